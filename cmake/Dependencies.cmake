@@ -1,0 +1,58 @@
+# What others wrote: tad::cjson, tad::uv, tad::curl from the system; tad::tree-sitter (runtime and
+# grammars, compiled here) from npm packages. All are SYSTEM: our warnings are not asked of them.
+include(FindPkgConfig)
+find_package(Threads REQUIRED)
+
+# Static archives where the system ships them, so that a copied program needs fewer packages.
+function(tad_system_library name module)
+    set(oneValue STATIC HEADER)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "${oneValue}" "")
+    pkg_check_modules(${name} REQUIRED ${module})
+    find_library(${name}_ARCHIVE NAMES ${arg_STATIC} HINTS ${${name}_LIBDIR} NO_CACHE)
+    add_library(tad-${name} INTERFACE)
+    add_library(tad::${name} ALIAS tad-${name})
+    target_include_directories(tad-${name} SYSTEM INTERFACE ${${name}_INCLUDE_DIRS})
+    if(arg_STATIC AND ${name}_ARCHIVE)
+        target_link_libraries(tad-${name} INTERFACE ${${name}_ARCHIVE} Threads::Threads
+                              ${CMAKE_DL_LIBS})
+    else()
+        target_link_libraries(tad-${name} INTERFACE ${${name}_LINK_LIBRARIES})
+    endif()
+endfunction()
+
+tad_system_library(cjson libcjson STATIC libcjson.a)
+tad_system_library(uv libuv STATIC libuv_a.a)
+if(EXISTS ${CMAKE_SOURCE_DIR}/server/http.c)
+    tad_system_library(curl libcurl)
+else()
+    add_library(tad-curl INTERFACE)
+    add_library(tad::curl ALIAS tad-curl)
+endif()
+
+set(MODULES ${CMAKE_SOURCE_DIR}/node_modules)
+set(TREE_SITTER ${MODULES}/tree-sitter/vendor/tree-sitter/lib)
+set(GRAMMARS ${MODULES}/tree-sitter-python ${MODULES}/@tree-sitter-grammars/tree-sitter-toml)
+foreach(folder ${TREE_SITTER} ${GRAMMARS})
+    if(NOT EXISTS ${folder}/src)
+        message(FATAL_ERROR "The parser sources are missing (${folder}). Run `make build`, or "
+                            "`tools/setup build`, which installs them with npm.")
+    endif()
+endforeach()
+
+add_library(tree-sitter STATIC ${TREE_SITTER}/src/lib.c)
+add_library(tad::tree-sitter ALIAS tree-sitter)
+target_include_directories(tree-sitter PRIVATE ${TREE_SITTER}/src)
+target_include_directories(tree-sitter SYSTEM PUBLIC ${TREE_SITTER}/include)
+target_compile_definitions(tree-sitter PRIVATE _DEFAULT_SOURCE _POSIX_C_SOURCE=200809L)
+foreach(grammar ${GRAMMARS})
+    get_filename_component(name ${grammar} NAME)
+    add_library(${name} OBJECT ${grammar}/src/parser.c ${grammar}/src/scanner.c)
+    target_include_directories(${name} PRIVATE ${grammar}/src)
+    target_compile_options(${name} PRIVATE -w)
+    target_sources(tree-sitter PRIVATE $<TARGET_OBJECTS:${name}>)
+endforeach()
+target_compile_options(tree-sitter PRIVATE -w)
+if(TAD_SANITIZE)
+    # The runtime is checked with the rest; the grammars are tables, slow to compile with checks.
+    target_compile_options(tree-sitter PRIVATE -fsanitize=${TAD_SANITIZE})
+endif()

@@ -1,0 +1,18 @@
+// Types of results from types of operands: Triton's own rules, symbolic shapes. Called by build() for each new op.
+#ifndef TAD_ANALYSIS_INFER_H
+#define TAD_ANALYSIS_INFER_H
+
+#include "analysis/diagnostic.h"
+#include "analysis/ir.h"
+
+/// Sets the types of `op`'s results. A type error (shapes that do not broadcast, dot's inner dimension, a store through a
+/// scalar pointer...) goes to `diagnostics` (may be NULL) when it is certain, and the result becomes TYPE_UNKNOWN.
+void infer_op(Arena *arena, Op *op, Diagnostics *diagnostics);
+/// The broadcast shape of two shapes; false when it is certain that they do not broadcast. Unequal symbolic dims are taken as equal.
+bool shape_broadcast(Arena *arena, Type a, Type b, int *rank, const Poly **dims);
+/// A constant result where all that matters is constant, else NULL. Pure; Python semantics for constexprs.
+const Constant *fold_op(Arena *arena, OpCode code, Value *const *operands, int operand_count);
+/// The value of an integer scalar as a polynomial over atoms (parameters, program ids, opaque values); never NULL.
+const Poly *value_poly(Arena *arena, Value *value);
+
+#endif

@@ -1,0 +1,75 @@
+// What a Python file says that matters to kernels: imports, constexpr globals, jit functions, launchers. Built from the syntax tree.
+#ifndef TAD_ANALYSIS_MODULE_H
+#define TAD_ANALYSIS_MODULE_H
+
+#include "analysis/diagnostic.h"
+#include "analysis/ir.h"
+#include "analysis/syntax.h"
+
+typedef struct Module Module;
+
+/// Finds other modules that a file imports (helpers live in other files). The analysis does no I/O: the caller does.
+/// `from` is the importing file; `dotted` the module ("fla.ops.utils.op", or "utils" with level 1 for `from .utils`).
+/// Returns a parsed module or NULL. Cycles and repeated imports are the resolver's to share.
+typedef struct Resolver {
+    const Module *(*resolve)(void *context, const Source *from, Str dotted, int level);
+    void *context;
+} Resolver;
+
+typedef struct ParameterDefinition {
+    Str name;
+    Str annotation;
+    Str default_text;
+    SyntaxNode default_node; // null node when none
+    bool is_constexpr;
+    bool is_keyword_only;
+    bool is_variadic; // *args
+    Range range;
+} ParameterDefinition;
+
+/// A `def` under @triton.jit (or made one by `f = triton.jit(f)`).
+struct FunctionDefinition {
+    const Module *module;
+    Str name;
+    Range name_range;
+    Range range;          // decorators included
+    Range header_range;   // the def line
+    SyntaxNode node;      // function_definition
+    SyntaxNode body;
+    ParameterDefinition *parameters;
+    int parameter_count;
+    bool is_jit;          // false: a plain Python function (a launcher, or a helper that lacks @triton.jit)
+    bool is_autotuned;    // under @triton.autotune (also through aliases)
+    bool has_heuristics;
+    LIST(Str) tuned_names;     // meta-parameters set by autotune configs / heuristics
+    LIST(SyntaxNode) decorators;
+    bool is_helper;       // called from other jit functions of the file and not launched here
+    bool returns_value;
+    Str comment;          // the comment lines right above it (launch specification)
+};
+
+/// `kernel[grid](arguments)` in a plain function or at module level.
+typedef struct LaunchSite {
+    const FunctionDefinition *kernel;
+    const FunctionDefinition *launcher; // enclosing plain function, NULL at module level
+    SyntaxNode call;  // the whole call expression
+    SyntaxNode grid;  // inside the brackets
+    Range range;
+} LaunchSite;
+
+struct Module {
+    Arena *arena;
+    const Source *source;
+    const SyntaxTree *tree;
+    const Resolver *resolver;
+    LIST(FunctionDefinition *) functions; // jit and plain, in order
+    LIST(LaunchSite) launches;
+    bool has_syntax_errors;
+    struct ModuleScope *scope; // names -> what they are; private to module.c
+};
+
+/// Never fails: a half-typed file gives what can be seen. `diagnostics` gets module-level findings.
+Module *module_build(Arena *arena, const Source *source, const Resolver *resolver, Diagnostics *diagnostics);
+const FunctionDefinition *module_find_function(const Module *module, Str name);
+
+#endif

@@ -1,0 +1,98 @@
+// The operation table: one row of ops.def per operation drives lowering, typing, execution, differentiation, emission and help.
+#ifndef TAD_ANALYSIS_OP_H
+#define TAD_ANALYSIS_OP_H
+
+#include "base/text.h"
+
+typedef enum OpCode {
+#define OP(id, ...) OP_##id,
+#include "analysis/ops.def"
+#undef OP
+    OP_COUNT
+} OpCode;
+
+/// How a row takes part in the IR.
+typedef enum OpKind {
+    KIND_ORDINARY = 0, // operands are its parameters
+    KIND_STRUCTURAL,   // FOR, IF, CONSTANT, TUPLE...: built by the lowering, never by name
+    KIND_EXPANDS,      // defined by EXPANDS(...) in Triton source and inlined; never appears in the IR
+    KIND_HINT,         // no value (static_print, debug_barrier, assume, static_assert...) or its first operand (multiple_of)
+    KIND_REMOVED,      // a name that older or newer Triton had: a diagnostic says what to use instead
+} OpKind;
+
+typedef enum OpShape { // shape of the result
+    SHAPE_SPECIAL = 0, // a case in infer.c
+    SHAPE_SAME,        // of the first operand
+    SHAPE_BROADCAST,   // of all tile operands together
+    SHAPE_SCALAR,
+    SHAPE_REDUCED, // first operand without `axis` (all of it when axis is None), keep_dims honoured
+} OpShape;
+
+typedef enum OpDType { // element type of the result
+    ELEMENT_SPECIAL = 0, // a case in infer.c
+    ELEMENT_SAME,        // of the first operand
+    ELEMENT_PROMOTE,     // Triton's promotion of the operands
+    ELEMENT_DIVIDE,      // promotion of true division: ints become float32
+    ELEMENT_FLOAT,       // of the first operand, which must be a float (ints become float32)
+    ELEMENT_BOOL,
+    ELEMENT_INT32,
+    ELEMENT_INT64,
+    ELEMENT_FLOAT32,
+    ELEMENT_POINTEE, // of what the first operand points to
+    ELEMENT_NONE,    // no result
+} OpDType;
+
+enum {
+    EFFECT_PURE = 0,
+    EFFECT_READS = 1,   // memory
+    EFFECT_WRITES = 2,  // memory
+    EFFECT_ATOMIC = 4,
+    EFFECT_RANDOM = 8,  // replayed, not differentiated (still a function of its operands)
+    EFFECT_ORDERED = 16 // must stay where it is (barriers, prints, asserts)
+};
+
+/// A derivative rule column: GRAD("x: grad * result") or GRAD_NONE (declared constant) or GRAD_UNSUPPORTED("why, what to do instead").
+typedef struct OpRow {
+    const char *id;        // "EXP"
+    OpKind kind;
+    const char *name;      // "exp": as tl.NAME; NULL for operators and structural rows
+    const char *aliases;   // "math.exp, libdevice.exp, libdevice.fast_expf": space/comma separated
+    const char *method;    // as a tensor method: "sum", "to", or NULL when it has none
+    const char *symbol;    // Python operator: "+", "<", "~", ...
+    int precedence;        // of the operator, Python's: 1 or ... 12 **; 0: call syntax
+    const char *parameters;// "x, axis=None, keep_dims=False": Triton's own names and defaults, exactly
+    OpShape shape;
+    OpDType element;
+    int effects;           // EFFECT_ bits
+    const char *gradient;  // lines "param: expression" over the parameters, `grad`, `result`; NULL: see below
+    bool gradient_none;    // declared without derivative: its result is constant (integers, comparisons, program ids, random)
+    const char *gradient_unsupported; // on an active path: an error with this advice
+    bool gradient_special; // a case in autodiff/adjoint.c (load, store, loops, dot's acc, reduce with a combine, scans)
+    const char *expands;   // KIND_EXPANDS: Triton source of a function body: lines of statements, last `return ...`
+    const char *since;     // "3.2": first Triton that has it; NULL: before 3.0
+    const char *until;     // first Triton that no longer has it
+    const char *instead;   // for KIND_REMOVED or libdevice spellings
+    const char *doc;       // one to three sentences of help
+} OpRow;
+
+extern const OpRow op_rows[OP_COUNT];
+
+/// The row's code for a qualified name as Triton spells it under triton.language: "exp", "math.exp", "libdevice.exp",
+/// "extra.cuda.libdevice.exp". OP_COUNT where there is none.
+OpCode op_find(Str name);
+/// The op of a tensor method, "sum" in x.sum(axis=0). OP_COUNT where there is none.
+OpCode op_find_method(Str name);
+/// The nearest public name, for "did you mean", or NULL.
+const char *op_suggest(Str name);
+
+typedef struct OpParameter {
+    Str name;
+    Str default_text; // empty: required
+} OpParameter;
+
+/// The parsed parameter list. `*count` entries, static storage.
+const OpParameter *op_parameters(OpCode code, int *count);
+/// Index of a parameter by name, or -1.
+int op_parameter_index(OpCode code, Str name);
+
+#endif

@@ -1,0 +1,48 @@
+// Python syntax trees: the one door to tree-sitter. Nodes are small values; the tree must outlive them.
+#ifndef TAD_ANALYSIS_SYNTAX_H
+#define TAD_ANALYSIS_SYNTAX_H
+
+#include "analysis/source.h"
+
+typedef struct SyntaxTree SyntaxTree;
+
+/// Same layout as TSNode; only syntax.c looks inside.
+typedef struct SyntaxNode {
+    uint32_t context[4];
+    const void *id;
+    const void *tree;
+} SyntaxNode;
+
+// NODE(ID, "tree-sitter-python kind"): named kinds the front end switches over.
+typedef enum SyntaxKind {
+    SYNTAX_OTHER,
+#define NODE(id, name) SYNTAX_##id,
+#include "analysis/syntax.def"
+#undef NODE
+    SYNTAX_COUNT
+} SyntaxKind;
+
+/// Parses; never fails. `source` must outlive the tree. Freed with syntax_free (not by the arena).
+SyntaxTree *syntax_parse(const Source *source);
+/// Re-parse after the edit (bytes [start, old_end) became [start, new_end)) of the text, reusing `old`.
+SyntaxTree *syntax_reparse(const SyntaxTree *old, const Source *source, uint32_t start, uint32_t old_end, uint32_t new_end);
+void syntax_free(SyntaxTree *tree);
+SyntaxNode syntax_root(const SyntaxTree *tree);
+
+bool node_is_null(SyntaxNode node);
+SyntaxKind node_kind(SyntaxNode node);
+const char *node_kind_name(SyntaxNode node);
+bool node_is_error(SyntaxNode node);   // an ERROR or MISSING node
+bool node_has_error(SyntaxNode node);  // or below it
+Range node_range(const Source *source, SyntaxNode node);
+Str node_text(const Source *source, SyntaxNode node);
+SyntaxNode node_parent(SyntaxNode node);
+uint32_t node_child_count(SyntaxNode node); // named children; comments included
+SyntaxNode node_child(SyntaxNode node, uint32_t index);
+uint32_t node_all_child_count(SyntaxNode node); // anonymous tokens too
+SyntaxNode node_all_child(SyntaxNode node, uint32_t index);
+SyntaxNode node_field(SyntaxNode node, const char *field);
+/// The smallest node that covers the bytes.
+SyntaxNode node_at(SyntaxNode root, uint32_t start, uint32_t end);
+
+#endif

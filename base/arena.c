@@ -1,0 +1,120 @@
+// Chunks of doubling size; with address sanitizer each object gets its own malloc, or it would see nothing.
+#include "base/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ARENA_SEPARATE 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define ARENA_SEPARATE 1
+#endif
+#ifndef ARENA_SEPARATE
+#define ARENA_SEPARATE 0
+#endif
+
+enum { ARENA_FIRST_CHUNK = 16 * 1024, ARENA_LARGEST_CHUNK = 4 * 1024 * 1024 };
+
+typedef struct Chunk {
+    struct Chunk *next;
+    size_t used;
+    size_t size;
+    max_align_t data[];
+} Chunk;
+
+struct Arena {
+    Chunk *chunks;
+    size_t next_size;
+    size_t used;
+};
+
+static void *checked_calloc(size_t size) {
+    void *block = calloc(1, size);
+    if (!block) {
+        fprintf(stderr, "tad: out of memory (%zu bytes)\n", size);
+        exit(2);
+    }
+    return block;
+}
+
+Arena *arena_new(void) {
+    Arena *arena = checked_calloc(sizeof(Arena));
+    arena->next_size = ARENA_FIRST_CHUNK;
+    return arena;
+}
+
+void arena_free(Arena *arena) {
+    if (!arena) return;
+    for (Chunk *chunk = arena->chunks; chunk;) {
+        Chunk *next = chunk->next;
+        free(chunk);
+        chunk = next;
+    }
+    free(arena);
+}
+
+static Chunk *chunk_add(Arena *arena, size_t size) {
+    Chunk *chunk = checked_calloc(sizeof(Chunk) + size);
+    chunk->size = size;
+    chunk->next = arena->chunks;
+    arena->chunks = chunk;
+    return chunk;
+}
+
+void *arena_alloc(Arena *arena, size_t size_bytes) {
+    size_t align = sizeof(max_align_t);
+    size_t size = (size_bytes + align - 1) / align * align;
+    arena->used += size;
+    Chunk *chunk = arena->chunks;
+    if (ARENA_SEPARATE || !chunk || chunk->size - chunk->used < size) {
+        size_t chunk_size = size;
+        if (!ARENA_SEPARATE) {
+            if (chunk_size < arena->next_size) chunk_size = arena->next_size;
+            if (arena->next_size < ARENA_LARGEST_CHUNK) arena->next_size *= 2;
+        }
+        chunk = chunk_add(arena, chunk_size);
+    }
+    void *result = (char *)chunk->data + chunk->used;
+    chunk->used += size;
+    return result;
+}
+
+void *arena_grow(Arena *arena, const void *old, size_t old_bytes, size_t new_bytes) {
+    void *grown = arena_alloc(arena, new_bytes);
+    if (old_bytes) memcpy(grown, old, old_bytes);
+    return grown;
+}
+
+size_t arena_used_bytes(const Arena *arena) { return arena->used; }
+
+char *arena_strndup(Arena *arena, const char *text, size_t size) {
+    char *copy = arena_alloc(arena, size + 1);
+    if (size) memcpy(copy, text, size);
+    return copy;
+}
+
+char *arena_strdup(Arena *arena, const char *text) {
+    return arena_strndup(arena, text, strlen(text));
+}
+
+char *arena_vprintf(Arena *arena, const char *format, va_list arguments) {
+    va_list again;
+    va_copy(again, arguments);
+    int size = vsnprintf(NULL, 0, format, arguments);
+    char *text = arena_alloc(arena, (size_t)(size < 0 ? 0 : size) + 1);
+    if (size > 0) vsnprintf(text, (size_t)size + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+char *arena_printf(Arena *arena, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = arena_vprintf(arena, format, arguments);
+    va_end(arguments);
+    return text;
+}

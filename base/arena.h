@@ -1,0 +1,33 @@
+// A growing region of memory freed as a whole. Who allocates takes the Arena; nobody outside base/ calls malloc.
+#ifndef TAD_BASE_ARENA_H
+#define TAD_BASE_ARENA_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Arena Arena;
+
+/// A new empty arena. Never NULL: running out of memory ends the process with a message.
+Arena *arena_new(void);
+/// Frees the arena and everything allocated from it. NULL is allowed.
+void arena_free(Arena *arena);
+/// `size_bytes` zeroed bytes, aligned for any type, alive until the arena is freed.
+void *arena_alloc(Arena *arena, size_t size_bytes);
+/// A larger zero-extended copy of `old`; the old block stays valid.
+void *arena_grow(Arena *arena, const void *old, size_t old_bytes, size_t new_bytes);
+/// Bytes handed out so far.
+size_t arena_used_bytes(const Arena *arena);
+/// A NUL-terminated copy of `size` bytes at `text`.
+char *arena_strndup(Arena *arena, const char *text, size_t size);
+char *arena_strdup(Arena *arena, const char *text);
+/// printf into the arena.
+char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(Arena *arena, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+
+#define ARENA_NEW(arena, Type) ((Type *)arena_alloc((arena), sizeof(Type)))
+#define ARENA_ARRAY(arena, Type, count) \
+    ((Type *)arena_alloc((arena), sizeof(Type) * (size_t)(count)))
+
+#endif

@@ -1,0 +1,158 @@
+// cJSON parses; values are copied into the arena so that they share its lifetime. Printing is cJSON's too.
+#include "base/json.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <string.h>
+
+static Json *json_new(Arena *arena, JsonKind kind) {
+    Json *value = ARENA_NEW(arena, Json);
+    value->kind = kind;
+    value->arena = arena;
+    return value;
+}
+
+Json *json_null(Arena *arena) { return json_new(arena, JSON_NULL); }
+
+Json *json_bool(Arena *arena, bool value) {
+    Json *json = json_new(arena, JSON_BOOL);
+    json->number = value;
+    return json;
+}
+
+Json *json_number(Arena *arena, double value) {
+    Json *json = json_new(arena, JSON_NUMBER);
+    json->number = value;
+    return json;
+}
+
+Json *json_str(Arena *arena, Str value) {
+    Json *json = json_new(arena, JSON_STRING);
+    json->string = (Str){arena_strndup(arena, value.data, value.size), value.size};
+    return json;
+}
+
+Json *json_string(Arena *arena, const char *value) {
+    return value ? json_str(arena, str_from(value)) : json_null(arena);
+}
+
+Json *json_array(Arena *arena) { return json_new(arena, JSON_ARRAY); }
+Json *json_object(Arena *arena) { return json_new(arena, JSON_OBJECT); }
+
+static void json_append(Json *into, Str key, Json *item) {
+    if (into->count == into->capacity) {
+        int capacity = into->capacity ? into->capacity * 2 : 4;
+        size_t count = (size_t)into->count;
+        into->items = arena_grow(into->arena, into->items, sizeof(Json *) * count,
+                                 sizeof(Json *) * (size_t)capacity);
+        if (into->kind == JSON_OBJECT)
+            into->keys = arena_grow(into->arena, into->keys, sizeof(Str) * count,
+                                    sizeof(Str) * (size_t)capacity);
+        into->capacity = capacity;
+    }
+    if (into->kind == JSON_OBJECT) into->keys[into->count] = key;
+    into->items[into->count++] = item;
+}
+
+void json_push(Json *array, Json *item) { json_append(array, (Str){0}, item); }
+
+void json_set(Json *object, const char *key, Json *value) {
+    for (int i = 0; i < object->count; i++) {
+        if (str_is(object->keys[i], key)) {
+            object->items[i] = value;
+            return;
+        }
+    }
+    json_append(object, str_from(arena_strdup(object->arena, key)), value);
+}
+
+void json_set_string(Json *object, const char *key, const char *value) {
+    json_set(object, key, json_string(object->arena, value));
+}
+
+void json_set_number(Json *object, const char *key, double value) {
+    json_set(object, key, json_number(object->arena, value));
+}
+
+void json_set_bool(Json *object, const char *key, bool value) {
+    json_set(object, key, json_bool(object->arena, value));
+}
+
+Json *json_get(const Json *object, const char *key) {
+    if (!object || object->kind != JSON_OBJECT) return NULL;
+    for (int i = 0; i < object->count; i++)
+        if (str_is(object->keys[i], key)) return object->items[i];
+    return NULL;
+}
+
+double json_get_number(const Json *object, const char *key, double missing) {
+    Json *value = json_get(object, key);
+    return value && value->kind == JSON_NUMBER ? value->number : missing;
+}
+
+const char *json_get_string(const Json *object, const char *key, const char *missing) {
+    Json *value = json_get(object, key);
+    return value && value->kind == JSON_STRING ? value->string.data : missing;
+}
+
+bool json_get_bool(const Json *object, const char *key, bool missing) {
+    Json *value = json_get(object, key);
+    return value && value->kind == JSON_BOOL ? value->number != 0 : missing;
+}
+
+static Json *from_cjson(Arena *arena, const cJSON *node) {
+    if (cJSON_IsBool(node)) return json_bool(arena, cJSON_IsTrue(node));
+    if (cJSON_IsNumber(node)) return json_number(arena, node->valuedouble);
+    if (cJSON_IsString(node)) return json_string(arena, node->valuestring);
+    if (!cJSON_IsArray(node) && !cJSON_IsObject(node)) return json_null(arena);
+    Json *json = json_new(arena, cJSON_IsArray(node) ? JSON_ARRAY : JSON_OBJECT);
+    for (const cJSON *child = node->child; child; child = child->next) {
+        const char *key = child->string ? arena_strdup(arena, child->string) : "";
+        json_append(json, str_from(key), from_cjson(arena, child));
+    }
+    return json;
+}
+
+Json *json_parse(Arena *arena, Str text, Error *error) {
+    const char *end = NULL;
+    cJSON *root = cJSON_ParseWithLengthOpts(text.data, text.size, &end, 0);
+    if (!root) {
+        long where = end ? (long)(end - text.data) : 0;
+        *error = arena_printf(arena, "not valid JSON at byte %ld", where);
+        return NULL;
+    }
+    Json *value = from_cjson(arena, root);
+    cJSON_Delete(root);
+    *error = NULL;
+    return value;
+}
+
+static cJSON *to_cjson(Arena *arena, const Json *value) {
+    switch (value->kind) {
+    case JSON_BOOL: return cJSON_CreateBool(value->number != 0);
+    case JSON_NUMBER:
+        return isfinite(value->number) ? cJSON_CreateNumber(value->number) : cJSON_CreateNull();
+    case JSON_STRING: return cJSON_CreateString(value->string.data);
+    case JSON_NULL: return cJSON_CreateNull();
+    case JSON_ARRAY:
+    case JSON_OBJECT: break;
+    }
+    cJSON *node = value->kind == JSON_ARRAY ? cJSON_CreateArray() : cJSON_CreateObject();
+    for (int i = 0; i < value->count; i++) {
+        cJSON *item = to_cjson(arena, value->items[i]);
+        if (value->kind == JSON_ARRAY)
+            cJSON_AddItemToArray(node, item);
+        else
+            cJSON_AddItemToObject(node, value->keys[i].data, item);
+    }
+    return node;
+}
+
+const char *json_print(Arena *arena, const Json *value, bool pretty) {
+    cJSON *node = to_cjson(arena, value);
+    char *printed = pretty ? cJSON_Print(node) : cJSON_PrintUnformatted(node);
+    const char *copy = arena_strdup(arena, printed ? printed : "null");
+    cJSON_free(printed);
+    cJSON_Delete(node);
+    return copy;
+}

@@ -1,0 +1,117 @@
+// Slices, the text buffer and UTF-8 validation.
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+Str str_from(const char *text) { return (Str){text, text ? strlen(text) : 0}; }
+
+bool str_equal(Str a, Str b) {
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+bool str_is(Str a, const char *text) { return str_equal(a, str_from(text)); }
+
+bool str_starts(Str a, const char *prefix) {
+    size_t size = strlen(prefix);
+    return a.size >= size && memcmp(a.data, prefix, size) == 0;
+}
+
+bool str_ends(Str a, const char *suffix) {
+    size_t size = strlen(suffix);
+    return a.size >= size && memcmp(a.data + a.size - size, suffix, size) == 0;
+}
+
+char *str_dup(Arena *arena, Str text) { return arena_strndup(arena, text.data, text.size); }
+
+static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+Str str_trim(Str text) {
+    while (text.size && is_space(text.data[0])) {
+        text.data++;
+        text.size--;
+    }
+    while (text.size && is_space(text.data[text.size - 1])) text.size--;
+    return text;
+}
+
+int str_distance(Str a, Str b) {
+    enum { LONGEST = 63 };
+    if (a.size > LONGEST || b.size > LONGEST) return LONGEST;
+    int row[LONGEST + 1];
+    for (size_t j = 0; j <= b.size; j++) row[j] = (int)j;
+    for (size_t i = 1; i <= a.size; i++) {
+        int diagonal = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= b.size; j++) {
+            int above = row[j];
+            int best = diagonal + (a.data[i - 1] != b.data[j - 1]);
+            if (above + 1 < best) best = above + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            row[j] = best;
+            diagonal = above;
+        }
+    }
+    return row[b.size];
+}
+
+Buffer buffer_new(Arena *arena) { return (Buffer){.arena = arena}; }
+
+void buffer_add(Buffer *buffer, const char *data, size_t size) {
+    if (buffer->size + size + 1 > buffer->capacity) {
+        size_t capacity = buffer->capacity ? buffer->capacity * 2 : 256;
+        while (capacity < buffer->size + size + 1) capacity *= 2;
+        buffer->data = arena_grow(buffer->arena, buffer->data, buffer->size, capacity);
+        buffer->capacity = capacity;
+    }
+    if (size) memcpy(buffer->data + buffer->size, data, size);
+    buffer->size += size;
+    buffer->data[buffer->size] = 0;
+}
+
+void buffer_puts(Buffer *buffer, const char *text) { buffer_add(buffer, text, strlen(text)); }
+
+void buffer_putc(Buffer *buffer, char c) { buffer_add(buffer, &c, 1); }
+
+void buffer_printf(Buffer *buffer, const char *format, ...) {
+    char small[256];
+    va_list arguments;
+    va_start(arguments, format);
+    va_list again;
+    va_copy(again, arguments);
+    int size = vsnprintf(small, sizeof small, format, arguments);
+    if (size >= 0 && (size_t)size < sizeof small) {
+        buffer_add(buffer, small, (size_t)size);
+    } else if (size > 0) {
+        char *text = arena_vprintf(buffer->arena, format, again);
+        buffer_add(buffer, text, (size_t)size);
+    }
+    va_end(again);
+    va_end(arguments);
+}
+
+const char *buffer_text(Buffer *buffer) {
+    if (!buffer->data) buffer_add(buffer, "", 0);
+    return buffer->data;
+}
+
+/// The length of the sequence at `p` (1 to 4), or 0 where it is not valid UTF-8 (RFC 3629, section 4).
+static size_t utf8_length(const unsigned char *p, size_t left) {
+    if (p[0] < 0x80) return p[0] ? 1 : 0;
+    size_t length = p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : 2;
+    if (p[0] < 0xC2 || p[0] > 0xF4 || left < length) return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((p[i] & 0xC0) != 0x80) return 0;
+    if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F)) return 0;
+    if ((p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F)) return 0;
+    return length;
+}
+
+const char *utf8_find_invalid(const char *data, size_t size) {
+    for (size_t i = 0; i < size;) {
+        size_t length = utf8_length((const unsigned char *)data + i, size - i);
+        if (length == 0) return data + i;
+        i += length;
+    }
+    return NULL;
+}

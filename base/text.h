@@ -1,0 +1,49 @@
+// Slices of text that somebody else owns, and a buffer that text is built in.
+#ifndef TAD_BASE_TEXT_H
+#define TAD_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+
+/// A view of `size` bytes; not NUL-terminated.
+typedef struct Str {
+    const char *data;
+    size_t size;
+} Str;
+
+#define STR(literal) ((Str){(literal), sizeof(literal) - 1})
+/// For printf's `%.*s`.
+#define STR_ARGS(str) (int)(str).size, (str).data
+
+Str str_from(const char *text);
+bool str_equal(Str a, Str b);
+bool str_is(Str a, const char *text);
+bool str_starts(Str a, const char *prefix);
+bool str_ends(Str a, const char *suffix);
+char *str_dup(Arena *arena, Str text);
+Str str_trim(Str text);
+/// Bytes of edits (insert, delete, replace) that turn `a` into `b`; for "did you mean".
+int str_distance(Str a, Str b);
+
+/// Growing NUL-terminated text in an arena.
+typedef struct Buffer {
+    Arena *arena;
+    char *data;
+    size_t size;
+    size_t capacity;
+} Buffer;
+
+Buffer buffer_new(Arena *arena);
+void buffer_add(Buffer *buffer, const char *data, size_t size);
+void buffer_puts(Buffer *buffer, const char *text);
+void buffer_putc(Buffer *buffer, char c);
+void buffer_printf(Buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/// NUL-terminated contents; valid until the next addition.
+const char *buffer_text(Buffer *buffer);
+
+/// NULL when `data` is valid UTF-8 without NUL bytes, else where it first is not.
+const char *utf8_find_invalid(const char *data, size_t size);
+
+#endif

@@ -1,0 +1,72 @@
+# make build | demo | test | lint | format | clean. Whatever is missing is installed by tools/setup.
+.DEFAULT_GOAL := build
+MAKEFLAGS += --no-print-directory
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+folders := base analysis autodiff gpu-runner features codeactions server tests
+c_files = $(shell find $(folders) -name '*.[ch]' 2>/dev/null)
+python := .venv/bin/python
+
+# $(call cmake_build,PRESET,FOLDER): configure once; ninja reconfigures by itself later on.
+cmake_build = @if [ ! -f $(2)/build.ninja ]; then cmake --preset $(1) >/dev/null; fi; \
+	ninja -C $(2) --quiet
+
+.PHONY: build
+build:
+	@tools/setup build
+	$(call cmake_build,release,build)
+
+.PHONY: demo
+demo: build
+	@tools/setup demo
+	@tools/demo
+
+# Everything a change must pass. Files added under tests/ are found without a change here.
+.PHONY: test
+test: setup-test build lint test-c test-python
+
+.PHONY: setup-test
+setup-test:
+	@tools/setup test
+
+.PHONY: test-c
+test-c: setup-test
+	$(call cmake_build,dev,build-dev)
+	@ctest --test-dir build-dev --output-on-failure --no-tests=error -j 2
+
+.PHONY: test-python
+test-python: setup-test build
+	@TAD_BIN=$(CURDIR)/build TAD_BIN_DEV=$(CURDIR)/build-dev $(python) -m pytest -n 2
+
+.PHONY: lint
+lint: setup-test
+	$(call cmake_build,clang,build-clang)
+	@.venv/bin/clang-format --dry-run -Werror $(c_files)
+	@.venv/bin/ruff check --quiet
+	@tools/tidy build-clang
+
+.PHONY: format
+format: setup-test
+	@.venv/bin/clang-format -i $(or $(FILES),$(c_files))
+	@.venv/bin/ruff check --quiet --fix-only
+
+.PHONY: fuzz
+fuzz: setup-test
+	$(call cmake_build,fuzz,build-fuzz)
+
+ifneq ($(wildcard bench/run),)
+.PHONY: bench
+bench: build
+	@bench/run build
+endif
+
+ifneq ($(wildcard tests/triton/coverage.py),)
+.PHONY: coverage-doc
+coverage-doc: setup-test build
+	@TAD_BIN=$(CURDIR)/build $(python) tests/triton/coverage.py
+endif
+
+.PHONY: clean
+clean:
+	@rm -rf build build-dev build-threads build-clang build-fuzz

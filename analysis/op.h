@@ -55,9 +55,9 @@ enum {
 typedef struct OpRow {
     const char *id;        // "EXP"
     OpKind kind;
-    const char *name;      // "exp": as tl.NAME; NULL for operators and structural rows
+    const char *name;      // "exp": as tl.NAME, or "libdevice.tanh"; NULL for operators and structural rows
     const char *aliases;   // "math.exp, libdevice.exp, libdevice.fast_expf": space/comma separated
-    const char *method;    // as a tensor method: "sum", "to", or NULL when it has none
+    const char *method;    // as a tensor method: "sum"; "cast, to"; "descriptor.load" on a tensor descriptor
     const char *symbol;    // Python operator: "+", "<", "~", ...
     int precedence;        // of the operator, Python's: 1 or ... 12 **; 0: call syntax
     const char *parameters;// "x, axis=None, keep_dims=False": Triton's own names and defaults, exactly
@@ -69,6 +69,7 @@ typedef struct OpRow {
     const char *gradient_unsupported; // on an active path: an error with this advice
     bool gradient_special; // a case in autodiff/adjoint.c (load, store, loops, dot's acc, reduce with a combine, scans)
     const char *expands;   // KIND_EXPANDS: Triton source of a function body: lines of statements, last `return ...`
+    bool has_value;        // VALUE(...): the C expression of one element is in ops.def (see op_columns.h)
     const char *since;     // "3.2": first Triton that has it; NULL: before 3.0
     const char *until;     // first Triton that no longer has it
     const char *instead;   // for KIND_REMOVED or libdevice spellings
@@ -80,15 +81,23 @@ extern const OpRow op_rows[OP_COUNT];
 /// The row's code for a qualified name as Triton spells it under triton.language: "exp", "math.exp", "libdevice.exp",
 /// "extra.cuda.libdevice.exp". OP_COUNT where there is none.
 OpCode op_find(Str name);
-/// The op of a tensor method, "sum" in x.sum(axis=0). OP_COUNT where there is none.
+/// The op of a tensor method, "sum" in x.sum(axis=0); for a descriptor's methods "descriptor.load". OP_COUNT where there is none.
 OpCode op_find_method(Str name);
 /// The nearest public name, for "did you mean", or NULL.
 const char *op_suggest(Str name);
 
 typedef struct OpParameter {
     Str name;
-    Str default_text; // empty: required
+    Str default_text;     // empty: required (or variadic)
+    bool is_variadic;     // *dims: all positional arguments from here on, as one tuple operand
+    bool is_keyword_only; // after `*` or a variadic one
 } OpParameter;
+
+/// "EXP", or "?" for a code out of range.
+const char *op_id(OpCode code);
+/// The whole table as tab-separated text, one row per line: id, kind, name, aliases, method, symbol, parameters, shape,
+/// element, effects, gradient, expands, since, until, instead, doc. Line breaks inside a cell are "; ".
+const char *op_table_print(Arena *arena);
 
 /// The parsed parameter list. `*count` entries, static storage.
 const OpParameter *op_parameters(OpCode code, int *count);

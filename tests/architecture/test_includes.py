@@ -29,7 +29,10 @@ DOORS = {
 
 # What analysis/ and autodiff/ must not do: they turn text into data, without I/O or threads.
 PURE = {"analysis", "autodiff", "features", "codeactions"}
-IMPURE_HEADERS = {"pthread.h", "threads.h", "unistd.h", "fcntl.h", "sys/socket.h", "dlfcn.h"}
+IMPURE_HEADERS = {"unistd.h", "fcntl.h", "sys/socket.h", "dlfcn.h"}
+IMPURE_CALLS = re.compile(
+    r"\b(fopen|fread|freopen|open|opendir|system|popen|getenv|pthread_create|thrd_create)\s*\("
+)
 
 ALLOCATORS = re.compile(r"\b(malloc|calloc|realloc|strdup|strndup|asprintf|vasprintf)\s*\(")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
@@ -67,15 +70,17 @@ def arrow_faults(folder: str, name: str, text: str) -> list[str]:
     return faults
 
 
-def memory_faults(folder: str, name: str, text: str) -> list[str]:
-    """Sentences on each call of an allocator outside base/."""
-    if folder == "base":
-        return []
+def call_faults(folder: str, name: str, text: str) -> list[str]:
+    """Sentences on each call of an allocator outside base/, and of the world in a pure folder."""
     code = COMMENT_OR_STRING.sub("", text)
-    return [
-        f"{folder}/{name}: {found.group(1)}: who allocates takes an Arena"
-        for found in ALLOCATORS.finditer(code)
-    ]
+    faults = []
+    if folder != "base":
+        for found in ALLOCATORS.finditer(code):
+            faults.append(f"{folder}/{name}: {found.group(1)}: who allocates takes an Arena")
+    if folder in PURE:
+        for found in IMPURE_CALLS.finditer(code):
+            faults.append(f"{folder}/{name}: {found.group(1)}: {folder}/ turns text into data only")
+    return faults
 
 
 def tree_faults(check) -> list[str]:
@@ -94,8 +99,8 @@ def test_includes_look_down_and_third_parties_have_one_door():
     assert tree_faults(arrow_faults) == []
 
 
-def test_only_base_allocates():
-    assert tree_faults(memory_faults) == []
+def test_only_base_allocates_and_analysis_does_no_io():
+    assert tree_faults(call_faults) == []
 
 
 @pytest.mark.parametrize(
@@ -111,7 +116,7 @@ def test_only_base_allocates():
         ("server", '#include "gpu-runner/tile.h"'),
         ("server", "#include <uv.h>"),
         ("server", '#include "options.h"'),
-        ("analysis", "#include <pthread.h>"),
+        ("analysis", "#include <fcntl.h>"),
     ],
 )
 def test_a_forbidden_include_is_found(folder, text):
@@ -133,9 +138,12 @@ def test_a_permitted_include_is_not(path, text):
     assert arrow_faults(folder, name, text) == []
 
 
-def test_an_allocation_is_found_in_code_but_not_in_a_comment():
-    assert memory_faults("server", "check.c", "char *p = malloc(3);")
-    assert not memory_faults("server", "check.c", '// malloc(3)\nputs("malloc(3)");')
+def test_a_forbidden_call_is_found_in_code_but_not_in_a_comment():
+    assert call_faults("server", "check.c", "char *p = malloc(3);")
+    assert call_faults("analysis", "source.c", 'FILE *file = fopen(path, "r");')
+    assert not call_faults("server", "files.c", 'FILE *file = fopen(path, "r");')
+    assert not call_faults("analysis", "check.c", '// malloc(3)\nputs("malloc(3)");')
+    assert not call_faults("analysis", "check.c", "region_open(region);")
 
 
 def test_every_folder_of_c_is_a_library_with_these_arrows():

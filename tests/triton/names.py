@@ -2,7 +2,7 @@
 
 Reads the files by `ast`; nothing of Triton is imported, so any number of releases can be compared.
 
-    python tests/triton/names.py [--older VERSION=FOLDER ...] > names.json
+    python tests/triton/names.py [--older FOLDER ...] > names.json
 
 FOLDER is a folder that holds `triton/` (an unpacked wheel).  Without `--older` the list is that of the
 installed release alone.  Shape of the JSON: see `Entry`.
@@ -285,9 +285,24 @@ def extern_overloads(node: ast.FunctionDef) -> list[dict[str, object]] | None:
     return out or None
 
 
+def is_removed(node: ast.AST) -> bool:
+    """Whether a function is only kept to say that it is gone: its whole body raises NotImplementedError."""
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    return (
+        len(body) == 1
+        and isinstance(body[0], ast.Raise)
+        and body[0].exc is not None
+        and ast.unparse(body[0].exc).startswith("NotImplementedError")
+    )
+
+
 def entry_of(name: str, definition: Definition) -> Entry | None:
     """The entry for one definition under one dotted name."""
     node, module = definition.node, definition.module
+    if is_removed(node):
+        return None
     if isinstance(node, ast.Module):
         return Entry(name, "module", module)
     if isinstance(node, ast.FunctionDef):
@@ -388,7 +403,7 @@ def tensor_members(release: Release) -> Iterator[Entry]:
         for name, definition in release.bindings(full).items():
             node = definition.node
             if definition.module == full and isinstance(node, ast.FunctionDef):
-                if "_tensor_member_fn" in decorator_names(node):
+                if "_tensor_member_fn" in decorator_names(node) and not is_removed(node):
                     entry = Entry(
                         f"tl.tensor.{name}",
                         "method",

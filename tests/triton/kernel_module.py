@@ -1,0 +1,168 @@
+"""Imports kernel sources in a child process with the stand-in for torch and a named GPU target.
+
+Used by `compile` and `interpret`; nothing here runs in the tests' own process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+import tempfile
+import traceback
+import types
+from pathlib import Path
+
+from tests.support import fake_torch
+
+_folder: list[tempfile.TemporaryDirectory[str]] = []
+_loaded: dict[str, types.ModuleType] = {}
+
+
+class NamedDriver:
+    """Answers Triton's question for the active GPU with the target we compile for."""
+
+    def __init__(self, backend: str, capability: int) -> None:
+        self.backend, self.capability = backend, capability
+
+    def get_current_target(self) -> object:
+        """The named target."""
+        from triton.backends.compiler import GPUTarget
+
+        return GPUTarget(self.backend, self.capability, 32)
+
+    def get_active_torch_device(self) -> object:
+        """A device called cuda."""
+        return fake_torch.device("cuda", 0)
+
+    def get_device_interface(self) -> object:
+        """torch.cuda of the stand-in."""
+        return sys.modules["torch.cuda"]
+
+    def get_current_device(self) -> int:
+        """The only one."""
+        return 0
+
+    def get_current_stream(self, device: object = None) -> int:
+        """The only one."""
+        return 0
+
+    def get_empty_cache_for_benchmark(self) -> object:
+        """Nothing to flush."""
+        return sys.modules["torch"].empty(1)
+
+    def clear_cache(self, cache: object) -> None:
+        """Nothing to flush."""
+
+    @property
+    def utils(self) -> object:
+        """Properties of the card."""
+        properties = {
+            "max_shared_mem": 227 * 1024,
+            "multiprocessor_count": 132,
+            "warpSize": 32,
+            "max_num_regs": 65536,
+        }
+        return types.SimpleNamespace(get_device_properties=lambda device: properties)
+
+
+def prepare(backend: str = "cuda", capability: int = 90) -> None:
+    """Puts the stand-ins in place; cheap when they are."""
+    fake_torch.install(permissive=os.environ.get("TAD_PERMISSIVE_IMPORTS") == "1")
+    from triton.runtime import driver
+
+    driver.set_active(NamedDriver(backend, capability))
+
+
+def load(source: str | Path) -> types.ModuleType:
+    """The module of a source text or file; the same source is imported once.
+
+    A file inside a package (a folder with `__init__.py`) is imported by its dotted name, so that its
+    own imports work.
+    """
+    path = path_of(source)
+    key = f"{path}:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+    if key not in _loaded:
+        root, name = package_name(path)
+        if "." in name:
+            if str(root) not in sys.path:
+                sys.path.append(str(root))
+            _loaded[key] = importlib.import_module(name)
+        else:
+            _loaded[key] = load_single(path)
+    return _loaded[key]
+
+
+def load_single(path: Path) -> types.ModuleType:
+    """A module of a file that is in no package."""
+    name = f"kernels_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def path_of(source: str | Path) -> Path:
+    """The file of a source; a text is written to one, because Triton reads kernels from files."""
+    if isinstance(source, Path):
+        return source.resolve()
+    if not _folder:
+        _folder.append(tempfile.TemporaryDirectory(prefix="kernels-"))
+    digest = hashlib.sha256(source.encode()).hexdigest()[:16]
+    path = Path(_folder[0].name) / f"source_{digest}.py"
+    if not path.exists():
+        path.write_text(source, encoding="utf-8")
+    return path
+
+
+def package_name(path: Path) -> tuple[Path, str]:
+    """The folder to put on sys.path and the dotted name below it."""
+    parts = [] if path.stem == "__init__" else [path.stem]
+    folder = path.parent
+    while (folder / "__init__.py").exists():
+        parts.append(folder.name)
+        folder = folder.parent
+    return folder, ".".join(reversed(parts))
+
+
+def find_kernel(module: types.ModuleType, name: str) -> object:
+    """The jit function `name` (dotted for a class member), without autotune and heuristics."""
+    found: object = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise AttributeError(f"no '{name}' in the module")
+        found = getattr(found, part)
+    return unwrap(found)
+
+
+def unwrap(found: object) -> object:
+    """The jit function inside autotune, heuristics and other launch wrappers."""
+    for _ in range(16):
+        kind = type(found).__name__
+        if kind in ("JITFunction", "InterpretedFunction", "GluonJITFunction"):
+            return found
+        inner = getattr(found, "fn", None) or getattr(found, "__wrapped__", None)
+        if inner is None:
+            break
+        found = inner
+    raise TypeError(f"{getattr(found, '__name__', found)!r} is not a triton.jit function")
+
+
+def line_in(error: BaseException, path: Path) -> int | None:
+    """The last line of `path` that an error passed through."""
+    if isinstance(error, SyntaxError):
+        return error.lineno
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename) == path
+    ]
+    return lines[-1] if lines else None

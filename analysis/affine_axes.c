@@ -1,0 +1,581 @@
+// From an access to what each axis around it (program ids, loops) does to its address: free, owned or scattered.
+//
+// The offset is a polynomial. Its stride symbols (scalars of the program that bound no lane and step no loop) part it into
+// dimensions; within one dimension an axis owns what it touches when everything finer fits below its weight, as the digits
+// of a number do. `x // c` and `x % c` of an axis x are two such digits that together are x.
+#include "analysis/affine.h"
+
+#include "analysis/infer.h"
+#include "analysis/loops.h"
+
+enum { MAX_MOVERS = 32, MAX_LOOPS = 16, SPLIT_DEPTH = 4 };
+
+/// Something that the base varies with.
+typedef struct Mover {
+    Value *atom;
+    bool is_axis;         // a program id, a loop variable or a digit of one
+    bool unbounded;       // varies in an unknown way inside the program (state of a while loop, a recurrence)
+    const Poly *step;     // between two values
+    const Poly *extent;   // number of values, NULL when unknown
+    const Value *digit_of; // a made-up `x % c`: x
+} Mover;
+
+typedef struct Analysis {
+    Arena *arena;
+    const Function *function;
+    const Access *access;
+    const Poly *base;
+    Type tile; // of the pointer: its dims are the lanes' extents
+    Mover movers[MAX_MOVERS];
+    int mover_count;
+    bool too_many;
+    int synthetic; // ids of made-up atoms count down from here
+} Analysis;
+
+bool poly_is_nonnegative(Arena *arena, const Poly *poly) {
+    const Poly *one = poly_constant(arena, 1);
+    const Poly *shifted = poly;
+    for (int t = 0; t < poly->count; t++)
+        for (int a = 0; a < poly->terms[t].atom_count; a++) {
+            Value *atom = poly->terms[t].atoms[a];
+            if (a && poly->terms[t].atoms[a - 1] == atom) continue;
+            bool done = false; // each atom once
+            for (int u = 0; u < t && !done; u++)
+                for (int b = 0; b < poly->terms[u].atom_count; b++)
+                    if (poly->terms[u].atoms[b] == atom) done = true;
+            if (done) continue;
+            shifted = poly_substitute(arena, shifted, atom,
+                                      poly_add(arena, poly_atom(arena, atom), one));
+        }
+    for (int t = 0; t < shifted->count; t++)
+        if (shifted->terms[t].coefficient < 0) return false;
+    return true;
+}
+
+static bool is_zero(const Poly *poly) { return poly->count == 0; }
+
+static const Poly *negate(Arena *arena, const Poly *poly) {
+    return poly_multiply(arena, poly, poly_constant(arena, -1));
+}
+
+/* ---- what an atom is ---- */
+
+static bool is_program_id(const Value *value, int axis) {
+    int64_t number;
+    return value->op && value->op->code == OP_PROGRAM_ID &&
+           value_is_int(value->op->operands[0], &number) && (axis < 0 || number == axis);
+}
+
+static bool is_loop_variable(const Value *value) {
+    if (value->op || !value->region || !value->region->parent || value->index) return false;
+    OpCode code = value->region->parent->code;
+    return code == OP_FOR || code == OP_STATIC_FOR;
+}
+
+static bool is_axis_atom(const Value *value) {
+    return is_program_id(value, -1) || is_loop_variable(value);
+}
+
+/// What the value comes from, loop variables not followed into their bounds.
+typedef struct Sources {
+    const Value *found;
+    bool any_axis;
+    bool carried_state;
+} Sources;
+
+typedef LIST(const Value *) Worklist;
+
+static void push_new(Arena *arena, Map *seen, Worklist *work, const Value *value) {
+    if (!value || map_has_pointer(seen, value)) return;
+    map_set_pointer(seen, value, seen);
+    LIST_PUSH(arena, work, value);
+}
+
+static void push_region_results(Arena *arena, Map *seen, Worklist *work, const Value *value) {
+    for (int i = 0; i < value->op->region_count; i++) {
+        const Op *end = region_terminator(value->op->regions[i]);
+        if (!end) continue;
+        if (end->code == OP_CONDITION) push_new(arena, seen, work, end->operands[0]);
+        else if (value->index < end->operand_count)
+            push_new(arena, seen, work, end->operands[value->index]);
+    }
+}
+
+/// Walks back from `value`; `axis` is what is looked for (NULL: anything).
+static Sources sources_of(Arena *arena, const Value *value, const Value *axis) {
+    Sources sources = {0};
+    Map seen = map_new(arena);
+    Worklist work = {0};
+    push_new(arena, &seen, &work, value);
+    while (work.count) {
+        const Value *next = work.items[--work.count];
+        bool same_program = axis && is_program_id(axis, -1) && next->op &&
+                            next->op->code == OP_PROGRAM_ID &&
+                            next->op->operands[0]->constant && axis->op->operands[0]->constant &&
+                            next->op->operands[0]->constant->integer ==
+                                axis->op->operands[0]->constant->integer;
+        if (next == axis || same_program) sources.found = next;
+        if (is_axis_atom(next)) {
+            sources.any_axis = true;
+            continue;
+        }
+        if (next->op) {
+            for (int i = 0; i < next->op->operand_count; i++)
+                push_new(arena, &seen, &work, next->op->operands[i]);
+            push_region_results(arena, &seen, &work, next);
+            continue;
+        }
+        const Op *owner = next->region ? next->region->parent : NULL;
+        if (!owner) continue; // a parameter
+        sources.carried_state = true;
+        bool counted = owner->code == OP_FOR || owner->code == OP_STATIC_FOR;
+        int carried = counted ? next->index - 1 : next->index;
+        int operand = counted ? carried + 3 : carried;
+        if (operand < owner->operand_count)
+            push_new(arena, &seen, &work, owner->operands[operand]);
+        // A carried value moves with its loop.
+        if (counted) push_new(arena, &seen, &work, owner->regions[0]->arguments[0]);
+        const Op *end = region_terminator(owner->regions[owner->region_count - 1]);
+        if (end && carried < end->operand_count)
+            push_new(arena, &seen, &work, end->operands[carried]);
+    }
+    return sources;
+}
+
+static bool depends_on_axis(Arena *arena, const Value *value, const Value *axis) {
+    return sources_of(arena, value, axis).found != NULL;
+}
+
+static bool poly_depends(Arena *arena, const Poly *poly, const Value *axis) {
+    for (int t = 0; t < poly->count; t++)
+        for (int a = 0; a < poly->terms[t].atom_count; a++)
+            if (depends_on_axis(arena, poly->terms[t].atoms[a], axis)) return true;
+    return false;
+}
+
+/// Whether nothing that varies within a launch is in `poly`.
+static bool poly_is_fixed(Arena *arena, const Poly *poly) {
+    for (int t = 0; t < poly->count; t++)
+        for (int a = 0; a < poly->terms[t].atom_count; a++) {
+            Sources sources = sources_of(arena, poly->terms[t].atoms[a], NULL);
+            if (sources.any_axis || sources.carried_state) return false;
+        }
+    return true;
+}
+
+/* ---- movers ---- */
+
+static Mover *find_mover(Analysis *analysis, const Value *atom) {
+    for (int i = 0; i < analysis->mover_count; i++)
+        if (analysis->movers[i].atom == atom) return &analysis->movers[i];
+    return NULL;
+}
+
+static bool find_num_programs(void *context, Op *op) {
+    struct {
+        const Value *like;
+        Value *found;
+    } *search = context;
+    int64_t a, b;
+    if (op->code == OP_NUM_PROGRAMS && value_is_int(op->operands[0], &a) &&
+        value_is_int(search->like->op->operands[0], &b) && a == b) {
+        search->found = op->results[0];
+        return false;
+    }
+    return true;
+}
+
+/// Number of values of a loop variable, `*step` between them. NULL where it is not a fixed polynomial.
+static const Poly *loop_extent(Analysis *analysis, const Op *loop, const Poly **step) {
+    Affine lower = affine_of(analysis->arena, loop->operands[0]);
+    Affine upper = affine_of(analysis->arena, loop->operands[1]);
+    Affine stride = affine_of(analysis->arena, loop->operands[2]);
+    *step = stride.known && stride.rank == 0 ? stride.base : poly_constant(analysis->arena, 1);
+    if (!lower.known || !upper.known || !stride.known) return NULL;
+    const Poly *length = poly_subtract(analysis->arena, upper.base, lower.base);
+    if (!poly_is_fixed(analysis->arena, length)) return NULL;
+    int64_t n, s;
+    if (poly_is_constant(length, &n) && poly_is_constant(stride.base, &s) && s > 0)
+        return poly_constant(analysis->arena, (n + s - 1) / s);
+    return poly_divide_exact(analysis->arena, length, stride.base);
+}
+
+static void describe_axis(Analysis *analysis, Mover *mover) {
+    mover->is_axis = true;
+    mover->step = poly_constant(analysis->arena, 1);
+    if (is_loop_variable(mover->atom)) {
+        mover->extent = loop_extent(analysis, mover->atom->region->parent, &mover->step);
+        return;
+    }
+    struct {
+        const Value *like;
+        Value *found;
+    } search = {mover->atom, NULL};
+    region_walk(analysis->function->body, find_num_programs, &search);
+    if (search.found) mover->extent = poly_atom(analysis->arena, search.found);
+}
+
+static Mover *add_mover(Analysis *analysis, Value *atom) {
+    Mover *mover = find_mover(analysis, atom);
+    if (mover) return mover;
+    if (analysis->mover_count == MAX_MOVERS) {
+        analysis->too_many = true;
+        return NULL;
+    }
+    mover = &analysis->movers[analysis->mover_count++];
+    *mover = (Mover){.atom = atom, .step = poly_constant(analysis->arena, 1)};
+    if (is_axis_atom(atom)) describe_axis(analysis, mover);
+    else mover->unbounded = sources_of(analysis->arena, atom, NULL).carried_state;
+    return mover;
+}
+
+/// Everything in the base that varies within a launch.
+static void collect_movers(Analysis *analysis) {
+    for (int t = 0; t < analysis->base->count; t++)
+        for (int a = 0; a < analysis->base->terms[t].atom_count; a++) {
+            Value *atom = analysis->base->terms[t].atoms[a];
+            Sources sources = sources_of(analysis->arena, atom, NULL);
+            if (sources.any_axis || sources.carried_state) add_mover(analysis, atom);
+        }
+}
+
+/* ---- digits: x // c and x % c ---- */
+
+static bool is_digit_of(Analysis *analysis, const Value *atom, OpCode code, const Value *axis,
+                        const Poly **divisor) {
+    if (!atom->op || atom->op->code != code) return false;
+    Affine x = affine_of(analysis->arena, atom->op->operands[0]);
+    Affine c = affine_of(analysis->arena, atom->op->operands[1]);
+    if (!x.known || x.rank || !c.known || c.rank) return false;
+    if (!poly_equal(x.base, poly_atom(analysis->arena, (Value *)(uintptr_t)axis))) return false;
+    *divisor = c.base;
+    return poly_is_fixed(analysis->arena, c.base);
+}
+
+static Value *synthetic_atom(Analysis *analysis, const Value *like) {
+    Value *atom = ARENA_NEW(analysis->arena, Value);
+    atom->id = analysis->synthetic--;
+    atom->type = like->type;
+    atom->name = "digit";
+    return atom;
+}
+
+/// Where the base holds x and x // c, x becomes (x // c) * c + (x % c).
+static void split_direct_use(Analysis *analysis, Value *axis) {
+    Value *quotient = NULL, *remainder = NULL;
+    const Poly *divisor = NULL, *other;
+    for (int i = 0; i < analysis->mover_count; i++) {
+        Value *atom = analysis->movers[i].atom;
+        if (!quotient && is_digit_of(analysis, atom, OP_FLOORDIV, axis, &divisor)) quotient = atom;
+    }
+    if (!quotient || !poly_mentions(analysis->base, axis)) return;
+    for (int i = 0; i < analysis->mover_count; i++) {
+        Value *atom = analysis->movers[i].atom;
+        if (is_digit_of(analysis, atom, OP_MOD, axis, &other) && poly_equal(other, divisor))
+            remainder = atom;
+    }
+    if (!remainder) remainder = synthetic_atom(analysis, axis);
+    const Poly *whole = poly_add(
+        analysis->arena,
+        poly_multiply(analysis->arena, poly_atom(analysis->arena, quotient), divisor),
+        poly_atom(analysis->arena, remainder));
+    analysis->base = poly_substitute(analysis->arena, analysis->base, axis, whole);
+    Mover *mover = add_mover(analysis, remainder);
+    if (!mover) return;
+    mover->is_axis = true;
+    mover->unbounded = false;
+    mover->extent = divisor;
+    mover->digit_of = axis;
+}
+
+/* ---- dimensions ---- */
+
+static bool bounds_a_lane_or_step(const Analysis *analysis, const Value *atom) {
+    for (int i = 0; i < analysis->tile.rank; i++)
+        if (analysis->tile.dims[i] && poly_mentions(analysis->tile.dims[i], atom)) return true;
+    for (int i = 0; i < analysis->mover_count; i++)
+        if (poly_mentions(analysis->movers[i].step, atom)) return true;
+    return false;
+}
+
+/// The product of a term's stride symbols.
+static const Poly *term_stride(Analysis *analysis, const Monomial *term) {
+    const Poly *stride = poly_constant(analysis->arena, 1);
+    for (int a = 0; a < term->atom_count; a++) {
+        Value *atom = term->atoms[a];
+        if (find_mover(analysis, atom) || bounds_a_lane_or_step(analysis, atom)) continue;
+        stride = poly_multiply(analysis->arena, stride, poly_atom(analysis->arena, atom));
+    }
+    return stride;
+}
+
+/// The part of a coefficient that lies in the dimension of `stride`, divided by it.
+static const Poly *part_in(Analysis *analysis, const Poly *coefficient, const Poly *stride) {
+    const Poly *sum = poly_constant(analysis->arena, 0);
+    for (int t = 0; t < coefficient->count; t++) {
+        Poly one = {1, &coefficient->terms[t]};
+        if (!poly_equal(term_stride(analysis, &coefficient->terms[t]), stride)) continue;
+        const Poly *weight = poly_divide_exact(analysis->arena, &one, stride);
+        if (weight) sum = poly_add(analysis->arena, sum, weight);
+    }
+    return sum;
+}
+
+/// |weight|, or NULL where its sign is not known.
+static const Poly *magnitude(Arena *arena, const Poly *weight) {
+    if (poly_is_nonnegative(arena, weight)) return weight;
+    const Poly *negated = negate(arena, weight);
+    return poly_is_nonnegative(arena, negated) ? negated : NULL;
+}
+
+/// How far the lanes reach within the dimension, or NULL.
+static const Poly *lanes_reach(Analysis *analysis, const Poly *stride) {
+    const Affine *offset = &analysis->access->offset;
+    const Poly *reach = poly_constant(analysis->arena, 0);
+    const Poly *one = poly_constant(analysis->arena, 1);
+    for (int k = 0; k < offset->rank; k++) {
+        const Poly *weight = part_in(analysis, offset->lane[k], stride);
+        if (is_zero(weight)) continue;
+        weight = magnitude(analysis->arena, weight);
+        const Poly *dim = k < analysis->tile.rank ? analysis->tile.dims[k] : NULL;
+        if (!weight || !dim) return NULL;
+        reach = poly_add(analysis->arena, reach,
+                         poly_multiply(analysis->arena, weight,
+                                       poly_subtract(analysis->arena, dim, one)));
+    }
+    return reach;
+}
+
+/// Whether different values of `atom`, a mover that stands in the base by itself, touch different elements.
+static bool owns_directly(Analysis *analysis, const Mover *mover) {
+    Arena *arena = analysis->arena;
+    const Poly *coefficient, *rest;
+    if (!poly_split(arena, analysis->base, mover->atom, &coefficient, &rest)) return false;
+    if (is_zero(coefficient) || !poly_is_fixed(arena, coefficient)) return false;
+    const Poly *stride = term_stride(analysis, &coefficient->terms[0]);
+    const Poly *weight = part_in(analysis, coefficient, stride);
+    if (!poly_equal(poly_multiply(arena, weight, stride), coefficient)) return false; // a diagonal
+    weight = magnitude(arena, poly_multiply(arena, weight, mover->step));
+    const Poly *reach = lanes_reach(analysis, stride);
+    if (!weight || !reach) return false;
+    const Poly *one = poly_constant(arena, 1);
+    for (int i = 0; i < analysis->mover_count; i++) {
+        const Mover *other = &analysis->movers[i];
+        const Poly *other_coefficient, *other_rest;
+        if (other == mover) continue;
+        if (!poly_split(arena, analysis->base, other->atom, &other_coefficient, &other_rest))
+            return false;
+        const Poly *other_weight = part_in(analysis, other_coefficient, stride);
+        if (is_zero(other_weight)) continue;
+        if (other->unbounded) return false;
+        // A start read from memory: the owner is meant relative to it, its own axes count as scattered.
+        if (!other->is_axis) continue;
+        other_weight = magnitude(arena, poly_multiply(arena, other_weight, other->step));
+        if (!other_weight) return false;
+        const Poly *ratio = poly_divide_exact(arena, other_weight, weight);
+        if (ratio && mover->extent &&
+            poly_is_nonnegative(arena, poly_subtract(arena, ratio, mover->extent)))
+            continue; // coarser: a higher digit
+        if (!other->extent) return false;
+        reach = poly_add(arena, reach,
+                         poly_multiply(arena, other_weight,
+                                       poly_subtract(arena, other->extent, one)));
+    }
+    return poly_is_nonnegative(arena,
+                               poly_subtract(arena, poly_subtract(arena, weight, reach), one));
+}
+
+/// Whether different values of `axis` touch different elements: directly, or by both of its digits.
+static bool owns(Analysis *analysis, Value *axis, int depth) {
+    Value *quotient = NULL, *remainder = NULL;
+    const Poly *divisor = NULL, *other = NULL;
+    if (depth > SPLIT_DEPTH) return false;
+    split_direct_use(analysis, axis);
+    for (int i = 0; i < analysis->mover_count; i++) {
+        Value *atom = analysis->movers[i].atom;
+        if (is_digit_of(analysis, atom, OP_FLOORDIV, axis, &divisor)) {
+            if (quotient) return false; // split in two ways
+            quotient = atom;
+        }
+    }
+    for (int i = 0; i < analysis->mover_count && quotient; i++) {
+        Value *atom = analysis->movers[i].atom;
+        if (analysis->movers[i].digit_of == axis ||
+            (is_digit_of(analysis, atom, OP_MOD, axis, &other) && poly_equal(other, divisor)))
+            remainder = atom;
+    }
+    if (quotient && remainder) {
+        Mover *low = find_mover(analysis, remainder);
+        Mover *high = find_mover(analysis, quotient);
+        low->is_axis = high->is_axis = true;
+        low->extent = divisor;
+        const Mover *whole = find_mover(analysis, axis);
+        if (whole && whole->extent)
+            high->extent = poly_divide_exact(analysis->arena, whole->extent, divisor);
+        return owns(analysis, quotient, depth + 1) && owns(analysis, remainder, depth + 1);
+    }
+    // Any other atom that is made of the axis: a shared owner (x // c alone), or data.
+    for (int i = 0; i < analysis->mover_count; i++) {
+        Value *atom = analysis->movers[i].atom;
+        if (atom != axis && atom->id >= 0 && depends_on_axis(analysis->arena, atom, axis))
+            return false;
+    }
+    const Mover *mover = find_mover(analysis, axis);
+    return mover && owns_directly(analysis, mover);
+}
+
+/* ---- wraps ---- */
+
+typedef struct BoundSearch {
+    Arena *arena;
+    Affine wrapped;
+    const Poly *modulus;
+    bool found;
+} BoundSearch;
+
+/// Whether two forms are the same up to where their lanes stand.
+static bool same_up_to_shape(const Affine *a, const Affine *b) {
+    if (!a->known || !b->known || !poly_equal(a->base, b->base)) return false;
+    const Poly *lanes_a = NULL, *lanes_b = NULL;
+    for (int i = 0; i < a->rank; i++)
+        if (!is_zero(a->lane[i])) {
+            if (lanes_a) return false;
+            lanes_a = a->lane[i];
+        }
+    for (int i = 0; i < b->rank; i++)
+        if (!is_zero(b->lane[i])) {
+            if (lanes_b) return false;
+            lanes_b = b->lane[i];
+        }
+    return poly_equal(lanes_a, lanes_b);
+}
+
+static bool find_bound(void *context, Op *op) {
+    BoundSearch *search = context;
+    if (op->code != OP_LT && op->code != OP_GT) return true;
+    int side = op->code == OP_LT ? 0 : 1;
+    Affine x = affine_of(search->arena, op->operands[side]);
+    Affine bound = affine_of(search->arena, op->operands[1 - side]);
+    if (!bound.known || bound.rank || x.wrapped) return true;
+    search->found = poly_equal(bound.base, search->modulus) &&
+                    same_up_to_shape(&x, &search->wrapped);
+    return !search->found;
+}
+
+/// Whether every wrapped value is elsewhere compared with its modulus, so that wrapped lanes are padding.
+static bool wraps_are_padding(Analysis *analysis) {
+    const Affine *offset = &analysis->access->offset;
+    for (int i = 0; i < offset->wrap_count; i++) {
+        BoundSearch search = {analysis->arena, affine_of(analysis->arena, offset->wraps[i].value),
+                              offset->wraps[i].modulus, false};
+        region_walk(analysis->function->body, find_bound, &search);
+        if (!search.found) return false;
+    }
+    return true;
+}
+
+/// Whether a wrapped value in the address moves with the axis.
+static bool axis_is_wrapped(Analysis *analysis, const Value *axis) {
+    const Affine *offset = &analysis->access->offset;
+    for (int i = 0; i < offset->wrap_count; i++)
+        if (depends_on_axis(analysis->arena, offset->wraps[i].value, axis)) return true;
+    return false;
+}
+
+/* ---- the axes around an access ---- */
+
+typedef struct Programs {
+    Value *id[3];
+} Programs;
+
+static bool find_programs(void *context, Op *op) {
+    Programs *programs = context;
+    int64_t axis;
+    if (op->code == OP_PROGRAM_ID && value_is_int(op->operands[0], &axis) && axis >= 0 &&
+        axis < 3 && !programs->id[axis])
+        programs->id[axis] = op->results[0];
+    return true;
+}
+
+/// Whether the loop's tiles line up whatever the bounds: step and each varying part of `lower` are multiples of a tile.
+static bool loop_is_aligned(Analysis *analysis, const Mover *mover) {
+    Arena *arena = analysis->arena;
+    const Op *loop = mover->atom->region->parent;
+    Affine lower = affine_of(arena, loop->operands[0]);
+    if (!lower.known) return false;
+    const Poly *unit = mover->step;
+    const Poly *coefficient, *rest;
+    if (poly_split(arena, analysis->base, mover->atom, &coefficient, &rest) && coefficient->count) {
+        const Poly *stride = term_stride(analysis, &coefficient->terms[0]);
+        const Poly *reach = lanes_reach(analysis, stride);
+        const Poly *tile = reach ? poly_add(arena, reach, poly_constant(arena, 1)) : NULL;
+        if (tile && poly_equal(coefficient, stride) && poly_divide_exact(arena, unit, tile)) unit = tile;
+    }
+    for (int t = 0; t < lower.base->count; t++) {
+        Poly term = {1, &lower.base->terms[t]};
+        if (poly_is_fixed(arena, &term)) continue;
+        if (!poly_divide_exact(arena, &term, unit)) return false;
+    }
+    return true;
+}
+
+static AxisDependence depend(Analysis *analysis, Axis *axis, Value *atom) {
+    const Access *access = analysis->access;
+    if (!access->offset.known) {
+        bool moves = depends_on_axis(analysis->arena, access->op->operands[0], atom);
+        int offsets = op_parameter_index(access->op->code, STR("offsets"));
+        if (offsets >= 0 && offsets < access->op->operand_count && access->op->operands[offsets])
+            moves |= depends_on_axis(analysis->arena, access->op->operands[offsets], atom);
+        return moves ? AXIS_SCATTERED : AXIS_FREE;
+    }
+    bool in_lanes = false;
+    for (int k = 0; k < access->offset.rank; k++)
+        in_lanes |= poly_depends(analysis->arena, access->offset.lane[k], atom);
+    if (!in_lanes && !poly_depends(analysis->arena, access->offset.base, atom) &&
+        !axis_is_wrapped(analysis, atom))
+        return AXIS_FREE;
+    if (in_lanes || analysis->too_many || !access->parameter) return AXIS_SCATTERED;
+    if (axis_is_wrapped(analysis, atom) && !wraps_are_padding(analysis)) return AXIS_SCATTERED;
+    Analysis trial = *analysis; // splitting changes the movers
+    if (!poly_mentions(trial.base, atom)) {
+        // Only digits of it may be there; they still need the whole's extent.
+        add_mover(&trial, atom);
+    }
+    if (trial.too_many || !owns(&trial, atom, 0)) return AXIS_SCATTERED;
+    const Mover *mover = find_mover(&trial, atom);
+    axis->aligned = !mover || axis->is_program || loop_is_aligned(&trial, mover);
+    return AXIS_OWNED;
+}
+
+int access_axes(Arena *arena, const Function *function, const Access *access, Axis *axes,
+                AxisDependence *dependence, int capacity) {
+    Programs programs = {0};
+    region_walk(function->body, find_programs, &programs);
+    Analysis *analysis = ARENA_NEW(arena, Analysis);
+    analysis->arena = arena;
+    analysis->function = function;
+    analysis->access = access;
+    analysis->base = access->offset.base;
+    analysis->tile = access->op->operands[0]->type;
+    analysis->synthetic = -1;
+    if (access->offset.known) collect_movers(analysis);
+    int count = 0;
+    for (int i = 0; i < 3 && count < capacity; i++) {
+        if (!programs.id[i]) continue;
+        axes[count] = (Axis){.is_program = true, .program_axis = i, .aligned = true};
+        dependence[count] = depend(analysis, &axes[count], programs.id[i]);
+        count++;
+    }
+    Op *loops[MAX_LOOPS];
+    int loop_count = 0;
+    for (Op *op = access->op->parent->parent; op && loop_count < MAX_LOOPS;
+         op = op->parent ? op->parent->parent : NULL)
+        if (op->code == OP_FOR || op->code == OP_STATIC_FOR) loops[loop_count++] = op;
+    while (loop_count-- > 0 && count < capacity) {
+        axes[count] = (Axis){.loop = loops[loop_count]};
+        dependence[count] =
+            depend(analysis, &axes[count], loops[loop_count]->regions[0]->arguments[0]);
+        count++;
+    }
+    return count;
+}

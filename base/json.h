@@ -10,7 +10,7 @@ typedef enum { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_
 typedef struct Json Json;
 struct Json {
     JsonKind kind;
-    double number; // also 0/1 for JSON_BOOL
+    double number;  // also 0/1 for JSON_BOOL
     Str string;
     Json **items;  // of an array, or the values of an object
     Str *keys;     // of an object, as many as items

@@ -6,7 +6,8 @@ Map map_new(Arena *arena) { return (Map){.arena = arena}; }
 /// FNV-1a, finished with a multiply-shift.
 static uint64_t hash_of(Str key, uint64_t number) {
     uint64_t hash = 1469598103934665603u ^ number;
-    for (size_t i = 0; i < key.size; i++) hash = (hash ^ (unsigned char)key.data[i]) * 1099511628211u;
+    for (size_t i = 0; i < key.size; i++)
+        hash = (hash ^ (unsigned char)key.data[i]) * 1099511628211u;
     hash *= 0x9E3779B97F4A7C15u;
     return hash ^ (hash >> 32);
 }

@@ -53,7 +53,8 @@ static inline bool check_bytes(const char *file, int line, const char *what, con
         return true;
     }
     check_fail(file, line, what);
-    printf("  expected \"%.*s\"\n", expected ? (int)expected_size : 6, expected ? expected : "(null)");
+    printf("  expected \"%.*s\"\n", expected ? (int)expected_size : 6,
+           expected ? expected : "(null)");
     printf("  actual   \"%.*s\"\n", actual ? (int)actual_size : 6, actual ? actual : "(null)");
     return false;
 }
@@ -92,8 +93,10 @@ static inline int test_main(const Test *tests, size_t test_count, const char *fi
         test_failed_checks = 0;
         tests[i].run();
         if (test_failed_checks) printf("FAILED %s\n", tests[i].name);
-        if (test_failed_checks) failed++;
-        else passed++;
+        if (test_failed_checks)
+            failed++;
+        else
+            passed++;
         fflush(stdout);
     }
     printf("%d passed, %d failed\n", passed, failed);

@@ -42,7 +42,8 @@ test-python: setup-test build
 .PHONY: lint
 lint: setup-test
 	$(call cmake_build,clang,build-clang)
-	@.venv/bin/clang-format --dry-run -Werror $(c_files)
+	@.venv/bin/clang-format --dry-run -Werror --ferror-limit=1 $(c_files) || \
+		{ echo 'make format puts this right' >&2; exit 1; }
 	@.venv/bin/ruff check --quiet
 	@tools/tidy build-clang
 

@@ -10,7 +10,7 @@ python := .venv/bin/python
 
 # $(call cmake_build,PRESET,FOLDER): configure once; ninja reconfigures by itself later on.
 cmake_build = @if [ ! -f $(2)/build.ninja ]; then cmake --preset $(1) >/dev/null; fi; \
-	ninja -C $(2) --quiet
+	ninja -C $(2)
 
 .PHONY: build
 build:

@@ -1,0 +1,296 @@
+// Pages are made on first touch; a page remembers reads, writes and writers, from which races and bad reads are found.
+#include "gpu-runner/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+Memory *memory_new(Arena *arena) {
+    Memory *memory = ARENA_NEW(arena, Memory);
+    memory->arena = arena;
+    memory->kernel = "";
+    return memory;
+}
+
+MemoryBuffer *memory_add(Memory *memory, const char *name, DTypeCode dtype, Content content) {
+    MemoryBuffer *buffer = ARENA_NEW(memory->arena, MemoryBuffer);
+    buffer->name = name;
+    buffer->dtype = dtype;
+    buffer->content = content;
+    buffer->pages = map_new(memory->arena);
+    LIST_PUSH(memory->arena, &memory->buffers, buffer);
+    buffer->id = memory->buffers.count;
+    return buffer;
+}
+
+MemoryBuffer *memory_buffer(const Memory *memory, int64_t address) {
+    int64_t id = address >> 48;
+    return id >= 1 && id <= memory->buffers.count ? memory->buffers.items[id - 1] : NULL;
+}
+
+/// A bijective mixer of 64 bits (the finaliser of splitmix64).
+uint64_t hash_mix(uint64_t value) {
+    value += 0x9E3779B97F4A7C15u;
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9u;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EBu;
+    return value ^ (value >> 31);
+}
+
+static uint64_t hash_at(uint64_t seed, int64_t offset) { return hash_mix(hash_mix(seed) ^ (uint64_t)offset); }
+
+static double uniform(uint64_t bits) { return ((double)(bits >> 11) + 0.5) * 0x1p-53; }
+
+double content_number(const Content *content, int64_t offset) {
+    double u = uniform(hash_at(content->seed, offset));
+    switch (content->kind) {
+    case CONTENT_RANDOM: return content->low + (content->high - content->low) * u;
+    case CONTENT_NORMAL: return 2 * u - 1;
+    case CONTENT_VALUES: return offset >= 0 && offset < content->value_count ? content->values[offset] : 0;
+    case CONTENT_SMALL:
+    case CONTENT_DISTINCT:
+    case CONTENT_MONOTONE: return (double)content_integer(content, offset);
+    case CONTENT_ZERO: break;
+    }
+    return 0;
+}
+
+int64_t content_integer(const Content *content, int64_t offset) {
+    uint64_t bits = hash_at(content->seed, offset);
+    int64_t low = (int64_t)content->low, width = (int64_t)content->high - low;
+    switch (content->kind) {
+    case CONTENT_SMALL: return width > 0 ? low + (int64_t)(bits % (uint64_t)width) : low;
+    case CONTENT_DISTINCT: return offset ^ 1;
+    case CONTENT_MONOTONE: return offset <= 0 ? 0 : offset * (int64_t)content->high + (int64_t)(bits % 3) - 1;
+    case CONTENT_VALUES:
+        return offset >= 0 && offset < content->value_count ? (int64_t)content->values[offset] : 0;
+    case CONTENT_RANDOM:
+    case CONTENT_NORMAL: return (int64_t)(bits % 5);
+    case CONTENT_ZERO: break;
+    }
+    return 0;
+}
+
+double direction_at(const Direction *direction, int64_t offset) {
+    if (!direction->active) return 0;
+    if (direction->is_single) return offset == direction->single ? 1 : 0;
+    return 2 * uniform(hash_at(direction->seed, offset)) - 1;
+}
+
+static Page *page_new(Memory *memory, MemoryBuffer *buffer, int64_t number) {
+    Page *page = ARENA_NEW(memory->arena, Page);
+    page->first = number * PAGE_ELEMENTS;
+    const Direction *direction = &buffer->direction;
+    bool is_float = dtype_code_is_float(buffer->dtype);
+    if (direction->active && direction->is_tangent) page->tangent = ARENA_ARRAY(memory->arena, double, PAGE_ELEMENTS);
+    for (int i = 0; i < PAGE_ELEMENTS; i++) {
+        int64_t offset = page->first + i;
+        if (!is_float) {
+            page->data.integer[i] = wrap_integer(content_integer(&buffer->content, offset), buffer->dtype);
+            continue;
+        }
+        page->data.number[i] = content_number(&buffer->content, offset);
+        if (!direction->active) continue;
+        double component = direction_at(direction, offset);
+        page->data.number[i] += direction->step * component;
+        if (page->tangent) page->tangent[i] = component;
+    }
+    map_set_number(&buffer->pages, (uint64_t)number, page);
+    return page;
+}
+
+static Page *page_of(Memory *memory, MemoryBuffer *buffer, int64_t offset) {
+    int64_t number = offset >= 0 ? offset / PAGE_ELEMENTS : -((-offset + PAGE_ELEMENTS - 1) / PAGE_ELEMENTS);
+    Page *page = buffer->last;
+    if (!page || page->first != number * PAGE_ELEMENTS) {
+        page = map_get_number(&buffer->pages, (uint64_t)number);
+        if (!page) page = page_new(memory, buffer, number);
+        buffer->last = page;
+    }
+    if (page->epoch != memory->epoch) {
+        page->epoch = memory->epoch;
+        page->atomic = 0;
+        memset(page->writer, 0, sizeof page->writer);
+    }
+    return page;
+}
+
+static MemoryBuffer *buffer_at(Memory *memory, int64_t address, int64_t *offset, const char *verb) {
+    MemoryBuffer *buffer = memory_buffer(memory, address);
+    *offset = address_offset(address);
+    if (!buffer) {
+        memory_report(memory, FINDING_OUT_OF_BOUNDS, true, "%s through an integer that is no address", verb);
+        return NULL;
+    }
+    if (buffer->extent && (*offset < 0 || *offset >= buffer->extent))
+        memory_report(memory, FINDING_OUT_OF_BOUNDS, true, "%s element %lld of %s, which has %lld", verb,
+                      (long long)*offset, buffer->name, (long long)buffer->extent);
+    return buffer;
+}
+
+static void element_read(const MemoryBuffer *buffer, const Page *page, int at, Element *element) {
+    *element = (Element){0};
+    if (dtype_code_is_float(buffer->dtype)) {
+        element->number = page->data.number[at];
+        element->tangent = page->tangent ? page->tangent[at] : 0;
+    } else {
+        element->integer = page->data.integer[at];
+        element->number = (double)element->integer;
+    }
+    element->poison = (page->poison >> at) & 1;
+}
+
+static bool same_value(double a, double b) {
+    if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
+    return a == b || fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b));
+}
+
+bool memory_load(Memory *memory, int64_t address, Element *element) {
+    int64_t offset;
+    MemoryBuffer *buffer = buffer_at(memory, address, &offset, "reads");
+    if (!buffer) return false;
+    Page *page = page_of(memory, buffer, offset);
+    int at = (int)(offset - page->first);
+    uint64_t bit = (uint64_t)1 << at;
+    if (!(page->written & bit)) {
+        page->read |= bit;
+        if (buffer->is_uninitialised)
+            memory_report(memory, FINDING_UNINITIALISED_READ, false, "reads element %lld of %s, which nothing has written",
+                          (long long)offset, buffer->name);
+    }
+    bool by_other = page->writer[at] && page->writer[at] != memory->program + 1;
+    if ((by_other || (page->atomic & bit)) && !memory->synchronised && by_other)
+        memory_report(memory, FINDING_RACE, false, "reads element %lld of %s, which another program of the launch writes",
+                      (long long)offset, buffer->name);
+    element_read(buffer, page, at, element);
+    return true;
+}
+
+static void element_write(Memory *memory, const MemoryBuffer *buffer, Page *page, int at, const Element *element) {
+    uint64_t bit = (uint64_t)1 << at;
+    if (dtype_code_is_float(buffer->dtype)) {
+        page->data.number[at] = element->number;
+        if (!page->tangent && element->tangent != 0)
+            page->tangent = ARENA_ARRAY(memory->arena, double, PAGE_ELEMENTS);
+        if (page->tangent) page->tangent[at] = element->tangent;
+    } else {
+        page->data.integer[at] = wrap_integer(element->integer, buffer->dtype);
+    }
+    page->written |= bit;
+    page->poison = element->poison ? page->poison | bit : page->poison & ~bit;
+}
+
+static void check_owner(Memory *memory, const MemoryBuffer *buffer, const Page *page, int at, const Element *element) {
+    uint64_t bit = (uint64_t)1 << at;
+    bool by_other = page->writer[at] && page->writer[at] != memory->program + 1;
+    if ((!by_other && !(page->atomic & bit)) || memory->synchronised) return;
+    bool same = dtype_code_is_float(buffer->dtype) ? same_value(page->data.number[at], element->number)
+                                                   : page->data.integer[at] == element->integer;
+    long long offset = (long long)(page->first + at);
+    if (!same)
+        memory_report(memory, FINDING_RACE, true, "element %lld of %s is stored by two programs with different values",
+                      offset, buffer->name);
+    else if (buffer->is_gradient)
+        memory_report(memory, FINDING_RACE, false, "element %lld of %s is stored by two programs", offset, buffer->name);
+}
+
+bool memory_store(Memory *memory, int64_t address, Element element) {
+    int64_t offset;
+    MemoryBuffer *buffer = buffer_at(memory, address, &offset, "writes");
+    if (!buffer) return false;
+    Page *page = page_of(memory, buffer, offset);
+    int at = (int)(offset - page->first);
+    check_owner(memory, buffer, page, at, &element);
+    memory->stores++;
+    if (!page->writer[at]) memory->new_elements++;
+    page->writer[at] = memory->program + 1;
+    if (element.poison)
+        memory_report(memory, FINDING_POISON, false, "stores to %s what a masked-off load without `other` read", buffer->name);
+    element_write(memory, buffer, page, at, &element);
+    return true;
+}
+
+bool memory_load_atomic(Memory *memory, int64_t address, Element *element) {
+    int64_t offset;
+    MemoryBuffer *buffer = buffer_at(memory, address, &offset, "atomically updates");
+    if (!buffer) return false;
+    Page *page = page_of(memory, buffer, offset);
+    int at = (int)(offset - page->first);
+    if (!(page->written & ((uint64_t)1 << at))) page->read |= (uint64_t)1 << at;
+    element_read(buffer, page, at, element);
+    return true;
+}
+
+bool memory_store_atomic(Memory *memory, int64_t address, Element element) {
+    int64_t offset;
+    MemoryBuffer *buffer = buffer_at(memory, address, &offset, "atomically updates");
+    if (!buffer) return false;
+    Page *page = page_of(memory, buffer, offset);
+    int at = (int)(offset - page->first);
+    memory->stores++;
+    memory->new_elements++;
+    page->atomic |= (uint64_t)1 << at;
+    element_write(memory, buffer, page, at, &element);
+    return true;
+}
+
+double memory_peek(Memory *memory, MemoryBuffer *buffer, int64_t offset) {
+    Page *page = page_of(memory, buffer, offset);
+    int at = (int)(offset - page->first);
+    return dtype_code_is_float(buffer->dtype) ? page->data.number[at] : (double)page->data.integer[at];
+}
+
+double memory_peek_tangent(Memory *memory, MemoryBuffer *buffer, int64_t offset) {
+    Page *page = page_of(memory, buffer, offset);
+    return page->tangent ? page->tangent[offset - page->first] : 0;
+}
+
+void memory_poke(Memory *memory, MemoryBuffer *buffer, int64_t offset, double value) {
+    Page *page = page_of(memory, buffer, offset);
+    int at = (int)(offset - page->first);
+    if (dtype_code_is_float(buffer->dtype)) page->data.number[at] = value;
+    else page->data.integer[at] = (int64_t)value;
+}
+
+static int compare_pages(const void *a, const void *b) {
+    const Page *const *left = a, *const *right = b;
+    return ((*left)->first > (*right)->first) - ((*left)->first < (*right)->first);
+}
+
+void memory_touched(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets) {
+    int count = buffer->pages.count;
+    const Page **pages = ARENA_ARRAY(arena, const Page *, count + 1);
+    for (int i = 0; i < count; i++) pages[i] = buffer->pages.entries[i].value;
+    qsort(pages, (size_t)count, sizeof *pages, compare_pages);
+    for (int i = 0; i < count; i++) {
+        uint64_t bits = written ? pages[i]->written : pages[i]->read;
+        for (int at = 0; at < PAGE_ELEMENTS; at++)
+            if ((bits >> at) & 1) LIST_PUSH(arena, offsets, pages[i]->first + at);
+    }
+}
+
+void memory_report(Memory *memory, FindingKind kind, bool is_certain, const char *format, ...) {
+    for (LIST_EACH(int, i, memory->findings)) { // one finding of a kind per line
+        Finding *known = &memory->findings.items[i];
+        if (known->kind != kind || known->line != memory->line || strcmp(known->kernel, memory->kernel) != 0) continue;
+        if (known->is_certain || !is_certain) return;
+        known->is_certain = true;
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    const char *message = arena_vprintf(memory->arena, format, arguments);
+    va_end(arguments);
+    Finding finding = {kind, memory->kernel, memory->line, message, is_certain};
+    LIST_PUSH(memory->arena, &memory->findings, finding);
+}
+
+const char *finding_name(FindingKind kind) {
+    switch (kind) {
+    case FINDING_OUT_OF_BOUNDS: return "out-of-bounds";
+    case FINDING_RACE: return "race";
+    case FINDING_UNINITIALISED_READ: return "uninitialised-read";
+    case FINDING_POISON: return "undefined-value";
+    case FINDING_UNSUPPORTED: break;
+    }
+    return "unsupported";
+}

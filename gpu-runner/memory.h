@@ -1,0 +1,145 @@
+// The memory a kernel sees: sparse virtual buffers with made-up, repeatable contents, and a record of who touched what.
+#ifndef TAD_RUNNER_MEMORY_H
+#define TAD_RUNNER_MEMORY_H
+
+#include "gpu-runner/tile.h"
+
+/// What a buffer holds before anything writes to it, as a pure function of (seed, element offset).
+typedef enum ContentKind {
+    CONTENT_ZERO,
+    CONTENT_RANDOM,   // floats, uniform in [low, high)
+    CONTENT_NORMAL,   // floats in (-1, 1), no zeros, no ties
+    CONTENT_SMALL,    // integers in [low, high)
+    CONTENT_DISTINCT, // integers: neighbours swapped, so that each index comes once
+    CONTENT_MONOTONE, // integers: growing by about `high` per element, from 0
+    CONTENT_VALUES,   // `values`, then zero
+} ContentKind;
+
+typedef struct Content {
+    ContentKind kind;
+    uint64_t seed;
+    double low, high;
+    const double *values;
+    int64_t value_count;
+} Content;
+
+/// A change of a buffer's contents in some direction: by `step` times it, and as the tangent.
+typedef struct Direction {
+    bool active;
+    uint64_t seed;  // random direction
+    bool is_single; // only element `single`
+    int64_t single;
+    double step;
+    bool is_tangent;
+} Direction;
+
+enum { PAGE_ELEMENTS = 64 };
+
+typedef struct Page {
+    int64_t first; // element offset
+    union {
+        double number[PAGE_ELEMENTS];
+        int64_t integer[PAGE_ELEMENTS];
+    } data;
+    double *tangent;
+    uint64_t read;     // the initial content was read by a program
+    uint64_t written;  // by a program, in this launch or an earlier one
+    uint64_t poison;
+    uint64_t atomic;   // written by an atomic operation in this launch
+    int32_t epoch;     // the launch that `writer` and `atomic` are about
+    int32_t writer[PAGE_ELEMENTS]; // program + 1, of plain stores
+} Page;
+
+typedef struct MemoryBuffer {
+    const char *name;
+    int id;
+    DTypeCode dtype;
+    Content content;
+    Direction direction;
+    bool is_gradient;     // every element has one owner: two plain stores are a race even where values agree
+    bool is_uninitialised; // an output: reading before writing is a finding
+    int64_t extent;       // elements, 0: no limit known
+    Map pages;            // first / PAGE_ELEMENTS -> Page
+    Page *last;
+    int64_t touched_pages;
+} MemoryBuffer;
+
+typedef enum FindingKind {
+    FINDING_OUT_OF_BOUNDS,
+    FINDING_RACE,
+    FINDING_UNINITIALISED_READ,
+    FINDING_POISON,
+    FINDING_UNSUPPORTED,
+} FindingKind;
+
+typedef struct Finding {
+    FindingKind kind;
+    const char *kernel;
+    int line;
+    const char *message;
+    bool is_certain; // results differ; not only a suspicion
+} Finding;
+
+typedef LIST(Finding) Findings;
+
+typedef struct Memory {
+    Arena *arena;
+    LIST(MemoryBuffer *) buffers; // id - 1
+    Findings findings;
+    // Where execution is, kept by the interpreter.
+    int32_t program;
+    int32_t epoch;
+    bool synchronised; // this program took a lock (atomic cas or exchange): its plain accesses are ordered
+    int64_t new_elements; // stored in this program that no program of this launch had stored
+    int64_t stores;
+    const char *kernel;
+    int line;
+} Memory;
+
+Memory *memory_new(Arena *arena);
+MemoryBuffer *memory_add(Memory *memory, const char *name, DTypeCode dtype, Content content);
+/// The buffer of an address, or NULL.
+MemoryBuffer *memory_buffer(const Memory *memory, int64_t address);
+
+/// Addresses: buffer id in the top bits, element offset below, so that pointer arithmetic is integer arithmetic.
+static inline int64_t address_make(int id, int64_t offset) {
+    return ((int64_t)id << 48) + ((int64_t)1 << 47) + offset;
+}
+static inline int64_t address_offset(int64_t address) {
+    return (address & (((int64_t)1 << 48) - 1)) - ((int64_t)1 << 47);
+}
+
+typedef struct Element {
+    double number;
+    int64_t integer;
+    double tangent;
+    bool poison;
+} Element;
+
+/// Reads through a checked address. False: not an address (a finding says so).
+bool memory_load(Memory *memory, int64_t address, Element *element);
+bool memory_store(Memory *memory, int64_t address, Element element);
+/// Replaces the value as an atomic operation does; `element` comes from a memory_load_atomic before it.
+bool memory_load_atomic(Memory *memory, int64_t address, Element *element);
+bool memory_store_atomic(Memory *memory, int64_t address, Element element);
+
+/// Reads or sets without trace (the checker's own access).
+double memory_peek(Memory *memory, MemoryBuffer *buffer, int64_t offset);
+double memory_peek_tangent(Memory *memory, MemoryBuffer *buffer, int64_t offset);
+void memory_poke(Memory *memory, MemoryBuffer *buffer, int64_t offset, double value);
+
+typedef LIST(int64_t) Offsets;
+/// Offsets whose initial content was read, or which were written, in increasing order.
+void memory_touched(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets);
+
+double content_number(const Content *content, int64_t offset);
+int64_t content_integer(const Content *content, int64_t offset);
+/// The direction's component at an element; 0 when not active.
+double direction_at(const Direction *direction, int64_t offset);
+uint64_t hash_mix(uint64_t value);
+
+void memory_report(Memory *memory, FindingKind kind, bool is_certain, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+const char *finding_name(FindingKind kind);
+
+#endif

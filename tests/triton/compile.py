@@ -291,7 +291,9 @@ def type_recorder(into: list[ExpressionType]) -> Iterator[None]:
 
     def visit(self: object, node: ast.AST) -> object:
         value = visit_before(self, node)
-        if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
+        # Triton makes up nodes without a place, such as the missing bounds of `range`.
+        placed = isinstance(node, ast.expr) and hasattr(node, "lineno")
+        if placed and not isinstance(getattr(node, "ctx", None), ast.Store):
             note(self, node, type(node).__name__, ast.unparse(node), value)
         return value
 

@@ -8,6 +8,8 @@
 /// Sets the types of `op`'s results. A type error (shapes that do not broadcast, dot's inner dimension, a store through a
 /// scalar pointer...) goes to `diagnostics` (may be NULL) when it is certain, and the result becomes TYPE_UNKNOWN.
 void infer_op(Arena *arena, Op *op, Diagnostics *diagnostics);
+/// How many results an op of these operands has (0 for stores and prints). More than one: split, return_indices, tuples.
+int infer_result_count(OpCode code, Value *const *operands, int operand_count);
 /// The broadcast shape of two shapes; false when it is certain that they do not broadcast. Unequal symbolic dims are taken as equal.
 bool shape_broadcast(Arena *arena, Type a, Type b, int *rank, const Poly **dims);
 /// A constant result where all that matters is constant, else NULL. Pure; Python semantics for constexprs.

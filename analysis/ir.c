@@ -226,6 +226,12 @@ Op *op_clone(Builder *builder, const Op *op, Map *values) {
     Arena *arena = builder->function->arena;
     Value **operands = ARENA_ARRAY(arena, Value *, op->operand_count);
     for (int i = 0; i < op->operand_count; i++) operands[i] = value_mapped(values, op->operands[i]);
+    Value *shared = op_clone_shared(builder, op, operands);
+    if (shared) {
+        if (!shared->name) shared->name = op->results[0]->name;
+        map_set_pointer(values, op->results[0], shared);
+        return shared->op;
+    }
     Op *copy = op_append(builder, op->code, operands, op->operand_count, op->result_count);
     copy->range = op->range;
     copy->call = op->call;

@@ -109,6 +109,7 @@ struct Function {
     Region *body;
     int value_count;
     int op_count;
+    Map shared; // build.c: constexpr expressions by their text, so that equal ones are one value
 };
 
 /* Shapes of the structural ops.
@@ -155,8 +156,10 @@ bool region_defines(const Region *region, const Value *value);
 /// The terminator (OP_YIELD or OP_CONDITION), or NULL.
 Op *region_terminator(const Region *region);
 
-/// The usual way to make an op of one result: folds constants, shares equal constexpr expressions,
-/// infers the result's type (infer.h) and appends. `operands` are by the row's parameters (NULL: omitted).
+/// The usual way to make an op: folds constants, shares equal constexpr expressions (these are put at the start of the
+/// function, or right after what they depend on), infers the result's type (infer.h) and appends. `operands` are by the
+/// row's parameters (NULL: omitted; trailing ones may be left out). Where the op has several results (split, max with
+/// indices, a reduce over a tuple, rand4x...) the value is the OP_TUPLE of them; where it has none, NULL.
 Value *build(Builder *builder, OpCode code, Value *const *operands, int operand_count);
 Value *build_unary(Builder *builder, OpCode code, Value *a);
 Value *build_binary(Builder *builder, OpCode code, Value *a, Value *b);
@@ -177,7 +180,10 @@ Value *build_unknown(Builder *builder, const char *note);
 /// Copies ops of `from` (terminator excluded) into the builder's place; `values` maps old to new values
 /// (Map by pointer) and is extended. Operands not in the map are kept.
 void region_clone_into(Builder *builder, const Region *from, Map *values);
+/// The last op it made, or the existing one where the clone is a shared constexpr expression.
 Op *op_clone(Builder *builder, const Op *op, Map *values);
+/// build.c: the shared value of a constexpr op over other operands, or NULL where it is none.
+Value *op_clone_shared(Builder *builder, const Op *op, Value *const *operands);
 static inline Value *value_mapped(const Map *values, Value *value) {
     Value *mapped = value ? map_get_pointer(values, value) : NULL;
     return mapped ? mapped : value;

@@ -1,0 +1,208 @@
+// `--backward FILE[:KERNEL]`: the emitted module on stdout, in a file, or as the diff that it would make.
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "autodiff/backward.h"
+#include "server/check.h"
+#include "server/diff.h"
+#include "server/files.h"
+#include "server/formats.h"
+#include "server/resolve.h"
+
+typedef struct Target {
+    const char *path;
+    const char *kernel; // NULL: all forward kernels
+} Target;
+
+/// The colon before the kernel's name, where FILE itself is no such file.
+static Target target_of(Arena *arena, const char *operand) {
+    const char *colon = strrchr(operand, ':');
+    if (!colon || file_exists(operand)) return (Target){operand, NULL};
+    return (Target){arena_strndup(arena, operand, (size_t)(colon - operand)), colon + 1};
+}
+
+typedef struct Derivation {
+    const Options *options;
+    Arena *arena;
+    const Snapshot *snapshot;
+    BackwardOptions backward;
+    Report *report; // findings for stderr
+    LIST(Backward *) derived;
+    int asked; // kernels that should have a backward
+} Derivation;
+
+static Error unknown_kernel(Arena *arena, const Snapshot *snapshot, const char *path, const char *name) {
+    const char *nearest = NULL;
+    int best = 2 + (int)strlen(name) / 3;
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const char *candidate = snapshot->kernels.items[i].function->name;
+        int distance = str_distance(str_from(name), str_from(candidate));
+        if (distance >= best) continue;
+        best = distance;
+        nearest = candidate;
+    }
+    return arena_printf(arena, "%s has no kernel `%s`%s%s%s", path, name,
+                        nearest ? "; did you mean `" : "", nearest ? nearest : "", nearest ? "`?" : "");
+}
+
+static bool has_parameter(const Snapshot *snapshot, const char *kernel, const char *name) {
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Function *function = snapshot->kernels.items[i].function;
+        if (kernel && strcmp(function->name, kernel) != 0) continue;
+        for (int k = 0; k < function->parameter_count; k++)
+            if (strcmp(function->parameters[k].name, name) == 0) return true;
+    }
+    return false;
+}
+
+static Error target_refuse(const Derivation *derivation, const Target *target) {
+    const Snapshot *snapshot = derivation->snapshot;
+    Arena *arena = derivation->arena;
+    if (snapshot->kernels.count == 0)
+        return arena_printf(arena, "%s has no Triton kernel", target->path);
+    if (target->kernel) {
+        const Kernel *kernel = snapshot_find_kernel(snapshot, str_from(target->kernel));
+        if (!kernel) return unknown_kernel(arena, snapshot, target->path, target->kernel);
+        if (!kernel_is_forward(kernel))
+            return arena_printf(arena, "`%s` is no forward kernel: it is called by others, or it stores nothing",
+                                target->kernel);
+    }
+    const Names *wrt = &derivation->options->wrt;
+    for (int i = 0; i < wrt->count; i++)
+        if (!has_parameter(snapshot, target->kernel, wrt->items[i]))
+            return arena_printf(arena, "--wrt: no kernel to differentiate has a parameter `%s`",
+                                wrt->items[i]);
+    return NULL;
+}
+
+static void derive_one(Derivation *derivation, const Kernel *kernel) {
+    Diagnostics diagnostics = {.arena = derivation->arena};
+    Backward *backward = backward_derive(derivation->arena, derivation->snapshot, kernel,
+                                         &derivation->backward, &diagnostics);
+    static const Settings all;
+    report_take(derivation->report, &diagnostics, &all, derivation->options);
+    derivation->asked++;
+    if (backward->status == BACKWARD_DERIVED) {
+        LIST_PUSH(derivation->arena, &derivation->derived, backward);
+        return;
+    }
+    Range range = backward->reason_range.source ? backward->reason_range
+                                                : kernel->definition->name_range;
+    say("%s:%d: no backward for `%s`: %s", range.source->path, range_line(range),
+        kernel->function->name, backward->reason ? backward->reason : "no reason given");
+}
+
+static const char *emit_module(Derivation *derivation, const Target *target) {
+    for (LIST_EACH(int, i, derivation->snapshot->kernels)) {
+        const Kernel *kernel = &derivation->snapshot->kernels.items[i];
+        if (!kernel_is_forward(kernel)) continue;
+        if (target->kernel && strcmp(kernel->function->name, target->kernel) != 0) continue;
+        derive_one(derivation, kernel);
+    }
+    if (derivation->derived.count == 0) return NULL;
+    Diagnostics diagnostics = {.arena = derivation->arena};
+    const char *text =
+        backward_module(derivation->arena, derivation->snapshot, derivation->derived.items,
+                        derivation->derived.count, &derivation->backward, &diagnostics);
+    static const Settings all;
+    report_take(derivation->report, &diagnostics, &all, derivation->options);
+    return text;
+}
+
+/// `<name>_backward.py` beside the file.
+static const char *default_output(Arena *arena, const char *path) {
+    size_t size = strlen(path);
+    if (str_ends(str_from(path), ".py")) size -= 3;
+    return arena_printf(arena, "%.*s_backward.py", (int)size, path);
+}
+
+/// Status 1 when the file would change, so that a build can ask whether a generated file is up to date.
+static int print_diff(Arena *arena, const Options *options, const Target *target, const char *text) {
+    const char *path = options->output ? options->output : default_output(arena, target->path);
+    Str old = {NULL, 0};
+    if (file_exists(path)) {
+        Error error = file_read(arena, path, &old);
+        if (error) {
+            say("%s", error);
+            return STATUS_TROUBLE;
+        }
+    }
+    const char *diff = diff_unified(arena, path, old.data, path, text);
+    Options to_stdout = *options;
+    to_stdout.output = NULL;
+    return output_write(arena, &to_stdout, diff, *diff ? STATUS_FINDINGS : STATUS_CLEAN);
+}
+
+static void say_findings(const Report *report) {
+    Buffer out = buffer_new(report->arena);
+    format_concise(&out, report, &(FormatOptions){.quiet = true});
+    fputs(buffer_text(&out), stderr);
+}
+
+static int backward_write(Derivation *derivation, const Target *target) {
+    const Options *options = derivation->options;
+    Error error = target_refuse(derivation, target);
+    if (error) {
+        say("%s", error);
+        return STATUS_TROUBLE;
+    }
+    const char *text = emit_module(derivation, target);
+    say_findings(derivation->report);
+    if (!text) {
+        if (derivation->asked == 0) say("%s has no forward kernel to differentiate", target->path);
+        return STATUS_FINDINGS;
+    }
+    bool complete = derivation->derived.count == derivation->asked;
+    int status = complete ? STATUS_CLEAN : STATUS_FINDINGS;
+    if (options->diff) {
+        int changed = print_diff(derivation->arena, options, target, text);
+        return changed > status ? changed : status;
+    }
+    status = output_write(derivation->arena, options, text, status);
+    if (options->output && status != STATUS_TROUBLE)
+        say("wrote %s: the backward of %d kernel%s", options->output, derivation->derived.count,
+            derivation->derived.count == 1 ? "" : "s");
+    return status;
+}
+
+static int backward_of_text(const Options *options, Arena *arena, const Target *target, Str text) {
+    Report report = {.arena = arena};
+    ImportResolver *resolver = import_resolver_new();
+    SnapshotOptions snapshot_options = {.resolver = import_resolver_interface(resolver),
+                                        .skip_checks = true};
+    Snapshot *volatile snapshot = NULL;
+    volatile int status = STATUS_TROUBLE;
+    BugGuard guard;
+    if (BUG_GUARD(&guard)) {
+        snapshot = snapshot_build(target->path, text, &snapshot_options);
+        Derivation derivation = {
+            .options = options,
+            .arena = arena,
+            .snapshot = snapshot,
+            .backward = {.wrt = options->wrt.items,
+                         .wrt_count = options->wrt.count,
+                         .wrapper = (WrapperKind)options->wrapper},
+            .report = &report,
+        };
+        status = backward_write(&derivation, target);
+        bug_guard_end(&guard);
+    } else {
+        say("%s: internal error: %s", target->path, guard.message);
+    }
+    snapshot_free(snapshot);
+    import_resolver_free(resolver);
+    return status;
+}
+
+int command_backward(const Options *options) {
+    Arena *arena = arena_new();
+    Target target = target_of(arena, options->operands[0]);
+    Str text;
+    Error error = file_read(arena, target.path, &text);
+    int status = STATUS_TROUBLE;
+    if (error) say("%s", error);
+    else status = backward_of_text(options, arena, &target, text);
+    arena_free(arena);
+    return status;
+}

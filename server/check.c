@@ -1,0 +1,168 @@
+// Each file is one snapshot, freed before the next; what is reported is copied out of it.
+#include "server/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/files.h"
+#include "server/formats.h"
+#include "server/grad.h"
+#include "server/loop.h"
+#include "server/resolve.h"
+#include "server/suppress.h"
+
+bool wants_color(const Options *options) {
+    if (options->color != COLOR_AUTO) return options->color == COLOR_ALWAYS;
+    const char *off = getenv("NO_COLOR");
+    return !options->output && isatty(STDOUT_FILENO) && !(off && *off);
+}
+
+int output_write(Arena *arena, const Options *options, const char *text, int status) {
+    if (options->output) {
+        Error error = file_write(arena, options->output, text);
+        if (!error) return status;
+        say("%s", error);
+        return STATUS_TROUBLE;
+    }
+    fputs(text, stdout);
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    say("writing to stdout failed");
+    return STATUS_TROUBLE;
+}
+
+static bool same_finding(const Finding *a, const Finding *b) {
+    return a->row == b->row && memcmp(&a->place.start, &b->place.start, sizeof a->place.start) == 0 &&
+           strcmp(a->place.file, b->place.file) == 0 && strcmp(a->message, b->message) == 0;
+}
+
+/// A helper's finding shows up again in each file that calls it.
+static bool is_repeated(const Report *report, const Finding *finding) {
+    for (LIST_EACH(int, i, report->findings))
+        if (same_finding(&report->findings.items[i], finding)) return true;
+    return false;
+}
+
+static Finding finding_of(Arena *arena, const Diagnostic *diagnostic) {
+    Finding finding = {
+        .row = &diagnostic_rows[diagnostic->id],
+        .severity = diagnostic->severity,
+        .place = place_of(arena, diagnostic->range),
+        .message = arena_strdup(arena, diagnostic->message),
+        .notes = ARENA_ARRAY(arena, Note, diagnostic->related_count),
+    };
+    for (int i = 0; i < diagnostic->related_count; i++) {
+        const Related *related = &diagnostic->related[i];
+        if (!related->range.source) continue;
+        finding.notes[finding.note_count++] =
+            (Note){place_of(arena, related->range), arena_strdup(arena, related->message)};
+    }
+    return finding;
+}
+
+void report_take(Report *report, const Diagnostics *diagnostics, const Settings *settings,
+                 const Options *options) {
+    for (LIST_EACH(int, i, diagnostics->list)) {
+        const Diagnostic *diagnostic = &diagnostics->list.items[i];
+        const DiagnosticRow *row = &diagnostic_rows[diagnostic->id];
+        if (!diagnostic->range.source || !settings_want(settings, options, row)) continue;
+        if (options->quiet && diagnostic->severity == SEVERITY_HINT) continue;
+        if (is_suppressed(diagnostic->range, row)) {
+            report->suppressed++;
+            continue;
+        }
+        Finding finding = finding_of(report->arena, diagnostic);
+        if (!is_repeated(report, &finding))
+            LIST_PUSH(report->arena, &report->findings, finding);
+    }
+}
+
+typedef struct Check {
+    const Options *options;
+    Report *report;
+    SettingsCache *settings;
+    ImportResolver *resolver;
+    Grad *grad; // NULL without --grad
+} Check;
+
+static void check_snapshot(Check *check, const Snapshot *snapshot, const Settings *settings) {
+    report_take(check->report, &snapshot->diagnostics, settings, check->options);
+    check->report->kernel_count += snapshot->kernels.count;
+    if (check->grad) grad_derive(check->grad, snapshot, settings);
+}
+
+static void check_file(Check *check, const FileItem *file) {
+    Arena *arena = arena_new();
+    const Settings *settings = settings_for(check->settings, file->path);
+    Str text;
+    if (!file->was_named && settings_exclude(settings, arena, file->path)) {
+        arena_free(arena);
+        return;
+    }
+    LIST_PUSH(check->report->arena, &check->report->files, file->path);
+    Error error = file_read(arena, file->path, &text);
+    if (error) report_problem(check->report, "%s", error);
+    BugGuard guard;
+    Snapshot *volatile snapshot = NULL;
+    if (!error && BUG_GUARD(&guard)) {
+        SnapshotOptions options = {.resolver = import_resolver_interface(check->resolver)};
+        snapshot = snapshot_build(file->path, text, &options);
+        check_snapshot(check, snapshot, settings);
+        bug_guard_end(&guard);
+    } else if (!error) {
+        report_problem(check->report, "%s: internal error: %s", file->path, guard.message);
+    }
+    snapshot_free(snapshot);
+    arena_free(arena);
+}
+
+static int compare_findings(const void *left, const void *right) {
+    const Finding *a = left, *b = right;
+    int order = strcmp(a->place.file, b->place.file);
+    if (order == 0) order = a->place.start.line - b->place.start.line;
+    if (order == 0) order = a->place.start.column - b->place.start.column;
+    if (order == 0) order = (int)a->severity - (int)b->severity;
+    return order ? order : strcmp(a->message, b->message);
+}
+
+static void check_files(Check *check, const Options *options) {
+    Report *report = check->report;
+    FileList files = files_collect(report->arena, report, options->operands, options->operand_count);
+    for (LIST_EACH(int, i, files.items)) check_file(check, &files.items.items[i]);
+    if (check->grad) grad_prove(check->grad);
+    if (report->findings.count)
+        qsort(report->findings.items, (size_t)report->findings.count, sizeof *report->findings.items,
+              compare_findings);
+}
+
+static Error options_refuse(Arena *arena, const Options *options) {
+    Error error = names_refuse(arena, "--select", &options->select);
+    return error ? error : names_refuse(arena, "--ignore", &options->ignore);
+}
+
+int command_check(const Options *options) {
+    Arena *arena = arena_new();
+    Error error = options_refuse(arena, options);
+    if (error) {
+        say("%s", error);
+        arena_free(arena);
+        return STATUS_TROUBLE;
+    }
+    Loop *loop = loop_new();
+    uint64_t started = loop_now_ms(loop);
+    Report report = {.arena = arena, .with_kernels = options->grad};
+    Check check = {options, &report, settings_cache_new(arena, &report), import_resolver_new(), NULL};
+    if (options->grad) check.grad = grad_new(arena, loop, &report, check.resolver, options);
+    check_files(&check, options);
+    report.seconds = (double)(loop_now_ms(loop) - started) / 1000;
+    loop_free(loop);
+    import_resolver_free(check.resolver);
+
+    Buffer out = buffer_new(arena);
+    FormatOptions format = {wants_color(options), options->quiet};
+    report_write(&out, &report, (Format)options->format, &format);
+    int status = output_write(arena, options, buffer_text(&out), report_status(&report));
+    arena_free(arena);
+    return status;
+}

@@ -1,0 +1,21 @@
+// `--check --grad`: derives the backward of every forward kernel, has it proved by worker processes, fills the report's kernels.
+#ifndef TAD_SERVER_GRAD_H
+#define TAD_SERVER_GRAD_H
+
+#include "analysis/snapshot.h"
+#include "server/loop.h"
+#include "server/options.h"
+#include "server/report.h"
+#include "server/resolve.h"
+#include "server/settings.h"
+
+typedef struct Grad Grad;
+
+Grad *grad_new(Arena *arena, Loop *loop, Report *report, ImportResolver *resolver,
+               const Options *options);
+/// Derives every forward kernel of the snapshot and queues the proofs. Keeps nothing of the snapshot.
+void grad_derive(Grad *grad, const Snapshot *snapshot, const Settings *settings);
+/// Runs the queued proofs, several at a time, to the last one.
+void grad_prove(Grad *grad);
+
+#endif

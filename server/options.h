@@ -1,0 +1,64 @@
+// The command line in, a filled Options out. Rows: options.def; formats: formats.def.
+#ifndef TAD_SERVER_OPTIONS_H
+#define TAD_SERVER_OPTIONS_H
+
+#include "autodiff/backward.h"
+#include "base/error.h"
+
+typedef enum Format {
+#define FORMAT(id, name, writer, help) FORMAT_##id,
+#include "server/formats.def"
+#undef FORMAT
+    FORMAT_COUNT
+} Format;
+
+typedef enum ColorChoice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } ColorChoice;
+
+typedef enum CommandId {
+#define COMMAND(id, name, operands, fewest, most, function, help) COMMAND_##id,
+#define OPTION(...)
+#include "server/options.def"
+#undef COMMAND
+#undef OPTION
+    COMMAND_COUNT
+} CommandId;
+
+typedef struct Names {
+    const char **items;
+    int count;
+} Names;
+
+typedef struct Options {
+    CommandId command;
+    const char **operands;
+    int operand_count;
+    bool grad, quiet, diff;
+    int format;  // a Format
+    int color;   // a ColorChoice
+    int wrapper; // a WrapperKind
+    const char *output; // NULL: stdout
+    const char *runner; // NULL: look for it
+    Names select, ignore, wrt;
+    int jobs; // 0: one per core
+    int seed;
+    double time_limit_s;
+} Options;
+
+enum { STATUS_CLEAN = 0, STATUS_FINDINGS = 1, STATUS_TROUBLE = 2 };
+
+/// Fills `options` (strings borrowed from `arguments`). Otherwise one sentence that says what is wrong.
+Error options_parse(Arena *arena, int argument_count, char **arguments, Options *options);
+const char *options_help(Arena *arena);
+/// Prints `tad-lsp: message` to stderr.
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// The commands: each returns the exit status of the program.
+#define COMMAND(id, name, operands, fewest, most, function, help) int function(const Options *options);
+#define OPTION(...)
+#include "server/options.def"
+#undef COMMAND
+#undef OPTION
+
+int command_run_chosen(const Options *options);
+
+#endif

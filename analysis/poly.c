@@ -193,14 +193,26 @@ const Poly *poly_substitute(Arena *arena, const Poly *poly, Value *atom, const P
     return sum;
 }
 
-static void print_atom(Buffer *buffer, const Value *atom) {
-    if (atom->name)
+static void print_atom(Buffer *buffer, const Value *atom, bool is_alone, int depth) {
+    int64_t integer;
+    const Op *op = atom->op;
+    bool is_binary = op && op->operand_count == 2 && op->operands[0] && op->operands[1];
+    if (value_is_int(atom, &integer)) {
+        buffer_printf(buffer, "%lld", (long long)integer);
+    } else if (atom->name) {
         buffer_puts(buffer, atom->name);
-    else
+    } else if (is_binary && op_rows[op->code].symbol && depth < 8) {
+        if (!is_alone) buffer_putc(buffer, '(');
+        print_atom(buffer, op->operands[0], false, depth + 1);
+        buffer_printf(buffer, " %s ", op_rows[op->code].symbol);
+        print_atom(buffer, op->operands[1], false, depth + 1);
+        if (!is_alone) buffer_putc(buffer, ')');
+    } else {
         buffer_printf(buffer, "v%d", atom->id);
+    }
 }
 
-static void print_term(Buffer *buffer, const Monomial *term, bool is_first) {
+static void print_term(Buffer *buffer, const Monomial *term, bool is_first, bool is_alone) {
     bool negative = term->coefficient < 0;
     uint64_t magnitude = negative ? (uint64_t)0 - (uint64_t)term->coefficient : (uint64_t)term->coefficient;
     if (is_first)
@@ -211,7 +223,7 @@ static void print_term(Buffer *buffer, const Monomial *term, bool is_first) {
     if (shows_number) buffer_printf(buffer, "%llu", (unsigned long long)magnitude);
     for (int i = 0; i < term->atom_count; i++) {
         if (i > 0 || shows_number) buffer_puts(buffer, " * ");
-        print_atom(buffer, term->atoms[i]);
+        print_atom(buffer, term->atoms[i], is_alone && !shows_number && term->atom_count == 1, 0);
     }
 }
 
@@ -219,6 +231,6 @@ const char *poly_print(Arena *arena, const Poly *poly) {
     if (!poly) return "?";
     if (poly->count == 0) return "0";
     Buffer buffer = buffer_new(arena);
-    for (int i = 0; i < poly->count; i++) print_term(&buffer, &poly->terms[i], i == 0);
+    for (int i = 0; i < poly->count; i++) print_term(&buffer, &poly->terms[i], i == 0, poly->count == 1);
     return buffer_text(&buffer);
 }

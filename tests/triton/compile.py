@@ -282,6 +282,8 @@ def type_recorder(into: list[ExpressionType]) -> Iterator[None]:
     def note(generator: object, node: ast.AST, kind: str, text: str, value: object) -> None:
         if str(getattr(generator, "file_name", "")).startswith(library):
             return
+        if not hasattr(node, "lineno"):  # made by the front end itself
+            return
         type_name = type_text(value)
         if type_name:
             row = expression_row(generator, node, kind, text, type_name)

@@ -147,8 +147,8 @@ typedef struct Chain {
     bool negated;
 } Chain;
 
-static Value *walk_chain(Classifier *classifier, Value *value, const Value *argument, Chain *chain,
-                         int depth);
+static Value *walk_link(Classifier *classifier, Value *value, const Value *argument, Chain *chain,
+                        int *used, int depth);
 
 /// The operand of `op` that the sum runs through: the one that depends on the argument. -1 where it is no link.
 static int link_operand(const Classifier *classifier, const Op *op, const Value *argument) {
@@ -184,52 +184,50 @@ static Value *walk_arms(Classifier *classifier, Value *value, const Value *argum
     for (int i = 0; i < op->region_count; i++) {
         Chain arm = {0};
         Value *current = yielded(op->regions[i], value->index);
+        int uses = 1; // of `current`, by what was walked
         while (current && region_defines(op->regions[i], current)) {
-            if (use_count(classifier, current) != 1) return NULL;
-            current = walk_chain(classifier, current, argument, &arm, depth + 1);
+            if (use_count(classifier, current) != uses) return NULL;
+            current = walk_link(classifier, current, argument, &arm, &uses, depth + 1);
         }
         if (!current || (base && base != current)) return NULL;
         base = current;
         for (int k = 0; k < arm.links.count; k++)
             LIST_PUSH(classifier->arena, &chain->links, arm.links.items[k]);
-        *used += 1;
+        *used += uses;
     }
     return base;
 }
 
-/// One step from `value` towards the argument: the value before the link, or NULL where it is no sum.
-static Value *walk_chain(Classifier *classifier, Value *value, const Value *argument, Chain *chain,
-                         int depth) {
+/// One step from `value` towards the argument: the value before the link and how often the link uses it, or NULL.
+static Value *walk_link(Classifier *classifier, Value *value, const Value *argument, Chain *chain,
+                        int *used, int depth) {
     Op *op = value->op;
     if (!op || depth > DEPTH_LIMIT) return NULL;
-    Value *before = NULL;
-    int used = 1;
+    *used = 1;
+    LIST_PUSH(classifier->arena, &chain->links, op);
     if (op->code == OP_IF) {
-        used = 0;
-        LIST_PUSH(classifier->arena, &chain->links, op);
-        before = walk_arms(classifier, value, argument, chain, &used, depth);
-    } else if (op->code == OP_FOR || op->code == OP_STATIC_FOR) {
-        CarriedClass inner = loop_classify(classifier->arena, op)[value->index].class;
-        if (inner != CARRIED_SUM && inner != CARRIED_UNCHANGED) return NULL;
-        LIST_PUSH(classifier->arena, &chain->links, op);
-        before = op->operands[3 + value->index];
-    } else {
-        int operand = link_operand(classifier, op, argument);
-        if (operand < 0) return NULL;
-        LIST_PUSH(classifier->arena, &chain->links, op);
-        before = op->operands[operand];
+        *used = 0;
+        return walk_arms(classifier, value, argument, chain, used, depth);
     }
-    // A partial sum that something else reads is a prefix sum.
-    if (!before || use_count(classifier, before) != used) return NULL;
-    return before;
+    if (op->code == OP_FOR || op->code == OP_STATIC_FOR) {
+        CarriedClass inner = loop_classify(classifier->arena, op)[value->index].class;
+        bool sums = inner == CARRIED_SUM || inner == CARRIED_UNCHANGED;
+        return sums ? op->operands[3 + value->index] : NULL;
+    }
+    int operand = link_operand(classifier, op, argument);
+    return operand < 0 ? NULL : op->operands[operand];
 }
 
 static bool classify_sum(Classifier *classifier, Value *argument, Value *next, Carried *carried) {
-    if (use_count(classifier, next) != 1) return false;
     Chain chain = {0};
     Value *value = next;
-    for (int depth = 0; value && value != argument && depth < DEPTH_LIMIT; depth++)
-        value = walk_chain(classifier, value, argument, &chain, depth);
+    int uses = 1;
+    for (int depth = 0; value && depth < DEPTH_LIMIT; depth++) {
+        // A partial sum that something else reads is a prefix sum.
+        if (use_count(classifier, value) != uses) return false;
+        if (value == argument) break;
+        value = walk_link(classifier, value, argument, &chain, &uses, depth);
+    }
     if (value != argument) return false;
     carried->class = CARRIED_SUM;
     carried->links = chain.links.items;

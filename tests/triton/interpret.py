@@ -45,6 +45,14 @@ class Typed:
     type: str
 
 
+@dataclass
+class Strided:
+    """An array on its way to the child with its strides in elements; pickling an array loses them."""
+
+    values: np.ndarray
+    strides: tuple[int, ...]
+
+
 TORCH_NAMES = {"bf16": "bfloat16", "fp8e4nv": "float8_e4m3fn", "fp8e5": "float8_e5m2"}
 
 
@@ -83,13 +91,14 @@ def interpret_kernel(
 ) -> dict[str, np.ndarray]:
     """Runs one kernel over a grid; every array argument as the kernel left it (bfloat16 as float32).
 
-    args: arrays (any strides), `Typed` arrays, scalars, None, tuples of these.  Raises InterpretFailure.
+    args: arrays, `Typed` arrays, scalars, None, tuples of these.  Arrays keep their strides; memory
+    between their elements reads as NaN.  Raises InterpretFailure.
     """
     request = {
         "source": source,
         "kernel_name": kernel_name,
         "grid": tuple(int(n) for n in grid),
-        "arguments": dict(args),
+        "arguments": {name: portable(value) for name, value in args.items()},
         "constexprs": dict(constexprs or {}),
     }
     result = ask(worker, "interpret_here", timeout, request)
@@ -116,14 +125,25 @@ def call_function(
     request = {
         "source": source,
         "function_name": function_name,
-        "arguments": list(args),
-        "keywords": dict(keywords or {}),
+        "arguments": [portable(value) for value in args],
+        "keywords": {name: portable(value) for name, value in (keywords or {}).items()},
         "wrt": list(wrt),
         "grad_outputs": None if grad_outputs is None else list(grad_outputs),
     }
     result = ask(worker, "call_here", timeout, request)
     assert isinstance(result, CallResult)
     return result
+
+
+def portable(value: object) -> object:
+    """An argument with its strides written down."""
+    if isinstance(value, tuple):
+        return tuple(portable(v) for v in value)
+    if isinstance(value, np.ndarray) and not value.flags.c_contiguous:
+        if all(s >= 0 and s % value.itemsize == 0 for s in value.strides):
+            strides = tuple(s // value.itemsize for s in value.strides)
+            return Strided(np.ascontiguousarray(value), strides)
+    return value
 
 
 def ask(worker: Worker | None, function: str, timeout: float, request: dict[str, object]) -> object:
@@ -260,6 +280,9 @@ def to_tensor(
 
     if isinstance(value, tuple):
         return tuple(to_tensor(v, tensors, f"{name}.{i}", place) for i, v in enumerate(value))
+    strides = None
+    if isinstance(value, Strided):
+        value, strides = value.values, value.strides
     if isinstance(value, Typed):
         kind = dtype_named(TORCH_NAMES.get(value.type, value.type))
         raw = encode(value.values, kind)
@@ -267,20 +290,21 @@ def to_tensor(
         kind, raw = dtype_of_numpy(value.dtype), value
     else:
         return value
-    tensors[name] = strided_copy(raw, kind, device(place))
+    strides = strides or tuple(s // raw.itemsize for s in np.ascontiguousarray(raw).strides)
+    tensors[name] = strided_copy(raw, strides, kind, device(place))
     return tensors[name]
 
 
-def strided_copy(raw: np.ndarray, kind: object, place: object) -> object:
-    """A tensor with the array's own strides; negative ones are laid out anew."""
-    from tests.support.fake_dtype import UntypedStorage
+def strided_copy(
+    raw: np.ndarray, strides: tuple[int, ...], kind: object, place: object
+) -> object:
+    """A tensor with the given strides in elements; what lies between its elements is all ones."""
+    from tests.support.fake_dtype import GUARD_BYTE, UntypedStorage
     from tests.support.fake_tensor import Tensor
 
-    if any(s < 0 or s % raw.itemsize for s in raw.strides):
-        raw = np.ascontiguousarray(raw)
-    strides = [s // raw.itemsize for s in raw.strides]
     span = 1 + sum((n - 1) * s for n, s in zip(raw.shape, strides, strict=True)) if raw.size else 0
     storage = UntypedStorage(span * raw.itemsize, place)  # type: ignore[arg-type]
+    storage.bytes[...] = GUARD_BYTE
     out = Tensor(storage, kind, raw.shape, strides)  # type: ignore[arg-type]
     out.raw[...] = raw
     return out

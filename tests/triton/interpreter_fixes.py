@@ -1,8 +1,8 @@
-"""Makes Triton's interpreter agree with its compiler where it does not: bfloat16 and libdevice.
+"""Makes Triton's interpreter agree with its compiler where it does not, in child processes only.
 
 The interpreter keeps bfloat16 as raw 16-bit integers and computes with those; here such operands are
 widened to float32 and results rounded to nearest even.  libdevice functions, which it refuses, become
-NumPy's.  Only for child processes of `interpret`.
+NumPy's.  A float64 product with a float32 accumulator is float64; the compiler refuses it in a loop.
 """
 
 from __future__ import annotations
@@ -154,6 +154,7 @@ def fix_bfloat16(builder: type, interpreter: object, tl: object) -> None:
     for name in COMPARED:
         wrap(f"create_fcmp{name}", rounds=False)
     wrap("create_dot", rounds=False)
+    fix_float64_dot(builder, handle_type, tl)
 
     cast_before = builder.cast_impl  # type: ignore[attr-defined]
 
@@ -171,6 +172,19 @@ def fix_bfloat16(builder: type, interpreter: object, tl: object) -> None:
     scan_base = interpreter.ReduceScanOpInterface  # type: ignore[attr-defined]
     for kind in (interpreter.ReduceOps, interpreter.ScanOps):  # type: ignore[attr-defined]
         wrap_reduction(kind, scan_base, widen, narrow, is_narrow, tl)
+
+
+def fix_float64_dot(builder: type, handle_type: type, tl: object) -> None:
+    """A product of float64 matrices is float64, as its type says, whatever the accumulator was."""
+    before = builder.create_dot  # type: ignore[attr-defined]
+    float64 = tl.float64  # type: ignore[attr-defined]
+
+    def create_dot(self: object, a: object, b: object, d: object, *rest: object) -> object:
+        if a.dtype.scalar == float64:  # type: ignore[attr-defined]
+            d = handle_type(d.data.astype(np.float64), float64)  # type: ignore[attr-defined]
+        return before(self, a, b, d, *rest)
+
+    builder.create_dot = create_dot  # type: ignore[attr-defined]
 
 
 def wrap_reduction(

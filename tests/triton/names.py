@@ -379,6 +379,8 @@ def class_entries(release: Release, prefix: str, name: str) -> Iterator[Entry]:
                         yield Entry(f"{prefix}.{attribute}", "attribute", definition.module)
                 elif not node.name.startswith("_") or node.name.startswith("__"):
                     yield member_entry(prefix, definition.module, node)
+            elif isinstance(node, ast.ClassDef):
+                yield Entry(f"{prefix}.{node.name}", "class", definition.module)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 target = node.targets[0].id
                 if not target.startswith("_"):

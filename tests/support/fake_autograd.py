@@ -179,9 +179,7 @@ def checked_gradients(
                 f"{index + 1}, but the corresponding forward input was not a Variable"
             )
         elif not isinstance(gradient, Tensor):
-            raise RuntimeError(
-                f"function {name}Backward returned an invalid type at index {index}"
-            )
+            raise RuntimeError(f"function {name}Backward returned an invalid type at index {index}")
         else:
             out.append(fitted(name, index, gradient, argument))
     return out

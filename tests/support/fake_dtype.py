@@ -153,7 +153,9 @@ def nearest_float8(values: np.ndarray, name: str) -> np.ndarray:
     wanted = np.abs(values.astype(np.float64))
     upper = np.clip(np.searchsorted(magnitudes, wanted), 1, len(magnitudes) - 1)
     low, high = magnitudes[upper - 1], magnitudes[upper]
-    take_high = (wanted - low > high - wanted) | ((wanted - low == high - wanted) & (upper % 2 == 0))
+    take_high = (wanted - low > high - wanted) | (
+        (wanted - low == high - wanted) & (upper % 2 == 0)
+    )
     code = finite[np.where(take_high, upper, upper - 1)]
     step = magnitudes[-1] - magnitudes[-2]
     overflow = wanted >= magnitudes[-1] + step / 2

@@ -32,7 +32,9 @@ def wide(operand: object) -> object:
 
 
 def binary(
-    name: str, function: Callable[..., object], gradient: Callable[..., tuple[object, object]] | None
+    name: str,
+    function: Callable[..., object],
+    gradient: Callable[..., tuple[object, object]] | None,
 ) -> Callable[[object, object], Tensor]:
     """An element-wise operation of two operands; `gradient(g, a, b)` in NumPy."""
 
@@ -144,8 +146,7 @@ UNARY: dict[str, tuple[Callable[..., np.ndarray], Callable[..., object] | None]]
     "gelu": (
         lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2))),
         lambda x, y: (
-            0.5 * (1 + erf(x / math.sqrt(2)))
-            + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+            0.5 * (1 + erf(x / math.sqrt(2))) + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
         ),
     ),
     "square": (np.square, lambda x, y: 2 * x),
@@ -284,9 +285,7 @@ def where(condition: Tensor, x: object, y: object) -> Tensor:
     """Element-wise choice."""
     tensor = x if isinstance(x, Tensor) else y if isinstance(y, Tensor) else condition
     kind = promote(x, y) if isinstance(x, Tensor) or isinstance(y, Tensor) else DTYPES["float32"]
-    out = from_values(
-        np.where(condition.values, values_of(x), values_of(y)), kind, tensor.device
-    )
+    out = from_values(np.where(condition.values, values_of(x), values_of(y)), kind, tensor.device)
     inputs = [t for t in (x, y) if isinstance(t, Tensor)]
 
     def pull(g: Tensor) -> list[Tensor]:
@@ -341,7 +340,9 @@ def join(name: str, function: Callable[..., np.ndarray]) -> Callable[..., Tensor
 
     def operation(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         first = tensors[0]
-        out = from_values(function([t.values for t in tensors], axis=dim), first.dtype, first.device)
+        out = from_values(
+            function([t.values for t in tensors], axis=dim), first.dtype, first.device
+        )
 
         def pull(g: Tensor) -> list[Tensor]:
             if name == "stack":

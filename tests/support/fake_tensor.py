@@ -429,9 +429,7 @@ class Tensor:
         if isinstance(sizes, int):
             sizes = [min(sizes, extent - i) for i in range(0, extent, sizes)]
         starts = np.cumsum([0, *sizes])
-        return tuple(
-            self.narrow(dim, int(s), n) for s, n in zip(starts[:-1], sizes, strict=True)
-        )
+        return tuple(self.narrow(dim, int(s), n) for s, n in zip(starts[:-1], sizes, strict=True))
 
     def __getitem__(self, index: object) -> Tensor:
         index = numpy_index(index)
@@ -439,7 +437,9 @@ class Tensor:
         if isinstance(picked, np.ndarray) and np.shares_memory(picked, self._storage.bytes):
             out = self.view_of_array(picked)
         elif is_basic(index):
-            out = self.view_of_array(self.raw[index if index is Ellipsis else (*as_tuple(index), ...)])
+            out = self.view_of_array(
+                self.raw[index if index is Ellipsis else (*as_tuple(index), ...)]
+            )
         else:
             out = from_raw(np.asarray(picked), self.dtype, self.device)
 

@@ -434,7 +434,16 @@ def submodules() -> dict[str, dict[str, object]]:
     autocast = {"autocast": lambda *a, **k: nullcontext(), **custom}
     functional = {
         name: fake_operations.FUNCTIONS[name]
-        for name in ("softmax", "log_softmax", "silu", "relu", "gelu", "sigmoid", "tanh", "softplus")
+        for name in (
+            "softmax",
+            "log_softmax",
+            "silu",
+            "relu",
+            "gelu",
+            "sigmoid",
+            "tanh",
+            "softplus",
+        )
     }
     cuda = {
         "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: 0,

@@ -118,7 +118,9 @@ EXPRESSIONS = {
     "where": lambda t, x: t.where(x > 0, x * x, -x).sum(),
     "cumsum": lambda t, x: (t.cumsum(x, 1) * x).sum(),
     "gelu": lambda t, x: t.nn.functional.gelu(x).sum() + t.nn.functional.silu(x).sum(),
-    "rsqrt": lambda t, x: t.rsqrt(x * x + 1).sum() + t.log(x * x + 1).sum() + t.sqrt(x * x + 1).sum(),
+    "rsqrt": lambda t, x: (
+        t.rsqrt(x * x + 1).sum() + t.log(x * x + 1).sum() + t.sqrt(x * x + 1).sum()
+    ),
     "max": lambda t, x: (x.max(1)[0] * 3 + x.amax(1)).sum() + x.max(),
 }
 

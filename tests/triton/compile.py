@@ -420,7 +420,9 @@ def failure_of(error: BaseException, function: object, stage: str) -> CompileFai
         owner = owner_of(getattr(innermost, "src", None), function)
         line = node.lineno + first_line(owner) - 1
         file = file_of(owner)
-    message = getattr(innermost, "error_message", None) or str(innermost) or type(innermost).__name__
+    message = (
+        getattr(innermost, "error_message", None) or str(innermost) or type(innermost).__name__
+    )
     cause = innermost.__cause__
     if cause is not None and str(cause) not in str(message):
         message = f"{message}: {cause}"

@@ -181,7 +181,9 @@ class JitFinder(ast.NodeVisitor):
         self.functions.setdefault(node.name, node)
         jit = self.jit_of(node)
         if jit:
-            self.found.append(Found(name, node, [decorator_text(d) for d in node.decorator_list], jit))
+            self.found.append(
+                Found(name, node, [decorator_text(d) for d in node.decorator_list], jit)
+            )
         self.scope.append(node.name)
         self.generic_visit(node)
         self.scope.pop()

@@ -272,9 +272,7 @@ def run(action: object) -> object:
         raise InterpretFailure("run", f"{type(inner).__name__}: {inner}") from None
 
 
-def to_tensor(
-    value: object, tensors: dict[str, object], name: str, place: str = "cpu"
-) -> object:
+def to_tensor(value: object, tensors: dict[str, object], name: str, place: str = "cpu") -> object:
     """Arrays become tensors of the stand-in (noted in `tensors`), the rest stays."""
     from tests.support.fake_dtype import device, dtype_named, dtype_of_numpy, encode
 
@@ -295,9 +293,7 @@ def to_tensor(
     return tensors[name]
 
 
-def strided_copy(
-    raw: np.ndarray, strides: tuple[int, ...], kind: object, place: object
-) -> object:
+def strided_copy(raw: np.ndarray, strides: tuple[int, ...], kind: object, place: object) -> object:
     """A tensor with the given strides in elements; what lies between its elements is all ones."""
     from tests.support.fake_dtype import GUARD_BYTE, UntypedStorage
     from tests.support.fake_tensor import Tensor

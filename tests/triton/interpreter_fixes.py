@@ -233,7 +233,13 @@ def fix_libdevice(builder: type, interpreter: object) -> None:
     semantic = interpreter.interpreter_semantic  # type: ignore[attr-defined]
 
     def create(
-        self: object, library: str, path: str, symbol: str, arguments: list, result: object, *_: object
+        self: object,
+        library: str,
+        path: str,
+        symbol: str,
+        arguments: list,
+        result: object,
+        *_: object,
     ) -> object:
         function = numpy_of(symbol)
         scalar = result.scalar  # type: ignore[attr-defined]

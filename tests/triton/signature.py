@@ -31,7 +31,9 @@ FLOAT_NAMES = re.compile(
     r"slope|threshold|temperature|weight_decay|decay|lambda|theta|factor|coeff?|smoothing|inv\w*)(_|$)",
     re.IGNORECASE,
 )
-FLAG_NAMES = re.compile(r"^(HAS|IS|USE|DO|STORE|SAVE|RETURN|ENABLE|WITH|APPLY|COMPUTE|OUTPUT|FUSE)_")
+FLAG_NAMES = re.compile(
+    r"^(HAS|IS|USE|DO|STORE|SAVE|RETURN|ENABLE|WITH|APPLY|COMPUTE|OUTPUT|FUSE)_"
+)
 INTEGER_POINTER = re.compile(
     r"(index|indices|idx|offset|seqlen|cu_|label|target|token|lens?$|lens?_|position|slot|table|mapping)",
     re.IGNORECASE,
@@ -76,7 +78,9 @@ def guess_signature(
             continue
         signature.guessed.append(name)
         if parameter.constexpr:
-            signature.constexprs[name] = constexpr_value(parameter, tuned, usage.compared_to_none(found))
+            signature.constexprs[name] = constexpr_value(
+                parameter, tuned, usage.compared_to_none(found)
+            )
         elif name in tuned:
             signature.constexprs[name] = tuned[name]
         elif name in pointers:
@@ -357,7 +361,13 @@ def base_names(node: ast.expr) -> set[str]:
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("to", "advance"):
             return base_names(node.args[0] if node.func.attr == "advance" else node.func.value)
-        if called_name(node) in ("make_block_ptr", "multiple_of", "max_contiguous", "where", "cast"):
+        if called_name(node) in (
+            "make_block_ptr",
+            "multiple_of",
+            "max_contiguous",
+            "where",
+            "cast",
+        ):
             index = 1 if called_name(node) == "where" else 0
             return base_names(node.args[index]) if len(node.args) > index else set()
     return set()

@@ -17,11 +17,13 @@ from tests.triton.compile import (
 )
 
 KERNELS = Path(__file__).parent / "kernels"
+MATMUL_SCALARS = (
+    "M", "N", "K", "stride_am", "stride_ak", "stride_bk", "stride_bn", "stride_cm", "stride_cn",
+)  # fmt: skip
 MATMUL_TYPES = {
-    "a_ptr": "*fp16", "b_ptr": "*fp16", "c_ptr": "*fp16",
-    **{name: "i32" for name in ("M", "N", "K", "stride_am", "stride_ak", "stride_bk", "stride_bn",
-                                "stride_cm", "stride_cn")},
-}  # fmt: skip
+    **dict.fromkeys(("a_ptr", "b_ptr", "c_ptr"), "*fp16"),
+    **dict.fromkeys(MATMUL_SCALARS, "i32"),
+}
 MATMUL_BLOCKS = {"BLOCK_M": 64, "BLOCK_N": 32, "BLOCK_K": 16, "GROUP_M": 8}
 ATTENTION_TYPES = {
     "Q": "*bf16", "K": "*bf16", "V": "*bf16", "O": "*bf16", "LSE": "*fp32", "scale": "fp32",

@@ -9,7 +9,7 @@ import pytest
 from tests.triton import corpus
 from tests.triton.corpus import corpus_files, corpus_kernels, find_kernels
 
-FILE = '''
+FILE = """
 import functools
 import triton as T
 import triton.language as tl
@@ -84,7 +84,7 @@ def factory():
 
 def launch(x):
     launched_without_store[(1,)](x)
-'''
+"""
 
 
 @pytest.fixture
@@ -126,7 +126,8 @@ def test_helpers_of_other_files(tmp_path: Path) -> None:
     """A function that only another file's kernel calls is a helper; broken files are passed over."""
     head = "import triton\nimport triton.language as tl\n"
     (tmp_path / "a.py").write_text(
-        head + "from .b import write as put\n\n@triton.jit\ndef k(p):\n    put(p)\n    tl.store(p, 1)\n"
+        head
+        + "from .b import write as put\n\n@triton.jit\ndef k(p):\n    put(p)\n    tl.store(p, 1)\n"
     )
     (tmp_path / "b.py").write_text(
         head + "@triton.jit\ndef write(p):\n    tl.store(p, 1)\n\n"

@@ -37,7 +37,10 @@ def test_version_is_the_installed_one() -> None:
         ("tl.tensor_descriptor", tl.tensor_descriptor),
         ("tl.dtype", tl.dtype),
         ("tl.constexpr", tl.constexpr),
-        ("tl.extra.cuda.libdevice", importlib.import_module("triton.language.extra.cuda.libdevice")),
+        (
+            "tl.extra.cuda.libdevice",
+            importlib.import_module("triton.language.extra.cuda.libdevice"),
+        ),
     ],
 )
 def test_nothing_public_is_missing(prefix: str, module: object) -> None:
@@ -89,10 +92,10 @@ def test_facts_of_single_entries() -> None:
     assert [p["name"] for p in ENTRIES["tl.tensor.sum"]["params"]][0] == "axis"
 
 
-OLD = '''
+OLD = """
 __version__ = "1.0.0"
 from .language import core
-'''
+"""
 
 
 def test_history_over_two_releases(tmp_path: Path) -> None:

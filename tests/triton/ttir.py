@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+
 @dataclass(frozen=True)
 class TtirValue:
     """One SSA value: `name` is the Python variable it was assigned to, "" where Triton kept none.

@@ -15,7 +15,7 @@ enum { DEEPEST = 200 };
 typedef struct Reader {
     Arena *arena;
     const Source *source;
-    Error error; // the first one; reading stops there
+    Error error;  // the first one; reading stops there
     int depth;
 } Reader;
 
@@ -25,7 +25,9 @@ static void fail(Reader *reader, SyntaxNode node, const char *what) {
                                  range_line(node_range(reader->source, node)), what);
 }
 
-static bool is(SyntaxNode node, const char *kind) { return strcmp(node_kind_name(node), kind) == 0; }
+static bool is(SyntaxNode node, const char *kind) {
+    return strcmp(node_kind_name(node), kind) == 0;
+}
 
 static Toml *toml_new(Reader *reader, SyntaxNode node, TomlKind kind) {
     Toml *value = ARENA_NEW(reader->arena, Toml);
@@ -38,7 +40,8 @@ static void toml_append(Arena *arena, Toml *into, Str key, Toml *value) {
     if (into->count == into->capacity) {
         int capacity = into->capacity ? 2 * into->capacity : 4;
         size_t count = (size_t)into->count, wanted = (size_t)capacity;
-        into->items = arena_grow(arena, into->items, sizeof(Toml *) * count, sizeof(Toml *) * wanted);
+        into->items =
+            arena_grow(arena, into->items, sizeof(Toml *) * count, sizeof(Toml *) * wanted);
         into->keys = arena_grow(arena, into->keys, sizeof(Str) * count, sizeof(Str) * wanted);
         into->capacity = capacity;
     }
@@ -204,7 +207,7 @@ static Toml *read_value(Reader *reader, SyntaxNode node) {
                 toml_append(reader->arena, value, (Str){0}, read_value(reader, child));
         }
     } else {
-        value->string = node_text(reader->source, node); // dates and times
+        value->string = node_text(reader->source, node);  // dates and times
     }
     reader->depth--;
     return value;
@@ -221,15 +224,16 @@ static void read_key(Reader *reader, SyntaxNode node, KeyPath *path) {
         for (uint32_t i = 0; i < node_child_count(node); i++)
             read_key(reader, node_child(node, i), path);
     } else {
-        Str part = is(node, "quoted_key") ? quoted_text(reader, node)
-                                          : node_text(reader->source, node);
+        Str part =
+            is(node, "quoted_key") ? quoted_text(reader, node) : node_text(reader->source, node);
         LIST_PUSH(reader->arena, &path->parts, part);
     }
     reader->depth--;
 }
 
 /// The table that the first `count` parts name, made where it is missing; of an array of tables the last.
-static Toml *table_at(Reader *reader, SyntaxNode node, Toml *table, const KeyPath *path, int count) {
+static Toml *table_at(Reader *reader, SyntaxNode node, Toml *table, const KeyPath *path,
+                      int count) {
     for (int i = 0; i < count; i++) {
         Toml *next = table_get(table, path->parts.items[i]);
         if (!next) {
@@ -283,8 +287,8 @@ static void read_table(Reader *reader, SyntaxNode node, Toml *root, Map *seen) {
             toml_append(reader->arena, owner, key, array);
         }
         if (array->kind != TOML_ARRAY || array->is_closed) {
-            fail(reader, node, arena_printf(reader->arena, "`%.*s` is already something else",
-                                            STR_ARGS(key)));
+            fail(reader, node,
+                 arena_printf(reader->arena, "`%.*s` is already something else", STR_ARGS(key)));
             return;
         }
         table = toml_new(reader, node, TOML_TABLE);
@@ -293,8 +297,9 @@ static void read_table(Reader *reader, SyntaxNode node, Toml *root, Map *seen) {
         table = table_at(reader, node, owner, &(KeyPath){.parts = {&key, 1, 1}}, 1);
         if (!table) return;
         if (map_has_pointer(seen, table) || (array && array->kind == TOML_ARRAY)) {
-            fail(reader, node, arena_printf(reader->arena, "table `%.*s` is defined for the second time",
-                                            STR_ARGS(key)));
+            fail(reader, node,
+                 arena_printf(reader->arena, "table `%.*s` is defined for the second time",
+                              STR_ARGS(key)));
             return;
         }
         map_set_pointer(seen, table, table);

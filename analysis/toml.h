@@ -6,7 +6,7 @@
 #include "base/error.h"
 
 typedef enum TomlKind {
-    TOML_STRING, // dates and times too, as written
+    TOML_STRING,  // dates and times too, as written
     TOML_INTEGER,
     TOML_FLOAT,
     TOML_BOOL,
@@ -18,14 +18,14 @@ typedef struct Toml Toml;
 struct Toml {
     TomlKind kind;
     Str string;
-    int64_t integer; // also 0/1 of a bool
+    int64_t integer;  // also 0/1 of a bool
     double number;
-    Toml **items; // of an array, or the values of a table
-    Str *keys;    // of a table, `count` of them
+    Toml **items;  // of an array, or the values of a table
+    Str *keys;     // of a table, `count` of them
     int count;
     int capacity;
     Range range;
-    bool is_closed; // written out as `{...}` or `[...]`: nothing may be added later
+    bool is_closed;  // written out as `{...}` or `[...]`: nothing may be added later
 };
 
 /// The document's root table. NULL and `*error` ("line 3: ...") where it is malformed.

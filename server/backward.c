@@ -12,7 +12,7 @@
 
 typedef struct Target {
     const char *path;
-    const char *kernel; // NULL: all forward kernels
+    const char *kernel;  // NULL: all forward kernels
 } Target;
 
 /// The colon before the kernel's name, where FILE itself is no such file.
@@ -27,12 +27,13 @@ typedef struct Derivation {
     Arena *arena;
     const Snapshot *snapshot;
     BackwardOptions backward;
-    Report *report; // findings for stderr
+    Report *report;  // findings for stderr
     LIST(Backward *) derived;
-    int asked; // kernels that should have a backward
+    int asked;  // kernels that should have a backward
 } Derivation;
 
-static Error unknown_kernel(Arena *arena, const Snapshot *snapshot, const char *path, const char *name) {
+static Error unknown_kernel(Arena *arena, const Snapshot *snapshot, const char *path,
+                            const char *name) {
     const char *nearest = NULL;
     int best = 2 + (int)strlen(name) / 3;
     for (LIST_EACH(int, i, snapshot->kernels)) {
@@ -43,7 +44,8 @@ static Error unknown_kernel(Arena *arena, const Snapshot *snapshot, const char *
         nearest = candidate;
     }
     return arena_printf(arena, "%s has no kernel `%s`%s%s%s", path, name,
-                        nearest ? "; did you mean `" : "", nearest ? nearest : "", nearest ? "`?" : "");
+                        nearest ? "; did you mean `" : "", nearest ? nearest : "",
+                        nearest ? "`?" : "");
 }
 
 static bool has_parameter(const Snapshot *snapshot, const char *kernel, const char *name) {
@@ -65,8 +67,9 @@ static Error target_refuse(const Derivation *derivation, const Target *target) {
         const Kernel *kernel = snapshot_find_kernel(snapshot, str_from(target->kernel));
         if (!kernel) return unknown_kernel(arena, snapshot, target->path, target->kernel);
         if (!kernel_is_forward(kernel))
-            return arena_printf(arena, "`%s` is no forward kernel: it is called by others, or it stores nothing",
-                                target->kernel);
+            return arena_printf(
+                arena, "`%s` is no forward kernel: it is called by others, or it stores nothing",
+                target->kernel);
     }
     const Names *wrt = &derivation->options->wrt;
     for (int i = 0; i < wrt->count; i++)
@@ -87,8 +90,8 @@ static void derive_one(Derivation *derivation, const Kernel *kernel) {
         LIST_PUSH(derivation->arena, &derivation->derived, backward);
         return;
     }
-    Range range = backward->reason_range.source ? backward->reason_range
-                                                : kernel->definition->name_range;
+    Range range =
+        backward->reason_range.source ? backward->reason_range : kernel->definition->name_range;
     say("%s:%d: no backward for `%s`: %s", range.source->path, range_line(range),
         kernel->function->name, backward->reason ? backward->reason : "no reason given");
 }
@@ -118,7 +121,8 @@ static const char *default_output(Arena *arena, const char *path) {
 }
 
 /// Status 1 when the file would change, so that a build can ask whether a generated file is up to date.
-static int print_diff(Arena *arena, const Options *options, const Target *target, const char *text) {
+static int print_diff(Arena *arena, const Options *options, const Target *target,
+                      const char *text) {
     const char *path = options->output ? options->output : default_output(arena, target->path);
     Str old = {NULL, 0};
     if (file_exists(path)) {
@@ -201,8 +205,10 @@ int command_backward(const Options *options) {
     Str text;
     Error error = file_read(arena, target.path, &text);
     int status = STATUS_TROUBLE;
-    if (error) say("%s", error);
-    else status = backward_of_text(options, arena, &target, text);
+    if (error)
+        say("%s", error);
+    else
+        status = backward_of_text(options, arena, &target, text);
     arena_free(arena);
     return status;
 }

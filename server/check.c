@@ -33,7 +33,8 @@ int output_write(Arena *arena, const Options *options, const char *text, int sta
 }
 
 static bool same_finding(const Finding *a, const Finding *b) {
-    return a->row == b->row && memcmp(&a->place.start, &b->place.start, sizeof a->place.start) == 0 &&
+    return a->row == b->row &&
+           memcmp(&a->place.start, &b->place.start, sizeof a->place.start) == 0 &&
            strcmp(a->place.file, b->place.file) == 0 && strcmp(a->message, b->message) == 0;
 }
 
@@ -73,8 +74,7 @@ void report_take(Report *report, const Diagnostics *diagnostics, const Settings 
             continue;
         }
         Finding finding = finding_of(report->arena, diagnostic);
-        if (!is_repeated(report, &finding))
-            LIST_PUSH(report->arena, &report->findings, finding);
+        if (!is_repeated(report, &finding)) LIST_PUSH(report->arena, &report->findings, finding);
     }
 }
 
@@ -83,7 +83,7 @@ typedef struct Check {
     Report *report;
     SettingsCache *settings;
     ImportResolver *resolver;
-    Grad *grad; // NULL without --grad
+    Grad *grad;  // NULL without --grad
 } Check;
 
 static void check_snapshot(Check *check, const Snapshot *snapshot, const Settings *settings) {
@@ -128,12 +128,13 @@ static int compare_findings(const void *left, const void *right) {
 
 static void check_files(Check *check, const Options *options) {
     Report *report = check->report;
-    FileList files = files_collect(report->arena, report, options->operands, options->operand_count);
+    FileList files =
+        files_collect(report->arena, report, options->operands, options->operand_count);
     for (LIST_EACH(int, i, files.items)) check_file(check, &files.items.items[i]);
     if (check->grad) grad_prove(check->grad);
     if (report->findings.count)
-        qsort(report->findings.items, (size_t)report->findings.count, sizeof *report->findings.items,
-              compare_findings);
+        qsort(report->findings.items, (size_t)report->findings.count,
+              sizeof *report->findings.items, compare_findings);
 }
 
 static Error options_refuse(Arena *arena, const Options *options) {
@@ -152,7 +153,8 @@ int command_check(const Options *options) {
     Loop *loop = loop_new();
     uint64_t started = loop_now_ms(loop);
     Report report = {.arena = arena, .with_kernels = options->grad};
-    Check check = {options, &report, settings_cache_new(arena, &report), import_resolver_new(), NULL};
+    Check check = {options, &report, settings_cache_new(arena, &report), import_resolver_new(),
+                   NULL};
     if (options->grad) check.grad = grad_new(arena, loop, &report, check.resolver, options);
     check_files(&check, options);
     report.seconds = (double)(loop_now_ms(loop) - started) / 1000;

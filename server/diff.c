@@ -9,7 +9,7 @@
 enum { CONTEXT = 3, MOST_EDITS = 2000 };
 
 typedef struct Lines {
-    LIST(Str) list; // each with its line feed, if it has one
+    LIST(Str) list;  // each with its line feed, if it has one
 } Lines;
 
 typedef enum EditKind { EDIT_KEEP, EDIT_DELETE, EDIT_INSERT } EditKind;
@@ -98,8 +98,8 @@ static void put_line(Buffer *out, char mark, Str line) {
 }
 
 typedef struct Hunk {
-    int first, end;         // edits
-    int old_line, new_line; // zero-based, where the hunk starts
+    int first, end;          // edits
+    int old_line, new_line;  // zero-based, where the hunk starts
 } Hunk;
 
 static void put_range(Buffer *out, char mark, int line, int count) {

@@ -41,7 +41,8 @@ static const char *ask(Doctor *doctor, const char *const *arguments, const char 
 static const char *find_compiler(Doctor *doctor, const char **missing) {
     static const char *const names[] = {"cc", "gcc", "clang"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *found = ask(doctor, (const char *const[]){names[i], "--version", NULL}, missing);
+        const char *found =
+            ask(doctor, (const char *const[]){names[i], "--version", NULL}, missing);
         if (found) return found;
     }
     *missing = "none of cc, gcc, clang on PATH; Triton compiles its launchers with one";
@@ -178,8 +179,8 @@ static const char *find_runner(Doctor *doctor, const char **missing) {
     const char *runner = runner_find(doctor->arena, doctor->options->runner, missing);
     if (!runner) return NULL;
     Probe probe = {.doctor = doctor};
-    RunnerClient *client = runner_client_new(
-        doctor->arena, doctor->loop, runner_command(doctor->arena, runner), NULL, NULL);
+    RunnerClient *client = runner_client_new(doctor->arena, doctor->loop,
+                                             runner_command(doctor->arena, runner), NULL, NULL);
     runner_client_request(client, "probe", NULL, COMMAND_LIMIT_MS, probed, &probe);
     loop_run(doctor->loop);
     runner_client_close(client);
@@ -191,7 +192,7 @@ static const struct {
     const char *name;
     Examination *examine;
     const char *use;
-    bool is_needed; // for `--check --grad`
+    bool is_needed;  // for `--check --grad`
 } examinations[] = {
     {"worker tad-runner", find_runner, "proofs of gradients", true},
     {"C compiler", find_compiler, "Triton's launchers", false},
@@ -214,10 +215,12 @@ int command_doctor(const Options *options) {
         if (found)
             printf("  found    %-18s %s\n", examinations[i].name, found);
         else
-            printf("  missing  %-18s %s (for %s)\n", examinations[i].name, missing, examinations[i].use);
+            printf("  missing  %-18s %s (for %s)\n", examinations[i].name, missing,
+                   examinations[i].use);
         if (!found && examinations[i].is_needed) status = STATUS_FINDINGS;
     }
-    puts("Checking kernels and deriving gradients need none of these; proofs need the worker alone.");
+    puts(
+        "Checking kernels and deriving gradients need none of these; proofs need the worker alone.");
     loop_free(doctor.loop);
     arena_free(arena);
     return status;

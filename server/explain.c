@@ -6,9 +6,10 @@
 #include "server/check.h"
 
 static const char *explain_diagnostic(Arena *arena, const DiagnosticRow *row) {
-    return arena_printf(arena, "# %s\n\n%s\n\n*%s, family %s; silence it on a line with `# tad: ignore[%s]`*\n\n%s\n",
-                        row->name, row->title, severity_name(row->severity), row->family, row->name,
-                        row->page);
+    return arena_printf(
+        arena,
+        "# %s\n\n%s\n\n*%s, family %s; silence it on a line with `# tad: ignore[%s]`*\n\n%s\n",
+        row->name, row->title, severity_name(row->severity), row->family, row->name, row->page);
 }
 
 static void put_gradient(Buffer *out, const OpRow *row) {
@@ -17,7 +18,8 @@ static void put_gradient(Buffer *out, const OpRow *row) {
     else if (row->gradient_unsupported)
         buffer_printf(out, "\n## Derivative\n\nNone: %s\n", row->gradient_unsupported);
     else if (row->gradient_none)
-        buffer_puts(out, "\n## Derivative\n\nNone: its result does not depend smoothly on its operands.\n");
+        buffer_puts(
+            out, "\n## Derivative\n\nNone: its result does not depend smoothly on its operands.\n");
     else if (row->gradient_special)
         buffer_puts(out, "\n## Derivative\n\nKnown; it depends on how the operation is used.\n");
 }
@@ -60,7 +62,8 @@ int command_explain(const Options *options) {
     if (row) {
         status = output_write(arena, options, explain_diagnostic(arena, row), STATUS_CLEAN);
     } else if (code != OP_COUNT) {
-        status = output_write(arena, options, explain_operation(arena, &op_rows[code]), STATUS_CLEAN);
+        status =
+            output_write(arena, options, explain_operation(arena, &op_rows[code]), STATUS_CLEAN);
     } else {
         const char *nearest = nearest_name(name, operation);
         say("there is no diagnostic and no Triton operation named `%s`%s%s%s", name.data,

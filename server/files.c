@@ -72,7 +72,7 @@ typedef struct Walk {
     Arena *arena;
     Report *report;
     FileList *files;
-    Map seen; // by real path
+    Map seen;  // by real path
 } Walk;
 
 static void add_file(Walk *walk, const char *path, bool was_named) {
@@ -98,14 +98,16 @@ static void walk_entry(Walk *walk, const char *folder, const char *name, int dep
     bool is_link = S_ISLNK(info.st_mode);
     if (S_ISDIR(info.st_mode) && !skips_folder(walk->arena, path, name))
         walk_folder(walk, path, depth + 1);
-    else if (str_ends(str_from(name), ".py") && (S_ISREG(info.st_mode) || (is_link && file_exists(path))))
+    else if (str_ends(str_from(name), ".py") &&
+             (S_ISREG(info.st_mode) || (is_link && file_exists(path))))
         add_file(walk, path, false);
 }
 
 static void walk_folder(Walk *walk, const char *folder, int depth) {
     if (depth > DEEPEST_FOLDER) {
-        report_problem(walk->report, "%s: folders are nested more than %d deep; name it to check it",
-                       folder, DEEPEST_FOLDER);
+        report_problem(walk->report,
+                       "%s: folders are nested more than %d deep; name it to check it", folder,
+                       DEEPEST_FOLDER);
         return;
     }
     DIR *directory = opendir(folder);
@@ -149,11 +151,12 @@ static int line_of(const char *text, const char *where) {
 static Error refuse_text(Arena *arena, const char *path, Str text) {
     const char *nul = memchr(text.data, 0, text.size);
     if (nul)
-        return arena_printf(arena, "%s:%d: the file has a NUL byte, so it is no Python source", path,
-                            line_of(text.data, nul));
+        return arena_printf(arena, "%s:%d: the file has a NUL byte, so it is no Python source",
+                            path, line_of(text.data, nul));
     const char *invalid = utf8_find_invalid(text.data, text.size);
     if (invalid)
-        return arena_printf(arena, "%s:%d: the file is not UTF-8; save it as UTF-8 to have it checked",
+        return arena_printf(arena,
+                            "%s:%d: the file is not UTF-8; save it as UTF-8 to have it checked",
                             path, line_of(text.data, invalid));
     return NULL;
 }
@@ -165,8 +168,8 @@ Error file_read(Arena *arena, const char *path, Str *text) {
     if (S_ISDIR(info.st_mode)) return arena_printf(arena, "%s: is a folder", path);
     if (!S_ISREG(info.st_mode)) return arena_printf(arena, "%s: is no regular file", path);
     if (info.st_size > FILE_LARGEST_BYTES)
-        return arena_printf(arena, "%s: the file has %.1f MB; files over %d MB are not analysed", path,
-                            (double)info.st_size / 1e6, FILE_LARGEST_BYTES / 1000000);
+        return arena_printf(arena, "%s: the file has %.1f MB; files over %d MB are not analysed",
+                            path, (double)info.st_size / 1e6, FILE_LARGEST_BYTES / 1000000);
     FILE *file = fopen(path, "rb");
     if (!file) return arena_printf(arena, "%s: %s", path, strerror(errno));
     char *data = arena_alloc(arena, (size_t)info.st_size + 1);

@@ -9,7 +9,7 @@ enum { FILE_LARGEST_BYTES = 10 * 1000 * 1000 };
 
 typedef struct FileItem {
     const char *path;
-    bool was_named; // by the user, not found in a folder
+    bool was_named;  // by the user, not found in a folder
 } FileItem;
 
 typedef struct FileList {

@@ -24,7 +24,8 @@ static Json *quality_issue(Arena *arena, const Finding *finding, uint64_t finger
     Json *issue = json_object(arena), *location = json_object(arena), *lines = json_object(arena);
     json_set_string(issue, "description", finding->message);
     json_set_string(issue, "check_name", finding->row->name);
-    json_set_string(issue, "fingerprint", arena_printf(arena, "%016llx", (unsigned long long)fingerprint));
+    json_set_string(issue, "fingerprint",
+                    arena_printf(arena, "%016llx", (unsigned long long)fingerprint));
     json_set_string(issue, "severity", severities[finding->severity]);
     json_set_number(lines, "begin", finding->place.start.line + 1);
     json_set_number(lines, "end", finding->place.end.line + 1);
@@ -55,18 +56,25 @@ void format_gitlab(Buffer *out, const Report *report, const FormatOptions *optio
 static void put_xml(Buffer *out, const char *text) {
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        if (c == '&') buffer_puts(out, "&amp;");
-        else if (c == '<') buffer_puts(out, "&lt;");
-        else if (c == '>') buffer_puts(out, "&gt;");
-        else if (c == '"') buffer_puts(out, "&quot;");
-        else if (c == '\n') buffer_puts(out, "&#10;");
-        else if (c < 0x20 && c != '\t') buffer_putc(out, '?');
-        else buffer_putc(out, (char)c);
+        if (c == '&')
+            buffer_puts(out, "&amp;");
+        else if (c == '<')
+            buffer_puts(out, "&lt;");
+        else if (c == '>')
+            buffer_puts(out, "&gt;");
+        else if (c == '"')
+            buffer_puts(out, "&quot;");
+        else if (c == '\n')
+            buffer_puts(out, "&#10;");
+        else if (c < 0x20 && c != '\t')
+            buffer_putc(out, '?');
+        else
+            buffer_putc(out, (char)c);
     }
 }
 
 typedef struct Case {
-    const char *class_name, *name, *verdict; // verdict: NULL, "failure", "error" or "skipped"
+    const char *class_name, *name, *verdict;  // verdict: NULL, "failure", "error" or "skipped"
     const char *message, *body;
     double seconds;
 } Case;
@@ -144,9 +152,10 @@ static void put_gradients(Buffer *out, const Report *report) {
 
 static void put_suite(Buffer *out, const char *name, const char *cases, int tests, int failures,
                       int errors, int skipped) {
-    buffer_printf(out,
-                  "  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\">\n",
-                  name, tests, failures, errors, skipped);
+    buffer_printf(
+        out,
+        "  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\">\n",
+        name, tests, failures, errors, skipped);
     buffer_puts(out, cases);
     buffer_puts(out, "  </testsuite>\n");
 }
@@ -162,8 +171,8 @@ void format_junit(Buffer *out, const Report *report, const FormatOptions *option
                                  .verdict = "error",
                                  .message = report->problems.items[i],
                                  .body = ""});
-    put_suite(out, "check", buffer_text(&cases), report->files.count + report->problems.count, failed,
-              report->problems.count, 0);
+    put_suite(out, "check", buffer_text(&cases), report->files.count + report->problems.count,
+              failed, report->problems.count, 0);
     if (report->with_kernels) {
         Buffer gradients = buffer_new(report->arena);
         put_gradients(&gradients, report);

@@ -135,7 +135,8 @@ static const char *sarif_level(Severity severity) {
 }
 
 static Json *sarif_rule(Arena *arena, const DiagnosticRow *row) {
-    Json *rule = json_object(arena), *configuration = json_object(arena), *help = json_object(arena);
+    Json *rule = json_object(arena), *configuration = json_object(arena),
+         *help = json_object(arena);
     json_set_string(rule, "id", row->name);
     json_set(rule, "shortDescription", text_json(arena, row->title));
     json_set_string(help, "text", row->page);

@@ -13,7 +13,14 @@ void report_write(Buffer *out, const Report *report, Format format, const Format
     writers[format](out, report, options);
 }
 
-typedef enum Paint { PAINT_RED, PAINT_YELLOW, PAINT_BLUE, PAINT_CYAN, PAINT_GREEN, PAINT_BOLD } Paint;
+typedef enum Paint {
+    PAINT_RED,
+    PAINT_YELLOW,
+    PAINT_BLUE,
+    PAINT_CYAN,
+    PAINT_GREEN,
+    PAINT_BOLD
+} Paint;
 
 static const char *paint(const FormatOptions *options, Paint paint) {
     static const char *const codes[] = {"\033[1;31m", "\033[1;33m", "\033[1;34m",
@@ -57,7 +64,8 @@ static void put_finding(Buffer *out, const Finding *finding, const FormatOptions
                   severity_name(finding->severity), finding->row->name, plain(options),
                   paint(options, PAINT_BOLD), finding->message, plain(options));
     const Place *place = &finding->place;
-    buffer_printf(out, "  --> %s:%d:%d\n", place->file, place->start.line + 1, place->start.column + 1);
+    buffer_printf(out, "  --> %s:%d:%d\n", place->file, place->start.line + 1,
+                  place->start.column + 1);
     put_excerpt(out, place, finding->severity, options);
     for (int i = 0; i < finding->note_count; i++) {
         const Note *note = &finding->notes[i];
@@ -80,13 +88,15 @@ static void put_summary(Buffer *out, const Report *report, const FormatOptions *
                       severity == SEVERITY_INFO ? "" : plural(count));
         any = true;
     }
-    if (!any) buffer_printf(out, "%snothing to report%s", paint(options, PAINT_GREEN), plain(options));
+    if (!any)
+        buffer_printf(out, "%snothing to report%s", paint(options, PAINT_GREEN), plain(options));
     buffer_printf(out, "; %d file%s, %d kernel%s, %.2f s", report->files.count,
                   plural(report->files.count), report->kernel_count, plural(report->kernel_count),
                   report->seconds);
     if (report->suppressed) buffer_printf(out, ", %d suppressed", report->suppressed);
     if (report->problems.count)
-        buffer_printf(out, ", %d problem%s", report->problems.count, plural(report->problems.count));
+        buffer_printf(out, ", %d problem%s", report->problems.count,
+                      plural(report->problems.count));
     buffer_putc(out, '\n');
 }
 
@@ -94,7 +104,8 @@ static int widest(const Report *report, bool names) {
     int width = names ? 6 : 6;
     for (LIST_EACH(int, i, report->kernels)) {
         const KernelResult *kernel = &report->kernels.items[i];
-        int size = names ? (int)strlen(kernel->name) : (int)strlen(kernel_status_name(kernel->status));
+        int size =
+            names ? (int)strlen(kernel->name) : (int)strlen(kernel_status_name(kernel->status));
         if (size > width) width = size;
     }
     return width;
@@ -115,21 +126,21 @@ static Paint status_paint(KernelStatus status) {
 static void put_kernels(Buffer *out, const Report *report, const FormatOptions *options) {
     if (!report->with_kernels || options->quiet || report->kernels.count == 0) return;
     int name_width = widest(report, true), status_width = widest(report, false);
-    buffer_printf(out, "%s%-*s  %-*s  %11s  %7s  %7s  %s%s\n", paint(options, PAINT_BOLD), name_width,
-                  "kernel", status_width, "status", "worst error", "atomics", "seconds", "where",
-                  plain(options));
+    buffer_printf(out, "%s%-*s  %-*s  %11s  %7s  %7s  %s%s\n", paint(options, PAINT_BOLD),
+                  name_width, "kernel", status_width, "status", "worst error", "atomics", "seconds",
+                  "where", plain(options));
     for (LIST_EACH(int, i, report->kernels)) {
         const KernelResult *kernel = &report->kernels.items[i];
-        const char *error = kernel->has_error
-                                ? arena_printf(report->arena, "%.1e", kernel->worst_error)
-                                : "-";
+        const char *error =
+            kernel->has_error ? arena_printf(report->arena, "%.1e", kernel->worst_error) : "-";
         buffer_printf(out, "%-*s  %s%-*s%s  %11s  %7d  %7.2f  %s:%d\n", name_width, kernel->name,
                       paint(options, status_paint(kernel->status)), status_width,
                       kernel_status_name(kernel->status), plain(options), error, kernel->atomics,
                       kernel->seconds, kernel->file, kernel->line);
         if (*kernel->reason) buffer_printf(out, "%*s  %s\n", name_width, "", kernel->reason);
     }
-    buffer_printf(out, "%d forward kernel%s:", report->kernels.count, plural(report->kernels.count));
+    buffer_printf(out, "%d forward kernel%s:", report->kernels.count,
+                  plural(report->kernels.count));
     const char *separator = " ";
     for (KernelStatus status = 0; status < KERNEL_STATUS_COUNT; status++) {
         int count = report_count_kernels(report, status);
@@ -148,11 +159,10 @@ void format_full(Buffer *out, const Report *report, const FormatOptions *options
 void format_concise(Buffer *out, const Report *report, const FormatOptions *options) {
     for (LIST_EACH(int, i, report->findings)) {
         const Finding *finding = &report->findings.items[i];
-        buffer_printf(out, "%s:%d:%d: %s%s[%s]%s %s\n", finding->place.file,
-                      finding->place.start.line + 1, finding->place.start.column + 1,
-                      paint(options, severity_paint(finding->severity)),
-                      severity_name(finding->severity), finding->row->name, plain(options),
-                      finding->message);
+        buffer_printf(
+            out, "%s:%d:%d: %s%s[%s]%s %s\n", finding->place.file, finding->place.start.line + 1,
+            finding->place.start.column + 1, paint(options, severity_paint(finding->severity)),
+            severity_name(finding->severity), finding->row->name, plain(options), finding->message);
     }
     put_kernels(out, report, options);
     put_summary(out, report, options);
@@ -175,7 +185,8 @@ static void put_annotation(Buffer *out, const char *kind, const Place *place, co
     put_escaped(out, place->file, true);
     buffer_printf(out, ",line=%d,endLine=%d,col=%d", place->start.line + 1, place->end.line + 1,
                   place->start.column + 1);
-    if (place->end.line == place->start.line) buffer_printf(out, ",endColumn=%d", place->end.column + 1);
+    if (place->end.line == place->start.line)
+        buffer_printf(out, ",endColumn=%d", place->end.column + 1);
     buffer_puts(out, ",title=");
     put_escaped(out, title, true);
     buffer_puts(out, "::");

@@ -8,7 +8,7 @@
 
 typedef struct FormatOptions {
     bool color;
-    bool quiet; // no summary
+    bool quiet;  // no summary
 } FormatOptions;
 
 typedef void FormatWriter(Buffer *out, const Report *report, const FormatOptions *options);

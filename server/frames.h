@@ -9,7 +9,7 @@
 typedef struct FrameReader {
     Arena *arena;
     Buffer pending;
-    size_t taken; // bytes of `pending` that were handed out
+    size_t taken;  // bytes of `pending` that were handed out
 } FrameReader;
 
 FrameReader frame_reader_new(void);

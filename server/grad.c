@@ -18,14 +18,14 @@ typedef struct ForwardFile {
     const char *path;
     const char *source;
     Imports imports;
-    Place *places; // of the kernels' names
+    Place *places;  // of the kernels' names
 } ForwardFile;
 
 typedef struct Proof {
     const ForwardFile *file;
     const char *kernel;
     Place place;
-    int result; // index in the report's kernels
+    int result;  // index in the report's kernels
     int deaths;
     double derive_seconds;
     Json *backward, *inputs, *outputs, *spec;
@@ -34,7 +34,7 @@ typedef struct Proof {
 typedef struct Worker {
     struct Grad *grad;
     RunnerClient *client;
-    Proof *proof; // in work, or NULL
+    Proof *proof;  // in work, or NULL
     uint64_t started_ms;
 } Worker;
 
@@ -186,8 +186,7 @@ static void derive_kernel(const Deriving *deriving, const Kernel *kernel, Arena 
     uint64_t started = loop_now_ms(grad->loop);
     BackwardOptions options = {.wrapper = WRAPPER_NONE};
     Diagnostics diagnostics = {.arena = arena};
-    Backward *backward =
-        backward_derive(arena, deriving->snapshot, kernel, &options, &diagnostics);
+    Backward *backward = backward_derive(arena, deriving->snapshot, kernel, &options, &diagnostics);
     const char *text = NULL;
     if (backward->status == BACKWARD_DERIVED)
         text = backward_module(arena, deriving->snapshot, &backward, 1, &options, &diagnostics);
@@ -221,9 +220,9 @@ void grad_derive(Grad *grad, const Snapshot *snapshot, const Settings *settings)
             derive_kernel(&deriving, kernel, scratch);
             bug_guard_end(&guard);
         } else {
-            report_problem(grad->report, "%s:%d: internal error while deriving `%s`: %s", file->path,
-                           range_line(kernel->definition->name_range), kernel->function->name,
-                           guard.message);
+            report_problem(grad->report, "%s:%d: internal error while deriving `%s`: %s",
+                           file->path, range_line(kernel->definition->name_range),
+                           kernel->function->name, guard.message);
         }
         arena_free(scratch);
     }
@@ -242,7 +241,8 @@ static KernelResult *proof_result(const Grad *grad, const Proof *proof) {
     return &grad->report->kernels.items[proof->result];
 }
 
-static void add_finding(const Grad *grad, const Proof *proof, const char *name, const char *message) {
+static void add_finding(const Grad *grad, const Proof *proof, const char *name,
+                        const char *message) {
     Report *report = grad->report;
     const DiagnosticRow *row = diagnostic_find(str_from(name));
     if (!row) return;
@@ -287,7 +287,7 @@ static void proof_answered(void *context, RunnerTrouble trouble, const Json *ans
     if (trouble == RUNNER_OK) {
         take_answer(grad, proof, answer);
     } else if (trouble == RUNNER_DIED && ++proof->deaths < MOST_DEATHS) {
-        worker_next(worker); // once more, with a fresh process
+        worker_next(worker);  // once more, with a fresh process
         return;
     } else {
         result->reason = arena_printf(grad->report->arena, "not proved: %s", message);

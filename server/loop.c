@@ -19,7 +19,7 @@ struct Process {
     Loop *loop;
     Process *next;
     ProcessEvents events;
-    int open_parts; // the two pipes that we read and the process itself
+    int open_parts;  // the two pipes that we read and the process itself
     int status, signal;
     bool running, input_open;
     char read_buffer[2][READ_SIZE];
@@ -52,7 +52,8 @@ void loop_free(Loop *loop) {
     for (Process *process = loop->processes; process; process = process->next)
         process_abandon(process);
     uv_walk(&loop->uv, close_handle, NULL);
-    while (uv_run(&loop->uv, UV_RUN_DEFAULT)) {}
+    while (uv_run(&loop->uv, UV_RUN_DEFAULT)) {
+    }
     uv_loop_close(&loop->uv);
     arena_free(loop->arena);
 }
@@ -128,7 +129,8 @@ Error process_start(Loop *loop, Arena *arena, const char *const *arguments,
     process->uv.data = process;
     uv_stdio_container_t pipes[3] = {
         {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&process->input},
-        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&process->output},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
+         .data.stream = (uv_stream_t *)&process->output},
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
          .data.stream = (uv_stream_t *)&process->error_output},
     };
@@ -164,11 +166,11 @@ void process_abandon(Process *process) {
 
 typedef struct Write {
     uv_write_t uv;
-    Arena *arena; // of this write alone
+    Arena *arena;  // of this write alone
 } Write;
 
 static void written(uv_write_t *uv, int status) {
-    (void)status; // a broken pipe is followed by the exit, which is what counts
+    (void)status;  // a broken pipe is followed by the exit, which is what counts
     Write *write = (Write *)uv;
     arena_free(write->arena);
 }
@@ -240,7 +242,7 @@ static void collected_late(void *context) {
     Collected *collected = context;
     collected->result->timed_out = true;
     process_kill(collected->process);
-    loop_stop(collected->loop); // a grandchild may hold the pipes open: do not wait for them
+    loop_stop(collected->loop);  // a grandchild may hold the pipes open: do not wait for them
 }
 
 CommandResult command_run(Arena *arena, const char *const *arguments, uint64_t limit_ms) {

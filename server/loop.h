@@ -12,7 +12,7 @@ typedef struct Timer Timer;
 /// What a process tells its owner. Called from loop_run; `exited` comes once, after the last output.
 typedef struct ProcessEvents {
     void (*output)(void *context, const char *data, size_t size);
-    void (*error_output)(void *context, const char *data, size_t size); // NULL: thrown away
+    void (*error_output)(void *context, const char *data, size_t size);  // NULL: thrown away
     void (*exited)(void *context, int status, int signal);
     void *context;
 } ProcessEvents;

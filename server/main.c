@@ -6,8 +6,10 @@ int main(int argument_count, char **arguments) {
     Options options;
     Error error = options_parse(arena, argument_count, arguments, &options);
     int status = STATUS_TROUBLE;
-    if (error) say("%s", error);
-    else status = command_run_chosen(&options);
+    if (error)
+        say("%s", error);
+    else
+        status = command_run_chosen(&options);
     arena_free(arena);
     return status;
 }

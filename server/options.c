@@ -101,9 +101,11 @@ static const char *option_left(Arena *arena, const OptionRow *row) {
 
 const char *options_help(Arena *arena) {
     Buffer out = buffer_new(arena);
-    buffer_puts(&out, "tad-lsp " TAD_VERSION ": Triton kernels, checked and differentiated\n\nUsage:\n");
+    buffer_puts(&out,
+                "tad-lsp " TAD_VERSION ": Triton kernels, checked and differentiated\n\nUsage:\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
-        help_line(&out, arena_printf(arena, "tad-lsp %s %s", commands[i].name, commands[i].operands),
+        help_line(&out,
+                  arena_printf(arena, "tad-lsp %s %s", commands[i].name, commands[i].operands),
                   commands[i].help);
     for (int command = 0; command < COMMAND_COUNT; command++) {
         bool titled = false;
@@ -116,10 +118,12 @@ const char *options_help(Arena *arena) {
                 help_line(&out, "", arena_printf(arena, "  %-10s %s", choice->name, choice->help));
         }
     }
-    buffer_puts(&out, "\nExit status: 0 clean, 1 findings (errors or warnings, or a gradient that is wrong),\n"
-                      "2 wrong use or something that could not be read or run.\n"
-                      "Settings: [tool.tad] in the nearest pyproject.toml. "
-                      "On a line: `# tad: ignore[name]`.\n");
+    buffer_puts(
+        &out,
+        "\nExit status: 0 clean, 1 findings (errors or warnings, or a gradient that is wrong),\n"
+        "2 wrong use or something that could not be read or run.\n"
+        "Settings: [tool.tad] in the nearest pyproject.toml. "
+        "On a line: `# tad: ignore[name]`.\n");
     return buffer_text(&out);
 }
 
@@ -135,8 +139,10 @@ static Error unknown_option(Arena *arena, Str name) {
         }
     }
     if (best)
-        return arena_printf(arena, "there is no option %.*s; did you mean %s?", STR_ARGS(name), best);
-    return arena_printf(arena, "there is no option %.*s; `tad-lsp --help` lists them", STR_ARGS(name));
+        return arena_printf(arena, "there is no option %.*s; did you mean %s?", STR_ARGS(name),
+                            best);
+    return arena_printf(arena, "there is no option %.*s; `tad-lsp --help` lists them",
+                        STR_ARGS(name));
 }
 
 static Error parse_choice(Arena *arena, int option, const char *value, int *chosen) {
@@ -225,7 +231,7 @@ typedef struct Parse {
     int count, at;
     char **arguments;
     Options *options;
-    int command; // -1: none yet
+    int command;  // -1: none yet
     unsigned seen[OPTION_COUNT];
     LIST(const char *) operands;
 } Parse;
@@ -271,27 +277,31 @@ static Error parse_finish(Parse *parse) {
     const CommandRow *command = &commands[parse->command];
     for (int i = 0; i < OPTION_COUNT; i++)
         if (parse->seen[i] && !(rows[i].commands & (1u << parse->command)))
-            return arena_printf(parse->arena, "%s has no meaning with %s", rows[i].name, command->name);
+            return arena_printf(parse->arena, "%s has no meaning with %s", rows[i].name,
+                                command->name);
     int count = parse->operands.count;
     bool lists_stages = parse->command == COMMAND_DUMP && count == 1;
     if (count < command->fewest && !lists_stages)
         return arena_printf(parse->arena, "%s needs %s", command->name, command->operands);
     if (command->most >= 0 && count > command->most) {
         const char *extra = parse->operands.items[command->most];
-        return arena_printf(parse->arena, "%s does not know what to do with `%s`", command->name, extra);
+        return arena_printf(parse->arena, "%s does not know what to do with `%s`", command->name,
+                            extra);
     }
     return NULL;
 }
 
 Error options_parse(Arena *arena, int argument_count, char **arguments, Options *options) {
     *options = (Options){.time_limit_s = 60};
-    Parse parse = {.arena = arena, .count = argument_count, .arguments = arguments,
-                   .options = options, .command = -1};
+    Parse parse = {.arena = arena,
+                   .count = argument_count,
+                   .arguments = arguments,
+                   .options = options,
+                   .command = -1};
     for (parse.at = 1; parse.at < parse.count; parse.at++) {
         const char *argument = arguments[parse.at];
         if (strcmp(argument, "--") == 0) {
-            while (++parse.at < parse.count)
-                LIST_PUSH(arena, &parse.operands, arguments[parse.at]);
+            while (++parse.at < parse.count) LIST_PUSH(arena, &parse.operands, arguments[parse.at]);
             break;
         }
         Error error = parse_argument(&parse, argument);

@@ -33,13 +33,13 @@ typedef struct Options {
     const char **operands;
     int operand_count;
     bool grad, quiet, diff;
-    int format;  // a Format
-    int color;   // a ColorChoice
-    int wrapper; // a WrapperKind
-    const char *output; // NULL: stdout
-    const char *runner; // NULL: look for it
+    int format;          // a Format
+    int color;           // a ColorChoice
+    int wrapper;         // a WrapperKind
+    const char *output;  // NULL: stdout
+    const char *runner;  // NULL: look for it
     Names select, ignore, wrt;
-    int jobs; // 0: one per core
+    int jobs;  // 0: one per core
     int seed;
     double time_limit_s;
 } Options;

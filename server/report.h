@@ -12,7 +12,7 @@ typedef struct Position {
 typedef struct Place {
     const char *file;
     Position start, end;
-    const char *excerpt; // the first line's text, tabs as they are; "" when unknown
+    const char *excerpt;  // the first line's text, tabs as they are; "" when unknown
 } Place;
 
 typedef struct Note {
@@ -41,16 +41,16 @@ typedef enum KernelStatus {
 #define STATUS(id, name, finding) KERNEL_##id,
     KERNEL_STATUSES(STATUS)
 #undef STATUS
-    KERNEL_STATUS_COUNT
+        KERNEL_STATUS_COUNT
 } KernelStatus;
 
 /// One forward kernel and what became of its gradient.
 typedef struct KernelResult {
     const char *file;
     const char *name;
-    int line; // one-based, of the `def`
+    int line;  // one-based, of the `def`
     KernelStatus status;
-    const char *reason; // "" when there is nothing to say
+    const char *reason;  // "" when there is nothing to say
     bool has_error;
     double worst_error;
     int atomics;
@@ -59,12 +59,13 @@ typedef struct KernelResult {
 
 typedef struct Report {
     Arena *arena;
-    LIST(Finding) findings;     // by file, then by place
-    LIST(KernelResult) kernels; // with --grad
-    LIST(const char *) files;   // that were checked
-    LIST(const char *) problems; // what could not be read or run: one sentence each, on stderr already
+    LIST(Finding) findings;      // by file, then by place
+    LIST(KernelResult) kernels;  // with --grad
+    LIST(const char *) files;    // that were checked
+    LIST(const char *)
+    problems;  // what could not be read or run: one sentence each, on stderr already
     bool with_kernels;
-    int kernel_count; // jit functions seen
+    int kernel_count;  // jit functions seen
     int suppressed;
     double seconds;
 } Report;

@@ -11,20 +11,20 @@ enum { MOST_PARENTS = 12 };
 
 typedef struct Loaded {
     const char *path;
-    Module *module; // NULL while it is being built, or when it cannot be read
+    Module *module;  // NULL while it is being built, or when it cannot be read
     Str text;
 } Loaded;
 
 struct ImportResolver {
     Arena *arena;
     Resolver interface;
-    Map by_path;     // -> Loaded
-    Map by_question; // "from\ndotted" -> Answer
+    Map by_path;      // -> Loaded
+    Map by_question;  // "from\ndotted" -> Answer
     LIST(Import) edges;
 };
 
 typedef struct Answer {
-    const Loaded *loaded; // NULL: there is no such file
+    const Loaded *loaded;  // NULL: there is no such file
 } Answer;
 
 /// `folder/a/b.py` or `folder/a/b/__init__.py` for a.b; `folder/__init__.py` for an empty name.

@@ -8,8 +8,8 @@ typedef struct ImportResolver ImportResolver;
 
 /// A file that was read on behalf of an import.
 typedef struct Import {
-    const char *from;   // path of the importing file
-    const char *dotted; // as written, with its leading dots: "..utils.op"
+    const char *from;    // path of the importing file
+    const char *dotted;  // as written, with its leading dots: "..utils.op"
     const char *path;
     Str text;
 } Import;

@@ -17,9 +17,9 @@ struct RunnerClient {
     RunnerProgress *progress;
     void *progress_context;
 
-    Process *process; // NULL: to be started with the next request
+    Process *process;  // NULL: to be started with the next request
     FrameReader reader;
-    char last_words[LAST_WORDS + 1]; // the end of its stderr: why it died
+    char last_words[LAST_WORDS + 1];  // the end of its stderr: why it died
     size_t last_words_size;
 
     int next_id;
@@ -97,7 +97,8 @@ static void worker_output(void *context, const char *data, size_t size) {
             return;
         }
         Arena *arena = arena_new();
-        message_received(client, arena, (Str){arena_strndup(arena, body.data, body.size), body.size});
+        message_received(client, arena,
+                         (Str){arena_strndup(arena, body.data, body.size), body.size});
         arena_free(arena);
     }
 }
@@ -134,11 +135,13 @@ static void worker_exited(void *context, int status, int signal_number) {
     Arena *arena = arena_new();
     if (client->timed_out) {
         request_finish(client, RUNNER_TIMED_OUT, NULL,
-                       arena_printf(arena, "tad-runner did not answer within %.0f s and was stopped",
+                       arena_printf(arena,
+                                    "tad-runner did not answer within %.0f s and was stopped",
                                     (double)client->limit_ms / 1000));
     } else {
-        const char *how = signal_number ? arena_printf(arena, "was killed by signal %d", signal_number)
-                                        : arena_printf(arena, "exited with status %d", status);
+        const char *how = signal_number
+                              ? arena_printf(arena, "was killed by signal %d", signal_number)
+                              : arena_printf(arena, "exited with status %d", status);
         const char *words = last_line(arena, client->last_words);
         request_finish(client, RUNNER_DIED, NULL,
                        arena_printf(arena, "tad-runner %s%s%s", how, *words ? ": " : "", words));
@@ -149,7 +152,7 @@ static void worker_exited(void *context, int status, int signal_number) {
 static void request_late(void *context) {
     RunnerClient *client = context;
     client->timed_out = true;
-    if (client->process) process_kill(client->process); // worker_exited answers
+    if (client->process) process_kill(client->process);  // worker_exited answers
 }
 
 static void start_failed(void *context) {
@@ -190,11 +193,7 @@ void runner_client_request(RunnerClient *client, const char *method, Json *param
     client->timer = timer_start(client->loop, limit_ms, 0, request_late, client);
 }
 
-void runner_client_close(RunnerClient *client) {
-    if (client->process) process_close_input(client->process);
-    frame_reader_free(&client->reader);
-    client->process = NULL;
-}
+void runner_client_close(RunnerClient *client) { worker_drop(client); }
 
 static bool is_program(const char *path) {
     struct stat info;

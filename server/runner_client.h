@@ -10,10 +10,10 @@ typedef struct RunnerClient RunnerClient;
 /// Why a request has no result.
 typedef enum RunnerTrouble {
     RUNNER_OK,
-    RUNNER_REFUSED,     // the runner answered with an error; `message` is its own
-    RUNNER_DIED,        // it exited or was killed while it worked on the request
-    RUNNER_TIMED_OUT,   // it was killed after the time limit
-    RUNNER_UNAVAILABLE, // it cannot be started at all
+    RUNNER_REFUSED,      // the runner answered with an error; `message` is its own
+    RUNNER_DIED,         // it exited or was killed while it worked on the request
+    RUNNER_TIMED_OUT,    // it was killed after the time limit
+    RUNNER_UNAVAILABLE,  // it cannot be started at all
 } RunnerTrouble;
 
 /// `result` (for RUNNER_OK) and `message` (otherwise) live until the callback returns.
@@ -27,7 +27,7 @@ RunnerClient *runner_client_new(Arena *arena, Loop *loop, const char *const *com
 /// Sends `method`; the callback comes exactly once, never from inside this call. Requires no request in flight.
 void runner_client_request(RunnerClient *client, const char *method, Json *params,
                            uint64_t limit_ms, RunnerCallback *callback, void *context);
-/// Asks it to shut down; it is killed by loop_free when it does not.
+/// Ends the worker; it has no state worth saving.
 void runner_client_close(RunnerClient *client);
 
 /// Where tad-runner is: `given` when not NULL, else beside our own executable, else on PATH. NULL and `*error` when nowhere.

@@ -10,7 +10,7 @@
 struct SettingsCache {
     Arena *arena;
     Report *report;
-    Map by_folder; // -> Settings *
+    Map by_folder;  // -> Settings *
     Settings *nothing;
 };
 
@@ -64,8 +64,10 @@ static Error read_names(Arena *arena, const char *path, const Toml *value, const
     LIST(const char *) list = {0};
     bool is_list = value->kind == TOML_ARRAY;
     for (int i = 0; is_list && i < value->count; i++) {
-        if (value->items[i]->kind != TOML_STRING) is_list = false;
-        else LIST_PUSH(arena, &list, str_dup(arena, value->items[i]->string));
+        if (value->items[i]->kind != TOML_STRING)
+            is_list = false;
+        else
+            LIST_PUSH(arena, &list, str_dup(arena, value->items[i]->string));
     }
     if (!is_list)
         return arena_printf(arena, "%s:%d: `%s` is a list of strings, like %s = [\"...\"]", path,
@@ -80,14 +82,16 @@ static Error read_kernels(Arena *arena, const char *path, const Toml *value, Set
                             range_line(value->range));
     for (int i = 0; i < value->count; i++)
         if (value->items[i]->kind != TOML_TABLE)
-            return arena_printf(arena, "%s:%d: `kernels.%.*s` is a table, like [tool.tad.kernels.%.*s]",
+            return arena_printf(arena,
+                                "%s:%d: `kernels.%.*s` is a table, like [tool.tad.kernels.%.*s]",
                                 path, range_line(value->items[i]->range), STR_ARGS(value->keys[i]),
                                 STR_ARGS(value->keys[i]));
     settings->kernels = value;
     return NULL;
 }
 
-static Error read_key(Arena *arena, const char *path, Str key, const Toml *value, Settings *settings) {
+static Error read_key(Arena *arena, const char *path, Str key, const Toml *value,
+                      Settings *settings) {
     struct {
         const char *name;
         Names *names;
@@ -103,8 +107,9 @@ static Error read_key(Arena *arena, const char *path, Str key, const Toml *value
         const char *where = arena_printf(arena, "%s:%d", path, range_line(value->range));
         return names_refuse(arena, where, lists[i].names);
     }
-    return arena_printf(arena, "%s:%d: [tool.tad] has no key `%.*s`; it has ignore, select, exclude, kernels",
-                        path, range_line(value->range), STR_ARGS(key));
+    return arena_printf(
+        arena, "%s:%d: [tool.tad] has no key `%.*s`; it has ignore, select, exclude, kernels", path,
+        range_line(value->range), STR_ARGS(key));
 }
 
 static void read_section(SettingsCache *cache, const char *path, const Toml *section,

@@ -8,9 +8,9 @@
 #include "server/report.h"
 
 typedef struct Settings {
-    const char *path; // of the pyproject.toml, NULL when there is none
+    const char *path;  // of the pyproject.toml, NULL when there is none
     Names ignore, select, exclude;
-    const Toml *kernels; // a table per kernel name: its launch specification; or NULL
+    const Toml *kernels;  // a table per kernel name: its launch specification; or NULL
 } Settings;
 
 typedef struct SettingsCache SettingsCache;

@@ -43,7 +43,8 @@ static bool list_names(Str list, const DiagnosticRow *row) {
 
 /// What follows a `#`.
 static bool comment_silences(Str comment, const DiagnosticRow *row) {
-    if (!takes(&comment, "tad") || !takes(&comment, ":") || !takes(&comment, "ignore")) return false;
+    if (!takes(&comment, "tad") || !takes(&comment, ":") || !takes(&comment, "ignore"))
+        return false;
     if (!takes(&comment, "[")) {
         char next = comment.size ? *comment.data : ' ';
         return next == ' ' || next == '\t' || next == '\r' || next == '#';

@@ -1,0 +1,106 @@
+"""`--backward`: what is written where, the diff, and what is refused."""
+
+import ast
+import subprocess
+
+from tests.cli.conftest import CLEAN, HEADER, Workspace
+
+KERNEL = CLEAN.split("\n\n\n", 1)[1]
+TWO = CLEAN + "\n\n" + KERNEL.replace("scale_kernel", "other_kernel").replace("x_ptr", "a_ptr")
+
+
+def functions(text: str) -> set[str]:
+    return {node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)}
+
+
+def test_to_stdout(workspace: Workspace) -> None:
+    workspace.write({"a.py": TWO})
+    both = workspace.tad("--backward", "a.py")
+    assert both.status == 0, both.stderr
+    assert {"scale_kernel", "other_kernel"} <= functions(both.stdout)
+    one = workspace.tad("--backward", "a.py:other_kernel")
+    assert one.status == 0
+    assert len(functions(one.stdout)) < len(functions(both.stdout))
+    assert "a_ptr" in one.stdout
+
+
+def test_to_a_file_and_as_a_diff(workspace: Workspace) -> None:
+    workspace.write({"a.py": CLEAN})
+    text = workspace.tad("--backward", "a.py").stdout
+    diff = workspace.tad("--backward", "a.py", "--diff")
+    assert diff.status == 1
+    assert diff.stdout.startswith("--- /dev/null\n+++ a_backward.py\n@@ -0,0 +1")
+    written = workspace.tad("--backward", "a.py", "-o", "a_backward.py")
+    assert written.status == 0
+    assert written.stdout == ""
+    assert "wrote a_backward.py" in written.stderr
+    file = workspace.path / "a_backward.py"
+    assert file.read_text() == text
+    unchanged = workspace.tad("--backward", "a.py", "--diff")
+    assert (unchanged.status, unchanged.stdout) == (0, "")
+
+    lines = text.splitlines(keepends=True)
+    file.write_text("".join(["# new\n", *lines[:3], *lines[4:-2]]))
+    changed = workspace.tad("--backward", "a.py", "--diff")
+    assert changed.status == 1
+    patched = subprocess.run(["git", "apply", "-p0", "-"], input=changed.stdout, text=True, cwd=workspace.path,
+                             capture_output=True, check=False)  # fmt: skip
+    assert patched.returncode == 0, patched.stderr
+    assert file.read_text() == text
+
+
+def test_wrappers_and_wrt(workspace: Workspace) -> None:
+    launcher = """
+
+import torch
+
+
+def scale(x):
+    y = torch.empty_like(x)
+    n = x.numel()
+    scale_kernel[(triton.cdiv(n, 128),)](x, y, n, BLOCK=128)
+    return y
+"""
+    workspace.write({"a.py": CLEAN + launcher})
+    texts = {kind: workspace.tad("--backward", "a.py", "--wrapper", kind) for kind in ("autograd", "triton_op", "none")}
+    assert all(result.status == 0 for result in texts.values())
+    assert "torch.autograd.Function" in texts["autograd"].stdout
+    assert "triton_op" in texts["triton_op"].stdout
+    assert "autograd" not in texts["none"].stdout
+    assert workspace.tad("--backward", "a.py").stdout == texts["autograd"].stdout
+    assert workspace.tad("--backward", "a.py", "--wrt", "x_ptr").status == 0
+    wrong = workspace.tad("--backward", "a.py", "--wrt", "x_ptr,nothing")
+    assert wrong.status == 2
+    assert "no kernel to differentiate has a parameter `nothing`" in wrong.stderr
+
+
+def test_what_cannot_be_done(workspace: Workspace) -> None:
+    helper = "\n\n@triton.jit\ndef helper(x):\n    return x\n"
+    workspace.write({"a.py": CLEAN + helper, "none.py": "x = 1\n", "odd:name.py": CLEAN})
+    cases = [
+        ("a.py:scale_kernle", "has no kernel `scale_kernle`; did you mean `scale_kernel`?"),
+        ("a.py:helper", "`helper` is no forward kernel"),
+        ("none.py", "none.py has no Triton kernel"),
+        ("missing.py", "missing.py: No such file"),
+        ("missing.py:kernel", "missing.py: No such file"),
+        (".", "is a folder"),
+    ]
+    for operand, says in cases:
+        result = workspace.tad("--backward", operand)
+        assert result.status == 2, operand
+        assert says in result.stderr
+        assert result.stdout == ""
+    assert workspace.tad("--backward", "odd:name.py").status == 0
+    assert workspace.tad("--backward", "odd:name.py:scale_kernel").status == 0
+
+
+def test_a_kernel_without_derivative_says_why(workspace: Workspace) -> None:
+    source = HEADER + (
+        "@triton.jit\ndef ids(y_ptr, BLOCK: tl.constexpr):\n"
+        "    offsets = tl.arange(0, BLOCK)\n    tl.store(y_ptr + offsets, offsets)\n"
+    )
+    workspace.write({"a.py": source})
+    result = workspace.tad("--backward", "a.py")
+    assert result.status == 1
+    assert "a.py:6: no backward for `ids`: " in result.stderr
+    assert result.stdout == ""

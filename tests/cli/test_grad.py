@@ -1,0 +1,166 @@
+"""`--check --grad`: workers that prove, fail, die, hang and talk nonsense; and the real one."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.cli.conftest import BIN, CLEAN, HEADER, Workspace
+
+KERNEL = CLEAN.split("\n\n\n", 1)[1]
+
+
+def kernels(*names: str) -> str:
+    return HEADER + "\n\n".join(KERNEL.replace("scale_kernel", name) for name in names)
+
+
+def statuses(workspace: Workspace, runner: Path, *arguments: object) -> tuple[int, dict[str, dict]]:
+    result = workspace.tad("--check", "a.py", "--grad", "-f", "json", "--runner", runner, *arguments)
+    return result.status, {kernel["name"]: kernel for kernel in result.json["kernels"]}
+
+
+def requests(runner: Path) -> list[dict]:
+    return [json.loads(line) for line in (runner.parent / "requests.jsonl").read_text().splitlines()]
+
+
+def test_outcomes(workspace: Workspace, fake_runner: Path) -> None:
+    workspace.write({"a.py": kernels("good", "unsure", "refused")})
+    status, found = statuses(workspace, fake_runner)
+    assert status == 0
+    assert found["good"]["status"] == "proved"
+    assert found["good"]["worst_error"] == 2.5e-10
+    assert found["good"]["file"] == "a.py"
+    assert found["good"]["line"] == 6
+    assert set(found["good"]) == {"file", "name", "line", "status", "reason", "worst_error", "atomics", "seconds"}
+    assert found["unsure"]["status"] == "derived"
+    assert found["unsure"]["reason"] == "not finite"
+    assert found["refused"]["status"] == "derived"
+    assert "cannot run this" in found["refused"]["reason"]
+
+
+def test_wrong_gradient_is_a_finding(workspace: Workspace, fake_runner: Path) -> None:
+    workspace.write({"a.py": kernels("good", "wrong")})
+    status, found = statuses(workspace, fake_runner)
+    assert status == 1
+    assert found["wrong"]["status"] == "failed"
+    assert "dx[3]: expected 3, got 0" in found["wrong"]["reason"]
+    concise = workspace.tad("--check", "a.py", "--grad", "-f", "concise", "--runner", fake_runner)
+    assert "error[gradient-wrong]" in concise.stdout
+    assert concise.status == 1
+
+
+def test_table(workspace: Workspace, fake_runner: Path) -> None:
+    workspace.write({"a.py": kernels("good", "wrong")})
+    rows = workspace.tad("--check", "a.py", "--grad", "--runner", fake_runner).stdout.splitlines()
+    assert any(row.split()[:3] == ["good", "proved", "2.5e-10"] for row in rows)
+    assert any(row.split()[:2] == ["wrong", "failed"] for row in rows)
+    assert any("2 forward kernels: 1 proved, 1 failed" in row for row in rows)
+
+
+def test_junit_has_a_case_per_gradient(workspace: Workspace, fake_runner: Path) -> None:
+    workspace.write({"a.py": kernels("good", "wrong", "unsure")})
+    result = workspace.tad("--check", "a.py", "--grad", "-f", "junit", "--runner", fake_runner)
+    suite = ElementTree.fromstring(result.stdout).find("testsuite[@name='gradients']")
+    verdicts = {c.get("name"): [v.tag for v in c] for c in suite.findall("testcase")}
+    assert verdicts == {"good": [], "wrong": ["failure"], "unsure": ["skipped"]}
+
+
+def test_worker_that_dies_is_replaced(workspace: Workspace, fake_runner: Path) -> None:
+    workspace.write({"a.py": kernels("good1", "dies", "good2", "first_time", "good3")})
+    status, found = statuses(workspace, fake_runner, "--jobs", 1)
+    assert status == 0
+    assert {name: kernel["status"] for name, kernel in found.items()} == {
+        "good1": "proved", "dies": "derived", "good2": "proved", "first_time": "proved", "good3": "proved",
+    }  # fmt: skip
+    assert "killed by signal 6: the last words" in found["dies"]["reason"]
+    assert len({request["pid"] for request in requests(fake_runner)}) == 4
+
+
+def test_worker_that_hangs_is_killed(workspace: Workspace, fake_runner: Path) -> None:
+    workspace.write({"a.py": kernels("good1", "hangs", "garbage", "good2")})
+    started = time.monotonic()
+    status, found = statuses(workspace, fake_runner, "--jobs", 2, "--time-limit", 0.5)
+    assert status == 0
+    assert time.monotonic() - started < 60
+    assert found["hangs"]["status"] == "derived"
+    assert "did not answer within" in found["hangs"]["reason"]
+    assert found["garbage"]["status"] == "derived"
+    assert "malformed" in found["garbage"]["reason"]
+    assert found["good1"]["status"] == found["good2"]["status"] == "proved"
+
+
+def test_killed_from_outside_in_the_middle(workspace: Workspace, fake_runner: Path) -> None:
+    workspace.write({"a.py": kernels("hangs", "good")})
+    command = [BIN / "tad-lsp", "--check", "a.py", "--grad", "-f", "json", "--jobs", "1", "--runner", fake_runner]
+    with subprocess.Popen(command, cwd=workspace.path, stdout=subprocess.PIPE) as process:
+        log = fake_runner.parent / "requests.jsonl"
+        killed: set[int] = set()
+        while process.poll() is None and len(killed) < 2:
+            time.sleep(0.05)
+            for request in requests(fake_runner) if log.exists() else []:
+                if request["params"].get("kernel") == "hangs" and request["pid"] not in killed:
+                    killed.add(request["pid"])
+                    subprocess.run(["kill", f"-{signal.SIGKILL.value}", str(request["pid"])], check=True)
+        stdout, _ = process.communicate(timeout=60)
+    found = {kernel["name"]: kernel for kernel in json.loads(stdout)["kernels"]}
+    assert found["hangs"]["status"] == "derived"
+    assert "killed by signal 9" in found["hangs"]["reason"]
+    assert found["good"]["status"] == "proved"
+
+
+def test_no_worker_is_left_behind(workspace: Workspace, fake_runner: Path) -> None:
+    workspace.write({"a.py": kernels("good", "hangs")})
+    statuses(workspace, fake_runner, "--time-limit", 0.2)
+    for request in requests(fake_runner):
+        assert not Path(f"/proc/{request['pid']}").exists()
+
+
+def test_worker_that_cannot_start(workspace: Workspace) -> None:
+    workspace.write({"a.py": kernels("one", "two")})
+    result = workspace.tad("--check", "a.py", "--grad", "-f", "json", "--runner", "/no/such/runner")
+    assert result.status == 2
+    assert result.stderr == "tad-lsp: cannot start `/no/such/runner`: no such file or directory\n"
+    assert [kernel["status"] for kernel in result.json["kernels"]] == ["derived", "derived"]
+
+
+def test_what_the_worker_is_asked(workspace: Workspace, fake_runner: Path) -> None:
+    helper = HEADER + "@triton.jit\ndef triple(x):\n    return x * 3.0\n"
+    text = kernels("good").replace("x * 3.0", "triple(x)").replace("\n\n\n", "\nfrom pkg.h import triple\n\n\n", 1)
+    text = text.replace("@triton.jit", "# tad: n=70, BLOCK=32\n@triton.jit")
+    spec = "[tool.tad.kernels.good]\nn = 70\nBLOCK = 32\nx_ptr = 'f32[n]'\n"
+    workspace.write({"a.py": text, "pkg/h.py": helper, "pyproject.toml": spec})
+    status, found = statuses(workspace, fake_runner, "--seed", 7, "--time-limit", 3)
+    assert status == 0
+    assert found["good"]["status"] == "proved"
+    request = requests(fake_runner)[0]
+    assert request["method"] == "gradcheck"
+    params = request["params"]
+    assert params["source"] == text
+    assert params["path"] == "a.py"
+    assert params["kernel"] == "good"
+    assert params["seed"] == 7
+    assert params["max_seconds"] == 3
+    assert params["inputs"] == ["x_ptr"]
+    assert params["outputs"] == ["y_ptr"]
+    assert params["spec"]["pyproject"] == {"n": 70, "BLOCK": 32, "x_ptr": "f32[n]"}
+    assert "n=70, BLOCK=32" in params["spec"]["text"]
+    assert {"from": "a.py", "dotted": "pkg.h", "path": "pkg/h.py", "source": helper} in params["modules"]
+    launches = params["backward"]["launches"]
+    assert launches
+    for launch in launches:
+        assert f"def {launch['kernel']}(" in params["backward"]["source"]
+        for argument in launch["arguments"].values():
+            assert set(argument) & {"same", "upstream", "gradient", "scratch"}
+
+
+def test_real_worker_proves(workspace: Workspace) -> None:
+    workspace.write({"a.py": kernels("scale")})
+    result = workspace.tad("--check", "a.py", "--grad", "-f", "json")
+    assert result.status == 0, result.stderr
+    (kernel,) = result.json["kernels"]
+    assert kernel["status"] == "proved", kernel["reason"]
+    assert kernel["worst_error"] < 1e-6
+    assert kernel["atomics"] == 0
+    assert result.json["summary"]["proved"] == 1

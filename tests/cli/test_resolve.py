@@ -1,0 +1,85 @@
+"""Helpers in other files: found by relative and absolute imports, in cycles, and missed without harm."""
+
+import pytest
+
+from tests.cli.conftest import HEADER, Workspace
+
+HELPER = HEADER + "@triton.jit\ndef twice(x):\n    return x * 2\n"
+
+
+def caller(imports: str, call: str = "twice") -> str:
+    # The call has one argument too many, which only one who has seen the helper can know.
+    return (
+        HEADER.replace("\n\n\n", f"\n{imports}\n\n\n")
+        + f"""@triton.jit
+def kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    tl.store(y_ptr + offsets, {call}(x, 3))
+"""
+    )
+
+
+LAYOUTS = {
+    "sibling": ("main.py", "helpers.py", "from helpers import twice", "twice"),
+    "sibling module": ("main.py", "helpers.py", "import helpers", "helpers.twice"),
+    "relative": ("pkg/main.py", "pkg/helpers.py", "from .helpers import twice", "twice"),
+    "relative module": ("pkg/main.py", "pkg/helpers.py", "from . import helpers", "helpers.twice"),
+    "parent": ("pkg/sub/main.py", "pkg/helpers.py", "from ..helpers import twice as t2", "t2"),
+    "package root": ("src/pkg/sub/main.py", "src/pkg/tools/helpers.py", "from pkg.tools.helpers import twice", "twice"),
+    "module alias": ("src/pkg/main.py", "src/pkg/tools/helpers.py", "import pkg.tools.helpers as h", "h.twice"),
+    "no package": ("scripts/main.py", "lib/helpers.py", "from lib.helpers import twice", "twice"),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_helper_is_found(workspace: Workspace, layout: str) -> None:
+    main, helper, imports, call = LAYOUTS[layout]
+    packages = {"pkg/__init__.py": "", "pkg/sub/__init__.py": "", "pkg/tools/__init__.py": ""}
+    prefix = "src/" if main.startswith("src/") else ""
+    workspace.write({prefix + name: text for name, text in packages.items()})
+    workspace.write({main: caller(imports, call), helper: HELPER})
+    result = workspace.tad("--check", main, "-f", "json")
+    assert result.names == ["wrong-argument"], result.stdout
+    absolute = workspace.tad("--check", workspace.path / main, "-f", "json")
+    assert absolute.names == ["wrong-argument"]
+
+
+def test_through_an_init_file_and_a_star(workspace: Workspace) -> None:
+    workspace.write({"pkg/__init__.py": "from .ops import *\n", "pkg/ops.py": "from .deep import twice\n"})
+    workspace.write({"pkg/deep.py": HELPER, "main.py": caller("from pkg import twice")})
+    assert workspace.tad("--check", "main.py", "-f", "json").names == ["wrong-argument"]
+
+
+def test_missing_module_is_no_error(workspace: Workspace) -> None:
+    workspace.write({"main.py": caller("from nowhere.at_all import twice")})
+    result = workspace.tad("--check", "main.py", "-f", "json")
+    assert result.names == []
+    assert result.status == 0
+
+
+def test_unreadable_module_is_no_error(workspace: Workspace) -> None:
+    workspace.write({"main.py": caller("from helpers import twice"), "helpers.py": b"\0"})
+    assert workspace.tad("--check", "main.py", "-f", "json").status == 0
+
+
+def test_cycles_end(workspace: Workspace) -> None:
+    workspace.write(
+        {
+            "pkg/__init__.py": "from .a import *\nfrom .b import *\n",
+            "pkg/a.py": "from .b import *\nfrom . import b\n" + HELPER,
+            "pkg/b.py": "from .a import *\nfrom . import a\n" + caller("from .a import twice"),
+            "pkg/self.py": "from .self import nothing\nfrom . import self\n" + caller("from .self import nothing"),
+        }
+    )
+    result = workspace.tad("--check", "pkg", "-f", "json", limit=30)
+    assert result.names.count("wrong-argument") >= 1
+    assert result.status == 1
+
+
+def test_finding_in_a_shared_helper_is_reported_once(workspace: Workspace) -> None:
+    users = {f"user{i}.py": caller("from helpers import twice").replace("(x, 3)", "(x)") for i in range(4)}
+    workspace.write({"helpers.py": HELPER.replace("x * 2", "tl.lod(x)"), **users})
+    result = workspace.check()
+    places = [(d["file"], d["range"]["start"]["line"], d["message"]) for d in result.json["diagnostics"]]
+    assert len(places) == len(set(places))

@@ -1,0 +1,114 @@
+"""Silencing by comment, by option and by `[tool.tad]`; pyproject files that are broken."""
+
+import pytest
+
+from tests.cli.conftest import BROKEN, CLEAN, Workspace
+
+
+def commented(comment: str) -> str:
+    return BROKEN.replace("other=0.0)", f"other=0.0)  {comment}")
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# tad: ignore",
+        "# tad: ignore[unknown-operation]",
+        "# tad:ignore[unknown-operation]",
+        "# tad: ignore[shape-mismatch, unknown-operation]",
+        "# tad: ignore[language]",
+        "# noqa: F821  # tad: ignore[unknown-operation]",
+        "# tad: ignore  because it is so",
+    ],
+)
+def test_comment_silences(workspace: Workspace, comment: str) -> None:
+    workspace.write({"a.py": commented(comment)})
+    result = workspace.check()
+    assert result.names == []
+    assert result.status == 0
+    assert result.json["summary"]["suppressed"] == 1
+
+
+@pytest.mark.parametrize(
+    "comment", ["# tad: ignore[shape-mismatch]", "# tad: ignored", "# tad: ignore[]", "# tad: M=3", "# ignore"]
+)
+def test_comment_does_not_silence(workspace: Workspace, comment: str) -> None:
+    workspace.write({"a.py": commented(comment)})
+    result = workspace.check()
+    assert result.names == ["unknown-operation"]
+    assert result.status == 1
+
+
+def test_comment_on_another_line_does_not_silence(workspace: Workspace) -> None:
+    workspace.write({"a.py": BROKEN.replace("    x = ", "    # tad: ignore\n    x = ")})
+    assert workspace.check().names == ["unknown-operation"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--ignore", "unknown-operation"], []),
+        (["--ignore", "language"], []),
+        (["--ignore", "types"], ["unknown-operation"]),
+        (["--select", "unknown-operation,shape-mismatch"], ["unknown-operation"]),
+        (["--select", "types"], []),
+        (["--select", "language", "--ignore", "unknown-operation"], []),
+    ],
+)
+def test_select_and_ignore(workspace: Workspace, arguments: list[str], expected: list[str]) -> None:
+    workspace.write({"a.py": BROKEN})
+    result = workspace.check(*arguments)
+    assert result.names == expected
+    assert result.status == (1 if expected else 0)
+
+
+@pytest.mark.parametrize("option", ["--select", "--ignore"])
+def test_unknown_names_are_refused(workspace: Workspace, option: str) -> None:
+    result = workspace.check(option, "unknown-operatoin")
+    assert result.status == 2
+    assert f"{option}: there is no diagnostic `unknown-operatoin`; did you mean `unknown-operation`?" in result.stderr
+
+
+def test_pyproject(workspace: Workspace) -> None:
+    workspace.write({"a.py": BROKEN, "sub/b.py": BROKEN, "old/c.py": BROKEN, "gen_x.py": BROKEN})
+    workspace.write({"pyproject.toml": '[tool.tad]\nexclude = ["old", "gen_*.py"]\n'})
+    assert {d["file"] for d in workspace.check().json["diagnostics"]} == {"a.py", "sub/b.py"}
+    assert workspace.tad("--check", "old/c.py").status == 1  # named, so it is checked
+    workspace.write({"pyproject.toml": '[tool.tad]\nignore = ["unknown-operation"]\n'})
+    assert workspace.check().status == 0
+    workspace.write({"pyproject.toml": '[tool.tad]\nselect = ["types"]\n'})
+    assert workspace.check().status == 0
+    assert workspace.check("--select", "language").status == 1  # the command line wins
+
+
+def test_nearest_pyproject_with_a_section_counts(workspace: Workspace) -> None:
+    workspace.write({"pyproject.toml": '[tool.tad]\nignore = ["language"]\n', "a.py": BROKEN})
+    workspace.write({"sub/pyproject.toml": "[project]\nname = 'x'\n", "sub/b.py": BROKEN})
+    workspace.write({"own/pyproject.toml": "[tool.tad]\n", "own/c.py": BROKEN})
+    assert {d["file"] for d in workspace.check().json["diagnostics"]} == {"own/c.py"}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[tool.tad]\nignore = [\n", "pyproject.toml: line "),
+        ("[project]\nname = 'x'\n\n[tool.tad\n", "pyproject.toml: line 4"),
+        ("[tool.tad]\nignore = 3\n", "pyproject.toml:2: `ignore` is a list of strings"),
+        (
+            "[tool.tad]\n\nignore = ['unknwon-operation']\n",
+            "pyproject.toml:3: there is no diagnostic `unknwon-operation`; did you mean `unknown-operation`?",
+        ),
+        ("[tool.tad]\nignroe = []\n", "pyproject.toml:2: [tool.tad] has no key `ignroe`"),
+        ("[tool.tad]\nkernels = 1\n", "pyproject.toml:2: `kernels` is a table"),
+        ("[tool.tad.kernels]\nscale = 'M=1'\n", "pyproject.toml:2: `kernels.scale` is a table"),
+        ("[tool]\ntad = 1\n", "pyproject.toml:2: `tad` is a table"),
+        (b"[tool.tad]\n# \xff\n", "pyproject.toml:2: the file is not UTF-8"),
+    ],
+)
+def test_broken_pyproject(workspace: Workspace, text: str | bytes, says: str) -> None:
+    workspace.write({"a.py": BROKEN, "b.py": CLEAN, "pyproject.toml": text})
+    result = workspace.check()
+    assert result.status == 2
+    assert says in result.stderr
+    assert result.stderr.count("\n") == 1, "said once, not for each file"
+    assert result.names == ["unknown-operation"], "the files are checked all the same"

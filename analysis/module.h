@@ -60,7 +60,7 @@ typedef struct LaunchSite {
 struct Module {
     Arena *arena;
     const Source *source;
-    const SyntaxTree *tree;
+    SyntaxTree *tree; // freed by module_release
     const Resolver *resolver;
     LIST(FunctionDefinition *) functions; // jit and plain, in order
     LIST(LaunchSite) launches;
@@ -70,6 +70,8 @@ struct Module {
 
 /// Never fails: a half-typed file gives what can be seen. `diagnostics` gets module-level findings.
 Module *module_build(Arena *arena, const Source *source, const Resolver *resolver, Diagnostics *diagnostics);
+/// Frees the syntax tree; the rest belongs to the arena. NULL is allowed.
+void module_release(Module *module);
 const FunctionDefinition *module_find_function(const Module *module, Str name);
 
 #endif

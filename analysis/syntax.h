@@ -24,6 +24,8 @@ typedef enum SyntaxKind {
 
 /// Parses; never fails. `source` must outlive the tree. Freed with syntax_free (not by the arena).
 SyntaxTree *syntax_parse(const Source *source);
+/// The same for a TOML document; its nodes are told apart by node_kind_name (node_kind is for Python).
+SyntaxTree *syntax_parse_toml(const Source *source);
 /// Re-parse after the edit (bytes [start, old_end) became [start, new_end)) of the text, reusing `old`.
 SyntaxTree *syntax_reparse(const SyntaxTree *old, const Source *source, uint32_t start, uint32_t old_end, uint32_t new_end);
 void syntax_free(SyntaxTree *tree);
@@ -39,9 +41,14 @@ Str node_text(const Source *source, SyntaxNode node);
 SyntaxNode node_parent(SyntaxNode node);
 uint32_t node_child_count(SyntaxNode node); // named children; comments included
 SyntaxNode node_child(SyntaxNode node, uint32_t index);
+/// The named children without comments, found in one pass; returns how many.
+int node_children(Arena *arena, SyntaxNode node, SyntaxNode **children);
 uint32_t node_all_child_count(SyntaxNode node); // anonymous tokens too
 SyntaxNode node_all_child(SyntaxNode node, uint32_t index);
 SyntaxNode node_field(SyntaxNode node, const char *field);
+/// Visits `node` and everything below it, parents first, without recursion; `visit` says whether to go below its node.
+typedef bool SyntaxVisitor(void *context, SyntaxNode node);
+void syntax_walk(SyntaxNode node, SyntaxVisitor *visit, void *context);
 /// The smallest node that covers the bytes.
 SyntaxNode node_at(SyntaxNode root, uint32_t start, uint32_t end);
 

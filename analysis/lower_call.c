@@ -1,0 +1,409 @@
+// Calls: arguments, operations of the table, methods, and jit functions inlined where they are called.
+#include "analysis/lowering.h"
+
+#include "base/error.h"
+
+enum { RECURSION_UNDER_UNKNOWN = 2 };
+
+// --- Arguments
+
+static void argument_splat(Lowering *lowering, Arguments *arguments, SyntaxNode node) {
+    Value *splat = lower_value(lowering, node_child(node, 0));
+    int count;
+    if (!value_is_tuple(splat, &count)) {
+        arguments->is_open = true;
+        return;
+    }
+    for (int i = 0; i < count; i++)
+        LIST_PUSH(lowering->arena, &arguments->positional, tuple_item(lowering, splat, i));
+}
+
+static Arguments arguments_lower(Lowering *lowering, SyntaxNode list) {
+    Arguments arguments = {.range = node_range(lowering->frame->source, list)};
+    if (node_kind(list) == SYNTAX_GENERATOR) {
+        LIST_PUSH(lowering->arena, &arguments.positional, lower_value(lowering, list));
+        return arguments;
+    }
+    SyntaxNode *children;
+    int count = node_children(lowering->arena, list, &children);
+    for (int i = 0; i < count; i++) {
+        switch (node_kind(children[i])) {
+        case SYNTAX_KEYWORD_ARGUMENT: {
+            SyntaxNode name = node_field(children[i], "name");
+            Keyword keyword = {str_dup(lowering->arena, lowering_text(lowering, name)),
+                               lower_value(lowering, node_field(children[i], "value"))};
+            LIST_PUSH(lowering->arena, &arguments.keywords, keyword);
+            LIST_PUSH(lowering->arena, &arguments.keyword_ranges,
+                      node_range(lowering->frame->source, name));
+            break;
+        }
+        case SYNTAX_LIST_SPLAT: argument_splat(lowering, &arguments, children[i]); break;
+        case SYNTAX_DICTIONARY_SPLAT: arguments.is_open = true; break;
+        case SYNTAX_ERROR: arguments.is_open = true; break;
+        default:
+            LIST_PUSH(lowering->arena, &arguments.positional, lower_value(lowering, children[i]));
+            break;
+        }
+    }
+    return arguments;
+}
+
+// --- Operations of the table
+
+/// Keywords that the compiler itself passes; user code may hand them on.
+static bool keyword_is_internal(const char *name) { return name[0] == '_'; }
+
+static void report_keyword(Lowering *lowering, const char *callee, const char *keyword,
+                           const char *nearest, SyntaxNode node) {
+    Diagnostic *diagnostic = lowering_report(
+        lowering, DIAGNOSTIC_WRONG_ARGUMENT, node,
+        nearest ? "`%s` has no parameter `%s`; did you mean `%s`?" : "`%s` has no parameter `%s`.%s", callee,
+        keyword, nearest ? nearest : "");
+    // A release that we do not know may have it.
+    if (diagnostic && !nearest) diagnostic->severity = SEVERITY_WARNING;
+}
+
+static Value *variadic_operand(Lowering *lowering, const Arguments *arguments, int from) {
+    int count = arguments->positional.count - from;
+    int inner;
+    if (count <= 0) return NULL;
+    Value *first = arguments->positional.items[from];
+    if (count == 1 && (value_is_tuple(first, &inner) || first->type.kind == TYPE_TUPLE)) return first;
+    return build_tuple(&lowering->builder, arguments->positional.items + from, count);
+}
+
+/// Operands by the row's parameters. False (reported) when the arguments do not fit.
+static bool operands_bind(Lowering *lowering, OpCode code, const Arguments *arguments,
+                          Value ***operands, int *operand_count, SyntaxNode node) {
+    int count;
+    const OpParameter *parameters = op_parameters(code, &count);
+    const char *callee = op_rows[code].name ? op_rows[code].name : op_rows[code].id;
+    *operands = ARENA_ARRAY(lowering->arena, Value *, count + 1);
+    *operand_count = count;
+    int position = 0;
+    for (int i = 0; i < count && position < arguments->positional.count; i++) {
+        if (parameters[i].is_variadic) {
+            (*operands)[i] = variadic_operand(lowering, arguments, position);
+            position = arguments->positional.count;
+        } else if (!parameters[i].is_keyword_only) {
+            (*operands)[i] = arguments->positional.items[position++];
+        }
+    }
+    if (position < arguments->positional.count) {
+        lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%s` takes at most %d arguments.",
+                        callee, position);
+        return false;
+    }
+    for (LIST_EACH(int, k, arguments->keywords)) {
+        const Keyword *keyword = &arguments->keywords.items[k];
+        int index = -1;
+        const char *nearest = NULL;
+        int nearest_distance = 3;
+        for (int i = 0; i < count; i++) {
+            if (str_is(parameters[i].name, keyword->name)) index = i;
+            int distance = str_distance(parameters[i].name, str_from(keyword->name));
+            if (distance < nearest_distance) {
+                nearest_distance = distance;
+                nearest = str_dup(lowering->arena, parameters[i].name);
+            }
+        }
+        if (index >= 0 && (*operands)[index]) {
+            lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%s` gets `%s` twice.", callee,
+                            keyword->name);
+            return false;
+        }
+        if (index >= 0) (*operands)[index] = keyword->value;
+        else if (!keyword_is_internal(keyword->name))
+            report_keyword(lowering, callee, keyword->name, nearest, node);
+    }
+    for (int i = 0; i < count; i++) {
+        bool is_missing = !(*operands)[i] && !parameters[i].default_text.size && !parameters[i].is_variadic;
+        if (!is_missing) continue;
+        if (!arguments->is_open)
+            lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%s` needs `%.*s`.", callee,
+                            STR_ARGS(parameters[i].name));
+        return false;
+    }
+    return true;
+}
+
+static Value *combine_argument(Lowering *lowering, Region *region, const Value *item) {
+    Type type = item->type;
+    type.rank = 0;
+    type.dims = NULL;
+    type.is_constexpr = false;
+    return region_add_argument(lowering->builder.function, region, type, NULL);
+}
+
+/// tl.reduce and tl.associative_scan: the combine function becomes a region.
+static Value *lower_combine(Lowering *lowering, OpCode code, Value *const *operands, int operand_count,
+                            SyntaxNode node) {
+    int function_index = op_parameter_index(code, STR("combine_fn"));
+    const Constant *combine = operands[function_index] ? operands[function_index]->constant : NULL;
+    int count = 1;
+    bool is_tuple = value_is_tuple(operands[0], &count);
+    if (!combine || combine->kind != CONSTANT_FUNCTION)
+        return lowering_unknown(lowering, node, "The combine function is not known.");
+    int results = infer_result_count(code, operands, operand_count);
+    Op *op = op_append(&lowering->builder, code, operands, operand_count, results);
+    Region *region = op_add_region(&lowering->builder, op);
+    Builder outside = lowering->builder;
+    lowering->builder.region = region;
+    lowering->builder.before = NULL;
+    Arguments arguments = {0};
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < count; i++) {
+            const Value *item = is_tuple ? tuple_item(lowering, operands[0], i) : operands[0];
+            LIST_PUSH(lowering->arena, &arguments.positional, combine_argument(lowering, region, item));
+        }
+    Entity callee = {.kind = ENTITY_VALUE, .value = operands[function_index]};
+    Value *combined = lower_entity_call(lowering, callee, &arguments, node);
+    int combined_count = 1;
+    Value **yields = &combined;
+    if (value_is_tuple(combined, &combined_count)) yields = combined->op->operands;
+    if (combined_count != count) {
+        Value **unknown = ARENA_ARRAY(lowering->arena, Value *, count);
+        for (int i = 0; i < count; i++)
+            unknown[i] = lowering_silent(lowering, "a combine function of another length");
+        yields = unknown;
+    }
+    op_append(&lowering->builder, OP_YIELD, yields, count, 0);
+    lowering->builder = outside;
+    infer_op(lowering->arena, op, lowering->builder.diagnostics);
+    if (results == 1) return op->results[0];
+    return build_tuple(&lowering->builder, op->results, results);
+}
+
+static Value *lower_removed(Lowering *lowering, OpCode code, SyntaxNode node) {
+    const OpRow *row = &op_rows[code];
+    lowering_report(lowering, DIAGNOSTIC_REMOVED_OPERATION, node, "Triton no longer has `%s`%s%s.",
+                    row->name ? row->name : row->id, row->instead ? "; use " : "",
+                    row->instead ? row->instead : "");
+    return lowering_silent(lowering, "an operation that Triton no longer has");
+}
+
+Value *lower_operation(Lowering *lowering, OpCode code, Arguments *arguments, SyntaxNode node) {
+    Value **operands;
+    int count;
+    switch (op_rows[code].kind) {
+    case KIND_EXPANDS: return lower_expansion(lowering, code, arguments, node);
+    case KIND_REMOVED: return lower_removed(lowering, code, node);
+    case KIND_STRUCTURAL:
+        return lowering_unknown(lowering, node, "A range has a meaning in a `for` only.");
+    default: break;
+    }
+    if (!operands_bind(lowering, code, arguments, &operands, &count, node))
+        return lowering_silent(lowering, "a call with wrong arguments");
+    if (code == OP_REDUCE || code == OP_ASSOCIATIVE_SCAN)
+        return lower_combine(lowering, code, operands, count, node);
+    Value *value = build(&lowering->builder, code, operands, count);
+    return value ? value : build_none(&lowering->builder);
+}
+
+static Value *lower_method(Lowering *lowering, Entity method, Arguments *arguments, SyntaxNode node) {
+    Value *receiver = method.value;
+    if (receiver->type.kind == TYPE_DTYPE) return lower_dtype_question(lowering, receiver, method.name);
+    Str name = method.name;
+    OpCode code = OP_COUNT;
+    if (receiver->type.kind == TYPE_DESCRIPTOR)
+        code = op_find_method(str_from(arena_printf(lowering->arena, "descriptor.%.*s", STR_ARGS(name))));
+    if (code == OP_COUNT) code = op_find_method(name);
+    if (code == OP_COUNT)
+        return lowering_unknown(lowering, node, "The method `%.*s` is not understood.", STR_ARGS(name));
+    Arguments all = *arguments;
+    all.positional.items = NULL;
+    all.positional.count = all.positional.capacity = 0;
+    LIST_PUSH(lowering->arena, &all.positional, receiver);
+    for (LIST_EACH(int, i, arguments->positional))
+        LIST_PUSH(lowering->arena, &all.positional, arguments->positional.items[i]);
+    return lower_operation(lowering, code, &all, node);
+}
+
+// --- Inlining
+
+static Value *default_value(Lowering *lowering, const FunctionDefinition *callee,
+                            const ParameterDefinition *parameter) {
+    Frame frame = {.module = callee->module, .source = callee->module->source};
+    frame_enter(lowering, &frame);
+    lowering->global_depth++;
+    Value *value = lower_value(lowering, parameter->default_node);
+    lowering->global_depth--;
+    frame_leave(lowering, &frame);
+    return value;
+}
+
+static const Value *keyword_find(const Arguments *arguments, Str name, int *index) {
+    for (LIST_EACH(int, i, arguments->keywords))
+        if (str_is(name, arguments->keywords.items[i].name)) {
+            *index = i;
+            return arguments->keywords.items[i].value;
+        }
+    return NULL;
+}
+
+/// Values by the callee's parameters. False (reported) when the arguments do not fit.
+static bool parameters_bind(Lowering *lowering, const FunctionDefinition *callee,
+                            const Arguments *arguments, Value **values, SyntaxNode node) {
+    int position = 0;
+    int used_keywords = 0;
+    bool takes_all_keywords = false;
+    for (int i = 0; i < callee->parameter_count; i++) {
+        const ParameterDefinition *parameter = &callee->parameters[i];
+        int keyword = -1;
+        if (parameter->is_variadic) {
+            Str written = source_slice(parameter->range);
+            takes_all_keywords = takes_all_keywords || str_starts(written, "**");
+            int count = str_starts(written, "**") ? 0 : arguments->positional.count - position;
+            if (count < 0) count = 0;
+            values[i] = build_tuple(&lowering->builder, arguments->positional.items + position, count);
+            position += count;
+        } else if (keyword_find(arguments, parameter->name, &keyword)) {
+            values[i] = arguments->keywords.items[keyword].value;
+            used_keywords++;
+        } else if (position < arguments->positional.count && !parameter->is_keyword_only) {
+            values[i] = arguments->positional.items[position++];
+        } else if (!node_is_null(parameter->default_node)) {
+            values[i] = default_value(lowering, callee, parameter);
+        } else {
+            if (!arguments->is_open)
+                lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%.*s` needs `%.*s`.",
+                                STR_ARGS(callee->name), STR_ARGS(parameter->name));
+            values[i] = lowering_silent(lowering, "an argument that is missing");
+            if (!arguments->is_open) return false;
+        }
+    }
+    if (position < arguments->positional.count) {
+        lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%.*s` takes %d arguments, not %d.",
+                        STR_ARGS(callee->name), position, arguments->positional.count);
+        return false;
+    }
+    if (used_keywords == arguments->keywords.count || takes_all_keywords) return true;
+    for (LIST_EACH(int, k, arguments->keywords)) {
+        const char *name = arguments->keywords.items[k].name;
+        bool is_known = str_is(STR("num_warps"), name) || str_is(STR("num_stages"), name);
+        for (int i = 0; i < callee->parameter_count; i++)
+            is_known = is_known || str_is(callee->parameters[i].name, name);
+        if (is_known) continue;
+        lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%.*s` has no parameter `%s`.",
+                        STR_ARGS(callee->name), name);
+        return false;
+    }
+    return true;
+}
+
+/// How often `callee` is being inlined already since an `if` on something unknown was entered.
+static int recursion_count(const Lowering *lowering, const FunctionDefinition *callee) {
+    int count = 0;
+    for (const Frame *frame = lowering->frame; frame; frame = frame->caller)
+        if (frame->definition == callee &&
+            frame->unknown_conditions < lowering->frame->unknown_conditions)
+            count++;
+    return count;
+}
+
+static bool inline_allowed(Lowering *lowering, const FunctionDefinition *callee, SyntaxNode node) {
+    if (lowering->call_depth >= lowering->max_depth) {
+        lowering_report(lowering, DIAGNOSTIC_LIMIT_REACHED, node,
+                        "Helpers call each other more than %d levels deep; the analysis stops here.",
+                        lowering->max_depth);
+        lowering->stopped = true;
+        return false;
+    }
+    if (recursion_count(lowering, callee) >= RECURSION_UNDER_UNKNOWN) {
+        lowering_report(lowering, DIAGNOSTIC_NOT_UNDERSTOOD, node,
+                        "`%.*s` calls itself under a condition that is not known here.",
+                        STR_ARGS(callee->name));
+        return false;
+    }
+    return true;
+}
+
+Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Arguments *arguments,
+                    SyntaxNode node) {
+    if (lowering_over(lowering, node) || !inline_allowed(lowering, callee, node))
+        return lowering_silent(lowering, "a call that is not followed");
+    Value **values = ARENA_ARRAY(lowering->arena, Value *, callee->parameter_count + 1);
+    if (!parameters_bind(lowering, callee, arguments, values, node))
+        return lowering_silent(lowering, "a call with wrong arguments");
+    Builder outside = lowering->builder;
+    CallSite *call = ARENA_NEW(lowering->arena, CallSite);
+    *call = (CallSite){.range = outside.range, .callee = callee, .outer = outside.call};
+    lowering->builder.call = call;
+    lowering->call_depth++;
+    Frame frame = {.definition = callee, .module = callee->module, .source = callee->module->source};
+    frame_enter(lowering, &frame);
+    for (int i = 0; i < callee->parameter_count; i++)
+        variable_set(lowering, callee->parameters[i].name, values[i]);
+    Outcome outcome = lower_block(lowering, callee->body);
+    frame_leave(lowering, &frame);
+    lowering->call_depth--;
+    // Ops may have been put before the former place, so only the place in the call stack is restored.
+    lowering->builder.call = outside.call;
+    lowering->builder.range = outside.range;
+    return outcome.value ? outcome.value : build_none(&lowering->builder);
+}
+
+// --- Calls
+
+static Value *call_function(Lowering *lowering, const FunctionDefinition *callee, Arguments *arguments,
+                            SyntaxNode node) {
+    // Other decorators may make something callable of it that we do not see.
+    if (!callee->is_jit && callee->decorators.count == 0)
+        lowering_report(lowering, DIAGNOSTIC_UNDECORATED_HELPER, node,
+                        "`%.*s` is called from a kernel but is not a Triton function; decorate it with @triton.jit.",
+                        STR_ARGS(callee->name));
+    return lower_inline(lowering, callee, arguments, node);
+}
+
+static Value *call_scope(Lowering *lowering, Entity callee, Arguments *arguments, SyntaxNode node) {
+    ScopeEntry entry = callee.entry;
+    Str language;
+    switch (entry.kind) {
+    case SCOPE_FUNCTION: return call_function(lowering, entry.function, arguments, node);
+    case SCOPE_ASSIGNED: {
+        Value *value = entity_value(lowering, callee, node);
+        if (value->constant && value->constant->kind == CONSTANT_FUNCTION)
+            return lower_entity_call(lowering, (Entity){.kind = ENTITY_VALUE, .value = value}, arguments, node);
+        break;
+    }
+    case SCOPE_EXTERNAL: {
+        if (scope_language_name(entry.dotted, &language)) {
+            OpCode code = op_find(language);
+            if (code != OP_COUNT) return lower_operation(lowering, code, arguments, node);
+        }
+        Value *value = lower_external_call(lowering, entry.dotted, arguments, node);
+        if (value) return value;
+        if (scope_language_name(entry.dotted, &language) && !lowering->global_depth)
+            return entity_value(lowering, callee, node_field(node, "function"));
+        break;
+    }
+    default: break;
+    }
+    if (lowering->global_depth) return lowering_opaque(lowering, "a call that is not known");
+    return lowering_unknown(lowering, node, "It is not known what `%.*s` computes.",
+                            STR_ARGS(lowering_text(lowering, node_field(node, "function"))));
+}
+
+Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments, SyntaxNode node) {
+    switch (callee.kind) {
+    case ENTITY_METHOD: return lower_method(lowering, callee, arguments, node);
+    case ENTITY_PYTHON: return lower_builtin(lowering, callee.name, arguments, node);
+    case ENTITY_SCOPE: return call_scope(lowering, callee, arguments, node);
+    case ENTITY_VALUE: break;
+    }
+    const Constant *constant = callee.value->constant;
+    if (constant && constant->kind == CONSTANT_FUNCTION && constant->function)
+        return call_function(lowering, constant->function, arguments, node);
+    if (constant && constant->kind == CONSTANT_FUNCTION && constant->op != OP_COUNT)
+        return lower_operation(lowering, constant->op, arguments, node);
+    if (callee.value->type.is_constexpr || callee.value->type.kind == TYPE_UNKNOWN)
+        return lowering_unknown(lowering, node, "It is not known what is called here.");
+    return lowering_unknown(lowering, node, "This value cannot be called.");
+}
+
+Value *lower_call(Lowering *lowering, SyntaxNode node) {
+    Entity callee = lower_entity(lowering, node_field(node, "function"));
+    Arguments arguments = arguments_lower(lowering, node_field(node, "arguments"));
+    lowering_at(lowering, node);
+    return lower_entity_call(lowering, callee, &arguments, node);
+}

@@ -1,0 +1,301 @@
+// Branches: `if` and conditional expressions, folded when the condition is known, else both arms and what they yield.
+#include "analysis/lowering.h"
+
+#include <string.h>
+
+bool value_truth(const Value *value, bool *result) {
+    int count;
+    if (value_is_tuple(value, &count)) {
+        *result = count > 0;
+        return true;
+    }
+    const Constant *constant = value->constant;
+    if (!constant) return false;
+    switch (constant->kind) {
+    case CONSTANT_NONE: *result = false; return true;
+    case CONSTANT_BOOL:
+    case CONSTANT_INT: *result = constant->integer != 0; return true;
+    case CONSTANT_FLOAT: *result = constant->number != 0; return true;
+    case CONSTANT_STRING: *result = constant->string.size > 0; return true;
+    case CONSTANT_DTYPE:
+    case CONSTANT_FUNCTION: *result = true; return true;
+    }
+    return false;
+}
+
+Type type_at_runtime(const Value *value) {
+    Type type = value->type;
+    const Constant *constant = value->constant;
+    if (type.kind != TYPE_NUMBER) return type;
+    type.is_constexpr = false;
+    if (!constant) return type;
+    switch (constant->kind) {
+    case CONSTANT_BOOL: type.element = dtype_of(DTYPE_INT1); break;
+    case CONSTANT_INT:
+        type.element = dtype_of(constant->integer >= INT32_MIN && constant->integer <= INT32_MAX
+                                    ? DTYPE_INT32
+                                    : DTYPE_INT64);
+        break;
+    case CONSTANT_FLOAT: type.element = dtype_of(DTYPE_FLOAT32); break;
+    default: break;
+    }
+    return type;
+}
+
+static DType dtype_join(DType a, DType b) {
+    if (dtype_equal(a, b)) return a;
+    if (a.code == DTYPE_UNKNOWN || b.code == DTYPE_UNKNOWN) return dtype_of(DTYPE_UNKNOWN);
+    if (dtype_is_float(a) && dtype_is_float(b)) return dtype_of(DTYPE_ANY_FLOAT);
+    if (dtype_is_integer(a) && dtype_is_integer(b)) return dtype_of(DTYPE_ANY_INT);
+    return dtype_of(DTYPE_ANY_NUMBER);
+}
+
+/// Tiles of the same rank, dims that differ not understood; a scalar takes the shape of the tile it stands in for.
+static Type shape_join(Arena *arena, Type result, Type a, Type b) {
+    if (a.rank == 0 || b.rank == 0) {
+        Type tile = a.rank ? a : b;
+        result.rank = tile.rank;
+        result.dims = tile.dims;
+        return result;
+    }
+    if (a.rank != b.rank) return (Type){0};
+    const Poly **dims = ARENA_ARRAY(arena, const Poly *, a.rank);
+    for (int i = 0; i < a.rank; i++)
+        dims[i] = poly_equal(a.dims[i], b.dims[i]) ? a.dims[i] : NULL;
+    result.rank = a.rank;
+    result.dims = dims;
+    return result;
+}
+
+Type type_join(Arena *arena, Type a, Type b) {
+    if (a.kind == TYPE_NONE) return b;
+    if (b.kind == TYPE_NONE) return a;
+    if (a.kind != b.kind) return (Type){0};
+    if (type_equal(a, b)) return a;
+    Type result = a;
+    result.is_constexpr = a.is_constexpr && b.is_constexpr;
+    bool a_adapts = a.is_constexpr && a.rank == 0;
+    bool b_adapts = b.is_constexpr && b.rank == 0;
+    switch (a.kind) {
+    case TYPE_NUMBER:
+        result.element = a_adapts && !b_adapts && dtype_is_float(a.element) <= dtype_is_float(b.element)
+                             ? b.element
+                         : b_adapts && !a_adapts &&
+                                 dtype_is_float(b.element) <= dtype_is_float(a.element)
+                             ? a.element
+                             : dtype_join(a.element, b.element);
+        return shape_join(arena, result, a, b);
+    case TYPE_POINTER:
+    case TYPE_BLOCK_POINTER:
+    case TYPE_DESCRIPTOR:
+        result.element = dtype_join(a.element, b.element);
+        return shape_join(arena, result, a, b);
+    case TYPE_DTYPE: result.element = dtype_of(DTYPE_UNKNOWN); return result;
+    default: return result;
+    }
+}
+
+// --- Two arms
+
+typedef Outcome ArmLowerer(Lowering *lowering, void *context, bool is_first);
+
+typedef struct Merge {
+    Lowering *lowering;
+    Op *op;
+    bool is_constexpr; // of the condition
+    LIST(Value *) yields[2];
+} Merge;
+
+static Builder builder_in(const Lowering *lowering, Region *region) {
+    Builder builder = lowering->builder;
+    builder.region = region;
+    builder.before = NULL;
+    return builder;
+}
+
+static Value *undefined_in(Merge *merge, int arm) {
+    Builder builder = builder_in(merge->lowering, merge->op->regions[arm]);
+    Op *op = op_append(&builder, OP_UNDEFINED, NULL, 0, 1);
+    op->results[0]->type = (Type){.kind = TYPE_NONE};
+    return op->results[0];
+}
+
+static Value *merge_pair(Merge *merge, Value *a, Value *b, const char *name);
+
+static Value *merge_tuple(Merge *merge, Value *a, Value *b, int count) {
+    Lowering *lowering = merge->lowering;
+    Value **items = ARENA_ARRAY(lowering->arena, Value *, count + 1);
+    for (int i = 0; i < count; i++) {
+        bool has_a = a && value_is_tuple(a, &(int){0});
+        bool has_b = b && value_is_tuple(b, &(int){0});
+        items[i] = merge_pair(merge, has_a ? tuple_item(lowering, a, i) : NULL,
+                              has_b ? tuple_item(lowering, b, i) : NULL, NULL);
+    }
+    return build_tuple(&lowering->builder, items, count);
+}
+
+/// The value after the arms of a variable that is `a` after the first and `b` after the second (NULL: undefined).
+static Value *merge_pair(Merge *merge, Value *a, Value *b, const char *name) {
+    Lowering *lowering = merge->lowering;
+    if (a == b) return a;
+    int count_a = 0;
+    int count_b = 0;
+    bool tuple_a = a && value_is_tuple(a, &count_a);
+    bool tuple_b = b && value_is_tuple(b, &count_b);
+    bool absent_a = !a || value_is_none(a);
+    bool absent_b = !b || value_is_none(b);
+    if (tuple_a && tuple_b && count_a == count_b) return merge_tuple(merge, a, b, count_a);
+    if (tuple_a && absent_b) return merge_tuple(merge, a, NULL, count_a);
+    if (tuple_b && absent_a) return merge_tuple(merge, NULL, b, count_b);
+    if (!a) a = undefined_in(merge, 0);
+    if (!b) b = undefined_in(merge, 1);
+    LIST_PUSH(lowering->arena, &merge->yields[0], a);
+    LIST_PUSH(lowering->arena, &merge->yields[1], b);
+    bool stays_constexpr = merge->is_constexpr && a->type.is_constexpr && b->type.is_constexpr;
+    Type type = type_join(lowering->arena, stays_constexpr ? a->type : type_at_runtime(a),
+                          stays_constexpr ? b->type : type_at_runtime(b));
+    // A constexpr takes on the type of what it stands beside.
+    if (a->type.is_constexpr != b->type.is_constexpr)
+        type = type_join(lowering->arena, a->type, b->type);
+    if (!stays_constexpr && type.kind == TYPE_NUMBER) type.is_constexpr = false;
+    Value *result = op_append_result(lowering->builder.function, merge->op, type);
+    result->name = name;
+    return result;
+}
+
+static void merge_variables(Merge *merge, Variables first, Variables second) {
+    Lowering *lowering = merge->lowering;
+    Frame *frame = lowering->frame;
+    for (int slot = 0; slot < frame->names.count; slot++) {
+        Value *a = slot < first.count ? first.values[slot] : NULL;
+        Value *b = slot < second.count ? second.values[slot] : NULL;
+        if (!a && !b) continue;
+        Str name = frame->names.items[slot];
+        Value *merged = a == b ? a : merge_pair(merge, a, b, str_dup(lowering->arena, name));
+        variable_set(lowering, name, merged);
+    }
+}
+
+static Outcome lower_arm(Lowering *lowering, Op *op, int arm, ArmLowerer *lower, void *context) {
+    Builder outside = lowering->builder;
+    lowering->builder = builder_in(lowering, op->regions[arm]);
+    Outcome outcome = lower(lowering, context, arm == 0);
+    lowering->builder = outside;
+    return outcome;
+}
+
+static void append_yield(const Lowering *lowering, Region *region, Value *const *values, int count) {
+    Builder builder = builder_in(lowering, region);
+    op_append(&builder, OP_YIELD, values, count, 0);
+}
+
+/// OP_IF with both arms lowered. With `leaves` the arms run to the end of the function and hand on what it returns.
+static Outcome lower_arms(Lowering *lowering, Value *condition, ArmLowerer *lower, void *context,
+                          bool leaves) {
+    Op *op = op_append(&lowering->builder, OP_IF, &condition, 1, 0);
+    op_add_region(&lowering->builder, op);
+    op_add_region(&lowering->builder, op);
+    Frame *frame = lowering->frame;
+    Variables before = variables_copy(lowering);
+    frame->unknown_conditions++;
+    Outcome first = lower_arm(lowering, op, 0, lower, context);
+    Variables after_first = frame->variables;
+    frame->variables = before;
+    Outcome second = lower_arm(lowering, op, 1, lower, context);
+    Variables after_second = frame->variables;
+    frame->unknown_conditions--;
+    Merge merge = {.lowering = lowering, .op = op, .is_constexpr = condition->type.is_constexpr};
+    Outcome outcome = {false, NULL};
+    if (leaves) {
+        outcome.returned = true;
+        if (first.value || second.value)
+            outcome.value = merge_pair(&merge, first.value, second.value, NULL);
+    } else {
+        frame->variables = variables_copy(lowering);
+        merge_variables(&merge, after_first, after_second);
+        outcome.value = first.value && second.value
+                            ? merge_pair(&merge, first.value, second.value, NULL)
+                            : NULL;
+    }
+    append_yield(lowering, op->regions[0], merge.yields[0].items, merge.yields[0].count);
+    append_yield(lowering, op->regions[1], merge.yields[1].items, merge.yields[1].count);
+    return outcome;
+}
+
+// --- The statement
+
+typedef struct Chain {
+    SyntaxNode *conditions;
+    SyntaxNode *blocks;
+    int count;             // of conditions
+    SyntaxNode otherwise;  // block of `else`, or null
+    int at;
+    const Rest *rest;
+} Chain;
+
+static Outcome chain_lower(Lowering *lowering, Chain chain);
+
+static Outcome chain_block(Lowering *lowering, SyntaxNode block, const Rest *rest) {
+    SyntaxNode *items;
+    int count = node_children(lowering->arena, block, &items);
+    Rest inner = {items, count, 0, rest};
+    return lower_rest(lowering, &inner);
+}
+
+static Outcome chain_arm(Lowering *lowering, void *context, bool is_first) {
+    Chain chain = *(const Chain *)context;
+    if (is_first) return chain_block(lowering, chain.blocks[chain.at], chain.rest);
+    chain.at++;
+    return chain_lower(lowering, chain);
+}
+
+static Outcome chain_lower(Lowering *lowering, Chain chain) {
+    if (chain.at == chain.count) return chain_block(lowering, chain.otherwise, chain.rest);
+    SyntaxNode node = chain.conditions[chain.at];
+    Value *condition = lower_value(lowering, node);
+    bool truth;
+    if (value_truth(condition, &truth)) return chain_arm(lowering, &chain, truth);
+    Range former = lowering_at(lowering, node);
+    Outcome outcome = lower_arms(lowering, condition, chain_arm, &chain, chain.rest != NULL);
+    lowering->builder.range = former;
+    return outcome;
+}
+
+Outcome lower_if(Lowering *lowering, SyntaxNode node, const Rest *rest) {
+    SyntaxNode *children;
+    int count = node_children(lowering->arena, node, &children);
+    Chain chain = {.conditions = ARENA_ARRAY(lowering->arena, SyntaxNode, count + 1),
+                   .blocks = ARENA_ARRAY(lowering->arena, SyntaxNode, count + 1),
+                   .rest = rest};
+    chain.conditions[0] = node_field(node, "condition");
+    chain.blocks[0] = node_field(node, "consequence");
+    chain.count = 1;
+    for (int i = 0; i < count; i++) {
+        if (node_kind(children[i]) == SYNTAX_ELIF) {
+            chain.conditions[chain.count] = node_field(children[i], "condition");
+            chain.blocks[chain.count++] = node_field(children[i], "consequence");
+        } else if (node_kind(children[i]) == SYNTAX_ELSE) {
+            chain.otherwise = node_field(children[i], "body");
+        }
+    }
+    return chain_lower(lowering, chain);
+}
+
+// --- The expression
+
+static Outcome conditional_arm(Lowering *lowering, void *context, bool is_first) {
+    const SyntaxNode *arms = context;
+    return (Outcome){false, lower_value(lowering, arms[is_first ? 0 : 1])};
+}
+
+Value *lower_conditional(Lowering *lowering, SyntaxNode node) {
+    SyntaxNode *children;
+    int count = node_children(lowering->arena, node, &children);
+    if (count < 3) return lowering_silent(lowering, "an unfinished expression");
+    Value *condition = lower_value(lowering, children[1]);
+    SyntaxNode arms[2] = {children[0], children[2]};
+    bool truth;
+    if (value_truth(condition, &truth)) return lower_value(lowering, arms[truth ? 0 : 1]);
+    lowering_at(lowering, node);
+    return lower_arms(lowering, condition, conditional_arm, arms, false).value;
+}

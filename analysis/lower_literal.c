@@ -1,0 +1,106 @@
+// Numbers and strings as Python writes them.
+#include "analysis/lowering.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// `text` without underscores, NUL-terminated.
+static char *digits_of(Arena *arena, Str text) {
+    char *digits = arena_strndup(arena, text.data, text.size);
+    char *to = digits;
+    for (const char *from = digits; *from; from++)
+        if (*from != '_') *to++ = *from;
+    *to = '\0';
+    return digits;
+}
+
+Value *lower_integer(Lowering *lowering, SyntaxNode node) {
+    const char *digits = digits_of(lowering->arena, lowering_text(lowering, node));
+    int base = 10;
+    if (digits[0] == '0' && digits[1]) {
+        char kind = (char)(digits[1] | 0x20);
+        base = kind == 'x' ? 16 : kind == 'b' ? 2 : kind == 'o' ? 8 : 10;
+        if (base != 10) digits += 2;
+    }
+    errno = 0;
+    char *end = NULL;
+    long long number = strtoll(digits, &end, base);
+    if (errno == ERANGE)
+        return lowering_unknown(lowering, node, "Integers of more than 64 bits are not understood.");
+    if (!end || *end || end == digits)
+        return lowering_unknown(lowering, node, "This number is not understood.");
+    return build_int(&lowering->builder, number);
+}
+
+Value *lower_float(Lowering *lowering, SyntaxNode node) {
+    const char *digits = digits_of(lowering->arena, lowering_text(lowering, node));
+    char *end = NULL;
+    double number = strtod(digits, &end);
+    if (!end || *end || end == digits)
+        return lowering_unknown(lowering, node, "This number is not understood.");
+    return build_float(&lowering->builder, number);
+}
+
+static char unescape(char c) {
+    switch (c) {
+    case 'n': return '\n';
+    case 't': return '\t';
+    case 'r': return '\r';
+    case '0': return '\0';
+    default: return c;
+    }
+}
+
+static void string_add_content(Buffer *buffer, Str text, bool is_raw) {
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        bool is_escape = !is_raw && c == '\\' && i + 1 < text.size;
+        if (is_escape && text.data[i + 1] == '\n') {
+            i++;
+            continue;
+        }
+        if (is_escape && strchr("ntr0\\'\"", text.data[i + 1])) c = unescape(text.data[++i]);
+        buffer_putc(buffer, c);
+    }
+}
+
+/// The text of an interpolated constant; what is not known stays as it is written.
+static void string_add_value(Lowering *lowering, Buffer *buffer, SyntaxNode node) {
+    SyntaxNode expression = node_field(node, "expression");
+    const Value *value = lower_value(lowering, expression);
+    const Constant *constant = value->constant;
+    if (constant && (constant->kind == CONSTANT_INT || constant->kind == CONSTANT_BOOL))
+        buffer_printf(buffer, "%lld", (long long)constant->integer);
+    else if (constant && constant->kind == CONSTANT_STRING)
+        buffer_add(buffer, constant->string.data, constant->string.size);
+    else
+        string_add_content(buffer, lowering_text(lowering, node), true);
+}
+
+static void string_add(Lowering *lowering, Buffer *buffer, SyntaxNode node) {
+    SyntaxNode *parts;
+    int count = node_children(lowering->arena, node, &parts);
+    bool is_raw = false;
+    for (int i = 0; i < count; i++) {
+        switch (node_kind(parts[i])) {
+        case SYNTAX_STRING: string_add(lowering, buffer, parts[i]); break;
+        case SYNTAX_STRING_CONTENT:
+            string_add_content(buffer, lowering_text(lowering, parts[i]), is_raw);
+            break;
+        case SYNTAX_INTERPOLATION: string_add_value(lowering, buffer, parts[i]); break;
+        default: { // where the string starts: its prefix
+            Str start = lowering_text(lowering, parts[i]);
+            for (size_t j = 0; j < start.size; j++)
+                is_raw = is_raw || start.data[j] == 'r' || start.data[j] == 'R';
+        }
+        }
+    }
+}
+
+Value *lower_string(Lowering *lowering, SyntaxNode node) {
+    Buffer buffer = buffer_new(lowering->arena);
+    string_add(lowering, &buffer, node);
+    Constant constant = {.kind = CONSTANT_STRING, .string = {buffer_text(&buffer), buffer.size}};
+    return build_constant(&lowering->builder, constant);
+}

@@ -1,0 +1,290 @@
+// Statements: blocks, assignments to every kind of target, and what Triton does not compile.
+#include "analysis/lowering.h"
+
+static bool is_loop_or_definition(SyntaxKind kind) {
+    return kind == SYNTAX_FUNCTION || kind == SYNTAX_CLASS || kind == SYNTAX_LAMBDA;
+}
+
+typedef struct KindSearch {
+    SyntaxKind kind;
+    bool found;
+} KindSearch;
+
+static bool visit_kind(void *context, SyntaxNode node) {
+    KindSearch *search = context;
+    SyntaxKind kind = node_kind(node);
+    if (kind == search->kind) search->found = true;
+    return !search->found && !is_loop_or_definition(kind);
+}
+
+bool block_contains(SyntaxNode node, SyntaxKind kind) {
+    KindSearch search = {kind, false};
+    syntax_walk(node, visit_kind, &search);
+    return search.found;
+}
+
+// --- Names that a piece of syntax assigns
+
+typedef struct NameSearch {
+    Lowering *lowering;
+    Map *names;
+} NameSearch;
+
+static void target_names(const NameSearch *search, SyntaxNode target) {
+    switch (node_kind(target)) {
+    case SYNTAX_IDENTIFIER:
+        map_set(search->names, lowering_text(search->lowering, target), search->names);
+        break;
+    case SYNTAX_PATTERN_LIST:
+    case SYNTAX_TUPLE_PATTERN:
+    case SYNTAX_LIST_PATTERN:
+    case SYNTAX_LIST_SPLAT_PATTERN:
+    case SYNTAX_AS_PATTERN_TARGET:
+        for (uint32_t i = 0; i < node_child_count(target); i++)
+            target_names(search, node_child(target, i));
+        break;
+    default: break;
+    }
+}
+
+static bool visit_assigned(void *context, SyntaxNode node) {
+    const NameSearch *search = context;
+    switch (node_kind(node)) {
+    case SYNTAX_ASSIGNMENT:
+        if (!node_is_null(node_field(node, "right"))) target_names(search, node_field(node, "left"));
+        return true;
+    case SYNTAX_AUGMENTED_ASSIGNMENT:
+    case SYNTAX_FOR: target_names(search, node_field(node, "left")); return true;
+    case SYNTAX_NAMED_EXPRESSION: target_names(search, node_field(node, "name")); return true;
+    case SYNTAX_AS_PATTERN: target_names(search, node_field(node, "alias")); return true;
+    default: return !is_loop_or_definition(node_kind(node));
+    }
+}
+
+void names_assigned(Lowering *lowering, SyntaxNode node, Map *names) {
+    NameSearch search = {lowering, names};
+    syntax_walk(node, visit_assigned, &search);
+}
+
+// --- Assignment
+
+static void assign_name(Lowering *lowering, SyntaxNode target, Value *value) {
+    Str name = lowering_text(lowering, target);
+    bool is_shared = value->constant || value->region;
+    if (!value->name && !is_shared) value->name = str_dup(lowering->arena, name);
+    variable_set(lowering, name, value);
+}
+
+static void assign_items(Lowering *lowering, SyntaxNode target, Value *value) {
+    SyntaxNode *targets;
+    int target_count = node_children(lowering->arena, target, &targets);
+    int count = 0;
+    bool is_tuple = value_is_tuple(value, &count);
+    int starred = -1;
+    for (int i = 0; i < target_count; i++)
+        if (node_kind(targets[i]) == SYNTAX_LIST_SPLAT_PATTERN) starred = i;
+    bool fits = is_tuple && (starred >= 0 ? count >= target_count - 1 : count == target_count);
+    if (!fits) {
+        if (is_tuple)
+            lowering_unknown(lowering, target, "%d values cannot be unpacked into %d names.", count,
+                             target_count);
+        else if (value->type.kind != TYPE_UNKNOWN && value->type.kind != TYPE_TUPLE)
+            lowering_unknown(lowering, target, "This value is no tuple, so it cannot be unpacked.");
+        for (int i = 0; i < target_count; i++) {
+            Value *operands[] = {value, build_int(&lowering->builder, i)};
+            Value *item = value->type.kind == TYPE_TUPLE
+                              ? build(&lowering->builder, OP_ITEM, operands, 2)
+                              : lowering_silent(lowering, "an item of an unknown tuple");
+            lower_assign(lowering, targets[i], item);
+        }
+        return;
+    }
+    int from = 0;
+    for (int i = 0; i < target_count; i++) {
+        if (i != starred) {
+            lower_assign(lowering, targets[i], tuple_item(lowering, value, from++));
+            continue;
+        }
+        int taken = count - (target_count - 1);
+        Value **items = ARENA_ARRAY(lowering->arena, Value *, taken + 1);
+        for (int j = 0; j < taken; j++) items[j] = tuple_item(lowering, value, from++);
+        lower_assign(lowering, node_child(targets[i], 0),
+                     build_tuple(&lowering->builder, items, taken));
+    }
+}
+
+void lower_assign(Lowering *lowering, SyntaxNode target, Value *value) {
+    switch (node_kind(target)) {
+    case SYNTAX_IDENTIFIER: assign_name(lowering, target, value); break;
+    case SYNTAX_PATTERN_LIST:
+    case SYNTAX_TUPLE_PATTERN:
+    case SYNTAX_LIST_PATTERN:
+    case SYNTAX_EXPRESSION_LIST:
+    case SYNTAX_TUPLE: assign_items(lowering, target, value); break;
+    case SYNTAX_PARENTHESIZED: lower_assign(lowering, node_child(target, 0), value); break;
+    case SYNTAX_SUBSCRIPT:
+        lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, target,
+                        "Triton cannot assign to a part of a value; use tl.where or tl.store.");
+        break;
+    default: lowering_unknown(lowering, target, "This target of an assignment is not understood."); break;
+    }
+}
+
+static Value *lower_assignment(Lowering *lowering, SyntaxNode node) {
+    SyntaxNode right = node_field(node, "right");
+    if (node_is_null(right)) return NULL; // `x: int` only
+    Value *value = node_kind(right) == SYNTAX_ASSIGNMENT ? lower_assignment(lowering, right)
+                                                         : lower_value(lowering, right);
+    if (!value) return NULL;
+    lower_assign(lowering, node_field(node, "left"), value);
+    return value;
+}
+
+static void lower_augmented(Lowering *lowering, SyntaxNode node) {
+    SyntaxNode target = node_field(node, "left");
+    Str symbol = lowering_text(lowering, node_field(node, "operator"));
+    if (symbol.size) symbol.size--;
+    Value *left = lower_value(lowering, target);
+    Value *right = lower_value(lowering, node_field(node, "right"));
+    Range former = lowering_at(lowering, node);
+    Value *value = lower_operator(lowering, symbol, left, right, node);
+    lowering->builder.range = former;
+    lower_assign(lowering, target, value);
+}
+
+// --- Statements
+
+static void lower_expression_statement(Lowering *lowering, SyntaxNode node) {
+    SyntaxNode *children;
+    int count = node_children(lowering->arena, node, &children);
+    for (int i = 0; i < count; i++) {
+        switch (node_kind(children[i])) {
+        case SYNTAX_ASSIGNMENT: lower_assignment(lowering, children[i]); break;
+        case SYNTAX_AUGMENTED_ASSIGNMENT: lower_augmented(lowering, children[i]); break;
+        case SYNTAX_STRING:
+        case SYNTAX_CONCATENATED_STRING:
+        case SYNTAX_ELLIPSIS: break; // documentation
+        default: lower_value(lowering, children[i]); break;
+        }
+    }
+}
+
+static void lower_assert(Lowering *lowering, SyntaxNode node) {
+    Value *operands[2] = {lower_value(lowering, node_child(node, 0)), NULL};
+    if (node_child_count(node) > 1) operands[1] = lower_value(lowering, node_child(node, 1));
+    Range former = lowering_at(lowering, node);
+    OpCode code = operands[0]->type.is_constexpr ? OP_STATIC_ASSERT : OP_DEVICE_ASSERT;
+    build(&lowering->builder, code, operands, 2);
+    lowering->builder.range = former;
+}
+
+static Outcome lower_return(Lowering *lowering, SyntaxNode node) {
+    Outcome outcome = {true, NULL};
+    SyntaxNode *children;
+    int count = node_children(lowering->arena, node, &children);
+    if (count) outcome.value = lower_value(lowering, children[0]);
+    if (lowering->frame->loops > 0) {
+        lowering_report(lowering, DIAGNOSTIC_RETURN_IN_LOOP, node,
+                        "Triton cannot return from inside a loop; compute a condition and return after it.");
+        lowering_silent(lowering, "return inside a loop");
+        outcome = (Outcome){false, NULL};
+    }
+    return outcome;
+}
+
+static void lower_with(Lowering *lowering, SyntaxNode node) {
+    SyntaxNode clause = node_child(node, 0);
+    for (uint32_t i = 0; i < node_child_count(clause); i++) {
+        SyntaxNode value = node_field(node_child(clause, i), "value");
+        if (node_kind(value) == SYNTAX_AS_PATTERN) {
+            Value *entered = lower_value(lowering, node_child(value, 0));
+            lower_assign(lowering, node_child(node_field(value, "alias"), 0), entered);
+        }
+    }
+}
+
+static void lower_unsupported(Lowering *lowering, SyntaxNode node, const char *what) {
+    lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node, "Triton cannot compile %s.", what);
+    lowering_silent(lowering, "a statement that Triton cannot compile");
+}
+
+/// A statement after which the next one follows.
+static void lower_simple(Lowering *lowering, SyntaxNode node) {
+    switch (node_kind(node)) {
+    case SYNTAX_EXPRESSION_STATEMENT: lower_expression_statement(lowering, node); break;
+    case SYNTAX_FOR: lower_for(lowering, node); break;
+    case SYNTAX_WHILE: lower_while(lowering, node); break;
+    case SYNTAX_ASSERT: lower_assert(lowering, node); break;
+    case SYNTAX_PASS:
+    case SYNTAX_COMMENT:
+    case SYNTAX_ERROR: break;
+    case SYNTAX_BREAK: lower_unsupported(lowering, node, "`break`"); break;
+    case SYNTAX_CONTINUE: lower_unsupported(lowering, node, "`continue`"); break;
+    case SYNTAX_TRY: lower_unsupported(lowering, node, "`try`"); break;
+    case SYNTAX_CLASS: lower_unsupported(lowering, node, "a class inside a kernel"); break;
+    case SYNTAX_FUNCTION:
+    case SYNTAX_DECORATED:
+        lower_unsupported(lowering, node, "a function defined inside a kernel");
+        break;
+    case SYNTAX_DELETE: lower_unsupported(lowering, node, "`del`"); break;
+    case SYNTAX_RAISE: lower_unsupported(lowering, node, "`raise`"); break;
+    case SYNTAX_GLOBAL: lower_unsupported(lowering, node, "`global`"); break;
+    case SYNTAX_NONLOCAL: lower_unsupported(lowering, node, "`nonlocal`"); break;
+    case SYNTAX_MATCH: lower_unsupported(lowering, node, "`match`"); break;
+    case SYNTAX_IMPORT:
+    case SYNTAX_IMPORT_FROM: lower_unsupported(lowering, node, "`import` inside a kernel"); break;
+    default:
+        lowering_unknown(lowering, node, "This statement (%s) is not understood.",
+                         node_kind_name(node));
+        break;
+    }
+}
+
+static Outcome rest_lower(Lowering *lowering, const Rest *rest) {
+    for (; rest; rest = rest->outer) {
+        for (int i = rest->next; i < rest->count; i++) {
+            SyntaxNode node = rest->items[i];
+            if (lowering_over(lowering, node)) return (Outcome){true, NULL};
+            Rest after = {rest->items, rest->count, i + 1, rest->outer};
+            bool leaves = lowering->frame->loops == 0 && block_contains(node, SYNTAX_RETURN);
+            switch (node_kind(node)) {
+            case SYNTAX_RETURN: {
+                Outcome outcome = lower_return(lowering, node);
+                if (outcome.returned) return outcome;
+                break;
+            }
+            case SYNTAX_IF: {
+                Outcome outcome = lower_if(lowering, node, leaves ? &after : NULL);
+                if (leaves || outcome.returned) return outcome;
+                break;
+            }
+            case SYNTAX_WITH: {
+                lower_with(lowering, node);
+                SyntaxNode *items;
+                int count = node_children(lowering->arena, node_field(node, "body"), &items);
+                Rest inner = {items, count, 0, leaves ? &after : NULL};
+                Outcome outcome = lower_rest(lowering, &inner);
+                if (leaves || outcome.returned) return outcome;
+                break;
+            }
+            default: lower_simple(lowering, node); break;
+            }
+        }
+    }
+    return (Outcome){false, NULL};
+}
+
+Outcome lower_rest(Lowering *lowering, const Rest *rest) {
+    Outcome outcome = {true, NULL};
+    if (lowering_deeper(lowering, rest && rest->count ? rest->items[0] : (SyntaxNode){0}))
+        outcome = rest_lower(lowering, rest);
+    lowering->depth--;
+    return outcome;
+}
+
+Outcome lower_block(Lowering *lowering, SyntaxNode block) {
+    SyntaxNode *items;
+    int count = node_children(lowering->arena, block, &items);
+    Rest rest = {items, count, 0, NULL};
+    return lower_rest(lowering, &rest);
+}

@@ -1,0 +1,172 @@
+// The lowering's own state and the parts of it that call each other; only lower*.c and params.c include this.
+#ifndef TAD_ANALYSIS_LOWERING_H
+#define TAD_ANALYSIS_LOWERING_H
+
+#include "analysis/infer.h"
+#include "analysis/lower.h"
+#include "analysis/module_scope.h"
+
+/// The variables of one Python function while it is lowered: slots by name, values by slot (NULL: not assigned).
+typedef struct Variables {
+    Value **values;
+    int count;
+} Variables;
+
+/// One function being inlined (or the kernel itself, a global's expression, or a rule of the operation table).
+typedef struct Frame {
+    const FunctionDefinition *definition; // NULL for globals and rules
+    const Module *module;                 // where names that are no variables are looked up; NULL for rules
+    const Source *source;                 // what the nodes' text is in
+    Map slots;                            // name -> slot + 1
+    LIST(Str) names;                      // by slot
+    Variables variables;
+    int loops;                 // around the statement at hand
+    int unknown_conditions;    // around it, within all frames
+    struct Frame *caller;
+} Frame;
+
+typedef struct Lowering {
+    Arena *arena;
+    Builder builder;
+    const LowerOptions *options;
+    Diagnostics *diagnostics; // NULL while the kinds of parameters are still sought
+    const Source *root;       // diagnostics in other files are told at the call in this one
+    Frame *frame;
+    int depth;      // of expressions and blocks, against the C stack
+    int attempts;   // enclosing loops that are lowered a second time
+    int steps;      // statements so far
+    int call_depth;
+    int global_depth;
+    int max_ops;
+    int max_depth;
+    bool stopped; // a limit was reached: finish quickly
+} Lowering;
+
+/// What a block of statements came to.
+typedef struct Outcome {
+    bool returned;
+    Value *value; // NULL: nothing
+} Outcome;
+
+/// Statements that are still to come, also those after the enclosing blocks.
+typedef struct Rest {
+    const SyntaxNode *items;
+    int count;
+    int next;
+    const struct Rest *outer;
+} Rest;
+
+/// What an expression stands for that need not be a value.
+typedef enum EntityKind { ENTITY_VALUE, ENTITY_SCOPE, ENTITY_METHOD, ENTITY_PYTHON } EntityKind;
+
+typedef struct Entity {
+    EntityKind kind;
+    Value *value;     // ENTITY_VALUE, and the receiver of an ENTITY_METHOD
+    ScopeEntry entry; // ENTITY_SCOPE
+    Str name;         // of the method or Python built-in
+} Entity;
+
+typedef struct Arguments {
+    LIST(Value *) positional;
+    LIST(Keyword) keywords;
+    LIST(Range) keyword_ranges;
+    Range range;
+    bool is_open; // something like **kwargs: what is missing may be in there
+} Arguments;
+
+// lower.c
+Frame *frame_enter(Lowering *lowering, Frame *frame);
+void frame_leave(Lowering *lowering, Frame *frame);
+Value *variable_get(Lowering *lowering, Str name);
+void variable_set(Lowering *lowering, Str name, Value *value);
+int variable_slot(Lowering *lowering, Str name);
+Variables variables_copy(Lowering *lowering);
+Str lowering_text(const Lowering *lowering, SyntaxNode node);
+/// Sets the place of ops to come; returns the former one to set again.
+Range lowering_at(Lowering *lowering, SyntaxNode node);
+Diagnostic *lowering_report(Lowering *lowering, DiagnosticId id, SyntaxNode node, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/// Reports a construct once and gives an OP_UNKNOWN for it.
+Value *lowering_unknown(Lowering *lowering, SyntaxNode node, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/// The same without a report: something that follows from what was said before.
+Value *lowering_silent(Lowering *lowering, const char *note);
+/// A constexpr of which nothing is known.
+Value *lowering_opaque(Lowering *lowering, const char *note);
+/// Whether a limit is reached; says so once. Asked once per statement.
+bool lowering_over(Lowering *lowering, SyntaxNode node);
+/// One level deeper; false (and said once) when that is too deep. Ended by `lowering->depth--` either way.
+bool lowering_deeper(Lowering *lowering, SyntaxNode node);
+
+// lower_statement.c
+Outcome lower_rest(Lowering *lowering, const Rest *rest);
+Outcome lower_block(Lowering *lowering, SyntaxNode block);
+void lower_assign(Lowering *lowering, SyntaxNode target, Value *value);
+bool block_contains(SyntaxNode node, SyntaxKind kind);
+void names_assigned(Lowering *lowering, SyntaxNode node, Map *names);
+
+// lower_control.c
+Outcome lower_if(Lowering *lowering, SyntaxNode node, const Rest *rest);
+Value *lower_conditional(Lowering *lowering, SyntaxNode node);
+void lower_for(Lowering *lowering, SyntaxNode node);
+void lower_while(Lowering *lowering, SyntaxNode node); // and lower_for: lower_loop.c
+/// True and `*result` when the truth of a value is known at compile time.
+bool value_truth(const Value *value, bool *result);
+Type type_join(Arena *arena, Type a, Type b);
+/// The type a constexpr has once it is a run-time value.
+Type type_at_runtime(const Value *value);
+
+// lower_expression.c
+Value *lower_value(Lowering *lowering, SyntaxNode node);
+Entity lower_entity(Lowering *lowering, SyntaxNode node);
+Value *entity_value(Lowering *lowering, Entity entity, SyntaxNode node);
+Value *lower_operator(Lowering *lowering, Str symbol, Value *left, Value *right, SyntaxNode node);
+bool value_is_tuple(const Value *value, int *count);
+Value *tuple_item(Lowering *lowering, Value *tuple, int index);
+/// The items that a `for` or a comprehension runs over when they are known: a tuple, range(), zip(), enumerate(). False otherwise.
+bool lower_iterable(Lowering *lowering, SyntaxNode node, Value ***items, int *count);
+
+// lower_access.c
+Entity lower_attribute(Lowering *lowering, SyntaxNode node);
+Value *lower_subscript(Lowering *lowering, SyntaxNode node);
+Value *lower_dtype_question(Lowering *lowering, Value *value, Str name);
+
+// lower_literal.c
+Value *lower_integer(Lowering *lowering, SyntaxNode node);
+Value *lower_float(Lowering *lowering, SyntaxNode node);
+Value *lower_string(Lowering *lowering, SyntaxNode node);
+
+// lower_call.c
+Value *lower_call(Lowering *lowering, SyntaxNode node);
+Value *lower_operation(Lowering *lowering, OpCode code, Arguments *arguments, SyntaxNode node);
+Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Arguments *arguments, SyntaxNode node);
+Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments, SyntaxNode node);
+
+// lower_builtin.c
+bool python_builtin_exists(Str name);
+Value *lower_builtin(Lowering *lowering, Str name, Arguments *arguments, SyntaxNode node);
+/// `math.log2(x)`, `triton.cdiv(a, b)`, ... of constants; NULL where it is none of them.
+Value *lower_external_call(Lowering *lowering, Str dotted, Arguments *arguments, SyntaxNode node);
+Value *lower_external_value(Lowering *lowering, Str dotted);
+
+// lower_rule.c
+Value *lower_expansion(Lowering *lowering, OpCode code, Arguments *arguments, SyntaxNode node);
+
+// lower_cleanup.c
+void lower_clean(Function *function);
+
+// params.c
+/// What is known of the parameters' types between two passes.
+typedef struct ParameterKnowledge {
+    Type *types; // by parameter
+    int count;
+} ParameterKnowledge;
+/// What the IR of one pass says about parameters that are not annotated; true when something new was learnt.
+bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed, ParameterKnowledge *knowledge);
+/// Defaults for what no use decides: pointers point to floats, scalars are what their default value is. True when something changed.
+bool parameters_settle(const Function *function, ParameterKnowledge *knowledge, const bool *is_fixed);
+/// Fills what Parameter says about loads, stores and None.
+void parameters_describe(Function *function);
+Type parameter_type_of_annotation(Str annotation);
+
+#endif

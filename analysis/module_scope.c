@@ -1,0 +1,206 @@
+// Names of a Python file to what they stand for: imports followed, alternatives chosen, wrappers of jit recognised.
+#include "analysis/module_scope.h"
+
+#include "analysis/op.h"
+#include "analysis/type.h"
+
+enum { IMPORT_DEPTH_LIMIT = 16 };
+
+static ScopeEntry resolve_at(Arena *arena, const Module *module, Str name, int depth);
+
+static Str dotted_join(Arena *arena, Str head, Str tail) {
+    if (head.size == 0) return tail;
+    if (tail.size == 0) return head;
+    return str_from(arena_printf(arena, "%.*s.%.*s", STR_ARGS(head), STR_ARGS(tail)));
+}
+
+static ScopeEntry entry_external(Str dotted) {
+    return (ScopeEntry){.kind = SCOPE_EXTERNAL, .dotted = dotted};
+}
+
+bool scope_language_name(Str dotted, Str *name) {
+    static const char prefix[] = "triton.language";
+    size_t size = sizeof prefix - 1;
+    if (!str_starts(dotted, prefix)) return false;
+    if (dotted.size == size) {
+        *name = (Str){"", 0};
+        return true;
+    }
+    if (dotted.data[size] != '.') return false;
+    *name = (Str){dotted.data + size + 1, dotted.size - size - 1};
+    // triton.language.core.exp and triton.language.standard.cdiv are the same functions.
+    static const char *const inner[] = {"core.", "standard.", "semantic."};
+    for (size_t i = 0; i < sizeof inner / sizeof *inner; i++)
+        if (str_starts(*name, inner[i])) {
+            size_t skip = str_from(inner[i]).size;
+            *name = (Str){name->data + skip, name->size - skip};
+        }
+    return true;
+}
+
+static bool is_ours(Str dotted) {
+    return str_is(dotted, "triton") || str_starts(dotted, "triton.");
+}
+
+static ScopeEntry import_follow(Arena *arena, ScopeEntry entry, int depth) {
+    Str whole = dotted_join(arena, entry.dotted, entry.name);
+    if (entry.level == 0 && is_ours(entry.dotted)) return entry_external(whole);
+    const Resolver *resolver = entry.module ? entry.module->resolver : NULL;
+    if (!resolver || depth > IMPORT_DEPTH_LIMIT)
+        return entry.level ? (ScopeEntry){.kind = SCOPE_OPAQUE, .name = entry.name, .dotted = whole}
+                           : entry_external(whole);
+    const Source *from = entry.module->source;
+    const Module *found = entry.dotted.size || entry.level
+                              ? resolver->resolve(resolver->context, from, entry.dotted, entry.level)
+                              : NULL;
+    if (entry.name.size == 0) {
+        if (found) return (ScopeEntry){.kind = SCOPE_MODULE, .module = found};
+        return entry_external(whole);
+    }
+    if (found) {
+        ScopeEntry inner = resolve_at(arena, found, entry.name, depth + 1);
+        if (inner.kind != SCOPE_MISSING) return inner;
+    }
+    // `from package import module`
+    const Module *below = resolver->resolve(resolver->context, from, whole, entry.level);
+    if (below) return (ScopeEntry){.kind = SCOPE_MODULE, .module = below};
+    if (entry.level) return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = entry.name, .dotted = whole};
+    return entry_external(whole);
+}
+
+/// Whether this alternative of a name can be used: some spellings of a name exist only in some Triton releases.
+static bool entry_is_known(ScopeEntry entry) {
+    Str name;
+    if (entry.kind == SCOPE_OPAQUE || entry.kind == SCOPE_MISSING) return false;
+    if (entry.kind != SCOPE_EXTERNAL) return true;
+    if (!scope_language_name(entry.dotted, &name)) return is_ours(entry.dotted);
+    if (name.size == 0 || str_is(name, "math") || str_ends(name, "libdevice") ||
+        str_is(name, "extra") || str_is(name, "constexpr"))
+        return true;
+    return op_find(name) != OP_COUNT || dtype_from_name(name) != DTYPE_UNKNOWN;
+}
+
+static ScopeEntry resolve_star(Arena *arena, const Module *module, Str name, int depth) {
+    ScopeEntry result = {.kind = SCOPE_MISSING};
+    for (LIST_EACH(int, i, module->scope->stars)) {
+        ScopeEntry entry = module->scope->stars.items[i];
+        entry.name = name;
+        ScopeEntry found = import_follow(arena, entry, depth + 1);
+        if (entry_is_known(found)) return found;
+        // It may come from a file that was not found; but names that we have never come from Triton's star.
+        if (!is_ours(entry.dotted)) result.kind = SCOPE_OPAQUE;
+    }
+    return result;
+}
+
+static ScopeEntry resolve_at(Arena *arena, const Module *module, Str name, int depth) {
+    if (depth > IMPORT_DEPTH_LIMIT) return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = name};
+    const ScopeEntry *entry = map_get(&module->scope->names, name);
+    ScopeEntry first = {.kind = SCOPE_MISSING};
+    for (const ScopeEntry *each = entry; each; each = each->next) {
+        ScopeEntry followed =
+            each->kind == SCOPE_IMPORTED ? import_follow(arena, *each, depth + 1) : *each;
+        if (entry_is_known(followed)) return followed;
+        if (each == entry) first = followed;
+    }
+    return entry ? first : resolve_star(arena, module, name, depth);
+}
+
+ScopeEntry module_resolve(Arena *arena, const Module *module, Str name) {
+    return resolve_at(arena, module, name, 0);
+}
+
+ScopeEntry scope_attribute(Arena *arena, ScopeEntry entry, Str attribute) {
+    if (entry.kind == SCOPE_EXTERNAL)
+        return entry_external(dotted_join(arena, entry.dotted, attribute));
+    if (entry.kind == SCOPE_MODULE) {
+        ScopeEntry inner = resolve_at(arena, entry.module, attribute, 1);
+        if (inner.kind != SCOPE_MISSING) return inner;
+    }
+    return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = attribute};
+}
+
+ScopeEntry scope_of_expression(Arena *arena, const Module *module, SyntaxNode node) {
+    // a.b.c nests to the left: collect the attributes, then apply them from the name outwards.
+    Str attributes[16];
+    int count = 0;
+    while (node_kind(node) == SYNTAX_ATTRIBUTE && count < 16) {
+        attributes[count++] = node_text(module->source, node_field(node, "attribute"));
+        node = node_field(node, "object");
+    }
+    if (node_kind(node) != SYNTAX_IDENTIFIER) return (ScopeEntry){.kind = SCOPE_OPAQUE};
+    ScopeEntry entry = module_resolve(arena, module, node_text(module->source, node));
+    while (count > 0) entry = scope_attribute(arena, entry, attributes[--count]);
+    return entry;
+}
+
+// --- Decorators
+
+static int flags_of_text(Str text) {
+    int flags = 0;
+    if (text_contains(text, "triton.jit") || text_contains(text, " jit(") ||
+        text_contains(text, "\njit(") || text_contains(text, "JITFunction"))
+        flags |= WRAPS_JIT;
+    if (text_contains(text, "autotune(") || text_contains(text, "Autotuner("))
+        flags |= WRAPS_AUTOTUNE;
+    if (text_contains(text, "heuristics(")) flags |= WRAPS_HEURISTICS;
+    return flags;
+}
+
+static int flags_of_name(Str dotted) {
+    // Other compilers have decorators of the same name.
+    static const char *const others[] = {"numba", "torch", "jax", "cupy", "tilelang", "taichi",
+                                         "warp", "functools", "mlx"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t size = str_from(others[i]).size;
+        if (str_starts(dotted, others[i]) && (dotted.size == size || dotted.data[size] == '.'))
+            return 0;
+    }
+    if (text_contains(dotted, "gluon")) return 0;
+    Str last = text_last_component(dotted);
+    int flags = 0;
+    if (str_is(last, "jit") || str_ends(last, "_jit")) flags |= WRAPS_JIT;
+    if (text_contains(last, "autotune")) flags |= WRAPS_AUTOTUNE;
+    if (text_contains(last, "heuristic")) flags |= WRAPS_HEURISTICS;
+    return flags;
+}
+
+static int flags_of_entry(Arena *arena, ScopeEntry entry, Str spelled, int depth) {
+    switch (entry.kind) {
+    case SCOPE_EXTERNAL: return flags_of_name(entry.dotted);
+    case SCOPE_FUNCTION: {
+        const FunctionDefinition *function = entry.function;
+        if (function->is_jit) return 0;
+        return flags_of_name(function->name) |
+               flags_of_text(node_text(function->module->source, function->node));
+    }
+    case SCOPE_ASSIGNED: return module_wrapper_flags(arena, entry.module, entry.node, depth + 1);
+    case SCOPE_CLASS: return flags_of_text(node_text(entry.module->source, entry.node));
+    case SCOPE_OPAQUE: return flags_of_name(entry.dotted.size ? entry.dotted : spelled);
+    default: return flags_of_name(spelled);
+    }
+}
+
+int module_wrapper_flags(Arena *arena, const Module *module, SyntaxNode node, int depth) {
+    if (depth > 6) return 0;
+    switch (node_kind(node)) {
+    case SYNTAX_IDENTIFIER:
+    case SYNTAX_ATTRIBUTE:
+        return flags_of_entry(arena, scope_of_expression(arena, module, node),
+                              node_text(module->source, node), depth);
+    case SYNTAX_CALL: {
+        int flags = module_wrapper_flags(arena, module, node_field(node, "function"), depth + 1);
+        Str callee = node_text(module->source, node_field(node, "function"));
+        if (flags || !str_ends(callee, "partial")) return flags;
+        return module_wrapper_flags(arena, module, node_child(node_field(node, "arguments"), 0),
+                                    depth + 1);
+    }
+    case SYNTAX_LAMBDA: return flags_of_text(node_text(module->source, node));
+    case SYNTAX_CONDITIONAL:
+        return module_wrapper_flags(arena, module, node_child(node, 0), depth + 1) |
+               module_wrapper_flags(arena, module, node_child(node, 2), depth + 1);
+    case SYNTAX_PARENTHESIZED:
+        return module_wrapper_flags(arena, module, node_child(node, 0), depth + 1);
+    default: return 0;
+    }
+}

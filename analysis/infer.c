@@ -244,6 +244,7 @@ static DType infer_column_element(const Inference *inference, int data_count) {
     case ELEMENT_INT32: return dtype_of(DTYPE_INT32);
     case ELEMENT_INT64: return dtype_of(DTYPE_INT64);
     case ELEMENT_FLOAT32: return dtype_of(DTYPE_FLOAT32);
+    case ELEMENT_FLOAT64: return dtype_of(DTYPE_FLOAT64);
     default: return dtype_of(DTYPE_UNKNOWN);
     }
 }

@@ -258,7 +258,7 @@ const char *op_table_print(Arena *arena) {
     static const char *const kinds[] = {"ordinary", "structural", "expands", "hint", "removed"};
     static const char *const shapes[] = {"special", "same", "broadcast", "scalar", "reduced"};
     static const char *const elements[] = {"special", "same", "promote", "divide", "float", "bool",
-                                           "int32", "int64", "float32", "pointee", "none"};
+                                           "int32", "int64", "float32", "float64", "pointee", "none"};
     Buffer buffer = buffer_new(arena);
     for (int code = 0; code < OP_COUNT; code++) {
         const OpRow *row = &op_rows[code];

@@ -38,6 +38,7 @@ typedef enum OpDType { // element type of the result
     ELEMENT_INT32,
     ELEMENT_INT64,
     ELEMENT_FLOAT32,
+    ELEMENT_FLOAT64,
     ELEMENT_POINTEE, // of what the first operand points to
     ELEMENT_NONE,    // no result
 } OpDType;

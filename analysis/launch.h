@@ -28,6 +28,7 @@ typedef struct HostInput {
     int argument;         // its position when it is one
     HostInputKind kind;
     bool is_optional;     // None is possible: compared with None, or the default
+    HostInputKind kind_when_given; // of an optional one that is absent in this choice
     int rank;             // of a tensor
     bool is_rank_certain; // the host code says so (unpacks the shape, asserts dim(), permutes...)
     int64_t dims[TYPE_MAX_RANK];

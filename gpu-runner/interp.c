@@ -326,7 +326,11 @@ void interp_begin(Interp *interp, Memory *memory, const Function *function, Tile
     interp->function = function;
     interp->memory = memory;
     interp->value_count = function->value_count;
-    interp->values = ARENA_ARRAY(interp->arena, Tile *, function->value_count + 1);
+    if (interp->value_capacity < function->value_count) {
+        interp->value_capacity = 2 * function->value_count;
+        interp->values = ARENA_ARRAY(interp->arena, Tile *, interp->value_capacity);
+    }
+    memset(interp->values, 0, sizeof(Tile *) * (size_t)interp->value_capacity);
     memcpy(interp->grid, grid, sizeof interp->grid);
     interp->steps = 0;
     interp->op = NULL;

@@ -25,6 +25,7 @@ typedef struct Interp {
     const Function *function;
     Tile **values; // by value id
     int value_count;
+    int value_capacity;
     const Op *op; // being executed, for messages
     int64_t program[3];
     int64_t grid[3];

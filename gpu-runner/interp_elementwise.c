@@ -297,6 +297,7 @@ static DTypeCode compute_dtype(OpCode code, Tile *const *operands, int count, DT
     case ELEMENT_INT32: *result = DTYPE_INT32; break;
     case ELEMENT_INT64: *result = DTYPE_INT64; break;
     case ELEMENT_FLOAT32: *result = DTYPE_FLOAT32; break;
+    case ELEMENT_FLOAT64: *result = DTYPE_FLOAT64; break;
     case ELEMENT_DIVIDE:
     case ELEMENT_FLOAT:
         if (!is_float_code(dtype)) dtype = DTYPE_FLOAT32;

@@ -1,0 +1,632 @@
+// Forward and backward on fresh memory per run; directional derivatives by duals and central differences against <gradient, direction>.
+#include "gpu-runner/check.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DIRECTIONS = 3, ELEMENT_TRIALS = 96 };
+static const double TOLERANCE = 1e-6;   // relative, of a directional derivative
+static const double STEP = 1e-4;        // of central differences; the second step is twice this
+static const double CONSISTENT = 1e-5;  // two step sizes agree this well where the function is smooth
+
+/// One problem being checked.
+typedef struct Checker {
+    Arena *arena;
+    const Problem *problem;
+    Interp *interp;
+    Map excluded; // output * 2^48 + offset -> marker: elements that are not finite, left out of the loss
+    bool has_excluded;
+    Arena *keeps_in; // runs live here instead of in an arena of their own
+} Checker;
+
+/// What one forward run is perturbed by.
+typedef struct Perturbation {
+    const bool *active; // per input, NULL: none
+    uint64_t seed;
+    bool is_single; // only element `single` of the active input
+    int64_t single;
+    double step;
+    bool is_tangent;
+} Perturbation;
+
+typedef struct Run {
+    Arena *arena;
+    Memory *memory;
+    MemoryBuffer **buffers; // per forward parameter, NULL for scalars
+    MemoryBuffer **gradients;
+    MemoryBuffer **upstreams;
+    MemoryBuffer **scratch;
+    const char **scratch_names;
+    int scratch_count;
+    Error error;
+} Run;
+
+static uint64_t input_seed(const Perturbation *perturbation, int parameter) {
+    return hash_mix(perturbation->seed ^ hash_mix((uint64_t)parameter + 77));
+}
+
+static bool is_output(const Problem *problem, int parameter) {
+    for (int i = 0; i < problem->output_count; i++)
+        if (problem->outputs[i] == parameter) return true;
+    return false;
+}
+
+static int input_of(const Problem *problem, int parameter) {
+    for (int i = 0; i < problem->input_count; i++)
+        if (problem->inputs[i] == parameter) return i;
+    return -1;
+}
+
+static Direction direction_of(const Problem *problem, const Perturbation *perturbation, int parameter) {
+    int input = input_of(problem, parameter);
+    if (!perturbation || !perturbation->active || input < 0 || !perturbation->active[input]) return (Direction){0};
+    return (Direction){.active = true,
+                       .seed = input_seed(perturbation, parameter),
+                       .is_single = perturbation->is_single,
+                       .single = perturbation->single,
+                       .step = perturbation->step,
+                       .is_tangent = perturbation->is_tangent};
+}
+
+static Tile *scalar_tile(TilePool *pool, const Argument *argument, Direction direction) {
+    if (argument->kind == ARGUMENT_CONSTANT) return tile_from_constant(pool, argument->constant);
+    if (argument->kind == ARGUMENT_INTEGER) return tile_int(pool, argument->integer, argument->dtype);
+    double component = direction_at(&direction, 0);
+    Tile *tile = tile_float(pool, argument->number + direction.step * component, argument->dtype);
+    if (direction.is_tangent) tile_need_tangent(pool, tile)[0] = component;
+    return tile;
+}
+
+static Tile *pointer_tile(TilePool *pool, const MemoryBuffer *buffer) {
+    Tile *tile = tile_new(pool, TILE_POINTER, buffer->dtype, 0, NULL);
+    tile->integer[0] = address_make(buffer->id, 0);
+    return tile;
+}
+
+static Run run_new(const Checker *checker, const Perturbation *perturbation) {
+    const Problem *problem = checker->problem;
+    const Configuration *configuration = problem->configuration;
+    int count = configuration->argument_count;
+    Run run = {.arena = checker->keeps_in ? checker->keeps_in : arena_new()};
+    run.memory = memory_new(run.arena);
+    run.buffers = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
+    run.gradients = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
+    run.upstreams = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
+    for (int i = 0; i < count; i++) {
+        const Argument *argument = &configuration->arguments[i];
+        if (argument->kind != ARGUMENT_POINTER) continue;
+        run.buffers[i] = memory_add(run.memory, str_dup(run.arena, argument->name), argument->dtype, argument->content);
+        run.buffers[i]->extent = argument->extent;
+        run.buffers[i]->direction = direction_of(problem, perturbation, i);
+        run.buffers[i]->is_uninitialised = is_output(problem, i) && input_of(problem, i) < 0 && !configuration->is_guess;
+    }
+    return run;
+}
+
+static void run_free(Run *run) { arena_free(run->arena); }
+
+/// Executes the forward of a fresh run.
+static Run run_forward(Checker *checker, const Perturbation *perturbation) {
+    const Problem *problem = checker->problem;
+    const Configuration *configuration = problem->configuration;
+    const Function *forward = problem->forward;
+    Run run = run_new(checker, perturbation);
+    Tile **tiles = ARENA_ARRAY(run.arena, Tile *, forward->parameter_count + 1);
+    TilePool *pool = &checker->interp->pool;
+    for (int i = 0; i < forward->parameter_count && i < configuration->argument_count; i++) {
+        Direction direction = direction_of(problem, perturbation, i);
+        tiles[i] = run.buffers[i] ? pointer_tile(pool, run.buffers[i]) : scalar_tile(pool, &configuration->arguments[i], direction);
+    }
+    run.error = interp_launch(checker->interp, run.memory, forward, tiles, configuration->grid, false);
+    for (int i = 0; i < forward->parameter_count; i++) tile_release(pool, tiles[i]);
+    return run;
+}
+
+// --- the loss -----------------------------------------------------------------------------------------------------------
+
+static uint64_t excluded_key(int parameter, int64_t offset) { return hash_mix(((uint64_t)parameter << 48) ^ (uint64_t)offset); }
+
+static Content upstream_content(const Problem *problem, int parameter) {
+    return (Content){.kind = CONTENT_NORMAL, .seed = hash_mix(problem->seed ^ (0xF00Du + (uint64_t)parameter))};
+}
+
+static double upstream_at(const Checker *checker, const Content *content, int parameter, int64_t offset) {
+    if (checker->has_excluded && map_has_number(&checker->excluded, excluded_key(parameter, offset))) return 0;
+    return content_number(content, offset);
+}
+
+/// sum of upstream * output, or of upstream * tangent.
+static double loss(const Checker *checker, Run *run, bool tangent) {
+    const Problem *problem = checker->problem;
+    double sum = 0;
+    for (int k = 0; k < problem->output_count; k++) {
+        int parameter = problem->outputs[k];
+        MemoryBuffer *buffer = run->buffers[parameter];
+        if (!buffer || !dtype_code_is_float(buffer->dtype)) continue;
+        Content content = upstream_content(problem, parameter);
+        Offsets written = {0};
+        memory_touched(run->arena, buffer, true, &written);
+        for (int i = 0; i < written.count; i++) {
+            int64_t offset = written.items[i];
+            double upstream = upstream_at(checker, &content, parameter, offset);
+            if (upstream == 0) continue;
+            sum += upstream * (tangent ? memory_peek_tangent(run->memory, buffer, offset) : memory_peek(run->memory, buffer, offset));
+        }
+    }
+    return sum;
+}
+
+/// Marks outputs that are not finite; how many of how many.
+static void exclude_infinite(Checker *checker, Run *run, int64_t *excluded, int64_t *all) {
+    const Problem *problem = checker->problem;
+    static const char marker;
+    *excluded = *all = 0;
+    for (int k = 0; k < problem->output_count; k++) {
+        int parameter = problem->outputs[k];
+        MemoryBuffer *buffer = run->buffers[parameter];
+        if (!buffer || !dtype_code_is_float(buffer->dtype)) continue;
+        Offsets written = {0};
+        memory_touched(run->arena, buffer, true, &written);
+        *all += written.count;
+        for (int i = 0; i < written.count; i++) {
+            if (isfinite(memory_peek(run->memory, buffer, written.items[i]))) continue;
+            ++*excluded;
+            checker->has_excluded = true;
+            map_set_number(&checker->excluded, excluded_key(parameter, written.items[i]), (void *)(uintptr_t)&marker);
+        }
+    }
+}
+
+// --- backward -----------------------------------------------------------------------------------------------------------
+
+static MemoryBuffer *gradient_buffer(const Problem *problem, Run *run, int parameter) {
+    if (!run->gradients[parameter]) {
+        const Argument *argument = &problem->configuration->arguments[parameter];
+        const char *name = arena_printf(run->arena, "the gradient of %.*s", STR_ARGS(argument->name));
+        MemoryBuffer *buffer = memory_add(run->memory, name, argument->dtype, (Content){.kind = CONTENT_ZERO});
+        buffer->is_gradient = true;
+        if (argument->kind == ARGUMENT_POINTER) buffer->extent = argument->extent;
+        run->gradients[parameter] = buffer;
+    }
+    return run->gradients[parameter];
+}
+
+static MemoryBuffer *upstream_buffer(const Checker *checker, Run *run, int parameter) {
+    const Problem *problem = checker->problem;
+    if (run->upstreams[parameter]) return run->upstreams[parameter];
+    const Argument *argument = &problem->configuration->arguments[parameter];
+    const char *name = arena_printf(run->arena, "the gradient of %.*s", STR_ARGS(argument->name));
+    MemoryBuffer *buffer = memory_add(run->memory, name, argument->dtype, upstream_content(problem, parameter));
+    buffer->extent = argument->kind == ARGUMENT_POINTER ? argument->extent : 0;
+    run->upstreams[parameter] = buffer;
+    MemoryBuffer *output = run->buffers[parameter];
+    if (!checker->has_excluded || !output) return buffer;
+    Offsets written = {0};
+    memory_touched(run->arena, output, true, &written);
+    for (int i = 0; i < written.count; i++)
+        if (map_has_number(&checker->excluded, excluded_key(parameter, written.items[i])))
+            memory_poke(run->memory, buffer, written.items[i], 0);
+    return buffer;
+}
+
+static MemoryBuffer *scratch_buffer(Run *run, const Actual *actual) {
+    for (int i = 0; i < run->scratch_count; i++)
+        if (strcmp(run->scratch_names[i], actual->name) == 0) return run->scratch[i];
+    if (!run->scratch) {
+        run->scratch = ARENA_ARRAY(run->arena, MemoryBuffer *, 64);
+        run->scratch_names = ARENA_ARRAY(run->arena, const char *, 64);
+    }
+    MemoryBuffer *buffer = memory_add(run->memory, actual->name, actual->dtype, (Content){.kind = CONTENT_ZERO});
+    if (run->scratch_count == 64) return buffer;
+    run->scratch_names[run->scratch_count] = actual->name;
+    run->scratch[run->scratch_count++] = buffer;
+    return buffer;
+}
+
+static Tile *actual_tile(Checker *checker, Run *run, const Actual *actual) {
+    const Problem *problem = checker->problem;
+    TilePool *pool = &checker->interp->pool;
+    switch (actual->kind) {
+    case ACTUAL_SAME: {
+        MemoryBuffer *buffer = run->buffers[actual->parameter];
+        if (buffer) return pointer_tile(pool, buffer);
+        return scalar_tile(pool, &problem->configuration->arguments[actual->parameter], (Direction){0});
+    }
+    case ACTUAL_UPSTREAM: return pointer_tile(pool, upstream_buffer(checker, run, actual->parameter));
+    case ACTUAL_GRADIENT: return pointer_tile(pool, gradient_buffer(problem, run, actual->parameter));
+    case ACTUAL_SCRATCH: return pointer_tile(pool, scratch_buffer(run, actual));
+    case ACTUAL_CONSTANT: return tile_from_constant(pool, actual->constant);
+    case ACTUAL_PROGRAMS: break;
+    }
+    return tile_int(pool, problem->configuration->grid[actual->axis], DTYPE_INT32);
+}
+
+/// Forward, then the backward kernels in order.
+static Run run_backward(Checker *checker, bool reversed) {
+    const Problem *problem = checker->problem;
+    Run run = run_forward(checker, NULL);
+    run.memory->findings.count = 0; // the forward's were seen before
+    for (int k = 0; k < problem->launch_count && !run.error; k++) {
+        const GradientLaunch *launch = &problem->launches[k];
+        int count = launch->function->parameter_count;
+        Tile **tiles = ARENA_ARRAY(run.arena, Tile *, count + 1);
+        for (int i = 0; i < count; i++) tiles[i] = actual_tile(checker, &run, &launch->actuals[i]);
+        const int64_t *grid = launch->has_grid ? launch->grid : problem->configuration->grid;
+        run.error = interp_launch(checker->interp, run.memory, launch->function, tiles, grid, reversed);
+        for (int i = 0; i < count; i++) tile_release(&checker->interp->pool, tiles[i]);
+    }
+    return run;
+}
+
+// --- comparing ----------------------------------------------------------------------------------------------------------
+
+/// Offsets of an input that the forward reads. A scalar has one, 0.
+static void input_offsets(const Problem *problem, const Run *forward, Arena *arena, int parameter, Offsets *offsets) {
+    if (problem->configuration->arguments[parameter].kind != ARGUMENT_POINTER) LIST_PUSH(arena, offsets, 0);
+    else memory_touched(arena, forward->buffers[parameter], false, offsets);
+}
+
+/// The derived gradient at an element; of a scalar, the sum of what the kernels wrote (one partial sum per program).
+static double gradient_at(const Problem *problem, Run *backward, int parameter, int64_t offset) {
+    MemoryBuffer *buffer = backward->gradients[parameter];
+    if (!buffer) return 0;
+    if (problem->configuration->arguments[parameter].kind == ARGUMENT_POINTER) return memory_peek(backward->memory, buffer, offset);
+    Offsets written = {0};
+    memory_touched(backward->arena, buffer, true, &written);
+    double sum = 0;
+    for (int i = 0; i < written.count; i++) sum += memory_peek(backward->memory, buffer, written.items[i]);
+    return sum;
+}
+
+/// <gradient, direction> over the elements that the forward reads, and the size to judge errors by.
+static double projected(const Problem *problem, const Run *forward, Run *backward, const Perturbation *perturbation, double *size) {
+    double sum = 0, square = 0;
+    for (int k = 0; k < problem->input_count; k++) {
+        if (!perturbation->active[k]) continue;
+        int parameter = problem->inputs[k];
+        Direction direction = direction_of(problem, perturbation, parameter);
+        Offsets offsets = {0};
+        input_offsets(problem, forward, backward->arena, parameter, &offsets);
+        for (int i = 0; i < offsets.count; i++) {
+            double component = direction_at(&direction, offsets.items[i]);
+            if (component == 0) continue;
+            double term = component * gradient_at(problem, backward, parameter, offsets.items[i]);
+            sum += term;
+            square += term * term;
+        }
+    }
+    *size = sqrt(square);
+    return sum;
+}
+
+static double relative_error(double expected, double actual, double size) {
+    if (!isfinite(expected) || !isfinite(actual)) return INFINITY;
+    double scale = fmax(fmax(fabs(expected), fabs(actual)), size), difference = fabs(expected - actual);
+    return difference <= 1e-13 ? 0 : difference / fmax(scale, 1e-12);
+}
+
+/// What the measurements of one direction say.
+typedef struct Measured {
+    double dual;       // derivative by forward-mode duals
+    double difference; // by central differences, extrapolated
+    bool is_smooth;    // two step sizes agree
+    Error error;
+} Measured;
+
+static double loss_at_step(Checker *checker, Perturbation perturbation, double step, Error *error) {
+    perturbation.step = step;
+    perturbation.is_tangent = false;
+    Run run = run_forward(checker, &perturbation);
+    double value = loss(checker, &run, false);
+    if (run.error && !*error) *error = run.error;
+    run_free(&run);
+    return value;
+}
+
+static double dual_derivative(Checker *checker, Perturbation perturbation, Error *error) {
+    perturbation.step = 0;
+    perturbation.is_tangent = true;
+    Run run = run_forward(checker, &perturbation);
+    double value = loss(checker, &run, true);
+    if (run.error && !*error) *error = run.error;
+    run_free(&run);
+    return value;
+}
+
+/// Central differences with h and 2h; Richardson's extrapolation leaves an error of order h^4.
+static Measured measure(Checker *checker, Perturbation perturbation) {
+    Measured measured = {0};
+    measured.dual = dual_derivative(checker, perturbation, &measured.error);
+    double slopes[2];
+    for (int i = 0; i < 2; i++) {
+        double step = STEP * (i + 1);
+        double above = loss_at_step(checker, perturbation, step, &measured.error);
+        double below = loss_at_step(checker, perturbation, -step, &measured.error);
+        slopes[i] = (above - below) / (2 * step);
+    }
+    measured.difference = (4 * slopes[0] - slopes[1]) / 3;
+    measured.is_smooth = relative_error(slopes[0], slopes[1], 0) < CONSISTENT;
+    return measured;
+}
+
+/// Every finite difference is trusted only where it agrees with itself; a kink leaves the word to the duals.
+static double judge(const Measured *measured, double actual, double size, double *dual_error, bool *kink) {
+    double by_dual = relative_error(measured->dual, actual, size), by_difference = relative_error(measured->difference, actual, size);
+    *dual_error = by_dual;
+    if (by_difference < TOLERANCE) return fmin(by_dual, by_difference) < 1e-9 ? fmax(fmin(by_dual, by_difference), 0) : by_difference;
+    if (!measured->is_smooth && isfinite(by_dual)) {
+        *kink = true;
+        return by_dual;
+    }
+    return by_difference;
+}
+
+static bool check_direction(Checker *checker, const Run *forward, Run *backward, CheckResult *result, const bool *active, uint64_t seed) {
+    const Problem *problem = checker->problem;
+    Perturbation perturbation = {.active = active, .seed = seed};
+    Measured measured = measure(checker, perturbation);
+    if (measured.error) {
+        result->status = CHECK_UNPROVED;
+        result->reason = arena_printf(checker->arena, "a perturbed forward does not run: %s", measured.error);
+        return false;
+    }
+    double size, actual = projected(problem, forward, backward, &perturbation, &size), dual_error;
+    double error = judge(&measured, actual, size, &dual_error, &result->has_kink);
+    result->dot_error = fmax(result->dot_error, dual_error);
+    result->error = fmax(result->error, error);
+    for (int k = 0; k < problem->input_count; k++) {
+        if (!active[k]) continue;
+        bool alone = true;
+        for (int j = 0; j < problem->input_count; j++) alone = alone && (j == k || !active[j]);
+        if (!alone) continue;
+        InputResult *input = &result->inputs[k];
+        input->directions++;
+        input->error = fmax(input->error, error);
+        input->dual_error = fmax(input->dual_error, dual_error);
+    }
+    return true;
+}
+
+/// Looks for the single element that is most wrong.
+static void find_worst_element(Checker *checker, const Run *forward, Run *backward, InputResult *input, int index) {
+    const Problem *problem = checker->problem;
+    bool *active = ARENA_ARRAY(checker->arena, bool, problem->input_count);
+    active[index] = true;
+    Offsets offsets = {0};
+    input_offsets(problem, forward, checker->arena, input->parameter, &offsets);
+    int stride = offsets.count > ELEMENT_TRIALS ? offsets.count / ELEMENT_TRIALS : 1;
+    double worst = -1;
+    for (int i = 0; i < offsets.count; i += stride) {
+        Perturbation perturbation = {.active = active, .is_single = true, .single = offsets.items[i]};
+        Error error = NULL;
+        double expected = dual_derivative(checker, perturbation, &error), actual = gradient_at(problem, backward, input->parameter, offsets.items[i]);
+        if (error) return;
+        double difference = fabs(expected - actual);
+        if (isnan(difference)) difference = INFINITY;
+        if (difference <= worst) continue;
+        worst = difference;
+        input->has_worst = true;
+        input->worst_offset = offsets.items[i];
+        input->expected = expected;
+        input->actual = actual;
+    }
+}
+
+// --- ownership ----------------------------------------------------------------------------------------------------------
+
+/// Gradients where the forward reads nothing must stay 0; a second run from the last program to the first must agree.
+static void check_ownership(Checker *checker, const Run *forward, Run *backward, CheckResult *result) {
+    const Problem *problem = checker->problem;
+    Run again = run_backward(checker, true);
+    for (int k = 0; k < problem->input_count && !again.error; k++) {
+        int parameter = problem->inputs[k];
+        MemoryBuffer *buffer = backward->gradients[parameter];
+        if (!buffer || problem->configuration->arguments[parameter].kind != ARGUMENT_POINTER) continue;
+        Str name = problem->configuration->arguments[parameter].name;
+        Offsets written = {0}, read = {0};
+        memory_touched(backward->arena, buffer, true, &written);
+        memory_touched(backward->arena, forward->buffers[parameter], false, &read);
+        Map touched = map_new(backward->arena);
+        for (int i = 0; i < read.count; i++) map_set_number(&touched, (uint64_t)read.items[i], buffer);
+        double largest = 0;
+        for (int i = 0; i < written.count; i++) largest = fmax(largest, fabs(memory_peek(backward->memory, buffer, written.items[i])));
+        for (int i = 0; i < written.count && result->status == CHECK_PROVED; i++) {
+            int64_t offset = written.items[i];
+            double first = memory_peek(backward->memory, buffer, offset);
+            double second = again.gradients[parameter] ? memory_peek(again.memory, again.gradients[parameter], offset) : 0;
+            bool same = first == second || fabs(first - second) <= 1e-9 * largest;
+            if (!same) {
+                result->status = CHECK_FAILED;
+                result->reason = arena_printf(checker->arena, "the gradient of %.*s depends on the order in which programs run (element %lld: %g or %g)",
+                                              STR_ARGS(name), (long long)offset, first, second);
+            } else if (first != 0 && fabs(first) > 1e-12 * largest && !map_has_number(&touched, (uint64_t)offset)) {
+                result->status = CHECK_FAILED;
+                result->reason = arena_printf(checker->arena, "the gradient of %.*s is written at element %lld, which the forward never reads",
+                                              STR_ARGS(name), (long long)offset);
+            }
+        }
+    }
+    run_free(&again);
+}
+
+static void keep_findings(Arena *arena, const Memory *memory, Findings *findings) {
+    for (LIST_EACH(int, i, memory->findings)) {
+        Finding finding = memory->findings.items[i];
+        finding.kernel = arena_strdup(arena, finding.kernel);
+        finding.message = arena_strdup(arena, finding.message);
+        LIST_PUSH(arena, findings, finding);
+    }
+}
+
+// --- one configuration --------------------------------------------------------------------------------------------------
+
+static bool forward_is_usable(Checker *checker, Run *forward, CheckResult *result) {
+    const Problem *problem = checker->problem;
+    result->status = CHECK_INVALID;
+    if (forward->error) {
+        result->reason = arena_strdup(checker->arena, forward->error);
+        return false;
+    }
+    keep_findings(checker->arena, forward->memory, &result->findings);
+    for (LIST_EACH(int, i, result->findings)) {
+        const Finding *finding = &result->findings.items[i];
+        if (!problem->configuration->is_guess || !finding->is_certain || finding->kind == FINDING_POISON) continue;
+        result->reason = arena_printf(checker->arena, "%s, line %d: %s", finding->kernel, finding->line, finding->message);
+        return false;
+    }
+    int64_t excluded, written;
+    exclude_infinite(checker, forward, &excluded, &written);
+    if (written == 0) result->reason = "the forward writes no output";
+    else if (2 * excluded > written) result->reason = "most outputs of the forward are not finite";
+    for (int k = 0; k < problem->input_count; k++) {
+        Offsets read = {0};
+        input_offsets(problem, forward, checker->arena, problem->inputs[k], &read);
+        result->elements += read.count;
+    }
+    if (!result->reason && result->elements == 0) result->reason = "the forward reads no input";
+    return result->reason == NULL;
+}
+
+static void check_gradients(Checker *checker, const Run *forward, Run *backward, CheckResult *result) {
+    const Problem *problem = checker->problem;
+    bool *active = ARENA_ARRAY(checker->arena, bool, problem->input_count + 1);
+    result->status = CHECK_PROVED;
+    for (int k = 0; k < problem->input_count; k++) {
+        memset(active, 0, (size_t)problem->input_count);
+        active[k] = true;
+        int directions = problem->input_count == 1 ? DIRECTIONS : 2;
+        for (int d = 0; d < directions; d++)
+            if (!check_direction(checker, forward, backward, result, active, hash_mix(problem->seed + (uint64_t)(100 * k + d)))) return;
+        InputResult *input = &result->inputs[k];
+        if (input->error < TOLERANCE) continue;
+        Str name = problem->configuration->arguments[input->parameter].name;
+        find_worst_element(checker, forward, backward, input, k);
+        result->status = isfinite(input->error) ? CHECK_FAILED : CHECK_UNPROVED;
+        if (isfinite(input->error)) result->reason = arena_printf(checker->arena, "the gradient of %.*s is wrong: relative error %.2g", STR_ARGS(name), input->error);
+        else result->reason = arena_printf(checker->arena, "the gradient of %.*s is not finite with these inputs", STR_ARGS(name));
+    }
+    for (int k = 0; k < problem->input_count; k++) active[k] = true;
+    if (result->status == CHECK_PROVED && problem->input_count > 1)
+        if (check_direction(checker, forward, backward, result, active, hash_mix(problem->seed + 9999)) && !(result->error < TOLERANCE)) {
+            result->status = CHECK_FAILED;
+            result->reason = arena_printf(checker->arena, "the gradients together are wrong: relative error %.2g", result->error);
+        }
+}
+
+static void judge_findings(Checker *checker, CheckResult *result, int first) {
+    for (int i = first; i < result->findings.count && result->status == CHECK_PROVED; i++) {
+        const Finding *finding = &result->findings.items[i];
+        if (!finding->is_certain) continue;
+        result->status = CHECK_FAILED;
+        result->reason = arena_printf(checker->arena, "%s in %s, line %d: %s", finding_name(finding->kind), finding->kernel, finding->line, finding->message);
+    }
+}
+
+static Checker checker_new(Arena *arena, const Problem *problem) {
+    InterpOptions options = {.deadline = problem->deadline, .cancelled = problem->cancelled};
+    return (Checker){.arena = arena, .problem = problem, .interp = interp_new(arena, &options), .excluded = map_new(arena)};
+}
+
+CheckResult check_configuration(Arena *arena, const Problem *problem) {
+    CheckResult result = {.inputs = ARENA_ARRAY(arena, InputResult, problem->input_count + 1)};
+    for (int k = 0; k < problem->input_count; k++) result.inputs[k].parameter = problem->inputs[k];
+    Arena *scratch = arena_new(); // of the interpreter's tiles
+    Checker checker = checker_new(scratch, problem);
+    checker.arena = arena;
+    Run forward = run_forward(&checker, NULL), backward = {0};
+    if (forward_is_usable(&checker, &forward, &result)) {
+        int first = result.findings.count;
+        backward = run_backward(&checker, false);
+        keep_findings(arena, backward.memory, &result.findings);
+        if (backward.error) {
+            result.status = CHECK_UNPROVED;
+            result.reason = arena_printf(arena, "the backward does not run: %s", backward.error);
+        } else {
+            check_gradients(&checker, &forward, &backward, &result);
+            judge_findings(&checker, &result, first);
+            if (result.status == CHECK_PROVED) check_ownership(&checker, &forward, &backward, &result);
+        }
+    } else if (checker.interp->out_of_time) {
+        result.status = CHECK_UNPROVED;
+    }
+    if (backward.arena) run_free(&backward);
+    run_free(&forward);
+    arena_free(scratch);
+    return result;
+}
+
+Error check_run_forward(Arena *arena, const Problem *problem, bool own_types, Memory **memory, MemoryBuffer ***buffers) {
+    Checker checker = checker_new(arena, problem);
+    checker.interp->options.own_types = own_types;
+    checker.interp->options.allow_tf32 = own_types;
+    checker.keeps_in = arena;
+    Run run = run_forward(&checker, NULL);
+    *memory = run.memory;
+    *buffers = run.buffers;
+    return run.error;
+}
+
+// --- the grid -----------------------------------------------------------------------------------------------------------
+
+enum { MOST_PROGRAMS = 24, UNLIMITED_PROGRAMS = 3 };
+
+static bool reads_num_programs(void *context, Op *op) {
+    bool *axes = context;
+    int64_t axis;
+    if (op->code == OP_NUM_PROGRAMS && op->operand_count && op->operands[0] && value_is_int(op->operands[0], &axis) && axis >= 0 && axis < 3)
+        axes[axis] = true;
+    return true;
+}
+
+static bool reads_program_id(void *context, Op *op) {
+    bool *axes = context;
+    int64_t axis = 0;
+    if (op->code == OP_PROGRAM_ID && (!op->operand_count || !op->operands[0] || value_is_int(op->operands[0], &axis)) && axis >= 0 && axis < 3)
+        axes[axis] = true;
+    return true;
+}
+
+/// Programs along `axis` until one fails, stores nothing, or stores only where earlier ones did.
+static int64_t programs_along(Checker *checker, Run *run, int axis, Tile *const *tiles, Error *first_error) {
+    const Problem *problem = checker->problem;
+    int64_t grid[3] = {1, 1, 1}, useful = 0;
+    grid[axis] = MOST_PROGRAMS;
+    interp_begin(checker->interp, run->memory, problem->forward, tiles, grid);
+    for (int64_t i = 0; i < MOST_PROGRAMS; i++) {
+        int64_t program[3] = {0};
+        program[axis] = i;
+        Error error = interp_program(checker->interp, program);
+        if (error && i == 0) *first_error = error;
+        if (error || run->memory->new_elements == 0) break;
+        useful = i + 1;
+    }
+    return useful;
+}
+
+Error check_find_grid(Arena *arena, const Function *forward, Configuration *configuration, const Problem *problem) {
+    bool used[3] = {false}, counted[3] = {false};
+    region_walk(forward->body, reads_program_id, used);
+    region_walk(forward->body, reads_num_programs, counted);
+    Problem probe = *problem;
+    probe.forward = forward;
+    probe.configuration = configuration;
+    for (int axis = 0; axis < 3; axis++) configuration->grid[axis] = counted[axis] ? 2 : 1;
+    Arena *scratch = arena_new();
+    Checker checker = checker_new(scratch, &probe);
+    Error error = NULL;
+    for (int axis = 0; axis < 3 && !error; axis++) {
+        if (!used[axis] || counted[axis]) continue;
+        Run run = run_new(&checker, NULL);
+        Tile **tiles = ARENA_ARRAY(run.arena, Tile *, forward->parameter_count + 1);
+        for (int i = 0; i < forward->parameter_count && i < configuration->argument_count; i++)
+            tiles[i] = run.buffers[i] ? pointer_tile(&checker.interp->pool, run.buffers[i])
+                                      : scalar_tile(&checker.interp->pool, &configuration->arguments[i], (Direction){0});
+        int64_t useful = programs_along(&checker, &run, axis, tiles, &error);
+        configuration->grid[axis] = useful == MOST_PROGRAMS ? UNLIMITED_PROGRAMS : useful > 0 ? useful : 1;
+        if (error) error = arena_strdup(arena, error);
+        run_free(&run);
+    }
+    arena_free(scratch);
+    configuration->grid_is_known = true;
+    return error;
+}

@@ -1,0 +1,374 @@
+// One walk over the symbolic IR (loops twice): which parameters each value is made of, and what is done with them.
+#include "gpu-runner/facts.h"
+
+#include <string.h>
+
+/// What a value is made of.
+typedef struct Origin {
+    ParameterSet parameters; // integers and constexprs
+    ParameterSet blocks;     // that set the length of the lanes in it
+    ParameterSet loaded;     // integer pointers that it was loaded from
+    int64_t lanes;           // constant arange length in it
+    int pointer;             // parameter that it points into, plus 1
+    bool has_lanes, has_program, has_loop, is_float;
+} Origin;
+
+typedef struct Walk {
+    Arena *arena;
+    const Function *function;
+    Origin *origins; // by value id
+    ParameterFacts *facts;
+    int count;
+} Walk;
+
+static const Origin no_origin;
+
+static const Origin *origin(const Walk *walk, const Value *value) { return value ? &walk->origins[value->id] : &no_origin; }
+
+static void merge(Origin *into, const Origin *from) {
+    into->parameters = set_union(into->parameters, from->parameters);
+    into->blocks = set_union(into->blocks, from->blocks);
+    into->loaded = set_union(into->loaded, from->loaded);
+    if (from->lanes > into->lanes) into->lanes = from->lanes;
+    if (!into->pointer) into->pointer = from->pointer;
+    into->has_lanes |= from->has_lanes;
+    into->has_program |= from->has_program;
+    into->has_loop |= from->has_loop;
+    into->is_float |= from->is_float;
+}
+
+/// The parameter that a value is, looking through casts; -1 when it is an expression.
+static int parameter_of(const Walk *walk, const Value *value) {
+    while (value && value->op && (value->op->code == OP_CAST || op_rows[value->op->code].kind == KIND_HINT) && value->op->operand_count)
+        value = value->op->operands[0];
+    if (!value || value->op || value->region != walk->function->body) return -1;
+    return value->index < walk->count ? value->index : -1;
+}
+
+#define FOR_EACH_PARAMETER(walk, index, set) \
+    for (int index = 0; index < (walk)->count; index++) if (set_has((set), index))
+
+static void note_compared(Walk *walk, const Value *value, const Value *other) {
+    int parameter = parameter_of(walk, value);
+    if (parameter < 0 || !other || !other->constant) return;
+    ParameterFacts *facts = &walk->facts[parameter];
+    for (LIST_EACH(int, i, facts->compared))
+        if (facts->compared.items[i] == other->constant) return;
+    LIST_PUSH(walk->arena, &facts->compared, other->constant);
+}
+
+static void note_bound(Walk *walk, const Origin *moving, const Origin *bound) {
+    bool moves = moving->has_program || moving->has_loop || bound->has_program || bound->has_loop;
+    ParameterSet blocks = set_union(moving->blocks, bound->blocks);
+    FOR_EACH_PARAMETER(walk, i, bound->parameters) {
+        ParameterFacts *facts = &walk->facts[i];
+        if (set_has(moving->blocks, i)) continue;
+        facts->is_size = true;
+        if (moves) facts->is_tiled = true;
+        else facts->is_whole = true;
+        facts->blocks = set_union(facts->blocks, blocks);
+        if (moving->lanes > facts->lanes) facts->lanes = moving->lanes;
+    }
+    FOR_EACH_PARAMETER(walk, i, bound->loaded) walk->facts[i].is_offset_list = true;
+}
+
+static void visit_compare(Walk *walk, const Op *op) {
+    const Value *a = op->operands[0], *b = op->operands[1];
+    const Origin *x = origin(walk, a), *y = origin(walk, b);
+    note_compared(walk, a, b);
+    note_compared(walk, b, a);
+    bool equality = op->code == OP_EQ || op->code == OP_NE;
+    ParameterSet loaded = set_union(x->loaded, y->loaded);
+    if (equality) {
+        if ((loaded.bits[0] | loaded.bits[1]) == 0) return;
+        FOR_EACH_PARAMETER(walk, i, set_union(x->parameters, y->parameters)) walk->facts[i].is_compared_with_loaded = true;
+        return;
+    }
+    if (x->has_lanes && !y->has_lanes) note_bound(walk, x, y);
+    else if (y->has_lanes && !x->has_lanes) note_bound(walk, y, x);
+    else if ((x->has_program || x->has_loop) && !x->has_lanes && !y->has_lanes) note_bound(walk, x, y);
+}
+
+/// The initial value behind a loop-carried argument.
+static const Value *initial_of(const Value *value) {
+    const Op *loop = value->region ? value->region->parent : NULL;
+    if (!loop || value->op) return NULL;
+    int first = loop->code == OP_FOR || loop->code == OP_STATIC_FOR ? 2 : loop->code == OP_WHILE ? 0 : -1;
+    int at = first < 0 ? -1 : first + value->index;
+    if (first == 2 && value->index == 0) return NULL; // the loop variable
+    return at >= 0 && at < loop->operand_count ? loop->operands[at] : NULL;
+}
+
+/// Integers that multiply something inside an address.
+static void note_strides(Walk *walk, int pointer, const Value *value, int depth) {
+    if (!value || depth > 40) return;
+    const Op *op = value->op;
+    if (!op) {
+        const Value *initial = initial_of(value);
+        if (initial) note_strides(walk, pointer, initial, depth + 1);
+        return;
+    }
+    if (op->code == OP_MUL) {
+        for (int k = 0; k < 2; k++) {
+            int parameter = parameter_of(walk, op->operands[k]);
+            if (parameter < 0 || origin(walk, op->operands[k])->has_lanes) continue;
+            walk->facts[parameter].is_stride = true;
+            set_add(&walk->facts[pointer].strides, parameter);
+        }
+    }
+    bool follows = op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL || op->code == OP_CAST || op->code == OP_EXPAND_DIMS ||
+                   op->code == OP_BROADCAST_TO || op->code == OP_RESHAPE || op->code == OP_WHERE || op_rows[op->code].kind == KIND_HINT;
+    for (int i = 0; follows && i < op->operand_count; i++) note_strides(walk, pointer, op->operands[i], depth + 1);
+}
+
+static void note_tuple(Walk *walk, const Value *tuple, void (*note)(Walk *, int, void *), void *context) {
+    if (!tuple || !tuple->op || tuple->op->code != OP_TUPLE) return;
+    for (int i = 0; i < tuple->op->operand_count; i++) {
+        FOR_EACH_PARAMETER(walk, k, origin(walk, tuple->op->operands[i])->parameters) note(walk, k, context);
+    }
+}
+
+static void note_block(Walk *walk, int parameter, void *context) {
+    (void)context;
+    walk->facts[parameter].is_block = true;
+}
+
+static void note_stride(Walk *walk, int parameter, void *context) {
+    walk->facts[parameter].is_stride = true;
+    int *pointer = context;
+    if (*pointer) set_add(&walk->facts[*pointer - 1].strides, parameter);
+}
+
+static void note_size(Walk *walk, int parameter, void *context) {
+    (void)context;
+    walk->facts[parameter].is_size = walk->facts[parameter].is_tiled = true;
+}
+
+/// make_block_ptr and make_tensor_descriptor: shape, strides and block are said outright.
+static void visit_block(Walk *walk, const Op *op) {
+    int pointer = origin(walk, op->operands[0])->pointer;
+    int shape = op_parameter_index(op->code, STR("shape")), strides = op_parameter_index(op->code, STR("strides"));
+    int block = op_parameter_index(op->code, STR("block_shape"));
+    if (shape >= 0 && shape < op->operand_count) note_tuple(walk, op->operands[shape], note_size, NULL);
+    if (strides >= 0 && strides < op->operand_count) note_tuple(walk, op->operands[strides], note_stride, &pointer);
+    if (block < 0 || block >= op->operand_count) return;
+    note_tuple(walk, op->operands[block], note_block, NULL);
+    const Value *dims = op->operands[block], *sizes = shape < op->operand_count ? op->operands[shape] : NULL;
+    if (!dims || !dims->op || !sizes || !sizes->op || dims->op->operand_count != sizes->op->operand_count) return;
+    for (int i = 0; i < dims->op->operand_count; i++) {
+        const Origin *length = origin(walk, dims->op->operands[i]);
+        FOR_EACH_PARAMETER(walk, k, origin(walk, sizes->op->operands[i])->parameters)
+            walk->facts[k].blocks = set_union(walk->facts[k].blocks, length->parameters);
+    }
+}
+
+static void visit_for(Walk *walk, const Op *op, Origin *induction) {
+    Origin bounds = *origin(walk, op->operands[1]);
+    const Origin *step = origin(walk, op->operands[2]);
+    FOR_EACH_PARAMETER(walk, i, bounds.loaded) walk->facts[i].is_offset_list = true;
+    FOR_EACH_PARAMETER(walk, i, origin(walk, op->operands[0])->loaded) walk->facts[i].is_offset_list = true;
+    ParameterSet blocks = set_union(bounds.parameters, step->parameters);
+    bool by_blocks = false;
+    FOR_EACH_PARAMETER(walk, i, blocks) by_blocks = by_blocks || walk->facts[i].is_block;
+    int64_t constant_step = 0;
+    if (op->operands[2]->constant && op->operands[2]->constant->integer > 1) constant_step = op->operands[2]->constant->integer;
+    FOR_EACH_PARAMETER(walk, i, bounds.parameters) {
+        ParameterFacts *facts = &walk->facts[i];
+        if (facts->is_block) continue;
+        if (by_blocks || constant_step) {
+            facts->is_size = facts->is_tiled = true;
+            facts->blocks = set_union(facts->blocks, blocks);
+            if (constant_step > facts->lanes) facts->lanes = constant_step;
+        } else {
+            facts->is_trip = true;
+        }
+    }
+    merge(induction, &bounds);
+    merge(induction, origin(walk, op->operands[0]));
+    induction->parameters = (ParameterSet){{0}};
+    induction->has_loop = true;
+}
+
+static void visit_memory(Walk *walk, const Op *op) {
+    const Origin *address = origin(walk, op->operands[0]);
+    bool stores = (op_rows[op->code].effects & EFFECT_WRITES) != 0;
+    if (address->pointer) {
+        ParameterFacts *facts = &walk->facts[address->pointer - 1];
+        if (op_rows[op->code].effects & EFFECT_READS) facts->is_loaded = true;
+        if (stores) facts->is_stored = true;
+        if (op_rows[op->code].effects & EFFECT_ATOMIC) facts->is_atomic = true;
+    }
+    if (stores) FOR_EACH_PARAMETER(walk, i, address->loaded) walk->facts[i].is_store_index = true;
+}
+
+/// Parameters that are options of an operation: text, flags, element types.
+static void visit_options(Walk *walk, const Op *op) {
+    int count;
+    const OpParameter *parameters = op_parameters(op->code, &count);
+    for (int i = 0; i < op->operand_count && i < count; i++) {
+        int parameter = op->operands[i] ? parameter_of(walk, op->operands[i]) : -1;
+        if (parameter < 0) continue;
+        ParameterFacts *facts = &walk->facts[parameter];
+        Str name = parameters[i].name, missing = parameters[i].default_text;
+        if (str_is(name, "dtype") || str_is(name, "out_dtype")) facts->is_dtype = true;
+        else if (str_starts(missing, "'") || str_is(name, "input_precision")) facts->is_string = true;
+        else if (str_is(missing, "False") || str_is(missing, "True") || str_is(name, "allow_tf32")) facts->is_flag = true;
+    }
+}
+
+static void visit_arithmetic(Walk *walk, const Op *op) {
+    if (op->operand_count < 2) return;
+    for (int k = 0; k < 2; k++) {
+        int parameter = op->operands[k] ? parameter_of(walk, op->operands[k]) : -1;
+        if (parameter < 0) continue;
+        ParameterFacts *facts = &walk->facts[parameter];
+        if (op->code == OP_FLOORDIV || op->code == OP_MOD) {
+            if (k == 1) facts->is_divisor = true;
+            else if (op->code == OP_FLOORDIV) facts->is_numerator = true;
+        }
+        const Origin *other = origin(walk, op->operands[1 - k]);
+        if (other->is_float || op->code == OP_DIV) facts->is_scale = true;
+    }
+    const Origin *a = origin(walk, op->operands[0]), *b = origin(walk, op->operands[1]);
+    if (op->code == OP_SUB) {
+        FOR_EACH_PARAMETER(walk, i, a->loaded) if (set_has(b->loaded, i)) walk->facts[i].is_offset_list = true;
+    }
+    if (op->code == OP_ADD || op->code == OP_SUB) {
+        if (a->pointer) note_strides(walk, a->pointer - 1, op->operands[1], 0);
+        else if (b->pointer) note_strides(walk, b->pointer - 1, op->operands[0], 0);
+    }
+}
+
+static void walk_region(Walk *walk, const Region *region);
+
+static void carry(Walk *walk, const Op *op, int first_operand, const Region *region, int first_argument) {
+    for (int i = first_argument; i < region->argument_count; i++) {
+        int at = first_operand + i - first_argument;
+        if (at < op->operand_count) merge(&walk->origins[region->arguments[i]->id], origin(walk, op->operands[at]));
+    }
+}
+
+static void yield_into(Walk *walk, const Region *region, Value *const *targets, int count, bool in_loop) {
+    const Op *yield = region_terminator(region);
+    for (int i = 0; yield && i < yield->operand_count && i < count; i++) {
+        Origin *target = &walk->origins[targets[i]->id];
+        merge(target, origin(walk, yield->operands[i]));
+        if (in_loop) target->has_loop = true;
+    }
+}
+
+static void walk_loop(Walk *walk, const Op *op) {
+    bool counted = op->code != OP_WHILE;
+    const Region *body = op->regions[counted ? 0 : 1];
+    for (int pass = 0; pass < 2; pass++) {
+        if (counted && body->argument_count) visit_for(walk, op, &walk->origins[body->arguments[0]->id]);
+        carry(walk, op, counted ? 3 : 0, body, counted ? 1 : 0);
+        if (!counted) {
+            carry(walk, op, 0, op->regions[0], 0);
+            walk_region(walk, op->regions[0]);
+        }
+        walk_region(walk, body);
+        int first = counted ? 1 : 0;
+        if (body->argument_count >= first) yield_into(walk, body, body->arguments + first, body->argument_count - first, true);
+        if (!counted) yield_into(walk, body, op->regions[0]->arguments, op->regions[0]->argument_count, true);
+    }
+    yield_into(walk, body, op->results, op->result_count, true);
+    carry(walk, op, counted ? 3 : 0, body, counted ? 1 : 0);
+    for (int i = 0; i < op->result_count; i++) {
+        int at = (counted ? 3 : 0) + i;
+        if (at < op->operand_count) merge(&walk->origins[op->results[i]->id], origin(walk, op->operands[at]));
+    }
+}
+
+static void walk_op(Walk *walk, const Op *op) {
+    if ((op->code == OP_FOR || op->code == OP_STATIC_FOR) && op->operand_count >= 3) {
+        walk_loop(walk, op);
+        return;
+    }
+    if (op->code == OP_WHILE) {
+        walk_loop(walk, op);
+        return;
+    }
+    Origin all = {0};
+    for (int i = 0; i < op->operand_count; i++) merge(&all, origin(walk, op->operands[i]));
+    for (int i = 0; i < op->region_count; i++) {
+        walk_region(walk, op->regions[i]);
+        yield_into(walk, op->regions[i], op->results, op->result_count, false);
+    }
+    if (op->code == OP_IF) {
+        int parameter = parameter_of(walk, op->operands[0]);
+        if (parameter >= 0) walk->facts[parameter].is_flag = true;
+        return;
+    }
+    if (op_rows[op->code].element == ELEMENT_BOOL && op->operand_count >= 2 && op->operands[1]) visit_compare(walk, op);
+    if (op->code == OP_IS_NONE && parameter_of(walk, op->operands[0]) >= 0) walk->facts[parameter_of(walk, op->operands[0])].is_none_tested = true;
+    if (op->code == OP_LOGICAL_NOT || op->code == OP_LOGICAL_AND || op->code == OP_LOGICAL_OR)
+        for (int i = 0; i < op->operand_count; i++)
+            if (parameter_of(walk, op->operands[i]) >= 0) walk->facts[parameter_of(walk, op->operands[i])].is_flag = true;
+    if (op_rows[op->code].effects & (EFFECT_READS | EFFECT_WRITES)) visit_memory(walk, op);
+    if (op->code == OP_MAKE_BLOCK_POINTER || op->code == OP_MAKE_TENSOR_DESCRIPTOR) visit_block(walk, op);
+    if (op->code == OP_FULL || op->code == OP_RESHAPE || op->code == OP_VIEW || op->code == OP_BROADCAST_TO)
+        note_tuple(walk, op->operands[op->code == OP_FULL ? 0 : 1], note_block, NULL);
+    visit_options(walk, op);
+    visit_arithmetic(walk, op);
+    if (op->code == OP_ARANGE) {
+        FOR_EACH_PARAMETER(walk, i, all.parameters) walk->facts[i].is_block = true;
+        int64_t length;
+        all.blocks = set_union(all.blocks, all.parameters);
+        all.parameters = (ParameterSet){{0}};
+        all.has_lanes = true;
+        if (value_is_int(op->operands[1], &length)) all.lanes = length;
+    }
+    if (op->code == OP_PROGRAM_ID) all.has_program = true;
+    if (op->code == OP_LOAD || op->code == OP_DESCRIPTOR_LOAD) {
+        int pointer = all.pointer;
+        bool lanes = all.has_lanes, program = all.has_program, loop = all.has_loop;
+        all = (Origin){.has_lanes = lanes, .has_program = program, .has_loop = loop};
+        if (pointer && op->result_count) {
+            if (dtype_is_integer(op->results[0]->type.element)) set_add(&all.loaded, pointer - 1);
+            else all.is_float = true;
+        }
+    }
+    for (int i = 0; i < op->result_count; i++) {
+        Origin result = all;
+        if (op->results[i]->type.kind == TYPE_NUMBER) result.pointer = 0;
+        if (dtype_is_float(op->results[i]->type.element) && op->results[i]->type.kind == TYPE_NUMBER) result.is_float = true;
+        merge(&walk->origins[op->results[i]->id], &result);
+    }
+}
+
+static void walk_region(Walk *walk, const Region *region) {
+    for (const Op *op = region->first; op; op = op->next) walk_op(walk, op);
+}
+
+/// Dims of dot operands are blocks that the tensor core wants to be 16 at least.
+static bool visit_dot(void *context, Op *op) {
+    Walk *walk = context;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && parameter_of(walk, op->operands[i]) >= 0) walk->facts[parameter_of(walk, op->operands[i])].is_used = true;
+    if (op->code != OP_DOT) return true;
+    for (int k = 0; k < 2 && k < op->operand_count; k++) {
+        Type type = op->operands[k] ? op->operands[k]->type : (Type){0};
+        for (int d = 0; d < type.rank; d++) {
+            for (int i = 0; i < walk->count; i++)
+                if (type.dims[d] && poly_mentions(type.dims[d], walk->function->parameters[i].value)) walk->facts[i].is_dot = true;
+        }
+    }
+    return true;
+}
+
+ParameterFacts *facts_of(Arena *arena, const Function *function) {
+    Walk walk = {.arena = arena, .function = function, .count = function->parameter_count};
+    walk.origins = ARENA_ARRAY(arena, Origin, function->value_count + 1);
+    walk.facts = ARENA_ARRAY(arena, ParameterFacts, function->parameter_count + 1);
+    for (int i = 0; i < function->parameter_count; i++) {
+        const Parameter *parameter = &function->parameters[i];
+        Origin *of = &walk.origins[parameter->value->id];
+        if (parameter->value->type.kind == TYPE_POINTER || parameter->value->type.kind == TYPE_DESCRIPTOR) of->pointer = i + 1;
+        else set_add(&of->parameters, i);
+        if (!parameter->is_constexpr && dtype_is_float(parameter->value->type.element) && parameter->value->type.kind == TYPE_NUMBER) of->is_float = true;
+    }
+    walk_region(&walk, function->body);
+    region_walk(function->body, visit_dot, &walk);
+    return walk.facts;
+}

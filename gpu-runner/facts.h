@@ -1,0 +1,51 @@
+// What a kernel's body says about each of its parameters: the evidence from which sizes, strides, blocks and flags are chosen.
+#ifndef TAD_RUNNER_FACTS_H
+#define TAD_RUNNER_FACTS_H
+
+#include "analysis/ir.h"
+
+/// A set of parameters by index; those beyond 127 are left out.
+typedef struct ParameterSet {
+    uint64_t bits[2];
+} ParameterSet;
+
+static inline bool set_has(ParameterSet set, int index) {
+    return index >= 0 && index < 128 && ((set.bits[index / 64] >> (index % 64)) & 1);
+}
+static inline void set_add(ParameterSet *set, int index) {
+    if (index >= 0 && index < 128) set->bits[index / 64] |= (uint64_t)1 << (index % 64);
+}
+static inline ParameterSet set_union(ParameterSet a, ParameterSet b) {
+    return (ParameterSet){{a.bits[0] | b.bits[0], a.bits[1] | b.bits[1]}};
+}
+
+typedef struct ParameterFacts {
+    bool is_used;
+    bool is_block;      // the length of an arange or a dim of a tile
+    bool is_dot;        // ... of a dot's operand
+    bool is_flag;       // an `if` decides on it
+    bool is_size;       // lanes are compared with it
+    bool is_tiled;      // ... lanes that a program id or a loop moves along
+    bool is_whole;      // ... lanes that nothing moves: they must cover it
+    bool is_trip;       // the bound of a loop that does not go by blocks
+    bool is_stride;     // multiplies an index in an address
+    bool is_divisor;    // x // it, x % it
+    bool is_numerator;  // it // x
+    bool is_scale;      // meets floats
+    bool is_dtype;      // names an element type
+    bool is_string;     // an option that is text
+    bool is_none_tested;
+    bool is_loaded, is_stored, is_atomic; // pointers
+    bool is_offset_list;  // pointers to integers: differences or bounds of what is loaded matter
+    bool is_store_index;  // ... what is loaded addresses a store
+    bool is_compared_with_loaded; // an integer such as an ignored index
+    ParameterSet blocks;  // of a size: the blocks that walk it
+    int64_t lanes;        // of a size: constant lengths of the aranges that walk it
+    ParameterSet strides; // of a pointer: integers that multiply in its addresses
+    LIST(const Constant *) compared; // constants that it is compared with
+} ParameterFacts;
+
+/// One entry per parameter of `function` (symbolic constexprs). Allocated in the arena.
+ParameterFacts *facts_of(Arena *arena, const Function *function);
+
+#endif

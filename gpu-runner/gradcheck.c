@@ -1,0 +1,412 @@
+// The request `gradcheck`: every configuration of a kernel is run and compared; what was found is put into one result.
+#include <math.h>
+#include <string.h>
+
+#include "gpu-runner/request.h"
+#include "gpu-runner/spec.h"
+
+static const double DEFAULT_SECONDS = 30;
+
+typedef struct InputSummary {
+    const char *name;
+    double error;
+    int directions;
+    Json *worst; // or NULL
+} InputSummary;
+
+typedef struct Gradcheck {
+    Arena *arena;
+    const Json *params;
+    Sources *sources;
+    const FunctionDefinition *forward;
+    const Function *symbolic;
+    const Module *backward;
+    const Json *launches;
+    const atomic_bool *cancelled;
+    double started, deadline;
+    uint64_t seed;
+    // what was found
+    CheckStatus status;
+    const char *reason, *invalid_reason;
+    InputSummary *inputs;
+    int input_count, proved, checked;
+    double worst_error, dot_error;
+    bool has_kink;
+    Json *configurations, *discarded, *findings;
+} Gradcheck;
+
+static int parameter_named(const FunctionDefinition *definition, const char *name) {
+    for (int i = 0; name && i < definition->parameter_count; i++)
+        if (str_is(definition->parameters[i].name, name)) return i;
+    return -1;
+}
+
+// --- the backward's arguments -------------------------------------------------------------------------------------------
+
+static Actual constant_actual(const Constant *constant) { return (Actual){.kind = ACTUAL_CONSTANT, .constant = constant}; }
+
+/// One entry of "arguments"; false and `*error` where it makes no sense.
+static bool actual_from_json(const Gradcheck *check, const Configuration *configuration, const char *name, const Json *json, Actual *actual, Error *error) {
+    static const struct {
+        const char *key;
+        ActualKind kind;
+    } kinds[] = {{"same", ACTUAL_SAME}, {"upstream", ACTUAL_UPSTREAM}, {"gradient", ACTUAL_GRADIENT}};
+    Arena *arena = check->arena;
+    const char *dtype = json_get_string(json, "dtype", NULL);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *of = json_get_string(json, kinds[i].key, NULL);
+        if (!of) continue;
+        int parameter = parameter_named(check->forward, of);
+        if (parameter < 0) {
+            *error = arena_printf(arena, "the backward's argument `%s` is of `%s`, which the forward does not have", name, of);
+            return false;
+        }
+        const Argument *argument = &configuration->arguments[parameter];
+        bool absent = argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_NONE;
+        *actual = absent ? constant_actual(argument->constant)
+                         : (Actual){.kind = kinds[i].kind, .parameter = parameter, .dtype = dtype_from_text(dtype, argument->dtype)};
+        return true;
+    }
+    const char *scratch = json_get_string(json, "scratch", NULL);
+    if (scratch) {
+        *actual = (Actual){.kind = ACTUAL_SCRATCH, .name = scratch, .dtype = dtype_from_text(dtype, DTYPE_FLOAT32)};
+    } else if (json_get(json, "programs")) {
+        int axis = (int)json_get_number(json, "programs", 0);
+        *actual = (Actual){.kind = ACTUAL_PROGRAMS, .axis = axis < 0 || axis > 2 ? 0 : axis};
+    } else if (json_get(json, "value")) {
+        const Constant *constant = constant_from_json(arena, json_get(json, "value"));
+        if (!constant) *error = arena_printf(arena, "the value of the backward's argument `%s` is no constant", name);
+        else *actual = constant_actual(constant);
+    } else {
+        *error = arena_printf(arena, "the backward's argument `%s` says not where it comes from", name);
+    }
+    return *error == NULL;
+}
+
+/// How the backward's parameter is bound for lowering.
+static bool bind_actual(const Gradcheck *check, const Configuration *configuration, const ParameterDefinition *parameter, const Actual *actual, Binding *binding) {
+    *binding = (Binding){.name = parameter->name};
+    const Argument *argument = &configuration->arguments[actual->parameter];
+    bool scalar_same = actual->kind == ACTUAL_SAME && argument->kind != ARGUMENT_POINTER;
+    if (actual->kind == ACTUAL_CONSTANT) binding->constant = actual->constant;
+    else if (actual->kind == ACTUAL_PROGRAMS) binding->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
+    else if (scalar_same && argument->kind == ARGUMENT_CONSTANT) binding->constant = argument->constant;
+    else if (scalar_same && parameter->is_constexpr)
+        binding->constant = argument->kind == ARGUMENT_INTEGER ? constant_int(check->arena, argument->integer) : constant_float(check->arena, argument->number);
+    else if (scalar_same) binding->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(argument->dtype)};
+    else binding->type = (Type){.kind = TYPE_POINTER, .element = dtype_of(actual->kind == ACTUAL_SCRATCH || actual->dtype != DTYPE_UNKNOWN ? actual->dtype : argument->dtype)};
+    if (actual->kind == ACTUAL_PROGRAMS && parameter->is_constexpr) {
+        binding->constant = constant_int(check->arena, configuration->grid[actual->axis]);
+    }
+    return true;
+}
+
+static bool make_launch(Gradcheck *check, const Configuration *configuration, const Json *json, GradientLaunch *launch, Error *error) {
+    Arena *arena = check->arena;
+    const char *name = json_get_string(json, "kernel", "");
+    const FunctionDefinition *definition = module_find_function(check->backward, str_from(name));
+    if (!definition) {
+        *error = arena_printf(arena, "the backward has no kernel `%s`", name);
+        return false;
+    }
+    int count = definition->parameter_count, bound = 0;
+    Actual *actuals = ARENA_ARRAY(arena, Actual, count + 1);
+    Binding *bindings = ARENA_ARRAY(arena, Binding, count + 1);
+    for (int i = 0; i < count; i++) {
+        const ParameterDefinition *parameter = &definition->parameters[i];
+        const char *parameter_name = str_dup(arena, parameter->name);
+        const Json *argument = json_get(json_get(json, "arguments"), parameter_name);
+        if (!argument) {
+            *error = arena_printf(arena, "the backward's argument `%s` is missing", parameter_name);
+            return false;
+        }
+        if (!actual_from_json(check, configuration, parameter_name, argument, &actuals[i], error)) return false;
+        if (bind_actual(check, configuration, parameter, &actuals[i], &bindings[bound])) bound++;
+    }
+    launch->actuals = actuals;
+    launch->function = lower_concrete(check->sources, definition, bindings, bound, error);
+    if (*error) *error = arena_printf(arena, "the backward does not lower: %s", *error);
+    else if (launch->function->parameter_count != count) *error = "the backward's parameters are not understood";
+    return *error == NULL;
+}
+
+// --- one configuration --------------------------------------------------------------------------------------------------
+
+/// Parameters of the request's list that are floating point and present in this configuration.
+static int *present_parameters(const Gradcheck *check, const Configuration *configuration, const char *key, bool scalars, int *count) {
+    const Json *names = json_get(check->params, key);
+    int *parameters = ARENA_ARRAY(check->arena, int, (names ? names->count : 0) + 1);
+    *count = 0;
+    for (int i = 0; names && i < names->count; i++) {
+        int parameter = names->items[i]->kind == JSON_STRING ? parameter_named(check->forward, names->items[i]->string.data) : -1;
+        if (parameter < 0) continue;
+        const Argument *argument = &configuration->arguments[parameter];
+        bool pointer = argument->kind == ARGUMENT_POINTER && dtype_code_is_float(argument->dtype);
+        if (pointer || (scalars && argument->kind == ARGUMENT_FLOAT)) parameters[(*count)++] = parameter;
+    }
+    return parameters;
+}
+
+/// The offset of an element as indices: by the shape where it is known, else by the strides that its address uses.
+static Json *index_json(Arena *arena, const Argument *argument, int64_t offset) {
+    Json *index = json_array(arena);
+    if (argument->kind != ARGUMENT_POINTER) return index;
+    if (argument->stride_count == 0 || offset < 0) {
+        json_push(index, json_number(arena, (double)offset));
+        return index;
+    }
+    for (int i = 0; i < argument->stride_count; i++) {
+        int64_t stride = argument->strides[i] > 0 ? argument->strides[i] : 1;
+        json_push(index, json_number(arena, (double)(offset / stride)));
+        offset %= stride;
+    }
+    return index;
+}
+
+static void take_inputs(Gradcheck *check, const Configuration *configuration, const Problem *problem, const CheckResult *result) {
+    for (int k = 0; k < problem->input_count; k++) {
+        const InputResult *input = &result->inputs[k];
+        const Argument *argument = &configuration->arguments[input->parameter];
+        for (int i = 0; i < check->input_count; i++) {
+            InputSummary *summary = &check->inputs[i];
+            if (!str_is(argument->name, summary->name)) continue;
+            summary->directions += input->directions;
+            if (input->error > summary->error || !summary->directions) summary->error = input->error;
+            if (!input->has_worst || summary->worst) continue;
+            summary->worst = json_object(check->arena);
+            json_set(summary->worst, "index", index_json(check->arena, argument, input->worst_offset));
+            json_set_number(summary->worst, "expected", input->expected);
+            json_set_number(summary->worst, "actual", input->actual);
+        }
+    }
+}
+
+static void take_findings(Gradcheck *check, const CheckResult *result) {
+    for (LIST_EACH(int, i, result->findings)) {
+        const Finding *finding = &result->findings.items[i];
+        bool known = false;
+        for (int k = 0; k < check->findings->count && !known; k++) {
+            const Json *other = check->findings->items[k];
+            known = strcmp(json_get_string(other, "kind", ""), finding_name(finding->kind)) == 0 && (int)json_get_number(other, "line", 0) == finding->line &&
+                    strcmp(json_get_string(other, "kernel", ""), finding->kernel) == 0;
+        }
+        if (known) continue;
+        Json *json = json_object(check->arena);
+        json_set_string(json, "kind", finding_name(finding->kind));
+        json_set_string(json, "kernel", finding->kernel);
+        json_set_number(json, "line", finding->line);
+        json_set_string(json, "message", finding->message);
+        json_push(check->findings, json);
+    }
+}
+
+static Json *configuration_json(const Gradcheck *check, const Configuration *configuration) {
+    Json *json = json_object(check->arena);
+    json_set_string(json, "text", configuration_print(check->arena, configuration));
+    json_set_string(json, "source", configuration->source);
+    return json;
+}
+
+static void discard(Gradcheck *check, const Configuration *configuration, const char *reason) {
+    Json *json = configuration_json(check, configuration);
+    json_set_string(json, "reason", reason);
+    json_push(check->discarded, json);
+    if (!check->invalid_reason || !configuration->is_guess) check->invalid_reason = reason;
+}
+
+/// Failed beats unproved beats proved; what is invalid says nothing about the gradient.
+static void take_result(Gradcheck *check, const Configuration *configuration, const Problem *problem, const CheckResult *result) {
+    if (result->status == CHECK_INVALID) {
+        discard(check, configuration, result->reason);
+        return;
+    }
+    bool late = result->status == CHECK_UNPROVED && clock_seconds() > check->deadline;
+    if (late && check->proved > 0) {
+        discard(check, configuration, "out of time");
+        return;
+    }
+    Json *json = configuration_json(check, configuration);
+    static const char *const names[] = {"proved", "failed", "unproved", "invalid"};
+    json_set_string(json, "status", names[result->status]);
+    json_push(check->configurations, json);
+    take_inputs(check, configuration, problem, result);
+    take_findings(check, result);
+    if (result->error > check->worst_error) check->worst_error = result->error;
+    if (result->dot_error > check->dot_error) check->dot_error = result->dot_error;
+    if (result->has_kink) check->has_kink = true;
+    if (result->status == CHECK_PROVED) check->proved++;
+    bool worse = check->checked == 0 || (result->status == CHECK_FAILED && check->status != CHECK_FAILED) ||
+                 (result->status == CHECK_UNPROVED && check->status == CHECK_PROVED);
+    if (worse) {
+        check->status = result->status;
+        check->reason = result->reason;
+    }
+    check->checked++;
+}
+
+/// Other contents of the float buffers: positive ones for logarithms and roots, small ones for what overflows.
+static void set_contents(Configuration *configuration, double low, double high) {
+    for (int i = 0; i < configuration->argument_count; i++) {
+        Argument *argument = &configuration->arguments[i];
+        if (argument->kind != ARGUMENT_POINTER || !dtype_code_is_float(argument->dtype) || argument->content.kind != CONTENT_NORMAL) continue;
+        argument->content.kind = CONTENT_RANDOM;
+        argument->content.low = low;
+        argument->content.high = high;
+    }
+}
+
+static bool is_not_finite(const CheckResult *result) {
+    return result->reason && strstr(result->reason, "not finite") && (result->status == CHECK_INVALID || result->status == CHECK_UNPROVED);
+}
+
+static Configuration configuration_copy(Arena *arena, const Configuration *configuration) {
+    Configuration copy = *configuration;
+    copy.arguments = ARENA_ARRAY(arena, Argument, configuration->argument_count + 1);
+    memcpy(copy.arguments, configuration->arguments, sizeof(Argument) * (size_t)configuration->argument_count);
+    return copy;
+}
+
+static void check_one(Gradcheck *check, Configuration *configuration) {
+    Arena *arena = check->arena;
+    Error error = NULL;
+    int binding_count;
+    Binding *bindings = configuration_bindings(arena, configuration, &binding_count);
+    Problem problem = {.configuration = configuration, .seed = check->seed, .deadline = check->deadline, .cancelled = check->cancelled};
+    problem.forward = lower_concrete(check->sources, check->forward, bindings, binding_count, &error);
+    if (!error && problem.forward->parameter_count != configuration->argument_count) error = "the kernel's parameters are not understood";
+    problem.inputs = present_parameters(check, configuration, "inputs", true, &problem.input_count);
+    problem.outputs = present_parameters(check, configuration, "outputs", false, &problem.output_count);
+    if (!error && problem.input_count == 0) error = "no differentiable input is present";
+    if (!error && !configuration->grid_is_known) error = check_find_grid(arena, problem.forward, configuration, &problem);
+    if (error) {
+        discard(check, configuration, error);
+        return;
+    }
+    GradientLaunch *launches = ARENA_ARRAY(arena, GradientLaunch, check->launches->count + 1);
+    for (int i = 0; i < check->launches->count && !error; i++) make_launch(check, configuration, check->launches->items[i], &launches[i], &error);
+    problem.launches = launches;
+    problem.launch_count = check->launches->count;
+    CheckResult result = {.inputs = ARENA_ARRAY(arena, InputResult, problem.input_count + 1)};
+    for (int k = 0; k < problem.input_count; k++) result.inputs[k].parameter = problem.inputs[k];
+    if (error) {
+        result.status = CHECK_UNPROVED;
+        result.reason = error;
+    } else {
+        result = check_configuration(arena, &problem);
+        static const double ranges[][2] = {{0.2, 1.2}, {-0.05, 0.05}, {0.01, 0.06}};
+        for (size_t i = 0; i < sizeof ranges / sizeof *ranges && is_not_finite(&result); i++) {
+            Configuration other = configuration_copy(arena, configuration);
+            set_contents(&other, ranges[i][0], ranges[i][1]);
+            problem.configuration = &other;
+            CheckResult again = check_configuration(arena, &problem);
+            if (is_not_finite(&again)) continue;
+            result = again;
+            *configuration = other;
+        }
+    }
+    take_result(check, configuration, &problem, &result);
+}
+
+/// A bug of ours in one configuration is no reason to lose the others.
+static void check_guarded(Gradcheck *check, Configuration *configuration) {
+    BugGuard guard;
+    if (BUG_GUARD(&guard)) {
+        check_one(check, configuration);
+        bug_guard_end(&guard);
+    } else {
+        discard(check, configuration, arena_printf(check->arena, "internal error: %s", guard.message));
+    }
+}
+
+// --- the request --------------------------------------------------------------------------------------------------------
+
+static Json *result_json(const Gradcheck *check) {
+    Arena *arena = check->arena;
+    static const char *const names[] = {"proved", "failed", "unproved", "unproved"};
+    bool proved = check->status == CHECK_PROVED && check->proved > 0;
+    Json *result = json_object(arena), *inputs = json_array(arena);
+    json_set_string(result, "status", proved ? "proved" : names[check->status == CHECK_PROVED ? CHECK_UNPROVED : check->status]);
+    const char *reason = check->reason;
+    if (!proved && !reason) reason = check->invalid_reason ? arena_printf(arena, "no configuration runs: %s", check->invalid_reason) : "there was nothing to run";
+    json_set_string(result, "reason", proved ? "" : reason);
+    for (int i = 0; i < check->input_count; i++) {
+        const InputSummary *summary = &check->inputs[i];
+        Json *json = json_object(arena);
+        json_set_string(json, "name", summary->name);
+        json_set(json, "error", summary->directions ? json_number(arena, summary->error) : json_null(arena));
+        json_set(json, "worst", summary->worst ? summary->worst : json_null(arena));
+        json_set_number(json, "directions", summary->directions);
+        json_push(inputs, json);
+    }
+    json_set(result, "inputs", inputs);
+    json_set(result, "worst_error", check->checked ? json_number(arena, check->worst_error) : json_null(arena));
+    json_set(result, "dot_test", check->checked ? json_number(arena, check->dot_error) : json_null(arena));
+    json_set_bool(result, "kink", check->has_kink);
+    json_set(result, "configurations", check->configurations);
+    json_set(result, "discarded", check->discarded);
+    json_set(result, "findings", check->findings);
+    json_set_number(result, "seconds", clock_seconds() - check->started);
+    return result;
+}
+
+static Error prepare(Gradcheck *check) {
+    Arena *arena = check->arena;
+    const Json *params = check->params, *source = json_get(params, "source"), *backward = json_get(json_get(params, "backward"), "source");
+    const char *path = json_get_string(params, "path", ""), *kernel = json_get_string(params, "kernel", "");
+    if (!source || source->kind != JSON_STRING || !backward || backward->kind != JSON_STRING) return "gradcheck needs `source` and `backward.source`";
+    check->launches = json_get(json_get(params, "backward"), "launches");
+    if (!check->launches || check->launches->kind != JSON_ARRAY || check->launches->count == 0) return "gradcheck needs `backward.launches`";
+    Module *module = sources_module(check->sources, path, source->string);
+    check->forward = module_find_function(module, str_from(kernel));
+    if (!check->forward) return arena_printf(arena, "there is no kernel `%s` in the source", kernel);
+    check->backward = sources_module(check->sources, path, backward->string);
+    LowerOptions options = {0};
+    check->symbolic = lower_kernel(arena, check->forward, &options, &check->sources->diagnostics);
+    const Json *inputs = json_get(params, "inputs");
+    check->input_count = inputs && inputs->kind == JSON_ARRAY ? inputs->count : 0;
+    check->inputs = ARENA_ARRAY(arena, InputSummary, check->input_count + 1);
+    for (int i = 0; i < check->input_count; i++)
+        check->inputs[i].name = inputs->items[i]->kind == JSON_STRING ? inputs->items[i]->string.data : "";
+    return check->symbolic ? NULL : "the kernel does not lower";
+}
+
+static SpecRequest spec_request(const Gradcheck *check) {
+    const Json *spec = json_get(check->params, "spec"), *pyproject = json_get(spec, "pyproject");
+    return (SpecRequest){
+        .module = check->forward->module,
+        .kernel = check->forward,
+        .symbolic = check->symbolic,
+        .comment = json_get_string(spec, "text", NULL),
+        .pyproject = pyproject && pyproject->kind != JSON_NULL ? pyproject : NULL,
+        .uses_launchers = json_get_bool(spec, "launchers", true),
+        .seed = check->seed,
+    };
+}
+
+Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *cancelled, ProgressCallback *progress, void *context, Error *error) {
+    Gradcheck check = {.arena = arena, .params = params, .cancelled = cancelled, .started = clock_seconds()};
+    check.seed = hash_mix((uint64_t)json_get_number(params, "seed", 0) + 1);
+    check.deadline = check.started + json_get_number(params, "max_seconds", DEFAULT_SECONDS);
+    check.sources = sources_new(arena, params);
+    check.configurations = json_array(arena);
+    check.discarded = json_array(arena);
+    check.findings = json_array(arena);
+    *error = prepare(&check);
+    Json *result = NULL;
+    if (!*error) {
+        SpecRequest request = spec_request(&check);
+        Error spec_error = NULL;
+        Configurations candidates = spec_configurations(arena, &request, &spec_error);
+        check.invalid_reason = spec_error;
+        for (int i = 0; i < candidates.count; i++) {
+            if (clock_seconds() > check.deadline || (cancelled && atomic_load(cancelled))) break;
+            if (progress) progress(context, json_get_string(params, "kernel", ""), i, candidates.count, "checking");
+            check_guarded(&check, &candidates.items[i]);
+            if (check.status == CHECK_FAILED && check.checked) break;
+        }
+        if (cancelled && atomic_load(cancelled)) *error = "cancelled";
+        else result = result_json(&check);
+    }
+    sources_free(check.sources);
+    return result;
+}

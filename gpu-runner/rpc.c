@@ -1,0 +1,238 @@
+// Frames and the request loop. Requests are done one at a time in order; each has its own arena.
+#include "gpu-runner/rpc.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "gpu-runner/request.h"
+
+enum { LONGEST_LINE = 4096, LARGEST_BODY = 512 * 1024 * 1024 };
+enum { RPC_PARSE = -32700, RPC_METHOD = -32601, RPC_FAILED = -32000, RPC_INTERNAL = -32603, RPC_CANCELLED = -32800 };
+
+bool frame_read(FILE *input, Arena *arena, Str *body, Error *error) {
+    static const char name[] = "Content-Length:";
+    char line[LONGEST_LINE];
+    size_t length = 0;
+    bool has_length = false;
+    *error = NULL;
+    for (;;) {
+        if (!fgets(line, sizeof line, input)) return false;
+        if (line[0] == '\r' || line[0] == '\n') {
+            if (has_length) break;
+            *error = "a message without a Content-Length";
+            return false;
+        }
+        if (strncasecmp(line, name, sizeof name - 1) != 0) continue;
+        char *end;
+        unsigned long long value = strtoull(line + sizeof name - 1, &end, 10);
+        if (end == line + sizeof name - 1 || value > LARGEST_BODY) {
+            *error = "a Content-Length that is no size";
+            return false;
+        }
+        length = (size_t)value;
+        has_length = true;
+    }
+    char *text = arena_alloc(arena, length + 1);
+    *body = (Str){text, length};
+    return fread(text, 1, length, input) == length;
+}
+
+bool frame_write(FILE *output, const char *body) {
+    fprintf(output, "Content-Length: %zu\r\n\r\n%s", strlen(body), body);
+    return fflush(output) == 0;
+}
+
+typedef struct Request {
+    Arena *arena; // freed when it is answered
+    const Json *id;
+    const char *method;
+    const Json *params;
+    bool is_cancelled; // while it waited
+    struct Request *next;
+} Request;
+
+typedef struct Server {
+    FILE *output;
+    pthread_mutex_t lock; // of the queue
+    pthread_mutex_t writing;
+    pthread_cond_t changed;
+    Request *first, *last;
+    Request *current;
+    atomic_bool cancelled; // the current request
+    bool is_ending;
+} Server;
+
+static void server_send(Server *server, Arena *arena, const Json *message) {
+    const char *body = json_print(arena, message, false);
+    pthread_mutex_lock(&server->writing);
+    frame_write(server->output, body);
+    pthread_mutex_unlock(&server->writing);
+}
+
+static Json *message_new(Arena *arena) {
+    Json *message = json_object(arena);
+    json_set_string(message, "jsonrpc", "2.0");
+    return message;
+}
+
+static void send_error(Server *server, Arena *arena, const Json *id, int code, const char *text) {
+    Json *message = message_new(arena), *error = json_object(arena);
+    json_set_number(error, "code", code);
+    json_set_string(error, "message", text);
+    if (id && id->kind == JSON_STRING) json_set(message, "id", json_str(arena, id->string));
+    else json_set(message, "id", id ? json_number(arena, id->number) : json_null(arena));
+    json_set(message, "error", error);
+    server_send(server, arena, message);
+}
+
+static void send_result(Server *server, Arena *arena, const Json *id, Json *result) {
+    Json *message = message_new(arena);
+    if (id->kind == JSON_STRING) json_set(message, "id", json_str(arena, id->string));
+    else json_set(message, "id", json_number(arena, id->number));
+    json_set(message, "result", result);
+    server_send(server, arena, message);
+}
+
+static void send_progress(void *context, const char *kernel, int done, int of, const char *text) {
+    Server *server = context;
+    Arena *arena = arena_new();
+    Json *message = message_new(arena), *params = json_object(arena);
+    json_set_string(message, "method", "progress");
+    json_set_string(params, "kernel", kernel);
+    json_set_number(params, "done", done);
+    json_set_number(params, "of", of);
+    json_set_string(params, "message", text);
+    json_set(message, "params", params);
+    server_send(server, arena, message);
+    arena_free(arena);
+}
+
+static Json *request_result(Server *server, const Request *request, Error *error, int *code) {
+    *code = RPC_FAILED;
+    if (strcmp(request->method, "gradcheck") == 0)
+        return request_gradcheck(request->arena, request->params, &server->cancelled, send_progress, server, error);
+    if (strcmp(request->method, "run") == 0) return request_run(request->arena, request->params, &server->cancelled, error);
+    if (strcmp(request->method, "probe") == 0) return request_probe(request->arena);
+    if (strcmp(request->method, "shutdown") == 0) return json_null(request->arena);
+    *code = RPC_METHOD;
+    *error = arena_printf(request->arena, "the method `%s` is not known", request->method);
+    return NULL;
+}
+
+static void request_answer(Server *server, const Request *request) {
+    BugGuard guard;
+    if (request->is_cancelled) {
+        send_error(server, request->arena, request->id, RPC_CANCELLED, "cancelled");
+    } else if (BUG_GUARD(&guard)) {
+        Error error = NULL;
+        int code;
+        Json *result = request_result(server, request, &error, &code);
+        bug_guard_end(&guard);
+        if (!request->id) return;
+        if (result && !error) send_result(server, request->arena, request->id, result);
+        else send_error(server, request->arena, request->id, atomic_load(&server->cancelled) ? RPC_CANCELLED : code, error ? error : "no result");
+    } else if (request->id) {
+        send_error(server, request->arena, request->id, RPC_INTERNAL, guard.message);
+    }
+}
+
+static void *work(void *context) {
+    Server *server = context;
+    for (;;) {
+        pthread_mutex_lock(&server->lock);
+        while (!server->first && !server->is_ending) pthread_cond_wait(&server->changed, &server->lock);
+        Request *request = server->first;
+        if (request) server->first = request->next;
+        if (!server->first) server->last = NULL;
+        server->current = request;
+        atomic_store(&server->cancelled, false);
+        pthread_mutex_unlock(&server->lock);
+        if (!request) return NULL;
+        request_answer(server, request);
+        pthread_mutex_lock(&server->lock);
+        server->current = NULL;
+        pthread_mutex_unlock(&server->lock);
+        arena_free(request->arena);
+    }
+}
+
+static void request_push(Server *server, Request *request) {
+    pthread_mutex_lock(&server->lock);
+    if (server->last) server->last->next = request;
+    else server->first = request;
+    server->last = request;
+    pthread_cond_signal(&server->changed);
+    pthread_mutex_unlock(&server->lock);
+}
+
+static bool same_id(const Json *a, const Json *b) {
+    if (!a || !b || a->kind != b->kind) return false;
+    return a->kind == JSON_STRING ? str_equal(a->string, b->string) : !(a->number < b->number || a->number > b->number);
+}
+
+/// {"id": n}: stops the request with that id, running or waiting.
+static void request_cancel(Server *server, const Json *id) {
+    pthread_mutex_lock(&server->lock);
+    if (server->current && same_id(server->current->id, id)) atomic_store(&server->cancelled, true);
+    for (Request *request = server->first; request; request = request->next)
+        if (same_id(request->id, id)) request->is_cancelled = true;
+    pthread_mutex_unlock(&server->lock);
+}
+
+/// Takes one message; false when it was the last.
+static bool message_take(Server *server, Arena *arena, Str body) {
+    Error error = NULL;
+    Json *message = json_parse(arena, body, &error);
+    const char *method = json_get_string(message, "method", NULL);
+    if (error || !method) {
+        send_error(server, arena, NULL, RPC_PARSE, error ? error : "a message without a method");
+        arena_free(arena);
+        return true;
+    }
+    if (strcmp(method, "cancel") == 0 || strcmp(method, "exit") == 0) {
+        bool goes_on = strcmp(method, "cancel") == 0;
+        request_cancel(server, json_get(json_get(message, "params"), "id"));
+        if (goes_on && json_get(message, "id")) send_result(server, arena, json_get(message, "id"), json_null(arena));
+        arena_free(arena);
+        return goes_on;
+    }
+    Request *request = ARENA_NEW(arena, Request);
+    *request = (Request){.arena = arena, .id = json_get(message, "id"), .method = method, .params = json_get(message, "params")};
+    bool last = strcmp(method, "shutdown") == 0;
+    request_push(server, request);
+    return !last;
+}
+
+int rpc_serve(FILE *input, FILE *output) {
+    Server server = {.output = output};
+    pthread_mutex_init(&server.lock, NULL);
+    pthread_mutex_init(&server.writing, NULL);
+    pthread_cond_init(&server.changed, NULL);
+    atomic_init(&server.cancelled, false);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, (size_t)64 << 20); // deep syntax and regions
+    pthread_t worker;
+    if (pthread_create(&worker, &attributes, work, &server) != 0) {
+        fprintf(stderr, "tad-runner: cannot start its worker thread\n");
+        return 2;
+    }
+    Error error = NULL;
+    for (bool goes_on = true; goes_on;) {
+        Arena *arena = arena_new();
+        Str body;
+        goes_on = frame_read(input, arena, &body, &error);
+        if (!goes_on) arena_free(arena);
+        else goes_on = message_take(&server, arena, body);
+    }
+    if (error) fprintf(stderr, "tad-runner: %s\n", error);
+    pthread_mutex_lock(&server.lock);
+    server.is_ending = true;
+    pthread_cond_signal(&server.changed);
+    pthread_mutex_unlock(&server.lock);
+    pthread_join(worker, NULL);
+    pthread_attr_destroy(&attributes);
+    return error ? 2 : 0;
+}

@@ -1,0 +1,118 @@
+// The request `run`: one forward launch on given data, the buffers after it in the answer.
+#include <math.h>
+#include <string.h>
+
+#include "gpu-runner/request.h"
+#include "gpu-runner/spec.h"
+
+/// {"data": [...], "dtype": "fp32"} is a buffer; {"int": 3}, {"float": 0.5} run-time scalars; anything else a constant.
+static bool argument_from_json(Arena *arena, const Json *json, Argument *argument, Error *error) {
+    const Json *data = json_get(json, "data");
+    const char *dtype = json_get_string(json, "dtype", NULL);
+    if (data && data->kind == JSON_ARRAY) {
+        double *values = ARENA_ARRAY(arena, double, data->count + 1);
+        for (int i = 0; i < data->count; i++) values[i] = data->items[i]->kind == JSON_NULL ? NAN : data->items[i]->number;
+        argument->kind = ARGUMENT_POINTER;
+        argument->dtype = dtype_from_text(dtype, DTYPE_FLOAT32);
+        argument->content = (Content){.kind = CONTENT_VALUES, .values = values, .value_count = data->count};
+        argument->extent = data->count;
+    } else if (json && json->kind == JSON_OBJECT && json_get(json, "int")) {
+        argument->kind = ARGUMENT_INTEGER;
+        argument->integer = (int64_t)json_get_number(json, "int", 0);
+        bool wide = argument->integer > INT32_MAX || argument->integer < INT32_MIN;
+        argument->dtype = dtype_from_text(dtype, wide ? DTYPE_INT64 : DTYPE_INT32);
+    } else if (json && json->kind == JSON_OBJECT && json_get(json, "float")) {
+        argument->kind = ARGUMENT_FLOAT;
+        argument->number = json_get_number(json, "float", 0);
+        argument->dtype = dtype_from_text(dtype, DTYPE_FLOAT32);
+    } else if (json) {
+        argument->kind = ARGUMENT_CONSTANT;
+        argument->constant = constant_from_json(arena, json->kind == JSON_OBJECT ? json_get(json, "value") : json);
+        if (!argument->constant) *error = arena_printf(arena, "the argument `%.*s` is not understood", STR_ARGS(argument->name));
+    } else {
+        *error = arena_printf(arena, "the argument `%.*s` is missing", STR_ARGS(argument->name));
+    }
+    return *error == NULL;
+}
+
+static Json *buffers_json(Arena *arena, const Configuration *configuration, Memory *memory, MemoryBuffer **buffers) {
+    Json *result = json_object(arena);
+    for (int i = 0; i < configuration->argument_count; i++) {
+        const Argument *argument = &configuration->arguments[i];
+        if (argument->kind != ARGUMENT_POINTER) continue;
+        Json *values = json_array(arena);
+        for (int64_t at = 0; at < argument->extent; at++) json_push(values, json_number(arena, memory_peek(memory, buffers[i], at)));
+        json_set(result, str_dup(arena, argument->name), values);
+    }
+    return result;
+}
+
+static Json *run_kernel(Arena *arena, const Json *params, Sources *sources, const atomic_bool *cancelled, Error *error) {
+    const Json *source = json_get(params, "source"), *arguments = json_get(params, "arguments"), *grid = json_get(params, "grid");
+    if (!source || source->kind != JSON_STRING) {
+        *error = "run needs `source`";
+        return NULL;
+    }
+    Module *module = sources_module(sources, json_get_string(params, "path", ""), source->string);
+    const char *name = json_get_string(params, "kernel", "");
+    const FunctionDefinition *kernel = module_find_function(module, str_from(name));
+    if (!kernel) {
+        *error = arena_printf(arena, "there is no kernel `%s` in the source", name);
+        return NULL;
+    }
+    Configuration configuration = configuration_open(arena, kernel);
+    for (int i = 0; i < configuration.argument_count; i++) {
+        Argument *argument = &configuration.arguments[i];
+        const Json *given = json_get(arguments, str_dup(arena, argument->name));
+        if (!given && kernel->parameters[i].default_text.size) continue; // its default
+        if (!argument_from_json(arena, given, argument, error)) return NULL;
+    }
+    for (int axis = 0; grid && axis < 3 && axis < grid->count; axis++) configuration.grid[axis] = (int64_t)grid->items[axis]->number;
+    int count;
+    Binding *bindings = configuration_bindings(arena, &configuration, &count);
+    Problem problem = {.configuration = &configuration, .cancelled = cancelled};
+    problem.deadline = clock_seconds() + json_get_number(params, "max_seconds", 30);
+    problem.forward = lower_concrete(sources, kernel, bindings, count, error);
+    if (*error) return NULL;
+    for (int i = 0; i < configuration.argument_count; i++) { // defaults, as the lowering took them
+        Argument *argument = &configuration.arguments[i];
+        if (argument->kind != ARGUMENT_OPEN) continue;
+        const Constant *missing = problem.forward->parameters[i].default_value;
+        *argument = (Argument){.name = argument->name, .kind = ARGUMENT_CONSTANT, .constant = missing ? missing : constant_none(arena)};
+    }
+    Memory *memory;
+    MemoryBuffer **buffers;
+    *error = check_run_forward(arena, &problem, json_get_bool(params, "own_types", false), &memory, &buffers);
+    if (*error) return NULL;
+    Json *result = json_object(arena), *findings = json_array(arena);
+    json_set(result, "buffers", buffers_json(arena, &configuration, memory, buffers));
+    for (LIST_EACH(int, i, memory->findings)) {
+        const Finding *finding = &memory->findings.items[i];
+        Json *json = json_object(arena);
+        json_set_string(json, "kind", finding_name(finding->kind));
+        json_set_string(json, "kernel", finding->kernel);
+        json_set_number(json, "line", finding->line);
+        json_set_string(json, "message", finding->message);
+        json_push(findings, json);
+    }
+    json_set(result, "findings", findings);
+    return result;
+}
+
+Json *request_run(Arena *arena, const Json *params, const atomic_bool *cancelled, Error *error) {
+    Sources *sources = sources_new(arena, params);
+    *error = NULL;
+    Json *result = run_kernel(arena, params, sources, cancelled, error);
+    sources_free(sources);
+    return result;
+}
+
+Json *request_probe(Arena *arena) {
+    Json *result = json_object(arena), *backends = json_array(arena), *cpu = json_object(arena);
+    json_set_string(result, "version", TAD_VERSION);
+    json_set_string(cpu, "name", "cpu");
+    json_set_bool(cpu, "available", true);
+    json_push(backends, cpu);
+    json_set(result, "backends", backends);
+    return result;
+}

@@ -1,0 +1,104 @@
+// Where configurations come from, in order; each source overrides the next.
+#include "gpu-runner/spec.h"
+
+#include <string.h>
+
+Configuration configuration_open(Arena *arena, const FunctionDefinition *kernel) {
+    Configuration configuration = {.argument_count = kernel->parameter_count};
+    configuration.arguments = ARENA_ARRAY(arena, Argument, kernel->parameter_count + 1);
+    for (int i = 0; i < kernel->parameter_count; i++) configuration.arguments[i].name = kernel->parameters[i].name;
+    for (int axis = 0; axis < 3; axis++) configuration.grid[axis] = 1;
+    return configuration;
+}
+
+static Constant *constant_of(Arena *arena, ConstantKind kind) {
+    Constant *constant = ARENA_NEW(arena, Constant);
+    constant->kind = kind;
+    return constant;
+}
+
+const Constant *constant_int(Arena *arena, int64_t value) {
+    Constant *constant = constant_of(arena, CONSTANT_INT);
+    constant->integer = value;
+    constant->number = (double)value;
+    return constant;
+}
+
+const Constant *constant_bool(Arena *arena, bool value) {
+    Constant *constant = constant_of(arena, CONSTANT_BOOL);
+    constant->integer = value;
+    constant->number = value;
+    return constant;
+}
+
+const Constant *constant_float(Arena *arena, double value) {
+    Constant *constant = constant_of(arena, CONSTANT_FLOAT);
+    constant->number = value;
+    return constant;
+}
+
+const Constant *constant_none(Arena *arena) { return constant_of(arena, CONSTANT_NONE); }
+
+const Constant *constant_text(Arena *arena, Str text) {
+    Constant *constant = constant_of(arena, CONSTANT_STRING);
+    constant->string = (Str){str_dup(arena, text), text.size};
+    return constant;
+}
+
+const Constant *constant_dtype(Arena *arena, DTypeCode dtype) {
+    Constant *constant = constant_of(arena, CONSTANT_DTYPE);
+    constant->dtype = dtype_of(dtype);
+    return constant;
+}
+
+/// One text, possibly of several `# tad:` lines; each line is a configuration, the rest is guessed.
+static void add_text(Arena *arena, const SpecRequest *request, const char *text, const char *source, Configurations *all, Error *error) {
+    for (const char *line = text; line && *line;) {
+        const char *end = strchr(line, '\n');
+        Str one = str_trim((Str){line, end ? (size_t)(end - line) : strlen(line)});
+        line = end ? end + 1 : NULL;
+        if (str_starts(one, "#")) one = str_trim((Str){one.data + 1, one.size - 1});
+        if (str_starts(one, "tad:")) one = str_trim((Str){one.data + 4, one.size - 4});
+        else if (strcmp(source, "comment") == 0) continue; // another comment
+        if (one.size == 0 || str_starts(one, "ignore")) continue;
+        Configuration fixed = configuration_open(arena, request->kernel);
+        fixed.source = source;
+        *error = spec_parse(arena, request, one, &fixed);
+        if (*error) return;
+        Configurations filled = spec_guess(arena, request, &fixed, error);
+        for (int i = 0; i < filled.count; i++) LIST_PUSH(arena, all, filled.items[i]);
+    }
+}
+
+static void add_pyproject(Arena *arena, const SpecRequest *request, const Json *entry, Configurations *all, Error *error) {
+    if (entry->kind == JSON_STRING) {
+        add_text(arena, request, str_dup(arena, entry->string), "pyproject", all, error);
+    } else if (entry->kind == JSON_ARRAY) {
+        for (int i = 0; i < entry->count && !*error; i++) add_pyproject(arena, request, entry->items[i], all, error);
+    } else if (entry->kind == JSON_OBJECT) {
+        Buffer text = buffer_new(arena);
+        for (int i = 0; i < entry->count; i++) {
+            const Json *value = entry->items[i];
+            buffer_printf(&text, "%s%.*s=", i ? ", " : "", STR_ARGS(entry->keys[i]));
+            if (value->kind == JSON_STRING) buffer_add(&text, value->string.data, value->string.size);
+            else if (value->kind == JSON_BOOL) buffer_puts(&text, value->number != 0 ? "True" : "False");
+            else buffer_puts(&text, json_print(arena, value, false));
+        }
+        add_text(arena, request, buffer_text(&text), "pyproject", all, error);
+    }
+}
+
+Configurations spec_configurations(Arena *arena, const SpecRequest *request, Error *error) {
+    Configurations all = {0};
+    *error = NULL;
+    if (request->comment) add_text(arena, request, request->comment, "comment", &all, error);
+    if (!*error && all.count == 0 && request->pyproject) add_pyproject(arena, request, request->pyproject, &all, error);
+    if (*error || all.count > 0) return all;
+    if (request->uses_launchers) all = spec_from_launchers(arena, request);
+    Configuration open = configuration_open(arena, request->kernel);
+    open.source = "kernel";
+    Configurations guessed = spec_guess(arena, request, &open, error);
+    for (int i = 0; i < guessed.count; i++) LIST_PUSH(arena, &all, guessed.items[i]);
+    if (all.count) *error = NULL;
+    return all;
+}

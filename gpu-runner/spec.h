@@ -1,0 +1,43 @@
+// Launch specification: from a comment, pyproject.toml, the launcher or the kernel alone to configurations to run.
+#ifndef TAD_RUNNER_SPEC_H
+#define TAD_RUNNER_SPEC_H
+
+#include "base/json.h"
+#include "gpu-runner/facts.h"
+#include "gpu-runner/plan.h"
+
+typedef struct SpecRequest {
+    const Module *module;
+    const FunctionDefinition *kernel;
+    const Function *symbolic; // the kernel with open constexprs
+    const char *comment;      // "# tad: ..." lines, or NULL
+    const Json *pyproject;    // the kernel's entry: a string, an array of strings, or an object of name -> value
+    bool uses_launchers;
+    uint64_t seed;
+} SpecRequest;
+
+/// Candidates, the most trustworthy first; those that turn out not to run are the caller's to drop.
+/// Where none can be had, `*error` names the argument for which nothing is known.
+Configurations spec_configurations(Arena *arena, const SpecRequest *request, Error *error);
+
+/// spec_text.c: `NAME=value, ...` into the arguments (and the grid) of `configuration`. Values: numbers, True/False/None,
+/// "text", tl.float32, expressions over earlier names (`cdiv(M, 16)`), buffers `f32[M, N]`, `i32[B] in range(0, V)`.
+/// Names that are no parameters are helpers for later expressions. A sentence where the text is not understood.
+Error spec_parse(Arena *arena, const SpecRequest *request, Str text, Configuration *configuration);
+
+/// spec_guess.c: fills what is open from the evidence in the kernel; several candidates.
+Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed, Error *error);
+
+/// spec_launcher.c: what the launchers in the module pass.
+Configurations spec_from_launchers(Arena *arena, const SpecRequest *request);
+
+/// An open configuration: one argument per parameter, nothing decided.
+Configuration configuration_open(Arena *arena, const FunctionDefinition *kernel);
+const Constant *constant_int(Arena *arena, int64_t value);
+const Constant *constant_bool(Arena *arena, bool value);
+const Constant *constant_float(Arena *arena, double value);
+const Constant *constant_none(Arena *arena);
+const Constant *constant_text(Arena *arena, Str text);
+const Constant *constant_dtype(Arena *arena, DTypeCode dtype);
+
+#endif

@@ -1,0 +1,281 @@
+// A kernel alone: sizes that are no multiples of the blocks, strides far apart, every flag both ways.
+#include <string.h>
+
+#include "gpu-runner/spec.h"
+
+enum { MOST_CHOICES = 4, MOST_CANDIDATES = 12, LONGEST_STRIDE_LEVEL = 4 };
+
+/// The values to try for one parameter, the likeliest first.
+typedef struct Choices {
+    Argument items[MOST_CHOICES];
+    int count;
+} Choices;
+
+typedef struct Guess {
+    Arena *arena;
+    const SpecRequest *request;
+    const Function *function;
+    const ParameterFacts *facts;
+    Choices *choices; // per parameter
+    int count;
+    uint64_t variation; // other block sizes and strides
+} Guess;
+
+static void choose(Choices *choices, Argument argument) {
+    if (choices->count < MOST_CHOICES) choices->items[choices->count++] = argument;
+}
+
+static void choose_constant(Choices *choices, const Constant *constant) {
+    for (int i = 0; i < choices->count; i++) {
+        const Constant *known = choices->items[i].constant;
+        bool number = known->kind <= CONSTANT_FLOAT && constant->kind <= CONSTANT_FLOAT && known->kind != CONSTANT_NONE && constant->kind != CONSTANT_NONE;
+        if (known->kind == constant->kind && known->integer == constant->integer && str_equal(known->string, constant->string) &&
+            (!number || !(known->number < constant->number || known->number > constant->number))) return;
+    }
+    choose(choices, (Argument){.kind = ARGUMENT_CONSTANT, .constant = constant});
+}
+
+static void choose_int(Guess *guess, int index, int64_t value) {
+    Choices *choices = &guess->choices[index];
+    const Parameter *parameter = &guess->function->parameters[index];
+    if (parameter->is_constexpr) {
+        choose_constant(choices, constant_int(guess->arena, value));
+        return;
+    }
+    DTypeCode dtype = parameter->value->type.element.code;
+    bool wide = guess->facts[index].is_stride && !guess->facts[index].is_size;
+    if (!dtype_is_integer(dtype_of(dtype)) || wide) dtype = wide ? DTYPE_INT64 : DTYPE_INT32;
+    choose(choices, (Argument){.kind = ARGUMENT_INTEGER, .dtype = dtype, .integer = value});
+}
+
+/// The value already chosen first for a parameter, where it is an integer.
+static bool chosen_int(const Guess *guess, int index, int64_t *value) {
+    const Choices *choices = &guess->choices[index];
+    if (choices->count == 0) return false;
+    const Argument *argument = &choices->items[0];
+    if (argument->kind == ARGUMENT_INTEGER) *value = argument->integer;
+    else if (argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_INT) *value = argument->constant->integer;
+    else return false;
+    return true;
+}
+
+static int64_t block_of(const Guess *guess, int index) {
+    static const int64_t dot_blocks[] = {16, 32}, other_blocks[] = {16, 8, 32};
+    int position = 0;
+    for (int i = 0; i < index; i++)
+        if (guess->facts[i].is_block) position++;
+    position += (int)(guess->variation % 2);
+    return guess->facts[index].is_dot ? dot_blocks[position % 2] : other_blocks[position % 3];
+}
+
+static int64_t size_of(const Guess *guess, int index) {
+    const ParameterFacts *facts = &guess->facts[index];
+    int64_t largest = facts->lanes, smallest = facts->lanes ? facts->lanes : INT64_MAX, block;
+    for (int i = 0; i < guess->count; i++) {
+        if (!set_has(facts->blocks, i) || !guess->facts[i].is_block || !chosen_int(guess, i, &block)) continue;
+        if (block > largest) largest = block;
+        if (block < smallest) smallest = block;
+    }
+    if (largest == 0) return facts->is_divisor ? 2 : 5;
+    if (facts->is_whole && smallest > 4) return smallest - 3 + (int64_t)(guess->variation % 2) * 2; // must fit one block
+    return 2 * largest + 3 + (int64_t)(guess->variation % 2) * 2;
+}
+
+/// How many strides of the same pointer come after this one, at most; they get the smaller values.
+static int stride_level(const Guess *guess, int index) {
+    int level = 0;
+    for (int p = 0; p < guess->count; p++) {
+        if (!set_has(guess->facts[p].strides, index)) continue;
+        int after = 0;
+        for (int i = index + 1; i < guess->count; i++)
+            if (set_has(guess->facts[p].strides, i) && guess->facts[i].is_stride && !guess->facts[i].is_size && !guess->facts[i].is_block) after++;
+        if (after > level) level = after;
+    }
+    return level > LONGEST_STRIDE_LEVEL ? LONGEST_STRIDE_LEVEL : level;
+}
+
+static int64_t stride_of(const Guess *guess, int index) {
+    static const int64_t by_level[] = {1, 1031, 1031 * 257, (int64_t)1031 * 257 * 131, (int64_t)1031 * 257 * 131 * 67};
+    int level = stride_level(guess, index);
+    bool alone = true; // the only stride of its pointers: rows of elements that lie side by side
+    for (int p = 0; p < guess->count && alone; p++) {
+        if (!set_has(guess->facts[p].strides, index)) continue;
+        for (int i = 0; i < guess->count; i++)
+            if (i != index && set_has(guess->facts[p].strides, i)) alone = false;
+    }
+    if (alone) return by_level[1];
+    return level == 0 ? 1 + 2 * (int64_t)(guess->variation % 2) : by_level[level] * (1 + 2 * (int64_t)(guess->variation % 2));
+}
+
+static DTypeCode pointee(const Guess *guess, int index) {
+    DType element = guess->function->parameters[index].value->type.element;
+    if (element.code > DTYPE_OF_PARAMETER) return element.code;
+    if (element.code == DTYPE_ANY_INT || (element.code == DTYPE_OF_PARAMETER && element.parameter_class == CLASS_SIGNED)) return DTYPE_INT32;
+    return DTYPE_FLOAT32;
+}
+
+static Content content_of(const Guess *guess, int index, DTypeCode dtype) {
+    const ParameterFacts *facts = &guess->facts[index];
+    uint64_t seed = hash_mix(guess->request->seed + 31 * (uint64_t)index);
+    if (dtype_code_is_float(dtype)) return (Content){.kind = CONTENT_NORMAL, .seed = seed};
+    if (facts->is_atomic) return (Content){.kind = CONTENT_ZERO};
+    if (facts->is_offset_list) return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = 19};
+    if (facts->is_store_index) return (Content){.kind = CONTENT_DISTINCT};
+    return (Content){.kind = CONTENT_SMALL, .seed = seed, .low = 0, .high = dtype == DTYPE_INT1 || dtype == DTYPE_INT8 || dtype == DTYPE_UINT8 ? 2 : 5};
+}
+
+static void guess_pointer(Guess *guess, int index) {
+    DTypeCode dtype = pointee(guess, index);
+    Argument argument = {.kind = ARGUMENT_POINTER, .dtype = dtype, .content = content_of(guess, index, dtype)};
+    choose(&guess->choices[index], argument);
+    const Parameter *parameter = &guess->function->parameters[index];
+    if (parameter->is_optional || guess->facts[index].is_none_tested)
+        choose(&guess->choices[index], (Argument){.kind = ARGUMENT_CONSTANT, .constant = constant_none(guess->arena)});
+}
+
+/// Both sides of every comparison with a constant; texts as compared, and one that equals none.
+static void guess_compared(Guess *guess, int index) {
+    const ParameterFacts *facts = &guess->facts[index];
+    Choices *choices = &guess->choices[index];
+    bool constexpr_parameter = guess->function->parameters[index].is_constexpr;
+    for (LIST_EACH(int, i, facts->compared)) {
+        const Constant *constant = facts->compared.items[i];
+        switch (constant->kind) {
+        case CONSTANT_STRING:
+        case CONSTANT_DTYPE:
+        case CONSTANT_BOOL:
+            if (constexpr_parameter) choose_constant(choices, constant);
+            if (constexpr_parameter && constant->kind == CONSTANT_BOOL) choose_constant(choices, constant_bool(guess->arena, !constant->integer));
+            break;
+        case CONSTANT_INT:
+            if (facts->is_block || facts->is_size || facts->is_stride) break;
+            choose_int(guess, index, constant->integer);
+            choose_int(guess, index, constant->integer + 1);
+            break;
+        case CONSTANT_FLOAT:
+            if (constexpr_parameter) choose_constant(choices, constant_float(guess->arena, constant->number + 0.5));
+            break;
+        case CONSTANT_NONE:
+        case CONSTANT_FUNCTION: break;
+        }
+    }
+    if (constexpr_parameter && choices->count == 1 && choices->items[0].constant && choices->items[0].constant->kind == CONSTANT_STRING)
+        choose_constant(choices, constant_text(guess->arena, STR("")));
+}
+
+static void guess_numbers(Guess *guess, int index) {
+    const ParameterFacts *facts = &guess->facts[index];
+    const Parameter *parameter = &guess->function->parameters[index];
+    Choices *choices = &guess->choices[index];
+    const Constant *given = parameter->default_value;
+    bool numeric = facts->is_block || facts->is_size || facts->is_stride || facts->is_trip || facts->is_divisor || facts->is_numerator;
+    if (!parameter->is_constexpr && dtype_is_float(parameter->value->type.element)) {
+        choose(choices, (Argument){.kind = ARGUMENT_FLOAT, .dtype = DTYPE_FLOAT32, .number = 0.37 + 0.0625 * (index % 5)});
+        return;
+    }
+    if (facts->is_block) choose_int(guess, index, block_of(guess, index));
+    else if (facts->is_size) choose_int(guess, index, size_of(guess, index));
+    else if (facts->is_trip) choose_int(guess, index, 3);
+    else if (facts->is_stride && !facts->is_divisor) choose_int(guess, index, stride_of(guess, index));
+    else if (facts->is_numerator) choose_int(guess, index, 4);
+    else if (facts->is_divisor) choose_int(guess, index, 2);
+    if (numeric) return;
+    if (given && parameter->is_constexpr && given->kind != CONSTANT_NONE) choose_constant(choices, given);
+    guess_compared(guess, index);
+    if (facts->is_compared_with_loaded && choices->count == 0) choose_int(guess, index, 1);
+    if (choices->count && !(given && facts->is_flag)) return;
+    if (!parameter->is_constexpr) {
+        choose_int(guess, index, facts->is_flag ? 1 : 3);
+        if (facts->is_flag) choose_int(guess, index, 0);
+        return;
+    }
+    if (facts->is_dtype) choose_constant(choices, constant_dtype(guess->arena, DTYPE_FLOAT32));
+    else if (facts->is_string) choose_constant(choices, constant_text(guess->arena, STR("ieee")));
+    else if (facts->is_flag) {
+        choose_constant(choices, constant_bool(guess->arena, true));
+        choose_constant(choices, constant_bool(guess->arena, false));
+    } else if (facts->is_scale) choose_constant(choices, constant_float(guess->arena, 0.5));
+    else choose_int(guess, index, 2);
+    if (facts->is_none_tested) choose_constant(choices, constant_none(guess->arena));
+}
+
+/// Blocks first, for sizes go by them.
+static void guess_all(Guess *guess, const Configuration *fixed) {
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < guess->count; i++) {
+            bool first = guess->facts[i].is_block;
+            if (first != (pass == 0)) continue;
+            guess->choices[i].count = 0;
+            if (fixed->arguments[i].kind != ARGUMENT_OPEN) choose(&guess->choices[i], fixed->arguments[i]);
+            else if (guess->function->parameters[i].value->type.kind == TYPE_POINTER) guess_pointer(guess, i);
+            else guess_numbers(guess, i);
+        }
+    }
+}
+
+/// Candidate `which`: 0 the first choices, 1 all second ones, then one parameter at a time turned over.
+static bool candidate(const Guess *guess, const Configuration *fixed, int which, Configuration *result) {
+    int turned = which - 2, seen = 0, changes = 0;
+    *result = *fixed;
+    result->arguments = ARENA_ARRAY(guess->arena, Argument, guess->count + 1);
+    for (int i = 0; i < guess->count; i++) {
+        const Choices *choices = &guess->choices[i];
+        int pick = 0;
+        if (choices->count > 1) {
+            int others = choices->count - 1;
+            if (which == 1) pick = 1;
+            if (which >= 2 && turned >= seen && turned < seen + others) pick = 1 + turned - seen;
+            seen += others;
+        }
+        changes += pick > 0;
+        result->arguments[i] = choices->items[pick];
+        result->arguments[i].name = fixed->arguments[i].name;
+    }
+    return which == 0 || changes > 0;
+}
+
+/// Strides that the address of each pointer uses, largest first, so that a wrong element can be named by its indices.
+static void note_strides(const Guess *guess, Configuration *configuration) {
+    for (int p = 0; p < guess->count; p++) {
+        Argument *argument = &configuration->arguments[p];
+        if (argument->kind != ARGUMENT_POINTER || argument->rank) continue;
+        argument->stride_count = 0;
+        for (int i = 0; i < guess->count && argument->stride_count < TYPE_MAX_RANK - 1; i++) {
+            const Argument *stride = &configuration->arguments[i];
+            int64_t value = stride->kind == ARGUMENT_INTEGER ? stride->integer : stride->kind == ARGUMENT_CONSTANT && stride->constant->kind == CONSTANT_INT ? stride->constant->integer : 0;
+            if (!set_has(guess->facts[p].strides, i) || value <= 1) continue;
+            int at = argument->stride_count++;
+            for (; at > 0 && argument->strides[at - 1] < value; at--) argument->strides[at] = argument->strides[at - 1];
+            argument->strides[at] = value;
+        }
+        argument->strides[argument->stride_count++] = 1;
+    }
+}
+
+Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed, Error *error) {
+    Configurations all = {0};
+    const Function *function = request->symbolic;
+    Guess guess = {.arena = arena, .request = request, .function = function, .count = function->parameter_count};
+    guess.facts = facts_of(arena, function);
+    guess.choices = ARENA_ARRAY(arena, Choices, guess.count + 1);
+    if (guess.count != fixed->argument_count) {
+        *error = "the kernel's parameters are not understood";
+        return all;
+    }
+    for (int which = 0; which < MOST_CANDIDATES; which++) {
+        guess.variation = (uint64_t)which; // odd candidates have other blocks and inner strides
+        guess_all(&guess, fixed);
+        for (int i = 0; i < guess.count; i++) {
+            if (guess.choices[i].count) continue;
+            *error = arena_printf(arena, "no value is known for `%s`; say it in a comment above the kernel: # tad: %s=...",
+                                  function->parameters[i].name, function->parameters[i].name);
+            return all;
+        }
+        Configuration configuration;
+        if (!candidate(&guess, fixed, which, &configuration) && which != 1) continue;
+        configuration.is_guess = strcmp(fixed->source, "comment") != 0 && strcmp(fixed->source, "pyproject") != 0;
+        note_strides(&guess, &configuration);
+        LIST_PUSH(arena, &all, configuration);
+    }
+    return all;
+}

@@ -1,0 +1,431 @@
+// Launches and tuning: arguments that do not fit the kernel, block sizes that cannot be, tuning that spoils the output.
+#include "analysis/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/module_scope.h"
+
+/* ---- what is known of a kernel's definition ---- */
+
+static bool text_is_any(Str text, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (str_is(text, words[i])) return true;
+    return false;
+}
+
+/// Options of the compilers behind Triton that a launch may name beside the kernel's own parameters.
+static bool is_launch_option(Str name) {
+    static const char *const options[] = {
+        "num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl",
+        "cluster_dims", "waves_per_eu", "matrix_instr_nonkdim", "kpack", "extern_libs", "debug", "warmup", "grid", "stream",
+        "sanitize_overflow", "arch", "backend_name", "device", "device_type", "ptx_version", "ptx_options", "ir_override",
+        "num_buffers_warp_spec", "num_consumer_groups", "reg_dec_producer", "reg_inc_consumer", "minRegAutoWS",
+        "maxRegAutoWS", "schedule_hint", "optimize_epilogue", "enable_warp_specialization", "threads_per_warp",
+        "allow_fp8e4nv", "supported_fp8_dtypes", "default_dot_input_precision", "allowed_dot_input_precisions",
+        "max_num_imprecise_acc_default", "instrumentation_mode", "grf_mode", "generate_native_code", "multibuffer",
+        "enable_mixed_cv", "bottleneck", "pre_hook", "data_partition_factor", "advanced_path", "isCloseVectorization",
+    };
+    return text_is_any(name, options, sizeof options / sizeof *options);
+}
+
+static int find_parameter(const FunctionDefinition *definition, Str name) {
+    for (int i = 0; i < definition->parameter_count; i++)
+        if (str_equal(definition->parameters[i].name, name)) return i;
+    return -1;
+}
+
+/// Decorators of other packages may change what a call takes.
+static bool has_only_known_decorators(const Check *check, const FunctionDefinition *definition) {
+    for (LIST_EACH(int, i, definition->decorators))
+        if (!module_wrapper_flags(check->arena, definition->module, definition->decorators.items[i], 0)) return false;
+    return definition->decorators.count > 0;
+}
+
+static bool is_tuned(const FunctionDefinition *definition, Str name) {
+    for (LIST_EACH(int, i, definition->tuned_names))
+        if (str_equal(definition->tuned_names.items[i], name)) return true;
+    return false;
+}
+
+/* ---- arguments ---- */
+
+typedef struct Argument {
+    Str keyword; // empty: positional
+    SyntaxNode value;
+    SyntaxNode node;
+} Argument;
+
+typedef struct Arguments {
+    LIST(Argument) list;
+    bool has_splat;
+} Arguments;
+
+static Arguments read_arguments(Check *check, const Source *source, SyntaxNode call) {
+    Arguments arguments = {0};
+    SyntaxNode list = node_field(call, "arguments");
+    for (uint32_t i = 0; i < node_child_count(list); i++) {
+        Argument argument = {.node = node_child(list, i)};
+        argument.value = argument.node;
+        switch (node_kind(argument.node)) {
+        case SYNTAX_COMMENT: continue;
+        case SYNTAX_LIST_SPLAT: case SYNTAX_DICTIONARY_SPLAT: case SYNTAX_ERROR: arguments.has_splat = true; continue;
+        case SYNTAX_KEYWORD_ARGUMENT:
+            argument.keyword = node_text(source, node_field(argument.node, "name"));
+            argument.value = node_field(argument.node, "value");
+            break;
+        default: break;
+        }
+        LIST_PUSH(check->arena, &arguments.list, argument);
+    }
+    return arguments;
+}
+
+static const Argument *argument_of(const FunctionDefinition *definition, const Arguments *arguments, int parameter) {
+    int position = 0;
+    for (LIST_EACH(int, i, arguments->list)) {
+        const Argument *argument = &arguments->list.items[i];
+        if (argument->keyword.size ? str_equal(argument->keyword, definition->parameters[parameter].name)
+                                   : position++ == parameter)
+            return argument;
+    }
+    return NULL;
+}
+
+static void check_missing(Check *check, const LaunchSite *site, const Arguments *arguments) {
+    const FunctionDefinition *kernel = site->kernel;
+    for (int i = 0; i < kernel->parameter_count && !arguments->has_splat; i++) {
+        const ParameterDefinition *parameter = &kernel->parameters[i];
+        if (parameter->is_variadic || parameter->default_text.size || is_tuned(kernel, parameter->name)) continue;
+        if (argument_of(kernel, arguments, i)) continue;
+        // Configurations may be made by code that was not followed.
+        if ((kernel->is_autotuned || kernel->has_heuristics) && parameter->is_constexpr) continue;
+        check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, site->range, "the launch gives no value for parameter %.*s",
+                        STR_ARGS(parameter->name));
+        return;
+    }
+}
+
+static void check_keywords(Check *check, const LaunchSite *site, const Source *source, const Arguments *arguments) {
+    const FunctionDefinition *kernel = site->kernel;
+    int positional = 0;
+    for (LIST_EACH(int, i, arguments->list)) {
+        const Argument *argument = &arguments->list.items[i];
+        Range range = node_range(source, argument->node);
+        if (!argument->keyword.size) {
+            if (++positional > kernel->parameter_count && !arguments->has_splat)
+                check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, range, "the kernel has only %d parameters",
+                                kernel->parameter_count);
+            continue;
+        }
+        int parameter = find_parameter(kernel, argument->keyword);
+        if (parameter >= 0 && parameter < positional && !arguments->has_splat)
+            check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, range, "%.*s is given twice: it is also argument %d",
+                            STR_ARGS(argument->keyword), parameter + 1);
+        if (parameter >= 0 || is_launch_option(argument->keyword)) continue;
+        const char *nearest = NULL;
+        for (int p = 0; p < kernel->parameter_count && !nearest; p++)
+            if (str_distance(kernel->parameters[p].name, argument->keyword) <= 2)
+                nearest = str_dup(check->arena, kernel->parameters[p].name);
+        check_report_at(check, DIAGNOSTIC_LAUNCH_UNKNOWN_KEYWORD, range, "the kernel has no parameter %.*s%s%s%s",
+                        STR_ARGS(argument->keyword), nearest ? ": did you mean " : "", nearest ? nearest : "",
+                        nearest ? "?" : "");
+    }
+}
+
+static bool has_variadic(const FunctionDefinition *definition) {
+    for (int i = 0; i < definition->parameter_count; i++)
+        if (definition->parameters[i].is_variadic) return true;
+    return false;
+}
+
+void check_launches(Check *check) {
+    const FunctionDefinition *definition = check->kernel->definition;
+    if (!has_only_known_decorators(check, definition) || has_variadic(definition)) return;
+    const Module *module = definition->module;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != definition || node_has_error(site->call)) continue;
+        Arguments arguments = read_arguments(check, module->source, site->call);
+        check_missing(check, site, &arguments);
+        check_keywords(check, site, module->source, &arguments);
+    }
+}
+
+/* ---- block sizes ---- */
+
+/// Whether a range or a new tile that is always made has exactly this parameter as a dim.
+static const Op *needs_power_of_two(Check *check, const Value *parameter) {
+    for (LIST_EACH(int, i, check->ops)) {
+        const Op *op = check->ops.items[i];
+        if ((op->code != OP_ARANGE && op->code != OP_FULL) || check_is_optional(op)) continue;
+        Type type = op->results[0]->type;
+        for (int k = 0; k < type.rank; k++) {
+            const Poly *dim = type.dims[k];
+            if (dim && dim->count == 1 && dim->terms[0].coefficient == 1 && dim->terms[0].atom_count == 1 &&
+                dim->terms[0].atoms[0] == parameter)
+                return op;
+        }
+    }
+    return NULL;
+}
+
+static bool is_bad_size(const Source *source, SyntaxNode value, long long *size) {
+    if (node_kind(value) != SYNTAX_INTEGER) return false;
+    Str text = node_text(source, value);
+    char digits[32];
+    if (text.size >= sizeof digits) return false;
+    memcpy(digits, text.data, text.size);
+    digits[text.size] = '\0';
+    char *end;
+    *size = strtoll(digits, &end, 10);
+    return *end == '\0' && (*size < 1 || (*size & (*size - 1)) != 0);
+}
+
+static void report_size(Check *check, Range range, const char *name, long long size, const Op *made) {
+    Diagnostic *said = check_report_at(check, DIAGNOSTIC_LAUNCH_BLOCK_SIZE, range,
+                                       "%s is the length of a tile, and %lld is no power of two", name, size);
+    check_relate(check, said, made, "the tile");
+}
+
+typedef struct ConfigurationSearch {
+    Check *check;
+    const char *name;
+    const Op *made;
+    const Source *source;
+} ConfigurationSearch;
+
+static bool visit_configuration(void *context, SyntaxNode node) {
+    ConfigurationSearch *search = context;
+    if (node_kind(node) != SYNTAX_PAIR) return true;
+    Str key = node_text(search->source, node_field(node, "key"));
+    SyntaxNode value = node_field(node, "value");
+    long long size;
+    if (key.size == strlen(search->name) + 2 && strncmp(key.data + 1, search->name, key.size - 2) == 0 &&
+        is_bad_size(search->source, value, &size))
+        report_size(search->check, node_range(search->source, value), search->name, size, search->made);
+    return false;
+}
+
+void check_block_sizes(Check *check) {
+    const FunctionDefinition *definition = check->kernel->definition;
+    const Module *module = definition->module;
+    for (int p = 0; p < check->function->parameter_count && p < definition->parameter_count; p++) {
+        const Parameter *parameter = &check->function->parameters[p];
+        const Op *made = parameter->is_constexpr ? needs_power_of_two(check, parameter->value) : NULL;
+        if (!made) continue;
+        for (LIST_EACH(int, i, module->launches)) {
+            const LaunchSite *site = &module->launches.items[i];
+            long long size;
+            if (site->kernel != definition) continue;
+            Arguments arguments = read_arguments(check, module->source, site->call);
+            const Argument *argument = arguments.has_splat ? NULL : argument_of(definition, &arguments, p);
+            if (argument && is_bad_size(module->source, argument->value, &size))
+                report_size(check, node_range(module->source, argument->value), parameter->name, size, made);
+        }
+        ConfigurationSearch search = {check, parameter->name, made, module->source};
+        for (LIST_EACH(int, i, definition->decorators))
+            syntax_walk(definition->decorators.items[i], visit_configuration, &search);
+    }
+}
+
+/* ---- tuning ---- */
+
+/// The call of `triton.autotune` among the decorators; a null node where it is not written out.
+static SyntaxNode autotune_call(Check *check, const FunctionDefinition *definition) {
+    SyntaxNode none = {0};
+    for (LIST_EACH(int, i, definition->decorators)) {
+        SyntaxNode decorator = definition->decorators.items[i];
+        int flags = module_wrapper_flags(check->arena, definition->module, decorator, 0);
+        if (node_kind(decorator) == SYNTAX_CALL && (flags & WRAPS_AUTOTUNE)) return decorator;
+    }
+    return none;
+}
+
+/// An update of memory that a second run would not repeat: an atomic, or a store of what was loaded there and changed.
+static const Access *find_update(Check *check) {
+    for (LIST_EACH(int, i, check->memory)) {
+        const Access *access = check->memory.items[i];
+        if (access->op->code == OP_ATOMIC_ADD && access->parameter) return access;
+        if (access->op->code != OP_STORE || !access->parameter) continue;
+        Value *value = check_operand(access->op, "value");
+        for (int k = 0; k < i && value; k++) {
+            const Access *before = check->memory.items[k];
+            if (before->op->code != OP_LOAD || before->parameter != access->parameter || !before->offset.known ||
+                !access->offset.known || !poly_equal(before->offset.base, access->offset.base))
+                continue;
+            if (value_depends_on(check->arena, value, before->op->results[0], NULL)) return access;
+        }
+    }
+    return NULL;
+}
+
+static void check_reset(Check *check, SyntaxNode call) {
+    const Module *module = check->kernel->definition->module;
+    Arguments arguments = read_arguments(check, module->source, call);
+    static const char *const cures[] = {"reset_to_zero", "restore_value", "pre_hook"};
+    Str text = node_text(module->source, call);
+    for (size_t i = 0; i < sizeof cures / sizeof *cures; i++)
+        if (text_contains(text, cures[i])) return;
+    for (LIST_EACH(int, i, arguments.list)) // one configuration: nothing is tried
+        if (str_is(arguments.list.items[i].keyword, "configs") && node_kind(arguments.list.items[i].value) == SYNTAX_LIST &&
+            node_child_count(arguments.list.items[i].value) < 2)
+            return;
+    const Access *update = arguments.has_splat ? NULL : find_update(check);
+    if (!update) return;
+    Diagnostic *said = check_report_at(
+        check, DIAGNOSTIC_AUTOTUNE_WITHOUT_RESET, node_range(module->source, node_field(call, "function")),
+        "every configuration that is tried updates %s once more: add `%s=[\"%s\"]`", update->parameter->name,
+        update->op->code == OP_ATOMIC_ADD ? "reset_to_zero" : "restore_value", update->parameter->name);
+    check_relate(check, said, update->op, "updated here");
+}
+
+static void check_keys(Check *check, SyntaxNode call) {
+    const FunctionDefinition *definition = check->kernel->definition;
+    const Source *source = definition->module->source;
+    Arguments arguments = read_arguments(check, source, call);
+    for (LIST_EACH(int, i, arguments.list)) {
+        SyntaxNode list = arguments.list.items[i].value;
+        if (!str_is(arguments.list.items[i].keyword, "key") || node_kind(list) != SYNTAX_LIST) continue;
+        for (uint32_t k = 0; k < node_child_count(list); k++) {
+            SyntaxNode item = node_child(list, k);
+            Str text = node_text(source, item);
+            if (node_kind(item) != SYNTAX_STRING || text.size < 3) continue;
+            Str name = {text.data + 1, text.size - 2};
+            if (find_parameter(definition, name) < 0)
+                check_report_at(check, DIAGNOSTIC_AUTOTUNE_UNKNOWN_KEY, node_range(source, item),
+                                "the kernel has no parameter %.*s", STR_ARGS(name));
+        }
+    }
+}
+
+typedef struct PairSearch {
+    Check *check;
+    const FunctionDefinition *definition;
+} PairSearch;
+
+static bool visit_config_key(void *context, SyntaxNode node) {
+    PairSearch *search = context;
+    const Source *source = search->definition->module->source;
+    if (node_kind(node) == SYNTAX_KEYWORD_ARGUMENT) {
+        Str name = node_text(source, node_field(node, "name"));
+        return str_is(name, "configs") || str_is(name, "kwargs");
+    }
+    if (node_kind(node) != SYNTAX_PAIR) return true;
+    SyntaxNode key = node_field(node, "key");
+    Str text = node_text(source, key);
+    if (node_kind(key) != SYNTAX_STRING || text.size < 3) return false;
+    Str name = {text.data + 1, text.size - 2};
+    if (find_parameter(search->definition, name) < 0 && !is_launch_option(name))
+        check_report_at(search->check, DIAGNOSTIC_AUTOTUNE_UNKNOWN_PARAMETER, node_range(source, key),
+                        "the kernel has no parameter %.*s", STR_ARGS(name));
+    return false;
+}
+
+void check_autotuning(Check *check) {
+    const FunctionDefinition *definition = check->kernel->definition;
+    if (!definition->is_autotuned || has_variadic(definition)) return;
+    SyntaxNode call = autotune_call(check, definition);
+    if (node_is_null(call)) return;
+    check_reset(check, call);
+    check_keys(check, call);
+    PairSearch search = {check, definition};
+    syntax_walk(node_field(call, "arguments"), visit_config_key, &search);
+}
+
+/* ---- calls without a grid ---- */
+
+typedef struct CallSearch {
+    Check *check;
+    const FunctionDefinition *launcher;
+} CallSearch;
+
+static bool visit_call(void *context, SyntaxNode node) {
+    CallSearch *search = context;
+    const FunctionDefinition *kernel = search->check->kernel->definition;
+    const Module *module = kernel->module;
+    SyntaxNode function = node_kind(node) == SYNTAX_CALL ? node_field(node, "function") : node;
+    if (node_kind(node) != SYNTAX_CALL || node_kind(function) != SYNTAX_IDENTIFIER) return true;
+    Str name = node_text(module->source, function);
+    if (!str_equal(name, kernel->name) || find_parameter(search->launcher, name) >= 0) return true;
+    ScopeEntry entry = scope_of_expression(search->check->arena, module, function);
+    if (entry.kind == SCOPE_FUNCTION && entry.function == kernel)
+        check_report_at(search->check, DIAGNOSTIC_LAUNCH_WITHOUT_GRID, node_range(module->source, node),
+                        "a kernel cannot be called: launch it with `%.*s[grid](...)`", STR_ARGS(name));
+    return true;
+}
+
+static bool is_launched(const Module *module, const FunctionDefinition *kernel) {
+    for (LIST_EACH(int, i, module->launches))
+        if (module->launches.items[i].kernel == kernel) return true;
+    return false;
+}
+
+void check_direct_calls(Check *check) {
+    const FunctionDefinition *kernel = check->kernel->definition;
+    bool stores = false;
+    for (LIST_EACH(int, i, check->memory))
+        stores |= (op_rows[check->memory.items[i]->op->code].effects & EFFECT_WRITES) != 0;
+    bool is_kernel = stores && check->programs[0] && !check->kernel->is_helper && !kernel->returns_value;
+    if (!(is_kernel || is_launched(kernel->module, kernel)) || !has_only_known_decorators(check, kernel)) return;
+    for (LIST_EACH(int, i, kernel->module->functions)) {
+        CallSearch search = {check, kernel->module->functions.items[i]};
+        if (!search.launcher->is_jit && !search.launcher->decorators.count)
+            syntax_walk(search.launcher->body, visit_call, &search);
+    }
+}
+
+/* ---- grids that stop short ---- */
+
+typedef struct GridSearch {
+    Check *check;
+    const LaunchSite *site;
+} GridSearch;
+
+static bool visit_grid(void *context, SyntaxNode node) {
+    GridSearch *search = context;
+    const FunctionDefinition *kernel = search->site->kernel;
+    const Source *source = kernel->module->source;
+    if (node_kind(node) != SYNTAX_BINARY) return true;
+    if (!str_is(node_text(source, node_field(node, "operator")), "//")) return true;
+    SyntaxNode left = node_field(node, "left");
+    Str numerator = node_text(source, left);
+    Str divisor = node_text(source, node_field(node, "right"));
+    if (text_contains(numerator, "+") || text_contains(numerator, "-") || node_kind(left) == SYNTAX_INTEGER) return true;
+    for (int i = 0; i < kernel->parameter_count; i++) {
+        const ParameterDefinition *parameter = &kernel->parameters[i];
+        bool is_block = parameter->is_constexpr && (str_equal(divisor, parameter->name) ||
+                                                    text_contains(divisor, arena_printf(search->check->arena, "\"%.*s\"",
+                                                                                        STR_ARGS(parameter->name))));
+        if (!is_block) continue;
+        check_report_at(search->check, DIAGNOSTIC_GRID_TOO_SMALL, node_range(source, node),
+                        "rounds down: the last %.*s that is not full gets no program (`triton.cdiv` rounds up)",
+                        STR_ARGS(parameter->name));
+        return false;
+    }
+    return true;
+}
+
+static bool has_masks(const Check *check) {
+    for (LIST_EACH(int, i, check->memory)) {
+        const Value *mask = check->memory.items[i]->mask;
+        if (mask && !value_is_none(mask)) return true;
+    }
+    return false;
+}
+
+void check_grids(Check *check) {
+    const FunctionDefinition *kernel = check->kernel->definition;
+    const Module *module = kernel->module;
+    if (!has_masks(check)) return; // without masks the extents are multiples of the blocks
+    for (LIST_EACH(int, i, check->ops))
+        if (check->ops.items[i]->code == OP_NUM_PROGRAMS) return; // programs share the work in some other way
+    for (LIST_EACH(int, i, module->launches)) {
+        GridSearch search = {check, &module->launches.items[i]};
+        const FunctionDefinition *launcher = search.site->launcher;
+        if (search.site->kernel != kernel) continue;
+        // A remainder that is tested somewhere in the launcher is the author's way to be sure.
+        if (launcher && text_contains(source_slice(launcher->range), " % ")) continue;
+        syntax_walk(search.site->grid, visit_grid, &search);
+    }
+}

@@ -1,0 +1,395 @@
+// Type errors that the types of operands show after inference: only what Triton's compiler certainly refuses.
+#include "analysis/check.h"
+
+#include <string.h>
+
+enum { MAX_TILE_ELEMENTS = 1048576, DOT_BITS = 256, BITS_PER_BYTE = 8 };
+
+/* ---- what is certain ---- */
+
+static bool is_concrete(DType dtype) { return dtype_bits(dtype.code) > 0; }
+
+/// A value of the running program (no constexpr) whose element type is known. Parameters without a type annotation
+/// are left out: their type is up to the caller.
+static bool is_runtime_number(const Value *value) {
+    return value && value->type.kind == TYPE_NUMBER && !value->type.is_constexpr && !value->constant &&
+           is_concrete(value->type.element) && !check_is_parameter(value);
+}
+
+static bool is_float_number(const Value *value) {
+    return value && value->type.kind == TYPE_NUMBER && dtype_is_float(value->type.element);
+}
+
+static const char *type_text(Check *check, const Value *value) { return type_print(check->arena, value->type); }
+
+/// A kernel that is launched as it is: its parameters without `tl.constexpr` are run-time values. A helper's may be anything.
+static bool is_entry(const Check *check) {
+    const FunctionDefinition *definition = check->kernel->definition;
+    if (!definition || check->kernel->is_helper || definition->returns_value) return false;
+    for (LIST_EACH(int, i, definition->module->launches))
+        if (definition->module->launches.items[i].kernel == definition) return true;
+    return check->programs[0] != NULL;
+}
+
+/// Whether Triton knows for sure that this is no constexpr: it comes from memory, a program id or a plain parameter.
+static bool is_certainly_runtime(const Check *check, const Value *value) {
+    if (!value || value->constant || value->type.is_constexpr || value->type.kind != TYPE_NUMBER) return false;
+    if (check_is_parameter(value)) return is_entry(check);
+    if (!value->op) return false;
+    switch (value->op->code) {
+    case OP_LOAD: case OP_PROGRAM_ID: case OP_NUM_PROGRAMS: case OP_SUM: case OP_MAX: case OP_MIN: return true;
+    case OP_ADD: case OP_SUB: case OP_MUL: case OP_FLOORDIV:
+        return is_certainly_runtime(check, value->op->operands[0]) ||
+               is_certainly_runtime(check, value->op->operands[1]);
+    default: return false;
+    }
+}
+
+static bool text_has(const Op *op, const char *word) {
+    if (!op->range.source) return false;
+    char text[256];
+    Str slice = source_slice(op->range);
+    size_t size = slice.size < sizeof text - 1 ? slice.size : sizeof text - 1;
+    memcpy(text, slice.data, size);
+    text[size] = '\0';
+    return strstr(text, word) != NULL;
+}
+
+/* ---- operands ---- */
+
+static void check_bitwise(Check *check, Op *op) {
+    for (int i = 0; i < op->operand_count; i++) {
+        Value *operand = op->operands[i];
+        if (!is_float_number(operand) || op->operands[0]->type.is_constexpr) continue;
+        check_report(check, DIAGNOSTIC_BITWISE_FLOAT, op, "`%s` works on integers and masks, and %s is %s",
+                     op_rows[op->code].symbol, check_name(check, operand), type_text(check, operand));
+        return;
+    }
+}
+
+static void check_logical(Check *check, Op *op) {
+    for (int i = 0; i < op->operand_count; i++)
+        if (!op->operands[i] || op->operands[i]->type.is_constexpr || op->operands[i]->constant) return;
+    for (int i = 0; i < op->operand_count; i++) {
+        Value *operand = op->operands[i];
+        if (!is_runtime_number(operand) || operand->type.element.code == DTYPE_INT1) continue;
+        check_report(check, DIAGNOSTIC_LOGICAL_OPERAND, op,
+                     "`%s` takes masks, and %s is %s: compare it with 0", op_rows[op->code].symbol,
+                     check_name(check, operand), type_text(check, operand));
+        return;
+    }
+}
+
+/// The functions that Triton's core computes in 32 or 64 bits only.
+static bool is_core_math(OpCode code) {
+    switch (code) {
+    case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_SQRT: case OP_RSQRT: case OP_SIN: case OP_COS:
+    case OP_ERF: case OP_FLOOR: case OP_CEIL: case OP_SQRT_RN: return true;
+    default: return false;
+    }
+}
+
+static void check_math(Check *check, Op *op) {
+    Value *operand = op->operands[0];
+    if (!is_runtime_number(operand)) return;
+    DTypeCode code = operand->type.element.code;
+    if (code == DTYPE_FLOAT32 || code == DTYPE_FLOAT64) return;
+    check_report(check, DIAGNOSTIC_MATH_TYPE, op,
+                 "`tl.%s` takes float32 or float64, and %s is %s: add `.to(tl.float32)`", op_rows[op->code].name,
+                 check_name(check, operand), type_text(check, operand));
+}
+
+static void check_power(Check *check, Op *op) {
+    if (!text_has(op, "**") || text_has(op, "pow(")) return;
+    for (int i = 0; i < 2; i++) {
+        Value *operand = op->operands[i];
+        if (!is_runtime_number(operand)) continue;
+        check_report(check, DIAGNOSTIC_TILE_POWER, op,
+                     "`**` works on constexprs only, and %s is %s: multiply, or use `libdevice.pow`",
+                     check_name(check, operand), type_text(check, operand));
+        return;
+    }
+}
+
+static void check_floor_division(Check *check, Op *op) {
+    if (op->operands[0]->type.is_constexpr && op->operands[1]->type.is_constexpr) return;
+    for (int i = 0; i < 2; i++) {
+        Value *operand = op->operands[i];
+        if (!is_float_number(operand) || !(is_runtime_number(operand) || operand->constant)) continue;
+        check_report(check, DIAGNOSTIC_FLOAT_FLOOR_DIVISION, op,
+                     "`//` divides integers, and %s is %s: use `tl.floor(a / b)`", check_name(check, operand),
+                     type_text(check, operand));
+        return;
+    }
+}
+
+static void check_pointer_operator(Check *check, Op *op) {
+    for (int i = 0; i < op->operand_count; i++) {
+        Value *operand = op->operands[i];
+        if (!operand || operand->type.kind != TYPE_POINTER) continue;
+        check_report(check, DIAGNOSTIC_POINTER_ARITHMETIC, op, "`%s` is not defined on pointers (%s is %s)",
+                     op_rows[op->code].symbol, check_name(check, operand), type_text(check, operand));
+        return;
+    }
+}
+
+void check_operand_types(Check *check, Op *op) {
+    if (op->operand_count && !op->operands[0]) return;
+    switch (op->code) {
+    case OP_AND: case OP_OR: case OP_XOR: case OP_SHL: case OP_SHR: case OP_INVERT: check_bitwise(check, op); break;
+    case OP_LOGICAL_AND: case OP_LOGICAL_OR: case OP_LOGICAL_NOT: check_logical(check, op); break;
+    case OP_POW: check_power(check, op); break;
+    case OP_FLOORDIV: check_pointer_operator(check, op); check_floor_division(check, op); break;
+    case OP_MUL: case OP_DIV: case OP_MOD: case OP_NEG: check_pointer_operator(check, op); break;
+    default:
+        if (is_core_math(op->code) && !text_has(op, "libdevice")) check_math(check, op);
+    }
+}
+
+/* ---- matrix products ---- */
+
+void check_matrix_products(Check *check, Op *op) {
+    if (op->code != OP_DOT || !op->operands[0] || !op->operands[1]) return;
+    Type a = op->operands[0]->type;
+    Type b = op->operands[1]->type;
+    if (a.kind != TYPE_NUMBER || b.kind != TYPE_NUMBER) return;
+    if (text_has(op, "@") && !text_has(op, "dot("))
+        check_report(check, DIAGNOSTIC_MATMUL_OPERATOR, op, "Triton has no `@` between tiles: use `tl.dot(a, b)`");
+    if (!is_concrete(a.element) || !is_concrete(b.element)) return;
+    bool small_floats = dtype_bits(a.element.code) == BITS_PER_BYTE && dtype_bits(b.element.code) == BITS_PER_BYTE;
+    if (a.element.code != b.element.code && !small_floats) {
+        check_report(check, DIAGNOSTIC_DOT_TYPES, op, "the operands are %s and %s: cast one of them",
+                     dtype_name(a.element.code), dtype_name(b.element.code));
+        return;
+    }
+    int64_t inner;
+    int bits = dtype_bits(a.element.code);
+    if (a.rank < 2 || !a.dims[a.rank - 1] || !poly_is_constant(a.dims[a.rank - 1], &inner)) return;
+    if (bits < BITS_PER_BYTE || bits > 32 || inner * bits >= DOT_BITS) return;
+    check_report(check, DIAGNOSTIC_DOT_TOO_SMALL, op,
+                 "the inner dimension is %lld; NVIDIA GPUs take at least %d elements of %s", (long long)inner,
+                 DOT_BITS / bits, dtype_name(a.element.code));
+}
+
+/* ---- shapes ---- */
+
+static void check_bounds_are_constexpr(Check *check, Op *op, DiagnosticId id, Value *bound, const char *what) {
+    if (!is_certainly_runtime(check, bound)) return;
+    check_report(check, id, op, "%s is known only at run time, and %s is part of a type: make it a `tl.constexpr`",
+                 check_name(check, bound), what);
+}
+
+static void check_shape_tuple(Check *check, Op *op) {
+    Value *shape = check_operand(op, "shape");
+    if (!shape || !shape->op || shape->op->code != OP_TUPLE) return;
+    for (int i = 0; i < shape->op->operand_count; i++) {
+        Value *dim = shape->op->operands[i];
+        int64_t size;
+        check_bounds_are_constexpr(check, op, DIAGNOSTIC_SHAPE_NOT_CONSTEXPR, dim, "a shape");
+        if (!value_is_int(dim, &size) || (size > 0 && (size & (size - 1)) == 0)) continue;
+        check_report(check, DIAGNOSTIC_SHAPE_NOT_POWER_OF_TWO, op, "dim %d is %lld, which is no power of two", i,
+                     (long long)size);
+    }
+}
+
+static void check_program_axis(Check *check, Op *op) {
+    int64_t axis;
+    if (!op->operands[0] || !value_is_int(op->operands[0], &axis) || (axis >= 0 && axis < 3)) return;
+    check_report(check, DIAGNOSTIC_PROGRAM_AXIS, op, "a grid has the axes 0, 1 and 2, not %lld", (long long)axis);
+}
+
+void check_shapes_of_op(Check *check, Op *op) {
+    bool condition;
+    switch (op->code) {
+    case OP_ARANGE:
+        for (int i = 0; i < 2; i++)
+            check_bounds_are_constexpr(check, op, DIAGNOSTIC_ARANGE_NOT_CONSTEXPR, op->operands[i],
+                                       "the length of a range");
+        break;
+    case OP_FULL: check_shape_tuple(check, op); break;
+    case OP_PROGRAM_ID:
+    case OP_NUM_PROGRAMS: check_program_axis(check, op); break;
+    case OP_STATIC_ASSERT:
+        if (op->operands[0] && value_is_bool(op->operands[0], &condition) && !condition && !check_is_optional(op) &&
+            !op->call && is_entry(check))
+            check_report(check, DIAGNOSTIC_STATIC_ASSERT_FAILS, op, "this assertion is false for every use of the kernel");
+        break;
+    default: break;
+    }
+    for (int i = 0; i < op->result_count; i++) {
+        Type type = op->results[i]->type;
+        int64_t count = check_element_count(type);
+        if (!type_is_tile(type) || count <= MAX_TILE_ELEMENTS) continue;
+        check_report(check, DIAGNOSTIC_TILE_TOO_LARGE, op, "%s has %lld elements; a tile has at most %d",
+                     type_print(check->arena, type), (long long)count, MAX_TILE_ELEMENTS);
+    }
+}
+
+/* ---- addresses ---- */
+
+/// Whether `other` certainly does not fit into the pointers' shape: a store does not widen its pointers.
+static bool widens(Type pointer, Type other) {
+    if (other.rank > pointer.rank) return true;
+    for (int i = 1; i <= other.rank; i++) {
+        int64_t wide, own;
+        const Poly *mine = pointer.dims[pointer.rank - i];
+        const Poly *its = other.dims[other.rank - i];
+        if (mine && its && poly_is_constant(mine, &own) && poly_is_constant(its, &wide) && own == 1 && wide > 1)
+            return true;
+    }
+    return false;
+}
+
+static void check_mask(Check *check, Op *op, Value *mask) {
+    bool is_plain_number = mask->constant && mask->constant->kind == CONSTANT_INT;
+    if (!is_plain_number && !is_runtime_number(mask)) return;
+    if (!is_plain_number && mask->type.element.code == DTYPE_INT1) return;
+    check_report(check, DIAGNOSTIC_MASK_TYPE, op, "the mask %s is %s, no mask: compare it with something",
+                 check_name(check, mask), is_plain_number ? "a number" : type_text(check, mask));
+}
+
+static void check_widening(Check *check, Op *op, Value *other, DiagnosticId id, const char *what) {
+    Type pointer = op->operands[0]->type;
+    if (!other || other->type.kind != TYPE_NUMBER || pointer.rank == 0 || !widens(pointer, other->type)) return;
+    check_report(check, id, op, "the %s is %s and the pointers are %s: a store does not widen its pointers", what,
+                 type_text(check, other), type_print(check->arena, pointer));
+}
+
+static bool is_unsupported_atomic(OpCode code, DTypeCode type) {
+    bool sixteen = type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16;
+    bool small_integer = type == DTYPE_INT8 || type == DTYPE_INT16 || type == DTYPE_UINT8 || type == DTYPE_UINT16;
+    switch (code) {
+    case OP_ATOMIC_ADD: return small_integer;
+    case OP_ATOMIC_MAX: case OP_ATOMIC_MIN: case OP_ATOMIC_XCHG: return sixteen || small_integer;
+    default: return false;
+    }
+}
+
+void check_addresses(Check *check, Op *op) {
+    if (!op_is_access(op) || op->operands[0]->type.kind != TYPE_POINTER) return;
+    Value *mask = check_operand(op, "mask");
+    if (mask) check_mask(check, op, mask);
+    if (op->code == OP_LOAD) {
+        if (!mask && check_operand(op, "other") && op->operands[1] == NULL)
+            check_report(check, DIAGNOSTIC_OTHER_WITHOUT_MASK, op, "`other` says what masked lanes read, and there is no mask");
+        return;
+    }
+    check_widening(check, op, mask, DIAGNOSTIC_MASK_SHAPE, "mask");
+    check_widening(check, op, check_operand(op, op->code == OP_STORE ? "value" : "val"), DIAGNOSTIC_STORE_SHAPE, "value");
+    DTypeCode element = op->operands[0]->type.element.code;
+    if (is_unsupported_atomic(op->code, element))
+        check_report(check, DIAGNOSTIC_ATOMIC_TYPE, op, "`tl.%s` does not work on %s", op_rows[op->code].name,
+                     dtype_name(element));
+}
+
+/* ---- control flow ---- */
+
+static void check_loop_bounds(Check *check, Op *op) {
+    for (int i = 0; i < 3; i++) {
+        Value *bound = op->operands[i];
+        if (!bound || bound->type.kind != TYPE_NUMBER) continue;
+        if (bound->type.rank > 0)
+            check_report(check, DIAGNOSTIC_LOOP_BOUND, op, "the bound %s is a tile (%s)", check_name(check, bound),
+                         type_text(check, bound));
+        else if (op->code == OP_STATIC_FOR) {
+            if (is_certainly_runtime(check, bound))
+                check_report(check, DIAGNOSTIC_STATIC_RANGE_NOT_CONSTEXPR, op,
+                             "%s is known only at run time, and `tl.static_range` is unrolled at compile time: use `range`",
+                             check_name(check, bound));
+        } else if (is_runtime_number(bound) && dtype_is_float(bound->type.element))
+            check_report(check, DIAGNOSTIC_LOOP_BOUND, op, "the bound %s is %s, no integer", check_name(check, bound),
+                         type_text(check, bound));
+    }
+}
+
+void check_conditions(Check *check, Op *op) {
+    if (op->code == OP_FOR || op->code == OP_STATIC_FOR) check_loop_bounds(check, op);
+    if (op->code != OP_IF && op->code != OP_CONDITION) return;
+    Value *condition = op->operands[0];
+    if (!condition || condition->type.kind != TYPE_NUMBER || condition->type.rank == 0) return;
+    const Op *place = op->code == OP_CONDITION ? op->parent->parent : op;
+    Range range = condition->range.source ? condition->range : place->range;
+    const Source *own = check->kernel->definition->module->source;
+    if (range.source == own && condition->range.source)
+        check_report_at(check, DIAGNOSTIC_CONDITION_NOT_SCALAR, range,
+                        "this condition is a tile (%s): choose lane by lane with `tl.where`, or reduce it",
+                        type_text(check, condition));
+    else
+        check_report(check, DIAGNOSTIC_CONDITION_NOT_SCALAR, place, "the condition is a tile (%s)",
+                     type_text(check, condition));
+}
+
+/// The type Triton gives a Python number that becomes a run-time value.
+static DTypeCode materialised(const Value *value) {
+    if (!value->constant) return value->type.is_constexpr ? DTYPE_UNKNOWN : value->type.element.code;
+    switch (value->constant->kind) {
+    case CONSTANT_BOOL: return DTYPE_INT1;
+    case CONSTANT_INT:
+        return value->constant->integer >= INT32_MIN && value->constant->integer <= INT32_MAX ? DTYPE_INT32
+                                                                                             : DTYPE_INT64;
+    case CONSTANT_FLOAT: return DTYPE_FLOAT32;
+    default: return DTYPE_UNKNOWN;
+    }
+}
+
+/// Whether two values certainly have different types at run time.
+static bool types_differ(const Value *a, const Value *b) {
+    bool numbers = a->type.kind == TYPE_NUMBER && b->type.kind == TYPE_NUMBER;
+    bool pointers = a->type.kind == TYPE_POINTER && b->type.kind == TYPE_POINTER;
+    if (!numbers && !pointers) return false;
+    if ((a->op && a->op->code == OP_UNDEFINED) || (b->op && b->op->code == OP_UNDEFINED)) return false;
+    if (a->type.rank != b->type.rank) return true;
+    for (int i = 0; i < a->type.rank; i++) {
+        int64_t x, y;
+        if (a->type.dims[i] && b->type.dims[i] && poly_is_constant(a->type.dims[i], &x) &&
+            poly_is_constant(b->type.dims[i], &y) && x != y)
+            return true;
+    }
+    if (pointers) return false;
+    DTypeCode x = materialised(a);
+    DTypeCode y = materialised(b);
+    return dtype_bits(x) > 0 && dtype_bits(y) > 0 && x != y && !check_is_parameter(a) && !check_is_parameter(b);
+}
+
+static const char *runtime_text(Check *check, const Value *value) {
+    if (value->constant) return dtype_name(materialised(value));
+    return type_text(check, value);
+}
+
+static void check_loop_carried(Check *check, Op *op) {
+    int first = op->code == OP_FOR ? 3 : 0;
+    const Region *body = op->regions[op->region_count - 1];
+    const Op *end = region_terminator(body);
+    for (int i = 0; end && i < end->operand_count && first + i < op->operand_count; i++) {
+        Value *initial = op->operands[first + i];
+        Value *next = end->operands[i];
+        const Value *argument = body->arguments[op->code == OP_FOR ? i + 1 : i];
+        if (!initial || !next || next == argument || !types_differ(initial, next)) continue;
+        const char *name = argument->name ? argument->name : op->results[i]->name;
+        Range range = next->range.source ? next->range : op->range;
+        if (range.source != check->kernel->definition->module->source) range = op->range;
+        Diagnostic *said = check_report_at(
+            check, DIAGNOSTIC_CARRIED_TYPE, range, "%s is %s before the loop and %s after a turn of it",
+            name ? name : "a value", runtime_text(check, initial), runtime_text(check, next));
+        check_relate(check, said, op, "the loop");
+    }
+}
+
+static void check_arms(Check *check, Op *op) {
+    if (op->operands[0]->type.is_constexpr || op->operands[0]->constant) return;
+    const Op *then_end = region_terminator(op->regions[0]);
+    const Op *else_end = region_terminator(op->regions[1]);
+    for (int i = 0; then_end && else_end && i < then_end->operand_count && i < else_end->operand_count; i++) {
+        Value *a = then_end->operands[i];
+        Value *b = else_end->operands[i];
+        if (!a || !b || !types_differ(a, b)) continue;
+        const char *name = op->results[i]->name ? op->results[i]->name : a->name;
+        check_report(check, DIAGNOSTIC_BRANCH_TYPE, op, "%s is %s in one arm and %s in the other",
+                     name ? name : "the value", runtime_text(check, a), runtime_text(check, b));
+    }
+}
+
+void check_carried_types(Check *check, Op *op) {
+    if (op->code == OP_FOR || op->code == OP_WHILE) check_loop_carried(check, op);
+    if (op->code == OP_IF) check_arms(check, op);
+}

@@ -77,7 +77,8 @@ void host_decide(Host *host, HostInput *input, HostInputKind kind);
 /// The undecided inputs that the value is made of are integers (used as a size, a count, an index) or of the kind given.
 void host_want(Host *host, const HostValue *value, HostInputKind kind);
 void host_set_rank(Host *host, HostInput *input, int rank);
-void host_mark_read(HostInput *input, int axis);
+/// Notes that the host code looks at this size, when it is one; returns it.
+const HostValue *host_look_at(const HostValue *size);
 void host_default(Host *host, HostInput *input, Str annotation, const HostValue *value);
 
 // host_solve.c
@@ -92,6 +93,10 @@ const HostValue *host_of_tensor(Host *host, HostTensor *tensor);
 /// A new contiguous tensor of its own.
 const HostValue *host_allocate(Host *host, const HostValue *const *dims, int rank, const HostValue *dtype, HostContents contents,
                                const HostValue *fill);
+/// The allocated `tensor`, which has as many dimensions as `model` whatever that turns out to be.
+const HostValue *host_like(Host *host, const HostTensor *model, const HostValue *tensor);
+/// Whether `actual` dimensions are enough; where they are not and the host code has not fixed them, asks for another run with `rank`.
+bool host_need_rank(Host *host, const HostInput *like, int actual, int rank);
 const HostValue *host_shape(Host *host, const HostTensor *tensor, bool strides);
 const HostValue *host_numel(Host *host, const HostTensor *tensor);
 /// `tensor.NAME`; NULL when there is no such attribute.
@@ -126,6 +131,8 @@ HostCall host_call_arguments(Host *host, HostFrame *frame, SyntaxNode call);
 
 // host_expression.c
 const HostValue *host_evaluate(Host *host, HostFrame *frame, SyntaxNode node);
+/// The text under which a dictionary keeps `value`; false where it is not known.
+bool host_key(Host *host, const HostValue *value, Str *key);
 const HostValue *host_lookup(Host *host, HostFrame *frame, Str name);
 /// What a name of a module stands for; `name` is for messages.
 const HostValue *host_of_entry(Host *host, ScopeEntry entry, Str name);

@@ -31,6 +31,7 @@ typedef enum Library {
     LIBRARY_DIVMOD,
     LIBRARY_CONFIG,    // triton.Config
     LIBRARY_SAME,      // its argument
+    LIBRARY_DESCRIPTOR, // a tensor descriptor is the tensor that it describes
 } Library;
 
 static const struct {
@@ -124,6 +125,8 @@ static const struct {
     {"Config", LIBRARY_CONFIG, 0},
     {"constexpr", LIBRARY_SAME, 0},
     {"cast", LIBRARY_SAME, 1},
+    {"from_tensor", LIBRARY_DESCRIPTOR, 0},
+    {"TensorDescriptor", LIBRARY_DESCRIPTOR, 0},
 };
 
 const HostValue *host_keyword(const HostCall *call, const char *name) {
@@ -423,10 +426,10 @@ static const HostValue *allocation(Host *host, Library kind, int detail, const H
     const HostValue *model = host_argument(call, 0, "input");
     HostTensor *tensor = model ? host_as_tensor(host, model) : NULL;
     if (!tensor) return host_unknown(host, "a tensor like what is not understood");
-    if (kind == LIBRARY_FULL_LIKE)
-        return host_allocate(host, tensor->dims, tensor->rank, dtype ? dtype : tensor->dtype, CONTENTS_FILL,
-                             host_argument(call, 1, "fill_value"));
-    return host_allocate(host, tensor->dims, tensor->rank, dtype ? dtype : tensor->dtype, (HostContents)detail, one);
+    if (!dtype) dtype = tensor->dtype;
+    const HostValue *fill = kind == LIBRARY_FULL_LIKE ? host_argument(call, 1, "fill_value") : one;
+    HostContents contents = kind == LIBRARY_FULL_LIKE ? CONTENTS_FILL : (HostContents)detail;
+    return host_like(host, tensor, host_allocate(host, tensor->dims, tensor->rank, dtype, contents, fill));
 }
 
 static const HostValue *method_call(Host *host, const char *dotted, const HostCall *call) {
@@ -468,8 +471,7 @@ const HostValue *host_library_call(Host *host, Str name, const char *dotted, con
                                  ? host_as_tensor(host, first)
                                  : NULL;
         if (!tensor || tensor->rank == 0) return NULL;
-        if (first->kind == HOST_INPUT) host_mark_read(first->input, 0);
-        return tensor->dims[0];
+        return host_look_at(tensor->dims[0]);
     }
     case LIBRARY_RANGE: return range_call(host, call);
     case LIBRARY_LIST: {
@@ -505,6 +507,12 @@ const HostValue *host_library_call(Host *host, Str name, const char *dotted, con
             results[i] = host_tensor_method(host, call->items[i], host_as_tensor(host, call->items[i]), STR("expand"), &expand);
         }
         return host_sequence(host, results, call->count);
+    }
+    case LIBRARY_DESCRIPTOR: {
+        const HostValue *base = host_argument(call, 0, "tensor");
+        if (!base) base = host_keyword(call, "base");
+        HostTensor *tensor = base ? host_as_tensor(host, base) : NULL;
+        return tensor ? host_of_tensor(host, tensor) : NULL;
     }
     case LIBRARY_SAME: return detail < call->count ? call->items[detail] : NULL;
     case LIBRARY_DICTIONARY: return dictionary_call(host, call, false);

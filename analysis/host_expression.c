@@ -83,19 +83,11 @@ bool host_items(Host *host, const HostValue *value, const HostValue *const **ite
 
 const HostValue *host_item(Host *host, const HostValue *value, int64_t index) {
     if (value->kind == HOST_SEQUENCE) {
-        const HostInput *shape_of = value->shape_of;
         int64_t position = index < 0 ? index + value->count : index;
         int64_t needed = index < 0 ? -index : index + 1;
-        if (shape_of) {
-            HostInput *input = host_input(host, shape_of->name);
-            bool strides = value->items == input->tensor->strides;
-            if (needed > value->count && !input->is_rank_certain && needed <= TYPE_MAX_RANK) {
-                host_set_rank(host, input, (int)needed);
-                input->is_rank_certain = false;
-            }
-            if (!strides && position >= 0 && position < value->count) host_mark_read(input, (int)position);
-        }
-        if (position >= 0 && position < value->count) return value->items[position];
+        if (needed <= TYPE_MAX_RANK) host_need_rank(host, value->shape_of, value->count, (int)needed);
+        if (position >= 0 && position < value->count)
+            return value->shape_of && !value->axis ? host_look_at(value->items[position]) : value->items[position];
         return host_unknown(host, "an index out of range");
     }
     if (value->kind == HOST_INPUT && value->input->kind != INPUT_TENSOR)
@@ -190,9 +182,21 @@ static const HostValue *sliced(Host *host, HostFrame *frame, const HostValue *va
         bounds[part] = bound < 0 ? 0 : bound > value->count ? value->count : bound;
     }
     int64_t count = bounds[1] > bounds[0] ? bounds[1] - bounds[0] : 0;
-    for (int64_t i = 0; value->shape_of && i < count; i++)
-        if (value->items == value->shape_of->tensor->dims) host_mark_read(host_input(host, value->shape_of->name), (int)(bounds[0] + i));
+    for (int64_t i = 0; value->shape_of && !value->axis && i < count; i++) host_look_at(value->items[bounds[0] + i]);
     return host_sequence(host, value->items + (count ? bounds[0] : 0), (int)count);
+}
+
+bool host_key(Host *host, const HostValue *value, Str *key) {
+    if (value->kind == HOST_OBJECT) return *key = str_from(value->note), true;
+    Constant now;
+    if (!host_compute(value, &now)) return false;
+    switch (now.kind) {
+    case CONSTANT_STRING: *key = now.string; return true;
+    case CONSTANT_INT:
+    case CONSTANT_BOOL: *key = str_from(arena_printf(host->arena, "%lld", (long long)now.integer)); return true;
+    case CONSTANT_DTYPE: *key = str_from(dtype_name(now.dtype.code) ? dtype_name(now.dtype.code) : "?"); return true;
+    default: return false;
+    }
 }
 
 static const HostValue *subscript(Host *host, HostFrame *frame, SyntaxNode node) {
@@ -203,9 +207,19 @@ static const HostValue *subscript(Host *host, HostFrame *frame, SyntaxNode node)
     if (value->kind == HOST_SEQUENCE && node_kind(index_node) == SYNTAX_SLICE) return sliced(host, frame, value, index_node);
     const HostValue *index = host_evaluate(host, frame, index_node);
     if (value->kind == HOST_DICTIONARY) {
-        for (int i = 0; i < value->count; i++)
-            if (index->is_concrete && index->constant.kind == CONSTANT_STRING && str_equal(value->keys[i], index->constant.string))
-                return value->items[i];
+        Str key = STR("");
+        bool known = host_key(host, index, &key);
+        for (int i = 0; known && i < value->count; i++)
+            if (str_equal(value->keys[i], key)) return value->items[i];
+        if (index->kind == HOST_INPUT && value->count > 0) { // one of the keys is meant
+            host_decide(host, index->input, INPUT_STRING);
+            const HostValue *any = NULL;
+            for (int i = 0; i < value->count; i++) {
+                const HostValue *same = host_equal(host, index, host_of_string(host, value->keys[i]));
+                any = any ? host_apply(host, HOST_OP_OR, any, same) : same;
+            }
+            host_require(host, any, true, HOST_MUST);
+        }
         return host_unknown(host, "a key that the dictionary does not have");
     }
     int64_t position = 0;
@@ -334,6 +348,7 @@ static const HostValue *compare(Host *host, Str text, const HostValue *a, const 
     }
     HostOperation operation = HOST_OP_EQUAL;
     if (!find_binary(text, &operation)) return host_unknown(host, "a comparison that is not understood");
+    if (is_tensor_like(a) || is_tensor_like(b)) return combine(host, operation, a, b);
     if (operation == HOST_OP_EQUAL) return host_equal(host, a, b);
     if (operation == HOST_OP_UNEQUAL) return negated(host, host_equal(host, a, b));
     return host_apply(host, operation, a, b);
@@ -403,8 +418,7 @@ static const HostValue *dictionary(Host *host, HostFrame *frame, SyntaxNode node
         } else if (node_kind(children[i]) == SYNTAX_PAIR && filled < capacity) {
             const HostValue *key = host_evaluate(host, frame, node_field(children[i], "key"));
             const HostValue *item = host_evaluate(host, frame, node_field(children[i], "value"));
-            if (!key->is_concrete || key->constant.kind != CONSTANT_STRING) continue;
-            keys[filled] = key->constant.string;
+            if (!host_key(host, key, &keys[filled])) continue;
             items[filled++] = item;
         }
     }
@@ -487,8 +501,10 @@ static const HostValue *comprehension(Host *host, HostFrame *frame, SyntaxNode n
 static const HostValue *container_method(Host *host, HostFrame *frame, const HostValue *self, Str name, const HostCall *call, SyntaxNode node) {
     if (self->kind == HOST_DICTIONARY) {
         if (str_is(name, "get") && call->count >= 1) {
-            for (int i = 0; i < self->count; i++)
-                if (call->items[0]->is_concrete && str_equal(self->keys[i], call->items[0]->constant.string)) return self->items[i];
+            Str key = STR("");
+            bool known = host_key(host, call->items[0], &key);
+            for (int i = 0; known && i < self->count; i++)
+                if (str_equal(self->keys[i], key)) return self->items[i];
             return call->count > 1 ? call->items[1] : host_none(host);
         }
         if (str_is(name, "values")) return host_sequence(host, self->items, self->count);

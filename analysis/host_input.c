@@ -82,8 +82,9 @@ void host_set_rank(Host *host, HostInput *input, int rank) {
     input->is_rank_certain = true;
 }
 
-void host_mark_read(HostInput *input, int axis) {
-    if (axis >= 0 && axis < TYPE_MAX_RANK) input->is_dim_read[axis] = true;
+const HostValue *host_look_at(const HostValue *size) {
+    if (size->kind == HOST_SIZE) size->input->is_dim_read[size->axis] = true;
+    return size;
 }
 
 static bool mentions(Str annotation, const char *word) {

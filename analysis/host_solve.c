@@ -6,6 +6,12 @@ enum { MAX_LEAVES = 12, MAX_CANDIDATES = 96, MAX_ROUNDS = 24 };
 
 void host_require(Host *host, const HostValue *condition, bool want, int weight) {
     if (condition->kind < HOST_INPUT || condition->kind > HOST_OPERATION) return;
+    bool both = condition->kind == HOST_OPERATION && condition->operation == (want ? HOST_OP_AND : HOST_OP_OR);
+    if (both) {
+        host_require(host, condition->items[0], want, weight);
+        host_require(host, condition->items[1], want, weight);
+        return;
+    }
     LIST_PUSH(host->arena, &host->constraints, (HostConstraint){condition, want, weight});
 }
 

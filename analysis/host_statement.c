@@ -87,19 +87,19 @@ void host_assign(Host *host, HostFrame *frame, SyntaxNode target, const HostValu
         SyntaxNode holder = node_field(target, "value");
         const HostValue *object = host_evaluate(host, frame, holder);
         const HostValue *key = host_evaluate(host, frame, node_field(target, "subscript"));
-        if (object->kind != HOST_DICTIONARY || !key->is_concrete || key->constant.kind != CONSTANT_STRING ||
-            node_kind(holder) != SYNTAX_IDENTIFIER)
+        Str text = STR("");
+        if (object->kind != HOST_DICTIONARY || !host_key(host, key, &text) || node_kind(holder) != SYNTAX_IDENTIFIER)
             break; // elements of tensors are not followed
         HostValue *grown = host_new(host, HOST_DICTIONARY);
         Str *keys = ARENA_ARRAY(host->arena, Str, object->count + 1);
         const HostValue **items = ARENA_ARRAY(host->arena, const HostValue *, object->count + 1);
         int count = 0;
         for (int i = 0; i < object->count; i++) {
-            if (str_equal(object->keys[i], key->constant.string)) continue;
+            if (str_equal(object->keys[i], text)) continue;
             keys[count] = object->keys[i];
             items[count++] = object->items[i];
         }
-        keys[count] = key->constant.string;
+        keys[count] = text;
         items[count++] = value;
         grown->keys = keys;
         grown->items = items;

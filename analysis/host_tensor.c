@@ -10,9 +10,6 @@ const HostValue *host_of_tensor(Host *host, HostTensor *tensor) {
 }
 
 static const HostValue *product(Host *host, const HostValue *a, const HostValue *b) {
-    int64_t one = 0;
-    if (a->kind == HOST_CONSTANT && host_int(a, &one) && one == 1) return b;
-    if (b->kind == HOST_CONSTANT && host_int(b, &one) && one == 1) return a;
     return host_apply(host, HOST_OP_MULTIPLY, a, b);
 }
 
@@ -55,6 +52,7 @@ static HostTensor *input_tensor(Host *host, HostInput *input) {
     tensor->buffer = buffer_new_of(host, tensor, CONTENTS_INPUT);
     tensor->buffer->input = input;
     input->tensor = tensor;
+    tensor->like = input;
     return tensor;
 }
 
@@ -81,12 +79,18 @@ const HostValue *host_allocate(Host *host, const HostValue *const *dims, int ran
     return host_of_tensor(host, tensor);
 }
 
+const HostValue *host_like(Host *host, const HostTensor *model, const HostValue *tensor) {
+    (void)host;
+    if (tensor->kind == HOST_TENSOR) tensor->tensor->like = model->like;
+    return tensor;
+}
+
 const HostValue *host_shape(Host *host, const HostTensor *tensor, bool strides) {
     HostValue *shape = host_new(host, HOST_SEQUENCE);
     shape->items = strides ? tensor->strides : tensor->dims;
     shape->count = tensor->rank;
-    const HostInput *input = tensor->buffer->input;
-    if (input && input->tensor == tensor) shape->shape_of = input;
+    shape->shape_of = tensor->like;
+    shape->axis = strides; // sizes that are looked at count, strides do not
     return shape;
 }
 
@@ -142,22 +146,12 @@ const HostValue *host_tensor_attribute(Host *host, const HostValue *self, HostTe
     return NULL;
 }
 
-static bool is_certain(const HostTensor *tensor) {
-    const HostInput *input = tensor->buffer->input;
-    return !(input && input->tensor == tensor) || input->is_rank_certain;
-}
-
-/// The tensor's rank has to be `rank` or more; asks for another run where it is not.
-static bool has_rank(Host *host, const HostTensor *tensor, int rank) {
-    if (rank <= tensor->rank) return true;
-    if (!is_certain(tensor)) {
-        HostInput *input = NULL;
-        for (int i = 0; i < host->inputs.count; i++)
-            if (host->inputs.items[i] == tensor->buffer->input) input = host->inputs.items[i];
-        if (input && input->rank < rank) {
-            host_set_rank(host, input, rank);
-            input->is_rank_certain = false;
-        }
+bool host_need_rank(Host *host, const HostInput *like, int actual, int rank) {
+    if (rank <= actual) return true;
+    if (like && !like->is_rank_certain && rank <= TYPE_MAX_RANK) {
+        HostInput *input = host_input(host, like->name);
+        host_set_rank(host, input, rank);
+        input->is_rank_certain = false;
     }
     return false;
 }
@@ -227,8 +221,9 @@ const HostValue *host_tensor_subscript(Host *host, HostTensor *tensor, HostFrame
         entries[count++] = child;
         indexed += !is_ellipsis(child) && node_kind(child) != SYNTAX_NONE;
     }
-    if (!has_rank(host, tensor, indexed)) return host_unknown(host, "more subscripts than dimensions");
+    if (!host_need_rank(host, tensor->like, tensor->rank, indexed)) return host_unknown(host, "more subscripts than dimensions");
     HostTensor *view = view_of(host, tensor);
+    view->like = NULL;
     int axis = 0;
     for (int i = 0; i < count; i++) {
         SyntaxNode entry = entries[i];
@@ -268,5 +263,5 @@ const HostValue *host_elementwise(Host *host, HostTensor *a, HostTensor *b, cons
         int64_t one = 0;
         if (from >= 0 && host_int(dims[axis], &one) && one == 1) dims[axis] = other->dims[from];
     }
-    return host_allocate(host, dims, wide->rank, dtype ? dtype : a->dtype, CONTENTS_COMPUTED, NULL);
+    return host_like(host, wide, host_allocate(host, dims, wide->rank, dtype ? dtype : a->dtype, CONTENTS_COMPUTED, NULL));
 }

@@ -132,6 +132,7 @@ static bool given_dims(Host *host, const HostCall *call, int from, const HostVal
 static HostTensor *copy_of(Host *host, const HostTensor *tensor) {
     HostTensor *view = ARENA_NEW(host->arena, HostTensor);
     *view = *tensor;
+    view->like = NULL;
     return view;
 }
 
@@ -139,14 +140,8 @@ static bool axis_of(Host *host, const HostTensor *tensor, const HostValue *value
     int64_t number = 0;
     if (!value || !host_int(value, &number)) return false;
     int64_t rank = tensor->rank + extra;
-    HostInput *input = tensor->buffer->input && tensor->buffer->input->tensor == tensor
-                           ? host_input(host, tensor->buffer->input->name)
-                           : NULL;
     int64_t needed = number >= 0 ? number + 1 - extra : -number - extra;
-    if (needed > tensor->rank && input && !input->is_rank_certain && needed <= TYPE_MAX_RANK) {
-        host_set_rank(host, input, (int)needed);
-        input->is_rank_certain = false;
-    }
+    if (needed <= TYPE_MAX_RANK) host_need_rank(host, tensor->like, tensor->rank, (int)needed);
     if (number < 0) number += rank;
     if (number < 0 || number >= rank) return false;
     *axis = (int)number;
@@ -201,15 +196,15 @@ static bool is_contiguous(const HostTensor *tensor) {
 }
 
 static const HostValue *copied(Host *host, const HostTensor *tensor, const HostValue *dtype) {
-    return host_allocate(host, tensor->dims, tensor->rank, dtype ? dtype : tensor->dtype, CONTENTS_COMPUTED, NULL);
+    return host_like(host, tensor, host_allocate(host, tensor->dims, tensor->rank, dtype ? dtype : tensor->dtype, CONTENTS_COMPUTED, NULL));
 }
 
-static const HostValue *permuted(Host *host, const HostValue *self, const HostTensor *tensor, const HostCall *call) {
+static const HostValue *permuted(Host *host, const HostTensor *tensor, const HostCall *call) {
     const HostValue *order[TYPE_MAX_RANK];
     int rank = 0;
     if (!given_dims(host, call, 0, order, &rank)) return host_unknown(host, "permute with axes that are not understood");
     if (rank != tensor->rank) {
-        if (self->kind == HOST_INPUT) host_set_rank(host, self->input, rank);
+        if (tensor->like && !tensor->like->is_rank_certain) host_set_rank(host, host_input(host, tensor->like->name), rank);
         return host_unknown(host, "permute of another number of dimensions");
     }
     HostTensor *view = copy_of(host, tensor);
@@ -227,6 +222,7 @@ static const HostValue *transposed(Host *host, const HostTensor *tensor, const H
     if (!axis_of(host, tensor, first, 0, &a) || !axis_of(host, tensor, second, 0, &b))
         return host_unknown(host, "transpose with axes that are not understood");
     HostTensor *view = copy_of(host, tensor);
+    view->like = tensor->like;
     view->dims[a] = tensor->dims[b];
     view->dims[b] = tensor->dims[a];
     view->strides[a] = tensor->strides[b];
@@ -323,6 +319,7 @@ static const HostValue *converted(Host *host, const HostValue *self, const HostT
         if (host_compute(tensor->dtype, &now) && dtype_equal(now.dtype, wanted.dtype)) return self;
         if (input && !dtype_is_float(wanted.dtype)) {
             HostTensor *view = copy_of(host, tensor);
+            view->like = tensor->like;
             view->dtype = dtype;
             return host_of_tensor(host, view);
         }
@@ -384,13 +381,12 @@ static const HostValue *reduced(Host *host, const HostTensor *tensor, const Host
     return host_allocate(host, dims, rank, dtype ? dtype : tensor->dtype, CONTENTS_COMPUTED, NULL);
 }
 
-static const HostValue *size_or_stride(Host *host, const HostValue *self, HostTensor *tensor, const HostCall *call, bool strides) {
+static const HostValue *size_or_stride(Host *host, HostTensor *tensor, const HostCall *call, bool strides) {
     const HostValue *dim = host_argument(call, 0, "dim");
     if (!dim) return host_shape(host, tensor, strides);
     int axis = 0;
     if (!axis_of(host, tensor, dim, 0, &axis)) return host_unknown(host, "a dimension that is not understood");
-    if (!strides && self->kind == HOST_INPUT) host_mark_read(self->input, axis);
-    return strides ? tensor->strides[axis] : tensor->dims[axis];
+    return strides ? tensor->strides[axis] : host_look_at(tensor->dims[axis]);
 }
 
 const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTensor *tensor, Str name, const HostCall *call) {
@@ -406,8 +402,8 @@ const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTenso
     const HostValue *dtype = host_keyword(call, "dtype");
     if (!dtype) dtype = tensor->dtype;
     switch (methods[row].method) {
-    case METHOD_SIZE: return size_or_stride(host, self, tensor, call, false);
-    case METHOD_STRIDE: return size_or_stride(host, self, tensor, call, true);
+    case METHOD_SIZE: return size_or_stride(host, tensor, call, false);
+    case METHOD_STRIDE: return size_or_stride(host, tensor, call, true);
     case METHOD_NUMEL: return host_numel(host, tensor);
     case METHOD_RANK: return host_tensor_attribute(host, self, tensor, STR("ndim"));
     case METHOD_ELEMENT_SIZE: return host_of_int(host, 4);
@@ -433,7 +429,7 @@ const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTenso
         return expanded(host, tensor, dims, rank);
     case METHOD_TRANSPOSE: return transposed(host, tensor, host_argument(call, 0, "dim0"), host_argument(call, 1, "dim1"));
     case METHOD_T: return tensor->rank < 2 ? self : transposed(host, tensor, host_of_int(host, 0), host_of_int(host, 1));
-    case METHOD_PERMUTE: return permuted(host, self, tensor, call);
+    case METHOD_PERMUTE: return permuted(host, tensor, call);
     case METHOD_FLATTEN: return flattened(host, tensor, call);
     case METHOD_UNFLATTEN: return unflattened(host, tensor, call);
     case METHOD_SQUEEZE: return squeezed(host, self, tensor, call, false);

@@ -293,9 +293,9 @@ bool host_compute(const HostValue *value, Constant *result) {
     case HOST_SIZE: *result = make_int(input->dims[value->axis]); return true;
     case HOST_RANK: *result = make_int(input->rank); return true;
     case HOST_IS_NONE: *result = make_bool(input->kind == INPUT_NONE); return true;
-    case HOST_DTYPE:
-        *result = (Constant){.kind = CONSTANT_DTYPE, .dtype = dtype_of(input->dtype)};
-        return input->dtype != DTYPE_UNKNOWN;
+    case HOST_DTYPE: // what is not said counts as float32 where the host code asks
+        *result = (Constant){.kind = CONSTANT_DTYPE, .dtype = dtype_of(input->dtype ? input->dtype : DTYPE_FLOAT32)};
+        return true;
     case HOST_INPUT:
         if (input->kind == INPUT_NONE) return *result = (Constant){.kind = CONSTANT_NONE}, true;
         if (input->kind == INPUT_DTYPE) {
@@ -318,6 +318,10 @@ static bool is_scalar(const HostValue *value) {
     return value->kind >= HOST_CONSTANT && value->kind <= HOST_OPERATION;
 }
 
+static bool is_exactly(const HostValue *value, int64_t number) {
+    return value->kind == HOST_CONSTANT && value->constant.kind == CONSTANT_INT && value->constant.integer == number;
+}
+
 const HostValue *host_apply(Host *host, HostOperation operation, const HostValue *a, const HostValue *b) {
     int arity = operations[operation].arity;
     const HostValue *items[2] = {a, b};
@@ -331,6 +335,10 @@ const HostValue *host_apply(Host *host, HostOperation operation, const HostValue
         Constant folded;
         if (constant_apply(operation, &a->constant, b ? &b->constant : NULL, &folded)) return host_constant(host, folded);
         return host_unknown(host, "'%s' has no value here", operations[operation].text);
+    }
+    for (int i = 0; i < arity && arity == 2; i++) { // 1 * x, x + 0
+        bool unit = (operation == HOST_OP_MULTIPLY && is_exactly(items[i], 1)) || (operation == HOST_OP_ADD && is_exactly(items[i], 0));
+        if (unit) return items[1 - i];
     }
     HostValue *value = host_new(host, HOST_OPERATION);
     const HostValue **copy = ARENA_ARRAY(host->arena, const HostValue *, 2);

@@ -65,6 +65,7 @@ typedef struct HostTensor {
     const HostValue *strides[TYPE_MAX_RANK]; // in elements
     const HostValue *offset;                 // of its first element, in elements
     const HostValue *dtype;
+    const HostInput *like;                   // the input whose number of dimensions this tensor shares, or NULL
 } HostTensor;
 
 typedef enum HostKind {
@@ -102,7 +103,7 @@ struct HostValue {
     const HostValue *const *items;
     const Str *keys;
     int count;
-    const HostInput *shape_of; // a sequence that is the whole shape or strides of this input
+    const HostInput *shape_of; // a sequence with one item per dimension of this input: its shape, its strides
     SyntaxNode node;
     struct HostFrame *frame;
     const char *note;

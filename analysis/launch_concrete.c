@@ -13,6 +13,7 @@ typedef struct Concretizer {
 
 static DTypeCode dtype_code(const HostValue *dtype) {
     Constant now;
+    if (dtype && dtype->kind == HOST_DTYPE) return dtype->input->dtype;
     return dtype && host_compute(dtype, &now) && now.kind == CONSTANT_DTYPE ? now.dtype.code : DTYPE_UNKNOWN;
 }
 

@@ -193,6 +193,13 @@ int command_dump(const Options *options) {
     const char *name = options->operands[0];
     if (strcmp(name, "help") == 0) {
         for (int i = 0; i < STAGE_COUNT; i++) printf("%-12s %s\n", stages[i].name, stages[i].help);
+        printf("%-12s %s\n", "ops", "the operation table, tab-separated (no file needed)");
+        return STATUS_CLEAN;
+    }
+    if (strcmp(name, "ops") == 0) {
+        Arena *arena = arena_new();
+        fputs(op_table_print(arena), stdout);
+        arena_free(arena);
         return STATUS_CLEAN;
     }
     int stage = 0;

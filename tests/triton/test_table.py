@@ -79,7 +79,9 @@ def test_there_is_something_to_compare() -> None:
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_no_public_name_is_missing(prefix: str) -> None:
     """Every function and class of the language has its row."""
-    mine = [name for name in FUNCTIONS if name.startswith(prefix) and "." not in name[len(prefix) :]]
+    mine = [
+        name for name in FUNCTIONS if name.startswith(prefix) and "." not in name[len(prefix) :]
+    ]
     missing = [name for name in mine if optable.find(name.removeprefix("tl.")) is None]
     assert missing == []
 

@@ -7,6 +7,7 @@
 enum { DIRECTIONS = 3, ELEMENT_TRIALS = 96 };
 static const double TOLERANCE = 1e-6;   // relative, of a directional derivative
 static const double STEP = 1e-4;        // of central differences; the second step is twice this
+static const double ROUNDING = 1e-14;   // of the loss, relative to the sizes of its terms
 static const double CONSISTENT = 1e-5;  // two step sizes agree this well where the function is smooth
 
 /// One problem being checked.
@@ -135,10 +136,11 @@ static double upstream_at(const Checker *checker, const Content *content, int pa
     return content_number(content, offset);
 }
 
-/// sum of upstream * output, or of upstream * tangent.
-static double loss(const Checker *checker, Run *run, bool tangent) {
+/// sum of upstream * output, or of upstream * tangent; `size` is the sum of the terms' sizes.
+static double loss(const Checker *checker, Run *run, bool tangent, double *size) {
     const Problem *problem = checker->problem;
     double sum = 0;
+    *size = 0;
     for (int k = 0; k < problem->output_count; k++) {
         int parameter = problem->outputs[k];
         MemoryBuffer *buffer = run->buffers[parameter];
@@ -150,7 +152,9 @@ static double loss(const Checker *checker, Run *run, bool tangent) {
             int64_t offset = written.items[i];
             double upstream = upstream_at(checker, &content, parameter, offset);
             if (upstream == 0) continue;
-            sum += upstream * (tangent ? memory_peek_tangent(run->memory, buffer, offset) : memory_peek(run->memory, buffer, offset));
+            double term = upstream * (tangent ? memory_peek_tangent(run->memory, buffer, offset) : memory_peek(run->memory, buffer, offset));
+            sum += term;
+            *size += fabs(term);
         }
     }
     return sum;
@@ -299,10 +303,11 @@ static double projected(const Problem *problem, const Run *forward, Run *backwar
     return sum;
 }
 
-static double relative_error(double expected, double actual, double size) {
+/// Differences within `noise` are rounding.
+static double relative_error(double expected, double actual, double size, double noise) {
     if (!isfinite(expected) || !isfinite(actual)) return INFINITY;
-    double scale = fmax(fmax(fabs(expected), fabs(actual)), size), difference = fabs(expected - actual);
-    return difference <= 1e-13 ? 0 : difference / fmax(scale, 1e-12);
+    double scale = fmax(fmax(fabs(expected), fabs(actual)), size), difference = fabs(expected - actual) - noise;
+    return difference <= 0 ? 0 : difference / fmax(scale, 1e-12);
 }
 
 /// What the measurements of one direction say.
@@ -310,15 +315,16 @@ typedef struct Measured {
     double dual;       // derivative by forward-mode duals
     double difference; // by central differences, extrapolated
     bool is_smooth;    // two step sizes agree
+    double noise;      // rounding in `difference`
     Error error;
 } Measured;
 
-static double loss_at_step(Checker *checker, Perturbation perturbation, double step, Error *error) {
+static double loss_at_step(Checker *checker, Perturbation perturbation, double step, double *size, Error *error) {
     perturbation.step = step;
     perturbation.is_tangent = false;
     Run run = run_forward(checker, &perturbation);
-    double value = loss(checker, &run, false);
-    if (run.error && !*error) *error = run.error;
+    double value = loss(checker, &run, false, size);
+    if (run.error && !*error) *error = arena_strdup(checker->arena, run.error);
     run_free(&run);
     return value;
 }
@@ -327,8 +333,8 @@ static double dual_derivative(Checker *checker, Perturbation perturbation, Error
     perturbation.step = 0;
     perturbation.is_tangent = true;
     Run run = run_forward(checker, &perturbation);
-    double value = loss(checker, &run, true);
-    if (run.error && !*error) *error = run.error;
+    double size, value = loss(checker, &run, true, &size);
+    if (run.error && !*error) *error = arena_strdup(checker->arena, run.error);
     run_free(&run);
     return value;
 }
@@ -337,28 +343,28 @@ static double dual_derivative(Checker *checker, Perturbation perturbation, Error
 static Measured measure(Checker *checker, Perturbation perturbation) {
     Measured measured = {0};
     measured.dual = dual_derivative(checker, perturbation, &measured.error);
-    double slopes[2];
+    double slopes[2], size = 0;
     for (int i = 0; i < 2; i++) {
         double step = STEP * (i + 1);
-        double above = loss_at_step(checker, perturbation, step, &measured.error);
-        double below = loss_at_step(checker, perturbation, -step, &measured.error);
+        double above = loss_at_step(checker, perturbation, step, &size, &measured.error);
+        double below = loss_at_step(checker, perturbation, -step, &size, &measured.error);
         slopes[i] = (above - below) / (2 * step);
     }
+    measured.noise = ROUNDING * size / STEP;
     measured.difference = (4 * slopes[0] - slopes[1]) / 3;
-    measured.is_smooth = relative_error(slopes[0], slopes[1], 0) < CONSISTENT;
+    measured.is_smooth = relative_error(slopes[0], slopes[1], 0, measured.noise) < CONSISTENT;
     return measured;
 }
 
-/// Every finite difference is trusted only where it agrees with itself; a kink leaves the word to the duals.
+/// Central differences are trusted where they agree with themselves; a kink leaves the word to the duals.
 static double judge(const Measured *measured, double actual, double size, double *dual_error, bool *kink) {
-    double by_dual = relative_error(measured->dual, actual, size), by_difference = relative_error(measured->difference, actual, size);
+    double by_dual = relative_error(measured->dual, actual, size, 0);
+    double by_difference = relative_error(measured->difference, actual, size, measured->noise);
     *dual_error = by_dual;
-    if (by_difference < TOLERANCE) return fmin(by_dual, by_difference) < 1e-9 ? fmax(fmin(by_dual, by_difference), 0) : by_difference;
-    if (!measured->is_smooth && isfinite(by_dual)) {
-        *kink = true;
-        return by_dual;
-    }
-    return by_difference;
+    if (by_difference < TOLERANCE) return fmin(by_dual, by_difference > 0 ? by_difference : by_dual);
+    if (measured->is_smooth || !isfinite(by_dual)) return by_difference;
+    *kink = true;
+    return by_dual;
 }
 
 static bool check_direction(Checker *checker, const Run *forward, Run *backward, CheckResult *result, const bool *active, uint64_t seed) {

@@ -19,6 +19,7 @@ typedef struct Walk {
     Origin *origins; // by value id
     ParameterFacts *facts;
     int count;
+    bool is_second; // pass: which parameters are blocks is known
 } Walk;
 
 static const Origin no_origin;
@@ -99,26 +100,53 @@ static const Value *initial_of(const Value *value) {
     return at >= 0 && at < loop->operand_count ? loop->operands[at] : NULL;
 }
 
-/// Integers that multiply something inside an address.
+static bool is_moved(OpCode code) {
+    return code == OP_CAST || code == OP_EXPAND_DIMS || code == OP_BROADCAST_TO || code == OP_RESHAPE || op_rows[code].kind == KIND_HINT;
+}
+
+/// Marks the integers that multiply inside one term of an address; whether there were any but blocks.
+static bool note_factors(Walk *walk, int pointer, const Value *value, int depth) {
+    bool found = false;
+    int parameter = parameter_of(walk, value);
+    if (parameter >= 0) {
+        if (walk->facts[parameter].is_block) return false;
+        walk->facts[parameter].is_stride = true;
+        set_add(&walk->facts[pointer].strides, parameter);
+        return true;
+    }
+    const Op *op = value ? value->op : NULL;
+    if (!op || depth > 40) return false;
+    bool follows = op->code == OP_MUL || is_moved(op->code);
+    for (int i = 0; follows && i < op->operand_count && op->operands[i]; i++)
+        found = note_factors(walk, pointer, op->operands[i], depth + 1) || found;
+    return found;
+}
+
+/// The terms of an address: strided ones, and those that count elements one by one.
 static void note_strides(Walk *walk, int pointer, const Value *value, int depth) {
     if (!value || depth > 40) return;
     const Op *op = value->op;
-    if (!op) {
-        const Value *initial = initial_of(value);
-        if (initial) note_strides(walk, pointer, initial, depth + 1);
+    const Value *initial = op ? NULL : initial_of(value);
+    if (initial) {
+        note_strides(walk, pointer, initial, depth + 1);
         return;
     }
-    if (op->code == OP_MUL) {
-        for (int k = 0; k < 2; k++) {
-            int parameter = parameter_of(walk, op->operands[k]);
-            if (parameter < 0 || origin(walk, op->operands[k])->has_lanes) continue;
-            walk->facts[parameter].is_stride = true;
-            set_add(&walk->facts[pointer].strides, parameter);
+    if (op && (op->code == OP_ADD || op->code == OP_SUB || is_moved(op->code) || op->code == OP_WHERE)) {
+        for (int i = op->code == OP_WHERE; i < op->operand_count; i++) note_strides(walk, pointer, op->operands[i], depth + 1);
+        return;
+    }
+    if (op && op->code == OP_MUL) {
+        const Op *left = op->operands[0]->op, *right = op->operands[1]->op;
+        bool scaled = note_factors(walk, pointer, op->operands[0], depth + 1);
+        scaled = note_factors(walk, pointer, op->operands[1], depth + 1) || scaled;
+        if (scaled) { // (row * stride + column) * other
+            if (left && left->code == OP_ADD) note_strides(walk, pointer, op->operands[0], depth + 1);
+            if (right && right->code == OP_ADD) note_strides(walk, pointer, op->operands[1], depth + 1);
+            return;
         }
     }
-    bool follows = op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL || op->code == OP_CAST || op->code == OP_EXPAND_DIMS ||
-                   op->code == OP_BROADCAST_TO || op->code == OP_RESHAPE || op->code == OP_WHERE || op_rows[op->code].kind == KIND_HINT;
-    for (int i = 0; follows && i < op->operand_count; i++) note_strides(walk, pointer, op->operands[i], depth + 1);
+    const Origin *of = origin(walk, value);
+    if (of->has_lanes || of->has_loop || of->has_program) walk->facts[pointer].has_unit = true;
 }
 
 static void note_tuple(Walk *walk, const Value *tuple, void (*note)(Walk *, int, void *), void *context) {
@@ -233,7 +261,7 @@ static void visit_arithmetic(Walk *walk, const Op *op) {
     if (op->code == OP_SUB) {
         FOR_EACH_PARAMETER(walk, i, a->loaded) if (set_has(b->loaded, i)) walk->facts[i].is_offset_list = true;
     }
-    if (op->code == OP_ADD || op->code == OP_SUB) {
+    if (walk->is_second && (op->code == OP_ADD || op->code == OP_SUB)) {
         if (a->pointer) note_strides(walk, a->pointer - 1, op->operands[1], 0);
         else if (b->pointer) note_strides(walk, b->pointer - 1, op->operands[0], 0);
     }
@@ -368,6 +396,8 @@ ParameterFacts *facts_of(Arena *arena, const Function *function) {
         else set_add(&of->parameters, i);
         if (!parameter->is_constexpr && dtype_is_float(parameter->value->type.element) && parameter->value->type.kind == TYPE_NUMBER) of->is_float = true;
     }
+    walk_region(&walk, function->body);
+    walk.is_second = true;
     walk_region(&walk, function->body);
     region_walk(function->body, visit_dot, &walk);
     return walk.facts;

@@ -42,6 +42,7 @@ typedef struct ParameterFacts {
     ParameterSet blocks;  // of a size: the blocks that walk it
     int64_t lanes;        // of a size: constant lengths of the aranges that walk it
     ParameterSet strides; // of a pointer: integers that multiply in its addresses
+    bool has_unit;        // ... and an index that nothing multiplies: neighbours lie side by side
     LIST(const Constant *) compared; // constants that it is compared with
 } ParameterFacts;
 

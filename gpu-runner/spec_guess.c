@@ -81,15 +81,20 @@ static int64_t size_of(const Guess *guess, int index) {
     return 2 * largest + 3 + (int64_t)(guess->variation % 2) * 2;
 }
 
-/// How many strides of the same pointer come after this one, at most; they get the smaller values.
+static bool is_plain_stride(const Guess *guess, int index) {
+    const ParameterFacts *facts = &guess->facts[index];
+    return facts->is_stride && !facts->is_size && !facts->is_block && !facts->is_trip;
+}
+
+/// How many dims of the same pointer lie inside this one's, at most: later strides, and a dim without a stride.
 static int stride_level(const Guess *guess, int index) {
     int level = 0;
     for (int p = 0; p < guess->count; p++) {
         if (!set_has(guess->facts[p].strides, index)) continue;
-        int after = 0;
+        int inside = guess->facts[p].has_unit;
         for (int i = index + 1; i < guess->count; i++)
-            if (set_has(guess->facts[p].strides, i) && guess->facts[i].is_stride && !guess->facts[i].is_size && !guess->facts[i].is_block) after++;
-        if (after > level) level = after;
+            if (set_has(guess->facts[p].strides, i) && is_plain_stride(guess, i)) inside++;
+        if (inside > level) level = inside;
     }
     return level > LONGEST_STRIDE_LEVEL ? LONGEST_STRIDE_LEVEL : level;
 }
@@ -97,14 +102,7 @@ static int stride_level(const Guess *guess, int index) {
 static int64_t stride_of(const Guess *guess, int index) {
     static const int64_t by_level[] = {1, 1031, 1031 * 257, (int64_t)1031 * 257 * 131, (int64_t)1031 * 257 * 131 * 67};
     int level = stride_level(guess, index);
-    bool alone = true; // the only stride of its pointers: rows of elements that lie side by side
-    for (int p = 0; p < guess->count && alone; p++) {
-        if (!set_has(guess->facts[p].strides, index)) continue;
-        for (int i = 0; i < guess->count; i++)
-            if (i != index && set_has(guess->facts[p].strides, i)) alone = false;
-    }
-    if (alone) return by_level[1];
-    return level == 0 ? 1 + 2 * (int64_t)(guess->variation % 2) : by_level[level] * (1 + 2 * (int64_t)(guess->variation % 2));
+    return by_level[level] * (1 + 2 * (int64_t)(guess->variation % 2));
 }
 
 static DTypeCode pointee(const Guess *guess, int index) {
@@ -243,7 +241,8 @@ static void note_strides(const Guess *guess, Configuration *configuration) {
         for (int i = 0; i < guess->count && argument->stride_count < TYPE_MAX_RANK - 1; i++) {
             const Argument *stride = &configuration->arguments[i];
             int64_t value = stride->kind == ARGUMENT_INTEGER ? stride->integer : stride->kind == ARGUMENT_CONSTANT && stride->constant->kind == CONSTANT_INT ? stride->constant->integer : 0;
-            if (!set_has(guess->facts[p].strides, i) || value <= 1) continue;
+            const ParameterFacts *facts = &guess->facts[i];
+            if (!set_has(guess->facts[p].strides, i) || value <= 1 || facts->is_block || facts->is_trip) continue;
             int at = argument->stride_count++;
             for (; at > 0 && argument->strides[at - 1] < value; at--) argument->strides[at] = argument->strides[at - 1];
             argument->strides[at] = value;

@@ -10,9 +10,10 @@ static Content content_of(const ConcreteBuffer *buffer, DTypeCode dtype, uint64_
     switch (buffer->contents) {
     case CONTENTS_ZEROS: return (Content){.kind = CONTENT_ZERO};
     case CONTENTS_INDICES: return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = 1};
+    case CONTENTS_FILL:
+        return (Content){.kind = dtype_code_is_float(dtype) ? CONTENT_RANDOM : CONTENT_SMALL, .low = buffer->fill, .high = buffer->fill};
     case CONTENTS_INPUT:
     case CONTENTS_EMPTY:
-    case CONTENTS_FILL:
     case CONTENTS_RANDOM:
     case CONTENTS_COMPUTED: break;
     }

@@ -1,0 +1,161 @@
+// Which values carry a gradient: float values that depend on an active input, found forwards to a fixed point.
+#include "analysis/loops.h"
+#include "autodiff/adjoint.h"
+#include "autodiff/shift.h"
+
+bool value_is_active(const Differentiation *state, const Value *value) {
+    return value && map_has_pointer(&state->active, value) && !map_has_pointer(&state->constant, value);
+}
+
+typedef struct Marking {
+    Differentiation *state;
+    bool changed;
+} Marking;
+
+static void active_mark(Marking *marking, const Value *value) {
+    if (map_has_pointer(&marking->state->active, value)) return;
+    if (map_has_pointer(&marking->state->constant, value)) return;
+    map_set_pointer(&marking->state->active, value, (void *)1);
+    marking->changed = true;
+}
+
+static bool may_be_float(const Value *value) {
+    if (value->type.kind == TYPE_UNKNOWN) return true;
+    if (value->type.kind != TYPE_NUMBER) return value->type.kind == TYPE_TUPLE;
+    return !dtype_is_integer(value->type.element) && value->type.element.code != DTYPE_ANY_INT;
+}
+
+static bool is_marked(const Marking *marking, const Value *value) {
+    return value && map_has_pointer(&marking->state->active, value);
+}
+
+static void mark_structured(Marking *marking, const Op *op) {
+    bool is_for = op->code == OP_FOR || op->code == OP_STATIC_FOR;
+    int first = is_for ? 3 : 0;
+    for (int i = 0; i < op->result_count; i++) {
+        bool live = false;
+        for (int r = 0; r < op->region_count; r++) {
+            const Op *yield = region_terminator(op->regions[r]);
+            if (yield && yield->code == OP_YIELD && is_marked(marking, yield->operands[i])) live = true;
+        }
+        if (op->code != OP_IF && is_marked(marking, op->operands[first + i])) live = true;
+        if (!live || !may_be_float(op->results[i])) continue;
+        active_mark(marking, op->results[i]);
+        for (int r = 0; op->code != OP_IF && r < op->region_count; r++)
+            active_mark(marking, op->regions[r]->arguments[i + (is_for ? 1 : 0)]);
+    }
+}
+
+static bool visit_active(void *context, Op *op) {
+    Marking *marking = context;
+    if (op->code == OP_IF || op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE) {
+        mark_structured(marking, op);
+        return true;
+    }
+    bool active = false;
+    if (op->code == OP_LOAD) {
+        const Value *root = pointer_root(op->operands[0]);
+        active = root && map_has_pointer(&marking->state->gradients, root);
+        if (op->operands[2] && is_marked(marking, op->operands[2])) active = true;
+    } else if (!op_rows[op->code].gradient_none) {
+        for (int i = 0; i < op->operand_count; i++)
+            if (is_marked(marking, op->operands[i])) active = true;
+    }
+    for (int i = 0; active && i < op->result_count; i++)
+        if (may_be_float(op->results[i])) active_mark(marking, op->results[i]);
+    return true;
+}
+
+void activity_mark(Differentiation *state) {
+    Marking marking = {.state = state, .changed = true};
+    while (marking.changed) {
+        marking.changed = false;
+        region_walk(state->primal->body, visit_active, &marking);
+    }
+}
+
+/* ---- gauges ---- */
+
+static bool is_infinite_start(const Value *value) {
+    if (value && value->op && value->op->code == OP_FULL) value = value->op->operands[1];
+    while (value && value->op && (value->op->code == OP_SUB || value->op->code == OP_ADD || value->op->code == OP_CAST))
+        value = value->op->operands[0]; // tl.zeros(...) - inf
+    double number;
+    return value && value_is_number(value, &number) && number < -1e4;
+}
+
+/// `zeros - inf` and friends: minus infinity reached by arithmetic on constants.
+static bool starts_at_minus_infinity(const Value *value) {
+    if (is_infinite_start(value)) return true;
+    if (!value || !value->op) return false;
+    double number;
+    bool subtracts = value->op->code == OP_SUB && value_is_number(value->op->operands[1], &number) && number > 1e4;
+    bool adds = value->op->code == OP_ADD && value_is_number(value->op->operands[1], &number) && number < -1e4;
+    return subtracts || adds;
+}
+
+/// Tries the seeds; where the shift is invisible they become constants.
+static bool gauge_try(Differentiation *state, const Map *seeds, const Map *relaxed) {
+    if (!shift_is_invisible(state->arena, state->primal, seeds, relaxed)) return false;
+    for (int i = 0; i < seeds->count; i++) map_set_number(&state->constant, seeds->entries[i].number, (void *)1);
+    return true;
+}
+
+static void gauge_loop(Differentiation *state, const Op *loop) {
+    Carried *carried = loop_classify(state->arena, loop);
+    Region *body = loop->regions[0];
+    Op *yield = region_terminator(body);
+    for (int i = 0; i < loop->result_count; i++) {
+        bool is_gauge = carried[i].class == CARRIED_GAUGE && carried[i].gauge == i;
+        bool is_maximum = yield->operands[i]->op && yield->operands[i]->op->code == OP_MAXIMUM;
+        if (!is_gauge && !is_maximum) continue;
+        if (!value_is_active(state, loop->results[i])) continue;
+        Map seeds = map_new(state->arena), relaxed = map_new(state->arena);
+        map_set_pointer(&seeds, body->arguments[i + 1], (void *)1);
+        map_set_pointer(&seeds, yield->operands[i], (void *)1);
+        map_set_pointer(&seeds, loop->results[i], (void *)1);
+        bool from_infinity = starts_at_minus_infinity(loop->operands[3 + i]);
+        for (int k = 0; from_infinity && k < loop->result_count; k++)
+            if (carried[k].class == CARRIED_GAUGE && carried[k].gauge == i)
+                map_set_pointer(&relaxed, loop->operands[3 + k], (void *)1);
+        bool starts_neutral = from_infinity;
+        for (int k = 0; !from_infinity && k < loop->result_count; k++) {
+            double start;
+            const Value *initial = loop->operands[3 + k];
+            if (initial->op && initial->op->code == OP_FULL) initial = initial->op->operands[1];
+            if (k == i || carried[k].class != CARRIED_GAUGE || carried[k].gauge != i) continue;
+            starts_neutral = value_is_number(initial, &start) && start == 0;
+            if (!starts_neutral) break;
+        }
+        bool has_members = false;
+        for (int k = 0; k < loop->result_count; k++)
+            if (k != i && carried[k].class == CARRIED_GAUGE && carried[k].gauge == i) has_members = true;
+        if (has_members && !starts_neutral) continue;
+        gauge_try(state, &seeds, &relaxed);
+    }
+}
+
+static bool visit_gauge(void *context, Op *op) {
+    Differentiation *state = context;
+    if (op->code == OP_FOR || op->code == OP_STATIC_FOR) gauge_loop(state, op);
+    if (op->code == OP_MAX && op->result_count == 1 && value_is_active(state, op->results[0])) {
+        Map seeds = map_new(state->arena);
+        map_set_pointer(&seeds, op->results[0], (void *)1);
+        gauge_try(state, &seeds, NULL);
+    }
+    return true;
+}
+
+void gauge_mark(Differentiation *state) {
+    region_walk(state->primal->body, visit_gauge, state);
+    if (state->constant.count == 0) return;
+    state->active = map_new(state->arena); // what only followed from the gauges is constant too
+    activity_mark(state);
+}
+
+bool gauge_is_settled(const Differentiation *state, const Op *loop, int index) {
+    Carried *carried = loop_classify(state->arena, loop);
+    if (carried[index].class != CARRIED_GAUGE) return false;
+    int gauge = carried[index].gauge;
+    return gauge >= 0 && gauge < loop->result_count && map_has_pointer(&state->constant, loop->results[gauge]);
+}

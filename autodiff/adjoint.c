@@ -1,0 +1,536 @@
+// The reverse sweep: each region is recomputed and then walked backwards; loops become loops, branches branches.
+#include "autodiff/adjoint.h"
+
+#include <stdarg.h>
+
+#include "analysis/infer.h"
+#include "analysis/loops.h"
+
+void adjoint_fail(Differentiation *state, DiagnosticId id, Range range, const char *format, ...) {
+    if (state->failed) return;
+    va_list arguments;
+    va_start(arguments, format);
+    state->failure = arena_vprintf(state->arena, format, arguments);
+    va_end(arguments);
+    state->failed = true;
+    state->failure_range = range;
+    state->failure_id = (int)id;
+}
+
+/* ---- shapes ---- */
+
+static bool is_one(const Poly *dim) {
+    int64_t number;
+    return dim && poly_is_constant(dim, &number) && number == 1;
+}
+
+/// Sums `gradient` over the axes along which a value of type `want` was broadcast.
+static Value *sum_to(Differentiation *state, Value *gradient, Type want, Range range) {
+    Builder *b = &state->builder;
+    if (gradient->type.kind != TYPE_NUMBER || want.kind != TYPE_NUMBER) return gradient;
+    if (want.rank == 0) {
+        if (gradient->type.rank == 0) return gradient;
+        return build_unary(b, OP_SUM, gradient);
+    }
+    while (gradient->type.rank > want.rank) gradient = build_binary(b, OP_SUM, gradient, build_int(b, 0));
+    if (gradient->type.rank < want.rank) return gradient; // broadcasts by itself when it is added
+    for (int axis = 0; axis < want.rank; axis++) {
+        const Poly *from = gradient->type.dims[axis], *to = want.dims[axis];
+        if (!from || !to) {
+            adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, range, "the shape of this value is not known, so its gradient cannot be summed over the axes it is broadcast along");
+            return gradient;
+        }
+        if (is_one(to) && !is_one(from))
+            gradient = build_ternary(b, OP_SUM, gradient, build_int(b, axis), build_bool(b, true));
+    }
+    return gradient;
+}
+
+/// A tile of zeros shaped like `type`, float32 unless the value is float64.
+static Value *zeros_of(Differentiation *state, Builder *builder, Type type, Range range) {
+    DTypeCode code = type.element.code == DTYPE_FLOAT64 ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
+    if (type.rank == 0) return build_float(builder, 0.0);
+    Value *shape = build_shape(builder, type);
+    if (!shape) {
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, range, "the shape of this value is not known, so its gradient cannot be accumulated");
+        return build_float(builder, 0.0);
+    }
+    return build_ternary(builder, OP_FULL, shape, build_float(builder, 0.0), build_dtype(builder, dtype_of(code)));
+}
+
+void adjoint_add(Differentiation *state, Value *primal, Value *gradient) {
+    if (!gradient || !value_is_active(state, primal)) return;
+    Value *summed = sum_to(state, gradient, primal->type, primal->range);
+    Value *sofar = map_get_pointer(&state->frame->adjoints, primal);
+    if (sofar) summed = build_binary(&state->builder, OP_ADD, sofar, summed);
+    if (primal->name) summed->name = arena_printf(state->arena, "d%s", primal->name);
+    map_set_pointer(&state->frame->adjoints, primal, summed);
+}
+
+/// `gradient` in the shape and element type that control flow asks of both sides: those of the value's zero gradient.
+static Value *conform(Differentiation *state, Builder *builder, Value *gradient, Type primal) {
+    bool same = gradient->type.rank == primal.rank;
+    for (int i = 0; same && i < primal.rank; i++) same = poly_equal(gradient->type.dims[i], primal.dims[i]);
+    if (!same && primal.rank > 0) {
+        Value *shape = build_shape(builder, primal);
+        if (shape) gradient = build_binary(builder, OP_BROADCAST_TO, gradient, shape);
+    }
+    bool wide = primal.element.code == DTYPE_FLOAT64;
+    DTypeCode code = wide ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
+    if (gradient->constant || gradient->type.element.code == code) return gradient;
+    (void)state;
+    return build_binary(builder, OP_CAST, gradient, build_dtype(builder, dtype_of(code)));
+}
+
+static Value *adjoint_get(const Differentiation *state, const Value *primal) {
+    return map_get_pointer(&state->frame->adjoints, primal);
+}
+
+/* ---- regions ---- */
+
+static void sweep_region(Differentiation *state, const Region *region);
+
+/// The forward is recomputed here; stores and atomics of it are not repeated.
+static void recompute_region(Differentiation *state, const Region *region) {
+    const Op *terminator = region_terminator(region);
+    for (const Op *op = region->first; op && op != terminator; op = op->next)
+        op_clone(&state->builder, op, &state->values);
+}
+
+static void frame_push(Differentiation *state, Frame *frame) {
+    *frame = (Frame){.adjoints = map_new(state->arena), .outer = state->frame};
+    state->frame = frame;
+}
+
+static Value *entry_key(const MapEntry *entry) { return (Value *)(uintptr_t)entry->number; }
+
+/// Whether a primal value belongs to `op`'s own regions (so its adjoint stays inside).
+static bool is_inside(const Op *op, const Value *value) {
+    for (int r = 0; r < op->region_count; r++)
+        if (region_defines(op->regions[r], value)) return true;
+    return false;
+}
+
+static void enter(Differentiation *state, Region *region) {
+    state->builder.region = region;
+    state->builder.before = NULL;
+}
+
+/* ---- branches ---- */
+
+static void sweep_if(Differentiation *state, const Op *op) {
+    Builder outside = state->builder;
+    Op *reversed = op_append(&outside, OP_IF, (Value *[]){recomputed(state, op->operands[0])}, 1, 0);
+    reversed->range = op->range;
+    Frame frames[2];
+    Builder ends[2];
+    Frame *outer = state->frame;
+    for (int r = 0; r < 2; r++) {
+        Region *arm = op_add_region(&outside, reversed);
+        enter(state, arm);
+        frame_push(state, &frames[r]);
+        recompute_region(state, op->regions[r]);
+        const Op *yield = region_terminator(op->regions[r]);
+        for (int i = 0; i < op->result_count; i++) {
+            Value *gradient = map_get_pointer(&outer->adjoints, op->results[i]);
+            if (gradient) adjoint_add(state, yield->operands[i], gradient);
+        }
+        sweep_region(state, op->regions[r]);
+        ends[r] = state->builder;
+        state->frame = outer;
+    }
+    Map captured = map_new(state->arena);
+    for (int r = 0; r < 2; r++)
+        for (int i = 0; i < frames[r].adjoints.count; i++)
+            if (!is_inside(op, entry_key(&frames[r].adjoints.entries[i])))
+                map_set_number(&captured, frames[r].adjoints.entries[i].number, (void *)1);
+    Value *yields[2][256];
+    int count = captured.count < 256 ? captured.count : 256;
+    for (int r = 0; r < 2; r++) {
+        for (int i = 0; i < count; i++) {
+            Value *primal = entry_key(&captured.entries[i]);
+            Value *gradient = map_get_pointer(&frames[r].adjoints, primal);
+            yields[r][i] = gradient ? conform(state, &ends[r], gradient, primal->type)
+                                    : zeros_of(state, &ends[r], primal->type, primal->range);
+        }
+        op_append(&ends[r], OP_YIELD, yields[r], count, 0);
+    }
+    state->builder = outside;
+    for (int i = 0; i < count; i++) {
+        Value *primal = entry_key(&captured.entries[i]);
+        Type type = yields[0][i]->type.rank >= yields[1][i]->type.rank ? yields[0][i]->type : yields[1][i]->type;
+        Value *result = op_append_result(state->backward, reversed, type);
+        adjoint_add(state, primal, result);
+    }
+}
+
+/* ---- loops ---- */
+
+typedef enum LoopRole {
+    ROLE_NONE,      // no gradient passes (integers, inductions, gauges)
+    ROLE_INVARIANT, // a sum: every iteration sees the adjoint of the result
+    ROLE_STATE      // a recurrence: the adjoint is carried backwards, the state is needed
+} LoopRole;
+
+typedef struct LoopPlan {
+    const Op *loop;
+    bool is_while;
+    LoopRole *roles;
+    int *carried_position; // of ROLE_STATE among the reversed loop's carried values
+    int states;
+    bool needs_order;
+} LoopPlan;
+
+static LoopPlan loop_plan(Differentiation *state, const Op *loop) {
+    LoopPlan plan = {.loop = loop, .is_while = loop->code == OP_WHILE};
+    plan.roles = ARENA_ARRAY(state->arena, LoopRole, loop->result_count + 1);
+    plan.carried_position = ARENA_ARRAY(state->arena, int, loop->result_count + 1);
+    Carried *carried = plan.is_while ? NULL : loop_classify(state->arena, loop);
+    for (int i = 0; i < loop->result_count; i++) {
+        if (!value_is_active(state, loop->results[i])) continue;
+        bool sums = carried && (carried[i].class == CARRIED_SUM || carried[i].class == CARRIED_UNCHANGED);
+        if (sums || (carried && gauge_is_settled(state, loop, i))) {
+            plan.roles[i] = ROLE_INVARIANT;
+        } else {
+            plan.roles[i] = ROLE_STATE;
+            plan.carried_position[i] = plan.states++;
+        }
+    }
+    plan.needs_order = plan.states > 0 || plan.is_while;
+    return plan;
+}
+
+static int loop_first(const Op *loop) { return loop->code == OP_WHILE ? 0 : 3; }
+static int loop_shift(const Op *loop) { return loop->code == OP_WHILE ? 0 : 1; }
+static Region *loop_body(const Op *loop) { return loop->regions[loop->code == OP_WHILE ? 1 : 0]; }
+
+static Value *loop_trips(Differentiation *state, const Op *loop) {
+    Builder *b = &state->builder;
+    Value *lower = recomputed(state, loop->operands[0]), *upper = recomputed(state, loop->operands[1]);
+    Value *step = recomputed(state, loop->operands[2]);
+    int64_t number;
+    Value *distance = value_is_int(lower, &number) && number == 0 ? upper : build_binary(b, OP_SUB, upper, lower);
+    if (value_is_int(step, &number) && number == 1) return distance;
+    bool downwards = value_is_int(step, &number) && number < 0;
+    Value *slack = build_binary(b, downwards ? OP_ADD : OP_SUB, step, build_int(b, 1));
+    return build_binary(b, OP_FLOORDIV, build_binary(b, OP_ADD, distance, slack), step);
+}
+
+typedef struct ReadSearch {
+    const Value *argument;
+    bool found;
+} ReadSearch;
+
+static bool visit_read(void *context, Op *op) {
+    ReadSearch *search = context;
+    if (op->code == OP_YIELD) return true;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] == search->argument) search->found = true;
+    return !search->found;
+}
+
+/// Whether recomputing the body needs the state at the start of that iteration (and not only its gradient).
+static bool any_state_read(const Differentiation *state, const LoopPlan *plan) {
+    const Op *loop = plan->loop;
+    for (int i = 0; i < loop->result_count; i++) {
+        if (map_has_pointer(&state->constant, loop->results[i])) continue;
+        ReadSearch search = {.argument = loop_body(loop)->arguments[i + loop_shift(loop)]};
+        region_walk(loop_body(loop), visit_read, &search);
+        if (search.found && plan->roles[i] != ROLE_INVARIANT) return true;
+    }
+    return false;
+}
+
+/// Recomputes the carried values as they are at the start of iteration `trip` by running the loop up to there.
+static void recompute_states(Differentiation *state, const LoopPlan *plan, Value *trip, Value *iv) {
+    const Op *loop = plan->loop;
+    Builder *b = &state->builder;
+    Builder outside = *b;
+    OpCode code = plan->is_while ? OP_FOR : loop->code;
+    Value *operands[3] = {build_int(b, 0), trip, build_int(b, 1)};
+    if (!plan->is_while) {
+        operands[0] = recomputed(state, loop->operands[0]);
+        operands[1] = iv;
+        operands[2] = recomputed(state, loop->operands[2]);
+    }
+    Op *prefix = op_append(b, code, operands, 3, 0);
+    prefix->range = loop->range;
+    Region *body = op_add_region(b, prefix);
+    Value *index = region_add_argument(state->backward, body, operands[0]->type, NULL);
+    if (!plan->is_while) {
+        index->type = iv->type;
+        map_set_pointer(&state->values, loop->regions[0]->arguments[0], index);
+        index->name = loop->regions[0]->arguments[0]->name;
+    } else {
+        index->type = trip->type;
+    }
+    const Region *from = loop_body(loop);
+    for (int i = 0; i < loop->result_count; i++) {
+        Value *initial = recomputed(state, loop->operands[loop_first(loop) + i]);
+        op_append_operand(state->backward, prefix, initial);
+        Value *from_argument = from->arguments[i + loop_shift(loop)];
+        Value *argument = region_add_argument(state->backward, body, from_argument->type, from_argument->name);
+        map_set_pointer(&state->values, from_argument, argument);
+        Value *result = op_append_result(state->backward, prefix, loop->results[i]->type);
+        result->name = from_argument->name;
+    }
+    enter(state, body);
+    recompute_region(state, from);
+    const Op *yield = region_terminator(from);
+    Value **next = ARENA_ARRAY(state->arena, Value *, loop->result_count);
+    for (int i = 0; i < loop->result_count; i++) next[i] = recomputed(state, yield->operands[i]);
+    op_append(&state->builder, OP_YIELD, next, loop->result_count, 0);
+    state->builder = outside;
+    for (int i = 0; i < loop->result_count; i++)
+        map_set_pointer(&state->values, from->arguments[i + loop_shift(loop)], prefix->results[i]);
+}
+
+/// Counts a while loop's trips by running it once more with a counter.
+static Value *while_trips(Differentiation *state, const Op *loop) {
+    Map values = state->values;
+    Map copy = map_new(state->arena);
+    for (int i = 0; i < values.count; i++) map_set_number(&copy, values.entries[i].number, values.entries[i].value);
+    Builder *b = &state->builder;
+    Value *zero = build_int(b, 0);
+    Op *counted = op_clone(b, loop, &copy);
+    Value *one = build_int(b, 1);
+    op_append_operand(state->backward, counted, zero);
+    Type type = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
+    for (int r = 0; r < 2; r++) {
+        Value *argument = region_add_argument(state->backward, counted->regions[r], type, "trips");
+        if (r == 0) continue;
+        Op *yield = region_terminator(counted->regions[1]);
+        Builder inside = {.function = state->backward, .region = counted->regions[1], .before = yield};
+        op_append_operand(state->backward, yield, build_binary(&inside, OP_ADD, argument, one));
+    }
+    Value *trips = op_append_result(state->backward, counted, type);
+    trips->name = "trips";
+    return trips;
+}
+
+static Value *initial_adjoint(Differentiation *state, Builder *at, const Op *loop, int index) {
+    Value *gradient = adjoint_get(state, loop->results[index]);
+    if (gradient) return conform(state, at, gradient, loop->results[index]->type);
+    return zeros_of(state, at, loop->results[index]->type, loop->range);
+}
+
+/// The adjoint of an online loop sees the final gauge wherever the forward saw the running one.
+static void pin_gauges(Differentiation *state, const Op *loop) {
+    const Region *body = loop_body(loop);
+    const Op *yield = region_terminator(body);
+    for (int i = 0; i < loop->result_count; i++) {
+        if (!map_has_pointer(&state->constant, loop->results[i])) continue;
+        Value *final = recomputed(state, loop->results[i]);
+        map_set_pointer(&state->values, body->arguments[i + loop_shift(loop)], final);
+        map_set_pointer(&state->values, yield->operands[i], final);
+    }
+}
+
+static bool is_pinned(const Differentiation *state, const Op *loop, const Op *op) {
+    const Op *yield = region_terminator(loop_body(loop));
+    for (int i = 0; i < loop->result_count; i++)
+        if (map_has_pointer(&state->constant, loop->results[i]) && yield->operands[i]->op == op) return true;
+    return false;
+}
+
+/// Carried values that the adjoint never reads: whatever still uses them is dead.
+static void forget_states(Differentiation *state, const Op *loop) {
+    const Region *body = loop_body(loop);
+    for (int i = 0; i < loop->result_count; i++) {
+        Value *argument = body->arguments[i + loop_shift(loop)];
+        Op *undefined = op_append(&state->builder, OP_UNDEFINED, NULL, 0, 1);
+        undefined->results[0]->type = argument->type;
+        map_set_pointer(&state->values, argument, undefined->results[0]);
+    }
+}
+
+static void recompute_body(Differentiation *state, const Op *loop) {
+    pin_gauges(state, loop);
+    const Region *body = loop_body(loop);
+    const Op *terminator = region_terminator(body);
+    for (const Op *op = body->first; op && op != terminator; op = op->next)
+        if (!is_pinned(state, loop, op)) op_clone(&state->builder, op, &state->values);
+}
+
+/// Sums what the body added to values from outside in carried values of the reversed loop.
+static void carry_captured(Differentiation *state, Op *reversed, const Op *loop, Frame *frame, Builder *before) {
+    Op *yield = region_terminator(reversed->regions[0]);
+    Builder inside = {.function = state->backward, .region = reversed->regions[0], .before = yield};
+    for (int i = 0; i < frame->adjoints.count; i++) {
+        Value *primal = entry_key(&frame->adjoints.entries[i]);
+        if (is_inside(loop, primal)) continue;
+        Value *delta = frame->adjoints.entries[i].value;
+        Value *zero = zeros_of(state, before, primal->type, primal->range);
+        Value *argument = region_add_argument(state->backward, reversed->regions[0], zero->type,
+                                              primal->name ? arena_printf(state->arena, "d%s", primal->name) : NULL);
+        op_append_operand(state->backward, reversed, zero);
+        op_append_operand(state->backward, yield, build_binary(&inside, OP_ADD, argument, delta));
+        Value *result = op_append_result(state->backward, reversed, zero->type);
+        result->name = argument->name;
+    }
+}
+
+static void hand_on_captured(Differentiation *state, Op *reversed, const Op *loop, const Frame *frame, int first_result) {
+    int next = first_result;
+    for (int i = 0; i < frame->adjoints.count; i++) {
+        Value *primal = entry_key(&frame->adjoints.entries[i]);
+        if (is_inside(loop, primal)) continue;
+        adjoint_add(state, primal, reversed->results[next++]);
+    }
+}
+
+/// The reversed loop's header: in the forward's order where the order is free, else counted from the end.
+static Op *reversed_header(Differentiation *state, const LoopPlan *plan, Value **trip, Value **iv) {
+    const Op *loop = plan->loop;
+    Builder *b = &state->builder;
+    OpCode code = plan->is_while ? OP_FOR : loop->code;
+    Type counter_type = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32), .is_constexpr = code == OP_STATIC_FOR};
+    Op *reversed;
+    if (!plan->needs_order) {
+        Value *operands[3];
+        for (int i = 0; i < 3; i++) operands[i] = recomputed(state, loop->operands[i]);
+        reversed = op_append(b, code, operands, 3, 0);
+        reversed->range = loop->range;
+        Region *body = op_add_region(b, reversed);
+        const Value *from = loop->regions[0]->arguments[0];
+        *iv = region_add_argument(state->backward, body, from->type, from->name);
+        *trip = NULL;
+        return reversed;
+    }
+    Value *trips = plan->is_while ? while_trips(state, loop) : loop_trips(state, loop);
+    Value *last = build_binary(b, OP_SUB, trips, build_int(b, 1));
+    Value *operands[3] = {build_int(b, 0), trips, build_int(b, 1)};
+    reversed = op_append(b, code, operands, 3, 0);
+    reversed->range = loop->range;
+    Region *body = op_add_region(b, reversed);
+    Value *count = region_add_argument(state->backward, body, counter_type, "back");
+    Builder inside = {.function = state->backward, .region = body, .range = loop->range};
+    *trip = build_binary(&inside, OP_SUB, last, count);
+    *iv = NULL;
+    if (plan->is_while) return reversed;
+    Value *lower = recomputed(state, loop->operands[0]), *step = recomputed(state, loop->operands[2]);
+    int64_t number;
+    Value *distance = value_is_int(step, &number) && number == 1 ? *trip : build_binary(&inside, OP_MUL, *trip, step);
+    *iv = value_is_int(lower, &number) && number == 0 ? distance : build_binary(&inside, OP_ADD, lower, distance);
+    (*iv)->name = loop->regions[0]->arguments[0]->name;
+    return reversed;
+}
+
+static void sweep_loop(Differentiation *state, const Op *loop) {
+    LoopPlan plan = loop_plan(state, loop);
+    Value *trip, *iv;
+    Op *reversed = reversed_header(state, &plan, &trip, &iv);
+    Builder outside = state->builder;
+    Builder before = {.function = state->backward, .region = reversed->parent, .before = reversed, .range = loop->range};
+    Region *body = reversed->regions[0];
+    const Region *from = loop_body(loop);
+    const Op *from_yield = region_terminator(from);
+    Value **arguments = ARENA_ARRAY(state->arena, Value *, loop->result_count + 1);
+    for (int i = 0; i < loop->result_count; i++) {
+        if (plan.roles[i] != ROLE_STATE) continue;
+        Value *start = initial_adjoint(state, &before, loop, i);
+        const char *name = from->arguments[i + loop_shift(loop)]->name;
+        op_append_operand(state->backward, reversed, start);
+        arguments[i] = region_add_argument(state->backward, body, start->type,
+                                           name ? arena_printf(state->arena, "d%s", name) : NULL);
+        op_append_result(state->backward, reversed, start->type);
+    }
+    Frame *outer = state->frame;
+    Frame frame;
+    enter(state, body);
+    frame_push(state, &frame);
+    if (any_state_read(state, &plan))
+        recompute_states(state, &plan, trip, iv ? iv : trip);
+    else
+        forget_states(state, loop);
+    if (!plan.is_while) map_set_pointer(&state->values, loop->regions[0]->arguments[0], iv);
+    recompute_body(state, loop);
+    for (int i = 0; i < loop->result_count; i++) {
+        if (plan.roles[i] == ROLE_STATE) adjoint_add(state, from_yield->operands[i], arguments[i]);
+        Value *whole = map_get_pointer(&outer->adjoints, loop->results[i]);
+        if (plan.roles[i] == ROLE_INVARIANT && whole) adjoint_add(state, from_yield->operands[i], whole);
+    }
+    sweep_region(state, from);
+    Value **next = ARENA_ARRAY(state->arena, Value *, plan.states + 1);
+    for (int i = 0; i < loop->result_count; i++) {
+        if (plan.roles[i] != ROLE_STATE) continue;
+        Value *argument = from->arguments[i + loop_shift(loop)];
+        Value *gradient = adjoint_get(state, argument);
+        next[plan.carried_position[i]] = gradient ? conform(state, &state->builder, gradient, argument->type)
+                                                  : zeros_of(state, &state->builder, argument->type, loop->range);
+    }
+    op_append(&state->builder, OP_YIELD, next, plan.states, 0);
+    carry_captured(state, reversed, loop, &frame, &before);
+    state->builder = outside;
+    state->frame = outer;
+    for (int i = 0; i < loop->result_count; i++) {
+        Value *initial = loop->operands[loop_first(loop) + i];
+        if (plan.roles[i] == ROLE_STATE) adjoint_add(state, initial, reversed->results[plan.carried_position[i]]);
+        Value *whole = adjoint_get(state, loop->results[i]);
+        bool gauged = !plan.is_while && gauge_is_settled(state, loop, i);
+        if (plan.roles[i] == ROLE_INVARIANT && whole && !gauged) adjoint_add(state, initial, whole);
+    }
+    hand_on_captured(state, reversed, loop, &frame, plan.states);
+}
+
+/* ---- the walk ---- */
+
+typedef struct Touch {
+    const Differentiation *state;
+    bool found;
+} Touch;
+
+static bool visit_touch(void *context, Op *op) {
+    Touch *touch = context;
+    for (int i = 0; i < op->operand_count; i++)
+        if (value_is_active(touch->state, op->operands[i])) touch->found = true;
+    for (int i = 0; i < op->result_count; i++)
+        if (value_is_active(touch->state, op->results[i])) touch->found = true;
+    return !touch->found;
+}
+
+static bool touches_active(const Differentiation *state, const Op *op) {
+    Touch touch = {.state = state};
+    for (int r = 0; r < op->region_count && !touch.found; r++) region_walk(op->regions[r], visit_touch, &touch);
+    return touch.found;
+}
+
+static void sweep_op(Differentiation *state, const Op *op) {
+    state->builder.range = op->range;
+    state->builder.call = op->call;
+    switch (op->code) {
+    case OP_YIELD:
+    case OP_CONDITION: return;
+    case OP_IF:
+        if (touches_active(state, op)) sweep_if(state, op);
+        return;
+    case OP_FOR:
+    case OP_STATIC_FOR:
+    case OP_WHILE:
+        if (touches_active(state, op)) sweep_loop(state, op);
+        return;
+    default: break;
+    }
+    Value *gradients[16] = {0};
+    bool any = false;
+    for (int i = 0; i < op->result_count && i < 16; i++) {
+        gradients[i] = map_has_pointer(&state->constant, op->results[i]) ? NULL : adjoint_get(state, op->results[i]);
+        if (gradients[i]) any = true;
+    }
+    bool writes = op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC);
+    if (any || writes) adjoint_rule(state, op, gradients);
+}
+
+static void sweep_region(Differentiation *state, const Region *region) {
+    for (const Op *op = region->last; op && !state->failed; op = op->previous) sweep_op(state, op);
+}
+
+void adjoint_sweep(Differentiation *state) {
+    Frame frame;
+    state->frame = NULL;
+    frame_push(state, &frame);
+    state->builder = (Builder){.function = state->backward, .region = state->backward->body};
+    recompute_region(state, state->primal->body);
+    sweep_region(state, state->primal->body);
+    state->frame = NULL;
+}

@@ -1,0 +1,74 @@
+// Reverse mode over the tile IR, inside autodiff/: the state that the sweep and its rules share.
+#ifndef TAD_AUTODIFF_ADJOINT_H
+#define TAD_AUTODIFF_ADJOINT_H
+
+#include "analysis/lower.h"
+#include "autodiff/backward.h"
+#include "autodiff/rewrite.h"
+
+/// Adjoints of the region under way: primal value -> adjoint in the backward function. What a region adds to values
+/// defined outside it is handed to the enclosing frame when the region ends.
+typedef struct Frame {
+    Map adjoints;
+    struct Frame *outer;
+} Frame;
+
+/// The place a generated accumulation came from.
+typedef struct Accumulation {
+    Op *op;               // OP_ATOMIC_ADD in the backward function; scheduling may turn it into a store
+    Value *gradient;      // the backward's parameter it adds to
+    const Parameter *input; // the forward's parameter
+    Range range;          // the forward's load
+} Accumulation;
+
+typedef struct Differentiation {
+    Arena *arena;
+    Function *primal;   // normalized forward
+    Function *backward; // under construction
+    Builder builder;
+    Map values;    // primal value -> its recomputation in the backward function
+    Map active;    // primal values that depend on an input and may reach an output
+    Map constant;  // primal values that no gradient flows through (gauges), although active
+    Map gradients; // pointer parameter of the primal -> its gradient's parameter (inputs)
+    Map upstreams; // pointer parameter of the primal -> its upstream gradient's parameter (outputs)
+    Frame *frame;
+    LIST(Accumulation) accumulations;
+    Diagnostics *diagnostics;
+    bool failed;
+    const char *failure;
+    Range failure_range;
+    int failure_id; // DiagnosticId
+} Differentiation;
+
+/// Marks `active`: what depends on the inputs (keys of `gradients`) through float values.
+void activity_mark(Differentiation *state);
+bool value_is_active(const Differentiation *state, const Value *value);
+
+/// Finds gauges: values whose common shift nobody sees (maxima subtracted before an exponential). Fills `constant`.
+void gauge_mark(Differentiation *state);
+/// Whether carried value `index` of the loop is a rescaled state whose gauge is in `constant`.
+bool gauge_is_settled(const Differentiation *state, const Op *loop, int index);
+
+/// Recomputes the primal body and emits its adjoint sweep at the end of the backward function. `state->failed` tells.
+void adjoint_sweep(Differentiation *state);
+
+/// Adjoint statements of one op (loops and branches are the sweep's). `gradients[i]`: adjoint of result i or NULL.
+void adjoint_rule(Differentiation *state, const Op *op, Value *const *gradients);
+
+/// Adds `gradient`, summed down to the value's own shape, to the adjoint of a primal value.
+void adjoint_add(Differentiation *state, Value *primal, Value *gradient);
+/// The recomputed value of a primal one.
+static inline Value *recomputed(const Differentiation *state, Value *primal) {
+    return value_mapped(&state->values, primal);
+}
+/// Remembers the first reason why this kernel has no backward.
+void adjoint_fail(Differentiation *state, DiagnosticId id, Range range, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/// After the sweep: decides per gradient between plain stores and atomics and rewrites the accumulations. Fills `gradients`.
+void schedule_accumulations(Differentiation *state, Backward *result);
+
+/// Python source of the kernel `function`, formatted as ruff format leaves it. `decorators`: text above the def ("@triton.jit\n").
+const char *emit_kernel(Arena *arena, const Function *function, const char *decorators);
+
+#endif

@@ -1,0 +1,505 @@
+// Adjoints of single ops: the table's GRAD text through the front end, and the cases that a line of text cannot say.
+#include "analysis/affine.h"
+#include "analysis/infer.h"
+#include "autodiff/adjoint.h"
+
+static Value *operand(const Op *op, int index) {
+    return index < op->operand_count && op->operands[index] && !value_is_none(op->operands[index]) ? op->operands[index]
+                                                                                                   : NULL;
+}
+
+static Value *recomputed_operand(const Differentiation *state, const Op *op, int index) {
+    Value *value = operand(op, index);
+    return value ? recomputed(state, value) : NULL;
+}
+
+static Value *cast_to_code(Builder *b, Value *value, DTypeCode code) {
+    if (value->type.element.code == code) return value;
+    return build_binary(b, OP_CAST, value, build_dtype(b, dtype_of(code)));
+}
+
+/* ---- rules written in Triton ---- */
+
+static void rule_from_text(Differentiation *state, const Op *op, Value *gradient) {
+    const OpRow *row = &op_rows[op->code];
+    int count;
+    const OpParameter *parameters = op_parameters(op->code, &count);
+    NamedValue *names = ARENA_ARRAY(state->arena, NamedValue, count + 2);
+    int used = 0;
+    for (int i = 0; i < count; i++) {
+        Value *value = i < op->operand_count && op->operands[i] ? recomputed(state, op->operands[i]) : NULL;
+        if (!value && parameters[i].default_text.size) {
+            Error error = NULL;
+            value = lower_expression(&state->builder, str_dup(state->arena, parameters[i].default_text), NULL, 0, &error);
+        }
+        if (!value) value = build_none(&state->builder);
+        names[used++] = (NamedValue){str_dup(state->arena, parameters[i].name), value};
+    }
+    names[used++] = (NamedValue){"grad", gradient};
+    names[used++] = (NamedValue){"result", recomputed(state, op->results[0])};
+    Str rest = str_from(row->gradient);
+    while (rest.size) {
+        size_t end = 0, colon = 0;
+        while (end < rest.size && rest.data[end] != '\n') end++;
+        while (colon < end && rest.data[colon] != ':') colon++;
+        Str name = str_trim((Str){rest.data, colon});
+        Str rule = str_trim((Str){rest.data + colon + 1, end - colon - 1});
+        rest = end < rest.size ? (Str){rest.data + end + 1, rest.size - end - 1} : (Str){0};
+        int index = op_parameter_index(op->code, name);
+        Value *target = index >= 0 ? operand(op, index) : NULL;
+        if (!target || !value_is_active(state, target)) continue;
+        Error error = NULL;
+        Value *adjoint = lower_expression(&state->builder, str_dup(state->arena, rule), names, used, &error);
+        if (!adjoint || error) {
+            adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+                         "the derivative rule of `%s` does not apply here: %s", row->name ? row->name : row->id,
+                         error ? error : "no value");
+            return;
+        }
+        adjoint_add(state, target, adjoint);
+    }
+}
+
+/* ---- memory ---- */
+
+/// The same address in another buffer: the expression recomputed with `root` replaced.
+static Value *shadow_pointer(Differentiation *state, Value *pointer, Value *root, Value *replacement) {
+    if (pointer == root) return replacement;
+    Value *mapped = recomputed(state, pointer);
+    if (!pointer->op || pointer->type.kind != TYPE_POINTER) return mapped;
+    const Op *op = pointer->op;
+    Value **operands = ARENA_ARRAY(state->arena, Value *, op->operand_count);
+    for (int i = 0; i < op->operand_count; i++) {
+        Value *inner = op->operands[i];
+        bool is_pointer = inner && inner->type.kind == TYPE_POINTER;
+        operands[i] = is_pointer ? shadow_pointer(state, inner, root, replacement) : inner ? recomputed(state, inner) : NULL;
+    }
+    if (op->code == OP_CAST || op->code == OP_MULTIPLE_OF || op->code == OP_MAX_CONTIGUOUS) return operands[0];
+    Value *shadow = build(&state->builder, op->code, operands, op->operand_count);
+    if (shadow && !shadow->name && pointer->name) shadow->name = arena_printf(state->arena, "d%s", pointer->name);
+    return shadow;
+}
+
+static bool pointer_is_expression(const Value *pointer, const Value *root) {
+    for (int depth = 0; pointer != root && depth < 1000; depth++) {
+        if (!pointer || !pointer->op || pointer->op->region_count) return false;
+        const Value *next = NULL;
+        for (int i = 0; i < pointer->op->operand_count; i++)
+            if (pointer->op->operands[i] && pointer->op->operands[i]->type.kind == TYPE_POINTER) next = pointer->op->operands[i];
+        pointer = next;
+    }
+    return pointer == root;
+}
+
+static void rule_load(Differentiation *state, const Op *op, Value *gradient) {
+    Value *root = pointer_root(op->operands[0]);
+    Value *mask = recomputed_operand(state, op, 1);
+    Value *other = operand(op, 2);
+    Builder *b = &state->builder;
+    if (other && mask && value_is_active(state, other)) {
+        Value *missed = build_ternary(b, OP_WHERE, mask, build_float(b, 0.0), gradient);
+        adjoint_add(state, other, missed);
+    }
+    Value *target = root ? map_get_pointer(&state->gradients, root) : NULL;
+    if (!target) return;
+    if (!pointer_is_expression(op->operands[0], root)) {
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, op->range,
+                     "the address of this load is chosen at run time, so there is no place to add its gradient to");
+        return;
+    }
+    Value *pointer = shadow_pointer(state, op->operands[0], root, target);
+    if (gradient->type.rank < pointer->type.rank) {
+        Value *shape = build_shape(b, op->results[0]->type);
+        if (shape) gradient = build_binary(b, OP_BROADCAST_TO, gradient, shape);
+    }
+    if (!gradient->name && op->results[0]->name) gradient->name = arena_printf(state->arena, "d%s", op->results[0]->name);
+    Value *operands[] = {pointer, gradient, mask};
+    Value *old = build(b, OP_ATOMIC_ADD, operands, 3);
+    const Parameter *input = &state->primal->parameters[root->index];
+    Accumulation accumulation = {.op = old->op, .gradient = target, .input = input, .range = op->range};
+    LIST_PUSH(state->arena, &state->accumulations, accumulation);
+}
+
+static void rule_store(Differentiation *state, const Op *op) {
+    Value *stored = operand(op, 1);
+    if (!stored || !value_is_active(state, stored)) return;
+    Value *root = pointer_root(op->operands[0]);
+    Value *source = root ? map_get_pointer(&state->upstreams, root) : NULL;
+    if (!source || !pointer_is_expression(op->operands[0], root)) {
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, op->range,
+                     "the address of this store is chosen at run time, so its upstream gradient cannot be read");
+        return;
+    }
+    Builder *b = &state->builder;
+    Value *pointer = shadow_pointer(state, op->operands[0], root, source);
+    Value *mask = recomputed_operand(state, op, 2);
+    Value *operands[] = {pointer, mask, mask ? build_float(b, 0.0) : NULL};
+    Value *upstream = build(b, OP_LOAD, operands, 3);
+    const char *name = state->primal->parameters[root->index].name;
+    if (stored->name) upstream->name = arena_printf(state->arena, "d%s", stored->name);
+    else upstream->name = arena_printf(state->arena, "d%s", name);
+    DTypeCode code = upstream->type.element.code;
+    if (code != DTYPE_FLOAT64 && code != DTYPE_FLOAT32) upstream = cast_to_code(b, upstream, DTYPE_FLOAT32);
+    adjoint_add(state, stored, upstream);
+}
+
+/* ---- movement ---- */
+
+static void rule_cast(Differentiation *state, const Op *op, Value *gradient) {
+    bool from_float = !dtype_is_integer(op->operands[0]->type.element);
+    bool to_float = !dtype_is_integer(op->results[0]->type.element);
+    if (from_float && to_float) adjoint_add(state, op->operands[0], gradient);
+}
+
+/// `order[i]`: which input axis result axis i is. False where it is not constant.
+static bool permutation_of(const Op *op, int rank, int *order) {
+    const Value *dims = operand(op, 1);
+    if (op->code == OP_TRANS && (!dims || (dims->op && dims->op->code == OP_TUPLE && dims->op->operand_count == 0))) {
+        for (int i = 0; i < rank; i++) order[i] = i;
+        if (rank >= 2) {
+            order[rank - 1] = rank - 2;
+            order[rank - 2] = rank - 1;
+        }
+        return true;
+    }
+    if (!dims || !dims->op || dims->op->code != OP_TUPLE || dims->op->operand_count != rank) return false;
+    for (int i = 0; i < rank; i++) {
+        int64_t axis;
+        if (!value_is_int(dims->op->operands[i], &axis)) return false;
+        order[i] = (int)(axis < 0 ? axis + rank : axis);
+    }
+    return true;
+}
+
+static void rule_permute(Differentiation *state, const Op *op, Value *gradient) {
+    Builder *b = &state->builder;
+    int rank = op->operands[0]->type.rank;
+    int order[TYPE_MAX_RANK];
+    if (!permutation_of(op, rank, order)) {
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range, "the order of axes of this permutation is not constant");
+        return;
+    }
+    Value *dims[TYPE_MAX_RANK];
+    bool swaps = rank == 2 && order[0] == 1;
+    for (int i = 0; i < rank; i++) dims[order[i]] = build_int(b, i);
+    Value *back = swaps ? build_unary(b, OP_TRANS, gradient)
+                        : build_binary(b, OP_PERMUTE, gradient, build_tuple(b, dims, rank));
+    adjoint_add(state, op->operands[0], back);
+}
+
+static Value *item(Builder *b, Value *tuple, int index) { return build_binary(b, OP_ITEM, tuple, build_int(b, index)); }
+
+static void rule_join(Differentiation *state, const Op *op, Value *gradient) {
+    Builder *b = &state->builder;
+    Value *halves = build_unary(b, OP_SPLIT, gradient);
+    for (int i = 0; i < 2; i++) adjoint_add(state, op->operands[i], item(b, halves, i));
+}
+
+static void rule_interleave(Differentiation *state, const Op *op, Value *gradient) {
+    Builder *b = &state->builder;
+    Type half = op->operands[0]->type;
+    Value *dims[TYPE_MAX_RANK + 1];
+    for (int i = 0; i < half.rank; i++) dims[i] = build_poly(b, half.dims[i]);
+    dims[half.rank] = build_int(b, 2);
+    Value *pairs = build_binary(b, OP_RESHAPE, gradient, build_tuple(b, dims, half.rank + 1));
+    Value *halves = build_unary(b, OP_SPLIT, pairs);
+    for (int i = 0; i < 2; i++) adjoint_add(state, op->operands[i], item(b, halves, i));
+}
+
+static void rule_split(Differentiation *state, const Op *op, Value *const *gradients) {
+    Builder *b = &state->builder;
+    Value *halves[2];
+    for (int i = 0; i < 2; i++) {
+        Value *present = gradients[i] ? gradients[i] : gradients[1 - i];
+        Value *zero = build_binary(b, OP_MUL, present, build_float(b, 0.0));
+        if (!gradients[i]) {
+            Value *shape = build_shape(b, op->results[i]->type);
+            zero = build_ternary(b, OP_FULL, shape, build_float(b, 0.0), build_dtype(b, dtype_of(DTYPE_FLOAT32)));
+        }
+        halves[i] = gradients[i] ? gradients[i] : zero;
+    }
+    adjoint_add(state, op->operands[0], build_binary(b, OP_JOIN, halves[0], halves[1]));
+}
+
+static bool constant_axis(const Value *axis, int rank, int missing, int *result) {
+    int64_t number;
+    if (!axis || value_is_none(axis)) {
+        *result = missing;
+        return true;
+    }
+    if (!value_is_int(axis, &number)) return false;
+    *result = (int)(number < 0 ? number + rank : number);
+    return *result >= 0 && *result < rank;
+}
+
+static Value *lane_numbers(Builder *b, Type type, int axis) {
+    Value *lanes = build_binary(b, OP_ARANGE, build_int(b, 0), build_poly(b, type.dims[axis]));
+    for (int i = 0; i < type.rank; i++)
+        if (i != axis) lanes = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, i));
+    return lanes;
+}
+
+/// d src[n] = sum over m of grad[m] where index[m] == n: a comparison and a sum, no scatter.
+static Value *scatter_by_comparison(Builder *b, Value *gradient, Value *index, Type source, int axis) {
+    int rank = source.rank;
+    Value *picked = build_binary(b, OP_EXPAND_DIMS, index, build_int(b, axis));
+    Value *spread = build_binary(b, OP_EXPAND_DIMS, gradient, build_int(b, axis));
+    Value *lanes = build_binary(b, OP_ARANGE, build_int(b, 0), build_poly(b, source.dims[axis]));
+    for (int i = 0; i < rank + 1; i++)
+        if (i != axis) lanes = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, i));
+    Value *chosen = build_ternary(b, OP_WHERE, build_binary(b, OP_EQ, picked, lanes), spread, build_float(b, 0.0));
+    return build_binary(b, OP_SUM, chosen, build_int(b, axis + 1));
+}
+
+static void rule_gather(Differentiation *state, const Op *op, Value *gradient) {
+    Builder *b = &state->builder;
+    Type source = op->operands[0]->type;
+    int axis;
+    if (!constant_axis(op->operands[2], source.rank, -1, &axis) || axis < 0) {
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range, "the axis of this gather is not constant");
+        return;
+    }
+    adjoint_add(state, op->operands[0],
+                scatter_by_comparison(b, gradient, recomputed_operand(state, op, 1), source, axis));
+}
+
+/// sort and topk along the last axis: each element's rank by comparison, ties by position, then the gradient of that place.
+static void rule_sort(Differentiation *state, const Op *op, Value *gradient) {
+    Builder *b = &state->builder;
+    Type type = op->operands[0]->type;
+    bool is_topk = op->code == OP_TOPK;
+    bool descending = is_topk;
+    Value *direction = operand(op, is_topk ? 3 : 2);
+    if (type.rank != 1 || (direction && !value_is_bool(direction, &descending))) {
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+                     "the derivative of `%s` is known for one-dimensional tiles only; sort row by row", op_rows[op->code].name);
+        return;
+    }
+    Value *x = recomputed_operand(state, op, 0);
+    Value *row = build_binary(b, OP_EXPAND_DIMS, x, build_int(b, 1)), *column = build_binary(b, OP_EXPAND_DIMS, x, build_int(b, 0));
+    Value *lanes = lane_numbers(b, type, 0);
+    Value *own = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, 1)), *others = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, 0));
+    Value *before = build_binary(b, descending ? OP_GT : OP_LT, column, row);
+    Value *tie = build_binary(b, OP_AND, build_binary(b, OP_EQ, column, row), build_binary(b, OP_LT, others, own));
+    Value *counted = build_binary(b, OP_CAST, build_binary(b, OP_OR, before, tie), build_dtype(b, dtype_of(DTYPE_INT32)));
+    Value *rank = build_binary(b, OP_SUM, counted, build_int(b, 1));
+    rank->name = "rank";
+    // grad has one lane per sorted place: pick the lane of this element's rank
+    Value *places = build_binary(b, OP_ARANGE, build_int(b, 0), build_poly(b, op->results[0]->type.dims[0]));
+    Value *match = build_binary(b, OP_EQ, build_binary(b, OP_EXPAND_DIMS, rank, build_int(b, 1)),
+                                build_binary(b, OP_EXPAND_DIMS, places, build_int(b, 0)));
+    Value *chosen = build_ternary(b, OP_WHERE, match, build_binary(b, OP_EXPAND_DIMS, gradient, build_int(b, 0)), build_float(b, 0.0));
+    adjoint_add(state, op->operands[0], build_binary(b, OP_SUM, chosen, build_int(b, 1)));
+}
+
+/* ---- reductions ---- */
+
+static Value *expand_reduced(Builder *b, Value *value, const Value *axis, bool keeps) {
+    if (keeps || !axis || value_is_none(axis)) return value;
+    return build_binary(b, OP_EXPAND_DIMS, value, (Value *)(uintptr_t)axis);
+}
+
+/// Ties as PyTorch has them: shared evenly by a value-only maximum, all to the returned index with return_indices.
+static void rule_extremum(Differentiation *state, const Op *op, Value *const *gradients) {
+    Builder *b = &state->builder;
+    Value *x = recomputed_operand(state, op, 0);
+    Value *axis = recomputed_operand(state, op, 1);
+    bool keeps = false;
+    if (operand(op, 4)) value_is_bool(op->operands[4], &keeps);
+    if (!gradients[0]) return;
+    Value *gradient = expand_reduced(b, gradients[0], axis, keeps);
+    if (op->result_count == 2) {
+        int along;
+        if (!constant_axis(axis, x->type.rank, 0, &along)) return;
+        Value *index = expand_reduced(b, recomputed(state, op->results[1]), axis, keeps);
+        Value *chosen = build_binary(b, OP_EQ, lane_numbers(b, x->type, along), index);
+        adjoint_add(state, op->operands[0], build_ternary(b, OP_WHERE, chosen, gradient, build_float(b, 0.0)));
+        return;
+    }
+    Value *extremum = expand_reduced(b, recomputed(state, op->results[0]), axis, keeps);
+    Value *ties = build_binary(b, OP_EQ, x, extremum);
+    ties->name = "ties";
+    Value *ones = build_binary(b, OP_CAST, ties, build_dtype(b, dtype_of(DTYPE_FLOAT32)));
+    Value *sum_operands[] = {ones, axis, axis ? build_bool(b, true) : NULL};
+    Value *count = build(b, OP_SUM, sum_operands, 3);
+    Value *share = build_binary(b, OP_DIV, gradient, count);
+    adjoint_add(state, op->operands[0], build_ternary(b, OP_WHERE, ties, share, build_float(b, 0.0)));
+}
+
+/// The binary op that a combine region of one value consists of, or OP_COUNT.
+static OpCode combine_code(const Op *op) {
+    if (op->region_count != 1 || op->regions[0]->argument_count != 2) return OP_COUNT;
+    const Region *region = op->regions[0];
+    const Op *yield = region_terminator(region);
+    if (!yield || yield->operand_count != 1 || !yield->operands[0]->op) return OP_COUNT;
+    const Op *combine = yield->operands[0]->op;
+    if (combine->operand_count < 2) return OP_COUNT;
+    bool plain = (combine->operands[0] == region->arguments[0] && combine->operands[1] == region->arguments[1]) ||
+                 (combine->operands[0] == region->arguments[1] && combine->operands[1] == region->arguments[0]);
+    return plain ? combine->code : OP_COUNT;
+}
+
+static void refuse_combine(Differentiation *state, const Op *op) {
+    adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+                 "no derivative is known for this combine function; sums, products, maxima and minima of one value are recognised");
+}
+
+/// The value reduced: a one-item tuple counts as its item.
+static Value *single_operand(Value *value) {
+    if (value->op && value->op->code == OP_TUPLE && value->op->operand_count == 1) return value->op->operands[0];
+    return value;
+}
+
+static void rule_reduce(Differentiation *state, const Op *op, Value *const *gradients) {
+    Builder *b = &state->builder;
+    OpCode code = combine_code(op);
+    Value *input = single_operand(op->operands[0]);
+    Value *x = recomputed(state, input);
+    Value *axis = recomputed_operand(state, op, 1);
+    bool keeps = false;
+    if (operand(op, 3)) value_is_bool(op->operands[3], &keeps);
+    if (!gradients[0]) return;
+    Value *gradient = expand_reduced(b, gradients[0], axis, keeps);
+    Value *result = expand_reduced(b, recomputed(state, op->results[0]), axis, keeps);
+    Value *zero = build_float(b, 0.0);
+    Value *keep = axis ? build_bool(b, true) : NULL;
+    if (code == OP_ADD) {
+        adjoint_add(state, input, build_binary(b, OP_BROADCAST_TO, gradient, build_shape(b, x->type)));
+    } else if (code == OP_MAXIMUM || code == OP_MINIMUM) {
+        Value *ties = build_binary(b, OP_EQ, x, result);
+        Value *ones = build_binary(b, OP_CAST, ties, build_dtype(b, dtype_of(DTYPE_FLOAT32)));
+        Value *count = build(b, OP_SUM, (Value *[]){ones, axis, keep}, 3);
+        adjoint_add(state, input, build_ternary(b, OP_WHERE, ties, build_binary(b, OP_DIV, gradient, count), zero));
+    } else if (code == OP_MUL) {
+        // product of the others: result / x where nothing is 0; with one zero only that lane sees the product of the rest
+        Value *is_zero = build_binary(b, OP_EQ, x, zero);
+        Value *zeros = build(b, OP_SUM, (Value *[]){build_binary(b, OP_CAST, is_zero, build_dtype(b, dtype_of(DTYPE_INT32))), axis, keep}, 3);
+        zeros->name = "zeros";
+        Value *filled = build_ternary(b, OP_WHERE, is_zero, build_float(b, 1.0), x);
+        Map values = map_new(state->arena);
+        map_set_pointer(&values, op->operands[0], filled);
+        Op *again = op_clone(b, op, &values);
+        for (int i = 1; i < again->operand_count; i++)
+            if (op->operands[i]) op_set_operand(again, i, recomputed(state, op->operands[i]));
+        op_set_operand(again, 0, filled);
+        Value *rest = expand_reduced(b, again->results[0], axis, keeps);
+        Value *no_zero = build_binary(b, OP_EQ, zeros, build_int(b, 0)), *one_zero = build_binary(b, OP_EQ, zeros, build_int(b, 1));
+        Value *alone = build_ternary(b, OP_WHERE, build_binary(b, OP_AND, one_zero, is_zero), rest, zero);
+        Value *others = build_ternary(b, OP_WHERE, no_zero, build_binary(b, OP_DIV, rest, filled), alone);
+        adjoint_add(state, input, build_binary(b, OP_MUL, gradient, others));
+    } else {
+        refuse_combine(state, op);
+    }
+}
+
+static void rule_scan(Differentiation *state, const Op *op, Value *gradient) {
+    Builder *b = &state->builder;
+    if (op->code == OP_ASSOCIATIVE_SCAN && combine_code(op) == OP_ADD) {
+        bool reverse = false;
+        if (operand(op, 3)) value_is_bool(op->operands[3], &reverse);
+        Value *operands[] = {gradient, recomputed_operand(state, op, 1), build_bool(b, !reverse)};
+        adjoint_add(state, single_operand(op->operands[0]), build(b, OP_CUMSUM, operands, 3));
+        return;
+    }
+    bool is_product = op->code == OP_CUMPROD || combine_code(op) == OP_MUL;
+    if (!is_product) {
+        refuse_combine(state, op);
+        return;
+    }
+    // d x[j] = sum over i >= j of grad[i] * y[i] / x[j], as a comparison matrix of exclusive products: exact where x is 0 too
+    adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+                 "the derivative of a running product divides by its factors, which may be 0; use exp(cumsum(log(x))) for positive factors");
+}
+
+/* ---- dot ---- */
+
+/// `gradient` in the element type of the other operand, as tl.dot asks for equal types.
+static Value *cast_like(Builder *b, Value *gradient, Value *like) {
+    DType element = like->type.element;
+    if (dtype_equal(gradient->type.element, element) && element.code > DTYPE_OF_PARAMETER) return gradient;
+    Value *dtype = element.code > DTYPE_OF_PARAMETER ? build_dtype(b, element) : build_unary(b, OP_DTYPE_OF, like);
+    return build_binary(b, OP_CAST, gradient, dtype);
+}
+
+static Value *swap_last(Builder *b, Value *value) {
+    if (value->type.rank == 2) return build_unary(b, OP_TRANS, value);
+    Value *dims[TYPE_MAX_RANK];
+    int rank = value->type.rank;
+    for (int i = 0; i < rank; i++) dims[i] = build_int(b, i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i);
+    return build_binary(b, OP_PERMUTE, value, build_tuple(b, dims, rank));
+}
+
+static void rule_dot(Differentiation *state, const Op *op, Value *gradient) {
+    Builder *b = &state->builder;
+    Value *left = recomputed_operand(state, op, 0), *right = recomputed_operand(state, op, 1);
+    Value *precision = recomputed_operand(state, op, 3), *tf32 = recomputed_operand(state, op, 4);
+    if (value_is_active(state, op->operands[0])) {
+        Value *operands[] = {cast_like(b, gradient, right), swap_last(b, right), NULL, precision, tf32};
+        adjoint_add(state, op->operands[0], build(b, OP_DOT, operands, 5));
+    }
+    if (value_is_active(state, op->operands[1])) {
+        Value *operands[] = {swap_last(b, left), cast_like(b, gradient, left), NULL, precision, tf32};
+        adjoint_add(state, op->operands[1], build(b, OP_DOT, operands, 5));
+    }
+    if (operand(op, 2)) adjoint_add(state, op->operands[2], gradient);
+}
+
+/* ---- dispatch ---- */
+
+static void rule_tuple(Differentiation *state, const Op *op) {
+    for (int i = 0; i < op->operand_count; i++) {
+        if (!value_is_active(state, op->operands[i])) continue;
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+                     "a tuple of values that need gradients is indexed by something that is not constant");
+        return;
+    }
+}
+
+static bool depends_on_active(const Differentiation *state, const Op *op) {
+    for (int i = 0; i < op->operand_count; i++)
+        if (value_is_active(state, op->operands[i])) return true;
+    return false;
+}
+
+void adjoint_rule(Differentiation *state, const Op *op, Value *const *gradients) {
+    const OpRow *row = &op_rows[op->code];
+    switch (op->code) {
+    case OP_LOAD: rule_load(state, op, gradients[0]); return;
+    case OP_STORE: rule_store(state, op); return;
+    case OP_ATOMIC_ADD:
+        if (gradients[0]) break;
+        rule_store(state, op);
+        return;
+    case OP_CAST: rule_cast(state, op, gradients[0]); return;
+    case OP_TRANS:
+    case OP_PERMUTE: rule_permute(state, op, gradients[0]); return;
+    case OP_JOIN: rule_join(state, op, gradients[0]); return;
+    case OP_INTERLEAVE: rule_interleave(state, op, gradients[0]); return;
+    case OP_SPLIT: rule_split(state, op, gradients); return;
+    case OP_GATHER: rule_gather(state, op, gradients[0]); return;
+    case OP_SORT:
+    case OP_TOPK: rule_sort(state, op, gradients[0]); return;
+    case OP_MAX:
+    case OP_MIN: rule_extremum(state, op, gradients); return;
+    case OP_REDUCE: rule_reduce(state, op, gradients); return;
+    case OP_CUMPROD:
+    case OP_ASSOCIATIVE_SCAN: rule_scan(state, op, gradients[0]); return;
+    case OP_DOT: rule_dot(state, op, gradients[0]); return;
+    case OP_TUPLE:
+    case OP_ITEM: rule_tuple(state, op); return;
+    case OP_UNDEFINED: return;
+    default: break;
+    }
+    if (row->gradient_none || !depends_on_active(state, op)) return;
+    if (row->gradient) {
+        rule_from_text(state, op, gradients[0]);
+        return;
+    }
+    const char *name = row->name ? row->name : row->method ? row->method : row->id;
+    if (op->code == OP_UNKNOWN)
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range, "this was not understood (%s), and a gradient has to pass through it",
+                     op->note ? op->note : "unknown construct");
+    else
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range, "`%s` has no derivative and a gradient has to pass through it: %s", name,
+                     row->gradient_unsupported ? row->gradient_unsupported : "rewrite it with operations that have one");
+}

@@ -1,0 +1,407 @@
+// A kernel of the tile IR in, Python source out: statements, scopes, names and line breaks as `ruff format` leaves them.
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/loops.h"
+#include "autodiff/adjoint.h"
+#include "autodiff/emit_expression.h"
+
+enum { LINE_LIMIT = 88, INLINE_LIMIT = 44, INDENT = 4 };
+
+/* ---- lines ---- */
+
+static void emit_indent(Emitter *emitter, int extra) {
+    for (int i = 0; i < emitter->indent + extra; i++) buffer_puts(&emitter->out, "    ");
+}
+
+/// Where the arguments of the last outermost bracket of a line begin and end; false when it has none.
+static bool last_bracket(const char *line, size_t *open, size_t *close) {
+    size_t size = strlen(line);
+    if (size == 0) return false;
+    char last = line[size - 1];
+    if (last != ')' && last != ']') return false;
+    int depth = 0;
+    for (size_t i = size; i-- > 0;) {
+        if (line[i] == ')' || line[i] == ']') depth++;
+        if (line[i] == '(' || line[i] == '[') depth--;
+        if (depth == 0) {
+            *open = i;
+            *close = size - 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void emit_arguments(Emitter *emitter, const char *text, size_t start, size_t end) {
+    int depth = 0;
+    size_t from = start;
+    for (size_t i = start; i <= end; i++) {
+        char c = i < end ? text[i] : ',';
+        if (c == '(' || c == '[') depth++;
+        if (c == ')' || c == ']') depth--;
+        if (c != ',' || depth) continue;
+        while (from < i && text[from] == ' ') from++;
+        if (from < i) {
+            emit_indent(emitter, 1);
+            buffer_add(&emitter->out, text + from, i - from);
+            buffer_puts(&emitter->out, ",\n");
+        }
+        from = i + 1;
+    }
+}
+
+/// One statement; broken after its last bracket when it is too long, first in one line, then one argument a line.
+static void emit_line(Emitter *emitter, const char *line) {
+    size_t open, close, room = (size_t)(LINE_LIMIT - emitter->indent * INDENT);
+    size_t size = strlen(line);
+    if (size <= room || !last_bracket(line, &open, &close)) {
+        emit_indent(emitter, 0);
+        buffer_printf(&emitter->out, "%s\n", line);
+        return;
+    }
+    emit_indent(emitter, 0);
+    buffer_add(&emitter->out, line, open + 1);
+    buffer_putc(&emitter->out, '\n');
+    if (close - open - 1 <= room - INDENT) {
+        emit_indent(emitter, 1);
+        buffer_add(&emitter->out, line + open + 1, close - open - 1);
+        buffer_putc(&emitter->out, '\n');
+    } else {
+        emit_arguments(emitter, line, open + 1, close);
+    }
+    emit_indent(emitter, 0);
+    buffer_printf(&emitter->out, "%c\n", line[close]);
+}
+
+static void emit_assignment(Emitter *emitter, const char *name, Text value) {
+    size_t room = (size_t)(LINE_LIMIT - emitter->indent * INDENT);
+    bool fits = strlen(name) + 3 + strlen(value.text) <= room;
+    if (!fits && value.precedence < PRECEDENCE_ATOM) {
+        emit_indent(emitter, 0);
+        buffer_printf(&emitter->out, "%s = (\n", name);
+        emit_indent(emitter, 1);
+        buffer_printf(&emitter->out, "%s\n", value.text);
+        emit_indent(emitter, 0);
+        buffer_puts(&emitter->out, ")\n");
+        return;
+    }
+    emit_line(emitter, arena_printf(emitter->arena, "%s = %s", name, value.text));
+}
+
+/* ---- names ---- */
+
+static bool is_keyword(const char *name) {
+    static const char *const words[] = {"and", "as", "assert", "break", "class", "continue", "def", "del", "elif", "else", "except",
+                                        "False", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "None",
+                                        "nonlocal", "not", "or", "pass", "raise", "return", "True", "try", "while", "with", "yield",
+                                        "tl", "triton", "torch", "libdevice", "range", "float", "min", "max", "print", "len"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], name) == 0) return true;
+    return false;
+}
+
+static const char *name_new(Emitter *emitter, const char *hint) {
+    if (!hint || !*hint) hint = "t";
+    const char *name = hint;
+    for (int i = 1; map_has(emitter->names, str_from(name)) || is_keyword(name); i++)
+        name = arena_printf(emitter->arena, "%s_%d", hint, i);
+    map_set(emitter->names, str_from(name), (void *)1);
+    return name;
+}
+
+static void text_set(Emitter *emitter, const Value *value, const char *text, int precedence) {
+    Text *entry = ARENA_NEW(emitter->arena, Text);
+    *entry = (Text){text, precedence};
+    map_set_pointer(&emitter->texts, value, entry);
+}
+
+static const char *name_value(Emitter *emitter, const Value *value) {
+    const char *name = name_new(emitter, value->name);
+    text_set(emitter, value, name, PRECEDENCE_ATOM);
+    return name;
+}
+
+static int uses_of(const Emitter *emitter, const Value *value) {
+    return (int)(intptr_t)map_get_pointer(&emitter->uses, value);
+}
+
+typedef struct UserSearch {
+    const Value *value;
+    Op *user;
+} UserSearch;
+
+static bool visit_user(void *context, Op *op) {
+    UserSearch *search = context;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] == search->value) search->user = op;
+    return !search->user;
+}
+
+static Op *only_user(const Emitter *emitter, const Value *value) {
+    if (uses_of(emitter, value) != 1) return NULL;
+    UserSearch search = {.value = value};
+    region_walk(emitter->function->body, visit_user, &search);
+    return search.user;
+}
+
+static bool is_loop(const Op *op) { return op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE; }
+
+/// Whether a use of the value prints its expression instead of a name.
+static bool is_inlined(Emitter *emitter, const Op *op, Text text) {
+    const Value *value = op->results[0];
+    if (op->code == OP_CONSTANT || op->code == OP_TUPLE || op->code == OP_DTYPE_OF || op->code == OP_ELEMENT_TYPE_OF ||
+        op->code == OP_IS_NONE || op->code == OP_UNDEFINED)
+        return true;
+    if (!op_is_pure(op) || op->region_count) return false;
+    size_t size = strlen(text.text);
+    if (value->type.is_constexpr && size <= INLINE_LIMIT) return true;
+    const Op *user = only_user(emitter, value);
+    if (!user || user->parent != op->parent) {
+        bool is_bare_expand = op->code == OP_EXPAND_DIMS && size <= 24;
+        return is_bare_expand && map_has_pointer(&emitter->texts, op->operands[0]);
+    }
+    if (is_loop(user)) return true; // the initial value of a carried name
+    if (value->name && value->name[0] && !value->type.is_constexpr) return false;
+    if (op->code == OP_EXPAND_DIMS) return size <= INLINE_LIMIT;
+    return size <= INLINE_LIMIT;
+}
+
+/* ---- statements ---- */
+
+static void emit_region(Emitter *emitter, const Region *region);
+
+static const char *range_text(Emitter *emitter, const Op *op) {
+    int64_t lower = 1, step = 0;
+    bool from_zero = value_is_int(op->operands[0], &lower) && lower == 0;
+    bool by_one = value_is_int(op->operands[2], &step) && step == 1;
+    const char *name = op->code == OP_STATIC_FOR ? "tl.static_range" : op->keyword_count ? "tl.range" : "range";
+    Buffer text = buffer_new(emitter->arena);
+    buffer_printf(&text, "%s(", name);
+    if (!from_zero || !by_one) buffer_printf(&text, "%s, ", emit_value(emitter, op->operands[0]).text);
+    buffer_puts(&text, emit_value(emitter, op->operands[1]).text);
+    if (!by_one) buffer_printf(&text, ", %s", emit_value(emitter, op->operands[2]).text);
+    for (int i = 0; i < op->keyword_count; i++)
+        buffer_printf(&text, ", %s=%s", op->keywords[i].name, emit_value(emitter, op->keywords[i].value).text);
+    buffer_putc(&text, ')');
+    return buffer_text(&text);
+}
+
+/// Whether printing `value` here reads a carried name other than `own` (which an earlier assignment may have changed).
+static bool reads_other_carried(const Emitter *emitter, const Value *value, const Region *body, const Value *own, int depth) {
+    if (!value || depth > 200) return false;
+    if (value->region == body && value != own && !value->op) return value->index >= (body->parent->code == OP_WHILE ? 0 : 1);
+    if (!value->op || value->op->parent != body) return false;
+    Text *text = map_get_pointer(&emitter->texts, value);
+    bool named = text && text->precedence == PRECEDENCE_ATOM && value->op->code != OP_EXPAND_DIMS && !strpbrk(text->text, "(.[ ");
+    if (named) return false;
+    for (int i = 0; i < value->op->operand_count; i++)
+        if (reads_other_carried(emitter, value->op->operands[i], body, own, depth + 1)) return true;
+    return false;
+}
+
+static void emit_update(Emitter *emitter, const char *name, const Value *argument, const Value *next) {
+    const Op *op = next->op;
+    bool inlined = op && op->code == OP_ADD && !map_has_pointer(&emitter->texts, next);
+    Text *known = map_get_pointer(&emitter->texts, next);
+    bool is_sum = op && op->code == OP_ADD && (inlined || (known && strncmp(known->text, name, strlen(name)) == 0 && known->precedence == 9));
+    if (is_sum && op->operands[0] == argument) {
+        emit_line(emitter, arena_printf(emitter->arena, "%s += %s", name, emit_value(emitter, op->operands[1]).text));
+        return;
+    }
+    emit_assignment(emitter, name, emit_value(emitter, next));
+}
+
+static void emit_yields(Emitter *emitter, const Op *loop, const Region *body, const char *const *names) {
+    const Op *yield = region_terminator(body);
+    int shift = loop->code == OP_WHILE ? 0 : 1;
+    const char **held = ARENA_ARRAY(emitter->arena, const char *, yield->operand_count + 1);
+    for (int i = 0; i < yield->operand_count; i++) {
+        const Value *argument = body->arguments[i + shift];
+        if (yield->operands[i] == argument) continue;
+        if (!reads_other_carried(emitter, yield->operands[i], body, argument, 0)) continue;
+        held[i] = name_new(emitter, arena_printf(emitter->arena, "next_%s", names[i]));
+        emit_assignment(emitter, held[i], emit_value(emitter, yield->operands[i]));
+    }
+    for (int i = 0; i < yield->operand_count; i++) {
+        const Value *argument = body->arguments[i + shift];
+        if (yield->operands[i] == argument) continue;
+        if (held[i]) emit_assignment(emitter, names[i], (Text){held[i], PRECEDENCE_ATOM});
+        else emit_update(emitter, names[i], argument, yield->operands[i]);
+    }
+}
+
+static Map *scope_push(Emitter *emitter) {
+    Map *outer = emitter->names;
+    Map *copy = ARENA_NEW(emitter->arena, Map);
+    *copy = map_new(emitter->arena);
+    for (int i = 0; i < outer->count; i++) map_set(copy, outer->entries[i].key, (void *)1);
+    emitter->names = copy;
+    return outer;
+}
+
+static void emit_comment(Emitter *emitter, const char *format, int line) {
+    emit_indent(emitter, 0);
+    buffer_puts(&emitter->out, "# ");
+    buffer_puts(&emitter->out, arena_printf(emitter->arena, "%s %d\n", format, line));
+}
+
+static void emit_loop(Emitter *emitter, const Op *op) {
+    bool is_while = op->code == OP_WHILE;
+    const Region *body = op->regions[is_while ? 1 : 0];
+    int shift = is_while ? 0 : 1, first = is_while ? 0 : 3;
+    const char **names = ARENA_ARRAY(emitter->arena, const char *, op->result_count + 1);
+    for (int i = 0; i < op->result_count; i++) {
+        const Value *argument = body->arguments[i + shift];
+        const char *hint = argument->name ? argument->name : op->results[i]->name;
+        Text initial = emit_value(emitter, op->operands[first + i]);
+        names[i] = name_new(emitter, hint ? hint : "acc");
+        emit_assignment(emitter, names[i], initial);
+        for (int r = 0; r < op->region_count; r++) text_set(emitter, op->regions[r]->arguments[i + shift], names[i], PRECEDENCE_ATOM);
+    }
+    if (op->range.source && op->range.source->path[0]) emit_comment(emitter, "the loop of line", range_line(op->range));
+    Map *outer = scope_push(emitter);
+    if (is_while) {
+        for (const Op *inner = op->regions[0]->first; inner && inner->code != OP_CONDITION; inner = inner->next)
+            if (inner->result_count == 1) { Text t = emit_op(emitter, inner); text_set(emitter, inner->results[0], t.text, t.precedence); }
+        emit_line(emitter, arena_printf(emitter->arena, "while %s:", emit_value(emitter, region_terminator(op->regions[0])->operands[0]).text));
+    } else {
+        const char *iv = name_value(emitter, body->arguments[0]);
+        emit_line(emitter, arena_printf(emitter->arena, "for %s in %s:", iv, range_text(emitter, op)));
+    }
+    emitter->indent++;
+    size_t before = emitter->out.size;
+    emit_region(emitter, body);
+    emit_yields(emitter, op, body, names);
+    if (emitter->out.size == before) emit_line(emitter, "pass");
+    emitter->indent--;
+    emitter->names = outer;
+    for (int i = 0; i < op->result_count; i++) text_set(emitter, op->results[i], names[i], PRECEDENCE_ATOM);
+}
+
+static bool arm_is_empty(const Region *arm) { return !arm->first || (arm->first->code == OP_YIELD && arm->first->operand_count == 0); }
+
+static const char *negated(Emitter *emitter, const Value *condition) {
+    if (condition->op && condition->op->code == OP_LOGICAL_NOT) return emit_value(emitter, condition->op->operands[0]).text;
+    if (condition->op && condition->op->code == OP_IS_NONE)
+        return arena_printf(emitter->arena, "%s is not None", emit_operand(emitter, condition->op->operands[0], 4, false));
+    return arena_printf(emitter->arena, "not %s", emit_operand(emitter, condition, 3, false));
+}
+
+static void emit_arm(Emitter *emitter, const Op *op, int index, const char *const *names) {
+    emitter->indent++;
+    size_t before = emitter->out.size;
+    emit_region(emitter, op->regions[index]);
+    const Op *yield = region_terminator(op->regions[index]);
+    for (int i = 0; i < op->result_count; i++) emit_assignment(emitter, names[i], emit_value(emitter, yield->operands[i]));
+    if (emitter->out.size == before) emit_line(emitter, "pass");
+    emitter->indent--;
+}
+
+static bool is_tail(const Op *op) { return op->next == NULL && op->parent->parent == NULL; }
+
+static void emit_if(Emitter *emitter, const Op *op) {
+    const Value *condition = op->operands[0];
+    const char **names = ARENA_ARRAY(emitter->arena, const char *, op->result_count + 1);
+    for (int i = 0; i < op->result_count; i++) names[i] = name_value(emitter, op->results[i]);
+    bool no_then = arm_is_empty(op->regions[0]), no_else = arm_is_empty(op->regions[1]);
+    if (no_then && is_tail(op) && !op->result_count) {
+        emit_line(emitter, arena_printf(emitter->arena, "if %s:", emit_value(emitter, condition).text));
+        emit_indent(emitter, 1);
+        buffer_puts(&emitter->out, "return\n");
+        emit_region(emitter, op->regions[1]);
+        return;
+    }
+    if (no_then && !op->result_count) {
+        emit_line(emitter, arena_printf(emitter->arena, "if %s:", negated(emitter, condition)));
+        emit_arm(emitter, op, 1, names);
+        return;
+    }
+    emit_line(emitter, arena_printf(emitter->arena, "if %s:", emit_value(emitter, condition).text));
+    emit_arm(emitter, op, 0, names);
+    if (no_else && !op->result_count) return;
+    emit_line(emitter, "else:");
+    emit_arm(emitter, op, 1, names);
+}
+
+static void emit_results(Emitter *emitter, const Op *op) {
+    Buffer left = buffer_new(emitter->arena);
+    for (int i = 0; i < op->result_count; i++) {
+        const char *name = uses_of(emitter, op->results[i]) ? name_value(emitter, op->results[i]) : "_";
+        buffer_printf(&left, "%s%s", i ? ", " : "", name);
+    }
+    emit_assignment(emitter, buffer_text(&left), emit_op(emitter, op));
+}
+
+static void emit_statement(Emitter *emitter, const Op *op) {
+    if (op->code == OP_YIELD || op->code == OP_CONDITION) return;
+    if (is_loop(op)) {
+        emit_loop(emitter, op);
+        return;
+    }
+    if (op->code == OP_IF) {
+        emit_if(emitter, op);
+        return;
+    }
+    bool has_effect = op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED);
+    if (op->result_count > 1) {
+        emit_results(emitter, op);
+        return;
+    }
+    if (has_effect || op->result_count == 0) {
+        bool used = op->result_count == 1 && uses_of(emitter, op->results[0]) > 0;
+        Text call = emit_op(emitter, op);
+        if (used) emit_assignment(emitter, name_value(emitter, op->results[0]), call);
+        else emit_line(emitter, call.text);
+        return;
+    }
+    Text text = emit_op(emitter, op);
+    if (is_inlined(emitter, op, text)) {
+        if (op->code != OP_EXPAND_DIMS && op->code != OP_TUPLE) text_set(emitter, op->results[0], text.text, text.precedence);
+        return;
+    }
+    const char *name = name_new(emitter, op->results[0]->name);
+    emit_assignment(emitter, name, text);
+    text_set(emitter, op->results[0], name, PRECEDENCE_ATOM);
+}
+
+static void emit_region(Emitter *emitter, const Region *region) {
+    for (const Op *op = region->first; op; op = op->next) emit_statement(emitter, op);
+}
+
+static const char *parameter_text(Arena *arena, const Parameter *parameter) {
+    if (parameter->is_constexpr) {
+        if (parameter->default_text.size) return arena_printf(arena, "%s: tl.constexpr = %.*s", parameter->name, STR_ARGS(parameter->default_text));
+        return arena_printf(arena, "%s: tl.constexpr", parameter->name);
+    }
+    if (parameter->annotation.size) return arena_printf(arena, "%s: %.*s", parameter->name, STR_ARGS(parameter->annotation));
+    return parameter->name;
+}
+
+const char *emit_kernel(Arena *arena, const Function *function, const char *decorators) {
+    Map names = map_new(arena);
+    Emitter emitter = {.arena = arena, .function = function, .texts = map_new(arena), .names = &names, .out = buffer_new(arena)};
+    emitter.uses = function_count_uses(arena, function);
+    buffer_puts(&emitter.out, decorators);
+    Buffer header = buffer_new(arena);
+    for (int i = 0; i < function->parameter_count; i++) {
+        const Parameter *parameter = &function->parameters[i];
+        map_set(&names, str_from(parameter->name), (void *)1);
+        text_set(&emitter, parameter->value, parameter->name, PRECEDENCE_ATOM);
+        buffer_printf(&header, "%s%s", i ? ", " : "", parameter_text(arena, parameter));
+    }
+    const char *line = arena_printf(arena, "def %s(%s):", function->name, buffer_text(&header));
+    if (strlen(line) <= LINE_LIMIT) {
+        buffer_printf(&emitter.out, "%s\n", line);
+    } else {
+        buffer_printf(&emitter.out, "def %s(\n", function->name);
+        for (int i = 0; i < function->parameter_count; i++)
+            buffer_printf(&emitter.out, "    %s,\n", parameter_text(arena, &function->parameters[i]));
+        buffer_puts(&emitter.out, "):\n");
+    }
+    emitter.indent = 1;
+    size_t before = emitter.out.size;
+    emit_region(&emitter, function->body);
+    if (emitter.out.size == before) buffer_puts(&emitter.out, "    pass\n");
+    return buffer_text(&emitter.out);
+}

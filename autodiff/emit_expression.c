@@ -1,0 +1,210 @@
+// One op, one Python expression: operators by the table's symbols, calls by its parameter names and defaults.
+#include "autodiff/emit_expression.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/module.h"
+
+static Text atom(const char *text) { return (Text){text, PRECEDENCE_ATOM}; }
+
+static const char *float_text(Arena *arena, double number) {
+    if (isinf(number)) return number > 0 ? "float(\"inf\")" : "-float(\"inf\")";
+    if (isnan(number)) return "float(\"nan\")";
+    char text[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, number);
+        if (strtod(text, NULL) == number) break;
+    }
+    if (!strpbrk(text, ".e")) return arena_printf(arena, "%s.0", text);
+    return arena_strdup(arena, text);
+}
+
+static const char *dtype_text(Emitter *emitter, DType dtype) {
+    if (dtype.code == DTYPE_OF_PARAMETER && dtype.parameter < emitter->function->parameter_count)
+        return arena_printf(emitter->arena, "%s.dtype.element_ty", emitter->function->parameters[dtype.parameter].name);
+    const char *name = dtype_name(dtype.code);
+    return arena_printf(emitter->arena, "tl.%s", name ? name : "float32");
+}
+
+static Text constant_text(Emitter *emitter, const Constant *constant) {
+    Arena *arena = emitter->arena;
+    switch (constant->kind) {
+    case CONSTANT_NONE: return atom("None");
+    case CONSTANT_BOOL: return atom(constant->integer ? "True" : "False");
+    case CONSTANT_INT: {
+        bool negative = constant->integer < 0;
+        return (Text){arena_printf(arena, "%lld", (long long)constant->integer), negative ? 11 : PRECEDENCE_ATOM};
+    }
+    case CONSTANT_FLOAT: {
+        const char *text = float_text(arena, constant->number);
+        return (Text){text, text[0] == '-' ? 11 : PRECEDENCE_ATOM};
+    }
+    case CONSTANT_STRING: return atom(arena_printf(arena, "\"%.*s\"", STR_ARGS(constant->string)));
+    case CONSTANT_DTYPE: return atom(dtype_text(emitter, constant->dtype));
+    case CONSTANT_FUNCTION:
+        if (constant->function) return atom(str_dup(arena, constant->function->name));
+        return atom(arena_printf(arena, "tl.%s", op_rows[constant->op].name));
+    }
+    return atom("None");
+}
+
+Text emit_value(Emitter *emitter, const Value *value) {
+    Text *known = map_get_pointer(&emitter->texts, value);
+    if (known) return *known;
+    if (value->constant) return constant_text(emitter, value->constant);
+    if (value->op && value->op->result_count == 1) return emit_op(emitter, value->op);
+    return atom(value->name ? value->name : "unnamed");
+}
+
+const char *emit_operand(Emitter *emitter, const Value *value, int precedence, bool is_right) {
+    Text text = emit_value(emitter, value);
+    bool enough = is_right ? text.precedence > precedence : text.precedence >= precedence;
+    if (precedence == 4) enough = text.precedence > 4; // comparisons do not associate
+    return enough ? text.text : arena_printf(emitter->arena, "(%s)", text.text);
+}
+
+static const char *any(Emitter *emitter, const Value *value) { return emit_value(emitter, value).text; }
+
+static const char *tuple_text(Emitter *emitter, const Value *tuple) {
+    if (!tuple->op || tuple->op->code != OP_TUPLE) return arena_printf(emitter->arena, "%s", any(emitter, tuple));
+    Buffer text = buffer_new(emitter->arena);
+    buffer_putc(&text, '[');
+    for (int i = 0; i < tuple->op->operand_count; i++)
+        buffer_printf(&text, "%s%s", i ? ", " : "", any(emitter, tuple->op->operands[i]));
+    buffer_putc(&text, ']');
+    return buffer_text(&text);
+}
+
+/// `x[:, None]` for a chain of expand_dims.
+static Text expand_text(Emitter *emitter, const Op *op) {
+    const Op *chain[TYPE_MAX_RANK];
+    int depth = 0;
+    const Value *base = op->results[0];
+    while (depth < TYPE_MAX_RANK && base->op && base->op->code == OP_EXPAND_DIMS &&
+           (depth == 0 || !map_has_pointer(&emitter->texts, base))) {
+        chain[depth++] = base->op;
+        base = base->op->operands[0];
+    }
+    const char *tokens[2 * TYPE_MAX_RANK];
+    int count = 0;
+    for (int i = 0; i < base->type.rank; i++) tokens[count++] = ":";
+    for (int i = depth - 1; i >= 0; i--) {
+        int64_t axis;
+        if (!value_is_int(chain[i]->operands[1], &axis) || count >= TYPE_MAX_RANK) {
+            return atom(arena_printf(emitter->arena, "tl.expand_dims(%s, %s)", any(emitter, op->operands[0]), any(emitter, op->operands[1])));
+        }
+        if (axis < 0) axis += count + 1;
+        memmove(tokens + axis + 1, tokens + axis, sizeof(char *) * (size_t)(count - axis));
+        tokens[axis] = "None";
+        count++;
+    }
+    Buffer text = buffer_new(emitter->arena);
+    buffer_printf(&text, "%s[", emit_operand(emitter, base, PRECEDENCE_ATOM, false));
+    for (int i = 0; i < count; i++) buffer_printf(&text, "%s%s", i ? ", " : "", tokens[i]);
+    buffer_putc(&text, ']');
+    return atom(buffer_text(&text));
+}
+
+static Text operator_text(Emitter *emitter, const Op *op) {
+    const OpRow *row = &op_rows[op->code];
+    int precedence = row->precedence;
+    if (op->operand_count == 1) {
+        const Value *inner = op->operands[0];
+        if (op->code == OP_LOGICAL_NOT && inner->op && inner->op->code == OP_IS_NONE)
+            return (Text){arena_printf(emitter->arena, "%s is not None", emit_operand(emitter, inner->op->operands[0], 4, false)), 4};
+        const char *space = op->code == OP_LOGICAL_NOT ? " " : "";
+        return (Text){arena_printf(emitter->arena, "%s%s%s", row->symbol, space, emit_operand(emitter, inner, precedence, false)), precedence};
+    }
+    const char *left = emit_operand(emitter, op->operands[0], precedence, op->code == OP_POW);
+    const char *right = emit_operand(emitter, op->operands[1], precedence, op->code != OP_POW);
+    return (Text){arena_printf(emitter->arena, "%s %s %s", left, row->symbol, right), precedence};
+}
+
+static bool is_default(const Value *value, Str default_text) {
+    if (!value->constant) {
+        if (value->op && value->op->code == OP_TUPLE && value->op->operand_count == 0) return str_is(default_text, "()");
+        return false;
+    }
+    const Constant *constant = value->constant;
+    switch (constant->kind) {
+    case CONSTANT_NONE: return str_is(default_text, "None");
+    case CONSTANT_BOOL: return str_is(default_text, constant->integer ? "True" : "False");
+    case CONSTANT_STRING: return default_text.size == constant->string.size + 2 &&
+                                 memcmp(default_text.data + 1, constant->string.data, constant->string.size) == 0;
+    case CONSTANT_INT: {
+        char text[24];
+        snprintf(text, sizeof text, "%lld", (long long)constant->integer);
+        return str_is(default_text, text);
+    }
+    default: return false;
+    }
+}
+
+/// Required parameters by position, optional ones by keyword, defaults left out.
+static Text call_text(Emitter *emitter, const Op *op) {
+    const OpRow *row = &op_rows[op->code];
+    int count;
+    const OpParameter *parameters = op_parameters(op->code, &count);
+    Buffer text = buffer_new(emitter->arena);
+    const char *name = row->name ? row->name : row->method;
+    bool is_libdevice = name && strncmp(name, "libdevice.", 10) == 0;
+    if (is_libdevice) emitter->needs_libdevice = true;
+    buffer_printf(&text, "%s%s(", is_libdevice ? "" : "tl.", name ? name : row->id);
+    bool first = true, by_keyword = false;
+    for (int i = 0; i < count && i < op->operand_count; i++) {
+        const Value *value = op->operands[i];
+        bool optional = parameters[i].default_text.size > 0;
+        if (!value || (optional && is_default(value, parameters[i].default_text))) {
+            by_keyword = true;
+            continue;
+        }
+        if (!first) buffer_puts(&text, ", ");
+        first = false;
+        if (optional || by_keyword) buffer_printf(&text, "%.*s=", STR_ARGS(parameters[i].name));
+        buffer_puts(&text, value->op && value->op->code == OP_TUPLE && !map_has_pointer(&emitter->texts, value)
+                               ? tuple_text(emitter, value)
+                               : any(emitter, value));
+    }
+    buffer_putc(&text, ')');
+    return atom(buffer_text(&text));
+}
+
+static Text full_text(Emitter *emitter, const Op *op) {
+    double number;
+    const char *shape = tuple_text(emitter, op->operands[0]), *dtype = any(emitter, op->operands[2]);
+    if (value_is_number(op->operands[1], &number) && number == 0)
+        return atom(arena_printf(emitter->arena, "tl.zeros(%s, dtype=%s)", shape, dtype));
+    return atom(arena_printf(emitter->arena, "tl.full(%s, %s, %s)", shape, any(emitter, op->operands[1]), dtype));
+}
+
+Text emit_op(Emitter *emitter, const Op *op) {
+    Arena *arena = emitter->arena;
+    switch (op->code) {
+    case OP_CONSTANT: return constant_text(emitter, op->results[0]->constant);
+    case OP_TUPLE: return atom(tuple_text(emitter, op->results[0]));
+    case OP_EXPAND_DIMS: return expand_text(emitter, op);
+    case OP_FULL: return full_text(emitter, op);
+    case OP_CAST:
+        return atom(arena_printf(arena, "%s.to(%s)", emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false), any(emitter, op->operands[1])));
+    case OP_BITCAST:
+        return atom(arena_printf(arena, "%s.to(%s, bitcast=True)", emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false), any(emitter, op->operands[1])));
+    case OP_DTYPE_OF: return atom(arena_printf(arena, "%s.dtype", emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false)));
+    case OP_ELEMENT_TYPE_OF: {
+        const Value *inner = op->operands[0];
+        bool of_pointer = inner->type.kind == TYPE_POINTER;
+        return atom(arena_printf(arena, of_pointer ? "%s.dtype.element_ty" : "%s.element_ty", emit_operand(emitter, inner, PRECEDENCE_ATOM, false)));
+    }
+    case OP_IS_NONE: return (Text){arena_printf(arena, "%s is None", emit_operand(emitter, op->operands[0], 4, false)), 4};
+    case OP_ITEM: return atom(arena_printf(arena, "%s[%s]", emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false), any(emitter, op->operands[1])));
+    case OP_UNDEFINED: return atom("0.0");
+    case OP_POW: return op->operands[0]->type.is_constexpr ? operator_text(emitter, op) : call_text(emitter, op);
+    case OP_ADVANCE: break;
+    default: break;
+    }
+    const OpRow *row = &op_rows[op->code];
+    if (row->symbol) return operator_text(emitter, op);
+    return call_text(emitter, op);
+}

@@ -1,0 +1,32 @@
+// Inside autodiff/: Python text of IR values, with the precedence of their outermost operator.
+#ifndef TAD_AUTODIFF_EMIT_EXPRESSION_H
+#define TAD_AUTODIFF_EMIT_EXPRESSION_H
+
+#include "analysis/ir.h"
+
+/// Text and how tightly its outermost operator binds (op.h's precedence; 20 for names and calls).
+typedef struct Text {
+    const char *text;
+    int precedence;
+} Text;
+
+enum { PRECEDENCE_ATOM = 20 };
+
+typedef struct Emitter {
+    Arena *arena;
+    const Function *function;
+    Map texts;  // value -> Text *: what a use of it prints
+    Map uses;   // value -> number of uses
+    Map *names; // names visible in the scope under way: text -> 1 (loops open a copy)
+    Buffer out;
+    int indent;
+    bool needs_libdevice;
+} Emitter;
+
+Text emit_value(Emitter *emitter, const Value *value);
+/// The right side of an assignment of `op`'s result, or of a call statement without result.
+Text emit_op(Emitter *emitter, const Op *op);
+/// `value` as an operand of an operator that binds with `precedence`; parentheses where needed.
+const char *emit_operand(Emitter *emitter, const Value *value, int precedence, bool is_right);
+
+#endif

@@ -1,0 +1,357 @@
+// Copying, sharing, hoisting and dropping ops: each pass is one walk over the regions.
+#include "autodiff/rewrite.h"
+
+#include <string.h>
+
+#include "analysis/infer.h"
+
+Function *function_copy(Arena *arena, const Function *function, const char *name, Map *values) {
+    Map local = map_new(arena);
+    if (!values) values = &local;
+    Function *copy = function_new(arena, name);
+    copy->definition = function->definition;
+    for (int i = 0; i < function->parameter_count; i++) {
+        const Parameter *from = &function->parameters[i];
+        Value *value = function_add_parameter(copy, from->name, from->value->type);
+        value->constant = from->value->constant;
+        Parameter kept = *from;
+        kept.value = value;
+        copy->parameters[i] = kept;
+        map_set_pointer(values, from->value, value);
+    }
+    Builder builder = {.function = copy, .region = copy->body};
+    region_clone_into(&builder, function->body, values);
+    return copy;
+}
+
+bool op_is_pure(const Op *op) {
+    const OpRow *row = &op_rows[op->code];
+    if (op->code == OP_YIELD || op->code == OP_CONDITION || op->code == OP_UNKNOWN) return false;
+    if (row->effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED)) return false;
+    if (op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE || op->code == OP_IF)
+        return false;
+    return true;
+}
+
+Value *pointer_root(Value *pointer) {
+    for (int depth = 0; pointer && depth < 1000; depth++) {
+        if (!pointer->op) {
+            if (!pointer->region || !pointer->region->parent) return pointer;
+            const Op *loop = pointer->region->parent; // a carried pointer starts where its initial value does
+            bool is_for = loop->code == OP_FOR || loop->code == OP_STATIC_FOR;
+            if (!is_for && loop->code != OP_WHILE) return NULL;
+            int operand = is_for ? pointer->index + 2 : pointer->index;
+            if ((is_for && pointer->index == 0) || operand >= loop->operand_count) return NULL;
+            pointer = loop->operands[operand];
+            continue;
+        }
+        const Op *op = pointer->op;
+        switch (op->code) {
+        case OP_ADD: {
+            bool first = op->operands[0]->type.kind == TYPE_POINTER;
+            pointer = op->operands[first ? 0 : 1];
+            break;
+        }
+        case OP_FOR:
+        case OP_STATIC_FOR: pointer = op->operands[3 + pointer->index]; break;
+        case OP_WHILE: pointer = op->operands[pointer->index]; break;
+        case OP_IF: return NULL;
+        default:
+            if (op->operand_count == 0) return NULL;
+            pointer = op->operands[0];
+            if (pointer && pointer->type.kind == TYPE_NUMBER) return NULL;
+        }
+    }
+    return NULL;
+}
+
+typedef struct WriteSearch {
+    const Value *root;
+    bool found;
+} WriteSearch;
+
+static bool visit_write(void *context, Op *op) {
+    WriteSearch *search = context;
+    if (op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC)) {
+        const Value *root = op->operand_count ? pointer_root(op->operands[0]) : NULL;
+        if (!root || root == search->root) search->found = true;
+    }
+    return !search->found;
+}
+
+bool op_is_stable_load(const Function *function, const Op *op) {
+    if (op->code != OP_LOAD) return false;
+    WriteSearch search = {.root = pointer_root(op->operands[0])};
+    if (!search.root) return false;
+    region_walk(function->body, visit_write, &search);
+    return !search.found;
+}
+
+/* ---- sharing ---- */
+
+typedef struct ShareScope {
+    Map table; // key text -> Op *
+    const struct ShareScope *outer;
+} ShareScope;
+
+static Str op_key(Arena *arena, const Op *op) {
+    Buffer key = buffer_new(arena);
+    buffer_printf(&key, "%d", op->code);
+    for (int i = 0; i < op->operand_count; i++)
+        buffer_printf(&key, " %d", op->operands[i] ? op->operands[i]->id : -1);
+    if (op->code == OP_CONSTANT) {
+        const Constant *c = op->results[0]->constant;
+        buffer_printf(&key, " %d %lld %.17g %.*s %d %d %d %p %d", c->kind, (long long)c->integer,
+                      c->number, STR_ARGS(c->string), c->dtype.code, c->dtype.parameter,
+                      c->is_pointer, (const void *)c->function, c->op);
+    }
+    return str_from(buffer_text(&key));
+}
+
+static Op *share_find(const ShareScope *scope, Str key) {
+    for (; scope; scope = scope->outer) {
+        Op *op = map_get(&scope->table, key);
+        if (op) return op;
+    }
+    return NULL;
+}
+
+static int share_region(Function *function, Region *region, const ShareScope *outer) {
+    ShareScope scope = {.table = map_new(function->arena), .outer = outer};
+    int gone = 0;
+    for (Op *op = region->first, *next; op; op = next) {
+        next = op->next;
+        for (int i = 0; i < op->region_count; i++)
+            gone += share_region(function, op->regions[i], &scope);
+        bool shareable = op_is_pure(op) || op_is_stable_load(function, op);
+        if (!shareable || op->region_count || op->result_count == 0) continue;
+        Str key = op_key(function->arena, op);
+        Op *same = share_find(&scope, key);
+        if (!same) {
+            map_set(&scope.table, key, op);
+            continue;
+        }
+        for (int i = 0; i < op->result_count; i++) {
+            if (!same->results[i]->name) same->results[i]->name = op->results[i]->name;
+            region_replace_uses(function->body, op->results[i], same->results[i]);
+        }
+        op_remove(op);
+        gone++;
+    }
+    return gone;
+}
+
+int function_share(Function *function) { return share_region(function, function->body, NULL); }
+
+/* ---- hoisting ---- */
+
+static bool is_loop(const Op *op) {
+    return op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE;
+}
+
+static void op_move_before(Op *op, Op *place) {
+    op_remove(op);
+    Region *region = place->parent;
+    op->parent = region;
+    op->next = place;
+    op->previous = place->previous;
+    if (place->previous)
+        place->previous->next = op;
+    else
+        region->first = op;
+    place->previous = op;
+}
+
+static bool operands_outside(const Op *op, const Op *loop) {
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i])
+            for (int r = 0; r < loop->region_count; r++)
+                if (region_defines(loop->regions[r], op->operands[i])) return false;
+    return true;
+}
+
+static void hoist_region(Function *function, Region *region) {
+    for (Op *op = region->first; op; op = op->next) {
+        for (int r = 0; r < op->region_count; r++) hoist_region(function, op->regions[r]);
+        if (!is_loop(op)) continue;
+        for (int r = 0; r < op->region_count; r++) {
+            for (Op *inner = op->regions[r]->first, *next; inner; inner = next) {
+                next = inner->next;
+                bool movable = (op_is_pure(inner) && inner->region_count == 0) ||
+                               op_is_stable_load(function, inner);
+                if (movable && inner->code != OP_UNDEFINED && operands_outside(inner, op))
+                    op_move_before(inner, op);
+            }
+        }
+    }
+}
+
+void function_hoist(Function *function) { hoist_region(function, function->body); }
+
+/* ---- dropping ---- */
+
+typedef struct Liveness {
+    Map live; // values
+    bool changed;
+} Liveness;
+
+static void live_mark(Liveness *liveness, const Value *value) {
+    if (!value || map_has_pointer(&liveness->live, value)) return;
+    map_set_pointer(&liveness->live, value, (void *)1);
+    liveness->changed = true;
+}
+
+static bool live_is(const Liveness *liveness, const Value *value) {
+    return map_has_pointer(&liveness->live, value);
+}
+
+static bool region_has_effect(const Region *region);
+
+static bool op_has_effect(const Op *op) {
+    if (op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED)) return true;
+    for (int i = 0; i < op->region_count; i++)
+        if (region_has_effect(op->regions[i])) return true;
+    return false;
+}
+
+static bool region_has_effect(const Region *region) {
+    for (const Op *op = region->first; op; op = op->next)
+        if (op_has_effect(op)) return true;
+    return false;
+}
+
+static bool any_result_live(const Liveness *liveness, const Op *op) {
+    for (int i = 0; i < op->result_count; i++)
+        if (live_is(liveness, op->results[i])) return true;
+    return false;
+}
+
+static void live_region(Liveness *liveness, const Region *region);
+
+/// Marks what a live structured op needs: carried values only where their result or argument is live.
+static void live_structured(Liveness *liveness, const Op *op) {
+    int first = op->code == OP_WHILE ? 0 : 3;
+    if (op->code == OP_IF) live_mark(liveness, op->operands[0]);
+    if (op->code == OP_FOR || op->code == OP_STATIC_FOR)
+        for (int i = 0; i < 3; i++) live_mark(liveness, op->operands[i]);
+    for (int i = 0; i < op->keyword_count; i++) live_mark(liveness, op->keywords[i].value);
+    if (op->code == OP_WHILE) live_mark(liveness, region_terminator(op->regions[0])->operands[0]);
+    for (int i = 0; i < op->result_count; i++) {
+        bool live = live_is(liveness, op->results[i]);
+        if (op->code == OP_IF) {
+            for (int r = 0; live && r < 2; r++)
+                live_mark(liveness, region_terminator(op->regions[r])->operands[i]);
+            continue;
+        }
+        for (int r = 0; r < op->region_count; r++) {
+            int shift = op->code == OP_WHILE ? 0 : 1;
+            live = live || live_is(liveness, op->regions[r]->arguments[i + shift]);
+        }
+        if (!live) continue;
+        live_mark(liveness, op->results[i]);
+        live_mark(liveness, op->operands[first + i]);
+        int body = op->code == OP_WHILE ? 1 : 0;
+        live_mark(liveness, region_terminator(op->regions[body])->operands[i]);
+    }
+    for (int r = 0; r < op->region_count; r++) live_region(liveness, op->regions[r]);
+}
+
+static void live_region(Liveness *liveness, const Region *region) {
+    for (const Op *op = region->last; op; op = op->previous) {
+        if (op->code == OP_YIELD || op->code == OP_CONDITION) continue;
+        bool structured = is_loop(op) || op->code == OP_IF;
+        if (!op_has_effect(op) && !any_result_live(liveness, op)) continue;
+        if (structured) {
+            live_structured(liveness, op);
+            continue;
+        }
+        for (int i = 0; i < op->operand_count; i++) live_mark(liveness, op->operands[i]);
+        for (int i = 0; i < op->region_count; i++) {
+            const Op *end = region_terminator(op->regions[i]);
+            for (int k = 0; end && k < end->operand_count; k++) live_mark(liveness, end->operands[k]);
+            live_region(liveness, op->regions[i]);
+        }
+    }
+}
+
+static void array_remove(Value **items, int *count, int index) {
+    memmove(items + index, items + index + 1, sizeof(Value *) * (size_t)(*count - index - 1));
+    (*count)--;
+}
+
+static void renumber(Value **items, int count) {
+    for (int i = 0; i < count; i++) items[i]->index = i;
+}
+
+/// Removes result `index` of a structured op and all that carries it.
+static void structured_remove(Op *op, int index) {
+    if (op->code != OP_IF) {
+        int shift = op->code == OP_WHILE ? 0 : 1;
+        array_remove(op->operands, &op->operand_count, index + (op->code == OP_WHILE ? 0 : 3));
+        for (int r = 0; r < op->region_count; r++) {
+            Region *region = op->regions[r];
+            array_remove(region->arguments, &region->argument_count, index + shift);
+            renumber(region->arguments, region->argument_count);
+        }
+    }
+    for (int r = 0; r < op->region_count; r++) {
+        Op *end = region_terminator(op->regions[r]);
+        if (end->code == OP_YIELD) array_remove(end->operands, &end->operand_count, index);
+    }
+    array_remove(op->results, &op->result_count, index);
+    renumber(op->results, op->result_count);
+}
+
+static void drop_region(const Liveness *liveness, Region *region) {
+    for (Op *op = region->first, *next; op; op = next) {
+        next = op->next;
+        if (op->code == OP_YIELD || op->code == OP_CONDITION) continue;
+        if (!op_has_effect(op) && !any_result_live(liveness, op)) {
+            op_remove(op);
+            continue;
+        }
+        bool structured = is_loop(op) || op->code == OP_IF;
+        for (int i = op->result_count - 1; structured && i >= 0; i--)
+            if (!live_is(liveness, op->results[i])) structured_remove(op, i);
+        if (structured || op->region_count)
+            for (int r = 0; r < op->region_count; r++) drop_region(liveness, op->regions[r]);
+    }
+}
+
+void function_drop_dead(Function *function) {
+    Liveness liveness = {.live = map_new(function->arena), .changed = true};
+    while (liveness.changed) {
+        liveness.changed = false;
+        live_region(&liveness, function->body);
+    }
+    drop_region(&liveness, function->body);
+}
+
+/* ---- uses ---- */
+
+static void use_count(Map *uses, const Value *value) {
+    if (!value) return;
+    intptr_t count = (intptr_t)map_get_pointer(uses, value);
+    map_set_pointer(uses, value, (void *)(count + 1));
+}
+
+static bool visit_uses(void *context, Op *op) {
+    for (int i = 0; i < op->operand_count; i++) use_count(context, op->operands[i]);
+    for (int i = 0; i < op->keyword_count; i++) use_count(context, op->keywords[i].value);
+    return true;
+}
+
+Map function_count_uses(Arena *arena, const Function *function) {
+    Map uses = map_new(arena);
+    region_walk(function->body, visit_uses, &uses);
+    return uses;
+}
+
+void function_clean(Function *function) {
+    for (int round = 0; round < 4; round++) {
+        function_simplify(function);
+        int gone = function_share(function);
+        function_drop_dead(function);
+        if (round && !gone) break;
+    }
+}

@@ -1,0 +1,35 @@
+// Rewrites of the tile IR that keep its meaning: copying, sharing, hoisting, dropping what nobody uses.
+#ifndef TAD_AUTODIFF_REWRITE_H
+#define TAD_AUTODIFF_REWRITE_H
+
+#include "analysis/ir.h"
+
+/// A copy that can be rewritten. `values` (may be NULL) receives old value -> new value.
+Function *function_copy(Arena *arena, const Function *function, const char *name, Map *values);
+
+/// Pure: the same operands give the same result and nothing else happens. Random numbers are pure (they are replayed).
+bool op_is_pure(const Op *op);
+/// A load through memory that `function` never writes (no store or atomic to the same parameter).
+bool op_is_stable_load(const Function *function, const Op *op);
+/// The pointer parameter that an address expression starts from, or NULL.
+Value *pointer_root(Value *pointer);
+
+/// Equal pure ops and equal stable loads become one (the outermost that dominates). Returns how many went away.
+int function_share(Function *function);
+/// Moves loop-invariant pure ops and stable loads out of `for` loops.
+void function_hoist(Function *function);
+/// Drops ops, loop results and carried values that no store, atomic or ordered op needs.
+void function_drop_dead(Function *function);
+/// Algebra: x + 0, x * 1, 0 * x, trans(trans(x)), casts to the own type, reductions over nothing, constant conditions.
+void function_simplify(Function *function);
+/// All of the above until nothing changes.
+void function_clean(Function *function);
+
+/// Carried inductions become expressions in the loop variable; block pointers and descriptors become plain pointers with masks.
+/// After it every address is an explicit expression. Returns NULL, or why it cannot be done (with the op's range in `*range`).
+const char *function_normalize(Function *function, Range *range);
+
+/// Number of uses of each value: Map by pointer -> (void *)(intptr_t)count.
+Map function_count_uses(Arena *arena, const Function *function);
+
+#endif

@@ -1,0 +1,192 @@
+// Local algebra on the tile IR: each op may be replaced by an operand or by a simpler op of the same type.
+#include "analysis/infer.h"
+#include "autodiff/rewrite.h"
+
+static bool is_number(const Value *value, double wanted) {
+    double number;
+    if (!value) return false;
+    if (value->op && value->op->code == OP_FULL) value = value->op->operands[1];
+    if (value->op && (value->op->code == OP_CAST || value->op->code == OP_BROADCAST_TO))
+        value = value->op->operands[0];
+    return value_is_number(value, &number) && number == wanted;
+}
+
+static bool same_shape(Type a, Type b) {
+    if (a.rank != b.rank) return false;
+    for (int i = 0; i < a.rank; i++)
+        if (!poly_equal(a.dims[i], b.dims[i])) return false;
+    return true;
+}
+
+static bool same_type(const Value *a, const Value *b) {
+    return a->type.kind == b->type.kind && same_shape(a->type, b->type) &&
+           (dtype_equal(a->type.element, b->type.element) || a->type.element.code == DTYPE_UNKNOWN);
+}
+
+static bool made_by(const Value *value, OpCode code) { return value && value->op && value->op->code == code; }
+
+/// The pattern `a op NEG(b)`.
+static Value *simplify_sum(Builder *builder, const Op *op, const Value *result) {
+    Value *a = op->operands[0], *b = op->operands[1];
+    bool minus = op->code == OP_SUB;
+    if (is_number(b, 0) && same_type(a, result)) return a;
+    if (!minus && is_number(a, 0) && same_type(b, result)) return b;
+    if (minus && is_number(a, 0) && same_type(b, result)) return build_unary(builder, OP_NEG, b);
+    if (made_by(b, OP_NEG)) return build_binary(builder, minus ? OP_ADD : OP_SUB, a, b->op->operands[0]);
+    if (!minus && made_by(a, OP_NEG)) return build_binary(builder, OP_SUB, b, a->op->operands[0]);
+    return NULL;
+}
+
+static Value *simplify_product(Builder *builder, const Op *op, const Value *result) {
+    Value *a = op->operands[0], *b = op->operands[1];
+    if (is_number(b, 1) && same_type(a, result)) return a;
+    if (op->code == OP_DIV) return NULL;
+    if (is_number(a, 1) && same_type(b, result)) return b;
+    if (is_number(b, -1) && same_type(a, result)) return build_unary(builder, OP_NEG, a);
+    if (is_number(a, -1) && same_type(b, result)) return build_unary(builder, OP_NEG, b);
+    if (made_by(a, OP_NEG) && made_by(b, OP_NEG))
+        return build_binary(builder, OP_MUL, a->op->operands[0], b->op->operands[0]);
+    return NULL;
+}
+
+static bool axis_omitted(const Value *axis) { return !axis || value_is_none(axis); }
+
+/// reshape(sum(x, axis, keep_dims=True)) that only drops the axis again.
+static Value *simplify_reshape(Builder *builder, const Op *op, const Value *result) {
+    Value *input = op->operands[0];
+    if (same_type(input, result)) return input;
+    if (made_by(input, OP_RESHAPE)) {
+        Value *operands[] = {input->op->operands[0], op->operands[1]};
+        return build(builder, OP_RESHAPE, operands, 2);
+    }
+    bool keep = false;
+    if (!made_by(input, OP_SUM) || axis_omitted(input->op->operands[1])) return NULL;
+    if (!input->op->operands[2] || !value_is_bool(input->op->operands[2], &keep) || !keep) return NULL;
+    Value *operands[] = {input->op->operands[0], input->op->operands[1]};
+    Builder probe = *builder;
+    Value *dropped = build(&probe, OP_SUM, operands, 2);
+    if (same_shape(dropped->type, result->type)) return dropped;
+    op_remove(dropped->op);
+    return NULL;
+}
+
+static Value *simplify_where(Builder *builder, const Op *op, const Value *result) {
+    Value *condition = op->operands[0], *x = op->operands[1], *y = op->operands[2];
+    bool known;
+    if (value_is_bool(condition, &known)) {
+        Value *chosen = known ? x : y;
+        if (same_type(chosen, result)) return chosen;
+    }
+    if (x == y && same_type(x, result)) return x;
+    if (made_by(x, OP_WHERE) && x->op->operands[0] == condition)
+        return build_ternary(builder, OP_WHERE, condition, x->op->operands[1], y);
+    if (made_by(y, OP_WHERE) && y->op->operands[0] == condition)
+        return build_ternary(builder, OP_WHERE, condition, x, y->op->operands[2]);
+    return NULL;
+}
+
+static Value *simplify_cast(const Op *op, const Value *result) {
+    Value *input = op->operands[0];
+    bool concrete = result->type.element.code > DTYPE_OF_PARAMETER ||
+                    result->type.element.code == DTYPE_OF_PARAMETER;
+    if (concrete && input->type.kind == TYPE_NUMBER && same_shape(input->type, result->type) &&
+        dtype_equal(input->type.element, result->type.element) && !input->type.is_constexpr)
+        return input;
+    return NULL;
+}
+
+/// The replacement of `op`'s only result, or NULL.
+static Value *simplified(Builder *builder, Op *op) {
+    if (op->result_count != 1 || op->region_count) return NULL;
+    Value *result = op->results[0];
+    if (op->code != OP_CONSTANT && op_is_pure(op) && result->type.kind == TYPE_NUMBER && result->type.rank == 0) {
+        const Constant *folded = fold_op(builder->function->arena, op->code, op->operands, op->operand_count);
+        if (folded) return build_constant(builder, *folded);
+    }
+    switch (op->code) {
+    case OP_ADD:
+    case OP_SUB: return simplify_sum(builder, op, result);
+    case OP_MUL:
+    case OP_DIV: return simplify_product(builder, op, result);
+    case OP_NEG: return made_by(op->operands[0], OP_NEG) ? op->operands[0]->op->operands[0] : NULL;
+    case OP_TRANS:
+        if (made_by(op->operands[0], OP_TRANS) && same_type(op->operands[0]->op->operands[0], result))
+            return op->operands[0]->op->operands[0];
+        return NULL;
+    case OP_RESHAPE:
+    case OP_VIEW: return simplify_reshape(builder, op, result);
+    case OP_BROADCAST_TO: return same_type(op->operands[0], result) ? op->operands[0] : NULL;
+    case OP_WHERE: return simplify_where(builder, op, result);
+    case OP_CAST: return simplify_cast(op, result);
+    case OP_ITEM: return build(builder, OP_ITEM, op->operands, op->operand_count);
+    default: return NULL;
+    }
+}
+
+/// Elementwise ops broadcast by themselves: an explicit broadcast_to under one is noise where the shape stays the same.
+static void drop_broadcasts(Function *function, Op *op) {
+    if (op_rows[op->code].shape != SHAPE_BROADCAST || op->result_count != 1) return;
+    for (int i = 0; i < op->operand_count; i++) {
+        Value *operand = op->operands[i];
+        if (!made_by(operand, OP_BROADCAST_TO) && !made_by(operand, OP_FULL)) continue;
+        bool is_full = made_by(operand, OP_FULL);
+        Value *inner = operand->op->operands[is_full ? 1 : 0];
+        double number;
+        if (is_full && !value_is_number(inner, &number)) continue;
+        bool other_covers = false;
+        for (int k = 0; k < op->operand_count; k++)
+            if (k != i && op->operands[k] && same_shape(op->operands[k]->type, op->results[0]->type))
+                other_covers = true;
+        if (other_covers && op->code != OP_WHERE) op_set_operand(op, i, inner);
+    }
+    (void)function;
+}
+
+/// Carried values that every iteration hands on unchanged are their initial values.
+static void drop_unchanged(Function *function, Op *op) {
+    if (op->code != OP_FOR && op->code != OP_STATIC_FOR) return;
+    Op *yield = region_terminator(op->regions[0]);
+    for (int i = 0; i < op->result_count; i++) {
+        Value *argument = op->regions[0]->arguments[i + 1];
+        if (yield->operands[i] != argument) continue;
+        region_replace_uses(op->regions[0], argument, op->operands[3 + i]);
+        region_replace_uses(function->body, op->results[i], op->operands[3 + i]);
+        op_set_operand(yield, i, op->operands[3 + i]);
+    }
+}
+
+/// An `if` whose condition is known gives way to the arm that runs.
+static bool splice_if(Function *function, Op *op) {
+    bool condition;
+    if (op->code != OP_IF || !value_is_bool(op->operands[0], &condition)) return false;
+    Builder builder = {.function = function, .region = op->parent, .before = op, .range = op->range};
+    Map values = map_new(function->arena);
+    Region *arm = op->regions[condition ? 0 : 1];
+    region_clone_into(&builder, arm, &values);
+    Op *yield = region_terminator(arm);
+    for (int i = 0; i < op->result_count; i++)
+        region_replace_uses(function->body, op->results[i], value_mapped(&values, yield->operands[i]));
+    op_remove(op);
+    return true;
+}
+
+static void simplify_region(Function *function, Region *region) {
+    for (Op *op = region->first, *next; op; op = next) {
+        next = op->next;
+        if (splice_if(function, op)) {
+            next = region->first;
+            continue;
+        }
+        for (int i = 0; i < op->region_count; i++) simplify_region(function, op->regions[i]);
+        drop_broadcasts(function, op);
+        drop_unchanged(function, op);
+        Builder builder = {.function = function, .region = region, .before = op, .range = op->range, .call = op->call};
+        Value *replacement = simplified(&builder, op);
+        if (!replacement || replacement == op->results[0]) continue;
+        if (!replacement->name) replacement->name = op->results[0]->name;
+        region_replace_uses(function->body, op->results[0], replacement);
+        op_remove(op);
+    }
+}
+
+void function_simplify(Function *function) { simplify_region(function, function->body); }

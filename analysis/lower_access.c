@@ -89,7 +89,7 @@ static Value *dtype_attribute(Lowering *lowering, Value *value, Str name) {
     if (str_is(name, "element_ty")) {
         if (value->op && value->op->code == OP_DTYPE_OF)
             return build_unary(builder, OP_ELEMENT_TYPE_OF, value->op->operands[0]);
-        if (value->constant && is_concrete(dtype)) return build_dtype(builder, dtype);
+        if (value->constant) return build_dtype(builder, dtype);
     }
     bool is_width = str_is(name, "primitive_bitwidth") || str_is(name, "int_bitwidth") ||
                     str_is(name, "itemsize");
@@ -155,13 +155,20 @@ static Value *value_attribute(Lowering *lowering, Value *value, Str name) {
     return NULL;
 }
 
+OpCode descriptor_method(Lowering *lowering, Str name) {
+    return op_find_method(str_from(arena_printf(lowering->arena, "descriptor.%.*s", STR_ARGS(name))));
+}
+
 static bool name_is_method(const Value *value, Str name) {
     if (value->type.kind == TYPE_DTYPE) return str_starts(name, "is_");
     return op_find_method(name) != OP_COUNT;
 }
 
 Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
-    Entity object = lower_entity(lowering, node_field(node, "object"));
+    bool fits = lowering_deeper(lowering, node);
+    Entity object = fits ? lower_entity(lowering, node_field(node, "object"))
+                         : entity_of(lowering_silent(lowering, "nested too deeply"));
+    lowering->depth--;
     Str name = lowering_text(lowering, node_field(node, "attribute"));
     if (object.kind == ENTITY_SCOPE &&
         (object.entry.kind == SCOPE_EXTERNAL || object.entry.kind == SCOPE_MODULE)) {
@@ -181,7 +188,10 @@ Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
     Value *attribute = value_attribute(lowering, value, name);
     if (attribute) return entity_of(attribute);
     Entity method = {.kind = ENTITY_METHOD, .value = value, .name = name};
-    if (value->type.kind == TYPE_DESCRIPTOR || name_is_method(value, name)) return method;
+    bool may_be_descriptor = value->type.kind == TYPE_DESCRIPTOR || value->type.kind == TYPE_UNKNOWN;
+    if (name_is_method(value, name)) return method;
+    if (may_be_descriptor && !value->type.is_constexpr && descriptor_method(lowering, name) != OP_COUNT)
+        return method;
     if (value->type.kind == TYPE_UNKNOWN || value->type.is_constexpr)
         return entity_of(lowering_opaque(lowering, "an attribute of something that is not known"));
     return entity_of(lowering_unknown(lowering, node, "The attribute `%.*s` is not understood.",

@@ -15,16 +15,15 @@ enum { GRACE_MS = 5000, MOST_DEATHS = 2 };
 
 /// What several proofs share: the forward's file and what it imports.
 typedef struct ForwardFile {
-    const char *path;
-    const char *source;
+    const Source *source;  // a copy: the snapshot's dies with it
+    const Settings *settings;
     Imports imports;
-    Place *places;  // of the kernels' names
 } ForwardFile;
 
 typedef struct Proof {
     const ForwardFile *file;
     const char *kernel;
-    Place place;
+    Range name;  // in the file's source
     int result;  // index in the report's kernels
     int deaths;
     double derive_seconds;
@@ -129,8 +128,8 @@ static Json *modules_json(Arena *arena, const Imports *imports) {
 /// Made for each request anew, so that a queue of hundreds does not hold as many copies of the sources.
 static Json *proof_params(const Grad *grad, const Proof *proof, Arena *arena) {
     Json *params = json_object(arena);
-    json_set_string(params, "path", proof->file->path);
-    json_set_string(params, "source", proof->file->source);
+    json_set_string(params, "path", proof->file->source->path);
+    json_set(params, "source", json_str(arena, proof->file->source->text));
     json_set(params, "modules", modules_json(arena, &proof->file->imports));
     json_set_string(params, "kernel", proof->kernel);
     json_set(params, "backward", proof->backward);
@@ -156,7 +155,6 @@ static KernelStatus status_of(BackwardStatus status) {
 typedef struct Deriving {
     Grad *grad;
     const Snapshot *snapshot;
-    const Settings *settings;
     ForwardFile *file;
 } Deriving;
 
@@ -168,7 +166,8 @@ static void proof_queue(const Deriving *deriving, const Kernel *kernel, Backward
     Proof *proof = ARENA_NEW(arena, Proof);
     proof->file = deriving->file;
     proof->kernel = arena_strdup(arena, kernel->function->name);
-    proof->place = place_of(arena, kernel->definition->name_range);
+    Range name = kernel->definition->name_range;
+    proof->name = (Range){deriving->file->source, name.start, name.end};
     proof->result = result;
     proof->derive_seconds = derive_seconds;
     proof->backward = json_object(arena);
@@ -176,7 +175,7 @@ static void proof_queue(const Deriving *deriving, const Kernel *kernel, Backward
     json_set(proof->backward, "launches", launches_json(arena, backward));
     proof->inputs = names_json(arena, backward->inputs, backward->input_count);
     proof->outputs = names_json(arena, backward->outputs, backward->output_count);
-    proof->spec = spec_json(arena, kernel, deriving->settings);
+    proof->spec = spec_json(arena, kernel, deriving->file->settings);
     LIST_PUSH(arena, &grad->proofs, proof);
 }
 
@@ -190,10 +189,10 @@ static void derive_kernel(const Deriving *deriving, const Kernel *kernel, Arena 
     const char *text = NULL;
     if (backward->status == BACKWARD_DERIVED)
         text = backward_module(arena, deriving->snapshot, &backward, 1, &options, &diagnostics);
-    report_take(report, &diagnostics, deriving->settings, grad->options);
+    report_take(report, &diagnostics, deriving->file->settings, grad->options);
     double seconds = (double)(loop_now_ms(grad->loop) - started) / 1000;
     KernelResult result = {
-        .file = deriving->file->path,
+        .file = deriving->file->source->path,
         .name = arena_strdup(report->arena, kernel->function->name),
         .line = range_line(kernel->definition->name_range),
         .status = status_of(backward->status),
@@ -208,9 +207,11 @@ static void derive_kernel(const Deriving *deriving, const Kernel *kernel, Arena 
 void grad_derive(Grad *grad, const Snapshot *snapshot, const Settings *settings) {
     Arena *arena = grad->arena;
     ForwardFile *file = ARENA_NEW(arena, ForwardFile);
-    file->path = arena_strdup(arena, snapshot->source->path);
-    file->source = str_dup(arena, snapshot->source->text);
-    Deriving deriving = {grad, snapshot, settings, file};
+    Str text = snapshot->source->text;
+    text = (Str){str_dup(arena, text), text.size};
+    file->source = source_new(arena, arena_strdup(arena, snapshot->source->path), text);
+    file->settings = settings;
+    Deriving deriving = {grad, snapshot, file};
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
         if (!kernel_is_forward(kernel)) continue;
@@ -221,7 +222,7 @@ void grad_derive(Grad *grad, const Snapshot *snapshot, const Settings *settings)
             bug_guard_end(&guard);
         } else {
             report_problem(grad->report, "%s:%d: internal error while deriving `%s`: %s",
-                           file->path, range_line(kernel->definition->name_range),
+                           file->source->path, range_line(kernel->definition->name_range),
                            kernel->function->name, guard.message);
         }
         arena_free(scratch);
@@ -241,18 +242,36 @@ static KernelResult *proof_result(const Grad *grad, const Proof *proof) {
     return &grad->report->kernels.items[proof->result];
 }
 
-static void add_finding(const Grad *grad, const Proof *proof, const char *name,
+/// Adds what a proof found, under the diagnostic `name`, when there is one of that name.
+static void add_finding(const Grad *grad, const Proof *proof, const char *name, Range range,
                         const char *message) {
-    Report *report = grad->report;
     const DiagnosticRow *row = diagnostic_find(str_from(name));
     if (!row) return;
-    Finding finding = {
-        .row = row,
-        .severity = row->severity,
-        .place = proof->place,
-        .message = arena_strdup(report->arena, message),
-    };
-    LIST_PUSH(report->arena, &report->findings, finding);
+    Diagnostics diagnostics = {.arena = grad->arena};
+    diagnose(&diagnostics, (DiagnosticId)(row - diagnostic_rows), range, "%s", message);
+    report_take(grad->report, &diagnostics, proof->file->settings, grad->options);
+}
+
+/// The text of a one-based line, or the kernel's name where there is no such line.
+static Range line_range(const Proof *proof, int line) {
+    const Source *source = proof->file->source;
+    if (line < 1 || line > source->line_count) return proof->name;
+    uint32_t start = source->line_starts[line - 1], end = start, size = (uint32_t)source->text.size;
+    while (start < size && (source->text.data[start] == ' ' || source->text.data[start] == '\t'))
+        start++;
+    for (end = start; end < size && source->text.data[end] != '\n';) end++;
+    return (Range){source, start, end};
+}
+
+/// Accesses out of bounds, races and the like that the worker saw in the forward kernel itself.
+static void take_findings(const Grad *grad, const Proof *proof, const Json *findings) {
+    for (int i = 0; findings && findings->kind == JSON_ARRAY && i < findings->count; i++) {
+        const Json *finding = findings->items[i];
+        if (strcmp(json_get_string(finding, "kernel", ""), proof->kernel) != 0) continue;
+        Range range = line_range(proof, (int)json_get_number(finding, "line", 0));
+        add_finding(grad, proof, json_get_string(finding, "kind", ""), range,
+                    json_get_string(finding, "message", ""));
+    }
 }
 
 static void take_answer(const Grad *grad, const Proof *proof, const Json *answer) {
@@ -262,13 +281,14 @@ static void take_answer(const Grad *grad, const Proof *proof, const Json *answer
     const Json *worst = json_get(answer, "worst_error");
     result->has_error = worst && worst->kind == JSON_NUMBER;
     result->worst_error = result->has_error ? worst->number : 0;
+    take_findings(grad, proof, json_get(answer, "findings"));
     if (strcmp(status, "proved") == 0) {
         result->status = KERNEL_PROVED;
     } else if (strcmp(status, "failed") == 0) {
         result->status = KERNEL_FAILED;
         const char *message = arena_printf(grad->arena, "the derived gradient of `%s` is wrong: %s",
                                            proof->kernel, result->reason);
-        add_finding(grad, proof, "gradient-wrong", message);
+        add_finding(grad, proof, "gradient-wrong", proof->name, message);
     } else if (!*result->reason) {
         result->reason = "the proof was not conclusive";
     }

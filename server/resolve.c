@@ -117,7 +117,7 @@ void import_resolver_free(ImportResolver *resolver) {
     if (!resolver) return;
     for (int i = 0; i < resolver->by_path.count; i++) {
         const Loaded *loaded = resolver->by_path.entries[i].value;
-        if (loaded->module) syntax_free((SyntaxTree *)(uintptr_t)loaded->module->tree);
+        if (loaded->module) module_release(loaded->module);
     }
     arena_free(resolver->arena);
 }

@@ -1,10 +1,11 @@
 """Parsing of the command line: every option is listed, wrong use is answered with a sentence and status 2."""
 
 import re
+import subprocess
 
 import pytest
 
-from tests.cli.conftest import BROKEN, CLEAN, Workspace
+from tests.cli.conftest import BIN, BROKEN, CLEAN, Workspace
 
 OPTIONS = (
     "--check --backward --explain --dump --doctor --version --help --grad --format --output --select --ignore "
@@ -102,6 +103,14 @@ def test_stdout_that_is_full(workspace: Workspace) -> None:
     result = workspace.tad("--check", "a.py", "-o", "/dev/full")
     assert result.status == 2
     assert "/dev/full" in result.stderr
+
+
+def test_a_reader_that_has_seen_enough(workspace: Workspace) -> None:
+    workspace.write({f"{i}.py": BROKEN for i in range(400)})
+    command = f"'{BIN}/tad-lsp' --check . | head -n 1"
+    run = subprocess.run(["bash", "-c", command], cwd=workspace.path, capture_output=True, check=True)
+    assert run.stdout.startswith(b"error[")
+    assert run.stderr == b""
 
 
 def test_color(workspace: Workspace) -> None:

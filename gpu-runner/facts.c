@@ -19,6 +19,7 @@ typedef struct Walk {
     Origin *origins; // by value id
     ParameterFacts *facts;
     int count;
+    bool has_boundary_check; // some block pointer's access drops lanes outside
     bool is_second; // pass: which parameters are blocks is known
 } Walk;
 
@@ -65,6 +66,7 @@ static void note_bound(Walk *walk, const Origin *moving, const Origin *bound) {
         ParameterFacts *facts = &walk->facts[i];
         if (set_has(moving->blocks, i)) continue;
         facts->is_size = true;
+        if (moving->has_lanes) facts->is_masked = true;
         if (moves) facts->is_tiled = true;
         else facts->is_whole = true;
         facts->blocks = set_union(facts->blocks, blocks);
@@ -168,8 +170,9 @@ static void note_stride(Walk *walk, int parameter, void *context) {
 }
 
 static void note_size(Walk *walk, int parameter, void *context) {
-    (void)context;
+    const OpCode *code = context;
     walk->facts[parameter].is_size = walk->facts[parameter].is_tiled = true;
+    if (*code != OP_MAKE_BLOCK_POINTER || walk->has_boundary_check) walk->facts[parameter].is_masked = true;
 }
 
 /// make_block_ptr and make_tensor_descriptor: shape, strides and block are said outright.
@@ -177,8 +180,15 @@ static void visit_block(Walk *walk, const Op *op) {
     int pointer = origin(walk, op->operands[0])->pointer;
     int shape = op_parameter_index(op->code, STR("shape")), strides = op_parameter_index(op->code, STR("strides"));
     int block = op_parameter_index(op->code, STR("block_shape"));
-    if (shape >= 0 && shape < op->operand_count) note_tuple(walk, op->operands[shape], note_size, NULL);
-    if (strides >= 0 && strides < op->operand_count) note_tuple(walk, op->operands[strides], note_stride, &pointer);
+    OpCode code = op->code;
+    if (shape >= 0 && shape < op->operand_count) note_tuple(walk, op->operands[shape], note_size, &code);
+    if (strides >= 0 && strides < op->operand_count) {
+        note_tuple(walk, op->operands[strides], note_stride, &pointer);
+        const Op *tuple = op->operands[strides] ? op->operands[strides]->op : NULL;
+        int64_t stride;
+        for (int i = 0; tuple && pointer && tuple->code == OP_TUPLE && i < tuple->operand_count; i++)
+            if (value_is_int(tuple->operands[i], &stride) && stride == 1) walk->facts[pointer - 1].has_unit = true;
+    }
     if (block < 0 || block >= op->operand_count) return;
     note_tuple(walk, op->operands[block], note_block, NULL);
     const Value *dims = op->operands[block], *sizes = shape < op->operand_count ? op->operands[shape] : NULL;
@@ -218,6 +228,9 @@ static void visit_for(Walk *walk, const Op *op, Origin *induction) {
 }
 
 static void visit_memory(Walk *walk, const Op *op) {
+    int boundary = op_parameter_index(op->code, STR("boundary_check"));
+    if (boundary >= 0 && boundary < op->operand_count && op->operands[boundary] && op->operands[boundary]->op &&
+        op->operands[boundary]->op->operand_count) walk->has_boundary_check = true;
     const Origin *address = origin(walk, op->operands[0]);
     bool stores = (op_rows[op->code].effects & EFFECT_WRITES) != 0;
     if (address->pointer) {

@@ -26,6 +26,7 @@ typedef struct ParameterFacts {
     bool is_flag;       // an `if` decides on it
     bool is_size;       // lanes are compared with it
     bool is_tiled;      // ... lanes that a program id or a loop moves along
+    bool is_masked;     // ... in a mask, so that it need not be a multiple of a block
     bool is_whole;      // ... lanes that nothing moves: they must cover it
     bool is_trip;       // the bound of a loop that does not go by blocks
     bool is_stride;     // multiplies an index in an address

@@ -400,6 +400,7 @@ Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *can
         check.invalid_reason = spec_error;
         for (int i = 0; i < candidates.count; i++) {
             if (clock_seconds() > check.deadline || (cancelled && atomic_load(cancelled))) break;
+            if (candidates.items[i].is_fallback && check.checked > 0) break;
             if (progress) progress(context, json_get_string(params, "kernel", ""), i, candidates.count, "checking");
             check_guarded(&check, &candidates.items[i]);
             if (check.status == CHECK_FAILED && check.checked) break;

@@ -60,8 +60,28 @@ typedef struct FloatLanes {
     int64_t count;
 } FloatLanes;
 
+/// Comparisons hold or not; NaN is unequal to everything.
+static bool float_comparison(OpCode code, double a, double b) {
+    switch (code) {
+    case OP_EQ: return !(a < b) && !(a > b) && !isnan(a) && !isnan(b);
+    case OP_NE: return a < b || a > b || isnan(a) || isnan(b);
+    case OP_LT: return a < b;
+    case OP_LE: return a <= b;
+    case OP_GT: return a > b;
+    default: return a >= b;
+    }
+}
+
+static bool is_comparison(OpCode code) {
+    return code == OP_EQ || code == OP_NE || code == OP_LT || code == OP_LE || code == OP_GT || code == OP_GE;
+}
+
 /// False where the op has no VALUE column.
 static bool float_values(OpCode code, const FloatLanes *in, double *result) {
+    if (is_comparison(code)) {
+        for (int64_t i = 0; i < in->count; i++) result[i] = float_comparison(code, in->a[i * in->sa], in->b[i * in->sb]);
+        return true;
+    }
     switch (code) {
 #define OP(id, ...)                                                                                                    \
     case OP_##id: {                                                                                                    \
@@ -264,8 +284,6 @@ static Tile *run_integers(Interp *interp, OpCode code, Tile *const *operands, in
     }
     return result;
 }
-
-static bool is_comparison(OpCode code) { return op_rows[code].element == ELEMENT_BOOL; }
 
 static Tile *run_pointers(Interp *interp, OpCode code, Tile *const *operands) {
     Tile *pointer = operands[0]->kind == TILE_POINTER ? operands[0] : operands[1];

@@ -34,6 +34,7 @@ typedef struct Configuration {
     int64_t grid[3];
     bool grid_is_known;
     const char *source; // "comment", "pyproject", "launcher", "kernel"
+    bool is_fallback;   // to be tried only when nothing else runs
     bool is_guess;      // not the user's word: trouble in the forward means a bad configuration
 } Configuration;
 

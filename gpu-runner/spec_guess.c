@@ -3,7 +3,7 @@
 
 #include "gpu-runner/spec.h"
 
-enum { MOST_CHOICES = 4, MOST_CANDIDATES = 12, LONGEST_STRIDE_LEVEL = 4 };
+enum { MOST_CHOICES = 4, MOST_CANDIDATES = 12, MOST_FALLBACKS = 4, LONGEST_STRIDE_LEVEL = 4 };
 
 /// The values to try for one parameter, the likeliest first.
 typedef struct Choices {
@@ -19,6 +19,7 @@ typedef struct Guess {
     Choices *choices; // per parameter
     int count;
     uint64_t variation; // other block sizes and strides
+    bool is_even;       // every size a multiple of its blocks
 } Guess;
 
 static void choose(Choices *choices, Argument argument) {
@@ -77,6 +78,7 @@ static int64_t size_of(const Guess *guess, int index) {
         if (block < smallest) smallest = block;
     }
     if (largest == 0) return facts->is_divisor ? 2 : 5;
+    if (guess->is_even || !facts->is_masked) return facts->is_whole ? smallest : 2 * largest;
     if (facts->is_whole && smallest > 4) return smallest - 3 + (int64_t)(guess->variation % 2) * 2; // must fit one block
     return 2 * largest + 3 + (int64_t)(guess->variation % 2) * 2;
 }
@@ -167,16 +169,17 @@ static void guess_numbers(Guess *guess, int index) {
     Choices *choices = &guess->choices[index];
     const Constant *given = parameter->default_value;
     bool numeric = facts->is_block || facts->is_size || facts->is_stride || facts->is_trip || facts->is_divisor || facts->is_numerator;
-    if (!parameter->is_constexpr && dtype_is_float(parameter->value->type.element)) {
+    bool is_float = dtype_is_float(parameter->value->type.element) || (facts->is_scale && !numeric && !facts->is_flag);
+    if (!parameter->is_constexpr && is_float) {
         choose(choices, (Argument){.kind = ARGUMENT_FLOAT, .dtype = DTYPE_FLOAT32, .number = 0.37 + 0.0625 * (index % 5)});
         return;
     }
     if (facts->is_block) choose_int(guess, index, block_of(guess, index));
     else if (facts->is_size) choose_int(guess, index, size_of(guess, index));
     else if (facts->is_trip) choose_int(guess, index, 3);
-    else if (facts->is_stride && !facts->is_divisor) choose_int(guess, index, stride_of(guess, index));
     else if (facts->is_numerator) choose_int(guess, index, 4);
     else if (facts->is_divisor) choose_int(guess, index, 2);
+    else if (facts->is_stride) choose_int(guess, index, stride_of(guess, index));
     if (numeric) return;
     if (given && parameter->is_constexpr && given->kind != CONSTANT_NONE) choose_constant(choices, given);
     guess_compared(guess, index);
@@ -261,7 +264,9 @@ Configurations spec_guess(Arena *arena, const SpecRequest *request, const Config
         *error = "the kernel's parameters are not understood";
         return all;
     }
-    for (int which = 0; which < MOST_CANDIDATES; which++) {
+    for (int number = 0; number < MOST_CANDIDATES + MOST_FALLBACKS; number++) {
+        guess.is_even = number >= MOST_CANDIDATES;
+        int which = guess.is_even ? number - MOST_CANDIDATES : number;
         guess.variation = (uint64_t)which; // odd candidates have other blocks and inner strides
         guess_all(&guess, fixed);
         for (int i = 0; i < guess.count; i++) {
@@ -273,6 +278,7 @@ Configurations spec_guess(Arena *arena, const SpecRequest *request, const Config
         Configuration configuration;
         if (!candidate(&guess, fixed, which, &configuration) && which != 1) continue;
         configuration.is_guess = strcmp(fixed->source, "comment") != 0 && strcmp(fixed->source, "pyproject") != 0;
+        configuration.is_fallback = guess.is_even;
         note_strides(&guess, &configuration);
         LIST_PUSH(arena, &all, configuration);
     }

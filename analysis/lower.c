@@ -208,6 +208,8 @@ static Function *kernel_pass(Arena *arena, KernelPass *pass) {
                                  .region = function->body,
                                  .range = definition->header_range,
                                  .diagnostics = pass->diagnostics};
+    // What a helper is called with is certain in its callers only; type errors are told there.
+    if (definition->is_helper) lowering.builder.diagnostics = NULL;
     Frame frame = {.definition = definition,
                    .module = definition->module,
                    .source = definition->module->source};

@@ -51,7 +51,7 @@ static Value *lower_float_of(Lowering *lowering, Value *value) {
         if (end && !*end && end != text) return build_float(&lowering->builder, number);
         return NULL;
     }
-    if (value->type.is_constexpr) return lowering_opaque(lowering, "float() of a constexpr");
+    if (value->type.is_constexpr && value->type.kind == TYPE_NUMBER) return value;
     Value *operands[] = {value, build_dtype(&lowering->builder, dtype_of(DTYPE_FLOAT32))};
     return build(&lowering->builder, OP_CAST, operands, 2);
 }
@@ -181,7 +181,7 @@ static Value *builtin_value(Lowering *lowering, Str name, const Arguments *argum
         return lower_fold(lowering, name, first);
     if (str_is(name, "pow") && second) return build_binary(builder, OP_POW, first, second);
     if (str_is(name, "str") && first->constant && first->constant->kind == CONSTANT_STRING) return first;
-    if (str_is(name, "hasattr") || str_is(name, "type") || str_is(name, "getattr") || str_is(name, "str"))
+    if (str_is(name, "type") || str_is(name, "getattr") || str_is(name, "hasattr") || str_is(name, "str"))
         return lowering_opaque(lowering, "a question about Python objects");
     return NULL;
 }
@@ -193,6 +193,9 @@ Value *lower_builtin(Lowering *lowering, Str name, Arguments *arguments, SyntaxN
 }
 
 // --- Other modules
+
+// What files that ask for Triton's version are told: the release that the operation table describes.
+#define TRITON_VERSION "3.9.0"
 
 typedef struct MathRow {
     const char *name;
@@ -234,6 +237,20 @@ static Value *next_power_of_2(Lowering *lowering, const Value *value) {
     return build_int(&lowering->builder, power);
 }
 
+/// (3, 9, 0) of "3.9.0".
+static Value *version_parts(Lowering *lowering, const Value *value) {
+    const Constant *constant = value ? value->constant : NULL;
+    if (!constant || constant->kind != CONSTANT_STRING) return NULL;
+    LIST(Value *) parts = {0};
+    const char *text = str_dup(lowering->arena, constant->string);
+    while (*text >= '0' && *text <= '9') {
+        char *end;
+        LIST_PUSH(lowering->arena, &parts, build_int(&lowering->builder, strtol(text, &end, 10)));
+        text = *end == '.' ? end + 1 : end;
+    }
+    return build_tuple(&lowering->builder, parts.items, parts.count);
+}
+
 Value *lower_external_call(Lowering *lowering, Str dotted, Arguments *arguments, SyntaxNode node) {
     Str language;
     if (scope_language_name(dotted, &language)) {
@@ -251,6 +268,8 @@ Value *lower_external_call(Lowering *lowering, Str dotted, Arguments *arguments,
         }
         return NULL;
     }
+    if (str_ends(dotted, "version.parse") || str_ends(dotted, "version.Version"))
+        return version_parts(lowering, first_of(arguments));
     if (str_is(dotted, "triton.cdiv")) return lower_operation(lowering, op_find(STR("cdiv")), arguments, node);
     if (str_is(dotted, "triton.next_power_of_2")) {
         Value *value = next_power_of_2(lowering, first_of(arguments));
@@ -265,7 +284,7 @@ Value *lower_external_value(Lowering *lowering, Str dotted) {
     if (scope_language_name(dotted, &language)) {
         DTypeCode dtype = dtype_from_name(language);
         if (dtype != DTYPE_UNKNOWN) return build_dtype(builder, dtype_of(dtype));
-        OpCode code = op_find(language);
+        OpCode code = scope_find_operation(language);
         if (code != OP_COUNT)
             return build_constant(builder, (Constant){.kind = CONSTANT_FUNCTION, .op = code});
         static const char *const classes[] = {"constexpr", "tensor", "dtype", "tuple", "tensor_descriptor",
@@ -274,6 +293,7 @@ Value *lower_external_value(Lowering *lowering, Str dotted) {
             if (str_is(language, classes[i])) return lowering_opaque(lowering, classes[i]);
         return NULL;
     }
+    if (str_is(dotted, "triton.__version__")) return build_string(builder, TRITON_VERSION);
     if (str_is(dotted, "math.pi")) return build_float(builder, 3.14159265358979323846);
     if (str_is(dotted, "math.e")) return build_float(builder, 2.71828182845904523536);
     if (str_is(dotted, "math.inf") || str_is(dotted, "numpy.inf") || str_is(dotted, "torch.inf"))

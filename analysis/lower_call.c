@@ -205,8 +205,11 @@ static Value *lower_method(Lowering *lowering, Entity method, Arguments *argumen
     if (receiver->type.kind == TYPE_DTYPE) return lower_dtype_question(lowering, receiver, method.name);
     Str name = method.name;
     OpCode code = OP_COUNT;
-    if (receiver->type.kind == TYPE_DESCRIPTOR)
-        code = op_find_method(str_from(arena_printf(lowering->arena, "descriptor.%.*s", STR_ARGS(name))));
+    // `desc.load([x, y])` of what the host made: nothing but a descriptor takes a list.
+    int offsets;
+    bool takes_list = arguments->positional.count && value_is_tuple(arguments->positional.items[0], &offsets);
+    if (receiver->type.kind == TYPE_DESCRIPTOR || (receiver->type.kind == TYPE_UNKNOWN && takes_list))
+        code = descriptor_method(lowering, name);
     if (code == OP_COUNT) code = op_find_method(name);
     if (code == OP_COUNT)
         return lowering_unknown(lowering, node, "The method `%.*s` is not understood.", STR_ARGS(name));
@@ -318,6 +321,40 @@ static bool inline_allowed(Lowering *lowering, const FunctionDefinition *callee,
     return true;
 }
 
+/// A type that means something outside of this function: no dims and elements of its values and parameters.
+static Type type_detached(Arena *arena, Type type) {
+    const Poly **dims = ARENA_ARRAY(arena, const Poly *, type.rank + 1);
+    for (int i = 0; i < type.rank; i++) {
+        int64_t size;
+        if (type.dims[i] && poly_is_constant(type.dims[i], &size)) dims[i] = poly_constant(arena, size);
+    }
+    type.dims = dims;
+    if (type.element.code == DTYPE_OF_PARAMETER) {
+        DTypeClass class = type.element.parameter_class;
+        type.element = dtype_of(class == CLASS_SIGNED  ? DTYPE_ANY_INT
+                                : class == CLASS_FLOAT ? DTYPE_ANY_FLOAT
+                                                       : DTYPE_ANY_NUMBER);
+    }
+    return type;
+}
+
+/// Keeps with what types a helper is called, so that it can be shown with them on its own.
+static void call_observe(Lowering *lowering, const FunctionDefinition *callee, Value *const *values) {
+    Map *observed = lowering->options ? lowering->options->observed : NULL;
+    if (!observed || !lowering->diagnostics) return;
+    Type *types = map_get_pointer(observed, callee);
+    bool is_first = !types;
+    if (is_first) {
+        types = ARENA_ARRAY(observed->arena, Type, callee->parameter_count + 1);
+        map_set_pointer(observed, callee, types);
+    }
+    for (int i = 0; i < callee->parameter_count; i++) {
+        Type type = type_detached(observed->arena, type_at_runtime(values[i]));
+        if (values[i]->constant) type = (Type){.kind = values[i]->type.kind == TYPE_NUMBER ? type.kind : TYPE_NONE, .element = type.element};
+        types[i] = is_first || types[i].kind == TYPE_NONE ? type : type_join(observed->arena, types[i], type);
+    }
+}
+
 Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Arguments *arguments,
                     SyntaxNode node) {
     if (lowering_over(lowering, node) || !inline_allowed(lowering, callee, node))
@@ -332,6 +369,7 @@ Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Argume
     lowering->call_depth++;
     Frame frame = {.definition = callee, .module = callee->module, .source = callee->module->source};
     frame_enter(lowering, &frame);
+    call_observe(lowering, callee, values);
     for (int i = 0; i < callee->parameter_count; i++)
         variable_set(lowering, callee->parameters[i].name, values[i]);
     Outcome outcome = lower_block(lowering, callee->body);
@@ -347,6 +385,9 @@ Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Argume
 
 static Value *call_function(Lowering *lowering, const FunctionDefinition *callee, Arguments *arguments,
                             SyntaxNode node) {
+    // A global's value, computed by the user's Python: it is not run here.
+    if (lowering->global_depth && !callee->is_jit)
+        return lowering_opaque(lowering, "what a Python function returns");
     // Other decorators may make something callable of it that we do not see.
     if (!callee->is_jit && callee->decorators.count == 0)
         lowering_report(lowering, DIAGNOSTIC_UNDECORATED_HELPER, node,
@@ -367,12 +408,16 @@ static Value *call_scope(Lowering *lowering, Entity callee, Arguments *arguments
         break;
     }
     case SCOPE_EXTERNAL: {
+        Value *value = lower_external_call(lowering, entry.dotted, arguments, node);
+        if (!value) value = lower_external_value(lowering, entry.dotted);
+        bool is_dtype = value && value->constant && value->constant->kind == CONSTANT_DTYPE;
+        if (is_dtype && arguments->positional.count == 1)
+            return lower_entity_call(lowering, (Entity){.kind = ENTITY_VALUE, .value = value}, arguments, node);
+        if (value && !(value->constant && value->constant->kind == CONSTANT_FUNCTION)) return value;
         if (scope_language_name(entry.dotted, &language)) {
-            OpCode code = op_find(language);
+            OpCode code = scope_find_operation(language);
             if (code != OP_COUNT) return lower_operation(lowering, code, arguments, node);
         }
-        Value *value = lower_external_call(lowering, entry.dotted, arguments, node);
-        if (value) return value;
         if (scope_language_name(entry.dotted, &language) && !lowering->global_depth)
             return entity_value(lowering, callee, node_field(node, "function"));
         break;
@@ -396,6 +441,11 @@ Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments
         return call_function(lowering, constant->function, arguments, node);
     if (constant && constant->kind == CONSTANT_FUNCTION && constant->op != OP_COUNT)
         return lower_operation(lowering, constant->op, arguments, node);
+    // tl.float32(x)
+    if (constant && constant->kind == CONSTANT_DTYPE && arguments->positional.count == 1) {
+        Value *operands[] = {arguments->positional.items[0], callee.value};
+        return build(&lowering->builder, OP_CAST, operands, 2);
+    }
     if (callee.value->type.is_constexpr || callee.value->type.kind == TYPE_UNKNOWN)
         return lowering_unknown(lowering, node, "It is not known what is called here.");
     return lowering_unknown(lowering, node, "This value cannot be called.");

@@ -23,6 +23,47 @@ bool value_truth(const Value *value, bool *result) {
     return false;
 }
 
+bool condition_known(const Lowering *lowering, const Value *value, bool *result) {
+    if (value_truth(value, result)) return true;
+    for (const Assumption *known = lowering->assumptions; known; known = known->outer)
+        if (known->condition == value) {
+            *result = known->truth;
+            return true;
+        }
+    const Op *op = value->op;
+    if (!op) return false;
+    if (op->code == OP_LOGICAL_NOT && condition_known(lowering, op->operands[0], result)) {
+        *result = !*result;
+        return true;
+    }
+    if (op->code != OP_LOGICAL_AND && op->code != OP_LOGICAL_OR) return false;
+    bool decides = op->code == OP_LOGICAL_OR; // one such operand is enough
+    bool truths[2] = {false, false};
+    bool known[2];
+    for (int i = 0; i < 2; i++) {
+        known[i] = condition_known(lowering, op->operands[i], &truths[i]);
+        if (!known[i] || truths[i] != decides) continue;
+        *result = decides;
+        return true;
+    }
+    *result = !decides;
+    return known[0] && known[1];
+}
+
+/// Adds what follows from `condition` being `truth` to the assumptions.
+static void assume(Lowering *lowering, const Value *condition, bool truth) {
+    Assumption *assumption = ARENA_NEW(lowering->arena, Assumption);
+    *assumption = (Assumption){condition, truth, lowering->assumptions};
+    lowering->assumptions = assumption;
+    const Op *op = condition->op;
+    if (!op || condition->type.rank > 0) return;
+    if (op->code == OP_LOGICAL_NOT) assume(lowering, op->operands[0], !truth);
+    if (op->code == OP_LOGICAL_AND && truth)
+        for (int i = 0; i < 2; i++) assume(lowering, op->operands[i], true);
+    if (op->code == OP_LOGICAL_OR && !truth)
+        for (int i = 0; i < 2; i++) assume(lowering, op->operands[i], false);
+}
+
 Type type_at_runtime(const Value *value) {
     Type type = value->type;
     const Constant *constant = value->constant;
@@ -178,8 +219,11 @@ static void merge_variables(Merge *merge, Variables first, Variables second) {
 
 static Outcome lower_arm(Lowering *lowering, Op *op, int arm, ArmLowerer *lower, void *context) {
     Builder outside = lowering->builder;
+    const Assumption *assumptions = lowering->assumptions;
     lowering->builder = builder_in(lowering, op->regions[arm]);
+    assume(lowering, op->operands[0], arm == 0);
     Outcome outcome = lower(lowering, context, arm == 0);
+    lowering->assumptions = assumptions;
     lowering->builder = outside;
     return outcome;
 }
@@ -254,7 +298,7 @@ static Outcome chain_lower(Lowering *lowering, Chain chain) {
     SyntaxNode node = chain.conditions[chain.at];
     Value *condition = lower_value(lowering, node);
     bool truth;
-    if (value_truth(condition, &truth)) return chain_arm(lowering, &chain, truth);
+    if (condition_known(lowering, condition, &truth)) return chain_arm(lowering, &chain, truth);
     Range former = lowering_at(lowering, node);
     Outcome outcome = lower_arms(lowering, condition, chain_arm, &chain, chain.rest != NULL);
     lowering->builder.range = former;
@@ -295,7 +339,7 @@ Value *lower_conditional(Lowering *lowering, SyntaxNode node) {
     Value *condition = lower_value(lowering, children[1]);
     SyntaxNode arms[2] = {children[0], children[2]};
     bool truth;
-    if (value_truth(condition, &truth)) return lower_value(lowering, arms[truth ? 0 : 1]);
+    if (condition_known(lowering, condition, &truth)) return lower_value(lowering, arms[truth ? 0 : 1]);
     lowering_at(lowering, node);
     return lower_arms(lowering, condition, conditional_arm, arms, false).value;
 }

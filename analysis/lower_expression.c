@@ -60,6 +60,19 @@ static Value *tuple_compare(Lowering *lowering, OpCode code, Value *left, Value 
     int left_count;
     int right_count;
     bool both = value_is_tuple(left, &left_count) && value_is_tuple(right, &right_count);
+    if (both && code >= OP_LT && code <= OP_GE) {
+        // The first items that differ decide; (3, 9) against (3, 9, 0) is decided by length.
+        for (int i = 0; i < left_count && i < right_count; i++) {
+            int64_t a;
+            int64_t b;
+            if (!value_is_int(tuple_item(lowering, left, i), &a) ||
+                !value_is_int(tuple_item(lowering, right, i), &b))
+                return NULL;
+            if (a != b) return build_bool(&lowering->builder, (a < b) == (code == OP_LT || code == OP_LE));
+        }
+        Value *lengths[] = {build_int(&lowering->builder, left_count), build_int(&lowering->builder, right_count)};
+        return build(&lowering->builder, code, lengths, 2);
+    }
     if (!both || (code != OP_EQ && code != OP_NE)) return NULL;
     bool equal = left_count == right_count;
     for (int i = 0; equal && i < left_count; i++) {
@@ -135,9 +148,16 @@ static Value *lower_boolean(Lowering *lowering, SyntaxNode node) {
 
 // --- Comparisons
 
+/// Made by an operation: no operation gives None.
+static bool is_computed(const Value *value) {
+    return value->op && op_rows[value->op->code].kind != KIND_STRUCTURAL;
+}
+
 static Value *lower_is(Lowering *lowering, Value *left, Value *right, bool negated, SyntaxNode node) {
     Value *result;
-    if (value_is_none(right)) result = build_unary(&lowering->builder, OP_IS_NONE, left);
+    if ((value_is_none(right) && is_computed(left)) || (value_is_none(left) && is_computed(right)))
+        result = build_bool(&lowering->builder, false);
+    else if (value_is_none(right)) result = build_unary(&lowering->builder, OP_IS_NONE, left);
     else if (value_is_none(left)) result = build_unary(&lowering->builder, OP_IS_NONE, right);
     else if (left == right) result = build_bool(&lowering->builder, true);
     else result = lower_operator(lowering, STR("=="), left, right, node);
@@ -351,8 +371,12 @@ static Value *global_value(Lowering *lowering, ScopeEntry entry, Str name, Synta
         lowering_report(lowering, DIAGNOSTIC_GLOBAL_NOT_CONSTEXPR, node,
                         "`%.*s` is a plain global; a kernel can only read constexprs: write `%.*s: tl.constexpr = ...`.",
                         STR_ARGS(name), STR_ARGS(name));
-    if (!value->constant && value->op && value->op->code == OP_UNKNOWN && !value->name)
+    bool is_unknown = !value->constant && value->type.kind == TYPE_UNKNOWN;
+    if (is_unknown && value->op && value->op->code == OP_UNKNOWN) {
+        // A number, most likely a flag, that the user's Python computes: a constexpr like a parameter.
         value->name = str_dup(lowering->arena, name);
+        value->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_ANY_NUMBER), .is_constexpr = true};
+    }
     return value;
 }
 

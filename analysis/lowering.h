@@ -40,7 +40,15 @@ typedef struct Lowering {
     int max_ops;
     int max_depth;
     bool stopped; // a limit was reached: finish quickly
+    const struct Assumption *assumptions; // conditions of the arms around, innermost first
 } Lowering;
+
+/// A condition that is known where its arm is lowered.
+typedef struct Assumption {
+    const Value *condition;
+    bool truth;
+    const struct Assumption *outer;
+} Assumption;
 
 /// What a block of statements came to.
 typedef struct Outcome {
@@ -112,6 +120,8 @@ void lower_for(Lowering *lowering, SyntaxNode node);
 void lower_while(Lowering *lowering, SyntaxNode node); // and lower_for: lower_loop.c
 /// True and `*result` when the truth of a value is known at compile time.
 bool value_truth(const Value *value, bool *result);
+/// The same, knowing the conditions of the arms around.
+bool condition_known(const Lowering *lowering, const Value *value, bool *result);
 Type type_join(Arena *arena, Type a, Type b);
 /// The type a constexpr has once it is a run-time value.
 Type type_at_runtime(const Value *value);
@@ -129,6 +139,7 @@ bool lower_iterable(Lowering *lowering, SyntaxNode node, Value ***items, int *co
 // lower_access.c
 Entity lower_attribute(Lowering *lowering, SyntaxNode node);
 Value *lower_subscript(Lowering *lowering, SyntaxNode node);
+OpCode descriptor_method(Lowering *lowering, Str name);
 Value *lower_dtype_question(Lowering *lowering, Value *value, Str name);
 
 // lower_literal.c

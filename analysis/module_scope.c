@@ -1,6 +1,8 @@
 // Names of a Python file to what they stand for: imports followed, alternatives chosen, wrappers of jit recognised.
 #include "analysis/module_scope.h"
 
+#include <string.h>
+
 #include "analysis/op.h"
 #include "analysis/type.h"
 
@@ -36,6 +38,14 @@ bool scope_language_name(Str dotted, Str *name) {
             *name = (Str){name->data + skip, name->size - skip};
         }
     return true;
+}
+
+OpCode scope_find_operation(Str name) {
+    OpCode code = op_find(name);
+    if (code != OP_COUNT || !str_starts(name, "math.") || name.size > 64) return code;
+    char libdevice[96] = "libdevice.";
+    memcpy(libdevice + 10, name.data + 5, name.size - 5);
+    return op_find((Str){libdevice, name.size + 5});
 }
 
 static bool is_ours(Str dotted) {
@@ -77,7 +87,7 @@ static bool entry_is_known(ScopeEntry entry) {
     if (name.size == 0 || str_is(name, "math") || str_ends(name, "libdevice") ||
         str_is(name, "extra") || str_is(name, "constexpr"))
         return true;
-    return op_find(name) != OP_COUNT || dtype_from_name(name) != DTYPE_UNKNOWN;
+    return scope_find_operation(name) != OP_COUNT || dtype_from_name(name) != DTYPE_UNKNOWN;
 }
 
 static ScopeEntry resolve_star(Arena *arena, const Module *module, Str name, int depth) {

@@ -42,6 +42,9 @@ ScopeEntry scope_of_expression(Arena *arena, const Module *module, SyntaxNode no
 /// "exp" for "triton.language.exp"; false when `dotted` is not under triton.language.
 bool scope_language_name(Str dotted, Str *name);
 
+/// The operation that `name` under triton.language is; also what tl.math had in older releases. OP_COUNT: none.
+OpCode scope_find_operation(Str name);
+
 /// Flags of a decorator or of a wrapping function.
 enum { WRAPS_JIT = 1, WRAPS_AUTOTUNE = 2, WRAPS_HEURISTICS = 4 };
 int module_wrapper_flags(Arena *arena, const Module *module, SyntaxNode expression, int depth);

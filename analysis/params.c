@@ -10,7 +10,8 @@ enum {
     ROLE_FLOAT = 4,
     ROLE_DTYPE = 8,
     ROLE_STRING = 16,
-    ROLE_SIZE = 32, // an integer in a shape or a loop bound
+    ROLE_SIZE = 32,       // an integer in a shape or a loop bound
+    ROLE_DESCRIPTOR = 64, // a tensor descriptor made by the host
 };
 
 enum { ROLE_ROUNDS = 12, TRACE_DEPTH = 64 };
@@ -18,6 +19,7 @@ enum { ROLE_ROUNDS = 12, TRACE_DEPTH = 64 };
 typedef struct Roles {
     Function *function;
     unsigned char *roles; // by value id
+    int *ranks;           // of descriptors, by value id
     bool changed;
 } Roles;
 
@@ -77,10 +79,8 @@ static void roles_of_sum(Roles *roles, const Op *op, int role) {
         role_add(roles, b_is_pointer ? a : b, ROLE_INT);
         return;
     }
-    if (role & ROLE_INT) {
-        role_add(roles, a, ROLE_INT);
-        role_add(roles, b, ROLE_INT);
-    }
+    role_add(roles, a, role & (ROLE_INT | ROLE_FLOAT));
+    role_add(roles, b, role & (ROLE_INT | ROLE_FLOAT));
     if (a->type.kind == TYPE_POINTER) role_add(roles, b, ROLE_INT);
     if (b->type.kind == TYPE_POINTER) role_add(roles, a, ROLE_INT);
 }
@@ -187,9 +187,13 @@ static bool visit_roles(void *context, Op *op) {
         role_add(roles, op->operands[0], ROLE_POINTER);
         for (int i = 1; i < op->operand_count; i++) role_add(roles, op->operands[i], ROLE_INT);
         return true;
-    case OP_ADVANCE:
     case OP_DESCRIPTOR_LOAD:
-    case OP_DESCRIPTOR_STORE: role_add(roles, op->operands[1], ROLE_INT); return true;
+    case OP_DESCRIPTOR_STORE:
+        role_add(roles, op->operands[0], ROLE_DESCRIPTOR);
+        value_is_tuple(op->operands[1], &roles->ranks[op->operands[0]->id]);
+        role_add(roles, op->operands[1], ROLE_INT);
+        return true;
+    case OP_ADVANCE: role_add(roles, op->operands[1], ROLE_INT); return true;
     case OP_ADD:
     case OP_SUB:
         roles_of_sum(roles, op, role);
@@ -199,8 +203,8 @@ static bool visit_roles(void *context, Op *op) {
     case OP_MINIMUM:
     case OP_MAXIMUM:
     case OP_NEG:
-        if (role & ROLE_INT)
-            for (int i = 0; i < op->operand_count; i++) role_add(roles, op->operands[i], ROLE_INT);
+        for (int i = 0; i < op->operand_count; i++)
+            role_add(roles, op->operands[i], role & (ROLE_INT | ROLE_FLOAT));
         roles_of_mates(roles, op);
         return true;
     case OP_DIV: roles_of_mates(roles, op); return true;
@@ -367,6 +371,17 @@ static Type constexpr_type(Type old, int role, const Parameter *parameter) {
     return old;
 }
 
+/// A descriptor that comes from the host: its block's shape is not to be seen here.
+static Type descriptor_type(Arena *arena, Type old, int rank, int index, DTypeClass class) {
+    if (old.kind == TYPE_DESCRIPTOR && (class == CLASS_UNKNOWN || old.element.parameter_class == class))
+        return old;
+    Type type = pointer_to(index, class);
+    type.kind = TYPE_DESCRIPTOR;
+    type.rank = rank < TYPE_MAX_RANK ? rank : 0;
+    type.dims = ARENA_ARRAY(arena, const Poly *, type.rank + 1);
+    return type;
+}
+
 static Type runtime_type(Type old, int role, int index, DTypeClass class) {
     bool is_pointer = role & ROLE_POINTER || old.kind == TYPE_POINTER;
     if (is_pointer) {
@@ -402,6 +417,7 @@ Type parameter_type_of_annotation(Str annotation) {
 static Roles roles_find(Arena *arena, Function *function) {
     Roles roles = {.function = function,
                    .roles = ARENA_ARRAY(arena, unsigned char, function->value_count + 1),
+                   .ranks = ARENA_ARRAY(arena, int, function->value_count + 1),
                    .changed = true};
     for (int i = 0; roles.changed && i < ROLE_ROUNDS; i++) {
         roles.changed = false;
@@ -424,9 +440,11 @@ bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed,
         if (is_fixed[i]) continue;
         int role = role_of(&roles, parameter->value);
         Type old = knowledge->types[i];
-        Type new = parameter->is_constexpr
-                       ? constexpr_type(old, role, parameter)
-                       : runtime_type(old, role, i, pointee_class(pointees.loaded[i], pointees.stored[i]));
+        DTypeClass class = pointee_class(pointees.loaded[i], pointees.stored[i]);
+        Type new = parameter->is_constexpr   ? constexpr_type(old, role, parameter)
+                   : role & ROLE_DESCRIPTOR || old.kind == TYPE_DESCRIPTOR
+                       ? descriptor_type(arena, old, roles.ranks[parameter->value->id], i, class)
+                       : runtime_type(old, role, i, class);
         if (new.kind == old.kind && dtype_equal(new.element, old.element)) continue;
         knowledge->types[i] = new;
         learnt = true;
@@ -436,12 +454,14 @@ bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed,
 
 bool parameters_settle(const Function *function, ParameterKnowledge *knowledge, const bool *is_fixed) {
     bool changed = false;
+    bool is_kernel = !function->definition || !function->definition->is_helper;
     for (int i = 0; i < knowledge->count; i++) {
         const Parameter *parameter = &function->parameters[i];
         Type *type = &knowledge->types[i];
         if (is_fixed[i] || parameter->is_constexpr) continue;
         const Constant *missing = parameter->default_value;
-        if (type->kind == TYPE_POINTER && type->element.code == DTYPE_OF_PARAMETER &&
+        bool is_memory = type->kind == TYPE_POINTER || type->kind == TYPE_DESCRIPTOR;
+        if (is_memory && type->element.code == DTYPE_OF_PARAMETER &&
             type->element.parameter_class == CLASS_UNKNOWN) {
             type->element.parameter_class = CLASS_FLOAT;
             changed = true;
@@ -451,6 +471,14 @@ bool parameters_settle(const Function *function, ParameterKnowledge *knowledge, 
                                                                : DTYPE_INT32);
             changed = true;
         }
+    }
+    // What is left decides nothing; a kernel's parameter is a scalar then. A helper's may be a tile.
+    for (int i = 0; i < knowledge->count && is_kernel && !changed; i++) {
+        const Parameter *parameter = &function->parameters[i];
+        if (is_fixed[i] || parameter->is_constexpr || knowledge->types[i].kind != TYPE_UNKNOWN) continue;
+        if (function->definition && function->definition->parameters[i].is_variadic) continue;
+        knowledge->types[i] = scalar_of(DTYPE_INT32);
+        changed = true;
     }
     return changed;
 }

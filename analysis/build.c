@@ -1,7 +1,7 @@
 // The usual way to make ops: constants folded, equal constexpr expressions shared, types inferred.
 #include <string.h>
 
-#include "analysis/infer.h"
+#include "analysis/infer_rules.h"
 #include "analysis/ir.h"
 #include "base/error.h"
 
@@ -11,13 +11,11 @@ static bool op_is_shareable(OpCode code, Value *const *operands, int operand_cou
     case OP_CONSTANT:
     case OP_PROGRAM_ID:
     case OP_NUM_PROGRAMS: break;
-    case OP_MINIMUM:
-    case OP_MAXIMUM:
     case OP_IS_NONE:
     case OP_DTYPE_OF:
     case OP_ELEMENT_TYPE_OF: break;
     default:
-        if (!op_rows[code].symbol) return false;
+        if (!op_stays_constexpr(code)) return false;
     }
     for (int i = 0; i < operand_count; i++) {
         const Value *operand = operands[i];

@@ -1,7 +1,7 @@
 // Constant folding of what Triton computes at compile time, with Python's semantics for ints, floats, bools and strings.
 #include <math.h>
 
-#include "analysis/infer.h"
+#include "analysis/infer_rules.h"
 
 static const Constant *constant_copy(Arena *arena, Constant constant) {
     Constant *copy = ARENA_NEW(arena, Constant);
@@ -186,6 +186,13 @@ static const Constant *fold_two(Arena *arena, OpCode code, const Constant *a, co
     return NULL;
 }
 
+static const Constant *fold_log2(Arena *arena, const Constant *a) {
+    if (!constant_is_int(a) || a->integer <= 0) return NULL;
+    int64_t log = 0;
+    while (a->integer >> (log + 1)) log++;
+    return fold_int(arena, log);
+}
+
 static const Constant *fold_one(Arena *arena, OpCode code, const Constant *a) {
     switch (code) {
     case OP_LOGICAL_NOT: return fold_bool(arena, !constant_truth(a));
@@ -193,6 +200,7 @@ static const Constant *fold_one(Arena *arena, OpCode code, const Constant *a) {
     case OP_NEG:
         if (a->kind == CONSTANT_FLOAT) return fold_float(arena, -a->number);
         return constant_is_int(a) && a->integer != INT64_MIN ? fold_int(arena, -a->integer) : NULL;
+    case OP_INTEGER_LOG2: return fold_log2(arena, a);
     case OP_INVERT: return constant_is_int(a) ? fold_int(arena, ~a->integer) : NULL;
     default: return NULL;
     }
@@ -236,8 +244,7 @@ const Constant *fold_op(Arena *arena, OpCode code, Value *const *operands, int o
     if (!first) return NULL;
     if (code == OP_DTYPE_OF || code == OP_ELEMENT_TYPE_OF) return fold_dtype(arena, code, first);
     if (code == OP_IS_NONE && !first->constant) return is_never_none(first) ? fold_bool(arena, false) : NULL;
-    bool is_operator = op_rows[code].symbol || code == OP_IS_NONE;
-    if (!is_operator && code != OP_MINIMUM && code != OP_MAXIMUM) return NULL;
+    if (!op_stays_constexpr(code) && code != OP_IS_NONE) return NULL;
     if (!first->constant) return NULL;
     Value *second = operand_count > 1 ? operands[1] : NULL;
     if (!second) return fold_one(arena, code, first->constant);

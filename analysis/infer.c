@@ -258,7 +258,7 @@ static bool infer_pointer_arithmetic(const Inference *inference, int rank, const
     if (a.kind != TYPE_POINTER && b.kind != TYPE_POINTER) return false;
     Type pointer = a.kind == TYPE_POINTER ? a : b;
     Type other = a.kind == TYPE_POINTER ? b : a;
-    if (other.kind == TYPE_POINTER || (other.kind == TYPE_NUMBER && dtype_is_float(other.element))) {
+    if (other.kind == TYPE_POINTER || (other.kind == TYPE_NUMBER && dtype_is_float(other.element) && dtype_bits(other.element.code) > 0)) {
         infer_error(inference, DIAGNOSTIC_POINTER_ARITHMETIC, "%s %s %s: only integers move a pointer",
                     type_print(inference->arena, a), op->code == OP_ADD ? "+" : "-", type_print(inference->arena, b));
         return true;
@@ -281,6 +281,10 @@ static bool type_is_passed_on(const Op *op, Type *pointer) {
     return false;
 }
 
+bool op_stays_constexpr(OpCode code) {
+    return op_rows[code].symbol || code == OP_MINIMUM || code == OP_MAXIMUM || code == OP_INTEGER_LOG2;
+}
+
 static void infer_by_columns(const Inference *inference) {
     Op *op = inference->op;
     int data_count = data_operand_count(op);
@@ -296,8 +300,7 @@ static void infer_by_columns(const Inference *inference) {
         type.kind = TYPE_POINTER;
         type.element = pointer.element;
     }
-    bool stays_constexpr = op_rows[op->code].symbol || op->code == OP_MINIMUM || op->code == OP_MAXIMUM;
-    type.is_constexpr = stays_constexpr && rank == 0 && operands_are_constexpr(op, data_count);
+    type.is_constexpr = op_stays_constexpr(op->code) && rank == 0 && operands_are_constexpr(op, data_count);
     for (int i = 0; i < op->result_count; i++) infer_set(inference, i, type);
 }
 

@@ -34,6 +34,8 @@ void infer_error(const Inference *inference, DiagnosticId id, const char *format
     __attribute__((format(printf, 3, 4)));
 void infer_set(const Inference *inference, int result, Type type);
 
+/// Python's operators and what Triton computes at compile time too: constexpr where all operands are.
+bool op_stays_constexpr(OpCode code);
 /// Each types the ops of one family and says whether it knew the op.
 bool infer_shape_op(const Inference *inference);
 bool infer_reduce_op(const Inference *inference);

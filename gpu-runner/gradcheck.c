@@ -5,7 +5,7 @@
 #include "gpu-runner/request.h"
 #include "gpu-runner/spec.h"
 
-static const double DEFAULT_SECONDS = 30;
+static const double DEFAULT_SECONDS = 30, SHARE_OF_TIME = 0.6;
 
 typedef struct InputSummary {
     const char *name;
@@ -220,8 +220,8 @@ static void take_result(Gradcheck *check, const Configuration *configuration, co
         discard(check, configuration, result->reason);
         return;
     }
-    bool late = result->status == CHECK_UNPROVED && clock_seconds() > check->deadline;
-    if (late && check->proved > 0) {
+    bool late = result->status == CHECK_UNPROVED && clock_seconds() > problem->deadline;
+    if (late) {
         discard(check, configuration, "out of time");
         return;
     }
@@ -271,7 +271,9 @@ static void check_one(Gradcheck *check, Configuration *configuration) {
     Error error = NULL;
     int binding_count;
     Binding *bindings = configuration_bindings(arena, configuration, &binding_count);
-    Problem problem = {.configuration = configuration, .seed = check->seed, .deadline = check->deadline, .cancelled = check->cancelled};
+    Problem problem = {.configuration = configuration, .seed = check->seed, .cancelled = check->cancelled};
+    double now = clock_seconds(); // no configuration may take all the time
+    problem.deadline = now + (check->deadline - now) * SHARE_OF_TIME;
     problem.forward = lower_concrete(check->sources, check->forward, bindings, binding_count, &error);
     if (!error && problem.forward->parameter_count != configuration->argument_count) error = "the kernel's parameters are not understood";
     problem.inputs = present_parameters(check, configuration, "inputs", true, &problem.input_count);

@@ -41,13 +41,7 @@ Module *sources_module(Sources *sources, const char *path, Str text) {
 }
 
 void sources_free(Sources *sources) {
-    for (LIST_EACH(int, i, sources->built)) {
-        union {
-            const SyntaxTree *kept;
-            SyntaxTree *owned;
-        } tree = {sources->built.items[i]->tree}; // the module keeps it read-only; we made it
-        syntax_free(tree.owned);
-    }
+    for (LIST_EACH(int, i, sources->built)) module_release(sources->built.items[i]);
 }
 
 const Function *lower_concrete(Sources *sources, const FunctionDefinition *definition, const Binding *bindings, int count, Error *error) {

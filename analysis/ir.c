@@ -193,7 +193,7 @@ static const Poly *poly_mapped(Arena *arena, const Poly *poly, const Map *values
     return sum;
 }
 
-static Type type_mapped(Arena *arena, Type type, const Map *values) {
+Type type_mapped(Arena *arena, Type type, const Map *values) {
     if (type.rank == 0 || values->count == 0) return type;
     const Poly **dims = ARENA_ARRAY(arena, const Poly *, type.rank);
     for (int i = 0; i < type.rank; i++) dims[i] = poly_mapped(arena, type.dims[i], values);

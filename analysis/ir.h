@@ -182,6 +182,8 @@ Value *build_unknown(Builder *builder, const char *note);
 void region_clone_into(Builder *builder, const Region *from, Map *values);
 /// The last op it made, or the existing one where the clone is a shared constexpr expression.
 Op *op_clone(Builder *builder, const Op *op, Map *values);
+/// The type with the values in its dims replaced as the map says.
+Type type_mapped(Arena *arena, Type type, const Map *values);
 /// build.c: the shared value of a constexpr op over other operands, or NULL where it is none.
 Value *op_clone_shared(Builder *builder, const Op *op, Value *const *operands);
 static inline Value *value_mapped(const Map *values, Value *value) {

@@ -2,6 +2,7 @@
 #include "autodiff/adjoint.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "analysis/infer.h"
 #include "analysis/loops.h"
@@ -46,11 +47,16 @@ static Value *sum_to(Differentiation *state, Value *gradient, Type want, Range r
     return gradient;
 }
 
+/// A primal type with its dims in terms of the backward's values.
+static Type recomputed_type(const Differentiation *state, Type type) {
+    return type_mapped(state->arena, type, &state->values);
+}
+
 /// A tile of zeros shaped like `type`, float32 unless the value is float64.
 static Value *zeros_of(Differentiation *state, Builder *builder, Type type, Range range) {
     DTypeCode code = type.element.code == DTYPE_FLOAT64 ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
     if (type.rank == 0) return build_float(builder, 0.0);
-    Value *shape = build_shape(builder, type);
+    Value *shape = build_shape(builder, recomputed_type(state, type));
     if (!shape) {
         adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, range, "the shape of this value is not known, so its gradient cannot be accumulated");
         return build_float(builder, 0.0);
@@ -62,13 +68,19 @@ void adjoint_add(Differentiation *state, Value *primal, Value *gradient) {
     if (!gradient || !value_is_active(state, primal)) return;
     Value *summed = sum_to(state, gradient, primal->type, primal->range);
     Value *sofar = map_get_pointer(&state->frame->adjoints, primal);
-    if (sofar) summed = build_binary(&state->builder, OP_ADD, sofar, summed);
-    if (primal->name) summed->name = arena_printf(state->arena, "d%s", primal->name);
+    const char *name = primal->name ? arena_printf(state->arena, "d%s", primal->name) : NULL;
+    if (sofar) {
+        bool is_part = name && sofar->name && strcmp(name, sofar->name) == 0;
+        if (is_part && sofar->op && op_is_pure(sofar->op)) sofar->name = NULL; // only the whole keeps the name
+        summed = build_binary(&state->builder, OP_ADD, sofar, summed);
+    }
+    if (name) summed->name = name;
     map_set_pointer(&state->frame->adjoints, primal, summed);
 }
 
 /// `gradient` in the shape and element type that control flow asks of both sides: those of the value's zero gradient.
 static Value *conform(Differentiation *state, Builder *builder, Value *gradient, Type primal) {
+    primal = recomputed_type(state, primal);
     bool same = gradient->type.rank == primal.rank;
     for (int i = 0; same && i < primal.rank; i++) same = poly_equal(gradient->type.dims[i], primal.dims[i]);
     if (!same && primal.rank > 0) {
@@ -78,7 +90,6 @@ static Value *conform(Differentiation *state, Builder *builder, Value *gradient,
     bool wide = primal.element.code == DTYPE_FLOAT64;
     DTypeCode code = wide ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
     if (gradient->constant || gradient->type.element.code == code) return gradient;
-    (void)state;
     return build_binary(builder, OP_CAST, gradient, build_dtype(builder, dtype_of(code)));
 }
 
@@ -269,9 +280,10 @@ static void recompute_states(Differentiation *state, const LoopPlan *plan, Value
         Value *initial = recomputed(state, loop->operands[loop_first(loop) + i]);
         op_append_operand(state->backward, prefix, initial);
         Value *from_argument = from->arguments[i + loop_shift(loop)];
-        Value *argument = region_add_argument(state->backward, body, from_argument->type, from_argument->name);
+        Type type = recomputed_type(state, from_argument->type);
+        Value *argument = region_add_argument(state->backward, body, type, from_argument->name);
         map_set_pointer(&state->values, from_argument, argument);
-        Value *result = op_append_result(state->backward, prefix, loop->results[i]->type);
+        Value *result = op_append_result(state->backward, prefix, type);
         result->name = from_argument->name;
     }
     enter(state, body);
@@ -339,7 +351,7 @@ static void forget_states(Differentiation *state, const Op *loop) {
     for (int i = 0; i < loop->result_count; i++) {
         Value *argument = body->arguments[i + loop_shift(loop)];
         Op *undefined = op_append(&state->builder, OP_UNDEFINED, NULL, 0, 1);
-        undefined->results[0]->type = argument->type;
+        undefined->results[0]->type = recomputed_type(state, argument->type);
         map_set_pointer(&state->values, argument, undefined->results[0]);
     }
 }
@@ -360,6 +372,7 @@ static void carry_captured(Differentiation *state, Op *reversed, const Op *loop,
         Value *primal = entry_key(&frame->adjoints.entries[i]);
         if (is_inside(loop, primal)) continue;
         Value *delta = frame->adjoints.entries[i].value;
+        if (delta->op && op_is_pure(delta->op)) delta->name = NULL; // the running sum has the name
         Value *zero = zeros_of(state, before, primal->type, primal->range);
         Value *argument = region_add_argument(state->backward, reversed->regions[0], zero->type,
                                               primal->name ? arena_printf(state->arena, "d%s", primal->name) : NULL);

@@ -13,6 +13,11 @@ static Value *recomputed_operand(const Differentiation *state, const Op *op, int
     return value ? recomputed(state, value) : NULL;
 }
 
+/// The primal value's type with its dims in terms of the backward's values.
+static Type type_here(const Differentiation *state, const Value *primal) {
+    return type_mapped(state->arena, primal->type, &state->values);
+}
+
 static Value *cast_to_code(Builder *b, Value *value, DTypeCode code) {
     if (value->type.element.code == code) return value;
     return build_binary(b, OP_CAST, value, build_dtype(b, dtype_of(code)));
@@ -109,7 +114,7 @@ static void rule_load(Differentiation *state, const Op *op, Value *gradient) {
     }
     Value *pointer = shadow_pointer(state, op->operands[0], root, target);
     if (gradient->type.rank < pointer->type.rank) {
-        Value *shape = build_shape(b, op->results[0]->type);
+        Value *shape = build_shape(b, type_here(state, op->results[0]));
         if (shape) gradient = build_binary(b, OP_BROADCAST_TO, gradient, shape);
     }
     if (!gradient->name && op->results[0]->name) gradient->name = arena_printf(state->arena, "d%s", op->results[0]->name);
@@ -135,11 +140,9 @@ static void rule_store(Differentiation *state, const Op *op) {
     Value *mask = recomputed_operand(state, op, 2);
     Value *operands[] = {pointer, mask, mask ? build_float(b, 0.0) : NULL};
     Value *upstream = build(b, OP_LOAD, operands, 3);
-    const char *name = state->primal->parameters[root->index].name;
-    if (stored->name) upstream->name = arena_printf(state->arena, "d%s", stored->name);
-    else upstream->name = arena_printf(state->arena, "d%s", name);
     DTypeCode code = upstream->type.element.code;
     if (code != DTYPE_FLOAT64 && code != DTYPE_FLOAT32) upstream = cast_to_code(b, upstream, DTYPE_FLOAT32);
+    upstream->name = stored->name ? arena_printf(state->arena, "d%s", stored->name) : "grad";
     adjoint_add(state, stored, upstream);
 }
 
@@ -197,7 +200,7 @@ static void rule_join(Differentiation *state, const Op *op, Value *gradient) {
 
 static void rule_interleave(Differentiation *state, const Op *op, Value *gradient) {
     Builder *b = &state->builder;
-    Type half = op->operands[0]->type;
+    Type half = type_here(state, op->operands[0]);
     Value *dims[TYPE_MAX_RANK + 1];
     for (int i = 0; i < half.rank; i++) dims[i] = build_poly(b, half.dims[i]);
     dims[half.rank] = build_int(b, 2);
@@ -213,7 +216,7 @@ static void rule_split(Differentiation *state, const Op *op, Value *const *gradi
         Value *present = gradients[i] ? gradients[i] : gradients[1 - i];
         Value *zero = build_binary(b, OP_MUL, present, build_float(b, 0.0));
         if (!gradients[i]) {
-            Value *shape = build_shape(b, op->results[i]->type);
+            Value *shape = build_shape(b, type_here(state, op->results[i]));
             zero = build_ternary(b, OP_FULL, shape, build_float(b, 0.0), build_dtype(b, dtype_of(DTYPE_FLOAT32)));
         }
         halves[i] = gradients[i] ? gradients[i] : zero;
@@ -253,7 +256,7 @@ static Value *scatter_by_comparison(Builder *b, Value *gradient, Value *index, T
 
 static void rule_gather(Differentiation *state, const Op *op, Value *gradient) {
     Builder *b = &state->builder;
-    Type source = op->operands[0]->type;
+    Type source = type_here(state, op->operands[0]);
     int axis;
     if (!constant_axis(op->operands[2], source.rank, -1, &axis) || axis < 0) {
         adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range, "the axis of this gather is not constant");
@@ -266,7 +269,7 @@ static void rule_gather(Differentiation *state, const Op *op, Value *gradient) {
 /// sort and topk along the last axis: each element's rank by comparison, ties by position, then the gradient of that place.
 static void rule_sort(Differentiation *state, const Op *op, Value *gradient) {
     Builder *b = &state->builder;
-    Type type = op->operands[0]->type;
+    Type type = type_here(state, op->operands[0]);
     bool is_topk = op->code == OP_TOPK;
     bool descending = is_topk;
     Value *direction = operand(op, is_topk ? 3 : 2);
@@ -285,7 +288,7 @@ static void rule_sort(Differentiation *state, const Op *op, Value *gradient) {
     Value *rank = build_binary(b, OP_SUM, counted, build_int(b, 1));
     rank->name = "rank";
     // grad has one lane per sorted place: pick the lane of this element's rank
-    Value *places = build_binary(b, OP_ARANGE, build_int(b, 0), build_poly(b, op->results[0]->type.dims[0]));
+    Value *places = build_binary(b, OP_ARANGE, build_int(b, 0), build_poly(b, type_here(state, op->results[0]).dims[0]));
     Value *match = build_binary(b, OP_EQ, build_binary(b, OP_EXPAND_DIMS, rank, build_int(b, 1)),
                                 build_binary(b, OP_EXPAND_DIMS, places, build_int(b, 0)));
     Value *chosen = build_ternary(b, OP_WHERE, match, build_binary(b, OP_EXPAND_DIMS, gradient, build_int(b, 0)), build_float(b, 0.0));

@@ -6,6 +6,7 @@
 #include "analysis/affine.h"
 #include "analysis/loops.h"
 #include "autodiff/adjoint.h"
+#include "autodiff/module_text.h"
 #include "autodiff/rewrite.h"
 
 /* ---- what the kernel does to memory ---- */
@@ -271,7 +272,10 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
             const char *of;
             ArgumentUse role = argument_use(state, parameter->value, &of);
             int primal_index = role == ARGUMENT_SAME && i < state->primal->parameter_count ? i : -1;
-            if (parameter_rank(role, parameter) != rank || !parameter_is_used(&use, parameter, primal_index)) continue;
+            bool kept_by_name = primal_index >= 0 && parameter->value->type.kind != TYPE_POINTER &&
+                                decorators_mention(result->kernel->definition, parameter->name, parameter->is_constexpr);
+            bool needed = kept_by_name || parameter_is_used(&use, parameter, primal_index);
+            if (parameter_rank(role, parameter) != rank || !needed) continue;
             BackwardArgument *argument = &launch->arguments[count];
             *argument = (BackwardArgument){.name = parameter->name, .use = role, .of = of, .is_constexpr = parameter->is_constexpr};
             for (int g = 0; role == ARGUMENT_GRADIENT && g < result->gradient_count; g++)
@@ -434,7 +438,7 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     launch->kernel = state.backward->name;
     result->launches = launch;
     result->launch_count = 1;
-    result->kernel_text = emit_kernel(arena, state.backward, "@triton.jit\n");
+    result->kernel_text = emit_kernel(arena, state.backward, backward_decorators(arena, kernel->definition, result));
     result->status = BACKWARD_DERIVED;
     report_atomics(result, diagnostics);
     return result;

@@ -147,21 +147,46 @@ static Op *only_user(const Emitter *emitter, const Value *value) {
 
 static bool is_loop(const Op *op) { return op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE; }
 
+/// What to call a value that has no name of the user's.
+static const char *temporary_name(const Op *op) {
+    const Type type = op->results[0]->type;
+    if (type.kind == TYPE_POINTER) return "ptrs";
+    switch (op->code) {
+    case OP_ARANGE: return "lanes";
+    case OP_SUM: return "total";
+    case OP_MAX: return "largest";
+    case OP_LT:
+    case OP_LE:
+    case OP_GT:
+    case OP_GE:
+    case OP_EQ:
+    case OP_NE:
+    case OP_AND: return "inside";
+    default: break;
+    }
+    bool is_index = dtype_is_integer(type.element) || type.element.code == DTYPE_ANY_INT;
+    return is_index ? "offset" : "t";
+}
+
 /// Whether a use of the value prints its expression instead of a name.
 static bool is_inlined(Emitter *emitter, const Op *op, Text text) {
     const Value *value = op->results[0];
     if (op->code == OP_CONSTANT || op->code == OP_TUPLE || op->code == OP_DTYPE_OF || op->code == OP_ELEMENT_TYPE_OF ||
         op->code == OP_IS_NONE || op->code == OP_UNDEFINED)
         return true;
-    if (!op_is_pure(op) || op->region_count) return false;
     size_t size = strlen(text.text);
+    const Op *reader = only_user(emitter, value);
+    if (op->code == OP_LOAD && reader && reader == op->next && reader->code == OP_CAST && !value->name)
+        return size <= 2 * INLINE_LIMIT;
+    if (!op_is_pure(op) || op->region_count) return false;
     if (value->type.is_constexpr && size <= INLINE_LIMIT) return true;
-    const Op *user = only_user(emitter, value);
+    const Op *user = reader;
     if (!user || user->parent != op->parent) {
         bool is_bare_expand = op->code == OP_EXPAND_DIMS && size <= 24;
         return is_bare_expand && map_has_pointer(&emitter->texts, op->operands[0]);
     }
     if (is_loop(user)) return true; // the initial value of a carried name
+    if (user->code == OP_YIELD) return size <= 2 * INLINE_LIMIT;
     if (value->name && value->name[0] && !value->type.is_constexpr) return false;
     if (op->code == OP_EXPAND_DIMS) return size <= INLINE_LIMIT;
     return size <= INLINE_LIMIT;
@@ -193,8 +218,7 @@ static bool reads_other_carried(const Emitter *emitter, const Value *value, cons
     if (value->region == body && value != own && !value->op) return value->index >= (body->parent->code == OP_WHILE ? 0 : 1);
     if (!value->op || value->op->parent != body) return false;
     Text *text = map_get_pointer(&emitter->texts, value);
-    bool named = text && text->precedence == PRECEDENCE_ATOM && value->op->code != OP_EXPAND_DIMS && !strpbrk(text->text, "(.[ ");
-    if (named) return false;
+    if (text && text->precedence == PRECEDENCE_ATOM && !strpbrk(text->text, "(.[ ")) return false; // a name
     for (int i = 0; i < value->op->operand_count; i++)
         if (reads_other_carried(emitter, value->op->operands[i], body, own, depth + 1)) return true;
     return false;
@@ -360,7 +384,7 @@ static void emit_statement(Emitter *emitter, const Op *op) {
         if (op->code != OP_EXPAND_DIMS && op->code != OP_TUPLE) text_set(emitter, op->results[0], text.text, text.precedence);
         return;
     }
-    const char *name = name_new(emitter, op->results[0]->name);
+    const char *name = name_new(emitter, op->results[0]->name ? op->results[0]->name : temporary_name(op));
     emit_assignment(emitter, name, text);
     text_set(emitter, op->results[0], name, PRECEDENCE_ATOM);
 }

@@ -125,6 +125,7 @@ static int share_region(Function *function, Region *region, const ShareScope *ou
             gone += share_region(function, op->regions[i], &scope);
         bool shareable = op_is_pure(op) || op_is_stable_load(function, op);
         if (!shareable || op->region_count || op->result_count == 0) continue;
+        if (op->code == OP_FULL || op->code == OP_UNDEFINED) continue; // each loop starts from its own zeros
         Str key = op_key(function->arena, op);
         Op *same = share_find(&scope, key);
         if (!same) {

@@ -146,19 +146,23 @@ static bool same_affine(const Affine *a, const Affine *b) {
     return true;
 }
 
-/// The bound B of a mask `index < B` where index has lanes (the first such conjunct), or NULL.
-static const Poly *mask_bound(Arena *arena, Value *mask) {
-    if (!mask || !mask->op) return NULL;
+/// A mask's conjunct `index < bound` over a vector of lanes.
+typedef struct LaneBound {
+    Affine index;
+    const Poly *bound; // NULL: there is none
+} LaneBound;
+
+static LaneBound mask_bound(Arena *arena, Value *mask) {
+    if (!mask || !mask->op) return (LaneBound){0};
     if (mask->op->code == OP_AND) {
-        const Poly *left = mask_bound(arena, mask->op->operands[0]);
-        return left ? left : mask_bound(arena, mask->op->operands[1]);
+        LaneBound left = mask_bound(arena, mask->op->operands[0]);
+        return left.bound ? left : mask_bound(arena, mask->op->operands[1]);
     }
     if (mask->op->code == OP_EXPAND_DIMS || mask->op->code == OP_BROADCAST_TO) return mask_bound(arena, mask->op->operands[0]);
-    if (mask->op->code != OP_LT || mask->op->operands[1]->type.rank) return NULL;
-    Affine index = affine_of(arena, mask->op->operands[0]);
-    int64_t zero;
-    bool from_zero = index.known && poly_is_constant(index.base, &zero) && zero == 0;
-    return from_zero ? value_poly(arena, mask->op->operands[1]) : NULL;
+    if (mask->op->code != OP_LT || mask->op->operands[1]->type.rank) return (LaneBound){0};
+    LaneBound found = {.index = affine_of(arena, mask->op->operands[0])};
+    if (found.index.known && found.index.rank == 1) found.bound = value_poly(arena, mask->op->operands[1]);
+    return found;
 }
 
 static bool mentions_axis(const Poly *poly) {
@@ -171,26 +175,33 @@ static bool mentions_axis(const Poly *poly) {
     return false;
 }
 
-/// Two halves of a row: the same address but for a distance that no lane of either reaches.
-static bool provably_disjoint(Arena *arena, const Access *a, const Access *b) {
-    if (!a->offset.known || !b->offset.known || a->offset.rank != b->offset.rank || a->offset.rank != 1) return false;
-    if (!poly_equal(a->offset.lane[0], b->offset.lane[0])) return false;
-    const Poly *distance = poly_subtract(arena, b->offset.base, a->offset.base);
-    if (mentions_axis(distance)) return false;
-    if (!poly_is_nonnegative(arena, distance)) {
-        const Access *swap = a;
-        a = b;
-        b = swap;
-        distance = poly_subtract(arena, b->offset.base, a->offset.base);
-        if (!poly_is_nonnegative(arena, distance)) return false;
+/// How far an access reaches from its own start: where a mask bounds the index that it adds, the bound, and the
+/// start is what is left without that index; else the number of lanes.
+static const Poly *access_reach(Arena *arena, const Access *access, const Poly **start) {
+    *start = access->offset.base;
+    LaneBound bound = mask_bound(arena, access->mask);
+    if (bound.bound && poly_equal(bound.index.lane[0], access->offset.lane[0])) {
+        *start = poly_subtract(arena, access->offset.base, bound.index.base);
+        return bound.bound;
     }
-    int64_t zero;
-    if (poly_is_constant(distance, &zero) && zero == 0) return false;
-    const Poly *extent = mask_bound(arena, a->mask);
-    if (!extent && a->op->operands[1]->type.rank == 1) extent = a->op->operands[1]->type.dims[0];
-    if (!extent) return false;
-    extent = poly_multiply(arena, extent, a->offset.lane[0]);
-    return poly_is_nonnegative(arena, poly_subtract(arena, distance, extent));
+    Type type = access->op->operands[1]->type;
+    return type.rank == 1 && type.dims[0] ? poly_multiply(arena, type.dims[0], access->offset.lane[0]) : NULL;
+}
+
+/// Two halves of a row: starts that differ by a distance which the first one's lanes do not reach.
+static bool lies_before(Arena *arena, const Access *a, const Access *b) {
+    const Poly *start_a, *start_b;
+    const Poly *reach = access_reach(arena, a, &start_a);
+    access_reach(arena, b, &start_b);
+    const Poly *distance = poly_subtract(arena, start_b, start_a);
+    if (!reach || mentions_axis(distance) || mentions_axis(reach) || distance->count == 0) return false;
+    return poly_is_nonnegative(arena, poly_subtract(arena, distance, reach));
+}
+
+static bool provably_disjoint(Arena *arena, const Access *a, const Access *b) {
+    bool vectors = a->offset.known && b->offset.known && a->offset.rank == 1 && b->offset.rank == 1;
+    if (!vectors || !poly_equal(a->offset.lane[0], b->offset.lane[0])) return false;
+    return lies_before(arena, a, b) || lies_before(arena, b, a);
 }
 
 static bool jointly_private(Differentiation *state, const Accumulation *a, const Accumulation *b) {

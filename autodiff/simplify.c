@@ -128,7 +128,8 @@ static void drop_broadcasts(Function *function, Op *op) {
     if (op_rows[op->code].shape != SHAPE_BROADCAST || op->result_count != 1) return;
     for (int i = 0; i < op->operand_count; i++) {
         Value *operand = op->operands[i];
-        if (!made_by(operand, OP_BROADCAST_TO) && !made_by(operand, OP_FULL)) continue;
+        bool spreads_scalar = made_by(operand, OP_EXPAND_DIMS) && operand->op->operands[0]->type.rank == 0;
+        if (!made_by(operand, OP_BROADCAST_TO) && !made_by(operand, OP_FULL) && !spreads_scalar) continue;
         bool is_full = made_by(operand, OP_FULL);
         Value *inner = operand->op->operands[is_full ? 1 : 0];
         double number;
@@ -155,6 +156,17 @@ static void drop_unchanged(Function *function, Op *op) {
     }
 }
 
+/// Results that both arms hand on from outside, the same value, need no branch.
+static void drop_same_arms(Function *function, Op *op) {
+    if (op->code != OP_IF) return;
+    const Op *yes = region_terminator(op->regions[0]), *no = region_terminator(op->regions[1]);
+    for (int i = 0; i < op->result_count; i++) {
+        Value *same = yes->operands[i];
+        if (same != no->operands[i] || region_defines(op->regions[0], same)) continue;
+        region_replace_uses(function->body, op->results[i], same);
+    }
+}
+
 /// An `if` whose condition is known gives way to the arm that runs.
 static bool splice_if(Function *function, Op *op) {
     bool condition;
@@ -178,6 +190,7 @@ static void simplify_region(Function *function, Region *region) {
             continue;
         }
         for (int i = 0; i < op->region_count; i++) simplify_region(function, op->regions[i]);
+        drop_same_arms(function, op);
         drop_broadcasts(function, op);
         drop_unchanged(function, op);
         Builder builder = {.function = function, .region = region, .before = op, .range = op->range, .call = op->call};

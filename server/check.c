@@ -94,12 +94,31 @@ static void check_snapshot(Check *check, const Snapshot *snapshot, const Setting
     if (check->grad) grad_derive(check->grad, snapshot, settings);
 }
 
-/// Kernels need one of these words, launches a `](`. Most files of a package have neither and need no parsing.
+static bool is_name(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/// Whether the `](` at `close` may end the grid of a launch: a name stands before its bracket, unlike in Markdown's links.
+static bool may_launch(const char *text, const char *close) {
+    enum { LONGEST_GRID = 300 };
+    int depth = 1;
+    const char *at = close;
+    while (at > text && depth) {
+        if (close - at > LONGEST_GRID) return true;
+        at--;
+        depth += (*at == ']') - (*at == '[');
+    }
+    return at > text && depth == 0 && is_name(at[-1]);
+}
+
+/// Kernels need one of these words, launches `name[...](`. Most files of a package have neither and need no parsing.
 /// `text` ends in a NUL byte.
 static bool may_concern_kernels(const char *text) {
-    static const char *const signs[] = {"triton", "jit", "tl.", "]("};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (strstr(text, signs[i])) return true;
+    if (strstr(text, "triton") || strstr(text, "jit")) return true;
+    for (const char *at = text; (at = strstr(at, "tl.")); at++)
+        if (at == text || !is_name(at[-1])) return true;
+    for (const char *at = text; (at = strstr(at, "](")); at++)
+        if (may_launch(text, at)) return true;
     return false;
 }
 

@@ -189,6 +189,8 @@ Value *lower_operation(Lowering *lowering, OpCode code, Arguments *arguments, Sy
     case KIND_EXPANDS: return lower_expansion(lowering, code, arguments, node);
     case KIND_REMOVED: return lower_removed(lowering, code, node);
     case KIND_STRUCTURAL:
+        if (code != OP_FOR && code != OP_STATIC_FOR)
+            return lowering_unknown(lowering, node, "`tl.%s` is a type, no operation.", op_rows[code].name);
         return lowering_unknown(lowering, node, "A range has a meaning in a `for` only.");
     default: break;
     }
@@ -202,7 +204,8 @@ Value *lower_operation(Lowering *lowering, OpCode code, Arguments *arguments, Sy
 
 static Value *lower_method(Lowering *lowering, Entity method, Arguments *arguments, SyntaxNode node) {
     Value *receiver = method.value;
-    if (receiver->type.kind == TYPE_DTYPE) return lower_dtype_question(lowering, receiver, method.name);
+    bool is_question = str_starts(method.name, "is_") && op_find_method(method.name) == OP_COUNT;
+    if (receiver->type.kind == TYPE_DTYPE || is_question) return lower_dtype_question(lowering, receiver, method.name);
     Str name = method.name;
     OpCode code = OP_COUNT;
     // `desc.load([x, y])` of what the host made: nothing but a descriptor takes a list.
@@ -408,8 +411,9 @@ static Value *call_scope(Lowering *lowering, Entity callee, Arguments *arguments
         break;
     }
     case SCOPE_EXTERNAL: {
-        Value *value = lower_external_call(lowering, entry.dotted, arguments, node);
-        if (!value) value = lower_external_value(lowering, entry.dotted);
+        Value *called = lower_external_call(lowering, entry.dotted, arguments, node);
+        if (called) return called;
+        Value *value = lower_external_value(lowering, entry.dotted);
         bool is_dtype = value && value->constant && value->constant->kind == CONSTANT_DTYPE;
         if (is_dtype && arguments->positional.count == 1)
             return lower_entity_call(lowering, (Entity){.kind = ENTITY_VALUE, .value = value}, arguments, node);

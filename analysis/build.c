@@ -21,7 +21,8 @@ static bool op_is_shareable(OpCode code, Value *const *operands, int operand_cou
         const Value *operand = operands[i];
         if (!operand || operand->constant || operand->type.is_constexpr) continue;
         bool is_parameter = operand->region && !operand->region->parent;
-        bool asks_about_parameter = code == OP_IS_NONE || code == OP_DTYPE_OF || code == OP_ELEMENT_TYPE_OF;
+        bool asks_about_parameter =
+            code == OP_IS_NONE || code == OP_DTYPE_OF || code == OP_ELEMENT_TYPE_OF;
         if (!(is_parameter && asks_about_parameter)) return false;
     }
     return true;
@@ -31,14 +32,17 @@ static void key_add_constant(Buffer *key, const Constant *constant) {
     switch (constant->kind) {
     case CONSTANT_NONE: buffer_puts(key, "none"); break;
     case CONSTANT_BOOL:
-    case CONSTANT_INT: buffer_printf(key, "%d:%lld", constant->kind, (long long)constant->integer); break;
+    case CONSTANT_INT:
+        buffer_printf(key, "%d:%lld", constant->kind, (long long)constant->integer);
+        break;
     case CONSTANT_FLOAT: buffer_printf(key, "f%a", constant->number); break;
     case CONSTANT_STRING:
         buffer_printf(key, "s%zu:", constant->string.size);
         buffer_add(key, constant->string.data, constant->string.size);
         break;
     case CONSTANT_DTYPE:
-        buffer_printf(key, "d%d,%d,%d", constant->dtype.code, constant->dtype.parameter, constant->is_pointer);
+        buffer_printf(key, "d%d,%d,%d", constant->dtype.code, constant->dtype.parameter,
+                      constant->is_pointer);
         break;
     case CONSTANT_FUNCTION:
         buffer_printf(key, "p%p,%d", (const void *)constant->function, constant->op);
@@ -50,7 +54,8 @@ static Str share_key(Arena *arena, OpCode code, Value *const *operands, int oper
                      const Constant *constant) {
     Buffer key = buffer_new(arena);
     buffer_printf(&key, "%d", code);
-    for (int i = 0; i < operand_count; i++) buffer_printf(&key, ",%d", operands[i] ? operands[i]->id : -1);
+    for (int i = 0; i < operand_count; i++)
+        buffer_printf(&key, ",%d", operands[i] ? operands[i]->id : -1);
     if (constant) {
         buffer_putc(&key, '=');
         key_add_constant(&key, constant);
@@ -83,7 +88,7 @@ static bool builder_hoist(Builder *builder, Value *const *operands, int operand_
     const Function *function = builder->function;
     if (region_depth(function, builder->region) < 0) return false;
     Region *home = function->body;
-    Op *after = NULL; // the last op of `home` that has to come first
+    Op *after = NULL;  // the last op of `home` that has to come first
     int depth = 0;
     for (int i = 0; i < operand_count; i++) {
         const Value *operand = operands[i];
@@ -96,7 +101,8 @@ static bool builder_hoist(Builder *builder, Value *const *operands, int operand_
             home = operand->region ? operand->region : operand->op->parent;
             depth = operand_depth;
             after = operand->op;
-        } else if (operand_depth == depth && operand->op && (!after || op_comes_before(after, operand->op))) {
+        } else if (operand_depth == depth && operand->op &&
+                   (!after || op_comes_before(after, operand->op))) {
             after = operand->op;
         }
     }
@@ -140,7 +146,8 @@ Value *op_clone_shared(Builder *builder, const Op *op, Value *const *operands) {
 Value *build_constant(Builder *builder, Constant constant) {
     Value *shared = shared_build(builder, OP_CONSTANT, NULL, 0, &constant);
     if (shared) return shared;
-    Op *op = op_append(builder, OP_CONSTANT, NULL, 0, 1); // a region that is not in the function yet
+    Op *op =
+        op_append(builder, OP_CONSTANT, NULL, 0, 1);  // a region that is not in the function yet
     Constant *copy = ARENA_NEW(builder->function->arena, Constant);
     *copy = constant;
     op->results[0]->constant = copy;
@@ -162,7 +169,8 @@ static Value *build_forwarded(OpCode code, Value *const *operands, int operand_c
     if (code == OP_CAST && operands[1] && operands[1]->constant && !first->type.is_constexpr) {
         const Constant *target = operands[1]->constant;
         bool keeps = operand_count < 4 || !operands[3] || operands[3]->constant;
-        bool is_same = target->kind == CONSTANT_DTYPE && dtype_equal(target->dtype, first->type.element) &&
+        bool is_same = target->kind == CONSTANT_DTYPE &&
+                       dtype_equal(target->dtype, first->type.element) &&
                        first->type.element.code > DTYPE_ANY_INT &&
                        target->is_pointer == (first->type.kind == TYPE_POINTER);
         bool has_element = first->type.kind == TYPE_NUMBER || first->type.kind == TYPE_POINTER;
@@ -174,7 +182,8 @@ static Value *build_forwarded(OpCode code, Value *const *operands, int operand_c
 /// tl.cast(..., bitcast=True) is another operation.
 static OpCode code_settled(OpCode code, Value *const *operands, int operand_count) {
     bool bitcast;
-    if (code == OP_CAST && operand_count == 4 && value_is_bool(operands[3], &bitcast) && bitcast) return OP_BITCAST;
+    if (code == OP_CAST && operand_count == 4 && value_is_bool(operands[3], &bitcast) && bitcast)
+        return OP_BITCAST;
     return code;
 }
 
@@ -220,7 +229,8 @@ Value *build_ternary(Builder *builder, OpCode code, Value *a, Value *b, Value *c
 }
 
 Value *build_int(Builder *builder, int64_t value) {
-    return build_constant(builder, (Constant){.kind = CONSTANT_INT, .integer = value, .number = (double)value});
+    return build_constant(
+        builder, (Constant){.kind = CONSTANT_INT, .integer = value, .number = (double)value});
 }
 
 Value *build_float(Builder *builder, double value) {
@@ -228,10 +238,13 @@ Value *build_float(Builder *builder, double value) {
 }
 
 Value *build_bool(Builder *builder, bool value) {
-    return build_constant(builder, (Constant){.kind = CONSTANT_BOOL, .integer = value, .number = value});
+    return build_constant(builder,
+                          (Constant){.kind = CONSTANT_BOOL, .integer = value, .number = value});
 }
 
-Value *build_none(Builder *builder) { return build_constant(builder, (Constant){.kind = CONSTANT_NONE}); }
+Value *build_none(Builder *builder) {
+    return build_constant(builder, (Constant){.kind = CONSTANT_NONE});
+}
 
 Value *build_string(Builder *builder, const char *text) {
     const char *copy = arena_strdup(builder->function->arena, text);
@@ -274,7 +287,8 @@ Value *build_poly(Builder *builder, const Poly *poly) {
             const Monomial *term = &poly->terms[i];
             if ((term->coefficient < 0) != negative) continue;
             bool subtracts = negative && sum && term->coefficient != INT64_MIN;
-            Value *value = build_term(builder, term, subtracts ? -term->coefficient : term->coefficient);
+            Value *value =
+                build_term(builder, term, subtracts ? -term->coefficient : term->coefficient);
             sum = sum ? build_binary(builder, subtracts ? OP_SUB : OP_ADD, sum, value) : value;
         }
     }

@@ -10,11 +10,13 @@ static const Constant *constant_copy(Arena *arena, Constant constant) {
 }
 
 static const Constant *fold_int(Arena *arena, int64_t value) {
-    return constant_copy(arena, (Constant){.kind = CONSTANT_INT, .integer = value, .number = (double)value});
+    return constant_copy(
+        arena, (Constant){.kind = CONSTANT_INT, .integer = value, .number = (double)value});
 }
 
 static const Constant *fold_bool(Arena *arena, bool value) {
-    return constant_copy(arena, (Constant){.kind = CONSTANT_BOOL, .integer = value, .number = value});
+    return constant_copy(arena,
+                         (Constant){.kind = CONSTANT_BOOL, .integer = value, .number = value});
 }
 
 static const Constant *fold_float(Arena *arena, double value) {
@@ -134,10 +136,13 @@ static const Constant *fold_floats(Arena *arena, OpCode code, double a, double b
 static bool constants_equal(const Constant *a, const Constant *b, bool *known) {
     *known = true;
     if (constant_is_int(a) && constant_is_int(b)) return a->integer == b->integer;
-    if (constant_is_number(a) && constant_is_number(b)) return constant_number(a) == constant_number(b);
+    if (constant_is_number(a) && constant_is_number(b))
+        return constant_number(a) == constant_number(b);
     if (a->kind != b->kind) {
         // Triton lets a dtype be compared with its name.
-        const Constant *dtype = a->kind == CONSTANT_DTYPE ? a : b->kind == CONSTANT_DTYPE ? b : NULL;
+        const Constant *dtype = a->kind == CONSTANT_DTYPE   ? a
+                                : b->kind == CONSTANT_DTYPE ? b
+                                                            : NULL;
         const Constant *other = dtype == a ? b : a;
         if (dtype && other->kind == CONSTANT_STRING) *known = false;
         return false;
@@ -159,7 +164,8 @@ static bool constants_equal(const Constant *a, const Constant *b, bool *known) {
 static const Constant *fold_text(Arena *arena, OpCode code, Str a, Str b) {
     if (code == OP_ADD) {
         char *text = arena_printf(arena, "%.*s%.*s", STR_ARGS(a), STR_ARGS(b));
-        return constant_copy(arena, (Constant){.kind = CONSTANT_STRING, .string = {text, a.size + b.size}});
+        return constant_copy(
+            arena, (Constant){.kind = CONSTANT_STRING, .string = {text, a.size + b.size}});
     }
     return NULL;
 }
@@ -172,7 +178,8 @@ static const Constant *fold_two(Arena *arena, OpCode code, const Constant *a, co
         bool equal = constants_equal(a, b, &known);
         return known ? fold_bool(arena, equal == (code == OP_EQ)) : NULL;
     }
-    if (a->kind == CONSTANT_STRING && b->kind == CONSTANT_STRING) return fold_text(arena, code, a->string, b->string);
+    if (a->kind == CONSTANT_STRING && b->kind == CONSTANT_STRING)
+        return fold_text(arena, code, a->string, b->string);
     if (constant_is_int(a) && constant_is_int(b)) {
         bool both_bools = a->kind == CONSTANT_BOOL && b->kind == CONSTANT_BOOL;
         if (both_bools && (code == OP_AND || code == OP_OR || code == OP_XOR)) {
@@ -226,7 +233,8 @@ static const Constant *fold_dtype(Arena *arena, OpCode code, const Value *value)
         // The operand is the pointer itself or its dtype.
         const Constant *dtype = value->constant;
         bool of_dtype = dtype && dtype->kind == CONSTANT_DTYPE && dtype->is_pointer;
-        if (of_dtype) return constant_copy(arena, (Constant){.kind = CONSTANT_DTYPE, .dtype = dtype->dtype});
+        if (of_dtype)
+            return constant_copy(arena, (Constant){.kind = CONSTANT_DTYPE, .dtype = dtype->dtype});
         if (!pointer && type.kind != TYPE_BLOCK_POINTER) return NULL;
         pointer = false;
     } else if (!pointer && type.kind != TYPE_NUMBER && type.kind != TYPE_DESCRIPTOR) {
@@ -235,15 +243,16 @@ static const Constant *fold_dtype(Arena *arena, OpCode code, const Value *value)
     if (type.is_constexpr || type.element.code == DTYPE_UNKNOWN) return NULL;
     bool abstract = type.element.code > DTYPE_UNKNOWN && type.element.code < DTYPE_OF_PARAMETER;
     if (abstract) return NULL;
-    return constant_copy(arena,
-                         (Constant){.kind = CONSTANT_DTYPE, .dtype = type.element, .is_pointer = pointer});
+    return constant_copy(
+        arena, (Constant){.kind = CONSTANT_DTYPE, .dtype = type.element, .is_pointer = pointer});
 }
 
 const Constant *fold_op(Arena *arena, OpCode code, Value *const *operands, int operand_count) {
     Value *first = operand_count > 0 ? operands[0] : NULL;
     if (!first) return NULL;
     if (code == OP_DTYPE_OF || code == OP_ELEMENT_TYPE_OF) return fold_dtype(arena, code, first);
-    if (code == OP_IS_NONE && !first->constant) return is_never_none(first) ? fold_bool(arena, false) : NULL;
+    if (code == OP_IS_NONE && !first->constant)
+        return is_never_none(first) ? fold_bool(arena, false) : NULL;
     if (!op_stays_constexpr(code) && code != OP_IS_NONE) return NULL;
     if (!first->constant) return NULL;
     Value *second = operand_count > 1 ? operands[1] : NULL;

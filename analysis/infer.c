@@ -57,8 +57,8 @@ bool infer_axis(const Inference *inference, const Value *axis, int rank, int *re
     int64_t integer;
     if (!value_is_int(axis, &integer)) return false;
     if (integer < -rank || integer >= rank) {
-        infer_error(inference, DIAGNOSTIC_AXIS_OUT_OF_RANGE, "axis %lld of a value with %d %s", (long long)integer,
-                    rank, rank == 1 ? "axis" : "axes");
+        infer_error(inference, DIAGNOSTIC_AXIS_OUT_OF_RANGE, "axis %lld of a value with %d %s",
+                    (long long)integer, rank, rank == 1 ? "axis" : "axes");
         return false;
     }
     *result = (int)(integer < 0 ? integer + rank : integer);
@@ -66,7 +66,8 @@ bool infer_axis(const Inference *inference, const Value *axis, int rank, int *re
 }
 
 static bool value_is_dim(const Value *value) {
-    return value && (value->type.is_constexpr || value->constant) && value->type.kind == TYPE_NUMBER;
+    return value && (value->type.is_constexpr || value->constant) &&
+           value->type.kind == TYPE_NUMBER;
 }
 
 bool infer_dims(Arena *arena, const Value *shape, int *rank, const Poly ***dims) {
@@ -77,11 +78,12 @@ bool infer_dims(Arena *arena, const Value *shape, int *rank, const Poly ***dims)
     Value *const *items = is_tuple ? shape->op->operands : one;
     int count = is_tuple ? shape->op->operand_count : 1;
     if (is_tuple && count == 1 && items[0] && items[0]->op && items[0]->op->code == OP_TUPLE)
-        return infer_dims(arena, items[0], rank, dims); // reshape(x, (a, b)) collected as *shape
+        return infer_dims(arena, items[0], rank, dims);  // reshape(x, (a, b)) collected as *shape
     if (count > TYPE_MAX_RANK) return false;
     *rank = count;
     *dims = ARENA_ARRAY(arena, const Poly *, count);
-    for (int i = 0; i < count; i++) (*dims)[i] = value_is_dim(items[i]) ? value_poly(arena, items[i]) : NULL;
+    for (int i = 0; i < count; i++)
+        (*dims)[i] = value_is_dim(items[i]) ? value_poly(arena, items[i]) : NULL;
     return true;
 }
 
@@ -94,7 +96,8 @@ DType infer_dtype_operand(const Value *value, bool *is_pointer) {
     if (value && value->constant && value->constant->kind == CONSTANT_STRING)
         return dtype_of(dtype_from_name(value->constant->string));
     const Op *op = value ? value->op : NULL;
-    bool asks = op && (op->code == OP_DTYPE_OF || op->code == OP_ELEMENT_TYPE_OF) && op->operands[0];
+    bool asks =
+        op && (op->code == OP_DTYPE_OF || op->code == OP_ELEMENT_TYPE_OF) && op->operands[0];
     if (asks && op->operands[0]->type.kind != TYPE_UNKNOWN) {
         *is_pointer = op->code == OP_DTYPE_OF && op->operands[0]->type.kind == TYPE_POINTER;
         DType element = op->operands[0]->type.element;
@@ -153,11 +156,14 @@ static int data_operand_count(const Op *op) {
     int count;
     const OpParameter *parameters = op_parameters(op->code, &count);
     int data = 0;
-    while (data < count && parameters[data].default_text.size == 0 && !parameters[data].is_variadic) data++;
+    while (data < count && parameters[data].default_text.size == 0 && !parameters[data].is_variadic)
+        data++;
     return data < op->operand_count ? data : op->operand_count;
 }
 
-static bool type_has_elements(Type type) { return type.kind == TYPE_NUMBER || type.kind == TYPE_POINTER; }
+static bool type_has_elements(Type type) {
+    return type.kind == TYPE_NUMBER || type.kind == TYPE_POINTER;
+}
 
 /// Comparing names, dtypes and None: a constexpr bool.
 static bool infer_comparison_of_objects(const Inference *inference) {
@@ -167,7 +173,8 @@ static bool infer_comparison_of_objects(const Inference *inference) {
         const Value *value = inference->op->operands[i];
         if (!value) continue;
         TypeKind kind = value->type.kind;
-        any_object = any_object || kind == TYPE_STRING || kind == TYPE_DTYPE || kind == TYPE_NONE || kind == TYPE_FUNCTION;
+        any_object = any_object || kind == TYPE_STRING || kind == TYPE_DTYPE || kind == TYPE_NONE ||
+                     kind == TYPE_FUNCTION;
         all_constexpr = all_constexpr && (value->type.is_constexpr || value->constant);
     }
     if (!any_object) return false;
@@ -184,7 +191,8 @@ static bool operands_are_constexpr(const Op *op, int count) {
 }
 
 /// The shape column; false where it cannot be known.
-static bool infer_column_shape(const Inference *inference, int data_count, int *rank, const Poly **dims) {
+static bool infer_column_shape(const Inference *inference, int data_count, int *rank,
+                               const Poly **dims) {
     const Op *op = inference->op;
     *rank = 0;
     if (op_rows[op->code].shape == SHAPE_SCALAR) return true;
@@ -210,7 +218,8 @@ static DType dtype_made_float(DType dtype) {
 
 /// Promotion of all data operands, constexpr scalars adapting to the others.
 static DType infer_promoted(const Op *op, int first, int count) {
-    bool division = op->code == OP_DIV || op->code == OP_FLOORDIV || op->code == OP_MOD || op->code == OP_FDIV;
+    bool division =
+        op->code == OP_DIV || op->code == OP_FLOORDIV || op->code == OP_MOD || op->code == OP_FDIV;
     DType result = dtype_of(DTYPE_UNKNOWN);
     bool result_is_scalar = false;
     bool is_first = true;
@@ -221,7 +230,8 @@ static DType infer_promoted(const Op *op, int first, int count) {
         if (is_first)
             result = operand->type.element;
         else
-            result = dtype_promote(result, result_is_scalar, operand->type.element, is_scalar, division);
+            result =
+                dtype_promote(result, result_is_scalar, operand->type.element, is_scalar, division);
         result_is_scalar = is_first ? is_scalar : result_is_scalar && is_scalar;
         is_first = false;
     }
@@ -237,7 +247,8 @@ static DType infer_column_element(const Inference *inference, int data_count) {
     case ELEMENT_PROMOTE: return infer_promoted(op, 0, data_count);
     case ELEMENT_DIVIDE: {
         DType promoted = infer_promoted(op, 0, data_count);
-        return dtype_class(promoted) == CLASS_UNKNOWN ? dtype_of(DTYPE_ANY_FLOAT) : dtype_made_float(promoted);
+        return dtype_class(promoted) == CLASS_UNKNOWN ? dtype_of(DTYPE_ANY_FLOAT)
+                                                      : dtype_made_float(promoted);
     }
     case ELEMENT_FLOAT: return dtype_made_float(infer_promoted(op, 0, data_count));
     case ELEMENT_BOOL: return dtype_of(DTYPE_INT1);
@@ -250,7 +261,8 @@ static DType infer_column_element(const Inference *inference, int data_count) {
 }
 
 /// A pointer moved by integers; false where no operand is a pointer.
-static bool infer_pointer_arithmetic(const Inference *inference, int rank, const Poly *const *dims) {
+static bool infer_pointer_arithmetic(const Inference *inference, int rank,
+                                     const Poly *const *dims) {
     const Op *op = inference->op;
     if (op->code != OP_ADD && op->code != OP_SUB) return false;
     Type a = infer_operand_type(inference, 0);
@@ -258,9 +270,11 @@ static bool infer_pointer_arithmetic(const Inference *inference, int rank, const
     if (a.kind != TYPE_POINTER && b.kind != TYPE_POINTER) return false;
     Type pointer = a.kind == TYPE_POINTER ? a : b;
     Type other = a.kind == TYPE_POINTER ? b : a;
-    if (other.kind == TYPE_POINTER || (other.kind == TYPE_NUMBER && dtype_is_float(other.element) && dtype_bits(other.element.code) > 0)) {
-        infer_error(inference, DIAGNOSTIC_POINTER_ARITHMETIC, "%s %s %s: only integers move a pointer",
-                    type_print(inference->arena, a), op->code == OP_ADD ? "+" : "-", type_print(inference->arena, b));
+    if (other.kind == TYPE_POINTER || (other.kind == TYPE_NUMBER && dtype_is_float(other.element) &&
+                                       dtype_bits(other.element.code) > 0)) {
+        infer_error(inference, DIAGNOSTIC_POINTER_ARITHMETIC,
+                    "%s %s %s: only integers move a pointer", type_print(inference->arena, a),
+                    op->code == OP_ADD ? "+" : "-", type_print(inference->arena, b));
         return true;
     }
     infer_set(inference, 0, type_reshaped(pointer, rank, dims));
@@ -270,8 +284,8 @@ static bool infer_pointer_arithmetic(const Inference *inference, int rank, const
 /// Pointers pass through a choice and hints; `where(c, p, q)` is a pointer.
 static bool type_is_passed_on(const Op *op, Type *pointer) {
     int first = op->code == OP_WHERE ? 1 : 0;
-    bool passes = op->code == OP_WHERE || op_rows[op->code].element == ELEMENT_SAME || op->code == OP_MINIMUM ||
-                  op->code == OP_MAXIMUM;
+    bool passes = op->code == OP_WHERE || op_rows[op->code].element == ELEMENT_SAME ||
+                  op->code == OP_MINIMUM || op->code == OP_MAXIMUM;
     if (!passes) return false;
     for (int i = first; i < op->operand_count; i++) {
         if (!op->operands[i] || op->operands[i]->type.kind != TYPE_POINTER) continue;
@@ -282,7 +296,8 @@ static bool type_is_passed_on(const Op *op, Type *pointer) {
 }
 
 bool op_stays_constexpr(OpCode code) {
-    return op_rows[code].symbol || code == OP_MINIMUM || code == OP_MAXIMUM || code == OP_INTEGER_LOG2;
+    return op_rows[code].symbol || code == OP_MINIMUM || code == OP_MAXIMUM ||
+           code == OP_INTEGER_LOG2;
 }
 
 static void infer_by_columns(const Inference *inference) {
@@ -300,11 +315,14 @@ static void infer_by_columns(const Inference *inference) {
         type.kind = TYPE_POINTER;
         type.element = pointer.element;
     }
-    type.is_constexpr = op_stays_constexpr(op->code) && rank == 0 && operands_are_constexpr(op, data_count);
+    type.is_constexpr =
+        op_stays_constexpr(op->code) && rank == 0 && operands_are_constexpr(op, data_count);
     for (int i = 0; i < op->result_count; i++) infer_set(inference, i, type);
 }
 
-static bool value_is_fixed(const Value *value) { return value && (value->constant || value->type.is_constexpr); }
+static bool value_is_fixed(const Value *value) {
+    return value && (value->constant || value->type.is_constexpr);
+}
 
 static Type constant_type(const Constant *constant) {
     Type type = {.kind = TYPE_NUMBER, .is_constexpr = true};
@@ -320,7 +338,8 @@ static Type constant_type(const Constant *constant) {
     }
     case CONSTANT_FLOAT: {
         double size = constant->number < 0 ? -constant->number : constant->number;
-        bool is_double = size != 0 && size <= 1.7976931348623157e308 && (size < 0x1p-126 || size > 0x1.fffffep127);
+        bool is_double = size != 0 && size <= 1.7976931348623157e308 &&
+                         (size < 0x1p-126 || size > 0x1.fffffep127);
         type.element = dtype_of(is_double ? DTYPE_FLOAT64 : DTYPE_FLOAT32);
         break;
     }
@@ -355,7 +374,8 @@ static bool infer_structural(const Inference *inference) {
         type = type_number(dtype_of(DTYPE_INT1), 0, NULL);
         type.is_constexpr = true;
         break;
-    default: return op_rows[op->code].kind == KIND_STRUCTURAL; // loops and arms: the lowering knows
+    default:
+        return op_rows[op->code].kind == KIND_STRUCTURAL;  // loops and arms: the lowering knows
     }
     infer_set(inference, 0, type);
     return true;

@@ -6,14 +6,18 @@ static void infer_arange(const Inference *inference) {
     const Value *end = infer_operand(inference, 1);
     const Poly **dims = ARENA_ARRAY(inference->arena, const Poly *, 1);
     bool known = start && end && start->type.is_constexpr && end->type.is_constexpr;
-    if (known) dims[0] = poly_subtract(inference->arena, value_poly(inference->arena, inference->op->operands[1]),
-                                       value_poly(inference->arena, inference->op->operands[0]));
+    if (known)
+        dims[0] = poly_subtract(inference->arena,
+                                value_poly(inference->arena, inference->op->operands[1]),
+                                value_poly(inference->arena, inference->op->operands[0]));
     int64_t length;
     if (poly_is_constant(dims[0], &length) && length <= 0)
-        infer_error(inference, DIAGNOSTIC_ARANGE_EMPTY, "this range has %lld elements", (long long)length);
+        infer_error(inference, DIAGNOSTIC_ARANGE_EMPTY, "this range has %lld elements",
+                    (long long)length);
     else if (poly_is_constant(dims[0], &length) && (length & (length - 1)) != 0)
         infer_error(inference, DIAGNOSTIC_ARANGE_NOT_POWER_OF_TWO,
-                    "a range of %lld elements: the length must be a power of two", (long long)length);
+                    "a range of %lld elements: the length must be a power of two",
+                    (long long)length);
     infer_set(inference, 0, type_number(dtype_of(DTYPE_INT32), 1, dims));
 }
 
@@ -23,7 +27,8 @@ static void infer_full(const Inference *inference) {
     if (!infer_dims(inference->arena, infer_operand(inference, 0), &rank, &dims)) return;
     bool is_pointer = false;
     const Value *dtype = infer_operand(inference, 2);
-    DType element = dtype ? infer_dtype_operand(dtype, &is_pointer) : infer_operand_type(inference, 1).element;
+    DType element =
+        dtype ? infer_dtype_operand(dtype, &is_pointer) : infer_operand_type(inference, 1).element;
     Type type = type_number(element, rank, dims);
     if (is_pointer) type.kind = TYPE_POINTER;
     infer_set(inference, 0, type);
@@ -49,7 +54,8 @@ static void infer_elements(const Inference *inference, int first, int end, DType
         Type so_far = type_number(element, rank, dims);
         if (!infer_broadcast(inference, so_far, operand, &rank, dims)) return;
     }
-    for (int i = 0; i < inference->op->result_count; i++) infer_set(inference, i, type_number(element, rank, dims));
+    for (int i = 0; i < inference->op->result_count; i++)
+        infer_set(inference, i, type_number(element, rank, dims));
 }
 
 static void infer_philox(const Inference *inference) {
@@ -87,7 +93,9 @@ bool infer_creation_op(const Inference *inference) {
     case OP_BITCAST: infer_cast(inference); return true;
     case OP_RANDINT:
     case OP_RANDINT4X: infer_elements(inference, 1, 2, dtype_of(DTYPE_UINT32)); return true;
-    case OP_PAIR_UNIFORM_TO_NORMAL: infer_elements(inference, 0, 2, dtype_of(DTYPE_FLOAT32)); return true;
+    case OP_PAIR_UNIFORM_TO_NORMAL:
+        infer_elements(inference, 0, 2, dtype_of(DTYPE_FLOAT32));
+        return true;
     case OP_PHILOX:
     case OP_PHILOX_IMPL: infer_philox(inference); return true;
     case OP_INLINE_ASM: infer_assembly(inference); return true;

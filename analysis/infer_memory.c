@@ -4,7 +4,8 @@
 /// Whether a load or store through this can be typed; an error when it is certainly no pointer.
 static bool expect_pointer(const Inference *inference, Type type, const char *verb) {
     if (type.kind == TYPE_POINTER || type.kind == TYPE_BLOCK_POINTER) return true;
-    bool certain = type.kind == TYPE_NUMBER && !type.is_constexpr && dtype_bits(type.element.code) > 0;
+    bool certain =
+        type.kind == TYPE_NUMBER && !type.is_constexpr && dtype_bits(type.element.code) > 0;
     if (certain)
         infer_error(inference, DIAGNOSTIC_NOT_A_POINTER, "%s needs a pointer, not %s", verb,
                     type_print(inference->arena, type));
@@ -12,15 +13,16 @@ static bool expect_pointer(const Inference *inference, Type type, const char *ve
 }
 
 /// The shape of pointer, mask and value together. A tile does not go through a scalar pointer.
-static bool access_shape(const Inference *inference, Type pointer, const char *const *others, int count, int *rank,
-                         const Poly **dims) {
+static bool access_shape(const Inference *inference, Type pointer, const char *const *others,
+                         int count, int *rank, const Poly **dims) {
     *rank = pointer.rank;
     for (int i = 0; i < pointer.rank; i++) dims[i] = pointer.dims[i];
     for (int i = 0; i < count; i++) {
         const Value *other = infer_operand_named(inference, others[i]);
         if (!other || other->type.kind != TYPE_NUMBER) continue;
         if (pointer.rank == 0 && other->type.rank > 0) {
-            infer_error(inference, DIAGNOSTIC_SCALAR_POINTER, "a tile %s (%s) with a scalar pointer", others[i],
+            infer_error(inference, DIAGNOSTIC_SCALAR_POINTER,
+                        "a tile %s (%s) with a scalar pointer", others[i],
                         type_print(inference->arena, other->type));
             return false;
         }
@@ -49,7 +51,8 @@ static void infer_store(const Inference *inference) {
     Type pointer = infer_operand_type(inference, 0);
     const Poly **dims = ARENA_ARRAY(inference->arena, const Poly *, TYPE_MAX_RANK);
     int rank;
-    if (!expect_pointer(inference, pointer, "a store") || pointer.kind == TYPE_BLOCK_POINTER) return;
+    if (!expect_pointer(inference, pointer, "a store") || pointer.kind == TYPE_BLOCK_POINTER)
+        return;
     access_shape(inference, pointer, others, 2, &rank, dims);
 }
 
@@ -58,7 +61,8 @@ static void infer_atomic(const Inference *inference) {
     Type pointer = infer_operand_type(inference, 0);
     const Poly **dims = ARENA_ARRAY(inference->arena, const Poly *, TYPE_MAX_RANK);
     int rank;
-    if (!expect_pointer(inference, pointer, "an atomic operation") || pointer.kind != TYPE_POINTER) return;
+    if (!expect_pointer(inference, pointer, "an atomic operation") || pointer.kind != TYPE_POINTER)
+        return;
     if (!access_shape(inference, pointer, others, 3, &rank, dims)) return;
     infer_set(inference, 0, type_number(pointer.element, rank, dims));
 }
@@ -68,7 +72,8 @@ static void infer_block(const Inference *inference, TypeKind kind) {
     Type base = infer_operand_type(inference, 0);
     int rank;
     const Poly **dims;
-    if (!infer_dims(inference->arena, infer_operand_named(inference, "block_shape"), &rank, &dims)) return;
+    if (!infer_dims(inference->arena, infer_operand_named(inference, "block_shape"), &rank, &dims))
+        return;
     Type type = {.kind = kind, .rank = rank, .dims = dims};
     type.element = base.kind == TYPE_POINTER ? base.element : dtype_of(DTYPE_ANY_NUMBER);
     infer_set(inference, 0, type);
@@ -99,11 +104,12 @@ static void infer_descriptor_write(const Inference *inference) {
     for (int i = 0; !differs && i < type.rank; i++) {
         int64_t a;
         int64_t b;
-        differs = poly_is_constant(type.dims[i], &a) && poly_is_constant(value->type.dims[i], &b) && a != b;
+        differs = poly_is_constant(type.dims[i], &a) && poly_is_constant(value->type.dims[i], &b) &&
+                  a != b;
     }
     if (differs)
-        infer_error(inference, DIAGNOSTIC_SHAPE_MISMATCH, "%s is written to a %s", type_print(inference->arena, value->type),
-                    type_print(inference->arena, type));
+        infer_error(inference, DIAGNOSTIC_SHAPE_MISMATCH, "%s is written to a %s",
+                    type_print(inference->arena, value->type), type_print(inference->arena, type));
 }
 
 bool infer_memory_op(const Inference *inference) {

@@ -16,7 +16,8 @@ static DType sum_element(const Inference *inference, DType element) {
 static DType extreme_element(DType element) {
     int bits = dtype_bits(element.code);
     bool may_be_small = bits == 0 && element.code == DTYPE_OF_PARAMETER;
-    if (dtype_is_float(element)) return bits >= 32 || (bits == 0 && !may_be_small) ? element : dtype_of(DTYPE_FLOAT32);
+    if (dtype_is_float(element))
+        return bits >= 32 || (bits == 0 && !may_be_small) ? element : dtype_of(DTYPE_FLOAT32);
     if (bits > 0 && bits < 32) return dtype_of(DTYPE_INT32);
     return element;
 }
@@ -79,7 +80,8 @@ static void infer_running(const Inference *inference) {
     int axis;
     const Value *axis_value = infer_operand_named(inference, "axis");
     if (type.kind != TYPE_NUMBER) return;
-    if (axis_value && axis_value->constant && !infer_axis(inference, axis_value, type.rank, &axis)) return;
+    if (axis_value && axis_value->constant && !infer_axis(inference, axis_value, type.rank, &axis))
+        return;
     type.element = sum_element(inference, type.element);
     type.is_constexpr = false;
     infer_set(inference, 0, type);
@@ -90,14 +92,16 @@ static void infer_last_axis(const Inference *inference, const Value *length) {
     if (type.kind != TYPE_NUMBER || !length || type.rank == 0) return;
     const Poly **dims = ARENA_ARRAY(inference->arena, const Poly *, type.rank);
     for (int i = 0; i < type.rank; i++) dims[i] = type.dims[i];
-    dims[type.rank - 1] = length->type.is_constexpr ? value_poly(inference->arena, (Value *)(uintptr_t)length) : NULL;
+    dims[type.rank - 1] =
+        length->type.is_constexpr ? value_poly(inference->arena, (Value *)(uintptr_t)length) : NULL;
     infer_set(inference, 0, type_number(type.element, type.rank, dims));
 }
 
 static void infer_histogram(const Inference *inference) {
     const Poly **dims;
     int rank;
-    if (!infer_dims(inference->arena, infer_operand(inference, 1), &rank, &dims) || rank != 1) return;
+    if (!infer_dims(inference->arena, infer_operand(inference, 1), &rank, &dims) || rank != 1)
+        return;
     infer_set(inference, 0, type_number(dtype_of(DTYPE_INT32), 1, dims));
 }
 
@@ -122,8 +126,11 @@ static bool dot_inner_matches(const Inference *inference, Type a, Type b) {
     const Poly *inner_a = a.dims[a.rank - 1];
     const Poly *inner_b = b.dims[b.rank - 2];
     int64_t difference;
-    if (!poly_is_constant(poly_subtract(inference->arena, inner_a, inner_b), &difference) || difference == 0) return true;
-    infer_error(inference, DIAGNOSTIC_DOT_SHAPE, "the inner dimensions of a product differ: %s and %s",
+    if (!poly_is_constant(poly_subtract(inference->arena, inner_a, inner_b), &difference) ||
+        difference == 0)
+        return true;
+    infer_error(inference, DIAGNOSTIC_DOT_SHAPE,
+                "the inner dimensions of a product differ: %s and %s",
                 type_print(inference->arena, a), type_print(inference->arena, b));
     return false;
 }
@@ -134,7 +141,8 @@ static void infer_dot(const Inference *inference) {
     Type b = infer_operand_type(inference, is_scaled ? 3 : 1);
     if (a.kind != TYPE_NUMBER || b.kind != TYPE_NUMBER) return;
     if (a.rank != b.rank || (a.rank != 2 && a.rank != 3)) {
-        infer_error(inference, DIAGNOSTIC_DOT_RANK, "a product needs two or three axes on both sides: %s and %s",
+        infer_error(inference, DIAGNOSTIC_DOT_RANK,
+                    "a product needs two or three axes on both sides: %s and %s",
                     type_print(inference->arena, a), type_print(inference->arena, b));
         return;
     }

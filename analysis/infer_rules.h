@@ -7,7 +7,7 @@
 typedef struct Inference {
     Arena *arena;
     Op *op;
-    Diagnostics *diagnostics; // may be NULL
+    Diagnostics *diagnostics;  // may be NULL
 } Inference;
 
 /// The operand, or NULL where it is omitted or None.

@@ -1,7 +1,9 @@
 // Types of operations that move elements: axes added, taken away, exchanged, split and joined.
 #include "analysis/infer_rules.h"
 
-static bool type_can_move(Type type) { return type.kind == TYPE_NUMBER || type.kind == TYPE_POINTER; }
+static bool type_can_move(Type type) {
+    return type.kind == TYPE_NUMBER || type.kind == TYPE_POINTER;
+}
 
 /// The axes of expand_dims: one integer or a tuple, counted in the result.
 static int read_axes(const Inference *inference, int rank, bool *is_new) {
@@ -12,7 +14,8 @@ static int read_axes(const Inference *inference, int rank, bool *is_new) {
     if (rank + count > TYPE_MAX_RANK) return -1;
     for (int i = 0; i < count; i++) {
         int axis;
-        if (!infer_axis(inference, is_tuple ? axes->op->operands[i] : axes, rank + count, &axis)) return -1;
+        if (!infer_axis(inference, is_tuple ? axes->op->operands[i] : axes, rank + count, &axis))
+            return -1;
         is_new[axis] = true;
     }
     return count;
@@ -27,14 +30,17 @@ static void infer_expand_dims(const Inference *inference) {
     const Poly **dims = ARENA_ARRAY(inference->arena, const Poly *, TYPE_MAX_RANK);
     int from = 0;
     for (int i = 0; i < type.rank + added; i++)
-        dims[i] = is_new[i] || from == type.rank ? poly_constant(inference->arena, 1) : type.dims[from++];
+        dims[i] =
+            is_new[i] || from == type.rank ? poly_constant(inference->arena, 1) : type.dims[from++];
     infer_set(inference, 0, type_reshaped(type, type.rank + added, dims));
 }
 
 static void infer_squeeze(const Inference *inference) {
     Type type = infer_operand_type(inference, 0);
     int axis;
-    if (!type_can_move(type) || !infer_axis(inference, infer_operand(inference, 1), type.rank, &axis)) return;
+    if (!type_can_move(type) ||
+        !infer_axis(inference, infer_operand(inference, 1), type.rank, &axis))
+        return;
     const Poly **dims = ARENA_ARRAY(inference->arena, const Poly *, type.rank);
     for (int i = 0, to = 0; i < type.rank; i++)
         if (i != axis) dims[to++] = type.dims[i];
@@ -52,8 +58,9 @@ static void infer_broadcast_to(const Inference *inference) {
         int64_t to;
         bool known = poly_is_constant(type.dims[i], &from) && poly_is_constant(dims[i], &to);
         if (!known || from == to || from == 1) continue;
-        infer_error(inference, DIAGNOSTIC_SHAPE_MISMATCH, "axis %d has %lld elements, which do not broadcast to %lld", i,
-                    (long long)from, (long long)to);
+        infer_error(inference, DIAGNOSTIC_SHAPE_MISMATCH,
+                    "axis %d has %lld elements, which do not broadcast to %lld", i, (long long)from,
+                    (long long)to);
         return;
     }
     if (type.rank > 0 && type.rank != rank) {
@@ -69,7 +76,8 @@ static void infer_broadcast_pair(const Inference *inference) {
     Type b = infer_operand_type(inference, 1);
     const Poly **dims = ARENA_ARRAY(inference->arena, const Poly *, TYPE_MAX_RANK);
     int rank;
-    if (!type_can_move(a) || !type_can_move(b) || !infer_broadcast(inference, a, b, &rank, dims)) return;
+    if (!type_can_move(a) || !type_can_move(b) || !infer_broadcast(inference, a, b, &rank, dims))
+        return;
     infer_set(inference, 0, type_reshaped(a, rank, dims));
     infer_set(inference, 1, type_reshaped(b, rank, dims));
 }
@@ -92,8 +100,8 @@ static void infer_reshape(const Inference *inference) {
     bool known = poly_is_constant(dims_product(inference->arena, type.rank, type.dims), &before) &&
                  poly_is_constant(dims_product(inference->arena, rank, dims), &after);
     if (known && before != after) {
-        infer_error(inference, DIAGNOSTIC_RESHAPE_SIZE, "%lld elements cannot take a shape of %lld", (long long)before,
-                    (long long)after);
+        infer_error(inference, DIAGNOSTIC_RESHAPE_SIZE, "%lld elements cannot take a shape of %lld",
+                    (long long)before, (long long)after);
         return;
     }
     infer_set(inference, 0, type_reshaped(type, rank, dims));
@@ -102,7 +110,8 @@ static void infer_reshape(const Inference *inference) {
 /// Reads a permutation of `rank` axes; false where it is not known, with an error where it is none.
 static bool read_permutation(const Inference *inference, const Value *value, int rank, int *order) {
     while (value && value->op && value->op->code == OP_TUPLE && value->op->operand_count == 1 &&
-           value->op->operands[0] && value->op->operands[0]->op && value->op->operands[0]->op->code == OP_TUPLE)
+           value->op->operands[0] && value->op->operands[0]->op &&
+           value->op->operands[0]->op->code == OP_TUPLE)
         value = value->op->operands[0];
     if (!value || !value->op || value->op->code != OP_TUPLE) return false;
     bool seen[TYPE_MAX_RANK] = {false};
@@ -116,8 +125,8 @@ static bool read_permutation(const Inference *inference, const Value *value, int
         order[i] = (int)axis;
     }
     if (!is_permutation)
-        infer_error(inference, DIAGNOSTIC_TRANSPOSE_ORDER, "the axes of %d dimensions must be a permutation of 0 to %d",
-                    rank, rank - 1);
+        infer_error(inference, DIAGNOSTIC_TRANSPOSE_ORDER,
+                    "the axes of %d dimensions must be a permutation of 0 to %d", rank, rank - 1);
     return is_permutation;
 }
 
@@ -132,7 +141,8 @@ static void infer_permute(const Inference *inference) {
     int order[TYPE_MAX_RANK];
     if (inference->op->code == OP_TRANS && tuple_is_empty(given)) {
         if (type.rank < 2) {
-            infer_error(inference, DIAGNOSTIC_TRANSPOSE_ORDER, "a transpose needs two axes; this has %d", type.rank);
+            infer_error(inference, DIAGNOSTIC_TRANSPOSE_ORDER,
+                        "a transpose needs two axes; this has %d", type.rank);
             return;
         }
         for (int i = 0; i < type.rank; i++) order[i] = i;
@@ -153,7 +163,8 @@ static void infer_joined(const Inference *inference) {
     Type b = infer_operand_type(inference, 1);
     const Poly **dims = ARENA_ARRAY(arena, const Poly *, TYPE_MAX_RANK + 1);
     int rank;
-    if (!type_can_move(a) || !type_can_move(b) || !infer_broadcast(inference, a, b, &rank, dims)) return;
+    if (!type_can_move(a) || !type_can_move(b) || !infer_broadcast(inference, a, b, &rank, dims))
+        return;
     if (rank == TYPE_MAX_RANK) return;
     const Poly *two = poly_constant(arena, 2);
     if (inference->op->code == OP_JOIN || rank == 0)
@@ -171,7 +182,8 @@ static void infer_cat(const Inference *inference) {
     if (!type_can_move(a) || !type_can_move(b) || a.rank == 0 || a.rank != b.rank) return;
     if (dim && !infer_axis(inference, dim, a.rank, &axis)) return;
     const Poly **dims = ARENA_ARRAY(inference->arena, const Poly *, a.rank);
-    for (int i = 0; i < a.rank; i++) dims[i] = i == axis ? poly_add(inference->arena, a.dims[i], b.dims[i]) : a.dims[i];
+    for (int i = 0; i < a.rank; i++)
+        dims[i] = i == axis ? poly_add(inference->arena, a.dims[i], b.dims[i]) : a.dims[i];
     infer_set(inference, 0, type_reshaped(a, a.rank, dims));
 }
 
@@ -181,11 +193,13 @@ static void infer_split(const Inference *inference) {
     if (!type_can_move(type)) return;
     bool wrong = type.rank == 0 || (poly_is_constant(type.dims[type.rank - 1], &last) && last != 2);
     if (wrong) {
-        infer_error(inference, DIAGNOSTIC_SHAPE_MISMATCH, "split needs a last axis of length 2, not %s",
+        infer_error(inference, DIAGNOSTIC_SHAPE_MISMATCH,
+                    "split needs a last axis of length 2, not %s",
                     type_print(inference->arena, type));
         return;
     }
-    for (int i = 0; i < 2; i++) infer_set(inference, i, type_reshaped(type, type.rank - 1, type.dims));
+    for (int i = 0; i < 2; i++)
+        infer_set(inference, i, type_reshaped(type, type.rank - 1, type.dims));
 }
 
 static void infer_gather(const Inference *inference) {
@@ -193,7 +207,8 @@ static void infer_gather(const Inference *inference) {
     Type index = infer_operand_type(inference, 1);
     if (source.kind != TYPE_NUMBER || index.kind != TYPE_NUMBER) return;
     if (source.rank != index.rank) {
-        infer_error(inference, DIAGNOSTIC_SHAPE_MISMATCH, "gather needs as many axes in its index as in its source: %s, %s",
+        infer_error(inference, DIAGNOSTIC_SHAPE_MISMATCH,
+                    "gather needs as many axes in its index as in its source: %s, %s",
                     type_print(inference->arena, source), type_print(inference->arena, index));
         return;
     }

@@ -23,7 +23,8 @@ static Value *value_new(Function *function, Type type) {
 Region *region_new(Function *function) { return ARENA_NEW(function->arena, Region); }
 
 /// A copy of `items` with one more at the end.
-static void *array_append(Arena *arena, const void *items, int count, const void *item, size_t size) {
+static void *array_append(Arena *arena, const void *items, int count, const void *item,
+                          size_t size) {
     char *grown = arena_grow(arena, items, size * (size_t)count, size * (size_t)(count + 1));
     memcpy(grown + size * (size_t)count, item, size);
     return grown;
@@ -34,16 +35,18 @@ Value *region_add_argument(Function *function, Region *region, Type type, const 
     value->region = region;
     value->index = region->argument_count;
     value->name = name;
-    region->arguments = array_append(function->arena, region->arguments, region->argument_count, &value, sizeof value);
+    region->arguments = array_append(function->arena, region->arguments, region->argument_count,
+                                     &value, sizeof value);
     region->argument_count++;
     return value;
 }
 
 Value *function_add_parameter(Function *function, const char *name, Type type) {
     const char *copy = arena_strdup(function->arena, name);
-    Parameter parameter = {.name = copy, .value = region_add_argument(function, function->body, type, copy)};
-    function->parameters =
-        array_append(function->arena, function->parameters, function->parameter_count, &parameter, sizeof parameter);
+    Parameter parameter = {.name = copy,
+                           .value = region_add_argument(function, function->body, type, copy)};
+    function->parameters = array_append(function->arena, function->parameters,
+                                        function->parameter_count, &parameter, sizeof parameter);
     function->parameter_count++;
     return parameter.value;
 }
@@ -63,7 +66,8 @@ static void op_link(const Builder *builder, Op *op) {
         region->last = op;
 }
 
-Op *op_append(Builder *builder, OpCode code, Value *const *operands, int operand_count, int result_count) {
+Op *op_append(Builder *builder, OpCode code, Value *const *operands, int operand_count,
+              int result_count) {
     Function *function = builder->function;
     Op *op = ARENA_NEW(function->arena, Op);
     op->code = code;
@@ -96,12 +100,14 @@ Region *op_add_region(Builder *builder, Op *op) {
 }
 
 void op_set_operand(Op *op, int index, Value *value) {
-    if (index < 0 || index >= op->operand_count) BUG("%s has no operand %d", op_id(op->code), index);
+    if (index < 0 || index >= op->operand_count)
+        BUG("%s has no operand %d", op_id(op->code), index);
     op->operands[index] = value;
 }
 
 void op_append_operand(Function *function, Op *op, Value *value) {
-    op->operands = array_append(function->arena, op->operands, op->operand_count, &value, sizeof value);
+    op->operands =
+        array_append(function->arena, op->operands, op->operand_count, &value, sizeof value);
     op->operand_count++;
 }
 
@@ -110,7 +116,8 @@ Value *op_append_result(Function *function, Op *op, Type type) {
     result->op = op;
     result->index = op->result_count;
     result->range = op->range;
-    op->results = array_append(function->arena, op->results, op->result_count, &result, sizeof result);
+    op->results =
+        array_append(function->arena, op->results, op->result_count, &result, sizeof result);
     op->result_count++;
     return result;
 }
@@ -165,7 +172,7 @@ Op *region_terminator(const Region *region) {
 
 bool region_walk(const Region *region, OpVisitor *visit, void *context) {
     for (Op *op = region->first, *next; op; op = next) {
-        next = op->next; // the visitor may remove the op
+        next = op->next;  // the visitor may remove the op
         if (!visit(context, op)) return false;
         for (int i = 0; i < op->region_count; i++)
             if (!region_walk(op->regions[i], visit, context)) return false;
@@ -187,7 +194,8 @@ static const Poly *poly_mapped(Arena *arena, const Poly *poly, const Map *values
     for (int i = 0; i < poly->count; i++) {
         const Poly *product = poly_constant(arena, poly->terms[i].coefficient);
         for (int k = 0; k < poly->terms[i].atom_count; k++)
-            product = poly_multiply(arena, product, atom_mapped(arena, poly->terms[i].atoms[k], values));
+            product =
+                poly_multiply(arena, product, atom_mapped(arena, poly->terms[i].atoms[k], values));
         sum = poly_add(arena, sum, product);
     }
     return sum;
@@ -239,23 +247,27 @@ Op *op_clone(Builder *builder, const Op *op, Map *values) {
     copy->keyword_count = op->keyword_count;
     copy->keywords = ARENA_ARRAY(arena, Keyword, op->keyword_count);
     for (int i = 0; i < op->keyword_count; i++)
-        copy->keywords[i] = (Keyword){op->keywords[i].name, value_mapped(values, op->keywords[i].value)};
+        copy->keywords[i] =
+            (Keyword){op->keywords[i].name, value_mapped(values, op->keywords[i].value)};
     for (int i = 0; i < op->result_count; i++) {
         value_copy_details(arena, copy->results[i], op->results[i], values);
         map_set_pointer(values, op->results[i], copy->results[i]);
     }
-    for (int i = 0; i < op->region_count; i++) region_clone_whole(builder, op->regions[i], copy, values);
+    for (int i = 0; i < op->region_count; i++)
+        region_clone_whole(builder, op->regions[i], copy, values);
     return copy;
 }
 
 void region_clone_into(Builder *builder, const Region *from, Map *values) {
     const Op *terminator = region_terminator(from);
-    for (const Op *op = from->first; op && op != terminator; op = op->next) op_clone(builder, op, values);
+    for (const Op *op = from->first; op && op != terminator; op = op->next)
+        op_clone(builder, op, values);
 }
 
 bool value_is_int(const Value *value, int64_t *integer) {
     const Constant *constant = value ? value->constant : NULL;
-    if (!constant || (constant->kind != CONSTANT_INT && constant->kind != CONSTANT_BOOL)) return false;
+    if (!constant || (constant->kind != CONSTANT_INT && constant->kind != CONSTANT_BOOL))
+        return false;
     if (integer) *integer = constant->integer;
     return true;
 }

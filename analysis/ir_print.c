@@ -10,8 +10,8 @@
 typedef struct Printer {
     Arena *arena;
     Buffer buffer;
-    Map labels; // value -> label
-    Map taken;  // label -> how often, boxed
+    Map labels;  // value -> label
+    Map taken;   // label -> how often, boxed
     int next_number;
     int depth;
 } Printer;
@@ -58,7 +58,7 @@ static void print_float(Buffer *buffer, double number) {
         if (strtod(text, NULL) == number) break;
     }
     buffer_puts(buffer, text);
-    if (!strpbrk(text, ".en")) buffer_puts(buffer, ".0"); // also inf and nan stay as they are
+    if (!strpbrk(text, ".en")) buffer_puts(buffer, ".0");  // also inf and nan stay as they are
 }
 
 static void print_constant(Buffer *buffer, const Constant *constant) {
@@ -114,7 +114,8 @@ static void print_types(Printer *printer, const Op *op) {
 }
 
 static void print_code(Printer *printer, OpCode code) {
-    for (const char *c = op_id(code); *c; c++) buffer_putc(&printer->buffer, (char)tolower((unsigned char)*c));
+    for (const char *c = op_id(code); *c; c++)
+        buffer_putc(&printer->buffer, (char)tolower((unsigned char)*c));
 }
 
 /// Operands by position up to the first omitted one, then by name.
@@ -148,7 +149,8 @@ static void print_region(Printer *printer, const Region *region) {
     for (int i = 0; i < region->argument_count; i++) {
         buffer_puts(&printer->buffer, i ? ", " : " |");
         buffer_puts(&printer->buffer, label_define(printer, region->arguments[i]));
-        buffer_printf(&printer->buffer, ": %s", type_print(printer->arena, region->arguments[i]->type));
+        buffer_printf(&printer->buffer, ": %s",
+                      type_print(printer->arena, region->arguments[i]->type));
     }
     buffer_puts(&printer->buffer, region->argument_count ? "|\n" : "\n");
     printer->depth++;
@@ -159,7 +161,7 @@ static void print_region(Printer *printer, const Region *region) {
 }
 
 static void print_op(Printer *printer, const Op *op) {
-    if (op->code == OP_CONSTANT && op->results[0]->constant) return; // shown where it is used
+    if (op->code == OP_CONSTANT && op->results[0]->constant) return;  // shown where it is used
     print_indent(printer);
     print_results(printer, op);
     print_code(printer, op->code);
@@ -170,12 +172,16 @@ static void print_op(Printer *printer, const Op *op) {
 }
 
 const char *function_print(Arena *arena, const Function *function) {
-    Printer printer = {.arena = arena, .buffer = buffer_new(arena), .labels = map_new(arena), .taken = map_new(arena)};
+    Printer printer = {.arena = arena,
+                       .buffer = buffer_new(arena),
+                       .labels = map_new(arena),
+                       .taken = map_new(arena)};
     buffer_printf(&printer.buffer, "function %s(", function->name);
     for (int i = 0; i < function->parameter_count; i++) {
         const Value *value = function->parameters[i].value;
         const char *label = label_define(&printer, value);
-        buffer_printf(&printer.buffer, "%s%s: %s", i ? ", " : "", label, type_print(arena, value->type));
+        buffer_printf(&printer.buffer, "%s%s: %s", i ? ", " : "", label,
+                      type_print(arena, value->type));
         if (value->constant) {
             buffer_puts(&printer.buffer, " = ");
             print_constant(&printer.buffer, value->constant);

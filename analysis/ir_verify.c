@@ -5,15 +5,15 @@
 typedef struct Verifier {
     Arena *arena;
     const Function *function;
-    Map order; // op -> its place in the walk, from 1
+    Map order;  // op -> its place in the walk, from 1
     int next;
     const char *problem;
 } Verifier;
 
 static void verify_fail(Verifier *verifier, const Op *op, const char *what) {
     if (verifier->problem) return;
-    verifier->problem =
-        arena_printf(verifier->arena, "%s: op %d (%s): %s", verifier->function->name, op->id, op_id(op->code), what);
+    verifier->problem = arena_printf(verifier->arena, "%s: op %d (%s): %s",
+                                     verifier->function->name, op->id, op_id(op->code), what);
 }
 
 static bool number_op(void *context, Op *op) {
@@ -41,13 +41,16 @@ static void verify_operand(Verifier *verifier, const Op *op, const Value *value)
     }
     const Op *around = op_in_region(op, home);
     if (!around) {
-        verify_fail(verifier, op, arena_printf(verifier->arena, "operand %d is of another region", value->id));
+        verify_fail(verifier, op,
+                    arena_printf(verifier->arena, "operand %d is of another region", value->id));
     } else if (value->op && op_order(verifier, value->op) >= op_order(verifier, around)) {
-        verify_fail(verifier, op, arena_printf(verifier->arena, "operand %d is defined later", value->id));
+        verify_fail(verifier, op,
+                    arena_printf(verifier->arena, "operand %d is defined later", value->id));
     }
 }
 
-static void verify_terminator(Verifier *verifier, const Op *op, const Region *region, OpCode code, int count) {
+static void verify_terminator(Verifier *verifier, const Op *op, const Region *region, OpCode code,
+                              int count) {
     const Op *last = region_terminator(region);
     if (!last || last->code != code) {
         verify_fail(verifier, op, "a region does not end as it should");
@@ -82,21 +85,25 @@ static void verify_structure(Verifier *verifier, const Op *op) {
             verify_fail(verifier, op, "an if has one condition and two arms");
             return;
         }
-        for (int i = 0; i < 2; i++) verify_terminator(verifier, op, op->regions[i], OP_YIELD, op->result_count);
+        for (int i = 0; i < 2; i++)
+            verify_terminator(verifier, op, op->regions[i], OP_YIELD, op->result_count);
         break;
     case OP_CONSTANT:
-        if (op->result_count != 1 || !op->results[0]->constant) verify_fail(verifier, op, "a constant without its value");
+        if (op->result_count != 1 || !op->results[0]->constant)
+            verify_fail(verifier, op, "a constant without its value");
         break;
     case OP_REDUCE:
     case OP_ASSOCIATIVE_SCAN:
-        if (op->region_count == 1) verify_terminator(verifier, op, op->regions[0], OP_YIELD, op->result_count);
+        if (op->region_count == 1)
+            verify_terminator(verifier, op, op->regions[0], OP_YIELD, op->result_count);
         break;
     default: break;
     }
     int parameters;
     op_parameters(op->code, &parameters);
     bool is_table_op = op_rows[op->code].kind != KIND_STRUCTURAL;
-    if (is_table_op && op->operand_count > parameters) verify_fail(verifier, op, "more operands than parameters");
+    if (is_table_op && op->operand_count > parameters)
+        verify_fail(verifier, op, "more operands than parameters");
     if (op_rows[op->code].kind == KIND_EXPANDS || op_rows[op->code].kind == KIND_REMOVED)
         verify_fail(verifier, op, "this kind of op never stands in the IR");
 }
@@ -106,12 +113,14 @@ static void verify_links(Verifier *verifier, const Op *op) {
     linked = linked && (op->next ? op->next->previous == op : op->parent->last == op);
     if (!linked) verify_fail(verifier, op, "its neighbours do not know it");
     for (int i = 0; i < op->result_count; i++)
-        if (op->results[i]->op != op || op->results[i]->index != i) verify_fail(verifier, op, "a result of another op");
+        if (op->results[i]->op != op || op->results[i]->index != i)
+            verify_fail(verifier, op, "a result of another op");
     for (int i = 0; i < op->region_count; i++) {
         const Region *region = op->regions[i];
         if (region->parent != op) verify_fail(verifier, op, "a region of another op");
         for (int k = 0; k < region->argument_count; k++)
-            if (region->arguments[k]->region != region) verify_fail(verifier, op, "an argument of another region");
+            if (region->arguments[k]->region != region)
+                verify_fail(verifier, op, "an argument of another region");
     }
     bool is_terminator = op->code == OP_YIELD || op->code == OP_CONDITION;
     if (is_terminator && op->next) verify_fail(verifier, op, "a terminator in the middle");

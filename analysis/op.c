@@ -36,8 +36,8 @@
 #define DOC(x) .doc = x,
 const OpRow op_rows[OP_COUNT] = {
 #include "analysis/op_columns.h"
-#include "analysis/ops.def"
 #include "analysis/op_columns_end.h"
+#include "analysis/ops.def"
 };
 
 enum { NAME_SLOTS = 4096, PARAMETER_POOL = 4096 };
@@ -65,7 +65,8 @@ static Spelling *spelling_slot(Str name, bool is_method) {
     uint32_t at = spelling_hash(name, is_method) % NAME_SLOTS;
     for (int step = 0; step < NAME_SLOTS; step++, at = (at + 1) % NAME_SLOTS) {
         Spelling *slot = &spellings[at];
-        if (!slot->name.data || (slot->is_method == is_method && str_equal(slot->name, name))) return slot;
+        if (!slot->name.data || (slot->is_method == is_method && str_equal(slot->name, name)))
+            return slot;
     }
     return NULL;
 }
@@ -78,7 +79,7 @@ static void table_fail(const char *what, const char *id) {
 static void spelling_add(Str name, bool is_method, OpCode code) {
     Spelling *slot = spelling_slot(name, is_method);
     if (!slot) table_fail("too many names", op_rows[code].id);
-    if (slot->name.data) return; // the first row keeps it; a test asks that there is no second
+    if (slot->name.data) return;  // the first row keeps it; a test asks that there is no second
     *slot = (Spelling){name, is_method, code};
 }
 
@@ -162,7 +163,7 @@ static void table_build(void) {
         if (row->name) spelling_add(str_from(row->name), false, (OpCode)code);
         start = parameters_add((OpCode)code, start);
     }
-    for (int code = 0; code < OP_COUNT; code++) { // names come before aliases
+    for (int code = 0; code < OP_COUNT; code++) {  // names come before aliases
         spellings_add(op_rows[code].aliases, false, (OpCode)code);
         spellings_add(op_rows[code].method, true, (OpCode)code);
     }
@@ -190,7 +191,8 @@ OpCode op_find(Str name) {
     }
     static const char *const modules[] = {"math.", "core.", "standard.", "random."};
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
-        if (strip_prefix(&name, modules[i]) && !memchr(name.data, '.', name.size)) return spelling_find(name, false);
+        if (strip_prefix(&name, modules[i]) && !memchr(name.data, '.', name.size))
+            return spelling_find(name, false);
     return OP_COUNT;
 }
 
@@ -257,16 +259,20 @@ static const char *gradient_text(const OpRow *row) {
 const char *op_table_print(Arena *arena) {
     static const char *const kinds[] = {"ordinary", "structural", "expands", "hint", "removed"};
     static const char *const shapes[] = {"special", "same", "broadcast", "scalar", "reduced"};
-    static const char *const elements[] = {"special", "same", "promote", "divide", "float", "bool",
-                                           "int32", "int64", "float32", "float64", "pointee", "none"};
+    static const char *const elements[] = {"special", "same",    "promote", "divide",
+                                           "float",   "bool",    "int32",   "int64",
+                                           "float32", "float64", "pointee", "none"};
     Buffer buffer = buffer_new(arena);
     for (int code = 0; code < OP_COUNT; code++) {
         const OpRow *row = &op_rows[code];
-        const char *cells[] = {row->id, kinds[row->kind], row->name, row->aliases, row->method, row->symbol,
+        const char *cells[] = {row->id,         kinds[row->kind],   row->name,
+                               row->aliases,    row->method,        row->symbol,
                                row->parameters, shapes[row->shape], elements[row->element]};
-        for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) print_cell(&buffer, cells[i], '\t');
+        for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+            print_cell(&buffer, cells[i], '\t');
         buffer_printf(&buffer, "%d\t", row->effects);
-        const char *more[] = {gradient_text(row), row->expands, row->since, row->until, row->instead};
+        const char *more[] = {gradient_text(row), row->expands, row->since, row->until,
+                              row->instead};
         for (size_t i = 0; i < sizeof more / sizeof *more; i++) print_cell(&buffer, more[i], '\t');
         print_cell(&buffer, row->doc, '\n');
     }

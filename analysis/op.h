@@ -13,34 +13,34 @@ typedef enum OpCode {
 
 /// How a row takes part in the IR.
 typedef enum OpKind {
-    KIND_ORDINARY = 0, // operands are its parameters
-    KIND_STRUCTURAL,   // FOR, IF, CONSTANT, TUPLE...: built by the lowering, never by name
-    KIND_EXPANDS,      // defined by EXPANDS(...) in Triton source and inlined; never appears in the IR
-    KIND_HINT,         // no value (static_print, debug_barrier, assume, static_assert...) or its first operand (multiple_of)
-    KIND_REMOVED,      // a name that older or newer Triton had: a diagnostic says what to use instead
+    KIND_ORDINARY = 0,  // operands are its parameters
+    KIND_STRUCTURAL,    // FOR, IF, CONSTANT, TUPLE...: built by the lowering, never by name
+    KIND_EXPANDS,  // defined by EXPANDS(...) in Triton source and inlined; never appears in the IR
+    KIND_HINT,  // no value (static_print, debug_barrier, assume, static_assert...) or its first operand (multiple_of)
+    KIND_REMOVED,  // a name that older or newer Triton had: a diagnostic says what to use instead
 } OpKind;
 
-typedef enum OpShape { // shape of the result
-    SHAPE_SPECIAL = 0, // a case in infer.c
-    SHAPE_SAME,        // of the first operand
-    SHAPE_BROADCAST,   // of all tile operands together
+typedef enum OpShape {  // shape of the result
+    SHAPE_SPECIAL = 0,  // a case in infer.c
+    SHAPE_SAME,         // of the first operand
+    SHAPE_BROADCAST,    // of all tile operands together
     SHAPE_SCALAR,
-    SHAPE_REDUCED, // first operand without `axis` (all of it when axis is None), keep_dims honoured
+    SHAPE_REDUCED,  // first operand without `axis` (all of it when axis is None), keep_dims honoured
 } OpShape;
 
-typedef enum OpDType { // element type of the result
-    ELEMENT_SPECIAL = 0, // a case in infer.c
-    ELEMENT_SAME,        // of the first operand
-    ELEMENT_PROMOTE,     // Triton's promotion of the operands
-    ELEMENT_DIVIDE,      // promotion of true division: ints become float32
-    ELEMENT_FLOAT,       // of the first operand, which must be a float (ints become float32)
+typedef enum OpDType {    // element type of the result
+    ELEMENT_SPECIAL = 0,  // a case in infer.c
+    ELEMENT_SAME,         // of the first operand
+    ELEMENT_PROMOTE,      // Triton's promotion of the operands
+    ELEMENT_DIVIDE,       // promotion of true division: ints become float32
+    ELEMENT_FLOAT,        // of the first operand, which must be a float (ints become float32)
     ELEMENT_BOOL,
     ELEMENT_INT32,
     ELEMENT_INT64,
     ELEMENT_FLOAT32,
     ELEMENT_FLOAT64,
-    ELEMENT_POINTEE, // of what the first operand points to
-    ELEMENT_NONE,    // no result
+    ELEMENT_POINTEE,  // of what the first operand points to
+    ELEMENT_NONE,     // no result
 } OpDType;
 
 enum {
@@ -48,33 +48,40 @@ enum {
     EFFECT_READS = 1,   // memory
     EFFECT_WRITES = 2,  // memory
     EFFECT_ATOMIC = 4,
-    EFFECT_RANDOM = 8,  // replayed, not differentiated (still a function of its operands)
-    EFFECT_ORDERED = 16 // must stay where it is (barriers, prints, asserts)
+    EFFECT_RANDOM = 8,   // replayed, not differentiated (still a function of its operands)
+    EFFECT_ORDERED = 16  // must stay where it is (barriers, prints, asserts)
 };
 
 /// A derivative rule column: GRAD("x: grad * result") or GRAD_NONE (declared constant) or GRAD_UNSUPPORTED("why, what to do instead").
 typedef struct OpRow {
-    const char *id;        // "EXP"
+    const char *id;  // "EXP"
     OpKind kind;
-    const char *name;      // "exp": as tl.NAME, or "libdevice.tanh"; NULL for operators and structural rows
-    const char *aliases;   // "math.exp, libdevice.exp, libdevice.fast_expf": space/comma separated
-    const char *method;    // as a tensor method: "sum"; "cast, to"; "descriptor.load" on a tensor descriptor
-    const char *symbol;    // Python operator: "+", "<", "~", ...
-    int precedence;        // of the operator, Python's: 1 or ... 12 **; 0: call syntax
-    const char *parameters;// "x, axis=None, keep_dims=False": Triton's own names and defaults, exactly
+    const char
+        *name;  // "exp": as tl.NAME, or "libdevice.tanh"; NULL for operators and structural rows
+    const char *aliases;  // "math.exp, libdevice.exp, libdevice.fast_expf": space/comma separated
+    const char
+        *method;  // as a tensor method: "sum"; "cast, to"; "descriptor.load" on a tensor descriptor
+    const char *symbol;  // Python operator: "+", "<", "~", ...
+    int precedence;      // of the operator, Python's: 1 or ... 12 **; 0: call syntax
+    const char
+        *parameters;  // "x, axis=None, keep_dims=False": Triton's own names and defaults, exactly
     OpShape shape;
     OpDType element;
-    int effects;           // EFFECT_ bits
-    const char *gradient;  // lines "param: expression" over the parameters, `grad`, `result`; NULL: see below
-    bool gradient_none;    // declared without derivative: its result is constant (integers, comparisons, program ids, random)
-    const char *gradient_unsupported; // on an active path: an error with this advice
-    bool gradient_special; // a case in autodiff/adjoint.c (load, store, loops, dot's acc, reduce with a combine, scans)
-    const char *expands;   // KIND_EXPANDS: Triton source of a function body: lines of statements, last `return ...`
-    bool has_value;        // VALUE(...): the C expression of one element is in ops.def (see op_columns.h)
-    const char *since;     // "3.2": first Triton that has it; NULL: before 3.0
-    const char *until;     // first Triton that no longer has it
-    const char *instead;   // for KIND_REMOVED or libdevice spellings
-    const char *doc;       // one to three sentences of help
+    int effects;  // EFFECT_ bits
+    const char *
+        gradient;  // lines "param: expression" over the parameters, `grad`, `result`; NULL: see below
+    bool
+        gradient_none;  // declared without derivative: its result is constant (integers, comparisons, program ids, random)
+    const char *gradient_unsupported;  // on an active path: an error with this advice
+    bool
+        gradient_special;  // a case in autodiff/adjoint.c (load, store, loops, dot's acc, reduce with a combine, scans)
+    const char *
+        expands;  // KIND_EXPANDS: Triton source of a function body: lines of statements, last `return ...`
+    bool has_value;  // VALUE(...): the C expression of one element is in ops.def (see op_columns.h)
+    const char *since;    // "3.2": first Triton that has it; NULL: before 3.0
+    const char *until;    // first Triton that no longer has it
+    const char *instead;  // for KIND_REMOVED or libdevice spellings
+    const char *doc;      // one to three sentences of help
 } OpRow;
 
 extern const OpRow op_rows[OP_COUNT];
@@ -89,9 +96,9 @@ const char *op_suggest(Str name);
 
 typedef struct OpParameter {
     Str name;
-    Str default_text;     // empty: required (or variadic)
-    bool is_variadic;     // *dims: all positional arguments from here on, as one tuple operand
-    bool is_keyword_only; // after `*` or a variadic one
+    Str default_text;      // empty: required (or variadic)
+    bool is_variadic;      // *dims: all positional arguments from here on, as one tuple operand
+    bool is_keyword_only;  // after `*` or a variadic one
 } OpParameter;
 
 /// "EXP", or "?" for a code out of range.

@@ -2,7 +2,6 @@
 // A coefficient that would overflow gives NULL, "not understood", which every operation passes on.
 #include "analysis/poly.h"
 
-
 #include "analysis/ir.h"
 
 enum { POLY_MAX_TERMS = 256, POLY_MAX_ATOMS = 16 };
@@ -44,11 +43,14 @@ static const Poly *poly_add_scaled(Arena *arena, const Poly *a, const Poly *b, i
     int i = 0;
     int j = 0;
     while (i < a->count || j < b->count) {
-        int order = i == a->count ? 1 : j == b->count ? -1 : monomial_compare(&a->terms[i], &b->terms[j]);
+        int order = i == a->count   ? 1
+                    : j == b->count ? -1
+                                    : monomial_compare(&a->terms[i], &b->terms[j]);
         Monomial term = order <= 0 ? a->terms[i] : b->terms[j];
         if (order > 0) term.coefficient = 0;
         int64_t scaled = 0;
-        if (order >= 0 && __builtin_mul_overflow(b->terms[j].coefficient, scale, &scaled)) return NULL;
+        if (order >= 0 && __builtin_mul_overflow(b->terms[j].coefficient, scale, &scaled))
+            return NULL;
         if (__builtin_add_overflow(term.coefficient, scaled, &term.coefficient)) return NULL;
         i += order <= 0;
         j += order >= 0;
@@ -57,13 +59,16 @@ static const Poly *poly_add_scaled(Arena *arena, const Poly *a, const Poly *b, i
     return poly_from_terms(arena, terms, count);
 }
 
-const Poly *poly_add(Arena *arena, const Poly *a, const Poly *b) { return poly_add_scaled(arena, a, b, 1); }
+const Poly *poly_add(Arena *arena, const Poly *a, const Poly *b) {
+    return poly_add_scaled(arena, a, b, 1);
+}
 
 const Poly *poly_subtract(Arena *arena, const Poly *a, const Poly *b) {
     return poly_add_scaled(arena, a, b, -1);
 }
 
-static bool monomial_multiply(Arena *arena, const Monomial *a, const Monomial *b, Monomial *product) {
+static bool monomial_multiply(Arena *arena, const Monomial *a, const Monomial *b,
+                              Monomial *product) {
     int count = a->atom_count + b->atom_count;
     if (count > POLY_MAX_ATOMS) return false;
     if (__builtin_mul_overflow(a->coefficient, b->coefficient, &product->coefficient)) return false;
@@ -71,7 +76,8 @@ static bool monomial_multiply(Arena *arena, const Monomial *a, const Monomial *b
     int i = 0;
     int j = 0;
     for (int k = 0; k < count; k++) {
-        bool from_a = j == b->atom_count || (i < a->atom_count && a->atoms[i]->id <= b->atoms[j]->id);
+        bool from_a =
+            j == b->atom_count || (i < a->atom_count && a->atoms[i]->id <= b->atoms[j]->id);
         atoms[k] = from_a ? a->atoms[i++] : b->atoms[j++];
     }
     product->atom_count = count;
@@ -99,7 +105,8 @@ const Poly *poly_multiply(Arena *arena, const Poly *a, const Poly *b) {
 }
 
 /// a / b for single terms: false where b's atoms or coefficient do not divide a's.
-static bool monomial_divide(Arena *arena, const Monomial *a, const Monomial *b, Monomial *quotient) {
+static bool monomial_divide(Arena *arena, const Monomial *a, const Monomial *b,
+                            Monomial *quotient) {
     if (b->coefficient == 0 || (b->coefficient == -1 && a->coefficient == INT64_MIN)) return false;
     if (a->coefficient % b->coefficient != 0) return false;
     quotient->coefficient = a->coefficient / b->coefficient;
@@ -124,7 +131,8 @@ const Poly *poly_divide_exact(Arena *arena, const Poly *a, const Poly *b) {
     const Poly *rest = a;
     for (int step = 0; rest && rest->count > 0; step++) {
         Monomial *term = ARENA_NEW(arena, Monomial);
-        if (step > POLY_MAX_TERMS || !monomial_divide(arena, &rest->terms[0], &b->terms[0], term)) return NULL;
+        if (step > POLY_MAX_TERMS || !monomial_divide(arena, &rest->terms[0], &b->terms[0], term))
+            return NULL;
         quotient = poly_add(arena, quotient, poly_from_terms(arena, term, 1));
         rest = poly_subtract(arena, rest, poly_multiply_term(arena, b, term));
     }
@@ -132,7 +140,8 @@ const Poly *poly_divide_exact(Arena *arena, const Poly *a, const Poly *b) {
 }
 
 bool poly_is_constant(const Poly *poly, int64_t *value) {
-    if (!poly || poly->count > 1 || (poly->count == 1 && poly->terms[0].atom_count > 0)) return false;
+    if (!poly || poly->count > 1 || (poly->count == 1 && poly->terms[0].atom_count > 0))
+        return false;
     if (value) *value = poly->count ? poly->terms[0].coefficient : 0;
     return true;
 }
@@ -160,7 +169,8 @@ bool poly_mentions(const Poly *poly, const Value *atom) {
     return false;
 }
 
-bool poly_split(Arena *arena, const Poly *poly, Value *atom, const Poly **quotient, const Poly **rest) {
+bool poly_split(Arena *arena, const Poly *poly, Value *atom, const Poly **quotient,
+                const Poly **rest) {
     if (!poly) return false;
     const Poly *with = poly_constant(arena, 0);
     const Poly *without = poly_constant(arena, 0);
@@ -214,7 +224,8 @@ static void print_atom(Buffer *buffer, const Value *atom, bool is_alone, int dep
 
 static void print_term(Buffer *buffer, const Monomial *term, bool is_first, bool is_alone) {
     bool negative = term->coefficient < 0;
-    uint64_t magnitude = negative ? (uint64_t)0 - (uint64_t)term->coefficient : (uint64_t)term->coefficient;
+    uint64_t magnitude =
+        negative ? (uint64_t)0 - (uint64_t)term->coefficient : (uint64_t)term->coefficient;
     if (is_first)
         buffer_puts(buffer, negative ? "-" : "");
     else
@@ -231,6 +242,7 @@ const char *poly_print(Arena *arena, const Poly *poly) {
     if (!poly) return "?";
     if (poly->count == 0) return "0";
     Buffer buffer = buffer_new(arena);
-    for (int i = 0; i < poly->count; i++) print_term(&buffer, &poly->terms[i], i == 0, poly->count == 1);
+    for (int i = 0; i < poly->count; i++)
+        print_term(&buffer, &poly->terms[i], i == 0, poly->count == 1);
     return buffer_text(&buffer);
 }

@@ -1,7 +1,6 @@
 // Element types (from dtypes.def), their implicit promotion as Triton's semantic.py has it, and readable types.
 #include "analysis/type.h"
 
-
 typedef struct DTypeRow {
     const char *name;
     const char *short_name;
@@ -28,13 +27,27 @@ static const struct {
     const char *name;
     DTypeCode code;
 } dtype_spellings[] = {
-    {"fp64", DTYPE_FLOAT64},         {"fp32", DTYPE_FLOAT32},           {"fp16", DTYPE_FLOAT16},
-    {"bf16", DTYPE_BFLOAT16},        {"f64", DTYPE_FLOAT64},            {"f32", DTYPE_FLOAT32},
-    {"f16", DTYPE_FLOAT16},          {"fp8e5", DTYPE_FLOAT8E5},         {"fp8e5b16", DTYPE_FLOAT8E5B16},
-    {"fp8e4nv", DTYPE_FLOAT8E4NV},   {"fp8e4b8", DTYPE_FLOAT8E4B8},     {"fp8e4b15", DTYPE_FLOAT8E4B15},
-    {"float8_e5m2", DTYPE_FLOAT8E5}, {"float8_e4m3fn", DTYPE_FLOAT8E4NV}, {"bool", DTYPE_INT1},
-    {"half", DTYPE_FLOAT16},         {"float", DTYPE_FLOAT32},          {"double", DTYPE_FLOAT64},
-    {"u1", DTYPE_INT1},              {"int", DTYPE_INT32},              {"long", DTYPE_INT64},
+    {"fp64", DTYPE_FLOAT64},
+    {"fp32", DTYPE_FLOAT32},
+    {"fp16", DTYPE_FLOAT16},
+    {"bf16", DTYPE_BFLOAT16},
+    {"f64", DTYPE_FLOAT64},
+    {"f32", DTYPE_FLOAT32},
+    {"f16", DTYPE_FLOAT16},
+    {"fp8e5", DTYPE_FLOAT8E5},
+    {"fp8e5b16", DTYPE_FLOAT8E5B16},
+    {"fp8e4nv", DTYPE_FLOAT8E4NV},
+    {"fp8e4b8", DTYPE_FLOAT8E4B8},
+    {"fp8e4b15", DTYPE_FLOAT8E4B15},
+    {"float8_e5m2", DTYPE_FLOAT8E5},
+    {"float8_e4m3fn", DTYPE_FLOAT8E4NV},
+    {"bool", DTYPE_INT1},
+    {"half", DTYPE_FLOAT16},
+    {"float", DTYPE_FLOAT32},
+    {"double", DTYPE_FLOAT64},
+    {"u1", DTYPE_INT1},
+    {"int", DTYPE_INT32},
+    {"long", DTYPE_INT64},
 };
 
 DType dtype_of(DTypeCode code) { return (DType){.code = code}; }
@@ -85,12 +98,14 @@ static int dtype_kind(DType dtype) {
     }
 }
 
-static bool dtype_is_fp8(DType dtype) { return dtype_is_float(dtype) && dtype_rows[dtype.code].bits == 8; }
+static bool dtype_is_fp8(DType dtype) {
+    return dtype_is_float(dtype) && dtype_rows[dtype.code].bits == 8;
+}
 
 static DType promote_integers(DType a, DType b) {
     int a_bits = dtype_bits(a.code);
     int b_bits = dtype_bits(b.code);
-    bool a_unsigned = dtype_class(a) != CLASS_SIGNED; // Triton counts bool as unsigned
+    bool a_unsigned = dtype_class(a) != CLASS_SIGNED;  // Triton counts bool as unsigned
     bool b_unsigned = dtype_class(b) != CLASS_SIGNED;
     if (a_unsigned == b_unsigned) return a_bits > b_bits ? a : b;
     if (a_unsigned) return a_bits >= b_bits ? a : b;
@@ -107,7 +122,7 @@ static DType promote_concrete(DType a, DType b, bool division) {
     if (a.code == DTYPE_BFLOAT16 && b.code == DTYPE_BFLOAT16) return a;
     if (a.code == DTYPE_BFLOAT16 || b.code == DTYPE_BFLOAT16) return dtype_of(DTYPE_FLOAT32);
     if (dtype_is_fp8(a) && dtype_is_fp8(b)) return a.code == b.code ? a : dtype_of(DTYPE_FLOAT16);
-    if (any_float) return dtype_of(DTYPE_ANY_FLOAT); // fp8 with an integer: Triton refuses
+    if (any_float) return dtype_of(DTYPE_ANY_FLOAT);  // fp8 with an integer: Triton refuses
     return promote_integers(a, b);
 }
 
@@ -139,7 +154,8 @@ static bool scalar_adapts(DType scalar, DType tile) {
     return tile_kind < 0 && scalar_kind >= 0 && scalar_kind <= 1;
 }
 
-DType dtype_promote(DType a, bool a_is_constexpr_scalar, DType b, bool b_is_constexpr_scalar, bool division) {
+DType dtype_promote(DType a, bool a_is_constexpr_scalar, DType b, bool b_is_constexpr_scalar,
+                    bool division) {
     if (a_is_constexpr_scalar != b_is_constexpr_scalar) {
         DType scalar = a_is_constexpr_scalar ? a : b;
         DType tile = a_is_constexpr_scalar ? b : a;
@@ -178,7 +194,7 @@ static void print_dims(Buffer *buffer, Arena *arena, Type type) {
 
 const char *type_print(Arena *arena, Type type) {
     static const char *const plain[] = {
-        [TYPE_UNKNOWN] = "?", [TYPE_TUPLE] = "tuple",   [TYPE_NONE] = "none",
+        [TYPE_UNKNOWN] = "?",   [TYPE_TUPLE] = "tuple",   [TYPE_NONE] = "none",
         [TYPE_DTYPE] = "dtype", [TYPE_STRING] = "string", [TYPE_FUNCTION] = "function",
     };
     Buffer buffer = buffer_new(arena);

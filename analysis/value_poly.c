@@ -12,7 +12,8 @@ typedef struct PolyWalk {
 static const Poly *walk_value(PolyWalk *walk, Value *value, int depth);
 
 static bool value_is_integer(const Value *value) {
-    return value && value->type.kind == TYPE_NUMBER && value->type.rank == 0 && !dtype_is_float(value->type.element);
+    return value && value->type.kind == TYPE_NUMBER && value->type.rank == 0 &&
+           !dtype_is_float(value->type.element);
 }
 
 /// The exact quotient, where there is one.
@@ -25,12 +26,13 @@ static const Poly *walk_quotient(PolyWalk *walk, const Op *op, int depth) {
 /// NULL where the op is opaque.
 static const Poly *walk_op(PolyWalk *walk, const Op *op, int depth) {
     for (int i = 0; i < op->operand_count && i < 2; i++)
-        if (op->operands[i] && op->code != OP_CAST && op->code != OP_MULTIPLE_OF && op->code != OP_MAX_CONTIGUOUS &&
-            !value_is_integer(op->operands[i]))
+        if (op->operands[i] && op->code != OP_CAST && op->code != OP_MULTIPLE_OF &&
+            op->code != OP_MAX_CONTIGUOUS && !value_is_integer(op->operands[i]))
             return NULL;
     switch (op->code) {
     case OP_ADD:
-        return poly_add(walk->arena, walk_value(walk, op->operands[0], depth), walk_value(walk, op->operands[1], depth));
+        return poly_add(walk->arena, walk_value(walk, op->operands[0], depth),
+                        walk_value(walk, op->operands[1], depth));
     case OP_SUB:
         return poly_subtract(walk->arena, walk_value(walk, op->operands[0], depth),
                              walk_value(walk, op->operands[1], depth));
@@ -38,12 +40,14 @@ static const Poly *walk_op(PolyWalk *walk, const Op *op, int depth) {
         return poly_multiply(walk->arena, walk_value(walk, op->operands[0], depth),
                              walk_value(walk, op->operands[1], depth));
     case OP_NEG:
-        return poly_subtract(walk->arena, poly_constant(walk->arena, 0), walk_value(walk, op->operands[0], depth));
+        return poly_subtract(walk->arena, poly_constant(walk->arena, 0),
+                             walk_value(walk, op->operands[0], depth));
     case OP_FLOORDIV: return walk_quotient(walk, op, depth);
     case OP_CAST:
     case OP_MULTIPLE_OF:
     case OP_MAX_CONTIGUOUS:
-        if (!value_is_integer(op->operands[0]) || !dtype_is_integer(op->results[0]->type.element)) return NULL;
+        if (!value_is_integer(op->operands[0]) || !dtype_is_integer(op->results[0]->type.element))
+            return NULL;
         return walk_value(walk, op->operands[0], depth);
     default: return NULL;
     }
@@ -53,7 +57,8 @@ static const Poly *walk_value(PolyWalk *walk, Value *value, int depth) {
     int64_t integer;
     if (value_is_int(value, &integer)) return poly_constant(walk->arena, integer);
     const Poly *poly = NULL;
-    if (value->op && depth < POLY_DEPTH && walk->visits++ < POLY_VISITS) poly = walk_op(walk, value->op, depth + 1);
+    if (value->op && depth < POLY_DEPTH && walk->visits++ < POLY_VISITS)
+        poly = walk_op(walk, value->op, depth + 1);
     return poly ? poly : poly_atom(walk->arena, value);
 }
 

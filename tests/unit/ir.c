@@ -76,10 +76,10 @@ TEST(mistakes_are_found) {
     yield->operand_count = 1;
     CHECK_EQ_STR(function_verify(arena, function), NULL);
     Value *inner = yield->operands[0];
-    op_set_operand(function->body->last, 1, inner); // used outside of the loop that defines it
+    op_set_operand(function->body->last, 1, inner);  // used outside of the loop that defines it
     CHECK(function_verify(arena, function) != NULL);
     op_set_operand(function->body->last, 1, loop->results[0]);
-    op_set_operand(loop, 3, loop->results[0]); // its own result
+    op_set_operand(loop, 3, loop->results[0]);  // its own result
     CHECK(function_verify(arena, function) != NULL);
     op_set_operand(loop, 3, n);
     op_remove(yield);
@@ -158,6 +158,6 @@ TEST(shared_values_survive_removal) {
     arena_free(arena);
 }
 
-TEST_MAIN(TEST_ROW(text_is_readable), TEST_ROW(mistakes_are_found), TEST_ROW(copies_stand_on_their_own),
-          TEST_ROW(constants_become_dims_in_copies), TEST_ROW(edits_keep_the_list_whole),
-          TEST_ROW(shared_values_survive_removal))
+TEST_MAIN(TEST_ROW(text_is_readable), TEST_ROW(mistakes_are_found),
+          TEST_ROW(copies_stand_on_their_own), TEST_ROW(constants_become_dims_in_copies),
+          TEST_ROW(edits_keep_the_list_whole), TEST_ROW(shared_values_survive_removal))

@@ -32,8 +32,9 @@ TEST(order_does_not_matter) {
 
 TEST(terms_cancel) {
     start();
-    const Poly *difference = poly_subtract(arena, multiply(add(atom(x), atom(y)), add(atom(x), atom(y))),
-                                           add(multiply(atom(x), atom(x)), multiply(atom(y), atom(y))));
+    const Poly *difference =
+        poly_subtract(arena, multiply(add(atom(x), atom(y)), add(atom(x), atom(y))),
+                      add(multiply(atom(x), atom(x)), multiply(atom(y), atom(y))));
     CHECK_EQ_STR(poly_print(arena, difference), "2 * x * y");
     int64_t value = -1;
     CHECK(poly_is_constant(poly_subtract(arena, difference, difference), &value));
@@ -45,11 +46,14 @@ TEST(terms_cancel) {
 TEST(division_is_exact_or_nothing) {
     start();
     const Poly *product = multiply(add(atom(x), number(2)), add(atom(y), number(-3)));
-    CHECK(poly_equal(poly_divide_exact(arena, product, add(atom(x), number(2))), add(atom(y), number(-3))));
+    CHECK(poly_equal(poly_divide_exact(arena, product, add(atom(x), number(2))),
+                     add(atom(y), number(-3))));
     CHECK(poly_divide_exact(arena, add(product, number(1)), add(atom(x), number(2))) == NULL);
     CHECK(poly_divide_exact(arena, number(7), number(2)) == NULL);
     CHECK(poly_divide_exact(arena, product, number(0)) == NULL);
-    CHECK_EQ_STR(poly_print(arena, poly_divide_exact(arena, multiply(number(6), atom(x)), number(2))), "3 * x");
+    CHECK_EQ_STR(
+        poly_print(arena, poly_divide_exact(arena, multiply(number(6), atom(x)), number(2))),
+        "3 * x");
     arena_free(arena);
 }
 
@@ -62,7 +66,8 @@ TEST(split_and_substitute) {
     CHECK_EQ_STR(poly_print(arena, quotient), "y + 4");
     CHECK_EQ_STR(poly_print(arena, rest), "y + 5");
     CHECK(!poly_split(arena, multiply(atom(x), atom(x)), x, &quotient, &rest));
-    CHECK_EQ_STR(poly_print(arena, poly_substitute(arena, poly, x, add(atom(y), number(1)))), "y * y + 6 * y + 9");
+    CHECK_EQ_STR(poly_print(arena, poly_substitute(arena, poly, x, add(atom(y), number(1)))),
+                 "y * y + 6 * y + 9");
     CHECK(poly_mentions(poly, x) && !poly_mentions(rest, x));
     arena_free(arena);
 }
@@ -79,5 +84,6 @@ TEST(overflow_is_not_understood) {
     arena_free(arena);
 }
 
-TEST_MAIN(TEST_ROW(order_does_not_matter), TEST_ROW(terms_cancel), TEST_ROW(division_is_exact_or_nothing),
-          TEST_ROW(split_and_substitute), TEST_ROW(overflow_is_not_understood))
+TEST_MAIN(TEST_ROW(order_does_not_matter), TEST_ROW(terms_cancel),
+          TEST_ROW(division_is_exact_or_nothing), TEST_ROW(split_and_substitute),
+          TEST_ROW(overflow_is_not_understood))

@@ -22,8 +22,8 @@ static bool value_of(OpCode code, Point at, double *value) {
     *value = (double)(__VA_ARGS__);                                                                \
     return true;
 #include "analysis/op_columns.h"
-#include "analysis/ops.def"
 #include "analysis/op_columns_end.h"
+#include "analysis/ops.def"
     default: break;
     }
     return false;
@@ -45,8 +45,8 @@ static bool slope_of(OpCode code, Point at, double r, double *slope) {
     slope[2] = (double)(dc);                                                                       \
     return true;
 #include "analysis/op_columns.h"
-#include "analysis/ops.def"
 #include "analysis/op_columns_end.h"
+#include "analysis/ops.def"
     default: break;
     }
     return false;
@@ -80,8 +80,8 @@ static bool slope_matches(OpCode code, Point at, int operand, double slope) {
     if (!isfinite(above) || !isfinite(below)) return true;
     double expected = (above - below) / (2 * step);
     if (fabs(expected - slope) <= 2e-6 * (1 + fabs(expected))) return true;
-    printf("  %s, operand %d at (%g, %g, %g): slope %.9g, difference %.9g\n", op_id(code), operand, at.a, at.b, at.c,
-           slope, expected);
+    printf("  %s, operand %d at (%g, %g, %g): slope %.9g, difference %.9g\n", op_id(code), operand,
+           at.a, at.b, at.c, slope, expected);
     return false;
 }
 
@@ -89,28 +89,33 @@ static bool slope_matches(OpCode code, Point at, int operand, double slope) {
 static bool row_checked_at(OpCode code, Point at) {
     double value;
     double slope[3] = {0};
-    if (operand_is_discrete(code, 0)) at.a = floor(fabs(at.a)); // an order, or false and true
+    if (operand_is_discrete(code, 0)) at.a = floor(fabs(at.a));  // an order, or false and true
     if (operand_is_discrete(code, 1)) at.b = floor(at.b);
-    if (!value_of(code, at, &value) || !slope_of(code, at, value, slope) || !isfinite(value)) return false;
+    if (!value_of(code, at, &value) || !slope_of(code, at, value, slope) || !isfinite(value))
+        return false;
     int count;
     op_parameters(code, &count);
     for (int operand = 0; operand < count && operand < 3; operand++)
-        if (!operand_is_discrete(code, operand)) CHECK(slope_matches(code, at, operand, slope[operand]));
+        if (!operand_is_discrete(code, operand))
+            CHECK(slope_matches(code, at, operand, slope[operand]));
     return true;
 }
 
 TEST(slopes_are_derivatives_of_values) {
     // Off the kinks of abs, floor, maximum...; inside and outside of [-1, 1].
-    static const Point points[] = {{0.37, 0.81, -0.44}, {-0.62, 1.73, 2.31},  {1.61, -0.58, 0.93}, {2.43, 2.19, 1.27},
-                                   {3.28, 1.37, 0.71},  {0.87, -2.41, -1.13}, {-0.19, 1.91, 0.35}};
+    static const Point points[] = {{0.37, 0.81, -0.44}, {-0.62, 1.73, 2.31}, {1.61, -0.58, 0.93},
+                                   {2.43, 2.19, 1.27},  {3.28, 1.37, 0.71},  {0.87, -2.41, -1.13},
+                                   {-0.19, 1.91, 0.35}};
     int rows = 0;
     for (int code = 0; code < OP_COUNT; code++) {
         int usable = 0;
         double unused[3];
         double value;
-        bool has_slope = slope_of((OpCode)code, points[0], 0, unused) && value_of((OpCode)code, points[0], &value);
+        bool has_slope = slope_of((OpCode)code, points[0], 0, unused) &&
+                         value_of((OpCode)code, points[0], &value);
         if (!has_slope) continue;
-        for (size_t i = 0; i < sizeof points / sizeof *points; i++) usable += row_checked_at((OpCode)code, points[i]);
+        for (size_t i = 0; i < sizeof points / sizeof *points; i++)
+            usable += row_checked_at((OpCode)code, points[i]);
         CHECK(usable >= 2);
         rows++;
     }
@@ -120,7 +125,8 @@ TEST(slopes_are_derivatives_of_values) {
 TEST(rows_with_a_value_say_so) {
     for (int code = 0; code < OP_COUNT; code++) {
         double value;
-        CHECK_EQ_INT(value_of((OpCode)code, (Point){0.5, 0.5, 0.5}, &value), op_rows[code].has_value);
+        CHECK_EQ_INT(value_of((OpCode)code, (Point){0.5, 0.5, 0.5}, &value),
+                     op_rows[code].has_value);
     }
 }
 

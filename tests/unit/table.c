@@ -11,7 +11,8 @@ static bool fails(const OpRow *row, const char *what) {
 }
 
 static int derivative_declarations(const OpRow *row) {
-    return (row->gradient != NULL) + row->gradient_none + (row->gradient_unsupported != NULL) + row->gradient_special;
+    return (row->gradient != NULL) + row->gradient_none + (row->gradient_unsupported != NULL) +
+           row->gradient_special;
 }
 
 static bool row_is_complete(const OpRow *row) {
@@ -23,8 +24,10 @@ static bool row_is_complete(const OpRow *row) {
     } else if (derivative_declarations(row) != 1) {
         return fails(row, "needs exactly one derivative declaration");
     }
-    if (row->kind != KIND_EXPANDS && row->expands) return fails(row, "a body without KIND(EXPANDS)");
-    if (row->kind == KIND_REMOVED && (!row->instead || !row->until)) return fails(row, "what to use instead, since when");
+    if (row->kind != KIND_EXPANDS && row->expands)
+        return fails(row, "a body without KIND(EXPANDS)");
+    if (row->kind == KIND_REMOVED && (!row->instead || !row->until))
+        return fails(row, "what to use instead, since when");
     if (row->symbol && !row->precedence) return fails(row, "an operator without precedence");
     return true;
 }
@@ -67,12 +70,15 @@ static bool parameters_parse(OpCode code) {
         if (name.size == 0) return fails(row, "a parameter without a name");
         for (size_t k = 0; k < name.size; k++) {
             char c = name.data[k];
-            bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-            if (!is_word && !(parameters[i].is_variadic && c == '*')) return fails(row, "a parameter that is no name");
+            bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                           (c >= '0' && c <= '9') || c == '_';
+            if (!is_word && !(parameters[i].is_variadic && c == '*'))
+                return fails(row, "a parameter that is no name");
         }
         if (op_parameter_index(code, name) != i) return fails(row, "a parameter twice");
         bool has_default = parameters[i].default_text.size > 0;
-        if (optional && !has_default && !parameters[i].is_keyword_only && !parameters[i].is_variadic)
+        if (optional && !has_default && !parameters[i].is_keyword_only &&
+            !parameters[i].is_variadic)
             return fails(row, "a required parameter after an optional one");
         optional = optional || has_default;
     }
@@ -98,7 +104,8 @@ static bool spellings_lead_back(OpCode code, const char *list, bool is_method) {
     for (const char *at = list; at && *at;) {
         size_t size = strcspn(at, ", ");
         Str name = {at, size};
-        if (size && (is_method ? op_find_method(name) : op_find(name)) != code) return fails(&op_rows[code], at);
+        if (size && (is_method ? op_find_method(name) : op_find(name)) != code)
+            return fails(&op_rows[code], at);
         at += size;
         at += strspn(at, ", ");
     }
@@ -121,7 +128,7 @@ TEST(names_are_found_as_they_are_written) {
     CHECK_EQ_INT(op_find(STR("extra.libdevice.tanh")), OP_TANH);
     CHECK_EQ_INT(op_find(STR("extra.cuda.libdevice.tanh")), OP_TANH);
     CHECK_EQ_INT(op_find(STR("extra.cuda.num_warps")), OP_NUM_WARPS);
-    CHECK_EQ_INT(op_find(STR("tanh")), OP_COUNT); // tl.tanh does not exist
+    CHECK_EQ_INT(op_find(STR("tanh")), OP_COUNT);  // tl.tanh does not exist
     CHECK_EQ_INT(op_find(STR("")), OP_COUNT);
     CHECK_EQ_INT(op_find_method(STR("to")), OP_CAST);
     CHECK_EQ_INT(op_find_method(STR("descriptor.load")), OP_DESCRIPTOR_LOAD);
@@ -131,5 +138,6 @@ TEST(names_are_found_as_they_are_written) {
     CHECK_EQ_STR(op_suggest(STR("zzzzzzzz")), NULL);
 }
 
-TEST_MAIN(TEST_ROW(every_row_is_complete), TEST_ROW(rules_name_their_parameters), TEST_ROW(parameters_of_every_row_parse),
-          TEST_ROW(spellings_are_unique), TEST_ROW(names_are_found_as_they_are_written))
+TEST_MAIN(TEST_ROW(every_row_is_complete), TEST_ROW(rules_name_their_parameters),
+          TEST_ROW(parameters_of_every_row_parse), TEST_ROW(spellings_are_unique),
+          TEST_ROW(names_are_found_as_they_are_written))

@@ -36,8 +36,10 @@
 #define DOC(x) .doc = x,
 const OpRow op_rows[OP_COUNT] = {
 #include "analysis/op_columns.h"
-#include "analysis/op_columns_end.h"
+
 #include "analysis/ops.def"
+
+#include "analysis/op_columns_end.h"
 };
 
 enum { NAME_SLOTS = 4096, PARAMETER_POOL = 4096 };

@@ -3,8 +3,11 @@
 //     #define OP(id, ...) static double value_##id(double a, double b, double c) { __VA_ARGS__ }
 //     #define VALUE(...) return (__VA_ARGS__);
 //     #include "analysis/op_columns.h"
+//
 //     #include "analysis/ops.def"
+//
 //     #include "analysis/op_columns_end.h"
+// (the empty lines keep clang-format from sorting them)
 #ifndef KIND
 #define KIND(...)
 #endif

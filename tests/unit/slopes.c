@@ -22,8 +22,10 @@ static bool value_of(OpCode code, Point at, double *value) {
     *value = (double)(__VA_ARGS__);                                                                \
     return true;
 #include "analysis/op_columns.h"
-#include "analysis/op_columns_end.h"
+
 #include "analysis/ops.def"
+
+#include "analysis/op_columns_end.h"
     default: break;
     }
     return false;
@@ -45,8 +47,10 @@ static bool slope_of(OpCode code, Point at, double r, double *slope) {
     slope[2] = (double)(dc);                                                                       \
     return true;
 #include "analysis/op_columns.h"
-#include "analysis/op_columns_end.h"
+
 #include "analysis/ops.def"
+
+#include "analysis/op_columns_end.h"
     default: break;
     }
     return false;

@@ -96,7 +96,9 @@ static bool float_values(OpCode code, const FloatLanes *in, double *result) {
     }                                                                                                                  \
     return true;
 #include "analysis/op_columns.h"
+
 #include "analysis/ops.def"
+
 #include "analysis/op_columns_end.h"
     case OP_COUNT: break;
     }
@@ -123,7 +125,9 @@ static bool float_slopes(OpCode code, const FloatLanes *in, const double *result
     }                                                                                                                  \
     return true;
 #include "analysis/op_columns.h"
+
 #include "analysis/ops.def"
+
 #include "analysis/op_columns_end.h"
     case OP_COUNT: break;
     }

@@ -131,6 +131,8 @@ HostCall host_call_arguments(Host *host, HostFrame *frame, SyntaxNode call);
 
 // host_expression.c
 const HostValue *host_evaluate(Host *host, HostFrame *frame, SyntaxNode node);
+/// Whether the items of `node` are meant, `*x.shape`. The grammar reads that as `(*x).shape`; evaluating it drops the star.
+bool host_is_spread(SyntaxNode node);
 /// The text under which a dictionary keeps `value`; false where it is not known.
 bool host_key(Host *host, const HostValue *value, Str *key);
 const HostValue *host_lookup(Host *host, HostFrame *frame, Str name);

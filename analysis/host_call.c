@@ -180,18 +180,21 @@ HostCall host_call_arguments(Host *host, HostFrame *frame, SyntaxNode node) {
     for (int i = 0; i < count; i++) {
         SyntaxNode child = children[i];
         Range range = node_range(source, child);
+        if (host_is_spread(child)) {
+            const HostValue *spread = host_evaluate(host, frame, child);
+            const HostValue *const *items = NULL;
+            int item_count = 0;
+            if (!host_items(host, spread, &items, &item_count)) call.is_open = true;
+            for (int k = 0; k < item_count; k++) {
+                bool looked_at = spread->shape_of && !spread->axis;
+                add_item(host, &call, &item_capacity, looked_at ? host_look_at(items[k]) : items[k], range);
+            }
+            continue;
+        }
         switch (node_kind(child)) {
         case SYNTAX_KEYWORD_ARGUMENT: {
             const HostValue *value = host_evaluate(host, frame, node_field(child, "value"));
             add_name(host, &call, &name_capacity, node_text(source, node_field(child, "name")), value, range);
-            break;
-        }
-        case SYNTAX_LIST_SPLAT: {
-            const HostValue *spread = host_evaluate(host, frame, node_child(child, 0));
-            const HostValue *const *items = NULL;
-            int item_count = 0;
-            if (!host_items(host, spread, &items, &item_count)) call.is_open = true;
-            for (int k = 0; k < item_count; k++) add_item(host, &call, &item_capacity, items[k], range);
             break;
         }
         case SYNTAX_DICTIONARY_SPLAT: {
@@ -464,7 +467,7 @@ const HostValue *host_library_call(Host *host, Str name, const char *dotted, con
     case LIBRARY_TENSOR: return tensor_call(host, call);
     case LIBRARY_LENGTH: {
         if (!first) return NULL;
-        if (first->kind == HOST_SEQUENCE && first->shape_of && !first->shape_of->is_rank_certain)
+        if (first->kind == HOST_SEQUENCE && first->shape_of && !first->shape_of->is_rank_certain && first->count == first->shape_of->rank)
             return host_input_property(host, HOST_RANK, host_input(host, first->shape_of->name), 0);
         if (first->kind == HOST_SEQUENCE || first->kind == HOST_DICTIONARY) return host_of_int(host, first->count);
         HostTensor *tensor = first->kind == HOST_TENSOR || (first->kind == HOST_INPUT && first->input->kind == INPUT_TENSOR)

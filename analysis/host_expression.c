@@ -166,6 +166,14 @@ static const HostValue *attribute(Host *host, HostFrame *frame, SyntaxNode node)
     return made_up(host, frame, node);
 }
 
+/// Marks a sequence just made as growing with the input that one of its parts grows with.
+static const HostValue *growing(const HostValue *sequence, const HostValue *a, const HostValue *b) {
+    HostValue *made = (HostValue *)(uintptr_t)sequence;
+    made->shape_of = a->shape_of ? a->shape_of : b ? b->shape_of : NULL;
+    made->axis = 1;
+    return sequence;
+}
+
 static const HostValue *sliced(Host *host, HostFrame *frame, const HostValue *value, SyntaxNode node) {
     int64_t bounds[2] = {0, value->count};
     int part = 0;
@@ -183,7 +191,7 @@ static const HostValue *sliced(Host *host, HostFrame *frame, const HostValue *va
     }
     int64_t count = bounds[1] > bounds[0] ? bounds[1] - bounds[0] : 0;
     for (int64_t i = 0; value->shape_of && !value->axis && i < count; i++) host_look_at(value->items[bounds[0] + i]);
-    return host_sequence(host, value->items + (count ? bounds[0] : 0), (int)count);
+    return growing(host_sequence(host, value->items + (count ? bounds[0] : 0), (int)count), value, NULL);
 }
 
 bool host_key(Host *host, const HostValue *value, Str *key) {
@@ -257,7 +265,7 @@ static const HostValue *concatenated(Host *host, const HostValue *a, const HostV
     const HostValue **items = ARENA_ARRAY(host->arena, const HostValue *, a->count + b->count + 1);
     for (int i = 0; i < a->count; i++) items[i] = a->items[i];
     for (int i = 0; i < b->count; i++) items[a->count + i] = b->items[i];
-    return host_sequence(host, items, a->count + b->count);
+    return growing(host_sequence(host, items, a->count + b->count), a, b);
 }
 
 /// What the use of an operator says about undecided operands.
@@ -429,23 +437,39 @@ static const HostValue *dictionary(Host *host, HostFrame *frame, SyntaxNode node
     return value;
 }
 
+bool host_is_spread(SyntaxNode node) {
+    for (int depth = 0; depth < MAX_DEPTH; depth++) {
+        switch (node_kind(node)) {
+        case SYNTAX_LIST_SPLAT:
+        case SYNTAX_PARENTHESIZED_LIST_SPLAT: return true;
+        case SYNTAX_ATTRIBUTE: node = node_field(node, "object"); break;
+        case SYNTAX_SUBSCRIPT: node = node_field(node, "value"); break;
+        case SYNTAX_CALL: node = node_field(node, "function"); break;
+        default: return false;
+        }
+    }
+    return false;
+}
+
 static const HostValue *sequence(Host *host, HostFrame *frame, SyntaxNode node) {
     SyntaxNode *children = NULL;
     int count = node_children(host->arena, node, &children);
     LIST(const HostValue *) items = {0};
+    const HostValue *grows = NULL;
     for (int i = 0; i < count; i++) {
-        SyntaxKind kind = node_kind(children[i]);
-        if (kind != SYNTAX_LIST_SPLAT && kind != SYNTAX_PARENTHESIZED_LIST_SPLAT) {
+        if (!host_is_spread(children[i])) {
             LIST_PUSH(host->arena, &items, host_evaluate(host, frame, children[i]));
             continue;
         }
-        const HostValue *spread = host_evaluate(host, frame, node_child(children[i], 0));
+        const HostValue *spread = host_evaluate(host, frame, children[i]);
         const HostValue *const *more = NULL;
         int more_count = 0;
         if (!host_items(host, spread, &more, &more_count)) return host_unknown(host, "a sequence spread from what is not understood");
-        for (int k = 0; k < more_count; k++) LIST_PUSH(host->arena, &items, more[k]);
+        if (spread->kind == HOST_SEQUENCE && spread->shape_of) grows = spread;
+        for (int k = 0; k < more_count; k++) LIST_PUSH(host->arena, &items, grows && !spread->axis ? host_look_at(more[k]) : more[k]);
     }
-    return host_sequence(host, items.items, items.count);
+    const HostValue *made = host_sequence(host, items.items, items.count);
+    return grows ? growing(made, grows, NULL) : made;
 }
 
 typedef struct Comprehension {
@@ -605,7 +629,8 @@ static const HostValue *evaluate(Host *host, HostFrame *frame, SyntaxNode node) 
     case SYNTAX_TUPLE:
     case SYNTAX_LIST:
     case SYNTAX_SET:
-    case SYNTAX_EXPRESSION_LIST: return sequence(host, frame, node);
+    case SYNTAX_EXPRESSION_LIST:
+    case SYNTAX_PATTERN_LIST: return sequence(host, frame, node);
     case SYNTAX_DICTIONARY: return dictionary(host, frame, node);
     case SYNTAX_PARENTHESIZED: {
         SyntaxNode *inner = NULL;
@@ -641,6 +666,8 @@ static const HostValue *evaluate(Host *host, HostFrame *frame, SyntaxNode node) 
         host_assign(host, frame, node_field(node, "name"), value);
         return value;
     }
+    case SYNTAX_LIST_SPLAT:
+    case SYNTAX_PARENTHESIZED_LIST_SPLAT: return host_evaluate(host, frame, node_child(node, 0));
     case SYNTAX_CONCATENATED_STRING: return host_unknown(host, "a long string");
     default: return host_unknown(host, "a construct that is not understood (%s)", node_kind_name(node));
     }

@@ -35,14 +35,11 @@ static void assign_pattern(Host *host, HostFrame *frame, SyntaxNode target, cons
     int count = node_children(host->arena, target, &parts), starred = -1;
     for (int i = 0; i < count; i++)
         if (node_kind(parts[i]) == SYNTAX_LIST_SPLAT_PATTERN || node_kind(parts[i]) == SYNTAX_LIST_SPLAT) starred = i;
-    if (value->kind == HOST_SEQUENCE && value->shape_of && value->count != count && starred < 0) {
+    if (value->kind == HOST_SEQUENCE && value->shape_of && !value->shape_of->is_rank_certain) {
         HostInput *input = host_input(host, value->shape_of->name);
-        if (!input->is_rank_certain) host_set_rank(host, input, count);
-    } else if (value->kind == HOST_SEQUENCE && value->shape_of && starred < 0) {
-        host_input(host, value->shape_of->name)->is_rank_certain = true;
-    } else if (value->kind == HOST_SEQUENCE && value->shape_of && starred >= 0 && value->count < count - 1) {
-        HostInput *input = host_input(host, value->shape_of->name);
-        if (!input->is_rank_certain) host_set_rank(host, input, count - 1);
+        int wanted = starred < 0 ? count : count - 1;
+        if (starred < 0 || value->count < wanted) host_set_rank(host, input, input->rank + wanted - value->count);
+        if (starred >= 0) input->is_rank_certain = false;
     }
     for (int i = 0; i < count; i++) {
         if (i == starred) {

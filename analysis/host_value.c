@@ -360,7 +360,8 @@ const HostValue *host_equal(Host *host, const HostValue *a, const HostValue *b) 
                 if (host->inputs.items[i] == shape->shape_of)
                     rank = host_input_property(host, HOST_RANK, host->inputs.items[i], 0);
             if (!rank) return host_of_bool(host, false);
-            return host_apply(host, HOST_OP_EQUAL, rank, host_of_int(host, shape == a ? b->count : a->count));
+            const HostValue *other = shape == a ? b : a;
+            return host_apply(host, HOST_OP_EQUAL, rank, host_of_int(host, shape->shape_of->rank + other->count - shape->count));
         }
         const HostValue *all = host_of_bool(host, true);
         for (int i = 0; i < a->count; i++) {

@@ -177,6 +177,31 @@ static void apply_decorators(Host *host) {
     }
 }
 
+/// Whether every decorator is Triton's own: then a parameter that nothing sets is certainly missing.
+static bool is_plainly_decorated(const FunctionDefinition *kernel) {
+    for (int i = 0; i < kernel->decorators.count; i++) {
+        SyntaxNode node = kernel->decorators.items[i];
+        if (node_kind(node) == SYNTAX_DECORATOR) node = node_child(node, 0);
+        if (node_kind(node) == SYNTAX_CALL) node = node_field(node, "function");
+        Str name = node_text(kernel->module->source, node);
+        bool dotted = str_is(name, "triton.jit") || str_is(name, "triton.autotune") || str_is(name, "triton.heuristics");
+        if (!dotted && !str_is(name, "jit") && !str_is(name, "autotune") && !str_is(name, "heuristics")) return false;
+    }
+    return kernel->decorators.count > 0;
+}
+
+/// A block size or flag that some tuner sets in a way that is not understood.
+static const HostValue *guess_tuned(Host *host, int index) {
+    Str name = host->launch->kernel->parameters[index].name;
+    HostInput *input = host_input(host, arena_printf(host->arena, "tuned %.*s", STR_ARGS(name)));
+    HostInputKind kind = parameter_kind(host->policy.function, index);
+    if (input->kind == INPUT_UNDECIDED) {
+        host_decide(host, input, kind == INPUT_BOOL ? INPUT_BOOL : INPUT_INT);
+        if (kind != INPUT_BOOL) input->constant = (Constant){.kind = CONSTANT_INT, .integer = 16, .number = 16};
+    }
+    return host_input_value(host, input);
+}
+
 static void bind_grid(Host *host, HostFrame *frame) {
     HostLaunch *launch = host->launch;
     SyntaxNode subscript = node_field(host->site->call, "function"), *parts = NULL;
@@ -249,8 +274,10 @@ void host_bind_launch(Host *host, HostFrame *frame) {
     for (int i = 0; i < kernel->parameter_count; i++) {
         const ParameterDefinition *parameter = &kernel->parameters[i];
         if (launch->arguments[i].value || call.is_open || parameter->is_variadic) continue;
-        bool tuned = is_tuned_name(kernel, parameter->name) || (kernel->is_autotuned && kernel->tuned_names.count == 0);
-        if (!tuned && !kernel->has_heuristics) add_problem(host, PROBLEM_MISSING_ARGUMENT, host->site->range, parameter->name);
+        bool unset = !kernel->is_autotuned && !kernel->has_heuristics && is_plainly_decorated(kernel);
+        if (unset) add_problem(host, PROBLEM_MISSING_ARGUMENT, host->site->range, parameter->name);
+        else if (parameter->is_constexpr || is_tuned_name(kernel, parameter->name))
+            launch->arguments[i] = (HostArgument){.value = guess_tuned(host, i), .range = host->site->range, .is_tuned = true};
     }
     bind_grid(host, frame);
     host->is_reached = true;

@@ -103,7 +103,7 @@ struct HostValue {
     const HostValue *const *items;
     const Str *keys;
     int count;
-    const HostInput *shape_of; // a sequence with one item per dimension of this input: its shape, its strides
+    const HostInput *shape_of; // a sequence that grows with the number of dimensions of this input: its shape, strides, a slice of it
     SyntaxNode node;
     struct HostFrame *frame;
     const char *note;

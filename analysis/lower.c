@@ -91,12 +91,17 @@ Diagnostic *lowering_report(Lowering *lowering, DiagnosticId id, SyntaxNode node
         call = call->outer;
     }
     Diagnostic *diagnostic = diagnose(lowering->diagnostics, id, range, "%s", message);
+    // In an arm that only some instances of the kernel compile, nothing is certain.
+    for (const Assumption *known = lowering->assumptions; known; known = known->outer)
+        if (known->condition->type.is_constexpr && diagnostic->severity == SEVERITY_ERROR)
+            diagnostic->severity = SEVERITY_WARNING;
     if (range.source != inner.source)
         diagnostic_relate(lowering->diagnostics, diagnostic, inner, "in the helper, here");
     return diagnostic;
 }
 
 Value *lowering_silent(Lowering *lowering, const char *note) {
+    if (lowering->global_depth) return lowering_opaque(lowering, note);
     return build_unknown(&lowering->builder, note);
 }
 
@@ -112,8 +117,7 @@ Value *lowering_unknown(Lowering *lowering, SyntaxNode node, const char *format,
     const char *note = arena_vprintf(lowering->arena, format, arguments);
     va_end(arguments);
     lowering_report(lowering, DIAGNOSTIC_NOT_UNDERSTOOD, node, "%s", note);
-    return lowering->global_depth ? lowering_opaque(lowering, note)
-                                  : lowering_silent(lowering, note);
+    return lowering_silent(lowering, note);
 }
 
 bool lowering_deeper(Lowering *lowering, SyntaxNode node) {
@@ -246,6 +250,18 @@ static void knowledge_start(Arena *arena, const KernelPass *pass, bool *is_fixed
     }
 }
 
+/// Moves what the types point to out of the search's memory.
+static void knowledge_keep(Arena *arena, const FunctionDefinition *definition,
+                           ParameterKnowledge *knowledge) {
+    for (int i = 0; i < definition->parameter_count; i++) {
+        Type *type = &knowledge->types[i];
+        if (!type->dims) continue;
+        const Poly **dims = ARENA_ARRAY(arena, const Poly *, type->rank + 1);
+        for (int k = 0; k < type->rank; k++) dims[k] = type->dims[k];
+        type->dims = dims;
+    }
+}
+
 Function *lower_kernel(Arena *arena, const FunctionDefinition *definition,
                        const LowerOptions *options, Diagnostics *diagnostics) {
     // Memory of the search is given back; only the last pass stays.
@@ -263,6 +279,7 @@ Function *lower_kernel(Arena *arena, const FunctionDefinition *definition,
             if (!learnt && !parameters_settle(function, &knowledge, is_fixed)) break;
         }
         pass.diagnostics = diagnostics;
+        knowledge_keep(arena, definition, &knowledge);
         Function *function = kernel_pass(arena, &pass);
         parameters_describe(function);
         bug_guard_end(&guard);

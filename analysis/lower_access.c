@@ -1,6 +1,8 @@
 // `value.attribute` and `value[subscript]`.
 #include "analysis/lowering.h"
 
+#include <string.h>
+
 static Entity entity_of(Value *value) { return (Entity){.kind = ENTITY_VALUE, .value = value}; }
 
 // --- Attributes of element types: x.dtype.is_fp16(), ptr.dtype.element_ty
@@ -81,11 +83,26 @@ static DType dtype_meant(const Value *value, bool *is_pointer) {
     return value->type.element;
 }
 
+/// What a question about an element type gives that only an instance of the kernel answers: a constexpr.
+static Value *dtype_asked(Lowering *lowering, Value *value, Str name, DTypeCode code) {
+    Op *op = op_append(&lowering->builder, OP_UNKNOWN, &value, 1, 1);
+    op->note = arena_printf(lowering->arena, "the answer to `dtype.%.*s`", STR_ARGS(name));
+    op->results[0]->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(code), .is_constexpr = true};
+    return op->results[0];
+}
+
+static bool name_asks_dtype(Str name) {
+    if (str_is(name, "is_ptr") || str_is(name, "is_floating") || str_is(name, "is_int")) return true;
+    for (size_t i = 0; i < sizeof dtype_questions / sizeof *dtype_questions; i++)
+        if (str_is(name, dtype_questions[i].name)) return true;
+    return str_is(name, "is_int_signed") || str_is(name, "is_int_unsigned") || str_is(name, "is_block");
+}
+
 static Value *dtype_attribute(Lowering *lowering, Value *value, Str name) {
     Builder *builder = &lowering->builder;
     bool is_pointer;
     DType dtype = dtype_meant(value, &is_pointer);
-    if (str_is(name, "scalar")) return value;
+    if (str_is(name, "scalar") || str_is(name, "value")) return value;
     if (str_is(name, "element_ty")) {
         if (value->op && value->op->code == OP_DTYPE_OF)
             return build_unary(builder, OP_ELEMENT_TYPE_OF, value->op->operands[0]);
@@ -97,6 +114,7 @@ static Value *dtype_attribute(Lowering *lowering, Value *value, Str name) {
         int bits = dtype_bits(dtype.code);
         return build_int(builder, str_is(name, "itemsize") ? (bits + 7) / 8 : bits);
     }
+    if (is_width) return dtype_asked(lowering, value, name, DTYPE_INT32);
     if (str_is(name, "name") && is_concrete(dtype))
         return build_string(builder, dtype_short_name(dtype.code));
     return NULL;
@@ -139,8 +157,12 @@ static Value *descriptor_attribute(const Value *value, Str name) {
 
 static Value *value_attribute(Lowering *lowering, Value *value, Str name) {
     Builder *builder = &lowering->builder;
+    bool asks_width = str_is(name, "primitive_bitwidth") || str_is(name, "int_bitwidth");
+    if (value->type.kind != TYPE_DTYPE && value->type.is_constexpr && asks_width)
+        return dtype_asked(lowering, value, name, DTYPE_INT32);
     bool is_data = value->type.kind == TYPE_NUMBER || value->type.kind == TYPE_POINTER ||
                    value->type.kind == TYPE_UNKNOWN;
+    if (str_is(name, "value") && value->type.is_constexpr) return value;
     if (value->type.kind == TYPE_DTYPE) return dtype_attribute(lowering, value, name);
     if (value->type.kind == TYPE_DESCRIPTOR) {
         Value *found = descriptor_attribute(value, name);
@@ -160,8 +182,30 @@ OpCode descriptor_method(Lowering *lowering, Str name) {
 }
 
 static bool name_is_method(const Value *value, Str name) {
-    if (value->type.kind == TYPE_DTYPE) return str_starts(name, "is_");
+    if (value->type.kind == TYPE_DTYPE || value->type.is_constexpr) {
+        if (name_asks_dtype(name)) return true;
+        if (value->type.kind == TYPE_DTYPE) return str_starts(name, "is_");
+    }
     return op_find_method(name) != OP_COUNT;
+}
+
+/// Projects that run on several vendors' compilers reach libdevice through a module chosen at run time, such as
+/// `tl_extra = backend.get_extra()`. Its name and the function's together say what is meant.
+static bool is_chosen_libdevice(const Lowering *lowering, Entity object, SyntaxNode node, Str name) {
+    if (object.kind != ENTITY_SCOPE) return false;
+    if (object.entry.kind != SCOPE_OPAQUE && object.entry.kind != SCOPE_ASSIGNED) return false;
+    Str written = lowering_text(lowering, node);
+    Str assigned = object.entry.kind == SCOPE_ASSIGNED
+                       ? node_text(object.entry.module->source, object.entry.node)
+                       : object.entry.dotted;
+    static const char *const words[] = {"libdevice", "tldevice", "tl_extra"};
+    bool says_so = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        says_so = says_so || text_contains(written, words[i]) || text_contains(assigned, words[i]);
+    if (!says_so || name.size > 60) return false;
+    char dotted[80] = "libdevice.";
+    memcpy(dotted + 10, name.data, name.size);
+    return op_find((Str){dotted, name.size + 10}) != OP_COUNT;
 }
 
 Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
@@ -181,6 +225,12 @@ Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
             return (Entity){.kind = ENTITY_SCOPE, .entry = entry, .name = name};
         object = entity_of(value);
     }
+    if (is_chosen_libdevice(lowering, object, node_field(node, "object"), name)) {
+        ScopeEntry entry = {.kind = SCOPE_EXTERNAL,
+                            .dotted = str_from(arena_printf(lowering->arena, "triton.language.libdevice.%.*s",
+                                                            STR_ARGS(name)))};
+        return (Entity){.kind = ENTITY_SCOPE, .entry = entry, .name = name};
+    }
     if (object.kind == ENTITY_PYTHON || object.kind == ENTITY_METHOD)
         return entity_of(lowering_opaque(lowering, "an attribute that is not known"));
     Value *value = entity_value(lowering, object, node_field(node, "object"));
@@ -189,7 +239,8 @@ Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
     if (attribute) return entity_of(attribute);
     Entity method = {.kind = ENTITY_METHOD, .value = value, .name = name};
     bool may_be_descriptor = value->type.kind == TYPE_DESCRIPTOR || value->type.kind == TYPE_UNKNOWN;
-    if (name_is_method(value, name)) return method;
+    bool is_text = value->constant && value->constant->kind == CONSTANT_STRING;
+    if (name_is_method(value, name) || (is_text && str_is(name, "format"))) return method;
     if (may_be_descriptor && !value->type.is_constexpr && descriptor_method(lowering, name) != OP_COUNT)
         return method;
     if (value->type.kind == TYPE_UNKNOWN || value->type.is_constexpr)
@@ -204,7 +255,7 @@ Value *lower_dtype_question(Lowering *lowering, Value *value, Str name) {
     bool answer;
     DType dtype = dtype_meant(value, &is_pointer);
     if (dtype_answer(dtype, is_pointer, name, &answer)) return build_bool(&lowering->builder, answer);
-    return lowering_opaque(lowering, "a question about an element type that is not known");
+    return dtype_asked(lowering, value, name, DTYPE_INT1);
 }
 
 // --- Subscripts

@@ -229,12 +229,46 @@ static Value *math_call(Lowering *lowering, Str dotted, const Arguments *argumen
     return NULL;
 }
 
-static Value *next_power_of_2(Lowering *lowering, const Value *value) {
+/// A constexpr integer that only an instance of the kernel knows, made of `value`.
+static Value *constexpr_of(Lowering *lowering, Value *value, const char *note) {
+    Op *op = op_append(&lowering->builder, OP_UNKNOWN, &value, 1, 1);
+    op->note = note;
+    op->results[0]->type =
+        (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32), .is_constexpr = true};
+    return op->results[0];
+}
+
+static Value *next_power_of_2(Lowering *lowering, Value *value) {
     int64_t n;
-    if (!value || !value_is_int(value, &n) || n > ((int64_t)1 << 62)) return NULL;
+    if (!value) return NULL;
+    if (!value_is_int(value, &n) || n > ((int64_t)1 << 62))
+        return constexpr_of(lowering, value, "triton.next_power_of_2 of a constexpr");
     int64_t power = 1;
     while (power < n) power *= 2;
     return build_int(&lowering->builder, power);
+}
+
+/// How often 2 divides a size, as triton.language.standard asks it.
+static Value *standard_log2(Lowering *lowering, Value *value) {
+    int64_t n;
+    if (!value) return NULL;
+    if (!value_is_int(value, &n)) return constexpr_of(lowering, value, "the logarithm of a constexpr");
+    int64_t log = 0;
+    while (n > 1) {
+        n /= 2;
+        log++;
+    }
+    return build_int(&lowering->builder, log);
+}
+
+static Value *dtype_named(Lowering *lowering, const Value *value) {
+    const Constant *constant = value ? value->constant : NULL;
+    DTypeCode code = constant && constant->kind == CONSTANT_STRING ? dtype_from_name(constant->string)
+                                                                   : DTYPE_UNKNOWN;
+    if (code != DTYPE_UNKNOWN) return build_dtype(&lowering->builder, dtype_of(code));
+    Value *symbolic = lowering_opaque(lowering, "an element type by name");
+    symbolic->type = (Type){.kind = TYPE_DTYPE, .is_constexpr = true};
+    return symbolic;
 }
 
 /// (3, 9, 0) of "3.9.0".
@@ -251,10 +285,30 @@ static Value *version_parts(Lowering *lowering, const Value *value) {
     return build_tuple(&lowering->builder, parts.items, parts.count);
 }
 
+/// tl.core.get_int_dtype(bitwidth, signed)
+static Value *lower_int_dtype(Lowering *lowering, const Arguments *arguments) {
+    Value *given[2] = {NULL, NULL};
+    for (LIST_EACH(int, i, arguments->positional))
+        if (i < 2) given[i] = arguments->positional.items[i];
+    for (LIST_EACH(int, i, arguments->keywords))
+        given[str_is(STR("signed"), arguments->keywords.items[i].name)] = arguments->keywords.items[i].value;
+    int64_t bits;
+    bool is_signed;
+    if (!given[0] || !given[1] || !value_is_int(given[0], &bits) || !value_truth(given[1], &is_signed))
+        return dtype_named(lowering, NULL);
+    const char *name = arena_printf(lowering->arena, "%sint%d", is_signed ? "" : "u", (int)bits);
+    return dtype_named(lowering, build_string(&lowering->builder, name));
+}
+
 Value *lower_external_call(Lowering *lowering, Str dotted, Arguments *arguments, SyntaxNode node) {
     Str language;
     if (scope_language_name(dotted, &language)) {
         if (str_is(language, "constexpr")) return first_of(arguments);
+        if (str_is(language, "dtype")) return dtype_named(lowering, first_of(arguments));
+        if (str_is(language, "_log2"))
+            return standard_log2(lowering, first_of(arguments));
+        if (str_is(language, "get_int_dtype")) return lower_int_dtype(lowering, arguments);
+        if (str_is(language, "_unwrap_if_constexpr")) return first_of(arguments);
         if (str_is(language, "tuple")) return builtin_value(lowering, STR("tuple"), arguments);
         if (str_is(language, "pointer_type") && first_of(arguments)) {
             const Constant *element = first_of(arguments)->constant;
@@ -271,10 +325,11 @@ Value *lower_external_call(Lowering *lowering, Str dotted, Arguments *arguments,
     if (str_ends(dotted, "version.parse") || str_ends(dotted, "version.Version"))
         return version_parts(lowering, first_of(arguments));
     if (str_is(dotted, "triton.cdiv")) return lower_operation(lowering, op_find(STR("cdiv")), arguments, node);
-    if (str_is(dotted, "triton.next_power_of_2")) {
-        Value *value = next_power_of_2(lowering, first_of(arguments));
-        return value ? value : lowering_opaque(lowering, "triton.next_power_of_2 of a constexpr");
-    }
+    if (str_is(dotted, "triton.next_power_of_2")) return next_power_of_2(lowering, first_of(arguments));
+    // The environment is taken to be empty.
+    bool is_environment = str_is(dotted, "os.environ.get") || str_is(dotted, "os.getenv");
+    if (is_environment && arguments->positional.count == 2) return arguments->positional.items[1];
+    if (is_environment) return build_none(&lowering->builder);
     return math_call(lowering, dotted, arguments);
 }
 

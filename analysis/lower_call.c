@@ -204,6 +204,8 @@ Value *lower_operation(Lowering *lowering, OpCode code, Arguments *arguments, Sy
 
 static Value *lower_method(Lowering *lowering, Entity method, Arguments *arguments, SyntaxNode node) {
     Value *receiver = method.value;
+    if (receiver->constant && receiver->constant->kind == CONSTANT_STRING)
+        return lower_format(lowering, receiver->constant->string, arguments);
     bool is_question = str_starts(method.name, "is_") && op_find_method(method.name) == OP_COUNT;
     if (receiver->type.kind == TYPE_DTYPE || is_question) return lower_dtype_question(lowering, receiver, method.name);
     Str name = method.name;
@@ -388,9 +390,15 @@ Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Argume
 
 static Value *call_function(Lowering *lowering, const FunctionDefinition *callee, Arguments *arguments,
                             SyntaxNode node) {
-    // A global's value, computed by the user's Python: it is not run here.
-    if (lowering->global_depth && !callee->is_jit)
-        return lowering_opaque(lowering, "what a Python function returns");
+    // A global's value, computed by the user's Python: understood when it is simple, never run.
+    if (lowering->global_depth && !callee->is_jit) {
+        Value *value = lowering->call_depth < 4 && !callee->decorators.count
+                           ? lower_inline(lowering, callee, arguments, node)
+                           : NULL;
+        return value && value->constant && !value_is_none(value)
+                   ? value
+                   : lowering_opaque(lowering, "what a Python function returns");
+    }
     // Other decorators may make something callable of it that we do not see.
     if (!callee->is_jit && callee->decorators.count == 0)
         lowering_report(lowering, DIAGNOSTIC_UNDECORATED_HELPER, node,
@@ -455,8 +463,27 @@ Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments
     return lowering_unknown(lowering, node, "This value cannot be called.");
 }
 
+/// hasattr(tl, "gather"): how projects ask which release they run under. NULL for other questions.
+static Value *lower_has_operation(Lowering *lowering, SyntaxNode list) {
+    Entity object = lower_entity(lowering, node_child(list, 0));
+    const Constant *name = lower_value(lowering, node_child(list, 1))->constant;
+    Str language;
+    if (object.kind != ENTITY_SCOPE || object.entry.kind != SCOPE_EXTERNAL) return NULL;
+    if (!name || name->kind != CONSTANT_STRING) return NULL;
+    ScopeEntry asked = scope_attribute(lowering->arena, object.entry, name->string);
+    if (!scope_language_name(asked.dotted, &language)) return NULL;
+    OpCode code = scope_find_operation(language);
+    bool is_there = code != OP_COUNT && op_rows[code].kind != KIND_REMOVED;
+    return build_bool(&lowering->builder, is_there || dtype_from_name(language) != DTYPE_UNKNOWN);
+}
+
 Value *lower_call(Lowering *lowering, SyntaxNode node) {
     Entity callee = lower_entity(lowering, node_field(node, "function"));
+    SyntaxNode list = node_field(node, "arguments");
+    if (callee.kind == ENTITY_PYTHON && str_is(callee.name, "hasattr") && node_child_count(list) == 2) {
+        Value *known = lower_has_operation(lowering, list);
+        if (known) return known;
+    }
     Arguments arguments = arguments_lower(lowering, node_field(node, "arguments"));
     lowering_at(lowering, node);
     return lower_entity_call(lowering, callee, &arguments, node);

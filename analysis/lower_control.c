@@ -195,6 +195,11 @@ static Value *merge_pair(Merge *merge, Value *a, Value *b, const char *name) {
     bool stays_constexpr = merge->is_constexpr && a->type.is_constexpr && b->type.is_constexpr;
     Type type = type_join(lowering->arena, stays_constexpr ? a->type : type_at_runtime(a),
                           stays_constexpr ? b->type : type_at_runtime(b));
+    // A parameter that is a pointer in one instance of the kernel and a number in another.
+    if (merge->is_constexpr && a->type.kind == TYPE_POINTER && a->region && b->type.kind == TYPE_NUMBER)
+        type = b->type;
+    if (merge->is_constexpr && b->type.kind == TYPE_POINTER && b->region && a->type.kind == TYPE_NUMBER)
+        type = a->type;
     // A constexpr takes on the type of what it stands beside.
     if (a->type.is_constexpr != b->type.is_constexpr)
         type = type_join(lowering->arena, a->type, b->type);

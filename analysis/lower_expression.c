@@ -344,39 +344,61 @@ static Value *lower_comprehension(Lowering *lowering, SyntaxNode node) {
 
 // --- Names
 
-static Value *global_value(Lowering *lowering, ScopeEntry entry, Str name, SyntaxNode node) {
-    bool is_declared = text_contains(entry.annotation, "constexpr");
-    if (lowering->global_depth > 12) return lowering_opaque(lowering, "globals in a circle");
+/// A value of a region that is thrown away, made again at the builder's place; NULL where it is no constant.
+static Value *constant_again(Lowering *lowering, const Value *value) {
+    int count;
+    if (value->constant) return build_constant(&lowering->builder, *value->constant);
+    if (!value_is_tuple(value, &count)) return NULL;
+    Value **items = ARENA_ARRAY(lowering->arena, Value *, count + 1);
+    for (int i = 0; i < count; i++) {
+        items[i] = constant_again(lowering, value->op->operands[i]);
+        if (!items[i]) return NULL;
+    }
+    return build_tuple(&lowering->builder, items, count);
+}
+
+/// The value of a global: a constant, or NULL where only Python itself would know.
+static Value *global_evaluate(Lowering *lowering, ScopeEntry entry) {
     Frame frame = {.module = entry.module, .source = entry.module->source};
     Builder outside = lowering->builder;
     lowering->builder.diagnostics = NULL;
+    lowering->builder.region = region_new(lowering->builder.function);
+    lowering->builder.before = NULL;
     lowering->global_depth++;
     frame_enter(lowering, &frame);
-    Value *value = lower_value(lowering, entry.node);
-    int count;
-    if (entry.item >= 0)
-        value = value_is_tuple(value, &count) && entry.item < count
-                    ? tuple_item(lowering, value, entry.item)
-                    : lowering_opaque(lowering, "an item of an unknown tuple");
-    // Only `X = tl.constexpr(1)` and declared ones may be read by a kernel.
-    bool is_call = node_kind(entry.node) == SYNTAX_CALL;
+    const Value *value = lower_value(lowering, entry.node);
     frame_leave(lowering, &frame);
     lowering->global_depth--;
     lowering->builder = outside;
+    int count;
+    if (entry.item >= 0)
+        value = value_is_tuple(value, &count) && entry.item < count ? value->op->operands[entry.item] : NULL;
+    return value ? constant_again(lowering, value) : NULL;
+}
+
+/// `X = 1`, which a kernel may not read; `X = tl.constexpr(1)`, other names and dtypes are fine.
+static bool global_is_plain(ScopeEntry entry, const Value *value) {
     const Constant *constant = value->constant;
-    bool is_number = constant && constant->kind >= CONSTANT_BOOL && constant->kind <= CONSTANT_STRING;
-    bool is_plain = is_number && !is_call && node_kind(entry.node) != SYNTAX_ATTRIBUTE &&
-                    node_kind(entry.node) != SYNTAX_IDENTIFIER;
-    if (is_plain && !is_declared && entry.item < 0)
+    bool is_data = constant && constant->kind >= CONSTANT_BOOL && constant->kind <= CONSTANT_STRING;
+    SyntaxKind kind = node_kind(entry.node);
+    bool is_written = kind != SYNTAX_CALL && kind != SYNTAX_ATTRIBUTE && kind != SYNTAX_IDENTIFIER;
+    return is_data && is_written && entry.item < 0 && !text_contains(entry.annotation, "constexpr");
+}
+
+static Value *global_value(Lowering *lowering, ScopeEntry entry, Str name, SyntaxNode node) {
+    if (lowering->global_depth > 12) return lowering_opaque(lowering, "globals in a circle");
+    Value *value = global_evaluate(lowering, entry);
+    if (!value) {
+        // A number, most likely a flag, that the user's Python computes: a constexpr like a parameter.
+        value = lowering_opaque(lowering, arena_printf(lowering->arena, "the global `%.*s`", STR_ARGS(name)));
+        value->name = str_dup(lowering->arena, name);
+        value->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_ANY_NUMBER), .is_constexpr = true};
+        return value;
+    }
+    if (global_is_plain(entry, value))
         lowering_report(lowering, DIAGNOSTIC_GLOBAL_NOT_CONSTEXPR, node,
                         "`%.*s` is a plain global; a kernel can only read constexprs: write `%.*s: tl.constexpr = ...`.",
                         STR_ARGS(name), STR_ARGS(name));
-    bool is_unknown = !value->constant && value->type.kind == TYPE_UNKNOWN;
-    if (is_unknown && value->op && value->op->code == OP_UNKNOWN) {
-        // A number, most likely a flag, that the user's Python computes: a constexpr like a parameter.
-        value->name = str_dup(lowering->arena, name);
-        value->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_ANY_NUMBER), .is_constexpr = true};
-    }
     return value;
 }
 

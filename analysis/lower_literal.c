@@ -65,16 +65,22 @@ static void string_add_content(Buffer *buffer, Str text, bool is_raw) {
     }
 }
 
+/// False where the value is no constant whose text is known.
+static bool string_add_constant(Buffer *buffer, const Value *value) {
+    const Constant *constant = value ? value->constant : NULL;
+    if (constant && constant->kind == CONSTANT_INT) buffer_printf(buffer, "%lld", (long long)constant->integer);
+    else if (constant && constant->kind == CONSTANT_BOOL) buffer_puts(buffer, constant->integer ? "True" : "False");
+    else if (constant && constant->kind == CONSTANT_STRING)
+        buffer_add(buffer, constant->string.data, constant->string.size);
+    else return false;
+    return true;
+}
+
 /// The text of an interpolated constant; what is not known stays as it is written.
 static void string_add_value(Lowering *lowering, Buffer *buffer, SyntaxNode node) {
     SyntaxNode expression = node_field(node, "expression");
     const Value *value = lower_value(lowering, expression);
-    const Constant *constant = value->constant;
-    if (constant && (constant->kind == CONSTANT_INT || constant->kind == CONSTANT_BOOL))
-        buffer_printf(buffer, "%lld", (long long)constant->integer);
-    else if (constant && constant->kind == CONSTANT_STRING)
-        buffer_add(buffer, constant->string.data, constant->string.size);
-    else
+    if (!string_add_constant(buffer, value))
         string_add_content(buffer, lowering_text(lowering, node), true);
 }
 
@@ -101,6 +107,43 @@ static void string_add(Lowering *lowering, Buffer *buffer, SyntaxNode node) {
 Value *lower_string(Lowering *lowering, SyntaxNode node) {
     Buffer buffer = buffer_new(lowering->arena);
     string_add(lowering, &buffer, node);
+    Constant constant = {.kind = CONSTANT_STRING, .string = {buffer_text(&buffer), buffer.size}};
+    return build_constant(&lowering->builder, constant);
+}
+
+/// The argument that `{name}`, `{0}` or `{}` stands for, or NULL.
+static const Value *format_argument(const Arguments *arguments, Str field, int *next) {
+    if (field.size == 0 || (field.data[0] >= '0' && field.data[0] <= '9')) {
+        int index = field.size ? atoi(field.data) : (*next)++;
+        return index < arguments->positional.count ? arguments->positional.items[index] : NULL;
+    }
+    for (LIST_EACH(int, i, arguments->keywords))
+        if (str_is(field, arguments->keywords.items[i].name)) return arguments->keywords.items[i].value;
+    return NULL;
+}
+
+Value *lower_format(Lowering *lowering, Str text, const Arguments *arguments) {
+    Buffer buffer = buffer_new(lowering->arena);
+    int next = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        bool is_doubled = i + 1 < text.size && text.data[i + 1] == c;
+        if ((c == '{' || c == '}') && is_doubled) {
+            buffer_putc(&buffer, c);
+            i++;
+            continue;
+        }
+        if (c != '{') {
+            buffer_putc(&buffer, c);
+            continue;
+        }
+        size_t end = i + 1;
+        while (end < text.size && text.data[end] != '}') end++;
+        Str field = {text.data + i + 1, end - i - 1};
+        if (!string_add_constant(&buffer, format_argument(arguments, field, &next)))
+            return lowering_opaque(lowering, "a text that is not known");
+        i = end;
+    }
     Constant constant = {.kind = CONSTANT_STRING, .string = {buffer_text(&buffer), buffer.size}};
     return build_constant(&lowering->builder, constant);
 }

@@ -326,6 +326,7 @@ static bool visit_index(void *context, SyntaxNode node) {
 }
 
 static bool loop_needs_unrolling(const Lowering *lowering, const Loop *loop) {
+    if (lowering->global_depth) return true;
     if (lowering->options && lowering->options->unroll_static) return true;
     IndexSearch search = {lowering, lowering_text(lowering, loop->target), false};
     syntax_walk(loop->body, visit_index, &search);
@@ -383,7 +384,8 @@ static void range_arguments(Lowering *lowering, Loop *loop, SyntaxNode list) {
 static void lower_for_range(Lowering *lowering, Loop *loop, SyntaxNode call) {
     Range former = lowering_at(lowering, call);
     range_arguments(lowering, loop, node_field(call, "arguments"));
-    if (loop->code != OP_STATIC_FOR || !loop_try_unroll(lowering, loop)) loop_lower(lowering, loop);
+    bool may_unroll = loop->code == OP_STATIC_FOR || lowering->global_depth;
+    if (!may_unroll || !loop_try_unroll(lowering, loop)) loop_lower(lowering, loop);
     lowering->builder.range = former;
 }
 

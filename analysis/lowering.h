@@ -146,6 +146,8 @@ Value *lower_dtype_question(Lowering *lowering, Value *value, Str name);
 Value *lower_integer(Lowering *lowering, SyntaxNode node);
 Value *lower_float(Lowering *lowering, SyntaxNode node);
 Value *lower_string(Lowering *lowering, SyntaxNode node);
+/// "...".format(...) of constants.
+Value *lower_format(Lowering *lowering, Str text, const Arguments *arguments);
 
 // lower_call.c
 Value *lower_call(Lowering *lowering, SyntaxNode node);

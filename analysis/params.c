@@ -233,6 +233,10 @@ static bool visit_roles(void *context, Op *op) {
             if (is_float(op->operands[2])) role_add(roles, op->operands[1], ROLE_FLOAT);
         }
         return true;
+    case OP_UNKNOWN:
+        if (!op->note || !str_starts(str_from(op->note), "the answer to `dtype")) return true;
+        for (int i = 0; i < op->operand_count; i++) role_add(roles, op->operands[i], ROLE_DTYPE);
+        return true;
     case OP_CAST: roles_of_cast(roles, op, role); return true;
     case OP_GATHER: role_add(roles, op->operands[1], ROLE_INT); return true;
     case OP_IF:
@@ -472,12 +476,12 @@ bool parameters_settle(const Function *function, ParameterKnowledge *knowledge, 
             changed = true;
         }
     }
-    // What is left decides nothing; a kernel's parameter is a scalar then. A helper's may be a tile.
-    for (int i = 0; i < knowledge->count && is_kernel && !changed; i++) {
+    // What is left decides nothing; a kernel's parameter is a scalar then. A helper's may be a tile of any number.
+    for (int i = 0; i < knowledge->count && !changed; i++) {
         const Parameter *parameter = &function->parameters[i];
         if (is_fixed[i] || parameter->is_constexpr || knowledge->types[i].kind != TYPE_UNKNOWN) continue;
         if (function->definition && function->definition->parameters[i].is_variadic) continue;
-        knowledge->types[i] = scalar_of(DTYPE_INT32);
+        knowledge->types[i] = scalar_of(is_kernel ? DTYPE_INT32 : DTYPE_ANY_NUMBER);
         changed = true;
     }
     return changed;

@@ -128,7 +128,8 @@ static void dump_diagnostics(const Dump *dump) {
 
 static bool print_gap(void *context, Op *op) {
     const char *name = context;
-    const char *note = op->code == OP_UNKNOWN ? op->note : NULL;
+    bool is_constexpr = op->result_count && op->results[0]->type.is_constexpr;
+    const char *note = op->code == OP_UNKNOWN && !is_constexpr ? op->note : NULL;
     for (int i = 0; i < op->result_count && !note; i++)
         if (op->results[i]->type.kind == TYPE_UNKNOWN) note = op_id(op->code);
     if (!note) return true;

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+enum { MAX_TREE = 400 };
+
 HostValue *host_new(Host *host, HostKind kind) {
     HostValue *value = ARENA_NEW(host->arena, HostValue);
     value->kind = kind;
@@ -340,14 +342,17 @@ const HostValue *host_apply(Host *host, HostOperation operation, const HostValue
         bool unit = (operation == HOST_OP_MULTIPLY && is_exactly(items[i], 1)) || (operation == HOST_OP_ADD && is_exactly(items[i], 0));
         if (unit) return items[1 - i];
     }
+    int size = 1 + a->size + (arity == 2 ? b->size : 0);
     HostValue *value = host_new(host, HOST_OPERATION);
     const HostValue **copy = ARENA_ARRAY(host->arena, const HostValue *, 2);
     memcpy(copy, items, sizeof items);
     value->operation = operation;
     value->items = copy;
     value->count = arity;
+    value->size = size;
     refresh(value);
-    return value;
+    if (size <= MAX_TREE) return value;
+    return value->is_concrete ? host_constant(host, value->constant) : host_unknown(host, "a computation that is too long");
 }
 
 const HostValue *host_equal(Host *host, const HostValue *a, const HostValue *b) {

@@ -107,6 +107,7 @@ struct HostValue {
     SyntaxNode node;
     struct HostFrame *frame;
     const char *note;
+    int size; // of an operation: how many nodes its tree has; a tree too large to be read becomes a constant
 };
 
 typedef struct HostArgument {

@@ -46,6 +46,7 @@ void check_kernel(Arena *arena, const Kernel *kernel, Diagnostics *diagnostics) 
     check->kernel = kernel;
     check->function = kernel->function;
     check->diagnostics = diagnostics;
+    check->is_entry = kernel_is_entry(kernel);
     check->uses = map_new(arena);
     check->accesses = map_new(arena);
     region_walk(check->function->body, collect, check);
@@ -58,6 +59,22 @@ void check_kernel(Arena *arena, const Kernel *kernel, Diagnostics *diagnostics) 
             LIST_PUSH(arena, &check->memory, (Access *)(uintptr_t)check_access(check, check->ops.items[i]));
     for (size_t row = 0; row < sizeof kernel_checks / sizeof *kernel_checks; row++)
         kernel_checks[row](check);
+}
+
+static bool find_program_id(void *context, Op *op) {
+    bool *found = context;
+    *found = *found || op->code == OP_PROGRAM_ID;
+    return !*found;
+}
+
+bool kernel_is_entry(const Kernel *kernel) {
+    const FunctionDefinition *definition = kernel->definition;
+    if (!definition || !kernel->function || kernel->is_helper || definition->returns_value) return false;
+    for (LIST_EACH(int, i, definition->module->launches))
+        if (definition->module->launches.items[i].kernel == definition) return true;
+    bool reads_program_id = false;
+    region_walk(kernel->function->body, find_program_id, &reads_program_id);
+    return reads_program_id;
 }
 
 /* ---- reporting ---- */

@@ -15,6 +15,7 @@ typedef struct Check {
     const Kernel *kernel;
     const Function *function;
     Diagnostics *diagnostics;
+    bool is_entry;       // kernel_is_entry
     Map uses;            // Value -> Uses *
     Map accesses;        // Op -> Access *
     LIST(Op *) ops;      // every op, outer before inner

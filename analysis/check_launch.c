@@ -24,7 +24,7 @@ static bool is_launch_option(Str name) {
         "maxRegAutoWS", "schedule_hint", "optimize_epilogue", "enable_warp_specialization", "threads_per_warp",
         "allow_fp8e4nv", "supported_fp8_dtypes", "default_dot_input_precision", "allowed_dot_input_precisions",
         "max_num_imprecise_acc_default", "instrumentation_mode", "grf_mode", "generate_native_code", "multibuffer",
-        "enable_mixed_cv", "bottleneck", "pre_hook", "data_partition_factor", "advanced_path", "isCloseVectorization",
+        "enable_mixed_cv", "bottleneck", "isCloseCoreTiling", "isCloseUnrollControl", "isCloseDtypeConvert", "is_use_mask_zero", "buffer_size_limit", "pre_hook", "data_partition_factor", "advanced_path", "isCloseVectorization",
     };
     return text_is_any(name, options, sizeof options / sizeof *options);
 }
@@ -242,6 +242,13 @@ static SyntaxNode autotune_call(Check *check, const FunctionDefinition *definiti
     return none;
 }
 
+/// Whether the kernel has stored there before it came to this access: then it starts afresh in each run.
+static bool is_stored_before(const Check *check, int end, const Value *parameter) {
+    for (int i = 0; i < end; i++)
+        if (check->memory.items[i]->op->code == OP_STORE && check->memory.items[i]->parameter == parameter) return true;
+    return false;
+}
+
 /// An update of memory that a second run would not repeat: an atomic, or a store of what was loaded there and changed.
 static const Access *find_update(Check *check) {
     for (LIST_EACH(int, i, check->memory)) {
@@ -249,7 +256,7 @@ static const Access *find_update(Check *check) {
         if (access->op->code == OP_ATOMIC_ADD && access->parameter) return access;
         if (access->op->code != OP_STORE || !access->parameter) continue;
         Value *value = check_operand(access->op, "value");
-        for (int k = 0; k < i && value; k++) {
+        for (int k = 0; k < i && value && !is_stored_before(check, i, access->parameter); k++) {
             const Access *before = check->memory.items[k];
             if (before->op->code != OP_LOAD || before->parameter != access->parameter || !before->offset.known ||
                 !access->offset.known || !poly_equal(before->offset.base, access->offset.base))
@@ -273,8 +280,11 @@ static void check_reset(Check *check, SyntaxNode call) {
             return;
     const Access *update = arguments.has_splat ? NULL : find_update(check);
     if (!update) return;
+    Range place = node_range(module->source, node_field(call, "function"));
+    SyntaxNode decorator = node_parent(call);
+    if (node_kind(decorator) == SYNTAX_DECORATOR) place.start = node_range(module->source, decorator).start;
     Diagnostic *said = check_report_at(
-        check, DIAGNOSTIC_AUTOTUNE_WITHOUT_RESET, node_range(module->source, node_field(call, "function")),
+        check, DIAGNOSTIC_AUTOTUNE_WITHOUT_RESET, place,
         "every configuration that is tried updates %s once more: add `%s=[\"%s\"]`", update->parameter->name,
         update->op->code == OP_ATOMIC_ADD ? "reset_to_zero" : "restore_value", update->parameter->name);
     check_relate(check, said, update->op, "updated here");

@@ -282,6 +282,18 @@ static bool has_locks(const Check *check) {
     return false;
 }
 
+/// Whether some launch in the file has one program along the axis.
+static bool is_launched_once(const Check *check, int axis) {
+    const Module *module = check->kernel->definition->module;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != check->kernel->definition || node_kind(site->grid) != SYNTAX_TUPLE) continue;
+        if ((uint32_t)axis >= node_child_count(site->grid)) return true;
+        if (str_is(node_text(module->source, node_child(site->grid, (uint32_t)axis)), "1")) return true;
+    }
+    return false;
+}
+
 static void check_race(Check *check, const Access *access) {
     enum { MOST_AXES = 16 };
     Axis axes[MOST_AXES];
@@ -294,6 +306,7 @@ static void check_race(Check *check, const Access *access) {
         if (!check_depends_on_program(check, value, axis) || guarded_by(check, access->op, axis)) continue;
         if (check_depends_on_program(check, access->op->operands[0], axis)) continue;
         if (access->mask && check_depends_on_program(check, access->mask, axis)) continue;
+        if (is_launched_once(check, axis)) continue;
         Diagnostic *said = check_report(check, DIAGNOSTIC_RACING_STORE, access->op,
                                         "all programs along axis %d store different values to the same address of %s", axis,
                                         access->parameter->name);
@@ -303,10 +316,10 @@ static void check_race(Check *check, const Access *access) {
 }
 
 void check_races(Check *check) {
-    if (check->kernel->is_helper || has_locks(check)) return;
+    if (!check->is_entry || has_locks(check)) return;
     for (LIST_EACH(int, i, check->memory)) {
         const Access *access = check->memory.items[i];
         bool plain = access->op->code == OP_STORE || access->op->code == OP_DESCRIPTOR_STORE;
-        if (plain && access->parameter && access->offset.known && !access->offset.wrapped) check_race(check, access);
+        if (plain && !check_is_optional(access->op) && access->parameter && access->offset.known && !access->offset.wrapped) check_race(check, access);
     }
 }

@@ -194,7 +194,7 @@ static bool integer_fits(DType dtype, double value) {
     int bits = dtype_bits(dtype.code);
     bool is_signed = dtype_class(dtype) == CLASS_SIGNED;
     double low = is_signed ? -ldexp(1, bits - 1) : 0;
-    double high = ldexp(1, is_signed ? bits - 1 : bits) - 1;
+    double high = ldexp(1, bits) - 1; // bit patterns are often written as unsigned numbers
     return value >= low && value <= high;
 }
 

@@ -27,7 +27,7 @@ void check_atomics(Check *check) {
         const Access *access = check->memory.items[i];
         if (!is_atomic_update(access->op->code)) continue;
         DTypeCode element = access->op->operands[0]->type.element.code;
-        if (element == DTYPE_FLOAT16 || element == DTYPE_BFLOAT16)
+        if (access->op->code == OP_ATOMIC_ADD && (element == DTYPE_FLOAT16 || element == DTYPE_BFLOAT16))
             check_report(check, DIAGNOSTIC_LOW_PRECISION_ATOMIC, access->op,
                          "each addition is rounded to %s: accumulate into a float32 buffer", dtype_name(element));
         if (check->kernel->is_helper || !access->parameter || !access->offset.known) continue;

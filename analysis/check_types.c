@@ -9,32 +9,47 @@ enum { MAX_TILE_ELEMENTS = 1048576, DOT_BITS = 256, BITS_PER_BYTE = 8 };
 
 static bool is_concrete(DType dtype) { return dtype_bits(dtype.code) > 0; }
 
-/// A value of the running program (no constexpr) whose element type is known. Parameters without a type annotation
-/// are left out: their type is up to the caller.
+/// Whether the element type follows from the type of a parameter, which is up to the caller (an int may be a float or a bool).
+static bool is_guess(const Value *value, int depth) {
+    enum { DEEPEST = 12 };
+    if (!value || depth > DEEPEST) return true;
+    if (value->constant) return false;
+    if (!value->op) { // what a loop carries is as certain as what it starts with
+        const Op *loop = value->region ? value->region->parent : NULL;
+        if (!loop || (loop->code != OP_FOR && loop->code != OP_WHILE)) return true;
+        int operand = loop->code == OP_FOR ? value->index + 2 : value->index;
+        bool carried = loop->code == OP_WHILE || value->index > 0;
+        return !carried || operand >= loop->operand_count || is_guess(loop->operands[operand], depth + 1);
+    }
+    switch (value->op->code) {
+    case OP_LOAD: case OP_PROGRAM_ID: case OP_NUM_PROGRAMS: case OP_ARANGE: case OP_EQ: case OP_NE: case OP_LT: case OP_LE:
+    case OP_GT: case OP_GE: case OP_CAST: case OP_FULL: case OP_DOT: case OP_DIV: case OP_ARGMAX: case OP_ARGMIN: return false;
+    default: break;
+    }
+    if (value->op->region_count) return true;
+    for (int i = 0; i < value->op->operand_count; i++) {
+        const Value *operand = value->op->operands[i];
+        if (operand && operand->type.kind == TYPE_NUMBER && is_guess(operand, depth + 1)) return true;
+    }
+    return false;
+}
+
+/// A value of the running program (no constexpr) whose element type is certain.
 static bool is_runtime_number(const Value *value) {
     return value && value->type.kind == TYPE_NUMBER && !value->type.is_constexpr && !value->constant &&
-           is_concrete(value->type.element) && !check_is_parameter(value);
+           is_concrete(value->type.element) && !is_guess(value, 0);
 }
 
 static bool is_float_number(const Value *value) {
-    return value && value->type.kind == TYPE_NUMBER && dtype_is_float(value->type.element);
+    return value && value->type.kind == TYPE_NUMBER && dtype_is_float(value->type.element) && !is_guess(value, 0);
 }
 
 static const char *type_text(Check *check, const Value *value) { return type_print(check->arena, value->type); }
 
-/// A kernel that is launched as it is: its parameters without `tl.constexpr` are run-time values. A helper's may be anything.
-static bool is_entry(const Check *check) {
-    const FunctionDefinition *definition = check->kernel->definition;
-    if (!definition || check->kernel->is_helper || definition->returns_value) return false;
-    for (LIST_EACH(int, i, definition->module->launches))
-        if (definition->module->launches.items[i].kernel == definition) return true;
-    return check->programs[0] != NULL;
-}
-
 /// Whether Triton knows for sure that this is no constexpr: it comes from memory, a program id or a plain parameter.
 static bool is_certainly_runtime(const Check *check, const Value *value) {
     if (!value || value->constant || value->type.is_constexpr || value->type.kind != TYPE_NUMBER) return false;
-    if (check_is_parameter(value)) return is_entry(check);
+    if (check_is_parameter(value)) return check->is_entry;
     if (!value->op) return false;
     switch (value->op->code) {
     case OP_LOAD: case OP_PROGRAM_ID: case OP_NUM_PROGRAMS: case OP_SUM: case OP_MAX: case OP_MIN: return true;
@@ -211,7 +226,7 @@ void check_shapes_of_op(Check *check, Op *op) {
     case OP_NUM_PROGRAMS: check_program_axis(check, op); break;
     case OP_STATIC_ASSERT:
         if (op->operands[0] && value_is_bool(op->operands[0], &condition) && !condition && !check_is_optional(op) &&
-            !op->call && is_entry(check))
+            !op->call && check->is_entry)
             check_report(check, DIAGNOSTIC_STATIC_ASSERT_FAILS, op, "this assertion is false for every use of the kernel");
         break;
     default: break;
@@ -348,7 +363,7 @@ static bool types_differ(const Value *a, const Value *b) {
     if (pointers) return false;
     DTypeCode x = materialised(a);
     DTypeCode y = materialised(b);
-    return dtype_bits(x) > 0 && dtype_bits(y) > 0 && x != y && !check_is_parameter(a) && !check_is_parameter(b);
+    return dtype_bits(x) > 0 && dtype_bits(y) > 0 && x != y && !is_guess(a, 0) && !is_guess(b, 0);
 }
 
 static const char *runtime_text(Check *check, const Value *value) {
@@ -390,6 +405,7 @@ static void check_arms(Check *check, Op *op) {
 }
 
 void check_carried_types(Check *check, Op *op) {
+    if (!check->is_entry) return; // whether a condition is a constexpr, and what starts as what, is up to the caller
     if (op->code == OP_FOR || op->code == OP_WHILE) check_loop_carried(check, op);
     if (op->code == OP_IF) check_arms(check, op);
 }

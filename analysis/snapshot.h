@@ -28,6 +28,9 @@ Snapshot *snapshot_build(const char *path, Str text, const SnapshotOptions *opti
 void snapshot_free(Snapshot *snapshot);
 const Kernel *snapshot_find_kernel(const Snapshot *snapshot, Str name);
 
+/// Whether the kernel is launched as it is, as far as one file tells: its parameters without `tl.constexpr` are run-time
+/// numbers and pointers. False for helpers, whose parameters may be anything.
+bool kernel_is_entry(const Kernel *kernel);
 /// All checks of analysis/check*.c over one lowered kernel; called by the pipeline.
 void check_kernel(Arena *arena, const Kernel *kernel, Diagnostics *diagnostics);
 

@@ -1,0 +1,82 @@
+"""The real Triton agrees with the fixtures: what is marked as an error does not compile, all the rest does."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.fixture_files import fixture_files, functions, reported_in
+from tests.triton.compile import CompiledKernel, CompileFailure, compile_many, compile_request
+from tests.triton.corpus import find_kernels
+
+# Host-side findings, names of other releases, and constructs that only the analysis does not know.
+NOT_COMPILED = {"language_hints", "tuning_key"}
+TYPES = {
+    "x_ptr": "*fp32",
+    "y_ptr": "*fp32",
+    "w_ptr": "*fp32",
+    "i_ptr": "*i32",
+    "n": "i32",
+    "m": "i32",
+    "stride": "i32",
+}
+
+
+def signature_of(path: Path, kernel: str) -> tuple[dict[str, str], dict[str, object]]:
+    """Types by the fixtures' parameter names; every constexpr is 64."""
+    found = next(k for k in find_kernels(path) if k.name == kernel)
+    constexprs: dict[str, object] = {p.name: 64 for p in found.params if p.constexpr}
+    types = {p.name: TYPES[p.name] for p in found.params if p.name not in constexprs}
+    if kernel.startswith("logical_operand"):
+        types["n"] = "i1"
+    return types, constexprs
+
+
+def cases() -> list[tuple[Path, str]]:
+    """Every kernel of the fixtures."""
+    paths = [path for path in fixture_files() if path.stem not in NOT_COMPILED]
+    return [
+        (path, kernel.name)
+        for path in paths
+        for kernel in find_kernels(path)
+        if kernel.name in functions(path) and kernel.kind == "kernel"
+    ]
+
+
+@cache
+def outcomes() -> dict[tuple[str, str], CompiledKernel | CompileFailure]:
+    """Everything compiled up to Triton's own IR, in one go."""
+    wanted = cases()
+    requests = [
+        compile_request(path, name, *signature_of(path, name), until="ttir")
+        for path, name in wanted
+    ]
+    return {
+        (path.stem, name): result
+        for (path, name), result in zip(wanted, compile_many(requests, processes=1), strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), cases(), ids=lambda v: v.stem if isinstance(v, Path) else v
+)
+def test_triton_agrees(path: Path, name: str) -> None:
+    markers = reported_in(path, name)
+    result = outcomes()[path.stem, name]
+    refused = isinstance(result, CompileFailure)
+    if any(marker.severity == "error" for marker in markers):
+        assert refused, f"reported as an error, and it compiles: {markers}"
+    elif not any(marker.name in {"dot-too-small", "global-not-constexpr"} for marker in markers):
+        assert not refused, f"no error is reported, and Triton says: {result}"
+
+
+def test_a_wrong_tuning_key_is_refused() -> None:
+    path = next(path for path in fixture_files() if path.stem == "tuning_key")
+    name = "autotune_unknown_key_reported"
+    (result,) = compile_many(
+        [compile_request(path, name, *signature_of(path, name), until="ttir")], processes=1
+    )
+    assert isinstance(result, CompileFailure)
+    assert "size" in result.message

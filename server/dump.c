@@ -27,7 +27,7 @@ static const StageRow stages[STAGE_COUNT] = {
 
 typedef struct Dump {
     const Snapshot *snapshot;
-    Str kernel; // empty: all of them
+    Str kernel;  // empty: all of them
     Arena *arena;
 } Dump;
 
@@ -35,7 +35,7 @@ typedef struct Dump {
 
 typedef struct SyntaxDump {
     const Source *source;
-    uint32_t open[256]; // where the enclosing nodes end
+    uint32_t open[256];  // where the enclosing nodes end
     int depth;
 } SyntaxDump;
 
@@ -71,7 +71,8 @@ static void print_function(const FunctionDefinition *function) {
     printf("\n");
     for (int i = 0; i < function->parameter_count; i++) {
         const ParameterDefinition *parameter = &function->parameters[i];
-        printf("    %s%.*s", parameter->is_constexpr ? "constexpr " : "", STR_ARGS(parameter->name));
+        printf("    %s%.*s", parameter->is_constexpr ? "constexpr " : "",
+               STR_ARGS(parameter->name));
         if (parameter->annotation.size) printf(": %.*s", STR_ARGS(parameter->annotation));
         if (parameter->default_text.size) printf(" = %.*s", STR_ARGS(parameter->default_text));
         for (LIST_EACH(int, j, function->tuned_names))
@@ -111,7 +112,8 @@ static void dump_types(const Dump *dump) {
         printf("%s\n", kernel->function->name);
         for (int j = 0; j < kernel->function->parameter_count; j++) {
             const Parameter *parameter = &kernel->function->parameters[j];
-            printf("    %s: %s%s%s%s\n", parameter->name, type_print(dump->arena, parameter->value->type),
+            printf("    %s: %s%s%s%s\n", parameter->name,
+                   type_print(dump->arena, parameter->value->type),
                    parameter->is_loaded ? " loaded" : "", parameter->is_stored ? " stored" : "",
                    parameter->is_optional ? " optional" : "");
         }
@@ -134,8 +136,8 @@ static bool print_gap(void *context, Op *op) {
         if (op->results[i]->type.kind == TYPE_UNKNOWN) note = op_id(op->code);
     if (!note) return true;
     Str text = source_slice(op->range);
-    printf("    %s:%d: %s: %.*s\n", name, range_line(op->range), note, text.size > 60 ? 60 : (int)text.size,
-           text.data);
+    printf("    %s:%d: %s: %.*s\n", name, range_line(op->range), note,
+           text.size > 60 ? 60 : (int)text.size, text.data);
     return false;
 }
 
@@ -144,9 +146,9 @@ static void dump_coverage(const Dump *dump) {
         const Kernel *kernel = &dump->snapshot->kernels.items[i];
         if (!is_wanted(dump, kernel)) continue;
         Error broken = function_verify(dump->arena, kernel->function);
-        printf("%s %s:%d %s%s\n", kernel->understood ? "understood" : "partly", dump->snapshot->source->path,
-               range_line(kernel->definition->name_range), kernel->function->name,
-               kernel->is_helper ? " (helper)" : "");
+        printf("%s %s:%d %s%s\n", kernel->understood ? "understood" : "partly",
+               dump->snapshot->source->path, range_line(kernel->definition->name_range),
+               kernel->function->name, kernel->is_helper ? " (helper)" : "");
         if (broken) printf("    BROKEN: %s\n", broken);
         char *name = str_dup(dump->arena, kernel->definition->name);
         if (!kernel->understood) region_walk(kernel->function->body, print_gap, name);
@@ -155,9 +157,12 @@ static void dump_coverage(const Dump *dump) {
 
 typedef void DumpFunction(const Dump *dump);
 static DumpFunction *const dumps[STAGE_COUNT] = {
-    [STAGE_SYNTAX] = dump_syntax,           [STAGE_MODULE] = dump_module,
-    [STAGE_IR] = dump_ir,                   [STAGE_TYPES] = dump_types,
-    [STAGE_DIAGNOSTICS] = dump_diagnostics, [STAGE_COVERAGE] = dump_coverage,
+    [STAGE_SYNTAX] = dump_syntax,
+    [STAGE_MODULE] = dump_module,
+    [STAGE_IR] = dump_ir,
+    [STAGE_TYPES] = dump_types,
+    [STAGE_DIAGNOSTICS] = dump_diagnostics,
+    [STAGE_COVERAGE] = dump_coverage,
 };
 
 static int dump_file(StageId stage, const char *operand) {

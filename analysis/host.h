@@ -10,7 +10,7 @@
 typedef struct HostConstraint {
     const HostValue *condition;
     bool want;
-    int weight; // HOST_MUST or HOST_WISH
+    int weight;  // HOST_MUST or HOST_WISH
 } HostConstraint;
 
 enum { HOST_WISH = 1, HOST_MUST = 1000 };
@@ -19,9 +19,9 @@ typedef struct HostFrame {
     Map names;
     struct HostFrame *outer;
     const Module *module;
-    bool is_on_path;         // the launch is inside this function
-    bool is_global;          // literals are not block sizes of the launcher
-    const HostValue *result; // of a return statement
+    bool is_on_path;          // the launch is inside this function
+    bool is_global;           // literals are not block sizes of the launcher
+    const HostValue *result;  // of a return statement
 } HostFrame;
 
 typedef struct Host {
@@ -30,24 +30,25 @@ typedef struct Host {
     const LaunchSite *site;
     HostPolicy policy;
     HostLaunch *launch;
-    LIST(HostInput *) inputs; // persist over the runs, with what was learnt about them
+    LIST(HostInput *) inputs;  // persist over the runs, with what was learnt about them
     int flag_count;
     // of one run
-    Map modules; // Module -> its HostFrame of global names
-    Map attributes; // "ctx.scale" -> value assigned
+    Map modules;     // Module -> its HostFrame of global names
+    Map attributes;  // "ctx.scale" -> value assigned
     LIST(HostConstraint) constraints;
     int buffer_count;
     int step_count;
-    int depth;      // of expressions
-    int call_depth; // of Python functions
-    bool is_changed; // something was learnt: run again
+    int depth;        // of expressions
+    int call_depth;   // of Python functions
+    bool is_changed;  // something was learnt: run again
     bool is_reached;
     const char *obstacle;
 } Host;
 
 // host_value.c: values
 HostValue *host_new(Host *host, HostKind kind);
-const HostValue *host_unknown(Host *host, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const HostValue *host_unknown(Host *host, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 const HostValue *host_constant(Host *host, Constant constant);
 const HostValue *host_of_int(Host *host, int64_t value);
 const HostValue *host_of_bool(Host *host, bool value);
@@ -59,14 +60,16 @@ const HostValue *host_object(Host *host, const char *name);
 const HostValue *host_sequence(Host *host, const HostValue *const *items, int count);
 const HostValue *host_input_value(Host *host, HostInput *input);
 const HostValue *host_input_property(Host *host, HostKind kind, HostInput *input, int axis);
-const HostValue *host_apply(Host *host, HostOperation operation, const HostValue *a, const HostValue *b);
+const HostValue *host_apply(Host *host, HostOperation operation, const HostValue *a,
+                            const HostValue *b);
 const HostValue *host_equal(Host *host, const HostValue *a, const HostValue *b);
 /// True where the value under the present choice is known and truthy; `*known` says whether it is known.
 bool host_truth(const HostValue *value, bool *known);
 bool host_is_none(const HostValue *value);
 bool host_is_string(const HostValue *value, const char *text);
 bool constant_truth(const Constant *constant);
-bool constant_apply(HostOperation operation, const Constant *a, const Constant *b, Constant *result);
+bool constant_apply(HostOperation operation, const Constant *a, const Constant *b,
+                    Constant *result);
 /// A scalar anew from what the inputs are now; false where it is not known.
 bool host_compute(const HostValue *value, Constant *result);
 const char *host_operation_text(HostOperation operation, int *arity);
@@ -91,7 +94,8 @@ bool host_constraints_hold(const Host *host);
 HostTensor *host_as_tensor(Host *host, const HostValue *value);
 const HostValue *host_of_tensor(Host *host, HostTensor *tensor);
 /// A new contiguous tensor of its own.
-const HostValue *host_allocate(Host *host, const HostValue *const *dims, int rank, const HostValue *dtype, HostContents contents,
+const HostValue *host_allocate(Host *host, const HostValue *const *dims, int rank,
+                               const HostValue *dtype, HostContents contents,
                                const HostValue *fill);
 /// The allocated `tensor`, which has as many dimensions as `model` whatever that turns out to be.
 const HostValue *host_like(Host *host, const HostTensor *model, const HostValue *tensor);
@@ -100,9 +104,11 @@ bool host_need_rank(Host *host, const HostInput *like, int actual, int rank);
 const HostValue *host_shape(Host *host, const HostTensor *tensor, bool strides);
 const HostValue *host_numel(Host *host, const HostTensor *tensor);
 /// `tensor.NAME`; NULL when there is no such attribute.
-const HostValue *host_tensor_attribute(Host *host, const HostValue *self, HostTensor *tensor, Str name);
+const HostValue *host_tensor_attribute(Host *host, const HostValue *self, HostTensor *tensor,
+                                       Str name);
 bool host_is_tensor_member(Str name);
-const HostValue *host_tensor_subscript(Host *host, HostTensor *tensor, HostFrame *frame, SyntaxNode node);
+const HostValue *host_tensor_subscript(Host *host, HostTensor *tensor, HostFrame *frame,
+                                       SyntaxNode node);
 /// Elementwise result over broadcast shapes.
 const HostValue *host_elementwise(Host *host, HostTensor *a, HostTensor *b, const HostValue *dtype);
 
@@ -115,13 +121,14 @@ typedef struct HostCall {
     int name_count;
     SyntaxNode node;
     HostFrame *frame;
-    bool is_open; // spread from something unknown: more may follow
+    bool is_open;  // spread from something unknown: more may follow
     Range *item_ranges;
     Range *name_ranges;
 } HostCall;
 
 // host_tensor_call.c, host_call.c
-const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTensor *tensor, Str name, const HostCall *call);
+const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTensor *tensor, Str name,
+                                    const HostCall *call);
 const HostValue *host_keyword(const HostCall *call, const char *name);
 /// Positional `index` or keyword `name`; NULL when neither is there.
 const HostValue *host_argument(const HostCall *call, int index, const char *name);
@@ -144,7 +151,14 @@ bool host_items(Host *host, const HostValue *value, const HostValue *const **ite
 const HostValue *host_item(Host *host, const HostValue *value, int64_t index);
 
 // host_statement.c
-typedef enum HostFlow { FLOW_NEXT, FLOW_RETURN, FLOW_BREAK, FLOW_CONTINUE, FLOW_RAISE, FLOW_STOP } HostFlow;
+typedef enum HostFlow {
+    FLOW_NEXT,
+    FLOW_RETURN,
+    FLOW_BREAK,
+    FLOW_CONTINUE,
+    FLOW_RAISE,
+    FLOW_STOP
+} HostFlow;
 HostFlow host_run_block(Host *host, HostFrame *frame, SyntaxNode block);
 HostFlow host_run_statement(Host *host, HostFrame *frame, SyntaxNode node);
 void host_assign(Host *host, HostFrame *frame, SyntaxNode target, const HostValue *value);

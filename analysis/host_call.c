@@ -4,8 +4,8 @@
 #include <string.h>
 
 typedef enum Library {
-    LIBRARY_OPERATION, // `detail` is a HostOperation
-    LIBRARY_EMPTY,     // torch.empty and relatives: sizes in front; `detail` is HostContents
+    LIBRARY_OPERATION,  // `detail` is a HostOperation
+    LIBRARY_EMPTY,      // torch.empty and relatives: sizes in front; `detail` is HostContents
     LIBRARY_LIKE,
     LIBRARY_FULL,
     LIBRARY_FULL_LIKE,
@@ -16,22 +16,22 @@ typedef enum Library {
     LIBRARY_LENGTH,
     LIBRARY_RANGE,
     LIBRARY_LIST,
-    LIBRARY_FOLD,      // min, max over arguments or a sequence
+    LIBRARY_FOLD,  // min, max over arguments or a sequence
     LIBRARY_SUM,
     LIBRARY_PRODUCT,
-    LIBRARY_ALL,       // `detail` HOST_OP_AND or HOST_OP_OR
+    LIBRARY_ALL,  // `detail` HOST_OP_AND or HOST_OP_OR
     LIBRARY_ENUMERATE,
     LIBRARY_ZIP,
     LIBRARY_ISINSTANCE,
     LIBRARY_TRUE,
     LIBRARY_NONE,
-    LIBRARY_METHOD,    // torch.transpose(x, 0, 1) is x.transpose(0, 1)
+    LIBRARY_METHOD,  // torch.transpose(x, 0, 1) is x.transpose(0, 1)
     LIBRARY_BROADCAST,
     LIBRARY_DICTIONARY,
     LIBRARY_DIVMOD,
-    LIBRARY_CONFIG,    // triton.Config
-    LIBRARY_SAME,      // its argument
-    LIBRARY_DESCRIPTOR, // a tensor descriptor is the tensor that it describes
+    LIBRARY_CONFIG,      // triton.Config
+    LIBRARY_SAME,        // its argument
+    LIBRARY_DESCRIPTOR,  // a tensor descriptor is the tensor that it describes
 } Library;
 
 static const struct {
@@ -139,26 +139,31 @@ const HostValue *host_argument(const HostCall *call, int index, const char *name
     return index < call->count ? call->items[index] : host_keyword(call, name);
 }
 
-static void add_item(Host *host, HostCall *call, int *capacity, const HostValue *value, Range range) {
+static void add_item(Host *host, HostCall *call, int *capacity, const HostValue *value,
+                     Range range) {
     if (call->count == *capacity) {
         int grown = *capacity ? 2 * *capacity : 16;
         call->items = arena_grow(host->arena, call->items, sizeof *call->items * (size_t)*capacity,
                                  sizeof *call->items * (size_t)grown);
-        call->item_ranges = arena_grow(host->arena, call->item_ranges, sizeof(Range) * (size_t)*capacity,
-                                       sizeof(Range) * (size_t)grown);
+        call->item_ranges =
+            arena_grow(host->arena, call->item_ranges, sizeof(Range) * (size_t)*capacity,
+                       sizeof(Range) * (size_t)grown);
         *capacity = grown;
     }
     call->item_ranges[call->count] = range;
     call->items[call->count++] = value;
 }
 
-static void add_name(Host *host, HostCall *call, int *capacity, Str name, const HostValue *value, Range range) {
+static void add_name(Host *host, HostCall *call, int *capacity, Str name, const HostValue *value,
+                     Range range) {
     if (call->name_count == *capacity) {
         int old = *capacity, grown = old ? 2 * old : 16;
-        call->names = arena_grow(host->arena, call->names, sizeof(Str) * (size_t)old, sizeof(Str) * (size_t)grown);
+        call->names = arena_grow(host->arena, call->names, sizeof(Str) * (size_t)old,
+                                 sizeof(Str) * (size_t)grown);
         call->values = arena_grow(host->arena, call->values, sizeof *call->values * (size_t)old,
                                   sizeof *call->values * (size_t)grown);
-        call->name_ranges = arena_grow(host->arena, call->name_ranges, sizeof(Range) * (size_t)old, sizeof(Range) * (size_t)grown);
+        call->name_ranges = arena_grow(host->arena, call->name_ranges, sizeof(Range) * (size_t)old,
+                                       sizeof(Range) * (size_t)grown);
         *capacity = grown;
     }
     call->names[call->name_count] = name;
@@ -172,7 +177,8 @@ HostCall host_call_arguments(Host *host, HostFrame *frame, SyntaxNode node) {
     SyntaxNode list = node_field(node, "arguments");
     const Source *source = frame->module->source;
     if (node_kind(list) == SYNTAX_GENERATOR) {
-        add_item(host, &call, &item_capacity, host_evaluate(host, frame, list), node_range(source, list));
+        add_item(host, &call, &item_capacity, host_evaluate(host, frame, list),
+                 node_range(source, list));
         return call;
     }
     SyntaxNode *children = NULL;
@@ -187,19 +193,22 @@ HostCall host_call_arguments(Host *host, HostFrame *frame, SyntaxNode node) {
             if (!host_items(host, spread, &items, &item_count)) call.is_open = true;
             for (int k = 0; k < item_count; k++) {
                 bool looked_at = spread->shape_of && !spread->axis;
-                add_item(host, &call, &item_capacity, looked_at ? host_look_at(items[k]) : items[k], range);
+                add_item(host, &call, &item_capacity, looked_at ? host_look_at(items[k]) : items[k],
+                         range);
             }
             continue;
         }
         switch (node_kind(child)) {
         case SYNTAX_KEYWORD_ARGUMENT: {
             const HostValue *value = host_evaluate(host, frame, node_field(child, "value"));
-            add_name(host, &call, &name_capacity, node_text(source, node_field(child, "name")), value, range);
+            add_name(host, &call, &name_capacity, node_text(source, node_field(child, "name")),
+                     value, range);
             break;
         }
         case SYNTAX_DICTIONARY_SPLAT: {
             const HostValue *spread = host_evaluate(host, frame, node_child(child, 0));
-            if (spread->kind != HOST_DICTIONARY || !spread->keys) call.is_open = call.is_open || spread->kind != HOST_DICTIONARY;
+            if (spread->kind != HOST_DICTIONARY || !spread->keys)
+                call.is_open = call.is_open || spread->kind != HOST_DICTIONARY;
             for (int k = 0; spread->kind == HOST_DICTIONARY && k < spread->count; k++)
                 add_name(host, &call, &name_capacity, spread->keys[k], spread->items[k], range);
             break;
@@ -228,8 +237,12 @@ static int find_library(const char *dotted) {
 static const HostValue *operation_call(Host *host, HostOperation operation, const HostCall *call) {
     int arity = 0;
     host_operation_text(operation, &arity);
-    const HostValue *a = call->count > 0 ? call->items[0] : call->name_count > 0 ? call->values[0] : NULL;
-    const HostValue *b = call->count > 1 ? call->items[1] : call->name_count > 1 ? call->values[1] : NULL;
+    const HostValue *a = call->count > 0        ? call->items[0]
+                         : call->name_count > 0 ? call->values[0]
+                                                : NULL;
+    const HostValue *b = call->count > 1        ? call->items[1]
+                         : call->name_count > 1 ? call->values[1]
+                                                : NULL;
     if (!a || (arity == 2 && !b)) return host_unknown(host, "a call with missing arguments");
     if (operation == HOST_OP_CDIV || operation == HOST_OP_NEXT_POWER_OF_2) {
         host_want(host, a, INPUT_INT);
@@ -273,15 +286,19 @@ static const HostValue *fold_call(Host *host, HostOperation operation, const Hos
     for (int i = 1; i < count; i++) {
         if (operation == HOST_OP_MINIMUM || operation == HOST_OP_MAXIMUM) {
             bool numeric = result->kind == HOST_CONSTANT || items[i]->kind == HOST_CONSTANT;
-            if (numeric && result->kind == HOST_CONSTANT && result->constant.kind == CONSTANT_INT) host_want(host, items[i], INPUT_INT);
-            if (numeric && items[i]->kind == HOST_CONSTANT && items[i]->constant.kind == CONSTANT_INT) host_want(host, result, INPUT_INT);
+            if (numeric && result->kind == HOST_CONSTANT && result->constant.kind == CONSTANT_INT)
+                host_want(host, items[i], INPUT_INT);
+            if (numeric && items[i]->kind == HOST_CONSTANT &&
+                items[i]->constant.kind == CONSTANT_INT)
+                host_want(host, result, INPUT_INT);
         }
         result = host_apply(host, operation, result, items[i]);
     }
     return result;
 }
 
-static const HostValue *accumulate(Host *host, HostOperation operation, const HostCall *call, const HostValue *start) {
+static const HostValue *accumulate(Host *host, HostOperation operation, const HostCall *call,
+                                   const HostValue *start) {
     const HostValue *const *items = NULL;
     int count = 0;
     if (call->count < 1 || !host_items(host, call->items[0], &items, &count))
@@ -294,9 +311,10 @@ static const HostValue *accumulate(Host *host, HostOperation operation, const Ho
 static const HostValue *range_call(Host *host, const HostCall *call) {
     int64_t start = 0, stop = 0, step = 1;
     for (int i = 0; i < call->count; i++) host_want(host, call->items[i], INPUT_INT);
-    bool known = call->count == 1   ? host_int(call->items[0], &stop)
-                 : call->count >= 2 ? host_int(call->items[0], &start) && host_int(call->items[1], &stop)
-                                    : false;
+    bool known = call->count == 1 ? host_int(call->items[0], &stop)
+                 : call->count >= 2
+                     ? host_int(call->items[0], &start) && host_int(call->items[1], &stop)
+                     : false;
     if (known && call->count == 3) known = host_int(call->items[2], &step);
     if (!known || step == 0) return host_unknown(host, "a range that is not known");
     LIST(const HostValue *) items = {0};
@@ -310,7 +328,8 @@ static const HostValue *zip_call(Host *host, const HostCall *call, bool enumerat
     int shortest = 1 << 20, count = call->count > 8 ? 8 : call->count;
     for (int c = 0; c < count; c++) {
         int length = 0;
-        if (!host_items(host, call->items[c], &columns[c], &length)) return host_unknown(host, "a sequence that is not understood");
+        if (!host_items(host, call->items[c], &columns[c], &length))
+            return host_unknown(host, "a sequence that is not understood");
         if (length < shortest) shortest = length;
         if (enumerate) count = 1;
     }
@@ -330,34 +349,42 @@ static const HostValue *isinstance_call(Host *host, const HostCall *call) {
     if (call->count < 2) return host_unknown(host, "isinstance without a class");
     const HostValue *value = call->items[0], *class = call->items[1];
     const char *name = class->kind == HOST_OBJECT ? class->note : "";
-    if (value->kind == HOST_INPUT && value->input->kind == INPUT_UNDECIDED && last_is(name, "Tensor"))
+    if (value->kind == HOST_INPUT && value->input->kind == INPUT_UNDECIDED &&
+        last_is(name, "Tensor"))
         host_decide(host, value->input, INPUT_TENSOR);
-    bool tensor = value->kind == HOST_TENSOR || (value->kind == HOST_INPUT && value->input->kind == INPUT_TENSOR);
+    bool tensor = value->kind == HOST_TENSOR ||
+                  (value->kind == HOST_INPUT && value->input->kind == INPUT_TENSOR);
     if (last_is(name, "Tensor")) return host_of_bool(host, tensor);
     if (value->is_concrete) {
         ConstantKind kind = value->constant.kind;
-        if (last_is(name, "int")) return host_of_bool(host, kind == CONSTANT_INT || kind == CONSTANT_BOOL);
+        if (last_is(name, "int"))
+            return host_of_bool(host, kind == CONSTANT_INT || kind == CONSTANT_BOOL);
         if (last_is(name, "float")) return host_of_bool(host, kind == CONSTANT_FLOAT);
         if (last_is(name, "bool")) return host_of_bool(host, kind == CONSTANT_BOOL);
         if (last_is(name, "str")) return host_of_bool(host, kind == CONSTANT_STRING);
     }
     if (last_is(name, "list") || last_is(name, "tuple") || last_is(name, "dict"))
-        return host_of_bool(host, value->kind == (last_is(name, "dict") ? HOST_DICTIONARY : HOST_SEQUENCE));
+        return host_of_bool(host, value->kind ==
+                                      (last_is(name, "dict") ? HOST_DICTIONARY : HOST_SEQUENCE));
     return host_unknown(host, "isinstance that is not understood");
 }
 
 static const HostValue *dictionary_call(Host *host, const HostCall *call, bool config) {
     HostValue *value = host_new(host, HOST_DICTIONARY);
-    const HostValue *base = config ? host_argument(call, 0, "kwargs") : call->count ? call->items[0] : NULL;
+    const HostValue *base = config        ? host_argument(call, 0, "kwargs")
+                            : call->count ? call->items[0]
+                                          : NULL;
     int base_count = base && base->kind == HOST_DICTIONARY ? base->count : 0, count = 0;
     Str *keys = ARENA_ARRAY(host->arena, Str, base_count + call->name_count + 1);
-    const HostValue **items = ARENA_ARRAY(host->arena, const HostValue *, base_count + call->name_count + 1);
+    const HostValue **items =
+        ARENA_ARRAY(host->arena, const HostValue *, base_count + call->name_count + 1);
     for (int i = 0; i < base_count; i++) {
         keys[count] = base->keys[i];
         items[count++] = base->items[i];
     }
     for (int i = 0; i < call->name_count; i++) {
-        if (config && (str_is(call->names[i], "kwargs") || str_is(call->names[i], "pre_hook"))) continue;
+        if (config && (str_is(call->names[i], "kwargs") || str_is(call->names[i], "pre_hook")))
+            continue;
         keys[count] = call->names[i];
         items[count++] = call->values[i];
     }
@@ -376,22 +403,31 @@ static const HostValue *tensor_call(Host *host, const HostCall *call) {
         dims[rank++] = host_of_int(host, inner->count);
         inner = inner->count ? inner->items[0] : NULL;
     }
-    HostTensor *same = inner && rank == 0 ? (inner->kind == HOST_TENSOR ? inner->tensor : NULL) : NULL;
+    HostTensor *same =
+        inner && rank == 0 ? (inner->kind == HOST_TENSOR ? inner->tensor : NULL) : NULL;
     if (same) return data;
     bool integers = inner && inner->is_concrete && inner->constant.kind == CONSTANT_INT;
     if (!dtype) dtype = host_of_dtype(host, integers ? DTYPE_INT64 : DTYPE_FLOAT32);
-    return host_allocate(host, dims, rank, dtype, rank == 0 && inner ? CONTENTS_FILL : CONTENTS_COMPUTED, rank == 0 ? inner : NULL);
+    return host_allocate(host, dims, rank, dtype,
+                         rank == 0 && inner ? CONTENTS_FILL : CONTENTS_COMPUTED,
+                         rank == 0 ? inner : NULL);
 }
 
 static const HostValue *strided_call(Host *host, const HostCall *call) {
     const HostValue *dims[TYPE_MAX_RANK];
-    HostCall sizes = {.items = call->items, .count = call->count > 0 ? 1 : 0, .names = call->names, .values = call->values, .name_count = call->name_count};
+    HostCall sizes = {.items = call->items,
+                      .count = call->count > 0 ? 1 : 0,
+                      .names = call->names,
+                      .values = call->values,
+                      .name_count = call->name_count};
     int rank = sizes_of(host, &sizes, dims);
-    const HostValue *strides = host_argument(call, 1, "stride"), *dtype = host_keyword(call, "dtype");
+    const HostValue *strides = host_argument(call, 1, "stride"),
+                    *dtype = host_keyword(call, "dtype");
     if (rank < 0 || !strides || strides->kind != HOST_SEQUENCE || strides->count != rank)
         return host_unknown(host, "empty_strided that is not understood");
     const HostValue *value = host_allocate(host, dims, rank, dtype, CONTENTS_EMPTY, NULL);
-    for (int i = 0; value->kind == HOST_TENSOR && i < rank; i++) value->tensor->strides[i] = strides->items[i];
+    for (int i = 0; value->kind == HOST_TENSOR && i < rank; i++)
+        value->tensor->strides[i] = strides->items[i];
     return value;
 }
 
@@ -409,20 +445,28 @@ static const HostValue *allocation(Host *host, Library kind, int detail, const H
         if (sizes.count > 1) sizes.count = 1;
         rank = sizes_of(host, &sizes, dims);
         if (rank < 0) return host_unknown(host, "a size that is not understood");
-        return host_allocate(host, dims, rank, dtype, CONTENTS_FILL, host_argument(call, 1, "fill_value"));
+        return host_allocate(host, dims, rank, dtype, CONTENTS_FILL,
+                             host_argument(call, 1, "fill_value"));
     case LIBRARY_RANDINT: {
         const HostValue *size = host_keyword(call, "size");
         if (!size && call->count > 0) size = call->items[call->count - 1];
-        if (!size || size->kind != HOST_SEQUENCE || size->count > TYPE_MAX_RANK) return host_unknown(host, "randint of an unknown size");
-        return host_allocate(host, size->items, size->count, dtype ? dtype : host_of_dtype(host, DTYPE_INT64), CONTENTS_RANDOM, NULL);
+        if (!size || size->kind != HOST_SEQUENCE || size->count > TYPE_MAX_RANK)
+            return host_unknown(host, "randint of an unknown size");
+        return host_allocate(host, size->items, size->count,
+                             dtype ? dtype : host_of_dtype(host, DTYPE_INT64), CONTENTS_RANDOM,
+                             NULL);
     }
     case LIBRARY_ARANGE: {
         const HostValue *start = call->count > 1 ? call->items[0] : host_of_int(host, 0);
-        const HostValue *stop = call->count > 1 ? call->items[1] : call->count > 0 ? call->items[0] : host_keyword(call, "end");
+        const HostValue *stop = call->count > 1   ? call->items[1]
+                                : call->count > 0 ? call->items[0]
+                                                  : host_keyword(call, "end");
         if (!stop) return host_unknown(host, "arange without an end");
-        const HostValue *count = call->count > 1 ? host_apply(host, HOST_OP_SUBTRACT, stop, start) : stop;
+        const HostValue *count =
+            call->count > 1 ? host_apply(host, HOST_OP_SUBTRACT, stop, start) : stop;
         if (call->count > 2) count = host_apply(host, HOST_OP_CDIV, count, call->items[2]);
-        return host_allocate(host, &count, 1, dtype ? dtype : host_of_dtype(host, DTYPE_INT64), CONTENTS_INDICES, NULL);
+        return host_allocate(host, &count, 1, dtype ? dtype : host_of_dtype(host, DTYPE_INT64),
+                             CONTENTS_INDICES, NULL);
     }
     default: break;
     }
@@ -432,7 +476,8 @@ static const HostValue *allocation(Host *host, Library kind, int detail, const H
     if (!dtype) dtype = tensor->dtype;
     const HostValue *fill = kind == LIBRARY_FULL_LIKE ? host_argument(call, 1, "fill_value") : one;
     HostContents contents = kind == LIBRARY_FULL_LIKE ? CONTENTS_FILL : (HostContents)detail;
-    return host_like(host, tensor, host_allocate(host, tensor->dims, tensor->rank, dtype, contents, fill));
+    return host_like(host, tensor,
+                     host_allocate(host, tensor->dims, tensor->rank, dtype, contents, fill));
 }
 
 static const HostValue *method_call(Host *host, const char *dotted, const HostCall *call) {
@@ -467,10 +512,13 @@ const HostValue *host_library_call(Host *host, Str name, const char *dotted, con
     case LIBRARY_TENSOR: return tensor_call(host, call);
     case LIBRARY_LENGTH: {
         if (!first) return NULL;
-        if (first->kind == HOST_SEQUENCE && first->shape_of && !first->shape_of->is_rank_certain && first->count == first->shape_of->rank)
+        if (first->kind == HOST_SEQUENCE && first->shape_of && !first->shape_of->is_rank_certain &&
+            first->count == first->shape_of->rank)
             return host_input_property(host, HOST_RANK, host_input(host, first->shape_of->name), 0);
-        if (first->kind == HOST_SEQUENCE || first->kind == HOST_DICTIONARY) return host_of_int(host, first->count);
-        HostTensor *tensor = first->kind == HOST_TENSOR || (first->kind == HOST_INPUT && first->input->kind == INPUT_TENSOR)
+        if (first->kind == HOST_SEQUENCE || first->kind == HOST_DICTIONARY)
+            return host_of_int(host, first->count);
+        HostTensor *tensor = first->kind == HOST_TENSOR || (first->kind == HOST_INPUT &&
+                                                            first->input->kind == INPUT_TENSOR)
                                  ? host_as_tensor(host, first)
                                  : NULL;
         if (!tensor || tensor->rank == 0) return NULL;
@@ -487,7 +535,9 @@ const HostValue *host_library_call(Host *host, Str name, const char *dotted, con
     case LIBRARY_FOLD: return fold_call(host, (HostOperation)detail, call);
     case LIBRARY_SUM: return accumulate(host, HOST_OP_ADD, call, host_of_int(host, 0));
     case LIBRARY_PRODUCT: return accumulate(host, HOST_OP_MULTIPLY, call, host_of_int(host, 1));
-    case LIBRARY_ALL: return accumulate(host, (HostOperation)detail, call, host_of_bool(host, detail == HOST_OP_AND));
+    case LIBRARY_ALL:
+        return accumulate(host, (HostOperation)detail, call,
+                          host_of_bool(host, detail == HOST_OP_AND));
     case LIBRARY_ENUMERATE: return zip_call(host, call, true);
     case LIBRARY_ZIP: return zip_call(host, call, false);
     case LIBRARY_ISINSTANCE: return isinstance_call(host, call);
@@ -507,7 +557,8 @@ const HostValue *host_library_call(Host *host, Str name, const char *dotted, con
         for (int i = 0; i < call->count; i++) {
             const HostValue *sizes = host_sequence(host, whole->dims, whole->rank);
             HostCall expand = {.items = &sizes, .count = 1};
-            results[i] = host_tensor_method(host, call->items[i], host_as_tensor(host, call->items[i]), STR("expand"), &expand);
+            results[i] = host_tensor_method(
+                host, call->items[i], host_as_tensor(host, call->items[i]), STR("expand"), &expand);
         }
         return host_sequence(host, results, call->count);
     }
@@ -531,7 +582,8 @@ const HostValue *host_library_call(Host *host, Str name, const char *dotted, con
 }
 
 /// Binds one parameter of a Python function; returns false for `*args` and the like, which take the rest.
-static void bind_parameters(Host *host, const HostValue *function, HostFrame *frame, const HostCall *call) {
+static void bind_parameters(Host *host, const HostValue *function, HostFrame *frame,
+                            const HostCall *call) {
     SyntaxNode parameters = node_field(function->node, "parameters");
     SyntaxNode *children = NULL;
     int count = node_is_null(parameters) ? 0 : node_children(host->arena, parameters, &children);
@@ -544,22 +596,26 @@ static void bind_parameters(Host *host, const HostValue *function, HostFrame *fr
         if (kind == SYNTAX_KEYWORD_SEPARATOR) positional = false;
         if (kind == SYNTAX_KEYWORD_SEPARATOR || kind == SYNTAX_POSITIONAL_SEPARATOR) continue;
         if (kind == SYNTAX_TYPED_PARAMETER) name_node = node_child(node, 0);
-        if (kind == SYNTAX_DEFAULT_PARAMETER || kind == SYNTAX_TYPED_DEFAULT_PARAMETER) name_node = node_field(node, "name");
+        if (kind == SYNTAX_DEFAULT_PARAMETER || kind == SYNTAX_TYPED_DEFAULT_PARAMETER)
+            name_node = node_field(node, "name");
         if (node_kind(name_node) == SYNTAX_LIST_SPLAT_PATTERN) {
             int rest = call->count > position ? call->count - position : 0;
-            map_set(&frame->names, node_text(source, node_child(name_node, 0)),
-                    (void *)(uintptr_t)host_sequence(host, call->items + (rest ? position : 0), rest));
+            map_set(
+                &frame->names, node_text(source, node_child(name_node, 0)),
+                (void *)(uintptr_t)host_sequence(host, call->items + (rest ? position : 0), rest));
             positional = false;
             continue;
         }
         Str name = node_text(source, name_node);
         if (node_kind(name_node) == SYNTAX_DICTIONARY_SPLAT_PATTERN) continue;
-        const HostValue *value = positional && position < call->count ? call->items[position] : NULL;
+        const HostValue *value =
+            positional && position < call->count ? call->items[position] : NULL;
         if (positional) position++;
         for (int k = 0; !value && k < call->name_count; k++)
             if (str_equal(call->names[k], name)) value = call->values[k];
         SyntaxNode default_node = node_field(node, "value");
-        if (!value && !node_is_null(default_node)) value = host_evaluate(host, frame->outer ? frame->outer : frame, default_node);
+        if (!value && !node_is_null(default_node))
+            value = host_evaluate(host, frame->outer ? frame->outer : frame, default_node);
         if (!value) value = host_unknown(host, "an argument that is not passed");
         map_set(&frame->names, name, (void *)(uintptr_t)value);
     }

@@ -9,11 +9,13 @@ enum { MAX_STEPS = 60000, MAX_DEPTH = 200 };
 static const HostValue *made_up(Host *host, const HostFrame *frame, SyntaxNode node) {
     Str text = source_slice(node_range(frame->module->source, node));
     int size = text.size > 60 ? 60 : (int)text.size;
-    return host_input_value(host, host_input(host, arena_printf(host->arena, "%.*s", size, text.data)));
+    return host_input_value(host,
+                            host_input(host, arena_printf(host->arena, "%.*s", size, text.data)));
 }
 
 static const HostValue *input_member(Host *host, const HostInput *input, const char *suffix) {
-    return host_input_value(host, host_input(host, arena_printf(host->arena, "%s%s", input->name, suffix)));
+    return host_input_value(
+        host, host_input(host, arena_printf(host->arena, "%s%s", input->name, suffix)));
 }
 
 /// Element types as torch and Triton spell them.
@@ -21,9 +23,15 @@ static DTypeCode named_dtype(Str name) {
     static const struct {
         const char *name;
         DTypeCode code;
-    } names[] = {{"half", DTYPE_FLOAT16},   {"float", DTYPE_FLOAT32}, {"double", DTYPE_FLOAT64},
-                 {"long", DTYPE_INT64},     {"int", DTYPE_INT32},     {"short", DTYPE_INT16},
-                 {"bool", DTYPE_INT1},      {"float8_e4m3fn", DTYPE_FLOAT8E4NV}, {"float8_e5m2", DTYPE_FLOAT8E5},
+    } names[] = {{"half", DTYPE_FLOAT16},
+                 {"float", DTYPE_FLOAT32},
+                 {"double", DTYPE_FLOAT64},
+                 {"long", DTYPE_INT64},
+                 {"int", DTYPE_INT32},
+                 {"short", DTYPE_INT16},
+                 {"bool", DTYPE_INT1},
+                 {"float8_e4m3fn", DTYPE_FLOAT8E4NV},
+                 {"float8_e5m2", DTYPE_FLOAT8E5},
                  {"float8_e4m3fnuz", DTYPE_FLOAT8E4B8}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (str_is(name, names[i].name)) return names[i].code;
@@ -31,7 +39,9 @@ static DTypeCode named_dtype(Str name) {
 }
 
 static int64_t shrink_block(const Host *host, const HostFrame *frame, int64_t value) {
-    if (host->policy.keep_blocks || frame->is_global || value < 32 || value > 4096 || (value & (value - 1)) != 0) return value;
+    if (host->policy.keep_blocks || frame->is_global || value < 32 || value > 4096 ||
+        (value & (value - 1)) != 0)
+        return value;
     return value < 128 ? 16 : 32;
 }
 
@@ -41,7 +51,11 @@ static const HostValue *integer(Host *host, const HostFrame *frame, Str text) {
     for (size_t i = 0; i < text.size && size + 1 < sizeof digits; i++)
         if (text.data[i] != '_') digits[size++] = text.data[i];
     digits[size] = 0;
-    int base = size > 2 && digits[0] == '0' ? (digits[1] == 'x' || digits[1] == 'X' ? 16 : digits[1] == 'b' ? 2 : digits[1] == 'o' ? 8 : 10) : 10;
+    int base = size > 2 && digits[0] == '0' ? (digits[1] == 'x' || digits[1] == 'X' ? 16
+                                               : digits[1] == 'b'                   ? 2
+                                               : digits[1] == 'o'                   ? 8
+                                                                                    : 10)
+                                            : 10;
     long long value = strtoll(base == 2 || base == 8 ? digits + 2 : digits, NULL, base);
     return host_of_int(host, shrink_block(host, frame, value));
 }
@@ -59,8 +73,10 @@ static const HostValue *string(Host *host, const HostFrame *frame, SyntaxNode no
     Str content = STR("");
     for (uint32_t i = 0; i < node_child_count(node); i++) {
         SyntaxNode child = node_child(node, i);
-        if (node_kind(child) == SYNTAX_INTERPOLATION) return host_unknown(host, "a formatted string");
-        if (node_kind(child) == SYNTAX_STRING_CONTENT) content = node_text(frame->module->source, child);
+        if (node_kind(child) == SYNTAX_INTERPOLATION)
+            return host_unknown(host, "a formatted string");
+        if (node_kind(child) == SYNTAX_STRING_CONTENT)
+            content = node_text(frame->module->source, child);
     }
     return host_of_string(host, content);
 }
@@ -85,36 +101,43 @@ const HostValue *host_item(Host *host, const HostValue *value, int64_t index) {
     if (value->kind == HOST_SEQUENCE) {
         int64_t position = index < 0 ? index + value->count : index;
         int64_t needed = index < 0 ? -index : index + 1;
-        if (needed <= TYPE_MAX_RANK) host_need_rank(host, value->shape_of, value->count, (int)needed);
+        if (needed <= TYPE_MAX_RANK)
+            host_need_rank(host, value->shape_of, value->count, (int)needed);
         if (position >= 0 && position < value->count)
-            return value->shape_of && !value->axis ? host_look_at(value->items[position]) : value->items[position];
+            return value->shape_of && !value->axis ? host_look_at(value->items[position])
+                                                   : value->items[position];
         return host_unknown(host, "an index out of range");
     }
     if (value->kind == HOST_INPUT && value->input->kind != INPUT_TENSOR)
-        return input_member(host, value->input, arena_printf(host->arena, "[%lld]", (long long)index));
+        return input_member(host, value->input,
+                            arena_printf(host->arena, "[%lld]", (long long)index));
     HostTensor *tensor = value->kind == HOST_TENSOR ? value->tensor : NULL;
-    if (tensor && tensor->rank > 0 && index >= 0) { // rows of a tensor, when it is unpacked
+    if (tensor && tensor->rank > 0 && index >= 0) {  // rows of a tensor, when it is unpacked
         HostTensor *row = ARENA_NEW(host->arena, HostTensor);
         *row = *tensor;
         row->rank--;
-        row->offset = host_apply(host, HOST_OP_ADD, tensor->offset,
-                                 host_apply(host, HOST_OP_MULTIPLY, tensor->strides[0], host_of_int(host, index)));
+        row->offset = host_apply(
+            host, HOST_OP_ADD, tensor->offset,
+            host_apply(host, HOST_OP_MULTIPLY, tensor->strides[0], host_of_int(host, index)));
         for (int i = 0; i < row->rank; i++) {
             row->dims[i] = tensor->dims[i + 1];
             row->strides[i] = tensor->strides[i + 1];
         }
         return host_of_tensor(host, row);
     }
-    return value->kind == HOST_UNKNOWN ? value : host_unknown(host, "an item of what is no sequence");
+    return value->kind == HOST_UNKNOWN ? value
+                                       : host_unknown(host, "an item of what is no sequence");
 }
 
 static const HostValue *dotted_object(Host *host, const char *dotted) {
     const char *last = strrchr(dotted, '.');
     DTypeCode dtype = last ? named_dtype(str_from(last + 1)) : DTYPE_UNKNOWN;
-    if (dtype != DTYPE_UNKNOWN && (strncmp(dotted, "torch.", 6) == 0 || strncmp(dotted, "triton.language.", 16) == 0))
+    if (dtype != DTYPE_UNKNOWN &&
+        (strncmp(dotted, "torch.", 6) == 0 || strncmp(dotted, "triton.language.", 16) == 0))
         return host_of_dtype(host, dtype);
     if (strcmp(dotted, "math.pi") == 0) return host_of_float(host, 3.14159265358979323846);
-    if (strcmp(dotted, "math.inf") == 0 || strcmp(dotted, "torch.inf") == 0) return host_of_float(host, (double)__builtin_inff());
+    if (strcmp(dotted, "math.inf") == 0 || strcmp(dotted, "torch.inf") == 0)
+        return host_of_float(host, (double)__builtin_inff());
     void *assigned = map_get(&host->attributes, str_from(dotted));
     return assigned ? assigned : host_object(host, dotted);
 }
@@ -125,17 +148,20 @@ static const HostValue *identifier(Host *host, HostFrame *frame, SyntaxNode node
 }
 
 static bool is_tensor_like(const HostValue *value) {
-    return value->kind == HOST_TENSOR || (value->kind == HOST_INPUT && value->input->kind == INPUT_TENSOR);
+    return value->kind == HOST_TENSOR ||
+           (value->kind == HOST_INPUT && value->input->kind == INPUT_TENSOR);
 }
 
 /// `a.b.c` that a module's scope knows (another file's helper or constant), or NULL.
 static const HostValue *scoped(Host *host, HostFrame *frame, SyntaxNode node) {
     SyntaxNode base = node;
     while (node_kind(base) == SYNTAX_ATTRIBUTE) base = node_field(base, "object");
-    if (node_kind(base) != SYNTAX_IDENTIFIER || host_lookup(host, frame, node_text(frame->module->source, base))->kind != HOST_OBJECT)
+    if (node_kind(base) != SYNTAX_IDENTIFIER ||
+        host_lookup(host, frame, node_text(frame->module->source, base))->kind != HOST_OBJECT)
         return NULL;
     ScopeEntry entry = scope_of_expression(host->arena, frame->module, node);
-    bool known = entry.kind == SCOPE_EXTERNAL || entry.kind == SCOPE_ASSIGNED || (entry.kind == SCOPE_FUNCTION && !entry.function->is_jit);
+    bool known = entry.kind == SCOPE_EXTERNAL || entry.kind == SCOPE_ASSIGNED ||
+                 (entry.kind == SCOPE_FUNCTION && !entry.function->is_jit);
     return known ? host_of_entry(host, entry, node_text(frame->module->source, node)) : NULL;
 }
 
@@ -145,7 +171,8 @@ static const HostValue *attribute(Host *host, HostFrame *frame, SyntaxNode node)
     const HostValue *self = host_evaluate(host, frame, node_field(node, "object"));
     Str name = node_text(frame->module->source, node_field(node, "attribute"));
     if (self->kind == HOST_OBJECT) {
-        return dotted_object(host, arena_printf(host->arena, "%s.%.*s", self->note, STR_ARGS(name)));
+        return dotted_object(host,
+                             arena_printf(host->arena, "%s.%.*s", self->note, STR_ARGS(name)));
     }
     if (self->kind == HOST_INPUT) {
         HostInput *input = self->input;
@@ -153,8 +180,10 @@ static const HostValue *attribute(Host *host, HostFrame *frame, SyntaxNode node)
         const char *dotted = arena_printf(host->arena, "%s%s", input->name, suffix);
         void *assigned = map_get(&host->attributes, str_from(dotted));
         if (assigned) return assigned;
-        if (input->kind == INPUT_UNDECIDED) host_decide(host, input, host_is_tensor_member(name) ? INPUT_TENSOR : INPUT_OBJECT);
-        if (input->kind == INPUT_OBJECT || input->kind == INPUT_DTYPE) return input_member(host, input, suffix);
+        if (input->kind == INPUT_UNDECIDED)
+            host_decide(host, input, host_is_tensor_member(name) ? INPUT_TENSOR : INPUT_OBJECT);
+        if (input->kind == INPUT_OBJECT || input->kind == INPUT_DTYPE)
+            return input_member(host, input, suffix);
         if (input->kind == INPUT_NONE) return host_unknown(host, "an attribute of None");
     }
     if (is_tensor_like(self)) {
@@ -174,7 +203,8 @@ static const HostValue *growing(const HostValue *sequence, const HostValue *a, c
     return sequence;
 }
 
-static const HostValue *sliced(Host *host, HostFrame *frame, const HostValue *value, SyntaxNode node) {
+static const HostValue *sliced(Host *host, HostFrame *frame, const HostValue *value,
+                               SyntaxNode node) {
     int64_t bounds[2] = {0, value->count};
     int part = 0;
     for (uint32_t i = 0; i < node_all_child_count(node); i++) {
@@ -185,13 +215,16 @@ static const HostValue *sliced(Host *host, HostFrame *frame, const HostValue *va
         }
         int64_t bound = 0;
         if (part > 1) return host_unknown(host, "a slice with a step");
-        if (!host_int(host_evaluate(host, frame, child), &bound)) return host_unknown(host, "a slice that is not known");
+        if (!host_int(host_evaluate(host, frame, child), &bound))
+            return host_unknown(host, "a slice that is not known");
         if (bound < 0) bound += value->count;
         bounds[part] = bound < 0 ? 0 : bound > value->count ? value->count : bound;
     }
     int64_t count = bounds[1] > bounds[0] ? bounds[1] - bounds[0] : 0;
-    for (int64_t i = 0; value->shape_of && !value->axis && i < count; i++) host_look_at(value->items[bounds[0] + i]);
-    return growing(host_sequence(host, value->items + (count ? bounds[0] : 0), (int)count), value, NULL);
+    for (int64_t i = 0; value->shape_of && !value->axis && i < count; i++)
+        host_look_at(value->items[bounds[0] + i]);
+    return growing(host_sequence(host, value->items + (count ? bounds[0] : 0), (int)count), value,
+                   NULL);
 }
 
 bool host_key(Host *host, const HostValue *value, Str *key) {
@@ -201,8 +234,12 @@ bool host_key(Host *host, const HostValue *value, Str *key) {
     switch (now.kind) {
     case CONSTANT_STRING: *key = now.string; return true;
     case CONSTANT_INT:
-    case CONSTANT_BOOL: *key = str_from(arena_printf(host->arena, "%lld", (long long)now.integer)); return true;
-    case CONSTANT_DTYPE: *key = str_from(dtype_name(now.dtype.code) ? dtype_name(now.dtype.code) : "?"); return true;
+    case CONSTANT_BOOL:
+        *key = str_from(arena_printf(host->arena, "%lld", (long long)now.integer));
+        return true;
+    case CONSTANT_DTYPE:
+        *key = str_from(dtype_name(now.dtype.code) ? dtype_name(now.dtype.code) : "?");
+        return true;
     default: return false;
     }
 }
@@ -211,19 +248,22 @@ static const HostValue *subscript(Host *host, HostFrame *frame, SyntaxNode node)
     const HostValue *value = host_evaluate(host, frame, node_field(node, "value"));
     if (value->kind == HOST_UNKNOWN) return value;
     SyntaxNode index_node = node_field(node, "subscript");
-    if (is_tensor_like(value)) return host_tensor_subscript(host, host_as_tensor(host, value), frame, node);
-    if (value->kind == HOST_SEQUENCE && node_kind(index_node) == SYNTAX_SLICE) return sliced(host, frame, value, index_node);
+    if (is_tensor_like(value))
+        return host_tensor_subscript(host, host_as_tensor(host, value), frame, node);
+    if (value->kind == HOST_SEQUENCE && node_kind(index_node) == SYNTAX_SLICE)
+        return sliced(host, frame, value, index_node);
     const HostValue *index = host_evaluate(host, frame, index_node);
     if (value->kind == HOST_DICTIONARY) {
         Str key = STR("");
         bool known = host_key(host, index, &key);
         for (int i = 0; known && i < value->count; i++)
             if (str_equal(value->keys[i], key)) return value->items[i];
-        if (index->kind == HOST_INPUT && value->count > 0) { // one of the keys is meant
+        if (index->kind == HOST_INPUT && value->count > 0) {  // one of the keys is meant
             host_decide(host, index->input, INPUT_STRING);
             const HostValue *any = NULL;
             for (int i = 0; i < value->count; i++) {
-                const HostValue *same = host_equal(host, index, host_of_string(host, value->keys[i]));
+                const HostValue *same =
+                    host_equal(host, index, host_of_string(host, value->keys[i]));
                 any = any ? host_apply(host, HOST_OP_OR, any, same) : same;
             }
             host_require(host, any, true, HOST_MUST);
@@ -240,24 +280,29 @@ static const struct {
     const char *text;
     HostOperation operation;
 } binary_operators[] = {
-    {"+", HOST_OP_ADD},         {"-", HOST_OP_SUBTRACT}, {"*", HOST_OP_MULTIPLY},   {"/", HOST_OP_DIVIDE},
-    {"//", HOST_OP_FLOOR_DIVIDE}, {"%", HOST_OP_MODULO}, {"**", HOST_OP_POWER},     {"<<", HOST_OP_SHIFT_LEFT},
-    {">>", HOST_OP_SHIFT_RIGHT}, {"&", HOST_OP_BIT_AND}, {"|", HOST_OP_BIT_OR},     {"^", HOST_OP_BIT_XOR},
-    {"==", HOST_OP_EQUAL},      {"!=", HOST_OP_UNEQUAL}, {"<", HOST_OP_LESS},       {"<=", HOST_OP_LESS_EQUAL},
-    {">", HOST_OP_GREATER},     {">=", HOST_OP_GREATER_EQUAL},
+    {"+", HOST_OP_ADD},         {"-", HOST_OP_SUBTRACT},      {"*", HOST_OP_MULTIPLY},
+    {"/", HOST_OP_DIVIDE},      {"//", HOST_OP_FLOOR_DIVIDE}, {"%", HOST_OP_MODULO},
+    {"**", HOST_OP_POWER},      {"<<", HOST_OP_SHIFT_LEFT},   {">>", HOST_OP_SHIFT_RIGHT},
+    {"&", HOST_OP_BIT_AND},     {"|", HOST_OP_BIT_OR},        {"^", HOST_OP_BIT_XOR},
+    {"==", HOST_OP_EQUAL},      {"!=", HOST_OP_UNEQUAL},      {"<", HOST_OP_LESS},
+    {"<=", HOST_OP_LESS_EQUAL}, {">", HOST_OP_GREATER},       {">=", HOST_OP_GREATER_EQUAL},
 };
 
 static bool find_binary(Str text, HostOperation *operation) {
     for (size_t i = 0; i < sizeof binary_operators / sizeof *binary_operators; i++)
-        if (str_is(text, binary_operators[i].text)) return *operation = binary_operators[i].operation, true;
+        if (str_is(text, binary_operators[i].text))
+            return *operation = binary_operators[i].operation, true;
     return false;
 }
 
 static const HostValue *repeated(Host *host, const HostValue *sequence, const HostValue *times) {
     int64_t count = 0;
-    if (!host_int(times, &count) || count < 0 || count * sequence->count > 256) return host_unknown(host, "a repetition that is not known");
-    const HostValue **items = ARENA_ARRAY(host->arena, const HostValue *, count * sequence->count + 1);
-    for (int64_t i = 0; i < count * sequence->count; i++) items[i] = sequence->items[i % sequence->count];
+    if (!host_int(times, &count) || count < 0 || count * sequence->count > 256)
+        return host_unknown(host, "a repetition that is not known");
+    const HostValue **items =
+        ARENA_ARRAY(host->arena, const HostValue *, count * sequence->count + 1);
+    for (int64_t i = 0; i < count * sequence->count; i++)
+        items[i] = sequence->items[i % sequence->count];
     return host_sequence(host, items, (int)(count * sequence->count));
 }
 
@@ -269,16 +314,19 @@ static const HostValue *concatenated(Host *host, const HostValue *a, const HostV
 }
 
 /// What the use of an operator says about undecided operands.
-static void learn_operands(Host *host, HostOperation operation, const HostValue *a, const HostValue *b) {
-    bool integers = operation == HOST_OP_FLOOR_DIVIDE || operation == HOST_OP_MODULO || operation == HOST_OP_SHIFT_LEFT ||
-                    operation == HOST_OP_SHIFT_RIGHT;
+static void learn_operands(Host *host, HostOperation operation, const HostValue *a,
+                           const HostValue *b) {
+    bool integers = operation == HOST_OP_FLOOR_DIVIDE || operation == HOST_OP_MODULO ||
+                    operation == HOST_OP_SHIFT_LEFT || operation == HOST_OP_SHIFT_RIGHT;
     const HostValue *sides[2] = {a, b};
     for (int i = 0; i < 2; i++) {
         const HostValue *other = sides[1 - i];
         bool beside_size = other->kind == HOST_SIZE;
         bool beside_float = other->is_concrete && other->constant.kind == CONSTANT_FLOAT;
-        if (integers || beside_size) host_want(host, sides[i], INPUT_INT);
-        else if (beside_float || operation == HOST_OP_DIVIDE) host_want(host, sides[i], INPUT_FLOAT);
+        if (integers || beside_size)
+            host_want(host, sides[i], INPUT_INT);
+        else if (beside_float || operation == HOST_OP_DIVIDE)
+            host_want(host, sides[i], INPUT_FLOAT);
     }
 }
 
@@ -286,10 +334,14 @@ static void learn_operands(Host *host, HostOperation operation, const HostValue 
 static void expect_divisible(Host *host, const HostValue *a, const HostValue *b) {
     bool sizes = a->kind == HOST_SIZE || (a->kind == HOST_INPUT && a->input->kind == INPUT_INT);
     if (!sizes || !a->is_concrete || !b->is_concrete) return;
-    host_require(host, host_apply(host, HOST_OP_EQUAL, host_apply(host, HOST_OP_MODULO, a, b), host_of_int(host, 0)), true, HOST_WISH);
+    host_require(host,
+                 host_apply(host, HOST_OP_EQUAL, host_apply(host, HOST_OP_MODULO, a, b),
+                            host_of_int(host, 0)),
+                 true, HOST_WISH);
 }
 
-static const HostValue *combine(Host *host, HostOperation operation, const HostValue *a, const HostValue *b) {
+static const HostValue *combine(Host *host, HostOperation operation, const HostValue *a,
+                                const HostValue *b) {
     if (a->kind == HOST_UNKNOWN) return a;
     if (b->kind == HOST_UNKNOWN) return b;
     if (is_tensor_like(a) || is_tensor_like(b)) {
@@ -297,7 +349,8 @@ static const HostValue *combine(Host *host, HostOperation operation, const HostV
         HostTensor *right = is_tensor_like(b) ? host_as_tensor(host, b) : NULL;
         return host_elementwise(host, left ? left : right, left ? right : NULL, NULL);
     }
-    if (a->kind == HOST_SEQUENCE && b->kind == HOST_SEQUENCE && operation == HOST_OP_ADD) return concatenated(host, a, b);
+    if (a->kind == HOST_SEQUENCE && b->kind == HOST_SEQUENCE && operation == HOST_OP_ADD)
+        return concatenated(host, a, b);
     if (operation == HOST_OP_MULTIPLY && a->kind == HOST_SEQUENCE) return repeated(host, a, b);
     if (operation == HOST_OP_MULTIPLY && b->kind == HOST_SEQUENCE) return repeated(host, b, a);
     learn_operands(host, operation, a, b);
@@ -321,13 +374,16 @@ static const HostValue *negated(Host *host, const HostValue *value) {
 static const HostValue *contains(Host *host, const HostValue *item, const HostValue *container) {
     const HostValue *const *items = NULL;
     int count = 0;
-    if (!host_items(host, container, &items, &count)) return host_unknown(host, "'in' what is not understood");
+    if (!host_items(host, container, &items, &count))
+        return host_unknown(host, "'in' what is not understood");
     const HostValue *any = host_of_bool(host, false);
     for (int i = 0; i < count; i++) {
-        if (item->kind == HOST_INPUT && items[i]->is_concrete && item->input->kind == INPUT_UNDECIDED)
-            host_decide(host, item->input, items[i]->constant.kind == CONSTANT_STRING ? INPUT_STRING
-                                           : items[i]->constant.kind == CONSTANT_DTYPE ? INPUT_DTYPE
-                                                                                       : INPUT_INT);
+        if (item->kind == HOST_INPUT && items[i]->is_concrete &&
+            item->input->kind == INPUT_UNDECIDED)
+            host_decide(host, item->input,
+                        items[i]->constant.kind == CONSTANT_STRING  ? INPUT_STRING
+                        : items[i]->constant.kind == CONSTANT_DTYPE ? INPUT_DTYPE
+                                                                    : INPUT_INT);
         const HostValue *same = host_equal(host, item, items[i]);
         any = i == 0 ? same : host_apply(host, HOST_OP_OR, any, same);
     }
@@ -344,7 +400,9 @@ static const HostValue *compare(Host *host, Str text, const HostValue *a, const 
     const HostValue *sides[2] = {a, b};
     for (int i = 0; i < 2; i++) {
         const HostValue *other = sides[1 - i];
-        if (sides[i]->kind != HOST_INPUT || sides[i]->input->kind != INPUT_UNDECIDED || !other->is_concrete) continue;
+        if (sides[i]->kind != HOST_INPUT || sides[i]->input->kind != INPUT_UNDECIDED ||
+            !other->is_concrete)
+            continue;
         switch (other->constant.kind) {
         case CONSTANT_STRING: host_decide(host, sides[i]->input, INPUT_STRING); break;
         case CONSTANT_DTYPE: host_decide(host, sides[i]->input, INPUT_DTYPE); break;
@@ -355,7 +413,8 @@ static const HostValue *compare(Host *host, Str text, const HostValue *a, const 
         }
     }
     HostOperation operation = HOST_OP_EQUAL;
-    if (!find_binary(text, &operation)) return host_unknown(host, "a comparison that is not understood");
+    if (!find_binary(text, &operation))
+        return host_unknown(host, "a comparison that is not understood");
     if (is_tensor_like(a) || is_tensor_like(b)) return combine(host, operation, a, b);
     if (operation == HOST_OP_EQUAL) return host_equal(host, a, b);
     if (operation == HOST_OP_UNEQUAL) return negated(host, host_equal(host, a, b));
@@ -368,7 +427,8 @@ static const HostValue *comparison(Host *host, HostFrame *frame, SyntaxNode node
     for (uint32_t i = 0; i < node_all_child_count(node); i++) {
         SyntaxNode child = node_all_child(node, i);
         const char *kind = node_kind_name(child);
-        bool operator_node = strchr("<>=!in", kind[0]) != NULL && (strlen(kind) <= 2 || strcmp(kind, "is not") == 0);
+        bool operator_node =
+            strchr("<>=!in", kind[0]) != NULL && (strlen(kind) <= 2 || strcmp(kind, "is not") == 0);
         if (operator_node || strcmp(kind, "not in") == 0) {
             operator_text = str_from(kind);
             continue;
@@ -389,18 +449,22 @@ static const HostValue *boolean(Host *host, HostFrame *frame, SyntaxNode node) {
     bool is_and = str_is(text, "and"), known = false;
     const HostValue *a = host_evaluate(host, frame, node_field(node, "left"));
     bool truth = host_truth(a, &known);
-    if (known && truth != is_and) return a; // short circuit; the right side is not looked at
+    if (known && truth != is_and) return a;  // short circuit; the right side is not looked at
     const HostValue *b = host_evaluate(host, frame, node_field(node, "right"));
-    bool scalars = a->kind >= HOST_INPUT && a->kind <= HOST_OPERATION && b->kind >= HOST_CONSTANT && b->kind <= HOST_OPERATION;
+    bool scalars = a->kind >= HOST_INPUT && a->kind <= HOST_OPERATION && b->kind >= HOST_CONSTANT &&
+                   b->kind <= HOST_OPERATION;
     if (scalars && a->is_concrete && a->constant.kind == CONSTANT_BOOL)
         return host_apply(host, is_and ? HOST_OP_AND : HOST_OP_OR, a, b);
     if (known) return b;
-    return a->kind == HOST_UNKNOWN ? a : host_unknown(host, "'%s' of what is not known", is_and ? "and" : "or");
+    return a->kind == HOST_UNKNOWN
+               ? a
+               : host_unknown(host, "'%s' of what is not known", is_and ? "and" : "or");
 }
 
 static const HostValue *conditional(Host *host, HostFrame *frame, SyntaxNode node) {
     SyntaxNode *parts = NULL;
-    if (node_children(host->arena, node, &parts) < 3) return host_unknown(host, "a conditional expression");
+    if (node_children(host->arena, node, &parts) < 3)
+        return host_unknown(host, "a conditional expression");
     const HostValue *condition = host_evaluate(host, frame, parts[1]);
     bool known = false, truth = host_truth(condition, &known);
     if (!known && condition->kind == HOST_INPUT && condition->input->kind == INPUT_UNDECIDED) {
@@ -418,7 +482,8 @@ static const HostValue *dictionary(Host *host, HostFrame *frame, SyntaxNode node
     for (int i = 0; i < count; i++) {
         if (node_kind(children[i]) == SYNTAX_DICTIONARY_SPLAT) {
             const HostValue *spread = host_evaluate(host, frame, node_child(children[i], 0));
-            if (spread->kind != HOST_DICTIONARY) return host_unknown(host, "a dictionary spread from what is not understood");
+            if (spread->kind != HOST_DICTIONARY)
+                return host_unknown(host, "a dictionary spread from what is not understood");
             for (int k = 0; k < spread->count && filled < capacity; k++) {
                 keys[filled] = spread->keys[k];
                 items[filled++] = spread->items[k];
@@ -464,9 +529,12 @@ static const HostValue *sequence(Host *host, HostFrame *frame, SyntaxNode node) 
         const HostValue *spread = host_evaluate(host, frame, children[i]);
         const HostValue *const *more = NULL;
         int more_count = 0;
-        if (!host_items(host, spread, &more, &more_count)) return host_unknown(host, "a sequence spread from what is not understood");
+        if (!host_items(host, spread, &more, &more_count))
+            return host_unknown(host, "a sequence spread from what is not understood");
         if (spread->kind == HOST_SEQUENCE && spread->shape_of) grows = spread;
-        for (int k = 0; k < more_count; k++) LIST_PUSH(host->arena, &items, grows && !spread->axis ? host_look_at(more[k]) : more[k]);
+        for (int k = 0; k < more_count; k++)
+            LIST_PUSH(host->arena, &items,
+                      grows && !spread->axis ? host_look_at(more[k]) : more[k]);
     }
     const HostValue *made = host_sequence(host, items.items, items.count);
     return grows ? growing(made, grows, NULL) : made;
@@ -485,13 +553,15 @@ typedef struct Comprehension {
 static void comprehend(Comprehension *state, int clause) {
     if (state->failed || state->items.count > 512) return;
     if (clause == state->clause_count) {
-        LIST_PUSH(state->host->arena, &state->items, host_evaluate(state->host, state->frame, state->body));
+        LIST_PUSH(state->host->arena, &state->items,
+                  host_evaluate(state->host, state->frame, state->body));
         return;
     }
     SyntaxNode node = state->clauses[clause];
     if (node_kind(node) == SYNTAX_IF_CLAUSE) {
         bool known = false;
-        bool truth = host_truth(host_evaluate(state->host, state->frame, node_child(node, 0)), &known);
+        bool truth =
+            host_truth(host_evaluate(state->host, state->frame, node_child(node, 0)), &known);
         if (truth || !known) comprehend(state, clause + 1);
         return;
     }
@@ -509,20 +579,24 @@ static void comprehend(Comprehension *state, int clause) {
 }
 
 static const HostValue *comprehension(Host *host, HostFrame *frame, SyntaxNode node) {
-    Comprehension state = {.host = host, .frame = host_frame(host, frame, frame->module), .body = node_field(node, "body")};
+    Comprehension state = {.host = host,
+                           .frame = host_frame(host, frame, frame->module),
+                           .body = node_field(node, "body")};
     state.frame->is_global = frame->is_global;
     SyntaxNode *children = NULL;
     int count = node_children(host->arena, node, &children);
     state.clauses = ARENA_ARRAY(host->arena, SyntaxNode, count + 1);
     for (int i = 0; i < count; i++)
-        if (node_kind(children[i]) == SYNTAX_FOR_IN_CLAUSE || node_kind(children[i]) == SYNTAX_IF_CLAUSE)
+        if (node_kind(children[i]) == SYNTAX_FOR_IN_CLAUSE ||
+            node_kind(children[i]) == SYNTAX_IF_CLAUSE)
             state.clauses[state.clause_count++] = children[i];
     comprehend(&state, 0);
     if (state.failed) return host_unknown(host, "a comprehension over what is not understood");
     return host_sequence(host, state.items.items, state.items.count);
 }
 
-static const HostValue *container_method(Host *host, HostFrame *frame, const HostValue *self, Str name, const HostCall *call, SyntaxNode node) {
+static const HostValue *container_method(Host *host, HostFrame *frame, const HostValue *self,
+                                         Str name, const HostCall *call, SyntaxNode node) {
     if (self->kind == HOST_DICTIONARY) {
         if (str_is(name, "get") && call->count >= 1) {
             Str key = STR("");
@@ -542,15 +616,20 @@ static const HostValue *container_method(Host *host, HostFrame *frame, const Hos
             return host_sequence(host, pairs, self->count);
         }
     }
-    if (self->kind == HOST_SEQUENCE && str_is(name, "numel")) { // torch.Size
+    if (self->kind == HOST_SEQUENCE && str_is(name, "numel")) {  // torch.Size
         const HostValue *numel = host_of_int(host, 1);
-        for (int i = 0; i < self->count; i++) numel = host_apply(host, HOST_OP_MULTIPLY, numel, self->items[i]);
+        for (int i = 0; i < self->count; i++)
+            numel = host_apply(host, HOST_OP_MULTIPLY, numel, self->items[i]);
         return numel;
     }
     SyntaxNode target = node_field(node_field(node, "function"), "object");
-    if (node_kind(target) == SYNTAX_IDENTIFIER && (str_is(name, "append") || str_is(name, "extend")) && self->kind == HOST_SEQUENCE && call->count == 1) {
-        const HostValue *more = str_is(name, "append") ? host_sequence(host, call->items, 1) : call->items[0];
-        if (more->kind == HOST_SEQUENCE) host_assign(host, frame, target, concatenated(host, self, more));
+    if (node_kind(target) == SYNTAX_IDENTIFIER &&
+        (str_is(name, "append") || str_is(name, "extend")) && self->kind == HOST_SEQUENCE &&
+        call->count == 1) {
+        const HostValue *more =
+            str_is(name, "append") ? host_sequence(host, call->items, 1) : call->items[0];
+        if (more->kind == HOST_SEQUENCE)
+            host_assign(host, frame, target, concatenated(host, self, more));
         return host_none(host);
     }
     if (str_is(name, "bit_length")) return host_apply(host, HOST_OP_BIT_LENGTH, self, NULL);
@@ -559,13 +638,15 @@ static const HostValue *container_method(Host *host, HostFrame *frame, const Hos
 
 static bool is_launch(SyntaxNode function) { return node_kind(function) == SYNTAX_SUBSCRIPT; }
 
-static const HostValue *method(Host *host, HostFrame *frame, SyntaxNode node, SyntaxNode function, const HostValue **callee) {
+static const HostValue *method(Host *host, HostFrame *frame, SyntaxNode node, SyntaxNode function,
+                               const HostValue **callee) {
     *callee = scoped(host, frame, function);
     if (*callee) return NULL;
     const HostValue *self = host_evaluate(host, frame, node_field(function, "object"));
     Str name = node_text(frame->module->source, node_field(function, "attribute"));
     if (self->kind == HOST_OBJECT) {
-        *callee = host_object(host, arena_printf(host->arena, "%s.%.*s", self->note, STR_ARGS(name)));
+        *callee =
+            host_object(host, arena_printf(host->arena, "%s.%.*s", self->note, STR_ARGS(name)));
         return NULL;
     }
     if (self->kind == HOST_UNKNOWN) return self;
@@ -573,8 +654,10 @@ static const HostValue *method(Host *host, HostFrame *frame, SyntaxNode node, Sy
     if (self->kind == HOST_INPUT && self->input->kind == INPUT_UNDECIDED)
         host_decide(host, self->input, host_is_tensor_member(name) ? INPUT_TENSOR : INPUT_OBJECT);
     const HostValue *result = NULL;
-    if (is_tensor_like(self)) result = host_tensor_method(host, self, host_as_tensor(host, self), name, &call);
-    else result = container_method(host, frame, self, name, &call, node);
+    if (is_tensor_like(self))
+        result = host_tensor_method(host, self, host_as_tensor(host, self), name, &call);
+    else
+        result = container_method(host, frame, self, name, &call, node);
     return result ? result : made_up(host, frame, node);
 }
 
@@ -584,7 +667,7 @@ static const HostValue *call(Host *host, HostFrame *frame, SyntaxNode node) {
         return host_none(host);
     }
     SyntaxNode function = node_field(node, "function");
-    if (is_launch(function)) return host_none(host); // another kernel
+    if (is_launch(function)) return host_none(host);  // another kernel
     const HostValue *callee = NULL;
     if (node_kind(function) == SYNTAX_ATTRIBUTE) {
         const HostValue *result = method(host, frame, node, function, &callee);
@@ -594,9 +677,12 @@ static const HostValue *call(Host *host, HostFrame *frame, SyntaxNode node) {
     }
     HostCall arguments = host_call_arguments(host, frame, node);
     const HostValue *result = NULL;
-    if (callee->kind == HOST_FUNCTION) result = host_invoke(host, callee, &arguments);
-    else if (callee->kind == HOST_OBJECT) result = host_library_call(host, STR(""), callee->note, &arguments);
-    else if (callee->kind == HOST_UNKNOWN) return callee;
+    if (callee->kind == HOST_FUNCTION)
+        result = host_invoke(host, callee, &arguments);
+    else if (callee->kind == HOST_OBJECT)
+        result = host_library_call(host, STR(""), callee->note, &arguments);
+    else if (callee->kind == HOST_UNKNOWN)
+        return callee;
     if (callee->kind == HOST_FUNCTION && result && result->kind == HOST_UNKNOWN) result = NULL;
     return result ? result : made_up(host, frame, node);
 }
@@ -611,7 +697,8 @@ static const HostValue *function_value(Host *host, HostFrame *frame, SyntaxNode 
 static const HostValue *unary(Host *host, HostFrame *frame, SyntaxNode node) {
     const HostValue *value = host_evaluate(host, frame, node_field(node, "argument"));
     Str text = node_text(frame->module->source, node_field(node, "operator"));
-    if (is_tensor_like(value)) return host_elementwise(host, host_as_tensor(host, value), NULL, NULL);
+    if (is_tensor_like(value))
+        return host_elementwise(host, host_as_tensor(host, value), NULL, NULL);
     if (str_is(text, "+") || value->kind == HOST_UNKNOWN) return value;
     return host_apply(host, str_is(text, "-") ? HOST_OP_NEGATE : HOST_OP_INVERT, value, NULL);
 }
@@ -634,21 +721,24 @@ static const HostValue *evaluate(Host *host, HostFrame *frame, SyntaxNode node) 
     case SYNTAX_DICTIONARY: return dictionary(host, frame, node);
     case SYNTAX_PARENTHESIZED: {
         SyntaxNode *inner = NULL;
-        return node_children(host->arena, node, &inner) == 1 ? host_evaluate(host, frame, inner[0]) : host_unknown(host, "parentheses");
+        return node_children(host->arena, node, &inner) == 1 ? host_evaluate(host, frame, inner[0])
+                                                             : host_unknown(host, "parentheses");
     }
     case SYNTAX_UNARY: return unary(host, frame, node);
     case SYNTAX_BINARY: {
         HostOperation operation = HOST_OP_ADD;
         const HostValue *a = host_evaluate(host, frame, node_field(node, "left"));
         const HostValue *b = host_evaluate(host, frame, node_field(node, "right"));
-        if (!find_binary(node_text(source, node_field(node, "operator")), &operation)) return made_up(host, frame, node);
+        if (!find_binary(node_text(source, node_field(node, "operator")), &operation))
+            return made_up(host, frame, node);
         return combine(host, operation, a, b);
     }
     case SYNTAX_BOOLEAN: return boolean(host, frame, node);
     case SYNTAX_NOT: {
         const HostValue *value = host_evaluate(host, frame, node_field(node, "argument"));
         bool known = false, truth = host_truth(value, &known);
-        if (value->kind == HOST_SEQUENCE || value->kind == HOST_DICTIONARY) return host_of_bool(host, !truth);
+        if (value->kind == HOST_SEQUENCE || value->kind == HOST_DICTIONARY)
+            return host_of_bool(host, !truth);
         if (value->kind == HOST_INPUT) host_decide(host, value->input, INPUT_BOOL);
         return negated(host, value);
     }
@@ -669,13 +759,15 @@ static const HostValue *evaluate(Host *host, HostFrame *frame, SyntaxNode node) 
     case SYNTAX_LIST_SPLAT:
     case SYNTAX_PARENTHESIZED_LIST_SPLAT: return host_evaluate(host, frame, node_child(node, 0));
     case SYNTAX_CONCATENATED_STRING: return host_unknown(host, "a long string");
-    default: return host_unknown(host, "a construct that is not understood (%s)", node_kind_name(node));
+    default:
+        return host_unknown(host, "a construct that is not understood (%s)", node_kind_name(node));
     }
 }
 
 const HostValue *host_evaluate(Host *host, HostFrame *frame, SyntaxNode node) {
     if (node_is_null(node)) return host_unknown(host, "nothing");
-    if (++host->step_count > MAX_STEPS) return host_unknown(host, "host code that takes too many steps");
+    if (++host->step_count > MAX_STEPS)
+        return host_unknown(host, "host code that takes too many steps");
     if (host->depth > MAX_DEPTH) return host_unknown(host, "host code nested too deeply");
     host->depth += node_kind(node) == SYNTAX_IDENTIFIER ? 0 : 1;
     const HostValue *value = evaluate(host, frame, node);

@@ -6,7 +6,8 @@
 /// A small deterministic number below `bound` for this input under this seed.
 static int64_t choose(const Host *host, const HostInput *input, int salt, int64_t bound) {
     uint64_t hash = host->policy.seed * 0x9E3779B97F4A7C15u + (uint64_t)salt * 0xD1B54A32D192ED03u;
-    for (const char *c = input->name; *c; c++) hash = (hash ^ (uint64_t)(unsigned char)*c) * 0x100000001B3u;
+    for (const char *c = input->name; *c; c++)
+        hash = (hash ^ (uint64_t)(unsigned char)*c) * 0x100000001B3u;
     hash ^= hash >> 29;
     return (int64_t)(hash % (uint64_t)bound);
 }
@@ -53,7 +54,8 @@ void host_decide(Host *host, HostInput *input, HostInputKind kind) {
     switch (kind) {
     case INPUT_INT: set_int(input, 4 + choose(host, input, 1, 2)); break;
     case INPUT_FLOAT:
-        input->constant = (Constant){.kind = CONSTANT_FLOAT, .number = 0.5 + 0.125 * (double)choose(host, input, 1, 4)};
+        input->constant = (Constant){.kind = CONSTANT_FLOAT,
+                                     .number = 0.5 + 0.125 * (double)choose(host, input, 1, 4)};
         break;
     case INPUT_BOOL: {
         bool on = flag_bit(host);
@@ -99,10 +101,12 @@ static HostInputKind annotated_kind(Str annotation) {
     static const struct {
         const char *word;
         HostInputKind kind;
-    } words[] = {{"Tensor", INPUT_TENSOR}, {"Parameter", INPUT_TENSOR}, {"bool", INPUT_BOOL}, {"dtype", INPUT_DTYPE},
-                 {"float", INPUT_FLOAT},   {"int", INPUT_INT},          {"str", INPUT_STRING}};
-    if (mentions(annotation, "List[") || mentions(annotation, "list[") || mentions(annotation, "Tuple[") ||
-        mentions(annotation, "tuple[") || mentions(annotation, "Callable"))
+    } words[] = {{"Tensor", INPUT_TENSOR}, {"Parameter", INPUT_TENSOR}, {"bool", INPUT_BOOL},
+                 {"dtype", INPUT_DTYPE},   {"float", INPUT_FLOAT},      {"int", INPUT_INT},
+                 {"str", INPUT_STRING}};
+    if (mentions(annotation, "List[") || mentions(annotation, "list[") ||
+        mentions(annotation, "Tuple[") || mentions(annotation, "tuple[") ||
+        mentions(annotation, "Callable"))
         return INPUT_UNDECIDED;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (mentions(annotation, words[i].word)) return words[i].kind;
@@ -111,7 +115,8 @@ static HostInputKind annotated_kind(Str annotation) {
 
 void host_default(Host *host, HostInput *input, Str annotation, const HostValue *value) {
     HostInputKind kind = annotated_kind(annotation);
-    bool optional = mentions(annotation, "Optional") || mentions(annotation, "None") || (value && host_is_none(value));
+    bool optional = mentions(annotation, "Optional") || mentions(annotation, "None") ||
+                    (value && host_is_none(value));
     if (value && value->is_concrete) {
         switch (value->constant.kind) {
         case CONSTANT_BOOL: kind = INPUT_BOOL; break;
@@ -135,11 +140,13 @@ void host_default(Host *host, HostInput *input, Str annotation, const HostValue 
     if (kind == INPUT_DTYPE) {
         input->dtype = value->constant.dtype.code;
     } else if (kind == INPUT_BOOL) {
-        bool on = input->constant.integer != value->constant.integer; // the variant's bit flips the default
+        bool on = input->constant.integer !=
+                  value->constant.integer;  // the variant's bit flips the default
         input->constant = (Constant){.kind = CONSTANT_BOOL, .integer = on, .number = on};
     } else {
         input->constant = value->constant;
         if (kind == INPUT_FLOAT && value->constant.kind == CONSTANT_INT)
-            input->constant = (Constant){.kind = CONSTANT_FLOAT, .number = (double)value->constant.integer};
+            input->constant =
+                (Constant){.kind = CONSTANT_FLOAT, .number = (double)value->constant.integer};
     }
 }

@@ -19,38 +19,50 @@ bool host_contains_site(const Host *host, const HostFrame *frame, SyntaxNode nod
     return range.start <= site.start && site.end <= range.end;
 }
 
-static void set_name(HostFrame *frame, Str name, const HostValue *value) { map_set(&frame->names, name, (void *)(uintptr_t)value); }
+static void set_name(HostFrame *frame, Str name, const HostValue *value) {
+    map_set(&frame->names, name, (void *)(uintptr_t)value);
+}
 
-static const HostValue *get_name(const HostFrame *frame, Str name) { return map_get(&frame->names, name); }
+static const HostValue *get_name(const HostFrame *frame, Str name) {
+    return map_get(&frame->names, name);
+}
 
 /// Two sizes under one name are meant to be the same: `M, K = a.shape` and then `K, N = b.shape`.
 static void learn_rebinding(Host *host, const HostFrame *frame, Str name, const HostValue *value) {
     const HostValue *old = get_name(frame, name);
-    if (str_is(name, "_") || !old || old->kind != HOST_SIZE || value->kind != HOST_SIZE || old->input == value->input) return;
+    if (str_is(name, "_") || !old || old->kind != HOST_SIZE || value->kind != HOST_SIZE ||
+        old->input == value->input)
+        return;
     host_require(host, host_apply(host, HOST_OP_EQUAL, old, value), true, HOST_WISH);
 }
 
-static void assign_pattern(Host *host, HostFrame *frame, SyntaxNode target, const HostValue *value) {
+static void assign_pattern(Host *host, HostFrame *frame, SyntaxNode target,
+                           const HostValue *value) {
     SyntaxNode *parts = NULL;
     int count = node_children(host->arena, target, &parts), starred = -1;
     for (int i = 0; i < count; i++)
-        if (node_kind(parts[i]) == SYNTAX_LIST_SPLAT_PATTERN || node_kind(parts[i]) == SYNTAX_LIST_SPLAT) starred = i;
+        if (node_kind(parts[i]) == SYNTAX_LIST_SPLAT_PATTERN ||
+            node_kind(parts[i]) == SYNTAX_LIST_SPLAT)
+            starred = i;
     if (value->kind == HOST_SEQUENCE && value->shape_of && !value->shape_of->is_rank_certain) {
         HostInput *input = host_input(host, value->shape_of->name);
         int wanted = starred < 0 ? count : count - 1;
-        if (starred < 0 || value->count < wanted) host_set_rank(host, input, input->rank + wanted - value->count);
+        if (starred < 0 || value->count < wanted)
+            host_set_rank(host, input, input->rank + wanted - value->count);
         if (starred >= 0) input->is_rank_certain = false;
     }
     for (int i = 0; i < count; i++) {
         if (i == starred) {
             int rest = value->kind == HOST_SEQUENCE ? value->count - (count - 1) : -1;
-            const HostValue *list = rest >= 0 ? host_sequence(host, value->items + (rest ? i : 0), rest)
-                                              : host_unknown(host, "the rest of a sequence that is not understood");
+            const HostValue *list =
+                rest >= 0 ? host_sequence(host, value->items + (rest ? i : 0), rest)
+                          : host_unknown(host, "the rest of a sequence that is not understood");
             host_assign(host, frame, node_child(parts[i], 0), list);
             continue;
         }
         int64_t index = starred >= 0 && i > starred ? i - count : i;
-        bool unused = node_kind(parts[i]) == SYNTAX_IDENTIFIER && str_is(node_text(frame->module->source, parts[i]), "_");
+        bool unused = node_kind(parts[i]) == SYNTAX_IDENTIFIER &&
+                      str_is(node_text(frame->module->source, parts[i]), "_");
         if (unused && value->kind == HOST_SEQUENCE) continue;
         host_assign(host, frame, parts[i], host_item(host, value, index));
     }
@@ -73,11 +85,16 @@ void host_assign(Host *host, HostFrame *frame, SyntaxNode target, const HostValu
     case SYNTAX_ATTRIBUTE: {
         const HostValue *object = host_evaluate(host, frame, node_field(target, "object"));
         Str name = node_text(source, node_field(target, "attribute"));
-        if (object->kind == HOST_INPUT && object->input->kind == INPUT_UNDECIDED && !host_is_tensor_member(name))
+        if (object->kind == HOST_INPUT && object->input->kind == INPUT_UNDECIDED &&
+            !host_is_tensor_member(name))
             host_decide(host, object->input, INPUT_OBJECT);
-        const char *base = object->kind == HOST_INPUT ? object->input->name : object->kind == HOST_OBJECT ? object->note : NULL;
+        const char *base = object->kind == HOST_INPUT    ? object->input->name
+                           : object->kind == HOST_OBJECT ? object->note
+                                                         : NULL;
         if (base)
-            map_set(&host->attributes, str_from(arena_printf(host->arena, "%s.%.*s", base, STR_ARGS(name))), (void *)(uintptr_t)value);
+            map_set(&host->attributes,
+                    str_from(arena_printf(host->arena, "%s.%.*s", base, STR_ARGS(name))),
+                    (void *)(uintptr_t)value);
         break;
     }
     case SYNTAX_SUBSCRIPT: {
@@ -85,8 +102,9 @@ void host_assign(Host *host, HostFrame *frame, SyntaxNode target, const HostValu
         const HostValue *object = host_evaluate(host, frame, holder);
         const HostValue *key = host_evaluate(host, frame, node_field(target, "subscript"));
         Str text = STR("");
-        if (object->kind != HOST_DICTIONARY || !host_key(host, key, &text) || node_kind(holder) != SYNTAX_IDENTIFIER)
-            break; // elements of tensors are not followed
+        if (object->kind != HOST_DICTIONARY || !host_key(host, key, &text) ||
+            node_kind(holder) != SYNTAX_IDENTIFIER)
+            break;  // elements of tensors are not followed
         HostValue *grown = host_new(host, HOST_DICTIONARY);
         Str *keys = ARENA_ARRAY(host->arena, Str, object->count + 1);
         const HostValue **items = ARENA_ARRAY(host->arena, const HostValue *, object->count + 1);
@@ -130,7 +148,8 @@ const HostValue *host_of_entry(Host *host, ScopeEntry entry, Str name) {
     case SCOPE_ASSIGNED: {
         if (host->call_depth >= 16) break;
         host->call_depth++;
-        const HostValue *value = host_evaluate(host, host_module_frame(host, entry.module), entry.node);
+        const HostValue *value =
+            host_evaluate(host, host_module_frame(host, entry.module), entry.node);
         host->call_depth--;
         return entry.item >= 0 ? host_item(host, value, entry.item) : value;
     }
@@ -146,8 +165,9 @@ const HostValue *host_lookup(Host *host, HostFrame *frame, Str name) {
         if (value) return value;
         outermost = at;
     }
-    set_name(outermost, name, host_object(host, str_dup(host->arena, name))); // ends `X = X`
-    const HostValue *value = host_of_entry(host, module_resolve(host->arena, outermost->module, name), name);
+    set_name(outermost, name, host_object(host, str_dup(host->arena, name)));  // ends `X = X`
+    const HostValue *value =
+        host_of_entry(host, module_resolve(host->arena, outermost->module, name), name);
     set_name(outermost, name, value);
     return value;
 }
@@ -168,7 +188,8 @@ static bool always_raises(Host *host, SyntaxNode block) {
 }
 
 /// A condition that decides between two ways: which one is taken.
-static bool decide_condition(Host *host, HostFrame *frame, SyntaxNode condition_node, SyntaxNode arm, bool rest_has_site) {
+static bool decide_condition(Host *host, HostFrame *frame, SyntaxNode condition_node,
+                             SyntaxNode arm, bool rest_has_site) {
     const HostValue *condition = host_evaluate(host, frame, condition_node);
     if (host->is_reached) return false;
     if (condition->kind == HOST_INPUT && condition->input->kind == INPUT_UNDECIDED) {
@@ -177,9 +198,12 @@ static bool decide_condition(Host *host, HostFrame *frame, SyntaxNode condition_
     }
     bool known = false, truth = host_truth(condition, &known);
     bool wanted = truth, forced = false;
-    if (host_contains_site(host, frame, arm)) wanted = true, forced = true;
-    else if (rest_has_site) wanted = false, forced = true;
-    else if (always_raises(host, arm) || (frame->is_on_path && always_leaves(host, arm))) wanted = false, forced = true;
+    if (host_contains_site(host, frame, arm))
+        wanted = true, forced = true;
+    else if (rest_has_site)
+        wanted = false, forced = true;
+    else if (always_raises(host, arm) || (frame->is_on_path && always_leaves(host, arm)))
+        wanted = false, forced = true;
     if (!forced) return known && truth;
     host_require(host, condition, wanted, HOST_MUST);
     return wanted;
@@ -188,17 +212,21 @@ static bool decide_condition(Host *host, HostFrame *frame, SyntaxNode condition_
 static HostFlow run_if(Host *host, HostFrame *frame, SyntaxNode node) {
     SyntaxNode *children = NULL;
     int count = node_children(host->arena, node, &children);
-    LIST(SyntaxNode) clauses = {0}; // the if itself, then elif and else
+    LIST(SyntaxNode) clauses = {0};  // the if itself, then elif and else
     LIST_PUSH(host->arena, &clauses, node);
     for (int i = 0; i < count; i++)
-        if (node_kind(children[i]) == SYNTAX_ELIF || node_kind(children[i]) == SYNTAX_ELSE) LIST_PUSH(host->arena, &clauses, children[i]);
+        if (node_kind(children[i]) == SYNTAX_ELIF || node_kind(children[i]) == SYNTAX_ELSE)
+            LIST_PUSH(host->arena, &clauses, children[i]);
     for (int i = 0; i < clauses.count; i++) {
         SyntaxNode clause = clauses.items[i];
-        if (node_kind(clause) == SYNTAX_ELSE) return host_run_block(host, frame, node_field(clause, "body"));
+        if (node_kind(clause) == SYNTAX_ELSE)
+            return host_run_block(host, frame, node_field(clause, "body"));
         bool later = false;
-        for (int k = i + 1; k < clauses.count; k++) later = later || host_contains_site(host, frame, clauses.items[k]);
+        for (int k = i + 1; k < clauses.count; k++)
+            later = later || host_contains_site(host, frame, clauses.items[k]);
         SyntaxNode arm = node_field(clause, "consequence");
-        if (decide_condition(host, frame, node_field(clause, "condition"), arm, later)) return host_run_block(host, frame, arm);
+        if (decide_condition(host, frame, node_field(clause, "condition"), arm, later))
+            return host_run_block(host, frame, arm);
         if (host->is_reached) return FLOW_STOP;
     }
     return FLOW_NEXT;
@@ -212,7 +240,9 @@ static HostFlow run_for(Host *host, HostFrame *frame, SyntaxNode node) {
     bool has_site = host_contains_site(host, frame, body);
     if (!host_items(host, source, &items, &count) || (count == 0 && has_site)) {
         if (!has_site) return FLOW_NEXT;
-        const char *name = arena_printf(host->arena, "item of %.*s", STR_ARGS(node_text(frame->module->source, node_field(node, "right"))));
+        const char *name =
+            arena_printf(host->arena, "item of %.*s",
+                         STR_ARGS(node_text(frame->module->source, node_field(node, "right"))));
         host_assign(host, frame, target, host_input_value(host, host_input(host, name)));
         return host_run_block(host, frame, body);
     }
@@ -229,7 +259,8 @@ static HostFlow run_while(Host *host, HostFrame *frame, SyntaxNode node) {
     SyntaxNode body = node_field(node, "body");
     bool has_site = host_contains_site(host, frame, body);
     for (int i = 0; i < MAX_TRIPS; i++) {
-        bool known = false, truth = host_truth(host_evaluate(host, frame, node_field(node, "condition")), &known);
+        bool known = false,
+             truth = host_truth(host_evaluate(host, frame, node_field(node, "condition")), &known);
         if (!(known && truth) && !(has_site && i == 0)) break;
         HostFlow flow = host_run_block(host, frame, body);
         if (flow == FLOW_BREAK) break;
@@ -252,7 +283,8 @@ static HostFlow run_try(Host *host, HostFrame *frame, SyntaxNode node) {
         if (!host_contains_site(host, frame, children[i]) && kind == SYNTAX_EXCEPT) continue;
         if (flow != FLOW_NEXT && flow != FLOW_RAISE) return flow;
         for (uint32_t k = 0; k < node_child_count(children[i]); k++)
-            if (node_kind(node_child(children[i], k)) == SYNTAX_BLOCK) flow = host_run_block(host, frame, node_child(children[i], k));
+            if (node_kind(node_child(children[i], k)) == SYNTAX_BLOCK)
+                flow = host_run_block(host, frame, node_child(children[i], k));
     }
     return flow == FLOW_RAISE ? FLOW_NEXT : flow;
 }
@@ -260,7 +292,7 @@ static HostFlow run_try(Host *host, HostFrame *frame, SyntaxNode node) {
 static void run_assignment(Host *host, HostFrame *frame, SyntaxNode node) {
     SyntaxNode right = node_field(node, "right");
     if (node_is_null(right)) return;
-    if (node_kind(right) == SYNTAX_ASSIGNMENT) { // a = b = value
+    if (node_kind(right) == SYNTAX_ASSIGNMENT) {  // a = b = value
         run_assignment(host, frame, right);
         if (host->is_reached) return;
         right = node_field(right, "left");
@@ -272,17 +304,22 @@ static void run_assignment(Host *host, HostFrame *frame, SyntaxNode node) {
 static void run_augmented(Host *host, HostFrame *frame, SyntaxNode node) {
     SyntaxNode left = node_field(node, "left");
     Str text = node_text(frame->module->source, node_field(node, "operator"));
-    const HostValue *a = host_evaluate(host, frame, left), *b = host_evaluate(host, frame, node_field(node, "right"));
+    const HostValue *a = host_evaluate(host, frame, left),
+                    *b = host_evaluate(host, frame, node_field(node, "right"));
     if (host->is_reached || text.size < 2) return;
     static const struct {
         const char *text;
         HostOperation operation;
-    } operators[] = {{"+=", HOST_OP_ADD},         {"-=", HOST_OP_SUBTRACT},      {"*=", HOST_OP_MULTIPLY}, {"/=", HOST_OP_DIVIDE},
-                     {"//=", HOST_OP_FLOOR_DIVIDE}, {"%=", HOST_OP_MODULO}, {"<<=", HOST_OP_SHIFT_LEFT}, {">>=", HOST_OP_SHIFT_RIGHT}};
+    } operators[] = {{"+=", HOST_OP_ADD},           {"-=", HOST_OP_SUBTRACT},
+                     {"*=", HOST_OP_MULTIPLY},      {"/=", HOST_OP_DIVIDE},
+                     {"//=", HOST_OP_FLOOR_DIVIDE}, {"%=", HOST_OP_MODULO},
+                     {"<<=", HOST_OP_SHIFT_LEFT},   {">>=", HOST_OP_SHIFT_RIGHT}};
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         if (str_is(text, operators[i].text)) {
-            bool tensor = a->kind == HOST_TENSOR || (a->kind == HOST_INPUT && a->input->kind == INPUT_TENSOR);
-            if (!tensor) host_assign(host, frame, left, host_apply(host, operators[i].operation, a, b));
+            bool tensor =
+                a->kind == HOST_TENSOR || (a->kind == HOST_INPUT && a->input->kind == INPUT_TENSOR);
+            if (!tensor)
+                host_assign(host, frame, left, host_apply(host, operators[i].operation, a, b));
         }
 }
 
@@ -296,12 +333,15 @@ static HostFlow enter_function(Host *host, HostFrame *frame, SyntaxNode node) {
         SyntaxNode child = children[i], name_node = child;
         SyntaxKind kind = node_kind(child);
         if (kind == SYNTAX_TYPED_PARAMETER) name_node = node_child(child, 0);
-        if (kind == SYNTAX_DEFAULT_PARAMETER || kind == SYNTAX_TYPED_DEFAULT_PARAMETER) name_node = node_field(child, "name");
+        if (kind == SYNTAX_DEFAULT_PARAMETER || kind == SYNTAX_TYPED_DEFAULT_PARAMETER)
+            name_node = node_field(child, "name");
         bool list = node_kind(name_node) == SYNTAX_LIST_SPLAT_PATTERN;
         if (node_kind(name_node) == SYNTAX_DICTIONARY_SPLAT_PATTERN || list) {
             Str rest = node_text(source, node_child(name_node, 0));
             HostValue *empty = host_new(host, HOST_DICTIONARY);
-            set_name(inner, rest, list ? host_input_value(host, host_input(host, str_dup(host->arena, rest))) : empty);
+            set_name(inner, rest,
+                     list ? host_input_value(host, host_input(host, str_dup(host->arena, rest)))
+                          : empty);
             continue;
         }
         if (node_kind(name_node) != SYNTAX_IDENTIFIER) continue;
@@ -312,8 +352,10 @@ static HostFlow enter_function(Host *host, HostFrame *frame, SyntaxNode node) {
             input->is_argument = true;
             input->argument = i;
             SyntaxNode default_node = node_field(child, "value"), type = node_field(child, "type");
-            const HostValue *value = node_is_null(default_node) ? NULL : host_evaluate(host, inner, default_node);
-            host_default(host, input, node_is_null(type) ? STR("") : node_text(source, type), value);
+            const HostValue *value =
+                node_is_null(default_node) ? NULL : host_evaluate(host, inner, default_node);
+            host_default(host, input, node_is_null(type) ? STR("") : node_text(source, type),
+                         value);
         }
         set_name(inner, name, host_input_value(host, input));
     }
@@ -322,12 +364,14 @@ static HostFlow enter_function(Host *host, HostFrame *frame, SyntaxNode node) {
 }
 
 static HostFlow define(Host *host, HostFrame *frame, SyntaxNode node) {
-    SyntaxNode definition = node_kind(node) == SYNTAX_DECORATED ? node_field(node, "definition") : node;
+    SyntaxNode definition =
+        node_kind(node) == SYNTAX_DECORATED ? node_field(node, "definition") : node;
     bool has_site = host_contains_site(host, frame, definition);
-    if (node_kind(definition) == SYNTAX_CLASS) return has_site ? host_run_block(host, frame, node_field(definition, "body")) : FLOW_NEXT;
+    if (node_kind(definition) == SYNTAX_CLASS)
+        return has_site ? host_run_block(host, frame, node_field(definition, "body")) : FLOW_NEXT;
     if (node_kind(definition) != SYNTAX_FUNCTION) return FLOW_NEXT;
     if (has_site) return enter_function(host, frame, definition);
-    if (frame->is_global) return FLOW_NEXT; // found by name when it is needed
+    if (frame->is_global) return FLOW_NEXT;  // found by name when it is needed
     HostValue *value = host_new(host, HOST_FUNCTION);
     value->node = definition;
     value->frame = frame;
@@ -347,9 +391,12 @@ HostFlow host_run_statement(Host *host, HostFrame *frame, SyntaxNode node) {
     switch (node_kind(node)) {
     case SYNTAX_EXPRESSION_STATEMENT: {
         SyntaxNode inner = node_child(node, 0);
-        if (node_kind(inner) == SYNTAX_ASSIGNMENT) run_assignment(host, frame, inner);
-        else if (node_kind(inner) == SYNTAX_AUGMENTED_ASSIGNMENT) run_augmented(host, frame, inner);
-        else host_evaluate(host, frame, inner);
+        if (node_kind(inner) == SYNTAX_ASSIGNMENT)
+            run_assignment(host, frame, inner);
+        else if (node_kind(inner) == SYNTAX_AUGMENTED_ASSIGNMENT)
+            run_augmented(host, frame, inner);
+        else
+            host_evaluate(host, frame, inner);
         return FLOW_NEXT;
     }
     case SYNTAX_IF: return run_if(host, frame, node);
@@ -382,7 +429,8 @@ HostFlow host_run_block(Host *host, HostFrame *frame, SyntaxNode block) {
     int count = node_is_null(block) ? 0 : node_children(host->arena, block, &children);
     for (int i = 0; i < count; i++) {
         bool has_site = host_contains_site(host, frame, children[i]);
-        bool definition = node_kind(children[i]) == SYNTAX_FUNCTION || node_kind(children[i]) == SYNTAX_DECORATED ||
+        bool definition = node_kind(children[i]) == SYNTAX_FUNCTION ||
+                          node_kind(children[i]) == SYNTAX_DECORATED ||
                           node_kind(children[i]) == SYNTAX_CLASS;
         if (frame->is_global && !has_site) continue;
         HostFlow flow = host_run_statement(host, frame, children[i]);

@@ -23,7 +23,8 @@ static void set_contiguous(Host *host, HostTensor *tensor) {
 
 const HostValue *host_numel(Host *host, const HostTensor *tensor) {
     const HostValue *numel = host_of_int(host, 1);
-    for (int axis = 0; axis < tensor->rank; axis++) numel = product(host, numel, tensor->dims[axis]);
+    for (int axis = 0; axis < tensor->rank; axis++)
+        numel = product(host, numel, tensor->dims[axis]);
     return numel;
 }
 
@@ -63,7 +64,8 @@ HostTensor *host_as_tensor(Host *host, const HostValue *value) {
     return value->input->kind == INPUT_TENSOR ? input_tensor(host, value->input) : NULL;
 }
 
-const HostValue *host_allocate(Host *host, const HostValue *const *dims, int rank, const HostValue *dtype, HostContents contents,
+const HostValue *host_allocate(Host *host, const HostValue *const *dims, int rank,
+                               const HostValue *dtype, HostContents contents,
                                const HostValue *fill) {
     if (rank > TYPE_MAX_RANK) return host_unknown(host, "a tensor of %d dimensions", rank);
     HostTensor *tensor = tensor_new(host, rank);
@@ -90,7 +92,7 @@ const HostValue *host_shape(Host *host, const HostTensor *tensor, bool strides) 
     shape->items = strides ? tensor->strides : tensor->dims;
     shape->count = tensor->rank;
     shape->shape_of = tensor->like;
-    shape->axis = strides; // sizes that are looked at count, strides do not
+    shape->axis = strides;  // sizes that are looked at count, strides do not
     return shape;
 }
 
@@ -101,7 +103,8 @@ static HostTensor *view_of(Host *host, const HostTensor *base) {
 }
 
 static const HostValue *swapped(Host *host, const HostTensor *tensor, int a, int b) {
-    if (a < 0 || b < 0 || a >= tensor->rank || b >= tensor->rank) return host_unknown(host, "axes out of range");
+    if (a < 0 || b < 0 || a >= tensor->rank || b >= tensor->rank)
+        return host_unknown(host, "axes out of range");
     HostTensor *view = view_of(host, tensor);
     view->dims[a] = tensor->dims[b];
     view->dims[b] = tensor->dims[a];
@@ -111,16 +114,101 @@ static const HostValue *swapped(Host *host, const HostTensor *tensor, int a, int
 }
 
 static const char *const members[] = {
-    "shape", "dtype", "device", "ndim", "T", "mT", "is_cuda", "requires_grad", "data", "grad", "itemsize", "layout", "is_sparse",
+    "shape",
+    "dtype",
+    "device",
+    "ndim",
+    "T",
+    "mT",
+    "is_cuda",
+    "requires_grad",
+    "data",
+    "grad",
+    "itemsize",
+    "layout",
+    "is_sparse",
     // methods
-    "size", "stride", "numel", "nelement", "dim", "ndimension", "element_size", "is_contiguous", "data_ptr", "contiguous",
-    "view", "reshape", "view_as", "reshape_as", "expand", "expand_as", "transpose", "permute", "t", "flatten", "unflatten",
-    "squeeze", "unsqueeze", "float", "half", "bfloat16", "double", "long", "int", "cuda", "cpu", "clone", "detach",
-    "requires_grad_", "new_empty", "new_zeros", "new_ones", "new_full", "new_tensor", "is_floating_point", "zero_", "fill_",
-    "copy_", "item", "chunk", "unbind", "movedim", "swapaxes", "narrow", "untyped_storage", "storage_offset", "get_device",
-    "mul_", "add_", "sub_", "div_", "cumsum", "tolist", "repeat_interleave", "masked_fill", "expand_dims", "is_complex",
-    "amax", "amin", "argmax", "argsort", "sqrt", "rsqrt", "exp", "sigmoid", "tanh", "softmax", "numpy", "element_ty",
-    "index_select", "scatter_", "gather", "storage", "register_hook", "type_as", "bool",
+    "size",
+    "stride",
+    "numel",
+    "nelement",
+    "dim",
+    "ndimension",
+    "element_size",
+    "is_contiguous",
+    "data_ptr",
+    "contiguous",
+    "view",
+    "reshape",
+    "view_as",
+    "reshape_as",
+    "expand",
+    "expand_as",
+    "transpose",
+    "permute",
+    "t",
+    "flatten",
+    "unflatten",
+    "squeeze",
+    "unsqueeze",
+    "float",
+    "half",
+    "bfloat16",
+    "double",
+    "long",
+    "int",
+    "cuda",
+    "cpu",
+    "clone",
+    "detach",
+    "requires_grad_",
+    "new_empty",
+    "new_zeros",
+    "new_ones",
+    "new_full",
+    "new_tensor",
+    "is_floating_point",
+    "zero_",
+    "fill_",
+    "copy_",
+    "item",
+    "chunk",
+    "unbind",
+    "movedim",
+    "swapaxes",
+    "narrow",
+    "untyped_storage",
+    "storage_offset",
+    "get_device",
+    "mul_",
+    "add_",
+    "sub_",
+    "div_",
+    "cumsum",
+    "tolist",
+    "repeat_interleave",
+    "masked_fill",
+    "expand_dims",
+    "is_complex",
+    "amax",
+    "amin",
+    "argmax",
+    "argsort",
+    "sqrt",
+    "rsqrt",
+    "exp",
+    "sigmoid",
+    "tanh",
+    "softmax",
+    "numpy",
+    "element_ty",
+    "index_select",
+    "scatter_",
+    "gather",
+    "storage",
+    "register_hook",
+    "type_as",
+    "bool",
 };
 
 bool host_is_tensor_member(Str name) {
@@ -129,7 +217,8 @@ bool host_is_tensor_member(Str name) {
     return false;
 }
 
-const HostValue *host_tensor_attribute(Host *host, const HostValue *self, HostTensor *tensor, Str name) {
+const HostValue *host_tensor_attribute(Host *host, const HostValue *self, HostTensor *tensor,
+                                       Str name) {
     if (str_is(name, "shape")) return host_shape(host, tensor, false);
     if (str_is(name, "dtype")) return tensor->dtype;
     if (str_is(name, "ndim")) {
@@ -156,7 +245,8 @@ bool host_need_rank(Host *host, const HostInput *like, int actual, int rank) {
     return false;
 }
 
-static const HostValue *bound_of(Host *host, const HostValue *bound, const HostValue *size, const HostValue *missing) {
+static const HostValue *bound_of(Host *host, const HostValue *bound, const HostValue *size,
+                                 const HostValue *missing) {
     if (!bound) return missing;
     int64_t value = 0;
     if (host_int(bound, &value) && value < 0) return host_apply(host, HOST_OP_ADD, size, bound);
@@ -169,17 +259,21 @@ static bool slice_axis(Host *host, HostFrame *frame, HostTensor *view, int axis,
     int part = 0;
     for (uint32_t i = 0; i < node_all_child_count(node) && part < 3; i++) {
         SyntaxNode child = node_all_child(node, i);
-        if (strcmp(node_kind_name(child), ":") == 0) part++;
-        else if (node_kind(child) != SYNTAX_COMMENT) parts[part] = host_evaluate(host, frame, child);
+        if (strcmp(node_kind_name(child), ":") == 0)
+            part++;
+        else if (node_kind(child) != SYNTAX_COMMENT)
+            parts[part] = host_evaluate(host, frame, child);
     }
     for (int i = 0; i < 3; i++)
         if (parts[i] && parts[i]->kind == HOST_UNKNOWN) return false;
     const HostValue *size = view->dims[axis];
     const HostValue *start = bound_of(host, parts[0], size, NULL);
     const HostValue *stop = bound_of(host, parts[1], size, size);
-    if (parts[1] && stop != size && stop == parts[1]) stop = host_apply(host, HOST_OP_MINIMUM, stop, size);
+    if (parts[1] && stop != size && stop == parts[1])
+        stop = host_apply(host, HOST_OP_MINIMUM, stop, size);
     if (start) {
-        view->offset = host_apply(host, HOST_OP_ADD, view->offset, product(host, start, view->strides[axis]));
+        view->offset =
+            host_apply(host, HOST_OP_ADD, view->offset, product(host, start, view->strides[axis]));
         stop = host_apply(host, HOST_OP_SUBTRACT, stop, start);
     }
     int64_t step = 1;
@@ -210,7 +304,8 @@ static void shift_axes(HostTensor *view, int axis, int by) {
     view->rank += by;
 }
 
-const HostValue *host_tensor_subscript(Host *host, HostTensor *tensor, HostFrame *frame, SyntaxNode node) {
+const HostValue *host_tensor_subscript(Host *host, HostTensor *tensor, HostFrame *frame,
+                                       SyntaxNode node) {
     SyntaxNode entries[2 * TYPE_MAX_RANK];
     int count = 0, indexed = 0;
     SyntaxNode value = node_field(node, "value");
@@ -221,7 +316,8 @@ const HostValue *host_tensor_subscript(Host *host, HostTensor *tensor, HostFrame
         entries[count++] = child;
         indexed += !is_ellipsis(child) && node_kind(child) != SYNTAX_NONE;
     }
-    if (!host_need_rank(host, tensor->like, tensor->rank, indexed)) return host_unknown(host, "more subscripts than dimensions");
+    if (!host_need_rank(host, tensor->like, tensor->rank, indexed))
+        return host_unknown(host, "more subscripts than dimensions");
     HostTensor *view = view_of(host, tensor);
     view->like = NULL;
     int axis = 0;
@@ -238,22 +334,26 @@ const HostValue *host_tensor_subscript(Host *host, HostTensor *tensor, HostFrame
         } else if (axis >= view->rank) {
             return host_unknown(host, "more subscripts than dimensions");
         } else if (node_kind(entry) == SYNTAX_SLICE) {
-            if (!slice_axis(host, frame, view, axis, entry)) return host_unknown(host, "a slice that is not understood");
+            if (!slice_axis(host, frame, view, axis, entry))
+                return host_unknown(host, "a slice that is not understood");
             axis++;
         } else {
             const HostValue *index = host_evaluate(host, frame, entry);
             host_want(host, index, INPUT_INT);
             int64_t position = 0;
-            if (!host_int(index, &position)) return host_unknown(host, "a subscript that is not understood");
+            if (!host_int(index, &position))
+                return host_unknown(host, "a subscript that is not understood");
             if (position < 0) index = host_apply(host, HOST_OP_ADD, view->dims[axis], index);
-            view->offset = host_apply(host, HOST_OP_ADD, view->offset, product(host, index, view->strides[axis]));
+            view->offset = host_apply(host, HOST_OP_ADD, view->offset,
+                                      product(host, index, view->strides[axis]));
             shift_axes(view, axis, -1);
         }
     }
     return host_of_tensor(host, view);
 }
 
-const HostValue *host_elementwise(Host *host, HostTensor *a, HostTensor *b, const HostValue *dtype) {
+const HostValue *host_elementwise(Host *host, HostTensor *a, HostTensor *b,
+                                  const HostValue *dtype) {
     const HostTensor *wide = b && b->rank > a->rank ? b : a;
     const HostTensor *other = wide == a ? b : a;
     const HostValue *dims[TYPE_MAX_RANK];
@@ -263,5 +363,7 @@ const HostValue *host_elementwise(Host *host, HostTensor *a, HostTensor *b, cons
         int64_t one = 0;
         if (from >= 0 && host_int(dims[axis], &one) && one == 1) dims[axis] = other->dims[from];
     }
-    return host_like(host, wide, host_allocate(host, dims, wide->rank, dtype ? dtype : a->dtype, CONTENTS_COMPUTED, NULL));
+    return host_like(
+        host, wide,
+        host_allocate(host, dims, wide->rank, dtype ? dtype : a->dtype, CONTENTS_COMPUTED, NULL));
 }

@@ -11,9 +11,9 @@ typedef enum Method {
     METHOD_ELEMENT_SIZE,
     METHOD_TRUE,
     METHOD_ZERO,
-    METHOD_SAME,       // the tensor itself (or a copy that differs in nothing that matters)
+    METHOD_SAME,  // the tensor itself (or a copy that differs in nothing that matters)
     METHOD_CONTIGUOUS,
-    METHOD_COPY,       // its own memory, same shape
+    METHOD_COPY,  // its own memory, same shape
     METHOD_VIEW,
     METHOD_VIEW_AS,
     METHOD_EXPAND,
@@ -25,21 +25,21 @@ typedef enum Method {
     METHOD_SQUEEZE,
     METHOD_UNSQUEEZE,
     METHOD_TO,
-    METHOD_DTYPE,      // .float(), .long()
-    METHOD_NEW,        // new_empty and relatives
+    METHOD_DTYPE,  // .float(), .long()
+    METHOD_NEW,    // new_empty and relatives
     METHOD_NEW_FULL,
     METHOD_FILL,
     METHOD_CHUNK,
     METHOD_REDUCE,
     METHOD_ELEMENTWISE,
     METHOD_IS_FLOAT,
-    METHOD_FREE,       // a number from the tensor's contents
+    METHOD_FREE,  // a number from the tensor's contents
 } Method;
 
 static const struct {
     const char *name;
     Method method;
-    int detail; // a dtype or contents
+    int detail;  // a dtype or contents
 } methods[] = {
     {"size", METHOD_SIZE, 0},
     {"stride", METHOD_STRIDE, 0},
@@ -103,19 +103,22 @@ static const struct {
     {"item", METHOD_FREE, 0},
 };
 
-static const char *const elementwise[] = {"exp",  "log",   "sqrt",  "rsqrt", "sigmoid", "tanh",        "abs",    "neg",  "mul",
-                                          "add",  "sub",   "div",   "mul_",  "add_",    "sub_",        "div_",   "pow",  "clamp",
-                                          "relu", "round", "floor", "ceil",  "cumsum",  "masked_fill", "square", "softmax"};
+static const char *const elementwise[] = {
+    "exp",  "log",   "sqrt",  "rsqrt", "sigmoid", "tanh",        "abs",    "neg",    "mul",
+    "add",  "sub",   "div",   "mul_",  "add_",    "sub_",        "div_",   "pow",    "clamp",
+    "relu", "round", "floor", "ceil",  "cumsum",  "masked_fill", "square", "softmax"};
 
 /// The dimensions given as f(a, b, c), f((a, b, c)) or f([a, b, c]), from argument `from`.
-static bool given_dims(Host *host, const HostCall *call, int from, const HostValue **dims, int *rank) {
+static bool given_dims(Host *host, const HostCall *call, int from, const HostValue **dims,
+                       int *rank) {
     const HostValue *size = from == 0 ? host_keyword(call, "size") : NULL;
     if (!size && from == 0) size = host_keyword(call, "shape");
     const HostValue *const *items = call->items + from;
     int count = call->count - from;
     if (size || (count >= 1 && items[0]->kind == HOST_SEQUENCE)) {
         const HostValue *sequence = size ? size : items[0];
-        if (sequence->kind != HOST_SEQUENCE) return dims[0] = sequence, *rank = 1, sequence->kind != HOST_UNKNOWN;
+        if (sequence->kind != HOST_SEQUENCE)
+            return dims[0] = sequence, *rank = 1, sequence->kind != HOST_UNKNOWN;
         items = sequence->items;
         count = sequence->count;
     }
@@ -136,7 +139,8 @@ static HostTensor *copy_of(Host *host, const HostTensor *tensor) {
     return view;
 }
 
-static bool axis_of(Host *host, const HostTensor *tensor, const HostValue *value, int extra, int *axis) {
+static bool axis_of(Host *host, const HostTensor *tensor, const HostValue *value, int extra,
+                    int *axis) {
     int64_t number = 0;
     if (!value || !host_int(value, &number)) return false;
     int64_t rank = tensor->rank + extra;
@@ -149,24 +153,29 @@ static bool axis_of(Host *host, const HostTensor *tensor, const HostValue *value
 }
 
 /// A contiguous reading of the same elements under other dimensions; -1 is worked out.
-static const HostValue *viewed(Host *host, const HostTensor *tensor, const HostValue **dims, int rank) {
+static const HostValue *viewed(Host *host, const HostTensor *tensor, const HostValue **dims,
+                               int rank) {
     const HostValue *numel = host_numel(host, tensor);
     const HostValue *known = host_of_int(host, 1);
     int inferred = -1;
     for (int axis = 0; axis < rank; axis++) {
         int64_t size = 0;
         host_want(host, dims[axis], INPUT_INT);
-        if (host_int(dims[axis], &size) && size == -1) inferred = axis;
-        else known = host_apply(host, HOST_OP_MULTIPLY, known, dims[axis]);
+        if (host_int(dims[axis], &size) && size == -1)
+            inferred = axis;
+        else
+            known = host_apply(host, HOST_OP_MULTIPLY, known, dims[axis]);
     }
     if (inferred >= 0) {
         host_require(host,
-                     host_apply(host, HOST_OP_EQUAL, host_apply(host, HOST_OP_MODULO, numel, known), host_of_int(host, 0)), true,
-                     HOST_MUST);
+                     host_apply(host, HOST_OP_EQUAL, host_apply(host, HOST_OP_MODULO, numel, known),
+                                host_of_int(host, 0)),
+                     true, HOST_MUST);
         // The usual case, x.view(-1, x.shape[-1]), keeps its readable form.
         const HostValue *rest = host_of_int(host, 1);
         bool trailing = inferred == 0 && rank - 1 <= tensor->rank;
-        for (int axis = 1; trailing && axis < rank; axis++) trailing = dims[axis] == tensor->dims[tensor->rank - rank + axis];
+        for (int axis = 1; trailing && axis < rank; axis++)
+            trailing = dims[axis] == tensor->dims[tensor->rank - rank + axis];
         for (int axis = 0; trailing && axis <= tensor->rank - rank; axis++)
             rest = host_apply(host, HOST_OP_MULTIPLY, rest, tensor->dims[axis]);
         dims[inferred] = trailing ? rest : host_apply(host, HOST_OP_FLOOR_DIVIDE, numel, known);
@@ -188,7 +197,8 @@ static bool is_contiguous(const HostTensor *tensor) {
     int64_t expected = 1;
     for (int axis = tensor->rank - 1; axis >= 0; axis--) {
         int64_t size = 0, stride = 0;
-        if (!host_int(tensor->dims[axis], &size) || !host_int(tensor->strides[axis], &stride)) return false;
+        if (!host_int(tensor->dims[axis], &size) || !host_int(tensor->strides[axis], &stride))
+            return false;
         if (size != 1 && stride != expected) return false;
         expected *= size;
     }
@@ -196,28 +206,34 @@ static bool is_contiguous(const HostTensor *tensor) {
 }
 
 static const HostValue *copied(Host *host, const HostTensor *tensor, const HostValue *dtype) {
-    return host_like(host, tensor, host_allocate(host, tensor->dims, tensor->rank, dtype ? dtype : tensor->dtype, CONTENTS_COMPUTED, NULL));
+    return host_like(host, tensor,
+                     host_allocate(host, tensor->dims, tensor->rank, dtype ? dtype : tensor->dtype,
+                                   CONTENTS_COMPUTED, NULL));
 }
 
 static const HostValue *permuted(Host *host, const HostTensor *tensor, const HostCall *call) {
     const HostValue *order[TYPE_MAX_RANK];
     int rank = 0;
-    if (!given_dims(host, call, 0, order, &rank)) return host_unknown(host, "permute with axes that are not understood");
+    if (!given_dims(host, call, 0, order, &rank))
+        return host_unknown(host, "permute with axes that are not understood");
     if (rank != tensor->rank) {
-        if (tensor->like && !tensor->like->is_rank_certain) host_set_rank(host, host_input(host, tensor->like->name), rank);
+        if (tensor->like && !tensor->like->is_rank_certain)
+            host_set_rank(host, host_input(host, tensor->like->name), rank);
         return host_unknown(host, "permute of another number of dimensions");
     }
     HostTensor *view = copy_of(host, tensor);
     for (int i = 0; i < rank; i++) {
         int axis = 0;
-        if (!axis_of(host, tensor, order[i], 0, &axis)) return host_unknown(host, "permute with axes that are not understood");
+        if (!axis_of(host, tensor, order[i], 0, &axis))
+            return host_unknown(host, "permute with axes that are not understood");
         view->dims[i] = tensor->dims[axis];
         view->strides[i] = tensor->strides[axis];
     }
     return host_of_tensor(host, view);
 }
 
-static const HostValue *transposed(Host *host, const HostTensor *tensor, const HostValue *first, const HostValue *second) {
+static const HostValue *transposed(Host *host, const HostTensor *tensor, const HostValue *first,
+                                   const HostValue *second) {
     int a = 0, b = 0;
     if (!axis_of(host, tensor, first, 0, &a) || !axis_of(host, tensor, second, 0, &b))
         return host_unknown(host, "transpose with axes that are not understood");
@@ -232,14 +248,18 @@ static const HostValue *transposed(Host *host, const HostTensor *tensor, const H
 
 static const HostValue *flattened(Host *host, const HostTensor *tensor, const HostCall *call) {
     int first = 0, last = tensor->rank - 1;
-    const HostValue *from = host_argument(call, 0, "start_dim"), *to = host_argument(call, 1, "end_dim");
-    if ((from && !axis_of(host, tensor, from, 0, &first)) || (to && !axis_of(host, tensor, to, 0, &last)) || first > last)
+    const HostValue *from = host_argument(call, 0, "start_dim"),
+                    *to = host_argument(call, 1, "end_dim");
+    if ((from && !axis_of(host, tensor, from, 0, &first)) ||
+        (to && !axis_of(host, tensor, to, 0, &last)) || first > last)
         return host_unknown(host, "flatten with axes that are not understood");
     const HostValue *dims[TYPE_MAX_RANK];
     int rank = 0;
     for (int axis = 0; axis < tensor->rank; axis++) {
-        if (axis <= first || axis > last) dims[rank++] = tensor->dims[axis];
-        else dims[rank - 1] = host_apply(host, HOST_OP_MULTIPLY, dims[rank - 1], tensor->dims[axis]);
+        if (axis <= first || axis > last)
+            dims[rank++] = tensor->dims[axis];
+        else
+            dims[rank - 1] = host_apply(host, HOST_OP_MULTIPLY, dims[rank - 1], tensor->dims[axis]);
     }
     return viewed(host, tensor, dims, rank);
 }
@@ -247,8 +267,8 @@ static const HostValue *flattened(Host *host, const HostTensor *tensor, const Ho
 static const HostValue *unflattened(Host *host, const HostTensor *tensor, const HostCall *call) {
     int axis = 0;
     const HostValue *sizes = host_argument(call, 1, "sizes");
-    if (!axis_of(host, tensor, host_argument(call, 0, "dim"), 0, &axis) || !sizes || sizes->kind != HOST_SEQUENCE ||
-        tensor->rank + sizes->count - 1 > TYPE_MAX_RANK)
+    if (!axis_of(host, tensor, host_argument(call, 0, "dim"), 0, &axis) || !sizes ||
+        sizes->kind != HOST_SEQUENCE || tensor->rank + sizes->count - 1 > TYPE_MAX_RANK)
         return host_unknown(host, "unflatten that is not understood");
     const HostValue *dims[2 * TYPE_MAX_RANK];
     int rank = 0;
@@ -258,10 +278,13 @@ static const HostValue *unflattened(Host *host, const HostTensor *tensor, const 
     return viewed(host, tensor, dims, rank);
 }
 
-static const HostValue *squeezed(Host *host, const HostValue *self, const HostTensor *tensor, const HostCall *call, bool insert) {
+static const HostValue *squeezed(Host *host, const HostValue *self, const HostTensor *tensor,
+                                 const HostCall *call, bool insert) {
     int axis = 0;
-    if (!axis_of(host, tensor, host_argument(call, 0, "dim"), insert ? 1 : 0, &axis) || (insert && tensor->rank == TYPE_MAX_RANK))
-        return call->count == 0 && !insert ? self : host_unknown(host, "squeeze that is not understood");
+    if (!axis_of(host, tensor, host_argument(call, 0, "dim"), insert ? 1 : 0, &axis) ||
+        (insert && tensor->rank == TYPE_MAX_RANK))
+        return call->count == 0 && !insert ? self
+                                           : host_unknown(host, "squeeze that is not understood");
     HostTensor *view = copy_of(host, tensor);
     if (insert) {
         for (int i = tensor->rank; i > axis; i--) {
@@ -283,7 +306,8 @@ static const HostValue *squeezed(Host *host, const HostValue *self, const HostTe
     return host_of_tensor(host, view);
 }
 
-static const HostValue *expanded(Host *host, const HostTensor *tensor, const HostValue *const *dims, int rank) {
+static const HostValue *expanded(Host *host, const HostTensor *tensor, const HostValue *const *dims,
+                                 int rank) {
     if (rank < tensor->rank) return host_unknown(host, "expand to fewer dimensions");
     HostTensor *view = copy_of(host, tensor);
     view->rank = rank;
@@ -299,13 +323,18 @@ static const HostValue *expanded(Host *host, const HostTensor *tensor, const Hos
     return host_of_tensor(host, view);
 }
 
-static const HostValue *converted(Host *host, const HostValue *self, const HostTensor *tensor, const HostCall *call) {
+static const HostValue *converted(Host *host, const HostValue *self, const HostTensor *tensor,
+                                  const HostCall *call) {
     const HostValue *dtype = host_keyword(call, "dtype");
     for (int i = 0; i < call->count && !dtype; i++) {
         const HostValue *given = call->items[i];
-        if (given->kind == HOST_DTYPE || (given->is_concrete && given->constant.kind == CONSTANT_DTYPE)) dtype = given;
-        else if (given->kind == HOST_TENSOR) dtype = given->tensor->dtype;
-        else if (given->kind == HOST_INPUT && given->input->kind == INPUT_DTYPE) dtype = given;
+        if (given->kind == HOST_DTYPE ||
+            (given->is_concrete && given->constant.kind == CONSTANT_DTYPE))
+            dtype = given;
+        else if (given->kind == HOST_TENSOR)
+            dtype = given->tensor->dtype;
+        else if (given->kind == HOST_INPUT && given->input->kind == INPUT_DTYPE)
+            dtype = given;
     }
     if (!dtype) return self;
     Constant wanted, now;
@@ -331,30 +360,39 @@ static const HostValue *converted(Host *host, const HostValue *self, const HostT
 static const HostValue *pieces(Host *host, HostTensor *tensor, const HostCall *call, int form) {
     int axis = 0;
     const HostValue *dim = host_argument(call, form == 2 ? 0 : 1, "dim");
-    if (dim && !axis_of(host, tensor, dim, 0, &axis)) return host_unknown(host, "an axis that is not understood");
+    if (dim && !axis_of(host, tensor, dim, 0, &axis))
+        return host_unknown(host, "an axis that is not understood");
     if (tensor->rank == 0) return host_unknown(host, "a tensor without dimensions in pieces");
-    const HostValue *sizes[64], *given = form == 2 ? NULL : host_argument(call, 0, form == 0 ? "chunks" : "split_size_or_sections");
+    const HostValue *sizes[64],
+        *given = form == 2
+                     ? NULL
+                     : host_argument(call, 0, form == 0 ? "chunks" : "split_size_or_sections");
     int64_t count = 0, total = 0, size = 0;
     if (form != 2 && !given) return host_unknown(host, "chunk of a number that is not known");
     if (form == 1 && given->kind == HOST_SEQUENCE) {
         count = given->count;
         for (int i = 0; i < count && i < 64; i++) sizes[i] = given->items[i];
     } else if (form == 2) {
-        if (!host_int(tensor->dims[axis], &count)) return host_unknown(host, "unbind of an unknown size");
+        if (!host_int(tensor->dims[axis], &count))
+            return host_unknown(host, "unbind of an unknown size");
         for (int i = 0; i < count && i < 64; i++) sizes[i] = host_of_int(host, 1);
     } else if (host_int(tensor->dims[axis], &total) && host_int(given, &size) && size > 0) {
-        const HostValue *each = form == 0 ? host_apply(host, HOST_OP_CDIV, tensor->dims[axis], given) : given;
+        const HostValue *each =
+            form == 0 ? host_apply(host, HOST_OP_CDIV, tensor->dims[axis], given) : given;
         const HostValue *exact = host_apply(host, HOST_OP_MODULO, tensor->dims[axis], given);
-        host_require(host, host_apply(host, HOST_OP_EQUAL, exact, host_of_int(host, 0)), true, HOST_WISH);
+        host_require(host, host_apply(host, HOST_OP_EQUAL, exact, host_of_int(host, 0)), true,
+                     HOST_WISH);
         count = form == 0 ? size : (total + size - 1) / size;
         for (int i = 0; i < count && i < 64; i++) sizes[i] = each;
     }
-    if (count < 1 || count > 64) return host_unknown(host, "a tensor in pieces that are not understood");
+    if (count < 1 || count > 64)
+        return host_unknown(host, "a tensor in pieces that are not understood");
     const HostValue *parts[64], *start = host_of_int(host, 0);
     for (int i = 0; i < count; i++) {
         HostTensor *view = copy_of(host, tensor);
         view->dims[axis] = sizes[i];
-        view->offset = host_apply(host, HOST_OP_ADD, view->offset, host_apply(host, HOST_OP_MULTIPLY, start, view->strides[axis]));
+        view->offset = host_apply(host, HOST_OP_ADD, view->offset,
+                                  host_apply(host, HOST_OP_MULTIPLY, start, view->strides[axis]));
         start = host_apply(host, HOST_OP_ADD, start, sizes[i]);
         for (int a = axis; form == 2 && a + 1 < tensor->rank; a++) {
             view->dims[a] = tensor->dims[a + 1];
@@ -373,23 +411,29 @@ static const HostValue *reduced(Host *host, const HostTensor *tensor, const Host
     const HostValue *dims[TYPE_MAX_RANK];
     int rank = 0, axis = -1;
     if (dim && dim->kind == HOST_SEQUENCE && dim->count == 1) dim = dim->items[0];
-    if (dim && !host_is_none(dim) && !axis_of(host, tensor, dim, 0, &axis)) return host_unknown(host, "a reduction over axes that are not understood");
+    if (dim && !host_is_none(dim) && !axis_of(host, tensor, dim, 0, &axis))
+        return host_unknown(host, "a reduction over axes that are not understood");
     for (int i = 0; axis >= 0 && i < tensor->rank; i++) {
-        if (i != axis) dims[rank++] = tensor->dims[i];
-        else if (kept) dims[rank++] = host_of_int(host, 1);
+        if (i != axis)
+            dims[rank++] = tensor->dims[i];
+        else if (kept)
+            dims[rank++] = host_of_int(host, 1);
     }
     return host_allocate(host, dims, rank, dtype ? dtype : tensor->dtype, CONTENTS_COMPUTED, NULL);
 }
 
-static const HostValue *size_or_stride(Host *host, HostTensor *tensor, const HostCall *call, bool strides) {
+static const HostValue *size_or_stride(Host *host, HostTensor *tensor, const HostCall *call,
+                                       bool strides) {
     const HostValue *dim = host_argument(call, 0, "dim");
     if (!dim) return host_shape(host, tensor, strides);
     int axis = 0;
-    if (!axis_of(host, tensor, dim, 0, &axis)) return host_unknown(host, "a dimension that is not understood");
+    if (!axis_of(host, tensor, dim, 0, &axis))
+        return host_unknown(host, "a dimension that is not understood");
     return strides ? tensor->strides[axis] : host_look_at(tensor->dims[axis]);
 }
 
-const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTensor *tensor, Str name, const HostCall *call) {
+const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTensor *tensor, Str name,
+                                    const HostCall *call) {
     size_t row = 0, rows = sizeof methods / sizeof *methods;
     while (row < rows && !str_is(name, methods[row].name)) row++;
     if (row == rows) {
@@ -413,9 +457,11 @@ const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTenso
     case METHOD_CONTIGUOUS: return is_contiguous(tensor) ? self : copied(host, tensor, NULL);
     case METHOD_COPY: return copied(host, tensor, NULL);
     case METHOD_VIEW:
-        if (call->count == 1 && call->items[0]->is_concrete && call->items[0]->constant.kind == CONSTANT_DTYPE)
+        if (call->count == 1 && call->items[0]->is_concrete &&
+            call->items[0]->constant.kind == CONSTANT_DTYPE)
             return converted(host, self, tensor, call);
-        if (!given_dims(host, call, 0, dims, &rank)) return host_unknown(host, "view with sizes that are not understood");
+        if (!given_dims(host, call, 0, dims, &rank))
+            return host_unknown(host, "view with sizes that are not understood");
         return viewed(host, tensor, dims, rank);
     case METHOD_VIEW_AS: {
         HostTensor *other = call->count ? host_as_tensor(host, call->items[0]) : NULL;
@@ -425,10 +471,16 @@ const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTenso
         return viewed(host, tensor, dims, other->rank);
     }
     case METHOD_EXPAND:
-        if (!given_dims(host, call, 0, dims, &rank)) return host_unknown(host, "expand with sizes that are not understood");
+        if (!given_dims(host, call, 0, dims, &rank))
+            return host_unknown(host, "expand with sizes that are not understood");
         return expanded(host, tensor, dims, rank);
-    case METHOD_TRANSPOSE: return transposed(host, tensor, host_argument(call, 0, "dim0"), host_argument(call, 1, "dim1"));
-    case METHOD_T: return tensor->rank < 2 ? self : transposed(host, tensor, host_of_int(host, 0), host_of_int(host, 1));
+    case METHOD_TRANSPOSE:
+        return transposed(host, tensor, host_argument(call, 0, "dim0"),
+                          host_argument(call, 1, "dim1"));
+    case METHOD_T:
+        return tensor->rank < 2
+                   ? self
+                   : transposed(host, tensor, host_of_int(host, 0), host_of_int(host, 1));
     case METHOD_PERMUTE: return permuted(host, tensor, call);
     case METHOD_FLATTEN: return flattened(host, tensor, call);
     case METHOD_UNFLATTEN: return unflattened(host, tensor, call);
@@ -441,12 +493,15 @@ const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTenso
         return converted(host, self, tensor, &to);
     }
     case METHOD_NEW:
-        if (!given_dims(host, call, 0, dims, &rank)) return host_unknown(host, "a size that is not understood");
-        return host_allocate(host, dims, rank, dtype, (HostContents)detail, detail == CONTENTS_FILL ? host_of_int(host, 1) : NULL);
+        if (!given_dims(host, call, 0, dims, &rank))
+            return host_unknown(host, "a size that is not understood");
+        return host_allocate(host, dims, rank, dtype, (HostContents)detail,
+                             detail == CONTENTS_FILL ? host_of_int(host, 1) : NULL);
     case METHOD_NEW_FULL: {
         const HostValue *fill = host_argument(call, 1, "fill_value");
         HostCall sizes = {.items = call->items, .count = call->count > 0 ? 1 : 0};
-        if (!given_dims(host, &sizes, 0, dims, &rank)) return host_unknown(host, "a size that is not understood");
+        if (!given_dims(host, &sizes, 0, dims, &rank))
+            return host_unknown(host, "a size that is not understood");
         return host_allocate(host, dims, rank, dtype, CONTENTS_FILL, fill);
     }
     case METHOD_FILL:
@@ -465,7 +520,9 @@ const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTenso
     }
     case METHOD_FREE: {
         Range range = node_range(call->frame->module->source, call->node);
-        return host_input_value(host, host_input(host, arena_printf(host->arena, "%.*s", STR_ARGS(source_slice(range)))));
+        return host_input_value(
+            host,
+            host_input(host, arena_printf(host->arena, "%.*s", STR_ARGS(source_slice(range)))));
     }
     }
     return NULL;

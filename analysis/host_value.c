@@ -30,11 +30,13 @@ const HostValue *host_constant(Host *host, Constant constant) {
 }
 
 const HostValue *host_of_int(Host *host, int64_t value) {
-    return host_constant(host, (Constant){.kind = CONSTANT_INT, .integer = value, .number = (double)value});
+    return host_constant(
+        host, (Constant){.kind = CONSTANT_INT, .integer = value, .number = (double)value});
 }
 
 const HostValue *host_of_bool(Host *host, bool value) {
-    return host_constant(host, (Constant){.kind = CONSTANT_BOOL, .integer = value, .number = value});
+    return host_constant(host,
+                         (Constant){.kind = CONSTANT_BOOL, .integer = value, .number = value});
 }
 
 const HostValue *host_of_float(Host *host, double value) {
@@ -49,7 +51,9 @@ const HostValue *host_of_dtype(Host *host, DTypeCode code) {
     return host_constant(host, (Constant){.kind = CONSTANT_DTYPE, .dtype = dtype_of(code)});
 }
 
-const HostValue *host_none(Host *host) { return host_constant(host, (Constant){.kind = CONSTANT_NONE}); }
+const HostValue *host_none(Host *host) {
+    return host_constant(host, (Constant){.kind = CONSTANT_NONE});
+}
 
 const HostValue *host_object(Host *host, const char *name) {
     HostValue *value = host_new(host, HOST_OBJECT);
@@ -66,7 +70,9 @@ const HostValue *host_sequence(Host *host, const HostValue *const *items, int co
     return value;
 }
 
-static void refresh(HostValue *value) { value->is_concrete = host_compute(value, &value->constant); }
+static void refresh(HostValue *value) {
+    value->is_concrete = host_compute(value, &value->constant);
+}
 
 const HostValue *host_input_value(Host *host, HostInput *input) {
     HostValue *value = host_new(host, HOST_INPUT);
@@ -108,15 +114,23 @@ bool constant_truth(const Constant *constant) {
     }
 }
 
-static bool is_integral(const Constant *c) { return c->kind == CONSTANT_INT || c->kind == CONSTANT_BOOL; }
+static bool is_integral(const Constant *c) {
+    return c->kind == CONSTANT_INT || c->kind == CONSTANT_BOOL;
+}
 static bool is_numeric(const Constant *c) { return is_integral(c) || c->kind == CONSTANT_FLOAT; }
-static double number_of(const Constant *c) { return c->kind == CONSTANT_FLOAT ? c->number : (double)c->integer; }
+static double number_of(const Constant *c) {
+    return c->kind == CONSTANT_FLOAT ? c->number : (double)c->integer;
+}
 
 static Constant make_int(int64_t value) {
     return (Constant){.kind = CONSTANT_INT, .integer = value, .number = (double)value};
 }
-static Constant make_bool(bool value) { return (Constant){.kind = CONSTANT_BOOL, .integer = value, .number = value}; }
-static Constant make_float(double value) { return (Constant){.kind = CONSTANT_FLOAT, .number = value}; }
+static Constant make_bool(bool value) {
+    return (Constant){.kind = CONSTANT_BOOL, .integer = value, .number = value};
+}
+static Constant make_float(double value) {
+    return (Constant){.kind = CONSTANT_FLOAT, .number = value};
+}
 
 static bool constant_equal(const Constant *a, const Constant *b) {
     if (is_numeric(a) && is_numeric(b)) return number_of(a) == number_of(b);
@@ -229,9 +243,13 @@ static bool apply_unary(HostOperation operation, const Constant *a, Constant *re
     bool fits = fabs(x) < 4e15;
     switch (operation) {
     case HOST_OP_NEGATE: *result = integral ? make_int(-n) : make_float(-x); return true;
-    case HOST_OP_ABSOLUTE: *result = integral ? make_int(n < 0 ? -n : n) : make_float(fabs(x)); return true;
+    case HOST_OP_ABSOLUTE:
+        *result = integral ? make_int(n < 0 ? -n : n) : make_float(fabs(x));
+        return true;
     case HOST_OP_INVERT: *result = make_int(~n); return integral;
-    case HOST_OP_INT: *result = integral ? make_int(n) : make_int(fits ? (int64_t)x : 0); return integral || fits;
+    case HOST_OP_INT:
+        *result = integral ? make_int(n) : make_int(fits ? (int64_t)x : 0);
+        return integral || fits;
     case HOST_OP_FLOAT: *result = make_float(x); return true;
     case HOST_OP_CEIL: *result = make_int(fits ? (int64_t)ceil(x) : 0); return fits;
     case HOST_OP_FLOOR: *result = make_int(fits ? (int64_t)floor(x) : 0); return fits;
@@ -241,7 +259,9 @@ static bool apply_unary(HostOperation operation, const Constant *a, Constant *re
     case HOST_OP_EXP: *result = make_float(exp(x)); return x < 700;
     case HOST_OP_LOG: *result = make_float(log(x)); return x > 0;
     case HOST_OP_LOG2: *result = make_float(log2(x)); return x > 0;
-    case HOST_OP_NEXT_POWER_OF_2: *result = make_int(next_power_of_2(n)); return integral && n < limit;
+    case HOST_OP_NEXT_POWER_OF_2:
+        *result = make_int(next_power_of_2(n));
+        return integral && n < limit;
     case HOST_OP_PREVIOUS_POWER_OF_2: {
         if (!integral || n >= limit || n < 0) return false;
         int64_t power = next_power_of_2(n);
@@ -260,7 +280,8 @@ static bool apply_unary(HostOperation operation, const Constant *a, Constant *re
     }
 }
 
-bool constant_apply(HostOperation operation, const Constant *a, const Constant *b, Constant *result) {
+bool constant_apply(HostOperation operation, const Constant *a, const Constant *b,
+                    Constant *result) {
     if (operations[operation].arity == 1) return apply_unary(operation, a, result);
     switch (operation) {
     case HOST_OP_EQUAL: *result = make_bool(constant_equal(a, b)); return true;
@@ -284,7 +305,8 @@ bool constant_apply(HostOperation operation, const Constant *a, const Constant *
     }
     if (operation == HOST_OP_POWER && is_integral(a) && is_integral(b) && b->integer < 0)
         return apply_floats(operation, x, y, result);
-    if (is_integral(a) && is_integral(b)) return apply_integers(operation, a->integer, b->integer, result);
+    if (is_integral(a) && is_integral(b))
+        return apply_integers(operation, a->integer, b->integer, result);
     return apply_floats(operation, x, y, result);
 }
 
@@ -295,8 +317,9 @@ bool host_compute(const HostValue *value, Constant *result) {
     case HOST_SIZE: *result = make_int(input->dims[value->axis]); return true;
     case HOST_RANK: *result = make_int(input->rank); return true;
     case HOST_IS_NONE: *result = make_bool(input->kind == INPUT_NONE); return true;
-    case HOST_DTYPE: // what is not said counts as float32 where the host code asks
-        *result = (Constant){.kind = CONSTANT_DTYPE, .dtype = dtype_of(input->dtype ? input->dtype : DTYPE_FLOAT32)};
+    case HOST_DTYPE:  // what is not said counts as float32 where the host code asks
+        *result = (Constant){.kind = CONSTANT_DTYPE,
+                             .dtype = dtype_of(input->dtype ? input->dtype : DTYPE_FLOAT32)};
         return true;
     case HOST_INPUT:
         if (input->kind == INPUT_NONE) return *result = (Constant){.kind = CONSTANT_NONE}, true;
@@ -310,7 +333,8 @@ bool host_compute(const HostValue *value, Constant *result) {
         Constant operands[2];
         for (int i = 0; i < value->count; i++)
             if (!host_compute(value->items[i], &operands[i])) return false;
-        return constant_apply(value->operation, &operands[0], value->count > 1 ? &operands[1] : NULL, result);
+        return constant_apply(value->operation, &operands[0],
+                              value->count > 1 ? &operands[1] : NULL, result);
     }
     default: return false;
     }
@@ -321,25 +345,30 @@ static bool is_scalar(const HostValue *value) {
 }
 
 static bool is_exactly(const HostValue *value, int64_t number) {
-    return value->kind == HOST_CONSTANT && value->constant.kind == CONSTANT_INT && value->constant.integer == number;
+    return value->kind == HOST_CONSTANT && value->constant.kind == CONSTANT_INT &&
+           value->constant.integer == number;
 }
 
-const HostValue *host_apply(Host *host, HostOperation operation, const HostValue *a, const HostValue *b) {
+const HostValue *host_apply(Host *host, HostOperation operation, const HostValue *a,
+                            const HostValue *b) {
     int arity = operations[operation].arity;
     const HostValue *items[2] = {a, b};
     bool constant = true;
     for (int i = 0; i < arity; i++) {
         if (items[i]->kind == HOST_UNKNOWN) return items[i];
-        if (!is_scalar(items[i])) return host_unknown(host, "'%s' of what is no number", operations[operation].text);
+        if (!is_scalar(items[i]))
+            return host_unknown(host, "'%s' of what is no number", operations[operation].text);
         constant = constant && items[i]->kind == HOST_CONSTANT;
     }
     if (constant) {
         Constant folded;
-        if (constant_apply(operation, &a->constant, b ? &b->constant : NULL, &folded)) return host_constant(host, folded);
+        if (constant_apply(operation, &a->constant, b ? &b->constant : NULL, &folded))
+            return host_constant(host, folded);
         return host_unknown(host, "'%s' has no value here", operations[operation].text);
     }
-    for (int i = 0; i < arity && arity == 2; i++) { // 1 * x, x + 0
-        bool unit = (operation == HOST_OP_MULTIPLY && is_exactly(items[i], 1)) || (operation == HOST_OP_ADD && is_exactly(items[i], 0));
+    for (int i = 0; i < arity && arity == 2; i++) {  // 1 * x, x + 0
+        bool unit = (operation == HOST_OP_MULTIPLY && is_exactly(items[i], 1)) ||
+                    (operation == HOST_OP_ADD && is_exactly(items[i], 0));
         if (unit) return items[1 - i];
     }
     int size = 1 + a->size + (arity == 2 ? b->size : 0);
@@ -352,30 +381,37 @@ const HostValue *host_apply(Host *host, HostOperation operation, const HostValue
     value->size = size;
     refresh(value);
     if (size <= MAX_TREE) return value;
-    return value->is_concrete ? host_constant(host, value->constant) : host_unknown(host, "a computation that is too long");
+    return value->is_concrete ? host_constant(host, value->constant)
+                              : host_unknown(host, "a computation that is too long");
 }
 
 const HostValue *host_equal(Host *host, const HostValue *a, const HostValue *b) {
     if (a->kind == HOST_SEQUENCE && b->kind == HOST_SEQUENCE) {
         if (a->count != b->count) {
             const HostValue *shape = a->shape_of && !a->shape_of->is_rank_certain ? a : b;
-            if (!shape->shape_of || shape->shape_of->is_rank_certain) return host_of_bool(host, false);
+            if (!shape->shape_of || shape->shape_of->is_rank_certain)
+                return host_of_bool(host, false);
             const HostValue *rank = NULL;
             for (int i = 0; i < host->inputs.count; i++)
                 if (host->inputs.items[i] == shape->shape_of)
                     rank = host_input_property(host, HOST_RANK, host->inputs.items[i], 0);
             if (!rank) return host_of_bool(host, false);
             const HostValue *other = shape == a ? b : a;
-            return host_apply(host, HOST_OP_EQUAL, rank, host_of_int(host, shape->shape_of->rank + other->count - shape->count));
+            return host_apply(
+                host, HOST_OP_EQUAL, rank,
+                host_of_int(host, shape->shape_of->rank + other->count - shape->count));
         }
         const HostValue *all = host_of_bool(host, true);
         for (int i = 0; i < a->count; i++) {
             const HostValue *same = host_equal(host, a->items[i], b->items[i]);
-            all = all->kind == HOST_CONSTANT && all->constant.integer ? same : host_apply(host, HOST_OP_AND, all, same);
+            all = all->kind == HOST_CONSTANT && all->constant.integer
+                      ? same
+                      : host_apply(host, HOST_OP_AND, all, same);
         }
         return all;
     }
-    if (a->kind == HOST_OBJECT && b->kind == HOST_OBJECT) return host_of_bool(host, strcmp(a->note, b->note) == 0);
+    if (a->kind == HOST_OBJECT && b->kind == HOST_OBJECT)
+        return host_of_bool(host, strcmp(a->note, b->note) == 0);
     return host_apply(host, HOST_OP_EQUAL, a, b);
 }
 
@@ -391,10 +427,13 @@ bool host_truth(const HostValue *value, bool *known) {
     }
 }
 
-bool host_is_none(const HostValue *value) { return value->is_concrete && value->constant.kind == CONSTANT_NONE; }
+bool host_is_none(const HostValue *value) {
+    return value->is_concrete && value->constant.kind == CONSTANT_NONE;
+}
 
 bool host_is_string(const HostValue *value, const char *text) {
-    return value->is_concrete && value->constant.kind == CONSTANT_STRING && str_is(value->constant.string, text);
+    return value->is_concrete && value->constant.kind == CONSTANT_STRING &&
+           str_is(value->constant.string, text);
 }
 
 bool host_int(const HostValue *value, int64_t *integer) {

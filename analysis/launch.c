@@ -9,11 +9,43 @@ enum { MAX_RUNS = 24 };
 
 /// Keywords of a launch that are no kernel parameters.
 static const char *const launch_options[] = {
-    "num_warps", "num_stages", "num_ctas", "maxnreg", "waves_per_eu", "matrix_instr_nonkdim", "kpack", "grid", "warmup", "stream",
-    "device", "device_type", "debug", "sanitize_overflow", "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl", "cluster_dims",
-    "ptx_version", "ptx_options", "ir_override", "extern_libs", "allow_fp8e4nv", "allowed_dot_input_precisions", "noinline",
-    "do_not_specialize", "enable_warp_specialization", "num_buffers_warp_spec", "num_consumer_groups", "reg_dec_producer",
-    "reg_inc_consumer", "optimize_epilogue", "arch", "backend_name", "instrumentation_mode", "supported_fp8_dtypes", "pre_hook",
+    "num_warps",
+    "num_stages",
+    "num_ctas",
+    "maxnreg",
+    "waves_per_eu",
+    "matrix_instr_nonkdim",
+    "kpack",
+    "grid",
+    "warmup",
+    "stream",
+    "device",
+    "device_type",
+    "debug",
+    "sanitize_overflow",
+    "enable_fp_fusion",
+    "launch_cooperative_grid",
+    "launch_pdl",
+    "cluster_dims",
+    "ptx_version",
+    "ptx_options",
+    "ir_override",
+    "extern_libs",
+    "allow_fp8e4nv",
+    "allowed_dot_input_precisions",
+    "noinline",
+    "do_not_specialize",
+    "enable_warp_specialization",
+    "num_buffers_warp_spec",
+    "num_consumer_groups",
+    "reg_dec_producer",
+    "reg_inc_consumer",
+    "optimize_epilogue",
+    "arch",
+    "backend_name",
+    "instrumentation_mode",
+    "supported_fp8_dtypes",
+    "pre_hook",
 };
 
 static bool is_launch_option(Str name) {
@@ -39,7 +71,8 @@ static bool is_tuned_name(const FunctionDefinition *kernel, Str name) {
 }
 
 static bool is_tensor(const HostValue *value) {
-    return value->kind == HOST_TENSOR || (value->kind == HOST_INPUT && value->input->kind == INPUT_TENSOR);
+    return value->kind == HOST_TENSOR ||
+           (value->kind == HOST_INPUT && value->input->kind == INPUT_TENSOR);
 }
 
 typedef struct Uses {
@@ -94,10 +127,13 @@ static const HostValue *settle(Host *host, int index, const HostValue *value) {
     HostInputKind kind = parameter_kind(host->policy.function, index);
     if (value->kind == HOST_INPUT || value->kind == HOST_OPERATION) {
         bool scalar = kind != INPUT_TENSOR && kind != INPUT_UNDECIDED;
-        if (value->kind == HOST_INPUT && kind != INPUT_UNDECIDED) host_decide(host, value->input, kind);
-        else if (scalar && (kind == INPUT_INT || kind == INPUT_FLOAT)) host_want(host, value, kind);
+        if (value->kind == HOST_INPUT && kind != INPUT_UNDECIDED)
+            host_decide(host, value->input, kind);
+        else if (scalar && (kind == INPUT_INT || kind == INPUT_FLOAT))
+            host_want(host, value, kind);
     }
-    bool sized = value->kind == HOST_SIZE || (value->kind == HOST_INPUT && value->input->kind == INPUT_INT);
+    bool sized =
+        value->kind == HOST_SIZE || (value->kind == HOST_INPUT && value->input->kind == INPUT_INT);
     if (kernel->parameters[index].is_constexpr && sized)
         host_require(host, host_apply(host, HOST_OP_IS_POWER_OF_2, value, NULL), true, HOST_WISH);
     if (is_tensor(value)) return host_of_tensor(host, host_as_tensor(host, value));
@@ -128,11 +164,13 @@ static void set_tuned(Host *host, Str name, const HostValue *value) {
     HostLaunch *launch = host->launch;
     int index = parameter_index(launch->kernel, name);
     if (index < 0) {
-        if (is_launch_option(name)) LIST_PUSH(host->arena, &launch->options, (HostOption){name, value});
+        if (is_launch_option(name))
+            LIST_PUSH(host->arena, &launch->options, (HostOption){name, value});
         return;
     }
     if (launch->arguments[index].value && !launch->arguments[index].is_default) return;
-    launch->arguments[index] = (HostArgument){.value = value, .range = host->site->range, .is_tuned = true};
+    launch->arguments[index] =
+        (HostArgument){.value = value, .range = host->site->range, .is_tuned = true};
 }
 
 /// The first argument of a decorator call, or the keyword; a null node when neither is there.
@@ -142,7 +180,8 @@ static SyntaxNode decorator_argument(const Source *source, SyntaxNode call, cons
         SyntaxNode child = node_child(list, i);
         if (node_kind(child) == SYNTAX_COMMENT) continue;
         if (node_kind(child) != SYNTAX_KEYWORD_ARGUMENT) return child;
-        if (str_is(node_text(source, node_field(child, "name")), keyword)) return node_field(child, "value");
+        if (str_is(node_text(source, node_field(child, "name")), keyword))
+            return node_field(child, "value");
     }
     return nothing;
 }
@@ -156,8 +195,10 @@ static void apply_decorators(Host *host) {
         if (node_kind(call) == SYNTAX_DECORATOR) call = node_child(call, 0);
         if (node_kind(call) != SYNTAX_CALL) continue;
         // A frame of its own: literals of configurations are block sizes.
-        HostFrame *frame = host_frame(host, host_module_frame(host, kernel->module), kernel->module);
-        SyntaxNode configs = decorator_argument(source, call, "configs"), values = decorator_argument(source, call, "values");
+        HostFrame *frame =
+            host_frame(host, host_module_frame(host, kernel->module), kernel->module);
+        SyntaxNode configs = decorator_argument(source, call, "configs"),
+                   values = decorator_argument(source, call, "values");
         Str callee = node_text(source, node_field(call, "function"));
         if (!node_is_null(configs) && str_ends(callee, "autotune")) {
             const HostValue *list = host_evaluate(host, frame, configs);
@@ -165,13 +206,15 @@ static void apply_decorators(Host *host) {
             int count = 0;
             if (!host_items(host, list, &items, &count) || count == 0) continue;
             const HostValue *config = items[host->policy.seed % (uint64_t)count];
-            for (int k = 0; config->kind == HOST_DICTIONARY && k < config->count; k++) set_tuned(host, config->keys[k], config->items[k]);
+            for (int k = 0; config->kind == HOST_DICTIONARY && k < config->count; k++)
+                set_tuned(host, config->keys[k], config->items[k]);
         } else if (!node_is_null(values) && str_ends(callee, "heuristics")) {
             const HostValue *table = host_evaluate(host, frame, values);
             for (int k = 0; table->kind == HOST_DICTIONARY && k < table->count; k++) {
                 const HostValue *meta = meta_dictionary(host), *function = table->items[k];
                 HostCall arguments = {.items = &meta, .count = 1, .frame = frame};
-                if (function->kind == HOST_FUNCTION) set_tuned(host, table->keys[k], host_invoke(host, function, &arguments));
+                if (function->kind == HOST_FUNCTION)
+                    set_tuned(host, table->keys[k], host_invoke(host, function, &arguments));
             }
         }
     }
@@ -184,8 +227,11 @@ static bool is_plainly_decorated(const FunctionDefinition *kernel) {
         if (node_kind(node) == SYNTAX_DECORATOR) node = node_child(node, 0);
         if (node_kind(node) == SYNTAX_CALL) node = node_field(node, "function");
         Str name = node_text(kernel->module->source, node);
-        bool dotted = str_is(name, "triton.jit") || str_is(name, "triton.autotune") || str_is(name, "triton.heuristics");
-        if (!dotted && !str_is(name, "jit") && !str_is(name, "autotune") && !str_is(name, "heuristics")) return false;
+        bool dotted = str_is(name, "triton.jit") || str_is(name, "triton.autotune") ||
+                      str_is(name, "triton.heuristics");
+        if (!dotted && !str_is(name, "jit") && !str_is(name, "autotune") &&
+            !str_is(name, "heuristics"))
+            return false;
     }
     return kernel->decorators.count > 0;
 }
@@ -197,7 +243,8 @@ static const HostValue *guess_tuned(Host *host, int index) {
     HostInputKind kind = parameter_kind(host->policy.function, index);
     if (input->kind == INPUT_UNDECIDED) {
         host_decide(host, input, kind == INPUT_BOOL ? INPUT_BOOL : INPUT_INT);
-        if (kind != INPUT_BOOL) input->constant = (Constant){.kind = CONSTANT_INT, .integer = 16, .number = 16};
+        if (kind != INPUT_BOOL)
+            input->constant = (Constant){.kind = CONSTANT_INT, .integer = 16, .number = 16};
     }
     return host_input_value(host, input);
 }
@@ -219,10 +266,12 @@ static void bind_grid(Host *host, HostFrame *frame) {
         HostCall arguments = {.items = &meta, .count = 1, .frame = frame};
         grid = host_invoke(host, grid, &arguments);
     }
-    if (grid->kind != HOST_SEQUENCE && grid->kind != HOST_UNKNOWN && grid->is_concrete) grid = host_sequence(host, &grid, 1);
+    if (grid->kind != HOST_SEQUENCE && grid->kind != HOST_UNKNOWN && grid->is_concrete)
+        grid = host_sequence(host, &grid, 1);
     if (grid->kind != HOST_SEQUENCE) return;
     if (grid->count == 0 || grid->count > 3) {
-        add_problem(host, PROBLEM_GRID_RANK, node_range(frame->module->source, host->site->grid), STR(""));
+        add_problem(host, PROBLEM_GRID_RANK, node_range(frame->module->source, host->site->grid),
+                    STR(""));
         return;
     }
     launch->grid_rank = grid->count;
@@ -240,17 +289,21 @@ static void bind_given(Host *host, const HostCall *call) {
             add_problem(host, PROBLEM_TOO_MANY_ARGUMENTS, call->item_ranges[i], STR(""));
             break;
         }
-        launch->arguments[i] = (HostArgument){.value = settle(host, i, call->items[i]), .range = call->item_ranges[i]};
+        launch->arguments[i] =
+            (HostArgument){.value = settle(host, i, call->items[i]), .range = call->item_ranges[i]};
     }
     for (int i = 0; i < call->name_count; i++) {
         int index = parameter_index(kernel, call->names[i]);
         if (index < 0) {
             LIST_PUSH(host->arena, &launch->options, (HostOption){call->names[i], call->values[i]});
-            if (!is_launch_option(call->names[i])) add_problem(host, PROBLEM_UNKNOWN_KEYWORD, call->name_ranges[i], call->names[i]);
+            if (!is_launch_option(call->names[i]))
+                add_problem(host, PROBLEM_UNKNOWN_KEYWORD, call->name_ranges[i], call->names[i]);
             continue;
         }
-        if (launch->arguments[index].value) add_problem(host, PROBLEM_GIVEN_TWICE, call->name_ranges[i], call->names[i]);
-        launch->arguments[index] = (HostArgument){.value = settle(host, index, call->values[i]), .range = call->name_ranges[i]};
+        if (launch->arguments[index].value)
+            add_problem(host, PROBLEM_GIVEN_TWICE, call->name_ranges[i], call->names[i]);
+        launch->arguments[index] = (HostArgument){.value = settle(host, index, call->values[i]),
+                                                  .range = call->name_ranges[i]};
     }
 }
 
@@ -266,18 +319,23 @@ void host_bind_launch(Host *host, HostFrame *frame) {
     bind_given(host, &call);
     HostFrame *globals = host_module_frame(host, kernel->module);
     for (int i = 0; i < kernel->parameter_count; i++) {
-        if (launch->arguments[i].value || node_is_null(kernel->parameters[i].default_node)) continue;
+        if (launch->arguments[i].value || node_is_null(kernel->parameters[i].default_node))
+            continue;
         const HostValue *value = host_evaluate(host, globals, kernel->parameters[i].default_node);
-        launch->arguments[i] = (HostArgument){.value = value, .range = host->site->range, .is_default = true};
+        launch->arguments[i] =
+            (HostArgument){.value = value, .range = host->site->range, .is_default = true};
     }
     apply_decorators(host);
     for (int i = 0; i < kernel->parameter_count; i++) {
         const ParameterDefinition *parameter = &kernel->parameters[i];
         if (launch->arguments[i].value || call.is_open || parameter->is_variadic) continue;
-        bool unset = !kernel->is_autotuned && !kernel->has_heuristics && is_plainly_decorated(kernel);
-        if (unset) add_problem(host, PROBLEM_MISSING_ARGUMENT, host->site->range, parameter->name);
+        bool unset =
+            !kernel->is_autotuned && !kernel->has_heuristics && is_plainly_decorated(kernel);
+        if (unset)
+            add_problem(host, PROBLEM_MISSING_ARGUMENT, host->site->range, parameter->name);
         else if (parameter->is_constexpr || is_tuned_name(kernel, parameter->name))
-            launch->arguments[i] = (HostArgument){.value = guess_tuned(host, i), .range = host->site->range, .is_tuned = true};
+            launch->arguments[i] = (HostArgument){
+                .value = guess_tuned(host, i), .range = host->site->range, .is_tuned = true};
     }
     bind_grid(host, frame);
     host->is_reached = true;
@@ -293,15 +351,20 @@ static bool copy_unread_sizes(Host *host) {
             const HostInput *model = NULL;
             for (int k = 0; k < host->inputs.count; k++) {
                 const HostInput *other = host->inputs.items[k];
-                if (other->kind != INPUT_TENSOR || other->rank != input->rank || (other == input && model)) continue;
-                if (!model || (other->is_dim_read[axis] && !model->is_dim_read[axis])) model = other;
+                if (other->kind != INPUT_TENSOR || other->rank != input->rank ||
+                    (other == input && model))
+                    continue;
+                if (!model || (other->is_dim_read[axis] && !model->is_dim_read[axis]))
+                    model = other;
             }
             int64_t old = input->dims[axis];
             bool held = host_constraints_hold(host);
             if (!model || model->dims[axis] == old) continue;
             input->dims[axis] = model->dims[axis];
-            if (held && !host_constraints_hold(host)) input->dims[axis] = old;
-            else changed = true;
+            if (held && !host_constraints_hold(host))
+                input->dims[axis] = old;
+            else
+                changed = true;
         }
     }
     return changed;
@@ -332,17 +395,22 @@ static void find_reason(Host *host) {
     }
     for (int i = 0; i < launch->argument_count && !launch->reason; i++) {
         const HostValue *value = launch->arguments[i].value;
-        const char *note = !value ? "nothing is passed" : value->kind == HOST_UNKNOWN ? value->note : NULL;
+        const char *note = !value                        ? "nothing is passed"
+                           : value->kind == HOST_UNKNOWN ? value->note
+                                                         : NULL;
         Str name = launch->kernel->parameters[i].name;
         if (note) launch->reason = arena_printf(host->arena, "%.*s: %s", STR_ARGS(name), note);
     }
     if (!launch->reason && launch->grid_rank == 0) launch->reason = "the grid is not understood";
     for (int i = 0; !launch->reason && i < launch->grid_rank; i++)
-        if (launch->grid[i]->kind == HOST_UNKNOWN) launch->reason = arena_printf(host->arena, "grid: %s", launch->grid[i]->note);
-    if (!launch->reason && !host_constraints_hold(host)) launch->reason = "a condition on the way to the launch could not be met";
+        if (launch->grid[i]->kind == HOST_UNKNOWN)
+            launch->reason = arena_printf(host->arena, "grid: %s", launch->grid[i]->note);
+    if (!launch->reason && !host_constraints_hold(host))
+        launch->reason = "a condition on the way to the launch could not be met";
 }
 
-HostLaunch *host_launch(Arena *arena, const Module *module, const LaunchSite *site, const HostPolicy *policy) {
+HostLaunch *host_launch(Arena *arena, const Module *module, const LaunchSite *site,
+                        const HostPolicy *policy) {
     Host host = {.arena = arena, .module = module, .site = site};
     if (policy) host.policy = *policy;
     HostLaunch *launch = ARENA_NEW(arena, HostLaunch);
@@ -360,7 +428,8 @@ HostLaunch *host_launch(Arena *arena, const Module *module, const LaunchSite *si
     LIST(HostInput *) inputs = {0};
     for (int arguments = 1; arguments >= 0; arguments--)
         for (int i = 0; i < host.inputs.count; i++)
-            if (host.inputs.items[i]->is_argument == (arguments == 1)) LIST_PUSH(arena, &inputs, host.inputs.items[i]);
+            if (host.inputs.items[i]->is_argument == (arguments == 1))
+                LIST_PUSH(arena, &inputs, host.inputs.items[i]);
     launch->inputs.items = inputs.items;
     launch->inputs.count = inputs.count;
     launch->inputs.capacity = inputs.capacity;

@@ -15,44 +15,46 @@ typedef enum HostInputKind {
     INPUT_FLOAT,
     INPUT_BOOL,
     INPUT_STRING,
-    INPUT_NONE,   // an optional argument, absent in this choice
+    INPUT_NONE,  // an optional argument, absent in this choice
     INPUT_DTYPE,
-    INPUT_OBJECT, // self, ctx, a module: only its attributes matter
+    INPUT_OBJECT,  // self, ctx, a module: only its attributes matter
 } HostInputKind;
 
 /// Something the host code gets from outside: an argument of the launcher, an attribute (`self.eps`), the result of a call
 /// that is not understood. The choice of concrete values lives here.
 typedef struct HostInput {
-    const char *name;     // "x", "self.weight", "ctx.saved_tensors[0]", "plan(...)"
-    bool is_argument;     // of the launcher; otherwise made up because the host code is not understood there
-    int argument;         // its position when it is one
+    const char *name;  // "x", "self.weight", "ctx.saved_tensors[0]", "plan(...)"
+    bool
+        is_argument;  // of the launcher; otherwise made up because the host code is not understood there
+    int argument;  // its position when it is one
     HostInputKind kind;
-    bool is_optional;     // None is possible: compared with None, or the default
-    HostInputKind kind_when_given; // of an optional one that is absent in this choice
-    int rank;             // of a tensor
-    bool is_rank_certain; // the host code says so (unpacks the shape, asserts dim(), permutes...)
+    bool is_optional;               // None is possible: compared with None, or the default
+    HostInputKind kind_when_given;  // of an optional one that is absent in this choice
+    int rank;                       // of a tensor
+    bool is_rank_certain;  // the host code says so (unpacks the shape, asserts dim(), permutes...)
     int64_t dims[TYPE_MAX_RANK];
-    bool is_dim_read[TYPE_MAX_RANK]; // the host code looks at this size
-    DTypeCode dtype;                 // of a tensor, or the value of INPUT_DTYPE; DTYPE_UNKNOWN: floating, not said which
-    Constant constant;               // of a scalar
-    bool is_fixed;                   // the default value or a condition on the way to the launch decides it
-    struct HostTensor *tensor;       // of this evaluation, made on first use
+    bool is_dim_read[TYPE_MAX_RANK];  // the host code looks at this size
+    DTypeCode
+        dtype;  // of a tensor, or the value of INPUT_DTYPE; DTYPE_UNKNOWN: floating, not said which
+    Constant constant;  // of a scalar
+    bool is_fixed;      // the default value or a condition on the way to the launch decides it
+    struct HostTensor *tensor;  // of this evaluation, made on first use
 } HostInput;
 
 typedef enum HostContents {
-    CONTENTS_INPUT,    // the caller's
-    CONTENTS_EMPTY,    // torch.empty and relatives: nothing written yet
+    CONTENTS_INPUT,  // the caller's
+    CONTENTS_EMPTY,  // torch.empty and relatives: nothing written yet
     CONTENTS_ZEROS,
     CONTENTS_FILL,     // every element is `fill`
     CONTENTS_INDICES,  // arange
     CONTENTS_RANDOM,
-    CONTENTS_COMPUTED, // by host code from other tensors
+    CONTENTS_COMPUTED,  // by host code from other tensors
 } HostContents;
 
 /// Memory that tensors are views of.
 typedef struct HostBuffer {
     int id;
-    const HostInput *input; // CONTENTS_INPUT: whose; else NULL
+    const HostInput *input;  // CONTENTS_INPUT: whose; else NULL
     HostContents contents;
     const HostValue *fill;
     const HostValue *numel;
@@ -62,26 +64,26 @@ typedef struct HostTensor {
     HostBuffer *buffer;
     int rank;
     const HostValue *dims[TYPE_MAX_RANK];
-    const HostValue *strides[TYPE_MAX_RANK]; // in elements
-    const HostValue *offset;                 // of its first element, in elements
+    const HostValue *strides[TYPE_MAX_RANK];  // in elements
+    const HostValue *offset;                  // of its first element, in elements
     const HostValue *dtype;
-    const HostInput *like;                   // the input whose number of dimensions this tensor shares, or NULL
+    const HostInput *like;  // the input whose number of dimensions this tensor shares, or NULL
 } HostTensor;
 
 typedef enum HostKind {
-    HOST_UNKNOWN,   // `note` says what was not understood
-    HOST_CONSTANT,  // the same for every choice of inputs: `constant`
-    HOST_INPUT,     // the scalar `input`
-    HOST_SIZE,      // dimension `axis` of the tensor `input`
-    HOST_RANK,      // number of dimensions of `input`
-    HOST_DTYPE,     // element type of `input`
-    HOST_IS_NONE,   // whether `input` is None
-    HOST_OPERATION, // `operation` over `items`
-    HOST_TENSOR,    // `tensor`
-    HOST_SEQUENCE,  // tuple, list, shape: `items`
-    HOST_DICTIONARY,// `keys`, `items`
-    HOST_FUNCTION,  // a Python function or lambda: `node`, `frame`
-    HOST_OBJECT,    // a name of a module, class or built-in: `note` is its dotted name
+    HOST_UNKNOWN,     // `note` says what was not understood
+    HOST_CONSTANT,    // the same for every choice of inputs: `constant`
+    HOST_INPUT,       // the scalar `input`
+    HOST_SIZE,        // dimension `axis` of the tensor `input`
+    HOST_RANK,        // number of dimensions of `input`
+    HOST_DTYPE,       // element type of `input`
+    HOST_IS_NONE,     // whether `input` is None
+    HOST_OPERATION,   // `operation` over `items`
+    HOST_TENSOR,      // `tensor`
+    HOST_SEQUENCE,    // tuple, list, shape: `items`
+    HOST_DICTIONARY,  // `keys`, `items`
+    HOST_FUNCTION,    // a Python function or lambda: `node`, `frame`
+    HOST_OBJECT,      // a name of a module, class or built-in: `note` is its dotted name
 } HostKind;
 
 typedef enum HostOperation {
@@ -103,33 +105,34 @@ struct HostValue {
     const HostValue *const *items;
     const Str *keys;
     int count;
-    const HostInput *shape_of; // a sequence that grows with the number of dimensions of this input: its shape, strides, a slice of it
+    const HostInput *
+        shape_of;  // a sequence that grows with the number of dimensions of this input: its shape, strides, a slice of it
     SyntaxNode node;
     struct HostFrame *frame;
     const char *note;
-    int size; // of an operation: how many nodes its tree has; a tree too large to be read becomes a constant
+    int size;  // of an operation: how many nodes its tree has; a tree too large to be read becomes a constant
 };
 
 typedef struct HostArgument {
-    const HostValue *value; // NULL when nothing is passed and there is no default
-    Range range;            // of the expression, or of the call for defaults and tuned values
-    bool is_tuned;          // set by autotune or heuristics
-    bool is_default;        // the kernel's own default value
+    const HostValue *value;  // NULL when nothing is passed and there is no default
+    Range range;             // of the expression, or of the call for defaults and tuned values
+    bool is_tuned;           // set by autotune or heuristics
+    bool is_default;         // the kernel's own default value
 } HostArgument;
 
 typedef struct HostOption {
-    Str name; // num_warps, num_stages, ...
+    Str name;  // num_warps, num_stages, ...
     const HostValue *value;
 } HostOption;
 
 /// What is certainly wrong with the argument list.
 typedef enum HostProblemKind {
     PROBLEM_TOO_MANY_ARGUMENTS,
-    PROBLEM_UNKNOWN_KEYWORD, // no parameter and no launch option of that name
+    PROBLEM_UNKNOWN_KEYWORD,  // no parameter and no launch option of that name
     PROBLEM_GIVEN_TWICE,
     PROBLEM_MISSING_ARGUMENT,
-    PROBLEM_TUNED_AND_GIVEN, // autotune sets it, and the launch passes it, too
-    PROBLEM_GRID_RANK,       // no axes, or more than three
+    PROBLEM_TUNED_AND_GIVEN,  // autotune sets it, and the launch passes it, too
+    PROBLEM_GRID_RANK,        // no axes, or more than three
 } HostProblemKind;
 
 typedef struct HostProblem {
@@ -141,56 +144,66 @@ typedef struct HostProblem {
 typedef struct HostLaunch {
     const LaunchSite *site;
     const FunctionDefinition *kernel;
-    bool is_reached;          // the call was reached along a path whose conditions could all be met
-    const char *reason;       // what stood in the way, or the first argument that is not understood; NULL when complete
-    LIST(HostInput *) inputs; // the launcher's arguments first
-    HostArgument *arguments;  // one per kernel parameter
+    bool is_reached;  // the call was reached along a path whose conditions could all be met
+    const char *
+        reason;  // what stood in the way, or the first argument that is not understood; NULL when complete
+    LIST(HostInput *) inputs;  // the launcher's arguments first
+    HostArgument *arguments;   // one per kernel parameter
     int argument_count;
     LIST(HostOption) options;
-    int grid_rank;            // 0: not understood
+    int grid_rank;  // 0: not understood
     const HostValue *grid[3];
-    LIST(HostProblem) problems; // certain mistakes only; nothing when an argument list is spread from something unknown
+    LIST(HostProblem)
+    problems;  // certain mistakes only; nothing when an argument list is spread from something unknown
 } HostLaunch;
 
 /// Which of the many possible choices of sizes and flags.
 typedef struct HostPolicy {
-    uint64_t seed;    // other sizes
-    int variant;      // bits flip the undecided flags and the presence of optional arguments, first input lowest
-    bool keep_blocks; // otherwise power-of-two literals of 32 and more (block sizes) are made 16 or 32, so that small sizes have many blocks
-    const Function *function; // the lowered kernel, for the kinds of its parameters; may be NULL
+    uint64_t seed;  // other sizes
+    int variant;  // bits flip the undecided flags and the presence of optional arguments, first input lowest
+    bool
+        keep_blocks;  // otherwise power-of-two literals of 32 and more (block sizes) are made 16 or 32, so that small sizes have many blocks
+    const Function *function;  // the lowered kernel, for the kinds of its parameters; may be NULL
 } HostPolicy;
 
 /// Evaluates the function around the launch up to the call, meeting the conditions on the way. Never fails: what is not understood
 /// is HOST_UNKNOWN, and `reason` names the first such argument. Bounded in steps. Allocates in `arena`.
-HostLaunch *host_launch(Arena *arena, const Module *module, const LaunchSite *site, const HostPolicy *policy);
+HostLaunch *host_launch(Arena *arena, const Module *module, const LaunchSite *site,
+                        const HostPolicy *policy);
 
 /// One kernel argument with numbers in it.
 typedef struct ConcreteArgument {
-    enum { CONCRETE_NOTHING, CONCRETE_TENSOR, CONCRETE_SCALAR } kind; // CONCRETE_NOTHING: not understood
-    int buffer;          // index into buffers
+    enum {
+        CONCRETE_NOTHING,
+        CONCRETE_TENSOR,
+        CONCRETE_SCALAR
+    } kind;      // CONCRETE_NOTHING: not understood
+    int buffer;  // index into buffers
     int rank;
     int64_t dims[TYPE_MAX_RANK];
     int64_t strides[TYPE_MAX_RANK];
     int64_t offset;
-    DTypeCode dtype;     // DTYPE_UNKNOWN: floating, the reader's choice
-    Constant constant;   // of a scalar; None, numbers, flags, strings, dtypes
+    DTypeCode dtype;    // DTYPE_UNKNOWN: floating, the reader's choice
+    Constant constant;  // of a scalar; None, numbers, flags, strings, dtypes
 } ConcreteArgument;
 
 typedef struct ConcreteBuffer {
-    const char *name; // of the launcher's argument or the kernel parameter that it is first passed as
+    const char
+        *name;  // of the launcher's argument or the kernel parameter that it is first passed as
     HostContents contents;
     double fill;
     int64_t numel;
     DTypeCode dtype;
-    bool is_extent_certain; // allocated by the host code, or every size of the input is looked at by it
+    bool
+        is_extent_certain;  // allocated by the host code, or every size of the input is looked at by it
 } ConcreteBuffer;
 
 typedef struct ConcreteLaunch {
-    ConcreteArgument *arguments; // one per kernel parameter
+    ConcreteArgument *arguments;  // one per kernel parameter
     int argument_count;
     LIST(ConcreteBuffer) buffers;
-    int64_t grid[3];             // 1 where the grid has fewer axes; 0 everywhere when it is not understood
-    bool is_complete;            // every argument and the grid
+    int64_t grid[3];   // 1 where the grid has fewer axes; 0 everywhere when it is not understood
+    bool is_complete;  // every argument and the grid
 } ConcreteLaunch;
 
 /// The numbers of one evaluation. Other sizes come from another host_launch with another seed or variant.

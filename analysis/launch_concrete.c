@@ -14,7 +14,8 @@ typedef struct Concretizer {
 static DTypeCode dtype_code(const HostValue *dtype) {
     Constant now;
     if (dtype && dtype->kind == HOST_DTYPE) return dtype->input->dtype;
-    return dtype && host_compute(dtype, &now) && now.kind == CONSTANT_DTYPE ? now.dtype.code : DTYPE_UNKNOWN;
+    return dtype && host_compute(dtype, &now) && now.kind == CONSTANT_DTYPE ? now.dtype.code
+                                                                            : DTYPE_UNKNOWN;
 }
 
 static bool all_read(const HostInput *input) {
@@ -29,17 +30,21 @@ static int buffer_index(Concretizer *state, const HostTensor *tensor, Str parame
         if (state->buffers.items[i] == buffer) return i;
     ConcreteBuffer concrete = {.contents = buffer->contents, .dtype = dtype_code(tensor->dtype)};
     concrete.name = buffer->input ? buffer->input->name : str_dup(state->arena, parameter);
-    concrete.is_extent_certain = host_int(buffer->numel, &concrete.numel) && (!buffer->input || all_read(buffer->input));
-    if (buffer->fill && !host_number(buffer->fill, &concrete.fill)) concrete.contents = CONTENTS_COMPUTED;
+    concrete.is_extent_certain =
+        host_int(buffer->numel, &concrete.numel) && (!buffer->input || all_read(buffer->input));
+    if (buffer->fill && !host_number(buffer->fill, &concrete.fill))
+        concrete.contents = CONTENTS_COMPUTED;
     LIST_PUSH(state->arena, &state->buffers, buffer);
     LIST_PUSH(state->arena, &state->launch->buffers, concrete);
     return state->buffers.count - 1;
 }
 
-static bool concrete_tensor(Concretizer *state, ConcreteArgument *argument, const HostTensor *tensor, Str parameter) {
+static bool concrete_tensor(Concretizer *state, ConcreteArgument *argument,
+                            const HostTensor *tensor, Str parameter) {
     argument->rank = tensor->rank;
     for (int axis = 0; axis < tensor->rank; axis++)
-        if (!host_int(tensor->dims[axis], &argument->dims[axis]) || !host_int(tensor->strides[axis], &argument->strides[axis]))
+        if (!host_int(tensor->dims[axis], &argument->dims[axis]) ||
+            !host_int(tensor->strides[axis], &argument->strides[axis]))
             return false;
     if (!host_int(tensor->offset, &argument->offset)) return false;
     argument->dtype = dtype_code(tensor->dtype);
@@ -58,7 +63,9 @@ ConcreteLaunch *host_concretize(Arena *arena, const HostLaunch *launch) {
         const HostValue *value = launch->arguments[i].value;
         ConcreteArgument *argument = &concrete->arguments[i];
         if (value && value->kind == HOST_TENSOR) {
-            if (!concrete_tensor(&state, argument, value->tensor, launch->kernel->parameters[i].name)) concrete->is_complete = false;
+            if (!concrete_tensor(&state, argument, value->tensor,
+                                 launch->kernel->parameters[i].name))
+                concrete->is_complete = false;
         } else if (value && value->is_concrete) {
             argument->kind = CONCRETE_SCALAR;
             argument->constant = value->constant;
@@ -69,7 +76,8 @@ ConcreteLaunch *host_concretize(Arena *arena, const HostLaunch *launch) {
     bool known = launch->grid_rank > 0;
     for (int axis = 0; axis < 3; axis++) {
         concrete->grid[axis] = 1;
-        if (axis < launch->grid_rank && !host_int(launch->grid[axis], &concrete->grid[axis])) known = false;
+        if (axis < launch->grid_rank && !host_int(launch->grid[axis], &concrete->grid[axis]))
+            known = false;
     }
     if (!known) {
         memset(concrete->grid, 0, sizeof concrete->grid);
@@ -85,7 +93,10 @@ static void print_constant(Buffer *out, const Constant *constant) {
     case CONSTANT_INT: buffer_printf(out, "%lld", (long long)constant->integer); break;
     case CONSTANT_FLOAT: buffer_printf(out, "%.9g", constant->number); break;
     case CONSTANT_STRING: buffer_printf(out, "\"%.*s\"", STR_ARGS(constant->string)); break;
-    case CONSTANT_DTYPE: buffer_puts(out, dtype_name(constant->dtype.code) ? dtype_name(constant->dtype.code) : "dtype"); break;
+    case CONSTANT_DTYPE:
+        buffer_puts(out,
+                    dtype_name(constant->dtype.code) ? dtype_name(constant->dtype.code) : "dtype");
+        break;
     case CONSTANT_FUNCTION: buffer_puts(out, "function"); break;
     }
 }
@@ -102,7 +113,8 @@ static void print_list(Buffer *out, const HostValue *const *items, int count, in
 static void print_operation(Buffer *out, const HostValue *value, int depth) {
     int arity = 0;
     const char *text = host_operation_text(value->operation, &arity);
-    bool word = text[0] >= 'a' && text[0] <= 'z', logical = strcmp(text, "and") == 0 || strcmp(text, "or") == 0;
+    bool word = text[0] >= 'a' && text[0] <= 'z',
+         logical = strcmp(text, "and") == 0 || strcmp(text, "or") == 0;
     if (word && !logical && strcmp(text, "not ") != 0) {
         buffer_printf(out, "%s(", text);
         print_list(out, value->items, value->count, depth);
@@ -120,7 +132,8 @@ static void print_operation(Buffer *out, const HostValue *value, int depth) {
 }
 
 static void print_tensor(Buffer *out, const HostTensor *tensor, int depth) {
-    static const char *const contents[] = {"", "empty", "zeros", "full", "arange", "random", "computed"};
+    static const char *const contents[] = {"",       "empty",  "zeros",   "full",
+                                           "arange", "random", "computed"};
     const HostBuffer *buffer = tensor->buffer;
     buffer_printf(out, "%s[", buffer->input ? buffer->input->name : contents[buffer->contents]);
     print_list(out, tensor->dims, tensor->rank, depth);
@@ -163,8 +176,10 @@ const char *host_print(Arena *arena, const HostValue *value) {
 
 static void print_line(Buffer *out, Str name, const HostValue *value) {
     buffer_printf(out, "%.*s = ", STR_ARGS(name));
-    if (value) print(out, value, 0);
-    else buffer_puts(out, "?");
+    if (value)
+        print(out, value, 0);
+    else
+        buffer_puts(out, "?");
     if (value && value->is_concrete && value->kind != HOST_CONSTANT) {
         buffer_puts(out, "  # ");
         print_constant(out, &value->constant);
@@ -174,10 +189,12 @@ static void print_line(Buffer *out, Str name, const HostValue *value) {
 
 const char *host_launch_print(Arena *arena, const HostLaunch *launch) {
     Buffer out = buffer_new(arena);
-    for (int i = 0; i < launch->argument_count; i++) print_line(&out, launch->kernel->parameters[i].name, launch->arguments[i].value);
+    for (int i = 0; i < launch->argument_count; i++)
+        print_line(&out, launch->kernel->parameters[i].name, launch->arguments[i].value);
     static const Str axes[3] = {{"grid[0]", 7}, {"grid[1]", 7}, {"grid[2]", 7}};
     for (int i = 0; i < launch->grid_rank; i++) print_line(&out, axes[i], launch->grid[i]);
-    for (int i = 0; i < launch->options.count; i++) print_line(&out, launch->options.items[i].name, launch->options.items[i].value);
+    for (int i = 0; i < launch->options.count; i++)
+        print_line(&out, launch->options.items[i].name, launch->options.items[i].value);
     if (launch->reason) buffer_printf(&out, "! %s\n", launch->reason);
     return buffer_text(&out);
 }

@@ -1,0 +1,237 @@
+// Host code around launches: what each kernel parameter gets, with which sizes, and that conditions on the way are met.
+#include "analysis/launch.h"
+
+#include <string.h>
+
+#include "tests/support/check.h"
+
+#define PRELUDE                                                                                    \
+    "import math\nimport torch\nimport triton\nimport triton.language as tl\n"                     \
+    "@triton.jit\n"                                                                                \
+    "def kernel(x, y, n, m, BLOCK: tl.constexpr):\n"                                               \
+    "    tl.store(y + tl.arange(0, BLOCK), tl.load(x + tl.arange(0, BLOCK)))\n"
+
+typedef struct Case {
+    Arena *arena;
+    Module *module;
+    HostLaunch *launch;
+    ConcreteLaunch *concrete;
+} Case;
+
+static Case evaluate_with(const char *text, HostPolicy policy) {
+    Case it = {.arena = arena_new()};
+    Source *source = source_new(it.arena, "", str_from(text));
+    Diagnostics diagnostics = {.arena = it.arena};
+    it.module = module_build(it.arena, source, NULL, &diagnostics);
+    CHECK(it.module->launches.count > 0);
+    it.launch = host_launch(it.arena, it.module, &it.module->launches.items[0], &policy);
+    it.concrete = host_concretize(it.arena, it.launch);
+    return it;
+}
+
+static Case evaluate(const char *text) { return evaluate_with(text, (HostPolicy){0}); }
+
+static void done(Case it) {
+    module_release(it.module);
+    arena_free(it.arena);
+}
+
+static const char *text_of(const Case *it, int argument) {
+    const HostValue *value = it->launch->arguments[argument].value;
+    return value ? host_print(it->arena, value) : "nothing";
+}
+
+static int64_t number_of(const Case *it, int argument) {
+    int64_t number = -1;
+    host_int(it->launch->arguments[argument].value, &number);
+    return number;
+}
+
+TEST(shapes_and_strides) {
+    Case it =
+        evaluate(PRELUDE "def run(a):\n"
+                         "    rows, cols = a.shape\n"
+                         "    out = torch.empty_like(a)\n"
+                         "    block = triton.next_power_of_2(cols)\n"
+                         "    kernel[(rows,)](a, out, a.stride(0), a.numel(), BLOCK=block)\n");
+    CHECK(it.launch->is_reached && it.concrete->is_complete);
+    CHECK_EQ_STR(text_of(&it, 2), "a.shape[1]");
+    CHECK_EQ_STR(text_of(&it, 4), "next_power_of_2(a.shape[1])");
+    CHECK_EQ_INT(number_of(&it, 3),
+                 it.concrete->arguments[0].dims[0] * it.concrete->arguments[0].dims[1]);
+    CHECK_EQ_INT(it.concrete->grid[0], it.concrete->arguments[0].dims[0]);
+    CHECK_EQ_INT(it.concrete->buffers.items[it.concrete->arguments[1].buffer].contents,
+                 CONTENTS_EMPTY);
+    CHECK(it.concrete->arguments[0].buffer != it.concrete->arguments[1].buffer);
+    done(it);
+}
+
+TEST(views_share_memory) {
+    Case it = evaluate(PRELUDE "def run(a):\n"
+                               "    b = a.reshape(-1, a.shape[-1]).transpose(0, 1)\n"
+                               "    kernel[(1,)](a, b, b.stride(0), b.stride(1), BLOCK=16)\n");
+    CHECK_EQ_INT(it.concrete->arguments[0].buffer, it.concrete->arguments[1].buffer);
+    CHECK_EQ_INT(number_of(&it, 2), 1);
+    CHECK_EQ_INT(number_of(&it, 3), it.concrete->arguments[0].dims[1]);
+    done(it);
+}
+
+TEST(grid_of_meta_parameters) {
+    Case it = evaluate(PRELUDE "def run(a, n: int):\n"
+                               "    grid = lambda meta: (triton.cdiv(n, meta['BLOCK']), 3)\n"
+                               "    kernel[grid](a, a, n, 7, BLOCK=1024)\n");
+    CHECK_EQ_INT(it.launch->grid_rank, 2);
+    CHECK_EQ_STR(host_print(it.arena, it.launch->grid[0]), "cdiv(n, 32)");
+    CHECK_EQ_INT(it.concrete->grid[1], 3);
+    done(it);
+    it = evaluate_with(PRELUDE "def run(a, n: int):\n"
+                               "    kernel[(n,)](a, a, n, 7, BLOCK=1024)\n",
+                       (HostPolicy){.keep_blocks = true});
+    CHECK_EQ_INT(number_of(&it, 4), 1024);
+    done(it);
+}
+
+TEST(conditions_are_met) {
+    Case it = evaluate(PRELUDE "def run(a, b, causal, mode):\n"
+                               "    assert a.dim() == 3 and a.shape[1] % 8 == 0\n"
+                               "    assert a.shape[-1] in {16, 64}\n"
+                               "    assert b.shape == (a.shape[0], a.shape[2])\n"
+                               "    if not causal:\n"
+                               "        raise ValueError('causal only')\n"
+                               "    if mode == 'fast':\n"
+                               "        kernel[(1,)](a, b, a.shape[1], causal, BLOCK=16)\n");
+    CHECK(it.launch->is_reached);
+    const ConcreteArgument *a = &it.concrete->arguments[0], *b = &it.concrete->arguments[1];
+    CHECK_EQ_INT(a->rank, 3);
+    CHECK_EQ_INT(a->dims[1] % 8, 0);
+    CHECK_EQ_INT(a->dims[2], 16);
+    CHECK_EQ_INT(b->rank, 2);
+    CHECK_EQ_INT(b->dims[0], a->dims[0]);
+    CHECK_EQ_INT(b->dims[1], a->dims[2]);
+    CHECK_EQ_INT(number_of(&it, 3), 1);
+    done(it);
+}
+
+TEST(contradiction_is_not_reached) {
+    Case it = evaluate(PRELUDE "def run(a):\n"
+                               "    n = a.shape[0]\n"
+                               "    assert n == 3\n"
+                               "    assert n == 4\n"
+                               "    kernel[(1,)](a, a, n, 1, BLOCK=16)\n");
+    CHECK(!it.launch->is_reached);
+    CHECK(it.launch->reason != NULL);
+    done(it);
+}
+
+TEST(equal_names_are_equal_sizes) {
+    Case it = evaluate(PRELUDE "def run(a, b):\n"
+                               "    M, K = a.shape\n"
+                               "    K, N = b.shape\n"
+                               "    kernel[(1,)](a, b, M, N, BLOCK=16)\n");
+    CHECK_EQ_INT(it.concrete->arguments[0].dims[1], it.concrete->arguments[1].dims[0]);
+    done(it);
+}
+
+TEST(helpers_and_methods) {
+    Case it = evaluate(
+        PRELUDE
+        "def settings(n):\n"
+        "    block = triton.next_power_of_2(n)\n"
+        "    return block, 4 if block < 8 else 2\n"
+        "class Fn(torch.autograd.Function):\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, a, scale=None):\n"
+        "        B, T, D = a.shape\n"
+        "        block, warps = settings(D)\n"
+        "        ctx.scale = D ** -0.5 if scale is None else scale\n"
+        "        kernel[(B * T,)](a, a.new_zeros(B, T), ctx.scale, warps, BLOCK=block, num_warps=warps)\n");
+    CHECK(it.launch->is_reached && it.concrete->is_complete);
+    CHECK_EQ_STR(text_of(&it, 2), "a.shape[2] ** -0.5");
+    CHECK_EQ_INT(number_of(&it, 3), 2);
+    CHECK_EQ_INT(it.launch->options.count, 1);
+    CHECK_EQ_INT(it.concrete->buffers.items[it.concrete->arguments[1].buffer].contents,
+                 CONTENTS_ZEROS);
+    done(it);
+}
+
+TEST(optional_argument_by_variant) {
+    const char *text = PRELUDE "def run(a, bias=None):\n"
+                               "    kernel[(1,)](a, bias, bias is not None, 0, BLOCK=16)\n";
+    Case it = evaluate(text);
+    CHECK_EQ_STR(text_of(&it, 1), "bias");
+    CHECK_EQ_INT(number_of(&it, 2), 0);
+    CHECK_EQ_INT(it.concrete->arguments[1].kind, CONCRETE_SCALAR);
+    done(it);
+    it = evaluate_with(text, (HostPolicy){.variant = 1});
+    CHECK_EQ_INT(number_of(&it, 2), 1);
+    done(it);
+}
+
+TEST(autotune_and_heuristics) {
+    Case it = evaluate(
+        "import torch, triton\nimport triton.language as tl\n"
+        "@triton.autotune(configs=[triton.Config({'BLOCK': b}, num_warps=w) for b in [256] for w in [2, 4]], key=['n'])\n"
+        "@triton.heuristics({'EVEN': lambda args: args['n'] % args['BLOCK'] == 0})\n"
+        "@triton.jit\n"
+        "def kernel(x, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):\n"
+        "    tl.store(x, n)\n"
+        "def run(x):\n"
+        "    kernel[lambda META: (triton.cdiv(x.shape[0], META['BLOCK']),)](x, x.shape[0])\n");
+    CHECK(it.concrete->is_complete);
+    CHECK(it.launch->arguments[2].is_tuned && it.launch->arguments[3].is_tuned);
+    CHECK_EQ_INT(number_of(&it, 2), 32);
+    CHECK_EQ_INT(number_of(&it, 3), number_of(&it, 1) % 32 == 0);
+    CHECK_EQ_INT(it.launch->problems.count, 0);
+    done(it);
+}
+
+TEST(certain_problems) {
+    Case it = evaluate(PRELUDE "def run(a):\n    kernel[(1,)](a, a, 1, BLOCK=16, BLOK=3)\n");
+    CHECK_EQ_INT(it.launch->problems.count, 2);
+    CHECK_EQ_INT(it.launch->problems.items[0].kind, PROBLEM_UNKNOWN_KEYWORD);
+    CHECK_EQ_INT(it.launch->problems.items[1].kind, PROBLEM_MISSING_ARGUMENT);
+    CHECK(str_is(it.launch->problems.items[1].name, "m"));
+    done(it);
+    it = evaluate(PRELUDE "def run(a, args):\n    kernel[(1,)](a, *args, BLOCK=16)\n");
+    CHECK_EQ_INT(it.launch->problems.count, 0);
+    done(it);
+}
+
+TEST(spread_shapes) {
+    Case it = evaluate(PRELUDE "def run(k, v):\n"
+                               "    B, T, H, V = *k.shape, v.shape[-1]\n"
+                               "    kernel[(B, T)](k, v, H, V, BLOCK=16)\n");
+    CHECK_EQ_INT(it.concrete->arguments[0].rank, 3);
+    CHECK_EQ_STR(text_of(&it, 2), "k.shape[2]");
+    CHECK_EQ_INT(it.launch->grid_rank, 2);
+    done(it);
+}
+
+/// Loops without end, recursion, half-typed text and growing numbers end with an answer.
+TEST(bounded) {
+    static const char *const texts[] = {
+        PRELUDE
+        "def run(a):\n    n = a.shape[0]\n    while True:\n        n = n * n + n\n    kernel[(n,)](a, a, n, 1, BLOCK=16)\n",
+        PRELUDE
+        "def f(n):\n    return f(n) + f(n)\ndef run(a):\n    kernel[(1,)](a, a, f(1), 1, BLOCK=16)\n",
+        PRELUDE
+        "def run(a):\n    n = a.shape[0]\n    for i in range(64):\n        n = n + n\n    kernel[(n,)](a, a, n, 1, BLOCK=16)\n",
+        PRELUDE
+        "def run(a):\n    kernel[(a.shape[0],)](a, a, 1 << 90, 1 // 0, BLOCK=16)\n    kernel[",
+        PRELUDE "X = Y\nY = X\ndef run(a):\n    kernel[X](a, Y, X, 1, BLOCK=16)\n",
+        PRELUDE "def run(*a, **k):\n    kernel[a](*a, **k)\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        Case it = evaluate(texts[i]);
+        CHECK(it.launch != NULL && it.concrete != NULL);
+        CHECK(host_launch_print(it.arena, it.launch) != NULL);
+        done(it);
+    }
+}
+
+TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
+          TEST_ROW(grid_of_meta_parameters), TEST_ROW(conditions_are_met),
+          TEST_ROW(contradiction_is_not_reached), TEST_ROW(equal_names_are_equal_sizes),
+          TEST_ROW(helpers_and_methods), TEST_ROW(optional_argument_by_variant),
+          TEST_ROW(autotune_and_heuristics), TEST_ROW(certain_problems), TEST_ROW(spread_shapes),
+          TEST_ROW(bounded))

@@ -28,6 +28,11 @@ Error spec_parse(Arena *arena, const SpecRequest *request, Str text, Configurati
 /// spec_guess.c: fills what is open from the evidence in the kernel; several candidates.
 Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed, Error *error);
 
+/// What a buffer of that type holds, by how the kernel uses what it loads from it.
+Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t seed);
+/// The element type that the kernel alone gives a pointer parameter.
+DTypeCode pointee_guess(const Parameter *parameter);
+
 /// spec_launcher.c: what the launchers in the module pass.
 Configurations spec_from_launchers(Arena *arena, const SpecRequest *request);
 

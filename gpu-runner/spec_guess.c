@@ -107,28 +107,26 @@ static int64_t stride_of(const Guess *guess, int index) {
     return by_level[level] * (1 + 2 * (int64_t)(guess->variation % 2));
 }
 
-static DTypeCode pointee(const Guess *guess, int index) {
-    DType element = guess->function->parameters[index].value->type.element;
+DTypeCode pointee_guess(const Parameter *parameter) {
+    DType element = parameter->value->type.element;
     if (element.code > DTYPE_OF_PARAMETER) return element.code;
     if (element.code == DTYPE_ANY_INT || (element.code == DTYPE_OF_PARAMETER && element.parameter_class == CLASS_SIGNED)) return DTYPE_INT32;
     return DTYPE_FLOAT32;
 }
 
-static Content content_of(const Guess *guess, int index, DTypeCode dtype) {
-    const ParameterFacts *facts = &guess->facts[index];
-    uint64_t seed = hash_mix(guess->request->seed + 31 * (uint64_t)index);
+Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t seed) {
     if (dtype_code_is_float(dtype)) return (Content){.kind = CONTENT_NORMAL, .seed = seed};
     if (facts->is_atomic) return (Content){.kind = CONTENT_ZERO};
     if (facts->is_offset_list) return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = 19};
     if (facts->is_store_index) return (Content){.kind = CONTENT_DISTINCT};
-    return (Content){.kind = CONTENT_SMALL, .seed = seed, .low = 0, .high = dtype == DTYPE_INT1 || dtype == DTYPE_INT8 || dtype == DTYPE_UINT8 ? 2 : 5};
+    return (Content){.kind = CONTENT_SMALL, .seed = seed, .high = dtype_bits(dtype) <= 8 ? 2 : 5};
 }
 
 static void guess_pointer(Guess *guess, int index) {
-    DTypeCode dtype = pointee(guess, index);
-    Argument argument = {.kind = ARGUMENT_POINTER, .dtype = dtype, .content = content_of(guess, index, dtype)};
-    choose(&guess->choices[index], argument);
     const Parameter *parameter = &guess->function->parameters[index];
+    DTypeCode dtype = pointee_guess(parameter);
+    Content content = content_guess(&guess->facts[index], dtype, hash_mix(guess->request->seed + 31 * (uint64_t)index));
+    choose(&guess->choices[index], (Argument){.kind = ARGUMENT_POINTER, .dtype = dtype, .content = content});
     if (parameter->is_optional || guess->facts[index].is_none_tested)
         choose(&guess->choices[index], (Argument){.kind = ARGUMENT_CONSTANT, .constant = constant_none(guess->arena)});
 }

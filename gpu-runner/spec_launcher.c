@@ -6,7 +6,7 @@
 
 enum { VARIANTS = 4, MOST_SITES = 4 };
 
-static Content content_of(const ConcreteBuffer *buffer, DTypeCode dtype, uint64_t seed) {
+static Content content_of(const ConcreteBuffer *buffer, const ParameterFacts *facts, DTypeCode dtype, uint64_t seed) {
     switch (buffer->contents) {
     case CONTENTS_ZEROS: return (Content){.kind = CONTENT_ZERO};
     case CONTENTS_INDICES: return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = 1};
@@ -17,11 +17,12 @@ static Content content_of(const ConcreteBuffer *buffer, DTypeCode dtype, uint64_
     case CONTENTS_RANDOM:
     case CONTENTS_COMPUTED: break;
     }
-    return (Content){.kind = dtype_code_is_float(dtype) ? CONTENT_NORMAL : CONTENT_SMALL, .seed = seed, .high = 5};
+    return content_guess(facts, dtype, seed);
 }
 
 /// False where the launcher does not say.
-static bool set_argument(const Function *function, const ConcreteLaunch *launch, int index, uint64_t seed, Argument *argument) {
+static bool set_argument(const Function *function, const ParameterFacts *facts, const ConcreteLaunch *launch, int index, uint64_t seed,
+                         Argument *argument) {
     const ConcreteArgument *given = &launch->arguments[index];
     const Parameter *parameter = &function->parameters[index];
     argument->name = str_from(parameter->name);
@@ -29,8 +30,10 @@ static bool set_argument(const Function *function, const ConcreteLaunch *launch,
     if (given->kind == CONCRETE_TENSOR) {
         const ConcreteBuffer *buffer = &launch->buffers.items[given->buffer];
         argument->kind = ARGUMENT_POINTER;
-        argument->dtype = given->dtype > DTYPE_OF_PARAMETER ? given->dtype : DTYPE_FLOAT32;
-        argument->content = content_of(buffer, argument->dtype, hash_mix(seed + (uint64_t)index));
+        DTypeCode own = pointee_guess(parameter); // the kernel knows better that a tensor holds indices
+        bool is_index = !dtype_code_is_float(own) && dtype_code_is_float(given->dtype);
+        argument->dtype = given->dtype > DTYPE_OF_PARAMETER && !is_index ? given->dtype : own;
+        argument->content = content_of(buffer, &facts[index], argument->dtype, hash_mix(seed + (uint64_t)index));
         argument->rank = argument->stride_count = given->rank;
         int64_t extent = 1;
         for (int i = 0; i < given->rank; i++) {
@@ -42,6 +45,7 @@ static bool set_argument(const Function *function, const ConcreteLaunch *launch,
         else argument->rank = 0;
         return true;
     }
+    if (facts[index].is_dtype && given->constant.kind != CONSTANT_DTYPE) return false;
     if (parameter->is_constexpr || given->constant.kind == CONSTANT_NONE || given->constant.kind == CONSTANT_STRING || given->constant.kind == CONSTANT_DTYPE) {
         argument->kind = ARGUMENT_CONSTANT;
         argument->constant = &given->constant;
@@ -59,7 +63,8 @@ static bool set_argument(const Function *function, const ConcreteLaunch *launch,
 }
 
 /// What the launcher leaves open is guessed from the kernel, first candidate only.
-static void add_launch(Arena *arena, const SpecRequest *request, const LaunchSite *site, int variant, Configurations *all) {
+static void add_launch(Arena *arena, const SpecRequest *request, const ParameterFacts *facts, const LaunchSite *site, int variant,
+                       Configurations *all) {
     HostPolicy policy = {.seed = request->seed + (uint64_t)variant, .variant = variant, .function = request->symbolic};
     HostLaunch *host = host_launch(arena, request->module, site, &policy);
     if (!host || !host->is_reached || host->argument_count != request->symbolic->parameter_count) return;
@@ -68,7 +73,7 @@ static void add_launch(Arena *arena, const SpecRequest *request, const LaunchSit
     fixed.source = "launcher";
     int open = 0;
     for (int i = 0; i < fixed.argument_count; i++)
-        if (!set_argument(request->symbolic, launch, i, request->seed, &fixed.arguments[i])) open++;
+        if (!set_argument(request->symbolic, facts, launch, i, request->seed, &fixed.arguments[i])) open++;
     if (3 * open > fixed.argument_count) return;
     int64_t programs = launch->grid[0] * launch->grid[1] * launch->grid[2];
     if (programs > 0 && programs < 100000) {
@@ -82,12 +87,13 @@ static void add_launch(Arena *arena, const SpecRequest *request, const LaunchSit
 
 Configurations spec_from_launchers(Arena *arena, const SpecRequest *request) {
     Configurations all = {0};
+    const ParameterFacts *facts = facts_of(arena, request->symbolic);
     int sites = 0;
     for (int i = 0; i < request->module->launches.count && sites < MOST_SITES; i++) {
         const LaunchSite *site = &request->module->launches.items[i];
         if (site->kernel != request->kernel) continue;
         sites++;
-        for (int variant = 0; variant < VARIANTS; variant++) add_launch(arena, request, site, variant, &all);
+        for (int variant = 0; variant < VARIANTS; variant++) add_launch(arena, request, facts, site, variant, &all);
     }
     return all;
 }

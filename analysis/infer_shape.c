@@ -25,7 +25,10 @@ static void infer_expand_dims(const Inference *inference) {
     Type type = infer_operand_type(inference, 0);
     if (!type_can_move(type)) return;
     bool is_new[TYPE_MAX_RANK] = {false};
-    int added = read_axes(inference, type.rank, is_new);
+    // Older releases gave a number any axes that one asked for; what they made of it is not said here.
+    Inference silent = *inference;
+    if (type.rank == 0) silent.diagnostics = NULL;
+    int added = read_axes(&silent, type.rank, is_new);
     if (added < 0) return;
     const Poly **dims = ARENA_ARRAY(inference->arena, const Poly *, TYPE_MAX_RANK);
     int from = 0;

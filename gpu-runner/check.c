@@ -5,27 +5,28 @@
 #include <string.h>
 
 enum { DIRECTIONS = 3, ELEMENT_TRIALS = 96 };
-static const double SEARCH_SECONDS = 1; // for the element that is most wrong
-static const double TOLERANCE = 1e-6;   // relative, of a directional derivative
-static const double STEP = 1e-4;        // of central differences; the second step is twice this
-static const double ROUNDING = 1e-14;   // of the loss, relative to the sizes of its terms
-static const double CONSISTENT = 1e-5;  // two step sizes agree this well where the function is smooth
+static const double SEARCH_SECONDS = 1;  // for the element that is most wrong
+static const double TOLERANCE = 1e-6;    // relative, of a directional derivative
+static const double STEP = 1e-4;         // of central differences; the second step is twice this
+static const double ROUNDING = 1e-14;    // of the loss, relative to the sizes of its terms
+static const double CONSISTENT =
+    1e-5;  // two step sizes agree this well where the function is smooth
 
 /// One problem being checked.
 typedef struct Checker {
     Arena *arena;
     const Problem *problem;
     Interp *interp;
-    Map excluded; // output * 2^48 + offset -> marker: elements that are not finite, left out of the loss
+    Map excluded;  // output * 2^48 + offset -> marker: elements that are not finite, left out of the loss
     bool has_excluded;
-    Arena *keeps_in; // runs live here instead of in an arena of their own
+    Arena *keeps_in;  // runs live here instead of in an arena of their own
 } Checker;
 
 /// What one forward run is perturbed by.
 typedef struct Perturbation {
-    const bool *active; // per input, NULL: none
+    const bool *active;  // per input, NULL: none
     uint64_t seed;
-    bool is_single; // only element `single` of the active input
+    bool is_single;  // only element `single` of the active input
     int64_t single;
     double step;
     bool is_tangent;
@@ -34,7 +35,7 @@ typedef struct Perturbation {
 typedef struct Run {
     Arena *arena;
     Memory *memory;
-    MemoryBuffer **buffers; // per forward parameter, NULL for scalars
+    MemoryBuffer **buffers;  // per forward parameter, NULL for scalars
     MemoryBuffer **gradients;
     MemoryBuffer **upstreams;
     MemoryBuffer **scratch;
@@ -59,9 +60,11 @@ static int input_of(const Problem *problem, int parameter) {
     return -1;
 }
 
-static Direction direction_of(const Problem *problem, const Perturbation *perturbation, int parameter) {
+static Direction direction_of(const Problem *problem, const Perturbation *perturbation,
+                              int parameter) {
     int input = input_of(problem, parameter);
-    if (!perturbation || !perturbation->active || input < 0 || !perturbation->active[input]) return (Direction){0};
+    if (!perturbation || !perturbation->active || input < 0 || !perturbation->active[input])
+        return (Direction){0};
     return (Direction){.active = true,
                        .seed = input_seed(perturbation, parameter),
                        .is_single = perturbation->is_single,
@@ -72,7 +75,8 @@ static Direction direction_of(const Problem *problem, const Perturbation *pertur
 
 static Tile *scalar_tile(TilePool *pool, const Argument *argument, Direction direction) {
     if (argument->kind == ARGUMENT_CONSTANT) return tile_from_constant(pool, argument->constant);
-    if (argument->kind == ARGUMENT_INTEGER) return tile_int(pool, argument->integer, argument->dtype);
+    if (argument->kind == ARGUMENT_INTEGER)
+        return tile_int(pool, argument->integer, argument->dtype);
     double component = direction_at(&direction, 0);
     Tile *tile = tile_float(pool, argument->number + direction.step * component, argument->dtype);
     if (direction.is_tangent) tile_need_tangent(pool, tile)[0] = component;
@@ -97,10 +101,12 @@ static Run run_new(const Checker *checker, const Perturbation *perturbation) {
     for (int i = 0; i < count; i++) {
         const Argument *argument = &configuration->arguments[i];
         if (argument->kind != ARGUMENT_POINTER) continue;
-        run.buffers[i] = memory_add(run.memory, str_dup(run.arena, argument->name), argument->dtype, argument->content);
+        run.buffers[i] = memory_add(run.memory, str_dup(run.arena, argument->name), argument->dtype,
+                                    argument->content);
         run.buffers[i]->extent = argument->extent;
         run.buffers[i]->direction = direction_of(problem, perturbation, i);
-        run.buffers[i]->is_uninitialised = is_output(problem, i) && input_of(problem, i) < 0 && !configuration->is_guess;
+        run.buffers[i]->is_uninitialised =
+            is_output(problem, i) && input_of(problem, i) < 0 && !configuration->is_guess;
     }
     return run;
 }
@@ -117,23 +123,31 @@ static Run run_forward(Checker *checker, const Perturbation *perturbation) {
     TilePool *pool = &checker->interp->pool;
     for (int i = 0; i < forward->parameter_count && i < configuration->argument_count; i++) {
         Direction direction = direction_of(problem, perturbation, i);
-        tiles[i] = run.buffers[i] ? pointer_tile(pool, run.buffers[i]) : scalar_tile(pool, &configuration->arguments[i], direction);
+        tiles[i] = run.buffers[i] ? pointer_tile(pool, run.buffers[i])
+                                  : scalar_tile(pool, &configuration->arguments[i], direction);
     }
-    run.error = interp_launch(checker->interp, run.memory, forward, tiles, configuration->grid, false);
+    run.error =
+        interp_launch(checker->interp, run.memory, forward, tiles, configuration->grid, false);
     for (int i = 0; i < forward->parameter_count; i++) tile_release(pool, tiles[i]);
     return run;
 }
 
 // --- the loss -----------------------------------------------------------------------------------------------------------
 
-static uint64_t excluded_key(int parameter, int64_t offset) { return hash_mix(((uint64_t)parameter << 48) ^ (uint64_t)offset); }
-
-static Content upstream_content(const Problem *problem, int parameter) {
-    return (Content){.kind = CONTENT_NORMAL, .seed = hash_mix(problem->seed ^ (0xF00Du + (uint64_t)parameter))};
+static uint64_t excluded_key(int parameter, int64_t offset) {
+    return hash_mix(((uint64_t)parameter << 48) ^ (uint64_t)offset);
 }
 
-static double upstream_at(const Checker *checker, const Content *content, int parameter, int64_t offset) {
-    if (checker->has_excluded && map_has_number(&checker->excluded, excluded_key(parameter, offset))) return 0;
+static Content upstream_content(const Problem *problem, int parameter) {
+    return (Content){.kind = CONTENT_NORMAL,
+                     .seed = hash_mix(problem->seed ^ (0xF00Du + (uint64_t)parameter))};
+}
+
+static double upstream_at(const Checker *checker, const Content *content, int parameter,
+                          int64_t offset) {
+    if (checker->has_excluded &&
+        map_has_number(&checker->excluded, excluded_key(parameter, offset)))
+        return 0;
     return content_number(content, offset);
 }
 
@@ -153,7 +167,8 @@ static double loss(const Checker *checker, Run *run, bool tangent, double *size)
             int64_t offset = written.items[i];
             double upstream = upstream_at(checker, &content, parameter, offset);
             if (upstream == 0) continue;
-            double term = upstream * (tangent ? memory_peek_tangent(run->memory, buffer, offset) : memory_peek(run->memory, buffer, offset));
+            double term = upstream * (tangent ? memory_peek_tangent(run->memory, buffer, offset)
+                                              : memory_peek(run->memory, buffer, offset));
             sum += term;
             *size += fabs(term);
         }
@@ -177,7 +192,8 @@ static void exclude_infinite(Checker *checker, Run *run, int64_t *excluded, int6
             if (isfinite(memory_peek(run->memory, buffer, written.items[i]))) continue;
             ++*excluded;
             checker->has_excluded = true;
-            map_set_number(&checker->excluded, excluded_key(parameter, written.items[i]), (void *)(uintptr_t)&marker);
+            map_set_number(&checker->excluded, excluded_key(parameter, written.items[i]),
+                           (void *)(uintptr_t)&marker);
         }
     }
 }
@@ -187,8 +203,10 @@ static void exclude_infinite(Checker *checker, Run *run, int64_t *excluded, int6
 static MemoryBuffer *gradient_buffer(const Problem *problem, Run *run, int parameter) {
     if (!run->gradients[parameter]) {
         const Argument *argument = &problem->configuration->arguments[parameter];
-        const char *name = arena_printf(run->arena, "the gradient of %.*s", STR_ARGS(argument->name));
-        MemoryBuffer *buffer = memory_add(run->memory, name, argument->dtype, (Content){.kind = CONTENT_ZERO});
+        const char *name =
+            arena_printf(run->arena, "the gradient of %.*s", STR_ARGS(argument->name));
+        MemoryBuffer *buffer =
+            memory_add(run->memory, name, argument->dtype, (Content){.kind = CONTENT_ZERO});
         buffer->is_gradient = true;
         if (argument->kind == ARGUMENT_POINTER) buffer->extent = argument->extent;
         run->gradients[parameter] = buffer;
@@ -201,7 +219,8 @@ static MemoryBuffer *upstream_buffer(const Checker *checker, Run *run, int param
     if (run->upstreams[parameter]) return run->upstreams[parameter];
     const Argument *argument = &problem->configuration->arguments[parameter];
     const char *name = arena_printf(run->arena, "the gradient of %.*s", STR_ARGS(argument->name));
-    MemoryBuffer *buffer = memory_add(run->memory, name, argument->dtype, upstream_content(problem, parameter));
+    MemoryBuffer *buffer =
+        memory_add(run->memory, name, argument->dtype, upstream_content(problem, parameter));
     buffer->extent = argument->kind == ARGUMENT_POINTER ? argument->extent : 0;
     run->upstreams[parameter] = buffer;
     MemoryBuffer *output = run->buffers[parameter];
@@ -221,7 +240,8 @@ static MemoryBuffer *scratch_buffer(Run *run, const Actual *actual) {
         run->scratch = ARENA_ARRAY(run->arena, MemoryBuffer *, 64);
         run->scratch_names = ARENA_ARRAY(run->arena, const char *, 64);
     }
-    MemoryBuffer *buffer = memory_add(run->memory, actual->name, actual->dtype, (Content){.kind = CONTENT_ZERO});
+    MemoryBuffer *buffer =
+        memory_add(run->memory, actual->name, actual->dtype, (Content){.kind = CONTENT_ZERO});
     if (run->scratch_count == 64) return buffer;
     run->scratch_names[run->scratch_count] = actual->name;
     run->scratch[run->scratch_count++] = buffer;
@@ -235,10 +255,13 @@ static Tile *actual_tile(Checker *checker, Run *run, const Actual *actual) {
     case ACTUAL_SAME: {
         MemoryBuffer *buffer = run->buffers[actual->parameter];
         if (buffer) return pointer_tile(pool, buffer);
-        return scalar_tile(pool, &problem->configuration->arguments[actual->parameter], (Direction){0});
+        return scalar_tile(pool, &problem->configuration->arguments[actual->parameter],
+                           (Direction){0});
     }
-    case ACTUAL_UPSTREAM: return pointer_tile(pool, upstream_buffer(checker, run, actual->parameter));
-    case ACTUAL_GRADIENT: return pointer_tile(pool, gradient_buffer(problem, run, actual->parameter));
+    case ACTUAL_UPSTREAM:
+        return pointer_tile(pool, upstream_buffer(checker, run, actual->parameter));
+    case ACTUAL_GRADIENT:
+        return pointer_tile(pool, gradient_buffer(problem, run, actual->parameter));
     case ACTUAL_SCRATCH: return pointer_tile(pool, scratch_buffer(run, actual));
     case ACTUAL_CONSTANT: return tile_from_constant(pool, actual->constant);
     case ACTUAL_PROGRAMS: break;
@@ -250,14 +273,15 @@ static Tile *actual_tile(Checker *checker, Run *run, const Actual *actual) {
 static Run run_backward(Checker *checker, bool reversed) {
     const Problem *problem = checker->problem;
     Run run = run_forward(checker, NULL);
-    run.memory->findings.count = 0; // the forward's were seen before
+    run.memory->findings.count = 0;  // the forward's were seen before
     for (int k = 0; k < problem->launch_count && !run.error; k++) {
         const GradientLaunch *launch = &problem->launches[k];
         int count = launch->function->parameter_count;
         Tile **tiles = ARENA_ARRAY(run.arena, Tile *, count + 1);
         for (int i = 0; i < count; i++) tiles[i] = actual_tile(checker, &run, &launch->actuals[i]);
         const int64_t *grid = launch->has_grid ? launch->grid : problem->configuration->grid;
-        run.error = interp_launch(checker->interp, run.memory, launch->function, tiles, grid, reversed);
+        run.error =
+            interp_launch(checker->interp, run.memory, launch->function, tiles, grid, reversed);
         for (int i = 0; i < count; i++) tile_release(&checker->interp->pool, tiles[i]);
     }
     return run;
@@ -266,25 +290,31 @@ static Run run_backward(Checker *checker, bool reversed) {
 // --- comparing ----------------------------------------------------------------------------------------------------------
 
 /// Offsets of an input that the forward reads. A scalar has one, 0.
-static void input_offsets(const Problem *problem, const Run *forward, Arena *arena, int parameter, Offsets *offsets) {
-    if (problem->configuration->arguments[parameter].kind != ARGUMENT_POINTER) LIST_PUSH(arena, offsets, 0);
-    else memory_touched(arena, forward->buffers[parameter], false, offsets);
+static void input_offsets(const Problem *problem, const Run *forward, Arena *arena, int parameter,
+                          Offsets *offsets) {
+    if (problem->configuration->arguments[parameter].kind != ARGUMENT_POINTER)
+        LIST_PUSH(arena, offsets, 0);
+    else
+        memory_touched(arena, forward->buffers[parameter], false, offsets);
 }
 
 /// The derived gradient at an element; of a scalar, the sum of what the kernels wrote (one partial sum per program).
 static double gradient_at(const Problem *problem, Run *backward, int parameter, int64_t offset) {
     MemoryBuffer *buffer = backward->gradients[parameter];
     if (!buffer) return 0;
-    if (problem->configuration->arguments[parameter].kind == ARGUMENT_POINTER) return memory_peek(backward->memory, buffer, offset);
+    if (problem->configuration->arguments[parameter].kind == ARGUMENT_POINTER)
+        return memory_peek(backward->memory, buffer, offset);
     Offsets written = {0};
     memory_touched(backward->arena, buffer, true, &written);
     double sum = 0;
-    for (int i = 0; i < written.count; i++) sum += memory_peek(backward->memory, buffer, written.items[i]);
+    for (int i = 0; i < written.count; i++)
+        sum += memory_peek(backward->memory, buffer, written.items[i]);
     return sum;
 }
 
 /// <gradient, direction> over the elements that the forward reads, and the size to judge errors by.
-static double projected(const Problem *problem, const Run *forward, Run *backward, const Perturbation *perturbation, double *size) {
+static double projected(const Problem *problem, const Run *forward, Run *backward,
+                        const Perturbation *perturbation, double *size) {
     double sum = 0, square = 0;
     for (int k = 0; k < problem->input_count; k++) {
         if (!perturbation->active[k]) continue;
@@ -307,20 +337,22 @@ static double projected(const Problem *problem, const Run *forward, Run *backwar
 /// Differences within `noise` are rounding.
 static double relative_error(double expected, double actual, double size, double noise) {
     if (!isfinite(expected) || !isfinite(actual)) return INFINITY;
-    double scale = fmax(fmax(fabs(expected), fabs(actual)), size), difference = fabs(expected - actual) - noise;
+    double scale = fmax(fmax(fabs(expected), fabs(actual)), size),
+           difference = fabs(expected - actual) - noise;
     return difference <= 0 ? 0 : difference / fmax(scale, 1e-12);
 }
 
 /// What the measurements of one direction say.
 typedef struct Measured {
-    double dual;       // derivative by forward-mode duals
-    double difference; // by central differences, extrapolated
-    bool is_smooth;    // two step sizes agree
-    double noise;      // rounding in `difference`
+    double dual;        // derivative by forward-mode duals
+    double difference;  // by central differences, extrapolated
+    bool is_smooth;     // two step sizes agree
+    double noise;       // rounding in `difference`
     Error error;
 } Measured;
 
-static double loss_at_step(Checker *checker, Perturbation perturbation, double step, double *size, Error *error) {
+static double loss_at_step(Checker *checker, Perturbation perturbation, double step, double *size,
+                           Error *error) {
     perturbation.step = step;
     perturbation.is_tangent = false;
     Run run = run_forward(checker, &perturbation);
@@ -358,24 +390,28 @@ static Measured measure(Checker *checker, Perturbation perturbation) {
 }
 
 /// Central differences are trusted where they agree with themselves; a kink leaves the word to the duals.
-static double judge(const Measured *measured, double actual, double size, double *dual_error, bool *kink) {
+static double judge(const Measured *measured, double actual, double size, double *dual_error,
+                    bool *kink) {
     double by_dual = relative_error(measured->dual, actual, size, 0);
     double by_difference = relative_error(measured->difference, actual, size, measured->noise);
     *dual_error = by_dual;
-    if (by_difference < TOLERANCE) return fmin(by_dual, by_difference > 0 ? by_difference : by_dual);
+    if (by_difference < TOLERANCE)
+        return fmin(by_dual, by_difference > 0 ? by_difference : by_dual);
     if (measured->is_smooth || !isfinite(by_dual)) return by_difference;
     *kink = true;
     return by_dual;
 }
 
-static bool check_direction(Checker *checker, const Run *forward, Run *backward, CheckResult *result, const bool *active, uint64_t seed) {
+static bool check_direction(Checker *checker, const Run *forward, Run *backward,
+                            CheckResult *result, const bool *active, uint64_t seed) {
     const Problem *problem = checker->problem;
     Perturbation perturbation = {.active = active, .seed = seed};
     Measured measured = measure(checker, perturbation);
     if (measured.error) {
-        if (result->status == CHECK_FAILED) return false; // what is known to be wrong stays wrong
+        if (result->status == CHECK_FAILED) return false;  // what is known to be wrong stays wrong
         result->status = CHECK_UNPROVED;
-        result->reason = arena_printf(checker->arena, "a perturbed forward does not run: %s", measured.error);
+        result->reason =
+            arena_printf(checker->arena, "a perturbed forward does not run: %s", measured.error);
         return false;
     }
     double size, actual = projected(problem, forward, backward, &perturbation, &size), dual_error;
@@ -396,7 +432,8 @@ static bool check_direction(Checker *checker, const Run *forward, Run *backward,
 }
 
 /// Looks for the single element that is most wrong.
-static void find_worst_element(Checker *checker, const Run *forward, Run *backward, InputResult *input, int index) {
+static void find_worst_element(Checker *checker, const Run *forward, Run *backward,
+                               InputResult *input, int index) {
     const Problem *problem = checker->problem;
     bool *active = ARENA_ARRAY(checker->arena, bool, problem->input_count);
     active[index] = true;
@@ -405,9 +442,11 @@ static void find_worst_element(Checker *checker, const Run *forward, Run *backwa
     int stride = offsets.count > ELEMENT_TRIALS ? offsets.count / ELEMENT_TRIALS : 1;
     double worst = -1, until = clock_seconds() + SEARCH_SECONDS;
     for (int i = 0; i < offsets.count && clock_seconds() < until; i += stride) {
-        Perturbation perturbation = {.active = active, .is_single = true, .single = offsets.items[i]};
+        Perturbation perturbation = {
+            .active = active, .is_single = true, .single = offsets.items[i]};
         Error error = NULL;
-        double expected = dual_derivative(checker, perturbation, &error), actual = gradient_at(problem, backward, input->parameter, offsets.items[i]);
+        double expected = dual_derivative(checker, perturbation, &error),
+               actual = gradient_at(problem, backward, input->parameter, offsets.items[i]);
         if (error) return;
         double difference = fabs(expected - actual);
         if (isnan(difference)) difference = INFINITY;
@@ -423,34 +462,45 @@ static void find_worst_element(Checker *checker, const Run *forward, Run *backwa
 // --- ownership ----------------------------------------------------------------------------------------------------------
 
 /// Gradients where the forward reads nothing must stay 0; a second run from the last program to the first must agree.
-static void check_ownership(Checker *checker, const Run *forward, Run *backward, CheckResult *result) {
+static void check_ownership(Checker *checker, const Run *forward, Run *backward,
+                            CheckResult *result) {
     const Problem *problem = checker->problem;
     Run again = run_backward(checker, true);
     for (int k = 0; k < problem->input_count && !again.error; k++) {
         int parameter = problem->inputs[k];
         MemoryBuffer *buffer = backward->gradients[parameter];
-        if (!buffer || problem->configuration->arguments[parameter].kind != ARGUMENT_POINTER) continue;
+        if (!buffer || problem->configuration->arguments[parameter].kind != ARGUMENT_POINTER)
+            continue;
         Str name = problem->configuration->arguments[parameter].name;
         Offsets written = {0}, read = {0};
         memory_touched(backward->arena, buffer, true, &written);
         memory_touched(backward->arena, forward->buffers[parameter], false, &read);
         Map touched = map_new(backward->arena);
-        for (int i = 0; i < read.count; i++) map_set_number(&touched, (uint64_t)read.items[i], buffer);
+        for (int i = 0; i < read.count; i++)
+            map_set_number(&touched, (uint64_t)read.items[i], buffer);
         double largest = 0;
-        for (int i = 0; i < written.count; i++) largest = fmax(largest, fabs(memory_peek(backward->memory, buffer, written.items[i])));
+        for (int i = 0; i < written.count; i++)
+            largest = fmax(largest, fabs(memory_peek(backward->memory, buffer, written.items[i])));
         for (int i = 0; i < written.count && result->status == CHECK_PROVED; i++) {
             int64_t offset = written.items[i];
             double first = memory_peek(backward->memory, buffer, offset);
-            double second = again.gradients[parameter] ? memory_peek(again.memory, again.gradients[parameter], offset) : 0;
+            double second = again.gradients[parameter]
+                                ? memory_peek(again.memory, again.gradients[parameter], offset)
+                                : 0;
             bool same = first == second || fabs(first - second) <= 1e-9 * largest;
             if (!same) {
                 result->status = CHECK_FAILED;
-                result->reason = arena_printf(checker->arena, "the gradient of %.*s depends on the order in which programs run (element %lld: %g or %g)",
-                                              STR_ARGS(name), (long long)offset, first, second);
-            } else if (first != 0 && fabs(first) > 1e-12 * largest && !map_has_number(&touched, (uint64_t)offset)) {
+                result->reason = arena_printf(
+                    checker->arena,
+                    "the gradient of %.*s depends on the order in which programs run (element %lld: %g or %g)",
+                    STR_ARGS(name), (long long)offset, first, second);
+            } else if (first != 0 && fabs(first) > 1e-12 * largest &&
+                       !map_has_number(&touched, (uint64_t)offset)) {
                 result->status = CHECK_FAILED;
-                result->reason = arena_printf(checker->arena, "the gradient of %.*s is written at element %lld, which the forward never reads",
-                                              STR_ARGS(name), (long long)offset);
+                result->reason = arena_printf(
+                    checker->arena,
+                    "the gradient of %.*s is written at element %lld, which the forward never reads",
+                    STR_ARGS(name), (long long)offset);
             }
         }
     }
@@ -478,14 +528,19 @@ static bool forward_is_usable(Checker *checker, Run *forward, CheckResult *resul
     keep_findings(checker->arena, forward->memory, &result->findings);
     for (LIST_EACH(int, i, result->findings)) {
         const Finding *finding = &result->findings.items[i];
-        if (!problem->configuration->is_guess || !finding->is_certain || finding->kind == FINDING_POISON) continue;
-        result->reason = arena_printf(checker->arena, "%s, line %d: %s", finding->kernel, finding->line, finding->message);
+        if (!problem->configuration->is_guess || !finding->is_certain ||
+            finding->kind == FINDING_POISON)
+            continue;
+        result->reason = arena_printf(checker->arena, "%s, line %d: %s", finding->kernel,
+                                      finding->line, finding->message);
         return false;
     }
     int64_t excluded, written;
     exclude_infinite(checker, forward, &excluded, &written);
-    if (written == 0) result->reason = "the forward writes no output";
-    else if (2 * excluded > written) result->reason = "most outputs of the forward are not finite";
+    if (written == 0)
+        result->reason = "the forward writes no output";
+    else if (2 * excluded > written)
+        result->reason = "most outputs of the forward are not finite";
     for (int k = 0; k < problem->input_count; k++) {
         Offsets read = {0};
         input_offsets(problem, forward, checker->arena, problem->inputs[k], &read);
@@ -495,7 +550,8 @@ static bool forward_is_usable(Checker *checker, Run *forward, CheckResult *resul
     return result->reason == NULL;
 }
 
-static void check_gradients(Checker *checker, const Run *forward, Run *backward, CheckResult *result) {
+static void check_gradients(Checker *checker, const Run *forward, Run *backward,
+                            CheckResult *result) {
     const Problem *problem = checker->problem;
     bool *active = ARENA_ARRAY(checker->arena, bool, problem->input_count + 1);
     result->status = CHECK_PROVED;
@@ -504,20 +560,32 @@ static void check_gradients(Checker *checker, const Run *forward, Run *backward,
         active[k] = true;
         int directions = problem->input_count == 1 ? DIRECTIONS : 2;
         for (int d = 0; d < directions; d++)
-            if (!check_direction(checker, forward, backward, result, active, hash_mix(problem->seed + (uint64_t)(100 * k + d)))) return;
+            if (!check_direction(checker, forward, backward, result, active,
+                                 hash_mix(problem->seed + (uint64_t)(100 * k + d))))
+                return;
         InputResult *input = &result->inputs[k];
         if (input->error < TOLERANCE) continue;
         Str name = problem->configuration->arguments[input->parameter].name;
         find_worst_element(checker, forward, backward, input, k);
         result->status = isfinite(input->error) ? CHECK_FAILED : CHECK_UNPROVED;
-        if (isfinite(input->error)) result->reason = arena_printf(checker->arena, "the gradient of %.*s is wrong: relative error %.2g", STR_ARGS(name), input->error);
-        else result->reason = arena_printf(checker->arena, "the gradient of %.*s is not finite with these inputs", STR_ARGS(name));
+        if (isfinite(input->error))
+            result->reason =
+                arena_printf(checker->arena, "the gradient of %.*s is wrong: relative error %.2g",
+                             STR_ARGS(name), input->error);
+        else
+            result->reason =
+                arena_printf(checker->arena, "the gradient of %.*s is not finite with these inputs",
+                             STR_ARGS(name));
     }
     for (int k = 0; k < problem->input_count; k++) active[k] = true;
     if (result->status == CHECK_PROVED && problem->input_count > 1)
-        if (check_direction(checker, forward, backward, result, active, hash_mix(problem->seed + 9999)) && !(result->error < TOLERANCE)) {
+        if (check_direction(checker, forward, backward, result, active,
+                            hash_mix(problem->seed + 9999)) &&
+            !(result->error < TOLERANCE)) {
             result->status = CHECK_FAILED;
-            result->reason = arena_printf(checker->arena, "the gradients together are wrong: relative error %.2g", result->error);
+            result->reason = arena_printf(checker->arena,
+                                          "the gradients together are wrong: relative error %.2g",
+                                          result->error);
         }
 }
 
@@ -526,19 +594,24 @@ static void judge_findings(Checker *checker, CheckResult *result, int first) {
         const Finding *finding = &result->findings.items[i];
         if (!finding->is_certain) continue;
         result->status = CHECK_FAILED;
-        result->reason = arena_printf(checker->arena, "%s in %s, line %d: %s", finding_name(finding->kind), finding->kernel, finding->line, finding->message);
+        result->reason =
+            arena_printf(checker->arena, "%s in %s, line %d: %s", finding_name(finding->kind),
+                         finding->kernel, finding->line, finding->message);
     }
 }
 
 static Checker checker_new(Arena *arena, const Problem *problem) {
     InterpOptions options = {.deadline = problem->deadline, .cancelled = problem->cancelled};
-    return (Checker){.arena = arena, .problem = problem, .interp = interp_new(arena, &options), .excluded = map_new(arena)};
+    return (Checker){.arena = arena,
+                     .problem = problem,
+                     .interp = interp_new(arena, &options),
+                     .excluded = map_new(arena)};
 }
 
 CheckResult check_configuration(Arena *arena, const Problem *problem) {
     CheckResult result = {.inputs = ARENA_ARRAY(arena, InputResult, problem->input_count + 1)};
     for (int k = 0; k < problem->input_count; k++) result.inputs[k].parameter = problem->inputs[k];
-    Arena *scratch = arena_new(); // of the interpreter's tiles
+    Arena *scratch = arena_new();  // of the interpreter's tiles
     Checker checker = checker_new(scratch, problem);
     checker.arena = arena;
     Run forward = run_forward(&checker, NULL), backward = {0};
@@ -552,7 +625,8 @@ CheckResult check_configuration(Arena *arena, const Problem *problem) {
         } else {
             check_gradients(&checker, &forward, &backward, &result);
             judge_findings(&checker, &result, first);
-            if (result.status == CHECK_PROVED) check_ownership(&checker, &forward, &backward, &result);
+            if (result.status == CHECK_PROVED)
+                check_ownership(&checker, &forward, &backward, &result);
         }
     } else if (checker.interp->out_of_time) {
         result.status = CHECK_UNPROVED;
@@ -563,7 +637,8 @@ CheckResult check_configuration(Arena *arena, const Problem *problem) {
     return result;
 }
 
-Error check_run_forward(Arena *arena, const Problem *problem, bool own_types, Memory **memory, MemoryBuffer ***buffers) {
+Error check_run_forward(Arena *arena, const Problem *problem, bool own_types, Memory **memory,
+                        MemoryBuffer ***buffers) {
     Checker checker = checker_new(arena, problem);
     checker.interp->options.own_types = own_types;
     checker.interp->options.allow_tf32 = own_types;
@@ -581,7 +656,8 @@ enum { MOST_PROGRAMS = 24, UNLIMITED_PROGRAMS = 3 };
 static bool reads_num_programs(void *context, Op *op) {
     bool *axes = context;
     int64_t axis;
-    if (op->code == OP_NUM_PROGRAMS && op->operand_count && op->operands[0] && value_is_int(op->operands[0], &axis) && axis >= 0 && axis < 3)
+    if (op->code == OP_NUM_PROGRAMS && op->operand_count && op->operands[0] &&
+        value_is_int(op->operands[0], &axis) && axis >= 0 && axis < 3)
         axes[axis] = true;
     return true;
 }
@@ -589,13 +665,16 @@ static bool reads_num_programs(void *context, Op *op) {
 static bool reads_program_id(void *context, Op *op) {
     bool *axes = context;
     int64_t axis = 0;
-    if (op->code == OP_PROGRAM_ID && (!op->operand_count || !op->operands[0] || value_is_int(op->operands[0], &axis)) && axis >= 0 && axis < 3)
+    if (op->code == OP_PROGRAM_ID &&
+        (!op->operand_count || !op->operands[0] || value_is_int(op->operands[0], &axis)) &&
+        axis >= 0 && axis < 3)
         axes[axis] = true;
     return true;
 }
 
 /// Programs along `axis` until one fails, stores nothing, or stores only where earlier ones did.
-static int64_t programs_along(Checker *checker, Run *run, int axis, Tile *const *tiles, Error *first_error) {
+static int64_t programs_along(Checker *checker, Run *run, int axis, Tile *const *tiles,
+                              Error *first_error) {
     const Problem *problem = checker->problem;
     int64_t grid[3] = {1, 1, 1}, useful = 0;
     grid[axis] = MOST_PROGRAMS;
@@ -611,7 +690,8 @@ static int64_t programs_along(Checker *checker, Run *run, int axis, Tile *const 
     return useful;
 }
 
-Error check_find_grid(Arena *arena, const Function *forward, Configuration *configuration, const Problem *problem) {
+Error check_find_grid(Arena *arena, const Function *forward, Configuration *configuration,
+                      const Problem *problem) {
     bool used[3] = {false}, counted[3] = {false};
     region_walk(forward->body, reads_program_id, used);
     region_walk(forward->body, reads_num_programs, counted);
@@ -628,9 +708,12 @@ Error check_find_grid(Arena *arena, const Function *forward, Configuration *conf
         Tile **tiles = ARENA_ARRAY(run.arena, Tile *, forward->parameter_count + 1);
         for (int i = 0; i < forward->parameter_count && i < configuration->argument_count; i++)
             tiles[i] = run.buffers[i] ? pointer_tile(&checker.interp->pool, run.buffers[i])
-                                      : scalar_tile(&checker.interp->pool, &configuration->arguments[i], (Direction){0});
+                                      : scalar_tile(&checker.interp->pool,
+                                                    &configuration->arguments[i], (Direction){0});
         int64_t useful = programs_along(&checker, &run, axis, tiles, &error);
-        configuration->grid[axis] = useful == MOST_PROGRAMS ? UNLIMITED_PROGRAMS : useful > 0 ? useful : 1;
+        configuration->grid[axis] = useful == MOST_PROGRAMS ? UNLIMITED_PROGRAMS
+                                    : useful > 0            ? useful
+                                                            : 1;
         if (error) error = arena_strdup(arena, error);
         run_free(&run);
     }

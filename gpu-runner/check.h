@@ -6,17 +6,17 @@
 
 /// Where an argument of a backward kernel comes from.
 typedef enum ActualKind {
-    ACTUAL_SAME,     // the forward's argument
-    ACTUAL_UPSTREAM, // the gradient of an output
-    ACTUAL_GRADIENT, // the gradient buffer of an input, zero at first
-    ACTUAL_SCRATCH,  // a zeroed buffer, shared by name
+    ACTUAL_SAME,      // the forward's argument
+    ACTUAL_UPSTREAM,  // the gradient of an output
+    ACTUAL_GRADIENT,  // the gradient buffer of an input, zero at first
+    ACTUAL_SCRATCH,   // a zeroed buffer, shared by name
     ACTUAL_CONSTANT,
-    ACTUAL_PROGRAMS, // programs of the forward's grid along an axis
+    ACTUAL_PROGRAMS,  // programs of the forward's grid along an axis
 } ActualKind;
 
 typedef struct Actual {
     ActualKind kind;
-    int parameter; // of the forward
+    int parameter;  // of the forward
     const char *name;
     DTypeCode dtype;
     const Constant *constant;
@@ -25,8 +25,8 @@ typedef struct Actual {
 
 typedef struct GradientLaunch {
     const Function *function;
-    const Actual *actuals; // per parameter of `function`
-    bool has_grid;         // else the forward's
+    const Actual *actuals;  // per parameter of `function`
+    bool has_grid;          // else the forward's
     int64_t grid[3];
 } GradientLaunch;
 
@@ -35,7 +35,7 @@ typedef struct Problem {
     const Configuration *configuration;
     const GradientLaunch *launches;
     int launch_count;
-    const int *inputs; // parameters of the forward: float pointers or float scalars
+    const int *inputs;  // parameters of the forward: float pointers or float scalars
     int input_count;
     const int *outputs;
     int output_count;
@@ -48,13 +48,13 @@ typedef enum CheckStatus {
     CHECK_PROVED,
     CHECK_FAILED,
     CHECK_UNPROVED,
-    CHECK_INVALID, // the forward itself does not run in this configuration
+    CHECK_INVALID,  // the forward itself does not run in this configuration
 } CheckStatus;
 
 typedef struct InputResult {
     int parameter;
-    double error;      // worst relative error over directions
-    double dual_error; // the same against forward-mode duals alone
+    double error;       // worst relative error over directions
+    double dual_error;  // the same against forward-mode duals alone
     int directions;
     bool has_worst;
     int64_t worst_offset;
@@ -67,9 +67,9 @@ typedef struct CheckResult {
     InputResult *inputs;
     double error;
     double dot_error;
-    bool has_kink; // central differences of two step sizes disagree: the duals decide
+    bool has_kink;  // central differences of two step sizes disagree: the duals decide
     Findings findings;
-    int64_t elements; // of inputs that were compared
+    int64_t elements;  // of inputs that were compared
 } CheckResult;
 
 /// Checks one configuration. The forward's grid must be known. Results live in `arena`.
@@ -77,9 +77,11 @@ CheckResult check_configuration(Arena *arena, const Problem *problem);
 
 /// Chooses the grid of a configuration by running programs along each axis until they add nothing.
 /// A sentence where not even the first program runs.
-Error check_find_grid(Arena *arena, const Function *forward, Configuration *configuration, const Problem *problem);
+Error check_find_grid(Arena *arena, const Function *forward, Configuration *configuration,
+                      const Problem *problem);
 
 /// Runs the forward alone; a sentence where it does not. `memory` and the buffer of each parameter come back.
-Error check_run_forward(Arena *arena, const Problem *problem, bool own_types, Memory **memory, MemoryBuffer ***buffers);
+Error check_run_forward(Arena *arena, const Problem *problem, bool own_types, Memory **memory,
+                        MemoryBuffer ***buffers);
 
 #endif

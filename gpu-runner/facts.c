@@ -5,27 +5,29 @@
 
 /// What a value is made of.
 typedef struct Origin {
-    ParameterSet parameters; // integers and constexprs
-    ParameterSet blocks;     // that set the length of the lanes in it
-    ParameterSet loaded;     // integer pointers that it was loaded from
-    int64_t lanes;           // constant arange length in it
-    int pointer;             // parameter that it points into, plus 1
+    ParameterSet parameters;  // integers and constexprs
+    ParameterSet blocks;      // that set the length of the lanes in it
+    ParameterSet loaded;      // integer pointers that it was loaded from
+    int64_t lanes;            // constant arange length in it
+    int pointer;              // parameter that it points into, plus 1
     bool has_lanes, has_program, has_loop, is_float;
 } Origin;
 
 typedef struct Walk {
     Arena *arena;
     const Function *function;
-    Origin *origins; // by value id
+    Origin *origins;  // by value id
     ParameterFacts *facts;
     int count;
-    bool has_boundary_check; // some block pointer's access drops lanes outside
-    bool is_second; // pass: which parameters are blocks is known
+    bool has_boundary_check;  // some block pointer's access drops lanes outside
+    bool is_second;           // pass: which parameters are blocks is known
 } Walk;
 
 static const Origin no_origin;
 
-static const Origin *origin(const Walk *walk, const Value *value) { return value ? &walk->origins[value->id] : &no_origin; }
+static const Origin *origin(const Walk *walk, const Value *value) {
+    return value ? &walk->origins[value->id] : &no_origin;
+}
 
 static void merge(Origin *into, const Origin *from) {
     into->parameters = set_union(into->parameters, from->parameters);
@@ -41,7 +43,9 @@ static void merge(Origin *into, const Origin *from) {
 
 /// The parameter that a value is, looking through casts; -1 when it is an expression.
 static int parameter_of(const Walk *walk, const Value *value) {
-    while (value && value->op && (value->op->code == OP_CAST || op_rows[value->op->code].kind == KIND_HINT) && value->op->operand_count)
+    while (value && value->op &&
+           (value->op->code == OP_CAST || op_rows[value->op->code].kind == KIND_HINT) &&
+           value->op->operand_count)
         value = value->op->operands[0];
     if (!value || value->op || value->region != walk->function->body) return -1;
     return value->index < walk->count ? value->index : -1;
@@ -67,8 +71,10 @@ static void note_bound(Walk *walk, const Origin *moving, const Origin *bound) {
         if (set_has(moving->blocks, i)) continue;
         facts->is_size = true;
         if (moving->has_lanes) facts->is_masked = true;
-        if (moves) facts->is_tiled = true;
-        else facts->is_whole = true;
+        if (moves)
+            facts->is_tiled = true;
+        else
+            facts->is_whole = true;
         facts->blocks = set_union(facts->blocks, blocks);
         if (moving->lanes > facts->lanes) facts->lanes = moving->lanes;
     }
@@ -84,26 +90,33 @@ static void visit_compare(Walk *walk, const Op *op) {
     ParameterSet loaded = set_union(x->loaded, y->loaded);
     if (equality) {
         if ((loaded.bits[0] | loaded.bits[1]) == 0) return;
-        FOR_EACH_PARAMETER(walk, i, set_union(x->parameters, y->parameters)) walk->facts[i].is_compared_with_loaded = true;
+        FOR_EACH_PARAMETER(walk, i, set_union(x->parameters, y->parameters))
+        walk->facts[i].is_compared_with_loaded = true;
         return;
     }
-    if (x->has_lanes && !y->has_lanes) note_bound(walk, x, y);
-    else if (y->has_lanes && !x->has_lanes) note_bound(walk, y, x);
-    else if ((x->has_program || x->has_loop) && !x->has_lanes && !y->has_lanes) note_bound(walk, x, y);
+    if (x->has_lanes && !y->has_lanes)
+        note_bound(walk, x, y);
+    else if (y->has_lanes && !x->has_lanes)
+        note_bound(walk, y, x);
+    else if ((x->has_program || x->has_loop) && !x->has_lanes && !y->has_lanes)
+        note_bound(walk, x, y);
 }
 
 /// The initial value behind a loop-carried argument.
 static const Value *initial_of(const Value *value) {
     const Op *loop = value->region ? value->region->parent : NULL;
     if (!loop || value->op) return NULL;
-    int first = loop->code == OP_FOR || loop->code == OP_STATIC_FOR ? 2 : loop->code == OP_WHILE ? 0 : -1;
+    int first = loop->code == OP_FOR || loop->code == OP_STATIC_FOR ? 2
+                : loop->code == OP_WHILE                            ? 0
+                                                                    : -1;
     int at = first < 0 ? -1 : first + value->index;
-    if (first == 2 && value->index == 0) return NULL; // the loop variable
+    if (first == 2 && value->index == 0) return NULL;  // the loop variable
     return at >= 0 && at < loop->operand_count ? loop->operands[at] : NULL;
 }
 
 static bool is_moved(OpCode code) {
-    return code == OP_CAST || code == OP_EXPAND_DIMS || code == OP_BROADCAST_TO || code == OP_RESHAPE || op_rows[code].kind == KIND_HINT;
+    return code == OP_CAST || code == OP_EXPAND_DIMS || code == OP_BROADCAST_TO ||
+           code == OP_RESHAPE || op_rows[code].kind == KIND_HINT;
 }
 
 /// Marks the integers that multiply inside one term of an address; whether there were any but blocks.
@@ -133,17 +146,21 @@ static void note_strides(Walk *walk, int pointer, const Value *value, int depth)
         note_strides(walk, pointer, initial, depth + 1);
         return;
     }
-    if (op && (op->code == OP_ADD || op->code == OP_SUB || is_moved(op->code) || op->code == OP_WHERE)) {
-        for (int i = op->code == OP_WHERE; i < op->operand_count; i++) note_strides(walk, pointer, op->operands[i], depth + 1);
+    if (op &&
+        (op->code == OP_ADD || op->code == OP_SUB || is_moved(op->code) || op->code == OP_WHERE)) {
+        for (int i = op->code == OP_WHERE; i < op->operand_count; i++)
+            note_strides(walk, pointer, op->operands[i], depth + 1);
         return;
     }
     if (op && op->code == OP_MUL) {
         const Op *left = op->operands[0]->op, *right = op->operands[1]->op;
         bool scaled = note_factors(walk, pointer, op->operands[0], depth + 1);
         scaled = note_factors(walk, pointer, op->operands[1], depth + 1) || scaled;
-        if (scaled) { // (row * stride + column) * other
-            if (left && left->code == OP_ADD) note_strides(walk, pointer, op->operands[0], depth + 1);
-            if (right && right->code == OP_ADD) note_strides(walk, pointer, op->operands[1], depth + 1);
+        if (scaled) {  // (row * stride + column) * other
+            if (left && left->code == OP_ADD)
+                note_strides(walk, pointer, op->operands[0], depth + 1);
+            if (right && right->code == OP_ADD)
+                note_strides(walk, pointer, op->operands[1], depth + 1);
             return;
         }
     }
@@ -151,10 +168,12 @@ static void note_strides(Walk *walk, int pointer, const Value *value, int depth)
     if (of->has_lanes || of->has_loop || of->has_program) walk->facts[pointer].has_unit = true;
 }
 
-static void note_tuple(Walk *walk, const Value *tuple, void (*note)(Walk *, int, void *), void *context) {
+static void note_tuple(Walk *walk, const Value *tuple, void (*note)(Walk *, int, void *),
+                       void *context) {
     if (!tuple || !tuple->op || tuple->op->code != OP_TUPLE) return;
     for (int i = 0; i < tuple->op->operand_count; i++) {
-        FOR_EACH_PARAMETER(walk, k, origin(walk, tuple->op->operands[i])->parameters) note(walk, k, context);
+        FOR_EACH_PARAMETER(walk, k, origin(walk, tuple->op->operands[i])->parameters)
+        note(walk, k, context);
     }
 }
 
@@ -172,31 +191,39 @@ static void note_stride(Walk *walk, int parameter, void *context) {
 static void note_size(Walk *walk, int parameter, void *context) {
     const OpCode *code = context;
     walk->facts[parameter].is_size = walk->facts[parameter].is_tiled = true;
-    if (*code != OP_MAKE_BLOCK_POINTER || walk->has_boundary_check) walk->facts[parameter].is_masked = true;
+    if (*code != OP_MAKE_BLOCK_POINTER || walk->has_boundary_check)
+        walk->facts[parameter].is_masked = true;
 }
 
 /// make_block_ptr and make_tensor_descriptor: shape, strides and block are said outright.
 static void visit_block(Walk *walk, const Op *op) {
     int pointer = origin(walk, op->operands[0])->pointer;
-    int shape = op_parameter_index(op->code, STR("shape")), strides = op_parameter_index(op->code, STR("strides"));
+    int shape = op_parameter_index(op->code, STR("shape")),
+        strides = op_parameter_index(op->code, STR("strides"));
     int block = op_parameter_index(op->code, STR("block_shape"));
     OpCode code = op->code;
-    if (shape >= 0 && shape < op->operand_count) note_tuple(walk, op->operands[shape], note_size, &code);
+    if (shape >= 0 && shape < op->operand_count)
+        note_tuple(walk, op->operands[shape], note_size, &code);
     if (strides >= 0 && strides < op->operand_count) {
         note_tuple(walk, op->operands[strides], note_stride, &pointer);
         const Op *tuple = op->operands[strides] ? op->operands[strides]->op : NULL;
         int64_t stride;
-        for (int i = 0; tuple && pointer && tuple->code == OP_TUPLE && i < tuple->operand_count; i++)
-            if (value_is_int(tuple->operands[i], &stride) && stride == 1) walk->facts[pointer - 1].has_unit = true;
+        for (int i = 0; tuple && pointer && tuple->code == OP_TUPLE && i < tuple->operand_count;
+             i++)
+            if (value_is_int(tuple->operands[i], &stride) && stride == 1)
+                walk->facts[pointer - 1].has_unit = true;
     }
     if (block < 0 || block >= op->operand_count) return;
     note_tuple(walk, op->operands[block], note_block, NULL);
-    const Value *dims = op->operands[block], *sizes = shape < op->operand_count ? op->operands[shape] : NULL;
-    if (!dims || !dims->op || !sizes || !sizes->op || dims->op->operand_count != sizes->op->operand_count) return;
+    const Value *dims = op->operands[block],
+                *sizes = shape < op->operand_count ? op->operands[shape] : NULL;
+    if (!dims || !dims->op || !sizes || !sizes->op ||
+        dims->op->operand_count != sizes->op->operand_count)
+        return;
     for (int i = 0; i < dims->op->operand_count; i++) {
         const Origin *length = origin(walk, dims->op->operands[i]);
         FOR_EACH_PARAMETER(walk, k, origin(walk, sizes->op->operands[i])->parameters)
-            walk->facts[k].blocks = set_union(walk->facts[k].blocks, length->parameters);
+        walk->facts[k].blocks = set_union(walk->facts[k].blocks, length->parameters);
     }
 }
 
@@ -204,12 +231,14 @@ static void visit_for(Walk *walk, const Op *op, Origin *induction) {
     Origin bounds = *origin(walk, op->operands[1]);
     const Origin *step = origin(walk, op->operands[2]);
     FOR_EACH_PARAMETER(walk, i, bounds.loaded) walk->facts[i].is_offset_list = true;
-    FOR_EACH_PARAMETER(walk, i, origin(walk, op->operands[0])->loaded) walk->facts[i].is_offset_list = true;
+    FOR_EACH_PARAMETER(walk, i, origin(walk, op->operands[0])->loaded)
+    walk->facts[i].is_offset_list = true;
     ParameterSet blocks = set_union(bounds.parameters, step->parameters);
     bool by_blocks = false;
     FOR_EACH_PARAMETER(walk, i, blocks) by_blocks = by_blocks || walk->facts[i].is_block;
     int64_t constant_step = 0;
-    if (op->operands[2]->constant && op->operands[2]->constant->integer > 1) constant_step = op->operands[2]->constant->integer;
+    if (op->operands[2]->constant && op->operands[2]->constant->integer > 1)
+        constant_step = op->operands[2]->constant->integer;
     FOR_EACH_PARAMETER(walk, i, bounds.parameters) {
         ParameterFacts *facts = &walk->facts[i];
         if (facts->is_block) continue;
@@ -229,8 +258,9 @@ static void visit_for(Walk *walk, const Op *op, Origin *induction) {
 
 static void visit_memory(Walk *walk, const Op *op) {
     int boundary = op_parameter_index(op->code, STR("boundary_check"));
-    if (boundary >= 0 && boundary < op->operand_count && op->operands[boundary] && op->operands[boundary]->op &&
-        op->operands[boundary]->op->operand_count) walk->has_boundary_check = true;
+    if (boundary >= 0 && boundary < op->operand_count && op->operands[boundary] &&
+        op->operands[boundary]->op && op->operands[boundary]->op->operand_count)
+        walk->has_boundary_check = true;
     const Origin *address = origin(walk, op->operands[0]);
     bool stores = (op_rows[op->code].effects & EFFECT_WRITES) != 0;
     if (address->pointer) {
@@ -251,9 +281,12 @@ static void visit_options(Walk *walk, const Op *op) {
         if (parameter < 0) continue;
         ParameterFacts *facts = &walk->facts[parameter];
         Str name = parameters[i].name, missing = parameters[i].default_text;
-        if (str_is(name, "dtype") || str_is(name, "out_dtype")) facts->is_dtype = true;
-        else if (str_starts(missing, "'") || str_is(name, "input_precision")) facts->is_string = true;
-        else if (str_is(missing, "False") || str_is(missing, "True") || str_is(name, "allow_tf32")) facts->is_flag = true;
+        if (str_is(name, "dtype") || str_is(name, "out_dtype"))
+            facts->is_dtype = true;
+        else if (str_starts(missing, "'") || str_is(name, "input_precision"))
+            facts->is_string = true;
+        else if (str_is(missing, "False") || str_is(missing, "True") || str_is(name, "allow_tf32"))
+            facts->is_flag = true;
     }
 }
 
@@ -264,32 +297,40 @@ static void visit_arithmetic(Walk *walk, const Op *op) {
         if (parameter < 0) continue;
         ParameterFacts *facts = &walk->facts[parameter];
         if (op->code == OP_FLOORDIV || op->code == OP_MOD) {
-            if (k == 1) facts->is_divisor = true;
-            else if (op->code == OP_FLOORDIV) facts->is_numerator = true;
+            if (k == 1)
+                facts->is_divisor = true;
+            else if (op->code == OP_FLOORDIV)
+                facts->is_numerator = true;
         }
         const Origin *other = origin(walk, op->operands[1 - k]);
         if (other->is_float || op->code == OP_DIV) facts->is_scale = true;
     }
     const Origin *a = origin(walk, op->operands[0]), *b = origin(walk, op->operands[1]);
     if (op->code == OP_SUB) {
-        FOR_EACH_PARAMETER(walk, i, a->loaded) if (set_has(b->loaded, i)) walk->facts[i].is_offset_list = true;
+        FOR_EACH_PARAMETER(walk, i, a->loaded)
+        if (set_has(b->loaded, i)) walk->facts[i].is_offset_list = true;
     }
     if (walk->is_second && (op->code == OP_ADD || op->code == OP_SUB)) {
-        if (a->pointer) note_strides(walk, a->pointer - 1, op->operands[1], 0);
-        else if (b->pointer) note_strides(walk, b->pointer - 1, op->operands[0], 0);
+        if (a->pointer)
+            note_strides(walk, a->pointer - 1, op->operands[1], 0);
+        else if (b->pointer)
+            note_strides(walk, b->pointer - 1, op->operands[0], 0);
     }
 }
 
 static void walk_region(Walk *walk, const Region *region);
 
-static void carry(Walk *walk, const Op *op, int first_operand, const Region *region, int first_argument) {
+static void carry(Walk *walk, const Op *op, int first_operand, const Region *region,
+                  int first_argument) {
     for (int i = first_argument; i < region->argument_count; i++) {
         int at = first_operand + i - first_argument;
-        if (at < op->operand_count) merge(&walk->origins[region->arguments[i]->id], origin(walk, op->operands[at]));
+        if (at < op->operand_count)
+            merge(&walk->origins[region->arguments[i]->id], origin(walk, op->operands[at]));
     }
 }
 
-static void yield_into(Walk *walk, const Region *region, Value *const *targets, int count, bool in_loop) {
+static void yield_into(Walk *walk, const Region *region, Value *const *targets, int count,
+                       bool in_loop) {
     const Op *yield = region_terminator(region);
     for (int i = 0; yield && i < yield->operand_count && i < count; i++) {
         Origin *target = &walk->origins[targets[i]->id];
@@ -302,7 +343,8 @@ static void walk_loop(Walk *walk, const Op *op) {
     bool counted = op->code != OP_WHILE;
     const Region *body = op->regions[counted ? 0 : 1];
     for (int pass = 0; pass < 2; pass++) {
-        if (counted && body->argument_count) visit_for(walk, op, &walk->origins[body->arguments[0]->id]);
+        if (counted && body->argument_count)
+            visit_for(walk, op, &walk->origins[body->arguments[0]->id]);
         carry(walk, op, counted ? 3 : 0, body, counted ? 1 : 0);
         if (!counted) {
             carry(walk, op, 0, op->regions[0], 0);
@@ -310,14 +352,17 @@ static void walk_loop(Walk *walk, const Op *op) {
         }
         walk_region(walk, body);
         int first = counted ? 1 : 0;
-        if (body->argument_count >= first) yield_into(walk, body, body->arguments + first, body->argument_count - first, true);
-        if (!counted) yield_into(walk, body, op->regions[0]->arguments, op->regions[0]->argument_count, true);
+        if (body->argument_count >= first)
+            yield_into(walk, body, body->arguments + first, body->argument_count - first, true);
+        if (!counted)
+            yield_into(walk, body, op->regions[0]->arguments, op->regions[0]->argument_count, true);
     }
     yield_into(walk, body, op->results, op->result_count, true);
     carry(walk, op, counted ? 3 : 0, body, counted ? 1 : 0);
     for (int i = 0; i < op->result_count; i++) {
         int at = (counted ? 3 : 0) + i;
-        if (at < op->operand_count) merge(&walk->origins[op->results[i]->id], origin(walk, op->operands[at]));
+        if (at < op->operand_count)
+            merge(&walk->origins[op->results[i]->id], origin(walk, op->operands[at]));
     }
 }
 
@@ -341,14 +386,19 @@ static void walk_op(Walk *walk, const Op *op) {
         if (parameter >= 0) walk->facts[parameter].is_flag = true;
         return;
     }
-    if (op_rows[op->code].element == ELEMENT_BOOL && op->operand_count >= 2 && op->operands[1]) visit_compare(walk, op);
-    if (op->code == OP_IS_NONE && parameter_of(walk, op->operands[0]) >= 0) walk->facts[parameter_of(walk, op->operands[0])].is_none_tested = true;
+    if (op_rows[op->code].element == ELEMENT_BOOL && op->operand_count >= 2 && op->operands[1])
+        visit_compare(walk, op);
+    if (op->code == OP_IS_NONE && parameter_of(walk, op->operands[0]) >= 0)
+        walk->facts[parameter_of(walk, op->operands[0])].is_none_tested = true;
     if (op->code == OP_LOGICAL_NOT || op->code == OP_LOGICAL_AND || op->code == OP_LOGICAL_OR)
         for (int i = 0; i < op->operand_count; i++)
-            if (parameter_of(walk, op->operands[i]) >= 0) walk->facts[parameter_of(walk, op->operands[i])].is_flag = true;
+            if (parameter_of(walk, op->operands[i]) >= 0)
+                walk->facts[parameter_of(walk, op->operands[i])].is_flag = true;
     if (op_rows[op->code].effects & (EFFECT_READS | EFFECT_WRITES)) visit_memory(walk, op);
-    if (op->code == OP_MAKE_BLOCK_POINTER || op->code == OP_MAKE_TENSOR_DESCRIPTOR) visit_block(walk, op);
-    if (op->code == OP_FULL || op->code == OP_RESHAPE || op->code == OP_VIEW || op->code == OP_BROADCAST_TO)
+    if (op->code == OP_MAKE_BLOCK_POINTER || op->code == OP_MAKE_TENSOR_DESCRIPTOR)
+        visit_block(walk, op);
+    if (op->code == OP_FULL || op->code == OP_RESHAPE || op->code == OP_VIEW ||
+        op->code == OP_BROADCAST_TO)
         note_tuple(walk, op->operands[op->code == OP_FULL ? 0 : 1], note_block, NULL);
     visit_options(walk, op);
     visit_arithmetic(walk, op);
@@ -366,14 +416,18 @@ static void walk_op(Walk *walk, const Op *op) {
         bool lanes = all.has_lanes, program = all.has_program, loop = all.has_loop;
         all = (Origin){.has_lanes = lanes, .has_program = program, .has_loop = loop};
         if (pointer && op->result_count) {
-            if (dtype_is_integer(op->results[0]->type.element)) set_add(&all.loaded, pointer - 1);
-            else all.is_float = true;
+            if (dtype_is_integer(op->results[0]->type.element))
+                set_add(&all.loaded, pointer - 1);
+            else
+                all.is_float = true;
         }
     }
     for (int i = 0; i < op->result_count; i++) {
         Origin result = all;
         if (op->results[i]->type.kind == TYPE_NUMBER) result.pointer = 0;
-        if (dtype_is_float(op->results[i]->type.element) && op->results[i]->type.kind == TYPE_NUMBER) result.is_float = true;
+        if (dtype_is_float(op->results[i]->type.element) &&
+            op->results[i]->type.kind == TYPE_NUMBER)
+            result.is_float = true;
         merge(&walk->origins[op->results[i]->id], &result);
     }
 }
@@ -386,13 +440,16 @@ static void walk_region(Walk *walk, const Region *region) {
 static bool visit_dot(void *context, Op *op) {
     Walk *walk = context;
     for (int i = 0; i < op->operand_count; i++)
-        if (op->operands[i] && parameter_of(walk, op->operands[i]) >= 0) walk->facts[parameter_of(walk, op->operands[i])].is_used = true;
+        if (op->operands[i] && parameter_of(walk, op->operands[i]) >= 0)
+            walk->facts[parameter_of(walk, op->operands[i])].is_used = true;
     if (op->code != OP_DOT) return true;
     for (int k = 0; k < 2 && k < op->operand_count; k++) {
         Type type = op->operands[k] ? op->operands[k]->type : (Type){0};
         for (int d = 0; d < type.rank; d++) {
             for (int i = 0; i < walk->count; i++)
-                if (type.dims[d] && poly_mentions(type.dims[d], walk->function->parameters[i].value)) walk->facts[i].is_dot = true;
+                if (type.dims[d] &&
+                    poly_mentions(type.dims[d], walk->function->parameters[i].value))
+                    walk->facts[i].is_dot = true;
         }
     }
     return true;
@@ -405,9 +462,14 @@ ParameterFacts *facts_of(Arena *arena, const Function *function) {
     for (int i = 0; i < function->parameter_count; i++) {
         const Parameter *parameter = &function->parameters[i];
         Origin *of = &walk.origins[parameter->value->id];
-        if (parameter->value->type.kind == TYPE_POINTER || parameter->value->type.kind == TYPE_DESCRIPTOR) of->pointer = i + 1;
-        else set_add(&of->parameters, i);
-        if (!parameter->is_constexpr && dtype_is_float(parameter->value->type.element) && parameter->value->type.kind == TYPE_NUMBER) of->is_float = true;
+        if (parameter->value->type.kind == TYPE_POINTER ||
+            parameter->value->type.kind == TYPE_DESCRIPTOR)
+            of->pointer = i + 1;
+        else
+            set_add(&of->parameters, i);
+        if (!parameter->is_constexpr && dtype_is_float(parameter->value->type.element) &&
+            parameter->value->type.kind == TYPE_NUMBER)
+            of->is_float = true;
     }
     walk_region(&walk, function->body);
     walk.is_second = true;

@@ -36,15 +36,15 @@ typedef struct ParameterFacts {
     bool is_dtype;      // names an element type
     bool is_string;     // an option that is text
     bool is_none_tested;
-    bool is_loaded, is_stored, is_atomic; // pointers
+    bool is_loaded, is_stored, is_atomic;  // pointers
     bool is_offset_list;  // pointers to integers: differences or bounds of what is loaded matter
     bool is_store_index;  // ... what is loaded addresses a store
-    bool is_compared_with_loaded; // an integer such as an ignored index
-    ParameterSet blocks;  // of a size: the blocks that walk it
-    int64_t lanes;        // of a size: constant lengths of the aranges that walk it
-    ParameterSet strides; // of a pointer: integers that multiply in its addresses
-    bool has_unit;        // ... and an index that nothing multiplies: neighbours lie side by side
-    LIST(const Constant *) compared; // constants that it is compared with
+    bool is_compared_with_loaded;  // an integer such as an ignored index
+    ParameterSet blocks;           // of a size: the blocks that walk it
+    int64_t lanes;                 // of a size: constant lengths of the aranges that walk it
+    ParameterSet strides;          // of a pointer: integers that multiply in its addresses
+    bool has_unit;  // ... and an index that nothing multiplies: neighbours lie side by side
+    LIST(const Constant *) compared;  // constants that it is compared with
 } ParameterFacts;
 
 /// One entry per parameter of `function` (symbolic constexprs). Allocated in the arena.

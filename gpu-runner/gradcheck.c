@@ -14,7 +14,7 @@ typedef struct InputSummary {
     const char *name;
     double error;
     int directions;
-    Json *worst; // or NULL
+    Json *worst;  // or NULL
 } InputSummary;
 
 typedef struct Gradcheck {
@@ -46,14 +46,18 @@ static int parameter_named(const FunctionDefinition *definition, const char *nam
 
 // --- the backward's arguments -------------------------------------------------------------------------------------------
 
-static Actual constant_actual(const Constant *constant) { return (Actual){.kind = ACTUAL_CONSTANT, .constant = constant}; }
+static Actual constant_actual(const Constant *constant) {
+    return (Actual){.kind = ACTUAL_CONSTANT, .constant = constant};
+}
 
 /// One entry of "arguments"; false and `*error` where it makes no sense.
-static bool actual_from_json(const Gradcheck *check, const Configuration *configuration, const char *name, const Json *json, Actual *actual, Error *error) {
+static bool actual_from_json(const Gradcheck *check, const Configuration *configuration,
+                             const char *name, const Json *json, Actual *actual, Error *error) {
     static const struct {
         const char *key;
         ActualKind kind;
-    } kinds[] = {{"same", ACTUAL_SAME}, {"upstream", ACTUAL_UPSTREAM}, {"gradient", ACTUAL_GRADIENT}};
+    } kinds[] = {
+        {"same", ACTUAL_SAME}, {"upstream", ACTUAL_UPSTREAM}, {"gradient", ACTUAL_GRADIENT}};
     Arena *arena = check->arena;
     const char *dtype = json_get_string(json, "dtype", NULL);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -61,50 +65,75 @@ static bool actual_from_json(const Gradcheck *check, const Configuration *config
         if (!of) continue;
         int parameter = parameter_named(check->forward, of);
         if (parameter < 0) {
-            *error = arena_printf(arena, "the backward's argument `%s` is of `%s`, which the forward does not have", name, of);
+            *error = arena_printf(
+                arena, "the backward's argument `%s` is of `%s`, which the forward does not have",
+                name, of);
             return false;
         }
         const Argument *argument = &configuration->arguments[parameter];
-        bool absent = argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_NONE;
+        bool absent =
+            argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_NONE;
         *actual = absent ? constant_actual(argument->constant)
-                         : (Actual){.kind = kinds[i].kind, .parameter = parameter, .dtype = dtype_from_text(dtype, argument->dtype)};
+                         : (Actual){.kind = kinds[i].kind,
+                                    .parameter = parameter,
+                                    .dtype = dtype_from_text(dtype, argument->dtype)};
         return true;
     }
     const char *scratch = json_get_string(json, "scratch", NULL);
     if (scratch) {
-        *actual = (Actual){.kind = ACTUAL_SCRATCH, .name = scratch, .dtype = dtype_from_text(dtype, DTYPE_FLOAT32)};
+        *actual = (Actual){.kind = ACTUAL_SCRATCH,
+                           .name = scratch,
+                           .dtype = dtype_from_text(dtype, DTYPE_FLOAT32)};
     } else if (json_get(json, "programs")) {
         int axis = (int)json_get_number(json, "programs", 0);
         *actual = (Actual){.kind = ACTUAL_PROGRAMS, .axis = axis < 0 || axis > 2 ? 0 : axis};
     } else if (json_get(json, "value")) {
         const Constant *constant = constant_from_json(arena, json_get(json, "value"));
-        if (!constant) *error = arena_printf(arena, "the value of the backward's argument `%s` is no constant", name);
-        else *actual = constant_actual(constant);
+        if (!constant)
+            *error = arena_printf(arena, "the value of the backward's argument `%s` is no constant",
+                                  name);
+        else
+            *actual = constant_actual(constant);
     } else {
-        *error = arena_printf(arena, "the backward's argument `%s` says not where it comes from", name);
+        *error =
+            arena_printf(arena, "the backward's argument `%s` says not where it comes from", name);
     }
     return *error == NULL;
 }
 
 /// How the backward's parameter is bound for lowering.
-static bool bind_actual(const Gradcheck *check, const Configuration *configuration, const ParameterDefinition *parameter, const Actual *actual, Binding *binding) {
+static bool bind_actual(const Gradcheck *check, const Configuration *configuration,
+                        const ParameterDefinition *parameter, const Actual *actual,
+                        Binding *binding) {
     *binding = (Binding){.name = parameter->name};
     const Argument *argument = &configuration->arguments[actual->parameter];
     bool scalar_same = actual->kind == ACTUAL_SAME && argument->kind != ARGUMENT_POINTER;
-    if (actual->kind == ACTUAL_CONSTANT) binding->constant = actual->constant;
-    else if (actual->kind == ACTUAL_PROGRAMS) binding->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
-    else if (scalar_same && argument->kind == ARGUMENT_CONSTANT) binding->constant = argument->constant;
+    if (actual->kind == ACTUAL_CONSTANT)
+        binding->constant = actual->constant;
+    else if (actual->kind == ACTUAL_PROGRAMS)
+        binding->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
+    else if (scalar_same && argument->kind == ARGUMENT_CONSTANT)
+        binding->constant = argument->constant;
     else if (scalar_same && parameter->is_constexpr)
-        binding->constant = argument->kind == ARGUMENT_INTEGER ? constant_int(check->arena, argument->integer) : constant_float(check->arena, argument->number);
-    else if (scalar_same) binding->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(argument->dtype)};
-    else binding->type = (Type){.kind = TYPE_POINTER, .element = dtype_of(actual->kind == ACTUAL_SCRATCH || actual->dtype != DTYPE_UNKNOWN ? actual->dtype : argument->dtype)};
+        binding->constant = argument->kind == ARGUMENT_INTEGER
+                                ? constant_int(check->arena, argument->integer)
+                                : constant_float(check->arena, argument->number);
+    else if (scalar_same)
+        binding->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(argument->dtype)};
+    else
+        binding->type = (Type){
+            .kind = TYPE_POINTER,
+            .element = dtype_of(actual->kind == ACTUAL_SCRATCH || actual->dtype != DTYPE_UNKNOWN
+                                    ? actual->dtype
+                                    : argument->dtype)};
     if (actual->kind == ACTUAL_PROGRAMS && parameter->is_constexpr) {
         binding->constant = constant_int(check->arena, configuration->grid[actual->axis]);
     }
     return true;
 }
 
-static bool make_launch(Gradcheck *check, const Configuration *configuration, const Json *json, GradientLaunch *launch, Error *error) {
+static bool make_launch(Gradcheck *check, const Configuration *configuration, const Json *json,
+                        GradientLaunch *launch, Error *error) {
     Arena *arena = check->arena;
     const char *name = json_get_string(json, "kernel", "");
     const FunctionDefinition *definition = module_find_function(check->backward, str_from(name));
@@ -123,29 +152,36 @@ static bool make_launch(Gradcheck *check, const Configuration *configuration, co
             *error = arena_printf(arena, "the backward's argument `%s` is missing", parameter_name);
             return false;
         }
-        if (!actual_from_json(check, configuration, parameter_name, argument, &actuals[i], error)) return false;
+        if (!actual_from_json(check, configuration, parameter_name, argument, &actuals[i], error))
+            return false;
         if (bind_actual(check, configuration, parameter, &actuals[i], &bindings[bound])) bound++;
     }
     launch->actuals = actuals;
     launch->function = lower_concrete(check->sources, definition, bindings, bound, error);
-    if (*error) *error = arena_printf(arena, "the backward does not lower: %s", *error);
-    else if (launch->function->parameter_count != count) *error = "the backward's parameters are not understood";
+    if (*error)
+        *error = arena_printf(arena, "the backward does not lower: %s", *error);
+    else if (launch->function->parameter_count != count)
+        *error = "the backward's parameters are not understood";
     return *error == NULL;
 }
 
 // --- one configuration --------------------------------------------------------------------------------------------------
 
 /// Parameters of the request's list that are floating point and present in this configuration.
-static int *present_parameters(const Gradcheck *check, const Configuration *configuration, const char *key, bool scalars, int *count) {
+static int *present_parameters(const Gradcheck *check, const Configuration *configuration,
+                               const char *key, bool scalars, int *count) {
     const Json *names = json_get(check->params, key);
     int *parameters = ARENA_ARRAY(check->arena, int, (names ? names->count : 0) + 1);
     *count = 0;
     for (int i = 0; names && i < names->count; i++) {
-        int parameter = names->items[i]->kind == JSON_STRING ? parameter_named(check->forward, names->items[i]->string.data) : -1;
+        int parameter = names->items[i]->kind == JSON_STRING
+                            ? parameter_named(check->forward, names->items[i]->string.data)
+                            : -1;
         if (parameter < 0) continue;
         const Argument *argument = &configuration->arguments[parameter];
         bool pointer = argument->kind == ARGUMENT_POINTER && dtype_code_is_float(argument->dtype);
-        if (pointer || (scalars && argument->kind == ARGUMENT_FLOAT)) parameters[(*count)++] = parameter;
+        if (pointer || (scalars && argument->kind == ARGUMENT_FLOAT))
+            parameters[(*count)++] = parameter;
     }
     return parameters;
 }
@@ -166,7 +202,8 @@ static Json *index_json(Arena *arena, const Argument *argument, int64_t offset) 
     return index;
 }
 
-static void take_inputs(Gradcheck *check, const Configuration *configuration, const Problem *problem, const CheckResult *result) {
+static void take_inputs(Gradcheck *check, const Configuration *configuration,
+                        const Problem *problem, const CheckResult *result) {
     for (int k = 0; k < problem->input_count; k++) {
         const InputResult *input = &result->inputs[k];
         const Argument *argument = &configuration->arguments[input->parameter];
@@ -174,10 +211,12 @@ static void take_inputs(Gradcheck *check, const Configuration *configuration, co
             InputSummary *summary = &check->inputs[i];
             if (!str_is(argument->name, summary->name)) continue;
             summary->directions += input->directions;
-            if (input->error > summary->error || !summary->directions) summary->error = input->error;
+            if (input->error > summary->error || !summary->directions)
+                summary->error = input->error;
             if (!input->has_worst || summary->worst) continue;
             summary->worst = json_object(check->arena);
-            json_set(summary->worst, "index", index_json(check->arena, argument, input->worst_offset));
+            json_set(summary->worst, "index",
+                     index_json(check->arena, argument, input->worst_offset));
             json_set_number(summary->worst, "expected", input->expected);
             json_set_number(summary->worst, "actual", input->actual);
         }
@@ -190,7 +229,8 @@ static void take_findings(Gradcheck *check, const CheckResult *result) {
         bool known = false;
         for (int k = 0; k < check->findings->count && !known; k++) {
             const Json *other = check->findings->items[k];
-            known = strcmp(json_get_string(other, "kind", ""), finding_name(finding->kind)) == 0 && (int)json_get_number(other, "line", 0) == finding->line &&
+            known = strcmp(json_get_string(other, "kind", ""), finding_name(finding->kind)) == 0 &&
+                    (int)json_get_number(other, "line", 0) == finding->line &&
                     strcmp(json_get_string(other, "kernel", ""), finding->kernel) == 0;
         }
         if (known) continue;
@@ -218,7 +258,8 @@ static void discard(Gradcheck *check, const Configuration *configuration, const 
 }
 
 /// Failed beats unproved beats proved; what is invalid says nothing about the gradient.
-static void take_result(Gradcheck *check, const Configuration *configuration, const Problem *problem, const CheckResult *result) {
+static void take_result(Gradcheck *check, const Configuration *configuration,
+                        const Problem *problem, const CheckResult *result) {
     if (result->status == CHECK_INVALID) {
         discard(check, configuration, result->reason);
         return;
@@ -238,7 +279,8 @@ static void take_result(Gradcheck *check, const Configuration *configuration, co
     if (result->dot_error > check->dot_error) check->dot_error = result->dot_error;
     if (result->has_kink) check->has_kink = true;
     if (result->status == CHECK_PROVED) check->proved++;
-    bool worse = check->checked == 0 || (result->status == CHECK_FAILED && check->status != CHECK_FAILED) ||
+    bool worse = check->checked == 0 ||
+                 (result->status == CHECK_FAILED && check->status != CHECK_FAILED) ||
                  (result->status == CHECK_UNPROVED && check->status == CHECK_PROVED);
     if (worse) {
         check->status = result->status;
@@ -251,7 +293,9 @@ static void take_result(Gradcheck *check, const Configuration *configuration, co
 static void set_contents(Configuration *configuration, double low, double high) {
     for (int i = 0; i < configuration->argument_count; i++) {
         Argument *argument = &configuration->arguments[i];
-        if (argument->kind != ARGUMENT_POINTER || !dtype_code_is_float(argument->dtype) || argument->content.kind != CONTENT_NORMAL) continue;
+        if (argument->kind != ARGUMENT_POINTER || !dtype_code_is_float(argument->dtype) ||
+            argument->content.kind != CONTENT_NORMAL)
+            continue;
         argument->content.kind = CONTENT_RANDOM;
         argument->content.low = low;
         argument->content.high = high;
@@ -277,13 +321,15 @@ static bool is_outside(const CheckResult *result) {
 }
 
 static bool is_not_finite(const CheckResult *result) {
-    return result->reason && strstr(result->reason, "not finite") && (result->status == CHECK_INVALID || result->status == CHECK_UNPROVED);
+    return result->reason && strstr(result->reason, "not finite") &&
+           (result->status == CHECK_INVALID || result->status == CHECK_UNPROVED);
 }
 
 static Configuration configuration_copy(Arena *arena, const Configuration *configuration) {
     Configuration copy = *configuration;
     copy.arguments = ARENA_ARRAY(arena, Argument, configuration->argument_count + 1);
-    memcpy(copy.arguments, configuration->arguments, sizeof(Argument) * (size_t)configuration->argument_count);
+    memcpy(copy.arguments, configuration->arguments,
+           sizeof(Argument) * (size_t)configuration->argument_count);
     return copy;
 }
 
@@ -292,21 +338,27 @@ static void check_one(Gradcheck *check, Configuration *configuration) {
     Error error = NULL;
     int binding_count;
     Binding *bindings = configuration_bindings(arena, configuration, &binding_count);
-    Problem problem = {.configuration = configuration, .seed = check->seed, .cancelled = check->cancelled};
-    double now = clock_seconds(); // no configuration may take all the time
+    Problem problem = {
+        .configuration = configuration, .seed = check->seed, .cancelled = check->cancelled};
+    double now = clock_seconds();  // no configuration may take all the time
     problem.deadline = now + (check->deadline - now) * SHARE_OF_TIME;
-    problem.forward = lower_concrete(check->sources, check->forward, bindings, binding_count, &error);
-    if (!error && problem.forward->parameter_count != configuration->argument_count) error = "the kernel's parameters are not understood";
+    problem.forward =
+        lower_concrete(check->sources, check->forward, bindings, binding_count, &error);
+    if (!error && problem.forward->parameter_count != configuration->argument_count)
+        error = "the kernel's parameters are not understood";
     problem.inputs = present_parameters(check, configuration, "inputs", true, &problem.input_count);
-    problem.outputs = present_parameters(check, configuration, "outputs", false, &problem.output_count);
+    problem.outputs =
+        present_parameters(check, configuration, "outputs", false, &problem.output_count);
     if (!error && problem.input_count == 0) error = "no differentiable input is present";
-    if (!error && !configuration->grid_is_known) error = check_find_grid(arena, problem.forward, configuration, &problem);
+    if (!error && !configuration->grid_is_known)
+        error = check_find_grid(arena, problem.forward, configuration, &problem);
     if (error) {
         discard(check, configuration, error);
         return;
     }
     GradientLaunch *launches = ARENA_ARRAY(arena, GradientLaunch, check->launches->count + 1);
-    for (int i = 0; i < check->launches->count && !error; i++) make_launch(check, configuration, check->launches->items[i], &launches[i], &error);
+    for (int i = 0; i < check->launches->count && !error; i++)
+        make_launch(check, configuration, check->launches->items[i], &launches[i], &error);
     problem.launches = launches;
     problem.launch_count = check->launches->count;
     CheckResult result = {.inputs = ARENA_ARRAY(arena, InputResult, problem.input_count + 1)};
@@ -316,7 +368,8 @@ static void check_one(Gradcheck *check, Configuration *configuration) {
         result.reason = error;
     } else {
         result = check_configuration(arena, &problem);
-        if (result.status == CHECK_INVALID && is_outside(&result) && drop_extents(configuration)) result = check_configuration(arena, &problem);
+        if (result.status == CHECK_INVALID && is_outside(&result) && drop_extents(configuration))
+            result = check_configuration(arena, &problem);
         static const double ranges[][2] = {{0.2, 1.2}, {-0.05, 0.05}, {0.01, 0.06}};
         for (size_t i = 0; i < sizeof ranges / sizeof *ranges && is_not_finite(&result); i++) {
             Configuration other = configuration_copy(arena, configuration);
@@ -338,7 +391,8 @@ static void check_guarded(Gradcheck *check, Configuration *configuration) {
         check_one(check, configuration);
         bug_guard_end(&guard);
     } else {
-        discard(check, configuration, arena_printf(check->arena, "internal error: %s", guard.message));
+        discard(check, configuration,
+                arena_printf(check->arena, "internal error: %s", guard.message));
     }
 }
 
@@ -349,22 +403,30 @@ static Json *result_json(const Gradcheck *check) {
     static const char *const names[] = {"proved", "failed", "unproved", "unproved"};
     bool proved = check->status == CHECK_PROVED && check->proved > 0;
     Json *result = json_object(arena), *inputs = json_array(arena);
-    json_set_string(result, "status", proved ? "proved" : names[check->status == CHECK_PROVED ? CHECK_UNPROVED : check->status]);
+    json_set_string(result, "status",
+                    proved ? "proved"
+                           : names[check->status == CHECK_PROVED ? CHECK_UNPROVED : check->status]);
     const char *reason = check->reason;
-    if (!proved && !reason) reason = check->invalid_reason ? arena_printf(arena, "no configuration runs: %s", check->invalid_reason) : "there was nothing to run";
+    if (!proved && !reason)
+        reason = check->invalid_reason
+                     ? arena_printf(arena, "no configuration runs: %s", check->invalid_reason)
+                     : "there was nothing to run";
     json_set_string(result, "reason", proved ? "" : reason);
     for (int i = 0; i < check->input_count; i++) {
         const InputSummary *summary = &check->inputs[i];
         Json *json = json_object(arena);
         json_set_string(json, "name", summary->name);
-        json_set(json, "error", summary->directions ? json_number(arena, summary->error) : json_null(arena));
+        json_set(json, "error",
+                 summary->directions ? json_number(arena, summary->error) : json_null(arena));
         json_set(json, "worst", summary->worst ? summary->worst : json_null(arena));
         json_set_number(json, "directions", summary->directions);
         json_push(inputs, json);
     }
     json_set(result, "inputs", inputs);
-    json_set(result, "worst_error", check->checked ? json_number(arena, check->worst_error) : json_null(arena));
-    json_set(result, "dot_test", check->checked ? json_number(arena, check->dot_error) : json_null(arena));
+    json_set(result, "worst_error",
+             check->checked ? json_number(arena, check->worst_error) : json_null(arena));
+    json_set(result, "dot_test",
+             check->checked ? json_number(arena, check->dot_error) : json_null(arena));
     json_set_bool(result, "kink", check->has_kink);
     json_set(result, "configurations", check->configurations);
     json_set(result, "discarded", check->discarded);
@@ -375,14 +437,19 @@ static Json *result_json(const Gradcheck *check) {
 
 static Error prepare(Gradcheck *check) {
     Arena *arena = check->arena;
-    const Json *params = check->params, *source = json_get(params, "source"), *backward = json_get(json_get(params, "backward"), "source");
-    const char *path = json_get_string(params, "path", ""), *kernel = json_get_string(params, "kernel", "");
-    if (!source || source->kind != JSON_STRING || !backward || backward->kind != JSON_STRING) return "gradcheck needs `source` and `backward.source`";
+    const Json *params = check->params, *source = json_get(params, "source"),
+               *backward = json_get(json_get(params, "backward"), "source");
+    const char *path = json_get_string(params, "path", ""),
+               *kernel = json_get_string(params, "kernel", "");
+    if (!source || source->kind != JSON_STRING || !backward || backward->kind != JSON_STRING)
+        return "gradcheck needs `source` and `backward.source`";
     check->launches = json_get(json_get(params, "backward"), "launches");
-    if (!check->launches || check->launches->kind != JSON_ARRAY || check->launches->count == 0) return "gradcheck needs `backward.launches`";
+    if (!check->launches || check->launches->kind != JSON_ARRAY || check->launches->count == 0)
+        return "gradcheck needs `backward.launches`";
     Module *module = sources_module(check->sources, path, source->string);
     check->forward = module_find_function(module, str_from(kernel));
-    if (!check->forward) return arena_printf(arena, "there is no kernel `%s` in the source", kernel);
+    if (!check->forward)
+        return arena_printf(arena, "there is no kernel `%s` in the source", kernel);
     check->backward = sources_module(check->sources, path, backward->string);
     LowerOptions options = {0};
     check->symbolic = lower_kernel(arena, check->forward, &options, &check->sources->diagnostics);
@@ -390,7 +457,8 @@ static Error prepare(Gradcheck *check) {
     check->input_count = inputs && inputs->kind == JSON_ARRAY ? inputs->count : 0;
     check->inputs = ARENA_ARRAY(arena, InputSummary, check->input_count + 1);
     for (int i = 0; i < check->input_count; i++)
-        check->inputs[i].name = inputs->items[i]->kind == JSON_STRING ? inputs->items[i]->string.data : "";
+        check->inputs[i].name =
+            inputs->items[i]->kind == JSON_STRING ? inputs->items[i]->string.data : "";
     return check->symbolic ? NULL : "the kernel does not lower";
 }
 
@@ -407,8 +475,10 @@ static SpecRequest spec_request(const Gradcheck *check) {
     };
 }
 
-Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *cancelled, ProgressCallback *progress, void *context, Error *error) {
-    Gradcheck check = {.arena = arena, .params = params, .cancelled = cancelled, .started = clock_seconds()};
+Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *cancelled,
+                        ProgressCallback *progress, void *context, Error *error) {
+    Gradcheck check = {
+        .arena = arena, .params = params, .cancelled = cancelled, .started = clock_seconds()};
     check.seed = hash_mix((uint64_t)json_get_number(params, "seed", 0) + 1);
     check.deadline = check.started + json_get_number(params, "max_seconds", DEFAULT_SECONDS);
     check.sources = sources_new(arena, params);
@@ -425,13 +495,18 @@ Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *can
         for (int i = 0; i < candidates.count; i++) {
             if (clock_seconds() > check.deadline || (cancelled && atomic_load(cancelled))) break;
             if (candidates.items[i].is_fallback && check.checked > 0) break;
-            if (check.proved >= ENOUGH_PROVED && clock_seconds() - check.started > ENOUGH_SECONDS) break;
-            if (progress) progress(context, json_get_string(params, "kernel", ""), i, candidates.count, "checking");
+            if (check.proved >= ENOUGH_PROVED && clock_seconds() - check.started > ENOUGH_SECONDS)
+                break;
+            if (progress)
+                progress(context, json_get_string(params, "kernel", ""), i, candidates.count,
+                         "checking");
             check_guarded(&check, &candidates.items[i]);
             if (check.status == CHECK_FAILED && check.checked) break;
         }
-        if (cancelled && atomic_load(cancelled)) *error = "cancelled";
-        else result = result_json(&check);
+        if (cancelled && atomic_load(cancelled))
+            *error = "cancelled";
+        else
+            result = result_json(&check);
     }
     sources_free(check.sources);
     return result;

@@ -17,7 +17,8 @@ double clock_seconds(void) {
 
 static void pool_exceeded(void *context) {
     Interp *interp = context;
-    interp_stop(interp, "the tiles of one program need more than %zu MiB", interp->pool.limit_bytes >> 20);
+    interp_stop(interp, "the tiles of one program need more than %zu MiB",
+                interp->pool.limit_bytes >> 20);
 }
 
 Interp *interp_new(Arena *arena, const InterpOptions *options) {
@@ -48,7 +49,8 @@ void interp_count(Interp *interp, int64_t elements) {
     interp->steps += elements + 8;
     if (--interp->next_check > 0 && elements < 100000) return;
     interp->next_check = CHECK_EVERY;
-    if (interp->steps > interp->options.max_steps) interp_stop(interp, "the launch does not end within the step limit");
+    if (interp->steps > interp->options.max_steps)
+        interp_stop(interp, "the launch does not end within the step limit");
     bool late = interp->options.deadline > 0 && clock_seconds() > interp->options.deadline;
     bool cancelled = interp->options.cancelled && atomic_load(interp->options.cancelled);
     if (!late && !cancelled) return;
@@ -77,7 +79,8 @@ void interp_results(Interp *interp, const Op *op, Tile *const *tiles, int count)
     } else if (op->result_count == 1) {
         interp_result(interp, op, tile_tuple(&interp->pool, tiles, count));
     } else {
-        interp_stop(interp, "%s has %d results, %d are expected", op_rows[op->code].id, count, op->result_count);
+        interp_stop(interp, "%s has %d results, %d are expected", op_rows[op->code].id, count,
+                    op->result_count);
     }
 }
 
@@ -111,7 +114,8 @@ Tile *operand_number(Interp *interp, const Op *op, int index) {
 
 int64_t operand_int(Interp *interp, const Op *op, const char *name, int64_t missing) {
     Tile *tile = operand_named(interp, op, name);
-    return tile && tile->kind == TILE_NUMBER && tile->count == 1 ? tile_integer_at(tile, 0) : missing;
+    return tile && tile->kind == TILE_NUMBER && tile->count == 1 ? tile_integer_at(tile, 0)
+                                                                 : missing;
 }
 
 bool operand_flag(Interp *interp, const Op *op, const char *name, bool missing) {
@@ -121,7 +125,8 @@ bool operand_flag(Interp *interp, const Op *op, const char *name, bool missing) 
 
 Str operand_string(Interp *interp, const Op *op, const char *name) {
     Tile *tile = operand_named(interp, op, name);
-    if (tile && tile->kind == TILE_CONSTANT && tile->constant->kind == CONSTANT_STRING) return tile->constant->string;
+    if (tile && tile->kind == TILE_CONSTANT && tile->constant->kind == CONSTANT_STRING)
+        return tile->constant->string;
     return (Str){0};
 }
 
@@ -131,7 +136,8 @@ DTypeCode operand_dtype(Interp *interp, const Op *op, const char *name, DTypeCod
     DTypeCode code = DTYPE_UNKNOWN;
     if (tile->constant->kind == CONSTANT_DTYPE) code = tile->constant->dtype.code;
     if (tile->constant->kind == CONSTANT_STRING) code = dtype_from_name(tile->constant->string);
-    if (code <= DTYPE_OF_PARAMETER) interp_stop(interp, "`%s` is not a concrete element type", name);
+    if (code <= DTYPE_OF_PARAMETER)
+        interp_stop(interp, "`%s` is not a concrete element type", name);
     return code;
 }
 
@@ -153,7 +159,8 @@ int tile_integers(const Tile *tile, int64_t *integers, int capacity) {
 int operand_axis(Interp *interp, const Op *op, const char *name, int rank, int missing) {
     int64_t axis = operand_int(interp, op, name, missing);
     if (axis < 0) axis += rank;
-    if (axis < 0 || axis >= rank) interp_stop(interp, "axis %lld of a tile of rank %d", (long long)axis, rank);
+    if (axis < 0 || axis >= rank)
+        interp_stop(interp, "axis %lld of a tile of rank %d", (long long)axis, rank);
     return (int)axis;
 }
 
@@ -175,7 +182,8 @@ static void run_unknown(Interp *interp, const Op *op) {
 static void run_tuple(Interp *interp, const Op *op) {
     Tile *items[256];
     if (op->operand_count > 256) interp_stop(interp, "a tuple of %d items", op->operand_count);
-    for (int i = 0; i < op->operand_count; i++) items[i] = tile_retain(interp_value(interp, op->operands[i]));
+    for (int i = 0; i < op->operand_count; i++)
+        items[i] = tile_retain(interp_value(interp, op->operands[i]));
     interp_result(interp, op, tile_tuple(&interp->pool, items, op->operand_count));
 }
 
@@ -184,28 +192,36 @@ static void run_item(Interp *interp, const Op *op) {
     int64_t at = tile_integer_at(index, 0);
     if (!tuple || tuple->kind != TILE_TUPLE) interp_stop(interp, "an item of what is no tuple");
     if (at < 0) at += tuple->item_count;
-    if (at < 0 || at >= tuple->item_count) interp_stop(interp, "item %lld of a tuple of %d", (long long)at, tuple->item_count);
+    if (at < 0 || at >= tuple->item_count)
+        interp_stop(interp, "item %lld of a tuple of %d", (long long)at, tuple->item_count);
     interp_result(interp, op, tile_retain(tuple->items[at]));
 }
 
 /// Reads the values yielded by `terminator`, then binds them: a value may be bound from another one's old tile.
 static void bind_yielded(Interp *interp, const Op *terminator, Value *const *targets, int count) {
-    if (terminator->operand_count != count) interp_stop(interp, "a region yields %d values, not %d", terminator->operand_count, count);
+    if (terminator->operand_count != count)
+        interp_stop(interp, "a region yields %d values, not %d", terminator->operand_count, count);
     Tile *small[16];
     Tile **tiles = count <= 16 ? small : pool_block(&interp->pool, sizeof(Tile *) * (size_t)count);
-    for (int i = 0; i < count; i++) tiles[i] = tile_retain(interp_value(interp, terminator->operands[i]));
+    for (int i = 0; i < count; i++)
+        tiles[i] = tile_retain(interp_value(interp, terminator->operands[i]));
     for (int i = 0; i < count; i++) interp_bind(interp, targets[i], tiles[i]);
     if (tiles != small) pool_free(&interp->pool, tiles, sizeof(Tile *) * (size_t)count);
 }
 
-static void bind_initial(Interp *interp, const Op *op, int first, Value *const *targets, int count) {
-    if (op->operand_count - first != count) interp_stop(interp, "a loop carries %d values, not %d", count, op->operand_count - first);
-    for (int i = 0; i < count; i++) interp_bind(interp, targets[i], tile_retain(interp_value(interp, op->operands[first + i])));
+static void bind_initial(Interp *interp, const Op *op, int first, Value *const *targets,
+                         int count) {
+    if (op->operand_count - first != count)
+        interp_stop(interp, "a loop carries %d values, not %d", count, op->operand_count - first);
+    for (int i = 0; i < count; i++)
+        interp_bind(interp, targets[i], tile_retain(interp_value(interp, op->operands[first + i])));
 }
 
 static void bind_final(Interp *interp, const Op *op, Value *const *sources, int count) {
-    if (op->result_count != count) interp_stop(interp, "a loop has %d results, not %d", op->result_count, count);
-    for (int i = 0; i < count; i++) interp_bind(interp, op->results[i], tile_retain(interp_value(interp, sources[i])));
+    if (op->result_count != count)
+        interp_stop(interp, "a loop has %d results, not %d", op->result_count, count);
+    for (int i = 0; i < count; i++)
+        interp_bind(interp, op->results[i], tile_retain(interp_value(interp, sources[i])));
 }
 
 static void run_for(Interp *interp, const Op *op) {
@@ -213,10 +229,13 @@ static void run_for(Interp *interp, const Op *op) {
     DTypeCode dtype = DTYPE_INT32;
     for (int i = 0; i < 3; i++) {
         bounds[i] = operand_number(interp, op, i);
-        if (tile_is_float(bounds[i]) || bounds[i]->count != 1) interp_stop(interp, "a loop bound is no integer");
-        if (bounds[i]->dtype == DTYPE_INT64 || bounds[i]->dtype == DTYPE_UINT64) dtype = DTYPE_INT64;
+        if (tile_is_float(bounds[i]) || bounds[i]->count != 1)
+            interp_stop(interp, "a loop bound is no integer");
+        if (bounds[i]->dtype == DTYPE_INT64 || bounds[i]->dtype == DTYPE_UINT64)
+            dtype = DTYPE_INT64;
     }
-    int64_t lower = bounds[0]->integer[0], upper = bounds[1]->integer[0], step = bounds[2]->integer[0];
+    int64_t lower = bounds[0]->integer[0], upper = bounds[1]->integer[0],
+            step = bounds[2]->integer[0];
     if (step == 0) interp_stop(interp, "a loop step of 0");
     const Region *body = op->regions[0];
     int carried = body->argument_count - 1;
@@ -224,11 +243,14 @@ static void run_for(Interp *interp, const Op *op) {
     for (int64_t i = lower; step > 0 ? i < upper : i > upper; i += step) {
         bool is_static = op->code == OP_STATIC_FOR;
         interp_bind(interp, body->arguments[0],
-                    is_static ? tile_weak_int(&interp->pool, i) : tile_int(&interp->pool, i, dtype));
+                    is_static ? tile_weak_int(&interp->pool, i)
+                              : tile_int(&interp->pool, i, dtype));
         interp_count(interp, 1);
         const Op *yield = interp_region(interp, body);
-        if (yield) bind_yielded(interp, yield, body->arguments + 1, carried);
-        else if (carried) interp_stop(interp, "a loop body without a yield");
+        if (yield)
+            bind_yielded(interp, yield, body->arguments + 1, carried);
+        else if (carried)
+            interp_stop(interp, "a loop body without a yield");
     }
     bind_final(interp, op, body->arguments + 1, carried);
 }
@@ -243,7 +265,8 @@ static void run_while(Interp *interp, const Op *op) {
         if (!end || end->operand_count < 1) interp_stop(interp, "a while without a condition");
         if (!tile_truth(interp_value(interp, end->operands[0]))) break;
         for (int i = 0; i < carried; i++)
-            interp_bind(interp, body->arguments[i], tile_retain(interp_value(interp, condition->arguments[i])));
+            interp_bind(interp, body->arguments[i],
+                        tile_retain(interp_value(interp, condition->arguments[i])));
         const Op *yield = interp_region(interp, body);
         if (yield) bind_yielded(interp, yield, condition->arguments, carried);
     }
@@ -253,10 +276,14 @@ static void run_while(Interp *interp, const Op *op) {
 static void run_if(Interp *interp, const Op *op) {
     Tile *condition = interp_value(interp, op->operands[0]);
     if (condition->kind == TILE_UNDEFINED) interp_stop(interp, "a condition that no path has set");
-    if (condition->count > 1) interp_stop(interp, "the condition of an `if` is a tile, %s", tile_describe(interp->arena, condition));
+    if (condition->count > 1)
+        interp_stop(interp, "the condition of an `if` is a tile, %s",
+                    tile_describe(interp->arena, condition));
     const Op *yield = interp_region(interp, op->regions[tile_truth(condition) ? 0 : 1]);
-    if (yield) bind_yielded(interp, yield, op->results, op->result_count);
-    else if (op->result_count) interp_stop(interp, "an arm without a yield");
+    if (yield)
+        bind_yielded(interp, yield, op->results, op->result_count);
+    else if (op->result_count)
+        interp_stop(interp, "an arm without a yield");
 }
 
 static void run_program_id(Interp *interp, const Op *op) {
@@ -269,7 +296,7 @@ static void run_program_id(Interp *interp, const Op *op) {
 static void run_type_of(Interp *interp, const Op *op) {
     Tile *tile = operand_at(interp, op, 0);
     if (!tile) interp_stop(interp, "the type of None");
-    if (tile->kind == TILE_CONSTANT) { // `ptr.dtype.element_ty`: the type itself was the operand
+    if (tile->kind == TILE_CONSTANT) {  // `ptr.dtype.element_ty`: the type itself was the operand
         interp_result(interp, op, tile_retain(tile));
         return;
     }
@@ -283,14 +310,16 @@ static void run_type_of(Interp *interp, const Op *op) {
 static void run_hint(Interp *interp, const Op *op) {
     if (op->result_count == 0) return;
     Tile *first = operand_at(interp, op, 0);
-    interp_result(interp, op, first ? tile_retain(first) : tile_special(&interp->pool, TILE_NONE, NULL));
+    interp_result(interp, op,
+                  first ? tile_retain(first) : tile_special(&interp->pool, TILE_NONE, NULL));
 }
 
 static void run_device_assert(Interp *interp, const Op *op) {
     Tile *condition = operand_at(interp, op, 0), *mask = operand_named(interp, op, "mask");
     for (int64_t i = 0; condition && condition->kind == TILE_NUMBER && i < condition->count; i++) {
         bool on = !mask || mask->count != condition->count || tile_integer_at(mask, i) != 0;
-        if (on && tile_number_at(condition, i) == 0) interp_stop(interp, "a device_assert does not hold");
+        if (on && tile_number_at(condition, i) == 0)
+            interp_stop(interp, "a device_assert does not hold");
     }
     run_hint(interp, op);
 }
@@ -307,7 +336,8 @@ static void run_op(Interp *interp, const Op *op) {
     if (!handler) handler = op_rows[op->code].kind == KIND_HINT ? run_hint : run_elementwise;
     handler(interp, op);
     int64_t elements = 1;
-    if (op->result_count && interp->values[op->results[0]->id]) elements = interp->values[op->results[0]->id]->count;
+    if (op->result_count && interp->values[op->results[0]->id])
+        elements = interp->values[op->results[0]->id]->count;
     interp_count(interp, elements);
 }
 
@@ -321,7 +351,8 @@ const Op *interp_region(Interp *interp, const Region *region) {
 
 // --- launches -----------------------------------------------------------------------------------------------------------
 
-void interp_begin(Interp *interp, Memory *memory, const Function *function, Tile *const *arguments, const int64_t grid[3]) {
+void interp_begin(Interp *interp, Memory *memory, const Function *function, Tile *const *arguments,
+                  const int64_t grid[3]) {
     for (int i = 0; i < interp->value_count; i++) tile_release(&interp->pool, interp->values[i]);
     interp->function = function;
     interp->memory = memory;
@@ -339,13 +370,15 @@ void interp_begin(Interp *interp, Memory *memory, const Function *function, Tile
     memory->kernel = function->name ? function->name : "";
     memory->epoch++;
     for (int i = 0; i < function->parameter_count; i++)
-        if (arguments[i]) interp_bind(interp, function->parameters[i].value, tile_retain(arguments[i]));
+        if (arguments[i])
+            interp_bind(interp, function->parameters[i].value, tile_retain(arguments[i]));
 }
 
 Error interp_program(Interp *interp, const int64_t program[3]) {
     memcpy(interp->program, program, sizeof interp->program);
     Memory *memory = interp->memory;
-    memory->program = (int32_t)((program[2] * interp->grid[1] + program[1]) * interp->grid[0] + program[0]);
+    memory->program =
+        (int32_t)((program[2] * interp->grid[1] + program[1]) * interp->grid[0] + program[0]);
     memory->synchronised = false;
     memory->new_elements = 0;
     memory->stores = 0;
@@ -355,8 +388,8 @@ Error interp_program(Interp *interp, const int64_t program[3]) {
     return NULL;
 }
 
-Error interp_launch(Interp *interp, Memory *memory, const Function *function, Tile *const *arguments,
-                    const int64_t grid[3], bool reversed) {
+Error interp_launch(Interp *interp, Memory *memory, const Function *function,
+                    Tile *const *arguments, const int64_t grid[3], bool reversed) {
     interp_begin(interp, memory, function, arguments, grid);
     int64_t count = grid[0] * grid[1] * grid[2];
     for (int64_t i = 0; i < count; i++) {

@@ -5,7 +5,8 @@
 #include "gpu-runner/interp.h"
 
 DTypeCode promote_tiles(const Tile *a, const Tile *b, bool division) {
-    return dtype_promote(dtype_of(a->dtype), a->is_weak, dtype_of(b->dtype), b->is_weak, division).code;
+    return dtype_promote(dtype_of(a->dtype), a->is_weak, dtype_of(b->dtype), b->is_weak, division)
+        .code;
 }
 
 static bool is_float_code(DTypeCode code) { return dtype_code_is_float(code); }
@@ -23,7 +24,8 @@ static Lanes lanes_of(Interp *interp, Tile *const *operands, int count) {
     Lanes lanes = {.count = count, .is_weak = true};
     for (int i = 0; i < count; i++) {
         if (!shapes_broadcast(&lanes.rank, lanes.dims, operands[i]))
-            interp_stop(interp, "%s does not broadcast with the other operands", tile_describe(interp->arena, operands[i]));
+            interp_stop(interp, "%s does not broadcast with the other operands",
+                        tile_describe(interp->arena, operands[i]));
         if (!operands[i]->is_weak) lanes.is_weak = false;
     }
     return lanes;
@@ -32,9 +34,13 @@ static Lanes lanes_of(Interp *interp, Tile *const *operands, int count) {
 /// Scalars stay scalars (read with stride 0); anything else gets the full shape.
 static void lanes_fill(Interp *interp, Lanes *lanes, Tile *const *operands, DTypeCode dtype) {
     for (int i = 0; i < lanes->count; i++) {
-        Tile *cast = operands[i]->kind == TILE_POINTER ? tile_retain(operands[i]) : cast_number(interp, operands[i], dtype);
-        if (cast->count == 1) lanes->tiles[i] = cast;
-        else lanes->tiles[i] = interp_consume(interp, cast, tile_broadcast(&interp->pool, cast, lanes->rank, lanes->dims));
+        Tile *cast = operands[i]->kind == TILE_POINTER ? tile_retain(operands[i])
+                                                       : cast_number(interp, operands[i], dtype);
+        if (cast->count == 1)
+            lanes->tiles[i] = cast;
+        else
+            lanes->tiles[i] = interp_consume(
+                interp, cast, tile_broadcast(&interp->pool, cast, lanes->rank, lanes->dims));
     }
 }
 
@@ -54,9 +60,9 @@ static void lanes_end(Interp *interp, const Lanes *lanes, Tile *result) {
 // --- floats -------------------------------------------------------------------------------------------------------------
 
 typedef struct FloatLanes {
-    const double *a, *b, *c;             // values; missing operands read as 0
-    const double *ta, *tb, *tc;          // tangents or NULL
-    int64_t sa, sb, sc;                  // 0 or 1
+    const double *a, *b, *c;     // values; missing operands read as 0
+    const double *ta, *tb, *tc;  // tangents or NULL
+    int64_t sa, sb, sc;          // 0 or 1
     int64_t count;
 } FloatLanes;
 
@@ -73,13 +79,15 @@ static bool float_comparison(OpCode code, double a, double b) {
 }
 
 static bool is_comparison(OpCode code) {
-    return code == OP_EQ || code == OP_NE || code == OP_LT || code == OP_LE || code == OP_GT || code == OP_GE;
+    return code == OP_EQ || code == OP_NE || code == OP_LT || code == OP_LE || code == OP_GT ||
+           code == OP_GE;
 }
 
 /// False where the op has no VALUE column.
 static bool float_values(OpCode code, const FloatLanes *in, double *result) {
     if (is_comparison(code)) {
-        for (int64_t i = 0; i < in->count; i++) result[i] = float_comparison(code, in->a[i * in->sa], in->b[i * in->sb]);
+        for (int64_t i = 0; i < in->count; i++)
+            result[i] = float_comparison(code, in->a[i * in->sa], in->b[i * in->sb]);
         return true;
     }
     switch (code) {
@@ -134,7 +142,8 @@ static bool float_slopes(OpCode code, const FloatLanes *in, const double *result
     return false;
 }
 
-static Tile *run_floats(Interp *interp, OpCode code, Tile *const *operands, int count, DTypeCode dtype, DTypeCode result_dtype) {
+static Tile *run_floats(Interp *interp, OpCode code, Tile *const *operands, int count,
+                        DTypeCode dtype, DTypeCode result_dtype) {
     static const double zero = 0;
     Lanes lanes = lanes_of(interp, operands, count);
     lanes_fill(interp, &lanes, operands, dtype);
@@ -149,13 +158,16 @@ static Tile *run_floats(Interp *interp, OpCode code, Tile *const *operands, int 
         if (i == 2) in.c = tile->number, in.tc = tile->tangent, in.sc = stride;
         has_tangent = has_tangent || tile->tangent;
     }
-    if (!float_values(code, &in, values->number)) interp_stop(interp, "%s cannot be executed here", op_rows[code].id);
+    if (!float_values(code, &in, values->number))
+        interp_stop(interp, "%s cannot be executed here", op_rows[code].id);
     if (has_tangent && is_float_code(result_dtype)) {
         double *tangent = tile_need_tangent(&interp->pool, values);
-        if (!float_slopes(code, &in, values->number, tangent)) memset(tangent, 0, sizeof(double) * (size_t)values->count);
+        if (!float_slopes(code, &in, values->number, tangent))
+            memset(tangent, 0, sizeof(double) * (size_t)values->count);
     }
     if (interp->options.own_types && is_float_code(dtype))
-        for (int64_t i = 0; i < values->count; i++) values->number[i] = round_float(values->number[i], dtype);
+        for (int64_t i = 0; i < values->count; i++)
+            values->number[i] = round_float(values->number[i], dtype);
     lanes_end(interp, &lanes, values);
     if (result_dtype == dtype) return values;
     bool weak = values->is_weak;
@@ -176,7 +188,8 @@ static int64_t power_integer(int64_t base, int64_t exponent) {
 static bool unsigned_dtype(DTypeCode dtype) { return dtype == DTYPE_UINT64; }
 
 /// Division of Triton's tensors truncates, that of Python numbers floors.
-static int64_t divide_integer(Interp *interp, int64_t a, int64_t b, DTypeCode dtype, bool floors, bool remainder) {
+static int64_t divide_integer(Interp *interp, int64_t a, int64_t b, DTypeCode dtype, bool floors,
+                              bool remainder) {
     if (b == 0) interp_stop(interp, "integer division by zero");
     if (unsigned_dtype(dtype)) {
         uint64_t left = (uint64_t)a, right = (uint64_t)b;
@@ -202,7 +215,8 @@ static bool less_integer(int64_t a, int64_t b, DTypeCode dtype) {
 }
 
 /// One lane. `*known` becomes false for ops without a meaning on integers.
-static int64_t integer_value(Interp *interp, OpCode code, int64_t a, int64_t b, int64_t c, DTypeCode dtype, bool weak, bool *known) {
+static int64_t integer_value(Interp *interp, OpCode code, int64_t a, int64_t b, int64_t c,
+                             DTypeCode dtype, bool weak, bool *known) {
     switch (code) {
     case OP_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
     case OP_SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
@@ -264,8 +278,8 @@ static bool integer_fast(OpCode code, const Lanes *lanes, Tile *result) {
 #undef FAST
 }
 
-static Tile *run_integers(Interp *interp, OpCode code, Tile *const *operands, int count, DTypeCode dtype, DTypeCode result_dtype,
-                          TileKind result_kind) {
+static Tile *run_integers(Interp *interp, OpCode code, Tile *const *operands, int count,
+                          DTypeCode dtype, DTypeCode result_dtype, TileKind result_kind) {
     Lanes lanes = lanes_of(interp, operands, count);
     lanes_fill(interp, &lanes, operands, dtype);
     Tile *result = tile_new(&interp->pool, result_kind, result_dtype, lanes.rank, lanes.dims);
@@ -273,15 +287,20 @@ static Tile *run_integers(Interp *interp, OpCode code, Tile *const *operands, in
     if (!integer_fast(code, &lanes, result)) {
         for (int64_t i = 0; i < result->count; i++) {
             int64_t at[3] = {0};
-            for (int k = 0; k < count; k++) at[k] = lanes.tiles[k]->integer[lanes.tiles[k]->count > 1 ? i : 0];
-            result->integer[i] = integer_value(interp, code, at[0], at[1], at[2], dtype, lanes.is_weak, &known);
+            for (int k = 0; k < count; k++)
+                at[k] = lanes.tiles[k]->integer[lanes.tiles[k]->count > 1 ? i : 0];
+            result->integer[i] =
+                integer_value(interp, code, at[0], at[1], at[2], dtype, lanes.is_weak, &known);
         }
     }
     if (!known) interp_stop(interp, "%s cannot be executed on integers here", op_rows[code].id);
     if (result_kind == TILE_NUMBER && !(lanes.is_weak && lanes.rank == 0))
-        for (int64_t i = 0; i < result->count; i++) result->integer[i] = wrap_integer(result->integer[i], result_dtype);
+        for (int64_t i = 0; i < result->count; i++)
+            result->integer[i] = wrap_integer(result->integer[i], result_dtype);
     lanes_end(interp, &lanes, result);
-    if (result->is_weak && result_dtype != DTYPE_INT1) { // a Python integer keeps its value and takes the type it needs
+    if (result->is_weak &&
+        result_dtype !=
+            DTYPE_INT1) {  // a Python integer keeps its value and takes the type it needs
         Tile *weak = tile_weak_int(&interp->pool, result->integer[0]);
         tile_release(&interp->pool, result);
         result = weak;
@@ -292,12 +311,15 @@ static Tile *run_integers(Interp *interp, OpCode code, Tile *const *operands, in
 static Tile *run_pointers(Interp *interp, OpCode code, Tile *const *operands) {
     Tile *pointer = operands[0]->kind == TILE_POINTER ? operands[0] : operands[1];
     bool both = operands[0]->kind == TILE_POINTER && operands[1]->kind == TILE_POINTER;
-    if (is_comparison(code)) return run_integers(interp, code, operands, 2, DTYPE_INT64, DTYPE_INT1, TILE_NUMBER);
-    if (both || (code != OP_ADD && code != OP_SUB)) interp_stop(interp, "%s on pointers", op_rows[code].id);
+    if (is_comparison(code))
+        return run_integers(interp, code, operands, 2, DTYPE_INT64, DTYPE_INT1, TILE_NUMBER);
+    if (both || (code != OP_ADD && code != OP_SUB))
+        interp_stop(interp, "%s on pointers", op_rows[code].id);
     Tile *offset = pointer == operands[0] ? operands[1] : operands[0];
     if (tile_is_float(offset)) interp_stop(interp, "a pointer plus a float");
     Tile *wide = cast_number(interp, offset, DTYPE_INT64);
-    Tile *pair[2] = {operands[0] == pointer ? pointer : wide, operands[0] == pointer ? wide : pointer};
+    Tile *pair[2] = {operands[0] == pointer ? pointer : wide,
+                     operands[0] == pointer ? wide : pointer};
     Tile *result = run_integers(interp, code, pair, 2, DTYPE_INT64, pointer->dtype, TILE_POINTER);
     return interp_consume(interp, wide, result);
 }
@@ -326,7 +348,10 @@ static DTypeCode compute_dtype(OpCode code, Tile *const *operands, int count, DT
         *result = dtype;
         break;
     case ELEMENT_SAME:
-        *result = count > 1 && !operands[0]->is_weak && is_float_code(dtype) == is_float_code(operands[0]->dtype) ? operands[0]->dtype : dtype;
+        *result = count > 1 && !operands[0]->is_weak &&
+                          is_float_code(dtype) == is_float_code(operands[0]->dtype)
+                      ? operands[0]->dtype
+                      : dtype;
         break;
     case ELEMENT_SPECIAL:
     case ELEMENT_PROMOTE:
@@ -341,10 +366,12 @@ static Tile *apply_tiles(Interp *interp, OpCode code, Tile *const *operands, int
         if (operands[i]->kind == TILE_POINTER) return run_pointers(interp, code, operands);
     for (int i = 0; i < count; i++)
         if (operands[i]->kind != TILE_NUMBER)
-            interp_stop(interp, "%s of %s", op_rows[code].id, tile_describe(interp->arena, operands[i]));
+            interp_stop(interp, "%s of %s", op_rows[code].id,
+                        tile_describe(interp->arena, operands[i]));
     DTypeCode result, dtype = compute_dtype(code, operands, count, &result);
     bool integers = !is_float_code(dtype);
-    if (integers && dtype == DTYPE_INT1 && result == DTYPE_INT1 && code == OP_NEG) result = dtype = DTYPE_INT32;
+    if (integers && dtype == DTYPE_INT1 && result == DTYPE_INT1 && code == OP_NEG)
+        result = dtype = DTYPE_INT32;
     if (integers && has_integer_meaning(interp, code))
         return run_integers(interp, code, operands, count, dtype, result, TILE_NUMBER);
     return run_floats(interp, code, operands, count, integers ? DTYPE_FLOAT64 : dtype, result);
@@ -358,13 +385,17 @@ Tile *apply_binary(Interp *interp, OpCode code, Tile *a, Tile *b) {
 /// Constants that are no numbers compare by identity: `DTYPE == tl.float32`, `MODE == "relu"`, `x == None`.
 static bool compare_constants(Interp *interp, const Op *op) {
     if (op->code != OP_EQ && op->code != OP_NE) return false;
-    const Tile *a = interp_value(interp, op->operands[0]), *b = interp_value(interp, op->operands[1]);
-    if (a->kind != TILE_CONSTANT && b->kind != TILE_CONSTANT && a->kind != TILE_NONE && b->kind != TILE_NONE) return false;
+    const Tile *a = interp_value(interp, op->operands[0]),
+               *b = interp_value(interp, op->operands[1]);
+    if (a->kind != TILE_CONSTANT && b->kind != TILE_CONSTANT && a->kind != TILE_NONE &&
+        b->kind != TILE_NONE)
+        return false;
     bool equal = a->kind == b->kind;
     if (equal && a->kind == TILE_CONSTANT) {
         const Constant *x = a->constant, *y = b->constant;
-        equal = x->kind == y->kind && str_equal(x->string, y->string) && dtype_equal(x->dtype, y->dtype) &&
-                x->is_pointer == y->is_pointer && x->function == y->function;
+        equal = x->kind == y->kind && str_equal(x->string, y->string) &&
+                dtype_equal(x->dtype, y->dtype) && x->is_pointer == y->is_pointer &&
+                x->function == y->function;
     }
     Tile *result = tile_bool(&interp->pool, equal == (op->code == OP_EQ));
     result->is_weak = true;
@@ -378,8 +409,9 @@ void run_elementwise(Interp *interp, const Op *op) {
     int count = 0;
     for (int i = 0; i < op->operand_count && count < 3; i++) {
         Tile *tile = operand_at(interp, op, i);
-        if (!tile || tile->kind == TILE_CONSTANT) break; // trailing options such as propagate_nan
-        if (tile->kind == TILE_UNDEFINED) interp_stop(interp, "a variable that this path has not set");
+        if (!tile || tile->kind == TILE_CONSTANT) break;  // trailing options such as propagate_nan
+        if (tile->kind == TILE_UNDEFINED)
+            interp_stop(interp, "a variable that this path has not set");
         operands[count++] = tile;
     }
     if (count == 0) interp_stop(interp, "%s cannot be executed here", op_rows[op->code].id);
@@ -391,7 +423,8 @@ void run_logical(Interp *interp, const Op *op) {
     if (op->code == OP_LOGICAL_NOT) {
         if (a->kind == TILE_NUMBER && a->count > 1) {
             Tile *zero = tile_weak_int(&interp->pool, 0);
-            interp_result(interp, op, interp_consume(interp, zero, apply_binary(interp, OP_EQ, a, zero)));
+            interp_result(interp, op,
+                          interp_consume(interp, zero, apply_binary(interp, OP_EQ, a, zero)));
         } else {
             interp_result(interp, op, tile_bool(&interp->pool, !tile_truth(a)));
         }
@@ -400,15 +433,19 @@ void run_logical(Interp *interp, const Op *op) {
     Tile *b = interp_value(interp, op->operands[1]);
     if (a->kind == TILE_NUMBER && b->kind == TILE_NUMBER) {
         Tile *zero = tile_weak_int(&interp->pool, 0);
-        Tile *left = apply_binary(interp, OP_NE, a, zero), *right = apply_binary(interp, OP_NE, b, zero);
-        interp_result(interp, op, apply_binary(interp, op->code == OP_LOGICAL_AND ? OP_AND : OP_OR, left, right));
+        Tile *left = apply_binary(interp, OP_NE, a, zero),
+             *right = apply_binary(interp, OP_NE, b, zero);
+        interp_result(
+            interp, op,
+            apply_binary(interp, op->code == OP_LOGICAL_AND ? OP_AND : OP_OR, left, right));
         tile_release(&interp->pool, left);
         tile_release(&interp->pool, right);
         tile_release(&interp->pool, zero);
         return;
     }
     bool x = tile_truth(a), y = tile_truth(b);
-    interp_result(interp, op, tile_bool(&interp->pool, op->code == OP_LOGICAL_AND ? x && y : x || y));
+    interp_result(interp, op,
+                  tile_bool(&interp->pool, op->code == OP_LOGICAL_AND ? x && y : x || y));
 }
 
 void run_is_none(Interp *interp, const Op *op) {
@@ -416,26 +453,35 @@ void run_is_none(Interp *interp, const Op *op) {
 }
 
 void run_where(Interp *interp, const Op *op) {
-    Tile *condition = operand_number(interp, op, 0), *x = operand_at(interp, op, 1), *y = operand_at(interp, op, 2);
-    if (!x || !y || (x->kind == TILE_POINTER) != (y->kind == TILE_POINTER)) interp_stop(interp, "where() of unlike operands");
+    Tile *condition = operand_number(interp, op, 0), *x = operand_at(interp, op, 1),
+         *y = operand_at(interp, op, 2);
+    if (!x || !y || (x->kind == TILE_POINTER) != (y->kind == TILE_POINTER))
+        interp_stop(interp, "where() of unlike operands");
     Tile *operands[3] = {condition, x, y};
     Lanes lanes = lanes_of(interp, operands, 3);
     DTypeCode dtype = x->kind == TILE_POINTER ? x->dtype : promote_tiles(x, y, false);
     Tile *parts[3] = {tile_broadcast(&interp->pool, condition, lanes.rank, lanes.dims)};
     for (int i = 1; i < 3; i++) {
-        Tile *cast = x->kind == TILE_POINTER ? tile_retain(operands[i]) : cast_number(interp, operands[i], dtype);
-        parts[i] = interp_consume(interp, cast, tile_broadcast(&interp->pool, cast, lanes.rank, lanes.dims));
+        Tile *cast = x->kind == TILE_POINTER ? tile_retain(operands[i])
+                                             : cast_number(interp, operands[i], dtype);
+        parts[i] = interp_consume(interp, cast,
+                                  tile_broadcast(&interp->pool, cast, lanes.rank, lanes.dims));
     }
     Tile *result = tile_new(&interp->pool, x->kind, dtype, lanes.rank, lanes.dims);
-    bool tangents = parts[1]->tangent || parts[2]->tangent, poisons = parts[0]->poison || parts[1]->poison || parts[2]->poison;
+    bool tangents = parts[1]->tangent || parts[2]->tangent,
+         poisons = parts[0]->poison || parts[1]->poison || parts[2]->poison;
     if (tangents) tile_need_tangent(&interp->pool, result);
     if (poisons) tile_need_poison(&interp->pool, result);
     for (int64_t i = 0; i < result->count; i++) {
         const Tile *from = parts[tile_number_at(parts[0], i) != 0 ? 1 : 2];
-        if (result->number) result->number[i] = from->number[i];
-        else result->integer[i] = from->integer[i];
+        if (result->number)
+            result->number[i] = from->number[i];
+        else
+            result->integer[i] = from->integer[i];
         if (tangents) result->tangent[i] = from->tangent ? from->tangent[i] : 0;
-        if (poisons) result->poison[i] = (parts[0]->poison && parts[0]->poison[i]) || (from->poison && from->poison[i]);
+        if (poisons)
+            result->poison[i] =
+                (parts[0]->poison && parts[0]->poison[i]) || (from->poison && from->poison[i]);
     }
     for (int i = 0; i < 3; i++) tile_release(&interp->pool, parts[i]);
     interp_result(interp, op, result);
@@ -444,7 +490,8 @@ void run_where(Interp *interp, const Op *op) {
 // --- casts --------------------------------------------------------------------------------------------------------------
 
 static Tile *cast_pointer(Interp *interp, Tile *source, const Constant *to) {
-    if (to && to->is_pointer) { // an address under another element type, or an integer that holds one
+    if (to &&
+        to->is_pointer) {  // an address under another element type, or an integer that holds one
         Tile *result = tile_reshape(&interp->pool, source, source->rank, source->dims);
         if (!result->integer) interp_stop(interp, "a float as an address");
         result->kind = TILE_POINTER;
@@ -453,7 +500,8 @@ static Tile *cast_pointer(Interp *interp, Tile *source, const Constant *to) {
         return result;
     }
     DTypeCode dtype = to ? to->dtype.code : DTYPE_INT64;
-    if (dtype != DTYPE_INT64 && dtype != DTYPE_UINT64) interp_stop(interp, "a pointer cast to %s", dtype_name(dtype));
+    if (dtype != DTYPE_INT64 && dtype != DTYPE_UINT64)
+        interp_stop(interp, "a pointer cast to %s", dtype_name(dtype));
     Tile *result = tile_reshape(&interp->pool, source, source->rank, source->dims);
     result->kind = TILE_NUMBER;
     result->dtype = dtype;
@@ -464,14 +512,17 @@ static Tile *cast_to(Interp *interp, const Op *op, bool bits) {
     Tile *source = operand_at(interp, op, 0), *type = operand_named(interp, op, "dtype");
     if (!source) interp_stop(interp, "a cast of None");
     const Constant *constant = type && type->kind == TILE_CONSTANT ? type->constant : NULL;
-    if (source->kind == TILE_POINTER || (constant && constant->kind == CONSTANT_DTYPE && constant->is_pointer))
+    if (source->kind == TILE_POINTER ||
+        (constant && constant->kind == CONSTANT_DTYPE && constant->is_pointer))
         return cast_pointer(interp, source, constant);
-    if (source->kind != TILE_NUMBER) interp_stop(interp, "a cast of %s", tile_describe(interp->arena, source));
+    if (source->kind != TILE_NUMBER)
+        interp_stop(interp, "a cast of %s", tile_describe(interp->arena, source));
     DTypeCode dtype = operand_dtype(interp, op, "dtype", DTYPE_UNKNOWN);
     if (dtype == DTYPE_UNKNOWN) interp_stop(interp, "a cast to what is no element type");
     Tile *result;
     if (bits) {
-        if (dtype_bits(dtype) != dtype_bits(source->dtype)) interp_stop(interp, "a bitcast between unlike widths");
+        if (dtype_bits(dtype) != dtype_bits(source->dtype))
+            interp_stop(interp, "a bitcast between unlike widths");
         result = tile_bitcast(&interp->pool, source, dtype);
     } else {
         result = cast_number(interp, source, dtype);
@@ -483,10 +534,13 @@ static Tile *cast_to(Interp *interp, const Op *op, bool bits) {
 void run_cast(Interp *interp, const Op *op) {
     interp_result(interp, op, cast_to(interp, op, operand_flag(interp, op, "bitcast", false)));
 }
-void run_bitcast(Interp *interp, const Op *op) { interp_result(interp, op, cast_to(interp, op, true)); }
+void run_bitcast(Interp *interp, const Op *op) {
+    interp_result(interp, op, cast_to(interp, op, true));
+}
 
 void run_umulhi(Interp *interp, const Op *op) {
-    Tile *a = operand_number(interp, op, 0), *b = operand_number(interp, op, 1), *operands[2] = {a, b};
+    Tile *a = operand_number(interp, op, 0), *b = operand_number(interp, op, 1),
+         *operands[2] = {a, b};
     Lanes lanes = lanes_of(interp, operands, 2);
     DTypeCode dtype = promote_tiles(a, b, false);
     if (is_float_code(dtype)) interp_stop(interp, "umulhi of floats");
@@ -500,7 +554,8 @@ void run_umulhi(Interp *interp, const Op *op) {
             __extension__ typedef unsigned __int128 Wide;
             result->integer[i] = (int64_t)(uint64_t)(((Wide)x * y) >> 64);
         } else {
-            result->integer[i] = wrap_integer((int64_t)(((x & 0xffffffffu) * (y & 0xffffffffu)) >> 32), dtype);
+            result->integer[i] =
+                wrap_integer((int64_t)(((x & 0xffffffffu) * (y & 0xffffffffu)) >> 32), dtype);
         }
     }
     lanes_end(interp, &lanes, result);

@@ -12,7 +12,7 @@ typedef struct Lanes {
     int64_t count;
     int64_t *addresses;
     uint8_t *on;
-    DTypeCode dtype; // of the elements
+    DTypeCode dtype;  // of the elements
 } Lanes;
 
 static Lanes lanes_new(Interp *interp, int rank, const int64_t *dims, DTypeCode dtype) {
@@ -39,10 +39,12 @@ static bool next_index(const Lanes *lanes, int64_t *at) {
 }
 
 /// Lanes of a block at `offsets` of a tensor: `checked` dims drop lanes outside `shape`.
-static Lanes block_lanes(Interp *interp, const Tile *block, const int64_t *offsets, unsigned checked) {
+static Lanes block_lanes(Interp *interp, const Tile *block, const int64_t *offsets,
+                         unsigned checked) {
     int64_t shape[TYPE_MAX_RANK], strides[TYPE_MAX_RANK];
     int rank = block->rank;
-    if (tile_integers(block->items[1], shape, TYPE_MAX_RANK) != rank || tile_integers(block->items[2], strides, TYPE_MAX_RANK) != rank)
+    if (tile_integers(block->items[1], shape, TYPE_MAX_RANK) != rank ||
+        tile_integers(block->items[2], strides, TYPE_MAX_RANK) != rank)
         interp_stop(interp, "a block whose shape or strides have another rank than the block");
     Lanes lanes = lanes_new(interp, rank, block->dims, block->dtype);
     int64_t base = block->items[0]->integer[0], at[TYPE_MAX_RANK] = {0};
@@ -65,7 +67,8 @@ static unsigned boundary_check(Interp *interp, const Op *op, int rank) {
     int count = given ? tile_integers(given, dims, TYPE_MAX_RANK) : 0;
     unsigned checked = 0;
     for (int i = 0; i < count; i++)
-        if (dims[i] >= -rank && dims[i] < rank) checked |= 1u << (dims[i] < 0 ? dims[i] + rank : dims[i]);
+        if (dims[i] >= -rank && dims[i] < rank)
+            checked |= 1u << (dims[i] < 0 ? dims[i] + rank : dims[i]);
     return checked;
 }
 
@@ -75,14 +78,19 @@ static Lanes pointer_lanes(Interp *interp, const Op *op, Tile *mask, Tile *value
     if (!pointer) interp_stop(interp, "%s through None", op_rows[op->code].id);
     if (pointer->kind == TILE_BLOCK_POINTER) {
         int64_t offsets[TYPE_MAX_RANK];
-        if (tile_integers(pointer->items[3], offsets, TYPE_MAX_RANK) != pointer->rank) interp_stop(interp, "a block pointer's offsets");
+        if (tile_integers(pointer->items[3], offsets, TYPE_MAX_RANK) != pointer->rank)
+            interp_stop(interp, "a block pointer's offsets");
         return block_lanes(interp, pointer, offsets, boundary_check(interp, op, pointer->rank));
     }
-    if (pointer->kind != TILE_POINTER) interp_stop(interp, "%s through %s", op_rows[op->code].id, tile_describe(interp->arena, pointer));
+    if (pointer->kind != TILE_POINTER)
+        interp_stop(interp, "%s through %s", op_rows[op->code].id,
+                    tile_describe(interp->arena, pointer));
     int rank = pointer->rank;
     int64_t dims[TYPE_MAX_RANK];
     memcpy(dims, pointer->dims, sizeof dims);
-    if ((mask && !shapes_broadcast(&rank, dims, mask)) || (value && value->kind == TILE_NUMBER && pointer->rank && !shapes_broadcast(&rank, dims, value)))
+    if ((mask && !shapes_broadcast(&rank, dims, mask)) ||
+        (value && value->kind == TILE_NUMBER && pointer->rank &&
+         !shapes_broadcast(&rank, dims, value)))
         interp_stop(interp, "pointers, mask and value do not broadcast");
     Lanes lanes = lanes_new(interp, rank, dims, pointer->dtype);
     Tile *all = tile_broadcast(&interp->pool, pointer, rank, dims);
@@ -104,7 +112,7 @@ static Tile *mask_of(Interp *interp, const Op *op) {
 
 /// What a lane gets that reads nothing: `other`, padding, or nothing defined.
 typedef struct Fill {
-    Tile *other; // broadcast, or NULL
+    Tile *other;  // broadcast, or NULL
     double number;
     bool is_defined;
 } Fill;
@@ -115,7 +123,8 @@ static Tile *load_lanes(Interp *interp, const Lanes *lanes, Fill fill) {
     for (int64_t i = 0; i < lanes->count; i++) {
         Element element = {.number = fill.number, .integer = (int64_t)fill.number};
         if (lanes->on[i]) {
-            if (!memory_load(memory, lanes->addresses[i], &element)) interp_stop(interp, "a load through what is no address");
+            if (!memory_load(memory, lanes->addresses[i], &element))
+                interp_stop(interp, "a load through what is no address");
         } else if (fill.other) {
             element.number = tile_number_at(fill.other, i);
             element.integer = tile_integer_at(fill.other, i);
@@ -124,25 +133,32 @@ static Tile *load_lanes(Interp *interp, const Lanes *lanes, Fill fill) {
         } else {
             element.poison = !fill.is_defined;
         }
-        if (tile->number) tile->number[i] = element.number;
-        else tile->integer[i] = wrap_integer(element.integer, lanes->dtype);
-        if (element.tangent != 0 && tile->number) tile_need_tangent(&interp->pool, tile)[i] = element.tangent;
+        if (tile->number)
+            tile->number[i] = element.number;
+        else
+            tile->integer[i] = wrap_integer(element.integer, lanes->dtype);
+        if (element.tangent != 0 && tile->number)
+            tile_need_tangent(&interp->pool, tile)[i] = element.tangent;
         if (element.poison) tile_need_poison(&interp->pool, tile)[i] = 1;
     }
     if (interp->options.own_types && tile->number)
-        for (int64_t i = 0; i < tile->count; i++) tile->number[i] = round_float(tile->number[i], lanes->dtype);
+        for (int64_t i = 0; i < tile->count; i++)
+            tile->number[i] = round_float(tile->number[i], lanes->dtype);
     return tile;
 }
 
 static void store_lanes(Interp *interp, const Lanes *lanes, Tile *value) {
     Memory *memory = interp->memory;
-    if (value->kind != TILE_NUMBER) interp_stop(interp, "a store of %s", tile_describe(interp->arena, value));
+    if (value->kind != TILE_NUMBER)
+        interp_stop(interp, "a store of %s", tile_describe(interp->arena, value));
     Tile *cast = cast_number(interp, value, lanes->dtype);
     int rank = lanes->rank;
     int64_t dims[TYPE_MAX_RANK];
     memcpy(dims, lanes->dims, sizeof dims);
-    if (cast->count == lanes->count && cast->rank != rank) cast = interp_consume(interp, cast, tile_reshape(&interp->pool, cast, rank, dims));
-    if (!shapes_broadcast(&rank, dims, cast) || rank != lanes->rank || memcmp(dims, lanes->dims, sizeof(int64_t) * (size_t)rank) != 0)
+    if (cast->count == lanes->count && cast->rank != rank)
+        cast = interp_consume(interp, cast, tile_reshape(&interp->pool, cast, rank, dims));
+    if (!shapes_broadcast(&rank, dims, cast) || rank != lanes->rank ||
+        memcmp(dims, lanes->dims, sizeof(int64_t) * (size_t)rank) != 0)
         interp_stop(interp, "a store of %s to fewer pointers", tile_describe(interp->arena, value));
     Tile *wide = tile_broadcast(&interp->pool, cast, rank, dims);
     for (int64_t i = 0; i < lanes->count; i++) {
@@ -150,7 +166,8 @@ static void store_lanes(Interp *interp, const Lanes *lanes, Tile *value) {
         Element element = {.number = tile_number_at(wide, i), .integer = tile_integer_at(wide, i)};
         if (wide->tangent) element.tangent = wide->tangent[i];
         if (wide->poison) element.poison = wide->poison[i];
-        if (!memory_store(memory, lanes->addresses[i], element)) interp_stop(interp, "a store through what is no address");
+        if (!memory_store(memory, lanes->addresses[i], element))
+            interp_stop(interp, "a store through what is no address");
     }
     tile_release(&interp->pool, wide);
     tile_release(&interp->pool, cast);
@@ -171,10 +188,12 @@ void run_load(Interp *interp, const Op *op) {
         int rank = lanes.rank;
         int64_t dims[TYPE_MAX_RANK];
         memcpy(dims, lanes.dims, sizeof dims);
-        if (!shapes_broadcast(&rank, dims, other) || rank != lanes.rank) interp_stop(interp, "`other` does not broadcast with the pointers");
+        if (!shapes_broadcast(&rank, dims, other) || rank != lanes.rank)
+            interp_stop(interp, "`other` does not broadcast with the pointers");
         cast = cast_number(interp, other, lanes.dtype);
         fill.other = tile_broadcast(&interp->pool, cast, lanes.rank, lanes.dims);
-        if (fill.other->count != lanes.count) interp_stop(interp, "`other` is larger than the pointers");
+        if (fill.other->count != lanes.count)
+            interp_stop(interp, "`other` is larger than the pointers");
     }
     Tile *result = load_lanes(interp, &lanes, fill);
     tile_release(&interp->pool, fill.other);
@@ -184,7 +203,8 @@ void run_load(Interp *interp, const Op *op) {
 }
 
 void run_store(Interp *interp, const Op *op) {
-    Tile *value = operand_named(interp, op, op_parameter_index(op->code, STR("value")) >= 0 ? "value" : "val");
+    Tile *value = operand_named(interp, op,
+                                op_parameter_index(op->code, STR("value")) >= 0 ? "value" : "val");
     if (!value) interp_stop(interp, "a store of None");
     Lanes lanes = pointer_lanes(interp, op, mask_of(interp, op), value);
     store_lanes(interp, &lanes, value);
@@ -228,15 +248,18 @@ static OpCode plain_atomic(OpCode code) {
     }
 }
 
-static void update_element(OpCode code, Element *element, const Element *value, const Element *expected) {
+static void update_element(OpCode code, Element *element, const Element *value,
+                           const Element *expected) {
     if (code == OP_ATOMIC_CAS) {
         if (element->number != expected->number || element->integer != expected->integer) return;
         *element = *value;
         return;
     }
     double number = updated_number(code, element->number, value->number);
-    if (code == OP_ATOMIC_ADD) element->tangent += value->tangent;
-    else if (number == value->number) element->tangent = value->tangent;
+    if (code == OP_ATOMIC_ADD)
+        element->tangent += value->tangent;
+    else if (number == value->number)
+        element->tangent = value->tangent;
     element->integer = updated_integer(code, element->integer, value->integer);
     element->number = number;
     element->poison = element->poison || value->poison;
@@ -245,18 +268,21 @@ static void update_element(OpCode code, Element *element, const Element *value, 
 static Tile *wide_operand(Interp *interp, const Lanes *lanes, Tile *tile) {
     if (!tile || tile->kind != TILE_NUMBER) interp_stop(interp, "an atomic without a value");
     Tile *cast = cast_number(interp, tile, lanes->dtype);
-    return interp_consume(interp, cast, tile_broadcast(&interp->pool, cast, lanes->rank, lanes->dims));
+    return interp_consume(interp, cast,
+                          tile_broadcast(&interp->pool, cast, lanes->rank, lanes->dims));
 }
 
 static Element element_at(const Tile *tile, int64_t at) {
-    Element element = {.number = tile_number_at(tile, at), .integer = tile->integer ? tile->integer[at] : 0};
+    Element element = {.number = tile_number_at(tile, at),
+                       .integer = tile->integer ? tile->integer[at] : 0};
     if (tile->tangent) element.tangent = tile->tangent[at];
     if (tile->poison) element.poison = tile->poison[at];
     return element;
 }
 
 /// Runs the update lane by lane; the old values are the result.
-static Tile *atomic_lanes(Interp *interp, OpCode code, const Lanes *lanes, Tile *value, Tile *expected) {
+static Tile *atomic_lanes(Interp *interp, OpCode code, const Lanes *lanes, Tile *value,
+                          Tile *expected) {
     Memory *memory = interp->memory;
     Tile *old = tile_new(&interp->pool, TILE_NUMBER, lanes->dtype, lanes->rank, lanes->dims);
     Tile *wide = value ? wide_operand(interp, lanes, value) : NULL;
@@ -265,13 +291,19 @@ static Tile *atomic_lanes(Interp *interp, OpCode code, const Lanes *lanes, Tile 
         Element element = {0};
         if (lanes->on[i] && !memory_load_atomic(memory, lanes->addresses[i], &element))
             interp_stop(interp, "an atomic through what is no address");
-        if (old->number) old->number[i] = element.number;
-        else old->integer[i] = element.integer;
-        if (element.tangent != 0 && old->number) tile_need_tangent(&interp->pool, old)[i] = element.tangent;
+        if (old->number)
+            old->number[i] = element.number;
+        else
+            old->integer[i] = element.integer;
+        if (element.tangent != 0 && old->number)
+            tile_need_tangent(&interp->pool, old)[i] = element.tangent;
         if (!lanes->on[i]) continue;
-        if (code == OP_ATOMIC_CAS || code == OP_ATOMIC_XCHG || code == OP_ATOMIC_LOAD || code == OP_ATOMIC_POLL) memory->synchronised = true;
+        if (code == OP_ATOMIC_CAS || code == OP_ATOMIC_XCHG || code == OP_ATOMIC_LOAD ||
+            code == OP_ATOMIC_POLL)
+            memory->synchronised = true;
         if (!wide) continue;
-        Element given = element_at(wide, i), wanted = compared ? element_at(compared, i) : (Element){0};
+        Element given = element_at(wide, i),
+                wanted = compared ? element_at(compared, i) : (Element){0};
         update_element(code, &element, &given, &wanted);
         memory_store_atomic(memory, lanes->addresses[i], element);
     }
@@ -287,17 +319,21 @@ void run_atomic(Interp *interp, const Op *op) {
     Lanes lanes = pointer_lanes(interp, op, mask, value);
     Tile *old = atomic_lanes(interp, op->code, &lanes, value, expected);
     lanes_free(&lanes);
-    if (op->result_count) interp_result(interp, op, old);
-    else tile_release(&interp->pool, old);
+    if (op->result_count)
+        interp_result(interp, op, old);
+    else
+        tile_release(&interp->pool, old);
 }
 
 // --- block pointers and descriptors -------------------------------------------------------------------------------------
 
 static Tile *shaped(Interp *interp, const Op *op, TileKind kind, int item_count) {
-    Tile *base = operand_named(interp, op, "base"), *block = operand_named(interp, op, "block_shape");
+    Tile *base = operand_named(interp, op, "base"),
+         *block = operand_named(interp, op, "block_shape");
     int64_t dims[TYPE_MAX_RANK];
     int rank = tile_integers(block, dims, TYPE_MAX_RANK);
-    if (!base || base->kind != TILE_POINTER || base->count != 1 || rank < 0) interp_stop(interp, "a block of what is no pointer, or without a block shape");
+    if (!base || base->kind != TILE_POINTER || base->count != 1 || rank < 0)
+        interp_stop(interp, "a block of what is no pointer, or without a block shape");
     Tile *tile = tile_new(&interp->pool, kind, base->dtype, rank, dims);
     tile->item_count = item_count;
     tile->items = pool_block(&interp->pool, sizeof(Tile *) * (size_t)item_count);
@@ -310,23 +346,28 @@ static Tile *shaped(Interp *interp, const Op *op, TileKind kind, int item_count)
     return tile;
 }
 
-void run_make_block_pointer(Interp *interp, const Op *op) { interp_result(interp, op, shaped(interp, op, TILE_BLOCK_POINTER, 4)); }
+void run_make_block_pointer(Interp *interp, const Op *op) {
+    interp_result(interp, op, shaped(interp, op, TILE_BLOCK_POINTER, 4));
+}
 
 void run_make_descriptor(Interp *interp, const Op *op) {
     Tile *tile = shaped(interp, op, TILE_DESCRIPTOR, 3);
-    tile->is_weak = str_is(operand_string(interp, op, "padding_option"), "nan"); // a descriptor's own flag: pads with NaN
+    tile->is_weak = str_is(operand_string(interp, op, "padding_option"),
+                           "nan");  // a descriptor's own flag: pads with NaN
     interp_result(interp, op, tile);
 }
 
 void run_advance(Interp *interp, const Op *op) {
     Tile *block = operand_at(interp, op, 0);
     int64_t offsets[TYPE_MAX_RANK], steps[TYPE_MAX_RANK];
-    if (!block || block->kind != TILE_BLOCK_POINTER) interp_stop(interp, "advance() of what is no block pointer");
+    if (!block || block->kind != TILE_BLOCK_POINTER)
+        interp_stop(interp, "advance() of what is no block pointer");
     int rank = block->rank;
     if (tile_integers(block->items[3], offsets, TYPE_MAX_RANK) != rank ||
         tile_integers(operand_named(interp, op, "offsets"), steps, TYPE_MAX_RANK) != rank)
         interp_stop(interp, "advance() by other than %d offsets", rank);
-    Tile *moved = tile_new(&interp->pool, TILE_BLOCK_POINTER, block->dtype, rank, block->dims), *items[TYPE_MAX_RANK];
+    Tile *moved = tile_new(&interp->pool, TILE_BLOCK_POINTER, block->dtype, rank, block->dims),
+         *items[TYPE_MAX_RANK];
     for (int i = 0; i < rank; i++) items[i] = tile_weak_int(&interp->pool, offsets[i] + steps[i]);
     moved->item_count = 4;
     moved->items = pool_block(&interp->pool, sizeof(Tile *) * 4);
@@ -338,8 +379,10 @@ void run_advance(Interp *interp, const Op *op) {
 static Lanes descriptor_lanes(Interp *interp, const Op *op) {
     Tile *descriptor = operand_at(interp, op, 0);
     int64_t offsets[TYPE_MAX_RANK];
-    if (!descriptor || descriptor->kind != TILE_DESCRIPTOR) interp_stop(interp, "%s of what is no descriptor", op_rows[op->code].id);
-    if (tile_integers(operand_named(interp, op, "offsets"), offsets, TYPE_MAX_RANK) != descriptor->rank)
+    if (!descriptor || descriptor->kind != TILE_DESCRIPTOR)
+        interp_stop(interp, "%s of what is no descriptor", op_rows[op->code].id);
+    if (tile_integers(operand_named(interp, op, "offsets"), offsets, TYPE_MAX_RANK) !=
+        descriptor->rank)
         interp_stop(interp, "a descriptor needs %d offsets", descriptor->rank);
     return block_lanes(interp, descriptor, offsets, ~0u);
 }
@@ -347,9 +390,11 @@ static Lanes descriptor_lanes(Interp *interp, const Op *op) {
 /// Rows `x_offsets` of a matrix, from column `y_offset` on.
 static Lanes gathered_lanes(Interp *interp, const Op *op) {
     Tile *descriptor = operand_at(interp, op, 0), *rows = operand_named(interp, op, "x_offsets");
-    int64_t shape[TYPE_MAX_RANK], strides[TYPE_MAX_RANK], column = operand_int(interp, op, "y_offset", 0);
-    if (!descriptor || descriptor->kind != TILE_DESCRIPTOR || descriptor->rank != 2 || !rows || rows->rank != 1 ||
-        tile_integers(descriptor->items[1], shape, 2) != 2 || tile_integers(descriptor->items[2], strides, 2) != 2)
+    int64_t shape[TYPE_MAX_RANK], strides[TYPE_MAX_RANK],
+        column = operand_int(interp, op, "y_offset", 0);
+    if (!descriptor || descriptor->kind != TILE_DESCRIPTOR || descriptor->rank != 2 || !rows ||
+        rows->rank != 1 || tile_integers(descriptor->items[1], shape, 2) != 2 ||
+        tile_integers(descriptor->items[2], strides, 2) != 2)
         interp_stop(interp, "gather and scatter need a descriptor of rank 2 and a tile of rows");
     int64_t dims[2] = {rows->count, descriptor->dims[1]};
     Lanes lanes = lanes_new(interp, 2, dims, descriptor->dtype);
@@ -362,19 +407,24 @@ static Lanes gathered_lanes(Interp *interp, const Op *op) {
 }
 
 void run_descriptor_load(Interp *interp, const Op *op) {
-    Lanes lanes = op->code == OP_DESCRIPTOR_GATHER ? gathered_lanes(interp, op) : descriptor_lanes(interp, op);
+    Lanes lanes = op->code == OP_DESCRIPTOR_GATHER ? gathered_lanes(interp, op)
+                                                   : descriptor_lanes(interp, op);
     double padding = operand_at(interp, op, 0)->is_weak ? NAN : 0;
-    interp_result(interp, op, load_lanes(interp, &lanes, (Fill){.number = padding, .is_defined = true}));
+    interp_result(interp, op,
+                  load_lanes(interp, &lanes, (Fill){.number = padding, .is_defined = true}));
     lanes_free(&lanes);
 }
 
 void run_descriptor_store(Interp *interp, const Op *op) {
-    Lanes lanes = op->code == OP_DESCRIPTOR_SCATTER ? gathered_lanes(interp, op) : descriptor_lanes(interp, op);
+    Lanes lanes = op->code == OP_DESCRIPTOR_SCATTER ? gathered_lanes(interp, op)
+                                                    : descriptor_lanes(interp, op);
     Tile *value = operand_named(interp, op, "value");
     if (!value) interp_stop(interp, "a store of None");
     OpCode update = plain_atomic(op->code);
-    if (update != op->code) tile_release(&interp->pool, atomic_lanes(interp, update, &lanes, value, NULL));
-    else store_lanes(interp, &lanes, value);
+    if (update != op->code)
+        tile_release(&interp->pool, atomic_lanes(interp, update, &lanes, value, NULL));
+    else
+        store_lanes(interp, &lanes, value);
     lanes_free(&lanes);
     if (op->result_count) interp_result(interp, op, tile_special(&interp->pool, TILE_NONE, NULL));
 }

@@ -8,7 +8,8 @@
 void philox_4x32(uint32_t counter[4], uint32_t key0, uint32_t key1, int rounds) {
     for (int round = 0; round < rounds; round++) {
         uint64_t a = (uint64_t)counter[0] * 0xD2511F53u, b = (uint64_t)counter[2] * 0xCD9E8D57u;
-        uint32_t next0 = (uint32_t)(b >> 32) ^ counter[1] ^ key0, next2 = (uint32_t)(a >> 32) ^ counter[3] ^ key1;
+        uint32_t next0 = (uint32_t)(b >> 32) ^ counter[1] ^ key0,
+                 next2 = (uint32_t)(a >> 32) ^ counter[3] ^ key1;
         counter[0] = next0;
         counter[1] = (uint32_t)b;
         counter[2] = next2;
@@ -22,7 +23,8 @@ void philox_4x64(uint64_t counter[4], uint64_t key0, uint64_t key1, int rounds) 
     __extension__ typedef unsigned __int128 Wide;
     for (int round = 0; round < rounds; round++) {
         Wide a = (Wide)counter[0] * 0xD2E7470EE14C6C93u, b = (Wide)counter[2] * 0xCA5A826395121157u;
-        uint64_t next0 = (uint64_t)(b >> 64) ^ counter[1] ^ key0, next2 = (uint64_t)(a >> 64) ^ counter[3] ^ key1;
+        uint64_t next0 = (uint64_t)(b >> 64) ^ counter[1] ^ key0,
+                 next2 = (uint64_t)(a >> 64) ^ counter[3] ^ key1;
         counter[0] = next0;
         counter[1] = (uint64_t)b;
         counter[2] = next2;
@@ -53,22 +55,25 @@ static void box_muller(float u1, float u2, float *first, float *second) {
 
 /// Four random words per counter; counters broadcast together.
 typedef struct Draw {
-    bool wide; // 64-bit counters
+    bool wide;  // 64-bit counters
     int rank;
     int64_t dims[TYPE_MAX_RANK];
     int64_t count;
     uint64_t *words[4];
 } Draw;
 
-static Draw draw(Interp *interp, Tile *const counters[4], bool wide, const uint64_t key[2], int rounds) {
+static Draw draw(Interp *interp, Tile *const counters[4], bool wide, const uint64_t key[2],
+                 int rounds) {
     Draw result = {.wide = wide, .count = 1};
     Tile *all[4];
     for (int k = 0; k < 4; k++)
-        if (counters[k] && !shapes_broadcast(&result.rank, result.dims, counters[k])) interp_stop(interp, "random counters do not broadcast");
+        if (counters[k] && !shapes_broadcast(&result.rank, result.dims, counters[k]))
+            interp_stop(interp, "random counters do not broadcast");
     for (int i = 0; i < result.rank; i++) result.count *= result.dims[i];
     for (int k = 0; k < 4; k++) {
         result.words[k] = pool_block(&interp->pool, sizeof(uint64_t) * (size_t)result.count);
-        all[k] = counters[k] ? tile_broadcast(&interp->pool, counters[k], result.rank, result.dims) : NULL;
+        all[k] = counters[k] ? tile_broadcast(&interp->pool, counters[k], result.rank, result.dims)
+                             : NULL;
     }
     for (int64_t i = 0; i < result.count; i++) {
         uint64_t words[4] = {0};
@@ -90,11 +95,13 @@ static Draw draw(Interp *interp, Tile *const counters[4], bool wide, const uint6
 
 /// The words as Triton's integers; normal and uniform numbers from them.
 static void bind_draw(Interp *interp, const Op *op, const Draw *drawn, int count) {
-    bool normal = op->code == OP_RANDN || op->code == OP_RANDN4X, uniform = op->code == OP_RAND || op->code == OP_RAND4X;
+    bool normal = op->code == OP_RANDN || op->code == OP_RANDN4X,
+         uniform = op->code == OP_RAND || op->code == OP_RAND4X;
     DTypeCode words = drawn->wide ? DTYPE_UINT64 : DTYPE_UINT32;
     Tile *tiles[4];
     for (int k = 0; k < count; k++) {
-        tiles[k] = tile_new(&interp->pool, TILE_NUMBER, normal || uniform ? DTYPE_FLOAT32 : words, drawn->rank, drawn->dims);
+        tiles[k] = tile_new(&interp->pool, TILE_NUMBER, normal || uniform ? DTYPE_FLOAT32 : words,
+                            drawn->rank, drawn->dims);
         for (int64_t i = 0; i < drawn->count; i++) {
             if (!normal && !uniform) {
                 tiles[k]->integer[i] = (int64_t)drawn->words[k][i];
@@ -102,17 +109,21 @@ static void bind_draw(Interp *interp, const Op *op, const Draw *drawn, int count
             }
             float u[4], pair[2];
             for (int w = 0; w < 4; w++)
-                u[w] = drawn->wide ? philox_uniform64(drawn->words[w][i]) : philox_uniform32((uint32_t)drawn->words[w][i]);
+                u[w] = drawn->wide ? philox_uniform64(drawn->words[w][i])
+                                   : philox_uniform32((uint32_t)drawn->words[w][i]);
             box_muller(u[k < 2 ? 0 : 2], u[k < 2 ? 1 : 3], &pair[0], &pair[1]);
             tiles[k]->number[i] = normal ? (double)pair[k % 2] : (double)u[k];
         }
     }
-    if (count == 1) interp_result(interp, op, tiles[0]);
-    else interp_results(interp, op, tiles, count);
+    if (count == 1)
+        interp_result(interp, op, tiles[0]);
+    else
+        interp_results(interp, op, tiles, count);
 }
 
 static void draw_free(Interp *interp, const Draw *drawn) {
-    for (int k = 0; k < 4; k++) pool_free(&interp->pool, drawn->words[k], sizeof(uint64_t) * (size_t)drawn->count);
+    for (int k = 0; k < 4; k++)
+        pool_free(&interp->pool, drawn->words[k], sizeof(uint64_t) * (size_t)drawn->count);
 }
 
 static uint64_t scalar_word(Interp *interp, const Op *op, int index) {
@@ -141,7 +152,8 @@ static void run_conversion(Interp *interp, const Op *op) {
         bool wide = dtype_bits(a->dtype) == 64;
         for (int64_t i = 0; i < a->count; i++) {
             uint64_t bits = (uint64_t)tile_integer_at(a, i);
-            result->number[i] = (double)(wide ? philox_uniform64(bits) : philox_uniform32((uint32_t)bits));
+            result->number[i] =
+                (double)(wide ? philox_uniform64(bits) : philox_uniform32((uint32_t)bits));
         }
         interp_result(interp, op, result);
         return;
@@ -171,7 +183,8 @@ void run_random(Interp *interp, const Op *op) {
     if (tile_is_float(offset)) interp_stop(interp, "random offsets must be integers");
     if (dtype_bits(offset->dtype) > 32) {
         high = tile_like(&interp->pool, offset, DTYPE_UINT32);
-        for (int64_t i = 0; i < offset->count; i++) high->integer[i] = (int64_t)((uint64_t)offset->integer[i] >> 32);
+        for (int64_t i = 0; i < offset->count; i++)
+            high->integer[i] = (int64_t)((uint64_t)offset->integer[i] >> 32);
     }
     Tile *counters[4] = {offset, high, NULL, NULL};
     uint64_t seed = scalar_word(interp, op, 0), key[2] = {seed, seed >> 32};

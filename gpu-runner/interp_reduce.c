@@ -8,7 +8,7 @@
 /// A tile seen as [outer, length, inner] around an axis; no axis: everything is the axis.
 typedef struct AxisView {
     int64_t outer, length, inner;
-    int rank; // of the reduced result
+    int rank;  // of the reduced result
     int64_t dims[TYPE_MAX_RANK];
 } AxisView;
 
@@ -63,29 +63,38 @@ static void sum_floats(const AxisView *view, const double *source, double *resul
     memset(result, 0, sizeof(double) * (size_t)(view->outer * view->inner));
     for (int64_t o = 0; o < view->outer; o++)
         for (int64_t at = 0; at < view->length; at++)
-            for (int64_t i = 0; i < view->inner; i++) result[o * view->inner + i] += source[view_at(view, o, at, i)];
+            for (int64_t i = 0; i < view->inner; i++)
+                result[o * view->inner + i] += source[view_at(view, o, at, i)];
 }
 
 void run_reduce_sum(Interp *interp, const Op *op) {
     Tile *operand = operand_axis_tile(interp, op);
-    DTypeCode dtype = op->code == OP_SUM ? operand_dtype(interp, op, "dtype", widened(operand->dtype, true)) : operand->dtype;
+    DTypeCode dtype = op->code == OP_SUM
+                          ? operand_dtype(interp, op, "dtype", widened(operand->dtype, true))
+                          : operand->dtype;
     Tile *source = cast_number(interp, operand, dtype);
     AxisView view = axis_view(interp, op, source, operand_flag(interp, op, "keep_dims", false));
     Tile *result = tile_new(&interp->pool, TILE_NUMBER, dtype, view.rank, view.dims);
     if (source->number) {
         sum_floats(&view, source->number, result->number);
-        if (source->tangent) sum_floats(&view, source->tangent, tile_need_tangent(&interp->pool, result));
+        if (source->tangent)
+            sum_floats(&view, source->tangent, tile_need_tangent(&interp->pool, result));
         if (interp->options.own_types)
-            for (int64_t i = 0; i < result->count; i++) result->number[i] = round_float(result->number[i], dtype);
+            for (int64_t i = 0; i < result->count; i++)
+                result->number[i] = round_float(result->number[i], dtype);
     } else {
         memset(result->integer, 0, sizeof(int64_t) * (size_t)result->count);
         for (int64_t o = 0; o < view.outer; o++)
             for (int64_t at = 0; at < view.length; at++)
                 for (int64_t i = 0; i < view.inner; i++) {
-                    int64_t *sum = &result->integer[o * view.inner + i], value = source->integer[view_at(&view, o, at, i)];
-                    if (op->code == OP_XOR_SUM) *sum ^= value;
-                    else if (op->code == OP_REDUCE_OR) *sum |= value;
-                    else *sum = wrap_integer((int64_t)((uint64_t)*sum + (uint64_t)value), dtype);
+                    int64_t *sum = &result->integer[o * view.inner + i],
+                            value = source->integer[view_at(&view, o, at, i)];
+                    if (op->code == OP_XOR_SUM)
+                        *sum ^= value;
+                    else if (op->code == OP_REDUCE_OR)
+                        *sum |= value;
+                    else
+                        *sum = wrap_integer((int64_t)((uint64_t)*sum + (uint64_t)value), dtype);
                 }
     }
     reduce_poison(interp, &view, source, result);
@@ -107,16 +116,21 @@ static bool is_better(const Tile *tile, int64_t a, int64_t b, bool largest) {
 }
 
 void run_reduce_extreme(Interp *interp, const Op *op) {
-    bool largest = op->code == OP_MAX || op->code == OP_ARGMAX, only_index = op->code == OP_ARGMAX || op->code == OP_ARGMIN;
-    Tile *operand = operand_axis_tile(interp, op), *source = cast_number(interp, operand, widened(operand->dtype, false));
+    bool largest = op->code == OP_MAX || op->code == OP_ARGMAX,
+         only_index = op->code == OP_ARGMAX || op->code == OP_ARGMIN;
+    Tile *operand = operand_axis_tile(interp, op),
+         *source = cast_number(interp, operand, widened(operand->dtype, false));
     AxisView view = axis_view(interp, op, source, operand_flag(interp, op, "keep_dims", false));
-    int64_t count = view.outer * view.inner, *best = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count);
+    int64_t count = view.outer * view.inner,
+            *best = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count);
     Tile *index = tile_new(&interp->pool, TILE_NUMBER, DTYPE_INT32, view.rank, view.dims);
     for (int64_t o = 0; o < view.outer; o++)
         for (int64_t i = 0; i < view.inner; i++) {
             int64_t where = 0;
             for (int64_t at = 1; at < view.length; at++)
-                if (is_better(source, view_at(&view, o, at, i), view_at(&view, o, where, i), largest)) where = at;
+                if (is_better(source, view_at(&view, o, at, i), view_at(&view, o, where, i),
+                              largest))
+                    where = at;
             best[o * view.inner + i] = view_at(&view, o, where, i);
             index->integer[o * view.inner + i] = where;
         }
@@ -146,15 +160,18 @@ static int combined_tiles(Interp *interp, const Op *op, Tile **tiles) {
     if (count > MOST_ITEMS) interp_stop(interp, "%s of %d tiles", op_rows[op->code].id, count);
     for (int i = 0; i < count; i++) tiles[i] = input->kind == TILE_TUPLE ? input->items[i] : input;
     for (int i = 0; i < count; i++)
-        if (tiles[i]->kind != TILE_NUMBER || tiles[i]->count != tiles[0]->count) interp_stop(interp, "tiles of unlike shapes");
+        if (tiles[i]->kind != TILE_NUMBER || tiles[i]->count != tiles[0]->count)
+            interp_stop(interp, "tiles of unlike shapes");
     return count;
 }
 
 /// Slice `at` along the axis, as a tile of [outer * inner].
 static Tile *slice_of(Interp *interp, const AxisView *view, const Tile *source, int64_t at) {
-    int64_t count = view->outer * view->inner, *indices = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count);
+    int64_t count = view->outer * view->inner,
+            *indices = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count);
     for (int64_t o = 0; o < view->outer; o++)
-        for (int64_t i = 0; i < view->inner; i++) indices[o * view->inner + i] = view_at(view, o, at, i);
+        for (int64_t i = 0; i < view->inner; i++)
+            indices[o * view->inner + i] = view_at(view, o, at, i);
     Tile *slice = tile_take(&interp->pool, source, 1, &count, indices);
     pool_free(&interp->pool, indices, sizeof(int64_t) * (size_t)count);
     return slice;
@@ -172,11 +189,14 @@ static void combine(Interp *interp, const Op *op, Tile **accumulated, Tile **nex
     const Op *yield = interp_region(interp, region);
     interp->op = op;
     if (!yield) interp_stop(interp, "the combine function returns nothing");
-    Tile *only = yield->operand_count == 1 && count > 1 ? interp_value(interp, yield->operands[0]) : NULL;
+    Tile *only =
+        yield->operand_count == 1 && count > 1 ? interp_value(interp, yield->operands[0]) : NULL;
     for (int i = 0; i < count; i++) {
-        if (only && (only->kind != TILE_TUPLE || only->item_count != count)) interp_stop(interp, "the combine function returns too few values");
+        if (only && (only->kind != TILE_TUPLE || only->item_count != count))
+            interp_stop(interp, "the combine function returns too few values");
         Tile *item = only ? only->items[i] : interp_value(interp, yield->operands[i]);
-        int64_t length = region->arguments[i] ? interp_value(interp, region->arguments[i])->count : 1;
+        int64_t length =
+            region->arguments[i] ? interp_value(interp, region->arguments[i])->count : 1;
         accumulated[i] = tile_broadcast(&interp->pool, item, 1, &length);
     }
 }
@@ -192,20 +212,28 @@ void run_reduce_custom(Interp *interp, const Op *op) {
     }
     for (int i = 0; i < count; i++) {
         Tile *flat = accumulated[i];
-        accumulated[i] = interp_consume(interp, flat, tile_reshape(&interp->pool, flat, view.rank, view.dims));
+        accumulated[i] =
+            interp_consume(interp, flat, tile_reshape(&interp->pool, flat, view.rank, view.dims));
     }
     Tile *input = operand_at(interp, op, 0);
-    if (input->kind == TILE_TUPLE) interp_results(interp, op, accumulated, count);
-    else interp_result(interp, op, accumulated[0]);
+    if (input->kind == TILE_TUPLE)
+        interp_results(interp, op, accumulated, count);
+    else
+        interp_result(interp, op, accumulated[0]);
 }
 
-static void slice_put(Interp *interp, const AxisView *view, Tile *into, const Tile *slice, int64_t at) {
+static void slice_put(Interp *interp, const AxisView *view, Tile *into, const Tile *slice,
+                      int64_t at) {
     for (int64_t o = 0; o < view->outer; o++)
         for (int64_t i = 0; i < view->inner; i++) {
             int64_t to = view_at(view, o, at, i), from = o * view->inner + i;
-            if (into->number) into->number[to] = slice->number ? slice->number[from] : (double)slice->integer[from];
-            else into->integer[to] = tile_integer_at(slice, from);
-            if (slice->tangent && into->number) tile_need_tangent(&interp->pool, into)[to] = slice->tangent[from];
+            if (into->number)
+                into->number[to] =
+                    slice->number ? slice->number[from] : (double)slice->integer[from];
+            else
+                into->integer[to] = tile_integer_at(slice, from);
+            if (slice->tangent && into->number)
+                tile_need_tangent(&interp->pool, into)[to] = slice->tangent[from];
             if (slice->poison) tile_need_poison(&interp->pool, into)[to] = slice->poison[from];
         }
 }
@@ -223,14 +251,18 @@ void run_scan_custom(Interp *interp, const Op *op) {
         }
         if (step > 0) combine(interp, op, accumulated, next, count);
         for (int i = 0; i < count; i++) {
-            if (step == 0) results[i] = tile_new(&interp->pool, TILE_NUMBER, accumulated[i]->dtype, tiles[i]->rank, tiles[i]->dims);
+            if (step == 0)
+                results[i] = tile_new(&interp->pool, TILE_NUMBER, accumulated[i]->dtype,
+                                      tiles[i]->rank, tiles[i]->dims);
             slice_put(interp, &view, results[i], accumulated[i], at);
         }
     }
     for (int i = 0; i < count; i++) tile_release(&interp->pool, accumulated[i]);
     Tile *input = operand_at(interp, op, 0);
-    if (input->kind == TILE_TUPLE) interp_results(interp, op, results, count);
-    else interp_result(interp, op, results[0]);
+    if (input->kind == TILE_TUPLE)
+        interp_results(interp, op, results, count);
+    else
+        interp_result(interp, op, results[0]);
 }
 
 /// cumsum and cumprod.
@@ -238,10 +270,11 @@ void run_scan(Interp *interp, const Op *op) {
     Tile *operand = operand_axis_tile(interp, op);
     bool product = op->code == OP_CUMPROD, reverse = operand_flag(interp, op, "reverse", false);
     DTypeCode dtype = operand_dtype(interp, op, "dtype", widened(operand->dtype, true));
-    Tile *source = cast_number(interp, operand, dtype), *result = tile_like(&interp->pool, source, dtype);
+    Tile *source = cast_number(interp, operand, dtype),
+         *result = tile_like(&interp->pool, source, dtype);
     if (source->rank == 0) interp_stop(interp, "a scan of a scalar");
     AxisView view = axis_view(interp, op, source, true);
-    if (!operand_named(interp, op, "axis")) { // Triton's default is axis 0
+    if (!operand_named(interp, op, "axis")) {  // Triton's default is axis 0
         view.length = source->dims[0];
         view.inner = source->count / view.length;
     }
@@ -255,7 +288,8 @@ void run_scan(Interp *interp, const Op *op) {
                 bool first = step == 0;
                 if (poison) poison[at] = source->poison[at] || (!first && poison[before]);
                 if (!source->number) {
-                    uint64_t x = (uint64_t)source->integer[at], y = first ? product : (uint64_t)result->integer[before];
+                    uint64_t x = (uint64_t)source->integer[at],
+                             y = first ? product : (uint64_t)result->integer[before];
                     result->integer[at] = wrap_integer((int64_t)(product ? x * y : x + y), dtype);
                     continue;
                 }
@@ -265,7 +299,8 @@ void run_scan(Interp *interp, const Op *op) {
                     tangent[at] = product ? tx * y + x * ty : tx + ty;
                 }
                 result->number[at] = product ? x * y : x + y;
-                if (interp->options.own_types) result->number[at] = round_float(result->number[at], dtype);
+                if (interp->options.own_types)
+                    result->number[at] = round_float(result->number[at], dtype);
             }
     interp_result(interp, op, interp_consume(interp, source, result));
 }
@@ -281,7 +316,8 @@ typedef struct SortKey {
 
 static int compare_keys(const void *left, const void *right) {
     const SortKey *a = left, *b = right;
-    int order = a->is_float ? (a->number > b->number) - (a->number < b->number) : (a->integer > b->integer) - (a->integer < b->integer);
+    int order = a->is_float ? (a->number > b->number) - (a->number < b->number)
+                            : (a->integer > b->integer) - (a->integer < b->integer);
     if (order != 0) return a->descending ? -order : order;
     return (a->index > b->index) - (a->index < b->index);
 }
@@ -293,13 +329,17 @@ static void sort_rows(Interp *interp, const Op *op, bool descending, int64_t kee
     int64_t length = source->dims[source->rank - 1], rows = source->count / length;
     if (operand_axis(interp, op, "dim", source->rank, source->rank - 1) != source->rank - 1)
         interp_stop(interp, "a sort along another axis than the last");
-    if (keep <= 0 || keep > length) interp_stop(interp, "the first %lld of %lld elements", (long long)keep, (long long)length);
+    if (keep <= 0 || keep > length)
+        interp_stop(interp, "the first %lld of %lld elements", (long long)keep, (long long)length);
     SortKey *keys = pool_block(&interp->pool, sizeof(SortKey) * (size_t)length);
-    int64_t *indices = pool_block(&interp->pool, sizeof(int64_t) * (size_t)(rows * keep)), dims[TYPE_MAX_RANK];
+    int64_t *indices = pool_block(&interp->pool, sizeof(int64_t) * (size_t)(rows * keep)),
+            dims[TYPE_MAX_RANK];
     for (int64_t row = 0; row < rows; row++) {
         for (int64_t i = 0; i < length; i++) {
             int64_t at = row * length + i;
-            keys[i] = (SortKey){tile_number_at(source, at), source->integer ? source->integer[at] : 0, at, source->number != NULL, descending};
+            keys[i] =
+                (SortKey){tile_number_at(source, at), source->integer ? source->integer[at] : 0, at,
+                          source->number != NULL, descending};
         }
         qsort(keys, (size_t)length, sizeof *keys, compare_keys);
         for (int64_t i = 0; i < keep; i++) indices[row * keep + i] = keys[i].index;
@@ -313,22 +353,26 @@ static void sort_rows(Interp *interp, const Op *op, bool descending, int64_t kee
 
 void run_sort(Interp *interp, const Op *op) {
     Tile *source = operand_axis_tile(interp, op);
-    sort_rows(interp, op, operand_flag(interp, op, "descending", false), source->rank ? source->dims[source->rank - 1] : 1);
+    sort_rows(interp, op, operand_flag(interp, op, "descending", false),
+              source->rank ? source->dims[source->rank - 1] : 1);
 }
 
 void run_topk(Interp *interp, const Op *op) {
-    sort_rows(interp, op, operand_flag(interp, op, "descending", true), operand_int(interp, op, "k", 1));
+    sort_rows(interp, op, operand_flag(interp, op, "descending", true),
+              operand_int(interp, op, "k", 1));
 }
 
 void run_histogram(Interp *interp, const Op *op) {
     Tile *source = operand_number(interp, op, 0), *mask = operand_named(interp, op, "mask");
     int64_t bins = operand_int(interp, op, "num_bins", 0);
-    if (bins <= 0 || tile_is_float(source)) interp_stop(interp, "a histogram needs integers and a number of bins");
+    if (bins <= 0 || tile_is_float(source))
+        interp_stop(interp, "a histogram needs integers and a number of bins");
     Tile *result = tile_new(&interp->pool, TILE_NUMBER, DTYPE_INT32, 1, &bins);
     memset(result->integer, 0, sizeof(int64_t) * (size_t)bins);
     for (int64_t i = 0; i < source->count; i++) {
         bool on = !mask || tile_integer_at(mask, mask->count > 1 ? i : 0) != 0;
-        if (on && source->integer[i] >= 0 && source->integer[i] < bins) result->integer[source->integer[i]]++;
+        if (on && source->integer[i] >= 0 && source->integer[i] < bins)
+            result->integer[source->integer[i]]++;
     }
     interp_result(interp, op, result);
 }

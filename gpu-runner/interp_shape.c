@@ -8,11 +8,13 @@ static int operand_dims(Interp *interp, const Op *op, int first, int64_t *dims) 
     int count = 0;
     for (int i = first; i < op->operand_count; i++) {
         Tile *tile = operand_at(interp, op, i);
-        if (!tile || (i > first && tile->kind == TILE_NUMBER && tile->dtype == DTYPE_INT1)) break; // can_reorder
+        if (!tile || (i > first && tile->kind == TILE_NUMBER && tile->dtype == DTYPE_INT1))
+            break;  // can_reorder
         int64_t some[TYPE_MAX_RANK];
         int found = tile_integers(tile, some, TYPE_MAX_RANK);
         if (found < 0) break;
-        if (count + found > TYPE_MAX_RANK) interp_stop(interp, "a shape of more than %d dims", TYPE_MAX_RANK);
+        if (count + found > TYPE_MAX_RANK)
+            interp_stop(interp, "a shape of more than %d dims", TYPE_MAX_RANK);
         memcpy(dims + count, some, sizeof(int64_t) * (size_t)found);
         count += found;
         if (tile->kind == TILE_TUPLE) break;
@@ -32,8 +34,10 @@ static Tile *operand_tile(Interp *interp, const Op *op, int index) {
 }
 
 void run_arange(Interp *interp, const Op *op) {
-    int64_t start = operand_int(interp, op, "start", 0), end = operand_int(interp, op, "end", 0), count = end - start;
-    if (count <= 0) interp_stop(interp, "arange(%lld, %lld) is empty", (long long)start, (long long)end);
+    int64_t start = operand_int(interp, op, "start", 0), end = operand_int(interp, op, "end", 0),
+            count = end - start;
+    if (count <= 0)
+        interp_stop(interp, "arange(%lld, %lld) is empty", (long long)start, (long long)end);
     Tile *tile = tile_new(&interp->pool, TILE_NUMBER, DTYPE_INT32, 1, &count);
     for (int64_t i = 0; i < count; i++) tile->integer[i] = start + i;
     interp_result(interp, op, tile);
@@ -50,7 +54,8 @@ void run_full(Interp *interp, const Op *op) {
     if (!value || value->kind != TILE_NUMBER) interp_stop(interp, "full() of what is no number");
     Tile *cast = cast_number(interp, value, operand_dtype(interp, op, "dtype", value->dtype));
     Tile *full = tile_broadcast(&interp->pool, cast, rank, dims);
-    if (full == value) full = interp_consume(interp, full, tile_reshape(&interp->pool, value, rank, dims));
+    if (full == value)
+        full = interp_consume(interp, full, tile_reshape(&interp->pool, value, rank, dims));
     full->is_weak = false;
     interp_result(interp, op, interp_consume(interp, cast, full));
 }
@@ -59,7 +64,8 @@ static Tile *permuted(Interp *interp, const Tile *source, const int *order) {
     int rank = source->rank;
     int64_t dims[TYPE_MAX_RANK], strides[TYPE_MAX_RANK], stride = 1, source_strides[TYPE_MAX_RANK];
     for (int i = rank - 1; i >= 0; i--) source_strides[i] = stride, stride *= source->dims[i];
-    for (int i = 0; i < rank; i++) dims[i] = source->dims[order[i]], strides[i] = source_strides[order[i]];
+    for (int i = 0; i < rank; i++)
+        dims[i] = source->dims[order[i]], strides[i] = source_strides[order[i]];
     size_t size = sizeof(int64_t) * (size_t)source->count;
     int64_t *indices = pool_block(&interp->pool, size), at[TYPE_MAX_RANK] = {0}, from = 0;
     for (int64_t i = 0; i < source->count; i++) {
@@ -90,7 +96,8 @@ void run_transpose(Interp *interp, const Op *op) {
         if (given != rank) interp_stop(interp, "%d axes for a tile of rank %d", given, rank);
         for (int i = 0; i < rank; i++) {
             order[i] = (int)(dims[i] < 0 ? dims[i] + rank : dims[i]);
-            if (order[i] < 0 || order[i] >= rank || (seen >> order[i]) & 1) interp_stop(interp, "the axes are no permutation");
+            if (order[i] < 0 || order[i] >= rank || (seen >> order[i]) & 1)
+                interp_stop(interp, "the axes are no permutation");
             seen |= 1u << order[i];
         }
     }
@@ -109,11 +116,15 @@ void run_reshape(Interp *interp, const Op *op) {
         rank = operand_dims(interp, op, 1, dims);
     }
     for (int i = 0; i < rank; i++) {
-        if (dims[i] == -1) open = i;
-        else known *= dims[i];
+        if (dims[i] == -1)
+            open = i;
+        else
+            known *= dims[i];
     }
     if (open >= 0 && known > 0) dims[open] = source->count / known, known *= dims[open];
-    if (known != source->count) interp_stop(interp, "a reshape of %lld elements to %lld", (long long)source->count, (long long)known);
+    if (known != source->count)
+        interp_stop(interp, "a reshape of %lld elements to %lld", (long long)source->count,
+                    (long long)known);
     check_dims(interp, dims, rank);
     interp_result(interp, op, tile_reshape(&interp->pool, source, rank, dims));
 }
@@ -121,16 +132,20 @@ void run_reshape(Interp *interp, const Op *op) {
 void run_expand_dims(Interp *interp, const Op *op) {
     Tile *source = operand_tile(interp, op, 0);
     int64_t axes[TYPE_MAX_RANK];
-    int count = tile_integers(operand_named(interp, op, "axis"), axes, TYPE_MAX_RANK), rank = source->rank;
-    if (count < 0 || rank + count > TYPE_MAX_RANK) interp_stop(interp, "expand_dims() without an axis");
+    int count = tile_integers(operand_named(interp, op, "axis"), axes, TYPE_MAX_RANK),
+        rank = source->rank;
+    if (count < 0 || rank + count > TYPE_MAX_RANK)
+        interp_stop(interp, "expand_dims() without an axis");
     bool is_new[TYPE_MAX_RANK] = {false};
     for (int i = 0; i < count; i++) {
         int64_t axis = axes[i] < 0 ? axes[i] + rank + count : axes[i];
-        if (axis < 0 || axis >= rank + count) interp_stop(interp, "axis %lld of a tile of rank %d", (long long)axes[i], rank);
+        if (axis < 0 || axis >= rank + count)
+            interp_stop(interp, "axis %lld of a tile of rank %d", (long long)axes[i], rank);
         is_new[axis] = true;
     }
     int64_t dims[TYPE_MAX_RANK];
-    for (int i = 0, from = 0; i < rank + count; i++) dims[i] = is_new[i] || from >= rank ? 1 : source->dims[from++];
+    for (int i = 0, from = 0; i < rank + count; i++)
+        dims[i] = is_new[i] || from >= rank ? 1 : source->dims[from++];
     Tile *result = tile_reshape(&interp->pool, source, rank + count, dims);
     interp_result(interp, op, result);
 }
@@ -142,25 +157,32 @@ void run_broadcast_to(Interp *interp, const Op *op) {
         Tile *other = operand_tile(interp, op, 1);
         int rank = source->rank;
         memcpy(dims, source->dims, sizeof dims);
-        if (!shapes_broadcast(&rank, dims, other)) interp_stop(interp, "the shapes do not broadcast");
-        Tile *both[2] = {tile_broadcast(&interp->pool, source, rank, dims), tile_broadcast(&interp->pool, other, rank, dims)};
+        if (!shapes_broadcast(&rank, dims, other))
+            interp_stop(interp, "the shapes do not broadcast");
+        Tile *both[2] = {tile_broadcast(&interp->pool, source, rank, dims),
+                         tile_broadcast(&interp->pool, other, rank, dims)};
         interp_results(interp, op, both, 2);
         return;
     }
     int rank = operand_dims(interp, op, 1, dims), common = rank;
     int64_t shape[TYPE_MAX_RANK];
     memcpy(shape, dims, sizeof shape);
-    if (!shapes_broadcast(&common, shape, source) || common != rank || memcmp(shape, dims, sizeof(int64_t) * (size_t)rank) != 0)
-        interp_stop(interp, "%s does not broadcast to that shape", tile_describe(interp->arena, source));
+    if (!shapes_broadcast(&common, shape, source) || common != rank ||
+        memcmp(shape, dims, sizeof(int64_t) * (size_t)rank) != 0)
+        interp_stop(interp, "%s does not broadcast to that shape",
+                    tile_describe(interp->arena, source));
     interp_result(interp, op, tile_broadcast(&interp->pool, source, rank, dims));
 }
 
 /// Two tiles of one shape as one, `b` behind `a`; picks from it by index lists.
 static Tile *appended(Interp *interp, const Op *op) {
     Tile *a = operand_tile(interp, op, 0), *b = operand_tile(interp, op, 1);
-    Tile *left = a->kind == TILE_NUMBER ? cast_number(interp, a, promote_tiles(a, b, false)) : tile_retain(a);
-    Tile *right = b->kind == TILE_NUMBER ? cast_number(interp, b, promote_tiles(a, b, false)) : tile_retain(b);
-    if (left->kind != right->kind) interp_stop(interp, "%s of unlike operands", op_rows[op->code].id);
+    Tile *left = a->kind == TILE_NUMBER ? cast_number(interp, a, promote_tiles(a, b, false))
+                                        : tile_retain(a);
+    Tile *right = b->kind == TILE_NUMBER ? cast_number(interp, b, promote_tiles(a, b, false))
+                                         : tile_retain(b);
+    if (left->kind != right->kind)
+        interp_stop(interp, "%s of unlike operands", op_rows[op->code].id);
     int64_t count = left->count + right->count;
     Tile *both = tile_new(&interp->pool, left->kind, left->dtype, 1, &count);
     bool tangents = left->tangent || right->tangent, poisons = left->poison || right->poison;
@@ -169,8 +191,10 @@ static Tile *appended(Interp *interp, const Op *op) {
     for (int64_t i = 0; i < count; i++) {
         const Tile *from = i < left->count ? left : right;
         int64_t at = i < left->count ? i : i - left->count;
-        if (both->number) both->number[i] = from->number[at];
-        else both->integer[i] = from->integer[at];
+        if (both->number)
+            both->number[i] = from->number[at];
+        else
+            both->integer[i] = from->integer[at];
         if (tangents) both->tangent[i] = from->tangent ? from->tangent[at] : 0;
         if (poisons) both->poison[i] = from->poison ? from->poison[at] : 0;
     }
@@ -179,8 +203,11 @@ static Tile *appended(Interp *interp, const Op *op) {
     return both;
 }
 
-static void take_result(Interp *interp, const Op *op, Tile *from, int rank, const int64_t *dims, int64_t *indices, int64_t count) {
-    interp_result(interp, op, interp_consume(interp, from, tile_take(&interp->pool, from, rank, dims, indices)));
+static void take_result(Interp *interp, const Op *op, Tile *from, int rank, const int64_t *dims,
+                        int64_t *indices, int64_t count) {
+    interp_result(
+        interp, op,
+        interp_consume(interp, from, tile_take(&interp->pool, from, rank, dims, indices)));
     pool_free(&interp->pool, indices, sizeof(int64_t) * (size_t)count);
 }
 
@@ -194,7 +221,8 @@ static void same_shape(Interp *interp, const Op *op, bool except_first) {
 void run_join(Interp *interp, const Op *op) {
     same_shape(interp, op, false);
     Tile *a = operand_tile(interp, op, 0), *both = appended(interp, op);
-    int64_t dims[TYPE_MAX_RANK + 1], count = both->count, *indices = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count);
+    int64_t dims[TYPE_MAX_RANK + 1],
+        count = both->count, *indices = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count);
     if (a->rank == TYPE_MAX_RANK) interp_stop(interp, "a tile of more than %d dims", TYPE_MAX_RANK);
     memcpy(dims, a->dims, sizeof a->dims);
     dims[a->rank] = 2;
@@ -205,7 +233,8 @@ void run_join(Interp *interp, const Op *op) {
 void run_interleave(Interp *interp, const Op *op) {
     same_shape(interp, op, false);
     Tile *a = operand_tile(interp, op, 0), *both = appended(interp, op);
-    int64_t dims[TYPE_MAX_RANK], count = both->count, *indices = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count);
+    int64_t dims[TYPE_MAX_RANK],
+        count = both->count, *indices = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count);
     int rank = a->rank ? a->rank : 1;
     memcpy(dims, a->dims, sizeof dims);
     dims[rank - 1] = a->rank ? 2 * a->dims[rank - 1] : 2;
@@ -221,11 +250,13 @@ void run_cat(Interp *interp, const Op *op) {
     for (int i = 0; i < a->rank; i++) {
         if (i < axis) outer *= a->dims[i];
         if (i > axis) inner *= a->dims[i];
-        if (i != axis && a->dims[i] != b->dims[i]) interp_stop(interp, "cat of tiles of unlike shapes");
+        if (i != axis && a->dims[i] != b->dims[i])
+            interp_stop(interp, "cat of tiles of unlike shapes");
         dims[i] = a->dims[i] + (i == axis ? b->dims[i] : 0);
     }
     Tile *both = appended(interp, op);
-    int64_t count = both->count, *indices = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count), next = 0;
+    int64_t count = both->count,
+            *indices = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count), next = 0;
     int64_t left = a->dims[axis] * inner, right = b->dims[axis] * inner;
     for (int64_t o = 0; o < outer; o++) {
         for (int64_t i = 0; i < left; i++) indices[next++] = o * left + i;
@@ -236,8 +267,10 @@ void run_cat(Interp *interp, const Op *op) {
 
 void run_split(Interp *interp, const Op *op) {
     Tile *source = operand_tile(interp, op, 0), *halves[2];
-    if (source->rank < 1 || source->dims[source->rank - 1] != 2) interp_stop(interp, "split() needs a last axis of length 2");
-    int64_t count = source->count / 2, *indices = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count);
+    if (source->rank < 1 || source->dims[source->rank - 1] != 2)
+        interp_stop(interp, "split() needs a last axis of length 2");
+    int64_t count = source->count / 2,
+            *indices = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count);
     for (int half = 0; half < 2; half++) {
         for (int64_t i = 0; i < count; i++) indices[i] = 2 * i + half;
         halves[half] = tile_take(&interp->pool, source, source->rank - 1, source->dims, indices);
@@ -262,15 +295,18 @@ void run_flip(Interp *interp, const Op *op) {
 void run_gather(Interp *interp, const Op *op) {
     Tile *source = operand_tile(interp, op, 0), *index = operand_number(interp, op, 1);
     int axis = operand_axis(interp, op, "axis", source->rank, 0);
-    if (index->rank != source->rank || tile_is_float(index)) interp_stop(interp, "gather() needs integer indices of the source's rank");
-    int64_t count = index->count, *indices = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count);
+    if (index->rank != source->rank || tile_is_float(index))
+        interp_stop(interp, "gather() needs integer indices of the source's rank");
+    int64_t count = index->count,
+            *indices = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count);
     int64_t strides[TYPE_MAX_RANK], stride = 1;
     for (int i = source->rank - 1; i >= 0; i--) strides[i] = stride, stride *= source->dims[i];
     int64_t at[TYPE_MAX_RANK] = {0};
     for (int64_t i = 0; i < count; i++) {
         int64_t from = 0, picked = index->integer[i];
         if (picked < 0 || picked >= source->dims[axis])
-            interp_stop(interp, "gather() at index %lld of %lld", (long long)picked, (long long)source->dims[axis]);
+            interp_stop(interp, "gather() at index %lld of %lld", (long long)picked,
+                        (long long)source->dims[axis]);
         for (int d = 0; d < index->rank; d++) from += strides[d] * (d == axis ? picked : at[d]);
         if (from >= source->count) interp_stop(interp, "gather() outside the source");
         indices[i] = from;

@@ -22,7 +22,8 @@ static Str read_file(Arena *arena, const char *path, Error *error) {
     }
     Buffer text = buffer_new(arena);
     char chunk[65536];
-    for (size_t size; (size = fread(chunk, 1, sizeof chunk, file)) > 0;) buffer_add(&text, chunk, size);
+    for (size_t size; (size = fread(chunk, 1, sizeof chunk, file)) > 0;)
+        buffer_add(&text, chunk, size);
     if (file != stdin) fclose(file);
     return (Str){buffer_text(&text), text.size};
 }
@@ -33,10 +34,14 @@ static int one_request(const char *method, const char *path) {
     Json *result = NULL;
     Str text = read_file(arena, path, &error);
     Json *params = error ? NULL : json_parse(arena, text, &error);
-    if (params && strcmp(method, "--gradcheck") == 0) result = request_gradcheck(arena, params, NULL, NULL, NULL, &error);
-    else if (params) result = request_run(arena, params, NULL, &error);
-    if (error) fprintf(stderr, "tad-runner: %s\n", error);
-    else if (result) puts(json_print(arena, result, true));
+    if (params && strcmp(method, "--gradcheck") == 0)
+        result = request_gradcheck(arena, params, NULL, NULL, NULL, &error);
+    else if (params)
+        result = request_run(arena, params, NULL, &error);
+    if (error)
+        fprintf(stderr, "tad-runner: %s\n", error);
+    else if (result)
+        puts(json_print(arena, result, true));
     arena_free(arena);
     return error ? 2 : 0;
 }
@@ -51,7 +56,8 @@ int main(int argc, char **argv) {
         fputs(usage, stdout);
         return 0;
     }
-    if (argc == 3 && (strcmp(argv[1], "--gradcheck") == 0 || strcmp(argv[1], "--run") == 0)) return one_request(argv[1], argv[2]);
+    if (argc == 3 && (strcmp(argv[1], "--gradcheck") == 0 || strcmp(argv[1], "--run") == 0))
+        return one_request(argv[1], argv[2]);
     fprintf(stderr, "tad-runner: wrong use\n%s", usage);
     return 2;
 }

@@ -36,7 +36,9 @@ uint64_t hash_mix(uint64_t value) {
     return value ^ (value >> 31);
 }
 
-static uint64_t hash_at(uint64_t seed, int64_t offset) { return hash_mix(hash_mix(seed) ^ (uint64_t)offset); }
+static uint64_t hash_at(uint64_t seed, int64_t offset) {
+    return hash_mix(hash_mix(seed) ^ (uint64_t)offset);
+}
 
 static double uniform(uint64_t bits) { return ((double)(bits >> 11) + 0.5) * 0x1p-53; }
 
@@ -45,7 +47,8 @@ double content_number(const Content *content, int64_t offset) {
     switch (content->kind) {
     case CONTENT_RANDOM: return content->low + (content->high - content->low) * u;
     case CONTENT_NORMAL: return 2 * u - 1;
-    case CONTENT_VALUES: return offset >= 0 && offset < content->value_count ? content->values[offset] : 0;
+    case CONTENT_VALUES:
+        return offset >= 0 && offset < content->value_count ? content->values[offset] : 0;
     case CONTENT_SMALL:
     case CONTENT_DISTINCT:
     case CONTENT_MONOTONE: return (double)content_integer(content, offset);
@@ -60,7 +63,8 @@ int64_t content_integer(const Content *content, int64_t offset) {
     switch (content->kind) {
     case CONTENT_SMALL: return width > 0 ? low + (int64_t)(bits % (uint64_t)width) : low;
     case CONTENT_DISTINCT: return offset ^ 1;
-    case CONTENT_MONOTONE: return offset <= 0 ? 0 : offset * (int64_t)content->high + (int64_t)(bits % 3) - 1;
+    case CONTENT_MONOTONE:
+        return offset <= 0 ? 0 : offset * (int64_t)content->high + (int64_t)(bits % 3) - 1;
     case CONTENT_VALUES:
         return offset >= 0 && offset < content->value_count ? (int64_t)content->values[offset] : 0;
     case CONTENT_RANDOM:
@@ -81,11 +85,13 @@ static Page *page_new(Memory *memory, MemoryBuffer *buffer, int64_t number) {
     page->first = number * PAGE_ELEMENTS;
     const Direction *direction = &buffer->direction;
     bool is_float = dtype_code_is_float(buffer->dtype);
-    if (direction->active && direction->is_tangent) page->tangent = ARENA_ARRAY(memory->arena, double, PAGE_ELEMENTS);
+    if (direction->active && direction->is_tangent)
+        page->tangent = ARENA_ARRAY(memory->arena, double, PAGE_ELEMENTS);
     for (int i = 0; i < PAGE_ELEMENTS; i++) {
         int64_t offset = page->first + i;
         if (!is_float) {
-            page->data.integer[i] = wrap_integer(content_integer(&buffer->content, offset), buffer->dtype);
+            page->data.integer[i] =
+                wrap_integer(content_integer(&buffer->content, offset), buffer->dtype);
             continue;
         }
         page->data.number[i] = content_number(&buffer->content, offset);
@@ -99,7 +105,8 @@ static Page *page_new(Memory *memory, MemoryBuffer *buffer, int64_t number) {
 }
 
 static Page *page_of(Memory *memory, MemoryBuffer *buffer, int64_t offset) {
-    int64_t number = offset >= 0 ? offset / PAGE_ELEMENTS : -((-offset + PAGE_ELEMENTS - 1) / PAGE_ELEMENTS);
+    int64_t number =
+        offset >= 0 ? offset / PAGE_ELEMENTS : -((-offset + PAGE_ELEMENTS - 1) / PAGE_ELEMENTS);
     Page *page = buffer->last;
     if (!page || page->first != number * PAGE_ELEMENTS) {
         page = map_get_number(&buffer->pages, (uint64_t)number);
@@ -118,12 +125,13 @@ static MemoryBuffer *buffer_at(Memory *memory, int64_t address, int64_t *offset,
     MemoryBuffer *buffer = memory_buffer(memory, address);
     *offset = address_offset(address);
     if (!buffer) {
-        memory_report(memory, FINDING_OUT_OF_BOUNDS, true, "%s through an integer that is no address", verb);
+        memory_report(memory, FINDING_OUT_OF_BOUNDS, true,
+                      "%s through an integer that is no address", verb);
         return NULL;
     }
     if (buffer->extent && (*offset < 0 || *offset >= buffer->extent))
-        memory_report(memory, FINDING_OUT_OF_BOUNDS, true, "%s element %lld of %s, which has %lld", verb,
-                      (long long)*offset, buffer->name, (long long)buffer->extent);
+        memory_report(memory, FINDING_OUT_OF_BOUNDS, true, "%s element %lld of %s, which has %lld",
+                      verb, (long long)*offset, buffer->name, (long long)buffer->extent);
     return buffer;
 }
 
@@ -154,18 +162,21 @@ bool memory_load(Memory *memory, int64_t address, Element *element) {
     if (!(page->written & bit)) {
         page->read |= bit;
         if (buffer->is_uninitialised)
-            memory_report(memory, FINDING_UNINITIALISED_READ, false, "reads element %lld of %s, which nothing has written",
-                          (long long)offset, buffer->name);
+            memory_report(memory, FINDING_UNINITIALISED_READ, false,
+                          "reads element %lld of %s, which nothing has written", (long long)offset,
+                          buffer->name);
     }
     bool by_other = page->writer[at] && page->writer[at] != memory->program + 1;
     if ((by_other || (page->atomic & bit)) && !memory->synchronised && by_other)
-        memory_report(memory, FINDING_RACE, false, "reads element %lld of %s, which another program of the launch writes",
+        memory_report(memory, FINDING_RACE, false,
+                      "reads element %lld of %s, which another program of the launch writes",
                       (long long)offset, buffer->name);
     element_read(buffer, page, at, element);
     return true;
 }
 
-static void element_write(Memory *memory, const MemoryBuffer *buffer, Page *page, int at, const Element *element) {
+static void element_write(Memory *memory, const MemoryBuffer *buffer, Page *page, int at,
+                          const Element *element) {
     uint64_t bit = (uint64_t)1 << at;
     if (dtype_code_is_float(buffer->dtype)) {
         page->data.number[at] = element->number;
@@ -179,18 +190,22 @@ static void element_write(Memory *memory, const MemoryBuffer *buffer, Page *page
     page->poison = element->poison ? page->poison | bit : page->poison & ~bit;
 }
 
-static void check_owner(Memory *memory, const MemoryBuffer *buffer, const Page *page, int at, const Element *element) {
+static void check_owner(Memory *memory, const MemoryBuffer *buffer, const Page *page, int at,
+                        const Element *element) {
     uint64_t bit = (uint64_t)1 << at;
     bool by_other = page->writer[at] && page->writer[at] != memory->program + 1;
     if ((!by_other && !(page->atomic & bit)) || memory->synchronised) return;
-    bool same = dtype_code_is_float(buffer->dtype) ? same_value(page->data.number[at], element->number)
-                                                   : page->data.integer[at] == element->integer;
+    bool same = dtype_code_is_float(buffer->dtype)
+                    ? same_value(page->data.number[at], element->number)
+                    : page->data.integer[at] == element->integer;
     long long offset = (long long)(page->first + at);
     if (!same)
-        memory_report(memory, FINDING_RACE, true, "element %lld of %s is stored by two programs with different values",
-                      offset, buffer->name);
+        memory_report(memory, FINDING_RACE, true,
+                      "element %lld of %s is stored by two programs with different values", offset,
+                      buffer->name);
     else if (buffer->is_gradient)
-        memory_report(memory, FINDING_RACE, false, "element %lld of %s is stored by two programs", offset, buffer->name);
+        memory_report(memory, FINDING_RACE, false, "element %lld of %s is stored by two programs",
+                      offset, buffer->name);
 }
 
 bool memory_store(Memory *memory, int64_t address, Element element) {
@@ -204,7 +219,8 @@ bool memory_store(Memory *memory, int64_t address, Element element) {
     if (!page->writer[at]) memory->new_elements++;
     page->writer[at] = memory->program + 1;
     if (element.poison)
-        memory_report(memory, FINDING_POISON, false, "stores to %s what a masked-off load without `other` read", buffer->name);
+        memory_report(memory, FINDING_POISON, false,
+                      "stores to %s what a masked-off load without `other` read", buffer->name);
     element_write(memory, buffer, page, at, &element);
     return true;
 }
@@ -236,7 +252,8 @@ bool memory_store_atomic(Memory *memory, int64_t address, Element element) {
 double memory_peek(Memory *memory, MemoryBuffer *buffer, int64_t offset) {
     Page *page = page_of(memory, buffer, offset);
     int at = (int)(offset - page->first);
-    return dtype_code_is_float(buffer->dtype) ? page->data.number[at] : (double)page->data.integer[at];
+    return dtype_code_is_float(buffer->dtype) ? page->data.number[at]
+                                              : (double)page->data.integer[at];
 }
 
 double memory_peek_tangent(Memory *memory, MemoryBuffer *buffer, int64_t offset) {
@@ -247,8 +264,10 @@ double memory_peek_tangent(Memory *memory, MemoryBuffer *buffer, int64_t offset)
 void memory_poke(Memory *memory, MemoryBuffer *buffer, int64_t offset, double value) {
     Page *page = page_of(memory, buffer, offset);
     int at = (int)(offset - page->first);
-    if (dtype_code_is_float(buffer->dtype)) page->data.number[at] = value;
-    else page->data.integer[at] = (int64_t)value;
+    if (dtype_code_is_float(buffer->dtype))
+        page->data.number[at] = value;
+    else
+        page->data.integer[at] = (int64_t)value;
 }
 
 static int compare_pages(const void *a, const void *b) {
@@ -269,9 +288,11 @@ void memory_touched(Arena *arena, const MemoryBuffer *buffer, bool written, Offs
 }
 
 void memory_report(Memory *memory, FindingKind kind, bool is_certain, const char *format, ...) {
-    for (LIST_EACH(int, i, memory->findings)) { // one finding of a kind per line
+    for (LIST_EACH(int, i, memory->findings)) {  // one finding of a kind per line
         Finding *known = &memory->findings.items[i];
-        if (known->kind != kind || known->line != memory->line || strcmp(known->kernel, memory->kernel) != 0) continue;
+        if (known->kind != kind || known->line != memory->line ||
+            strcmp(known->kernel, memory->kernel) != 0)
+            continue;
         if (known->is_certain || !is_certain) return;
         known->is_certain = true;
         return;

@@ -7,12 +7,12 @@
 /// What a buffer holds before anything writes to it, as a pure function of (seed, element offset).
 typedef enum ContentKind {
     CONTENT_ZERO,
-    CONTENT_RANDOM,   // floats, uniform in [low, high)
-    CONTENT_NORMAL,   // floats in (-1, 1), no zeros, no ties
-    CONTENT_SMALL,    // integers in [low, high)
-    CONTENT_DISTINCT, // integers: neighbours swapped, so that each index comes once
-    CONTENT_MONOTONE, // integers: growing by about `high` per element, from 0
-    CONTENT_VALUES,   // `values`, then zero
+    CONTENT_RANDOM,    // floats, uniform in [low, high)
+    CONTENT_NORMAL,    // floats in (-1, 1), no zeros, no ties
+    CONTENT_SMALL,     // integers in [low, high)
+    CONTENT_DISTINCT,  // integers: neighbours swapped, so that each index comes once
+    CONTENT_MONOTONE,  // integers: growing by about `high` per element, from 0
+    CONTENT_VALUES,    // `values`, then zero
 } ContentKind;
 
 typedef struct Content {
@@ -26,8 +26,8 @@ typedef struct Content {
 /// A change of a buffer's contents in some direction: by `step` times it, and as the tangent.
 typedef struct Direction {
     bool active;
-    uint64_t seed;  // random direction
-    bool is_single; // only element `single`
+    uint64_t seed;   // random direction
+    bool is_single;  // only element `single`
     int64_t single;
     double step;
     bool is_tangent;
@@ -36,7 +36,7 @@ typedef struct Direction {
 enum { PAGE_ELEMENTS = 64 };
 
 typedef struct Page {
-    int64_t first; // element offset
+    int64_t first;  // element offset
     union {
         double number[PAGE_ELEMENTS];
         int64_t integer[PAGE_ELEMENTS];
@@ -45,9 +45,9 @@ typedef struct Page {
     uint64_t read;     // the initial content was read by a program
     uint64_t written;  // by a program, in this launch or an earlier one
     uint64_t poison;
-    uint64_t atomic;   // written by an atomic operation in this launch
-    int32_t epoch;     // the launch that `writer` and `atomic` are about
-    int32_t writer[PAGE_ELEMENTS]; // program + 1, of plain stores
+    uint64_t atomic;                // written by an atomic operation in this launch
+    int32_t epoch;                  // the launch that `writer` and `atomic` are about
+    int32_t writer[PAGE_ELEMENTS];  // program + 1, of plain stores
 } Page;
 
 typedef struct MemoryBuffer {
@@ -56,10 +56,11 @@ typedef struct MemoryBuffer {
     DTypeCode dtype;
     Content content;
     Direction direction;
-    bool is_gradient;     // every element has one owner: two plain stores are a race even where values agree
-    bool is_uninitialised; // an output: reading before writing is a finding
-    int64_t extent;       // elements, 0: no limit known
-    Map pages;            // first / PAGE_ELEMENTS -> Page
+    bool
+        is_gradient;  // every element has one owner: two plain stores are a race even where values agree
+    bool is_uninitialised;  // an output: reading before writing is a finding
+    int64_t extent;         // elements, 0: no limit known
+    Map pages;              // first / PAGE_ELEMENTS -> Page
     Page *last;
     int64_t touched_pages;
 } MemoryBuffer;
@@ -77,20 +78,21 @@ typedef struct Finding {
     const char *kernel;
     int line;
     const char *message;
-    bool is_certain; // results differ; not only a suspicion
+    bool is_certain;  // results differ; not only a suspicion
 } Finding;
 
 typedef LIST(Finding) Findings;
 
 typedef struct Memory {
     Arena *arena;
-    LIST(MemoryBuffer *) buffers; // id - 1
+    LIST(MemoryBuffer *) buffers;  // id - 1
     Findings findings;
     // Where execution is, kept by the interpreter.
     int32_t program;
     int32_t epoch;
-    bool synchronised; // this program took a lock (atomic cas or exchange): its plain accesses are ordered
-    int64_t new_elements; // stored in this program that no program of this launch had stored
+    bool
+        synchronised;  // this program took a lock (atomic cas or exchange): its plain accesses are ordered
+    int64_t new_elements;  // stored in this program that no program of this launch had stored
     int64_t stores;
     const char *kernel;
     int line;

@@ -19,7 +19,7 @@ void argument_set_shape(Argument *argument, int rank, const int64_t *dims) {
 static void print_number(Buffer *text, double number) {
     char digits[40];
     snprintf(digits, sizeof digits, "%.17g", number);
-    for (int precision = 1; precision < 17; precision++) { // the shortest that reads back
+    for (int precision = 1; precision < 17; precision++) {  // the shortest that reads back
         char shorter[40];
         snprintf(shorter, sizeof shorter, "%.*g", precision, number);
         double again = 0;
@@ -39,7 +39,10 @@ static void print_constant(Buffer *text, const Constant *constant) {
     case CONSTANT_INT: buffer_printf(text, "%lld", (long long)constant->integer); return;
     case CONSTANT_FLOAT: print_number(text, constant->number); return;
     case CONSTANT_STRING: buffer_printf(text, "\"%.*s\"", STR_ARGS(constant->string)); return;
-    case CONSTANT_DTYPE: buffer_printf(text, "tl.%s", dtype_name(constant->dtype.code) ? dtype_name(constant->dtype.code) : "void"); return;
+    case CONSTANT_DTYPE:
+        buffer_printf(text, "tl.%s",
+                      dtype_name(constant->dtype.code) ? dtype_name(constant->dtype.code) : "void");
+        return;
     case CONSTANT_FUNCTION: break;
     }
     if (constant->function) buffer_printf(text, "%.*s", STR_ARGS(constant->function->name));
@@ -55,12 +58,18 @@ static void print_contents(Buffer *text, const Content *content) {
         print_number(text, content->high);
         buffer_putc(text, ')');
         return;
-    case CONTENT_SMALL: buffer_printf(text, " in range(%lld, %lld)", (long long)content->low, (long long)content->high); return;
+    case CONTENT_SMALL:
+        buffer_printf(text, " in range(%lld, %lld)", (long long)content->low,
+                      (long long)content->high);
+        return;
     case CONTENT_DISTINCT: buffer_puts(text, " in distinct"); return;
-    case CONTENT_MONOTONE: buffer_printf(text, " in growing(%lld)", (long long)content->high); return;
+    case CONTENT_MONOTONE:
+        buffer_printf(text, " in growing(%lld)", (long long)content->high);
+        return;
     case CONTENT_VALUES:
         buffer_puts(text, " in (");
-        for (int64_t i = 0; i < content->value_count; i++) buffer_printf(text, i ? ", %g" : "%g", content->values[i]);
+        for (int64_t i = 0; i < content->value_count; i++)
+            buffer_printf(text, i ? ", %g" : "%g", content->values[i]);
         buffer_puts(text, content->value_count == 1 ? ",)" : ")");
         return;
     case CONTENT_NORMAL: break;
@@ -80,7 +89,8 @@ const char *configuration_print(Arena *arena, const Configuration *configuration
         case ARGUMENT_CONSTANT: print_constant(&text, argument->constant); break;
         case ARGUMENT_POINTER:
             buffer_puts(&text, dtype_short_name(argument->dtype));
-            for (int d = 0; d < argument->rank; d++) buffer_printf(&text, "%s%lld", d ? ", " : "[", (long long)argument->dims[d]);
+            for (int d = 0; d < argument->rank; d++)
+                buffer_printf(&text, "%s%lld", d ? ", " : "[", (long long)argument->dims[d]);
             if (argument->rank) buffer_putc(&text, ']');
             print_contents(&text, &argument->content);
             break;
@@ -88,8 +98,8 @@ const char *configuration_print(Arena *arena, const Configuration *configuration
         }
         buffer_puts(&text, ", ");
     }
-    buffer_printf(&text, "grid=(%lld, %lld, %lld)", (long long)configuration->grid[0], (long long)configuration->grid[1],
-                  (long long)configuration->grid[2]);
+    buffer_printf(&text, "grid=(%lld, %lld, %lld)", (long long)configuration->grid[0],
+                  (long long)configuration->grid[1], (long long)configuration->grid[2]);
     return buffer_text(&text);
 }
 

@@ -10,32 +10,33 @@ typedef enum ArgumentKind {
     ARGUMENT_POINTER,  // a buffer
     ARGUMENT_INTEGER,
     ARGUMENT_FLOAT,
-    ARGUMENT_CONSTANT, // a constexpr, or None
+    ARGUMENT_CONSTANT,  // a constexpr, or None
 } ArgumentKind;
 
 typedef struct Argument {
     Str name;
     ArgumentKind kind;
-    DTypeCode dtype; // of the elements, or of the scalar
+    DTypeCode dtype;  // of the elements, or of the scalar
     int64_t integer;
     double number;
     const Constant *constant;
     Content content;
-    int rank; // of a buffer with known shape, else 0
+    int rank;  // of a buffer with known shape, else 0
     int64_t dims[TYPE_MAX_RANK];
-    int64_t strides[TYPE_MAX_RANK]; // elements; of a buffer without known shape: those its address uses, largest first
+    int64_t strides
+        [TYPE_MAX_RANK];  // elements; of a buffer without known shape: those its address uses, largest first
     int stride_count;
-    int64_t extent; // elements, 0: not known
+    int64_t extent;  // elements, 0: not known
 } Argument;
 
 typedef struct Configuration {
-    Argument *arguments; // one per parameter of the kernel
+    Argument *arguments;  // one per parameter of the kernel
     int argument_count;
     int64_t grid[3];
     bool grid_is_known;
-    const char *source; // "comment", "pyproject", "launcher", "kernel"
-    bool is_fallback;   // to be tried only when nothing else runs
-    bool is_guess;      // not the user's word: trouble in the forward means a bad configuration
+    const char *source;  // "comment", "pyproject", "launcher", "kernel"
+    bool is_fallback;    // to be tried only when nothing else runs
+    bool is_guess;       // not the user's word: trouble in the forward means a bad configuration
 } Configuration;
 
 typedef LIST(Configuration) Configurations;

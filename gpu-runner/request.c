@@ -9,12 +9,14 @@ static const Module *resolve(void *context, const Source *from, Str dotted, int 
     Sources *sources = context;
     for (int i = 0; sources->modules && i < sources->modules->count; i++) {
         const Json *entry = sources->modules->items[i];
-        const char *importer = json_get_string(entry, "from", NULL), *name = json_get_string(entry, "dotted", "");
+        const char *importer = json_get_string(entry, "from", NULL),
+                   *name = json_get_string(entry, "dotted", "");
         if (importer && from && strcmp(importer, from->path) != 0) continue;
         size_t dots = strspn(name, ".");
         if ((int)dots != level || !str_is(dotted, name + dots)) continue;
         const Json *text = json_get(entry, "source");
-        if (text && text->kind == JSON_STRING) return sources_module(sources, json_get_string(entry, "path", name), text->string);
+        if (text && text->kind == JSON_STRING)
+            return sources_module(sources, json_get_string(entry, "path", name), text->string);
     }
     return NULL;
 }
@@ -34,7 +36,8 @@ Module *sources_module(Sources *sources, const char *path, Str text) {
     Module *known = map_get(&sources->by_path, str_from(path));
     if (known && str_equal(known->source->text, text)) return known;
     Source *source = source_new(sources->arena, path, text);
-    Module *module = module_build(sources->arena, source, &sources->resolver, &sources->diagnostics);
+    Module *module =
+        module_build(sources->arena, source, &sources->resolver, &sources->diagnostics);
     map_set(&sources->by_path, str_from(path), module);
     LIST_PUSH(sources->arena, &sources->built, module);
     return module;
@@ -44,7 +47,8 @@ void sources_free(Sources *sources) {
     for (LIST_EACH(int, i, sources->built)) module_release(sources->built.items[i]);
 }
 
-const Function *lower_concrete(Sources *sources, const FunctionDefinition *definition, const Binding *bindings, int count, Error *error) {
+const Function *lower_concrete(Sources *sources, const FunctionDefinition *definition,
+                               const Binding *bindings, int count, Error *error) {
     Diagnostics diagnostics = {.arena = sources->arena};
     LowerOptions options = {.bindings = bindings, .binding_count = count, .unroll_static = true};
     Function *function = lower_kernel(sources->arena, definition, &options, &diagnostics);
@@ -55,7 +59,8 @@ const Function *lower_concrete(Sources *sources, const FunctionDefinition *defin
     for (LIST_EACH(int, i, diagnostics.list)) {
         const Diagnostic *diagnostic = &diagnostics.list.items[i];
         if (diagnostic->severity != SEVERITY_ERROR) continue;
-        *error = arena_printf(sources->arena, "line %d: %s", range_line(diagnostic->range), diagnostic->message);
+        *error = arena_printf(sources->arena, "line %d: %s", range_line(diagnostic->range),
+                              diagnostic->message);
         return NULL;
     }
     return function;
@@ -72,10 +77,14 @@ const Constant *constant_from_json(Arena *arena, const Json *value) {
     if (!value || value->kind == JSON_NULL) return constant_none(arena);
     if (value->kind == JSON_BOOL) return constant_bool(arena, value->number != 0);
     if (value->kind == JSON_STRING) {
-        bool is_type = str_starts(value->string, "tl.") && dtype_from_text(value->string.data, DTYPE_UNKNOWN) != DTYPE_UNKNOWN;
-        return is_type ? constant_dtype(arena, dtype_from_text(value->string.data, DTYPE_FLOAT32)) : constant_text(arena, value->string);
+        bool is_type = str_starts(value->string, "tl.") &&
+                       dtype_from_text(value->string.data, DTYPE_UNKNOWN) != DTYPE_UNKNOWN;
+        return is_type ? constant_dtype(arena, dtype_from_text(value->string.data, DTYPE_FLOAT32))
+                       : constant_text(arena, value->string);
     }
     if (value->kind != JSON_NUMBER) return NULL;
-    bool whole = value->number > -9e15 && value->number < 9e15 && (double)(int64_t)value->number - value->number == 0;
-    return whole ? constant_int(arena, (int64_t)value->number) : constant_float(arena, value->number);
+    bool whole = value->number > -9e15 && value->number < 9e15 &&
+                 (double)(int64_t)value->number - value->number == 0;
+    return whole ? constant_int(arena, (int64_t)value->number)
+                 : constant_float(arena, value->number);
 }

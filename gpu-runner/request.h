@@ -9,8 +9,8 @@
 typedef struct Sources {
     Arena *arena;
     Resolver resolver;
-    const Json *modules; // the request's "modules"
-    Map by_path;         // path -> Module
+    const Json *modules;  // the request's "modules"
+    Map by_path;          // path -> Module
     LIST(Module *) built;
     Diagnostics diagnostics;
 } Sources;
@@ -21,17 +21,20 @@ Module *sources_module(Sources *sources, const char *path, Str text);
 void sources_free(Sources *sources);
 
 /// Lowers with all constexprs bound by the configuration. NULL and `*error` where that goes wrong.
-const Function *lower_concrete(Sources *sources, const FunctionDefinition *definition, const Binding *bindings, int count, Error *error);
+const Function *lower_concrete(Sources *sources, const FunctionDefinition *definition,
+                               const Binding *bindings, int count, Error *error);
 
 /// A JSON value as a Python constant; a text "tl.float32" is an element type. NULL for arrays and objects.
 const Constant *constant_from_json(Arena *arena, const Json *value);
 /// "fp32", "f32", "float32", "tl.float32"; `missing` when `name` is NULL or unknown.
 DTypeCode dtype_from_text(const char *name, DTypeCode missing);
 
-typedef void ProgressCallback(void *context, const char *kernel, int done, int of, const char *message);
+typedef void ProgressCallback(void *context, const char *kernel, int done, int of,
+                              const char *message);
 
 /// The methods of the protocol: params in, result out, or NULL and `*error`.
-Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *cancelled, ProgressCallback *progress, void *context, Error *error);
+Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *cancelled,
+                        ProgressCallback *progress, void *context, Error *error);
 Json *request_run(Arena *arena, const Json *params, const atomic_bool *cancelled, Error *error);
 Json *request_probe(Arena *arena);
 

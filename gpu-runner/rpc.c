@@ -9,7 +9,13 @@
 #include "gpu-runner/request.h"
 
 enum { LONGEST_LINE = 4096, LARGEST_BODY = 512 * 1024 * 1024 };
-enum { RPC_PARSE = -32700, RPC_METHOD = -32601, RPC_FAILED = -32000, RPC_INTERNAL = -32603, RPC_CANCELLED = -32800 };
+enum {
+    RPC_PARSE = -32700,
+    RPC_METHOD = -32601,
+    RPC_FAILED = -32000,
+    RPC_INTERNAL = -32603,
+    RPC_CANCELLED = -32800
+};
 
 bool frame_read(FILE *input, Arena *arena, Str *body, Error *error) {
     static const char name[] = "Content-Length:";
@@ -45,22 +51,22 @@ bool frame_write(FILE *output, const char *body) {
 }
 
 typedef struct Request {
-    Arena *arena; // freed when it is answered
+    Arena *arena;  // freed when it is answered
     const Json *id;
     const char *method;
     const Json *params;
-    bool is_cancelled; // while it waited
+    bool is_cancelled;  // while it waited
     struct Request *next;
 } Request;
 
 typedef struct Server {
     FILE *output;
-    pthread_mutex_t lock; // of the queue
+    pthread_mutex_t lock;  // of the queue
     pthread_mutex_t writing;
     pthread_cond_t changed;
     Request *first, *last;
     Request *current;
-    atomic_bool cancelled; // the current request
+    atomic_bool cancelled;  // the current request
     bool is_ending;
 } Server;
 
@@ -81,16 +87,20 @@ static void send_error(Server *server, Arena *arena, const Json *id, int code, c
     Json *message = message_new(arena), *error = json_object(arena);
     json_set_number(error, "code", code);
     json_set_string(error, "message", text);
-    if (id && id->kind == JSON_STRING) json_set(message, "id", json_str(arena, id->string));
-    else json_set(message, "id", id ? json_number(arena, id->number) : json_null(arena));
+    if (id && id->kind == JSON_STRING)
+        json_set(message, "id", json_str(arena, id->string));
+    else
+        json_set(message, "id", id ? json_number(arena, id->number) : json_null(arena));
     json_set(message, "error", error);
     server_send(server, arena, message);
 }
 
 static void send_result(Server *server, Arena *arena, const Json *id, Json *result) {
     Json *message = message_new(arena);
-    if (id->kind == JSON_STRING) json_set(message, "id", json_str(arena, id->string));
-    else json_set(message, "id", json_number(arena, id->number));
+    if (id->kind == JSON_STRING)
+        json_set(message, "id", json_str(arena, id->string));
+    else
+        json_set(message, "id", json_number(arena, id->number));
     json_set(message, "result", result);
     server_send(server, arena, message);
 }
@@ -112,8 +122,10 @@ static void send_progress(void *context, const char *kernel, int done, int of, c
 static Json *request_result(Server *server, const Request *request, Error *error, int *code) {
     *code = RPC_FAILED;
     if (strcmp(request->method, "gradcheck") == 0)
-        return request_gradcheck(request->arena, request->params, &server->cancelled, send_progress, server, error);
-    if (strcmp(request->method, "run") == 0) return request_run(request->arena, request->params, &server->cancelled, error);
+        return request_gradcheck(request->arena, request->params, &server->cancelled, send_progress,
+                                 server, error);
+    if (strcmp(request->method, "run") == 0)
+        return request_run(request->arena, request->params, &server->cancelled, error);
     if (strcmp(request->method, "probe") == 0) return request_probe(request->arena);
     if (strcmp(request->method, "shutdown") == 0) return json_null(request->arena);
     *code = RPC_METHOD;
@@ -131,8 +143,12 @@ static void request_answer(Server *server, const Request *request) {
         Json *result = request_result(server, request, &error, &code);
         bug_guard_end(&guard);
         if (!request->id) return;
-        if (result && !error) send_result(server, request->arena, request->id, result);
-        else send_error(server, request->arena, request->id, atomic_load(&server->cancelled) ? RPC_CANCELLED : code, error ? error : "no result");
+        if (result && !error)
+            send_result(server, request->arena, request->id, result);
+        else
+            send_error(server, request->arena, request->id,
+                       atomic_load(&server->cancelled) ? RPC_CANCELLED : code,
+                       error ? error : "no result");
     } else if (request->id) {
         send_error(server, request->arena, request->id, RPC_INTERNAL, guard.message);
     }
@@ -142,7 +158,8 @@ static void *work(void *context) {
     Server *server = context;
     for (;;) {
         pthread_mutex_lock(&server->lock);
-        while (!server->first && !server->is_ending) pthread_cond_wait(&server->changed, &server->lock);
+        while (!server->first && !server->is_ending)
+            pthread_cond_wait(&server->changed, &server->lock);
         Request *request = server->first;
         if (request) server->first = request->next;
         if (!server->first) server->last = NULL;
@@ -160,8 +177,10 @@ static void *work(void *context) {
 
 static void request_push(Server *server, Request *request) {
     pthread_mutex_lock(&server->lock);
-    if (server->last) server->last->next = request;
-    else server->first = request;
+    if (server->last)
+        server->last->next = request;
+    else
+        server->first = request;
     server->last = request;
     pthread_cond_signal(&server->changed);
     pthread_mutex_unlock(&server->lock);
@@ -169,7 +188,8 @@ static void request_push(Server *server, Request *request) {
 
 static bool same_id(const Json *a, const Json *b) {
     if (!a || !b || a->kind != b->kind) return false;
-    return a->kind == JSON_STRING ? str_equal(a->string, b->string) : !(a->number < b->number || a->number > b->number);
+    return a->kind == JSON_STRING ? str_equal(a->string, b->string)
+                                  : !(a->number < b->number || a->number > b->number);
 }
 
 /// {"id": n}: stops the request with that id, running or waiting.
@@ -194,12 +214,16 @@ static bool message_take(Server *server, Arena *arena, Str body) {
     if (strcmp(method, "cancel") == 0 || strcmp(method, "exit") == 0) {
         bool goes_on = strcmp(method, "cancel") == 0;
         request_cancel(server, json_get(json_get(message, "params"), "id"));
-        if (goes_on && json_get(message, "id")) send_result(server, arena, json_get(message, "id"), json_null(arena));
+        if (goes_on && json_get(message, "id"))
+            send_result(server, arena, json_get(message, "id"), json_null(arena));
         arena_free(arena);
         return goes_on;
     }
     Request *request = ARENA_NEW(arena, Request);
-    *request = (Request){.arena = arena, .id = json_get(message, "id"), .method = method, .params = json_get(message, "params")};
+    *request = (Request){.arena = arena,
+                         .id = json_get(message, "id"),
+                         .method = method,
+                         .params = json_get(message, "params")};
     bool last = strcmp(method, "shutdown") == 0;
     request_push(server, request);
     return !last;
@@ -213,7 +237,7 @@ int rpc_serve(FILE *input, FILE *output) {
     atomic_init(&server.cancelled, false);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, (size_t)64 << 20); // deep syntax and regions
+    pthread_attr_setstacksize(&attributes, (size_t)64 << 20);  // deep syntax and regions
     pthread_t worker;
     if (pthread_create(&worker, &attributes, work, &server) != 0) {
         fprintf(stderr, "tad-runner: cannot start its worker thread\n");
@@ -224,8 +248,10 @@ int rpc_serve(FILE *input, FILE *output) {
         Arena *arena = arena_new();
         Str body;
         goes_on = frame_read(input, arena, &body, &error);
-        if (!goes_on) arena_free(arena);
-        else goes_on = message_take(&server, arena, body);
+        if (!goes_on)
+            arena_free(arena);
+        else
+            goes_on = message_take(&server, arena, body);
     }
     if (error) fprintf(stderr, "tad-runner: %s\n", error);
     pthread_mutex_lock(&server.lock);

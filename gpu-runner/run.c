@@ -11,10 +11,12 @@ static bool argument_from_json(Arena *arena, const Json *json, Argument *argumen
     const char *dtype = json_get_string(json, "dtype", NULL);
     if (data && data->kind == JSON_ARRAY) {
         double *values = ARENA_ARRAY(arena, double, data->count + 1);
-        for (int i = 0; i < data->count; i++) values[i] = data->items[i]->kind == JSON_NULL ? NAN : data->items[i]->number;
+        for (int i = 0; i < data->count; i++)
+            values[i] = data->items[i]->kind == JSON_NULL ? NAN : data->items[i]->number;
         argument->kind = ARGUMENT_POINTER;
         argument->dtype = dtype_from_text(dtype, DTYPE_FLOAT32);
-        argument->content = (Content){.kind = CONTENT_VALUES, .values = values, .value_count = data->count};
+        argument->content =
+            (Content){.kind = CONTENT_VALUES, .values = values, .value_count = data->count};
         argument->extent = data->count;
     } else if (json && json->kind == JSON_OBJECT && json_get(json, "int")) {
         argument->kind = ARGUMENT_INTEGER;
@@ -27,28 +29,35 @@ static bool argument_from_json(Arena *arena, const Json *json, Argument *argumen
         argument->dtype = dtype_from_text(dtype, DTYPE_FLOAT32);
     } else if (json) {
         argument->kind = ARGUMENT_CONSTANT;
-        argument->constant = constant_from_json(arena, json->kind == JSON_OBJECT ? json_get(json, "value") : json);
-        if (!argument->constant) *error = arena_printf(arena, "the argument `%.*s` is not understood", STR_ARGS(argument->name));
+        argument->constant =
+            constant_from_json(arena, json->kind == JSON_OBJECT ? json_get(json, "value") : json);
+        if (!argument->constant)
+            *error = arena_printf(arena, "the argument `%.*s` is not understood",
+                                  STR_ARGS(argument->name));
     } else {
         *error = arena_printf(arena, "the argument `%.*s` is missing", STR_ARGS(argument->name));
     }
     return *error == NULL;
 }
 
-static Json *buffers_json(Arena *arena, const Configuration *configuration, Memory *memory, MemoryBuffer **buffers) {
+static Json *buffers_json(Arena *arena, const Configuration *configuration, Memory *memory,
+                          MemoryBuffer **buffers) {
     Json *result = json_object(arena);
     for (int i = 0; i < configuration->argument_count; i++) {
         const Argument *argument = &configuration->arguments[i];
         if (argument->kind != ARGUMENT_POINTER) continue;
         Json *values = json_array(arena);
-        for (int64_t at = 0; at < argument->extent; at++) json_push(values, json_number(arena, memory_peek(memory, buffers[i], at)));
+        for (int64_t at = 0; at < argument->extent; at++)
+            json_push(values, json_number(arena, memory_peek(memory, buffers[i], at)));
         json_set(result, str_dup(arena, argument->name), values);
     }
     return result;
 }
 
-static Json *run_kernel(Arena *arena, const Json *params, Sources *sources, const atomic_bool *cancelled, Error *error) {
-    const Json *source = json_get(params, "source"), *arguments = json_get(params, "arguments"), *grid = json_get(params, "grid");
+static Json *run_kernel(Arena *arena, const Json *params, Sources *sources,
+                        const atomic_bool *cancelled, Error *error) {
+    const Json *source = json_get(params, "source"), *arguments = json_get(params, "arguments"),
+               *grid = json_get(params, "grid");
     if (!source || source->kind != JSON_STRING) {
         *error = "run needs `source`";
         return NULL;
@@ -64,25 +73,29 @@ static Json *run_kernel(Arena *arena, const Json *params, Sources *sources, cons
     for (int i = 0; i < configuration.argument_count; i++) {
         Argument *argument = &configuration.arguments[i];
         const Json *given = json_get(arguments, str_dup(arena, argument->name));
-        if (!given && kernel->parameters[i].default_text.size) continue; // its default
+        if (!given && kernel->parameters[i].default_text.size) continue;  // its default
         if (!argument_from_json(arena, given, argument, error)) return NULL;
     }
-    for (int axis = 0; grid && axis < 3 && axis < grid->count; axis++) configuration.grid[axis] = (int64_t)grid->items[axis]->number;
+    for (int axis = 0; grid && axis < 3 && axis < grid->count; axis++)
+        configuration.grid[axis] = (int64_t)grid->items[axis]->number;
     int count;
     Binding *bindings = configuration_bindings(arena, &configuration, &count);
     Problem problem = {.configuration = &configuration, .cancelled = cancelled};
     problem.deadline = clock_seconds() + json_get_number(params, "max_seconds", 30);
     problem.forward = lower_concrete(sources, kernel, bindings, count, error);
     if (*error) return NULL;
-    for (int i = 0; i < configuration.argument_count; i++) { // defaults, as the lowering took them
+    for (int i = 0; i < configuration.argument_count; i++) {  // defaults, as the lowering took them
         Argument *argument = &configuration.arguments[i];
         if (argument->kind != ARGUMENT_OPEN) continue;
         const Constant *missing = problem.forward->parameters[i].default_value;
-        *argument = (Argument){.name = argument->name, .kind = ARGUMENT_CONSTANT, .constant = missing ? missing : constant_none(arena)};
+        *argument = (Argument){.name = argument->name,
+                               .kind = ARGUMENT_CONSTANT,
+                               .constant = missing ? missing : constant_none(arena)};
     }
     Memory *memory;
     MemoryBuffer **buffers;
-    *error = check_run_forward(arena, &problem, json_get_bool(params, "own_types", false), &memory, &buffers);
+    *error = check_run_forward(arena, &problem, json_get_bool(params, "own_types", false), &memory,
+                               &buffers);
     if (*error) return NULL;
     Json *result = json_object(arena), *findings = json_array(arena);
     json_set(result, "buffers", buffers_json(arena, &configuration, memory, buffers));

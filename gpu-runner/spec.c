@@ -6,7 +6,8 @@
 Configuration configuration_open(Arena *arena, const FunctionDefinition *kernel) {
     Configuration configuration = {.argument_count = kernel->parameter_count};
     configuration.arguments = ARENA_ARRAY(arena, Argument, kernel->parameter_count + 1);
-    for (int i = 0; i < kernel->parameter_count; i++) configuration.arguments[i].name = kernel->parameters[i].name;
+    for (int i = 0; i < kernel->parameter_count; i++)
+        configuration.arguments[i].name = kernel->parameters[i].name;
     for (int axis = 0; axis < 3; axis++) configuration.grid[axis] = 1;
     return configuration;
 }
@@ -52,14 +53,17 @@ const Constant *constant_dtype(Arena *arena, DTypeCode dtype) {
 }
 
 /// One text, possibly of several `# tad:` lines; each line is a configuration, the rest is guessed.
-static void add_text(Arena *arena, const SpecRequest *request, const char *text, const char *source, Configurations *all, Error *error) {
+static void add_text(Arena *arena, const SpecRequest *request, const char *text, const char *source,
+                     Configurations *all, Error *error) {
     for (const char *line = text; line && *line;) {
         const char *end = strchr(line, '\n');
         Str one = str_trim((Str){line, end ? (size_t)(end - line) : strlen(line)});
         line = end ? end + 1 : NULL;
         if (str_starts(one, "#")) one = str_trim((Str){one.data + 1, one.size - 1});
-        if (str_starts(one, "tad:")) one = str_trim((Str){one.data + 4, one.size - 4});
-        else if (strcmp(source, "comment") == 0) continue; // another comment
+        if (str_starts(one, "tad:"))
+            one = str_trim((Str){one.data + 4, one.size - 4});
+        else if (strcmp(source, "comment") == 0)
+            continue;  // another comment
         if (one.size == 0 || str_starts(one, "ignore")) continue;
         Configuration fixed = configuration_open(arena, request->kernel);
         fixed.source = source;
@@ -70,19 +74,24 @@ static void add_text(Arena *arena, const SpecRequest *request, const char *text,
     }
 }
 
-static void add_pyproject(Arena *arena, const SpecRequest *request, const Json *entry, Configurations *all, Error *error) {
+static void add_pyproject(Arena *arena, const SpecRequest *request, const Json *entry,
+                          Configurations *all, Error *error) {
     if (entry->kind == JSON_STRING) {
         add_text(arena, request, str_dup(arena, entry->string), "pyproject", all, error);
     } else if (entry->kind == JSON_ARRAY) {
-        for (int i = 0; i < entry->count && !*error; i++) add_pyproject(arena, request, entry->items[i], all, error);
+        for (int i = 0; i < entry->count && !*error; i++)
+            add_pyproject(arena, request, entry->items[i], all, error);
     } else if (entry->kind == JSON_OBJECT) {
         Buffer text = buffer_new(arena);
         for (int i = 0; i < entry->count; i++) {
             const Json *value = entry->items[i];
             buffer_printf(&text, "%s%.*s=", i ? ", " : "", STR_ARGS(entry->keys[i]));
-            if (value->kind == JSON_STRING) buffer_add(&text, value->string.data, value->string.size);
-            else if (value->kind == JSON_BOOL) buffer_puts(&text, value->number != 0 ? "True" : "False");
-            else buffer_puts(&text, json_print(arena, value, false));
+            if (value->kind == JSON_STRING)
+                buffer_add(&text, value->string.data, value->string.size);
+            else if (value->kind == JSON_BOOL)
+                buffer_puts(&text, value->number != 0 ? "True" : "False");
+            else
+                buffer_puts(&text, json_print(arena, value, false));
         }
         add_text(arena, request, buffer_text(&text), "pyproject", all, error);
     }
@@ -92,7 +101,8 @@ Configurations spec_configurations(Arena *arena, const SpecRequest *request, Err
     Configurations all = {0};
     *error = NULL;
     if (request->comment) add_text(arena, request, request->comment, "comment", &all, error);
-    if (!*error && all.count == 0 && request->pyproject) add_pyproject(arena, request, request->pyproject, &all, error);
+    if (!*error && all.count == 0 && request->pyproject)
+        add_pyproject(arena, request, request->pyproject, &all, error);
     if (*error || all.count > 0) return all;
     if (request->uses_launchers) all = spec_from_launchers(arena, request);
     Configuration open = configuration_open(arena, request->kernel);

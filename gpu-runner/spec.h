@@ -9,9 +9,10 @@
 typedef struct SpecRequest {
     const Module *module;
     const FunctionDefinition *kernel;
-    const Function *symbolic; // the kernel with open constexprs
-    const char *comment;      // "# tad: ..." lines, or NULL
-    const Json *pyproject;    // the kernel's entry: a string, an array of strings, or an object of name -> value
+    const Function *symbolic;  // the kernel with open constexprs
+    const char *comment;       // "# tad: ..." lines, or NULL
+    const Json *
+        pyproject;  // the kernel's entry: a string, an array of strings, or an object of name -> value
     bool uses_launchers;
     uint64_t seed;
 } SpecRequest;
@@ -26,7 +27,8 @@ Configurations spec_configurations(Arena *arena, const SpecRequest *request, Err
 Error spec_parse(Arena *arena, const SpecRequest *request, Str text, Configuration *configuration);
 
 /// spec_guess.c: fills what is open from the evidence in the kernel; several candidates.
-Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed, Error *error);
+Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed,
+                          Error *error);
 
 /// What a buffer of that type holds, by how the kernel uses what it loads from it.
 Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t seed);

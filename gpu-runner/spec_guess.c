@@ -16,10 +16,10 @@ typedef struct Guess {
     const SpecRequest *request;
     const Function *function;
     const ParameterFacts *facts;
-    Choices *choices; // per parameter
+    Choices *choices;  // per parameter
     int count;
-    uint64_t variation; // other block sizes and strides
-    bool is_even;       // every size a multiple of its blocks
+    uint64_t variation;  // other block sizes and strides
+    bool is_even;        // every size a multiple of its blocks
 } Guess;
 
 static void choose(Choices *choices, Argument argument) {
@@ -29,9 +29,12 @@ static void choose(Choices *choices, Argument argument) {
 static void choose_constant(Choices *choices, const Constant *constant) {
     for (int i = 0; i < choices->count; i++) {
         const Constant *known = choices->items[i].constant;
-        bool number = known->kind <= CONSTANT_FLOAT && constant->kind <= CONSTANT_FLOAT && known->kind != CONSTANT_NONE && constant->kind != CONSTANT_NONE;
-        if (known->kind == constant->kind && known->integer == constant->integer && str_equal(known->string, constant->string) &&
-            (!number || !(known->number < constant->number || known->number > constant->number))) return;
+        bool number = known->kind <= CONSTANT_FLOAT && constant->kind <= CONSTANT_FLOAT &&
+                      known->kind != CONSTANT_NONE && constant->kind != CONSTANT_NONE;
+        if (known->kind == constant->kind && known->integer == constant->integer &&
+            str_equal(known->string, constant->string) &&
+            (!number || !(known->number < constant->number || known->number > constant->number)))
+            return;
     }
     choose(choices, (Argument){.kind = ARGUMENT_CONSTANT, .constant = constant});
 }
@@ -54,9 +57,12 @@ static bool chosen_int(const Guess *guess, int index, int64_t *value) {
     const Choices *choices = &guess->choices[index];
     if (choices->count == 0) return false;
     const Argument *argument = &choices->items[0];
-    if (argument->kind == ARGUMENT_INTEGER) *value = argument->integer;
-    else if (argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_INT) *value = argument->constant->integer;
-    else return false;
+    if (argument->kind == ARGUMENT_INTEGER)
+        *value = argument->integer;
+    else if (argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_INT)
+        *value = argument->constant->integer;
+    else
+        return false;
     return true;
 }
 
@@ -73,13 +79,16 @@ static int64_t size_of(const Guess *guess, int index) {
     const ParameterFacts *facts = &guess->facts[index];
     int64_t largest = facts->lanes, smallest = facts->lanes ? facts->lanes : INT64_MAX, block;
     for (int i = 0; i < guess->count; i++) {
-        if (!set_has(facts->blocks, i) || !guess->facts[i].is_block || !chosen_int(guess, i, &block)) continue;
+        if (!set_has(facts->blocks, i) || !guess->facts[i].is_block ||
+            !chosen_int(guess, i, &block))
+            continue;
         if (block > largest) largest = block;
         if (block < smallest) smallest = block;
     }
     if (largest == 0) return facts->is_divisor ? 2 : 5;
     if (guess->is_even || !facts->is_masked) return facts->is_whole ? smallest : 2 * largest;
-    if (facts->is_whole && smallest > 4) return smallest - 3 + (int64_t)(guess->variation % 2) * 2; // must fit one block
+    if (facts->is_whole && smallest > 4)
+        return smallest - 3 + (int64_t)(guess->variation % 2) * 2;  // must fit one block
     return 2 * largest + 3 + (int64_t)(guess->variation % 2) * 2;
 }
 
@@ -102,7 +111,8 @@ static int stride_level(const Guess *guess, int index) {
 }
 
 static int64_t stride_of(const Guess *guess, int index) {
-    static const int64_t by_level[] = {1, 1031, 1031 * 257, (int64_t)1031 * 257 * 131, (int64_t)1031 * 257 * 131 * 67};
+    static const int64_t by_level[] = {1, 1031, 1031 * 257, (int64_t)1031 * 257 * 131,
+                                       (int64_t)1031 * 257 * 131 * 67};
     int level = stride_level(guess, index);
     return by_level[level] * (1 + 2 * (int64_t)(guess->variation % 2));
 }
@@ -110,7 +120,9 @@ static int64_t stride_of(const Guess *guess, int index) {
 DTypeCode pointee_guess(const Parameter *parameter) {
     DType element = parameter->value->type.element;
     if (element.code > DTYPE_OF_PARAMETER) return element.code;
-    if (element.code == DTYPE_ANY_INT || (element.code == DTYPE_OF_PARAMETER && element.parameter_class == CLASS_SIGNED)) return DTYPE_INT32;
+    if (element.code == DTYPE_ANY_INT ||
+        (element.code == DTYPE_OF_PARAMETER && element.parameter_class == CLASS_SIGNED))
+        return DTYPE_INT32;
     return DTYPE_FLOAT32;
 }
 
@@ -125,10 +137,13 @@ Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t see
 static void guess_pointer(Guess *guess, int index) {
     const Parameter *parameter = &guess->function->parameters[index];
     DTypeCode dtype = pointee_guess(parameter);
-    Content content = content_guess(&guess->facts[index], dtype, hash_mix(guess->request->seed + 31 * (uint64_t)index));
-    choose(&guess->choices[index], (Argument){.kind = ARGUMENT_POINTER, .dtype = dtype, .content = content});
+    Content content = content_guess(&guess->facts[index], dtype,
+                                    hash_mix(guess->request->seed + 31 * (uint64_t)index));
+    choose(&guess->choices[index],
+           (Argument){.kind = ARGUMENT_POINTER, .dtype = dtype, .content = content});
     if (parameter->is_optional || guess->facts[index].is_none_tested)
-        choose(&guess->choices[index], (Argument){.kind = ARGUMENT_CONSTANT, .constant = constant_none(guess->arena)});
+        choose(&guess->choices[index],
+               (Argument){.kind = ARGUMENT_CONSTANT, .constant = constant_none(guess->arena)});
 }
 
 /// Both sides of every comparison with a constant; texts as compared, and one that equals none.
@@ -143,7 +158,8 @@ static void guess_compared(Guess *guess, int index) {
         case CONSTANT_DTYPE:
         case CONSTANT_BOOL:
             if (constexpr_parameter) choose_constant(choices, constant);
-            if (constexpr_parameter && constant->kind == CONSTANT_BOOL) choose_constant(choices, constant_bool(guess->arena, !constant->integer));
+            if (constexpr_parameter && constant->kind == CONSTANT_BOOL)
+                choose_constant(choices, constant_bool(guess->arena, !constant->integer));
             break;
         case CONSTANT_INT:
             if (facts->is_block || facts->is_size || facts->is_stride) break;
@@ -151,13 +167,15 @@ static void guess_compared(Guess *guess, int index) {
             choose_int(guess, index, constant->integer + 1);
             break;
         case CONSTANT_FLOAT:
-            if (constexpr_parameter) choose_constant(choices, constant_float(guess->arena, constant->number + 0.5));
+            if (constexpr_parameter)
+                choose_constant(choices, constant_float(guess->arena, constant->number + 0.5));
             break;
         case CONSTANT_NONE:
         case CONSTANT_FUNCTION: break;
         }
     }
-    if (constexpr_parameter && choices->count == 1 && choices->items[0].constant && choices->items[0].constant->kind == CONSTANT_STRING)
+    if (constexpr_parameter && choices->count == 1 && choices->items[0].constant &&
+        choices->items[0].constant->kind == CONSTANT_STRING)
         choose_constant(choices, constant_text(guess->arena, STR("")));
 }
 
@@ -166,20 +184,31 @@ static void guess_numbers(Guess *guess, int index) {
     const Parameter *parameter = &guess->function->parameters[index];
     Choices *choices = &guess->choices[index];
     const Constant *given = parameter->default_value;
-    bool numeric = facts->is_block || facts->is_size || facts->is_stride || facts->is_trip || facts->is_divisor || facts->is_numerator;
-    bool is_float = dtype_is_float(parameter->value->type.element) || (facts->is_scale && !numeric && !facts->is_flag);
+    bool numeric = facts->is_block || facts->is_size || facts->is_stride || facts->is_trip ||
+                   facts->is_divisor || facts->is_numerator;
+    bool is_float = dtype_is_float(parameter->value->type.element) ||
+                    (facts->is_scale && !numeric && !facts->is_flag);
     if (!parameter->is_constexpr && is_float) {
-        choose(choices, (Argument){.kind = ARGUMENT_FLOAT, .dtype = DTYPE_FLOAT32, .number = 0.37 + 0.0625 * (index % 5)});
+        choose(choices, (Argument){.kind = ARGUMENT_FLOAT,
+                                   .dtype = DTYPE_FLOAT32,
+                                   .number = 0.37 + 0.0625 * (index % 5)});
         return;
     }
-    if (facts->is_block) choose_int(guess, index, block_of(guess, index));
-    else if (facts->is_size) choose_int(guess, index, size_of(guess, index));
-    else if (facts->is_trip) choose_int(guess, index, 3);
-    else if (facts->is_numerator) choose_int(guess, index, 4);
-    else if (facts->is_divisor) choose_int(guess, index, 2);
-    else if (facts->is_stride) choose_int(guess, index, stride_of(guess, index));
+    if (facts->is_block)
+        choose_int(guess, index, block_of(guess, index));
+    else if (facts->is_size)
+        choose_int(guess, index, size_of(guess, index));
+    else if (facts->is_trip)
+        choose_int(guess, index, 3);
+    else if (facts->is_numerator)
+        choose_int(guess, index, 4);
+    else if (facts->is_divisor)
+        choose_int(guess, index, 2);
+    else if (facts->is_stride)
+        choose_int(guess, index, stride_of(guess, index));
     if (numeric) return;
-    if (given && parameter->is_constexpr && given->kind != CONSTANT_NONE) choose_constant(choices, given);
+    if (given && parameter->is_constexpr && given->kind != CONSTANT_NONE)
+        choose_constant(choices, given);
     guess_compared(guess, index);
     if (facts->is_compared_with_loaded && choices->count == 0) choose_int(guess, index, 1);
     if (choices->count && !(given && facts->is_flag)) return;
@@ -188,13 +217,17 @@ static void guess_numbers(Guess *guess, int index) {
         if (facts->is_flag) choose_int(guess, index, 0);
         return;
     }
-    if (facts->is_dtype) choose_constant(choices, constant_dtype(guess->arena, DTYPE_FLOAT32));
-    else if (facts->is_string) choose_constant(choices, constant_text(guess->arena, STR("ieee")));
+    if (facts->is_dtype)
+        choose_constant(choices, constant_dtype(guess->arena, DTYPE_FLOAT32));
+    else if (facts->is_string)
+        choose_constant(choices, constant_text(guess->arena, STR("ieee")));
     else if (facts->is_flag) {
         choose_constant(choices, constant_bool(guess->arena, true));
         choose_constant(choices, constant_bool(guess->arena, false));
-    } else if (facts->is_scale) choose_constant(choices, constant_float(guess->arena, 0.5));
-    else choose_int(guess, index, 2);
+    } else if (facts->is_scale)
+        choose_constant(choices, constant_float(guess->arena, 0.5));
+    else
+        choose_int(guess, index, 2);
     if (facts->is_none_tested) choose_constant(choices, constant_none(guess->arena));
 }
 
@@ -205,15 +238,19 @@ static void guess_all(Guess *guess, const Configuration *fixed) {
             bool first = guess->facts[i].is_block;
             if (first != (pass == 0)) continue;
             guess->choices[i].count = 0;
-            if (fixed->arguments[i].kind != ARGUMENT_OPEN) choose(&guess->choices[i], fixed->arguments[i]);
-            else if (guess->function->parameters[i].value->type.kind == TYPE_POINTER) guess_pointer(guess, i);
-            else guess_numbers(guess, i);
+            if (fixed->arguments[i].kind != ARGUMENT_OPEN)
+                choose(&guess->choices[i], fixed->arguments[i]);
+            else if (guess->function->parameters[i].value->type.kind == TYPE_POINTER)
+                guess_pointer(guess, i);
+            else
+                guess_numbers(guess, i);
         }
     }
 }
 
 /// Candidate `which`: 0 the first choices, 1 all second ones, then one parameter at a time turned over.
-static bool candidate(const Guess *guess, const Configuration *fixed, int which, Configuration *result) {
+static bool candidate(const Guess *guess, const Configuration *fixed, int which,
+                      Configuration *result) {
     int turned = which - 2, seen = 0, changes = 0;
     *result = *fixed;
     result->arguments = ARENA_ARRAY(guess->arena, Argument, guess->count + 1);
@@ -241,21 +278,32 @@ static void note_strides(const Guess *guess, Configuration *configuration) {
         argument->stride_count = 0;
         for (int i = 0; i < guess->count && argument->stride_count < TYPE_MAX_RANK - 1; i++) {
             const Argument *stride = &configuration->arguments[i];
-            int64_t value = stride->kind == ARGUMENT_INTEGER ? stride->integer : stride->kind == ARGUMENT_CONSTANT && stride->constant->kind == CONSTANT_INT ? stride->constant->integer : 0;
+            int64_t value =
+                stride->kind == ARGUMENT_INTEGER ? stride->integer
+                : stride->kind == ARGUMENT_CONSTANT && stride->constant->kind == CONSTANT_INT
+                    ? stride->constant->integer
+                    : 0;
             const ParameterFacts *facts = &guess->facts[i];
-            if (!set_has(guess->facts[p].strides, i) || value <= 1 || facts->is_block || facts->is_trip) continue;
+            if (!set_has(guess->facts[p].strides, i) || value <= 1 || facts->is_block ||
+                facts->is_trip)
+                continue;
             int at = argument->stride_count++;
-            for (; at > 0 && argument->strides[at - 1] < value; at--) argument->strides[at] = argument->strides[at - 1];
+            for (; at > 0 && argument->strides[at - 1] < value; at--)
+                argument->strides[at] = argument->strides[at - 1];
             argument->strides[at] = value;
         }
         argument->strides[argument->stride_count++] = 1;
     }
 }
 
-Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed, Error *error) {
+Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed,
+                          Error *error) {
     Configurations all = {0};
     const Function *function = request->symbolic;
-    Guess guess = {.arena = arena, .request = request, .function = function, .count = function->parameter_count};
+    Guess guess = {.arena = arena,
+                   .request = request,
+                   .function = function,
+                   .count = function->parameter_count};
     guess.facts = facts_of(arena, function);
     guess.choices = ARENA_ARRAY(arena, Choices, guess.count + 1);
     if (guess.count != fixed->argument_count) {
@@ -265,17 +313,20 @@ Configurations spec_guess(Arena *arena, const SpecRequest *request, const Config
     for (int number = 0; number < MOST_CANDIDATES + MOST_FALLBACKS; number++) {
         guess.is_even = number >= MOST_CANDIDATES;
         int which = guess.is_even ? number - MOST_CANDIDATES : number;
-        guess.variation = (uint64_t)which; // odd candidates have other blocks and inner strides
+        guess.variation = (uint64_t)which;  // odd candidates have other blocks and inner strides
         guess_all(&guess, fixed);
         for (int i = 0; i < guess.count; i++) {
             if (guess.choices[i].count) continue;
-            *error = arena_printf(arena, "no value is known for `%s`; say it in a comment above the kernel: # tad: %s=...",
-                                  function->parameters[i].name, function->parameters[i].name);
+            *error = arena_printf(
+                arena,
+                "no value is known for `%s`; say it in a comment above the kernel: # tad: %s=...",
+                function->parameters[i].name, function->parameters[i].name);
             return all;
         }
         Configuration configuration;
         if (!candidate(&guess, fixed, which, &configuration) && which != 1) continue;
-        configuration.is_guess = strcmp(fixed->source, "comment") != 0 && strcmp(fixed->source, "pyproject") != 0;
+        configuration.is_guess =
+            strcmp(fixed->source, "comment") != 0 && strcmp(fixed->source, "pyproject") != 0;
         configuration.is_fallback = guess.is_even;
         note_strides(&guess, &configuration);
         LIST_PUSH(arena, &all, configuration);

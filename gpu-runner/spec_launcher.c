@@ -6,12 +6,15 @@
 
 enum { VARIANTS = 4, MOST_SITES = 4 };
 
-static Content content_of(const ConcreteBuffer *buffer, const ParameterFacts *facts, DTypeCode dtype, uint64_t seed) {
+static Content content_of(const ConcreteBuffer *buffer, const ParameterFacts *facts,
+                          DTypeCode dtype, uint64_t seed) {
     switch (buffer->contents) {
     case CONTENTS_ZEROS: return (Content){.kind = CONTENT_ZERO};
     case CONTENTS_INDICES: return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = 1};
     case CONTENTS_FILL:
-        return (Content){.kind = dtype_code_is_float(dtype) ? CONTENT_RANDOM : CONTENT_SMALL, .low = buffer->fill, .high = buffer->fill};
+        return (Content){.kind = dtype_code_is_float(dtype) ? CONTENT_RANDOM : CONTENT_SMALL,
+                         .low = buffer->fill,
+                         .high = buffer->fill};
     case CONTENTS_INPUT:
     case CONTENTS_EMPTY:
     case CONTENTS_RANDOM:
@@ -21,7 +24,8 @@ static Content content_of(const ConcreteBuffer *buffer, const ParameterFacts *fa
 }
 
 /// False where the launcher does not say.
-static bool set_argument(const Function *function, const ParameterFacts *facts, const ConcreteLaunch *launch, int index, uint64_t seed,
+static bool set_argument(const Function *function, const ParameterFacts *facts,
+                         const ConcreteLaunch *launch, int index, uint64_t seed,
                          Argument *argument) {
     const ConcreteArgument *given = &launch->arguments[index];
     const Parameter *parameter = &function->parameters[index];
@@ -30,10 +34,12 @@ static bool set_argument(const Function *function, const ParameterFacts *facts, 
     if (given->kind == CONCRETE_TENSOR) {
         const ConcreteBuffer *buffer = &launch->buffers.items[given->buffer];
         argument->kind = ARGUMENT_POINTER;
-        DTypeCode own = pointee_guess(parameter); // the kernel knows better that a tensor holds indices
+        DTypeCode own =
+            pointee_guess(parameter);  // the kernel knows better that a tensor holds indices
         bool is_index = !dtype_code_is_float(own) && dtype_code_is_float(given->dtype);
         argument->dtype = given->dtype > DTYPE_OF_PARAMETER && !is_index ? given->dtype : own;
-        argument->content = content_of(buffer, &facts[index], argument->dtype, hash_mix(seed + (uint64_t)index));
+        argument->content =
+            content_of(buffer, &facts[index], argument->dtype, hash_mix(seed + (uint64_t)index));
         argument->rank = argument->stride_count = given->rank;
         int64_t extent = 1;
         for (int i = 0; i < given->rank; i++) {
@@ -41,39 +47,50 @@ static bool set_argument(const Function *function, const ParameterFacts *facts, 
             argument->strides[i] = given->strides[i];
             extent += given->dims[i] > 0 ? (given->dims[i] - 1) * given->strides[i] : 0;
         }
-        if (buffer->is_extent_certain) argument->extent = extent;
-        else argument->rank = 0;
+        if (buffer->is_extent_certain)
+            argument->extent = extent;
+        else
+            argument->rank = 0;
         return true;
     }
     if (facts[index].is_dtype && given->constant.kind != CONSTANT_DTYPE) return false;
-    if (parameter->is_constexpr || given->constant.kind == CONSTANT_NONE || given->constant.kind == CONSTANT_STRING || given->constant.kind == CONSTANT_DTYPE) {
+    if (parameter->is_constexpr || given->constant.kind == CONSTANT_NONE ||
+        given->constant.kind == CONSTANT_STRING || given->constant.kind == CONSTANT_DTYPE) {
         argument->kind = ARGUMENT_CONSTANT;
         argument->constant = &given->constant;
-    } else if (given->constant.kind == CONSTANT_FLOAT || dtype_is_float(parameter->value->type.element)) {
+    } else if (given->constant.kind == CONSTANT_FLOAT ||
+               dtype_is_float(parameter->value->type.element)) {
         argument->kind = ARGUMENT_FLOAT;
         argument->dtype = DTYPE_FLOAT32;
-        argument->number = given->constant.kind == CONSTANT_FLOAT ? given->constant.number : (double)given->constant.integer;
+        argument->number = given->constant.kind == CONSTANT_FLOAT ? given->constant.number
+                                                                  : (double)given->constant.integer;
     } else {
         argument->kind = ARGUMENT_INTEGER;
         bool wide = given->constant.integer > INT32_MAX || given->constant.integer < INT32_MIN;
-        argument->dtype = given->constant.kind == CONSTANT_BOOL ? DTYPE_INT1 : wide ? DTYPE_INT64 : DTYPE_INT32;
+        argument->dtype = given->constant.kind == CONSTANT_BOOL ? DTYPE_INT1
+                          : wide                                ? DTYPE_INT64
+                                                                : DTYPE_INT32;
         argument->integer = given->constant.integer;
     }
     return true;
 }
 
 /// What the launcher leaves open is guessed from the kernel, first candidate only.
-static void add_launch(Arena *arena, const SpecRequest *request, const ParameterFacts *facts, const LaunchSite *site, int variant,
-                       Configurations *all) {
-    HostPolicy policy = {.seed = request->seed + (uint64_t)variant, .variant = variant, .function = request->symbolic};
+static void add_launch(Arena *arena, const SpecRequest *request, const ParameterFacts *facts,
+                       const LaunchSite *site, int variant, Configurations *all) {
+    HostPolicy policy = {.seed = request->seed + (uint64_t)variant,
+                         .variant = variant,
+                         .function = request->symbolic};
     HostLaunch *host = host_launch(arena, request->module, site, &policy);
-    if (!host || !host->is_reached || host->argument_count != request->symbolic->parameter_count) return;
+    if (!host || !host->is_reached || host->argument_count != request->symbolic->parameter_count)
+        return;
     ConcreteLaunch *launch = host_concretize(arena, host);
     Configuration fixed = configuration_open(arena, request->kernel);
     fixed.source = "launcher";
     int open = 0;
     for (int i = 0; i < fixed.argument_count; i++)
-        if (!set_argument(request->symbolic, facts, launch, i, request->seed, &fixed.arguments[i])) open++;
+        if (!set_argument(request->symbolic, facts, launch, i, request->seed, &fixed.arguments[i]))
+            open++;
     if (3 * open > fixed.argument_count) return;
     int64_t programs = launch->grid[0] * launch->grid[1] * launch->grid[2];
     if (programs > 0 && programs < 100000) {
@@ -93,7 +110,8 @@ Configurations spec_from_launchers(Arena *arena, const SpecRequest *request) {
         const LaunchSite *site = &request->module->launches.items[i];
         if (site->kernel != request->kernel) continue;
         sites++;
-        for (int variant = 0; variant < VARIANTS; variant++) add_launch(arena, request, facts, site, variant, &all);
+        for (int variant = 0; variant < VARIANTS; variant++)
+            add_launch(arena, request, facts, site, variant, &all);
     }
     return all;
 }

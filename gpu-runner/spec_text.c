@@ -27,12 +27,12 @@ typedef struct SpecItem {
 typedef struct SpecParser {
     Arena *arena;
     const SpecRequest *request;
-    Map names; // helper and parameter values: SpecValue
+    Map names;  // helper and parameter values: SpecValue
     Str text;
     size_t at;
     int depth;
     Error error;
-    bool is_unknown_name; // the error is a name that may be known later
+    bool is_unknown_name;  // the error is a name that may be known later
 } SpecParser;
 
 static void parse_value(SpecParser *parser, SpecValue *value);
@@ -47,15 +47,19 @@ static void fail(SpecParser *parser, const char *format, ...) {
 }
 
 static void skip_space(SpecParser *parser) {
-    while (parser->at < parser->text.size && isspace((unsigned char)parser->text.data[parser->at])) parser->at++;
+    while (parser->at < parser->text.size && isspace((unsigned char)parser->text.data[parser->at]))
+        parser->at++;
 }
 
 static bool accept(SpecParser *parser, const char *token) {
     skip_space(parser);
     size_t size = strlen(token);
-    if (parser->text.size - parser->at < size || memcmp(parser->text.data + parser->at, token, size) != 0) return false;
+    if (parser->text.size - parser->at < size ||
+        memcmp(parser->text.data + parser->at, token, size) != 0)
+        return false;
     char next = parser->at + size < parser->text.size ? parser->text.data[parser->at + size] : ' ';
-    if (isalpha((unsigned char)token[0]) && (isalnum((unsigned char)next) || next == '_')) return false;
+    if (isalpha((unsigned char)token[0]) && (isalnum((unsigned char)next) || next == '_'))
+        return false;
     parser->at += size;
     return true;
 }
@@ -76,14 +80,16 @@ static Str accept_name(SpecParser *parser) {
     Str name = {parser->text.data + start, parser->at - start};
     static const char *const prefixes[] = {"tl.", "triton.", "language.", "torch."};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (str_starts(name, prefixes[i])) name = (Str){name.data + strlen(prefixes[i]), name.size - strlen(prefixes[i])};
+        if (str_starts(name, prefixes[i]))
+            name = (Str){name.data + strlen(prefixes[i]), name.size - strlen(prefixes[i])};
     return name;
 }
 
 static double parse_number(SpecParser *parser) {
     SpecValue *value = ARENA_NEW(parser->arena, SpecValue);
     parse_value(parser, value);
-    if (!parser->error && value->kind != SPEC_NUMBER) fail(parser, "a number is expected in `%.*s`", STR_ARGS(parser->text));
+    if (!parser->error && value->kind != SPEC_NUMBER)
+        fail(parser, "a number is expected in `%.*s`", STR_ARGS(parser->text));
     return value->number;
 }
 
@@ -97,8 +103,10 @@ static void set_number(SpecValue *value, double number, bool is_integer) {
 static int parse_list(SpecParser *parser, const char *close, double *items) {
     int count = 0;
     while (!parser->error && !accept(parser, close)) {
-        if (count == MOST_ITEMS) fail(parser, "more than %d items", MOST_ITEMS);
-        else items[count++] = parse_number(parser);
+        if (count == MOST_ITEMS)
+            fail(parser, "more than %d items", MOST_ITEMS);
+        else
+            items[count++] = parse_number(parser);
         if (!accept(parser, ",")) {
             expect(parser, close);
             break;
@@ -118,7 +126,10 @@ static void parse_contents(SpecParser *parser, Argument *buffer) {
         expect(parser, "(");
         int count = parse_list(parser, ")", bounds);
         if (count != 1 && count != 2) fail(parser, "range() takes one or two numbers");
-        buffer->content = (Content){.kind = CONTENT_SMALL, .seed = seed, .low = count == 2 ? bounds[0] : 0, .high = count == 2 ? bounds[1] : bounds[0]};
+        buffer->content = (Content){.kind = CONTENT_SMALL,
+                                    .seed = seed,
+                                    .low = count == 2 ? bounds[0] : 0,
+                                    .high = count == 2 ? bounds[1] : bounds[0]};
     } else if (accept(parser, "growing")) {
         expect(parser, "(");
         if (parse_list(parser, ")", bounds) != 1) fail(parser, "growing() takes one number");
@@ -126,14 +137,17 @@ static void parse_contents(SpecParser *parser, Argument *buffer) {
     } else if (accept(parser, "uniform")) {
         expect(parser, "(");
         if (parse_list(parser, ")", bounds) != 2) fail(parser, "uniform() takes two numbers");
-        buffer->content = (Content){.kind = CONTENT_RANDOM, .seed = seed, .low = bounds[0], .high = bounds[1]};
+        buffer->content =
+            (Content){.kind = CONTENT_RANDOM, .seed = seed, .low = bounds[0], .high = bounds[1]};
     } else if (accept(parser, "(")) {
         int count = parse_list(parser, ")", bounds);
         double *values = ARENA_ARRAY(parser->arena, double, count + 1);
         memcpy(values, bounds, sizeof(double) * (size_t)count);
         buffer->content = (Content){.kind = CONTENT_VALUES, .values = values, .value_count = count};
     } else {
-        fail(parser, "`in` is followed by zeros, distinct, range(n), growing(n), uniform(a, b) or (values...)");
+        fail(
+            parser,
+            "`in` is followed by zeros, distinct, range(n), growing(n), uniform(a, b) or (values...)");
     }
 }
 
@@ -146,8 +160,10 @@ static void parse_buffer(SpecParser *parser, SpecValue *value, DTypeCode dtype) 
     buffer->kind = ARGUMENT_POINTER;
     buffer->dtype = dtype;
     uint64_t seed = hash_mix(parser->request->seed + (uint64_t)parser->names.count + 1);
-    buffer->content = dtype_code_is_float(dtype) ? (Content){.kind = CONTENT_NORMAL, .seed = seed}
-                                                 : (Content){.kind = CONTENT_SMALL, .seed = seed, .high = dtype == DTYPE_INT1 ? 2 : 5};
+    buffer->content =
+        dtype_code_is_float(dtype)
+            ? (Content){.kind = CONTENT_NORMAL, .seed = seed}
+            : (Content){.kind = CONTENT_SMALL, .seed = seed, .high = dtype == DTYPE_INT1 ? 2 : 5};
     if (accept(parser, "[")) {
         int64_t dims[TYPE_MAX_RANK];
         int count = parse_list(parser, "]", numbers);
@@ -165,7 +181,8 @@ static void parse_buffer(SpecParser *parser, SpecValue *value, DTypeCode dtype) 
         buffer->extent = 1;
         for (int i = 0; i < count && i < buffer->rank; i++) {
             buffer->strides[i] = (int64_t)numbers[i];
-            if (buffer->dims[i] > 0 && numbers[i] > 0) buffer->extent += (buffer->dims[i] - 1) * buffer->strides[i];
+            if (buffer->dims[i] > 0 && numbers[i] > 0)
+                buffer->extent += (buffer->dims[i] - 1) * buffer->strides[i];
         }
     }
     if (accept(parser, "in")) parse_contents(parser, buffer);
@@ -176,27 +193,39 @@ static void parse_call(SpecParser *parser, Str name, SpecValue *value) {
     int count = parse_list(parser, ")", numbers);
     if (parser->error) return;
     double a = count > 0 ? numbers[0] : 0, b = count > 1 ? numbers[1] : 0;
-    if (str_is(name, "cdiv") && count == 2 && (b > 0 || b < 0)) set_number(value, ceil(a / b), true);
-    else if (str_is(name, "min") && count == 2) set_number(value, fmin(a, b), true);
-    else if (str_is(name, "max") && count == 2) set_number(value, fmax(a, b), true);
+    if (str_is(name, "cdiv") && count == 2 && (b > 0 || b < 0))
+        set_number(value, ceil(a / b), true);
+    else if (str_is(name, "min") && count == 2)
+        set_number(value, fmin(a, b), true);
+    else if (str_is(name, "max") && count == 2)
+        set_number(value, fmax(a, b), true);
     else if (str_is(name, "next_power_of_2") && count == 1 && a < 1e15) {
         double power = 1;
         while (power < a) power *= 2;
         set_number(value, power, true);
-    } else fail(parser, "`%.*s(...)` is not known here: cdiv, min, max and next_power_of_2 are", STR_ARGS(name));
+    } else
+        fail(parser, "`%.*s(...)` is not known here: cdiv, min, max and next_power_of_2 are",
+             STR_ARGS(name));
 }
 
 static void parse_named(SpecParser *parser, SpecValue *value) {
     Str name = accept_name(parser);
     value->kind = SPEC_CONSTANT;
-    if (str_is(name, "True") || str_is(name, "true")) value->constant = constant_bool(parser->arena, true);
-    else if (str_is(name, "False") || str_is(name, "false")) value->constant = constant_bool(parser->arena, false);
-    else if (str_is(name, "None") || str_is(name, "null")) value->constant = constant_none(parser->arena);
-    else if (accept(parser, "(")) parse_call(parser, name, value);
-    else if (map_has(&parser->names, name)) *value = *(SpecValue *)map_get(&parser->names, name);
-    else if (dtype_from_name(name) != DTYPE_UNKNOWN) parse_buffer(parser, value, dtype_from_name(name));
+    if (str_is(name, "True") || str_is(name, "true"))
+        value->constant = constant_bool(parser->arena, true);
+    else if (str_is(name, "False") || str_is(name, "false"))
+        value->constant = constant_bool(parser->arena, false);
+    else if (str_is(name, "None") || str_is(name, "null"))
+        value->constant = constant_none(parser->arena);
+    else if (accept(parser, "("))
+        parse_call(parser, name, value);
+    else if (map_has(&parser->names, name))
+        *value = *(SpecValue *)map_get(&parser->names, name);
+    else if (dtype_from_name(name) != DTYPE_UNKNOWN)
+        parse_buffer(parser, value, dtype_from_name(name));
     else {
-        const FunctionDefinition *function = parser->request->module ? module_find_function(parser->request->module, name) : NULL;
+        const FunctionDefinition *function =
+            parser->request->module ? module_find_function(parser->request->module, name) : NULL;
         if (function) {
             Constant *constant = ARENA_NEW(parser->arena, Constant);
             *constant = (Constant){.kind = CONSTANT_FUNCTION, .function = function};
@@ -214,7 +243,8 @@ static void parse_digits(SpecParser *parser, SpecValue *value) {
     bool is_integer = true;
     while (parser->at < parser->text.size && size + 1 < sizeof digits) {
         char c = parser->text.data[parser->at];
-        bool sign = (c == '+' || c == '-') && size && (digits[size - 1] == 'e' || digits[size - 1] == 'E');
+        bool sign =
+            (c == '+' || c == '-') && size && (digits[size - 1] == 'e' || digits[size - 1] == 'E');
         if (!isalnum((unsigned char)c) && c != '.' && c != '_' && !sign) break;
         if (c == '.' || ((c == 'e' || c == 'E') && digits[1] != 'x')) is_integer = false;
         if (c != '_') digits[size++] = c;
@@ -260,33 +290,45 @@ static void parse_primary(SpecParser *parser, SpecValue *value) {
     } else if (c == '-') {
         parser->at++;
         parse_primary(parser, value);
-        if (!parser->error && value->kind != SPEC_NUMBER) fail(parser, "a minus before what is no number");
+        if (!parser->error && value->kind != SPEC_NUMBER)
+            fail(parser, "a minus before what is no number");
         value->number = -value->number;
     } else {
         fail(parser, "a value is expected in `%.*s`", STR_ARGS(parser->text));
     }
 }
 
-static void apply_operator(SpecParser *parser, SpecValue *left, const char *symbol, const SpecValue *right) {
+static void apply_operator(SpecParser *parser, SpecValue *left, const char *symbol,
+                           const SpecValue *right) {
     if (parser->error) return;
     if (left->kind != SPEC_NUMBER || right->kind != SPEC_NUMBER) {
         fail(parser, "`%s` between what are no numbers", symbol);
         return;
     }
     double a = left->number, b = right->number;
-    bool integers = left->is_integer && right->is_integer, divides = symbol[0] == '/' || symbol[0] == '%';
-    if (divides && !(b > 0 || b < 0)) fail(parser, "a division by zero");
-    else if (strcmp(symbol, "**") == 0) set_number(left, pow(a, b), integers && b >= 0);
-    else if (strcmp(symbol, "//") == 0) set_number(left, floor(a / b), integers);
-    else if (symbol[0] == '*') set_number(left, a * b, integers);
-    else if (symbol[0] == '/') set_number(left, a / b, false);
-    else if (symbol[0] == '%') set_number(left, a - floor(a / b) * b, integers);
-    else if (symbol[0] == '+') set_number(left, a + b, integers);
-    else set_number(left, a - b, integers);
+    bool integers = left->is_integer && right->is_integer,
+         divides = symbol[0] == '/' || symbol[0] == '%';
+    if (divides && !(b > 0 || b < 0))
+        fail(parser, "a division by zero");
+    else if (strcmp(symbol, "**") == 0)
+        set_number(left, pow(a, b), integers && b >= 0);
+    else if (strcmp(symbol, "//") == 0)
+        set_number(left, floor(a / b), integers);
+    else if (symbol[0] == '*')
+        set_number(left, a * b, integers);
+    else if (symbol[0] == '/')
+        set_number(left, a / b, false);
+    else if (symbol[0] == '%')
+        set_number(left, a - floor(a / b) * b, integers);
+    else if (symbol[0] == '+')
+        set_number(left, a + b, integers);
+    else
+        set_number(left, a - b, integers);
 }
 
 static void parse_operators(SpecParser *parser, SpecValue *value, int level) {
-    static const char *const symbols[3][4] = {{"+", "-", NULL, NULL}, {"//", "/", "*", "%"}, {"**", NULL, NULL, NULL}};
+    static const char *const symbols[3][4] = {
+        {"+", "-", NULL, NULL}, {"//", "/", "*", "%"}, {"**", NULL, NULL, NULL}};
     if (level == 3) {
         parse_primary(parser, value);
         return;
@@ -296,7 +338,8 @@ static void parse_operators(SpecParser *parser, SpecValue *value, int level) {
         found = false;
         for (int i = 0; i < 4 && symbols[level][i] && !found; i++) {
             skip_space(parser);
-            bool power = parser->text.size - parser->at >= 2 && memcmp(parser->text.data + parser->at, "**", 2) == 0;
+            bool power = parser->text.size - parser->at >= 2 &&
+                         memcmp(parser->text.data + parser->at, "**", 2) == 0;
             if ((power && level != 2) || !accept(parser, symbols[level][i])) continue;
             found = true;
             SpecValue *right = ARENA_NEW(parser->arena, SpecValue);
@@ -336,29 +379,39 @@ static int split_items(Arena *arena, Str text, SpecItem *items, Error *error) {
             return 0;
         }
         size_t at = (size_t)(equals - item.data);
-        items[count++] = (SpecItem){str_trim((Str){item.data, at}), str_trim((Str){equals + 1, item.size - at - 1}), false};
+        items[count++] = (SpecItem){str_trim((Str){item.data, at}),
+                                    str_trim((Str){equals + 1, item.size - at - 1}), false};
     }
     return count;
 }
 
-static void set_argument(SpecParser *parser, Argument *argument, const Parameter *parameter, const SpecValue *value) {
+static void set_argument(SpecParser *parser, Argument *argument, const Parameter *parameter,
+                         const SpecValue *value) {
     Str name = argument->name;
     bool constexpr_parameter = parameter && parameter->is_constexpr;
     if (value->kind == SPEC_CONSTANT || (value->kind == SPEC_BUFFER && constexpr_parameter)) {
         const Constant *constant = value->constant;
         if (constant->kind == CONSTANT_BOOL && !constexpr_parameter)
-            *argument = (Argument){.kind = ARGUMENT_INTEGER, .dtype = DTYPE_INT1, .integer = constant->integer};
-        else *argument = (Argument){.kind = ARGUMENT_CONSTANT, .constant = constant};
+            *argument = (Argument){
+                .kind = ARGUMENT_INTEGER, .dtype = DTYPE_INT1, .integer = constant->integer};
+        else
+            *argument = (Argument){.kind = ARGUMENT_CONSTANT, .constant = constant};
     } else if (value->kind == SPEC_BUFFER) {
         *argument = value->buffer;
     } else if (value->kind == SPEC_NUMBER && constexpr_parameter) {
         argument->kind = ARGUMENT_CONSTANT;
-        argument->constant = value->is_integer ? constant_int(parser->arena, (int64_t)value->number) : constant_float(parser->arena, value->number);
+        argument->constant = value->is_integer ? constant_int(parser->arena, (int64_t)value->number)
+                                               : constant_float(parser->arena, value->number);
     } else if (value->kind == SPEC_NUMBER) {
-        bool is_float = !value->is_integer || (parameter && dtype_is_float(parameter->value->type.element));
+        bool is_float =
+            !value->is_integer || (parameter && dtype_is_float(parameter->value->type.element));
         bool wide = fabs(value->number) > 2147483647.0;
-        *argument = is_float ? (Argument){.kind = ARGUMENT_FLOAT, .dtype = DTYPE_FLOAT32, .number = value->number}
-                             : (Argument){.kind = ARGUMENT_INTEGER, .dtype = wide ? DTYPE_INT64 : DTYPE_INT32, .integer = (int64_t)value->number};
+        *argument = is_float ? (Argument){.kind = ARGUMENT_FLOAT,
+                                          .dtype = DTYPE_FLOAT32,
+                                          .number = value->number}
+                             : (Argument){.kind = ARGUMENT_INTEGER,
+                                          .dtype = wide ? DTYPE_INT64 : DTYPE_INT32,
+                                          .integer = (int64_t)value->number};
     } else {
         fail(parser, "a tuple for `%.*s`", STR_ARGS(name));
     }
@@ -372,8 +425,11 @@ static void set_grid(SpecParser *parser, Configuration *configuration, const Spe
         return;
     }
     for (int axis = 0; axis < 3; axis++) {
-        double programs = axis >= count ? 1 : value->kind == SPEC_TUPLE ? value->items[axis] : value->number;
-        if (programs < 0 || programs > 1e6) fail(parser, "%g programs along axis %d", programs, axis);
+        double programs = axis >= count               ? 1
+                          : value->kind == SPEC_TUPLE ? value->items[axis]
+                                                      : value->number;
+        if (programs < 0 || programs > 1e6)
+            fail(parser, "%g programs along axis %d", programs, axis);
         configuration->grid[axis] = (int64_t)programs;
     }
     configuration->grid_is_known = true;
@@ -387,7 +443,9 @@ static void take_item(SpecParser *parser, SpecItem *item, Configuration *configu
     parse_value(parser, value);
     skip_space(parser);
     if (!parser->error && parser->at < item->text.size)
-        fail(parser, "`%.*s` is left over after the value of `%.*s`", (int)(item->text.size - parser->at), item->text.data + parser->at, STR_ARGS(item->name));
+        fail(parser, "`%.*s` is left over after the value of `%.*s`",
+             (int)(item->text.size - parser->at), item->text.data + parser->at,
+             STR_ARGS(item->name));
     if (parser->error) return;
     item->is_done = true;
     if (value->kind == SPEC_NUMBER) map_set(&parser->names, item->name, value);
@@ -398,7 +456,9 @@ static void take_item(SpecParser *parser, SpecItem *item, Configuration *configu
     const Function *function = parser->request->symbolic;
     for (int i = 0; i < configuration->argument_count; i++)
         if (str_equal(configuration->arguments[i].name, item->name))
-            set_argument(parser, &configuration->arguments[i], function && i < function->parameter_count ? &function->parameters[i] : NULL, value);
+            set_argument(
+                parser, &configuration->arguments[i],
+                function && i < function->parameter_count ? &function->parameters[i] : NULL, value);
 }
 
 Error spec_parse(Arena *arena, const SpecRequest *request, Str text, Configuration *configuration) {
@@ -407,7 +467,7 @@ Error spec_parse(Arena *arena, const SpecRequest *request, Str text, Configurati
     int count = split_items(arena, text, items, &error);
     if (error) return error;
     SpecParser parser = {.arena = arena, .request = request, .names = map_new(arena)};
-    for (bool progress = true; progress;) { // names may be used before the item that sets them
+    for (bool progress = true; progress;) {  // names may be used before the item that sets them
         progress = false;
         error = NULL;
         for (int i = 0; i < count; i++) {

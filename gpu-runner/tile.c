@@ -8,12 +8,13 @@ enum { POOL_SMALLEST = 16 };
 
 static int size_class(size_t size_bytes) {
     int class = 4;
-    while (((size_t)1 << class) < size_bytes) class++;
+    while (((size_t)1 << class) < size_bytes) class ++;
     return class;
 }
 
 void *pool_block(TilePool *pool, size_t size_bytes) {
-    if (pool->limit_bytes && pool->live_bytes + size_bytes > pool->limit_bytes) pool->exceeded(pool->context);
+    if (pool->limit_bytes && pool->live_bytes + size_bytes > pool->limit_bytes)
+        pool->exceeded(pool->context);
     int class = size_class(size_bytes < POOL_SMALLEST ? POOL_SMALLEST : size_bytes);
     size_t size = (size_t)1 << class;
     pool->live_bytes += size;
@@ -51,7 +52,8 @@ Tile *tile_new(TilePool *pool, TileKind kind, DTypeCode dtype, int rank, const i
     tile->rank = rank;
     for (int i = 0; i < rank; i++) {
         tile->dims[i] = dims[i];
-        if (__builtin_mul_overflow(tile->count, dims[i], &tile->count)) tile->count = INT64_MAX / 16;
+        if (__builtin_mul_overflow(tile->count, dims[i], &tile->count))
+            tile->count = INT64_MAX / 16;
     }
     size_t size = sizeof(double) * (size_t)tile->count;
     if (kind == TILE_NUMBER && dtype_code_is_float(dtype))
@@ -80,9 +82,9 @@ Tile *tile_float(TilePool *pool, double value, DTypeCode dtype) {
 Tile *tile_bool(TilePool *pool, bool value) { return tile_int(pool, value, DTYPE_INT1); }
 
 Tile *tile_weak_int(TilePool *pool, int64_t value) {
-    DTypeCode dtype = value >= INT32_MIN && value <= INT32_MAX    ? DTYPE_INT32
+    DTypeCode dtype = value >= INT32_MIN && value <= INT32_MAX   ? DTYPE_INT32
                       : value > INT32_MAX && value <= UINT32_MAX ? DTYPE_UINT32
-                                                                  : DTYPE_INT64;
+                                                                 : DTYPE_INT64;
     Tile *tile = tile_int(pool, value, dtype);
     tile->is_weak = true;
     return tile;
@@ -160,20 +162,25 @@ uint8_t *tile_need_poison(TilePool *pool, Tile *tile) {
     return tile->poison;
 }
 
-Tile *tile_take(TilePool *pool, const Tile *source, int rank, const int64_t *dims, const int64_t *indices) {
+Tile *tile_take(TilePool *pool, const Tile *source, int rank, const int64_t *dims,
+                const int64_t *indices) {
     Tile *tile = tile_new(pool, source->kind, source->dtype, rank, dims);
     for (int64_t i = 0; i < tile->count; i++) {
         int64_t from = indices[i];
-        if (source->number) tile->number[i] = from < 0 ? 0 : source->number[from];
-        else tile->integer[i] = from < 0 ? 0 : source->integer[from];
+        if (source->number)
+            tile->number[i] = from < 0 ? 0 : source->number[from];
+        else
+            tile->integer[i] = from < 0 ? 0 : source->integer[from];
     }
     if (source->tangent) {
         double *tangent = tile_need_tangent(pool, tile);
-        for (int64_t i = 0; i < tile->count; i++) tangent[i] = indices[i] < 0 ? 0 : source->tangent[indices[i]];
+        for (int64_t i = 0; i < tile->count; i++)
+            tangent[i] = indices[i] < 0 ? 0 : source->tangent[indices[i]];
     }
     if (source->poison) {
         uint8_t *poison = tile_need_poison(pool, tile);
-        for (int64_t i = 0; i < tile->count; i++) poison[i] = indices[i] >= 0 && source->poison[indices[i]];
+        for (int64_t i = 0; i < tile->count; i++)
+            poison[i] = indices[i] >= 0 && source->poison[indices[i]];
     }
     return tile;
 }
@@ -181,8 +188,10 @@ Tile *tile_take(TilePool *pool, const Tile *source, int rank, const int64_t *dim
 Tile *tile_reshape(TilePool *pool, const Tile *source, int rank, const int64_t *dims) {
     Tile *tile = tile_new(pool, source->kind, source->dtype, rank, dims);
     size_t size = sizeof(double) * (size_t)tile->count;
-    if (source->number) memcpy(tile->number, source->number, size);
-    else memcpy(tile->integer, source->integer, size);
+    if (source->number)
+        memcpy(tile->number, source->number, size);
+    else
+        memcpy(tile->integer, source->integer, size);
     if (source->tangent) memcpy(tile_need_tangent(pool, tile), source->tangent, size);
     if (source->poison) memcpy(tile_need_poison(pool, tile), source->poison, (size_t)tile->count);
     tile->is_weak = source->is_weak && rank == 0;
@@ -192,7 +201,7 @@ Tile *tile_reshape(TilePool *pool, const Tile *source, int rank, const int64_t *
 bool shapes_broadcast(int *rank, int64_t *dims, const Tile *tile) {
     int wider = *rank > tile->rank ? *rank : tile->rank;
     int64_t result[TYPE_MAX_RANK];
-    for (int i = 0; i < wider; i++) { // from the last dim backwards; missing leading dims are 1
+    for (int i = 0; i < wider; i++) {  // from the last dim backwards; missing leading dims are 1
         int64_t a = i < *rank ? dims[*rank - 1 - i] : 1;
         int64_t b = i < tile->rank ? tile->dims[tile->rank - 1 - i] : 1;
         if (a != b && a != 1 && b != 1) return false;
@@ -295,9 +304,12 @@ int64_t float_to_bits(double value, DTypeCode dtype) {
     float_limit(dtype, &bias);
     int64_t sign = signbit(value) ? 1 : 0, top = (1 << exponent_bits) - 1, bits;
     double size = fabs(round_float(value, dtype));
-    if (isnan(value)) bits = (top << mantissa) | ((1 << mantissa) - 1);
-    else if (isinf(size)) bits = top << mantissa;
-    else if (size < ldexp(1, 1 - bias)) bits = (int64_t)ldexp(size, bias - 1 + mantissa);
+    if (isnan(value))
+        bits = (top << mantissa) | ((1 << mantissa) - 1);
+    else if (isinf(size))
+        bits = top << mantissa;
+    else if (size < ldexp(1, 1 - bias))
+        bits = (int64_t)ldexp(size, bias - 1 + mantissa);
     else {
         int exponent = ilogb(size);
         bits = (int64_t)(exponent + bias) << mantissa;
@@ -346,16 +358,19 @@ static int64_t double_to_integer(double value, DTypeCode dtype) {
 static Tile *cast_to_float(TilePool *pool, const Tile *source, DTypeCode dtype, bool rounds) {
     Tile *tile = tile_like(pool, source, dtype);
     for (int64_t i = 0; i < tile->count; i++) {
-        double value = source->number ? source->number[i] : integer_to_double(source->integer[i], source->dtype);
+        double value = source->number ? source->number[i]
+                                      : integer_to_double(source->integer[i], source->dtype);
         tile->number[i] = rounds ? round_float(value, dtype) : value;
     }
     if (source->tangent)
-        memcpy(tile_need_tangent(pool, tile), source->tangent, sizeof(double) * (size_t)tile->count);
+        memcpy(tile_need_tangent(pool, tile), source->tangent,
+               sizeof(double) * (size_t)tile->count);
     return tile;
 }
 
 Tile *tile_cast(TilePool *pool, Tile *source, DTypeCode dtype, bool rounds) {
-    if (source->dtype == dtype && source->kind == TILE_NUMBER && !source->is_weak) return tile_retain(source);
+    if (source->dtype == dtype && source->kind == TILE_NUMBER && !source->is_weak)
+        return tile_retain(source);
     Tile *tile;
     if (dtype_code_is_float(dtype)) {
         tile = cast_to_float(pool, source, dtype, rounds);
@@ -373,9 +388,12 @@ Tile *tile_bitcast(TilePool *pool, Tile *source, DTypeCode dtype) {
     if (source->dtype == dtype) return tile_retain(source);
     Tile *tile = tile_like(pool, source, dtype);
     for (int64_t i = 0; i < tile->count; i++) {
-        int64_t bits = source->number ? float_to_bits(source->number[i], source->dtype) : source->integer[i];
-        if (tile->number) tile->number[i] = float_from_bits(bits, dtype);
-        else tile->integer[i] = wrap_integer(bits, dtype);
+        int64_t bits =
+            source->number ? float_to_bits(source->number[i], source->dtype) : source->integer[i];
+        if (tile->number)
+            tile->number[i] = float_from_bits(bits, dtype);
+        else
+            tile->integer[i] = wrap_integer(bits, dtype);
     }
     if (source->poison) memcpy(tile_need_poison(pool, tile), source->poison, (size_t)tile->count);
     return tile;
@@ -386,7 +404,8 @@ bool tile_truth(const Tile *tile) {
     case TILE_NUMBER:
     case TILE_POINTER: return tile->count > 0 && tile_number_at(tile, 0) != 0;
     case TILE_TUPLE: return tile->item_count > 0;
-    case TILE_CONSTANT: return tile->constant->kind != CONSTANT_STRING || tile->constant->string.size > 0;
+    case TILE_CONSTANT:
+        return tile->constant->kind != CONSTANT_STRING || tile->constant->string.size > 0;
     case TILE_BLOCK_POINTER:
     case TILE_DESCRIPTOR: return true;
     case TILE_NONE:
@@ -396,12 +415,14 @@ bool tile_truth(const Tile *tile) {
 }
 
 const char *tile_describe(Arena *arena, const Tile *tile) {
-    static const char *const names[] = {"", "*", "block pointer ", "descriptor ", "tuple", "None", "constant", "undefined"};
+    static const char *const names[] = {"",      "*",    "block pointer ", "descriptor ",
+                                        "tuple", "None", "constant",       "undefined"};
     Buffer text = buffer_new(arena);
     buffer_puts(&text, names[tile->kind]);
     const char *dtype = dtype_short_name(tile->dtype);
     if (tile->kind <= TILE_DESCRIPTOR && dtype) buffer_puts(&text, dtype);
-    for (int i = 0; i < tile->rank; i++) buffer_printf(&text, "%s%lld", i ? ", " : "[", (long long)tile->dims[i]);
+    for (int i = 0; i < tile->rank; i++)
+        buffer_printf(&text, "%s%lld", i ? ", " : "[", (long long)tile->dims[i]);
     if (tile->rank) buffer_putc(&text, ']');
     return buffer_text(&text);
 }

@@ -6,13 +6,13 @@
 
 typedef enum TileKind {
     TILE_NUMBER,
-    TILE_POINTER,       // `integer` holds addresses (memory.h), dtype is the pointee's
-    TILE_BLOCK_POINTER, // items: base, shape, strides, offsets (tuples of scalars); dims are the block's
-    TILE_DESCRIPTOR,    // items: base, shape, strides; dims are the block's
+    TILE_POINTER,        // `integer` holds addresses (memory.h), dtype is the pointee's
+    TILE_BLOCK_POINTER,  // items: base, shape, strides, offsets (tuples of scalars); dims are the block's
+    TILE_DESCRIPTOR,  // items: base, shape, strides; dims are the block's
     TILE_TUPLE,
     TILE_NONE,
-    TILE_CONSTANT,  // a dtype, string or function: `constant`
-    TILE_UNDEFINED, // a variable that no path has set
+    TILE_CONSTANT,   // a dtype, string or function: `constant`
+    TILE_UNDEFINED,  // a variable that no path has set
 } TileKind;
 
 /// One value. Floats are doubles in `number`; integers and bools are int64 in `integer`, wrapped to their
@@ -22,7 +22,7 @@ typedef struct Tile {
     int references;
     TileKind kind;
     DTypeCode dtype;
-    bool is_weak; // a Python number: adapts to the type of what it meets, integers do not wrap
+    bool is_weak;  // a Python number: adapts to the type of what it meets, integers do not wrap
     int rank;
     int64_t dims[TYPE_MAX_RANK];
     int64_t count;
@@ -42,8 +42,8 @@ typedef struct TilePool {
     void *free_blocks[48];
     Tile *free_tiles;
     size_t live_bytes;
-    size_t limit_bytes; // 0: none
-    void (*exceeded)(void *context); // called where the limit would be passed; does not return
+    size_t limit_bytes;               // 0: none
+    void (*exceeded)(void *context);  // called where the limit would be passed; does not return
     void *context;
 } TilePool;
 
@@ -75,7 +75,8 @@ void *pool_block(TilePool *pool, size_t size_bytes);
 void pool_free(TilePool *pool, void *block, size_t size_bytes);
 
 /// result[i] = source[indices[i]], tangent and poison along; -1 gives zero.
-Tile *tile_take(TilePool *pool, const Tile *source, int rank, const int64_t *dims, const int64_t *indices);
+Tile *tile_take(TilePool *pool, const Tile *source, int rank, const int64_t *dims,
+                const int64_t *indices);
 /// The same values under another shape of equal count.
 Tile *tile_reshape(TilePool *pool, const Tile *source, int rank, const int64_t *dims);
 /// Broadcast to a shape that `source` broadcasts to. Retains `source` where nothing changes.

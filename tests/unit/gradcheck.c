@@ -26,12 +26,14 @@ typedef struct Checked {
     Error error;
 } Checked;
 
-static Checked check_texts(const char *source, const char *kernel, const char *backward, const char *launches,
-                           const char *inputs, const char *outputs, const char *spec) {
+static Checked check_texts(const char *source, const char *kernel, const char *backward,
+                           const char *launches, const char *inputs, const char *outputs,
+                           const char *spec) {
     Checked checked = {.arena = arena_new()};
     Arena *arena = checked.arena;
     Error error = NULL;
-    Json *params = json_object(arena), *back = json_object(arena), *specification = json_object(arena);
+    Json *params = json_object(arena), *back = json_object(arena),
+         *specification = json_object(arena);
     json_set_string(params, "path", "k.py");
     json_set_string(params, "source", source);
     json_set_string(params, "kernel", kernel);
@@ -51,18 +53,21 @@ static Checked check_texts(const char *source, const char *kernel, const char *b
 /// `body` is the backward's inside: x, w, g, cols, mask and row are there.
 static Checked check_body(const char *body) {
     Arena *arena = arena_new();
-    const char *backward = arena_printf(arena,
-        "@triton.jit\n"
-        "def back(X, W, dZ, dX, dW, stride, n, BLOCK: tl.constexpr):\n"
-        "    row = tl.program_id(0)\n"
-        "    for start in range(0, n, BLOCK):\n"
-        "        cols = start + tl.arange(0, BLOCK)\n"
-        "        mask = cols < n\n"
-        "        x = tl.load(X + row * stride + cols, mask=mask, other=0.0)\n"
-        "        w = tl.load(W + cols, mask=mask, other=0.0)\n"
-        "        g = tl.load(dZ + row * stride + cols, mask=mask, other=0.0)\n"
-        "%s", body);
-    Checked checked = check_texts(forward, "rows", backward, launch, "[\"X\",\"W\"]", "[\"Z\"]", NULL);
+    const char *backward =
+        arena_printf(arena,
+                     "@triton.jit\n"
+                     "def back(X, W, dZ, dX, dW, stride, n, BLOCK: tl.constexpr):\n"
+                     "    row = tl.program_id(0)\n"
+                     "    for start in range(0, n, BLOCK):\n"
+                     "        cols = start + tl.arange(0, BLOCK)\n"
+                     "        mask = cols < n\n"
+                     "        x = tl.load(X + row * stride + cols, mask=mask, other=0.0)\n"
+                     "        w = tl.load(W + cols, mask=mask, other=0.0)\n"
+                     "        g = tl.load(dZ + row * stride + cols, mask=mask, other=0.0)\n"
+                     "%s",
+                     body);
+    Checked checked =
+        check_texts(forward, "rows", backward, launch, "[\"X\",\"W\"]", "[\"Z\"]", NULL);
     arena_free(arena);
     return checked;
 }
@@ -120,46 +125,53 @@ TEST(a_single_missing_element_is_named) {
 
 TEST(a_lost_update_fails) {
     // the first program alone would be right; the others overwrite it
-    Checked checked = check_body(RIGHT_X "        tl.store(dW + cols, g * x * tl.exp(w), mask=mask)\n");
+    Checked checked =
+        check_body(RIGHT_X "        tl.store(dW + cols, g * x * tl.exp(w), mask=mask)\n");
     CHECK_STATUS(checked, "failed");
     arena_free(checked.arena);
-    Checked added = check_body(RIGHT_X "        old = tl.load(dW + cols, mask=mask, other=0.0)\n"
-                                       "        tl.store(dW + cols, old + g * x * tl.exp(w), mask=mask)\n");
-    CHECK_STATUS(added, "failed"); // right in sequence, a race on a GPU
+    Checked added =
+        check_body(RIGHT_X "        old = tl.load(dW + cols, mask=mask, other=0.0)\n"
+                           "        tl.store(dW + cols, old + g * x * tl.exp(w), mask=mask)\n");
+    CHECK_STATUS(added, "failed");  // right in sequence, a race on a GPU
     CHECK_REASON(added, "race");
     arena_free(added.arena);
 }
 
 TEST(writes_where_nothing_was_read_fail) {
-    Checked checked = check_body(RIGHT_X RIGHT_W "        tl.store(dX + row * stride + 500 + cols, g, mask=mask)\n");
+    Checked checked = check_body(
+        RIGHT_X RIGHT_W "        tl.store(dX + row * stride + 500 + cols, g, mask=mask)\n");
     CHECK_STATUS(checked, "failed");
     CHECK_REASON(checked, "never reads");
     arena_free(checked.arena);
 }
 
 TEST(order_dependence_fails) {
-    Checked checked = check_body(RIGHT_X RIGHT_W "        if row == 0:\n            tl.atomic_xchg(dW + cols, 0.0 * g, mask=mask)\n");
+    Checked checked = check_body(
+        RIGHT_X RIGHT_W
+        "        if row == 0:\n            tl.atomic_xchg(dW + cols, 0.0 * g, mask=mask)\n");
     CHECK(strcmp(json_get_string(checked.result, "status", ""), "proved") != 0);
     arena_free(checked.arena);
 }
 
 TEST(what_does_not_run_is_unproved) {
-    Checked checked = check_body("        tl.store(dX + row * stride + cols, g // (row - row), mask=mask)\n");
+    Checked checked =
+        check_body("        tl.store(dX + row * stride + cols, g // (row - row), mask=mask)\n");
     CHECK_STATUS(checked, "unproved");
     arena_free(checked.arena);
-    Checked missing = check_texts(forward, "rows", "", "[{\"kernel\":\"nowhere\",\"arguments\":{}}]", "[\"X\"]", "[\"Z\"]", NULL);
+    Checked missing =
+        check_texts(forward, "rows", "", "[{\"kernel\":\"nowhere\",\"arguments\":{}}]", "[\"X\"]",
+                    "[\"Z\"]", NULL);
     CHECK_STATUS(missing, "unproved");
     CHECK_REASON(missing, "no kernel `nowhere`");
     arena_free(missing.arena);
 }
 
-static const char scalar_forward[] =
-    "import triton\nimport triton.language as tl\n\n"
-    "@triton.jit\n"
-    "def scaled(X, Y, scale, n, BLOCK: tl.constexpr):\n"
-    "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
-    "    x = tl.load(X + at, mask=at < n, other=0.0)\n"
-    "    tl.store(Y + at, tl.log(x) * scale, mask=at < n)\n\n";
+static const char scalar_forward[] = "import triton\nimport triton.language as tl\n\n"
+                                     "@triton.jit\n"
+                                     "def scaled(X, Y, scale, n, BLOCK: tl.constexpr):\n"
+                                     "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+                                     "    x = tl.load(X + at, mask=at < n, other=0.0)\n"
+                                     "    tl.store(Y + at, tl.log(x) * scale, mask=at < n)\n\n";
 
 static const char scalar_backward[] =
     "@triton.jit\n"
@@ -177,7 +189,8 @@ static const char scalar_launch[] =
 
 TEST(scalars_and_positive_inputs) {
     // log of negative numbers is NaN: the check must find inputs for which there is something to compare
-    Checked checked = check_texts(scalar_forward, "scaled", scalar_backward, scalar_launch, "[\"X\",\"scale\"]", "[\"Y\"]", NULL);
+    Checked checked = check_texts(scalar_forward, "scaled", scalar_backward, scalar_launch,
+                                  "[\"X\",\"scale\"]", "[\"Y\"]", NULL);
     CHECK_STATUS(checked, "proved");
     const Json *inputs = json_get(checked.result, "inputs");
     CHECK(json_get_number(inputs->items[1], "directions", 0) > 0);
@@ -185,38 +198,39 @@ TEST(scalars_and_positive_inputs) {
 }
 
 TEST(the_comment_decides) {
-    Checked checked = check_texts(scalar_forward, "scaled", scalar_backward, scalar_launch, "[\"X\"]", "[\"Y\"]",
-                                  "# tad: n=11, BLOCK=4, X=f32[n] in uniform(1, 2), Y=f32[n], scale=3.5, grid=cdiv(n, BLOCK)");
+    Checked checked = check_texts(
+        scalar_forward, "scaled", scalar_backward, scalar_launch, "[\"X\"]", "[\"Y\"]",
+        "# tad: n=11, BLOCK=4, X=f32[n] in uniform(1, 2), Y=f32[n], scale=3.5, grid=cdiv(n, BLOCK)");
     CHECK_STATUS(checked, "proved");
     const Json *configuration = json_get(checked.result, "configurations")->items[0];
     CHECK_EQ_STR(json_get_string(configuration, "source", ""), "comment");
     CHECK(strstr(json_get_string(configuration, "text", ""), "grid=(3, 1, 1)") != NULL);
     arena_free(checked.arena);
-    Checked broken = check_texts(scalar_forward, "scaled", scalar_backward, scalar_launch, "[\"X\"]", "[\"Y\"]", "# tad: n=wrong(");
+    Checked broken = check_texts(scalar_forward, "scaled", scalar_backward, scalar_launch,
+                                 "[\"X\"]", "[\"Y\"]", "# tad: n=wrong(");
     CHECK_STATUS(broken, "unproved");
     arena_free(broken.arena);
 }
 
 TEST(kinks_are_left_to_the_duals) {
-    static const char relu[] =
-        "import triton\nimport triton.language as tl\n\n"
-        "@triton.jit\n"
-        "def relu(X, Y, BLOCK: tl.constexpr):\n"
-        "    at = tl.arange(0, BLOCK)\n"
-        "    x = tl.load(X + at)\n"
-        "    tl.store(Y + at, tl.where(x > 0.0, x, 0.0))\n\n";
-    static const char back[] =
-        "@triton.jit\n"
-        "def back(X, dY, dX, BLOCK: tl.constexpr):\n"
-        "    at = tl.arange(0, BLOCK)\n"
-        "    x = tl.load(X + at)\n"
-        "    g = tl.load(dY + at)\n"
-        "    tl.store(dX + at, tl.where(x > 0.0, g, 0.0))\n";
+    static const char relu[] = "import triton\nimport triton.language as tl\n\n"
+                               "@triton.jit\n"
+                               "def relu(X, Y, BLOCK: tl.constexpr):\n"
+                               "    at = tl.arange(0, BLOCK)\n"
+                               "    x = tl.load(X + at)\n"
+                               "    tl.store(Y + at, tl.where(x > 0.0, x, 0.0))\n\n";
+    static const char back[] = "@triton.jit\n"
+                               "def back(X, dY, dX, BLOCK: tl.constexpr):\n"
+                               "    at = tl.arange(0, BLOCK)\n"
+                               "    x = tl.load(X + at)\n"
+                               "    g = tl.load(dY + at)\n"
+                               "    tl.store(dX + at, tl.where(x > 0.0, g, 0.0))\n";
     static const char launches[] =
         "[{\"kernel\":\"back\",\"arguments\":{\"X\":{\"same\":\"X\"},\"dY\":{\"upstream\":\"Y\"},\"dX\":{\"gradient\":\"X\"},"
         "\"BLOCK\":{\"same\":\"BLOCK\"}}}]";
-    Checked checked = check_texts(relu, "relu", back, launches, "[\"X\"]", "[\"Y\"]",
-                                  "# tad: BLOCK=16, X=f32[16] in (0.00001, -0.00002, 0.5, -0.5, 0.00003, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1, -2), Y=f32[16], grid=(1,)");
+    Checked checked = check_texts(
+        relu, "relu", back, launches, "[\"X\"]", "[\"Y\"]",
+        "# tad: BLOCK=16, X=f32[16] in (0.00001, -0.00002, 0.5, -0.5, 0.00003, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1, -2), Y=f32[16], grid=(1,)");
     CHECK_STATUS(checked, "proved");
     CHECK(json_get_bool(checked.result, "kink", false));
     arena_free(checked.arena);

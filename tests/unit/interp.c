@@ -14,17 +14,21 @@ static Ran run_with(const char *body, const char *arguments, const char *grid, c
     Ran ran = {.arena = arena_new()};
     Json *params = json_parse(
         ran.arena,
-        str_from(arena_printf(ran.arena, "{\"path\":\"k.py\",\"kernel\":\"k\",\"arguments\":%s,\"grid\":%s%s}",
+        str_from(arena_printf(ran.arena,
+                              "{\"path\":\"k.py\",\"kernel\":\"k\",\"arguments\":%s,\"grid\":%s%s}",
                               arguments, grid, more)),
         &ran.error);
     if (!params) return ran;
-    const char *source = arena_printf(ran.arena, "import triton\nimport triton.language as tl\n\n%s", body);
+    const char *source =
+        arena_printf(ran.arena, "import triton\nimport triton.language as tl\n\n%s", body);
     json_set_string(params, "source", source);
     ran.result = request_run(ran.arena, params, NULL, &ran.error);
     return ran;
 }
 
-static Ran run(const char *body, const char *arguments) { return run_with(body, arguments, "[1]", ""); }
+static Ran run(const char *body, const char *arguments) {
+    return run_with(body, arguments, "[1]", "");
+}
 
 /// The buffer `name` after the run must hold `count` numbers.
 static void check_buffer(const Ran *ran, const char *name, const double *expected, int count) {
@@ -50,9 +54,11 @@ static void check_buffer(const Ran *ran, const char *name, const double *expecte
 
 TEST(elementwise_and_broadcasting) {
     Ran outer = run(HEAD "    p = x[:, None] * x[None, :]\n"
-                         "    tl.store(Y + i[:, None] * N + i[None, :], p)\n", FOUR);
+                         "    tl.store(Y + i[:, None] * N + i[None, :], p)\n",
+                    FOUR);
     CHECK_BUFFER(outer, "Y", 9, -21, 6, 15, -21, 49, -14, -35, 6, -14, 4, 10, 15, -35, 10, 25);
-    Ran where = run(HEAD "    tl.store(Y + i, tl.where(x > 2, tl.abs(x), -1.0) + tl.maximum(x, 0.0))\n", FOUR);
+    Ran where = run(
+        HEAD "    tl.store(Y + i, tl.where(x > 2, tl.abs(x), -1.0) + tl.maximum(x, 0.0))\n", FOUR);
     CHECK_BUFFER(where, "Y", 6, -1, 1, 10);
     Ran clamp = run(HEAD "    tl.store(Y + i, tl.clamp(x, -1.0, 4.0))\n", FOUR);
     CHECK_BUFFER(clamp, "Y", 3, -1, 2, 4);
@@ -65,7 +71,9 @@ TEST(integers_behave_as_in_c) {
     CHECK_BUFFER(constants, "Y", -4, -4, -4, -4);
     Ran wraps = run(HEAD "    tl.store(Y + i, x * 1000000007)\n", WHOLE);
     CHECK_BUFFER(wraps, "Y", -1294967275, 1589934543, 2000000014, 705032739);
-    Ran bits = run(HEAD "    tl.store(Y + i, (x & 6) | 1)\n    tl.store(Y + N + i, (x << 3) ^ (x >> 1))\n", WHOLE);
+    Ran bits =
+        run(HEAD "    tl.store(Y + i, (x & 6) | 1)\n    tl.store(Y + N + i, (x << 3) ^ (x >> 1))\n",
+            WHOLE);
     CHECK_BUFFER(bits, "Y", 3, 1, 3, 5, 25, 52, 17, 42);
     Ran zero = run(HEAD "    tl.store(Y + i, x // (x - 3))\n", WHOLE);
     CHECK(zero.error && strstr(zero.error, "division by zero"));
@@ -74,83 +82,113 @@ TEST(integers_behave_as_in_c) {
 
 TEST(reductions) {
     Ran sums = run(HEAD "    tl.store(Y, tl.sum(x))\n    tl.store(Y + 1, tl.max(x, axis=0))\n"
-                        "    tl.store(Y + 2, tl.min(x, 0))\n    tl.store(Y + 3, tl.argmax(x, 0))\n", FOUR);
+                        "    tl.store(Y + 2, tl.min(x, 0))\n    tl.store(Y + 3, tl.argmax(x, 0))\n",
+                   FOUR);
     CHECK_BUFFER(sums, "Y", 3, 5, -7, 3);
-    Ran axes = run(HEAD "    m = x[:, None] - x[None, :] * 2\n    tl.store(Y + i, tl.sum(m, axis=1))\n"
-                        "    tl.store(Y + N + i, tl.sum(m, axis=-2))\n"
-                        "    tl.store(Y + 2 * N + i[:, None], tl.max(m, 1, keep_dims=True))\n", FOUR);
+    Ran axes =
+        run(HEAD "    m = x[:, None] - x[None, :] * 2\n    tl.store(Y + i, tl.sum(m, axis=1))\n"
+                 "    tl.store(Y + N + i, tl.sum(m, axis=-2))\n"
+                 "    tl.store(Y + 2 * N + i[:, None], tl.max(m, 1, keep_dims=True))\n",
+            FOUR);
     CHECK_BUFFER(axes, "Y", 6, -34, 2, 14, -21, 59, -13, -37, 17, 7, 16, 19);
-    Ran pairs = run(HEAD "    v, at = tl.max(x, 0, return_indices=True)\n    tl.store(Y, v)\n    tl.store(Y + 1, at)\n", FOUR);
+    Ran pairs = run(
+        HEAD
+        "    v, at = tl.max(x, 0, return_indices=True)\n    tl.store(Y, v)\n    tl.store(Y + 1, at)\n",
+        FOUR);
     CHECK_BUFFER(pairs, "Y", 5, 3);
 }
 
 TEST(custom_reductions_and_scans) {
     Ran reduced = run("@triton.jit\ndef mul(a, b):\n    return a * b\n\n" HEAD
-                      "    tl.store(Y, tl.reduce(x, 0, mul))\n", FOUR);
+                      "    tl.store(Y, tl.reduce(x, 0, mul))\n",
+                      FOUR);
     CHECK_BUFFER(reduced, "Y", -210);
-    Ran cumulative = run(HEAD "    tl.store(Y + i, tl.cumsum(x, 0))\n    tl.store(Y + N + i, tl.cumsum(x, 0, reverse=True))\n"
-                              "    tl.store(Y + 2 * N + i, tl.cumprod(x, 0))\n", FOUR);
+    Ran cumulative = run(
+        HEAD
+        "    tl.store(Y + i, tl.cumsum(x, 0))\n    tl.store(Y + N + i, tl.cumsum(x, 0, reverse=True))\n"
+        "    tl.store(Y + 2 * N + i, tl.cumprod(x, 0))\n",
+        FOUR);
     CHECK_BUFFER(cumulative, "Y", 3, -4, -2, 3, 3, 0, 7, 5, 3, -21, -42, -210);
-    Ran linear = run("@triton.jit\ndef step(a1, b1, a2, b2):\n    return a1 * a2, b1 * a2 + b2\n\n" HEAD
-                     "    a, h = tl.associative_scan((x * 0 + 2.0, x), 0, step)\n    tl.store(Y + i, h)\n", FOUR);
+    Ran linear =
+        run("@triton.jit\ndef step(a1, b1, a2, b2):\n    return a1 * a2, b1 * a2 + b2\n\n" HEAD
+            "    a, h = tl.associative_scan((x * 0 + 2.0, x), 0, step)\n    tl.store(Y + i, h)\n",
+            FOUR);
     CHECK_BUFFER(linear, "Y", 3, -1, 0, 5);
 }
 
 TEST(matrix_products) {
-    Ran square = run("@triton.jit\ndef k(X, Y, N: tl.constexpr):\n    i = tl.arange(0, N)\n"
-                     "    a = tl.load(X + i[:, None] * N + i[None, :])\n    acc = tl.full([N, N], 1.0, tl.float32)\n"
-                     "    tl.store(Y + i[:, None] * N + i[None, :], tl.dot(a, tl.trans(a), acc))\n",
-                     "{\"X\":{\"data\":[1,2,3,4]},\"Y\":{\"data\":[0,0,0,0]},\"N\":2}");
+    Ran square = run(
+        "@triton.jit\ndef k(X, Y, N: tl.constexpr):\n    i = tl.arange(0, N)\n"
+        "    a = tl.load(X + i[:, None] * N + i[None, :])\n    acc = tl.full([N, N], 1.0, tl.float32)\n"
+        "    tl.store(Y + i[:, None] * N + i[None, :], tl.dot(a, tl.trans(a), acc))\n",
+        "{\"X\":{\"data\":[1,2,3,4]},\"Y\":{\"data\":[0,0,0,0]},\"N\":2}");
     CHECK_BUFFER(square, "Y", 6, 12, 12, 26);
 }
 
 TEST(movement) {
-    Ran shapes = run(HEAD "    a = tl.reshape(x, [2, 2])\n    tl.store(Y + i, tl.reshape(tl.trans(a), [4]))\n"
-                          "    lo, hi = tl.split(a)\n    j = tl.join(hi, lo)\n    tl.store(Y + N + i, tl.reshape(j, [4]))\n"
-                          "    tl.store(Y + 2 * N + i, tl.flip(x))\n"
-                          "    tl.store(Y + 3 * N + i, tl.interleave(lo, hi))\n", FOUR);
+    Ran shapes = run(
+        HEAD
+        "    a = tl.reshape(x, [2, 2])\n    tl.store(Y + i, tl.reshape(tl.trans(a), [4]))\n"
+        "    lo, hi = tl.split(a)\n    j = tl.join(hi, lo)\n    tl.store(Y + N + i, tl.reshape(j, [4]))\n"
+        "    tl.store(Y + 2 * N + i, tl.flip(x))\n"
+        "    tl.store(Y + 3 * N + i, tl.interleave(lo, hi))\n",
+        FOUR);
     CHECK_BUFFER(shapes, "Y", 3, 2, -7, 5, -7, 3, 5, 2, 5, 2, -7, 3, 3, -7, 2, 5);
-    Ran sorted = run(HEAD "    tl.store(Y + i, tl.sort(x))\n    tl.store(Y + N + i, tl.sort(x, descending=True))\n"
-                          "    tl.store(Y + 2 * N + i, tl.gather(x, 3 - i, 0))\n", FOUR);
+    Ran sorted = run(
+        HEAD
+        "    tl.store(Y + i, tl.sort(x))\n    tl.store(Y + N + i, tl.sort(x, descending=True))\n"
+        "    tl.store(Y + 2 * N + i, tl.gather(x, 3 - i, 0))\n",
+        FOUR);
     CHECK_BUFFER(sorted, "Y", -7, 2, 3, 5, 5, 3, 2, -7, 5, 2, -7, 3);
     Ran counts = run(HEAD "    tl.store(Y + i, tl.histogram(x & 3, 4))\n", WHOLE);
     CHECK_BUFFER(counts, "Y", 0, 2, 1, 1);
 }
 
 TEST(control_flow) {
-    Ran loops = run("@triton.jit\ndef k(X, Y, n, N: tl.constexpr):\n    acc = 0.0\n    for j in range(0, n, 2):\n"
-                    "        if j == 2:\n            acc += 10.0\n        else:\n            acc += tl.load(X + j)\n"
-                    "    s = 1\n    while s * 3 < n * 100:\n        s = s * 3\n    tl.store(Y, acc)\n    tl.store(Y + 1, s)\n"
-                    "    if n > 3:\n        return\n    tl.store(Y + 2, 5.0)\n",
-                    "{\"X\":{\"data\":[3,-7,2,5]},\"Y\":{\"data\":[0,0,0,0]},\"n\":{\"int\":4},\"N\":4}");
+    Ran loops = run(
+        "@triton.jit\ndef k(X, Y, n, N: tl.constexpr):\n    acc = 0.0\n    for j in range(0, n, 2):\n"
+        "        if j == 2:\n            acc += 10.0\n        else:\n            acc += tl.load(X + j)\n"
+        "    s = 1\n    while s * 3 < n * 100:\n        s = s * 3\n    tl.store(Y, acc)\n    tl.store(Y + 1, s)\n"
+        "    if n > 3:\n        return\n    tl.store(Y + 2, 5.0)\n",
+        "{\"X\":{\"data\":[3,-7,2,5]},\"Y\":{\"data\":[0,0,0,0]},\"n\":{\"int\":4},\"N\":4}");
     CHECK_BUFFER(loops, "Y", 13, 243, 0);
-    Ran grid = run_with("@triton.jit\ndef k(Y):\n    p = tl.program_id(0) + tl.program_id(1) * tl.num_programs(0)\n"
-                        "    tl.store(Y + p, p * 1.5)\n", "{\"Y\":{\"data\":[0,0,0,0,0,0]}}", "[3, 2]", "");
+    Ran grid = run_with(
+        "@triton.jit\ndef k(Y):\n    p = tl.program_id(0) + tl.program_id(1) * tl.num_programs(0)\n"
+        "    tl.store(Y + p, p * 1.5)\n",
+        "{\"Y\":{\"data\":[0,0,0,0,0,0]}}", "[3, 2]", "");
     CHECK_BUFFER(grid, "Y", 0, 1.5, 3, 4.5, 6, 7.5);
 }
 
 TEST(masks_and_blocks) {
-    Ran masked = run(HEAD "    y = tl.load(X + i, mask=i < 2, other=9.0)\n    tl.store(Y + i, y, mask=i > 0)\n", FOUR);
+    Ran masked = run(
+        HEAD "    y = tl.load(X + i, mask=i < 2, other=9.0)\n    tl.store(Y + i, y, mask=i > 0)\n",
+        FOUR);
     CHECK_BUFFER(masked, "Y", 0, -7, 9, 9);
-    Ran block = run("@triton.jit\ndef k(X, Y, N: tl.constexpr):\n"
-                    "    p = tl.make_block_ptr(X, (3,), (1,), (0,), (2,), (0,))\n    p = tl.advance(p, (2,))\n"
-                    "    q = tl.make_block_ptr(Y, (4,), (1,), (1,), (2,), (0,))\n"
-                    "    tl.store(q, tl.load(p, boundary_check=(0,), padding_option=\"zero\") + 1.0)\n", FOUR);
+    Ran block = run(
+        "@triton.jit\ndef k(X, Y, N: tl.constexpr):\n"
+        "    p = tl.make_block_ptr(X, (3,), (1,), (0,), (2,), (0,))\n    p = tl.advance(p, (2,))\n"
+        "    q = tl.make_block_ptr(Y, (4,), (1,), (1,), (2,), (0,))\n"
+        "    tl.store(q, tl.load(p, boundary_check=(0,), padding_option=\"zero\") + 1.0)\n",
+        FOUR);
     CHECK_BUFFER(block, "Y", 0, 3, 1, 0);
     Ran descriptor = run("@triton.jit\ndef k(X, Y, N: tl.constexpr):\n"
                          "    d = tl.make_tensor_descriptor(X, [2, 2], [2, 1], [2, 2])\n"
                          "    e = tl.make_tensor_descriptor(Y, [2, 2], [2, 1], [2, 2])\n"
-                         "    e.store([0, 0], d.load([1, 0]))\n", FOUR);
+                         "    e.store([0, 0], d.load([1, 0]))\n",
+                         FOUR);
     CHECK_BUFFER(descriptor, "Y", 2, 5, 0, 0);
 }
 
 TEST(atomics) {
-    Ran sums = run_with("@triton.jit\ndef k(X, Y):\n    p = tl.program_id(0)\n    x = tl.load(X + p)\n"
-                        "    old = tl.atomic_add(Y, x)\n    tl.atomic_max(Y + 1, x)\n    tl.store(Y + 2 + p, old)\n",
-                        "{\"X\":{\"data\":[3,-7,2]},\"Y\":{\"data\":[0,0,0,0,0]}}", "[3]", "");
+    Ran sums = run_with(
+        "@triton.jit\ndef k(X, Y):\n    p = tl.program_id(0)\n    x = tl.load(X + p)\n"
+        "    old = tl.atomic_add(Y, x)\n    tl.atomic_max(Y + 1, x)\n    tl.store(Y + 2 + p, old)\n",
+        "{\"X\":{\"data\":[3,-7,2]},\"Y\":{\"data\":[0,0,0,0,0]}}", "[3]", "");
     CHECK_BUFFER(sums, "Y", -2, 3, 0, 3, -4);
-    Ran swap = run("@triton.jit\ndef k(X, Y, N: tl.constexpr):\n    a = tl.atomic_cas(Y, 0, 5)\n"
-                   "    b = tl.atomic_cas(Y, 0, 6)\n    tl.store(Y + 1, a)\n    tl.store(Y + 2, b)\n", WHOLE);
+    Ran swap =
+        run("@triton.jit\ndef k(X, Y, N: tl.constexpr):\n    a = tl.atomic_cas(Y, 0, 5)\n"
+            "    b = tl.atomic_cas(Y, 0, 6)\n    tl.store(Y + 1, a)\n    tl.store(Y + 2, b)\n",
+            WHOLE);
     CHECK_BUFFER(swap, "Y", 5, 0, 5);
 }
 
@@ -159,7 +197,8 @@ TEST(own_types_round) {
                        "\"Y\":{\"data\":[0,0,0,0]},\"N\":4}";
     Ran exact = run_with(HEAD "    tl.store(Y + i, x * x)\n", half, "[1]", "");
     CHECK_BUFFER(exact, "Y", 1.0009765625 * 1.0009765625, 65000.0 * 65000.0, 4, 25);
-    Ran rounded = run_with(HEAD "    tl.store(Y + i, x * 1.0009765625)\n", half, "[1]", ",\"own_types\":true");
+    Ran rounded = run_with(HEAD "    tl.store(Y + i, x * 1.0009765625)\n", half, "[1]",
+                           ",\"own_types\":true");
     CHECK_BUFFER(rounded, "Y", 1.001953125, 65056, 2.001953125, 5.00390625);
 }
 
@@ -188,21 +227,27 @@ TEST(findings) {
     Ran poison = run(HEAD "    y = tl.load(X + i, mask=i < 2)\n    tl.store(Y + i, y + 1)\n", FOUR);
     CHECK(has_finding(&poison, "undefined-value"));
     arena_free(poison.arena);
-    Ran clean = run(HEAD "    y = tl.load(X + i, mask=i < 2)\n    tl.store(Y + i, tl.where(i < 2, y, 0.0))\n", FOUR);
+    Ran clean = run(
+        HEAD "    y = tl.load(X + i, mask=i < 2)\n    tl.store(Y + i, tl.where(i < 2, y, 0.0))\n",
+        FOUR);
     CHECK(clean.error == NULL && !has_finding(&clean, "undefined-value"));
     arena_free(clean.arena);
-    Ran race = run_with("@triton.jit\ndef k(Y):\n    tl.store(Y, tl.program_id(0) * 1.0)\n", "{\"Y\":{\"data\":[0]}}", "[2]", "");
+    Ran race = run_with("@triton.jit\ndef k(Y):\n    tl.store(Y, tl.program_id(0) * 1.0)\n",
+                        "{\"Y\":{\"data\":[0]}}", "[2]", "");
     CHECK(has_finding(&race, "race"));
     arena_free(race.arena);
 }
 
 TEST(what_does_not_end_is_stopped) {
-    Ran endless = run_with("@triton.jit\ndef k(X, Y, n):\n    s = n\n    while s > 0:\n        s = s + 0\n    tl.store(Y, s)\n",
-                           "{\"X\":{\"data\":[0]},\"Y\":{\"data\":[0]},\"n\":{\"int\":4}}", "[1]", ",\"max_seconds\":0.2");
+    Ran endless = run_with(
+        "@triton.jit\ndef k(X, Y, n):\n    s = n\n    while s > 0:\n        s = s + 0\n    tl.store(Y, s)\n",
+        "{\"X\":{\"data\":[0]},\"Y\":{\"data\":[0]},\"n\":{\"int\":4}}", "[1]",
+        ",\"max_seconds\":0.2");
     CHECK(endless.error && strstr(endless.error, "out of time"));
     arena_free(endless.arena);
     Ran huge = run("@triton.jit\ndef k(X, Y, N: tl.constexpr):\n    a = tl.arange(0, 65536)\n"
-                   "    b = a[:, None] * a[None, :]\n    tl.store(Y, tl.sum(b))\n", WHOLE);
+                   "    b = a[:, None] * a[None, :]\n    tl.store(Y, tl.sum(b))\n",
+                   WHOLE);
     CHECK(huge.error && strstr(huge.error, "MiB"));
     arena_free(huge.arena);
     Ran none = run("@triton.jit\ndef other():\n    pass\n", FOUR);
@@ -212,6 +257,6 @@ TEST(what_does_not_end_is_stopped) {
 
 TEST_MAIN(TEST_ROW(elementwise_and_broadcasting), TEST_ROW(integers_behave_as_in_c),
           TEST_ROW(reductions), TEST_ROW(custom_reductions_and_scans), TEST_ROW(matrix_products),
-          TEST_ROW(movement), TEST_ROW(control_flow), TEST_ROW(masks_and_blocks),
-          TEST_ROW(atomics), TEST_ROW(own_types_round), TEST_ROW(random_numbers_are_tritons),
-          TEST_ROW(findings), TEST_ROW(what_does_not_end_is_stopped))
+          TEST_ROW(movement), TEST_ROW(control_flow), TEST_ROW(masks_and_blocks), TEST_ROW(atomics),
+          TEST_ROW(own_types_round), TEST_ROW(random_numbers_are_tritons), TEST_ROW(findings),
+          TEST_ROW(what_does_not_end_is_stopped))

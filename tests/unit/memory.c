@@ -5,7 +5,8 @@
 
 static Memory *memory_with(Arena *arena, MemoryBuffer **buffer, DTypeCode dtype, ContentKind kind) {
     Memory *memory = memory_new(arena);
-    *buffer = memory_add(memory, "X", dtype, (Content){.kind = kind, .seed = 7, .low = 2, .high = 9});
+    *buffer =
+        memory_add(memory, "X", dtype, (Content){.kind = kind, .seed = 7, .low = 2, .high = 9});
     memory->epoch = 1;
     return memory;
 }
@@ -45,7 +46,8 @@ TEST(directions_move_contents) {
     Arena *arena = arena_new();
     MemoryBuffer *buffer;
     Memory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_NORMAL);
-    buffer->direction = (Direction){.active = true, .is_single = true, .single = 3, .step = 0.5, .is_tangent = true};
+    buffer->direction = (Direction){
+        .active = true, .is_single = true, .single = 3, .step = 0.5, .is_tangent = true};
     Element element;
     CHECK(memory_load(memory, address_make(1, 3), &element));
     CHECK_NEAR(element.number, content_number(&buffer->content, 3) + 0.5, 1e-15);
@@ -63,7 +65,7 @@ TEST(two_programs_may_not_store_one_element) {
     memory_store(memory, address_make(1, 0), (Element){.number = 1});
     memory->program = 1;
     memory_store(memory, address_make(1, 1), (Element){.number = 1});
-    memory_store(memory, address_make(1, 0), (Element){.number = 1}); // the same value: harmless
+    memory_store(memory, address_make(1, 0), (Element){.number = 1});  // the same value: harmless
     CHECK_EQ_INT(memory->findings.count, 0);
     buffer->is_gradient = true;
     memory_store(memory, address_make(1, 0), (Element){.number = 1});
@@ -72,7 +74,7 @@ TEST(two_programs_may_not_store_one_element) {
     CHECK_EQ_INT(memory->findings.count, 1);
     CHECK(!memory->findings.items[0].is_certain);
     memory_store(memory, address_make(1, 1), (Element){.number = 2});
-    CHECK_EQ_INT(memory->findings.count, 1); // one per line, now certain
+    CHECK_EQ_INT(memory->findings.count, 1);  // one per line, now certain
     CHECK(memory->findings.items[0].is_certain && memory->findings.items[0].kind == FINDING_RACE);
     arena_free(arena);
 }
@@ -107,7 +109,7 @@ TEST(bad_accesses_are_reported) {
     memory->line = 3;
     memory_store(memory, address_make(1, 3), (Element){.poison = true});
     CHECK_EQ_INT(memory->findings.items[2].kind, FINDING_POISON);
-    CHECK(!memory_load(memory, 12345, &element)); // an integer, no address
+    CHECK(!memory_load(memory, 12345, &element));  // an integer, no address
     arena_free(arena);
 }
 
@@ -119,7 +121,7 @@ TEST(touched_elements_come_in_order) {
     Element element;
     for (int i = 0; i < 5; i++) memory_load(memory, address_make(1, offsets[i]), &element);
     memory_store(memory, address_make(1, 9), element);
-    memory_load(memory, address_make(1, 9), &element); // its initial content was not read
+    memory_load(memory, address_make(1, 9), &element);  // its initial content was not read
     Offsets read = {0}, written = {0};
     memory_touched(arena, buffer, false, &read);
     memory_touched(arena, buffer, true, &written);

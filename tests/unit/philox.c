@@ -31,7 +31,7 @@ TEST(philox_4x64_known_answers) {
 
 TEST(uniform_is_below_one) {
     CHECK_NEAR((double)philox_uniform32(0), 0.0, 0);
-    CHECK_NEAR((double)philox_uniform32(UINT32_MAX), 0.0, 0); // folded: ~(-1) is 0
+    CHECK_NEAR((double)philox_uniform32(UINT32_MAX), 0.0, 0);  // folded: ~(-1) is 0
     CHECK((double)philox_uniform32(0x7fffffff) < 1.0);
     CHECK((double)philox_uniform32(0x80000000) < 1.0);
     CHECK_NEAR((double)philox_uniform32(0x40000000), 0.5, 1e-7);

@@ -14,7 +14,8 @@ typedef struct Fixture {
 static Fixture fixture_new(const char *body, const char *kernel) {
     Fixture fixture = {.arena = arena_new()};
     Arena *arena = fixture.arena;
-    const char *text = arena_printf(arena, "import triton\nimport triton.language as tl\n\n%s", body);
+    const char *text =
+        arena_printf(arena, "import triton\nimport triton.language as tl\n\n%s", body);
     fixture.sources = sources_new(arena, json_object(arena));
     Module *module = sources_module(fixture.sources, "k.py", str_from(text));
     fixture.request.module = module;
@@ -57,9 +58,10 @@ static Configuration parse(Fixture *fixture, const char *text) {
 
 TEST(values_of_every_kind) {
     Fixture fixture = fixture_new(copy, "copy");
-    Configuration parsed = parse(&fixture, "BLOCK=2**4, rows=3, n=rows * BLOCK - 1, X=f32[rows, n] strides (n + 5, 1), "
-                                           "I=i64[n] in range(2, 7), scale=-0.5, MODE='a, b', DT=tl.float16, "
-                                           "grid=(cdiv(n, BLOCK), max(1, 2))");
+    Configuration parsed = parse(
+        &fixture, "BLOCK=2**4, rows=3, n=rows * BLOCK - 1, X=f32[rows, n] strides (n + 5, 1), "
+                  "I=i64[n] in range(2, 7), scale=-0.5, MODE='a, b', DT=tl.float16, "
+                  "grid=(cdiv(n, BLOCK), max(1, 2))");
     CHECK_EQ_STR(fixture.error, NULL);
     CHECK_EQ_INT(integer_of(&parsed, "n"), 47);
     CHECK_EQ_INT(integer_of(&parsed, "BLOCK"), 16);
@@ -91,10 +93,18 @@ TEST(names_may_come_later) {
 
 TEST(mistakes_are_explained) {
     static const char *const wrong[][2] = {
-        {"n", "NAME=value"},           {"n=", "value is expected"}, {"n=m + 1", "`m` is not known"},
-        {"n=1/0", "division by zero"}, {"n=(1, 2)", "a tuple"},     {"X=f32[3", "expected"},
-        {"n=3 4", "left over"},        {"grid=()", "grid"},         {"MODE=\"x", "closing"},
-        {"X=f32[2] in nowhere", "in"}, {"n=foo(3)", "not known"},   {"X=f32[2] strides (1, 2)", "strides"},
+        {"n", "NAME=value"},
+        {"n=", "value is expected"},
+        {"n=m + 1", "`m` is not known"},
+        {"n=1/0", "division by zero"},
+        {"n=(1, 2)", "a tuple"},
+        {"X=f32[3", "expected"},
+        {"n=3 4", "left over"},
+        {"grid=()", "grid"},
+        {"MODE=\"x", "closing"},
+        {"X=f32[2] in nowhere", "in"},
+        {"n=foo(3)", "not known"},
+        {"X=f32[2] strides (1, 2)", "strides"},
     };
     Fixture fixture = fixture_new(copy, "copy");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -181,16 +191,17 @@ TEST(sizes_bite) {
 }
 
 TEST(rows_fit_their_block) {
-    Fixture fixture = fixture_new("@triton.jit\n"
-                                  "def rows(X, Y, L, stride, n, ignore, BLOCK: tl.constexpr):\n"
-                                  "    row = tl.program_id(0)\n"
-                                  "    cols = tl.arange(0, BLOCK)\n"
-                                  "    label = tl.load(L + row)\n"
-                                  "    if label == ignore:\n"
-                                  "        return\n"
-                                  "    x = tl.load(X + row * stride + cols, mask=cols < n, other=0.0)\n"
-                                  "    tl.store(Y + row * stride + cols, tl.where(cols == label, x, 0.0), mask=cols < n)\n",
-                                  "rows");
+    Fixture fixture = fixture_new(
+        "@triton.jit\n"
+        "def rows(X, Y, L, stride, n, ignore, BLOCK: tl.constexpr):\n"
+        "    row = tl.program_id(0)\n"
+        "    cols = tl.arange(0, BLOCK)\n"
+        "    label = tl.load(L + row)\n"
+        "    if label == ignore:\n"
+        "        return\n"
+        "    x = tl.load(X + row * stride + cols, mask=cols < n, other=0.0)\n"
+        "    tl.store(Y + row * stride + cols, tl.where(cols == label, x, 0.0), mask=cols < n)\n",
+        "rows");
     Error error = NULL;
     Configuration open = configuration_open(fixture.arena, fixture.request.kernel);
     open.source = "kernel";

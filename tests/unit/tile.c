@@ -54,7 +54,7 @@ TEST(floats_round_to_even) {
     CHECK_NEAR(round_float(1.0 + 3 * 0x1p-11, DTYPE_FLOAT16), 1.0 + 0x1p-9, 0);
     CHECK_NEAR(round_float(65519.0, DTYPE_FLOAT16), 65504.0, 0);
     CHECK(isinf(round_float(65520.0, DTYPE_FLOAT16)));
-    CHECK_NEAR(round_float(0x1p-25, DTYPE_FLOAT16), 0.0, 0); // half the smallest, to even
+    CHECK_NEAR(round_float(0x1p-25, DTYPE_FLOAT16), 0.0, 0);  // half the smallest, to even
     CHECK_NEAR(round_float(0x1.8p-25, DTYPE_FLOAT16), 0x1p-24, 0);
     CHECK_NEAR(round_float(1.0 + 0x1p-8, DTYPE_BFLOAT16), 1.0, 0);
     CHECK_NEAR(round_float(3.3, DTYPE_BFLOAT16), 3.296875, 0);
@@ -67,7 +67,8 @@ TEST(floats_round_to_even) {
 }
 
 TEST(bits_survive_a_round_trip) {
-    static const DTypeCode dtypes[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT8E5, DTYPE_FLOAT8E4NV};
+    static const DTypeCode dtypes[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT8E5,
+                                       DTYPE_FLOAT8E4NV};
     CHECK_EQ_INT(float_to_bits(1.0, DTYPE_FLOAT32), 0x3f800000);
     CHECK_EQ_INT(float_to_bits(-2.0, DTYPE_FLOAT16), 0xc000);
     CHECK_EQ_INT(float_to_bits(1.0, DTYPE_BFLOAT16), 0x3f80);
@@ -79,8 +80,10 @@ TEST(bits_survive_a_round_trip) {
         for (int64_t bits = 0; bits < count; bits++) {
             double value = float_from_bits(bits, dtypes[d]);
             if (!isfinite(value)) continue;
-            if (float_to_bits(value, dtypes[d]) != bits) CHECK_EQ_INT(float_to_bits(value, dtypes[d]), bits);
-            if (round_float(value, dtypes[d]) - value != 0) CHECK_NEAR(round_float(value, dtypes[d]), value, 0);
+            if (float_to_bits(value, dtypes[d]) != bits)
+                CHECK_EQ_INT(float_to_bits(value, dtypes[d]), bits);
+            if (round_float(value, dtypes[d]) - value != 0)
+                CHECK_NEAR(round_float(value, dtypes[d]), value, 0);
         }
     }
 }

@@ -1,0 +1,212 @@
+"""Talks JSON-RPC with the real `tad-runner` of the folder TAD_BIN."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(os.environ.get("TAD_BIN", ROOT / "build")).resolve()
+
+HEAD = "import triton\nimport triton.language as tl\n\n"
+SQUARE = f"""{HEAD}
+@triton.jit
+def square(X, Y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + at, mask=at < n, other=0.0)
+    tl.store(Y + at, x * x, mask=at < n)
+"""
+SQUARE_BACKWARD = f"""{SQUARE}
+@triton.jit
+def square_backward(X, dY, dX, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + at, mask=at < n, other=0.0)
+    tl.store(dX + at, 2 * x * tl.load(dY + at, mask=at < n, other=0.0), mask=at < n)
+"""
+ENDLESS = f"""{HEAD}
+@triton.jit
+def endless(X, n):
+    while n > 0:
+        n = n + 0
+    tl.store(X, n)
+"""
+
+
+class Runner:
+    """One runner process; `notices` collects its notifications."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [str(BIN / "tad-runner")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self.notices: list[dict] = []
+
+    def write(self, text: str | bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(text if isinstance(text, bytes) else text.encode())
+        self.process.stdin.flush()
+
+    def send(self, method: str, params: object, number: int | str | None) -> None:
+        message = {"jsonrpc": "2.0", "method": method, "params": params}
+        if number is not None:
+            message["id"] = number
+        body = json.dumps(message)
+        self.write(f"Content-Length: {len(body.encode())}\r\n\r\n{body}")
+
+    def receive(self) -> dict:
+        """The next answer; notifications are put aside."""
+        assert self.process.stdout is not None
+        while True:
+            length = 0
+            while (line := self.process.stdout.readline().strip()) != b"":
+                name, _, value = line.partition(b":")
+                assert name == b"Content-Length"
+                length = int(value)
+            assert length, "the runner ended"
+            message = json.loads(self.process.stdout.read(length))
+            if "method" not in message:
+                return message
+            self.notices.append(message)
+
+    def ask(self, method: str, params: object) -> dict:
+        self.send(method, params, 1)
+        return self.receive()
+
+
+@pytest.fixture
+def runner() -> Iterator[Runner]:
+    started = Runner()
+    yield started
+    started.process.kill()
+    started.process.wait()
+
+
+def gradcheck_params(backward: str = SQUARE_BACKWARD) -> dict:
+    """The gradient check of `square`."""
+    same = {name: {"same": name} for name in ("X", "n", "BLOCK")}
+    arguments = {**same, "dY": {"upstream": "Y"}, "dX": {"gradient": "X"}}
+    return {
+        "path": "square.py",
+        "source": SQUARE,
+        "kernel": "square",
+        "backward": {
+            "source": backward,
+            "launches": [{"kernel": "square_backward", "arguments": arguments}],
+        },
+        "inputs": ["X"],
+        "outputs": ["Y"],
+        "spec": {"text": None, "pyproject": None, "launchers": True},
+        "seed": 1,
+        "max_seconds": 20,
+    }
+
+
+def run_params(source: str, kernel: str, arguments: dict) -> dict:
+    """A forward run of one program."""
+    return {"path": "k.py", "source": source, "kernel": kernel, "arguments": arguments, "grid": [1]}
+
+
+def test_gradcheck_proves_and_refutes(runner: Runner) -> None:
+    result = runner.ask("gradcheck", gradcheck_params())["result"]
+    assert result["status"] == "proved"
+    assert result["worst_error"] < 1e-9
+    assert result["inputs"][0]["name"] == "X"
+    assert result["configurations"][0]["source"] == "kernel"
+    assert [notice["method"] for notice in runner.notices]
+    wrong = SQUARE_BACKWARD.replace("2 * x", "3 * x")
+    result = runner.ask("gradcheck", gradcheck_params(wrong))["result"]
+    assert result["status"] == "failed"
+    worst = result["inputs"][0]["worst"]
+    assert worst["actual"] == pytest.approx(1.5 * worst["expected"])
+
+
+def test_a_configuration_reproduces_itself(runner: Runner) -> None:
+    first = runner.ask("gradcheck", gradcheck_params())["result"]["configurations"][0]["text"]
+    params = gradcheck_params()
+    params["spec"]["text"] = first
+    again = runner.ask("gradcheck", params)["result"]["configurations"][0]
+    assert again["text"] == first
+    assert again["source"] == "comment"
+
+
+def test_pyproject_says_what_to_run(runner: Runner) -> None:
+    params = gradcheck_params()
+    params["spec"]["pyproject"] = {"n": 11, "BLOCK": 4, "X": "f32[n]", "Y": "f32[n]"}
+    configuration = runner.ask("gradcheck", params)["result"]["configurations"][0]
+    assert configuration["source"] == "pyproject"
+    assert "n=11" in configuration["text"] and "grid=(3, 1, 1)" in configuration["text"]
+
+
+def test_helpers_come_from_other_modules(runner: Runner) -> None:
+    source = SQUARE.replace("x * x", "double(x)").replace(HEAD, f"{HEAD}from .ops import double\n")
+    helper = f"{HEAD}\n@triton.jit\ndef double(x):\n    return x * x\n"
+    params = gradcheck_params(SQUARE_BACKWARD.replace("x * x", "double(x)"))
+    params["source"] = source
+    params["modules"] = [
+        {"from": "square.py", "dotted": ".ops", "path": "ops.py", "source": helper}
+    ]
+    assert runner.ask("gradcheck", params)["result"]["status"] == "proved"
+
+
+def test_run_gives_the_buffers(runner: Runner) -> None:
+    arguments = {
+        "X": {"data": [1, 2, 3, 4], "dtype": "fp32"},
+        "Y": {"data": [0, 0, 0, 0]},
+        "n": {"int": 3},
+        "BLOCK": 4,
+    }
+    result = runner.ask("run", run_params(SQUARE, "square", arguments))["result"]
+    assert result["buffers"]["Y"] == [1, 4, 9, 0]
+    assert result["findings"] == []
+
+
+def test_cancel_stops_a_running_request(runner: Runner) -> None:
+    params = run_params(ENDLESS, "endless", {"X": {"data": [0]}, "n": {"int": 1}})
+    runner.send("run", {**params, "max_seconds": 300}, 7)
+    runner.send("run", run_params(SQUARE, "nowhere", {}), "waiting")
+    runner.send("cancel", {"id": "waiting"}, None)
+    runner.send("cancel", {"id": 7}, None)
+    answers = {answer["id"]: answer for answer in (runner.receive(), runner.receive())}
+    assert answers[7]["error"]["code"] == -32800
+    assert answers["waiting"]["error"]["code"] == -32800
+    assert runner.ask("probe", {})["result"]["backends"][0]["name"] == "cpu"
+
+
+def test_mistakes_are_answered(runner: Runner) -> None:
+    assert runner.ask("fly", {})["error"]["code"] == -32601
+    assert "source" in runner.ask("gradcheck", {})["error"]["message"]
+    assert "no kernel" in runner.ask("run", run_params(SQUARE, "cube", {}))["error"]["message"]
+    runner.write("Content-Length: 5\r\n\r\n{oops")
+    assert runner.receive()["error"]["code"] == -32700
+    assert "result" in runner.ask("probe", {})
+
+
+def test_shutdown_ends_the_process(runner: Runner) -> None:
+    assert "result" in runner.ask("shutdown", None)
+    assert runner.process.wait(timeout=10) == 0
+
+
+def test_a_closed_input_ends_the_process(runner: Runner) -> None:
+    assert runner.process.stdin is not None
+    runner.process.stdin.close()
+    assert runner.process.wait(timeout=10) == 0
+    broken = Runner()
+    broken.write("Content-Length: many\r\n\r\n")
+    assert broken.process.wait(timeout=10) == 2
+    broken.process.communicate()
+
+
+def test_one_request_from_a_file(tmp_path: Path) -> None:
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps(gradcheck_params()))
+    command = [str(BIN / "tad-runner"), "--gradcheck", str(request)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(done.stdout)["status"] == "proved"
+    for arguments in (["--gradcheck", str(tmp_path / "none.json")], ["--what"], ["a", "b", "c"]):
+        wrong = [str(BIN / "tad-runner"), *arguments]
+        assert subprocess.run(wrong, capture_output=True, timeout=60, check=False).returncode == 2

@@ -5,11 +5,11 @@
 #include <string.h>
 
 enum {
-    DEFAULT_MAX_OPS = 60000,
+    DEFAULT_MAX_OPS = 30000,
     DEFAULT_MAX_DEPTH = 48,
     MAX_PASSES = 8,
     NESTING_LIMIT = 700,
-    STEPS_PER_OP = 4
+    STEPS_PER_OP = 2
 };
 
 // --- Frames and variables

@@ -1,12 +1,32 @@
 // Expressions: names, operators, comparisons, tuples and comprehensions. Never gives NULL.
 #include "analysis/lowering.h"
 
-enum { ITERABLE_LIMIT = 4096 };
+enum { ITERABLE_LIMIT = 4096, TEXT_LIMIT = 100000 };
 
 bool value_is_tuple(const Value *value, int *count) {
     if (!value || !value->op || value->op->code != OP_TUPLE) return false;
     *count = value->op->operand_count;
     return true;
+}
+
+/// How many values a tuple holds in all, tuples in it included; counts no further than `limit`.
+static int leaves_within(const Value *value, int limit) {
+    int count;
+    if (!value_is_tuple(value, &count)) return 1;
+    int total = 0;
+    for (int i = 0; i < count && total <= limit; i++)
+        total += leaves_within(value->op->operands[i], limit - total);
+    return total;
+}
+
+Value *tuple_make(Lowering *lowering, Value *const *items, int count, SyntaxNode node) {
+    int total = 0;
+    for (int i = 0; i < count && total <= ITERABLE_LIMIT; i++)
+        total += leaves_within(items[i], ITERABLE_LIMIT - total);
+    if (total <= ITERABLE_LIMIT) return build_tuple(&lowering->builder, items, count);
+    lowering_report(lowering, DIAGNOSTIC_LIMIT_REACHED, node,
+                    "This tuple has more than %d values; the analysis does not follow it.", ITERABLE_LIMIT);
+    return lowering_silent(lowering, "a tuple too large to follow");
 }
 
 Value *tuple_item(Lowering *lowering, Value *tuple, int index) {
@@ -35,24 +55,25 @@ static OpCode binary_code(Str symbol) {
 }
 
 /// `a + b` and `a * n` of tuples; NULL when they are none.
-static Value *tuple_operator(Lowering *lowering, OpCode code, Value *left, Value *right) {
+static Value *tuple_operator(Lowering *lowering, OpCode code, Value *left, Value *right, SyntaxNode node) {
     int left_count;
     int right_count;
     if (!value_is_tuple(left, &left_count)) return NULL;
     LIST(Value *) items = {0};
     int64_t times = 1;
-    if (code == OP_MUL && value_is_int(right, &times) && times * left_count <= ITERABLE_LIMIT) {
+    bool repeats = code == OP_MUL && value_is_int(right, &times) && times <= ITERABLE_LIMIT;
+    if (repeats && times * left_count <= ITERABLE_LIMIT) {
         for (int64_t i = 0; i < times; i++)
             for (int j = 0; j < left_count; j++)
                 LIST_PUSH(lowering->arena, &items, tuple_item(lowering, left, j));
-        return build_tuple(&lowering->builder, items.items, items.count);
+        return tuple_make(lowering, items.items, items.count, node);
     }
     if (code != OP_ADD || !value_is_tuple(right, &right_count)) return NULL;
     for (int j = 0; j < left_count; j++)
         LIST_PUSH(lowering->arena, &items, tuple_item(lowering, left, j));
     for (int j = 0; j < right_count; j++)
         LIST_PUSH(lowering->arena, &items, tuple_item(lowering, right, j));
-    return build_tuple(&lowering->builder, items.items, items.count);
+    return tuple_make(lowering, items.items, items.count, node);
 }
 
 /// Comparison of tuples item by item, when all of it is known; NULL otherwise.
@@ -88,6 +109,7 @@ static Value *text_operator(Lowering *lowering, OpCode code, const Value *left, 
     const Constant *b = right->constant;
     if (code != OP_ADD || !a || !b || a->kind != CONSTANT_STRING || b->kind != CONSTANT_STRING)
         return NULL;
+    if (a->string.size + b->string.size > TEXT_LIMIT) return lowering_opaque(lowering, "a very long text");
     return build_string(&lowering->builder,
                         arena_printf(lowering->arena, "%.*s%.*s", STR_ARGS(a->string),
                                      STR_ARGS(b->string)));
@@ -98,7 +120,7 @@ Value *lower_operator(Lowering *lowering, Str symbol, Value *left, Value *right,
     if (code == OP_COUNT)
         return lowering_unknown(lowering, node, "The operator `%.*s` is not understood.",
                                 STR_ARGS(symbol));
-    Value *special = tuple_operator(lowering, code, left, right);
+    Value *special = tuple_operator(lowering, code, left, right, node);
     if (!special) special = tuple_compare(lowering, code, left, right);
     if (!special) special = text_operator(lowering, code, left, right);
     if (special) return special;
@@ -259,7 +281,7 @@ static Value *lower_tuple(Lowering *lowering, SyntaxNode node) {
     items_add(lowering, node, &items);
     lowering_at(lowering, node);
     if (items.is_open) return lowering_silent(lowering, "a tuple of unknown length");
-    return build_tuple(&lowering->builder, items.positional.items, items.positional.count);
+    return tuple_make(lowering, items.positional.items, items.positional.count, node);
 }
 
 bool lower_iterable(Lowering *lowering, SyntaxNode node, Value ***items, int *count) {
@@ -339,7 +361,7 @@ static Value *lower_comprehension(Lowering *lowering, SyntaxNode node) {
     lowering->frame->variables = before;
     if (all.failed)
         return lowering_unknown(lowering, node, "It is not known what this comprehension runs over.");
-    return build_tuple(&lowering->builder, all.items.positional.items, all.items.positional.count);
+    return tuple_make(lowering, all.items.positional.items, all.items.positional.count, node);
 }
 
 // --- Names

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { UNROLL_IN_ANALYSIS = 32, MAX_ATTEMPTS = 3 };
+enum { UNROLL_IN_ANALYSIS = 32, MAX_ATTEMPTS = 2 };
 
 /// A variable that a loop may change, as the numbers and pointers it consists of.
 typedef struct CarriedVariable {

@@ -132,6 +132,8 @@ Entity lower_entity(Lowering *lowering, SyntaxNode node);
 Value *entity_value(Lowering *lowering, Entity entity, SyntaxNode node);
 Value *lower_operator(Lowering *lowering, Str symbol, Value *left, Value *right, SyntaxNode node);
 bool value_is_tuple(const Value *value, int *count);
+/// A tuple, or an unknown (said once) where it would have more values in all than any program needs.
+Value *tuple_make(Lowering *lowering, Value *const *items, int count, SyntaxNode node);
 Value *tuple_item(Lowering *lowering, Value *tuple, int index);
 /// The items that a `for` or a comprehension runs over when they are known: a tuple, range(), zip(), enumerate(). False otherwise.
 bool lower_iterable(Lowering *lowering, SyntaxNode node, Value ***items, int *count);

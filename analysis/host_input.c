@@ -136,7 +136,6 @@ void host_default(Host *host, HostInput *input, Str annotation, const HostValue 
     }
     host->is_changed = changed;
     if (!value || !value->is_concrete || value->constant.kind == CONSTANT_NONE) return;
-    input->is_fixed = true;
     if (kind == INPUT_DTYPE) {
         input->dtype = value->constant.dtype.code;
     } else if (kind == INPUT_BOOL) {

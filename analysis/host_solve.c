@@ -118,7 +118,6 @@ static void put(const HostValue *leaf, Constant value) {
             input->dtype = value.dtype.code;
         else
             input->constant = value;
-        input->is_fixed = true;
     }
 }
 

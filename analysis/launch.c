@@ -424,6 +424,7 @@ HostLaunch *host_launch(Arena *arena, const Module *module, const LaunchSite *si
         if (!host_solve(&host) && !changed) break;
         if (run + 1 == MAX_RUNS) run_once(&host);
     }
+    launch->flag_count = host.flag_count;
     launch->is_reached = host.is_reached && host_constraints_hold(&host);
     LIST(HostInput *) inputs = {0};
     for (int arguments = 1; arguments >= 0; arguments--)

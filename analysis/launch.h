@@ -36,8 +36,7 @@ typedef struct HostInput {
     bool is_dim_read[TYPE_MAX_RANK];  // the host code looks at this size
     DTypeCode
         dtype;  // of a tensor, or the value of INPUT_DTYPE; DTYPE_UNKNOWN: floating, not said which
-    Constant constant;  // of a scalar
-    bool is_fixed;      // the default value or a condition on the way to the launch decides it
+    Constant constant;          // of a scalar
     struct HostTensor *tensor;  // of this evaluation, made on first use
 } HostInput;
 
@@ -147,6 +146,7 @@ typedef struct HostLaunch {
     bool is_reached;  // the call was reached along a path whose conditions could all be met
     const char *
         reason;  // what stood in the way, or the first argument that is not understood; NULL when complete
+    int flag_count;            // how many bits of a variant matter
     LIST(HostInput *) inputs;  // the launcher's arguments first
     HostArgument *arguments;   // one per kernel parameter
     int argument_count;

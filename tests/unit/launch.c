@@ -1,7 +1,10 @@
 // Host code around launches: what each kernel parameter gets, with which sizes, and that conditions on the way are met.
 #include "analysis/launch.h"
 
-#include <string.h>
+#include <dirent.h>
+#include <stdio.h>
+
+#include "analysis/lower.h"
 
 #include "tests/support/check.h"
 
@@ -207,6 +210,48 @@ TEST(spread_shapes) {
     done(it);
 }
 
+static Str read_file(Arena *arena, const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (!file) return STR("");
+    char *text = arena_alloc(arena, 1 << 20);
+    size_t size = fread(text, 1, 1 << 20, file);
+    fclose(file);
+    return (Str){text, size};
+}
+
+/// Every launcher of examples/ is understood completely, in several variants.
+TEST(examples_are_complete) {
+    DIR *folder = opendir("examples");
+    CHECK(folder != NULL);
+    int sites = 0;
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (!str_ends(str_from(entry->d_name), ".py")) continue;
+        Arena *arena = arena_new();
+        const char *path = arena_printf(arena, "examples/%s", entry->d_name);
+        Diagnostics diagnostics = {.arena = arena};
+        Module *module = module_build(arena, source_new(arena, path, read_file(arena, path)), NULL,
+                                      &diagnostics);
+        for (int i = 0; i < module->launches.count; i++) {
+            const LaunchSite *site = &module->launches.items[i];
+            const Function *function =
+                lower_kernel(arena, site->kernel, &(LowerOptions){0}, &diagnostics);
+            for (int variant = 0; variant < 2; variant++) {
+                HostPolicy policy = {
+                    .seed = (uint64_t)variant, .variant = variant, .function = function};
+                HostLaunch *launch = host_launch(arena, module, site, &policy);
+                if (launch->reason) printf("%s: %s\n", path, launch->reason);
+                CHECK(launch->is_reached && launch->problems.count == 0);
+                CHECK(host_concretize(arena, launch)->is_complete);
+            }
+            sites++;
+        }
+        module_release(module);
+        arena_free(arena);
+    }
+    if (folder) closedir(folder);
+    CHECK(sites > 35);
+}
+
 /// Loops without end, recursion, half-typed text and growing numbers end with an answer.
 TEST(bounded) {
     static const char *const texts[] = {
@@ -234,4 +279,4 @@ TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
           TEST_ROW(contradiction_is_not_reached), TEST_ROW(equal_names_are_equal_sizes),
           TEST_ROW(helpers_and_methods), TEST_ROW(optional_argument_by_variant),
           TEST_ROW(autotune_and_heuristics), TEST_ROW(certain_problems), TEST_ROW(spread_shapes),
-          TEST_ROW(bounded))
+          TEST_ROW(examples_are_complete), TEST_ROW(bounded))

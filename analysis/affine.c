@@ -14,7 +14,7 @@ typedef struct Form {
 
 typedef struct Former {
     Arena *arena;
-    Map forms; // Value -> Form *
+    Map forms;  // Value -> Form *
     int depth;
 } Former;
 
@@ -102,10 +102,11 @@ static bool same_computation(Former *former, const Op *a, const Op *b) {
 static Value *canonical(Former *former, Value *value) {
     Op *op = value->op;
     if (!op || op->region_count || op->result_count != 1 || !op->operand_count) return value;
-    if (op_rows[op->code].effects || op->code == OP_UNKNOWN || op->code == OP_CONSTANT) return value;
+    if (op_rows[op->code].effects || op->code == OP_UNKNOWN || op->code == OP_CONSTANT)
+        return value;
     Value *first = value;
     for (const Region *region = op->parent; region;) {
-        const Op *end = NULL; // ops before the one that leads to `value`
+        const Op *end = NULL;  // ops before the one that leads to `value`
         for (const Op *inner = op; inner; inner = inner->parent ? inner->parent->parent : NULL)
             if (inner->parent == region) end = inner;
         for (Op *other = region->first; other && other != end; other = other->next)
@@ -143,12 +144,13 @@ static Form *form_add(Former *former, const Form *a, const Form *b, int sign) {
     form->root = a->root ? a->root : b->root;
     form->affine.base = poly_add(former->arena, a->affine.base,
                                  poly_multiply(former->arena, b->affine.base, factor));
-    for (int i = 1; i <= rank; i++) { // axes from the right
+    for (int i = 1; i <= rank; i++) {  // axes from the right
         const Poly *sum = poly_constant(former->arena, 0);
         if (i <= a->affine.rank) sum = a->affine.lane[a->affine.rank - i];
         if (i <= b->affine.rank)
-            sum = poly_add(former->arena, sum,
-                           poly_multiply(former->arena, b->affine.lane[b->affine.rank - i], factor));
+            sum =
+                poly_add(former->arena, sum,
+                         poly_multiply(former->arena, b->affine.lane[b->affine.rank - i], factor));
         form->affine.lane[rank - i] = sum;
     }
     if (form->affine.base->count > TERM_LIMIT) return NULL;
@@ -210,8 +212,7 @@ static Form *form_floordiv(Former *former, const Form *a, const Form *b) {
     form->affine.base = poly_divide_exact(former->arena, a->affine.base, b->affine.base);
     if (!form->affine.base || a->affine.wrapped) return NULL;
     for (int i = 0; i < a->affine.rank; i++) {
-        form->affine.lane[i] =
-            poly_divide_exact(former->arena, a->affine.lane[i], b->affine.base);
+        form->affine.lane[i] = poly_divide_exact(former->arena, a->affine.lane[i], b->affine.base);
         if (!form->affine.lane[i]) return NULL;
     }
     return form;
@@ -275,8 +276,7 @@ static Form *form_expand_dims(Former *former, const Op *op) {
     form->affine.rank = rank;
     for (int to = 0, from = 0; to < rank; to++) {
         bool old = !added[to] && from < inner->affine.rank;
-        form->affine.lane[to] =
-            old ? inner->affine.lane[from] : poly_constant(former->arena, 0);
+        form->affine.lane[to] = old ? inner->affine.lane[from] : poly_constant(former->arena, 0);
         if (old) from++;
     }
     return form;
@@ -288,7 +288,7 @@ static Form *form_permute(Former *former, const Op *op, const Value *result) {
     int rank = inner->affine.rank;
     Value **dims = NULL;
     int count = op->operand_count > 1 ? tuple_items(op->operands[1], &dims) : -1;
-    if (op->operand_count > 2) { // varargs
+    if (op->operand_count > 2) {  // varargs
         dims = op->operands + 1;
         count = op->operand_count - 1;
     }
@@ -435,13 +435,14 @@ static Form *form_increment(Former *former, const Op *loop, const Form *initial,
 }
 
 /// initial + (iv - lower) / step * increment, where that is a polynomial.
-static Form *form_closed(Former *former, const Op *loop, const Form *initial, const Form *increment) {
+static Form *form_closed(Former *former, const Op *loop, const Form *initial,
+                         const Form *increment) {
     const Form *lower = form_of(former, loop->operands[0]);
     const Form *step = form_of(former, loop->operands[2]);
     Value *variable = loop->regions[0]->arguments[0];
     if (!initial->affine.known || !lower->affine.known || !step->affine.known) return NULL;
-    const Poly *distance = poly_subtract(former->arena, poly_atom(former->arena, variable),
-                                         lower->affine.base);
+    const Poly *distance =
+        poly_subtract(former->arena, poly_atom(former->arena, variable), lower->affine.base);
     Form *moved = form_copy(former, increment);
     for (int i = -1; i < increment->affine.rank; i++) {
         const Poly **part = i < 0 ? &moved->affine.base : &moved->affine.lane[i];
@@ -517,7 +518,8 @@ static Form *form_shift_left(Former *former, const Op *op) {
 
 static Form *form_compute(Former *former, Value *value) {
     int64_t integer;
-    if (value_is_int(value, &integer)) return form_poly(former, poly_constant(former->arena, integer));
+    if (value_is_int(value, &integer))
+        return form_poly(former, poly_constant(former->arena, integer));
     if (!value->op) return form_argument(former, value);
     const Op *op = value->op;
     if (op->region_count) return form_region_result(former, value);
@@ -547,8 +549,7 @@ static Form *form_compute(Former *former, Value *value) {
         return form_widen(former, form_copy(former, inner), value->type.rank);
     }
     case OP_EXPAND_DIMS: return form_expand_dims(former, op);
-    case OP_BROADCAST_TO:
-        return form_widen(former, form_copy(former, FORM(0)), value->type.rank);
+    case OP_BROADCAST_TO: return form_widen(former, form_copy(former, FORM(0)), value->type.rank);
     case OP_TRANS:
     case OP_PERMUTE: return form_permute(former, op, value);
     case OP_RESHAPE:
@@ -615,11 +616,16 @@ static Value *pointer_root(Value *value) {
         const Op *op = value->op;
         Value *next = NULL;
         switch (op->code) {
-        case OP_ADD:
-            next = op->operands[op->operands[0]->type.kind == TYPE_POINTER ? 0 : 1];
-            break;
-        case OP_SUB: case OP_EXPAND_DIMS: case OP_BROADCAST_TO: case OP_TRANS: case OP_PERMUTE:
-        case OP_RESHAPE: case OP_VIEW: case OP_ADVANCE: case OP_MAKE_BLOCK_POINTER:
+        case OP_ADD: next = op->operands[op->operands[0]->type.kind == TYPE_POINTER ? 0 : 1]; break;
+        case OP_SUB:
+        case OP_EXPAND_DIMS:
+        case OP_BROADCAST_TO:
+        case OP_TRANS:
+        case OP_PERMUTE:
+        case OP_RESHAPE:
+        case OP_VIEW:
+        case OP_ADVANCE:
+        case OP_MAKE_BLOCK_POINTER:
         case OP_MAKE_TENSOR_DESCRIPTOR: next = op->operands[0]; break;
         case OP_CAST:
             next = op->operands[0]->type.kind == TYPE_POINTER ? op->operands[0] : NULL;
@@ -676,7 +682,8 @@ const char *affine_print(Arena *arena, const Affine *affine) {
         if (poly_is_constant(affine->lane[i], &constant) && constant == 0) continue;
         if (poly_is_constant(affine->lane[i], &constant) && constant == 1)
             buffer_printf(&buffer, " + i%d", i);
-        else buffer_printf(&buffer, " + (%s)*i%d", poly_print(arena, affine->lane[i]), i);
+        else
+            buffer_printf(&buffer, " + (%s)*i%d", poly_print(arena, affine->lane[i]), i);
     }
     if (affine->wrapped) buffer_puts(&buffer, " wrapped");
     return buffer_text(&buffer);

@@ -6,8 +6,8 @@
 
 /// A `x % M` (or `where(x < M, x, 0)`) of a lane-dependent x that was looked through.
 typedef struct Wrap {
-    Value *value;        // x
-    const Poly *modulus; // M
+    Value *value;         // x
+    const Poly *modulus;  // M
 } Wrap;
 
 enum { AFFINE_MAX_WRAPS = 4 };
@@ -15,21 +15,23 @@ enum { AFFINE_MAX_WRAPS = 4 };
 /// `base` is over scalar values (parameters, program ids, loop variables, loaded scalars); `lane[k]` likewise, lane-free.
 /// Equal pure scalars computed twice (two `tl.program_id(0)`, two `pid // H`) are the same atom: the first that dominates.
 typedef struct Affine {
-    bool known;            // false: data-dependent or not linear in the lanes
-    bool wrapped;          // some `% M` of a lane-dependent value was looked through (padding rows may repeat)
+    bool known;  // false: data-dependent or not linear in the lanes
+    bool
+        wrapped;  // some `% M` of a lane-dependent value was looked through (padding rows may repeat)
     const Poly *base;
     int rank;
     const Poly *lane[TYPE_MAX_RANK];
-    int wrap_count;        // what was looked through
+    int wrap_count;  // what was looked through
     Wrap wraps[AFFINE_MAX_WRAPS];
 } Affine;
 
 /// An address: parameter (a pointer argument) + element offset.
 typedef struct Access {
-    Value *parameter; // NULL when the base pointer is not a parameter (pointer loaded from memory, chosen at run time)
-    Affine offset;    // in elements
-    Op *op;           // the load, store or atomic
-    Value *mask;      // or NULL
+    Value *
+        parameter;  // NULL when the base pointer is not a parameter (pointer loaded from memory, chosen at run time)
+    Affine offset;  // in elements
+    Op *op;         // the load, store or atomic
+    Value *mask;    // or NULL
 } Access;
 
 /// Affine form of an integer value. Carried inductions (x += c) are in closed form in the loop variable where that is exact.
@@ -47,8 +49,9 @@ typedef struct Axis {
     bool is_program;
     int program_axis;  // 0..2
     Op *loop;          // OP_FOR / OP_STATIC_FOR
-    bool aligned;      // owned loop axes: tiles of different iterations coincide or are disjoint even across programs with other
-                       // loop bounds. False: only elements (loop variable + lane) are distinct, `lo` may shift the tiling
+    bool
+        aligned;  // owned loop axes: tiles of different iterations coincide or are disjoint even across programs with other
+    // loop bounds. False: only elements (loop variable + lane) are distinct, `lo` may shift the tiling
 } Axis;
 
 /// How an address depends on an axis (scheduling.md, section 1).
@@ -58,7 +61,8 @@ typedef enum AxisDependence { AXIS_FREE, AXIS_OWNED, AXIS_SCATTERED } AxisDepend
 /// free, owned or scattered. Distinct stride symbols count as distinct dimensions. Returns the number of axes written.
 /// A loop's variable is an axis of its own: a program id that only appears in the loop's bounds is free, it limits the domain.
 /// Wraps count as padding only where the function itself compares the wrapped value with the same bound (a mask).
-int access_axes(Arena *arena, const Function *function, const Access *access, Axis *axes, AxisDependence *dependence, int capacity);
+int access_axes(Arena *arena, const Function *function, const Access *access, Axis *axes,
+                AxisDependence *dependence, int capacity);
 
 /// True where `poly` >= 0 follows from every atom being at least 1.
 bool poly_is_nonnegative(Arena *arena, const Poly *poly);

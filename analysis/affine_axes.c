@@ -13,11 +13,12 @@ enum { MAX_MOVERS = 32, MAX_LOOPS = 16, SPLIT_DEPTH = 4 };
 /// Something that the base varies with.
 typedef struct Mover {
     Value *atom;
-    bool is_axis;         // a program id, a loop variable or a digit of one
-    bool unbounded;       // varies in an unknown way inside the program (state of a while loop, a recurrence)
-    const Poly *step;     // between two values
-    const Poly *extent;   // number of values, NULL when unknown
-    const Value *digit_of; // a made-up `x % c`: x
+    bool is_axis;  // a program id, a loop variable or a digit of one
+    bool
+        unbounded;  // varies in an unknown way inside the program (state of a while loop, a recurrence)
+    const Poly *step;       // between two values
+    const Poly *extent;     // number of values, NULL when unknown
+    const Value *digit_of;  // a made-up `x % c`: x
 } Mover;
 
 typedef struct Analysis {
@@ -25,11 +26,11 @@ typedef struct Analysis {
     const Function *function;
     const Access *access;
     const Poly *base;
-    Type tile; // of the pointer: its dims are the lanes' extents
+    Type tile;  // of the pointer: its dims are the lanes' extents
     Mover movers[MAX_MOVERS];
     int mover_count;
     bool too_many;
-    int synthetic; // ids of made-up atoms count down from here
+    int synthetic;  // ids of made-up atoms count down from here
 } Analysis;
 
 bool poly_is_nonnegative(Arena *arena, const Poly *poly) {
@@ -39,13 +40,13 @@ bool poly_is_nonnegative(Arena *arena, const Poly *poly) {
         for (int a = 0; a < poly->terms[t].atom_count; a++) {
             Value *atom = poly->terms[t].atoms[a];
             if (a && poly->terms[t].atoms[a - 1] == atom) continue;
-            bool done = false; // each atom once
+            bool done = false;  // each atom once
             for (int u = 0; u < t && !done; u++)
                 for (int b = 0; b < poly->terms[u].atom_count; b++)
                     if (poly->terms[u].atoms[b] == atom) done = true;
             if (done) continue;
-            shifted = poly_substitute(arena, shifted, atom,
-                                      poly_add(arena, poly_atom(arena, atom), one));
+            shifted =
+                poly_substitute(arena, shifted, atom, poly_add(arena, poly_atom(arena, atom), one));
         }
     for (int t = 0; t < shifted->count; t++)
         if (shifted->terms[t].coefficient < 0) return false;
@@ -95,7 +96,8 @@ static void push_region_results(Arena *arena, Map *seen, Worklist *work, const V
     for (int i = 0; i < value->op->region_count; i++) {
         const Op *end = region_terminator(value->op->regions[i]);
         if (!end) continue;
-        if (end->code == OP_CONDITION) push_new(arena, seen, work, end->operands[0]);
+        if (end->code == OP_CONDITION)
+            push_new(arena, seen, work, end->operands[0]);
         else if (value->index < end->operand_count)
             push_new(arena, seen, work, end->operands[value->index]);
     }
@@ -109,11 +111,10 @@ static Sources sources_of(Arena *arena, const Value *value, const Value *axis) {
     push_new(arena, &seen, &work, value);
     while (work.count) {
         const Value *next = work.items[--work.count];
-        bool same_program = axis && is_program_id(axis, -1) && next->op &&
-                            next->op->code == OP_PROGRAM_ID &&
-                            next->op->operands[0]->constant && axis->op->operands[0]->constant &&
-                            next->op->operands[0]->constant->integer ==
-                                axis->op->operands[0]->constant->integer;
+        bool same_program =
+            axis && is_program_id(axis, -1) && next->op && next->op->code == OP_PROGRAM_ID &&
+            next->op->operands[0]->constant && axis->op->operands[0]->constant &&
+            next->op->operands[0]->constant->integer == axis->op->operands[0]->constant->integer;
         if (next == axis || same_program) sources.found = next;
         if (is_axis_atom(next)) {
             sources.any_axis = true;
@@ -126,13 +127,12 @@ static Sources sources_of(Arena *arena, const Value *value, const Value *axis) {
             continue;
         }
         const Op *owner = next->region ? next->region->parent : NULL;
-        if (!owner) continue; // a parameter
+        if (!owner) continue;  // a parameter
         sources.carried_state = true;
         bool counted = owner->code == OP_FOR || owner->code == OP_STATIC_FOR;
         int carried = counted ? next->index - 1 : next->index;
         int operand = counted ? carried + 3 : carried;
-        if (operand < owner->operand_count)
-            push_new(arena, &seen, &work, owner->operands[operand]);
+        if (operand < owner->operand_count) push_new(arena, &seen, &work, owner->operands[operand]);
         // A carried value moves with its loop.
         if (counted) push_new(arena, &seen, &work, owner->regions[0]->arguments[0]);
         const Op *end = region_terminator(owner->regions[owner->region_count - 1]);
@@ -224,8 +224,10 @@ static Mover *add_mover(Analysis *analysis, Value *atom) {
     }
     mover = &analysis->movers[analysis->mover_count++];
     *mover = (Mover){.atom = atom, .step = poly_constant(analysis->arena, 1)};
-    if (is_axis_atom(atom)) describe_axis(analysis, mover);
-    else mover->unbounded = sources_of(analysis->arena, atom, NULL).carried_state;
+    if (is_axis_atom(atom))
+        describe_axis(analysis, mover);
+    else
+        mover->unbounded = sources_of(analysis->arena, atom, NULL).carried_state;
     return mover;
 }
 
@@ -275,10 +277,10 @@ static void split_direct_use(Analysis *analysis, Value *axis) {
             remainder = atom;
     }
     if (!remainder) remainder = synthetic_atom(analysis, axis);
-    const Poly *whole = poly_add(
-        analysis->arena,
-        poly_multiply(analysis->arena, poly_atom(analysis->arena, quotient), divisor),
-        poly_atom(analysis->arena, remainder));
+    const Poly *whole =
+        poly_add(analysis->arena,
+                 poly_multiply(analysis->arena, poly_atom(analysis->arena, quotient), divisor),
+                 poly_atom(analysis->arena, remainder));
     analysis->base = poly_substitute(analysis->arena, analysis->base, axis, whole);
     Mover *mover = add_mover(analysis, remainder);
     if (!mover) return;
@@ -339,9 +341,9 @@ static const Poly *lanes_reach(Analysis *analysis, const Poly *stride) {
         weight = magnitude(analysis->arena, weight);
         const Poly *dim = k < analysis->tile.rank ? analysis->tile.dims[k] : NULL;
         if (!weight || !dim) return NULL;
-        reach = poly_add(analysis->arena, reach,
-                         poly_multiply(analysis->arena, weight,
-                                       poly_subtract(analysis->arena, dim, one)));
+        reach = poly_add(
+            analysis->arena, reach,
+            poly_multiply(analysis->arena, weight, poly_subtract(analysis->arena, dim, one)));
     }
     return reach;
 }
@@ -354,7 +356,7 @@ static bool owns_directly(Analysis *analysis, const Mover *mover) {
     if (is_zero(coefficient) || !poly_is_fixed(arena, coefficient)) return false;
     const Poly *stride = term_stride(analysis, &coefficient->terms[0]);
     const Poly *weight = part_in(analysis, coefficient, stride);
-    if (!poly_equal(poly_multiply(arena, weight, stride), coefficient)) return false; // a diagonal
+    if (!poly_equal(poly_multiply(arena, weight, stride), coefficient)) return false;  // a diagonal
     weight = magnitude(arena, poly_multiply(arena, weight, mover->step));
     const Poly *reach = lanes_reach(analysis, stride);
     if (!weight || !reach) return false;
@@ -375,11 +377,11 @@ static bool owns_directly(Analysis *analysis, const Mover *mover) {
         const Poly *ratio = poly_divide_exact(arena, other_weight, weight);
         if (ratio && mover->extent &&
             poly_is_nonnegative(arena, poly_subtract(arena, ratio, mover->extent)))
-            continue; // coarser: a higher digit
+            continue;  // coarser: a higher digit
         if (!other->extent) return false;
-        reach = poly_add(arena, reach,
-                         poly_multiply(arena, other_weight,
-                                       poly_subtract(arena, other->extent, one)));
+        reach =
+            poly_add(arena, reach,
+                     poly_multiply(arena, other_weight, poly_subtract(arena, other->extent, one)));
     }
     return poly_is_nonnegative(arena,
                                poly_subtract(arena, poly_subtract(arena, weight, reach), one));
@@ -394,7 +396,7 @@ static bool owns(Analysis *analysis, Value *axis, int depth) {
     for (int i = 0; i < analysis->mover_count; i++) {
         Value *atom = analysis->movers[i].atom;
         if (is_digit_of(analysis, atom, OP_FLOORDIV, axis, &divisor)) {
-            if (quotient) return false; // split in two ways
+            if (quotient) return false;  // split in two ways
             quotient = atom;
         }
     }
@@ -457,8 +459,8 @@ static bool find_bound(void *context, Op *op) {
     Affine x = affine_of(search->arena, op->operands[side]);
     Affine bound = affine_of(search->arena, op->operands[1 - side]);
     if (!bound.known || bound.rank || x.wrapped) return true;
-    search->found = poly_equal(bound.base, search->modulus) &&
-                    same_up_to_shape(&x, &search->wrapped);
+    search->found =
+        poly_equal(bound.base, search->modulus) && same_up_to_shape(&x, &search->wrapped);
     return !search->found;
 }
 
@@ -509,7 +511,8 @@ static bool loop_is_aligned(Analysis *analysis, const Mover *mover) {
         const Poly *stride = term_stride(analysis, &coefficient->terms[0]);
         const Poly *reach = lanes_reach(analysis, stride);
         const Poly *tile = reach ? poly_add(arena, reach, poly_constant(arena, 1)) : NULL;
-        if (tile && poly_equal(coefficient, stride) && poly_divide_exact(arena, unit, tile)) unit = tile;
+        if (tile && poly_equal(coefficient, stride) && poly_divide_exact(arena, unit, tile))
+            unit = tile;
     }
     for (int t = 0; t < lower.base->count; t++) {
         Poly term = {1, &lower.base->terms[t]};
@@ -536,7 +539,7 @@ static AxisDependence depend(Analysis *analysis, Axis *axis, Value *atom) {
         return AXIS_FREE;
     if (in_lanes || analysis->too_many || !access->parameter) return AXIS_SCATTERED;
     if (axis_is_wrapped(analysis, atom) && !wraps_are_padding(analysis)) return AXIS_SCATTERED;
-    Analysis trial = *analysis; // splitting changes the movers
+    Analysis trial = *analysis;  // splitting changes the movers
     if (!poly_mentions(trial.base, atom)) {
         // Only digits of it may be there; they still need the whole's extent.
         add_mover(&trial, atom);

@@ -11,10 +11,11 @@ static CheckOp *const op_checks[] = {
 };
 
 static CheckKernel *const kernel_checks[] = {
-    check_masks,   check_masked_values, check_races,        check_redundant_memory, check_access_patterns,
-    check_offsets, check_sums,          check_softmax,      check_variances,        check_random,
-    check_products, check_atomics,      check_loop_work,    check_loops,            check_autotuning,
-    check_launches, check_block_sizes,  check_direct_calls, check_grids,
+    check_masks,           check_masked_values, check_races,      check_redundant_memory,
+    check_access_patterns, check_offsets,       check_sums,       check_softmax,
+    check_variances,       check_random,        check_products,   check_atomics,
+    check_loop_work,       check_loops,         check_autotuning, check_launches,
+    check_block_sizes,     check_direct_calls,  check_grids,
 };
 
 /// Beyond this a kernel is unrolled code that nobody reads; the checks over pairs of ops are left out.
@@ -56,7 +57,8 @@ void check_kernel(Arena *arena, const Kernel *kernel, Diagnostics *diagnostics) 
     if (check->ops.count >= MAX_OPS) return;
     for (LIST_EACH(int, i, check->ops))
         if (op_is_access(check->ops.items[i]))
-            LIST_PUSH(arena, &check->memory, (Access *)(uintptr_t)check_access(check, check->ops.items[i]));
+            LIST_PUSH(arena, &check->memory,
+                      (Access *)(uintptr_t)check_access(check, check->ops.items[i]));
     for (size_t row = 0; row < sizeof kernel_checks / sizeof *kernel_checks; row++)
         kernel_checks[row](check);
 }
@@ -69,7 +71,8 @@ static bool find_program_id(void *context, Op *op) {
 
 bool kernel_is_entry(const Kernel *kernel) {
     const FunctionDefinition *definition = kernel->definition;
-    if (!definition || !kernel->function || kernel->is_helper || definition->returns_value) return false;
+    if (!definition || !kernel->function || kernel->is_helper || definition->returns_value)
+        return false;
     for (LIST_EACH(int, i, definition->module->launches))
         if (definition->module->launches.items[i].kernel == definition) return true;
     bool reads_program_id = false;
@@ -81,7 +84,8 @@ bool kernel_is_entry(const Kernel *kernel) {
 
 static Range range_of(const Check *check, const Op *op) {
     Range range = op->range;
-    const Source *own = check->kernel->definition ? check->kernel->definition->module->source : NULL;
+    const Source *own =
+        check->kernel->definition ? check->kernel->definition->module->source : NULL;
     for (const CallSite *call = op->call; call && range.source != own; call = call->outer)
         range = call->range;
     return range;
@@ -171,8 +175,14 @@ bool check_depends_on_program(Check *check, const Value *value, int axis) {
 Value *check_strip(Value *value) {
     for (int i = 0; i < STRIP_LIMIT && value && value->op; i++) {
         switch (value->op->code) {
-        case OP_CAST: case OP_EXPAND_DIMS: case OP_BROADCAST_TO: case OP_RESHAPE: case OP_VIEW:
-        case OP_TRANS: case OP_PERMUTE: case OP_SQUEEZE: value = value->op->operands[0]; break;
+        case OP_CAST:
+        case OP_EXPAND_DIMS:
+        case OP_BROADCAST_TO:
+        case OP_RESHAPE:
+        case OP_VIEW:
+        case OP_TRANS:
+        case OP_PERMUTE:
+        case OP_SQUEEZE: value = value->op->operands[0]; break;
         default: return value;
         }
     }

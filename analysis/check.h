@@ -7,7 +7,7 @@
 #include "analysis/snapshot.h"
 
 typedef struct Uses {
-    LIST(Op *) list; // an op is there once per operand
+    LIST(Op *) list;  // an op is there once per operand
 } Uses;
 
 typedef struct Check {
@@ -15,23 +15,24 @@ typedef struct Check {
     const Kernel *kernel;
     const Function *function;
     Diagnostics *diagnostics;
-    bool is_entry;       // kernel_is_entry
-    Map uses;            // Value -> Uses *
-    Map accesses;        // Op -> Access *
-    LIST(Op *) ops;      // every op, outer before inner
-    Value *programs[3];  // results of tl.program_id by axis, NULL where not read
-    LIST(Access *) memory; // every load, store and atomic, in order
+    bool is_entry;          // kernel_is_entry
+    Map uses;               // Value -> Uses *
+    Map accesses;           // Op -> Access *
+    LIST(Op *) ops;         // every op, outer before inner
+    Value *programs[3];     // results of tl.program_id by axis, NULL where not read
+    LIST(Access *) memory;  // every load, store and atomic, in order
 } Check;
 
 typedef void CheckOp(Check *check, Op *op);
 typedef void CheckKernel(Check *check);
 
 // The rows of the table in check.c.
-CheckOp check_operand_types, check_matrix_products, check_shapes_of_op, check_addresses, check_conditions,
-    check_carried_types, check_constants;
-CheckKernel check_masks, check_masked_values, check_races, check_redundant_memory, check_access_patterns, check_offsets,
-    check_sums, check_softmax, check_variances, check_random, check_products, check_atomics, check_loop_work, check_loops,
-    check_autotuning, check_launches, check_block_sizes, check_direct_calls, check_grids;
+CheckOp check_operand_types, check_matrix_products, check_shapes_of_op, check_addresses,
+    check_conditions, check_carried_types, check_constants;
+CheckKernel check_masks, check_masked_values, check_races, check_redundant_memory,
+    check_access_patterns, check_offsets, check_sums, check_softmax, check_variances, check_random,
+    check_products, check_atomics, check_loop_work, check_loops, check_autotuning, check_launches,
+    check_block_sizes, check_direct_calls, check_grids;
 
 /// Ops that use `value`; empty where none.
 const Uses *check_uses(const Check *check, const Value *value);

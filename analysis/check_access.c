@@ -4,7 +4,8 @@
 enum { MAX_PAIRS_SIDE = 400 };
 
 static bool same_offset(const Access *a, const Access *b) {
-    if (!a->offset.known || !b->offset.known || a->offset.rank != b->offset.rank || a->offset.wrap_count != b->offset.wrap_count)
+    if (!a->offset.known || !b->offset.known || a->offset.rank != b->offset.rank ||
+        a->offset.wrap_count != b->offset.wrap_count)
         return false;
     for (int i = 0; i < a->offset.rank; i++)
         if (!poly_equal(a->offset.lane[i], b->offset.lane[i])) return false;
@@ -44,10 +45,13 @@ static void check_repeated(Check *check, int second) {
     for (int i = 0; i < second; i++) {
         const Access *earlier = check->memory.items[i];
         if (earlier->op->code != OP_LOAD || earlier->parameter != later->parameter) continue;
-        if (earlier->mask != later->mask || !same_tile(earlier, later) || !same_offset(earlier, later)) continue;
+        if (earlier->mask != later->mask || !same_tile(earlier, later) ||
+            !same_offset(earlier, later))
+            continue;
         if (!dominates(earlier->op, later->op) || is_volatile(earlier->op)) continue;
-        Diagnostic *said = check_report(check, DIAGNOSTIC_REPEATED_LOAD, later->op,
-                                        "the same elements of %s were loaded before: keep the value", later->parameter->name);
+        Diagnostic *said = check_report(
+            check, DIAGNOSTIC_REPEATED_LOAD, later->op,
+            "the same elements of %s were loaded before: keep the value", later->parameter->name);
         check_relate(check, said, earlier->op, "loaded here");
         return;
     }
@@ -58,7 +62,8 @@ void check_redundant_memory(Check *check) {
         const Access *access = check->memory.items[i];
         if (access->op->code != OP_LOAD || is_volatile(access->op)) continue;
         if (!check_uses(check, access->op->results[0])->list.count)
-            check_report(check, DIAGNOSTIC_UNUSED_LOAD, access->op, "the loaded value is never used");
+            check_report(check, DIAGNOSTIC_UNUSED_LOAD, access->op,
+                         "the loaded value is never used");
         bool tile = type_is_tile(access->op->results[0]->type);
         if (tile && access->parameter && check->memory.count < MAX_PAIRS_SIDE &&
             !check_is_stored(check, access->parameter))
@@ -68,21 +73,41 @@ void check_redundant_memory(Check *check) {
 
 /* ---- strided lanes ---- */
 
+static bool same_lanes(const Access *a, const Access *b) {
+    if (!a->offset.known || !b->offset.known || a->offset.rank != b->offset.rank) return false;
+    for (int i = 0; i < a->offset.rank; i++)
+        if (!poly_equal(a->offset.lane[i], b->offset.lane[i])) return false;
+    return true;
+}
+
+/// Whether other accesses take the elements in between (pairs, small structs): then the transaction is used after all.
+static bool fills_gaps(Check *check, const Access *access, int64_t stride) {
+    int64_t count = 0;
+    for (LIST_EACH(int, i, check->memory)) {
+        const Access *other = check->memory.items[i];
+        count += other->parameter == access->parameter && other->op->code == access->op->code &&
+                 same_lanes(access, other);
+    }
+    return count >= stride;
+}
+
 static void check_coalescing(Check *check, const Access *access) {
     int64_t smallest = 0;
     if (!access->offset.known || access->op->operands[0]->type.rank == 0) return;
     for (int i = 0; i < access->offset.rank; i++) {
         int64_t stride, dim;
         if (!poly_is_constant(access->offset.lane[i], &stride)) return;
-        const Poly *size = i < access->op->operands[0]->type.rank ? access->op->operands[0]->type.dims[i] : NULL;
+        const Poly *size =
+            i < access->op->operands[0]->type.rank ? access->op->operands[0]->type.dims[i] : NULL;
         if (stride == 0 || (size && poly_is_constant(size, &dim) && dim == 1)) continue;
         if (stride < 0) stride = -stride;
         if (!smallest || stride < smallest) smallest = stride;
     }
-    if (smallest < 2) return;
-    check_report(check, DIAGNOSTIC_UNCOALESCED_ACCESS, access->op,
-                 "neighbouring lanes are %lld elements apart: only one in %lld elements of each memory transaction is used",
-                 (long long)smallest, (long long)smallest);
+    if (smallest < 2 || fills_gaps(check, access, smallest)) return;
+    check_report(
+        check, DIAGNOSTIC_UNCOALESCED_ACCESS, access->op,
+        "neighbouring lanes are %lld elements apart: only one in %lld elements of each memory transaction is used",
+        (long long)smallest, (long long)smallest);
 }
 
 /* ---- stores that overwrite each other ---- */
@@ -107,9 +132,10 @@ static void check_overwritten(Check *check, const Access *access) {
     Value *value = check_operand(access->op, "value");
     if (!value || loop_invariant(loop, value) || loop_reads(check, loop, access->parameter)) return;
     (void)variable;
-    Diagnostic *said = check_report(check, DIAGNOSTIC_STORE_OVERWRITTEN, access->op,
-                                    "each turn of the loop stores to the same address of %s: only the last one stays",
-                                    access->parameter->name);
+    Diagnostic *said = check_report(
+        check, DIAGNOSTIC_STORE_OVERWRITTEN, access->op,
+        "each turn of the loop stores to the same address of %s: only the last one stays",
+        access->parameter->name);
     check_relate(check, said, loop, "the loop");
 }
 
@@ -117,14 +143,16 @@ static void check_overwritten(Check *check, const Access *access) {
 
 static bool barrier_between(const Op *store, const Op *load) {
     for (const Op *op = store->next; op && op != load; op = op->next)
-        if (op->code == OP_DEBUG_BARRIER || (op_rows[op->code].effects & EFFECT_ATOMIC)) return true;
+        if (op->code == OP_DEBUG_BARRIER || (op_rows[op->code].effects & EFFECT_ATOMIC))
+            return true;
     return false;
 }
 
 static void check_read_back(Check *check, const Access *store, const Access *load) {
     int64_t distance;
     if (store->op->parent != load->op->parent || !dominates(store->op, load->op)) return;
-    if (!store->offset.known || !load->offset.known || store->offset.rank != load->offset.rank) return;
+    if (!store->offset.known || !load->offset.known || store->offset.rank != load->offset.rank)
+        return;
     if (barrier_between(store->op, load->op)) return;
     const Poly *shift = poly_subtract(check->arena, load->offset.base, store->offset.base);
     bool same_lanes = true;
@@ -132,10 +160,13 @@ static void check_read_back(Check *check, const Access *store, const Access *loa
         same_lanes &= poly_equal(store->offset.lane[i], load->offset.lane[i]);
     bool moved = poly_is_constant(shift, &distance);
     int64_t extent = check_element_count(store->op->operands[0]->type);
-    if (!moved || (same_lanes && (distance == 0 || (extent > 0 && (distance >= extent || -distance >= extent))))) return;
-    Diagnostic *said = check_report(check, DIAGNOSTIC_LOAD_AFTER_STORE, load->op,
-                                    "other threads of the program may not have stored to %s yet: `tl.debug_barrier()` in between",
-                                    load->parameter->name);
+    if (!moved || (same_lanes &&
+                   (distance == 0 || (extent > 0 && (distance >= extent || -distance >= extent)))))
+        return;
+    Diagnostic *said = check_report(
+        check, DIAGNOSTIC_LOAD_AFTER_STORE, load->op,
+        "other threads of the program may not have stored to %s yet: `tl.debug_barrier()` in between",
+        load->parameter->name);
     check_relate(check, said, store->op, "stored here");
 }
 
@@ -158,11 +189,13 @@ void check_access_patterns(Check *check) {
 
 /// A product of a program id and a run-time size in 32 bits.
 static bool may_overflow(Check *check, const Op *op) {
-    if (op->code != OP_MUL || op->results[0]->type.kind != TYPE_NUMBER || op->results[0]->type.element.code != DTYPE_INT32)
+    if (op->code != OP_MUL || op->results[0]->type.kind != TYPE_NUMBER ||
+        op->results[0]->type.element.code != DTYPE_INT32)
         return false;
     for (int side = 0; side < 2; side++) {
         Value *size = op->operands[1 - side];
-        if (!check_is_parameter(size) || size->type.is_constexpr || size->type.kind != TYPE_NUMBER) continue;
+        if (!check_is_parameter(size) || size->type.is_constexpr || size->type.kind != TYPE_NUMBER)
+            continue;
         if (check_depends_on_program(check, op->operands[side], -1)) return true;
     }
     return false;
@@ -174,7 +207,10 @@ static const Op *find_overflow(Check *check, Value *value, int depth) {
     if (!value || !value->op || depth > DEEPEST) return NULL;
     if (may_overflow(check, value->op)) return value->op;
     switch (value->op->code) {
-    case OP_ADD: case OP_SUB: case OP_EXPAND_DIMS: case OP_BROADCAST_TO:
+    case OP_ADD:
+    case OP_SUB:
+    case OP_EXPAND_DIMS:
+    case OP_BROADCAST_TO:
         for (int i = 0; i < value->op->operand_count; i++) {
             const Op *found = find_overflow(check, value->op->operands[i], depth + 1);
             if (found) return found;
@@ -188,10 +224,11 @@ void check_offsets(Check *check) {
     for (LIST_EACH(int, i, check->memory)) {
         const Op *product = find_overflow(check, check->memory.items[i]->op->operands[0], 0);
         if (!product) continue;
-        Diagnostic *said = check_report(check, DIAGNOSTIC_OFFSET_OVERFLOW, product,
-                                        "this product is computed in 32 bits and overflows past 2^31 elements: "
-                                        "cast the program id with `.to(tl.int64)`");
+        Diagnostic *said =
+            check_report(check, DIAGNOSTIC_OFFSET_OVERFLOW, product,
+                         "this product is computed in 32 bits and overflows past 2^31 elements: "
+                         "cast the program id with `.to(tl.int64)`");
         check_relate(check, said, check->memory.items[i]->op, "used as an offset here");
-        return; // once per kernel
+        return;  // once per kernel
     }
 }

@@ -17,14 +17,60 @@ static bool text_is_any(Str text, const char *const *words, size_t count) {
 /// Options of the compilers behind Triton that a launch may name beside the kernel's own parameters.
 static bool is_launch_option(Str name) {
     static const char *const options[] = {
-        "num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl",
-        "cluster_dims", "waves_per_eu", "matrix_instr_nonkdim", "kpack", "extern_libs", "debug", "warmup", "grid", "stream",
-        "sanitize_overflow", "arch", "backend_name", "device", "device_type", "ptx_version", "ptx_options", "ir_override",
-        "num_buffers_warp_spec", "num_consumer_groups", "reg_dec_producer", "reg_inc_consumer", "minRegAutoWS",
-        "maxRegAutoWS", "schedule_hint", "optimize_epilogue", "enable_warp_specialization", "threads_per_warp",
-        "allow_fp8e4nv", "supported_fp8_dtypes", "default_dot_input_precision", "allowed_dot_input_precisions",
-        "max_num_imprecise_acc_default", "instrumentation_mode", "grf_mode", "generate_native_code", "multibuffer",
-        "enable_mixed_cv", "bottleneck", "isCloseCoreTiling", "isCloseUnrollControl", "isCloseDtypeConvert", "is_use_mask_zero", "buffer_size_limit", "pre_hook", "data_partition_factor", "advanced_path", "isCloseVectorization",
+        "num_warps",
+        "num_stages",
+        "num_ctas",
+        "maxnreg",
+        "enable_fp_fusion",
+        "launch_cooperative_grid",
+        "launch_pdl",
+        "cluster_dims",
+        "waves_per_eu",
+        "matrix_instr_nonkdim",
+        "kpack",
+        "extern_libs",
+        "debug",
+        "warmup",
+        "grid",
+        "stream",
+        "sanitize_overflow",
+        "arch",
+        "backend_name",
+        "device",
+        "device_type",
+        "ptx_version",
+        "ptx_options",
+        "ir_override",
+        "num_buffers_warp_spec",
+        "num_consumer_groups",
+        "reg_dec_producer",
+        "reg_inc_consumer",
+        "minRegAutoWS",
+        "maxRegAutoWS",
+        "schedule_hint",
+        "optimize_epilogue",
+        "enable_warp_specialization",
+        "threads_per_warp",
+        "allow_fp8e4nv",
+        "supported_fp8_dtypes",
+        "default_dot_input_precision",
+        "allowed_dot_input_precisions",
+        "max_num_imprecise_acc_default",
+        "instrumentation_mode",
+        "grf_mode",
+        "generate_native_code",
+        "multibuffer",
+        "enable_mixed_cv",
+        "bottleneck",
+        "isCloseCoreTiling",
+        "isCloseUnrollControl",
+        "isCloseDtypeConvert",
+        "is_use_mask_zero",
+        "buffer_size_limit",
+        "pre_hook",
+        "data_partition_factor",
+        "advanced_path",
+        "isCloseVectorization",
     };
     return text_is_any(name, options, sizeof options / sizeof *options);
 }
@@ -38,7 +84,9 @@ static int find_parameter(const FunctionDefinition *definition, Str name) {
 /// Decorators of other packages may change what a call takes.
 static bool has_only_known_decorators(const Check *check, const FunctionDefinition *definition) {
     for (LIST_EACH(int, i, definition->decorators))
-        if (!module_wrapper_flags(check->arena, definition->module, definition->decorators.items[i], 0)) return false;
+        if (!module_wrapper_flags(check->arena, definition->module, definition->decorators.items[i],
+                                  0))
+            return false;
     return definition->decorators.count > 0;
 }
 
@@ -51,7 +99,7 @@ static bool is_tuned(const FunctionDefinition *definition, Str name) {
 /* ---- arguments ---- */
 
 typedef struct Argument {
-    Str keyword; // empty: positional
+    Str keyword;  // empty: positional
     SyntaxNode value;
     SyntaxNode node;
 } Argument;
@@ -69,7 +117,9 @@ static Arguments read_arguments(Check *check, const Source *source, SyntaxNode c
         argument.value = argument.node;
         switch (node_kind(argument.node)) {
         case SYNTAX_COMMENT: continue;
-        case SYNTAX_LIST_SPLAT: case SYNTAX_DICTIONARY_SPLAT: case SYNTAX_ERROR: arguments.has_splat = true; continue;
+        case SYNTAX_LIST_SPLAT:
+        case SYNTAX_DICTIONARY_SPLAT:
+        case SYNTAX_ERROR: arguments.has_splat = true; continue;
         case SYNTAX_KEYWORD_ARGUMENT:
             argument.keyword = node_text(source, node_field(argument.node, "name"));
             argument.value = node_field(argument.node, "value");
@@ -81,12 +131,14 @@ static Arguments read_arguments(Check *check, const Source *source, SyntaxNode c
     return arguments;
 }
 
-static const Argument *argument_of(const FunctionDefinition *definition, const Arguments *arguments, int parameter) {
+static const Argument *argument_of(const FunctionDefinition *definition, const Arguments *arguments,
+                                   int parameter) {
     int position = 0;
     for (LIST_EACH(int, i, arguments->list)) {
         const Argument *argument = &arguments->list.items[i];
-        if (argument->keyword.size ? str_equal(argument->keyword, definition->parameters[parameter].name)
-                                   : position++ == parameter)
+        if (argument->keyword.size
+                ? str_equal(argument->keyword, definition->parameters[parameter].name)
+                : position++ == parameter)
             return argument;
     }
     return NULL;
@@ -96,17 +148,20 @@ static void check_missing(Check *check, const LaunchSite *site, const Arguments 
     const FunctionDefinition *kernel = site->kernel;
     for (int i = 0; i < kernel->parameter_count && !arguments->has_splat; i++) {
         const ParameterDefinition *parameter = &kernel->parameters[i];
-        if (parameter->is_variadic || parameter->default_text.size || is_tuned(kernel, parameter->name)) continue;
+        if (parameter->is_variadic || parameter->default_text.size ||
+            is_tuned(kernel, parameter->name))
+            continue;
         if (argument_of(kernel, arguments, i)) continue;
         // Configurations may be made by code that was not followed.
         if ((kernel->is_autotuned || kernel->has_heuristics) && parameter->is_constexpr) continue;
-        check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, site->range, "the launch gives no value for parameter %.*s",
-                        STR_ARGS(parameter->name));
+        check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, site->range,
+                        "the launch gives no value for parameter %.*s", STR_ARGS(parameter->name));
         return;
     }
 }
 
-static void check_keywords(Check *check, const LaunchSite *site, const Source *source, const Arguments *arguments) {
+static void check_keywords(Check *check, const LaunchSite *site, const Source *source,
+                           const Arguments *arguments) {
     const FunctionDefinition *kernel = site->kernel;
     int positional = 0;
     for (LIST_EACH(int, i, arguments->list)) {
@@ -114,21 +169,23 @@ static void check_keywords(Check *check, const LaunchSite *site, const Source *s
         Range range = node_range(source, argument->node);
         if (!argument->keyword.size) {
             if (++positional > kernel->parameter_count && !arguments->has_splat)
-                check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, range, "the kernel has only %d parameters",
-                                kernel->parameter_count);
+                check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, range,
+                                "the kernel has only %d parameters", kernel->parameter_count);
             continue;
         }
         int parameter = find_parameter(kernel, argument->keyword);
         if (parameter >= 0 && parameter < positional && !arguments->has_splat)
-            check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, range, "%.*s is given twice: it is also argument %d",
+            check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, range,
+                            "%.*s is given twice: it is also argument %d",
                             STR_ARGS(argument->keyword), parameter + 1);
         if (parameter >= 0 || is_launch_option(argument->keyword)) continue;
         const char *nearest = NULL;
         for (int p = 0; p < kernel->parameter_count && !nearest; p++)
             if (str_distance(kernel->parameters[p].name, argument->keyword) <= 2)
                 nearest = str_dup(check->arena, kernel->parameters[p].name);
-        check_report_at(check, DIAGNOSTIC_LAUNCH_UNKNOWN_KEYWORD, range, "the kernel has no parameter %.*s%s%s%s",
-                        STR_ARGS(argument->keyword), nearest ? ": did you mean " : "", nearest ? nearest : "",
+        check_report_at(check, DIAGNOSTIC_LAUNCH_UNKNOWN_KEYWORD, range,
+                        "the kernel has no parameter %.*s%s%s%s", STR_ARGS(argument->keyword),
+                        nearest ? ": did you mean " : "", nearest ? nearest : "",
                         nearest ? "?" : "");
     }
 }
@@ -162,8 +219,8 @@ static const Op *needs_power_of_two(Check *check, const Value *parameter) {
         Type type = op->results[0]->type;
         for (int k = 0; k < type.rank; k++) {
             const Poly *dim = type.dims[k];
-            if (dim && dim->count == 1 && dim->terms[0].coefficient == 1 && dim->terms[0].atom_count == 1 &&
-                dim->terms[0].atoms[0] == parameter)
+            if (dim && dim->count == 1 && dim->terms[0].coefficient == 1 &&
+                dim->terms[0].atom_count == 1 && dim->terms[0].atoms[0] == parameter)
                 return op;
         }
     }
@@ -182,9 +239,11 @@ static bool is_bad_size(const Source *source, SyntaxNode value, long long *size)
     return *end == '\0' && (*size < 1 || (*size & (*size - 1)) != 0);
 }
 
-static void report_size(Check *check, Range range, const char *name, long long size, const Op *made) {
-    Diagnostic *said = check_report_at(check, DIAGNOSTIC_LAUNCH_BLOCK_SIZE, range,
-                                       "%s is the length of a tile, and %lld is no power of two", name, size);
+static void report_size(Check *check, Range range, const char *name, long long size,
+                        const Op *made) {
+    Diagnostic *said =
+        check_report_at(check, DIAGNOSTIC_LAUNCH_BLOCK_SIZE, range,
+                        "%s is the length of a tile, and %lld is no power of two", name, size);
     check_relate(check, said, made, "the tile");
 }
 
@@ -201,9 +260,11 @@ static bool visit_configuration(void *context, SyntaxNode node) {
     Str key = node_text(search->source, node_field(node, "key"));
     SyntaxNode value = node_field(node, "value");
     long long size;
-    if (key.size == strlen(search->name) + 2 && strncmp(key.data + 1, search->name, key.size - 2) == 0 &&
+    if (key.size == strlen(search->name) + 2 &&
+        strncmp(key.data + 1, search->name, key.size - 2) == 0 &&
         is_bad_size(search->source, value, &size))
-        report_size(search->check, node_range(search->source, value), search->name, size, search->made);
+        report_size(search->check, node_range(search->source, value), search->name, size,
+                    search->made);
     return false;
 }
 
@@ -212,16 +273,19 @@ void check_block_sizes(Check *check) {
     const Module *module = definition->module;
     for (int p = 0; p < check->function->parameter_count && p < definition->parameter_count; p++) {
         const Parameter *parameter = &check->function->parameters[p];
-        const Op *made = parameter->is_constexpr ? needs_power_of_two(check, parameter->value) : NULL;
+        const Op *made =
+            parameter->is_constexpr ? needs_power_of_two(check, parameter->value) : NULL;
         if (!made) continue;
         for (LIST_EACH(int, i, module->launches)) {
             const LaunchSite *site = &module->launches.items[i];
             long long size;
             if (site->kernel != definition) continue;
             Arguments arguments = read_arguments(check, module->source, site->call);
-            const Argument *argument = arguments.has_splat ? NULL : argument_of(definition, &arguments, p);
+            const Argument *argument =
+                arguments.has_splat ? NULL : argument_of(definition, &arguments, p);
             if (argument && is_bad_size(module->source, argument->value, &size))
-                report_size(check, node_range(module->source, argument->value), parameter->name, size, made);
+                report_size(check, node_range(module->source, argument->value), parameter->name,
+                            size, made);
         }
         ConfigurationSearch search = {check, parameter->name, made, module->source};
         for (LIST_EACH(int, i, definition->decorators))
@@ -245,7 +309,9 @@ static SyntaxNode autotune_call(Check *check, const FunctionDefinition *definiti
 /// Whether the kernel has stored there before it came to this access: then it starts afresh in each run.
 static bool is_stored_before(const Check *check, int end, const Value *parameter) {
     for (int i = 0; i < end; i++)
-        if (check->memory.items[i]->op->code == OP_STORE && check->memory.items[i]->parameter == parameter) return true;
+        if (check->memory.items[i]->op->code == OP_STORE &&
+            check->memory.items[i]->parameter == parameter)
+            return true;
     return false;
 }
 
@@ -258,8 +324,9 @@ static const Access *find_update(Check *check) {
         Value *value = check_operand(access->op, "value");
         for (int k = 0; k < i && value && !is_stored_before(check, i, access->parameter); k++) {
             const Access *before = check->memory.items[k];
-            if (before->op->code != OP_LOAD || before->parameter != access->parameter || !before->offset.known ||
-                !access->offset.known || !poly_equal(before->offset.base, access->offset.base))
+            if (before->op->code != OP_LOAD || before->parameter != access->parameter ||
+                !before->offset.known || !access->offset.known ||
+                !poly_equal(before->offset.base, access->offset.base))
                 continue;
             if (value_depends_on(check->arena, value, before->op->results[0], NULL)) return access;
         }
@@ -274,19 +341,23 @@ static void check_reset(Check *check, SyntaxNode call) {
     Str text = node_text(module->source, call);
     for (size_t i = 0; i < sizeof cures / sizeof *cures; i++)
         if (text_contains(text, cures[i])) return;
-    for (LIST_EACH(int, i, arguments.list)) // one configuration: nothing is tried
-        if (str_is(arguments.list.items[i].keyword, "configs") && node_kind(arguments.list.items[i].value) == SYNTAX_LIST &&
+    for (LIST_EACH(int, i, arguments.list))  // one configuration: nothing is tried
+        if (str_is(arguments.list.items[i].keyword, "configs") &&
+            node_kind(arguments.list.items[i].value) == SYNTAX_LIST &&
             node_child_count(arguments.list.items[i].value) < 2)
             return;
     const Access *update = arguments.has_splat ? NULL : find_update(check);
     if (!update) return;
     Range place = node_range(module->source, node_field(call, "function"));
     SyntaxNode decorator = node_parent(call);
-    if (node_kind(decorator) == SYNTAX_DECORATOR) place.start = node_range(module->source, decorator).start;
-    Diagnostic *said = check_report_at(
-        check, DIAGNOSTIC_AUTOTUNE_WITHOUT_RESET, place,
-        "every configuration that is tried updates %s once more: add `%s=[\"%s\"]`", update->parameter->name,
-        update->op->code == OP_ATOMIC_ADD ? "reset_to_zero" : "restore_value", update->parameter->name);
+    if (node_kind(decorator) == SYNTAX_DECORATOR)
+        place.start = node_range(module->source, decorator).start;
+    Diagnostic *said =
+        check_report_at(check, DIAGNOSTIC_AUTOTUNE_WITHOUT_RESET, place,
+                        "every configuration that is tried updates %s once more: add `%s=[\"%s\"]`",
+                        update->parameter->name,
+                        update->op->code == OP_ATOMIC_ADD ? "reset_to_zero" : "restore_value",
+                        update->parameter->name);
     check_relate(check, said, update->op, "updated here");
 }
 
@@ -296,7 +367,8 @@ static void check_keys(Check *check, SyntaxNode call) {
     Arguments arguments = read_arguments(check, source, call);
     for (LIST_EACH(int, i, arguments.list)) {
         SyntaxNode list = arguments.list.items[i].value;
-        if (!str_is(arguments.list.items[i].keyword, "key") || node_kind(list) != SYNTAX_LIST) continue;
+        if (!str_is(arguments.list.items[i].keyword, "key") || node_kind(list) != SYNTAX_LIST)
+            continue;
         for (uint32_t k = 0; k < node_child_count(list); k++) {
             SyntaxNode item = node_child(list, k);
             Str text = node_text(source, item);
@@ -327,8 +399,9 @@ static bool visit_config_key(void *context, SyntaxNode node) {
     if (node_kind(key) != SYNTAX_STRING || text.size < 3) return false;
     Str name = {text.data + 1, text.size - 2};
     if (find_parameter(search->definition, name) < 0 && !is_launch_option(name))
-        check_report_at(search->check, DIAGNOSTIC_AUTOTUNE_UNKNOWN_PARAMETER, node_range(source, key),
-                        "the kernel has no parameter %.*s", STR_ARGS(name));
+        check_report_at(search->check, DIAGNOSTIC_AUTOTUNE_UNKNOWN_PARAMETER,
+                        node_range(source, key), "the kernel has no parameter %.*s",
+                        STR_ARGS(name));
     return false;
 }
 
@@ -360,8 +433,9 @@ static bool visit_call(void *context, SyntaxNode node) {
     if (!str_equal(name, kernel->name) || find_parameter(search->launcher, name) >= 0) return true;
     ScopeEntry entry = scope_of_expression(search->check->arena, module, function);
     if (entry.kind == SCOPE_FUNCTION && entry.function == kernel)
-        check_report_at(search->check, DIAGNOSTIC_LAUNCH_WITHOUT_GRID, node_range(module->source, node),
-                        "a kernel cannot be called: launch it with `%.*s[grid](...)`", STR_ARGS(name));
+        check_report_at(
+            search->check, DIAGNOSTIC_LAUNCH_WITHOUT_GRID, node_range(module->source, node),
+            "a kernel cannot be called: launch it with `%.*s[grid](...)`", STR_ARGS(name));
     return true;
 }
 
@@ -376,8 +450,11 @@ void check_direct_calls(Check *check) {
     bool stores = false;
     for (LIST_EACH(int, i, check->memory))
         stores |= (op_rows[check->memory.items[i]->op->code].effects & EFFECT_WRITES) != 0;
-    bool is_kernel = stores && check->programs[0] && !check->kernel->is_helper && !kernel->returns_value;
-    if (!(is_kernel || is_launched(kernel->module, kernel)) || !has_only_known_decorators(check, kernel)) return;
+    bool is_kernel =
+        stores && check->programs[0] && !check->kernel->is_helper && !kernel->returns_value;
+    if (!(is_kernel || is_launched(kernel->module, kernel)) ||
+        !has_only_known_decorators(check, kernel))
+        return;
     for (LIST_EACH(int, i, kernel->module->functions)) {
         CallSearch search = {check, kernel->module->functions.items[i]};
         if (!search.launcher->is_jit && !search.launcher->decorators.count)
@@ -401,16 +478,20 @@ static bool visit_grid(void *context, SyntaxNode node) {
     SyntaxNode left = node_field(node, "left");
     Str numerator = node_text(source, left);
     Str divisor = node_text(source, node_field(node, "right"));
-    if (text_contains(numerator, "+") || text_contains(numerator, "-") || node_kind(left) == SYNTAX_INTEGER) return true;
+    if (text_contains(numerator, "+") || text_contains(numerator, "-") ||
+        node_kind(left) == SYNTAX_INTEGER)
+        return true;
     for (int i = 0; i < kernel->parameter_count; i++) {
         const ParameterDefinition *parameter = &kernel->parameters[i];
-        bool is_block = parameter->is_constexpr && (str_equal(divisor, parameter->name) ||
-                                                    text_contains(divisor, arena_printf(search->check->arena, "\"%.*s\"",
-                                                                                        STR_ARGS(parameter->name))));
+        bool is_block = parameter->is_constexpr &&
+                        (str_equal(divisor, parameter->name) ||
+                         text_contains(divisor, arena_printf(search->check->arena, "\"%.*s\"",
+                                                             STR_ARGS(parameter->name))));
         if (!is_block) continue;
-        check_report_at(search->check, DIAGNOSTIC_GRID_TOO_SMALL, node_range(source, node),
-                        "rounds down: the last %.*s that is not full gets no program (`triton.cdiv` rounds up)",
-                        STR_ARGS(parameter->name));
+        check_report_at(
+            search->check, DIAGNOSTIC_GRID_TOO_SMALL, node_range(source, node),
+            "rounds down: the last %.*s that is not full gets no program (`triton.cdiv` rounds up)",
+            STR_ARGS(parameter->name));
         return false;
     }
     return true;
@@ -427,9 +508,10 @@ static bool has_masks(const Check *check) {
 void check_grids(Check *check) {
     const FunctionDefinition *kernel = check->kernel->definition;
     const Module *module = kernel->module;
-    if (!has_masks(check)) return; // without masks the extents are multiples of the blocks
+    if (!has_masks(check)) return;  // without masks the extents are multiples of the blocks
     for (LIST_EACH(int, i, check->ops))
-        if (check->ops.items[i]->code == OP_NUM_PROGRAMS) return; // programs share the work in some other way
+        if (check->ops.items[i]->code == OP_NUM_PROGRAMS)
+            return;  // programs share the work in some other way
     for (LIST_EACH(int, i, module->launches)) {
         GridSearch search = {check, &module->launches.items[i]};
         const FunctionDefinition *launcher = search.site->launcher;

@@ -7,10 +7,10 @@ enum { MAX_LEAVES = 16, MAX_BOUNDS = 64, TRACE_LIMIT = 200 };
 
 /// A comparison `index < bound` in a mask; index is a tile, bound one number.
 typedef struct Bound {
-    Value *index; // without added axes
-    Affine form;  // of `index`
-    Op *op;       // the comparison
-    bool trivial; // always true
+    Value *index;  // without added axes
+    Affine form;   // of `index`
+    Op *op;        // the comparison
+    bool trivial;  // always true
 } Bound;
 
 static bool has_lanes(const Affine *affine) {
@@ -28,8 +28,9 @@ static bool stays_below(Check *check, const Affine *index, Type tile, const Affi
     for (int k = 0; k < index->rank; k++) {
         const Poly *dim = k < tile.rank ? tile.dims[k] : NULL;
         if (!dim || !poly_is_nonnegative(check->arena, index->lane[k])) return false;
-        room = poly_subtract(check->arena, room,
-                             poly_multiply(check->arena, index->lane[k], poly_subtract(check->arena, dim, one)));
+        room = poly_subtract(
+            check->arena, room,
+            poly_multiply(check->arena, index->lane[k], poly_subtract(check->arena, dim, one)));
     }
     for (int t = 0; t < room->count; t++)
         for (int a = 0; a < room->terms[t].atom_count; a++)
@@ -49,8 +50,11 @@ static bool read_bound(Check *check, Op *op, Bound *bound) {
     bound->index = index;
     bound->form = affine_of(check->arena, index);
     bound->op = op;
-    if (!limit_form.known || has_lanes(&limit_form) || !bound->form.known || !has_lanes(&bound->form)) return false;
-    bound->trivial = (op->code == OP_LT || op->code == OP_GT) && stays_below(check, &bound->form, index->type, &limit_form);
+    if (!limit_form.known || has_lanes(&limit_form) || !bound->form.known ||
+        !has_lanes(&bound->form))
+        return false;
+    bound->trivial = (op->code == OP_LT || op->code == OP_GT) &&
+                     stays_below(check, &bound->form, index->type, &limit_form);
     return true;
 }
 
@@ -82,13 +86,15 @@ static bool pointer_uses(Value *pointer, const Value *index, int depth) {
     if (pointer == index) return true;
     if (!pointer->op) {
         const Op *owner = pointer->region ? pointer->region->parent : NULL;
-        bool counted = owner && (owner->code == OP_FOR || owner->code == OP_STATIC_FOR) && pointer->index > 0;
+        bool counted =
+            owner && (owner->code == OP_FOR || owner->code == OP_STATIC_FOR) && pointer->index > 0;
         return counted && pointer->index + 2 < owner->operand_count &&
                pointer_uses(owner->operands[pointer->index + 2], index, depth + 1);
     }
     const Op *op = pointer->op;
     if (op->code != OP_ADD && op->code != OP_SUB && op->code != OP_MUL) return false;
-    return pointer_uses(op->operands[0], index, depth + 1) || pointer_uses(op->operands[1], index, depth + 1);
+    return pointer_uses(op->operands[0], index, depth + 1) ||
+           pointer_uses(op->operands[1], index, depth + 1);
 }
 
 typedef struct Bounds {
@@ -139,22 +145,26 @@ static void report_unmasked(Check *check, const Access *access, const Bound *bou
     const char *name = check_name(check, bound->index);
     Diagnostic *said;
     if (access->mask && !value_is_none(access->mask))
-        said = check_report(check, DIAGNOSTIC_INCOMPLETE_MASK, access->op,
-                            "the mask does not bound %s, which is bounded elsewhere: lanes past the end %s out of bounds",
-                            name, is_written(access->op) ? "write" : "read");
+        said = check_report(
+            check, DIAGNOSTIC_INCOMPLETE_MASK, access->op,
+            "the mask does not bound %s, which is bounded elsewhere: lanes past the end %s out of bounds",
+            name, is_written(access->op) ? "write" : "read");
     else if (is_written(access->op))
-        said = check_report(check, DIAGNOSTIC_UNMASKED_STORE, access->op,
-                            "no mask, though %s is bounded elsewhere: lanes past the end write out of bounds", name);
+        said = check_report(
+            check, DIAGNOSTIC_UNMASKED_STORE, access->op,
+            "no mask, though %s is bounded elsewhere: lanes past the end write out of bounds",
+            name);
     else
-        said = check_report(check, DIAGNOSTIC_UNMASKED_LOAD, access->op,
-                            "no mask, though %s is bounded elsewhere: lanes past the end read out of bounds", name);
+        said = check_report(
+            check, DIAGNOSTIC_UNMASKED_LOAD, access->op,
+            "no mask, though %s is bounded elsewhere: lanes past the end read out of bounds", name);
     check_relate(check, said, bound->op, "bounded here");
 }
 
 static void check_constant_mask(Check *check, const Bound *bound) {
     if (bound->trivial)
-        check_report(check, DIAGNOSTIC_MASK_ALWAYS_TRUE, bound->op, "%s is always within this bound",
-                     check_name(check, bound->index));
+        check_report(check, DIAGNOSTIC_MASK_ALWAYS_TRUE, bound->op,
+                     "%s is always within this bound", check_name(check, bound->index));
 }
 
 void check_masks(Check *check) {
@@ -163,7 +173,8 @@ void check_masks(Check *check) {
     for (int b = 0; b < bounds->count; b++) check_constant_mask(check, &bounds->items[b]);
     for (LIST_EACH(int, i, check->memory)) {
         const Access *access = check->memory.items[i];
-        if (access->op->operands[0]->type.kind != TYPE_POINTER || check_is_optional(access->op)) continue;
+        if (access->op->operands[0]->type.kind != TYPE_POINTER || check_is_optional(access->op))
+            continue;
         for (int b = 0; b < bounds->count; b++) {
             const Bound *bound = &bounds->items[b];
             if (bound->trivial || check_is_optional(bound->op)) continue;
@@ -180,7 +191,7 @@ void check_masks(Check *check) {
 
 typedef struct Flow {
     const Value *value;
-    bool nonlinear; // went through exp, log or a denominator
+    bool nonlinear;  // went through exp, log or a denominator
 } Flow;
 
 /// Whether the mask differs along `axis` of the loaded tile.
@@ -194,7 +205,8 @@ static bool mask_varies(Check *check, Value *mask, int axis, int rank) {
             int64_t zero;
             int lane = axis - (rank - form.rank);
             if (form.known && lane >= 0 && lane < form.rank &&
-                (!poly_is_constant(form.lane[lane], &zero) || zero) && rank == leaves[i]->results[0]->type.rank)
+                (!poly_is_constant(form.lane[lane], &zero) || zero) &&
+                rank == leaves[i]->results[0]->type.rank)
                 return true;
         }
     return false;
@@ -220,9 +232,22 @@ static const char *harm_of(Check *check, const Op *use, const Flow *flow, Value 
     case OP_SUM:
         if (!flow->nonlinear) return NULL;
         return reduces_axis(check, use, mask, rank) ? "a sum of exponentials or quotients" : NULL;
-    case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_RSQRT: next->nonlinear = true; break;
-    case OP_DIV: if (use->operands[1] == flow->value) next->nonlinear = true; break;
-    case OP_CAST: case OP_ADD: case OP_SUB: case OP_MUL: case OP_NEG: case OP_ABS: case OP_SIGMOID: case OP_SQRT: break;
+    case OP_EXP:
+    case OP_EXP2:
+    case OP_LOG:
+    case OP_LOG2:
+    case OP_RSQRT: next->nonlinear = true; break;
+    case OP_DIV:
+        if (use->operands[1] == flow->value) next->nonlinear = true;
+        break;
+    case OP_CAST:
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_NEG:
+    case OP_ABS:
+    case OP_SIGMOID:
+    case OP_SQRT: break;
     default: return NULL;
     }
     if (use->results[0]->type.rank == rank) next->value = use->results[0];
@@ -240,8 +265,9 @@ static void trace_masked(Check *check, const Access *access) {
             const Op *use = uses->list.items[u];
             const char *harm = harm_of(check, use, &flow, access->mask, &next);
             if (harm) {
-                Diagnostic *said = check_report(check, DIAGNOSTIC_MISSING_OTHER, access->op,
-                                                "masked lanes hold anything, and they go into %s: give `other`", harm);
+                Diagnostic *said = check_report(
+                    check, DIAGNOSTIC_MISSING_OTHER, access->op,
+                    "masked lanes hold anything, and they go into %s: give `other`", harm);
                 check_relate(check, said, use, "used here");
                 return;
             }
@@ -253,9 +279,12 @@ static void trace_masked(Check *check, const Access *access) {
 void check_masked_values(Check *check) {
     for (LIST_EACH(int, i, check->memory)) {
         const Access *access = check->memory.items[i];
-        if (access->op->code != OP_LOAD || !access->mask || access->mask->constant || access->mask->type.rank == 0)
+        if (access->op->code != OP_LOAD || !access->mask || access->mask->constant ||
+            access->mask->type.rank == 0)
             continue;
-        if (access->op->operands[0]->type.kind != TYPE_POINTER || check_operand(access->op, "other")) continue;
+        if (access->op->operands[0]->type.kind != TYPE_POINTER ||
+            check_operand(access->op, "other"))
+            continue;
         trace_masked(check, access);
     }
 }
@@ -264,11 +293,14 @@ void check_masked_values(Check *check) {
 
 static bool guarded_by(Check *check, const Op *op, int axis) {
     for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent) {
-        int operands = outer->code == OP_FOR || outer->code == OP_STATIC_FOR ? 3 : outer->operand_count;
-        if (outer->code != OP_IF && outer->code != OP_FOR && outer->code != OP_STATIC_FOR && outer->code != OP_WHILE)
+        int operands =
+            outer->code == OP_FOR || outer->code == OP_STATIC_FOR ? 3 : outer->operand_count;
+        if (outer->code != OP_IF && outer->code != OP_FOR && outer->code != OP_STATIC_FOR &&
+            outer->code != OP_WHILE)
             continue;
         for (int i = 0; i < operands; i++)
-            if (outer->operands[i] && check_depends_on_program(check, outer->operands[i], axis)) return true;
+            if (outer->operands[i] && check_depends_on_program(check, outer->operands[i], axis))
+                return true;
         if (outer->code == OP_WHILE) return true;
     }
     return false;
@@ -287,9 +319,11 @@ static bool is_launched_once(const Check *check, int axis) {
     const Module *module = check->kernel->definition->module;
     for (LIST_EACH(int, i, module->launches)) {
         const LaunchSite *site = &module->launches.items[i];
-        if (site->kernel != check->kernel->definition || node_kind(site->grid) != SYNTAX_TUPLE) continue;
+        if (site->kernel != check->kernel->definition || node_kind(site->grid) != SYNTAX_TUPLE)
+            continue;
         if ((uint32_t)axis >= node_child_count(site->grid)) return true;
-        if (str_is(node_text(module->source, node_child(site->grid, (uint32_t)axis)), "1")) return true;
+        if (str_is(node_text(module->source, node_child(site->grid, (uint32_t)axis)), "1"))
+            return true;
     }
     return false;
 }
@@ -303,14 +337,17 @@ static void check_race(Check *check, const Access *access) {
     for (int i = 0; i < count && value; i++) {
         int axis = axes[i].program_axis;
         if (!axes[i].is_program || dependence[i] != AXIS_FREE) continue;
-        if (!check_depends_on_program(check, value, axis) || guarded_by(check, access->op, axis)) continue;
+        if (!check_depends_on_program(check, value, axis) || guarded_by(check, access->op, axis))
+            continue;
         if (check_depends_on_program(check, access->op->operands[0], axis)) continue;
         if (access->mask && check_depends_on_program(check, access->mask, axis)) continue;
         if (is_launched_once(check, axis)) continue;
-        Diagnostic *said = check_report(check, DIAGNOSTIC_RACING_STORE, access->op,
-                                        "all programs along axis %d store different values to the same address of %s", axis,
-                                        access->parameter->name);
-        check_relate(check, said, check->programs[axis]->op, "the value depends on this program id");
+        Diagnostic *said = check_report(
+            check, DIAGNOSTIC_RACING_STORE, access->op,
+            "all programs along axis %d store different values to the same address of %s", axis,
+            access->parameter->name);
+        check_relate(check, said, check->programs[axis]->op,
+                     "the value depends on this program id");
         return;
     }
 }
@@ -320,6 +357,8 @@ void check_races(Check *check) {
     for (LIST_EACH(int, i, check->memory)) {
         const Access *access = check->memory.items[i];
         bool plain = access->op->code == OP_STORE || access->op->code == OP_DESCRIPTOR_STORE;
-        if (plain && !check_is_optional(access->op) && access->parameter && access->offset.known && !access->offset.wrapped) check_race(check, access);
+        if (plain && !check_is_optional(access->op) && access->parameter && access->offset.known &&
+            !access->offset.wrapped)
+            check_race(check, access);
     }
 }

@@ -3,8 +3,12 @@
 
 static bool is_atomic_update(OpCode code) {
     switch (code) {
-    case OP_ATOMIC_ADD: case OP_ATOMIC_MAX: case OP_ATOMIC_MIN: case OP_ATOMIC_AND: case OP_ATOMIC_OR: case OP_ATOMIC_XOR:
-        return true;
+    case OP_ATOMIC_ADD:
+    case OP_ATOMIC_MAX:
+    case OP_ATOMIC_MIN:
+    case OP_ATOMIC_AND:
+    case OP_ATOMIC_OR:
+    case OP_ATOMIC_XOR: return true;
     default: return false;
     }
 }
@@ -27,15 +31,18 @@ void check_atomics(Check *check) {
         const Access *access = check->memory.items[i];
         if (!is_atomic_update(access->op->code)) continue;
         DTypeCode element = access->op->operands[0]->type.element.code;
-        if (access->op->code == OP_ATOMIC_ADD && (element == DTYPE_FLOAT16 || element == DTYPE_BFLOAT16))
+        if (access->op->code == OP_ATOMIC_ADD &&
+            (element == DTYPE_FLOAT16 || element == DTYPE_BFLOAT16))
             check_report(check, DIAGNOSTIC_LOW_PRECISION_ATOMIC, access->op,
-                         "each addition is rounded to %s: accumulate into a float32 buffer", dtype_name(element));
+                         "each addition is rounded to %s: accumulate into a float32 buffer",
+                         dtype_name(element));
         if (check->kernel->is_helper || !access->parameter || !access->offset.known) continue;
         int axis = shared_axis(check, access);
         if (axis < 0 || !type_is_tile(access->op->operands[0]->type)) continue;
-        check_report(check, DIAGNOSTIC_ATOMIC_HOT_SPOT, access->op,
-                     "every program along axis %d adds to the same elements of %s: they wait for each other", axis,
-                     access->parameter->name);
+        check_report(
+            check, DIAGNOSTIC_ATOMIC_HOT_SPOT, access->op,
+            "every program along axis %d adds to the same elements of %s: they wait for each other",
+            axis, access->parameter->name);
     }
 }
 
@@ -48,12 +55,17 @@ static Op *enclosing_loop(const Op *op) {
 
 static void check_invariant_load(Check *check, const Access *access) {
     const Op *loop = enclosing_loop(access->op);
-    if (!loop || access->op->code != OP_LOAD || !access->parameter || check_is_stored(check, access->parameter)) return;
-    if (!type_is_tile(access->op->results[0]->type) || !loop_invariant(loop, access->op->operands[0])) return;
+    if (!loop || access->op->code != OP_LOAD || !access->parameter ||
+        check_is_stored(check, access->parameter))
+        return;
+    if (!type_is_tile(access->op->results[0]->type) ||
+        !loop_invariant(loop, access->op->operands[0]))
+        return;
     if (access->mask && !loop_invariant(loop, access->mask)) return;
-    Diagnostic *said = check_report(check, DIAGNOSTIC_LOOP_INVARIANT_LOAD, access->op,
-                                    "each turn of the loop loads the same elements of %s: load them before it",
-                                    access->parameter->name);
+    Diagnostic *said =
+        check_report(check, DIAGNOSTIC_LOOP_INVARIANT_LOAD, access->op,
+                     "each turn of the loop loads the same elements of %s: load them before it",
+                     access->parameter->name);
     check_relate(check, said, loop, "the loop");
 }
 
@@ -62,9 +74,11 @@ static void check_reductions(Check *check, Op *loop) {
     Carried *carried = loop_classify(check->arena, loop);
     for (int i = 3; i < loop->operand_count; i++) {
         Value *term = carried[i - 3].class == CARRIED_SUM ? carried[i - 3].term : NULL;
-        if (!term || !term->op || term->op->code != OP_SUM || loop->results[i - 3]->type.rank != 0) continue;
-        Diagnostic *said = check_report(check, DIAGNOSTIC_REDUCTION_IN_LOOP, term->op,
-                                        "this reduces across threads in each turn of the loop: add up tiles, and reduce once after it");
+        if (!term || !term->op || term->op->code != OP_SUM || loop->results[i - 3]->type.rank != 0)
+            continue;
+        Diagnostic *said = check_report(
+            check, DIAGNOSTIC_REDUCTION_IN_LOOP, term->op,
+            "this reduces across threads in each turn of the loop: add up tiles, and reduce once after it");
         check_relate(check, said, loop, "the loop");
     }
 }
@@ -85,16 +99,20 @@ void check_loops(Check *check) {
         for (int k = 3; k < loop->operand_count; k++) {
             Value *argument = loop->regions[0]->arguments[k - 2];
             if (carried[k - 3].class != CARRIED_RECURRENCE || !argument->name) continue;
-            if (argument->type.kind != TYPE_NUMBER || !dtype_is_float(argument->type.element)) continue;
+            if (argument->type.kind != TYPE_NUMBER || !dtype_is_float(argument->type.element))
+                continue;
             const Op *end = region_terminator(loop->regions[0]);
             Value *next = end && k - 3 < end->operand_count ? end->operands[k - 3] : NULL;
             // A maximum or minimum is as good as a sum.
-            if (!next || (next->op && (next->op->code == OP_MAXIMUM || next->op->code == OP_MINIMUM))) continue;
+            if (!next ||
+                (next->op && (next->op->code == OP_MAXIMUM || next->op->code == OP_MINIMUM)))
+                continue;
             if (!value_depends_on(check->arena, next, argument, NULL)) continue;
-            check_report(check, DIAGNOSTIC_LOOP_RECURRENCE, loop,
-                         "%s of one turn is computed from %s of the turn before, so the turns run in this order, "
-                         "and backwards in a backward",
-                         argument->name, argument->name);
+            check_report(
+                check, DIAGNOSTIC_LOOP_RECURRENCE, loop,
+                "%s of one turn is computed from %s of the turn before, so the turns run in this order, "
+                "and backwards in a backward",
+                argument->name, argument->name);
             break;
         }
     }

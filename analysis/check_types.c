@@ -14,46 +14,74 @@ static bool is_guess(const Value *value, int depth) {
     enum { DEEPEST = 12 };
     if (!value || depth > DEEPEST) return true;
     if (value->constant) return false;
-    if (!value->op) { // what a loop carries is as certain as what it starts with
+    if (!value->op) {  // what a loop carries is as certain as what it starts with
         const Op *loop = value->region ? value->region->parent : NULL;
         if (!loop || (loop->code != OP_FOR && loop->code != OP_WHILE)) return true;
         int operand = loop->code == OP_FOR ? value->index + 2 : value->index;
         bool carried = loop->code == OP_WHILE || value->index > 0;
-        return !carried || operand >= loop->operand_count || is_guess(loop->operands[operand], depth + 1);
+        return !carried || operand >= loop->operand_count ||
+               is_guess(loop->operands[operand], depth + 1);
     }
     switch (value->op->code) {
-    case OP_LOAD: case OP_PROGRAM_ID: case OP_NUM_PROGRAMS: case OP_ARANGE: case OP_EQ: case OP_NE: case OP_LT: case OP_LE:
-    case OP_GT: case OP_GE: case OP_CAST: case OP_FULL: case OP_DOT: case OP_DIV: case OP_ARGMAX: case OP_ARGMIN: return false;
+    case OP_LOAD:
+    case OP_PROGRAM_ID:
+    case OP_NUM_PROGRAMS:
+    case OP_ARANGE:
+    case OP_EQ:
+    case OP_NE:
+    case OP_LT:
+    case OP_LE:
+    case OP_GT:
+    case OP_GE:
+    case OP_CAST:
+    case OP_FULL:
+    case OP_DOT:
+    case OP_DIV:
+    case OP_ARGMAX:
+    case OP_ARGMIN: return false;
     default: break;
     }
     if (value->op->region_count) return true;
     for (int i = 0; i < value->op->operand_count; i++) {
         const Value *operand = value->op->operands[i];
-        if (operand && operand->type.kind == TYPE_NUMBER && is_guess(operand, depth + 1)) return true;
+        if (operand && operand->type.kind == TYPE_NUMBER && is_guess(operand, depth + 1))
+            return true;
     }
     return false;
 }
 
 /// A value of the running program (no constexpr) whose element type is certain.
 static bool is_runtime_number(const Value *value) {
-    return value && value->type.kind == TYPE_NUMBER && !value->type.is_constexpr && !value->constant &&
-           is_concrete(value->type.element) && !is_guess(value, 0);
+    return value && value->type.kind == TYPE_NUMBER && !value->type.is_constexpr &&
+           !value->constant && is_concrete(value->type.element) && !is_guess(value, 0);
 }
 
 static bool is_float_number(const Value *value) {
-    return value && value->type.kind == TYPE_NUMBER && dtype_is_float(value->type.element) && !is_guess(value, 0);
+    return value && value->type.kind == TYPE_NUMBER && dtype_is_float(value->type.element) &&
+           !is_guess(value, 0);
 }
 
-static const char *type_text(Check *check, const Value *value) { return type_print(check->arena, value->type); }
+static const char *type_text(Check *check, const Value *value) {
+    return type_print(check->arena, value->type);
+}
 
 /// Whether Triton knows for sure that this is no constexpr: it comes from memory, a program id or a plain parameter.
 static bool is_certainly_runtime(const Check *check, const Value *value) {
-    if (!value || value->constant || value->type.is_constexpr || value->type.kind != TYPE_NUMBER) return false;
+    if (!value || value->constant || value->type.is_constexpr || value->type.kind != TYPE_NUMBER)
+        return false;
     if (check_is_parameter(value)) return check->is_entry;
     if (!value->op) return false;
     switch (value->op->code) {
-    case OP_LOAD: case OP_PROGRAM_ID: case OP_NUM_PROGRAMS: case OP_SUM: case OP_MAX: case OP_MIN: return true;
-    case OP_ADD: case OP_SUB: case OP_MUL: case OP_FLOORDIV:
+    case OP_LOAD:
+    case OP_PROGRAM_ID:
+    case OP_NUM_PROGRAMS:
+    case OP_SUM:
+    case OP_MAX:
+    case OP_MIN: return true;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_FLOORDIV:
         return is_certainly_runtime(check, value->op->operands[0]) ||
                is_certainly_runtime(check, value->op->operands[1]);
     default: return false;
@@ -76,15 +104,17 @@ static void check_bitwise(Check *check, Op *op) {
     for (int i = 0; i < op->operand_count; i++) {
         Value *operand = op->operands[i];
         if (!is_float_number(operand) || op->operands[0]->type.is_constexpr) continue;
-        check_report(check, DIAGNOSTIC_BITWISE_FLOAT, op, "`%s` works on integers and masks, and %s is %s",
-                     op_rows[op->code].symbol, check_name(check, operand), type_text(check, operand));
+        check_report(check, DIAGNOSTIC_BITWISE_FLOAT, op,
+                     "`%s` works on integers and masks, and %s is %s", op_rows[op->code].symbol,
+                     check_name(check, operand), type_text(check, operand));
         return;
     }
 }
 
 static void check_logical(Check *check, Op *op) {
     for (int i = 0; i < op->operand_count; i++)
-        if (!op->operands[i] || op->operands[i]->type.is_constexpr || op->operands[i]->constant) return;
+        if (!op->operands[i] || op->operands[i]->type.is_constexpr || op->operands[i]->constant)
+            return;
     for (int i = 0; i < op->operand_count; i++) {
         Value *operand = op->operands[i];
         if (!is_runtime_number(operand) || operand->type.element.code == DTYPE_INT1) continue;
@@ -98,8 +128,18 @@ static void check_logical(Check *check, Op *op) {
 /// The functions that Triton's core computes in 32 or 64 bits only.
 static bool is_core_math(OpCode code) {
     switch (code) {
-    case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_SQRT: case OP_RSQRT: case OP_SIN: case OP_COS:
-    case OP_ERF: case OP_FLOOR: case OP_CEIL: case OP_SQRT_RN: return true;
+    case OP_EXP:
+    case OP_EXP2:
+    case OP_LOG:
+    case OP_LOG2:
+    case OP_SQRT:
+    case OP_RSQRT:
+    case OP_SIN:
+    case OP_COS:
+    case OP_ERF:
+    case OP_FLOOR:
+    case OP_CEIL:
+    case OP_SQRT_RN: return true;
     default: return false;
     }
 }
@@ -110,8 +150,8 @@ static void check_math(Check *check, Op *op) {
     DTypeCode code = operand->type.element.code;
     if (code == DTYPE_FLOAT32 || code == DTYPE_FLOAT64) return;
     check_report(check, DIAGNOSTIC_MATH_TYPE, op,
-                 "`tl.%s` takes float32 or float64, and %s is %s: add `.to(tl.float32)`", op_rows[op->code].name,
-                 check_name(check, operand), type_text(check, operand));
+                 "`tl.%s` takes float32 or float64, and %s is %s: add `.to(tl.float32)`",
+                 op_rows[op->code].name, check_name(check, operand), type_text(check, operand));
 }
 
 static void check_power(Check *check, Op *op) {
@@ -119,9 +159,10 @@ static void check_power(Check *check, Op *op) {
     for (int i = 0; i < 2; i++) {
         Value *operand = op->operands[i];
         if (!is_runtime_number(operand)) continue;
-        check_report(check, DIAGNOSTIC_TILE_POWER, op,
-                     "`**` works on constexprs only, and %s is %s: multiply, or use `libdevice.pow`",
-                     check_name(check, operand), type_text(check, operand));
+        check_report(
+            check, DIAGNOSTIC_TILE_POWER, op,
+            "`**` works on constexprs only, and %s is %s: multiply, or use `libdevice.pow`",
+            check_name(check, operand), type_text(check, operand));
         return;
     }
 }
@@ -130,10 +171,11 @@ static void check_floor_division(Check *check, Op *op) {
     if (op->operands[0]->type.is_constexpr && op->operands[1]->type.is_constexpr) return;
     for (int i = 0; i < 2; i++) {
         Value *operand = op->operands[i];
-        if (!is_float_number(operand) || !(is_runtime_number(operand) || operand->constant)) continue;
+        if (!is_float_number(operand) || !(is_runtime_number(operand) || operand->constant))
+            continue;
         check_report(check, DIAGNOSTIC_FLOAT_FLOOR_DIVISION, op,
-                     "`//` divides integers, and %s is %s: use `tl.floor(a / b)`", check_name(check, operand),
-                     type_text(check, operand));
+                     "`//` divides integers, and %s is %s: use `tl.floor(a / b)`",
+                     check_name(check, operand), type_text(check, operand));
         return;
     }
 }
@@ -142,8 +184,9 @@ static void check_pointer_operator(Check *check, Op *op) {
     for (int i = 0; i < op->operand_count; i++) {
         Value *operand = op->operands[i];
         if (!operand || operand->type.kind != TYPE_POINTER) continue;
-        check_report(check, DIAGNOSTIC_POINTER_ARITHMETIC, op, "`%s` is not defined on pointers (%s is %s)",
-                     op_rows[op->code].symbol, check_name(check, operand), type_text(check, operand));
+        check_report(check, DIAGNOSTIC_POINTER_ARITHMETIC, op,
+                     "`%s` is not defined on pointers (%s is %s)", op_rows[op->code].symbol,
+                     check_name(check, operand), type_text(check, operand));
         return;
     }
 }
@@ -151,11 +194,24 @@ static void check_pointer_operator(Check *check, Op *op) {
 void check_operand_types(Check *check, Op *op) {
     if (op->operand_count && !op->operands[0]) return;
     switch (op->code) {
-    case OP_AND: case OP_OR: case OP_XOR: case OP_SHL: case OP_SHR: case OP_INVERT: check_bitwise(check, op); break;
-    case OP_LOGICAL_AND: case OP_LOGICAL_OR: case OP_LOGICAL_NOT: check_logical(check, op); break;
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_SHL:
+    case OP_SHR:
+    case OP_INVERT: check_bitwise(check, op); break;
+    case OP_LOGICAL_AND:
+    case OP_LOGICAL_OR:
+    case OP_LOGICAL_NOT: check_logical(check, op); break;
     case OP_POW: check_power(check, op); break;
-    case OP_FLOORDIV: check_pointer_operator(check, op); check_floor_division(check, op); break;
-    case OP_MUL: case OP_DIV: case OP_MOD: case OP_NEG: check_pointer_operator(check, op); break;
+    case OP_FLOORDIV:
+        check_pointer_operator(check, op);
+        check_floor_division(check, op);
+        break;
+    case OP_MUL:
+    case OP_DIV:
+    case OP_MOD:
+    case OP_NEG: check_pointer_operator(check, op); break;
     default:
         if (is_core_math(op->code) && !text_has(op, "libdevice")) check_math(check, op);
     }
@@ -169,12 +225,15 @@ void check_matrix_products(Check *check, Op *op) {
     Type b = op->operands[1]->type;
     if (a.kind != TYPE_NUMBER || b.kind != TYPE_NUMBER) return;
     if (text_has(op, "@") && !text_has(op, "dot("))
-        check_report(check, DIAGNOSTIC_MATMUL_OPERATOR, op, "Triton has no `@` between tiles: use `tl.dot(a, b)`");
+        check_report(check, DIAGNOSTIC_MATMUL_OPERATOR, op,
+                     "Triton has no `@` between tiles: use `tl.dot(a, b)`");
     if (!is_concrete(a.element) || !is_concrete(b.element)) return;
-    bool small_floats = dtype_bits(a.element.code) == BITS_PER_BYTE && dtype_bits(b.element.code) == BITS_PER_BYTE;
+    bool small_floats =
+        dtype_bits(a.element.code) == BITS_PER_BYTE && dtype_bits(b.element.code) == BITS_PER_BYTE;
     if (a.element.code != b.element.code && !small_floats) {
-        check_report(check, DIAGNOSTIC_DOT_TYPES, op, "the operands are %s and %s: cast one of them",
-                     dtype_name(a.element.code), dtype_name(b.element.code));
+        check_report(check, DIAGNOSTIC_DOT_TYPES, op,
+                     "the operands are %s and %s: cast one of them", dtype_name(a.element.code),
+                     dtype_name(b.element.code));
         return;
     }
     int64_t inner;
@@ -182,15 +241,17 @@ void check_matrix_products(Check *check, Op *op) {
     if (a.rank < 2 || !a.dims[a.rank - 1] || !poly_is_constant(a.dims[a.rank - 1], &inner)) return;
     if (bits < BITS_PER_BYTE || bits > 32 || inner * bits >= DOT_BITS) return;
     check_report(check, DIAGNOSTIC_DOT_TOO_SMALL, op,
-                 "the inner dimension is %lld; NVIDIA GPUs take at least %d elements of %s", (long long)inner,
-                 DOT_BITS / bits, dtype_name(a.element.code));
+                 "the inner dimension is %lld; NVIDIA GPUs take at least %d elements of %s",
+                 (long long)inner, DOT_BITS / bits, dtype_name(a.element.code));
 }
 
 /* ---- shapes ---- */
 
-static void check_bounds_are_constexpr(Check *check, Op *op, DiagnosticId id, Value *bound, const char *what) {
+static void check_bounds_are_constexpr(Check *check, Op *op, DiagnosticId id, Value *bound,
+                                       const char *what) {
     if (!is_certainly_runtime(check, bound)) return;
-    check_report(check, id, op, "%s is known only at run time, and %s is part of a type: make it a `tl.constexpr`",
+    check_report(check, id, op,
+                 "%s is known only at run time, and %s is part of a type: make it a `tl.constexpr`",
                  check_name(check, bound), what);
 }
 
@@ -202,15 +263,17 @@ static void check_shape_tuple(Check *check, Op *op) {
         int64_t size;
         check_bounds_are_constexpr(check, op, DIAGNOSTIC_SHAPE_NOT_CONSTEXPR, dim, "a shape");
         if (!value_is_int(dim, &size) || (size > 0 && (size & (size - 1)) == 0)) continue;
-        check_report(check, DIAGNOSTIC_SHAPE_NOT_POWER_OF_TWO, op, "dim %d is %lld, which is no power of two", i,
-                     (long long)size);
+        check_report(check, DIAGNOSTIC_SHAPE_NOT_POWER_OF_TWO, op,
+                     "dim %d is %lld, which is no power of two", i, (long long)size);
     }
 }
 
 static void check_program_axis(Check *check, Op *op) {
     int64_t axis;
-    if (!op->operands[0] || !value_is_int(op->operands[0], &axis) || (axis >= 0 && axis < 3)) return;
-    check_report(check, DIAGNOSTIC_PROGRAM_AXIS, op, "a grid has the axes 0, 1 and 2, not %lld", (long long)axis);
+    if (!op->operands[0] || !value_is_int(op->operands[0], &axis) || (axis >= 0 && axis < 3))
+        return;
+    check_report(check, DIAGNOSTIC_PROGRAM_AXIS, op, "a grid has the axes 0, 1 and 2, not %lld",
+                 (long long)axis);
 }
 
 void check_shapes_of_op(Check *check, Op *op) {
@@ -225,9 +288,10 @@ void check_shapes_of_op(Check *check, Op *op) {
     case OP_PROGRAM_ID:
     case OP_NUM_PROGRAMS: check_program_axis(check, op); break;
     case OP_STATIC_ASSERT:
-        if (op->operands[0] && value_is_bool(op->operands[0], &condition) && !condition && !check_is_optional(op) &&
-            !op->call && check->is_entry)
-            check_report(check, DIAGNOSTIC_STATIC_ASSERT_FAILS, op, "this assertion is false for every use of the kernel");
+        if (op->operands[0] && value_is_bool(op->operands[0], &condition) && !condition &&
+            !check_is_optional(op) && !op->call && check->is_entry)
+            check_report(check, DIAGNOSTIC_STATIC_ASSERT_FAILS, op,
+                         "this assertion is false for every use of the kernel");
         break;
     default: break;
     }
@@ -235,8 +299,9 @@ void check_shapes_of_op(Check *check, Op *op) {
         Type type = op->results[i]->type;
         int64_t count = check_element_count(type);
         if (!type_is_tile(type) || count <= MAX_TILE_ELEMENTS) continue;
-        check_report(check, DIAGNOSTIC_TILE_TOO_LARGE, op, "%s has %lld elements; a tile has at most %d",
-                     type_print(check->arena, type), (long long)count, MAX_TILE_ELEMENTS);
+        check_report(check, DIAGNOSTIC_TILE_TOO_LARGE, op,
+                     "%s has %lld elements; a tile has at most %d", type_print(check->arena, type),
+                     (long long)count, MAX_TILE_ELEMENTS);
     }
 }
 
@@ -249,7 +314,8 @@ static bool widens(Type pointer, Type other) {
         int64_t wide, own;
         const Poly *mine = pointer.dims[pointer.rank - i];
         const Poly *its = other.dims[other.rank - i];
-        if (mine && its && poly_is_constant(mine, &own) && poly_is_constant(its, &wide) && own == 1 && wide > 1)
+        if (mine && its && poly_is_constant(mine, &own) && poly_is_constant(its, &wide) &&
+            own == 1 && wide > 1)
             return true;
     }
     return false;
@@ -259,23 +325,30 @@ static void check_mask(Check *check, Op *op, Value *mask) {
     bool is_plain_number = mask->constant && mask->constant->kind == CONSTANT_INT;
     if (!is_plain_number && !is_runtime_number(mask)) return;
     if (!is_plain_number && mask->type.element.code == DTYPE_INT1) return;
-    check_report(check, DIAGNOSTIC_MASK_TYPE, op, "the mask %s is %s, no mask: compare it with something",
-                 check_name(check, mask), is_plain_number ? "a number" : type_text(check, mask));
+    check_report(check, DIAGNOSTIC_MASK_TYPE, op,
+                 "the mask %s is %s, no mask: compare it with something", check_name(check, mask),
+                 is_plain_number ? "a number" : type_text(check, mask));
 }
 
 static void check_widening(Check *check, Op *op, Value *other, DiagnosticId id, const char *what) {
     Type pointer = op->operands[0]->type;
-    if (!other || other->type.kind != TYPE_NUMBER || pointer.rank == 0 || !widens(pointer, other->type)) return;
-    check_report(check, id, op, "the %s is %s and the pointers are %s: a store does not widen its pointers", what,
+    if (!other || other->type.kind != TYPE_NUMBER || pointer.rank == 0 ||
+        !widens(pointer, other->type))
+        return;
+    check_report(check, id, op,
+                 "the %s is %s and the pointers are %s: a store does not widen its pointers", what,
                  type_text(check, other), type_print(check->arena, pointer));
 }
 
 static bool is_unsupported_atomic(OpCode code, DTypeCode type) {
     bool sixteen = type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16;
-    bool small_integer = type == DTYPE_INT8 || type == DTYPE_INT16 || type == DTYPE_UINT8 || type == DTYPE_UINT16;
+    bool small_integer =
+        type == DTYPE_INT8 || type == DTYPE_INT16 || type == DTYPE_UINT8 || type == DTYPE_UINT16;
     switch (code) {
     case OP_ATOMIC_ADD: return small_integer;
-    case OP_ATOMIC_MAX: case OP_ATOMIC_MIN: case OP_ATOMIC_XCHG: return sixteen || small_integer;
+    case OP_ATOMIC_MAX:
+    case OP_ATOMIC_MIN:
+    case OP_ATOMIC_XCHG: return sixteen || small_integer;
     default: return false;
     }
 }
@@ -286,15 +359,17 @@ void check_addresses(Check *check, Op *op) {
     if (mask) check_mask(check, op, mask);
     if (op->code == OP_LOAD) {
         if (!mask && check_operand(op, "other") && op->operands[1] == NULL)
-            check_report(check, DIAGNOSTIC_OTHER_WITHOUT_MASK, op, "`other` says what masked lanes read, and there is no mask");
+            check_report(check, DIAGNOSTIC_OTHER_WITHOUT_MASK, op,
+                         "`other` says what masked lanes read, and there is no mask");
         return;
     }
     check_widening(check, op, mask, DIAGNOSTIC_MASK_SHAPE, "mask");
-    check_widening(check, op, check_operand(op, op->code == OP_STORE ? "value" : "val"), DIAGNOSTIC_STORE_SHAPE, "value");
+    check_widening(check, op, check_operand(op, op->code == OP_STORE ? "value" : "val"),
+                   DIAGNOSTIC_STORE_SHAPE, "value");
     DTypeCode element = op->operands[0]->type.element.code;
     if (is_unsupported_atomic(op->code, element))
-        check_report(check, DIAGNOSTIC_ATOMIC_TYPE, op, "`tl.%s` does not work on %s", op_rows[op->code].name,
-                     dtype_name(element));
+        check_report(check, DIAGNOSTIC_ATOMIC_TYPE, op, "`tl.%s` does not work on %s",
+                     op_rows[op->code].name, dtype_name(element));
 }
 
 /* ---- control flow ---- */
@@ -304,16 +379,17 @@ static void check_loop_bounds(Check *check, Op *op) {
         Value *bound = op->operands[i];
         if (!bound || bound->type.kind != TYPE_NUMBER) continue;
         if (bound->type.rank > 0)
-            check_report(check, DIAGNOSTIC_LOOP_BOUND, op, "the bound %s is a tile (%s)", check_name(check, bound),
-                         type_text(check, bound));
+            check_report(check, DIAGNOSTIC_LOOP_BOUND, op, "the bound %s is a tile (%s)",
+                         check_name(check, bound), type_text(check, bound));
         else if (op->code == OP_STATIC_FOR) {
             if (is_certainly_runtime(check, bound))
-                check_report(check, DIAGNOSTIC_STATIC_RANGE_NOT_CONSTEXPR, op,
-                             "%s is known only at run time, and `tl.static_range` is unrolled at compile time: use `range`",
-                             check_name(check, bound));
+                check_report(
+                    check, DIAGNOSTIC_STATIC_RANGE_NOT_CONSTEXPR, op,
+                    "%s is known only at run time, and `tl.static_range` is unrolled at compile time: use `range`",
+                    check_name(check, bound));
         } else if (is_runtime_number(bound) && dtype_is_float(bound->type.element))
-            check_report(check, DIAGNOSTIC_LOOP_BOUND, op, "the bound %s is %s, no integer", check_name(check, bound),
-                         type_text(check, bound));
+            check_report(check, DIAGNOSTIC_LOOP_BOUND, op, "the bound %s is %s, no integer",
+                         check_name(check, bound), type_text(check, bound));
     }
 }
 
@@ -326,9 +402,10 @@ void check_conditions(Check *check, Op *op) {
     Range range = condition->range.source ? condition->range : place->range;
     const Source *own = check->kernel->definition->module->source;
     if (range.source == own && condition->range.source)
-        check_report_at(check, DIAGNOSTIC_CONDITION_NOT_SCALAR, range,
-                        "this condition is a tile (%s): choose lane by lane with `tl.where`, or reduce it",
-                        type_text(check, condition));
+        check_report_at(
+            check, DIAGNOSTIC_CONDITION_NOT_SCALAR, range,
+            "this condition is a tile (%s): choose lane by lane with `tl.where`, or reduce it",
+            type_text(check, condition));
     else
         check_report(check, DIAGNOSTIC_CONDITION_NOT_SCALAR, place, "the condition is a tile (%s)",
                      type_text(check, condition));
@@ -336,12 +413,14 @@ void check_conditions(Check *check, Op *op) {
 
 /// The type Triton gives a Python number that becomes a run-time value.
 static DTypeCode materialised(const Value *value) {
-    if (!value->constant) return value->type.is_constexpr ? DTYPE_UNKNOWN : value->type.element.code;
+    if (!value->constant)
+        return value->type.is_constexpr ? DTYPE_UNKNOWN : value->type.element.code;
     switch (value->constant->kind) {
     case CONSTANT_BOOL: return DTYPE_INT1;
     case CONSTANT_INT:
-        return value->constant->integer >= INT32_MIN && value->constant->integer <= INT32_MAX ? DTYPE_INT32
-                                                                                             : DTYPE_INT64;
+        return value->constant->integer >= INT32_MIN && value->constant->integer <= INT32_MAX
+                   ? DTYPE_INT32
+                   : DTYPE_INT64;
     case CONSTANT_FLOAT: return DTYPE_FLOAT32;
     default: return DTYPE_UNKNOWN;
     }
@@ -352,7 +431,8 @@ static bool types_differ(const Value *a, const Value *b) {
     bool numbers = a->type.kind == TYPE_NUMBER && b->type.kind == TYPE_NUMBER;
     bool pointers = a->type.kind == TYPE_POINTER && b->type.kind == TYPE_POINTER;
     if (!numbers && !pointers) return false;
-    if ((a->op && a->op->code == OP_UNDEFINED) || (b->op && b->op->code == OP_UNDEFINED)) return false;
+    if ((a->op && a->op->code == OP_UNDEFINED) || (b->op && b->op->code == OP_UNDEFINED))
+        return false;
     if (a->type.rank != b->type.rank) return true;
     for (int i = 0; i < a->type.rank; i++) {
         int64_t x, y;
@@ -383,9 +463,10 @@ static void check_loop_carried(Check *check, Op *op) {
         const char *name = argument->name ? argument->name : op->results[i]->name;
         Range range = next->range.source ? next->range : op->range;
         if (range.source != check->kernel->definition->module->source) range = op->range;
-        Diagnostic *said = check_report_at(
-            check, DIAGNOSTIC_CARRIED_TYPE, range, "%s is %s before the loop and %s after a turn of it",
-            name ? name : "a value", runtime_text(check, initial), runtime_text(check, next));
+        Diagnostic *said = check_report_at(check, DIAGNOSTIC_CARRIED_TYPE, range,
+                                           "%s is %s before the loop and %s after a turn of it",
+                                           name ? name : "a value", runtime_text(check, initial),
+                                           runtime_text(check, next));
         check_relate(check, said, op, "the loop");
     }
 }
@@ -394,7 +475,8 @@ static void check_arms(Check *check, Op *op) {
     if (op->operands[0]->type.is_constexpr || op->operands[0]->constant) return;
     const Op *then_end = region_terminator(op->regions[0]);
     const Op *else_end = region_terminator(op->regions[1]);
-    for (int i = 0; then_end && else_end && i < then_end->operand_count && i < else_end->operand_count; i++) {
+    for (int i = 0;
+         then_end && else_end && i < then_end->operand_count && i < else_end->operand_count; i++) {
         Value *a = then_end->operands[i];
         Value *b = else_end->operands[i];
         if (!a || !b || !types_differ(a, b)) continue;
@@ -405,7 +487,8 @@ static void check_arms(Check *check, Op *op) {
 }
 
 void check_carried_types(Check *check, Op *op) {
-    if (!check->is_entry) return; // whether a condition is a constexpr, and what starts as what, is up to the caller
+    if (!check->is_entry)
+        return;  // whether a condition is a constexpr, and what starts as what, is up to the caller
     if (op->code == OP_FOR || op->code == OP_WHILE) check_loop_carried(check, op);
     if (op->code == OP_IF) check_arms(check, op);
 }

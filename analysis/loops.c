@@ -8,21 +8,21 @@ typedef struct Classifier {
     Arena *arena;
     const Op *loop;
     Region *body;
-    Map uses; // Value -> number of uses in the body and below, plus one so that 0 is "not seen"
+    Map uses;  // Value -> number of uses in the body and below, plus one so that 0 is "not seen"
 } Classifier;
 
 const char *carried_class_name(CarriedClass class) {
     static const char *const names[] = {
-        [CARRIED_UNCHANGED] = "unchanged",   [CARRIED_INDUCTION] = "induction",
-        [CARRIED_SUM] = "sum",               [CARRIED_GAUGE] = "gauge",
+        [CARRIED_UNCHANGED] = "unchanged",
+        [CARRIED_INDUCTION] = "induction",
+        [CARRIED_SUM] = "sum",
+        [CARRIED_GAUGE] = "gauge",
         [CARRIED_RECURRENCE] = "recurrence",
     };
     return names[class];
 }
 
-static bool is_pure(const Op *op) {
-    return !op->region_count && !op_rows[op->code].effects;
-}
+static bool is_pure(const Op *op) { return !op->region_count && !op_rows[op->code].effects; }
 
 static bool invariant_within(const Op *loop, const Value *value, int depth) {
     if (!value || value->constant) return true;
@@ -63,8 +63,7 @@ static void push_argument_sources(Arena *arena, Map *seen, Worklist *work, const
     if (counted || owner->code == OP_WHILE) {
         int carried = counted ? value->index - 1 : value->index;
         int operand = counted ? carried + 3 : carried;
-        if (operand < owner->operand_count)
-            push_new(arena, seen, work, owner->operands[operand]);
+        if (operand < owner->operand_count) push_new(arena, seen, work, owner->operands[operand]);
         push_new(arena, seen, work, yielded(owner->regions[owner->region_count - 1], carried));
         return;
     }
@@ -84,8 +83,7 @@ bool value_depends_on(Arena *arena, const Value *value, const Value *on, const V
             continue;
         }
         const Op *op = next->op;
-        for (int i = 0; i < op->operand_count; i++)
-            push_new(arena, &seen, &work, op->operands[i]);
+        for (int i = 0; i < op->operand_count; i++) push_new(arena, &seen, &work, op->operands[i]);
         for (int i = 0; i < op->region_count; i++) {
             const Op *end = region_terminator(op->regions[i]);
             if (!end) continue;
@@ -116,8 +114,8 @@ static int use_count(const Classifier *classifier, const Value *value) {
 
 static bool is_address_like(const Value *value) {
     switch (value->type.kind) {
-    case TYPE_NUMBER: return dtype_is_integer(value->type.element) ||
-                             value->type.element.code == DTYPE_ANY_INT;
+    case TYPE_NUMBER:
+        return dtype_is_integer(value->type.element) || value->type.element.code == DTYPE_ANY_INT;
     case TYPE_POINTER:
     case TYPE_BLOCK_POINTER: return true;
     default: return false;
@@ -129,10 +127,14 @@ static bool classify_induction(const Classifier *classifier, const Value *argume
     const Op *op = next->op;
     if (!op || !is_address_like(argument)) return false;
     Value *step = NULL;
-    if (op->code == OP_ADD && op->operands[0] == argument) step = op->operands[1];
-    else if (op->code == OP_ADD && op->operands[1] == argument) step = op->operands[0];
-    else if (op->code == OP_SUB && op->operands[0] == argument) step = op->operands[1];
-    else if (op->code == OP_ADVANCE && op->operands[0] == argument) step = op->operands[1];
+    if (op->code == OP_ADD && op->operands[0] == argument)
+        step = op->operands[1];
+    else if (op->code == OP_ADD && op->operands[1] == argument)
+        step = op->operands[0];
+    else if (op->code == OP_SUB && op->operands[0] == argument)
+        step = op->operands[1];
+    else if (op->code == OP_ADVANCE && op->operands[0] == argument)
+        step = op->operands[1];
     if (!step || !loop_invariant(classifier->loop, step)) return false;
     carried->class = CARRIED_INDUCTION;
     carried->step = step;
@@ -154,7 +156,10 @@ static Value *walk_link(Classifier *classifier, Value *value, const Value *argum
 static int link_operand(const Classifier *classifier, const Op *op, const Value *argument) {
     int candidates[2] = {-1, -1};
     switch (op->code) {
-    case OP_ADD: candidates[0] = 0; candidates[1] = 1; break;
+    case OP_ADD:
+        candidates[0] = 0;
+        candidates[1] = 1;
+        break;
     case OP_SUB:
     case OP_CAST: candidates[0] = 0; break;
     case OP_FMA: candidates[0] = 2; break;
@@ -184,7 +189,7 @@ static Value *walk_arms(Classifier *classifier, Value *value, const Value *argum
     for (int i = 0; i < op->region_count; i++) {
         Chain arm = {0};
         Value *current = yielded(op->regions[i], value->index);
-        int uses = 1; // of `current`, by what was walked
+        int uses = 1;  // of `current`, by what was walked
         while (current && region_defines(op->regions[i], current)) {
             if (use_count(classifier, current) != uses) return NULL;
             current = walk_link(classifier, current, argument, &arm, &uses, depth + 1);
@@ -272,7 +277,8 @@ static bool equal_replacing(const Classifier *classifier, const Value *a, const 
         return value_is_number(a, &x) && value_is_number(b, &y) && !(x < y) && !(x > y);
     }
     for (int i = 0; i < a->op->operand_count; i++)
-        if (!equal_replacing(classifier, a->op->operands[i], b->op->operands[i], from, to, depth + 1))
+        if (!equal_replacing(classifier, a->op->operands[i], b->op->operands[i], from, to,
+                             depth + 1))
             return false;
     return a->op->operand_count > 0;
 }
@@ -290,11 +296,15 @@ static bool is_cocycle(const Classifier *classifier, const Value *factor, const 
     if (op->code == OP_EXP || op->code == OP_EXP2) {
         const Value *difference = strip_shape(op->operands[0]);
         // A scale that does not change factors out of the difference.
-        for (int i = 0; i < 4 && difference && difference->op && difference->op->code == OP_MUL; i++) {
+        for (int i = 0; i < 4 && difference && difference->op && difference->op->code == OP_MUL;
+             i++) {
             Value **sides = difference->op->operands;
-            if (loop_invariant(classifier->loop, sides[0])) difference = strip_shape(sides[1]);
-            else if (loop_invariant(classifier->loop, sides[1])) difference = strip_shape(sides[0]);
-            else break;
+            if (loop_invariant(classifier->loop, sides[0]))
+                difference = strip_shape(sides[1]);
+            else if (loop_invariant(classifier->loop, sides[1]))
+                difference = strip_shape(sides[0]);
+            else
+                break;
         }
         if (!difference || !difference->op || difference->op->code != OP_SUB) return false;
         pair = difference->op;
@@ -369,7 +379,8 @@ Carried *loop_classify(Arena *arena, const Op *loop) {
         all[i].class = CARRIED_RECURRENCE;
         all[i].gauge = -1;
         if (!next) continue;
-        if (next == argument) all[i].class = CARRIED_UNCHANGED;
+        if (next == argument)
+            all[i].class = CARRIED_UNCHANGED;
         else if (!classify_induction(&classifier, argument, next, &all[i]))
             classify_sum(&classifier, argument, next, &all[i]);
     }

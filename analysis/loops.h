@@ -5,25 +5,28 @@
 #include "analysis/ir.h"
 
 typedef enum CarriedClass {
-    CARRIED_UNCHANGED, // yields its own argument
-    CARRIED_INDUCTION, // x += c, c invariant in the loop (integers, pointers, block pointers by advance)
-    CARRIED_SUM,       // acc += e (also acc = dot(a, b, acc)), the argument is not otherwise used in the body
-    CARRIED_GAUGE,     // rescaled running state (online softmax): the gauge itself and the values it rescales
-    CARRIED_RECURRENCE // anything else
+    CARRIED_UNCHANGED,  // yields its own argument
+    CARRIED_INDUCTION,  // x += c, c invariant in the loop (integers, pointers, block pointers by advance)
+    CARRIED_SUM,  // acc += e (also acc = dot(a, b, acc)), the argument is not otherwise used in the body
+    CARRIED_GAUGE,  // rescaled running state (online softmax): the gauge itself and the values it rescales
+    CARRIED_RECURRENCE  // anything else
 } CarriedClass;
 
 typedef struct Carried {
     CarriedClass class;
-    Value *step; // induction: the invariant increment (outside the loop, or in the body from invariant values alone);
-                 // for block pointers the tuple of offsets
-    bool negated; // induction: `step` is subtracted; sum: `term` is
-    Value *term; // sum: e (the value added), or NULL where it is inside a dot, or where there are several links
-    Op *dot;     // sum: the dot whose accumulator it is
-    Op **links;  // sum: the ops from the yielded value back to the argument: ADD, SUB, DOT, FMA, a CAST to the same type,
-                 // an IF whose arms both are such chains, an inner loop that sums into it
+    Value *
+        step;  // induction: the invariant increment (outside the loop, or in the body from invariant values alone);
+               // for block pointers the tuple of offsets
+    bool negated;  // induction: `step` is subtracted; sum: `term` is
+    Value *
+        term;  // sum: e (the value added), or NULL where it is inside a dot, or where there are several links
+    Op *dot;  // sum: the dot whose accumulator it is
+    Op **
+        links;  // sum: the ops from the yielded value back to the argument: ADD, SUB, DOT, FMA, a CAST to the same type,
+                // an IF whose arms both are such chains, an inner loop that sums into it
     int link_count;
-    int gauge;   // gauge: index of the carried value that rescales this one (its own index for the gauge itself)
-    Value *factor; // gauge: what the argument is multiplied by, NULL for the gauge itself
+    int gauge;  // gauge: index of the carried value that rescales this one (its own index for the gauge itself)
+    Value *factor;  // gauge: what the argument is multiplied by, NULL for the gauge itself
 } Carried;
 
 /// One entry per carried value of an OP_FOR or OP_STATIC_FOR (operands 3...). Allocated in the arena.

@@ -15,12 +15,12 @@ static void start(void) {
 static void finish(void) { arena_free(arena); }
 
 static Value *pointer(const char *name) {
-    return function_add_parameter(
-        function, name, (Type){.kind = TYPE_POINTER, .element = dtype_of(DTYPE_FLOAT32)});
+    return function_add_parameter(function, name,
+                                  (Type){.kind = TYPE_POINTER, .element = dtype_of(DTYPE_FLOAT32)});
 }
 static Value *integer(const char *name) {
-    return function_add_parameter(
-        function, name, (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)});
+    return function_add_parameter(function, name,
+                                  (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)});
 }
 static Value *block(const char *name) {
     Value *value = function_add_parameter(
@@ -118,8 +118,8 @@ TEST(matrix_rows_and_columns) {
     Value *n = block("BN");
     Value *rows = add(multiply(program(0), m), range(m));
     Value *columns = add(multiply(program(1), n), range(n));
-    Value *offsets = add(multiply(expand(rows, 1), row_stride),
-                         multiply(expand(columns, 0), column_stride));
+    Value *offsets =
+        add(multiply(expand(rows, 1), row_stride), multiply(expand(columns, 0), column_stride));
     Op *op = load(add(x, offsets));
     CHECK_EQ_STR(axes_of(op), "OO");
     CHECK_EQ_STR(axes_of(load(add(x, rows))), "Of");
@@ -191,7 +191,7 @@ TEST(loop_that_starts_at_the_program) {
     Op *loop = loop_begin(lower, n, size, NULL);
     Op *op = load(add(x, add(loop->regions[0]->arguments[0], range(size))));
     loop_end(loop, NULL);
-    CHECK_EQ_STR(axes_of(op), "fo"); // tiles of two programs may be shifted against each other
+    CHECK_EQ_STR(axes_of(op), "fo");  // tiles of two programs may be shifted against each other
     loop = loop_begin(multiply(program(0), size), n, size, NULL);
     op = load(add(x, add(loop->regions[0]->arguments[0], range(size))));
     loop_end(loop, NULL);
@@ -215,7 +215,7 @@ TEST(batch_and_head_from_one_program_id) {
     Value *rest = build_binary(&builder, OP_SUB, program(0), multiply(batch, heads));
     both = add(multiply(batch, stride_b), multiply(rest, stride_h));
     CHECK_EQ_STR(axes_of(load(add(x, add(both, range(size))))), "O");
-    both = add(batch, head); // not two dimensions
+    both = add(batch, head);  // not two dimensions
     CHECK_EQ_STR(axes_of(load(add(x, add(multiply(both, stride_h), range(size))))), "s");
     finish();
 }
@@ -232,9 +232,9 @@ TEST(wrap_around) {
     Access access = access_of(arena, op);
     CHECK(access.offset.wrapped && access.offset.wrap_count == 1);
     CHECK(access.offset.wraps[0].value == rows);
-    CHECK_EQ_STR(axes_of(op), "s"); // a period, for all that is known
+    CHECK_EQ_STR(axes_of(op), "s");  // a period, for all that is known
     build_binary(&builder, OP_LT, rows, m);
-    CHECK_EQ_STR(axes_of(op), "O"); // the kernel masks with M elsewhere: padding
+    CHECK_EQ_STR(axes_of(op), "O");  // the kernel masks with M elsewhere: padding
     finish();
 }
 

@@ -5,8 +5,8 @@
 static Arena *arena;
 static Function *function;
 static Builder builder;
-static Value *tile;  // f32[BLOCK], loaded before the loop
-static Value *count; // i32
+static Value *tile;   // f32[BLOCK], loaded before the loop
+static Value *count;  // i32
 
 static void start(void) {
     arena = arena_new();
@@ -14,9 +14,10 @@ static void start(void) {
     builder = (Builder){.function = function, .region = function->body};
     Value *x = function_add_parameter(
         function, "x", (Type){.kind = TYPE_POINTER, .element = dtype_of(DTYPE_FLOAT32)});
-    count = function_add_parameter(
-        function, "n", (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)});
-    Value *lanes = build_binary(&builder, OP_ARANGE, build_int(&builder, 0), build_int(&builder, 16));
+    count = function_add_parameter(function, "n",
+                                   (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)});
+    Value *lanes =
+        build_binary(&builder, OP_ARANGE, build_int(&builder, 0), build_int(&builder, 16));
     tile = build_unary(&builder, OP_LOAD, build_binary(&builder, OP_ADD, x, lanes));
 }
 

@@ -2,7 +2,8 @@
 
 The interpreter keeps bfloat16 as raw 16-bit integers and computes with those; here such operands are
 widened to float32 and results rounded to nearest even.  libdevice functions, which it refuses, become
-NumPy's.  A float64 product with a float32 accumulator is float64; the compiler refuses it in a loop.
+NumPy's.  A scalar condition and a mask give a mask.  A float64 product with a float32 accumulator is float64;
+the compiler refuses it in a loop.
 """
 
 from __future__ import annotations
@@ -112,6 +113,7 @@ def apply() -> None:
 
     builder = interpreter.InterpreterBuilder
     fix_bfloat16(builder, interpreter, tl)
+    fix_masks(builder, interpreter.TensorHandle, tl)
     fix_libdevice(builder, interpreter)
     # One configuration instead of a benchmark: nothing here has a time worth measuring.
     prune = Autotuner.prune_configs
@@ -172,6 +174,19 @@ def fix_bfloat16(builder: type, interpreter: object, tl: object) -> None:
     scan_base = interpreter.ReduceScanOpInterface  # type: ignore[attr-defined]
     for kind in (interpreter.ReduceOps, interpreter.ScanOps):  # type: ignore[attr-defined]
         wrap_reduction(kind, scan_base, widen, narrow, is_narrow, tl)
+
+
+def fix_masks(builder: type, handle_type: type, tl: object) -> None:
+    """A scalar condition stays one where it meets a mask; the interpreter makes integers of it."""
+    before = builder.create_splat  # type: ignore[attr-defined]
+    int1 = tl.int1  # type: ignore[attr-defined]
+
+    def create_splat(self: object, kind: object, value: object) -> object:
+        if value.data.dtype == np.bool_:  # type: ignore[attr-defined]
+            value = handle_type(value.data, int1)  # type: ignore[attr-defined]
+        return before(self, kind, value)
+
+    builder.create_splat = create_splat  # type: ignore[attr-defined]
 
 
 def fix_float64_dot(builder: type, handle_type: type, tl: object) -> None:

@@ -1,0 +1,351 @@
+"""Measures what tad-lsp makes of every kernel of `.corpus` and writes docs/coverage.md.
+
+    python tests/triton/coverage.py                 all packages, docs/coverage.md
+    python tests/triton/coverage.py fla conch       some packages, the same tables on stdout
+    python tests/triton/coverage.py --quick         a fixed sample, on stdout
+
+Each file goes through `tad-lsp --check --grad`; each derived backward is compiled for sm_90 by the installed
+Triton with the types and constexpr values its forward compiles with.  Results are kept below the build folder
+(TAD_BIN), by the content of the binaries and of the file, so that a second run only does what is new.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+if __name__ == "__main__":
+    # Run as a file, the folder of this file would shadow top-level names.
+    sys.path[:] = [str(REPOSITORY), *(p for p in sys.path if Path(p or ".") != Path(__file__).parent)]
+
+from tests.support.worker import Worker, WorkerDied  # noqa: E402
+from tests.triton import coverage_table  # noqa: E402
+from tests.triton.corpus import CORPUS, Kernel, find_kernels  # noqa: E402
+from tests.triton.coverage_compile import Compiled, make_compile_worker  # noqa: E402
+
+PROCESSES = 2
+PROOF_SECONDS = 10
+CHECK_SECONDS = 600
+FORMAT = 4  # raised when what is kept changes its meaning
+
+
+@dataclass
+class Row:
+    """One kernel: what the analysis, the derivation, the proof and Triton said."""
+
+    file: str
+    name: str
+    line: int
+    understood: bool
+    gap: str = ""
+    status: str = ""  # "" for helpers and kernels that store nothing
+    reason: str = ""
+    worst_error: float | None = None
+    seconds: float = 0.0
+    helper: bool = False
+    forward: str = ""  # "" not tried, "ok", or why Triton refuses the forward
+    backward: str = ""  # the same for the emitted backward
+    backward_line: str = ""  # the line of the emitted text that Triton names
+
+
+@dataclass
+class FileResult:
+    """One file: its kernels, the errors reported on code that Triton compiles, and what went wrong."""
+
+    file: str
+    rows: list[Row] = field(default_factory=list)
+    wrong_errors: list[str] = field(default_factory=list)
+    other_errors: list[str] = field(default_factory=list)
+    crashes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+# ---- running the tools -----------------------------------------------------------------------------
+
+
+def tool_folder() -> Path:
+    """The folder of tad-lsp and tad-runner."""
+    return Path(os.environ.get("TAD_BIN", REPOSITORY / "build"))
+
+
+@cache
+def tools_digest() -> str:
+    """Changes whenever one of the programs does."""
+    digest = hashlib.sha256(str(FORMAT).encode())
+    for name in ("tad-lsp", "tad-runner"):
+        digest.update((tool_folder() / name).read_bytes())
+    return digest.hexdigest()
+
+
+def run_tool(arguments: list[str], seconds: float) -> tuple[int, str, str]:
+    """Exit status, stdout, stderr; -1000 for a time-out. A negative status is a signal."""
+    command = [str(tool_folder() / "tad-lsp"), *arguments]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, timeout=seconds, cwd=CORPUS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return -1000, "", f"no end within {seconds:g} s"
+    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+
+
+def crash_text(arguments: list[str], status: int, stderr: str) -> str:
+    """A crash or time-out with the command that shows it; "" when there was none."""
+    if 0 <= status <= 2:
+        return ""
+    what = stderr if status == -1000 else f"ended by signal {-status}"
+    return f"tad-lsp {' '.join(arguments)}: {what}"
+
+
+class Examiner:
+    """Examines files one after the other with one compiling child."""
+
+    def __init__(self) -> None:
+        self.worker: Worker = make_compile_worker()
+
+    def examine(self, file: str) -> FileResult:
+        """Everything about one file, from what is kept or anew."""
+        text = (CORPUS / file).read_bytes()
+        key = hashlib.sha256(file.encode() + b"\0" + text + tools_digest().encode()).hexdigest()
+        kept = tool_folder() / "coverage" / f"{key}.json"
+        if kept.exists():
+            return result_from(json.loads(kept.read_text(encoding="utf-8")))
+        started = time.monotonic()
+        result = FileResult(file)
+        functions = [k for k in find_kernels(CORPUS / file) if k.jit == "triton"]
+        self.read_understanding(result, functions)
+        diagnostics = self.prove(result)
+        self.compile_all(result)
+        self.judge_errors(result, functions, diagnostics)
+        result.seconds = time.monotonic() - started
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(asdict(result)), encoding="utf-8")
+        return result
+
+    def read_understanding(self, result: FileResult, functions: list[Kernel]) -> None:
+        """Rows of all jit functions, understood or with the first gap."""
+        arguments = ["--dump", "coverage", result.file]
+        status, out, err = run_tool(arguments, 60)
+        crash = crash_text(arguments, status, err)
+        if crash:
+            result.crashes.append(crash)
+        for line in out.splitlines():
+            found = re.match(r"(understood|partly) (.+):(\d+) (\S+)( \(helper\))?$", line)
+            if found:
+                word, _, number, name, helper = found.groups()
+                row = Row(result.file, name, int(number), word == "understood", helper=bool(helper))
+                result.rows.append(row)
+            elif line.startswith("    BROKEN"):
+                result.crashes.append(f"tad-lsp {' '.join(arguments)}: {line.strip()}")
+            elif result.rows and not result.rows[-1].gap:
+                result.rows[-1].gap = line.strip()
+        known = {row.line for row in result.rows}
+        for function in functions:
+            near = {function.line + d for d in range(-1, 2)}
+            if not near & known and "." not in function.name:
+                gap = "not found by tad-lsp"
+                helper = function.kind == "helper"
+                result.rows.append(
+                    Row(result.file, function.name, function.line, False, gap, helper=helper)
+                )
+
+    def prove(self, result: FileResult) -> list[dict[str, object]]:
+        """Fills in the statuses; the file's diagnostics."""
+        arguments = ["--check", "--grad", "--format", "json", "-j", "1"]
+        arguments += ["--time-limit", str(PROOF_SECONDS), result.file]
+        limit = 60 + 2 * (PROOF_SECONDS + 6) * max(1, len(result.rows))
+        status, out, err = run_tool(arguments, limit)
+        crash = crash_text(arguments, status, err)
+        if crash:
+            result.crashes.append(crash)
+            return []
+        report = json.loads(out)
+        rows = {(row.name, row.line): row for row in result.rows}
+        for kernel in report["kernels"]:
+            row = rows.get((kernel["name"], kernel["line"]))
+            if row is None:
+                continue
+            row.status, row.reason = kernel["status"], kernel["reason"]
+            row.worst_error, row.seconds = kernel["worst_error"], kernel["seconds"]
+            if re.search(r"worker died|no answer|killed|ended by signal", row.reason):
+                result.crashes.append(f"tad-lsp {' '.join(arguments)}: {row.name}: {row.reason}")
+        for problem in report["problems"]:
+            if "internal error" in problem:
+                result.crashes.append(f"tad-lsp {' '.join(arguments)}: {problem}")
+        return list(report["diagnostics"])
+
+    def compile_all(self, result: FileResult) -> None:
+        """Compiles the backward of every kernel that has one."""
+        for row in result.rows:
+            if row.status in ("proved", "derived", "failed"):
+                arguments = ["--backward", f"{result.file}:{row.name}", "--wrapper", "none"]
+                status, text, err = run_tool(arguments, 60)
+                crash = crash_text(arguments, status, err)
+                if crash:
+                    result.crashes.append(crash)
+                    continue
+                self.note_compiled(row, self.compile(row, text))
+
+    def note_compiled(self, row: Row, compiled: Compiled) -> None:
+        """Enters what Triton said."""
+        row.forward, row.backward = compiled.forward, compiled.backward
+        row.backward_line = compiled.backward_line
+
+    def compile(self, row: Row, emitted: str) -> Compiled:
+        """Forward and emitted backward (or none: "") through Triton, kept by their text."""
+        path = CORPUS / row.file
+        parts = [str(FORMAT), path.read_text(encoding="utf-8"), row.name, emitted]
+        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        kept = tool_folder() / "coverage" / "compiled" / f"{key}.json"
+        if kept.exists():
+            return Compiled(**json.loads(kept.read_text(encoding="utf-8")))
+        try:
+            compiled = self.worker.call(
+                "compile_pair", 180, path=path, kernel_name=row.name, emitted=emitted
+            )
+        except WorkerDied as death:
+            compiled = Compiled("ok", f"crash: {death.reason}") if emitted else Compiled(str(death), "")
+        assert isinstance(compiled, Compiled)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(asdict(compiled)), encoding="utf-8")
+        return compiled
+
+    def judge_errors(
+        self, result: FileResult, functions: list[Kernel], diagnostics: list[dict[str, object]]
+    ) -> None:
+        """Sorts error diagnostics into those on kernels that Triton compiles and the others."""
+        ordered = sorted(functions, key=lambda k: k.line)
+        for entry in diagnostics:
+            if entry["severity"] != "error" or entry["name"] == "gradient-wrong":
+                continue
+            file = str(entry["file"])
+            line = int(entry["range"]["start"]["line"]) + 1  # type: ignore[index]
+            text = f"{file}:{line}: [{entry['name']}] {entry['message']}"
+            around = [k for k in ordered if k.line <= line]
+            name = around[-1].name if around and file == result.file else ""
+            compiling = [k.name for k in callers_of(name, ordered) if self.forward_compiles(result, k)]
+            if compiling:
+                result.wrong_errors.append(f"{text} (Triton compiles `{compiling[0]}`)")
+            else:
+                result.other_errors.append(text)
+
+    def forward_compiles(self, result: FileResult, kernel: Kernel) -> bool:
+        """Whether Triton accepts a kernel as it is."""
+        row = Row(result.file, kernel.name, kernel.line, False)
+        return self.compile(row, "").forward == "ok"
+
+
+def callers_of(name: str, functions: list[Kernel]) -> list[Kernel]:
+    """The kernels of a file that reach a jit function, itself included."""
+    names = {name}
+    for _ in functions:
+        names |= {f.name for f in functions if names & set(f.calls)}
+    return [f for f in functions if f.name in names and f.kind == "kernel"]
+
+
+def result_from(data: dict[str, object]) -> FileResult:
+    """What was kept."""
+    rows = [Row(**row) for row in data.pop("rows")]  # type: ignore[attr-defined]
+    return FileResult(rows=rows, **data)  # type: ignore[arg-type]
+
+
+# ---- what is examined ------------------------------------------------------------------------------
+
+
+def packages() -> list[str]:
+    """The folders of the corpus that hold kernels."""
+    folders = sorted(p.name for p in CORPUS.iterdir() if p.is_dir() and not p.name.endswith("-info"))
+    return [name for name in folders if next(kernel_files(name), None)]
+
+
+def kernel_files(package: str) -> Iterator[str]:
+    """Files of a package with Triton kernels, relative to the corpus."""
+    for path in sorted((CORPUS / package).rglob("*.py")):
+        text = path.read_bytes()
+        if b"triton" in text and b"jit" in text:
+            if any(k.jit == "triton" for k in find_kernels(path)):
+                yield str(path.relative_to(CORPUS))
+
+
+def sample_files(every: int = 37, most_bytes: int = 20_000) -> list[str]:
+    """A fixed part of the corpus: files by a digest of their names, without the very long ones."""
+    chosen = []
+    for package in packages():
+        for file in kernel_files(package):
+            digest = int(hashlib.sha256(file.encode()).hexdigest()[:8], 16)
+            if digest % every == 0 and (CORPUS / file).stat().st_size <= most_bytes:
+                chosen.append(file)
+    return chosen
+
+
+def examine(files: list[str], progress: bool = False) -> list[FileResult]:
+    """The results of files, in order, by a few processes."""
+    examiners = [Examiner() for _ in range(PROCESSES)]
+    free = list(examiners)
+    done = 0
+
+    def one(file: str) -> FileResult:
+        nonlocal done
+        examiner = free.pop()
+        try:
+            result = examiner.examine(file)
+        finally:
+            free.append(examiner)
+        done += 1
+        if progress and done % 10 == 0:
+            print(f"{done}/{len(files)} {file}", file=sys.stderr, flush=True)
+        return result
+
+    try:
+        with ThreadPoolExecutor(PROCESSES) as threads:
+            return list(threads.map(one, files))
+    finally:
+        for examiner in examiners:
+            examiner.worker.close()
+
+
+def check_package(package: str) -> str:
+    """`tad-lsp --check` over every file of a package; "" or the crash."""
+    arguments = ["--check", "--format", "json", package]
+    status, _, err = run_tool(arguments, CHECK_SECONDS)
+    return crash_text(arguments, status, err)
+
+
+def main() -> int:
+    """See above."""
+    parser = argparse.ArgumentParser(description="Measure what tad-lsp makes of the corpus.")
+    parser.add_argument("package", nargs="*")
+    parser.add_argument("--quick", action="store_true", help="a fixed sample only")
+    parser.add_argument("--json", type=Path, help="also write all results")
+    options = parser.parse_args()
+    chosen = options.package or packages()
+    crashes = [] if options.quick else [crash for p in chosen if (crash := check_package(p))]
+    if options.quick:
+        files = sample_files()
+    else:
+        files = [file for package in chosen for file in kernel_files(package)]
+    results = examine(files, progress=True)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(r) for r in results]), encoding="utf-8")
+    text = coverage_table.document(results, crashes)
+    if options.quick or options.package:
+        print(text)
+    else:
+        (REPOSITORY / "docs" / "coverage.md").write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -627,6 +627,12 @@ CheckResult check_configuration(Arena *arena, const Problem *problem) {
             judge_findings(&checker, &result, first);
             if (result.status == CHECK_PROVED)
                 check_ownership(&checker, &forward, &backward, &result);
+            // a made-up configuration in which elements collide proves nothing against the gradient
+            if (result.status == CHECK_FAILED && problem->configuration->is_guess &&
+                forward.memory->overwritten) {
+                result.status = CHECK_INVALID;
+                result.reason = arena_strdup(arena, forward.memory->overwritten);
+            }
         }
     } else if (checker.interp->out_of_time) {
         result.status = CHECK_UNPROVED;

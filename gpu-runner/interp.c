@@ -209,6 +209,19 @@ static void bind_yielded(Interp *interp, const Op *terminator, Value *const *tar
     if (tiles != small) pool_free(&interp->pool, tiles, sizeof(Tile *) * (size_t)count);
 }
 
+/// Triton compiles no loop in which a variable changes from integer to float.
+static void check_carried(Interp *interp, const Op *yield, Value *const *carried, int count) {
+    for (int i = 0; i < count && i < yield->operand_count; i++) {
+        const Tile *before = interp_value(interp, carried[i]);
+        const Tile *after = interp_value(interp, yield->operands[i]);
+        if (before->kind == TILE_NUMBER && after->kind == TILE_NUMBER &&
+            tile_is_float(before) != tile_is_float(after))
+            interp_stop(interp, "`%s` changes its type from %s to %s in a loop",
+                        carried[i]->name ? carried[i]->name : "a variable",
+                        dtype_name(before->dtype), dtype_name(after->dtype));
+    }
+}
+
 static void bind_initial(Interp *interp, const Op *op, int first, Value *const *targets,
                          int count) {
     if (op->operand_count - first != count)
@@ -247,6 +260,7 @@ static void run_for(Interp *interp, const Op *op) {
                               : tile_int(&interp->pool, i, dtype));
         interp_count(interp, 1);
         const Op *yield = interp_region(interp, body);
+        if (yield && op->code == OP_FOR) check_carried(interp, yield, body->arguments + 1, carried);
         if (yield)
             bind_yielded(interp, yield, body->arguments + 1, carried);
         else if (carried)

@@ -116,6 +116,7 @@ static Page *page_of(Memory *memory, MemoryBuffer *buffer, int64_t offset) {
     if (page->epoch != memory->epoch) {
         page->epoch = memory->epoch;
         page->atomic = 0;
+        page->unread = 0;
         memset(page->writer, 0, sizeof page->writer);
     }
     return page;
@@ -172,6 +173,7 @@ bool memory_load(Memory *memory, int64_t address, Element *element) {
                       "reads element %lld of %s, which another program of the launch writes",
                       (long long)offset, buffer->name);
     element_read(buffer, page, at, element);
+    page->unread &= ~bit;
     return true;
 }
 
@@ -208,6 +210,20 @@ static void check_owner(Memory *memory, const MemoryBuffer *buffer, const Page *
                       offset, buffer->name);
 }
 
+/// Lanes or iterations that meet in one element: usually strides that do not fit the sizes.
+static void note_overwrite(Memory *memory, const MemoryBuffer *buffer, Page *page, int at,
+                           const Element *element) {
+    uint64_t bit = (uint64_t)1 << at;
+    bool again = (page->unread & bit) && page->writer[at] == memory->program + 1;
+    page->unread |= bit;
+    if (!again || memory->overwritten || !dtype_code_is_float(buffer->dtype) ||
+        same_value(page->data.number[at], element->number))
+        return;
+    memory->overwritten =
+        arena_printf(memory->arena, "%s, line %d: one program stores element %lld of %s twice",
+                     memory->kernel, memory->line, (long long)(page->first + at), buffer->name);
+}
+
 bool memory_store(Memory *memory, int64_t address, Element element) {
     int64_t offset;
     MemoryBuffer *buffer = buffer_at(memory, address, &offset, "writes");
@@ -215,6 +231,7 @@ bool memory_store(Memory *memory, int64_t address, Element element) {
     Page *page = page_of(memory, buffer, offset);
     int at = (int)(offset - page->first);
     check_owner(memory, buffer, page, at, &element);
+    note_overwrite(memory, buffer, page, at, &element);
     memory->stores++;
     if (!page->writer[at]) memory->new_elements++;
     page->writer[at] = memory->program + 1;

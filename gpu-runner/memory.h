@@ -45,6 +45,7 @@ typedef struct Page {
     uint64_t read;     // the initial content was read by a program
     uint64_t written;  // by a program, in this launch or an earlier one
     uint64_t poison;
+    uint64_t unread;                // stored in this launch and not read since
     uint64_t atomic;                // written by an atomic operation in this launch
     int32_t epoch;                  // the launch that `writer` and `atomic` are about
     int32_t writer[PAGE_ELEMENTS];  // program + 1, of plain stores
@@ -94,6 +95,8 @@ typedef struct Memory {
         synchronised;  // this program took a lock (atomic cas or exchange): its plain accesses are ordered
     int64_t new_elements;  // stored in this program that no program of this launch had stored
     int64_t stores;
+    const char *
+        overwritten;  // a program stored twice to one element without reading it: NULL or a sentence
     const char *kernel;
     int line;
 } Memory;

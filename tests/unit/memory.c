@@ -132,7 +132,23 @@ TEST(touched_elements_come_in_order) {
     arena_free(arena);
 }
 
+TEST(storing_twice_without_reading_is_noted) {
+    Arena *arena = arena_new();
+    MemoryBuffer *buffer;
+    Memory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
+    Element element;
+    memory_store(memory, address_make(1, 0), (Element){.number = 1});
+    memory_load(memory, address_make(1, 0), &element);  // an update in place
+    memory_store(memory, address_make(1, 0), (Element){.number = 2});
+    memory_store(memory, address_make(1, 0), (Element){.number = 2});  // the same value
+    CHECK(memory->overwritten == NULL);
+    memory_store(memory, address_make(1, 0), (Element){.number = 3});
+    CHECK(memory->overwritten != NULL);
+    arena_free(arena);
+}
+
 TEST_MAIN(TEST_ROW(contents_are_functions_of_the_offset), TEST_ROW(offset_lists_never_decrease),
           TEST_ROW(directions_move_contents), TEST_ROW(two_programs_may_not_store_one_element),
           TEST_ROW(a_new_launch_forgets_writers), TEST_ROW(bad_accesses_are_reported),
-          TEST_ROW(touched_elements_come_in_order))
+          TEST_ROW(touched_elements_come_in_order),
+          TEST_ROW(storing_twice_without_reading_is_noted))

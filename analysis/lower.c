@@ -77,6 +77,10 @@ Range lowering_at(Lowering *lowering, SyntaxNode node) {
 Diagnostic *lowering_report(Lowering *lowering, DiagnosticId id, SyntaxNode node, const char *format,
                             ...) {
     if (!lowering->diagnostics || lowering->global_depth) return NULL;
+    // What a helper is called with decides what it means; its callers tell.
+    bool is_helper = !lowering->builder.function->definition ||
+                     lowering->builder.function->definition->is_helper;
+    if (id == DIAGNOSTIC_NOT_UNDERSTOOD && is_helper && lowering->root) return NULL;
     va_list arguments;
     va_start(arguments, format);
     const char *message = arena_vprintf(lowering->diagnostics->arena, format, arguments);

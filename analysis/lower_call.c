@@ -53,8 +53,18 @@ static Arguments arguments_lower(Lowering *lowering, SyntaxNode list) {
 /// Keywords that the compiler itself passes; user code may hand them on.
 static bool keyword_is_internal(const char *name) { return name[0] == '_'; }
 
-static void report_keyword(Lowering *lowering, const char *callee, const char *keyword,
-                           const char *nearest, SyntaxNode node) {
+static void report_keyword(Lowering *lowering, OpCode code, const char *callee, const char *keyword,
+                           SyntaxNode node) {
+    int count;
+    const OpParameter *parameters = op_parameters(code, &count);
+    const char *nearest = NULL;
+    int nearest_distance = 3;
+    for (int i = 0; i < count; i++) {
+        int distance = str_distance(parameters[i].name, str_from(keyword));
+        if (distance >= nearest_distance) continue;
+        nearest_distance = distance;
+        nearest = str_dup(lowering->arena, parameters[i].name);
+    }
     Diagnostic *diagnostic = lowering_report(
         lowering, DIAGNOSTIC_WRONG_ARGUMENT, node,
         nearest ? "`%s` has no parameter `%s`; did you mean `%s`?" : "`%s` has no parameter `%s`.%s", callee,
@@ -96,17 +106,7 @@ static bool operands_bind(Lowering *lowering, OpCode code, const Arguments *argu
     }
     for (LIST_EACH(int, k, arguments->keywords)) {
         const Keyword *keyword = &arguments->keywords.items[k];
-        int index = -1;
-        const char *nearest = NULL;
-        int nearest_distance = 3;
-        for (int i = 0; i < count; i++) {
-            if (str_is(parameters[i].name, keyword->name)) index = i;
-            int distance = str_distance(parameters[i].name, str_from(keyword->name));
-            if (distance < nearest_distance) {
-                nearest_distance = distance;
-                nearest = str_dup(lowering->arena, parameters[i].name);
-            }
-        }
+        int index = op_parameter_index(code, str_from(keyword->name));
         if (index >= 0 && (*operands)[index]) {
             lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%s` gets `%s` twice.", callee,
                             keyword->name);
@@ -114,7 +114,7 @@ static bool operands_bind(Lowering *lowering, OpCode code, const Arguments *argu
         }
         if (index >= 0) (*operands)[index] = keyword->value;
         else if (!keyword_is_internal(keyword->name))
-            report_keyword(lowering, callee, keyword->name, nearest, node);
+            report_keyword(lowering, code, callee, keyword->name, node);
     }
     for (int i = 0; i < count; i++) {
         bool is_missing = !(*operands)[i] && !parameters[i].default_text.size && !parameters[i].is_variadic;

@@ -302,10 +302,11 @@ bool lower_iterable(Lowering *lowering, SyntaxNode node, Value ***items, int *co
             if (given == 1) bounds[0] = 0;
             if (given == 0 || given > 3 || bounds[2] == 0) return false;
             LIST(Value *) list_items = {0};
-            for (int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1]; i += bounds[2]) {
-                if (list_items.count >= ITERABLE_LIMIT) return false;
-                LIST_PUSH(lowering->arena, &list_items, build_int(&lowering->builder, i));
-            }
+            uint64_t length = range_count(bounds[0], bounds[1], bounds[2]);
+            if (length > ITERABLE_LIMIT) return false;
+            for (uint64_t i = 0; i < length; i++)
+                LIST_PUSH(lowering->arena, &list_items,
+                          build_int(&lowering->builder, range_item(bounds[0], bounds[2], i)));
             *items = list_items.items;
             *count = list_items.count;
             return true;

@@ -1,9 +1,7 @@
 // Loops: range() of every kind, loops over tuples, `while`; which variables they carry, and unrolling.
 #include "analysis/lowering.h"
 
-#include <string.h>
-
-enum { UNROLL_IN_ANALYSIS = 32, MAX_ATTEMPTS = 2 };
+enum { UNROLL_IN_ANALYSIS = 32, UNROLL_IN_REASON = 8192, MAX_ATTEMPTS = 2 };
 
 /// A variable that a loop may change, as the numbers and pointers it consists of.
 typedef struct CarriedVariable {
@@ -292,12 +290,23 @@ static void loop_unroll(Lowering *lowering, const Loop *loop, Value *const *item
     lowering->frame->loops--;
 }
 
-static void loop_unroll_range(Lowering *lowering, const Loop *loop, int64_t first, int64_t end,
-                              int64_t step) {
-    for (int64_t i = first; step > 0 ? i < end : i > end; i += step) {
-        Value *item = build_int(&lowering->builder, i);
+uint64_t range_count(int64_t first, int64_t end, int64_t step) {
+    bool is_empty = step == 0 || (step > 0 ? first >= end : first <= end);
+    if (is_empty) return 0;
+    uint64_t distance = step > 0 ? (uint64_t)end - (uint64_t)first : (uint64_t)first - (uint64_t)end;
+    uint64_t stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
+    return distance / stride + (distance % stride != 0);
+}
+
+int64_t range_item(int64_t first, int64_t step, uint64_t index) {
+    return (int64_t)((uint64_t)first + index * (uint64_t)step);
+}
+
+static void loop_unroll_range(Lowering *lowering, const Loop *loop, const int64_t *bounds) {
+    uint64_t count = range_count(bounds[0], bounds[1], bounds[2]);
+    for (uint64_t i = 0; i < count && !lowering->stopped; i++) {
+        Value *item = build_int(&lowering->builder, range_item(bounds[0], bounds[2], i));
         loop_unroll(lowering, loop, &item, 1);
-        if (lowering->stopped) break;
     }
 }
 
@@ -337,11 +346,15 @@ static bool loop_try_unroll(Lowering *lowering, const Loop *loop) {
     int64_t bounds[3];
     for (int i = 0; i < 3; i++)
         if (!value_is_int(loop->bounds[i], &bounds[i])) return false;
-    if (bounds[2] == 0 || !loop_needs_unrolling(lowering, loop)) return false;
-    bool forced = lowering->options && lowering->options->unroll_static;
-    int64_t trips = (bounds[1] - bounds[0]) / bounds[2];
+    if (bounds[2] == 0) return false;
+    uint64_t trips = range_count(bounds[0], bounds[1], bounds[2]);
+    if (trips > UNROLL_IN_REASON)
+        lowering_report(lowering, DIAGNOSTIC_LIMIT_REACHED, loop->node,
+                        "Triton unrolls this loop %llu times, which takes it very long.", (unsigned long long)trips);
+    if (!loop_needs_unrolling(lowering, loop)) return false;
+    bool forced = lowering->global_depth || (lowering->options && lowering->options->unroll_static);
     if (!forced && trips > UNROLL_IN_ANALYSIS) return false;
-    loop_unroll_range(lowering, loop, bounds[0], bounds[1], bounds[2]);
+    loop_unroll_range(lowering, loop, bounds);
     return true;
 }
 

@@ -118,6 +118,9 @@ Outcome lower_if(Lowering *lowering, SyntaxNode node, const Rest *rest);
 Value *lower_conditional(Lowering *lowering, SyntaxNode node);
 void lower_for(Lowering *lowering, SyntaxNode node);
 void lower_while(Lowering *lowering, SyntaxNode node); // and lower_for: lower_loop.c
+/// How many integers range(first, end, step) has, and each of them.
+uint64_t range_count(int64_t first, int64_t end, int64_t step);
+int64_t range_item(int64_t first, int64_t step, uint64_t index);
 /// True and `*result` when the truth of a value is known at compile time.
 bool value_truth(const Value *value, bool *result);
 /// The same, knowing the conditions of the arms around.

@@ -1,0 +1,100 @@
+// Syntax trees: kinds, fields, children, walks, and that a re-parse after an edit gives what a fresh parse gives.
+#include "analysis/syntax.h"
+#include "tests/support/check.h"
+
+TEST(kinds_and_fields) {
+    Arena *arena = arena_new();
+    const Source *source = source_new(arena, "", STR("def f(a, b=1):  # why\n    return a @ b\n"));
+    SyntaxTree *tree = syntax_parse(source);
+    SyntaxNode function = node_child(syntax_root(tree), 0);
+    CHECK_EQ_INT(node_kind(function), SYNTAX_FUNCTION);
+    CHECK_EQ_TEXT(node_text(source, node_field(function, "name")), "f");
+    SyntaxNode *parameters;
+    CHECK_EQ_INT(node_children(arena, node_field(function, "parameters"), &parameters), 2);
+    CHECK_EQ_INT(node_kind(parameters[0]), SYNTAX_IDENTIFIER);
+    CHECK_EQ_INT(node_kind(parameters[1]), SYNTAX_DEFAULT_PARAMETER);
+    SyntaxNode *statements;
+    CHECK_EQ_INT(node_children(arena, node_field(function, "body"), &statements), 1);
+    SyntaxNode sum = node_child(statements[0], 0);
+    CHECK_EQ_INT(node_kind(sum), SYNTAX_BINARY);
+    CHECK_EQ_TEXT(node_text(source, node_field(sum, "operator")), "@");
+    CHECK(node_is_null(node_field(sum, "condition")));
+    CHECK(!node_has_error(syntax_root(tree)));
+    syntax_free(tree);
+    arena_free(arena);
+}
+
+TEST(null_nodes_are_harmless) {
+    Arena *arena = arena_new();
+    SyntaxNode null = {0};
+    SyntaxNode *children;
+    CHECK(node_is_null(null));
+    CHECK_EQ_INT(node_kind(null), SYNTAX_OTHER);
+    CHECK_EQ_INT(node_children(arena, null, &children), 0);
+    CHECK(node_is_null(node_child(null, 0)));
+    CHECK(node_is_null(node_field(null, "body")));
+    CHECK(!node_has_error(null));
+    arena_free(arena);
+}
+
+static bool count_identifiers(void *context, SyntaxNode node) {
+    if (node_kind(node) == SYNTAX_IDENTIFIER) ++*(int *)context;
+    return node_kind(node) != SYNTAX_LAMBDA;
+}
+
+TEST(walks_parents_first_and_prunes) {
+    Arena *arena = arena_new();
+    const Source *source = source_new(arena, "", STR("a + b(c, lambda d: e)\nf\n"));
+    SyntaxTree *tree = syntax_parse(source);
+    int count = 0;
+    syntax_walk(syntax_root(tree), count_identifiers, &count);
+    CHECK_EQ_INT(count, 4);
+    syntax_free(tree);
+    arena_free(arena);
+}
+
+typedef struct Shape {
+    Buffer text;
+    const Source *source;
+} Shape;
+
+static bool add_shape(void *context, SyntaxNode node) {
+    Shape *shape = context;
+    Range range = node_range(shape->source, node);
+    buffer_printf(&shape->text, "%s %u-%u\n", node_kind_name(node), range.start, range.end);
+    return true;
+}
+
+static const char *shape_of(Arena *arena, const Source *source, const SyntaxTree *tree) {
+    Shape shape = {buffer_new(arena), source};
+    syntax_walk(syntax_root(tree), add_shape, &shape);
+    return buffer_text(&shape.text);
+}
+
+TEST(reparse_equals_parse) {
+    Arena *arena = arena_new();
+    static const char before[] = "def f(x):\n    y = x + 1\n    return y\n";
+    static const char *const inserted[] = {"z\n    ", "(", "if x:\n        ", "# \n    ", "\"\"\"", ""};
+    const Source *old = source_new(arena, "", str_from(before));
+    SyntaxTree *old_tree = syntax_parse(old);
+    for (size_t i = 0; i < sizeof inserted / sizeof *inserted; i++)
+        for (uint32_t at = 0; at < sizeof before - 1; at++)
+            for (uint32_t removed = 0; removed < 3 && at + removed < sizeof before; removed++) {
+                const char *text = arena_printf(arena, "%.*s%s%s", (int)at, before, inserted[i],
+                                                before + at + removed);
+                const Source *source = source_new(arena, "", str_from(text));
+                uint32_t end = at + (uint32_t)strlen(inserted[i]);
+                SyntaxTree *again = syntax_reparse(old_tree, source, at, at + removed, end);
+                SyntaxTree *fresh = syntax_parse(source);
+                // Where the text is broken, recovery may differ; what is said of valid text may not.
+                if (!node_has_error(syntax_root(fresh)))
+                    CHECK_EQ_STR(shape_of(arena, source, again), shape_of(arena, source, fresh));
+                syntax_free(again);
+                syntax_free(fresh);
+            }
+    syntax_free(old_tree);
+    arena_free(arena);
+}
+
+TEST_MAIN(TEST_ROW(kinds_and_fields), TEST_ROW(null_nodes_are_harmless), TEST_ROW(walks_parents_first_and_prunes),
+          TEST_ROW(reparse_equals_parse))

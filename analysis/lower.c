@@ -45,9 +45,9 @@ void variable_set(Lowering *lowering, Str name, Value *value) {
     Variables *variables = &lowering->frame->variables;
     if (slot >= variables->count) {
         int count = lowering->frame->names.count + 8;
-        variables->values = arena_grow(lowering->arena, variables->values,
-                                       sizeof(Value *) * (size_t)variables->count,
-                                       sizeof(Value *) * (size_t)count);
+        variables->values =
+            arena_grow(lowering->arena, variables->values,
+                       sizeof(Value *) * (size_t)variables->count, sizeof(Value *) * (size_t)count);
         variables->count = count;
     }
     variables->values[slot] = value;
@@ -74,8 +74,8 @@ Range lowering_at(Lowering *lowering, SyntaxNode node) {
     return former;
 }
 
-Diagnostic *lowering_report(Lowering *lowering, DiagnosticId id, SyntaxNode node, const char *format,
-                            ...) {
+Diagnostic *lowering_report(Lowering *lowering, DiagnosticId id, SyntaxNode node,
+                            const char *format, ...) {
     if (!lowering->diagnostics || lowering->global_depth) return NULL;
     // What a helper is called with decides what it means; its callers tell.
     bool is_helper = !lowering->builder.function->definition ||
@@ -139,10 +139,11 @@ bool lowering_over(Lowering *lowering, SyntaxNode node) {
     bool is_small = lowering->builder.function->op_count < lowering->max_ops;
     if (is_small && ++lowering->steps < STEPS_PER_OP * lowering->max_ops) return false;
     lowering->stopped = true;
-    lowering_report(lowering, DIAGNOSTIC_LIMIT_REACHED, node,
-                    "This makes more than %d operations once loops are unrolled and helpers are inlined; "
-                    "the analysis stops here.",
-                    lowering->max_ops);
+    lowering_report(
+        lowering, DIAGNOSTIC_LIMIT_REACHED, node,
+        "This makes more than %d operations once loops are unrolled and helpers are inlined; "
+        "the analysis stops here.",
+        lowering->max_ops);
     return true;
 }
 
@@ -153,7 +154,7 @@ typedef struct KernelPass {
     const LowerOptions *options;
     ParameterKnowledge *knowledge;
     Diagnostics *diagnostics;
-    bool has_limit; // out: a limit was reached
+    bool has_limit;  // out: a limit was reached
 } KernelPass;
 
 static const Binding *binding_of(const LowerOptions *options, Str name) {
@@ -205,13 +206,13 @@ static Function *kernel_pass(Arena *arena, KernelPass *pass) {
     Function *function = function_new(arena, str_dup(arena, definition->name));
     function->definition = definition;
     const LowerOptions *options = pass->options;
-    Lowering lowering = {.arena = arena,
-                         .options = options,
-                         .diagnostics = pass->diagnostics,
-                         .root = definition->module->source,
-                         .max_ops = options && options->max_ops ? options->max_ops : DEFAULT_MAX_OPS,
-                         .max_depth =
-                             options && options->max_depth ? options->max_depth : DEFAULT_MAX_DEPTH};
+    Lowering lowering = {
+        .arena = arena,
+        .options = options,
+        .diagnostics = pass->diagnostics,
+        .root = definition->module->source,
+        .max_ops = options && options->max_ops ? options->max_ops : DEFAULT_MAX_OPS,
+        .max_depth = options && options->max_depth ? options->max_depth : DEFAULT_MAX_DEPTH};
     lowering.builder = (Builder){.function = function,
                                  .region = function->body,
                                  .range = definition->header_range,
@@ -245,9 +246,8 @@ static void knowledge_start(Arena *arena, const KernelPass *pass, bool *is_fixed
         } else if (binding && binding->constant) {
             is_fixed[i] = true;
         } else if (parameter->is_constexpr) {
-            knowledge->types[i] = (Type){.kind = TYPE_NUMBER,
-                                         .element = dtype_of(DTYPE_ANY_NUMBER),
-                                         .is_constexpr = true};
+            knowledge->types[i] = (Type){
+                .kind = TYPE_NUMBER, .element = dtype_of(DTYPE_ANY_NUMBER), .is_constexpr = true};
         } else {
             knowledge->types[i] = parameter_type_of_annotation(parameter->annotation);
         }

@@ -9,7 +9,7 @@ static Entity entity_of(Value *value) { return (Entity){.kind = ENTITY_VALUE, .v
 
 typedef struct DTypeQuestion {
     const char *name;
-    DTypeCode codes[5]; // ended by DTYPE_UNKNOWN
+    DTypeCode codes[5];  // ended by DTYPE_UNKNOWN
 } DTypeQuestion;
 
 static const DTypeQuestion dtype_questions[] = {
@@ -48,17 +48,22 @@ static bool dtype_answer(DType dtype, bool is_pointer, Str name, bool *answer) {
     DTypeClass class = is_pointer ? CLASS_UNKNOWN : dtype_class(dtype);
     if (class == CLASS_UNKNOWN && !is_pointer) return false;
     bool is_float = class == CLASS_FLOAT;
-    if (str_is(name, "is_floating")) *answer = is_float;
-    else if (str_is(name, "is_int")) *answer = !is_float && !is_pointer;
-    else if (str_is(name, "is_int_signed")) *answer = class == CLASS_SIGNED || class == CLASS_BOOL;
-    else if (str_is(name, "is_int_unsigned")) *answer = class == CLASS_UNSIGNED;
+    if (str_is(name, "is_floating"))
+        *answer = is_float;
+    else if (str_is(name, "is_int"))
+        *answer = !is_float && !is_pointer;
+    else if (str_is(name, "is_int_signed"))
+        *answer = class == CLASS_SIGNED || class == CLASS_BOOL;
+    else if (str_is(name, "is_int_unsigned"))
+        *answer = class == CLASS_UNSIGNED;
     else if (str_is(name, "is_standard_floating") && is_concrete(dtype))
         *answer = dtype_bits(dtype.code) >= 16 && is_float;
     else {
         for (size_t i = 0; i < sizeof dtype_questions / sizeof *dtype_questions; i++) {
             const DTypeQuestion *question = &dtype_questions[i];
             if (!str_is(name, question->name)) continue;
-            if (!is_concrete(dtype) && is_float == (dtype_class(dtype_of(question->codes[0])) == CLASS_FLOAT))
+            if (!is_concrete(dtype) &&
+                is_float == (dtype_class(dtype_of(question->codes[0])) == CLASS_FLOAT))
                 return false;
             *answer = false;
             for (int j = 0; j < 5 && question->codes[j] != DTYPE_UNKNOWN; j++)
@@ -79,7 +84,8 @@ static DType dtype_meant(const Value *value, bool *is_pointer) {
         *is_pointer = of->type.kind == TYPE_POINTER;
         return of->type.element;
     }
-    if (value->op && value->op->code == OP_ELEMENT_TYPE_OF) return value->op->operands[0]->type.element;
+    if (value->op && value->op->code == OP_ELEMENT_TYPE_OF)
+        return value->op->operands[0]->type.element;
     return value->type.element;
 }
 
@@ -87,15 +93,18 @@ static DType dtype_meant(const Value *value, bool *is_pointer) {
 static Value *dtype_asked(Lowering *lowering, Value *value, Str name, DTypeCode code) {
     Op *op = op_append(&lowering->builder, OP_UNKNOWN, &value, 1, 1);
     op->note = arena_printf(lowering->arena, "the answer to `dtype.%.*s`", STR_ARGS(name));
-    op->results[0]->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(code), .is_constexpr = true};
+    op->results[0]->type =
+        (Type){.kind = TYPE_NUMBER, .element = dtype_of(code), .is_constexpr = true};
     return op->results[0];
 }
 
 static bool name_asks_dtype(Str name) {
-    if (str_is(name, "is_ptr") || str_is(name, "is_floating") || str_is(name, "is_int")) return true;
+    if (str_is(name, "is_ptr") || str_is(name, "is_floating") || str_is(name, "is_int"))
+        return true;
     for (size_t i = 0; i < sizeof dtype_questions / sizeof *dtype_questions; i++)
         if (str_is(name, dtype_questions[i].name)) return true;
-    return str_is(name, "is_int_signed") || str_is(name, "is_int_unsigned") || str_is(name, "is_block");
+    return str_is(name, "is_int_signed") || str_is(name, "is_int_unsigned") ||
+           str_is(name, "is_block");
 }
 
 static Value *dtype_attribute(Lowering *lowering, Value *value, Str name) {
@@ -141,7 +150,8 @@ static Value *value_shape(Lowering *lowering, Value *value) {
 static Value *value_numel(Lowering *lowering, Value *value) {
     Value *shape = value_shape(lowering, value);
     int count;
-    if (!value_is_tuple(shape, &count)) return lowering_opaque(lowering, "a size that is not known");
+    if (!value_is_tuple(shape, &count))
+        return lowering_opaque(lowering, "a size that is not known");
     Value *total = build_int(&lowering->builder, 1);
     for (int i = 0; i < count; i++)
         total = build_binary(&lowering->builder, OP_MUL, total, tuple_item(lowering, shape, i));
@@ -173,12 +183,13 @@ static Value *value_attribute(Lowering *lowering, Value *value, Str name) {
     if (str_is(name, "T")) return build_unary(builder, OP_TRANS, value);
     if (str_is(name, "shape")) return value_shape(lowering, value);
     if (str_is(name, "numel")) return value_numel(lowering, value);
-    if (str_is(name, "value")) return value; // of a constexpr
+    if (str_is(name, "value")) return value;  // of a constexpr
     return NULL;
 }
 
 OpCode descriptor_method(Lowering *lowering, Str name) {
-    return op_find_method(str_from(arena_printf(lowering->arena, "descriptor.%.*s", STR_ARGS(name))));
+    return op_find_method(
+        str_from(arena_printf(lowering->arena, "descriptor.%.*s", STR_ARGS(name))));
 }
 
 static bool name_is_method(const Value *value, Str name) {
@@ -191,7 +202,8 @@ static bool name_is_method(const Value *value, Str name) {
 
 /// Projects that run on several vendors' compilers reach libdevice through a module chosen at run time, such as
 /// `tl_extra = backend.get_extra()`. Its name and the function's together say what is meant.
-static bool is_chosen_libdevice(const Lowering *lowering, Entity object, SyntaxNode node, Str name) {
+static bool is_chosen_libdevice(const Lowering *lowering, Entity object, SyntaxNode node,
+                                Str name) {
     if (object.kind != ENTITY_SCOPE) return false;
     if (object.entry.kind != SCOPE_OPAQUE && object.entry.kind != SCOPE_ASSIGNED) return false;
     Str written = lowering_text(lowering, node);
@@ -226,9 +238,10 @@ Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
         object = entity_of(value);
     }
     if (is_chosen_libdevice(lowering, object, node_field(node, "object"), name)) {
-        ScopeEntry entry = {.kind = SCOPE_EXTERNAL,
-                            .dotted = str_from(arena_printf(lowering->arena, "triton.language.libdevice.%.*s",
-                                                            STR_ARGS(name)))};
+        ScopeEntry entry = {
+            .kind = SCOPE_EXTERNAL,
+            .dotted = str_from(
+                arena_printf(lowering->arena, "triton.language.libdevice.%.*s", STR_ARGS(name)))};
         return (Entity){.kind = ENTITY_SCOPE, .entry = entry, .name = name};
     }
     if (object.kind == ENTITY_PYTHON || object.kind == ENTITY_METHOD)
@@ -238,10 +251,12 @@ Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
     Value *attribute = value_attribute(lowering, value, name);
     if (attribute) return entity_of(attribute);
     Entity method = {.kind = ENTITY_METHOD, .value = value, .name = name};
-    bool may_be_descriptor = value->type.kind == TYPE_DESCRIPTOR || value->type.kind == TYPE_UNKNOWN;
+    bool may_be_descriptor =
+        value->type.kind == TYPE_DESCRIPTOR || value->type.kind == TYPE_UNKNOWN;
     bool is_text = value->constant && value->constant->kind == CONSTANT_STRING;
     if (name_is_method(value, name) || (is_text && str_is(name, "format"))) return method;
-    if (may_be_descriptor && !value->type.is_constexpr && descriptor_method(lowering, name) != OP_COUNT)
+    if (may_be_descriptor && !value->type.is_constexpr &&
+        descriptor_method(lowering, name) != OP_COUNT)
         return method;
     if (value->type.kind == TYPE_UNKNOWN || value->type.is_constexpr)
         return entity_of(lowering_opaque(lowering, "an attribute of something that is not known"));
@@ -254,7 +269,8 @@ Value *lower_dtype_question(Lowering *lowering, Value *value, Str name) {
     bool is_pointer;
     bool answer;
     DType dtype = dtype_meant(value, &is_pointer);
-    if (dtype_answer(dtype, is_pointer, name, &answer)) return build_bool(&lowering->builder, answer);
+    if (dtype_answer(dtype, is_pointer, name, &answer))
+        return build_bool(&lowering->builder, answer);
     return dtype_asked(lowering, value, name, DTYPE_INT1);
 }
 
@@ -288,9 +304,12 @@ static Value *tuple_slice(Lowering *lowering, Value *tuple, int count, SyntaxNod
         if (bounds[i] < -1) bounds[i] = bounds[2] > 0 ? 0 : -1;
     }
     LIST(Value *) items = {0};
-    for (int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1]; i += bounds[2])
+    uint64_t length = range_count(bounds[0], bounds[1], bounds[2]);
+    for (uint64_t k = 0; k < length && items.count <= count; k++) {
+        int64_t i = range_item(bounds[0], bounds[2], k);
         if (i >= 0 && i < count)
             LIST_PUSH(lowering->arena, &items, tuple_item(lowering, tuple, (int)i));
+    }
     return build_tuple(&lowering->builder, items.items, items.count);
 }
 
@@ -308,8 +327,7 @@ static Value *tuple_subscript(Lowering *lowering, Value *tuple, int count, Synta
 }
 
 static bool slice_is_whole(const Lowering *lowering, SyntaxNode slice) {
-    return str_is(str_trim(lowering_text(lowering, slice)), ":") ||
-           node_child_count(slice) == 0;
+    return str_is(str_trim(lowering_text(lowering, slice)), ":") || node_child_count(slice) == 0;
 }
 
 /// `x[:, None]`: new axes where None stands.
@@ -322,10 +340,12 @@ static Value *tile_subscript(Lowering *lowering, Value *value, SyntaxNode *indic
         if (!index || !value_is_none(index)) {
             if (value->type.kind == TYPE_UNKNOWN)
                 return lowering_silent(lowering, "a part of something that is not known");
-            return lowering_unknown(lowering, node, "Only `:` and `None` can stand in a tile's subscript.");
+            return lowering_unknown(lowering, node,
+                                    "Only `:` and `None` can stand in a tile's subscript.");
         }
         lowering_at(lowering, node);
-        value = build_binary(&lowering->builder, OP_EXPAND_DIMS, value, build_int(&lowering->builder, i));
+        value = build_binary(&lowering->builder, OP_EXPAND_DIMS, value,
+                             build_int(&lowering->builder, i));
     }
     return value;
 }
@@ -346,8 +366,8 @@ Value *lower_subscript(Lowering *lowering, SyntaxNode node) {
     if (value_is_tuple(value, &items) && count == 1)
         return tuple_subscript(lowering, value, items, indices[0], node);
     bool is_open_tuple = value->type.kind == TYPE_TUPLE;
-    bool may_be_tuple = value->type.kind == TYPE_UNKNOWN && count == 1 &&
-                        node_kind(indices[0]) == SYNTAX_INTEGER;
+    bool may_be_tuple =
+        value->type.kind == TYPE_UNKNOWN && count == 1 && node_kind(indices[0]) == SYNTAX_INTEGER;
     if (is_open_tuple || may_be_tuple) {
         Value *index = lower_value(lowering, indices[0]);
         lowering_at(lowering, node);

@@ -4,15 +4,77 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char *const python_names[] = {
-    "range", "min",   "max",       "abs",     "len",     "int",  "float",   "bool", "str",  "isinstance",
-    "print", "tuple", "list",      "zip",     "enumerate", "hasattr", "getattr", "sum", "all", "any",
-    "type",  "round", "reversed",  "divmod",  "pow",     "repr", "callable", "object", "dict", "set",
-    "map",   "filter", "sorted",   "slice",   "id",      "hash", "iter",    "next", "super",
-    "Exception", "ValueError", "RuntimeError", "NotImplementedError", "AssertionError",
-    "__name__", "__file__", "NotImplemented", "Ellipsis", "complex", "bytes", "format", "ord", "chr",
-    "bin", "hex", "oct", "vars", "locals", "globals", "issubclass", "breakpoint", "property",
-    "staticmethod", "classmethod", "frozenset", "input", "open", "exec", "eval", "compile", "__debug__"};
+static const char *const python_names[] = {"range",
+                                           "min",
+                                           "max",
+                                           "abs",
+                                           "len",
+                                           "int",
+                                           "float",
+                                           "bool",
+                                           "str",
+                                           "isinstance",
+                                           "print",
+                                           "tuple",
+                                           "list",
+                                           "zip",
+                                           "enumerate",
+                                           "hasattr",
+                                           "getattr",
+                                           "sum",
+                                           "all",
+                                           "any",
+                                           "type",
+                                           "round",
+                                           "reversed",
+                                           "divmod",
+                                           "pow",
+                                           "repr",
+                                           "callable",
+                                           "object",
+                                           "dict",
+                                           "set",
+                                           "map",
+                                           "filter",
+                                           "sorted",
+                                           "slice",
+                                           "id",
+                                           "hash",
+                                           "iter",
+                                           "next",
+                                           "super",
+                                           "Exception",
+                                           "ValueError",
+                                           "RuntimeError",
+                                           "NotImplementedError",
+                                           "AssertionError",
+                                           "__name__",
+                                           "__file__",
+                                           "NotImplemented",
+                                           "Ellipsis",
+                                           "complex",
+                                           "bytes",
+                                           "format",
+                                           "ord",
+                                           "chr",
+                                           "bin",
+                                           "hex",
+                                           "oct",
+                                           "vars",
+                                           "locals",
+                                           "globals",
+                                           "issubclass",
+                                           "breakpoint",
+                                           "property",
+                                           "staticmethod",
+                                           "classmethod",
+                                           "frozenset",
+                                           "input",
+                                           "open",
+                                           "exec",
+                                           "eval",
+                                           "compile",
+                                           "__debug__"};
 
 bool python_builtin_exists(Str name) {
     for (size_t i = 0; i < sizeof python_names / sizeof *python_names; i++)
@@ -84,16 +146,17 @@ static int instance_of(const Value *value, const Value *class) {
     if (text_contains(name, "constexpr")) return value->type.is_constexpr;
     if (text_contains(name, "tensor_descriptor")) return value->type.kind == TYPE_DESCRIPTOR;
     if (text_contains(name, "tensor"))
-        return value->type.kind == TYPE_UNKNOWN ? -1
-                                                : (value->type.kind == TYPE_NUMBER ||
-                                                   value->type.kind == TYPE_POINTER) &&
-                                                      !value->type.is_constexpr;
+        return value->type.kind == TYPE_UNKNOWN
+                   ? -1
+                   : (value->type.kind == TYPE_NUMBER || value->type.kind == TYPE_POINTER) &&
+                         !value->type.is_constexpr;
     if (text_contains(name, "tuple") || text_contains(name, "list"))
         return value->type.kind == TYPE_UNKNOWN ? -1 : value->type.kind == TYPE_TUPLE;
     const Constant *constant = value->constant;
     if (!constant) return -1;
     if (text_contains(name, "float")) return constant->kind == CONSTANT_FLOAT;
-    if (text_contains(name, "int")) return constant->kind == CONSTANT_INT || constant->kind == CONSTANT_BOOL;
+    if (text_contains(name, "int"))
+        return constant->kind == CONSTANT_INT || constant->kind == CONSTANT_BOOL;
     if (text_contains(name, "bool")) return constant->kind == CONSTANT_BOOL;
     if (text_contains(name, "str")) return constant->kind == CONSTANT_STRING;
     if (text_contains(name, "dtype")) return constant->kind == CONSTANT_DTYPE;
@@ -124,8 +187,10 @@ static Value *lower_zip(Lowering *lowering, const Arguments *arguments, bool enu
         LIST(Value *) items = {0};
         if (enumerates) LIST_PUSH(lowering->arena, &items, build_int(&lowering->builder, row));
         for (LIST_EACH(int, i, arguments->positional))
-            LIST_PUSH(lowering->arena, &items, tuple_item(lowering, arguments->positional.items[i], row));
-        LIST_PUSH(lowering->arena, &rows, build_tuple(&lowering->builder, items.items, items.count));
+            LIST_PUSH(lowering->arena, &items,
+                      tuple_item(lowering, arguments->positional.items[i], row));
+        LIST_PUSH(lowering->arena, &rows,
+                  build_tuple(&lowering->builder, items.items, items.count));
     }
     return build_tuple(&lowering->builder, rows.items, rows.count);
 }
@@ -157,8 +222,9 @@ static Value *builtin_value(Lowering *lowering, Str name, const Arguments *argum
     if (str_is(name, "min")) return lower_extreme(lowering, OP_MINIMUM, arguments);
     if (str_is(name, "max")) return lower_extreme(lowering, OP_MAXIMUM, arguments);
     if (str_is(name, "print")) {
-        Value *operands[] = {build_string(builder, "print"),
-                             build_tuple(builder, arguments->positional.items, arguments->positional.count)};
+        Value *operands[] = {
+            build_string(builder, "print"),
+            build_tuple(builder, arguments->positional.items, arguments->positional.count)};
         build(builder, OP_DEVICE_PRINT, operands, 2);
         return build_none(builder);
     }
@@ -170,18 +236,22 @@ static Value *builtin_value(Lowering *lowering, Str name, const Arguments *argum
     if (str_is(name, "len")) return lower_length(lowering, first);
     if (str_is(name, "abs")) return build_unary(builder, OP_ABS, first);
     if (str_is(name, "bool"))
-        return value_truth(first, &truth) ? build_bool(builder, truth)
-                                          : build_binary(builder, OP_NE, first, build_int(builder, 0));
+        return value_truth(first, &truth)
+                   ? build_bool(builder, truth)
+                   : build_binary(builder, OP_NE, first, build_int(builder, 0));
     if (str_is(name, "isinstance") && second) return lower_isinstance(lowering, first, second);
-    if (str_is(name, "tuple") || str_is(name, "list")) return value_is_tuple(first, &(int){0}) ? first : NULL;
+    if (str_is(name, "tuple") || str_is(name, "list"))
+        return value_is_tuple(first, &(int){0}) ? first : NULL;
     if (str_is(name, "zip")) return lower_zip(lowering, arguments, false);
     if (str_is(name, "enumerate")) return lower_zip(lowering, arguments, true);
     if (str_is(name, "reversed")) return lower_reversed(lowering, first);
     if (str_is(name, "sum") || str_is(name, "all") || str_is(name, "any"))
         return lower_fold(lowering, name, first);
     if (str_is(name, "pow") && second) return build_binary(builder, OP_POW, first, second);
-    if (str_is(name, "str") && first->constant && first->constant->kind == CONSTANT_STRING) return first;
-    if (str_is(name, "type") || str_is(name, "getattr") || str_is(name, "hasattr") || str_is(name, "str"))
+    if (str_is(name, "str") && first->constant && first->constant->kind == CONSTANT_STRING)
+        return first;
+    if (str_is(name, "type") || str_is(name, "getattr") || str_is(name, "hasattr") ||
+        str_is(name, "str"))
         return lowering_opaque(lowering, "a question about Python objects");
     return NULL;
 }
@@ -189,7 +259,8 @@ static Value *builtin_value(Lowering *lowering, Str name, const Arguments *argum
 Value *lower_builtin(Lowering *lowering, Str name, Arguments *arguments, SyntaxNode node) {
     Value *value = builtin_value(lowering, name, arguments);
     if (value) return value;
-    return lowering_unknown(lowering, node, "This use of `%.*s` is not understood.", STR_ARGS(name));
+    return lowering_unknown(lowering, node, "This use of `%.*s` is not understood.",
+                            STR_ARGS(name));
 }
 
 // --- Other modules
@@ -205,12 +276,14 @@ typedef struct MathRow {
 } MathRow;
 
 static const MathRow math_rows[] = {
-    {"math.log2", log2, NULL, false},   {"math.log", log, NULL, false},   {"math.log10", log10, NULL, false},
-    {"math.sqrt", sqrt, NULL, false},   {"math.exp", exp, NULL, false},   {"math.ceil", ceil, NULL, true},
-    {"math.floor", floor, NULL, true},  {"math.pow", NULL, pow, false},   {"math.sin", sin, NULL, false},
-    {"math.cos", cos, NULL, false},     {"math.fabs", fabs, NULL, false}, {"math.tanh", tanh, NULL, false},
-    {"numpy.log2", log2, NULL, false},  {"numpy.log", log, NULL, false},  {"numpy.sqrt", sqrt, NULL, false},
-    {"numpy.exp", exp, NULL, false}};
+    {"math.log2", log2, NULL, false},   {"math.log", log, NULL, false},
+    {"math.log10", log10, NULL, false}, {"math.sqrt", sqrt, NULL, false},
+    {"math.exp", exp, NULL, false},     {"math.ceil", ceil, NULL, true},
+    {"math.floor", floor, NULL, true},  {"math.pow", NULL, pow, false},
+    {"math.sin", sin, NULL, false},     {"math.cos", cos, NULL, false},
+    {"math.fabs", fabs, NULL, false},   {"math.tanh", tanh, NULL, false},
+    {"numpy.log2", log2, NULL, false},  {"numpy.log", log, NULL, false},
+    {"numpy.sqrt", sqrt, NULL, false},  {"numpy.exp", exp, NULL, false}};
 
 static Value *math_call(Lowering *lowering, Str dotted, const Arguments *arguments) {
     double a;
@@ -219,7 +292,8 @@ static Value *math_call(Lowering *lowering, Str dotted, const Arguments *argumen
     for (size_t i = 0; i < sizeof math_rows / sizeof *math_rows; i++) {
         const MathRow *row = &math_rows[i];
         if (!str_is(dotted, row->name) || !first || !value_is_number(first, &a)) continue;
-        if (row->two && (arguments->positional.count < 2 || !value_is_number(arguments->positional.items[1], &b)))
+        if (row->two && (arguments->positional.count < 2 ||
+                         !value_is_number(arguments->positional.items[1], &b)))
             continue;
         double result = row->one ? row->one(a) : row->two(a, b);
         return row->gives_integer && fabs(result) < 9e18
@@ -252,7 +326,8 @@ static Value *next_power_of_2(Lowering *lowering, Value *value) {
 static Value *standard_log2(Lowering *lowering, Value *value) {
     int64_t n;
     if (!value) return NULL;
-    if (!value_is_int(value, &n)) return constexpr_of(lowering, value, "the logarithm of a constexpr");
+    if (!value_is_int(value, &n))
+        return constexpr_of(lowering, value, "the logarithm of a constexpr");
     int64_t log = 0;
     while (n > 1) {
         n /= 2;
@@ -263,8 +338,9 @@ static Value *standard_log2(Lowering *lowering, Value *value) {
 
 static Value *dtype_named(Lowering *lowering, const Value *value) {
     const Constant *constant = value ? value->constant : NULL;
-    DTypeCode code = constant && constant->kind == CONSTANT_STRING ? dtype_from_name(constant->string)
-                                                                   : DTYPE_UNKNOWN;
+    DTypeCode code = constant && constant->kind == CONSTANT_STRING
+                         ? dtype_from_name(constant->string)
+                         : DTYPE_UNKNOWN;
     if (code != DTYPE_UNKNOWN) return build_dtype(&lowering->builder, dtype_of(code));
     Value *symbolic = lowering_opaque(lowering, "an element type by name");
     symbolic->type = (Type){.kind = TYPE_DTYPE, .is_constexpr = true};
@@ -291,10 +367,12 @@ static Value *lower_int_dtype(Lowering *lowering, const Arguments *arguments) {
     for (LIST_EACH(int, i, arguments->positional))
         if (i < 2) given[i] = arguments->positional.items[i];
     for (LIST_EACH(int, i, arguments->keywords))
-        given[str_is(STR("signed"), arguments->keywords.items[i].name)] = arguments->keywords.items[i].value;
+        given[str_is(STR("signed"), arguments->keywords.items[i].name)] =
+            arguments->keywords.items[i].value;
     int64_t bits;
     bool is_signed;
-    if (!given[0] || !given[1] || !value_is_int(given[0], &bits) || !value_truth(given[1], &is_signed))
+    if (!given[0] || !given[1] || !value_is_int(given[0], &bits) ||
+        !value_truth(given[1], &is_signed))
         return dtype_named(lowering, NULL);
     const char *name = arena_printf(lowering->arena, "%sint%d", is_signed ? "" : "u", (int)bits);
     return dtype_named(lowering, build_string(&lowering->builder, name));
@@ -305,8 +383,7 @@ Value *lower_external_call(Lowering *lowering, Str dotted, Arguments *arguments,
     if (scope_language_name(dotted, &language)) {
         if (str_is(language, "constexpr")) return first_of(arguments);
         if (str_is(language, "dtype")) return dtype_named(lowering, first_of(arguments));
-        if (str_is(language, "_log2"))
-            return standard_log2(lowering, first_of(arguments));
+        if (str_is(language, "_log2")) return standard_log2(lowering, first_of(arguments));
         if (str_is(language, "get_int_dtype")) return lower_int_dtype(lowering, arguments);
         if (str_is(language, "_unwrap_if_constexpr")) return first_of(arguments);
         if (str_is(language, "tuple")) return builtin_value(lowering, STR("tuple"), arguments);
@@ -324,8 +401,10 @@ Value *lower_external_call(Lowering *lowering, Str dotted, Arguments *arguments,
     }
     if (str_ends(dotted, "version.parse") || str_ends(dotted, "version.Version"))
         return version_parts(lowering, first_of(arguments));
-    if (str_is(dotted, "triton.cdiv")) return lower_operation(lowering, op_find(STR("cdiv")), arguments, node);
-    if (str_is(dotted, "triton.next_power_of_2")) return next_power_of_2(lowering, first_of(arguments));
+    if (str_is(dotted, "triton.cdiv"))
+        return lower_operation(lowering, op_find(STR("cdiv")), arguments, node);
+    if (str_is(dotted, "triton.next_power_of_2"))
+        return next_power_of_2(lowering, first_of(arguments));
     // The environment is taken to be empty.
     bool is_environment = str_is(dotted, "os.environ.get") || str_is(dotted, "os.getenv");
     if (is_environment && arguments->positional.count == 2) return arguments->positional.items[1];
@@ -342,8 +421,14 @@ Value *lower_external_value(Lowering *lowering, Str dotted) {
         OpCode code = scope_find_operation(language);
         if (code != OP_COUNT)
             return build_constant(builder, (Constant){.kind = CONSTANT_FUNCTION, .op = code});
-        static const char *const classes[] = {"constexpr", "tensor", "dtype", "tuple", "tensor_descriptor",
-                                              "tensor_descriptor_base", "block_type", "pointer_type"};
+        static const char *const classes[] = {"constexpr",
+                                              "tensor",
+                                              "dtype",
+                                              "tuple",
+                                              "tensor_descriptor",
+                                              "tensor_descriptor_base",
+                                              "block_type",
+                                              "pointer_type"};
         for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
             if (str_is(language, classes[i])) return lowering_opaque(lowering, classes[i]);
         return NULL;

@@ -65,10 +65,11 @@ static void report_keyword(Lowering *lowering, OpCode code, const char *callee, 
         nearest_distance = distance;
         nearest = str_dup(lowering->arena, parameters[i].name);
     }
-    Diagnostic *diagnostic = lowering_report(
-        lowering, DIAGNOSTIC_WRONG_ARGUMENT, node,
-        nearest ? "`%s` has no parameter `%s`; did you mean `%s`?" : "`%s` has no parameter `%s`.%s", callee,
-        keyword, nearest ? nearest : "");
+    Diagnostic *diagnostic =
+        lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node,
+                        nearest ? "`%s` has no parameter `%s`; did you mean `%s`?"
+                                : "`%s` has no parameter `%s`.%s",
+                        callee, keyword, nearest ? nearest : "");
     // A release that we do not know may have it.
     if (diagnostic && !nearest) diagnostic->severity = SEVERITY_WARNING;
 }
@@ -78,7 +79,8 @@ static Value *variadic_operand(Lowering *lowering, const Arguments *arguments, i
     int inner;
     if (count <= 0) return NULL;
     Value *first = arguments->positional.items[from];
-    if (count == 1 && (value_is_tuple(first, &inner) || first->type.kind == TYPE_TUPLE)) return first;
+    if (count == 1 && (value_is_tuple(first, &inner) || first->type.kind == TYPE_TUPLE))
+        return first;
     return build_tuple(&lowering->builder, arguments->positional.items + from, count);
 }
 
@@ -100,24 +102,26 @@ static bool operands_bind(Lowering *lowering, OpCode code, const Arguments *argu
         }
     }
     if (position < arguments->positional.count) {
-        lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%s` takes at most %d arguments.",
-                        callee, position);
+        lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node,
+                        "`%s` takes at most %d arguments.", callee, position);
         return false;
     }
     for (LIST_EACH(int, k, arguments->keywords)) {
         const Keyword *keyword = &arguments->keywords.items[k];
         int index = op_parameter_index(code, str_from(keyword->name));
         if (index >= 0 && (*operands)[index]) {
-            lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%s` gets `%s` twice.", callee,
-                            keyword->name);
+            lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%s` gets `%s` twice.",
+                            callee, keyword->name);
             return false;
         }
-        if (index >= 0) (*operands)[index] = keyword->value;
+        if (index >= 0)
+            (*operands)[index] = keyword->value;
         else if (!keyword_is_internal(keyword->name))
             report_keyword(lowering, code, callee, keyword->name, node);
     }
     for (int i = 0; i < count; i++) {
-        bool is_missing = !(*operands)[i] && !parameters[i].default_text.size && !parameters[i].is_variadic;
+        bool is_missing =
+            !(*operands)[i] && !parameters[i].default_text.size && !parameters[i].is_variadic;
         if (!is_missing) continue;
         if (!arguments->is_open)
             lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%s` needs `%.*s`.", callee,
@@ -136,8 +140,8 @@ static Value *combine_argument(Lowering *lowering, Region *region, const Value *
 }
 
 /// tl.reduce and tl.associative_scan: the combine function becomes a region.
-static Value *lower_combine(Lowering *lowering, OpCode code, Value *const *operands, int operand_count,
-                            SyntaxNode node) {
+static Value *lower_combine(Lowering *lowering, OpCode code, Value *const *operands,
+                            int operand_count, SyntaxNode node) {
     int function_index = op_parameter_index(code, STR("combine_fn"));
     const Constant *combine = operands[function_index] ? operands[function_index]->constant : NULL;
     int count = 1;
@@ -154,7 +158,8 @@ static Value *lower_combine(Lowering *lowering, OpCode code, Value *const *opera
     for (int side = 0; side < 2; side++)
         for (int i = 0; i < count; i++) {
             const Value *item = is_tuple ? tuple_item(lowering, operands[0], i) : operands[0];
-            LIST_PUSH(lowering->arena, &arguments.positional, combine_argument(lowering, region, item));
+            LIST_PUSH(lowering->arena, &arguments.positional,
+                      combine_argument(lowering, region, item));
         }
     Entity callee = {.kind = ENTITY_VALUE, .value = operands[function_index]};
     Value *combined = lower_entity_call(lowering, callee, &arguments, node);
@@ -190,7 +195,8 @@ Value *lower_operation(Lowering *lowering, OpCode code, Arguments *arguments, Sy
     case KIND_REMOVED: return lower_removed(lowering, code, node);
     case KIND_STRUCTURAL:
         if (code != OP_FOR && code != OP_STATIC_FOR)
-            return lowering_unknown(lowering, node, "`tl.%s` is a type, no operation.", op_rows[code].name);
+            return lowering_unknown(lowering, node, "`tl.%s` is a type, no operation.",
+                                    op_rows[code].name);
         return lowering_unknown(lowering, node, "A range has a meaning in a `for` only.");
     default: break;
     }
@@ -202,22 +208,27 @@ Value *lower_operation(Lowering *lowering, OpCode code, Arguments *arguments, Sy
     return value ? value : build_none(&lowering->builder);
 }
 
-static Value *lower_method(Lowering *lowering, Entity method, Arguments *arguments, SyntaxNode node) {
+static Value *lower_method(Lowering *lowering, Entity method, Arguments *arguments,
+                           SyntaxNode node) {
     Value *receiver = method.value;
     if (receiver->constant && receiver->constant->kind == CONSTANT_STRING)
         return lower_format(lowering, receiver->constant->string, arguments);
     bool is_question = str_starts(method.name, "is_") && op_find_method(method.name) == OP_COUNT;
-    if (receiver->type.kind == TYPE_DTYPE || is_question) return lower_dtype_question(lowering, receiver, method.name);
+    if (receiver->type.kind == TYPE_DTYPE || is_question)
+        return lower_dtype_question(lowering, receiver, method.name);
     Str name = method.name;
     OpCode code = OP_COUNT;
     // `desc.load([x, y])` of what the host made: nothing but a descriptor takes a list.
     int offsets;
-    bool takes_list = arguments->positional.count && value_is_tuple(arguments->positional.items[0], &offsets);
-    if (receiver->type.kind == TYPE_DESCRIPTOR || (receiver->type.kind == TYPE_UNKNOWN && takes_list))
+    bool takes_list =
+        arguments->positional.count && value_is_tuple(arguments->positional.items[0], &offsets);
+    if (receiver->type.kind == TYPE_DESCRIPTOR ||
+        (receiver->type.kind == TYPE_UNKNOWN && takes_list))
         code = descriptor_method(lowering, name);
     if (code == OP_COUNT) code = op_find_method(name);
     if (code == OP_COUNT)
-        return lowering_unknown(lowering, node, "The method `%.*s` is not understood.", STR_ARGS(name));
+        return lowering_unknown(lowering, node, "The method `%.*s` is not understood.",
+                                STR_ARGS(name));
     Arguments all = *arguments;
     all.positional.items = NULL;
     all.positional.count = all.positional.capacity = 0;
@@ -263,7 +274,8 @@ static bool parameters_bind(Lowering *lowering, const FunctionDefinition *callee
             takes_all_keywords = takes_all_keywords || str_starts(written, "**");
             int count = str_starts(written, "**") ? 0 : arguments->positional.count - position;
             if (count < 0) count = 0;
-            values[i] = build_tuple(&lowering->builder, arguments->positional.items + position, count);
+            values[i] =
+                build_tuple(&lowering->builder, arguments->positional.items + position, count);
             position += count;
         } else if (keyword_find(arguments, parameter->name, &keyword)) {
             values[i] = arguments->keywords.items[keyword].value;
@@ -281,8 +293,9 @@ static bool parameters_bind(Lowering *lowering, const FunctionDefinition *callee
         }
     }
     if (position < arguments->positional.count) {
-        lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%.*s` takes %d arguments, not %d.",
-                        STR_ARGS(callee->name), position, arguments->positional.count);
+        lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node,
+                        "`%.*s` takes %d arguments, not %d.", STR_ARGS(callee->name), position,
+                        arguments->positional.count);
         return false;
     }
     if (used_keywords == arguments->keywords.count || takes_all_keywords) return true;
@@ -311,9 +324,10 @@ static int recursion_count(const Lowering *lowering, const FunctionDefinition *c
 
 static bool inline_allowed(Lowering *lowering, const FunctionDefinition *callee, SyntaxNode node) {
     if (lowering->call_depth >= lowering->max_depth) {
-        lowering_report(lowering, DIAGNOSTIC_LIMIT_REACHED, node,
-                        "Helpers call each other more than %d levels deep; the analysis stops here.",
-                        lowering->max_depth);
+        lowering_report(
+            lowering, DIAGNOSTIC_LIMIT_REACHED, node,
+            "Helpers call each other more than %d levels deep; the analysis stops here.",
+            lowering->max_depth);
         lowering->stopped = true;
         return false;
     }
@@ -331,7 +345,8 @@ static Type type_detached(Arena *arena, Type type) {
     const Poly **dims = ARENA_ARRAY(arena, const Poly *, type.rank + 1);
     for (int i = 0; i < type.rank; i++) {
         int64_t size;
-        if (type.dims[i] && poly_is_constant(type.dims[i], &size)) dims[i] = poly_constant(arena, size);
+        if (type.dims[i] && poly_is_constant(type.dims[i], &size))
+            dims[i] = poly_constant(arena, size);
     }
     type.dims = dims;
     if (type.element.code == DTYPE_OF_PARAMETER) {
@@ -344,7 +359,8 @@ static Type type_detached(Arena *arena, Type type) {
 }
 
 /// Keeps with what types a helper is called, so that it can be shown with them on its own.
-static void call_observe(Lowering *lowering, const FunctionDefinition *callee, Value *const *values) {
+static void call_observe(Lowering *lowering, const FunctionDefinition *callee,
+                         Value *const *values) {
     Map *observed = lowering->options ? lowering->options->observed : NULL;
     if (!observed || !lowering->diagnostics) return;
     Type *types = map_get_pointer(observed, callee);
@@ -355,8 +371,12 @@ static void call_observe(Lowering *lowering, const FunctionDefinition *callee, V
     }
     for (int i = 0; i < callee->parameter_count; i++) {
         Type type = type_detached(observed->arena, type_at_runtime(values[i]));
-        if (values[i]->constant) type = (Type){.kind = values[i]->type.kind == TYPE_NUMBER ? type.kind : TYPE_NONE, .element = type.element};
-        types[i] = is_first || types[i].kind == TYPE_NONE ? type : type_join(observed->arena, types[i], type);
+        if (values[i]->constant)
+            type = (Type){.kind = values[i]->type.kind == TYPE_NUMBER ? type.kind : TYPE_NONE,
+                          .element = type.element};
+        types[i] = is_first || types[i].kind == TYPE_NONE
+                       ? type
+                       : type_join(observed->arena, types[i], type);
     }
 }
 
@@ -372,7 +392,8 @@ Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Argume
     *call = (CallSite){.range = outside.range, .callee = callee, .outer = outside.call};
     lowering->builder.call = call;
     lowering->call_depth++;
-    Frame frame = {.definition = callee, .module = callee->module, .source = callee->module->source};
+    Frame frame = {
+        .definition = callee, .module = callee->module, .source = callee->module->source};
     frame_enter(lowering, &frame);
     call_observe(lowering, callee, values);
     for (int i = 0; i < callee->parameter_count; i++)
@@ -388,8 +409,8 @@ Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Argume
 
 // --- Calls
 
-static Value *call_function(Lowering *lowering, const FunctionDefinition *callee, Arguments *arguments,
-                            SyntaxNode node) {
+static Value *call_function(Lowering *lowering, const FunctionDefinition *callee,
+                            Arguments *arguments, SyntaxNode node) {
     // A global's value, computed by the user's Python: understood when it is simple, never run.
     if (lowering->global_depth && !callee->is_jit) {
         Value *value = lowering->call_depth < 4 && !callee->decorators.count
@@ -401,9 +422,10 @@ static Value *call_function(Lowering *lowering, const FunctionDefinition *callee
     }
     // Other decorators may make something callable of it that we do not see.
     if (!callee->is_jit && callee->decorators.count == 0)
-        lowering_report(lowering, DIAGNOSTIC_UNDECORATED_HELPER, node,
-                        "`%.*s` is called from a kernel but is not a Triton function; decorate it with @triton.jit.",
-                        STR_ARGS(callee->name));
+        lowering_report(
+            lowering, DIAGNOSTIC_UNDECORATED_HELPER, node,
+            "`%.*s` is called from a kernel but is not a Triton function; decorate it with @triton.jit.",
+            STR_ARGS(callee->name));
     return lower_inline(lowering, callee, arguments, node);
 }
 
@@ -415,7 +437,8 @@ static Value *call_scope(Lowering *lowering, Entity callee, Arguments *arguments
     case SCOPE_ASSIGNED: {
         Value *value = entity_value(lowering, callee, node);
         if (value->constant && value->constant->kind == CONSTANT_FUNCTION)
-            return lower_entity_call(lowering, (Entity){.kind = ENTITY_VALUE, .value = value}, arguments, node);
+            return lower_entity_call(lowering, (Entity){.kind = ENTITY_VALUE, .value = value},
+                                     arguments, node);
         break;
     }
     case SCOPE_EXTERNAL: {
@@ -424,7 +447,8 @@ static Value *call_scope(Lowering *lowering, Entity callee, Arguments *arguments
         Value *value = lower_external_value(lowering, entry.dotted);
         bool is_dtype = value && value->constant && value->constant->kind == CONSTANT_DTYPE;
         if (is_dtype && arguments->positional.count == 1)
-            return lower_entity_call(lowering, (Entity){.kind = ENTITY_VALUE, .value = value}, arguments, node);
+            return lower_entity_call(lowering, (Entity){.kind = ENTITY_VALUE, .value = value},
+                                     arguments, node);
         if (value && !(value->constant && value->constant->kind == CONSTANT_FUNCTION)) return value;
         if (scope_language_name(entry.dotted, &language)) {
             OpCode code = scope_find_operation(language);
@@ -480,7 +504,8 @@ static Value *lower_has_operation(Lowering *lowering, SyntaxNode list) {
 Value *lower_call(Lowering *lowering, SyntaxNode node) {
     Entity callee = lower_entity(lowering, node_field(node, "function"));
     SyntaxNode list = node_field(node, "arguments");
-    if (callee.kind == ENTITY_PYTHON && str_is(callee.name, "hasattr") && node_child_count(list) == 2) {
+    if (callee.kind == ENTITY_PYTHON && str_is(callee.name, "hasattr") &&
+        node_child_count(list) == 2) {
         Value *known = lower_has_operation(lowering, list);
         if (known) return known;
     }

@@ -6,8 +6,8 @@
 
 typedef struct Cleanup {
     Function *function;
-    int *uses;       // by value id
-    Value **instead; // by value id: what takes its place, or NULL
+    int *uses;        // by value id
+    Value **instead;  // by value id: what takes its place, or NULL
     bool changed;
 } Cleanup;
 
@@ -24,7 +24,8 @@ static bool visit_uses(void *context, Op *op) {
         for (int dim = 0; dim < type.rank; dim++) {
             const Poly *poly = type.dims[dim];
             for (int t = 0; poly && t < poly->count; t++)
-                for (int a = 0; a < poly->terms[t].atom_count; a++) use_count(cleanup, poly->terms[t].atoms[a]);
+                for (int a = 0; a < poly->terms[t].atom_count; a++)
+                    use_count(cleanup, poly->terms[t].atoms[a]);
         }
     }
     return true;
@@ -37,7 +38,8 @@ static Value *value_final(const Cleanup *cleanup, Value *value) {
 
 static bool visit_replace(void *context, Op *op) {
     Cleanup *cleanup = context;
-    for (int i = 0; i < op->operand_count; i++) op->operands[i] = value_final(cleanup, op->operands[i]);
+    for (int i = 0; i < op->operand_count; i++)
+        op->operands[i] = value_final(cleanup, op->operands[i]);
     for (int i = 0; i < op->keyword_count; i++)
         op->keywords[i].value = value_final(cleanup, op->keywords[i].value);
     return true;
@@ -95,7 +97,8 @@ static void clean_loop(Cleanup *cleanup, Op *op) {
         Value *condition = op->code == OP_WHILE ? op->regions[0]->arguments[i] : NULL;
         const Value *next = yield->operands[i];
         bool is_unchanged = next == argument || next == initial;
-        int argument_uses = cleanup->uses[argument->id] + (condition ? cleanup->uses[condition->id] : 0);
+        int argument_uses =
+            cleanup->uses[argument->id] + (condition ? cleanup->uses[condition->id] : 0);
         bool is_unused = cleanup->uses[op->results[i]->id] == 0 && argument_uses == 0;
         if (!is_unchanged && !is_unused) continue;
         if (is_unchanged) {
@@ -124,7 +127,8 @@ static void clean_region(Cleanup *cleanup, Region *region) {
     for (Op *op = region->last; op;) {
         Op *previous = op->previous;
         if (op->code == OP_IF) clean_if(cleanup, op);
-        if (op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE) clean_loop(cleanup, op);
+        if (op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE)
+            clean_loop(cleanup, op);
         for (int i = op->region_count - 1; i >= 0; i--) clean_region(cleanup, op->regions[i]);
         if (op_is_scaffolding(op) && cleanup->uses[op->results[0]->id] == 0) {
             for (int i = 0; i < op->operand_count; i++)

@@ -37,7 +37,7 @@ bool condition_known(const Lowering *lowering, const Value *value, bool *result)
         return true;
     }
     if (op->code != OP_LOGICAL_AND && op->code != OP_LOGICAL_OR) return false;
-    bool decides = op->code == OP_LOGICAL_OR; // one such operand is enough
+    bool decides = op->code == OP_LOGICAL_OR;  // one such operand is enough
     bool truths[2] = {false, false};
     bool known[2];
     for (int i = 0; i < 2; i++) {
@@ -101,8 +101,7 @@ static Type shape_join(Arena *arena, Type result, Type a, Type b) {
     }
     if (a.rank != b.rank) return (Type){0};
     const Poly **dims = ARENA_ARRAY(arena, const Poly *, a.rank);
-    for (int i = 0; i < a.rank; i++)
-        dims[i] = poly_equal(a.dims[i], b.dims[i]) ? a.dims[i] : NULL;
+    for (int i = 0; i < a.rank; i++) dims[i] = poly_equal(a.dims[i], b.dims[i]) ? a.dims[i] : NULL;
     result.rank = a.rank;
     result.dims = dims;
     return result;
@@ -119,12 +118,12 @@ Type type_join(Arena *arena, Type a, Type b) {
     bool b_adapts = b.is_constexpr && b.rank == 0;
     switch (a.kind) {
     case TYPE_NUMBER:
-        result.element = a_adapts && !b_adapts && dtype_is_float(a.element) <= dtype_is_float(b.element)
-                             ? b.element
-                         : b_adapts && !a_adapts &&
-                                 dtype_is_float(b.element) <= dtype_is_float(a.element)
-                             ? a.element
-                             : dtype_join(a.element, b.element);
+        result.element =
+            a_adapts && !b_adapts && dtype_is_float(a.element) <= dtype_is_float(b.element)
+                ? b.element
+            : b_adapts && !a_adapts && dtype_is_float(b.element) <= dtype_is_float(a.element)
+                ? a.element
+                : dtype_join(a.element, b.element);
         return shape_join(arena, result, a, b);
     case TYPE_POINTER:
     case TYPE_BLOCK_POINTER:
@@ -143,7 +142,7 @@ typedef Outcome ArmLowerer(Lowering *lowering, void *context, bool is_first);
 typedef struct Merge {
     Lowering *lowering;
     Op *op;
-    bool is_constexpr; // of the condition
+    bool is_constexpr;  // of the condition
     LIST(Value *) yields[2];
 } Merge;
 
@@ -196,9 +195,11 @@ static Value *merge_pair(Merge *merge, Value *a, Value *b, const char *name) {
     Type type = type_join(lowering->arena, stays_constexpr ? a->type : type_at_runtime(a),
                           stays_constexpr ? b->type : type_at_runtime(b));
     // A parameter that is a pointer in one instance of the kernel and a number in another.
-    if (merge->is_constexpr && a->type.kind == TYPE_POINTER && a->region && b->type.kind == TYPE_NUMBER)
+    if (merge->is_constexpr && a->type.kind == TYPE_POINTER && a->region &&
+        b->type.kind == TYPE_NUMBER)
         type = b->type;
-    if (merge->is_constexpr && b->type.kind == TYPE_POINTER && b->region && a->type.kind == TYPE_NUMBER)
+    if (merge->is_constexpr && b->type.kind == TYPE_POINTER && b->region &&
+        a->type.kind == TYPE_NUMBER)
         type = a->type;
     // A constexpr takes on the type of what it stands beside.
     if (a->type.is_constexpr != b->type.is_constexpr)
@@ -233,7 +234,8 @@ static Outcome lower_arm(Lowering *lowering, Op *op, int arm, ArmLowerer *lower,
     return outcome;
 }
 
-static void append_yield(const Lowering *lowering, Region *region, Value *const *values, int count) {
+static void append_yield(const Lowering *lowering, Region *region, Value *const *values,
+                         int count) {
     Builder builder = builder_in(lowering, region);
     op_append(&builder, OP_YIELD, values, count, 0);
 }
@@ -344,7 +346,8 @@ Value *lower_conditional(Lowering *lowering, SyntaxNode node) {
     Value *condition = lower_value(lowering, children[1]);
     SyntaxNode arms[2] = {children[0], children[2]};
     bool truth;
-    if (condition_known(lowering, condition, &truth)) return lower_value(lowering, arms[truth ? 0 : 1]);
+    if (condition_known(lowering, condition, &truth))
+        return lower_value(lowering, arms[truth ? 0 : 1]);
     lowering_at(lowering, node);
     return lower_arms(lowering, condition, conditional_arm, arms, false).value;
 }

@@ -25,7 +25,8 @@ Value *tuple_make(Lowering *lowering, Value *const *items, int count, SyntaxNode
         total += leaves_within(items[i], ITERABLE_LIMIT - total);
     if (total <= ITERABLE_LIMIT) return build_tuple(&lowering->builder, items, count);
     lowering_report(lowering, DIAGNOSTIC_LIMIT_REACHED, node,
-                    "This tuple has more than %d values; the analysis does not follow it.", ITERABLE_LIMIT);
+                    "This tuple has more than %d values; the analysis does not follow it.",
+                    ITERABLE_LIMIT);
     return lowering_silent(lowering, "a tuple too large to follow");
 }
 
@@ -42,10 +43,10 @@ typedef struct OperatorRow {
 } OperatorRow;
 
 static const OperatorRow binary_operators[] = {
-    {"+", OP_ADD},       {"-", OP_SUB},  {"*", OP_MUL},  {"/", OP_DIV},  {"//", OP_FLOORDIV},
-    {"%", OP_MOD},       {"**", OP_POW}, {"&", OP_AND},  {"|", OP_OR},   {"^", OP_XOR},
-    {"<<", OP_SHL},      {">>", OP_SHR}, {"==", OP_EQ},  {"!=", OP_NE},  {"<", OP_LT},
-    {"<=", OP_LE},       {">", OP_GT},   {">=", OP_GE},  {"@", OP_DOT},  {"and", OP_LOGICAL_AND},
+    {"+", OP_ADD},        {"-", OP_SUB},  {"*", OP_MUL}, {"/", OP_DIV}, {"//", OP_FLOORDIV},
+    {"%", OP_MOD},        {"**", OP_POW}, {"&", OP_AND}, {"|", OP_OR},  {"^", OP_XOR},
+    {"<<", OP_SHL},       {">>", OP_SHR}, {"==", OP_EQ}, {"!=", OP_NE}, {"<", OP_LT},
+    {"<=", OP_LE},        {">", OP_GT},   {">=", OP_GE}, {"@", OP_DOT}, {"and", OP_LOGICAL_AND},
     {"or", OP_LOGICAL_OR}};
 
 static OpCode binary_code(Str symbol) {
@@ -55,7 +56,8 @@ static OpCode binary_code(Str symbol) {
 }
 
 /// `a + b` and `a * n` of tuples; NULL when they are none.
-static Value *tuple_operator(Lowering *lowering, OpCode code, Value *left, Value *right, SyntaxNode node) {
+static Value *tuple_operator(Lowering *lowering, OpCode code, Value *left, Value *right,
+                             SyntaxNode node) {
     int left_count;
     int right_count;
     if (!value_is_tuple(left, &left_count)) return NULL;
@@ -89,9 +91,11 @@ static Value *tuple_compare(Lowering *lowering, OpCode code, Value *left, Value 
             if (!value_is_int(tuple_item(lowering, left, i), &a) ||
                 !value_is_int(tuple_item(lowering, right, i), &b))
                 return NULL;
-            if (a != b) return build_bool(&lowering->builder, (a < b) == (code == OP_LT || code == OP_LE));
+            if (a != b)
+                return build_bool(&lowering->builder, (a < b) == (code == OP_LT || code == OP_LE));
         }
-        Value *lengths[] = {build_int(&lowering->builder, left_count), build_int(&lowering->builder, right_count)};
+        Value *lengths[] = {build_int(&lowering->builder, left_count),
+                            build_int(&lowering->builder, right_count)};
         return build(&lowering->builder, code, lengths, 2);
     }
     if (!both || (code != OP_EQ && code != OP_NE)) return NULL;
@@ -104,15 +108,16 @@ static Value *tuple_compare(Lowering *lowering, OpCode code, Value *left, Value 
     return build_bool(&lowering->builder, equal == (code == OP_EQ));
 }
 
-static Value *text_operator(Lowering *lowering, OpCode code, const Value *left, const Value *right) {
+static Value *text_operator(Lowering *lowering, OpCode code, const Value *left,
+                            const Value *right) {
     const Constant *a = left->constant;
     const Constant *b = right->constant;
     if (code != OP_ADD || !a || !b || a->kind != CONSTANT_STRING || b->kind != CONSTANT_STRING)
         return NULL;
-    if (a->string.size + b->string.size > TEXT_LIMIT) return lowering_opaque(lowering, "a very long text");
-    return build_string(&lowering->builder,
-                        arena_printf(lowering->arena, "%.*s%.*s", STR_ARGS(a->string),
-                                     STR_ARGS(b->string)));
+    if (a->string.size + b->string.size > TEXT_LIMIT)
+        return lowering_opaque(lowering, "a very long text");
+    return build_string(&lowering->builder, arena_printf(lowering->arena, "%.*s%.*s",
+                                                         STR_ARGS(a->string), STR_ARGS(b->string)));
 }
 
 Value *lower_operator(Lowering *lowering, Str symbol, Value *left, Value *right, SyntaxNode node) {
@@ -175,21 +180,27 @@ static bool is_computed(const Value *value) {
     return value->op && op_rows[value->op->code].kind != KIND_STRUCTURAL;
 }
 
-static Value *lower_is(Lowering *lowering, Value *left, Value *right, bool negated, SyntaxNode node) {
+static Value *lower_is(Lowering *lowering, Value *left, Value *right, bool negated,
+                       SyntaxNode node) {
     Value *result;
     if ((value_is_none(right) && is_computed(left)) || (value_is_none(left) && is_computed(right)))
         result = build_bool(&lowering->builder, false);
-    else if (value_is_none(right)) result = build_unary(&lowering->builder, OP_IS_NONE, left);
-    else if (value_is_none(left)) result = build_unary(&lowering->builder, OP_IS_NONE, right);
-    else if (left == right) result = build_bool(&lowering->builder, true);
-    else result = lower_operator(lowering, STR("=="), left, right, node);
+    else if (value_is_none(right))
+        result = build_unary(&lowering->builder, OP_IS_NONE, left);
+    else if (value_is_none(left))
+        result = build_unary(&lowering->builder, OP_IS_NONE, right);
+    else if (left == right)
+        result = build_bool(&lowering->builder, true);
+    else
+        result = lower_operator(lowering, STR("=="), left, right, node);
     bool truth;
     if (!negated) return result;
     if (value_truth(result, &truth)) return build_bool(&lowering->builder, !truth);
     return build_unary(&lowering->builder, OP_LOGICAL_NOT, result);
 }
 
-static Value *lower_in(Lowering *lowering, Value *left, Value *right, bool negated, SyntaxNode node) {
+static Value *lower_in(Lowering *lowering, Value *left, Value *right, bool negated,
+                       SyntaxNode node) {
     int count;
     if (!value_is_tuple(right, &count))
         return lowering_unknown(lowering, node, "`in` is understood for tuples only.");
@@ -212,7 +223,8 @@ static Value *lower_in(Lowering *lowering, Value *left, Value *right, bool negat
     return build_unary(&lowering->builder, OP_LOGICAL_NOT, result);
 }
 
-static Value *lower_compare(Lowering *lowering, Str symbol, Value *left, Value *right, SyntaxNode node) {
+static Value *lower_compare(Lowering *lowering, Str symbol, Value *left, Value *right,
+                            SyntaxNode node) {
     bool negated = text_contains(symbol, "not");
     if (str_starts(symbol, "is")) return lower_is(lowering, left, right, negated, node);
     if (text_contains(symbol, "in")) return lower_in(lowering, left, right, negated, node);
@@ -336,8 +348,10 @@ static void comprehension_run(Lowering *lowering, Comprehension *all, int at) {
     if (node_kind(clause) == SYNTAX_IF_CLAUSE) {
         bool truth;
         Value *condition = lower_value(lowering, node_child(clause, 0));
-        if (!value_truth(condition, &truth)) all->failed = true;
-        else if (truth) comprehension_run(lowering, all, at + 1);
+        if (!value_truth(condition, &truth))
+            all->failed = true;
+        else if (truth)
+            comprehension_run(lowering, all, at + 1);
         return;
     }
     Value **items;
@@ -356,12 +370,14 @@ static Value *lower_comprehension(Lowering *lowering, SyntaxNode node) {
     SyntaxNode *children;
     int count = node_children(lowering->arena, node, &children);
     if (count < 2) return lowering_silent(lowering, "an unfinished comprehension");
-    Comprehension all = {.clauses = children + 1, .count = count - 1, .body = node_field(node, "body")};
+    Comprehension all = {
+        .clauses = children + 1, .count = count - 1, .body = node_field(node, "body")};
     Variables before = variables_copy(lowering);
     comprehension_run(lowering, &all, 0);
     lowering->frame->variables = before;
     if (all.failed)
-        return lowering_unknown(lowering, node, "It is not known what this comprehension runs over.");
+        return lowering_unknown(lowering, node,
+                                "It is not known what this comprehension runs over.");
     return tuple_make(lowering, all.items.positional.items, all.items.positional.count, node);
 }
 
@@ -395,7 +411,9 @@ static Value *global_evaluate(Lowering *lowering, ScopeEntry entry) {
     lowering->builder = outside;
     int count;
     if (entry.item >= 0)
-        value = value_is_tuple(value, &count) && entry.item < count ? value->op->operands[entry.item] : NULL;
+        value = value_is_tuple(value, &count) && entry.item < count
+                    ? value->op->operands[entry.item]
+                    : NULL;
     return value ? constant_again(lowering, value) : NULL;
 }
 
@@ -413,15 +431,18 @@ static Value *global_value(Lowering *lowering, ScopeEntry entry, Str name, Synta
     Value *value = global_evaluate(lowering, entry);
     if (!value) {
         // A number, most likely a flag, that the user's Python computes: a constexpr like a parameter.
-        value = lowering_opaque(lowering, arena_printf(lowering->arena, "the global `%.*s`", STR_ARGS(name)));
+        value = lowering_opaque(lowering,
+                                arena_printf(lowering->arena, "the global `%.*s`", STR_ARGS(name)));
         value->name = str_dup(lowering->arena, name);
-        value->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_ANY_NUMBER), .is_constexpr = true};
+        value->type = (Type){
+            .kind = TYPE_NUMBER, .element = dtype_of(DTYPE_ANY_NUMBER), .is_constexpr = true};
         return value;
     }
     if (global_is_plain(entry, value))
-        lowering_report(lowering, DIAGNOSTIC_GLOBAL_NOT_CONSTEXPR, node,
-                        "`%.*s` is a plain global; a kernel can only read constexprs: write `%.*s: tl.constexpr = ...`.",
-                        STR_ARGS(name), STR_ARGS(name));
+        lowering_report(
+            lowering, DIAGNOSTIC_GLOBAL_NOT_CONSTEXPR, node,
+            "`%.*s` is a plain global; a kernel can only read constexprs: write `%.*s: tl.constexpr = ...`.",
+            STR_ARGS(name), STR_ARGS(name));
     return value;
 }
 
@@ -441,10 +462,10 @@ static Entity entity_of_value(Value *value) {
 static Entity rule_name(Lowering *lowering, Str name) {
     Entity entity = {.kind = ENTITY_SCOPE, .entry = {.kind = SCOPE_EXTERNAL}};
     if (str_is(name, "tl") || str_is(name, "libdevice") || str_is(name, "math"))
-        entity.entry.dotted = str_is(name, "tl")
-                                  ? STR("triton.language")
-                                  : str_from(arena_printf(lowering->arena, "triton.language.%.*s",
-                                                          STR_ARGS(name)));
+        entity.entry.dotted =
+            str_is(name, "tl")
+                ? STR("triton.language")
+                : str_from(arena_printf(lowering->arena, "triton.language.%.*s", STR_ARGS(name)));
     else if (op_find(name) != OP_COUNT || dtype_from_name(name) != DTYPE_UNKNOWN)
         entity.entry.dotted =
             str_from(arena_printf(lowering->arena, "triton.language.%.*s", STR_ARGS(name)));
@@ -459,11 +480,12 @@ static Entity lower_name(Lowering *lowering, SyntaxNode node) {
     if (value) return entity_of_value(value);
     if (!lowering->frame->module) return rule_name(lowering, name);
     ScopeEntry entry = module_resolve(lowering->arena, lowering->frame->module, name);
-    if (entry.kind != SCOPE_MISSING) return (Entity){.kind = ENTITY_SCOPE, .entry = entry, .name = name};
+    if (entry.kind != SCOPE_MISSING)
+        return (Entity){.kind = ENTITY_SCOPE, .entry = entry, .name = name};
     if (python_builtin_exists(name)) return (Entity){.kind = ENTITY_PYTHON, .name = name};
     if (!frame_is_nested(lowering->frame) && !lowering->frame->module->has_syntax_errors)
-        lowering_report(lowering, DIAGNOSTIC_UNDEFINED_NAME, node,
-                        "`%.*s` is not defined here.", STR_ARGS(name));
+        lowering_report(lowering, DIAGNOSTIC_UNDEFINED_NAME, node, "`%.*s` is not defined here.",
+                        STR_ARGS(name));
     return entity_of_value(lowering_opaque(
         lowering, arena_printf(lowering->arena, "`%.*s` is not defined", STR_ARGS(name))));
 }
@@ -472,9 +494,9 @@ static Value *scope_value(Lowering *lowering, Entity entity, SyntaxNode node) {
     ScopeEntry entry = entity.entry;
     switch (entry.kind) {
     case SCOPE_FUNCTION:
-        return build_constant(&lowering->builder, (Constant){.kind = CONSTANT_FUNCTION,
-                                                             .function = entry.function,
-                                                             .op = OP_COUNT});
+        return build_constant(
+            &lowering->builder,
+            (Constant){.kind = CONSTANT_FUNCTION, .function = entry.function, .op = OP_COUNT});
     case SCOPE_ASSIGNED: return global_value(lowering, entry, entity.name, node);
     case SCOPE_EXTERNAL: {
         Value *value = lower_external_value(lowering, entry.dotted);
@@ -482,9 +504,11 @@ static Value *scope_value(Lowering *lowering, Entity entity, SyntaxNode node) {
         Str language;
         if (!scope_language_name(entry.dotted, &language) || lowering->global_depth) break;
         const char *nearest = op_suggest(language);
-        Diagnostic *diagnostic = lowering_report(
-            lowering, DIAGNOSTIC_UNKNOWN_OPERATION, node, nearest ? "triton.language has no `%.*s`; did you mean `%s`?" : "triton.language has no `%.*s`.%s",
-            STR_ARGS(language), nearest ? nearest : "");
+        Diagnostic *diagnostic =
+            lowering_report(lowering, DIAGNOSTIC_UNKNOWN_OPERATION, node,
+                            nearest ? "triton.language has no `%.*s`; did you mean `%s`?"
+                                    : "triton.language has no `%.*s`.%s",
+                            STR_ARGS(language), nearest ? nearest : "");
         // It may be of a release or a build that we do not know.
         if (diagnostic && (!nearest || str_distance(language, str_from(nearest)) > 2))
             diagnostic->severity = SEVERITY_WARNING;
@@ -492,8 +516,9 @@ static Value *scope_value(Lowering *lowering, Entity entity, SyntaxNode node) {
     }
     default: break;
     }
-    return lowering_opaque(lowering, arena_printf(lowering->arena, "the value of `%.*s` is not known",
-                                                  STR_ARGS(lowering_text(lowering, node))));
+    return lowering_opaque(lowering,
+                           arena_printf(lowering->arena, "the value of `%.*s` is not known",
+                                        STR_ARGS(lowering_text(lowering, node))));
 }
 
 Value *entity_value(Lowering *lowering, Entity entity, SyntaxNode node) {
@@ -501,8 +526,8 @@ Value *entity_value(Lowering *lowering, Entity entity, SyntaxNode node) {
     case ENTITY_VALUE: return entity.value;
     case ENTITY_SCOPE: return scope_value(lowering, entity, node);
     default:
-        return lowering_opaque(lowering, arena_printf(lowering->arena, "`%.*s` as a value",
-                                                      STR_ARGS(entity.name)));
+        return lowering_opaque(
+            lowering, arena_printf(lowering->arena, "`%.*s` as a value", STR_ARGS(entity.name)));
     }
 }
 
@@ -513,7 +538,8 @@ Entity lower_entity(Lowering *lowering, SyntaxNode node) {
     case SYNTAX_PARENTHESIZED: {
         SyntaxNode *children;
         if (node_children(lowering->arena, node, &children) == 1 &&
-            (node_kind(children[0]) == SYNTAX_IDENTIFIER || node_kind(children[0]) == SYNTAX_ATTRIBUTE))
+            (node_kind(children[0]) == SYNTAX_IDENTIFIER ||
+             node_kind(children[0]) == SYNTAX_ATTRIBUTE))
             return lower_entity(lowering, children[0]);
         break;
     }
@@ -525,7 +551,8 @@ Entity lower_entity(Lowering *lowering, SyntaxNode node) {
 // --- All expressions
 
 static Value *lower_unsupported_expression(Lowering *lowering, SyntaxNode node, const char *what) {
-    lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node, "Triton cannot compile %s.", what);
+    lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node, "Triton cannot compile %s.",
+                    what);
     return lowering_opaque(lowering, "an expression that Triton cannot compile");
 }
 

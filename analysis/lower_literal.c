@@ -27,7 +27,8 @@ Value *lower_integer(Lowering *lowering, SyntaxNode node) {
     char *end = NULL;
     long long number = strtoll(digits, &end, base);
     if (errno == ERANGE)
-        return lowering_unknown(lowering, node, "Integers of more than 64 bits are not understood.");
+        return lowering_unknown(lowering, node,
+                                "Integers of more than 64 bits are not understood.");
     if (!end || *end || end == digits)
         return lowering_unknown(lowering, node, "This number is not understood.");
     return build_int(&lowering->builder, number);
@@ -68,11 +69,14 @@ static void string_add_content(Buffer *buffer, Str text, bool is_raw) {
 /// False where the value is no constant whose text is known.
 static bool string_add_constant(Buffer *buffer, const Value *value) {
     const Constant *constant = value ? value->constant : NULL;
-    if (constant && constant->kind == CONSTANT_INT) buffer_printf(buffer, "%lld", (long long)constant->integer);
-    else if (constant && constant->kind == CONSTANT_BOOL) buffer_puts(buffer, constant->integer ? "True" : "False");
+    if (constant && constant->kind == CONSTANT_INT)
+        buffer_printf(buffer, "%lld", (long long)constant->integer);
+    else if (constant && constant->kind == CONSTANT_BOOL)
+        buffer_puts(buffer, constant->integer ? "True" : "False");
     else if (constant && constant->kind == CONSTANT_STRING)
         buffer_add(buffer, constant->string.data, constant->string.size);
-    else return false;
+    else
+        return false;
     return true;
 }
 
@@ -95,7 +99,7 @@ static void string_add(Lowering *lowering, Buffer *buffer, SyntaxNode node) {
             string_add_content(buffer, lowering_text(lowering, parts[i]), is_raw);
             break;
         case SYNTAX_INTERPOLATION: string_add_value(lowering, buffer, parts[i]); break;
-        default: { // where the string starts: its prefix
+        default: {  // where the string starts: its prefix
             Str start = lowering_text(lowering, parts[i]);
             for (size_t j = 0; j < start.size; j++)
                 is_raw = is_raw || start.data[j] == 'r' || start.data[j] == 'R';
@@ -118,7 +122,8 @@ static const Value *format_argument(const Arguments *arguments, Str field, int *
         return index < arguments->positional.count ? arguments->positional.items[index] : NULL;
     }
     for (LIST_EACH(int, i, arguments->keywords))
-        if (str_is(field, arguments->keywords.items[i].name)) return arguments->keywords.items[i].value;
+        if (str_is(field, arguments->keywords.items[i].name))
+            return arguments->keywords.items[i].value;
     return NULL;
 }
 

@@ -6,21 +6,21 @@ enum { UNROLL_IN_ANALYSIS = 32, UNROLL_IN_REASON = 8192, MAX_ATTEMPTS = 2 };
 /// A variable that a loop may change, as the numbers and pointers it consists of.
 typedef struct CarriedVariable {
     int slot;
-    Value *initial; // NULL: not assigned before the loop (static loops only)
+    Value *initial;  // NULL: not assigned before the loop (static loops only)
     int first_leaf;
     int leaf_count;
 } CarriedVariable;
 
 typedef struct LoopCarry {
     LIST(CarriedVariable) variables;
-    LIST(Value *) initials; // leaves
-    Type *types;            // by leaf
+    LIST(Value *) initials;  // leaves
+    Type *types;             // by leaf
 } LoopCarry;
 
 typedef struct Loop {
     SyntaxNode node;
     SyntaxNode body;
-    SyntaxNode target; // null for `while`
+    SyntaxNode target;  // null for `while`
     OpCode code;
     Value *bounds[3];
     LIST(Keyword) keywords;
@@ -46,7 +46,8 @@ static void leaves_add(Lowering *lowering, LoopCarry *carry, Value *value) {
 }
 
 /// A value built like `shape`, its leaves taken from `leaves` in order.
-static Value *leaves_rebuild(Lowering *lowering, const Value *shape, Value *const *leaves, int *next) {
+static Value *leaves_rebuild(Lowering *lowering, const Value *shape, Value *const *leaves,
+                             int *next) {
     int count;
     if (!shape || !value_is_tuple(shape, &count)) return leaves[(*next)++];
     Value **items = ARENA_ARRAY(lowering->arena, Value *, count + 1);
@@ -56,15 +57,17 @@ static Value *leaves_rebuild(Lowering *lowering, const Value *shape, Value *cons
 }
 
 /// The leaves of `value` where it is built like `shape`, else unknowns.
-static void leaves_match(Lowering *lowering, const Value *shape, Value *value, Value **leaves, int *next) {
+static void leaves_match(Lowering *lowering, const Value *shape, Value *value, Value **leaves,
+                         int *next) {
     int shape_count = 0;
     int count = 0;
     bool shape_is_tuple = shape && value_is_tuple(shape, &shape_count);
     bool is_tuple = value && value_is_tuple(value, &count);
     if (!shape_is_tuple) {
-        leaves[(*next)++] = !value     ? lowering_silent(lowering, "a variable that is not assigned")
-                            : is_tuple ? lowering_silent(lowering, "a tuple that changes its length")
-                                       : value;
+        leaves[(*next)++] = !value ? lowering_silent(lowering, "a variable that is not assigned")
+                            : is_tuple
+                                ? lowering_silent(lowering, "a tuple that changes its length")
+                                : value;
         return;
     }
     for (int i = 0; i < shape_count; i++) {
@@ -130,7 +133,8 @@ static void carry_enter(Lowering *lowering, const LoopCarry *carry, Region *regi
         }
         int next = 0;
         Value *value = leaves_rebuild(lowering, variable->initial, leaves, &next);
-        bool is_undefined = !variable->initial && carry->types[variable->first_leaf].kind == TYPE_NONE;
+        bool is_undefined =
+            !variable->initial && carry->types[variable->first_leaf].kind == TYPE_NONE;
         variable_set(lowering, lowering->frame->names.items[variable->slot],
                      is_undefined ? NULL : value);
     }
@@ -165,7 +169,8 @@ static void carry_leave(Lowering *lowering, const LoopCarry *carry, Op *op) {
 }
 
 /// Whether the types a body was lowered with must give way to wider ones; updates them.
-static bool carry_widen(Lowering *lowering, LoopCarry *carry, const Loop *loop, Value *const *yields) {
+static bool carry_widen(Lowering *lowering, LoopCarry *carry, const Loop *loop,
+                        Value *const *yields) {
     bool changed = false;
     for (int i = 0; i < carry->initials.count; i++) {
         Type old = carry->types[i];
@@ -194,7 +199,8 @@ static Type induction_type(const Loop *loop) {
 }
 
 /// Lowers the loop with the carried types as they are; returns what the body yields.
-static Value **loop_attempt(Lowering *lowering, const Loop *loop, const LoopCarry *carry, Op **made) {
+static Value **loop_attempt(Lowering *lowering, const Loop *loop, const LoopCarry *carry,
+                            Op **made) {
     Function *function = lowering->builder.function;
     LIST(Value *) operands = {0};
     if (loop->code != OP_WHILE)
@@ -252,8 +258,8 @@ static bool carry_is_open(const LoopCarry *carry) {
 static void loop_lower(Lowering *lowering, const Loop *loop) {
     LoopCarry carry = carry_find(lowering, loop);
     Variables before = variables_copy(lowering);
-    bool may_repeat = (carry_is_open(&carry) || loop->code == OP_STATIC_FOR) &&
-                      lowering->attempts < MAX_ATTEMPTS;
+    bool may_repeat =
+        (carry_is_open(&carry) || loop->code == OP_STATIC_FOR) && lowering->attempts < MAX_ATTEMPTS;
     Op *op = NULL;
     if (may_repeat) {
         // A first try, silent, finds the types that the second is told about.
@@ -293,7 +299,8 @@ static void loop_unroll(Lowering *lowering, const Loop *loop, Value *const *item
 uint64_t range_count(int64_t first, int64_t end, int64_t step) {
     bool is_empty = step == 0 || (step > 0 ? first >= end : first <= end);
     if (is_empty) return 0;
-    uint64_t distance = step > 0 ? (uint64_t)end - (uint64_t)first : (uint64_t)first - (uint64_t)end;
+    uint64_t distance =
+        step > 0 ? (uint64_t)end - (uint64_t)first : (uint64_t)first - (uint64_t)end;
     uint64_t stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
     return distance / stride + (distance % stride != 0);
 }
@@ -322,13 +329,11 @@ static bool visit_index(void *context, SyntaxNode node) {
     if (node_kind(node) == SYNTAX_SUBSCRIPT) {
         SyntaxNode base = node_field(node, "value");
         Frame *frame = search->lowering->frame;
-        intptr_t slot =
-            node_kind(base) == SYNTAX_IDENTIFIER
-                ? (intptr_t)map_get(&frame->slots, node_text(frame->source, base))
-                : 0;
-        const Value *value = slot && slot <= frame->variables.count
-                                 ? frame->variables.values[slot - 1]
-                                 : NULL;
+        intptr_t slot = node_kind(base) == SYNTAX_IDENTIFIER
+                            ? (intptr_t)map_get(&frame->slots, node_text(frame->source, base))
+                            : 0;
+        const Value *value =
+            slot && slot <= frame->variables.count ? frame->variables.values[slot - 1] : NULL;
         if (value && value->type.kind == TYPE_TUPLE) search->found = true;
     }
     return !search->found;
@@ -350,7 +355,8 @@ static bool loop_try_unroll(Lowering *lowering, const Loop *loop) {
     uint64_t trips = range_count(bounds[0], bounds[1], bounds[2]);
     if (trips > UNROLL_IN_REASON)
         lowering_report(lowering, DIAGNOSTIC_LIMIT_REACHED, loop->node,
-                        "Triton unrolls this loop %llu times, which takes it very long.", (unsigned long long)trips);
+                        "Triton unrolls this loop %llu times, which takes it very long.",
+                        (unsigned long long)trips);
     if (!loop_needs_unrolling(lowering, loop)) return false;
     bool forced = lowering->global_depth || (lowering->options && lowering->options->unroll_static);
     if (!forced && trips > UNROLL_IN_ANALYSIS) return false;
@@ -383,15 +389,22 @@ static void range_arguments(Lowering *lowering, Loop *loop, SyntaxNode list) {
         }
         Str name = lowering_text(lowering, node_field(arguments[i], "name"));
         Value *value = lower_value(lowering, node_field(arguments[i], "value"));
-        int index = str_is(name, "arg1") ? 0 : str_is(name, "arg2") ? 1 : str_is(name, "step") ? 2 : -1;
-        if (index >= 0) given[index] = value;
-        else LIST_PUSH(lowering->arena, &loop->keywords, (Keyword){str_dup(lowering->arena, name), value});
+        int index = str_is(name, "arg1")   ? 0
+                    : str_is(name, "arg2") ? 1
+                    : str_is(name, "step") ? 2
+                                           : -1;
+        if (index >= 0)
+            given[index] = value;
+        else
+            LIST_PUSH(lowering->arena, &loop->keywords,
+                      (Keyword){str_dup(lowering->arena, name), value});
     }
     bool has_end = given[1] && !value_is_none(given[1]);
     Value *first = given[0] ? given[0] : lowering_silent(lowering, "a range without bounds");
     loop->bounds[0] = has_end ? first : build_int(&lowering->builder, 0);
     loop->bounds[1] = has_end ? given[1] : first;
-    loop->bounds[2] = given[2] && !value_is_none(given[2]) ? given[2] : build_int(&lowering->builder, 1);
+    loop->bounds[2] =
+        given[2] && !value_is_none(given[2]) ? given[2] : build_int(&lowering->builder, 1);
 }
 
 static void lower_for_range(Lowering *lowering, Loop *loop, SyntaxNode call) {

@@ -80,20 +80,23 @@ Value *lower_expansion(Lowering *lowering, OpCode code, Arguments *arguments, Sy
         for (LIST_EACH(int, k, arguments->keywords))
             if (str_is(parameters[i].name, arguments->keywords.items[k].name))
                 values[i] = arguments->keywords.items[k].value;
-        if (values[i] || position >= arguments->positional.count || parameters[i].is_keyword_only) continue;
+        if (values[i] || position >= arguments->positional.count || parameters[i].is_keyword_only)
+            continue;
         values[i] = arguments->positional.items[position++];
     }
     if (position < arguments->positional.count) problem = "takes fewer arguments";
     for (LIST_EACH(int, k, arguments->keywords))
         if (op_parameter_index(code, str_from(arguments->keywords.items[k].name)) < 0 &&
             arguments->keywords.items[k].name[0] != '_')
-            problem = arena_printf(lowering->arena, "has no parameter `%s`", arguments->keywords.items[k].name);
+            problem = arena_printf(lowering->arena, "has no parameter `%s`",
+                                   arguments->keywords.items[k].name);
     for (int i = 0; i < count; i++)
         if (!values[i] && !parameters[i].default_text.size)
             problem = arena_printf(lowering->arena, "needs `%.*s`", STR_ARGS(parameters[i].name));
     if (problem) {
         if (!arguments->is_open)
-            lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%s` %s.", op_rows[code].name, problem);
+            lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%s` %s.",
+                            op_rows[code].name, problem);
         if (owned) syntax_free(rule->tree);
         return lowering_silent(lowering, "a call with wrong arguments");
     }
@@ -101,7 +104,8 @@ Value *lower_expansion(Lowering *lowering, OpCode code, Arguments *arguments, Sy
     for (int i = 0; i < count; i++) {
         if (!values[i]) {
             bool default_owned = false;
-            const RuleText *text = rule_find(lowering->arena, parameters[i].default_text, &default_owned);
+            const RuleText *text =
+                rule_find(lowering->arena, parameters[i].default_text, &default_owned);
             frame.source = text->source;
             values[i] = rule_lower(lowering, text);
             frame.source = rule->source;
@@ -117,14 +121,17 @@ Value *lower_expansion(Lowering *lowering, OpCode code, Arguments *arguments, Sy
 
 // --- For others
 
-static Value *lower_text(Builder *builder, const char *text, const NamedValue *names, int name_count,
-                         Error *error) {
+static Value *lower_text(Builder *builder, const char *text, const NamedValue *names,
+                         int name_count, Error *error) {
     Arena *arena = builder->function->arena;
     Diagnostics found = {.arena = arena};
     bool owned = false;
     const RuleText *rule = rule_find(arena, str_trim(str_from(text)), &owned);
-    Lowering lowering = {.arena = arena, .builder = *builder, .diagnostics = &found,
-                         .max_ops = builder->function->op_count + 20000, .max_depth = 8};
+    Lowering lowering = {.arena = arena,
+                         .builder = *builder,
+                         .diagnostics = &found,
+                         .max_ops = builder->function->op_count + 20000,
+                         .max_depth = 8};
     lowering.builder.diagnostics = &found;
     Frame frame = {.source = rule->source};
     frame_enter(&lowering, &frame);
@@ -133,7 +140,8 @@ static Value *lower_text(Builder *builder, const char *text, const NamedValue *n
     Value *value = NULL;
     if (node_has_error(syntax_root(rule->tree)))
         *error = arena_printf(arena, "`%s` is not valid: it does not parse.", text);
-    else value = rule_lower(&lowering, rule);
+    else
+        value = rule_lower(&lowering, rule);
     frame_leave(&lowering, &frame);
     if (owned) syntax_free(rule->tree);
     if (*error) return NULL;

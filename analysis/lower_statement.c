@@ -51,7 +51,8 @@ static bool visit_assigned(void *context, SyntaxNode node) {
     const NameSearch *search = context;
     switch (node_kind(node)) {
     case SYNTAX_ASSIGNMENT:
-        if (!node_is_null(node_field(node, "right"))) target_names(search, node_field(node, "left"));
+        if (!node_is_null(node_field(node, "right")))
+            target_names(search, node_field(node, "left"));
         return true;
     case SYNTAX_AUGMENTED_ASSIGNMENT:
     case SYNTAX_FOR: target_names(search, node_field(node, "left")); return true;
@@ -126,13 +127,15 @@ void lower_assign(Lowering *lowering, SyntaxNode target, Value *value) {
         lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, target,
                         "Triton cannot assign to a part of a value; use tl.where or tl.store.");
         break;
-    default: lowering_unknown(lowering, target, "This target of an assignment is not understood."); break;
+    default:
+        lowering_unknown(lowering, target, "This target of an assignment is not understood.");
+        break;
     }
 }
 
 static Value *lower_assignment(Lowering *lowering, SyntaxNode node) {
     SyntaxNode right = node_field(node, "right");
-    if (node_is_null(right)) return NULL; // `x: int` only
+    if (node_is_null(right)) return NULL;  // `x: int` only
     Value *value = node_kind(right) == SYNTAX_ASSIGNMENT ? lower_assignment(lowering, right)
                                                          : lower_value(lowering, right);
     if (!value) return NULL;
@@ -163,7 +166,7 @@ static void lower_expression_statement(Lowering *lowering, SyntaxNode node) {
         case SYNTAX_AUGMENTED_ASSIGNMENT: lower_augmented(lowering, children[i]); break;
         case SYNTAX_STRING:
         case SYNTAX_CONCATENATED_STRING:
-        case SYNTAX_ELLIPSIS: break; // documentation
+        case SYNTAX_ELLIPSIS: break;  // documentation
         default: lower_value(lowering, children[i]); break;
         }
     }
@@ -184,8 +187,9 @@ static Outcome lower_return(Lowering *lowering, SyntaxNode node) {
     int count = node_children(lowering->arena, node, &children);
     if (count) outcome.value = lower_value(lowering, children[0]);
     if (lowering->frame->loops > 0) {
-        lowering_report(lowering, DIAGNOSTIC_RETURN_IN_LOOP, node,
-                        "Triton cannot return from inside a loop; compute a condition and return after it.");
+        lowering_report(
+            lowering, DIAGNOSTIC_RETURN_IN_LOOP, node,
+            "Triton cannot return from inside a loop; compute a condition and return after it.");
         lowering_silent(lowering, "return inside a loop");
         outcome = (Outcome){false, NULL};
     }
@@ -204,7 +208,8 @@ static void lower_with(Lowering *lowering, SyntaxNode node) {
 }
 
 static void lower_unsupported(Lowering *lowering, SyntaxNode node, const char *what) {
-    lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node, "Triton cannot compile %s.", what);
+    lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node, "Triton cannot compile %s.",
+                    what);
     lowering_silent(lowering, "a statement that Triton cannot compile");
 }
 
@@ -246,8 +251,11 @@ static Outcome rest_lower(Lowering *lowering, const Rest *rest) {
             SyntaxNode node = rest->items[i];
             if (lowering_over(lowering, node)) return (Outcome){true, NULL};
             Rest after = {rest->items, rest->count, i + 1, rest->outer};
-            bool leaves = lowering->frame->loops == 0 && block_contains(node, SYNTAX_RETURN);
-            switch (node_kind(node)) {
+            SyntaxKind kind = node_kind(node);
+            bool has_blocks = kind == SYNTAX_IF || kind == SYNTAX_WITH;
+            bool leaves =
+                has_blocks && lowering->frame->loops == 0 && block_contains(node, SYNTAX_RETURN);
+            switch (kind) {
             case SYNTAX_RETURN: {
                 Outcome outcome = lower_return(lowering, node);
                 if (outcome.returned) return outcome;

@@ -14,14 +14,14 @@ typedef struct Variables {
 
 /// One function being inlined (or the kernel itself, a global's expression, or a rule of the operation table).
 typedef struct Frame {
-    const FunctionDefinition *definition; // NULL for globals and rules
-    const Module *module;                 // where names that are no variables are looked up; NULL for rules
-    const Source *source;                 // what the nodes' text is in
-    Map slots;                            // name -> slot + 1
-    LIST(Str) names;                      // by slot
+    const FunctionDefinition *definition;  // NULL for globals and rules
+    const Module *module;  // where names that are no variables are looked up; NULL for rules
+    const Source *source;  // what the nodes' text is in
+    Map slots;             // name -> slot + 1
+    LIST(Str) names;       // by slot
     Variables variables;
-    int loops;                 // around the statement at hand
-    int unknown_conditions;    // around it, within all frames
+    int loops;               // around the statement at hand
+    int unknown_conditions;  // around it, within all frames
     struct Frame *caller;
 } Frame;
 
@@ -29,18 +29,18 @@ typedef struct Lowering {
     Arena *arena;
     Builder builder;
     const LowerOptions *options;
-    Diagnostics *diagnostics; // NULL while the kinds of parameters are still sought
-    const Source *root;       // diagnostics in other files are told at the call in this one
+    Diagnostics *diagnostics;  // NULL while the kinds of parameters are still sought
+    const Source *root;        // diagnostics in other files are told at the call in this one
     Frame *frame;
-    int depth;      // of expressions and blocks, against the C stack
-    int attempts;   // enclosing loops that are lowered a second time
-    int steps;      // statements so far
+    int depth;     // of expressions and blocks, against the C stack
+    int attempts;  // enclosing loops that are lowered a second time
+    int steps;     // statements so far
     int call_depth;
     int global_depth;
     int max_ops;
     int max_depth;
-    bool stopped; // a limit was reached: finish quickly
-    const struct Assumption *assumptions; // conditions of the arms around, innermost first
+    bool stopped;                          // a limit was reached: finish quickly
+    const struct Assumption *assumptions;  // conditions of the arms around, innermost first
 } Lowering;
 
 /// A condition that is known where its arm is lowered.
@@ -53,7 +53,7 @@ typedef struct Assumption {
 /// What a block of statements came to.
 typedef struct Outcome {
     bool returned;
-    Value *value; // NULL: nothing
+    Value *value;  // NULL: nothing
 } Outcome;
 
 /// Statements that are still to come, also those after the enclosing blocks.
@@ -69,9 +69,9 @@ typedef enum EntityKind { ENTITY_VALUE, ENTITY_SCOPE, ENTITY_METHOD, ENTITY_PYTH
 
 typedef struct Entity {
     EntityKind kind;
-    Value *value;     // ENTITY_VALUE, and the receiver of an ENTITY_METHOD
-    ScopeEntry entry; // ENTITY_SCOPE
-    Str name;         // of the method or Python built-in
+    Value *value;      // ENTITY_VALUE, and the receiver of an ENTITY_METHOD
+    ScopeEntry entry;  // ENTITY_SCOPE
+    Str name;          // of the method or Python built-in
 } Entity;
 
 typedef struct Arguments {
@@ -79,7 +79,7 @@ typedef struct Arguments {
     LIST(Keyword) keywords;
     LIST(Range) keyword_ranges;
     Range range;
-    bool is_open; // something like **kwargs: what is missing may be in there
+    bool is_open;  // something like **kwargs: what is missing may be in there
 } Arguments;
 
 // lower.c
@@ -92,8 +92,8 @@ Variables variables_copy(Lowering *lowering);
 Str lowering_text(const Lowering *lowering, SyntaxNode node);
 /// Sets the place of ops to come; returns the former one to set again.
 Range lowering_at(Lowering *lowering, SyntaxNode node);
-Diagnostic *lowering_report(Lowering *lowering, DiagnosticId id, SyntaxNode node, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+Diagnostic *lowering_report(Lowering *lowering, DiagnosticId id, SyntaxNode node,
+                            const char *format, ...) __attribute__((format(printf, 4, 5)));
 /// Reports a construct once and gives an OP_UNKNOWN for it.
 Value *lowering_unknown(Lowering *lowering, SyntaxNode node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -117,7 +117,7 @@ void names_assigned(Lowering *lowering, SyntaxNode node, Map *names);
 Outcome lower_if(Lowering *lowering, SyntaxNode node, const Rest *rest);
 Value *lower_conditional(Lowering *lowering, SyntaxNode node);
 void lower_for(Lowering *lowering, SyntaxNode node);
-void lower_while(Lowering *lowering, SyntaxNode node); // and lower_for: lower_loop.c
+void lower_while(Lowering *lowering, SyntaxNode node);  // and lower_for: lower_loop.c
 /// How many integers range(first, end, step) has, and each of them.
 uint64_t range_count(int64_t first, int64_t end, int64_t step);
 int64_t range_item(int64_t first, int64_t step, uint64_t index);
@@ -157,7 +157,8 @@ Value *lower_format(Lowering *lowering, Str text, const Arguments *arguments);
 // lower_call.c
 Value *lower_call(Lowering *lowering, SyntaxNode node);
 Value *lower_operation(Lowering *lowering, OpCode code, Arguments *arguments, SyntaxNode node);
-Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Arguments *arguments, SyntaxNode node);
+Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Arguments *arguments,
+                    SyntaxNode node);
 Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments, SyntaxNode node);
 
 // lower_builtin.c
@@ -176,13 +177,15 @@ void lower_clean(Function *function);
 // params.c
 /// What is known of the parameters' types between two passes.
 typedef struct ParameterKnowledge {
-    Type *types; // by parameter
+    Type *types;  // by parameter
     int count;
 } ParameterKnowledge;
 /// What the IR of one pass says about parameters that are not annotated; true when something new was learnt.
-bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed, ParameterKnowledge *knowledge);
+bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed,
+                      ParameterKnowledge *knowledge);
 /// Defaults for what no use decides: pointers point to floats, scalars are what their default value is. True when something changed.
-bool parameters_settle(const Function *function, ParameterKnowledge *knowledge, const bool *is_fixed);
+bool parameters_settle(const Function *function, ParameterKnowledge *knowledge,
+                       const bool *is_fixed);
 /// Fills what Parameter says about loads, stores and None.
 void parameters_describe(Function *function);
 Type parameter_type_of_annotation(Str annotation);

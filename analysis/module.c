@@ -65,8 +65,7 @@ static ParameterDefinition parameter_parse(const Module *module, SyntaxNode node
 
 static void parameters_parse(Module *module, FunctionDefinition *function) {
     SyntaxNode *children;
-    int count =
-        node_children(module->arena, node_field(function->node, "parameters"), &children);
+    int count = node_children(module->arena, node_field(function->node, "parameters"), &children);
     function->parameters = ARENA_ARRAY(module->arena, ParameterDefinition, count + 1);
     bool keyword_only = false;
     for (int i = 0; i < count; i++) {
@@ -201,7 +200,8 @@ static void scan_import_from(Module *module, SyntaxNode node, bool conditional) 
 }
 
 /// The function that `f`, `jit(f)`, `autotune(...)(jit(f))` stands for, with what wraps it; NULL for other expressions.
-static FunctionDefinition *wrapped_function(Module *module, SyntaxNode node, int *flags, int depth) {
+static FunctionDefinition *wrapped_function(Module *module, SyntaxNode node, int *flags,
+                                            int depth) {
     if (depth > 8) return NULL;
     if (node_kind(node) == SYNTAX_IDENTIFIER) {
         ScopeEntry entry = module_resolve(module->arena, module, text_of(module, node));
@@ -224,12 +224,13 @@ static void scan_assignment(Module *module, SyntaxNode node, bool conditional) {
     SyntaxNode left = node_field(node, "left");
     SyntaxNode right = node_field(node, "right");
     Str annotation = text_of(module, node_field(node, "type"));
-    while (node_kind(right) == SYNTAX_ASSIGNMENT) { // a = b = value
+    while (node_kind(right) == SYNTAX_ASSIGNMENT) {  // a = b = value
         scan_assignment(module, right, conditional);
         right = node_field(right, "right");
     }
     if (node_is_null(right)) return;
-    ScopeEntry entry = {.kind = SCOPE_ASSIGNED, .node = right, .item = -1, .annotation = annotation};
+    ScopeEntry entry = {
+        .kind = SCOPE_ASSIGNED, .node = right, .item = -1, .annotation = annotation};
     if (node_kind(left) == SYNTAX_IDENTIFIER) {
         int flags = 0;
         FunctionDefinition *function =
@@ -285,7 +286,9 @@ static void scan_function(Module *module, SyntaxNode definition, SyntaxNode deco
         ScopeEntry entry = {.kind = SCOPE_FUNCTION, .function = function};
         scope_define(module, function->name, entry, context.conditional);
     }
-    if (!function->is_jit) syntax_walk(function->body, visit_nested, module);
+    // Only a decorator can make a nested function one of ours, and most functions have none.
+    if (!function->is_jit && text_contains(text_of(module, function->body), "@"))
+        syntax_walk(function->body, visit_nested, module);
 }
 
 static void scan_try(Module *module, SyntaxNode node, BlockContext context) {
@@ -322,8 +325,7 @@ static void scan_if(Module *module, SyntaxNode node, BlockContext context) {
 static void scan_class(Module *module, SyntaxNode node, BlockContext context) {
     if (!context.in_class) {
         ScopeEntry entry = {.kind = SCOPE_CLASS, .node = node};
-        scope_define(module, text_of(module, node_field(node, "name")), entry,
-                     context.conditional);
+        scope_define(module, text_of(module, node_field(node, "name")), entry, context.conditional);
     }
     context.in_class = true;
     scan_block(module, node_field(node, "body"), context);

@@ -5,7 +5,7 @@
 
 typedef struct TunedSearch {
     Module *module;
-    const Module *place; // where the nodes at hand are written
+    const Module *place;  // where the nodes at hand are written
     FunctionDefinition *function;
     int depth;
 } TunedSearch;
@@ -69,7 +69,8 @@ void module_find_tuned(Module *module) {
             TunedSearch search = {module, module, function, 0};
             SyntaxNode decorator = function->decorators.items[j];
             int flags = module_wrapper_flags(module->arena, module, decorator, 0);
-            if (node_kind(decorator) == SYNTAX_IDENTIFIER) tuned_follow(&search, decorator);
+            if (node_kind(decorator) == SYNTAX_IDENTIFIER)
+                tuned_follow(&search, decorator);
             else if (flags & (WRAPS_AUTOTUNE | WRAPS_HEURISTICS))
                 syntax_walk(decorator, visit_tuned, &search);
         }
@@ -81,8 +82,8 @@ void module_find_tuned(Module *module) {
 typedef struct LaunchSearch {
     Module *module;
     FunctionDefinition *launcher;
-    Map launched;   // FunctionDefinition -> itself
-    Map referenced; // by other jit functions
+    Map launched;    // FunctionDefinition -> itself
+    Map referenced;  // by other jit functions
 } LaunchSearch;
 
 static bool visit_launch(void *context, SyntaxNode node) {
@@ -90,8 +91,8 @@ static bool visit_launch(void *context, SyntaxNode node) {
     if (node_kind(node) != SYNTAX_CALL) return true;
     SyntaxNode subscript = node_field(node, "function");
     if (node_kind(subscript) != SYNTAX_SUBSCRIPT) return true;
-    ScopeEntry entry = scope_of_expression(search->module->arena, search->module,
-                                           node_field(subscript, "value"));
+    ScopeEntry entry =
+        scope_of_expression(search->module->arena, search->module, node_field(subscript, "value"));
     if (entry.kind != SCOPE_FUNCTION || !entry.function->is_jit) return true;
     LaunchSite site = {.kernel = entry.function,
                        .launcher = search->launcher,
@@ -120,9 +121,8 @@ static bool visit_module_level(void *context, SyntaxNode node) {
 }
 
 void module_find_launches(Module *module) {
-    LaunchSearch search = {.module = module,
-                           .launched = map_new(module->arena),
-                           .referenced = map_new(module->arena)};
+    LaunchSearch search = {
+        .module = module, .launched = map_new(module->arena), .referenced = map_new(module->arena)};
     for (LIST_EACH(int, i, module->functions)) {
         FunctionDefinition *function = module->functions.items[i];
         search.launcher = function;

@@ -60,9 +60,10 @@ static ScopeEntry import_follow(Arena *arena, ScopeEntry entry, int depth) {
         return entry.level ? (ScopeEntry){.kind = SCOPE_OPAQUE, .name = entry.name, .dotted = whole}
                            : entry_external(whole);
     const Source *from = entry.module->source;
-    const Module *found = entry.dotted.size || entry.level
-                              ? resolver->resolve(resolver->context, from, entry.dotted, entry.level)
-                              : NULL;
+    const Module *found =
+        entry.dotted.size || entry.level
+            ? resolver->resolve(resolver->context, from, entry.dotted, entry.level)
+            : NULL;
     if (entry.name.size == 0) {
         if (found) return (ScopeEntry){.kind = SCOPE_MODULE, .module = found};
         return entry_external(whole);
@@ -159,8 +160,8 @@ static int flags_of_text(Str text) {
 
 static int flags_of_name(Str dotted) {
     // Other compilers have decorators of the same name.
-    static const char *const others[] = {"numba", "torch", "jax", "cupy", "tilelang", "taichi",
-                                         "warp", "functools", "mlx"};
+    static const char *const others[] = {"numba",  "torch", "jax",       "cupy", "tilelang",
+                                         "taichi", "warp",  "functools", "mlx"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         size_t size = str_from(others[i]).size;
         if (str_starts(dotted, others[i]) && (dotted.size == size || dotted.data[size] == '.'))

@@ -5,14 +5,14 @@
 #include "analysis/module.h"
 
 typedef enum ScopeKind {
-    SCOPE_EXTERNAL,   // `dotted` outside the sources we have: "triton.language.exp", "math.pi", "torch.float32"
-    SCOPE_IMPORTED,   // `name` of the module `dotted` (relative by `level`), or that module itself when name is empty
-    SCOPE_FUNCTION,   // `function`
-    SCOPE_ASSIGNED,   // the value of `node`, item `item` of it when >= 0
-    SCOPE_CLASS,      // `node`
-    SCOPE_MODULE,     // `module`: another file
-    SCOPE_MISSING,    // no such name
-    SCOPE_OPAQUE,     // there is such a name, nothing is known of it
+    SCOPE_EXTERNAL,  // `dotted` outside the sources we have: "triton.language.exp", "math.pi", "torch.float32"
+    SCOPE_IMPORTED,  // `name` of the module `dotted` (relative by `level`), or that module itself when name is empty
+    SCOPE_FUNCTION,  // `function`
+    SCOPE_ASSIGNED,  // the value of `node`, item `item` of it when >= 0
+    SCOPE_CLASS,     // `node`
+    SCOPE_MODULE,    // `module`: another file
+    SCOPE_MISSING,   // no such name
+    SCOPE_OPAQUE,    // there is such a name, nothing is known of it
 } ScopeKind;
 
 typedef struct ScopeEntry {
@@ -23,9 +23,9 @@ typedef struct ScopeEntry {
     FunctionDefinition *function;
     SyntaxNode node;
     int item;
-    Str annotation;       // of `X: tl.constexpr = 1`
-    const Module *module; // where `node` and `function` are written
-    struct ScopeEntry *next; // what the name is when the first does not hold (except, else)
+    Str annotation;           // of `X: tl.constexpr = 1`
+    const Module *module;     // where `node` and `function` are written
+    struct ScopeEntry *next;  // what the name is when the first does not hold (except, else)
 } ScopeEntry;
 
 typedef struct ModuleScope {
@@ -50,7 +50,8 @@ enum { WRAPS_JIT = 1, WRAPS_AUTOTUNE = 2, WRAPS_HEURISTICS = 4 };
 int module_wrapper_flags(Arena *arena, const Module *module, SyntaxNode expression, int depth);
 
 /// Adds `f` to the module's names and functions. Used while the module is built.
-FunctionDefinition *module_add_function(Module *module, SyntaxNode definition, SyntaxNode decorated);
+FunctionDefinition *module_add_function(Module *module, SyntaxNode definition,
+                                        SyntaxNode decorated);
 /// Fills launches, tuned names and is_helper, once all names are known.
 void module_find_launches(Module *module);
 void module_find_tuned(Module *module);

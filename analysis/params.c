@@ -10,16 +10,16 @@ enum {
     ROLE_FLOAT = 4,
     ROLE_DTYPE = 8,
     ROLE_STRING = 16,
-    ROLE_SIZE = 32,       // an integer in a shape or a loop bound
-    ROLE_DESCRIPTOR = 64, // a tensor descriptor made by the host
+    ROLE_SIZE = 32,        // an integer in a shape or a loop bound
+    ROLE_DESCRIPTOR = 64,  // a tensor descriptor made by the host
 };
 
 enum { ROLE_ROUNDS = 12, TRACE_DEPTH = 64 };
 
 typedef struct Roles {
     Function *function;
-    unsigned char *roles; // by value id
-    int *ranks;           // of descriptors, by value id
+    unsigned char *roles;  // by value id
+    int *ranks;            // of descriptors, by value id
     bool changed;
 } Roles;
 
@@ -33,7 +33,8 @@ static void role_add(Roles *roles, const Value *value, int role) {
     roles->changed = true;
     // An item of a tuple, all items of one.
     if (value->op && value->op->code == OP_TUPLE)
-        for (int i = 0; i < value->op->operand_count; i++) role_add(roles, value->op->operands[i], role);
+        for (int i = 0; i < value->op->operand_count; i++)
+            role_add(roles, value->op->operands[i], role);
 }
 
 static bool is_float(const Value *value) {
@@ -135,7 +136,8 @@ static void roles_of_cast(Roles *roles, const Op *op, int role) {
     if (target->is_pointer) {
         if (!is_numeric(input) && !(input->op && input->op->code == OP_LOAD))
             role_add(roles, input, ROLE_POINTER);
-        else role_add(roles, input, ROLE_INT);
+        else
+            role_add(roles, input, ROLE_INT);
     } else if (dtype_is_float(target->dtype)) {
         role_add(roles, input, ROLE_FLOAT);
     } else {
@@ -251,13 +253,16 @@ static bool visit_roles(void *context, Op *op) {
     default: break;
     }
     const OpRow *row = &op_rows[op->code];
-    if (row->effects & EFFECT_ATOMIC && op->operand_count) roles_of_memory(roles, op);
+    if (row->effects & EFFECT_ATOMIC && op->operand_count)
+        roles_of_memory(roles, op);
     else if (op->operand_count && op->operands[0] && op->result_count == 1) {
         // Movement and hints hand their input on; mathematics wants floats.
         bool passes_on = row->element == ELEMENT_SAME || row->kind == KIND_HINT;
-        if (passes_on) role_add(roles, op->operands[0], role & (ROLE_POINTER | ROLE_INT | ROLE_FLOAT));
+        if (passes_on)
+            role_add(roles, op->operands[0], role & (ROLE_POINTER | ROLE_INT | ROLE_FLOAT));
         if (row->element == ELEMENT_FLOAT)
-            for (int i = 0; i < op->operand_count; i++) role_add(roles, op->operands[i], ROLE_FLOAT);
+            for (int i = 0; i < op->operand_count; i++)
+                role_add(roles, op->operands[i], ROLE_FLOAT);
     }
     return true;
 }
@@ -271,7 +276,8 @@ static int trace_parameter(const Value *value, int depth) {
         if (!owner) return value->index;
         int shift = owner->code == OP_WHILE ? 0 : 1;
         int first = owner->code == OP_WHILE ? 0 : 3;
-        bool is_loop = owner->code == OP_WHILE || owner->code == OP_FOR || owner->code == OP_STATIC_FOR;
+        bool is_loop =
+            owner->code == OP_WHILE || owner->code == OP_FOR || owner->code == OP_STATIC_FOR;
         if (!is_loop || value->index < shift) return -1;
         return trace_parameter(owner->operands[first + value->index - shift], depth + 1);
     }
@@ -314,8 +320,8 @@ static int trace_parameter(const Value *value, int depth) {
 
 typedef struct Pointees {
     const Roles *roles;
-    unsigned char *loaded; // by parameter: roles of what was loaded
-    unsigned char *stored; // ROLE_FLOAT, ROLE_INT
+    unsigned char *loaded;  // by parameter: roles of what was loaded
+    unsigned char *stored;  // ROLE_FLOAT, ROLE_INT
     Function *function;
 } Pointees;
 
@@ -338,14 +344,17 @@ static bool visit_pointees(void *context, Op *op) {
         int value = op_parameter_index(op->code, STR("value"));
         if (value < 0) value = op_parameter_index(op->code, STR("val"));
         const Value *stored = value >= 0 && value < op->operand_count ? op->operands[value] : NULL;
-        int role = is_float(stored) ? ROLE_FLOAT : is_integer(stored) && !stored->constant ? ROLE_INT : 0;
+        int role = is_float(stored)                          ? ROLE_FLOAT
+                   : is_integer(stored) && !stored->constant ? ROLE_INT
+                                                             : 0;
         pointees->stored[parameter] = (unsigned char)(pointees->stored[parameter] | role);
     }
     return true;
 }
 
 static DTypeClass pointee_class(int loaded, int stored) {
-    if (loaded & (ROLE_INT | ROLE_POINTER)) return (loaded & ROLE_FLOAT) && (stored & ROLE_FLOAT) ? CLASS_FLOAT : CLASS_SIGNED;
+    if (loaded & (ROLE_INT | ROLE_POINTER))
+        return (loaded & ROLE_FLOAT) && (stored & ROLE_FLOAT) ? CLASS_FLOAT : CLASS_SIGNED;
     if (loaded & ROLE_FLOAT) return CLASS_FLOAT;
     if (stored & ROLE_FLOAT) return CLASS_FLOAT;
     if (stored & ROLE_INT) return CLASS_SIGNED;
@@ -359,7 +368,9 @@ static Type pointer_to(int parameter, DTypeClass class) {
     return (Type){.kind = TYPE_POINTER, .element = element};
 }
 
-static Type scalar_of(DTypeCode code) { return (Type){.kind = TYPE_NUMBER, .element = dtype_of(code)}; }
+static Type scalar_of(DTypeCode code) {
+    return (Type){.kind = TYPE_NUMBER, .element = dtype_of(code)};
+}
 
 static Type constexpr_type(Type old, int role, const Parameter *parameter) {
     const Constant *missing = parameter->default_value;
@@ -377,7 +388,8 @@ static Type constexpr_type(Type old, int role, const Parameter *parameter) {
 
 /// A descriptor that comes from the host: its block's shape is not to be seen here.
 static Type descriptor_type(Arena *arena, Type old, int rank, int index, DTypeClass class) {
-    if (old.kind == TYPE_DESCRIPTOR && (class == CLASS_UNKNOWN || old.element.parameter_class == class))
+    if (old.kind == TYPE_DESCRIPTOR &&
+        (class == CLASS_UNKNOWN || old.element.parameter_class == class))
         return old;
     Type type = pointer_to(index, class);
     type.kind = TYPE_DESCRIPTOR;
@@ -445,18 +457,19 @@ bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed,
         int role = role_of(&roles, parameter->value);
         Type old = knowledge->types[i];
         DTypeClass class = pointee_class(pointees.loaded[i], pointees.stored[i]);
-        Type new = parameter->is_constexpr   ? constexpr_type(old, role, parameter)
-                   : role & ROLE_DESCRIPTOR || old.kind == TYPE_DESCRIPTOR
+        Type new = parameter->is_constexpr ? constexpr_type(old, role, parameter)
+                   : role &ROLE_DESCRIPTOR || old.kind == TYPE_DESCRIPTOR
                        ? descriptor_type(arena, old, roles.ranks[parameter->value->id], i, class)
                        : runtime_type(old, role, i, class);
-        if (new.kind == old.kind && dtype_equal(new.element, old.element)) continue;
+        if (new.kind == old.kind &&dtype_equal(new.element, old.element)) continue;
         knowledge->types[i] = new;
         learnt = true;
     }
     return learnt;
 }
 
-bool parameters_settle(const Function *function, ParameterKnowledge *knowledge, const bool *is_fixed) {
+bool parameters_settle(const Function *function, ParameterKnowledge *knowledge,
+                       const bool *is_fixed) {
     bool changed = false;
     bool is_kernel = !function->definition || !function->definition->is_helper;
     for (int i = 0; i < knowledge->count; i++) {
@@ -470,7 +483,7 @@ bool parameters_settle(const Function *function, ParameterKnowledge *knowledge, 
             type->element.parameter_class = CLASS_FLOAT;
             changed = true;
         } else if (type->kind == TYPE_UNKNOWN && missing && missing->kind != CONSTANT_NONE) {
-            *type = scalar_of(missing->kind == CONSTANT_FLOAT ? DTYPE_FLOAT32
+            *type = scalar_of(missing->kind == CONSTANT_FLOAT  ? DTYPE_FLOAT32
                               : missing->kind == CONSTANT_BOOL ? DTYPE_INT1
                                                                : DTYPE_INT32);
             changed = true;
@@ -479,7 +492,8 @@ bool parameters_settle(const Function *function, ParameterKnowledge *knowledge, 
     // What is left decides nothing; a kernel's parameter is a scalar then. A helper's may be a tile of any number.
     for (int i = 0; i < knowledge->count && !changed; i++) {
         const Parameter *parameter = &function->parameters[i];
-        if (is_fixed[i] || parameter->is_constexpr || knowledge->types[i].kind != TYPE_UNKNOWN) continue;
+        if (is_fixed[i] || parameter->is_constexpr || knowledge->types[i].kind != TYPE_UNKNOWN)
+            continue;
         if (function->definition && function->definition->parameters[i].is_variadic) continue;
         knowledge->types[i] = scalar_of(is_kernel ? DTYPE_INT32 : DTYPE_ANY_NUMBER);
         changed = true;
@@ -499,10 +513,11 @@ static bool visit_optional(void *context, Op *op) {
 void parameters_describe(Function *function) {
     Arena *scratch = arena_new();
     Roles roles = roles_find(scratch, function);
-    Pointees pointees = {.roles = &roles,
-                         .loaded = ARENA_ARRAY(scratch, unsigned char, function->parameter_count + 1),
-                         .stored = ARENA_ARRAY(scratch, unsigned char, function->parameter_count + 1),
-                         .function = function};
+    Pointees pointees = {
+        .roles = &roles,
+        .loaded = ARENA_ARRAY(scratch, unsigned char, function->parameter_count + 1),
+        .stored = ARENA_ARRAY(scratch, unsigned char, function->parameter_count + 1),
+        .function = function};
     region_walk(function->body, visit_pointees, &pointees);
     region_walk(function->body, visit_optional, function);
     for (int i = 0; i < function->parameter_count; i++) {

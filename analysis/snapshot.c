@@ -10,7 +10,8 @@ typedef struct Understanding {
 
 static bool visit_understood(void *context, Op *op) {
     Understanding *understanding = context;
-    bool is_global = op->result_count && op->results[0]->type.is_constexpr; // of a value computed elsewhere
+    bool is_global =
+        op->result_count && op->results[0]->type.is_constexpr;  // of a value computed elsewhere
     if (op->code == OP_UNKNOWN && !is_global) understanding->complete = false;
     for (int i = 0; i < op->result_count; i++)
         if (op->results[i]->type.kind == TYPE_UNKNOWN) understanding->complete = false;
@@ -24,7 +25,8 @@ static bool function_is_understood(const Function *function) {
 }
 
 /// A helper on its own has the types that the file's kernels call it with.
-static void bind_observed(Arena *arena, LowerOptions *options, const FunctionDefinition *definition) {
+static void bind_observed(Arena *arena, LowerOptions *options,
+                          const FunctionDefinition *definition) {
     const Type *types = map_get_pointer(options->observed, definition);
     if (!types || !definition->is_helper) return;
     Binding *bindings = ARENA_ARRAY(arena, Binding, definition->parameter_count + 1);
@@ -47,8 +49,8 @@ static void diagnostics_take(Snapshot *snapshot, const Kernel *kernel, const Dia
     for (LIST_EACH(int, i, found->list)) {
         const Diagnostic *diagnostic = &found->list.items[i];
         if (!certain && strcmp(diagnostic_rows[diagnostic->id].family, "types") == 0) continue;
-        Diagnostic *taken =
-            diagnose(&snapshot->diagnostics, diagnostic->id, diagnostic->range, "%s", diagnostic->message);
+        Diagnostic *taken = diagnose(&snapshot->diagnostics, diagnostic->id, diagnostic->range,
+                                     "%s", diagnostic->message);
         taken->severity = diagnostic->severity;
         if (!taken->related_count) {
             taken->related = diagnostic->related;
@@ -72,7 +74,9 @@ static void kernel_build(Snapshot *snapshot, Kernel *kernel, Map *observed, bool
         bug_guard_end(&guard);
         return;
     }
-    if (!kernel->function) kernel->function = function_new(snapshot->arena, str_dup(snapshot->arena, definition->name));
+    if (!kernel->function)
+        kernel->function =
+            function_new(snapshot->arena, str_dup(snapshot->arena, definition->name));
     diagnose(&snapshot->diagnostics, DIAGNOSTIC_INTERNAL_ERROR, definition->name_range,
              "tad-lsp failed on this kernel (%s).", guard.message);
 }
@@ -83,7 +87,8 @@ static void kernels_build(Snapshot *snapshot, bool skip_checks) {
     for (int helpers = 0; helpers < 2; helpers++)
         for (LIST_EACH(int, i, snapshot->kernels)) {
             Kernel *kernel = &snapshot->kernels.items[i];
-            if (kernel->is_helper == (helpers == 1)) kernel_build(snapshot, kernel, &observed, skip_checks);
+            if (kernel->is_helper == (helpers == 1))
+                kernel_build(snapshot, kernel, &observed, skip_checks);
         }
 }
 
@@ -125,6 +130,7 @@ void snapshot_free(Snapshot *snapshot) {
 
 const Kernel *snapshot_find_kernel(const Snapshot *snapshot, Str name) {
     for (LIST_EACH(int, i, snapshot->kernels))
-        if (str_equal(snapshot->kernels.items[i].definition->name, name)) return &snapshot->kernels.items[i];
+        if (str_equal(snapshot->kernels.items[i].definition->name, name))
+            return &snapshot->kernels.items[i];
     return NULL;
 }

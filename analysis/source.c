@@ -20,8 +20,10 @@ void source_position(const Source *source, uint32_t offset, int *line, int *colu
     int high = source->line_count - 1;
     while (low < high) {
         int middle = low + (high - low + 1) / 2;
-        if (source->line_starts[middle] <= offset) low = middle;
-        else high = middle - 1;
+        if (source->line_starts[middle] <= offset)
+            low = middle;
+        else
+            high = middle - 1;
     }
     *line = low;
     *column = (int)(offset - source->line_starts[low]);

@@ -42,17 +42,17 @@ static void symbol_kinds_fill(void) {
         const char *name = ts_language_symbol_name(language, (TSSymbol)symbol);
         for (int kind = 1; name && kind < SYNTAX_COUNT; kind++)
             if (strcmp(name, kind_names[kind]) == 0)
-                atomic_store(&symbol_kinds[symbol], (unsigned char)kind);
+                atomic_store_explicit(&symbol_kinds[symbol], (unsigned char)kind,
+                                      memory_order_relaxed);
     }
     atomic_store(&symbol_kinds_ready, true);
 }
 
-static SyntaxTree *tree_parse(const Source *source, const TSLanguage *language,
-                              const TSTree *old) {
+static SyntaxTree *tree_parse(const Source *source, const TSLanguage *language, const TSTree *old) {
     TSParser *parser = ts_parser_new();
     ts_parser_set_language(parser, language);
-    TSTree *tree = ts_parser_parse_string(parser, old, source->text.data,
-                                          (uint32_t)source->text.size);
+    TSTree *tree =
+        ts_parser_parse_string(parser, old, source->text.data, (uint32_t)source->text.size);
     ts_parser_delete(parser);
     return (SyntaxTree *)tree;
 }
@@ -79,8 +79,8 @@ SyntaxTree *syntax_reparse(const SyntaxTree *old, const Source *source, uint32_t
     TSPoint start_point = offset_point(source, start);
     TSPoint old_point = ts_node_end_point(
         ts_node_descendant_for_byte_range(ts_tree_root_node(edited), start, old_end));
-    TSInputEdit edit = {start, old_end, new_end, start_point, old_point,
-                        offset_point(source, new_end)};
+    TSInputEdit edit = {start,       old_end,   new_end,
+                        start_point, old_point, offset_point(source, new_end)};
     ts_tree_edit(edited, &edit);
     SyntaxTree *tree = tree_parse(source, tree_sitter_python(), edited);
     ts_tree_delete(edited);
@@ -101,8 +101,10 @@ SyntaxKind node_kind(SyntaxNode node) {
     if (node_is_null(node)) return SYNTAX_OTHER;
     TSSymbol symbol = ts_node_symbol(node_inner(node));
     if (symbol == (TSSymbol)-1) return SYNTAX_ERROR;
-    if (!atomic_load(&symbol_kinds_ready)) symbol_kinds_fill();
-    return symbol < SYMBOL_LIMIT ? (SyntaxKind)atomic_load(&symbol_kinds[symbol]) : SYNTAX_OTHER;
+    if (!atomic_load_explicit(&symbol_kinds_ready, memory_order_acquire)) symbol_kinds_fill();
+    return symbol < SYMBOL_LIMIT
+               ? (SyntaxKind)atomic_load_explicit(&symbol_kinds[symbol], memory_order_relaxed)
+               : SYNTAX_OTHER;
 }
 
 const char *node_kind_name(SyntaxNode node) {

@@ -8,7 +8,8 @@ static void build_file(const char *text) {
     const char *header = "import triton\nimport triton.language as tl\n";
     Arena *arena = arena_new();
     SnapshotOptions options = {.skip_checks = true};
-    snapshot = snapshot_build("k.py", str_from(arena_printf(arena, "%s%s", header, text)), &options);
+    snapshot =
+        snapshot_build("k.py", str_from(arena_printf(arena, "%s%s", header, text)), &options);
     arena_free(arena);
 }
 
@@ -38,9 +39,10 @@ static Function *lower_with(Diagnostics *diagnostics, const char *name, int64_t 
 }
 
 TEST(bound_constexprs_fold_and_unroll) {
-    build_file("@triton.jit\ndef k(x, N: tl.constexpr):\n"
-               "    if N > 2:\n        for i in tl.static_range(N):\n            tl.store(x + i, i)\n"
-               "    else:\n        tl.store(x, 7)\n");
+    build_file(
+        "@triton.jit\ndef k(x, N: tl.constexpr):\n"
+        "    if N > 2:\n        for i in tl.static_range(N):\n            tl.store(x + i, i)\n"
+        "    else:\n        tl.store(x, 7)\n");
     Counts symbolic = count_ops(snapshot->kernels.items[0].function);
     CHECK_EQ_INT(symbolic.codes[OP_IF], 1);
     CHECK_EQ_INT(symbolic.codes[OP_STATIC_FOR], 1);
@@ -52,8 +54,9 @@ TEST(bound_constexprs_fold_and_unroll) {
 }
 
 TEST(recursion_on_constexprs) {
-    build_file("@triton.jit\ndef f(n: tl.constexpr):\n    if n < 2:\n        return n\n    return f(n - 1) + f(n - 2)\n"
-               "@triton.jit\ndef k(x, N: tl.constexpr):\n    tl.store(x, f(N))\n");
+    build_file(
+        "@triton.jit\ndef f(n: tl.constexpr):\n    if n < 2:\n        return n\n    return f(n - 1) + f(n - 2)\n"
+        "@triton.jit\ndef k(x, N: tl.constexpr):\n    tl.store(x, f(N))\n");
     Function *function = lower_with(NULL, "N", 10);
     int64_t stored = 0;
     for (const Op *op = function->body->first; op; op = op->next)
@@ -69,8 +72,9 @@ TEST(limits_are_said) {
     Diagnostics diagnostics = {.arena = snapshot->arena};
     lower_with(&diagnostics, "N", 1000000);
     int limits = 0;
-    for (LIST_EACH(int, i, diagnostics.list)) limits += diagnostics.list.items[i].id == DIAGNOSTIC_LIMIT_REACHED;
-    CHECK_EQ_INT(limits, 3); // both loops, and all of it
+    for (LIST_EACH(int, i, diagnostics.list))
+        limits += diagnostics.list.items[i].id == DIAGNOSTIC_LIMIT_REACHED;
+    CHECK_EQ_INT(limits, 3);  // both loops, and all of it
     snapshot_free(snapshot);
 }
 
@@ -94,8 +98,10 @@ TEST(complaints) {
         {"    tl.store(x)\n", "wrong-argument", SEVERITY_ERROR},
         {"    tl.store(x, missing)\n", "undefined-name", SEVERITY_ERROR},
         {"    if N:\n        tl.store(x, missing)\n", "undefined-name", SEVERITY_WARNING},
-        {"    for i in range(4):\n        y = i\n    tl.store(x, y)\n", "undefined-name", SEVERITY_ERROR},
-        {"    try:\n        pass\n    except ValueError:\n        pass\n", "unsupported-python", SEVERITY_ERROR},
+        {"    for i in range(4):\n        y = i\n    tl.store(x, y)\n", "undefined-name",
+         SEVERITY_ERROR},
+        {"    try:\n        pass\n    except ValueError:\n        pass\n", "unsupported-python",
+         SEVERITY_ERROR},
         {"    for i in range(4):\n        break\n", "unsupported-python", SEVERITY_ERROR},
         {"    y = 1 < 2 < 3\n", "unsupported-python", SEVERITY_ERROR},
         {"    for i in range(4):\n        return\n", "return-in-loop", SEVERITY_ERROR},
@@ -108,11 +114,12 @@ TEST(complaints) {
     };
     for (size_t i = 0; i < sizeof complaints / sizeof *complaints; i++) {
         Arena *arena = arena_new();
-        build_file(arena_printf(arena,
-                                "SIZE = 4\nSIZE_OK: tl.constexpr = 4\nGOOD = tl.constexpr(2)\n"
-                                "def plain(y):\n    return y\n@triton.jit\ndef compiled(y):\n    return y\n"
-                                "@triton.jit\ndef k(x, N: tl.constexpr):\n%s",
-                                complaints[i].body));
+        build_file(arena_printf(
+            arena,
+            "SIZE = 4\nSIZE_OK: tl.constexpr = 4\nGOOD = tl.constexpr(2)\n"
+            "def plain(y):\n    return y\n@triton.jit\ndef compiled(y):\n    return y\n"
+            "@triton.jit\ndef k(x, N: tl.constexpr):\n%s",
+            complaints[i].body));
         if (!complaints[i].name) {
             CHECK_EQ_INT(snapshot->diagnostics.list.count, 0);
         } else {
@@ -139,7 +146,8 @@ TEST(rules) {
     Value *x = function_add_parameter(function, "x", type);
     Error error = NULL;
     const Value *value = rule(&builder, "grad * exp(x)", x, &error);
-    CHECK(error == NULL && value && value->op->code == OP_MUL && value->op->operands[1]->op->code == OP_EXP);
+    CHECK(error == NULL && value && value->op->code == OP_MUL &&
+          value->op->operands[1]->op->code == OP_EXP);
     value = rule(&builder, "x if axis is None else exp(x)", x, &error);
     CHECK(error == NULL && value == x);
     value = rule(&builder, "libdevice.tanh(x) + tl.zeros([4], tl.float32)", x, &error);
@@ -153,5 +161,5 @@ TEST(rules) {
     arena_free(arena);
 }
 
-TEST_MAIN(TEST_ROW(bound_constexprs_fold_and_unroll), TEST_ROW(recursion_on_constexprs), TEST_ROW(limits_are_said),
-          TEST_ROW(complaints), TEST_ROW(rules))
+TEST_MAIN(TEST_ROW(bound_constexprs_fold_and_unroll), TEST_ROW(recursion_on_constexprs),
+          TEST_ROW(limits_are_said), TEST_ROW(complaints), TEST_ROW(rules))

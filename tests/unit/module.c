@@ -18,7 +18,9 @@ static void finish(void) {
     arena_free(arena);
 }
 
-static const FunctionDefinition *find(const char *name) { return module_find_function(module, str_from(name)); }
+static const FunctionDefinition *find(const char *name) {
+    return module_find_function(module, str_from(name));
+}
 
 static bool is_jit(const char *name) {
     const FunctionDefinition *function = find(name);
@@ -48,7 +50,8 @@ TEST(decorators) {
 }
 
 TEST(parameters) {
-    build_module("@jit\ndef f(a, b: tl.constexpr, c=1, d: \"*fp32\" = None, *e, g: int = 2): pass\n");
+    build_module(
+        "@jit\ndef f(a, b: tl.constexpr, c=1, d: \"*fp32\" = None, *e, g: int = 2): pass\n");
     const FunctionDefinition *function = find("f");
     CHECK_EQ_INT(function->parameter_count, 6);
     CHECK(function->parameters[1].is_constexpr);
@@ -61,12 +64,13 @@ TEST(parameters) {
 }
 
 TEST(tuned_names) {
-    build_module("import triton\n"
-                 "def configs():\n    return [triton.Config({'BM': m, 'BN': 64}) for m in (1, 2)]\n"
-                 "SMALL = [triton.Config({'BM': 16}, num_warps=2)]\n"
-                 "@triton.autotune(configs=configs(), key=['N'])\n@triton.jit\ndef f(x, N, BM, BN, BK): pass\n"
-                 "@triton.autotune(SMALL, key=['N'])\n@triton.heuristics({'EVEN': lambda a: True})\n"
-                 "@triton.jit\ndef g(x, N, BM, EVEN): pass\n");
+    build_module(
+        "import triton\n"
+        "def configs():\n    return [triton.Config({'BM': m, 'BN': 64}) for m in (1, 2)]\n"
+        "SMALL = [triton.Config({'BM': 16}, num_warps=2)]\n"
+        "@triton.autotune(configs=configs(), key=['N'])\n@triton.jit\ndef f(x, N, BM, BN, BK): pass\n"
+        "@triton.autotune(SMALL, key=['N'])\n@triton.heuristics({'EVEN': lambda a: True})\n"
+        "@triton.jit\ndef g(x, N, BM, EVEN): pass\n");
     CHECK_EQ_INT(find("f")->tuned_names.count, 2);
     CHECK_EQ_TEXT(find("f")->tuned_names.items[1], "BN");
     CHECK_EQ_INT(find("g")->tuned_names.count, 2);
@@ -91,7 +95,8 @@ TEST(launches_and_helpers) {
 }
 
 TEST(comment_above) {
-    build_module("x = 1  # not this\n# tad: x=f32[8]\n# more\n@triton.jit\ndef f(x): pass\n\n# apart\n\ndef g(): pass\n");
+    build_module(
+        "x = 1  # not this\n# tad: x=f32[8]\n# more\n@triton.jit\ndef f(x): pass\n\n# apart\n\ndef g(): pass\n");
     CHECK_EQ_TEXT(find("f")->comment, "# tad: x=f32[8]\n# more\n");
     CHECK_EQ_TEXT(find("g")->comment, "");
     finish();
@@ -104,11 +109,12 @@ static void check_external(const char *name, const char *dotted) {
 }
 
 TEST(names_of_triton) {
-    build_module("import triton.language as tl\nfrom triton import language as lang\n"
-                 "from triton.language.extra import libdevice as dev\n"
-                 "try:\n    from triton.language.nowhere import rsqrt\n"
-                 "except ImportError:\n    from triton.language.math import rsqrt\n"
-                 "if x:\n    from triton.language import exp as e\nelse:\n    from triton.language import log as e\n");
+    build_module(
+        "import triton.language as tl\nfrom triton import language as lang\n"
+        "from triton.language.extra import libdevice as dev\n"
+        "try:\n    from triton.language.nowhere import rsqrt\n"
+        "except ImportError:\n    from triton.language.math import rsqrt\n"
+        "if x:\n    from triton.language import exp as e\nelse:\n    from triton.language import log as e\n");
     check_external("tl", "triton.language");
     check_external("lang", "triton.language");
     check_external("dev", "triton.language.extra.libdevice");
@@ -140,5 +146,6 @@ TEST(half_typed) {
     finish();
 }
 
-TEST_MAIN(TEST_ROW(decorators), TEST_ROW(parameters), TEST_ROW(tuned_names), TEST_ROW(launches_and_helpers),
-          TEST_ROW(comment_above), TEST_ROW(names_of_triton), TEST_ROW(imports_in_a_circle_end), TEST_ROW(half_typed))
+TEST_MAIN(TEST_ROW(decorators), TEST_ROW(parameters), TEST_ROW(tuned_names),
+          TEST_ROW(launches_and_helpers), TEST_ROW(comment_above), TEST_ROW(names_of_triton),
+          TEST_ROW(imports_in_a_circle_end), TEST_ROW(half_typed))

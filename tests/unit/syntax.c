@@ -74,7 +74,8 @@ static const char *shape_of(Arena *arena, const Source *source, const SyntaxTree
 TEST(reparse_equals_parse) {
     Arena *arena = arena_new();
     static const char before[] = "def f(x):\n    y = x + 1\n    return y\n";
-    static const char *const inserted[] = {"z\n    ", "(", "if x:\n        ", "# \n    ", "\"\"\"", ""};
+    static const char *const inserted[] = {"z\n    ",  "(",      "if x:\n        ",
+                                           "# \n    ", "\"\"\"", ""};
     const Source *old = source_new(arena, "", str_from(before));
     SyntaxTree *old_tree = syntax_parse(old);
     for (size_t i = 0; i < sizeof inserted / sizeof *inserted; i++)
@@ -96,5 +97,5 @@ TEST(reparse_equals_parse) {
     arena_free(arena);
 }
 
-TEST_MAIN(TEST_ROW(kinds_and_fields), TEST_ROW(null_nodes_are_harmless), TEST_ROW(walks_parents_first_and_prunes),
-          TEST_ROW(reparse_equals_parse))
+TEST_MAIN(TEST_ROW(kinds_and_fields), TEST_ROW(null_nodes_are_harmless),
+          TEST_ROW(walks_parents_first_and_prunes), TEST_ROW(reparse_equals_parse))

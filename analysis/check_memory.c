@@ -139,6 +139,32 @@ static bool mask_covers(Check *check, Value *mask, const Bound *bound) {
     return false;
 }
 
+static bool mentions_atom_of(const Poly *poly, const Poly *dim) {
+    for (int t = 0; t < dim->count; t++)
+        for (int a = 0; a < dim->terms[t].atom_count; a++)
+            if (poly_mentions(poly, dim->terms[t].atoms[a])) return true;
+    return false;
+}
+
+/// Whether the rows of the buffer are as long as the tile: a stride beside the index holds the lanes' own extent. Then the
+/// buffer is padded to whole tiles, and lanes past the data's end have a place in it.
+static bool is_padded_to_tile(Check *check, const Access *access, const Bound *bound) {
+    const Affine *offset = &access->offset;
+    Type tile = access->op->operands[0]->type;
+    if (!offset->known) return false;
+    for (int k = 0; k < offset->rank && k < tile.rank; k++) {
+        int64_t constant;
+        const Poly *dim = tile.dims[k];
+        if (!dim || poly_is_constant(dim, &constant)) continue;
+        if (bound->index->type.rank != 1 || !poly_equal(dim, bound->index->type.dims[0])) continue;
+        const Poly *own = poly_multiply(check->arena, offset->lane[k], bound->form.base);
+        if (mentions_atom_of(poly_subtract(check->arena, offset->base, own), dim)) return true;
+        for (int other = 0; other < offset->rank; other++)
+            if (other != k && mentions_atom_of(offset->lane[other], dim)) return true;
+    }
+    return false;
+}
+
 static bool is_written(const Op *op) { return (op_rows[op->code].effects & EFFECT_WRITES) != 0; }
 
 static void report_unmasked(Check *check, const Access *access, const Bound *bound) {
@@ -179,6 +205,7 @@ void check_masks(Check *check) {
             const Bound *bound = &bounds->items[b];
             if (bound->trivial || check_is_optional(bound->op)) continue;
             if (!pointer_uses(access->op->operands[0], bound->index, 0)) continue;
+            if (is_padded_to_tile(check, access, bound)) continue;
             Value *mask = access->mask && !value_is_none(access->mask) ? access->mask : NULL;
             if (mask && mask_covers(check, mask, bound)) continue;
             report_unmasked(check, access, bound);

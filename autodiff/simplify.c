@@ -124,6 +124,7 @@ static Value *simplified(Builder *builder, Op *op) {
 }
 
 /// Elementwise ops broadcast by themselves: an explicit broadcast_to under one is noise where the shape stays the same.
+/// A tile of one constant takes part in promotion, which a bare number does not: it goes only where types are equal.
 static void drop_broadcasts(Function *function, Op *op) {
     if (op_rows[op->code].shape != SHAPE_BROADCAST || op->result_count != 1) return;
     for (int i = 0; i < op->operand_count; i++) {
@@ -134,10 +135,12 @@ static void drop_broadcasts(Function *function, Op *op) {
         Value *inner = operand->op->operands[is_full ? 1 : 0];
         double number;
         if (is_full && !value_is_number(inner, &number)) continue;
-        bool other_covers = false;
-        for (int k = 0; k < op->operand_count; k++)
-            if (k != i && op->operands[k] && same_shape(op->operands[k]->type, op->results[0]->type))
-                other_covers = true;
+        bool becomes_number = value_is_number(inner, &number), other_covers = false;
+        for (int k = 0; k < op->operand_count; k++) {
+            const Value *other = op->operands[k];
+            if (k == i || !other || !same_shape(other->type, op->results[0]->type)) continue;
+            if (!becomes_number || dtype_equal(operand->type.element, other->type.element)) other_covers = true;
+        }
         if (other_covers && op->code != OP_WHERE) op_set_operand(op, i, inner);
     }
     (void)function;

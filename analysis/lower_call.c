@@ -420,6 +420,15 @@ static Value *call_function(Lowering *lowering, const FunctionDefinition *callee
                    ? value
                    : lowering_opaque(lowering, "what a Python function returns");
     }
+    // A constexpr function (also one made by tl.constexpr) is Python that runs during compilation.
+    for (LIST_EACH(int, i, callee->decorators)) {
+        Str written = node_text(callee->module->source, callee->decorators.items[i]);
+        if (callee->is_jit || !text_contains(written, "constexpr")) continue;
+        lowering->global_depth++;
+        Value *value = lower_inline(lowering, callee, arguments, node);
+        lowering->global_depth--;
+        return value;
+    }
     // Other decorators may make something callable of it that we do not see.
     if (!callee->is_jit && callee->decorators.count == 0)
         lowering_report(

@@ -95,6 +95,19 @@ static Value *simplify_cast(const Op *op, const Value *result) {
     return NULL;
 }
 
+/// Lanes that a load leaves out read 0: the forward may not look at them, but a sum in the backward does.
+static Value *simplify_load(Builder *builder, const Op *op) {
+    enum { MASK = 1, OTHER = 2, MOST = 16 };
+    bool is_masked = op->operand_count > MASK && op->operands[MASK] && !value_is_none(op->operands[MASK]);
+    bool has_other = op->operand_count > OTHER && op->operands[OTHER] && !value_is_none(op->operands[OTHER]);
+    if (!is_masked || has_other || op->operand_count > MOST) return NULL;
+    Value *operands[MOST] = {0};
+    for (int i = 0; i < op->operand_count; i++) operands[i] = op->operands[i];
+    const Value *result = op->results[0];
+    operands[OTHER] = dtype_is_integer(result->type.element) ? build_int(builder, 0) : build_float(builder, 0.0);
+    return build(builder, OP_LOAD, operands, op->operand_count > OTHER ? op->operand_count : OTHER + 1);
+}
+
 /// The replacement of `op`'s only result, or NULL.
 static Value *simplified(Builder *builder, Op *op) {
     if (op->result_count != 1 || op->region_count) return NULL;
@@ -118,6 +131,7 @@ static Value *simplified(Builder *builder, Op *op) {
     case OP_BROADCAST_TO: return same_type(op->operands[0], result) ? op->operands[0] : NULL;
     case OP_WHERE: return simplify_where(builder, op, result);
     case OP_CAST: return simplify_cast(op, result);
+    case OP_LOAD: return simplify_load(builder, op);
     case OP_ITEM: return build(builder, OP_ITEM, op->operands, op->operand_count);
     default: return NULL;
     }

@@ -9,6 +9,7 @@ typedef struct Classifier {
     const Op *loop;
     Region *body;
     Map uses;  // Value -> number of uses in the body and below, plus one so that 0 is "not seen"
+    Map inner; // loop inside -> its Carried array
 } Classifier;
 
 const char *carried_class_name(CarriedClass class) {
@@ -203,6 +204,15 @@ static Value *walk_arms(Classifier *classifier, Value *value, const Value *argum
     return base;
 }
 
+/// Once for each inner loop: nests of loops that carry many values would otherwise be classified over and over.
+static const Carried *classify_inner(Classifier *classifier, const Op *loop) {
+    Carried *known = map_get_pointer(&classifier->inner, loop);
+    if (known) return known;
+    known = loop_classify(classifier->arena, loop);
+    map_set_pointer(&classifier->inner, loop, known);
+    return known;
+}
+
 /// One step from `value` towards the argument: the value before the link and how often the link uses it, or NULL.
 static Value *walk_link(Classifier *classifier, Value *value, const Value *argument, Chain *chain,
                         int *used, int depth) {
@@ -215,7 +225,7 @@ static Value *walk_link(Classifier *classifier, Value *value, const Value *argum
         return walk_arms(classifier, value, argument, chain, used, depth);
     }
     if (op->code == OP_FOR || op->code == OP_STATIC_FOR) {
-        CarriedClass inner = loop_classify(classifier->arena, op)[value->index].class;
+        CarriedClass inner = classify_inner(classifier, op)[value->index].class;
         bool sums = inner == CARRIED_SUM || inner == CARRIED_UNCHANGED;
         return sums ? op->operands[3 + value->index] : NULL;
     }
@@ -371,7 +381,7 @@ static void classify_gauges(Classifier *classifier, Carried *all, int count) {
 Carried *loop_classify(Arena *arena, const Op *loop) {
     int count = loop->operand_count - 3;
     Carried *all = ARENA_ARRAY(arena, Carried, count > 0 ? count : 1);
-    Classifier classifier = {arena, loop, loop->regions[0], map_new(arena)};
+    Classifier classifier = {arena, loop, loop->regions[0], map_new(arena), map_new(arena)};
     region_walk(classifier.body, count_operands, &classifier);
     for (int i = 0; i < count; i++) {
         Value *argument = classifier.body->arguments[i + 1];

@@ -254,8 +254,10 @@ static void scan_assignment(Module *module, SyntaxNode node, bool conditional) {
 }
 
 static bool visit_nested(void *context, SyntaxNode node) {
-    // Only functions inside functions are left to find: jit functions made on demand.
+    // Only functions inside functions are left to find, jit functions made on demand, and the imports beside them.
     Module *module = context;
+    if (node_kind(node) == SYNTAX_IMPORT) scan_import(module, node, true);
+    if (node_kind(node) == SYNTAX_IMPORT_FROM) scan_import_from(module, node, true);
     if (node_kind(node) != SYNTAX_DECORATED) return true;
     SyntaxNode definition = node_field(node, "definition");
     if (node_kind(definition) != SYNTAX_FUNCTION) return true;

@@ -5,8 +5,9 @@
     python tests/triton/coverage.py --quick         a fixed sample, on stdout
 
 Each file goes through `tad-lsp --check --grad`; each derived backward is compiled for sm_90 by the installed
-Triton with the types and constexpr values its forward compiles with.  Results are kept below the build folder
-(TAD_BIN), by the content of the binaries and of the file, so that a second run only does what is new.
+Triton (all of them to verified IR, one in eight to a cubin) with the types and constexpr values its forward
+compiles with.  Results are kept below the build folder (TAD_BIN), by the content of the binaries and of the
+file, so that a second run only does what is new.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 if __name__ == "__main__":
     # Run as a file, the folder of this file would shadow top-level names.
-    sys.path[:] = [str(REPOSITORY), *(p for p in sys.path if Path(p or ".") != Path(__file__).parent)]
+    sys.path[:] = [
+        str(REPOSITORY),
+        *(p for p in sys.path if Path(p or ".") != Path(__file__).parent),
+    ]
 
 from tests.support.worker import Worker, WorkerDied  # noqa: E402
 from tests.triton import coverage_table  # noqa: E402
@@ -36,9 +40,9 @@ from tests.triton.corpus import CORPUS, Kernel, find_kernels  # noqa: E402
 from tests.triton.coverage_compile import Compiled, make_compile_worker  # noqa: E402
 
 PROCESSES = 2
-PROOF_SECONDS = 10
+PROOF_SECONDS = 5
 CHECK_SECONDS = 600
-FORMAT = 4  # raised when what is kept changes its meaning
+FORMAT = 5  # raised when what is kept changes its meaning
 
 
 @dataclass
@@ -58,6 +62,7 @@ class Row:
     forward: str = ""  # "" not tried, "ok", or why Triton refuses the forward
     backward: str = ""  # the same for the emitted backward
     backward_line: str = ""  # the line of the emitted text that Triton names
+    cubin: bool = False  # compiled to the end
 
 
 @dataclass
@@ -98,7 +103,11 @@ def run_tool(arguments: list[str], seconds: float) -> tuple[int, str, str]:
         )
     except subprocess.TimeoutExpired:
         return -1000, "", f"no end within {seconds:g} s"
-    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    return (
+        done.returncode,
+        done.stdout.decode("utf-8", "replace"),
+        done.stderr.decode("utf-8", "replace"),
+    )
 
 
 def crash_text(arguments: list[str], status: int, stderr: str) -> str:
@@ -201,22 +210,24 @@ class Examiner:
     def note_compiled(self, row: Row, compiled: Compiled) -> None:
         """Enters what Triton said."""
         row.forward, row.backward = compiled.forward, compiled.backward
-        row.backward_line = compiled.backward_line
+        row.backward_line, row.cubin = compiled.backward_line, compiled.cubin
 
     def compile(self, row: Row, emitted: str) -> Compiled:
         """Forward and emitted backward (or none: "") through Triton, kept by their text."""
         path = CORPUS / row.file
-        parts = [str(FORMAT), path.read_text(encoding="utf-8"), row.name, emitted]
+        pointers = pointer_parameters(row)
+        parts = [str(FORMAT), path.read_text(encoding="utf-8"), row.name, emitted, *pointers]
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
         kept = tool_folder() / "coverage" / "compiled" / f"{key}.json"
         if kept.exists():
             return Compiled(**json.loads(kept.read_text(encoding="utf-8")))
         try:
-            compiled = self.worker.call(
-                "compile_pair", 180, path=path, kernel_name=row.name, emitted=emitted
-            )
+            arguments = {"kernel_name": row.name, "pointers": pointers, "emitted": emitted}
+            compiled = self.worker.call("compile_pair", 180, path=path, **arguments)
         except WorkerDied as death:
-            compiled = Compiled("ok", f"crash: {death.reason}") if emitted else Compiled(str(death), "")
+            compiled = (
+                Compiled("ok", f"crash: {death.reason}") if emitted else Compiled(str(death), "")
+            )
         assert isinstance(compiled, Compiled)
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(asdict(compiled)), encoding="utf-8")
@@ -235,7 +246,9 @@ class Examiner:
             text = f"{file}:{line}: [{entry['name']}] {entry['message']}"
             around = [k for k in ordered if k.line <= line]
             name = around[-1].name if around and file == result.file else ""
-            compiling = [k.name for k in callers_of(name, ordered) if self.forward_compiles(result, k)]
+            compiling = [
+                k.name for k in callers_of(name, ordered) if self.forward_compiles(result, k)
+            ]
             if compiling:
                 result.wrong_errors.append(f"{text} (Triton compiles `{compiling[0]}`)")
             else:
@@ -245,6 +258,12 @@ class Examiner:
         """Whether Triton accepts a kernel as it is."""
         row = Row(result.file, kernel.name, kernel.line, False)
         return self.compile(row, "").forward == "ok"
+
+
+def pointer_parameters(row: Row) -> list[str]:
+    """The parameters of a kernel that tad-lsp takes for pointers."""
+    _, out, _ = run_tool(["--dump", "types", f"{row.file}:{row.name}"], 60)
+    return sorted(set(re.findall(r"^    (\w+): \*", out, re.MULTILINE)))
 
 
 def callers_of(name: str, functions: list[Kernel]) -> list[Kernel]:
@@ -266,7 +285,9 @@ def result_from(data: dict[str, object]) -> FileResult:
 
 def packages() -> list[str]:
     """The folders of the corpus that hold kernels."""
-    folders = sorted(p.name for p in CORPUS.iterdir() if p.is_dir() and not p.name.endswith("-info"))
+    folders = sorted(
+        p.name for p in CORPUS.iterdir() if p.is_dir() and not p.name.endswith("-info")
+    )
     return [name for name in folders if next(kernel_files(name), None)]
 
 

@@ -1,5 +1,6 @@
 """Compiles a forward kernel of the corpus and the backward derived from it, with the same types and constexprs.
 
+All emitted kernels go through Triton's front end and its IR verifier, a fixed part of them on to a cubin.
 The forward says which guess of types and constexpr values is a possible one: several are tried, and the first
 that Triton's front end accepts is used.  The emitted kernel's parameters carry the forward's names; gradients are
 called `d` + name and have the type of what they are the gradient of.
@@ -18,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.support.worker import Worker
-from tests.triton.compile import CompileFailure, complete_signature, compile_function
+from tests.triton.compile import CompileFailure, compile_function, complete_signature
 from tests.triton.corpus import CORPUS
 from tests.triton.signature import FLAG_NAMES, Signature, guess_signature
 
@@ -28,11 +29,17 @@ OPTIONS: dict[str, object] = {"num_warps": 4, "num_stages": 2}
 
 @dataclass
 class Compiled:
-    """"ok", why not, or "" where it was not tried; backward_line is the text of the line Triton names."""
+    """ "ok", why not, or "" where it was not tried; backward_line is the text of the line Triton names."""
 
     forward: str
     backward: str
     backward_line: str = ""
+    cubin: bool = False
+
+
+def wants_cubin(kernel_name: str) -> bool:
+    """Whether a kernel is compiled to the end: one in eight, by its name."""
+    return int(hashlib.sha256(kernel_name.encode()).hexdigest()[:8], 16) % 8 == 0
 
 
 def make_compile_worker() -> Worker:
@@ -50,7 +57,7 @@ def make_compile_worker() -> Worker:
 # ---- the child's side ------------------------------------------------------------------------------
 
 
-def compile_pair(path: Path, kernel_name: str, emitted: str) -> Compiled:
+def compile_pair(path: Path, kernel_name: str, pointers: list[str], emitted: str) -> Compiled:
     """Both kernels; emitted is "" when there is only the forward to try."""
     from tests.triton import kernel_module
 
@@ -60,7 +67,7 @@ def compile_pair(path: Path, kernel_name: str, emitted: str) -> Compiled:
         forward = kernel_module.find_kernel(kernel_module.load(path), kernel_name)
     except BaseException as error:
         return Compiled(f"import: {type(error).__name__}: {first_line(str(error))}", "")
-    signature, problem = compiling_signature(forward, path, kernel_name)
+    signature, problem = compiling_signature(forward, path, kernel_name, pointers)
     if signature is None:
         return Compiled(problem, "")
     if not emitted:
@@ -69,14 +76,15 @@ def compile_pair(path: Path, kernel_name: str, emitted: str) -> Compiled:
         backwards = emitted_kernels(emitted, kernel_name)
     except Exception as error:
         return Compiled("ok", f"import: {type(error).__name__}: {first_line(str(error))}")
+    cubin = wants_cubin(kernel_name)
     for backward in backwards:
-        failure = compile_backward(backward, signature)
+        failure = compile_backward(backward, signature, "cubin" if cubin else "ttir")
         if failure is not None:
             lines = emitted.splitlines()
             known = failure.line is not None and failure.line <= len(lines)
             line = lines[failure.line - 1].strip() if known else ""  # type: ignore[operator]
             return Compiled("ok", f"{failure.stage}: {first_line(failure.message)}", line)
-    return Compiled("ok", "ok" if backwards else "import: no emitted kernel")
+    return Compiled("ok", "ok" if backwards else "import: no emitted kernel", "", cubin)
 
 
 def first_line(message: str) -> str:
@@ -87,16 +95,14 @@ def first_line(message: str) -> str:
 
 
 def compiling_signature(
-    forward: object, path: Path, kernel_name: str
+    forward: object, path: Path, kernel_name: str, pointers: list[str]
 ) -> tuple[Signature | None, str]:
     """The first guess that Triton's front end accepts, or what it says to the first one."""
     problem = ""
-    for signature in guesses(path, kernel_name):
+    for signature in guesses(path, kernel_name, pointers):
         try:
             types = dict(signature.types)
-            compile_function(
-                forward, types, signature.constexprs, TARGET, OPTIONS, "ttir", True
-            )
+            compile_function(forward, types, signature.constexprs, TARGET, OPTIONS, "ttir", True)
             return signature, ""
         except CompileFailure as failure:
             problem = problem or f"{failure.stage}: {first_line(failure.message)}"
@@ -105,15 +111,17 @@ def compiling_signature(
     return None, problem
 
 
-def guesses(path: Path, kernel_name: str) -> Iterator[Signature]:
+def guesses(path: Path, kernel_name: str, pointers: list[str]) -> Iterator[Signature]:
     """Likely signatures: as guessed, with other flags, sizes and element types."""
     try:
         first = guess_signature(path, kernel_name)
+        unseen = [n for n in pointers if not first.types.get(n, "*").startswith("*")]
+        first.types.update(dict.fromkeys(unseen, "*fp32"))
     except Exception as error:
         raise CompileFailure(f"no signature: {error}", None, "import") from None
     yield first
     flags = [n for n, v in first.constexprs.items() if v is True or FLAG_NAMES.match(n.upper())]
-    off = {**first.constexprs, **{n: False for n in flags}}
+    off = {**first.constexprs, **dict.fromkeys(flags, False)}
     if flags:
         yield replace(first, constexprs=off)
     for size in (16, 64, 128):
@@ -149,8 +157,8 @@ def emitted_kernels(text: str, kernel_name: str) -> list[object]:
     return [kernel_module.find_kernel(module, n) for n in names]
 
 
-def compile_backward(backward: object, signature: Signature) -> CompileFailure | None:
-    """Compiles one emitted kernel to a cubin; None when Triton accepts it."""
+def compile_backward(backward: object, signature: Signature, until: str) -> CompileFailure | None:
+    """Compiles one emitted kernel; None when Triton accepts it."""
     names = list(backward.arg_names)  # type: ignore[attr-defined]
     types = {n: t for n in names if (t := type_of(n, signature)) is not None}
     values = {n: v for n, v in signature.constexprs.items() if n in names}
@@ -161,7 +169,7 @@ def compile_backward(backward: object, signature: Signature) -> CompileFailure |
         if missing:
             raise CompileFailure(f"constexpr `{missing[0]}` has no value", None, "signature")
         complete_signature(names, types, values)
-        compile_function(backward, types, values, TARGET, OPTIONS, "cubin", True)
+        compile_function(backward, types, values, TARGET, OPTIONS, until, True)
     except CompileFailure as failure:
         return failure
     except Exception as error:

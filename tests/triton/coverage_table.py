@@ -16,18 +16,19 @@ DERIVED = ("proved", "derived", "failed")
 
 HEAD = """# Coverage
 
-What tad-lsp makes of every kernel of the packages in `tests/corpus-requirements.txt`, nothing left out. `make coverage-doc` measures
-and writes this page; nothing in it is written by hand.
+What tad-lsp makes of every kernel of the packages in `tests/corpus-requirements.txt`, nothing left out.
+`make coverage-doc` measures and writes this page; nothing in it is written by hand.
 
 - *understood*: every value of the kernel has a type. Helpers are counted where kernels call them.
-- *forward*: launched kernels that store something. Kernels that are themselves a hand-written backward (by their name) are counted
-  apart: they can be differentiated too, but nobody needs it as often.
-- *not differentiable*: no floating-point input reaches a floating-point output through operations with a derivative (quantising,
-  integer, comparing and index kernels).
-- *compiles*: the real Triton compiles the emitted backward to a cubin for sm_90, with the types and constexpr values that its forward
-  compiles with. A forward that Triton itself does not compile as guessed is counted apart (*forward does not*).
+- *forward*: launched kernels that store something. Kernels that are themselves a hand-written backward (by
+  their name) are counted apart: they can be differentiated too, but nobody needs it as often.
+- *not differentiable*: no floating-point input reaches a floating-point output through operations with a
+  derivative (quantising, integer, comparing and index kernels).
+- *compiles*: the real Triton, for sm_90, accepts the emitted backward with the types and constexpr values
+  that its forward compiles with: front end and IR verifier, and for one kernel in eight all the way to a
+  cubin. A forward that Triton itself does not compile as guessed is counted apart (*forward does not*).
 - *proved*: by `--check --grad` with {seconds} s for each kernel and no configuration but what is in the package.
-- *wrong*: the proof contradicts the derivative.
+- *wrong*: the proof contradicts the derivative, or its configuration is one that the kernel is not made for.
 """
 
 
@@ -59,8 +60,8 @@ def is_compiled(row: Row) -> bool:
 def forward_table(rows: list[Row]) -> list[str]:
     """Per package and in total, what became of the forward kernels."""
     lines = [
-        "| package | kernels | understood | forward | not differentiable | differentiable | derived | compiles | forward does not "
-        "| proved | wrong | refused |",
+        "| package | kernels | understood | forward | not differentiable | differentiable | derived "
+        "| compiles | forward does not | proved | wrong | refused |",
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     names = sorted({package_of(row) for row in rows})
@@ -132,7 +133,9 @@ def reasons(rows: Iterable[Row], text: Callable[[Row], str], title: str) -> list
 
 def texts(title: str, entries: list[str]) -> list[str]:
     """A plain list, or nothing."""
-    return ["", f"## {title}", "", *(f"- {' '.join(e.split())}" for e in entries)] if entries else []
+    return (
+        ["", f"## {title}", "", *(f"- {' '.join(e.split())}" for e in entries)] if entries else []
+    )
 
 
 def gap_text(row: Row) -> str:
@@ -140,7 +143,7 @@ def gap_text(row: Row) -> str:
     return re.sub(r"^\S+:\d+: ", "", row.gap)
 
 
-def document(results: list[FileResult], crashes: list[str], seconds: int = 10) -> str:
+def document(results: list[FileResult], crashes: list[str], seconds: int = 5) -> str:
     """The whole page."""
     rows = [row for result in results for row in result.rows]
     kernels = [row for row in rows if not row.helper]
@@ -150,7 +153,9 @@ def document(results: list[FileResult], crashes: list[str], seconds: int = 10) -
     other_errors = [text for result in results for text in result.other_errors]
     lines = [HEAD.format(seconds=seconds)]
     lines += [
-        f"{len(results)} files with kernels, {len(rows)} jit functions ({len(rows) - len(kernels)} helpers), {len(kernels)} kernels.",
+        f"{len(results)} files with kernels, {len(rows)} jit functions: "
+        f"{len(kernels)} kernels and {len(rows) - len(kernels)} helpers. "
+        f"Backwards compiled to a cubin: {count(rows, lambda r: r.cubin)}.",
         f"Crashes and time-outs: {len(crashes)}. Errors reported on kernels that Triton compiles: {len(wrong_errors)}.",
         "",
         "## Forward kernels",
@@ -165,18 +170,24 @@ def document(results: list[FileResult], crashes: list[str], seconds: int = 10) -
     lines += texts("Errors on kernels that Triton compiles", wrong_errors)
     lines += texts("Errors on kernels that Triton does not compile as guessed", other_errors)
     failed = [row for row in kernels if row.status == "failed"]
-    lines += texts(
-        "Wrong gradients", [f"{r.file}:{r.line} {r.name}: {r.reason}" for r in failed]
-    )
+    lines += texts("Wrong gradients", [f"{r.file}:{r.line} {r.name}: {r.reason}" for r in failed])
     lines += reasons((r for r in own if r.status == "refused"), lambda r: r.reason, "Why refused")
-    lines += reasons((r for r in own if r.status == "derived"), lambda r: r.reason, "Why derived but not proved")
     lines += reasons(
-        (r for r in own if r.status == "not-differentiable"), lambda r: r.reason, "Why not differentiable"
+        (r for r in own if r.status == "derived"), lambda r: r.reason, "Why derived but not proved"
+    )
+    lines += reasons(
+        (r for r in own if r.status == "not-differentiable"),
+        lambda r: r.reason,
+        "Why not differentiable",
     )
     rejected = [r for r in own if r.status in DERIVED and r.forward == "ok" and r.backward != "ok"]
-    lines += reasons(rejected, lambda r: f"{r.backward} {r.backward_line}", "Emitted text that Triton refuses")
+    lines += reasons(
+        rejected, lambda r: f"{r.backward} {r.backward_line}", "Emitted text that Triton refuses"
+    )
     apart = [r for r in own if r.status in DERIVED and r.forward not in ("", "ok")]
-    lines += reasons(apart, lambda r: r.forward, "Forward kernels that Triton does not compile as guessed")
+    lines += reasons(
+        apart, lambda r: r.forward, "Forward kernels that Triton does not compile as guessed"
+    )
     partly = [row for row in kernels if not row.understood]
     lines += reasons(partly, gap_text, "What is not understood")
     return "\n".join(lines) + "\n"

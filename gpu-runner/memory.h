@@ -96,7 +96,7 @@ typedef struct Memory {
     int64_t new_elements;  // stored in this program that no program of this launch had stored
     int64_t stores;
     const char *
-        overwritten;  // a program stored twice to one element without reading it: NULL or a sentence
+        overwritten;  // an element was stored twice, unread by one program or by two: NULL or a sentence
     const char *kernel;
     int line;
 } Memory;

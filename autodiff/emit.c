@@ -168,6 +168,33 @@ static const char *temporary_name(const Op *op) {
     return is_index ? "offset" : "t";
 }
 
+static bool is_base_address(const Op *op) {
+    return op->code == OP_ADD && op->results[0]->type.kind == TYPE_POINTER && op->results[0]->type.rank == 0;
+}
+
+typedef struct ArmSearch {
+    const Emitter *emitter;
+    const Op *op;
+    bool leaves;
+} ArmSearch;
+
+static bool is_for_arms(const Emitter *emitter, const Op *op);
+
+static bool visit_arm_user(void *context, Op *op) {
+    ArmSearch *search = context;
+    for (int i = 0; i < op->operand_count && !search->leaves; i++)
+        if (op->operands[i] == search->op->results[0])
+            search->leaves = op->parent == search->op->parent && !(is_base_address(op) && is_for_arms(search->emitter, op));
+    return !search->leaves;
+}
+
+/// Whether only regions further in use this address of a scalar: its pointer may be None where they are left out.
+static bool is_for_arms(const Emitter *emitter, const Op *op) {
+    ArmSearch search = {.emitter = emitter, .op = op};
+    region_walk(emitter->function->body, visit_arm_user, &search);
+    return !search.leaves;
+}
+
 /// Whether a use of the value prints its expression instead of a name.
 static bool is_inlined(Emitter *emitter, const Op *op, Text text) {
     const Value *value = op->results[0];
@@ -180,6 +207,8 @@ static bool is_inlined(Emitter *emitter, const Op *op, Text text) {
         return size <= 2 * INLINE_LIMIT;
     if (!op_is_pure(op) || op->region_count) return false;
     if (value->type.is_constexpr && size <= INLINE_LIMIT) return true;
+    bool is_argument = op->operand_count > 1 && op->operands[1] && !op->operands[1]->op; // a carried name may change
+    if (is_base_address(op) && !is_argument && is_for_arms(emitter, op)) return true;
     const Op *user = reader;
     if (!user || user->parent != op->parent) {
         bool is_bare_expand = op->code == OP_EXPAND_DIMS && size <= 24;

@@ -46,6 +46,31 @@ static void mark_structured(Marking *marking, const Op *op) {
     }
 }
 
+static bool may_reach_gradient(const Differentiation *state, const Value *pointer, int depth) {
+    if (!pointer || pointer->type.kind != TYPE_POINTER || depth > 64) return false;
+    if (map_has_pointer(&state->gradients, pointer)) return true;
+    const Op *op = pointer->op;
+    if (!op) {
+        op = pointer->region ? pointer->region->parent : NULL; // what a loop carries starts outside
+        for (int i = 0; op && i < op->operand_count; i++)
+            if (may_reach_gradient(state, op->operands[i], depth + 1)) return true;
+        return false;
+    }
+    if (op->code == OP_LOAD) return false;
+    for (int r = 0; r < op->region_count; r++) {
+        const Op *yield = region_terminator(op->regions[r]);
+        if (yield && pointer->index < yield->operand_count && may_reach_gradient(state, yield->operands[pointer->index], depth + 1))
+            return true;
+    }
+    for (int i = 0; i < op->operand_count; i++)
+        if (may_reach_gradient(state, op->operands[i], depth + 1)) return true;
+    return false;
+}
+
+bool pointer_may_reach_gradient(const Differentiation *state, const Value *pointer) {
+    return may_reach_gradient(state, pointer, 0);
+}
+
 static bool visit_active(void *context, Op *op) {
     Marking *marking = context;
     if (op->code == OP_IF || op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE) {
@@ -55,7 +80,8 @@ static bool visit_active(void *context, Op *op) {
     bool active = false;
     if (op->code == OP_LOAD) {
         const Value *root = pointer_root(op->operands[0]);
-        active = root && map_has_pointer(&marking->state->gradients, root);
+        active = root ? map_has_pointer(&marking->state->gradients, root)
+                      : pointer_may_reach_gradient(marking->state, op->operands[0]);
         if (op->operands[2] && is_marked(marking, op->operands[2])) active = true;
     } else if (!op_rows[op->code].gradient_none) {
         for (int i = 0; i < op->operand_count; i++)
@@ -153,8 +179,7 @@ void gauge_mark(Differentiation *state) {
     activity_mark(state);
 }
 
-bool gauge_is_settled(const Differentiation *state, const Op *loop, int index) {
-    Carried *carried = loop_classify(state->arena, loop);
+bool gauge_is_settled(const Differentiation *state, const Op *loop, const Carried *carried, int index) {
     if (carried[index].class != CARRIED_GAUGE) return false;
     int gauge = carried[index].gauge;
     return gauge >= 0 && gauge < loop->result_count && map_has_pointer(&state->constant, loop->results[gauge]);

@@ -28,7 +28,10 @@ static bool is_one(const Poly *dim) {
 /// Sums `gradient` over the axes along which a value of type `want` was broadcast.
 static Value *sum_to(Differentiation *state, Value *gradient, Type want, Range range) {
     Builder *b = &state->builder;
-    if (gradient->type.kind != TYPE_NUMBER || want.kind != TYPE_NUMBER) return gradient;
+    if (gradient->type.kind != TYPE_NUMBER || want.kind != TYPE_NUMBER) {
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, range, "the type of this value is not known, so its gradient cannot be summed over the axes it is broadcast along");
+        return gradient;
+    }
     if (want.rank == 0) {
         if (gradient->type.rank == 0) return gradient;
         return build_unary(b, OP_SUM, gradient);
@@ -186,6 +189,7 @@ typedef enum LoopRole {
 typedef struct LoopPlan {
     const Op *loop;
     bool is_while;
+    const Carried *carried; // NULL for `while`
     LoopRole *roles;
     int *carried_position; // of ROLE_STATE among the reversed loop's carried values
     int states;
@@ -196,11 +200,11 @@ static LoopPlan loop_plan(Differentiation *state, const Op *loop) {
     LoopPlan plan = {.loop = loop, .is_while = loop->code == OP_WHILE};
     plan.roles = ARENA_ARRAY(state->arena, LoopRole, loop->result_count + 1);
     plan.carried_position = ARENA_ARRAY(state->arena, int, loop->result_count + 1);
-    Carried *carried = plan.is_while ? NULL : loop_classify(state->arena, loop);
+    const Carried *carried = plan.carried = plan.is_while ? NULL : loop_classify(state->arena, loop);
     for (int i = 0; i < loop->result_count; i++) {
         if (!value_is_active(state, loop->results[i])) continue;
         bool sums = carried && (carried[i].class == CARRIED_SUM || carried[i].class == CARRIED_UNCHANGED);
-        if (sums || (carried && gauge_is_settled(state, loop, i))) {
+        if (sums || (carried && gauge_is_settled(state, loop, carried, i))) {
             plan.roles[i] = ROLE_INVARIANT;
         } else {
             plan.roles[i] = ROLE_STATE;
@@ -480,7 +484,7 @@ static void sweep_loop(Differentiation *state, const Op *loop) {
         Value *initial = loop->operands[loop_first(loop) + i];
         if (plan.roles[i] == ROLE_STATE) adjoint_add(state, initial, reversed->results[plan.carried_position[i]]);
         Value *whole = adjoint_get(state, loop->results[i]);
-        bool gauged = !plan.is_while && gauge_is_settled(state, loop, i);
+        bool gauged = plan.carried && gauge_is_settled(state, loop, plan.carried, i);
         if (plan.roles[i] == ROLE_INVARIANT && whole && !gauged) adjoint_add(state, initial, whole);
     }
     hand_on_captured(state, reversed, loop, &frame, plan.states);

@@ -2,6 +2,7 @@
 #ifndef TAD_AUTODIFF_ADJOINT_H
 #define TAD_AUTODIFF_ADJOINT_H
 
+#include "analysis/loops.h"
 #include "analysis/lower.h"
 #include "autodiff/backward.h"
 #include "autodiff/rewrite.h"
@@ -43,11 +44,13 @@ typedef struct Differentiation {
 /// Marks `active`: what depends on the inputs (keys of `gradients`) through float values.
 void activity_mark(Differentiation *state);
 bool value_is_active(const Differentiation *state, const Value *value);
+/// Whether an address whose pointer is chosen among several may be one of an input with a gradient.
+bool pointer_may_reach_gradient(const Differentiation *state, const Value *pointer);
 
 /// Finds gauges: values whose common shift nobody sees (maxima subtracted before an exponential). Fills `constant`.
 void gauge_mark(Differentiation *state);
 /// Whether carried value `index` of the loop is a rescaled state whose gauge is in `constant`.
-bool gauge_is_settled(const Differentiation *state, const Op *loop, int index);
+bool gauge_is_settled(const Differentiation *state, const Op *loop, const Carried *carried, int index);
 
 /// Recomputes the primal body and emits its adjoint sweep at the end of the backward function. `state->failed` tells.
 void adjoint_sweep(Differentiation *state);

@@ -106,8 +106,9 @@ static void rule_load(Differentiation *state, const Op *op, Value *gradient) {
         adjoint_add(state, other, missed);
     }
     Value *target = root ? map_get_pointer(&state->gradients, root) : NULL;
-    if (!target) return;
-    if (!pointer_is_expression(op->operands[0], root)) {
+    bool chosen = !root && pointer_may_reach_gradient(state, op->operands[0]);
+    if (!target && !chosen) return;
+    if (chosen || !pointer_is_expression(op->operands[0], root)) {
         adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, op->range,
                      "the address of this load is chosen at run time, so there is no place to add its gradient to");
         return;

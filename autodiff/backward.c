@@ -6,35 +6,11 @@
 #include "analysis/affine.h"
 #include "analysis/loops.h"
 #include "autodiff/adjoint.h"
+#include "autodiff/memory.h"
 #include "autodiff/module_text.h"
 #include "autodiff/rewrite.h"
 
 /* ---- what the kernel does to memory ---- */
-
-typedef struct Memory {
-    const Function *function;
-    Map stored; // roots
-    Map loaded;
-    bool writes;
-} Memory;
-
-static bool visit_memory(void *context, Op *op) {
-    Memory *memory = context;
-    int effects = op_rows[op->code].effects;
-    if (!(effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC)) || op->operand_count == 0) return true;
-    Value *root = pointer_root(op->operands[0]);
-    if (effects & (EFFECT_WRITES | EFFECT_ATOMIC)) memory->writes = true;
-    if (!root) return true;
-    if (effects & (EFFECT_WRITES | EFFECT_ATOMIC)) map_set_pointer(&memory->stored, root, op);
-    else map_set_pointer(&memory->loaded, root, op);
-    return true;
-}
-
-static Memory memory_of(Arena *arena, const Function *function) {
-    Memory memory = {.function = function, .stored = map_new(arena), .loaded = map_new(arena)};
-    region_walk(function->body, visit_memory, &memory);
-    return memory;
-}
 
 bool kernel_is_forward(const Kernel *kernel) {
     if (kernel->is_helper || !kernel->function || kernel->definition->returns_value) return false;
@@ -94,127 +70,6 @@ static void add_gradients(Differentiation *state, const Memory *memory, const Ba
     }
 }
 
-/* ---- reading what the kernel itself has stored ---- */
-
-typedef struct Hazard {
-    Differentiation *state;
-    const Memory *memory;
-} Hazard;
-
-typedef struct StoreList {
-    LIST(Op *) ops;
-    Arena *arena;
-    const Value *root;
-} StoreList;
-
-static bool visit_root_access(void *context, Op *op) {
-    StoreList *list = context;
-    int effects = op_rows[op->code].effects;
-    bool touches = (effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC)) && op->operand_count &&
-                   pointer_root(op->operands[0]) == list->root;
-    if (touches) LIST_PUSH(list->arena, &list->ops, op);
-    return true;
-}
-
-static bool same_place(Arena *arena, Op *a, Op *b) {
-    if (a->operands[0] == b->operands[0]) return true;
-    Access left = access_of(arena, a), right = access_of(arena, b);
-    if (!left.offset.known || !right.offset.known || left.offset.rank != right.offset.rank) return false;
-    if (!poly_equal(left.offset.base, right.offset.base)) return false;
-    for (int i = 0; i < left.offset.rank; i++)
-        if (!poly_equal(left.offset.lane[i], right.offset.lane[i])) return false;
-    return true;
-}
-
-static Value *access_mask(const Op *op) {
-    int index = op_parameter_index(op->code, STR("mask"));
-    Value *mask = index >= 0 && index < op->operand_count ? op->operands[index] : NULL;
-    return mask && value_is_none(mask) ? NULL : mask;
-}
-
-/// A load of what the same region stored before, at the same place, is the stored value.
-static bool forward_stored(Differentiation *state, Op *load, Op *store) {
-    if (store->code != OP_STORE || load->code != OP_LOAD || store->parent != load->parent) return false;
-    if (!same_place(state->arena, load, store) || access_mask(load) != access_mask(store)) return false;
-    for (const Op *op = store->next; op; op = op->next) {
-        if (op != load) continue;
-        region_replace_uses(state->primal->body, load->results[0], store->operands[1]);
-        op_remove(load);
-        return true;
-    }
-    return false;
-}
-
-static bool op_is_before(const Op *a, const Op *b) {
-    for (const Op *op = a; op; op = op->next)
-        if (op == b) return true;
-    return false;
-}
-
-/// Loads and stores through one pointer: forwarded, accepted as an update in place, or refused.
-static void resolve_hazards(Differentiation *state, const Memory *memory) {
-    for (int p = 0; p < state->primal->parameter_count && !state->failed; p++) {
-        const Parameter *parameter = &state->primal->parameters[p];
-        if (!map_has_pointer(&memory->stored, parameter->value) || !map_has_pointer(&memory->loaded, parameter->value)) continue;
-        StoreList list = {.arena = state->arena, .root = parameter->value};
-        region_walk(state->primal->body, visit_root_access, &list);
-        bool load_left = false;
-        for (int i = 0; i < list.ops.count && !state->failed; i++) {
-            Op *load = list.ops.items[i];
-            if (load->code != OP_LOAD) continue;
-            bool forwarded = false;
-            for (int k = i - 1; k >= 0 && !forwarded; k--) forwarded = forward_stored(state, load, list.ops.items[k]);
-            if (forwarded) continue;
-            load_left = true;
-            bool matched = false;
-            for (int k = 0; k < list.ops.count; k++) {
-                Op *store = list.ops.items[k];
-                if (store->code != OP_STORE) continue;
-                bool ordered = store->parent == load->parent && op_is_before(load, store);
-                if (ordered && same_place(state->arena, load, store)) matched = true;
-                bool precedes = store->parent == load->parent && op_is_before(store, load);
-                if (precedes || !ordered) {
-                    adjoint_fail(state, DIAGNOSTIC_GRADIENT_IN_PLACE, load->range,
-                                 "`%s` is stored and loaded again in an order that the backward cannot reverse; use another buffer", parameter->name);
-                }
-            }
-            if (!matched && points_to_float(parameter))
-                adjoint_fail(state, DIAGNOSTIC_GRADIENT_IN_PLACE, load->range,
-                             "`%s` is loaded and stored at different places of one buffer; write the result to another tensor", parameter->name);
-        }
-        (void)load_left;
-    }
-}
-
-/// Output elements that several iterations or statements write have no single upstream gradient.
-static void refuse_repeated_stores(Differentiation *state, const Memory *memory) {
-    for (int i = 0; i < memory->stored.count && !state->failed; i++) {
-        const Value *root = (const Value *)(uintptr_t)memory->stored.entries[i].number;
-        if (!map_has_pointer(&state->upstreams, root)) continue;
-        StoreList list = {.arena = state->arena, .root = root};
-        region_walk(state->primal->body, visit_root_access, &list);
-        for (int k = 0; k < list.ops.count && !state->failed; k++) {
-            Op *store = list.ops.items[k];
-            if (store->code != OP_STORE || !value_is_active(state, store->operands[1])) continue;
-            Access access = access_of(state->arena, store);
-            Axis axes[16];
-            AxisDependence dependence[16];
-            int count = access.offset.known ? access_axes(state->arena, state->primal, &access, axes, dependence, 16) : 0;
-            for (int a = 0; a < count; a++)
-                if (!axes[a].is_program && dependence[a] == AXIS_FREE)
-                    adjoint_fail(state, DIAGNOSTIC_GRADIENT_STORED_REPEATEDLY, store->range,
-                                 "every iteration of the loop at line %d stores to the same elements of `%s`; store once, after the loop",
-                                 range_line(axes[a].loop->range), state->primal->parameters[root->index].name);
-            for (int other = 0; other < k; other++) {
-                Op *earlier = list.ops.items[other];
-                if (earlier->code != OP_STORE || earlier->parent != store->parent || !same_place(state->arena, earlier, store)) continue;
-                adjoint_fail(state, DIAGNOSTIC_GRADIENT_STORED_REPEATEDLY, store->range,
-                             "`%s` is stored twice at the same elements; keep the last store only", state->primal->parameters[root->index].name);
-            }
-        }
-    }
-}
-
 /* ---- finishing ---- */
 
 typedef struct ParameterUse {
@@ -258,6 +113,36 @@ static int parameter_rank(ArgumentUse use, const Parameter *parameter) {
     return parameter->value->type.kind == TYPE_POINTER ? 1 : 3;
 }
 
+typedef struct Renumbering {
+    Arena *arena;
+    const int *new_index; // by the index before
+    Map done;             // values
+} Renumbering;
+
+static void renumber_value(Renumbering *renumbering, Value *value) {
+    if (!value || map_has_pointer(&renumbering->done, value)) return;
+    map_set_pointer(&renumbering->done, value, value);
+    const Constant *constant = value->constant;
+    if (constant && constant->kind == CONSTANT_DTYPE && constant->dtype.code == DTYPE_OF_PARAMETER) {
+        Constant *copy = ARENA_NEW(renumbering->arena, Constant);
+        *copy = *constant;
+        copy->dtype.parameter = renumbering->new_index[constant->dtype.parameter];
+        value->constant = copy;
+    }
+    if (value->type.element.code == DTYPE_OF_PARAMETER)
+        value->type.element.parameter = renumbering->new_index[value->type.element.parameter];
+}
+
+static bool renumber_op(void *context, Op *op) {
+    Renumbering *renumbering = context;
+    for (int i = 0; i < op->operand_count; i++) renumber_value(renumbering, op->operands[i]);
+    for (int i = 0; i < op->keyword_count; i++) renumber_value(renumbering, op->keywords[i].value);
+    for (int i = 0; i < op->result_count; i++) renumber_value(renumbering, op->results[i]);
+    for (int i = 0; i < op->region_count; i++)
+        for (int k = 0; k < op->regions[i]->argument_count; k++) renumber_value(renumbering, op->regions[i]->arguments[k]);
+    return true;
+}
+
 /// Upstream gradients, saved tensors, gradients, scalars, constexprs; only what is used (element types by primal index).
 static void arrange_parameters(Differentiation *state, Backward *result, BackwardLaunch *launch) {
     Function *backward = state->backward;
@@ -265,6 +150,7 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
     region_walk(backward->body, visit_parameter_use, &use);
     Parameter *kept = ARENA_ARRAY(state->arena, Parameter, backward->parameter_count + 1);
     launch->arguments = ARENA_ARRAY(state->arena, BackwardArgument, backward->parameter_count + 1);
+    int *new_index = ARENA_ARRAY(state->arena, int, backward->parameter_count + 1);
     int count = 0;
     for (int rank = 0; rank < 5; rank++) {
         for (int i = 0; i < backward->parameter_count; i++) {
@@ -280,12 +166,17 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
             *argument = (BackwardArgument){.name = parameter->name, .use = role, .of = of, .is_constexpr = parameter->is_constexpr};
             for (int g = 0; role == ARGUMENT_GRADIENT && g < result->gradient_count; g++)
                 if (strcmp(result->gradients[g].input, of) == 0) argument->is_float32 = result->gradients[g].is_atomic;
+            new_index[i] = count;
             kept[count++] = *parameter;
         }
     }
     launch->argument_count = count;
     backward->parameters = kept;
     backward->parameter_count = count;
+    // Element types are told by their parameter's index, which has changed.
+    Renumbering renumbering = {state->arena, new_index, map_new(state->arena)};
+    region_walk(backward->body, renumber_op, &renumbering);
+    for (int i = 0; i < count; i++) renumber_value(&renumbering, kept[i].value);
 }
 
 static void list_inputs(Differentiation *state, Backward *result, const BackwardLaunch *launch) {
@@ -307,30 +198,15 @@ static Backward *refuse(Backward *result, BackwardStatus status, const char *rea
 
 static bool any_active_store(const Differentiation *state, const Memory *memory) {
     for (int i = 0; i < memory->stored.count; i++) {
-        StoreList list = {.arena = state->arena, .root = (const Value *)(uintptr_t)memory->stored.entries[i].number};
-        region_walk(state->primal->body, visit_root_access, &list);
-        for (int k = 0; k < list.ops.count; k++) {
-            const Op *op = list.ops.items[k];
+        const Value *root = (const Value *)(uintptr_t)memory->stored.entries[i].number;
+        OpList list = memory_accesses(state->arena, state->primal, root);
+        for (int k = 0; k < list.count; k++) {
+            const Op *op = list.items[k];
             bool writes = op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC);
             if (writes && op->operand_count > 1 && value_is_active(state, op->operands[1])) return true;
         }
     }
     return false;
-}
-
-/// After an update in place the old values are gone: the backward may not read them.
-static void refuse_lost_values(Differentiation *state, const Memory *memory) {
-    Memory after = memory_of(state->arena, state->backward);
-    for (int i = 0; i < memory->stored.count; i++) {
-        const Value *root = (const Value *)(uintptr_t)memory->stored.entries[i].number;
-        if (!map_has_pointer(&memory->loaded, root)) continue;
-        Value *again = value_mapped(&state->values, (Value *)(uintptr_t)root);
-        Op *load = map_get_pointer(&after.loaded, again);
-        if (load)
-            adjoint_fail(state, DIAGNOSTIC_GRADIENT_IN_PLACE, load->range,
-                         "the backward has to read `%s`, which the kernel overwrites; write the result to another tensor",
-                         state->primal->parameters[root->index].name);
-    }
 }
 
 typedef struct Unknown {
@@ -373,7 +249,7 @@ static void derive(Differentiation *state, Backward *result, const Memory *memor
     remove_forward_effects(state->backward->body, state);
     function_drop_dead(state->backward);
     function_clean(state->backward);
-    refuse_lost_values(state, memory);
+    memory_refuse_lost_values(state, memory);
     if (state->failed) return;
     schedule_accumulations(state, result);
     function_clean(state->backward);
@@ -419,11 +295,11 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     state.backward->definition = kernel->definition;
     add_primal_parameters(&state);
     add_gradients(&state, &memory, options);
-    resolve_hazards(&state, &memory);
+    memory_resolve_hazards(&state, &memory);
     activity_mark(&state);
     if (!state.failed && !any_active_store(&state, &memory))
         return refuse(result, BACKWARD_NOT_DIFFERENTIABLE, "no floating-point input reaches a floating-point output through operations with a derivative", where);
-    refuse_repeated_stores(&state, &memory);
+    memory_refuse_repeated_stores(&state, &memory);
     gauge_mark(&state);
     BackwardLaunch *launch = ARENA_NEW(arena, BackwardLaunch);
     if (!state.failed) derive(&state, result, &memory);

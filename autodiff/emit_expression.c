@@ -93,10 +93,11 @@ static Text expand_text(Emitter *emitter, const Op *op) {
     for (int i = 0; i < base->type.rank; i++) tokens[count++] = ":";
     for (int i = depth - 1; i >= 0; i--) {
         int64_t axis;
-        if (!value_is_int(chain[i]->operands[1], &axis) || count >= TYPE_MAX_RANK) {
+        bool known = value_is_int(chain[i]->operands[1], &axis) && count < TYPE_MAX_RANK;
+        if (known && axis < 0) axis += count + 1;
+        if (!known || axis < 0 || axis > count) {
             return atom(arena_printf(emitter->arena, "tl.expand_dims(%s, %s)", any(emitter, op->operands[0]), any(emitter, op->operands[1])));
         }
-        if (axis < 0) axis += count + 1;
         memmove(tokens + axis + 1, tokens + axis, sizeof(char *) * (size_t)(count - axis));
         tokens[axis] = "None";
         count++;
@@ -188,6 +189,8 @@ Text emit_op(Emitter *emitter, const Op *op) {
     case OP_EXPAND_DIMS: return expand_text(emitter, op);
     case OP_FULL: return full_text(emitter, op);
     case OP_CAST:
+        if (op->operands[0]->type.is_constexpr || op->operands[0]->constant) // a constexpr has no methods
+            return atom(arena_printf(arena, "tl.cast(%s, %s)", any(emitter, op->operands[0]), any(emitter, op->operands[1])));
         return atom(arena_printf(arena, "%s.to(%s)", emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false), any(emitter, op->operands[1])));
     case OP_BITCAST:
         return atom(arena_printf(arena, "%s.to(%s, bitcast=True)", emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false), any(emitter, op->operands[1])));

@@ -250,9 +250,213 @@ static void normalize_region(Normalizer *state, Region *region, bool inductions)
     }
 }
 
+/* ---- pointers out of branches and loops ---- */
+
+static Type offset_type(Type pointer) {
+    pointer.kind = TYPE_NUMBER;
+    pointer.element = dtype_of(DTYPE_INT64);
+    pointer.is_constexpr = false;
+    return pointer;
+}
+
+static Value *as_offset(Builder *builder, Value *value) {
+    return build_binary(builder, OP_CAST, value, build_dtype(builder, dtype_of(DTYPE_INT64)));
+}
+
+/// How far `pointer` is from `root`, in elements, built at the builder's place. NULL where it is not an expression of it.
+static Value *pointer_distance(Builder *builder, Value *pointer, const Value *root, int depth) {
+    if (pointer == root) return build_int(builder, 0);
+    if (!pointer || !pointer->op || depth > 200) return NULL;
+    const Op *op = pointer->op;
+    Value *first = op->operand_count ? op->operands[0] : NULL, *second = op->operand_count > 1 ? op->operands[1] : NULL;
+    switch (op->code) {
+    case OP_UNDEFINED: return build_int(builder, 0);
+    case OP_ADD: {
+        bool pointer_first = first->type.kind == TYPE_POINTER;
+        Value *inner = pointer_distance(builder, pointer_first ? first : second, root, depth + 1);
+        return inner ? build_binary(builder, OP_ADD, inner, pointer_first ? second : first) : NULL;
+    }
+    case OP_SUB: {
+        Value *inner = pointer_distance(builder, first, root, depth + 1);
+        return inner ? build_binary(builder, OP_SUB, inner, second) : NULL;
+    }
+    case OP_MULTIPLE_OF:
+    case OP_MAX_CONTIGUOUS:
+    case OP_CAST: return pointer_distance(builder, first, root, depth + 1);
+    case OP_EXPAND_DIMS:
+    case OP_BROADCAST_TO:
+    case OP_RESHAPE: {
+        Value *inner = pointer_distance(builder, first, root, depth + 1);
+        return inner ? build_binary(builder, op->code, inner, second) : NULL;
+    }
+    case OP_WHERE: {
+        Value *yes = pointer_distance(builder, second, root, depth + 1);
+        Value *no = pointer_distance(builder, op->operands[2], root, depth + 1);
+        return yes && no ? build_ternary(builder, OP_WHERE, first, yes, no) : NULL;
+    }
+    default: return NULL;
+    }
+}
+
+static bool is_undefined(const Value *value) { return value->op && value->op->code == OP_UNDEFINED; }
+
+/// The one parameter that both arms' pointers start from, or NULL.
+static Value *arms_root(const Op *branch, int index) {
+    Value *root = NULL;
+    for (int r = 0; r < 2; r++) {
+        Value *pointer = region_terminator(branch->regions[r])->operands[index];
+        if (is_undefined(pointer) || value_is_none(pointer)) continue;
+        Value *found = pointer_root(pointer);
+        if (!found || (root && root != found)) return NULL;
+        root = found;
+    }
+    return root;
+}
+
+/// `p = a + x` in one arm and `p = a + y` in the other: the branch chooses the offset, the pointer is one expression.
+static void branch_offsets(Normalizer *state, Op *branch) {
+    Function *function = state->function;
+    for (int i = 0; i < branch->result_count; i++) {
+        Value *result = branch->results[i];
+        if (result->type.kind != TYPE_POINTER) continue;
+        Value *root = arms_root(branch, i);
+        Value *distances[2] = {NULL, NULL};
+        for (int r = 0; root && r < 2; r++) {
+            Op *yield = region_terminator(branch->regions[r]);
+            Builder builder = {.function = function, .region = branch->regions[r], .before = yield, .range = branch->range};
+            bool nothing = is_undefined(yield->operands[i]) || value_is_none(yield->operands[i]);
+            Value *distance = nothing ? build_int(&builder, 0) : pointer_distance(&builder, yield->operands[i], root, 0);
+            if (!distance) break;
+            Value *shape = result->type.rank > distance->type.rank ? build_shape(&builder, result->type) : NULL;
+            if (shape) distance = build_binary(&builder, OP_BROADCAST_TO, as_offset(&builder, distance), shape);
+            distances[r] = as_offset(&builder, distance);
+        }
+        if (!distances[0] || !distances[1]) continue;
+        Builder after = {.function = function, .region = branch->parent, .before = branch->next, .range = branch->range};
+        result->type = offset_type(result->type);
+        Value *pointer = build_binary(&after, OP_ADD, root, result);
+        pointer->name = result->name;
+        result->name = pointer->name ? arena_printf(function->arena, "%s_offset", pointer->name) : NULL;
+        region_replace_uses(function->body, result, pointer);
+        op_set_operand(pointer->op, 1, result);
+        for (int r = 0; r < 2; r++) op_set_operand(region_terminator(branch->regions[r]), i, distances[r]);
+    }
+}
+
+/// Block pointers made in both arms: their parts become the branch's results.
+static void branch_blocks(Normalizer *state, Op *branch) {
+    Function *function = state->function;
+    int count = branch->result_count;
+    for (int i = 0; i < count; i++) {
+        Value *result = branch->results[i];
+        if (result->type.kind != TYPE_BLOCK_POINTER) continue;
+        Block blocks[2] = {0};
+        Builder inside[2];
+        bool found = true;
+        for (int r = 0; r < 2; r++) {
+            Op *yield = region_terminator(branch->regions[r]);
+            inside[r] = (Builder){.function = function, .region = branch->regions[r], .before = yield, .range = branch->range};
+            found = found && (is_undefined(yield->operands[i]) || block_find(&inside[r], yield->operands[i], &blocks[r]));
+        }
+        if (!blocks[0].base) blocks[0] = blocks[1];
+        if (!blocks[1].base) blocks[1] = blocks[0];
+        Value *root = found && blocks[0].base && blocks[1].base ? pointer_root(blocks[0].base) : NULL;
+        if (!root || pointer_root(blocks[1].base) != root || blocks[0].rank != blocks[1].rank) continue;
+        Value *parts[2][3 * TYPE_MAX_RANK + 1];
+        int rank = blocks[0].rank, part_count = 0;
+        bool usable = true;
+        for (int r = 0; r < 2; r++) {
+            part_count = 0;
+            bool own = region_defines(branch->regions[1 - r], blocks[r].base); // made in the other arm: unreachable here
+            parts[r][part_count++] = own ? build_int(&inside[r], 0) : pointer_distance(&inside[r], blocks[r].base, root, 0);
+            for (int d = 0; d < rank; d++) {
+                Value *each[3] = {blocks[r].shape[d], blocks[r].strides[d], blocks[r].offsets[d]};
+                for (int k = 0; k < 3; k++)
+                    parts[r][part_count++] = region_defines(branch->regions[1 - r], each[k]) ? build_int(&inside[r], 1) : each[k];
+            }
+            for (int k = 0; k < part_count; k++) usable = usable && parts[r][k];
+        }
+        if (!usable) continue;
+        Value *values[3 * TYPE_MAX_RANK + 1];
+        for (int k = 0; k < part_count; k++) {
+            if (parts[0][k] == parts[1][k]) {
+                values[k] = parts[0][k];
+                continue;
+            }
+            Type scalar = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT64)};
+            values[k] = op_append_result(function, branch, scalar);
+            for (int r = 0; r < 2; r++)
+                op_append_operand(function, region_terminator(branch->regions[r]), as_offset(&inside[r], parts[r][k]));
+        }
+        Builder after = {.function = function, .region = branch->parent, .before = branch->next, .range = branch->range};
+        Value *items[3][TYPE_MAX_RANK];
+        for (int d = 0; d < rank; d++)
+            for (int k = 0; k < 3; k++) items[k][d] = values[1 + 3 * d + k];
+        Value *operands[6] = {build_binary(&after, OP_ADD, root, values[0]), build_tuple(&after, items[0], rank), build_tuple(&after, items[1], rank),
+                              build_tuple(&after, items[2], rank), build_tuple(&after, blocks[0].lengths, rank), NULL};
+        Value *again = build(&after, OP_MAKE_BLOCK_POINTER, operands, 6);
+        again->name = result->name;
+        region_replace_uses(function->body, result, again);
+    }
+}
+
+/// A carried pointer that is no induction: its offset is carried instead.
+static void loop_offsets(Normalizer *state, Op *loop) {
+    Function *function = state->function;
+    bool is_while = loop->code == OP_WHILE;
+    int first = is_while ? 0 : 3, shift = is_while ? 0 : 1;
+    Region *body = loop->regions[is_while ? 1 : 0];
+    Op *yield = region_terminator(body);
+    for (int i = 0; i < loop->result_count; i++) {
+        Value *result = loop->results[i];
+        if (result->type.kind != TYPE_POINTER || yield->operands[i] == body->arguments[i + shift]) continue;
+        Value *root = pointer_root(loop->operands[first + i]);
+        Builder before = {.function = function, .region = loop->parent, .before = loop, .range = loop->range};
+        Value *start = root ? pointer_distance(&before, loop->operands[first + i], root, 0) : NULL;
+        if (!start || start->type.rank != result->type.rank) continue;
+        Value *argument = body->arguments[i + shift];
+        Builder inside = {.function = function, .region = body, .before = body->first, .range = loop->range};
+        Type pointer_type = argument->type;
+        Value *marker = build_binary(&inside, OP_ADD, root, argument); // replaced operand below
+        region_replace_uses(body, argument, marker);
+        op_set_operand(marker->op, 1, argument);
+        argument->type = offset_type(pointer_type);
+        marker->type = pointer_type;
+        Builder end = {.function = function, .region = body, .before = yield, .range = loop->range};
+        Value *next = pointer_distance(&end, yield->operands[i], root, 0);
+        if (!next) {
+            normalizer_fail(state, loop->range, "a pointer is carried by this loop in a way that is not understood");
+            return;
+        }
+        op_set_operand(yield, i, as_offset(&end, next));
+        op_set_operand(loop, first + i, as_offset(&before, start));
+        for (int r = 0; is_while && r < 1; r++) loop->regions[0]->arguments[i]->type = argument->type;
+        Builder after = {.function = function, .region = loop->parent, .before = loop->next, .range = loop->range};
+        result->type = offset_type(result->type);
+        Value *pointer = build_binary(&after, OP_ADD, root, result);
+        region_replace_uses(function->body, result, pointer);
+        op_set_operand(pointer->op, 1, result);
+    }
+}
+
+static void pointer_phis(Normalizer *state, Region *region) {
+    for (Op *op = region->first, *next; op && !state->failure; op = next) {
+        next = op->next;
+        for (int i = 0; i < op->region_count; i++) pointer_phis(state, op->regions[i]);
+        if (op->code == OP_IF) {
+            branch_offsets(state, op);
+            branch_blocks(state, op);
+        }
+        bool is_loop = op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE;
+        if (is_loop) loop_offsets(state, op);
+    }
+}
+
 const char *function_normalize(Function *function, Range *range) {
     Normalizer state = {.function = function};
     normalize_region(&state, function->body, true);
+    function_simplify(function);
+    pointer_phis(&state, function->body);
     function_simplify(function);
     normalize_region(&state, function->body, false);
     if (range) *range = state.range;

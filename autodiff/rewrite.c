@@ -55,7 +55,16 @@ Value *pointer_root(Value *pointer) {
         case OP_FOR:
         case OP_STATIC_FOR: pointer = op->operands[3 + pointer->index]; break;
         case OP_WHILE: pointer = op->operands[pointer->index]; break;
-        case OP_IF: return NULL;
+        case OP_IF: {
+            Value *arms[2];
+            for (int r = 0; r < 2; r++) {
+                Value *arm = region_terminator(op->regions[r])->operands[pointer->index];
+                bool nothing = value_is_none(arm) || (arm->op && arm->op->code == OP_UNDEFINED);
+                arms[r] = nothing ? NULL : pointer_root(arm);
+                if (!nothing && !arms[r]) return NULL;
+            }
+            return !arms[0] ? arms[1] : !arms[1] || arms[0] == arms[1] ? arms[0] : NULL;
+        }
         default:
             if (op->operand_count == 0) return NULL;
             pointer = op->operands[0];

@@ -10,7 +10,7 @@
 typedef struct Op Op;
 typedef struct Region Region;
 typedef struct Function Function;
-typedef struct FunctionDefinition FunctionDefinition; // analysis/module.h
+typedef struct FunctionDefinition FunctionDefinition;  // analysis/module.h
 
 /// A compile-time value that is known. Python semantics (int and bool are apart, both behave as numbers).
 typedef enum ConstantKind {
@@ -19,13 +19,13 @@ typedef enum ConstantKind {
     CONSTANT_INT,
     CONSTANT_FLOAT,
     CONSTANT_STRING,
-    CONSTANT_DTYPE,    // `dtype`; `is_pointer` for tl.pointer_type
-    CONSTANT_FUNCTION, // `function`, or `op` for a built-in passed as a value
+    CONSTANT_DTYPE,     // `dtype`; `is_pointer` for tl.pointer_type
+    CONSTANT_FUNCTION,  // `function`, or `op` for a built-in passed as a value
 } ConstantKind;
 
 typedef struct Constant {
     ConstantKind kind;
-    int64_t integer; // also 0/1 of a bool
+    int64_t integer;  // also 0/1 of a bool
     double number;
     Str string;
     DType dtype;
@@ -36,14 +36,14 @@ typedef struct Constant {
 
 /// One SSA value: a result of an op or an argument of a region.
 struct Value {
-    int id; // unique in its function, in creation order
+    int id;  // unique in its function, in creation order
     Type type;
-    Op *op;           // defining op, or NULL for a region argument
-    Region *region;   // the region it is an argument of, or NULL
-    int index;        // result or argument number
-    const char *name; // the user's name for it, or NULL
-    const Constant *constant; // when its value is known
-    Range range;      // of the expression that made it
+    Op *op;                    // defining op, or NULL for a region argument
+    Region *region;            // the region it is an argument of, or NULL
+    int index;                 // result or argument number
+    const char *name;          // the user's name for it, or NULL
+    const Constant *constant;  // when its value is known
+    Range range;               // of the expression that made it
 };
 
 /// Where an inlined helper was called from (innermost first).
@@ -61,17 +61,17 @@ typedef struct Keyword {
 struct Op {
     OpCode code;
     int id;
-    Value **operands; // table ops: one per parameter of its row, NULL where omitted
+    Value **operands;  // table ops: one per parameter of its row, NULL where omitted
     int operand_count;
     Value **results;
     int result_count;
     Region **regions;
     int region_count;
-    Keyword *keywords; // extra keywords of tl.range / tl.static_range, kept for emission
+    Keyword *keywords;  // extra keywords of tl.range / tl.static_range, kept for emission
     int keyword_count;
     Range range;
     const CallSite *call;
-    const char *note; // OP_UNKNOWN: what was not understood
+    const char *note;  // OP_UNKNOWN: what was not understood
     Region *parent;
     Op *previous;
     Op *next;
@@ -84,19 +84,19 @@ struct Region {
     int argument_count;
     Op *first;
     Op *last;
-    Op *parent; // the op that owns it, NULL for a function's body
+    Op *parent;  // the op that owns it, NULL for a function's body
 };
 
 typedef struct Parameter {
     const char *name;
-    Value *value; // argument of the body region
+    Value *value;  // argument of the body region
     bool is_constexpr;
-    bool is_optional;        // compared with None, or defaults to None
-    bool is_stored;          // something is stored through it
+    bool is_optional;  // compared with None, or defaults to None
+    bool is_stored;    // something is stored through it
     bool is_loaded;
-    Str annotation;          // as written, empty when none
-    const Constant *default_value; // NULL when none or not a constant
-    Str default_text;        // as written, empty when none
+    Str annotation;                 // as written, empty when none
+    const Constant *default_value;  // NULL when none or not a constant
+    Str default_text;               // as written, empty when none
     Range range;
 } Parameter;
 
@@ -109,7 +109,7 @@ struct Function {
     Region *body;
     int value_count;
     int op_count;
-    Map shared; // build.c: constexpr expressions by their text, so that equal ones are one value
+    Map shared;  // build.c: constexpr expressions by their text, so that equal ones are one value
 };
 
 /* Shapes of the structural ops.
@@ -131,10 +131,10 @@ struct Function {
 typedef struct Builder {
     Function *function;
     Region *region;
-    Op *before; // insert before this op; NULL: at the end of the region
+    Op *before;  // insert before this op; NULL: at the end of the region
     Range range;
     const CallSite *call;
-    struct Diagnostics *diagnostics; // type errors go here; NULL to drop them
+    struct Diagnostics *diagnostics;  // type errors go here; NULL to drop them
 } Builder;
 
 Function *function_new(Arena *arena, const char *name);
@@ -143,7 +143,8 @@ Region *region_new(Function *function);
 Value *region_add_argument(Function *function, Region *region, Type type, const char *name);
 
 /// Appends an op without folding or inference: results get TYPE_UNKNOWN. `operands` is copied.
-Op *op_append(Builder *builder, OpCode code, Value *const *operands, int operand_count, int result_count);
+Op *op_append(Builder *builder, OpCode code, Value *const *operands, int operand_count,
+              int result_count);
 Region *op_add_region(Builder *builder, Op *op);
 void op_set_operand(Op *op, int index, Value *value);
 void op_append_operand(Function *function, Op *op, Value *value);

@@ -8,8 +8,8 @@ typedef struct Classifier {
     Arena *arena;
     const Op *loop;
     Region *body;
-    Map uses;  // Value -> number of uses in the body and below, plus one so that 0 is "not seen"
-    Map inner; // loop inside -> its Carried array
+    Map uses;   // Value -> number of uses in the body and below, plus one so that 0 is "not seen"
+    Map inner;  // loop inside -> its Carried array
 } Classifier;
 
 const char *carried_class_name(CarriedClass class) {

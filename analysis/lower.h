@@ -8,24 +8,25 @@
 /// What is known about a parameter before lowering: a constant (constexprs, None for an absent pointer), or a type.
 typedef struct Binding {
     Str name;
-    const Constant *constant; // or NULL
-    Type type;                // used when constant is NULL and kind is not TYPE_UNKNOWN
+    const Constant *constant;  // or NULL
+    Type type;                 // used when constant is NULL and kind is not TYPE_UNKNOWN
 } Binding;
 
 typedef struct LowerOptions {
     const Binding *bindings;
     int binding_count;
-    bool unroll_static; // unroll tl.static_range with known bounds (execution); else keep OP_STATIC_FOR
+    bool
+        unroll_static;  // unroll tl.static_range with known bounds (execution); else keep OP_STATIC_FOR
     int max_ops;        // 0: a default; beyond it lowering stops with a diagnostic
     int max_depth;      // of inlined calls
-    Map *observed;      // out, or NULL: helper (FunctionDefinition *) -> Type[] that it was called with
+    Map *observed;  // out, or NULL: helper (FunctionDefinition *) -> Type[] that it was called with
 } LowerOptions;
 
 /// Lowers and infers types in one walk, as Triton's own code generator does; repeated until the kinds of
 /// unannotated parameters (pointer, int, float) are stable. Never fails: what is not understood becomes OP_UNKNOWN
 /// with one diagnostic. With all constexprs bound, every `if` on them is folded and dims are numbers.
-Function *lower_kernel(Arena *arena, const FunctionDefinition *definition, const LowerOptions *options,
-                       Diagnostics *diagnostics);
+Function *lower_kernel(Arena *arena, const FunctionDefinition *definition,
+                       const LowerOptions *options, Diagnostics *diagnostics);
 
 typedef struct NamedValue {
     const char *name;
@@ -34,8 +35,10 @@ typedef struct NamedValue {
 
 /// Lowers one expression in Triton's language (`text`, for example a derivative rule "grad * result") at the builder's place;
 /// built-ins are bare names (`exp`, `where`, `sum`). NULL and a BUG-free message in `*error` where it does not lower.
-Value *lower_expression(Builder *builder, const char *text, const NamedValue *names, int name_count, Error *error);
+Value *lower_expression(Builder *builder, const char *text, const NamedValue *names, int name_count,
+                        Error *error);
 /// The same for a body of statements that ends in `return ...` (the EXPANDS column).
-Value *lower_body(Builder *builder, const char *text, const NamedValue *names, int name_count, Error *error);
+Value *lower_body(Builder *builder, const char *text, const NamedValue *names, int name_count,
+                  Error *error);
 
 #endif

@@ -20,10 +20,10 @@ typedef struct ParameterDefinition {
     Str name;
     Str annotation;
     Str default_text;
-    SyntaxNode default_node; // null node when none
+    SyntaxNode default_node;  // null node when none
     bool is_constexpr;
     bool is_keyword_only;
-    bool is_variadic; // *args
+    bool is_variadic;  // *args
     Range range;
 } ParameterDefinition;
 
@@ -32,44 +32,45 @@ struct FunctionDefinition {
     const Module *module;
     Str name;
     Range name_range;
-    Range range;          // decorators included
-    Range header_range;   // the def line
-    SyntaxNode node;      // function_definition
+    Range range;         // decorators included
+    Range header_range;  // the def line
+    SyntaxNode node;     // function_definition
     SyntaxNode body;
     ParameterDefinition *parameters;
     int parameter_count;
-    bool is_jit;          // false: a plain Python function (a launcher, or a helper that lacks @triton.jit)
-    bool is_autotuned;    // under @triton.autotune (also through aliases)
+    bool is_jit;  // false: a plain Python function (a launcher, or a helper that lacks @triton.jit)
+    bool is_autotuned;  // under @triton.autotune (also through aliases)
     bool has_heuristics;
-    LIST(Str) tuned_names;     // meta-parameters set by autotune configs / heuristics
+    LIST(Str) tuned_names;  // meta-parameters set by autotune configs / heuristics
     LIST(SyntaxNode) decorators;
-    bool is_helper;       // called from other jit functions of the file and not launched here
+    bool is_helper;  // called from other jit functions of the file and not launched here
     bool returns_value;
-    Str comment;          // the comment lines right above it (launch specification)
+    Str comment;  // the comment lines right above it (launch specification)
 };
 
 /// `kernel[grid](arguments)` in a plain function or at module level.
 typedef struct LaunchSite {
     const FunctionDefinition *kernel;
-    const FunctionDefinition *launcher; // enclosing plain function, NULL at module level
-    SyntaxNode call;  // the whole call expression
-    SyntaxNode grid;  // inside the brackets
+    const FunctionDefinition *launcher;  // enclosing plain function, NULL at module level
+    SyntaxNode call;                     // the whole call expression
+    SyntaxNode grid;                     // inside the brackets
     Range range;
 } LaunchSite;
 
 struct Module {
     Arena *arena;
     const Source *source;
-    SyntaxTree *tree; // freed by module_release
+    SyntaxTree *tree;  // freed by module_release
     const Resolver *resolver;
-    LIST(FunctionDefinition *) functions; // jit and plain, in order
+    LIST(FunctionDefinition *) functions;  // jit and plain, in order
     LIST(LaunchSite) launches;
     bool has_syntax_errors;
-    struct ModuleScope *scope; // names -> what they are; private to module.c
+    struct ModuleScope *scope;  // names -> what they are; private to module.c
 };
 
 /// Never fails: a half-typed file gives what can be seen. `diagnostics` gets module-level findings.
-Module *module_build(Arena *arena, const Source *source, const Resolver *resolver, Diagnostics *diagnostics);
+Module *module_build(Arena *arena, const Source *source, const Resolver *resolver,
+                     Diagnostics *diagnostics);
 /// Frees the syntax tree; the rest belongs to the arena. NULL is allowed.
 void module_release(Module *module);
 const FunctionDefinition *module_find_function(const Module *module, Str name);

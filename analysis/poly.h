@@ -12,7 +12,7 @@ typedef struct Value Value;
 typedef struct Monomial {
     int64_t coefficient;
     int atom_count;
-    Value *const *atoms; // sorted by value id, repeated for powers
+    Value *const *atoms;  // sorted by value id, repeated for powers
 } Monomial;
 
 typedef struct Poly {
@@ -32,7 +32,8 @@ bool poly_is_constant(const Poly *poly, int64_t *value);
 bool poly_equal(const Poly *a, const Poly *b);
 bool poly_mentions(const Poly *poly, const Value *atom);
 /// poly = quotient * atom + rest, where `rest` does not mention atom. Where atom occurs squared, returns false.
-bool poly_split(Arena *arena, const Poly *poly, Value *atom, const Poly **quotient, const Poly **rest);
+bool poly_split(Arena *arena, const Poly *poly, Value *atom, const Poly **quotient,
+                const Poly **rest);
 const Poly *poly_substitute(Arena *arena, const Poly *poly, Value *atom, const Poly *by);
 /// Python text; atoms by their names. "?" for NULL.
 const char *poly_print(Arena *arena, const Poly *poly);

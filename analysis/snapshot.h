@@ -6,25 +6,26 @@
 
 typedef struct Kernel {
     const FunctionDefinition *definition;
-    Function *function; // symbolic constexprs
+    Function *function;  // symbolic constexprs
     bool is_helper;
-    bool understood; // every value has a type
+    bool understood;  // every value has a type
 } Kernel;
 
 typedef struct Snapshot {
-    Arena *arena; // owns everything; freed by snapshot_free
+    Arena *arena;  // owns everything; freed by snapshot_free
     const Source *source;
     Module *module;
-    LIST(Kernel) kernels; // every jit function, in order
+    LIST(Kernel) kernels;  // every jit function, in order
     Diagnostics diagnostics;
 } Snapshot;
 
 typedef struct SnapshotOptions {
-    const Resolver *resolver; // may be NULL
-    bool skip_checks;         // parse and lower only
+    const Resolver *resolver;  // may be NULL
+    bool skip_checks;          // parse and lower only
 } SnapshotOptions;
 
-Snapshot *snapshot_build(const char *path, Str text, const SnapshotOptions *options); // copies path and text
+Snapshot *snapshot_build(const char *path, Str text,
+                         const SnapshotOptions *options);  // copies path and text
 void snapshot_free(Snapshot *snapshot);
 const Kernel *snapshot_find_kernel(const Snapshot *snapshot, Str name);
 

@@ -6,7 +6,7 @@
 
 /// An immutable text. Lines are found on first use.
 typedef struct Source {
-    const char *path; // as the user gave it; "" for text without a file
+    const char *path;  // as the user gave it; "" for text without a file
     Str text;
     uint32_t *line_starts;
     int line_count;

@@ -27,7 +27,8 @@ SyntaxTree *syntax_parse(const Source *source);
 /// The same for a TOML document; its nodes are told apart by node_kind_name (node_kind is for Python).
 SyntaxTree *syntax_parse_toml(const Source *source);
 /// Re-parse after the edit (bytes [start, old_end) became [start, new_end)) of the text, reusing `old`.
-SyntaxTree *syntax_reparse(const SyntaxTree *old, const Source *source, uint32_t start, uint32_t old_end, uint32_t new_end);
+SyntaxTree *syntax_reparse(const SyntaxTree *old, const Source *source, uint32_t start,
+                           uint32_t old_end, uint32_t new_end);
 void syntax_free(SyntaxTree *tree);
 SyntaxNode syntax_root(const SyntaxTree *tree);
 
@@ -39,11 +40,11 @@ bool node_has_error(SyntaxNode node);  // or below it
 Range node_range(const Source *source, SyntaxNode node);
 Str node_text(const Source *source, SyntaxNode node);
 SyntaxNode node_parent(SyntaxNode node);
-uint32_t node_child_count(SyntaxNode node); // named children; comments included
+uint32_t node_child_count(SyntaxNode node);  // named children; comments included
 SyntaxNode node_child(SyntaxNode node, uint32_t index);
 /// The named children without comments, found in one pass; returns how many.
 int node_children(Arena *arena, SyntaxNode node, SyntaxNode **children);
-uint32_t node_all_child_count(SyntaxNode node); // anonymous tokens too
+uint32_t node_all_child_count(SyntaxNode node);  // anonymous tokens too
 SyntaxNode node_all_child(SyntaxNode node, uint32_t index);
 SyntaxNode node_field(SyntaxNode node, const char *field);
 /// Visits `node` and everything below it, parents first, without recursion; `visit` says whether to go below its node.

@@ -18,33 +18,40 @@ typedef enum DTypeCode {
     DTYPE_COUNT
 } DTypeCode;
 
-typedef enum DTypeClass { CLASS_UNKNOWN, CLASS_BOOL, CLASS_SIGNED, CLASS_UNSIGNED, CLASS_FLOAT } DTypeClass;
+typedef enum DTypeClass {
+    CLASS_UNKNOWN,
+    CLASS_BOOL,
+    CLASS_SIGNED,
+    CLASS_UNSIGNED,
+    CLASS_FLOAT
+} DTypeClass;
 
 typedef struct DType {
     DTypeCode code;
-    int parameter;              // for DTYPE_OF_PARAMETER: index of the pointer parameter
-    DTypeClass parameter_class; // for DTYPE_OF_PARAMETER: CLASS_FLOAT, CLASS_SIGNED or CLASS_UNKNOWN
+    int parameter;  // for DTYPE_OF_PARAMETER: index of the pointer parameter
+    DTypeClass
+        parameter_class;  // for DTYPE_OF_PARAMETER: CLASS_FLOAT, CLASS_SIGNED or CLASS_UNKNOWN
 } DType;
 
 typedef enum TypeKind {
-    TYPE_UNKNOWN,       // not understood: silences whatever follows from it
-    TYPE_NUMBER,        // scalar (rank 0) or tile
-    TYPE_POINTER,       // scalar or tile of pointers to `element`
-    TYPE_BLOCK_POINTER, // tl.make_block_ptr: rank and dims are the block's
-    TYPE_DESCRIPTOR,    // tl.make_tensor_descriptor: rank and dims are the block's
-    TYPE_TUPLE,         // operands of its defining OP_TUPLE are the items
+    TYPE_UNKNOWN,        // not understood: silences whatever follows from it
+    TYPE_NUMBER,         // scalar (rank 0) or tile
+    TYPE_POINTER,        // scalar or tile of pointers to `element`
+    TYPE_BLOCK_POINTER,  // tl.make_block_ptr: rank and dims are the block's
+    TYPE_DESCRIPTOR,     // tl.make_tensor_descriptor: rank and dims are the block's
+    TYPE_TUPLE,          // operands of its defining OP_TUPLE are the items
     TYPE_NONE,
-    TYPE_DTYPE,    // tl.float32, x.dtype
-    TYPE_STRING,   // constexpr text
-    TYPE_FUNCTION, // a jit function as a value
+    TYPE_DTYPE,     // tl.float32, x.dtype
+    TYPE_STRING,    // constexpr text
+    TYPE_FUNCTION,  // a jit function as a value
 } TypeKind;
 
 typedef struct Type {
     TypeKind kind;
     DType element;
-    bool is_constexpr; // known at compile time (its value may still be symbolic)
+    bool is_constexpr;  // known at compile time (its value may still be symbolic)
     int rank;
-    const Poly *const *dims; // rank entries; a dim that is not understood is NULL
+    const Poly *const *dims;  // rank entries; a dim that is not understood is NULL
 } Type;
 
 /// Most dims of any tile.
@@ -62,12 +69,13 @@ int dtype_bits(DTypeCode code);
 int dtype_mantissa_bits(DTypeCode code);
 int dtype_exponent_bits(DTypeCode code);
 DTypeClass dtype_class(DType dtype);
-bool dtype_is_float(DType dtype);   // provably
-bool dtype_is_integer(DType dtype); // provably, bool included
+bool dtype_is_float(DType dtype);    // provably
+bool dtype_is_integer(DType dtype);  // provably, bool included
 /// Triton's implicit promotion of two operands (scalars that are constexpr adapt to the other side).
-DType dtype_promote(DType a, bool a_is_constexpr_scalar, DType b, bool b_is_constexpr_scalar, bool division);
+DType dtype_promote(DType a, bool a_is_constexpr_scalar, DType b, bool b_is_constexpr_scalar,
+                    bool division);
 
-bool type_is_tile(Type type);        // NUMBER or POINTER of rank > 0
+bool type_is_tile(Type type);  // NUMBER or POINTER of rank > 0
 bool type_is_scalar_number(Type type);
 bool type_equal(Type a, Type b);
 /// "f32[BLOCK_M, 64]", "*f16[BLOCK]", "constexpr", "tuple", "?".

@@ -4,7 +4,8 @@
 #include "autodiff/shift.h"
 
 bool value_is_active(const Differentiation *state, const Value *value) {
-    return value && map_has_pointer(&state->active, value) && !map_has_pointer(&state->constant, value);
+    return value && map_has_pointer(&state->active, value) &&
+           !map_has_pointer(&state->constant, value);
 }
 
 typedef struct Marking {
@@ -36,7 +37,8 @@ static void mark_structured(Marking *marking, const Op *op) {
         bool live = false;
         for (int r = 0; r < op->region_count; r++) {
             const Op *yield = region_terminator(op->regions[r]);
-            if (yield && yield->code == OP_YIELD && is_marked(marking, yield->operands[i])) live = true;
+            if (yield && yield->code == OP_YIELD && is_marked(marking, yield->operands[i]))
+                live = true;
         }
         if (op->code != OP_IF && is_marked(marking, op->operands[first + i])) live = true;
         if (!live || !may_be_float(op->results[i])) continue;
@@ -51,7 +53,8 @@ static bool may_reach_gradient(const Differentiation *state, const Value *pointe
     if (map_has_pointer(&state->gradients, pointer)) return true;
     const Op *op = pointer->op;
     if (!op) {
-        op = pointer->region ? pointer->region->parent : NULL; // what a loop carries starts outside
+        op =
+            pointer->region ? pointer->region->parent : NULL;  // what a loop carries starts outside
         for (int i = 0; op && i < op->operand_count; i++)
             if (may_reach_gradient(state, op->operands[i], depth + 1)) return true;
         return false;
@@ -59,7 +62,8 @@ static bool may_reach_gradient(const Differentiation *state, const Value *pointe
     if (op->code == OP_LOAD) return false;
     for (int r = 0; r < op->region_count; r++) {
         const Op *yield = region_terminator(op->regions[r]);
-        if (yield && pointer->index < yield->operand_count && may_reach_gradient(state, yield->operands[pointer->index], depth + 1))
+        if (yield && pointer->index < yield->operand_count &&
+            may_reach_gradient(state, yield->operands[pointer->index], depth + 1))
             return true;
     }
     for (int i = 0; i < op->operand_count; i++)
@@ -73,7 +77,8 @@ bool pointer_may_reach_gradient(const Differentiation *state, const Value *point
 
 static bool visit_active(void *context, Op *op) {
     Marking *marking = context;
-    if (op->code == OP_IF || op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE) {
+    if (op->code == OP_IF || op->code == OP_FOR || op->code == OP_STATIC_FOR ||
+        op->code == OP_WHILE) {
         mark_structured(marking, op);
         return true;
     }
@@ -104,8 +109,9 @@ void activity_mark(Differentiation *state) {
 
 static bool is_infinite_start(const Value *value) {
     if (value && value->op && value->op->code == OP_FULL) value = value->op->operands[1];
-    while (value && value->op && (value->op->code == OP_SUB || value->op->code == OP_ADD || value->op->code == OP_CAST))
-        value = value->op->operands[0]; // tl.zeros(...) - inf
+    while (value && value->op &&
+           (value->op->code == OP_SUB || value->op->code == OP_ADD || value->op->code == OP_CAST))
+        value = value->op->operands[0];  // tl.zeros(...) - inf
     double number;
     return value && value_is_number(value, &number) && number < -1e4;
 }
@@ -115,15 +121,18 @@ static bool starts_at_minus_infinity(const Value *value) {
     if (is_infinite_start(value)) return true;
     if (!value || !value->op) return false;
     double number;
-    bool subtracts = value->op->code == OP_SUB && value_is_number(value->op->operands[1], &number) && number > 1e4;
-    bool adds = value->op->code == OP_ADD && value_is_number(value->op->operands[1], &number) && number < -1e4;
+    bool subtracts = value->op->code == OP_SUB &&
+                     value_is_number(value->op->operands[1], &number) && number > 1e4;
+    bool adds = value->op->code == OP_ADD && value_is_number(value->op->operands[1], &number) &&
+                number < -1e4;
     return subtracts || adds;
 }
 
 /// Tries the seeds; where the shift is invisible they become constants.
 static bool gauge_try(Differentiation *state, const Map *seeds, const Map *relaxed) {
     if (!shift_is_invisible(state->arena, state->primal, seeds, relaxed)) return false;
-    for (int i = 0; i < seeds->count; i++) map_set_number(&state->constant, seeds->entries[i].number, (void *)1);
+    for (int i = 0; i < seeds->count; i++)
+        map_set_number(&state->constant, seeds->entries[i].number, (void *)1);
     return true;
 }
 
@@ -155,7 +164,8 @@ static void gauge_loop(Differentiation *state, const Op *loop) {
         }
         bool has_members = false;
         for (int k = 0; k < loop->result_count; k++)
-            if (k != i && carried[k].class == CARRIED_GAUGE && carried[k].gauge == i) has_members = true;
+            if (k != i && carried[k].class == CARRIED_GAUGE && carried[k].gauge == i)
+                has_members = true;
         if (has_members && !starts_neutral) continue;
         gauge_try(state, &seeds, &relaxed);
     }
@@ -175,12 +185,14 @@ static bool visit_gauge(void *context, Op *op) {
 void gauge_mark(Differentiation *state) {
     region_walk(state->primal->body, visit_gauge, state);
     if (state->constant.count == 0) return;
-    state->active = map_new(state->arena); // what only followed from the gauges is constant too
+    state->active = map_new(state->arena);  // what only followed from the gauges is constant too
     activity_mark(state);
 }
 
-bool gauge_is_settled(const Differentiation *state, const Op *loop, const Carried *carried, int index) {
+bool gauge_is_settled(const Differentiation *state, const Op *loop, const Carried *carried,
+                      int index) {
     if (carried[index].class != CARRIED_GAUGE) return false;
     int gauge = carried[index].gauge;
-    return gauge >= 0 && gauge < loop->result_count && map_has_pointer(&state->constant, loop->results[gauge]);
+    return gauge >= 0 && gauge < loop->result_count &&
+           map_has_pointer(&state->constant, loop->results[gauge]);
 }

@@ -29,19 +29,24 @@ static bool is_one(const Poly *dim) {
 static Value *sum_to(Differentiation *state, Value *gradient, Type want, Range range) {
     Builder *b = &state->builder;
     if (gradient->type.kind != TYPE_NUMBER || want.kind != TYPE_NUMBER) {
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, range, "the type of this value is not known, so its gradient cannot be summed over the axes it is broadcast along");
+        adjoint_fail(
+            state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, range,
+            "the type of this value is not known, so its gradient cannot be summed over the axes it is broadcast along");
         return gradient;
     }
     if (want.rank == 0) {
         if (gradient->type.rank == 0) return gradient;
         return build_unary(b, OP_SUM, gradient);
     }
-    while (gradient->type.rank > want.rank) gradient = build_binary(b, OP_SUM, gradient, build_int(b, 0));
-    if (gradient->type.rank < want.rank) return gradient; // broadcasts by itself when it is added
+    while (gradient->type.rank > want.rank)
+        gradient = build_binary(b, OP_SUM, gradient, build_int(b, 0));
+    if (gradient->type.rank < want.rank) return gradient;  // broadcasts by itself when it is added
     for (int axis = 0; axis < want.rank; axis++) {
         const Poly *from = gradient->type.dims[axis], *to = want.dims[axis];
         if (!from || !to) {
-            adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, range, "the shape of this value is not known, so its gradient cannot be summed over the axes it is broadcast along");
+            adjoint_fail(
+                state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, range,
+                "the shape of this value is not known, so its gradient cannot be summed over the axes it is broadcast along");
             return gradient;
         }
         if (is_one(to) && !is_one(from))
@@ -61,10 +66,12 @@ static Value *zeros_of(Differentiation *state, Builder *builder, Type type, Rang
     if (type.rank == 0) return build_float(builder, 0.0);
     Value *shape = build_shape(builder, recomputed_type(state, type));
     if (!shape) {
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, range, "the shape of this value is not known, so its gradient cannot be accumulated");
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, range,
+                     "the shape of this value is not known, so its gradient cannot be accumulated");
         return build_float(builder, 0.0);
     }
-    return build_ternary(builder, OP_FULL, shape, build_float(builder, 0.0), build_dtype(builder, dtype_of(code)));
+    return build_ternary(builder, OP_FULL, shape, build_float(builder, 0.0),
+                         build_dtype(builder, dtype_of(code)));
 }
 
 void adjoint_add(Differentiation *state, Value *primal, Value *gradient) {
@@ -74,7 +81,8 @@ void adjoint_add(Differentiation *state, Value *primal, Value *gradient) {
     const char *name = primal->name ? arena_printf(state->arena, "d%s", primal->name) : NULL;
     if (sofar) {
         bool is_part = name && sofar->name && strcmp(name, sofar->name) == 0;
-        if (is_part && sofar->op && op_is_pure(sofar->op)) sofar->name = NULL; // only the whole keeps the name
+        if (is_part && sofar->op && op_is_pure(sofar->op))
+            sofar->name = NULL;  // only the whole keeps the name
         summed = build_binary(&state->builder, OP_ADD, sofar, summed);
     }
     if (name) summed->name = name;
@@ -85,7 +93,8 @@ void adjoint_add(Differentiation *state, Value *primal, Value *gradient) {
 static Value *conform(Differentiation *state, Builder *builder, Value *gradient, Type primal) {
     primal = recomputed_type(state, primal);
     bool same = gradient->type.rank == primal.rank;
-    for (int i = 0; same && i < primal.rank; i++) same = poly_equal(gradient->type.dims[i], primal.dims[i]);
+    for (int i = 0; same && i < primal.rank; i++)
+        same = poly_equal(gradient->type.dims[i], primal.dims[i]);
     if (!same && primal.rank > 0) {
         Value *shape = build_shape(builder, primal);
         if (shape) gradient = build_binary(builder, OP_BROADCAST_TO, gradient, shape);
@@ -134,7 +143,8 @@ static void enter(Differentiation *state, Region *region) {
 
 static void sweep_if(Differentiation *state, const Op *op) {
     Builder outside = state->builder;
-    Op *reversed = op_append(&outside, OP_IF, (Value *[]){recomputed(state, op->operands[0])}, 1, 0);
+    Op *reversed =
+        op_append(&outside, OP_IF, (Value *[]){recomputed(state, op->operands[0])}, 1, 0);
     reversed->range = op->range;
     Frame frames[2];
     Builder ends[2];
@@ -172,7 +182,8 @@ static void sweep_if(Differentiation *state, const Op *op) {
     state->builder = outside;
     for (int i = 0; i < count; i++) {
         Value *primal = entry_key(&captured.entries[i]);
-        Type type = yields[0][i]->type.rank >= yields[1][i]->type.rank ? yields[0][i]->type : yields[1][i]->type;
+        Type type = yields[0][i]->type.rank >= yields[1][i]->type.rank ? yields[0][i]->type
+                                                                       : yields[1][i]->type;
         Value *result = op_append_result(state->backward, reversed, type);
         adjoint_add(state, primal, result);
     }
@@ -181,17 +192,17 @@ static void sweep_if(Differentiation *state, const Op *op) {
 /* ---- loops ---- */
 
 typedef enum LoopRole {
-    ROLE_NONE,      // no gradient passes (integers, inductions, gauges)
-    ROLE_INVARIANT, // a sum: every iteration sees the adjoint of the result
-    ROLE_STATE      // a recurrence: the adjoint is carried backwards, the state is needed
+    ROLE_NONE,       // no gradient passes (integers, inductions, gauges)
+    ROLE_INVARIANT,  // a sum: every iteration sees the adjoint of the result
+    ROLE_STATE       // a recurrence: the adjoint is carried backwards, the state is needed
 } LoopRole;
 
 typedef struct LoopPlan {
     const Op *loop;
     bool is_while;
-    const Carried *carried; // NULL for `while`
+    const Carried *carried;  // NULL for `while`
     LoopRole *roles;
-    int *carried_position; // of ROLE_STATE among the reversed loop's carried values
+    int *carried_position;  // of ROLE_STATE among the reversed loop's carried values
     int states;
     bool needs_order;
 } LoopPlan;
@@ -200,10 +211,12 @@ static LoopPlan loop_plan(Differentiation *state, const Op *loop) {
     LoopPlan plan = {.loop = loop, .is_while = loop->code == OP_WHILE};
     plan.roles = ARENA_ARRAY(state->arena, LoopRole, loop->result_count + 1);
     plan.carried_position = ARENA_ARRAY(state->arena, int, loop->result_count + 1);
-    const Carried *carried = plan.carried = plan.is_while ? NULL : loop_classify(state->arena, loop);
+    const Carried *carried = plan.carried =
+        plan.is_while ? NULL : loop_classify(state->arena, loop);
     for (int i = 0; i < loop->result_count; i++) {
         if (!value_is_active(state, loop->results[i])) continue;
-        bool sums = carried && (carried[i].class == CARRIED_SUM || carried[i].class == CARRIED_UNCHANGED);
+        bool sums =
+            carried && (carried[i].class == CARRIED_SUM || carried[i].class == CARRIED_UNCHANGED);
         if (sums || (carried && gauge_is_settled(state, loop, carried, i))) {
             plan.roles[i] = ROLE_INVARIANT;
         } else {
@@ -221,10 +234,12 @@ static Region *loop_body(const Op *loop) { return loop->regions[loop->code == OP
 
 static Value *loop_trips(Differentiation *state, const Op *loop) {
     Builder *b = &state->builder;
-    Value *lower = recomputed(state, loop->operands[0]), *upper = recomputed(state, loop->operands[1]);
+    Value *lower = recomputed(state, loop->operands[0]),
+          *upper = recomputed(state, loop->operands[1]);
     Value *step = recomputed(state, loop->operands[2]);
     int64_t number;
-    Value *distance = value_is_int(lower, &number) && number == 0 ? upper : build_binary(b, OP_SUB, upper, lower);
+    Value *distance =
+        value_is_int(lower, &number) && number == 0 ? upper : build_binary(b, OP_SUB, upper, lower);
     if (value_is_int(step, &number) && number == 1) return distance;
     bool downwards = value_is_int(step, &number) && number < 0;
     Value *slack = build_binary(b, downwards ? OP_ADD : OP_SUB, step, build_int(b, 1));
@@ -305,7 +320,8 @@ static void recompute_states(Differentiation *state, const LoopPlan *plan, Value
 static Value *while_trips(Differentiation *state, const Op *loop) {
     Map values = state->values;
     Map copy = map_new(state->arena);
-    for (int i = 0; i < values.count; i++) map_set_number(&copy, values.entries[i].number, values.entries[i].value);
+    for (int i = 0; i < values.count; i++)
+        map_set_number(&copy, values.entries[i].number, values.entries[i].value);
     Builder *b = &state->builder;
     Value *zero = build_int(b, 0);
     Op *counted = op_clone(b, loop, &copy);
@@ -316,7 +332,8 @@ static Value *while_trips(Differentiation *state, const Op *loop) {
         Value *argument = region_add_argument(state->backward, counted->regions[r], type, "trips");
         if (r == 0) continue;
         Op *yield = region_terminator(counted->regions[1]);
-        Builder inside = {.function = state->backward, .region = counted->regions[1], .before = yield};
+        Builder inside = {
+            .function = state->backward, .region = counted->regions[1], .before = yield};
         op_append_operand(state->backward, yield, build_binary(&inside, OP_ADD, argument, one));
     }
     Value *trips = op_append_result(state->backward, counted, type);
@@ -345,7 +362,8 @@ static void pin_gauges(Differentiation *state, const Op *loop) {
 static bool is_pinned(const Differentiation *state, const Op *loop, const Op *op) {
     const Op *yield = region_terminator(loop_body(loop));
     for (int i = 0; i < loop->result_count; i++)
-        if (map_has_pointer(&state->constant, loop->results[i]) && yield->operands[i]->op == op) return true;
+        if (map_has_pointer(&state->constant, loop->results[i]) && yield->operands[i]->op == op)
+            return true;
     return false;
 }
 
@@ -369,17 +387,19 @@ static void recompute_body(Differentiation *state, const Op *loop) {
 }
 
 /// Sums what the body added to values from outside in carried values of the reversed loop.
-static void carry_captured(Differentiation *state, Op *reversed, const Op *loop, Frame *frame, Builder *before) {
+static void carry_captured(Differentiation *state, Op *reversed, const Op *loop, Frame *frame,
+                           Builder *before) {
     Op *yield = region_terminator(reversed->regions[0]);
     Builder inside = {.function = state->backward, .region = reversed->regions[0], .before = yield};
     for (int i = 0; i < frame->adjoints.count; i++) {
         Value *primal = entry_key(&frame->adjoints.entries[i]);
         if (is_inside(loop, primal)) continue;
         Value *delta = frame->adjoints.entries[i].value;
-        if (delta->op && op_is_pure(delta->op)) delta->name = NULL; // the running sum has the name
+        if (delta->op && op_is_pure(delta->op)) delta->name = NULL;  // the running sum has the name
         Value *zero = zeros_of(state, before, primal->type, primal->range);
-        Value *argument = region_add_argument(state->backward, reversed->regions[0], zero->type,
-                                              primal->name ? arena_printf(state->arena, "d%s", primal->name) : NULL);
+        Value *argument = region_add_argument(
+            state->backward, reversed->regions[0], zero->type,
+            primal->name ? arena_printf(state->arena, "d%s", primal->name) : NULL);
         op_append_operand(state->backward, reversed, zero);
         op_append_operand(state->backward, yield, build_binary(&inside, OP_ADD, argument, delta));
         Value *result = op_append_result(state->backward, reversed, zero->type);
@@ -387,7 +407,8 @@ static void carry_captured(Differentiation *state, Op *reversed, const Op *loop,
     }
 }
 
-static void hand_on_captured(Differentiation *state, Op *reversed, const Op *loop, const Frame *frame, int first_result) {
+static void hand_on_captured(Differentiation *state, Op *reversed, const Op *loop,
+                             const Frame *frame, int first_result) {
     int next = first_result;
     for (int i = 0; i < frame->adjoints.count; i++) {
         Value *primal = entry_key(&frame->adjoints.entries[i]);
@@ -401,7 +422,9 @@ static Op *reversed_header(Differentiation *state, const LoopPlan *plan, Value *
     const Op *loop = plan->loop;
     Builder *b = &state->builder;
     OpCode code = plan->is_while ? OP_FOR : loop->code;
-    Type counter_type = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32), .is_constexpr = code == OP_STATIC_FOR};
+    Type counter_type = {.kind = TYPE_NUMBER,
+                         .element = dtype_of(DTYPE_INT32),
+                         .is_constexpr = code == OP_STATIC_FOR};
     Op *reversed;
     if (!plan->needs_order) {
         Value *operands[3];
@@ -425,10 +448,15 @@ static Op *reversed_header(Differentiation *state, const LoopPlan *plan, Value *
     *trip = build_binary(&inside, OP_SUB, last, count);
     *iv = NULL;
     if (plan->is_while) return reversed;
-    Value *lower = recomputed(state, loop->operands[0]), *step = recomputed(state, loop->operands[2]);
+    Value *lower = recomputed(state, loop->operands[0]),
+          *step = recomputed(state, loop->operands[2]);
     int64_t number;
-    Value *distance = value_is_int(step, &number) && number == 1 ? *trip : build_binary(&inside, OP_MUL, *trip, step);
-    *iv = value_is_int(lower, &number) && number == 0 ? distance : build_binary(&inside, OP_ADD, lower, distance);
+    Value *distance = value_is_int(step, &number) && number == 1
+                          ? *trip
+                          : build_binary(&inside, OP_MUL, *trip, step);
+    *iv = value_is_int(lower, &number) && number == 0
+              ? distance
+              : build_binary(&inside, OP_ADD, lower, distance);
     (*iv)->name = loop->regions[0]->arguments[0]->name;
     return reversed;
 }
@@ -438,7 +466,10 @@ static void sweep_loop(Differentiation *state, const Op *loop) {
     Value *trip, *iv;
     Op *reversed = reversed_header(state, &plan, &trip, &iv);
     Builder outside = state->builder;
-    Builder before = {.function = state->backward, .region = reversed->parent, .before = reversed, .range = loop->range};
+    Builder before = {.function = state->backward,
+                      .region = reversed->parent,
+                      .before = reversed,
+                      .range = loop->range};
     Region *body = reversed->regions[0];
     const Region *from = loop_body(loop);
     const Op *from_yield = region_terminator(from);
@@ -465,7 +496,8 @@ static void sweep_loop(Differentiation *state, const Op *loop) {
     for (int i = 0; i < loop->result_count; i++) {
         if (plan.roles[i] == ROLE_STATE) adjoint_add(state, from_yield->operands[i], arguments[i]);
         Value *whole = map_get_pointer(&outer->adjoints, loop->results[i]);
-        if (plan.roles[i] == ROLE_INVARIANT && whole) adjoint_add(state, from_yield->operands[i], whole);
+        if (plan.roles[i] == ROLE_INVARIANT && whole)
+            adjoint_add(state, from_yield->operands[i], whole);
     }
     sweep_region(state, from);
     Value **next = ARENA_ARRAY(state->arena, Value *, plan.states + 1);
@@ -473,8 +505,9 @@ static void sweep_loop(Differentiation *state, const Op *loop) {
         if (plan.roles[i] != ROLE_STATE) continue;
         Value *argument = from->arguments[i + loop_shift(loop)];
         Value *gradient = adjoint_get(state, argument);
-        next[plan.carried_position[i]] = gradient ? conform(state, &state->builder, gradient, argument->type)
-                                                  : zeros_of(state, &state->builder, argument->type, loop->range);
+        next[plan.carried_position[i]] =
+            gradient ? conform(state, &state->builder, gradient, argument->type)
+                     : zeros_of(state, &state->builder, argument->type, loop->range);
     }
     op_append(&state->builder, OP_YIELD, next, plan.states, 0);
     carry_captured(state, reversed, loop, &frame, &before);
@@ -482,7 +515,8 @@ static void sweep_loop(Differentiation *state, const Op *loop) {
     state->frame = outer;
     for (int i = 0; i < loop->result_count; i++) {
         Value *initial = loop->operands[loop_first(loop) + i];
-        if (plan.roles[i] == ROLE_STATE) adjoint_add(state, initial, reversed->results[plan.carried_position[i]]);
+        if (plan.roles[i] == ROLE_STATE)
+            adjoint_add(state, initial, reversed->results[plan.carried_position[i]]);
         Value *whole = adjoint_get(state, loop->results[i]);
         bool gauged = plan.carried && gauge_is_settled(state, loop, plan.carried, i);
         if (plan.roles[i] == ROLE_INVARIANT && whole && !gauged) adjoint_add(state, initial, whole);
@@ -508,7 +542,8 @@ static bool visit_touch(void *context, Op *op) {
 
 static bool touches_active(const Differentiation *state, const Op *op) {
     Touch touch = {.state = state};
-    for (int r = 0; r < op->region_count && !touch.found; r++) region_walk(op->regions[r], visit_touch, &touch);
+    for (int r = 0; r < op->region_count && !touch.found; r++)
+        region_walk(op->regions[r], visit_touch, &touch);
     return touch.found;
 }
 
@@ -531,7 +566,9 @@ static void sweep_op(Differentiation *state, const Op *op) {
     Value *gradients[16] = {0};
     bool any = false;
     for (int i = 0; i < op->result_count && i < 16; i++) {
-        gradients[i] = map_has_pointer(&state->constant, op->results[i]) ? NULL : adjoint_get(state, op->results[i]);
+        gradients[i] = map_has_pointer(&state->constant, op->results[i])
+                           ? NULL
+                           : adjoint_get(state, op->results[i]);
         if (gradients[i]) any = true;
     }
     bool writes = op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC);

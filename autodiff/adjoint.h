@@ -16,29 +16,29 @@ typedef struct Frame {
 
 /// The place a generated accumulation came from.
 typedef struct Accumulation {
-    Op *op;               // OP_ATOMIC_ADD in the backward function; scheduling may turn it into a store
-    Value *gradient;      // the backward's parameter it adds to
-    const Parameter *input; // the forward's parameter
-    Range range;          // the forward's load
+    Op *op;           // OP_ATOMIC_ADD in the backward function; scheduling may turn it into a store
+    Value *gradient;  // the backward's parameter it adds to
+    const Parameter *input;  // the forward's parameter
+    Range range;             // the forward's load
 } Accumulation;
 
 typedef struct Differentiation {
     Arena *arena;
-    Function *primal;   // normalized forward
-    Function *backward; // under construction
+    Function *primal;    // normalized forward
+    Function *backward;  // under construction
     Builder builder;
-    Map values;    // primal value -> its recomputation in the backward function
-    Map active;    // primal values that depend on an input and may reach an output
-    Map constant;  // primal values that no gradient flows through (gauges), although active
-    Map gradients; // pointer parameter of the primal -> its gradient's parameter (inputs)
-    Map upstreams; // pointer parameter of the primal -> its upstream gradient's parameter (outputs)
+    Map values;     // primal value -> its recomputation in the backward function
+    Map active;     // primal values that depend on an input and may reach an output
+    Map constant;   // primal values that no gradient flows through (gauges), although active
+    Map gradients;  // pointer parameter of the primal -> its gradient's parameter (inputs)
+    Map upstreams;  // pointer parameter of the primal -> its upstream gradient's parameter (outputs)
     Frame *frame;
     LIST(Accumulation) accumulations;
     Diagnostics *diagnostics;
     bool failed;
     const char *failure;
     Range failure_range;
-    int failure_id; // DiagnosticId
+    int failure_id;  // DiagnosticId
 } Differentiation;
 
 /// Marks `active`: what depends on the inputs (keys of `gradients`) through float values.
@@ -50,7 +50,8 @@ bool pointer_may_reach_gradient(const Differentiation *state, const Value *point
 /// Finds gauges: values whose common shift nobody sees (maxima subtracted before an exponential). Fills `constant`.
 void gauge_mark(Differentiation *state);
 /// Whether carried value `index` of the loop is a rescaled state whose gauge is in `constant`.
-bool gauge_is_settled(const Differentiation *state, const Op *loop, const Carried *carried, int index);
+bool gauge_is_settled(const Differentiation *state, const Op *loop, const Carried *carried,
+                      int index);
 
 /// Recomputes the primal body and emits its adjoint sweep at the end of the backward function. `state->failed` tells.
 void adjoint_sweep(Differentiation *state);

@@ -4,8 +4,9 @@
 #include "autodiff/adjoint.h"
 
 static Value *operand(const Op *op, int index) {
-    return index < op->operand_count && op->operands[index] && !value_is_none(op->operands[index]) ? op->operands[index]
-                                                                                                   : NULL;
+    return index < op->operand_count && op->operands[index] && !value_is_none(op->operands[index])
+               ? op->operands[index]
+               : NULL;
 }
 
 static Value *recomputed_operand(const Differentiation *state, const Op *op, int index) {
@@ -32,10 +33,13 @@ static void rule_from_text(Differentiation *state, const Op *op, Value *gradient
     NamedValue *names = ARENA_ARRAY(state->arena, NamedValue, count + 2);
     int used = 0;
     for (int i = 0; i < count; i++) {
-        Value *value = i < op->operand_count && op->operands[i] ? recomputed(state, op->operands[i]) : NULL;
+        Value *value =
+            i < op->operand_count && op->operands[i] ? recomputed(state, op->operands[i]) : NULL;
         if (!value && parameters[i].default_text.size) {
             Error error = NULL;
-            value = lower_expression(&state->builder, str_dup(state->arena, parameters[i].default_text), NULL, 0, &error);
+            value =
+                lower_expression(&state->builder, str_dup(state->arena, parameters[i].default_text),
+                                 NULL, 0, &error);
         }
         if (!value) value = build_none(&state->builder);
         names[used++] = (NamedValue){str_dup(state->arena, parameters[i].name), value};
@@ -54,11 +58,12 @@ static void rule_from_text(Differentiation *state, const Op *op, Value *gradient
         Value *target = index >= 0 ? operand(op, index) : NULL;
         if (!target || !value_is_active(state, target)) continue;
         Error error = NULL;
-        Value *adjoint = lower_expression(&state->builder, str_dup(state->arena, rule), names, used, &error);
+        Value *adjoint =
+            lower_expression(&state->builder, str_dup(state->arena, rule), names, used, &error);
         if (!adjoint || error) {
             adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
-                         "the derivative rule of `%s` does not apply here: %s", row->name ? row->name : row->id,
-                         error ? error : "no value");
+                         "the derivative rule of `%s` does not apply here: %s",
+                         row->name ? row->name : row->id, error ? error : "no value");
             return;
         }
         adjoint_add(state, target, adjoint);
@@ -68,7 +73,8 @@ static void rule_from_text(Differentiation *state, const Op *op, Value *gradient
 /* ---- memory ---- */
 
 /// The same address in another buffer: the expression recomputed with `root` replaced.
-static Value *shadow_pointer(Differentiation *state, Value *pointer, Value *root, Value *replacement) {
+static Value *shadow_pointer(Differentiation *state, Value *pointer, Value *root,
+                             Value *replacement) {
     if (pointer == root) return replacement;
     Value *mapped = recomputed(state, pointer);
     if (!pointer->op || pointer->type.kind != TYPE_POINTER) return mapped;
@@ -77,11 +83,15 @@ static Value *shadow_pointer(Differentiation *state, Value *pointer, Value *root
     for (int i = 0; i < op->operand_count; i++) {
         Value *inner = op->operands[i];
         bool is_pointer = inner && inner->type.kind == TYPE_POINTER;
-        operands[i] = is_pointer ? shadow_pointer(state, inner, root, replacement) : inner ? recomputed(state, inner) : NULL;
+        operands[i] = is_pointer ? shadow_pointer(state, inner, root, replacement)
+                      : inner    ? recomputed(state, inner)
+                                 : NULL;
     }
-    if (op->code == OP_CAST || op->code == OP_MULTIPLE_OF || op->code == OP_MAX_CONTIGUOUS) return operands[0];
+    if (op->code == OP_CAST || op->code == OP_MULTIPLE_OF || op->code == OP_MAX_CONTIGUOUS)
+        return operands[0];
     Value *shadow = build(&state->builder, op->code, operands, op->operand_count);
-    if (shadow && !shadow->name && pointer->name) shadow->name = arena_printf(state->arena, "d%s", pointer->name);
+    if (shadow && !shadow->name && pointer->name)
+        shadow->name = arena_printf(state->arena, "d%s", pointer->name);
     return shadow;
 }
 
@@ -90,7 +100,8 @@ static bool pointer_is_expression(const Value *pointer, const Value *root) {
         if (!pointer || !pointer->op || pointer->op->region_count) return false;
         const Value *next = NULL;
         for (int i = 0; i < pointer->op->operand_count; i++)
-            if (pointer->op->operands[i] && pointer->op->operands[i]->type.kind == TYPE_POINTER) next = pointer->op->operands[i];
+            if (pointer->op->operands[i] && pointer->op->operands[i]->type.kind == TYPE_POINTER)
+                next = pointer->op->operands[i];
         pointer = next;
     }
     return pointer == root;
@@ -109,8 +120,9 @@ static void rule_load(Differentiation *state, const Op *op, Value *gradient) {
     bool chosen = !root && pointer_may_reach_gradient(state, op->operands[0]);
     if (!target && !chosen) return;
     if (chosen || !pointer_is_expression(op->operands[0], root)) {
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, op->range,
-                     "the address of this load is chosen at run time, so there is no place to add its gradient to");
+        adjoint_fail(
+            state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, op->range,
+            "the address of this load is chosen at run time, so there is no place to add its gradient to");
         return;
     }
     Value *pointer = shadow_pointer(state, op->operands[0], root, target);
@@ -118,11 +130,13 @@ static void rule_load(Differentiation *state, const Op *op, Value *gradient) {
         Value *shape = build_shape(b, type_here(state, op->results[0]));
         if (shape) gradient = build_binary(b, OP_BROADCAST_TO, gradient, shape);
     }
-    if (!gradient->name && op->results[0]->name) gradient->name = arena_printf(state->arena, "d%s", op->results[0]->name);
+    if (!gradient->name && op->results[0]->name)
+        gradient->name = arena_printf(state->arena, "d%s", op->results[0]->name);
     Value *operands[] = {pointer, gradient, mask};
     Value *old = build(b, OP_ATOMIC_ADD, operands, 3);
     const Parameter *input = &state->primal->parameters[root->index];
-    Accumulation accumulation = {.op = old->op, .gradient = target, .input = input, .range = op->range};
+    Accumulation accumulation = {
+        .op = old->op, .gradient = target, .input = input, .range = op->range};
     LIST_PUSH(state->arena, &state->accumulations, accumulation);
 }
 
@@ -132,8 +146,9 @@ static void rule_store(Differentiation *state, const Op *op) {
     Value *root = pointer_root(op->operands[0]);
     Value *source = root ? map_get_pointer(&state->upstreams, root) : NULL;
     if (!source || !pointer_is_expression(op->operands[0], root)) {
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, op->range,
-                     "the address of this store is chosen at run time, so its upstream gradient cannot be read");
+        adjoint_fail(
+            state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, op->range,
+            "the address of this store is chosen at run time, so its upstream gradient cannot be read");
         return;
     }
     Builder *b = &state->builder;
@@ -142,7 +157,8 @@ static void rule_store(Differentiation *state, const Op *op) {
     Value *operands[] = {pointer, mask, mask ? build_float(b, 0.0) : NULL};
     Value *upstream = build(b, OP_LOAD, operands, 3);
     DTypeCode code = upstream->type.element.code;
-    if (code != DTYPE_FLOAT64 && code != DTYPE_FLOAT32) upstream = cast_to_code(b, upstream, DTYPE_FLOAT32);
+    if (code != DTYPE_FLOAT64 && code != DTYPE_FLOAT32)
+        upstream = cast_to_code(b, upstream, DTYPE_FLOAT32);
     upstream->name = stored->name ? arena_printf(state->arena, "d%s", stored->name) : "grad";
     adjoint_add(state, stored, upstream);
 }
@@ -158,7 +174,8 @@ static void rule_cast(Differentiation *state, const Op *op, Value *gradient) {
 /// `order[i]`: which input axis result axis i is. False where it is not constant.
 static bool permutation_of(const Op *op, int rank, int *order) {
     const Value *dims = operand(op, 1);
-    if (op->code == OP_TRANS && (!dims || (dims->op && dims->op->code == OP_TUPLE && dims->op->operand_count == 0))) {
+    if (op->code == OP_TRANS &&
+        (!dims || (dims->op && dims->op->code == OP_TUPLE && dims->op->operand_count == 0))) {
         for (int i = 0; i < rank; i++) order[i] = i;
         if (rank >= 2) {
             order[rank - 1] = rank - 2;
@@ -166,7 +183,8 @@ static bool permutation_of(const Op *op, int rank, int *order) {
         }
         return true;
     }
-    if (!dims || !dims->op || dims->op->code != OP_TUPLE || dims->op->operand_count != rank) return false;
+    if (!dims || !dims->op || dims->op->code != OP_TUPLE || dims->op->operand_count != rank)
+        return false;
     for (int i = 0; i < rank; i++) {
         int64_t axis;
         if (!value_is_int(dims->op->operands[i], &axis)) return false;
@@ -180,7 +198,8 @@ static void rule_permute(Differentiation *state, const Op *op, Value *gradient) 
     int rank = op->operands[0]->type.rank;
     int order[TYPE_MAX_RANK];
     if (!permutation_of(op, rank, order)) {
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range, "the order of axes of this permutation is not constant");
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+                     "the order of axes of this permutation is not constant");
         return;
     }
     Value *dims[TYPE_MAX_RANK];
@@ -191,7 +210,9 @@ static void rule_permute(Differentiation *state, const Op *op, Value *gradient) 
     adjoint_add(state, op->operands[0], back);
 }
 
-static Value *item(Builder *b, Value *tuple, int index) { return build_binary(b, OP_ITEM, tuple, build_int(b, index)); }
+static Value *item(Builder *b, Value *tuple, int index) {
+    return build_binary(b, OP_ITEM, tuple, build_int(b, index));
+}
 
 static void rule_join(Differentiation *state, const Op *op, Value *gradient) {
     Builder *b = &state->builder;
@@ -218,7 +239,8 @@ static void rule_split(Differentiation *state, const Op *op, Value *const *gradi
         Value *zero = build_binary(b, OP_MUL, present, build_float(b, 0.0));
         if (!gradients[i]) {
             Value *shape = build_shape(b, type_here(state, op->results[i]));
-            zero = build_ternary(b, OP_FULL, shape, build_float(b, 0.0), build_dtype(b, dtype_of(DTYPE_FLOAT32)));
+            zero = build_ternary(b, OP_FULL, shape, build_float(b, 0.0),
+                                 build_dtype(b, dtype_of(DTYPE_FLOAT32)));
         }
         halves[i] = gradients[i] ? gradients[i] : zero;
     }
@@ -244,14 +266,16 @@ static Value *lane_numbers(Builder *b, Type type, int axis) {
 }
 
 /// d src[n] = sum over m of grad[m] where index[m] == n: a comparison and a sum, no scatter.
-static Value *scatter_by_comparison(Builder *b, Value *gradient, Value *index, Type source, int axis) {
+static Value *scatter_by_comparison(Builder *b, Value *gradient, Value *index, Type source,
+                                    int axis) {
     int rank = source.rank;
     Value *picked = build_binary(b, OP_EXPAND_DIMS, index, build_int(b, axis));
     Value *spread = build_binary(b, OP_EXPAND_DIMS, gradient, build_int(b, axis));
     Value *lanes = build_binary(b, OP_ARANGE, build_int(b, 0), build_poly(b, source.dims[axis]));
     for (int i = 0; i < rank + 1; i++)
         if (i != axis) lanes = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, i));
-    Value *chosen = build_ternary(b, OP_WHERE, build_binary(b, OP_EQ, picked, lanes), spread, build_float(b, 0.0));
+    Value *chosen = build_ternary(b, OP_WHERE, build_binary(b, OP_EQ, picked, lanes), spread,
+                                  build_float(b, 0.0));
     return build_binary(b, OP_SUM, chosen, build_int(b, axis + 1));
 }
 
@@ -260,7 +284,8 @@ static void rule_gather(Differentiation *state, const Op *op, Value *gradient) {
     Type source = type_here(state, op->operands[0]);
     int axis;
     if (!constant_axis(op->operands[2], source.rank, -1, &axis) || axis < 0) {
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range, "the axis of this gather is not constant");
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+                     "the axis of this gather is not constant");
         return;
     }
     adjoint_add(state, op->operands[0],
@@ -275,24 +300,33 @@ static void rule_sort(Differentiation *state, const Op *op, Value *gradient) {
     bool descending = is_topk;
     Value *direction = operand(op, is_topk ? 3 : 2);
     if (type.rank != 1 || (direction && !value_is_bool(direction, &descending))) {
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
-                     "the derivative of `%s` is known for one-dimensional tiles only; sort row by row", op_rows[op->code].name);
+        adjoint_fail(
+            state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+            "the derivative of `%s` is known for one-dimensional tiles only; sort row by row",
+            op_rows[op->code].name);
         return;
     }
     Value *x = recomputed_operand(state, op, 0);
-    Value *row = build_binary(b, OP_EXPAND_DIMS, x, build_int(b, 1)), *column = build_binary(b, OP_EXPAND_DIMS, x, build_int(b, 0));
+    Value *row = build_binary(b, OP_EXPAND_DIMS, x, build_int(b, 1)),
+          *column = build_binary(b, OP_EXPAND_DIMS, x, build_int(b, 0));
     Value *lanes = lane_numbers(b, type, 0);
-    Value *own = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, 1)), *others = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, 0));
+    Value *own = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, 1)),
+          *others = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, 0));
     Value *before = build_binary(b, descending ? OP_GT : OP_LT, column, row);
-    Value *tie = build_binary(b, OP_AND, build_binary(b, OP_EQ, column, row), build_binary(b, OP_LT, others, own));
-    Value *counted = build_binary(b, OP_CAST, build_binary(b, OP_OR, before, tie), build_dtype(b, dtype_of(DTYPE_INT32)));
+    Value *tie = build_binary(b, OP_AND, build_binary(b, OP_EQ, column, row),
+                              build_binary(b, OP_LT, others, own));
+    Value *counted = build_binary(b, OP_CAST, build_binary(b, OP_OR, before, tie),
+                                  build_dtype(b, dtype_of(DTYPE_INT32)));
     Value *rank = build_binary(b, OP_SUM, counted, build_int(b, 1));
     rank->name = "rank";
     // grad has one lane per sorted place: pick the lane of this element's rank
-    Value *places = build_binary(b, OP_ARANGE, build_int(b, 0), build_poly(b, type_here(state, op->results[0]).dims[0]));
+    Value *places = build_binary(b, OP_ARANGE, build_int(b, 0),
+                                 build_poly(b, type_here(state, op->results[0]).dims[0]));
     Value *match = build_binary(b, OP_EQ, build_binary(b, OP_EXPAND_DIMS, rank, build_int(b, 1)),
                                 build_binary(b, OP_EXPAND_DIMS, places, build_int(b, 0)));
-    Value *chosen = build_ternary(b, OP_WHERE, match, build_binary(b, OP_EXPAND_DIMS, gradient, build_int(b, 0)), build_float(b, 0.0));
+    Value *chosen = build_ternary(b, OP_WHERE, match,
+                                  build_binary(b, OP_EXPAND_DIMS, gradient, build_int(b, 0)),
+                                  build_float(b, 0.0));
     adjoint_add(state, op->operands[0], build_binary(b, OP_SUM, chosen, build_int(b, 1)));
 }
 
@@ -317,7 +351,8 @@ static void rule_extremum(Differentiation *state, const Op *op, Value *const *gr
         if (!constant_axis(axis, x->type.rank, 0, &along)) return;
         Value *index = expand_reduced(b, recomputed(state, op->results[1]), axis, keeps);
         Value *chosen = build_binary(b, OP_EQ, lane_numbers(b, x->type, along), index);
-        adjoint_add(state, op->operands[0], build_ternary(b, OP_WHERE, chosen, gradient, build_float(b, 0.0)));
+        adjoint_add(state, op->operands[0],
+                    build_ternary(b, OP_WHERE, chosen, gradient, build_float(b, 0.0)));
         return;
     }
     Value *extremum = expand_reduced(b, recomputed(state, op->results[0]), axis, keeps);
@@ -327,7 +362,8 @@ static void rule_extremum(Differentiation *state, const Op *op, Value *const *gr
     Value *sum_operands[] = {ones, axis, axis ? build_bool(b, true) : NULL};
     Value *count = build(b, OP_SUM, sum_operands, 3);
     Value *share = build_binary(b, OP_DIV, gradient, count);
-    adjoint_add(state, op->operands[0], build_ternary(b, OP_WHERE, ties, share, build_float(b, 0.0)));
+    adjoint_add(state, op->operands[0],
+                build_ternary(b, OP_WHERE, ties, share, build_float(b, 0.0)));
 }
 
 /// The binary op that a combine region of one value consists of, or OP_COUNT.
@@ -338,19 +374,23 @@ static OpCode combine_code(const Op *op) {
     if (!yield || yield->operand_count != 1 || !yield->operands[0]->op) return OP_COUNT;
     const Op *combine = yield->operands[0]->op;
     if (combine->operand_count < 2) return OP_COUNT;
-    bool plain = (combine->operands[0] == region->arguments[0] && combine->operands[1] == region->arguments[1]) ||
-                 (combine->operands[0] == region->arguments[1] && combine->operands[1] == region->arguments[0]);
+    bool plain = (combine->operands[0] == region->arguments[0] &&
+                  combine->operands[1] == region->arguments[1]) ||
+                 (combine->operands[0] == region->arguments[1] &&
+                  combine->operands[1] == region->arguments[0]);
     return plain ? combine->code : OP_COUNT;
 }
 
 static void refuse_combine(Differentiation *state, const Op *op) {
-    adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
-                 "no derivative is known for this combine function; sums, products, maxima and minima of one value are recognised");
+    adjoint_fail(
+        state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+        "no derivative is known for this combine function; sums, products, maxima and minima of one value are recognised");
 }
 
 /// The value reduced: a one-item tuple counts as its item.
 static Value *single_operand(Value *value) {
-    if (value->op && value->op->code == OP_TUPLE && value->op->operand_count == 1) return value->op->operands[0];
+    if (value->op && value->op->code == OP_TUPLE && value->op->operand_count == 1)
+        return value->op->operands[0];
     return value;
 }
 
@@ -368,16 +408,23 @@ static void rule_reduce(Differentiation *state, const Op *op, Value *const *grad
     Value *zero = build_float(b, 0.0);
     Value *keep = axis ? build_bool(b, true) : NULL;
     if (code == OP_ADD) {
-        adjoint_add(state, input, build_binary(b, OP_BROADCAST_TO, gradient, build_shape(b, x->type)));
+        adjoint_add(state, input,
+                    build_binary(b, OP_BROADCAST_TO, gradient, build_shape(b, x->type)));
     } else if (code == OP_MAXIMUM || code == OP_MINIMUM) {
         Value *ties = build_binary(b, OP_EQ, x, result);
         Value *ones = build_binary(b, OP_CAST, ties, build_dtype(b, dtype_of(DTYPE_FLOAT32)));
         Value *count = build(b, OP_SUM, (Value *[]){ones, axis, keep}, 3);
-        adjoint_add(state, input, build_ternary(b, OP_WHERE, ties, build_binary(b, OP_DIV, gradient, count), zero));
+        adjoint_add(
+            state, input,
+            build_ternary(b, OP_WHERE, ties, build_binary(b, OP_DIV, gradient, count), zero));
     } else if (code == OP_MUL) {
         // product of the others: result / x where nothing is 0; with one zero only that lane sees the product of the rest
         Value *is_zero = build_binary(b, OP_EQ, x, zero);
-        Value *zeros = build(b, OP_SUM, (Value *[]){build_binary(b, OP_CAST, is_zero, build_dtype(b, dtype_of(DTYPE_INT32))), axis, keep}, 3);
+        Value *zeros = build(
+            b, OP_SUM,
+            (Value *[]){build_binary(b, OP_CAST, is_zero, build_dtype(b, dtype_of(DTYPE_INT32))),
+                        axis, keep},
+            3);
         zeros->name = "zeros";
         Value *filled = build_ternary(b, OP_WHERE, is_zero, build_float(b, 1.0), x);
         Map values = map_new(state->arena);
@@ -387,9 +434,12 @@ static void rule_reduce(Differentiation *state, const Op *op, Value *const *grad
             if (op->operands[i]) op_set_operand(again, i, recomputed(state, op->operands[i]));
         op_set_operand(again, 0, filled);
         Value *rest = expand_reduced(b, again->results[0], axis, keeps);
-        Value *no_zero = build_binary(b, OP_EQ, zeros, build_int(b, 0)), *one_zero = build_binary(b, OP_EQ, zeros, build_int(b, 1));
-        Value *alone = build_ternary(b, OP_WHERE, build_binary(b, OP_AND, one_zero, is_zero), rest, zero);
-        Value *others = build_ternary(b, OP_WHERE, no_zero, build_binary(b, OP_DIV, rest, filled), alone);
+        Value *no_zero = build_binary(b, OP_EQ, zeros, build_int(b, 0)),
+              *one_zero = build_binary(b, OP_EQ, zeros, build_int(b, 1));
+        Value *alone =
+            build_ternary(b, OP_WHERE, build_binary(b, OP_AND, one_zero, is_zero), rest, zero);
+        Value *others =
+            build_ternary(b, OP_WHERE, no_zero, build_binary(b, OP_DIV, rest, filled), alone);
         adjoint_add(state, input, build_binary(b, OP_MUL, gradient, others));
     } else {
         refuse_combine(state, op);
@@ -411,8 +461,9 @@ static void rule_scan(Differentiation *state, const Op *op, Value *gradient) {
         return;
     }
     // d x[j] = sum over i >= j of grad[i] * y[i] / x[j], as a comparison matrix of exclusive products: exact where x is 0 too
-    adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
-                 "the derivative of a running product divides by its factors, which may be 0; use exp(cumsum(log(x))) for positive factors");
+    adjoint_fail(
+        state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+        "the derivative of a running product divides by its factors, which may be 0; use exp(cumsum(log(x))) for positive factors");
 }
 
 /* ---- dot ---- */
@@ -420,8 +471,10 @@ static void rule_scan(Differentiation *state, const Op *op, Value *gradient) {
 /// `gradient` in the element type of the other operand, as tl.dot asks for equal types.
 static Value *cast_like(Builder *b, Value *gradient, Value *like) {
     DType element = like->type.element;
-    if (dtype_equal(gradient->type.element, element) && element.code > DTYPE_OF_PARAMETER) return gradient;
-    Value *dtype = element.code > DTYPE_OF_PARAMETER ? build_dtype(b, element) : build_unary(b, OP_DTYPE_OF, like);
+    if (dtype_equal(gradient->type.element, element) && element.code > DTYPE_OF_PARAMETER)
+        return gradient;
+    Value *dtype = element.code > DTYPE_OF_PARAMETER ? build_dtype(b, element)
+                                                     : build_unary(b, OP_DTYPE_OF, like);
     return build_binary(b, OP_CAST, gradient, dtype);
 }
 
@@ -429,7 +482,8 @@ static Value *swap_last(Builder *b, Value *value) {
     if (value->type.rank == 2) return build_unary(b, OP_TRANS, value);
     Value *dims[TYPE_MAX_RANK];
     int rank = value->type.rank;
-    for (int i = 0; i < rank; i++) dims[i] = build_int(b, i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i);
+    for (int i = 0; i < rank; i++)
+        dims[i] = build_int(b, i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i);
     return build_binary(b, OP_PERMUTE, value, build_tuple(b, dims, rank));
 }
 
@@ -438,11 +492,13 @@ static void rule_dot(Differentiation *state, const Op *op, Value *gradient) {
     Value *left = recomputed_operand(state, op, 0), *right = recomputed_operand(state, op, 1);
     Value *precision = recomputed_operand(state, op, 3), *tf32 = recomputed_operand(state, op, 4);
     if (value_is_active(state, op->operands[0])) {
-        Value *operands[] = {cast_like(b, gradient, right), swap_last(b, right), NULL, precision, tf32};
+        Value *operands[] = {cast_like(b, gradient, right), swap_last(b, right), NULL, precision,
+                             tf32};
         adjoint_add(state, op->operands[0], build(b, OP_DOT, operands, 5));
     }
     if (value_is_active(state, op->operands[1])) {
-        Value *operands[] = {swap_last(b, left), cast_like(b, gradient, left), NULL, precision, tf32};
+        Value *operands[] = {swap_last(b, left), cast_like(b, gradient, left), NULL, precision,
+                             tf32};
         adjoint_add(state, op->operands[1], build(b, OP_DOT, operands, 5));
     }
     if (operand(op, 2)) adjoint_add(state, op->operands[2], gradient);
@@ -453,8 +509,9 @@ static void rule_dot(Differentiation *state, const Op *op, Value *gradient) {
 static void rule_tuple(Differentiation *state, const Op *op) {
     for (int i = 0; i < op->operand_count; i++) {
         if (!value_is_active(state, op->operands[i])) continue;
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
-                     "a tuple of values that need gradients is indexed by something that is not constant");
+        adjoint_fail(
+            state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+            "a tuple of values that need gradients is indexed by something that is not constant");
         return;
     }
 }
@@ -501,9 +558,12 @@ void adjoint_rule(Differentiation *state, const Op *op, Value *const *gradients)
     }
     const char *name = row->name ? row->name : row->method ? row->method : row->id;
     if (op->code == OP_UNKNOWN)
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range, "this was not understood (%s), and a gradient has to pass through it",
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+                     "this was not understood (%s), and a gradient has to pass through it",
                      op->note ? op->note : "unknown construct");
     else
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range, "`%s` has no derivative and a gradient has to pass through it: %s", name,
-                     row->gradient_unsupported ? row->gradient_unsupported : "rewrite it with operations that have one");
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+                     "`%s` has no derivative and a gradient has to pass through it: %s", name,
+                     row->gradient_unsupported ? row->gradient_unsupported
+                                               : "rewrite it with operations that have one");
 }

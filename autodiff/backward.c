@@ -19,7 +19,8 @@ bool kernel_is_forward(const Kernel *kernel) {
 }
 
 static bool points_to_float(const Parameter *parameter) {
-    return parameter->value->type.kind == TYPE_POINTER && !dtype_is_integer(parameter->value->type.element) &&
+    return parameter->value->type.kind == TYPE_POINTER &&
+           !dtype_is_integer(parameter->value->type.element) &&
            parameter->value->type.element.code != DTYPE_ANY_INT;
 }
 
@@ -32,7 +33,8 @@ static bool is_wanted(const BackwardOptions *options, const char *name) {
 
 /* ---- setting up ---- */
 
-static Value *add_gradient_parameter(Differentiation *state, const Parameter *of, const char *prefix) {
+static Value *add_gradient_parameter(Differentiation *state, const Parameter *of,
+                                     const char *prefix) {
     const char *name = arena_printf(state->arena, "%s%s", prefix, of->name);
     for (int i = 0; i < state->backward->parameter_count; i++)
         if (strcmp(state->backward->parameters[i].name, name) == 0)
@@ -57,13 +59,16 @@ static void add_primal_parameters(Differentiation *state) {
 }
 
 /// `d` before the name; another prefix where the forward has such a parameter already (its own hand-written gradient).
-static void add_gradients(Differentiation *state, const Memory *memory, const BackwardOptions *options) {
+static void add_gradients(Differentiation *state, const Memory *memory,
+                          const BackwardOptions *options) {
     for (int i = 0; i < state->primal->parameter_count; i++) {
         const Parameter *parameter = &state->primal->parameters[i];
         if (!points_to_float(parameter)) continue;
         bool stored = map_has_pointer(&memory->stored, parameter->value);
         bool loaded = map_has_pointer(&memory->loaded, parameter->value);
-        if (stored) map_set_pointer(&state->upstreams, parameter->value, add_gradient_parameter(state, parameter, "d"));
+        if (stored)
+            map_set_pointer(&state->upstreams, parameter->value,
+                            add_gradient_parameter(state, parameter, "d"));
         if (loaded && is_wanted(options, parameter->name))
             map_set_pointer(&state->gradients, parameter->value,
                             add_gradient_parameter(state, parameter, stored ? "d_in_" : "d"));
@@ -80,16 +85,20 @@ static bool visit_parameter_use(void *context, Op *op) {
     ParameterUse *use = context;
     for (int i = 0; i < op->operand_count; i++)
         if (op->operands[i]) map_set_pointer(&use->used, op->operands[i], (void *)1);
-    for (int i = 0; i < op->keyword_count; i++) map_set_pointer(&use->used, op->keywords[i].value, (void *)1);
+    for (int i = 0; i < op->keyword_count; i++)
+        map_set_pointer(&use->used, op->keywords[i].value, (void *)1);
     for (int i = 0; i < op->result_count; i++) {
         const Constant *constant = op->results[i]->constant;
-        if (constant && constant->kind == CONSTANT_DTYPE && constant->dtype.code == DTYPE_OF_PARAMETER)
-            map_set_number(&use->used, (uint64_t)constant->dtype.parameter + 1, (void *)1); // small numbers are no pointers
+        if (constant && constant->kind == CONSTANT_DTYPE &&
+            constant->dtype.code == DTYPE_OF_PARAMETER)
+            map_set_number(&use->used, (uint64_t)constant->dtype.parameter + 1,
+                           (void *)1);  // small numbers are no pointers
     }
     return true;
 }
 
-static bool parameter_is_used(const ParameterUse *use, const Parameter *parameter, int primal_index) {
+static bool parameter_is_used(const ParameterUse *use, const Parameter *parameter,
+                              int primal_index) {
     return map_has_pointer(&use->used, parameter->value) ||
            (primal_index >= 0 && map_has_number(&use->used, (uint64_t)primal_index + 1));
 }
@@ -115,15 +124,16 @@ static int parameter_rank(ArgumentUse use, const Parameter *parameter) {
 
 typedef struct Renumbering {
     Arena *arena;
-    const int *new_index; // by the index before
-    Map done;             // values
+    const int *new_index;  // by the index before
+    Map done;              // values
 } Renumbering;
 
 static void renumber_value(Renumbering *renumbering, Value *value) {
     if (!value || map_has_pointer(&renumbering->done, value)) return;
     map_set_pointer(&renumbering->done, value, value);
     const Constant *constant = value->constant;
-    if (constant && constant->kind == CONSTANT_DTYPE && constant->dtype.code == DTYPE_OF_PARAMETER) {
+    if (constant && constant->kind == CONSTANT_DTYPE &&
+        constant->dtype.code == DTYPE_OF_PARAMETER) {
         Constant *copy = ARENA_NEW(renumbering->arena, Constant);
         *copy = *constant;
         copy->dtype.parameter = renumbering->new_index[constant->dtype.parameter];
@@ -139,7 +149,8 @@ static bool renumber_op(void *context, Op *op) {
     for (int i = 0; i < op->keyword_count; i++) renumber_value(renumbering, op->keywords[i].value);
     for (int i = 0; i < op->result_count; i++) renumber_value(renumbering, op->results[i]);
     for (int i = 0; i < op->region_count; i++)
-        for (int k = 0; k < op->regions[i]->argument_count; k++) renumber_value(renumbering, op->regions[i]->arguments[k]);
+        for (int k = 0; k < op->regions[i]->argument_count; k++)
+            renumber_value(renumbering, op->regions[i]->arguments[k]);
     return true;
 }
 
@@ -159,13 +170,18 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
             ArgumentUse role = argument_use(state, parameter->value, &of);
             int primal_index = role == ARGUMENT_SAME && i < state->primal->parameter_count ? i : -1;
             bool kept_by_name = primal_index >= 0 && parameter->value->type.kind != TYPE_POINTER &&
-                                decorators_mention(result->kernel->definition, parameter->name, parameter->is_constexpr);
+                                decorators_mention(result->kernel->definition, parameter->name,
+                                                   parameter->is_constexpr);
             bool needed = kept_by_name || parameter_is_used(&use, parameter, primal_index);
             if (parameter_rank(role, parameter) != rank || !needed) continue;
             BackwardArgument *argument = &launch->arguments[count];
-            *argument = (BackwardArgument){.name = parameter->name, .use = role, .of = of, .is_constexpr = parameter->is_constexpr};
+            *argument = (BackwardArgument){.name = parameter->name,
+                                           .use = role,
+                                           .of = of,
+                                           .is_constexpr = parameter->is_constexpr};
             for (int g = 0; role == ARGUMENT_GRADIENT && g < result->gradient_count; g++)
-                if (strcmp(result->gradients[g].input, of) == 0) argument->is_float32 = result->gradients[g].is_atomic;
+                if (strcmp(result->gradients[g].input, of) == 0)
+                    argument->is_float32 = result->gradients[g].is_atomic;
             new_index[i] = count;
             kept[count++] = *parameter;
         }
@@ -184,8 +200,10 @@ static void list_inputs(Differentiation *state, Backward *result, const Backward
     result->outputs = ARENA_ARRAY(state->arena, const char *, launch->argument_count + 1);
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
-        if (argument->use == ARGUMENT_GRADIENT) result->inputs[result->input_count++] = argument->of;
-        if (argument->use == ARGUMENT_UPSTREAM) result->outputs[result->output_count++] = argument->of;
+        if (argument->use == ARGUMENT_GRADIENT)
+            result->inputs[result->input_count++] = argument->of;
+        if (argument->use == ARGUMENT_UPSTREAM)
+            result->outputs[result->output_count++] = argument->of;
     }
 }
 
@@ -203,7 +221,8 @@ static bool any_active_store(const Differentiation *state, const Memory *memory)
         for (int k = 0; k < list.count; k++) {
             const Op *op = list.items[k];
             bool writes = op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC);
-            if (writes && op->operand_count > 1 && value_is_active(state, op->operands[1])) return true;
+            if (writes && op->operand_count > 1 && value_is_active(state, op->operands[1]))
+                return true;
         }
     }
     return false;
@@ -233,7 +252,8 @@ static void remove_forward_effects(Region *region, const Differentiation *state)
 static void remove_forward_stores(Differentiation *state, Region *region, const Map *ours) {
     for (Op *op = region->first, *next; op; op = next) {
         next = op->next;
-        for (int i = 0; i < op->region_count; i++) remove_forward_stores(state, op->regions[i], ours);
+        for (int i = 0; i < op->region_count; i++)
+            remove_forward_stores(state, op->regions[i], ours);
         bool writes = op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC);
         if (!writes || map_has_pointer(ours, op)) continue;
         op_remove(op);
@@ -244,7 +264,8 @@ static void derive(Differentiation *state, Backward *result, const Memory *memor
     adjoint_sweep(state);
     if (state->failed) return;
     Map ours = map_new(state->arena);
-    for (int i = 0; i < state->accumulations.count; i++) map_set_pointer(&ours, state->accumulations.items[i].op, (void *)1);
+    for (int i = 0; i < state->accumulations.count; i++)
+        map_set_pointer(&ours, state->accumulations.items[i].op, (void *)1);
     remove_forward_stores(state, state->backward->body, &ours);
     remove_forward_effects(state->backward->body, state);
     function_drop_dead(state->backward);
@@ -258,19 +279,23 @@ static void derive(Differentiation *state, Backward *result, const Memory *memor
     Unknown unknown = {0};
     region_walk(state->backward->body, visit_unknown, &unknown);
     if (unknown.op)
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, unknown.op->range, "the backward would have to recompute this, which was not understood: %s",
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, unknown.op->range,
+                     "the backward would have to recompute this, which was not understood: %s",
                      unknown.op->note ? unknown.op->note : "unknown construct");
     const char *broken = function_verify(state->arena, state->backward);
     if (broken && !state->failed)
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, state->primal->definition ? state->primal->definition->name_range : (Range){0},
-                     "the backward of this kernel needs values that are not available in it (%s)", broken);
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION,
+                     state->primal->definition ? state->primal->definition->name_range : (Range){0},
+                     "the backward of this kernel needs values that are not available in it (%s)",
+                     broken);
 }
 
 static void report_atomics(const Backward *result, Diagnostics *diagnostics) {
     for (int i = 0; diagnostics && i < result->gradient_count; i++) {
         const Gradient *gradient = &result->gradients[i];
         if (!gradient->is_atomic) continue;
-        diagnose(diagnostics, DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT, gradient->range, "the gradient of `%s` needs atomics: %s", gradient->input, gradient->why);
+        diagnose(diagnostics, DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT, gradient->range,
+                 "the gradient of `%s` needs atomics: %s", gradient->input, gradient->why);
     }
 }
 
@@ -280,9 +305,15 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     Backward *result = ARENA_NEW(arena, Backward);
     result->kernel = kernel;
     Range where = kernel->definition->name_range;
-    if (!kernel_is_forward(kernel)) return refuse(result, BACKWARD_NOT_DIFFERENTIABLE, "the kernel stores nothing", where);
-    Differentiation state = {.arena = arena, .values = map_new(arena), .active = map_new(arena), .constant = map_new(arena),
-                             .gradients = map_new(arena), .upstreams = map_new(arena), .diagnostics = diagnostics};
+    if (!kernel_is_forward(kernel))
+        return refuse(result, BACKWARD_NOT_DIFFERENTIABLE, "the kernel stores nothing", where);
+    Differentiation state = {.arena = arena,
+                             .values = map_new(arena),
+                             .active = map_new(arena),
+                             .constant = map_new(arena),
+                             .gradients = map_new(arena),
+                             .upstreams = map_new(arena),
+                             .diagnostics = diagnostics};
     state.primal = function_copy(arena, kernel->function, kernel->function->name, NULL);
     Range range = where;
     const char *failure = function_normalize(state.primal, &range);
@@ -291,20 +322,26 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     function_share(state.primal);
     function_hoist(state.primal);
     Memory memory = memory_of(arena, state.primal);
-    state.backward = function_new(arena, arena_printf(arena, "%s_backward", kernel->function->name));
+    state.backward =
+        function_new(arena, arena_printf(arena, "%s_backward", kernel->function->name));
     state.backward->definition = kernel->definition;
     add_primal_parameters(&state);
     add_gradients(&state, &memory, options);
     memory_resolve_hazards(&state, &memory);
     activity_mark(&state);
     if (!state.failed && !any_active_store(&state, &memory))
-        return refuse(result, BACKWARD_NOT_DIFFERENTIABLE, "no floating-point input reaches a floating-point output through operations with a derivative", where);
+        return refuse(
+            result, BACKWARD_NOT_DIFFERENTIABLE,
+            "no floating-point input reaches a floating-point output through operations with a derivative",
+            where);
     memory_refuse_repeated_stores(&state, &memory);
     gauge_mark(&state);
     BackwardLaunch *launch = ARENA_NEW(arena, BackwardLaunch);
     if (!state.failed) derive(&state, result, &memory);
     if (state.failed) {
-        if (diagnostics) diagnose(diagnostics, (DiagnosticId)state.failure_id, state.failure_range, "%s", state.failure);
+        if (diagnostics)
+            diagnose(diagnostics, (DiagnosticId)state.failure_id, state.failure_range, "%s",
+                     state.failure);
         return refuse(result, BACKWARD_REFUSED, state.failure, state.failure_range);
     }
     arrange_parameters(&state, result, launch);
@@ -314,7 +351,8 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     launch->kernel = state.backward->name;
     result->launches = launch;
     result->launch_count = 1;
-    result->kernel_text = emit_kernel(arena, state.backward, backward_decorators(arena, kernel->definition, result));
+    result->kernel_text =
+        emit_kernel(arena, state.backward, backward_decorators(arena, kernel->definition, result));
     result->status = BACKWARD_DERIVED;
     report_atomics(result, diagnostics);
     return result;

@@ -7,32 +7,34 @@
 typedef enum WrapperKind { WRAPPER_AUTOGRAD, WRAPPER_TRITON_OP, WRAPPER_NONE } WrapperKind;
 
 typedef struct BackwardOptions {
-    const char *const *wrt; // names of the inputs to differentiate; NULL: every floating-point input
+    const char *const
+        *wrt;  // names of the inputs to differentiate; NULL: every floating-point input
     int wrt_count;
     WrapperKind wrapper;
 } BackwardOptions;
 
 typedef enum BackwardStatus {
     BACKWARD_DERIVED,
-    BACKWARD_REFUSED,           // differentiable in principle; `reason` says what is in the way
-    BACKWARD_NOT_DIFFERENTIABLE // no floating-point input reaches a floating-point output
+    BACKWARD_REFUSED,            // differentiable in principle; `reason` says what is in the way
+    BACKWARD_NOT_DIFFERENTIABLE  // no floating-point input reaches a floating-point output
 } BackwardStatus;
 
 /// What an argument of an emitted kernel is bound to.
 typedef enum ArgumentUse {
-    ARGUMENT_SAME,     // the forward's argument `of` (after the forward ran)
-    ARGUMENT_UPSTREAM, // gradient of the forward's output `of`, same layout as the output
-    ARGUMENT_GRADIENT, // gradient of the forward's input `of`, same layout, zero-filled
+    ARGUMENT_SAME,      // the forward's argument `of` (after the forward ran)
+    ARGUMENT_UPSTREAM,  // gradient of the forward's output `of`, same layout as the output
+    ARGUMENT_GRADIENT,  // gradient of the forward's input `of`, same layout, zero-filled
     ARGUMENT_SCRATCH,  // zero-filled fp32 buffer of `elements` (Python text over the forward's arguments)
 } ArgumentUse;
 
 typedef struct BackwardArgument {
-    const char *name; // of the emitted kernel's parameter
+    const char *name;  // of the emitted kernel's parameter
     ArgumentUse use;
     const char *of;
     const char *elements;
     bool is_constexpr;
-    bool is_float32; // ARGUMENT_GRADIENT: the buffer is float32 whatever the input is (atomics), cast afterwards
+    bool
+        is_float32;  // ARGUMENT_GRADIENT: the buffer is float32 whatever the input is (atomics), cast afterwards
 } BackwardArgument;
 
 typedef struct BackwardLaunch {
@@ -45,25 +47,25 @@ typedef struct BackwardLaunch {
 typedef struct Gradient {
     const char *input;
     bool is_atomic;
-    const char *why; // for atomics: the axis and how many programs collide, one sentence
-    Range range;     // the load that makes it so
+    const char *why;  // for atomics: the axis and how many programs collide, one sentence
+    Range range;      // the load that makes it so
 } Gradient;
 
 typedef struct Backward {
     BackwardStatus status;
     const Kernel *kernel;
-    const char *reason; // for REFUSED and NOT_DIFFERENTIABLE: one sentence
+    const char *reason;  // for REFUSED and NOT_DIFFERENTIABLE: one sentence
     Range reason_range;
-    const char *kernel_text; // the emitted kernels only
+    const char *kernel_text;  // the emitted kernels only
     BackwardLaunch *launches;
     int launch_count;
-    const char **inputs; // parameter names that get a gradient
+    const char **inputs;  // parameter names that get a gradient
     int input_count;
-    const char **outputs; // parameter names whose upstream gradient is read
+    const char **outputs;  // parameter names whose upstream gradient is read
     int output_count;
-    Gradient *gradients; // one per input
+    Gradient *gradients;  // one per input
     int gradient_count;
-    int atomics; // gradients that need an atomic
+    int atomics;  // gradients that need an atomic
 } Backward;
 
 /// Derives the backward of one kernel. Findings (what has no rule, atomic hot spots, tapes) go to `diagnostics`.
@@ -76,7 +78,7 @@ bool kernel_is_forward(const Kernel *kernel);
 
 /// The importable module: forward kernels and helpers as they are, the emitted kernels, and per launcher a differentiable
 /// function of the same name and signature (options->wrapper). Only BACKWARD_DERIVED entries are written.
-const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *const *backwards, int count,
-                            const BackwardOptions *options, Diagnostics *diagnostics);
+const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *const *backwards,
+                            int count, const BackwardOptions *options, Diagnostics *diagnostics);
 
 #endif

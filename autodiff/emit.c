@@ -92,10 +92,13 @@ static void emit_assignment(Emitter *emitter, const char *name, Text value) {
 /* ---- names ---- */
 
 static bool is_keyword(const char *name) {
-    static const char *const words[] = {"and", "as", "assert", "break", "class", "continue", "def", "del", "elif", "else", "except",
-                                        "False", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "None",
-                                        "nonlocal", "not", "or", "pass", "raise", "return", "True", "try", "while", "with", "yield",
-                                        "tl", "triton", "torch", "libdevice", "range", "float", "min", "max", "print", "len"};
+    static const char *const words[] = {
+        "and",   "as",     "assert", "break",  "class",     "continue", "def",      "del",
+        "elif",  "else",   "except", "False",  "finally",   "for",      "from",     "global",
+        "if",    "import", "in",     "is",     "lambda",    "None",     "nonlocal", "not",
+        "or",    "pass",   "raise",  "return", "True",      "try",      "while",    "with",
+        "yield", "tl",     "triton", "torch",  "libdevice", "range",    "float",    "min",
+        "max",   "print",  "len"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i], name) == 0) return true;
     return false;
@@ -145,7 +148,9 @@ static Op *only_user(const Emitter *emitter, const Value *value) {
     return search.user;
 }
 
-static bool is_loop(const Op *op) { return op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE; }
+static bool is_loop(const Op *op) {
+    return op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE;
+}
 
 /// What to call a value that has no name of the user's.
 static const char *temporary_name(const Op *op) {
@@ -169,7 +174,8 @@ static const char *temporary_name(const Op *op) {
 }
 
 static bool is_base_address(const Op *op) {
-    return op->code == OP_ADD && op->results[0]->type.kind == TYPE_POINTER && op->results[0]->type.rank == 0;
+    return op->code == OP_ADD && op->results[0]->type.kind == TYPE_POINTER &&
+           op->results[0]->type.rank == 0;
 }
 
 typedef struct ArmSearch {
@@ -184,7 +190,8 @@ static bool visit_arm_user(void *context, Op *op) {
     ArmSearch *search = context;
     for (int i = 0; i < op->operand_count && !search->leaves; i++)
         if (op->operands[i] == search->op->results[0])
-            search->leaves = op->parent == search->op->parent && !(is_base_address(op) && is_for_arms(search->emitter, op));
+            search->leaves = op->parent == search->op->parent &&
+                             !(is_base_address(op) && is_for_arms(search->emitter, op));
     return !search->leaves;
 }
 
@@ -198,23 +205,25 @@ static bool is_for_arms(const Emitter *emitter, const Op *op) {
 /// Whether a use of the value prints its expression instead of a name.
 static bool is_inlined(Emitter *emitter, const Op *op, Text text) {
     const Value *value = op->results[0];
-    if (op->code == OP_CONSTANT || op->code == OP_TUPLE || op->code == OP_DTYPE_OF || op->code == OP_ELEMENT_TYPE_OF ||
-        op->code == OP_IS_NONE || op->code == OP_UNDEFINED)
+    if (op->code == OP_CONSTANT || op->code == OP_TUPLE || op->code == OP_DTYPE_OF ||
+        op->code == OP_ELEMENT_TYPE_OF || op->code == OP_IS_NONE || op->code == OP_UNDEFINED)
         return true;
     size_t size = strlen(text.text);
     const Op *reader = only_user(emitter, value);
-    if (op->code == OP_LOAD && reader && reader == op->next && reader->code == OP_CAST && !value->name)
+    if (op->code == OP_LOAD && reader && reader == op->next && reader->code == OP_CAST &&
+        !value->name)
         return size <= 2 * INLINE_LIMIT;
     if (!op_is_pure(op) || op->region_count) return false;
     if (value->type.is_constexpr && size <= INLINE_LIMIT) return true;
-    bool is_argument = op->operand_count > 1 && op->operands[1] && !op->operands[1]->op; // a carried name may change
+    bool is_argument = op->operand_count > 1 && op->operands[1] &&
+                       !op->operands[1]->op;  // a carried name may change
     if (is_base_address(op) && !is_argument && is_for_arms(emitter, op)) return true;
     const Op *user = reader;
     if (!user || user->parent != op->parent) {
         bool is_bare_expand = op->code == OP_EXPAND_DIMS && size <= 24;
         return is_bare_expand && map_has_pointer(&emitter->texts, op->operands[0]);
     }
-    if (is_loop(user)) return true; // the initial value of a carried name
+    if (is_loop(user)) return true;  // the initial value of a carried name
     if (user->code == OP_YIELD) return size <= 2 * INLINE_LIMIT;
     if (value->name && value->name[0] && !value->type.is_constexpr) return false;
     if (op->code == OP_EXPAND_DIMS) return size <= INLINE_LIMIT;
@@ -229,43 +238,55 @@ static const char *range_text(Emitter *emitter, const Op *op) {
     int64_t lower = 1, step = 0;
     bool from_zero = value_is_int(op->operands[0], &lower) && lower == 0;
     bool by_one = value_is_int(op->operands[2], &step) && step == 1;
-    const char *name = op->code == OP_STATIC_FOR ? "tl.static_range" : op->keyword_count ? "tl.range" : "range";
+    const char *name = op->code == OP_STATIC_FOR ? "tl.static_range"
+                       : op->keyword_count       ? "tl.range"
+                                                 : "range";
     Buffer text = buffer_new(emitter->arena);
     buffer_printf(&text, "%s(", name);
-    if (!from_zero || !by_one) buffer_printf(&text, "%s, ", emit_value(emitter, op->operands[0]).text);
+    if (!from_zero || !by_one)
+        buffer_printf(&text, "%s, ", emit_value(emitter, op->operands[0]).text);
     buffer_puts(&text, emit_value(emitter, op->operands[1]).text);
     if (!by_one) buffer_printf(&text, ", %s", emit_value(emitter, op->operands[2]).text);
     for (int i = 0; i < op->keyword_count; i++)
-        buffer_printf(&text, ", %s=%s", op->keywords[i].name, emit_value(emitter, op->keywords[i].value).text);
+        buffer_printf(&text, ", %s=%s", op->keywords[i].name,
+                      emit_value(emitter, op->keywords[i].value).text);
     buffer_putc(&text, ')');
     return buffer_text(&text);
 }
 
 /// Whether printing `value` here reads a carried name other than `own` (which an earlier assignment may have changed).
-static bool reads_other_carried(const Emitter *emitter, const Value *value, const Region *body, const Value *own, int depth) {
+static bool reads_other_carried(const Emitter *emitter, const Value *value, const Region *body,
+                                const Value *own, int depth) {
     if (!value || depth > 200) return false;
-    if (value->region == body && value != own && !value->op) return value->index >= (body->parent->code == OP_WHILE ? 0 : 1);
+    if (value->region == body && value != own && !value->op)
+        return value->index >= (body->parent->code == OP_WHILE ? 0 : 1);
     if (!value->op || value->op->parent != body) return false;
     Text *text = map_get_pointer(&emitter->texts, value);
-    if (text && text->precedence == PRECEDENCE_ATOM && !strpbrk(text->text, "(.[ ")) return false; // a name
+    if (text && text->precedence == PRECEDENCE_ATOM && !strpbrk(text->text, "(.[ "))
+        return false;  // a name
     for (int i = 0; i < value->op->operand_count; i++)
         if (reads_other_carried(emitter, value->op->operands[i], body, own, depth + 1)) return true;
     return false;
 }
 
-static void emit_update(Emitter *emitter, const char *name, const Value *argument, const Value *next) {
+static void emit_update(Emitter *emitter, const char *name, const Value *argument,
+                        const Value *next) {
     const Op *op = next->op;
     bool inlined = op && op->code == OP_ADD && !map_has_pointer(&emitter->texts, next);
     Text *known = map_get_pointer(&emitter->texts, next);
-    bool is_sum = op && op->code == OP_ADD && (inlined || (known && strncmp(known->text, name, strlen(name)) == 0 && known->precedence == 9));
+    bool is_sum = op && op->code == OP_ADD &&
+                  (inlined || (known && strncmp(known->text, name, strlen(name)) == 0 &&
+                               known->precedence == 9));
     if (is_sum && op->operands[0] == argument) {
-        emit_line(emitter, arena_printf(emitter->arena, "%s += %s", name, emit_value(emitter, op->operands[1]).text));
+        emit_line(emitter, arena_printf(emitter->arena, "%s += %s", name,
+                                        emit_value(emitter, op->operands[1]).text));
         return;
     }
     emit_assignment(emitter, name, emit_value(emitter, next));
 }
 
-static void emit_yields(Emitter *emitter, const Op *loop, const Region *body, const char *const *names) {
+static void emit_yields(Emitter *emitter, const Op *loop, const Region *body,
+                        const char *const *names) {
     const Op *yield = region_terminator(body);
     int shift = loop->code == OP_WHILE ? 0 : 1;
     const char **held = ARENA_ARRAY(emitter->arena, const char *, yield->operand_count + 1);
@@ -279,8 +300,10 @@ static void emit_yields(Emitter *emitter, const Op *loop, const Region *body, co
     for (int i = 0; i < yield->operand_count; i++) {
         const Value *argument = body->arguments[i + shift];
         if (yield->operands[i] == argument) continue;
-        if (held[i]) emit_assignment(emitter, names[i], (Text){held[i], PRECEDENCE_ATOM});
-        else emit_update(emitter, names[i], argument, yield->operands[i]);
+        if (held[i])
+            emit_assignment(emitter, names[i], (Text){held[i], PRECEDENCE_ATOM});
+        else
+            emit_update(emitter, names[i], argument, yield->operands[i]);
     }
 }
 
@@ -310,17 +333,27 @@ static void emit_loop(Emitter *emitter, const Op *op) {
         Text initial = emit_value(emitter, op->operands[first + i]);
         names[i] = name_new(emitter, hint ? hint : "acc");
         emit_assignment(emitter, names[i], initial);
-        for (int r = 0; r < op->region_count; r++) text_set(emitter, op->regions[r]->arguments[i + shift], names[i], PRECEDENCE_ATOM);
+        for (int r = 0; r < op->region_count; r++)
+            text_set(emitter, op->regions[r]->arguments[i + shift], names[i], PRECEDENCE_ATOM);
     }
-    if (op->range.source && op->range.source->path[0]) emit_comment(emitter, "the loop of line", range_line(op->range));
+    if (op->range.source && op->range.source->path[0])
+        emit_comment(emitter, "the loop of line", range_line(op->range));
     Map *outer = scope_push(emitter);
     if (is_while) {
-        for (const Op *inner = op->regions[0]->first; inner && inner->code != OP_CONDITION; inner = inner->next)
-            if (inner->result_count == 1) { Text t = emit_op(emitter, inner); text_set(emitter, inner->results[0], t.text, t.precedence); }
-        emit_line(emitter, arena_printf(emitter->arena, "while %s:", emit_value(emitter, region_terminator(op->regions[0])->operands[0]).text));
+        for (const Op *inner = op->regions[0]->first; inner && inner->code != OP_CONDITION;
+             inner = inner->next)
+            if (inner->result_count == 1) {
+                Text t = emit_op(emitter, inner);
+                text_set(emitter, inner->results[0], t.text, t.precedence);
+            }
+        emit_line(
+            emitter,
+            arena_printf(emitter->arena, "while %s:",
+                         emit_value(emitter, region_terminator(op->regions[0])->operands[0]).text));
     } else {
         const char *iv = name_value(emitter, body->arguments[0]);
-        emit_line(emitter, arena_printf(emitter->arena, "for %s in %s:", iv, range_text(emitter, op)));
+        emit_line(emitter,
+                  arena_printf(emitter->arena, "for %s in %s:", iv, range_text(emitter, op)));
     }
     emitter->indent++;
     size_t before = emitter->out.size;
@@ -329,15 +362,20 @@ static void emit_loop(Emitter *emitter, const Op *op) {
     if (emitter->out.size == before) emit_line(emitter, "pass");
     emitter->indent--;
     emitter->names = outer;
-    for (int i = 0; i < op->result_count; i++) text_set(emitter, op->results[i], names[i], PRECEDENCE_ATOM);
+    for (int i = 0; i < op->result_count; i++)
+        text_set(emitter, op->results[i], names[i], PRECEDENCE_ATOM);
 }
 
-static bool arm_is_empty(const Region *arm) { return !arm->first || (arm->first->code == OP_YIELD && arm->first->operand_count == 0); }
+static bool arm_is_empty(const Region *arm) {
+    return !arm->first || (arm->first->code == OP_YIELD && arm->first->operand_count == 0);
+}
 
 static const char *negated(Emitter *emitter, const Value *condition) {
-    if (condition->op && condition->op->code == OP_LOGICAL_NOT) return emit_value(emitter, condition->op->operands[0]).text;
+    if (condition->op && condition->op->code == OP_LOGICAL_NOT)
+        return emit_value(emitter, condition->op->operands[0]).text;
     if (condition->op && condition->op->code == OP_IS_NONE)
-        return arena_printf(emitter->arena, "%s is not None", emit_operand(emitter, condition->op->operands[0], 4, false));
+        return arena_printf(emitter->arena, "%s is not None",
+                            emit_operand(emitter, condition->op->operands[0], 4, false));
     return arena_printf(emitter->arena, "not %s", emit_operand(emitter, condition, 3, false));
 }
 
@@ -346,7 +384,8 @@ static void emit_arm(Emitter *emitter, const Op *op, int index, const char *cons
     size_t before = emitter->out.size;
     emit_region(emitter, op->regions[index]);
     const Op *yield = region_terminator(op->regions[index]);
-    for (int i = 0; i < op->result_count; i++) emit_assignment(emitter, names[i], emit_value(emitter, yield->operands[i]));
+    for (int i = 0; i < op->result_count; i++)
+        emit_assignment(emitter, names[i], emit_value(emitter, yield->operands[i]));
     if (emitter->out.size == before) emit_line(emitter, "pass");
     emitter->indent--;
 }
@@ -359,7 +398,8 @@ static void emit_if(Emitter *emitter, const Op *op) {
     for (int i = 0; i < op->result_count; i++) names[i] = name_value(emitter, op->results[i]);
     bool no_then = arm_is_empty(op->regions[0]), no_else = arm_is_empty(op->regions[1]);
     if (no_then && is_tail(op) && !op->result_count) {
-        emit_line(emitter, arena_printf(emitter->arena, "if %s:", emit_value(emitter, condition).text));
+        emit_line(emitter,
+                  arena_printf(emitter->arena, "if %s:", emit_value(emitter, condition).text));
         emit_indent(emitter, 1);
         buffer_puts(&emitter->out, "return\n");
         emit_region(emitter, op->regions[1]);
@@ -380,7 +420,8 @@ static void emit_if(Emitter *emitter, const Op *op) {
 static void emit_results(Emitter *emitter, const Op *op) {
     Buffer left = buffer_new(emitter->arena);
     for (int i = 0; i < op->result_count; i++) {
-        const char *name = uses_of(emitter, op->results[i]) ? name_value(emitter, op->results[i]) : "_";
+        const char *name =
+            uses_of(emitter, op->results[i]) ? name_value(emitter, op->results[i]) : "_";
         buffer_printf(&left, "%s%s", i ? ", " : "", name);
     }
     emit_assignment(emitter, buffer_text(&left), emit_op(emitter, op));
@@ -404,16 +445,20 @@ static void emit_statement(Emitter *emitter, const Op *op) {
     if (has_effect || op->result_count == 0) {
         bool used = op->result_count == 1 && uses_of(emitter, op->results[0]) > 0;
         Text call = emit_op(emitter, op);
-        if (used) emit_assignment(emitter, name_value(emitter, op->results[0]), call);
-        else emit_line(emitter, call.text);
+        if (used)
+            emit_assignment(emitter, name_value(emitter, op->results[0]), call);
+        else
+            emit_line(emitter, call.text);
         return;
     }
     Text text = emit_op(emitter, op);
     if (is_inlined(emitter, op, text)) {
-        if (op->code != OP_EXPAND_DIMS && op->code != OP_TUPLE) text_set(emitter, op->results[0], text.text, text.precedence);
+        if (op->code != OP_EXPAND_DIMS && op->code != OP_TUPLE)
+            text_set(emitter, op->results[0], text.text, text.precedence);
         return;
     }
-    const char *name = name_new(emitter, op->results[0]->name ? op->results[0]->name : temporary_name(op));
+    const char *name =
+        name_new(emitter, op->results[0]->name ? op->results[0]->name : temporary_name(op));
     emit_assignment(emitter, name, text);
     text_set(emitter, op->results[0], name, PRECEDENCE_ATOM);
 }
@@ -424,16 +469,23 @@ static void emit_region(Emitter *emitter, const Region *region) {
 
 static const char *parameter_text(Arena *arena, const Parameter *parameter) {
     if (parameter->is_constexpr) {
-        if (parameter->default_text.size) return arena_printf(arena, "%s: tl.constexpr = %.*s", parameter->name, STR_ARGS(parameter->default_text));
+        if (parameter->default_text.size)
+            return arena_printf(arena, "%s: tl.constexpr = %.*s", parameter->name,
+                                STR_ARGS(parameter->default_text));
         return arena_printf(arena, "%s: tl.constexpr", parameter->name);
     }
-    if (parameter->annotation.size) return arena_printf(arena, "%s: %.*s", parameter->name, STR_ARGS(parameter->annotation));
+    if (parameter->annotation.size)
+        return arena_printf(arena, "%s: %.*s", parameter->name, STR_ARGS(parameter->annotation));
     return parameter->name;
 }
 
 const char *emit_kernel(Arena *arena, const Function *function, const char *decorators) {
     Map names = map_new(arena);
-    Emitter emitter = {.arena = arena, .function = function, .texts = map_new(arena), .names = &names, .out = buffer_new(arena)};
+    Emitter emitter = {.arena = arena,
+                       .function = function,
+                       .texts = map_new(arena),
+                       .names = &names,
+                       .out = buffer_new(arena)};
     emitter.uses = function_count_uses(arena, function);
     buffer_puts(&emitter.out, decorators);
     Buffer header = buffer_new(arena);
@@ -449,7 +501,8 @@ const char *emit_kernel(Arena *arena, const Function *function, const char *deco
     } else {
         buffer_printf(&emitter.out, "def %s(\n", function->name);
         for (int i = 0; i < function->parameter_count; i++)
-            buffer_printf(&emitter.out, "    %s,\n", parameter_text(arena, &function->parameters[i]));
+            buffer_printf(&emitter.out, "    %s,\n",
+                          parameter_text(arena, &function->parameters[i]));
         buffer_puts(&emitter.out, "):\n");
     }
     emitter.indent = 1;

@@ -24,7 +24,8 @@ static const char *float_text(Arena *arena, double number) {
 
 static const char *dtype_text(Emitter *emitter, DType dtype) {
     if (dtype.code == DTYPE_OF_PARAMETER && dtype.parameter < emitter->function->parameter_count)
-        return arena_printf(emitter->arena, "%s.dtype.element_ty", emitter->function->parameters[dtype.parameter].name);
+        return arena_printf(emitter->arena, "%s.dtype.element_ty",
+                            emitter->function->parameters[dtype.parameter].name);
     const char *name = dtype_name(dtype.code);
     return arena_printf(emitter->arena, "tl.%s", name ? name : "float32");
 }
@@ -36,7 +37,8 @@ static Text constant_text(Emitter *emitter, const Constant *constant) {
     case CONSTANT_BOOL: return atom(constant->integer ? "True" : "False");
     case CONSTANT_INT: {
         bool negative = constant->integer < 0;
-        return (Text){arena_printf(arena, "%lld", (long long)constant->integer), negative ? 11 : PRECEDENCE_ATOM};
+        return (Text){arena_printf(arena, "%lld", (long long)constant->integer),
+                      negative ? 11 : PRECEDENCE_ATOM};
     }
     case CONSTANT_FLOAT: {
         const char *text = float_text(arena, constant->number);
@@ -62,14 +64,17 @@ Text emit_value(Emitter *emitter, const Value *value) {
 const char *emit_operand(Emitter *emitter, const Value *value, int precedence, bool is_right) {
     Text text = emit_value(emitter, value);
     bool enough = is_right ? text.precedence > precedence : text.precedence >= precedence;
-    if (precedence == 4) enough = text.precedence > 4; // comparisons do not associate
+    if (precedence == 4) enough = text.precedence > 4;  // comparisons do not associate
     return enough ? text.text : arena_printf(emitter->arena, "(%s)", text.text);
 }
 
-static const char *any(Emitter *emitter, const Value *value) { return emit_value(emitter, value).text; }
+static const char *any(Emitter *emitter, const Value *value) {
+    return emit_value(emitter, value).text;
+}
 
 static const char *tuple_text(Emitter *emitter, const Value *tuple) {
-    if (!tuple->op || tuple->op->code != OP_TUPLE) return arena_printf(emitter->arena, "%s", any(emitter, tuple));
+    if (!tuple->op || tuple->op->code != OP_TUPLE)
+        return arena_printf(emitter->arena, "%s", any(emitter, tuple));
     Buffer text = buffer_new(emitter->arena);
     buffer_putc(&text, '[');
     for (int i = 0; i < tuple->op->operand_count; i++)
@@ -96,7 +101,8 @@ static Text expand_text(Emitter *emitter, const Op *op) {
         bool known = value_is_int(chain[i]->operands[1], &axis) && count < TYPE_MAX_RANK;
         if (known && axis < 0) axis += count + 1;
         if (!known || axis < 0 || axis > count) {
-            return atom(arena_printf(emitter->arena, "tl.expand_dims(%s, %s)", any(emitter, op->operands[0]), any(emitter, op->operands[1])));
+            return atom(arena_printf(emitter->arena, "tl.expand_dims(%s, %s)",
+                                     any(emitter, op->operands[0]), any(emitter, op->operands[1])));
         }
         memmove(tokens + axis + 1, tokens + axis, sizeof(char *) * (size_t)(count - axis));
         tokens[axis] = "None";
@@ -115,9 +121,13 @@ static Text operator_text(Emitter *emitter, const Op *op) {
     if (op->operand_count == 1) {
         const Value *inner = op->operands[0];
         if (op->code == OP_LOGICAL_NOT && inner->op && inner->op->code == OP_IS_NONE)
-            return (Text){arena_printf(emitter->arena, "%s is not None", emit_operand(emitter, inner->op->operands[0], 4, false)), 4};
+            return (Text){arena_printf(emitter->arena, "%s is not None",
+                                       emit_operand(emitter, inner->op->operands[0], 4, false)),
+                          4};
         const char *space = op->code == OP_LOGICAL_NOT ? " " : "";
-        return (Text){arena_printf(emitter->arena, "%s%s%s", row->symbol, space, emit_operand(emitter, inner, precedence, false)), precedence};
+        return (Text){arena_printf(emitter->arena, "%s%s%s", row->symbol, space,
+                                   emit_operand(emitter, inner, precedence, false)),
+                      precedence};
     }
     const char *left = emit_operand(emitter, op->operands[0], precedence, op->code == OP_POW);
     const char *right = emit_operand(emitter, op->operands[1], precedence, op->code != OP_POW);
@@ -126,15 +136,17 @@ static Text operator_text(Emitter *emitter, const Op *op) {
 
 static bool is_default(const Value *value, Str default_text) {
     if (!value->constant) {
-        if (value->op && value->op->code == OP_TUPLE && value->op->operand_count == 0) return str_is(default_text, "()");
+        if (value->op && value->op->code == OP_TUPLE && value->op->operand_count == 0)
+            return str_is(default_text, "()");
         return false;
     }
     const Constant *constant = value->constant;
     switch (constant->kind) {
     case CONSTANT_NONE: return str_is(default_text, "None");
     case CONSTANT_BOOL: return str_is(default_text, constant->integer ? "True" : "False");
-    case CONSTANT_STRING: return default_text.size == constant->string.size + 2 &&
-                                 memcmp(default_text.data + 1, constant->string.data, constant->string.size) == 0;
+    case CONSTANT_STRING:
+        return default_text.size == constant->string.size + 2 &&
+               memcmp(default_text.data + 1, constant->string.data, constant->string.size) == 0;
     case CONSTANT_INT: {
         char text[24];
         snprintf(text, sizeof text, "%lld", (long long)constant->integer);
@@ -165,7 +177,8 @@ static Text call_text(Emitter *emitter, const Op *op) {
         if (!first) buffer_puts(&text, ", ");
         first = false;
         if (optional || by_keyword) buffer_printf(&text, "%.*s=", STR_ARGS(parameters[i].name));
-        buffer_puts(&text, value->op && value->op->code == OP_TUPLE && !map_has_pointer(&emitter->texts, value)
+        buffer_puts(&text, value->op && value->op->code == OP_TUPLE &&
+                                   !map_has_pointer(&emitter->texts, value)
                                ? tuple_text(emitter, value)
                                : any(emitter, value));
     }
@@ -175,10 +188,12 @@ static Text call_text(Emitter *emitter, const Op *op) {
 
 static Text full_text(Emitter *emitter, const Op *op) {
     double number;
-    const char *shape = tuple_text(emitter, op->operands[0]), *dtype = any(emitter, op->operands[2]);
+    const char *shape = tuple_text(emitter, op->operands[0]),
+               *dtype = any(emitter, op->operands[2]);
     if (value_is_number(op->operands[1], &number) && number == 0)
         return atom(arena_printf(emitter->arena, "tl.zeros(%s, dtype=%s)", shape, dtype));
-    return atom(arena_printf(emitter->arena, "tl.full(%s, %s, %s)", shape, any(emitter, op->operands[1]), dtype));
+    return atom(arena_printf(emitter->arena, "tl.full(%s, %s, %s)", shape,
+                             any(emitter, op->operands[1]), dtype));
 }
 
 Text emit_op(Emitter *emitter, const Op *op) {
@@ -189,21 +204,37 @@ Text emit_op(Emitter *emitter, const Op *op) {
     case OP_EXPAND_DIMS: return expand_text(emitter, op);
     case OP_FULL: return full_text(emitter, op);
     case OP_CAST:
-        if (op->operands[0]->type.is_constexpr || op->operands[0]->constant) // a constexpr has no methods
-            return atom(arena_printf(arena, "tl.cast(%s, %s)", any(emitter, op->operands[0]), any(emitter, op->operands[1])));
-        return atom(arena_printf(arena, "%s.to(%s)", emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false), any(emitter, op->operands[1])));
+        if (op->operands[0]->type.is_constexpr ||
+            op->operands[0]->constant)  // a constexpr has no methods
+            return atom(arena_printf(arena, "tl.cast(%s, %s)", any(emitter, op->operands[0]),
+                                     any(emitter, op->operands[1])));
+        return atom(arena_printf(arena, "%s.to(%s)",
+                                 emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false),
+                                 any(emitter, op->operands[1])));
     case OP_BITCAST:
-        return atom(arena_printf(arena, "%s.to(%s, bitcast=True)", emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false), any(emitter, op->operands[1])));
-    case OP_DTYPE_OF: return atom(arena_printf(arena, "%s.dtype", emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false)));
+        return atom(arena_printf(arena, "%s.to(%s, bitcast=True)",
+                                 emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false),
+                                 any(emitter, op->operands[1])));
+    case OP_DTYPE_OF:
+        return atom(arena_printf(arena, "%s.dtype",
+                                 emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false)));
     case OP_ELEMENT_TYPE_OF: {
         const Value *inner = op->operands[0];
         bool of_pointer = inner->type.kind == TYPE_POINTER;
-        return atom(arena_printf(arena, of_pointer ? "%s.dtype.element_ty" : "%s.element_ty", emit_operand(emitter, inner, PRECEDENCE_ATOM, false)));
+        return atom(arena_printf(arena, of_pointer ? "%s.dtype.element_ty" : "%s.element_ty",
+                                 emit_operand(emitter, inner, PRECEDENCE_ATOM, false)));
     }
-    case OP_IS_NONE: return (Text){arena_printf(arena, "%s is None", emit_operand(emitter, op->operands[0], 4, false)), 4};
-    case OP_ITEM: return atom(arena_printf(arena, "%s[%s]", emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false), any(emitter, op->operands[1])));
+    case OP_IS_NONE:
+        return (Text){
+            arena_printf(arena, "%s is None", emit_operand(emitter, op->operands[0], 4, false)), 4};
+    case OP_ITEM:
+        return atom(arena_printf(arena, "%s[%s]",
+                                 emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false),
+                                 any(emitter, op->operands[1])));
     case OP_UNDEFINED: return atom("0.0");
-    case OP_POW: return op->operands[0]->type.is_constexpr ? operator_text(emitter, op) : call_text(emitter, op);
+    case OP_POW:
+        return op->operands[0]->type.is_constexpr ? operator_text(emitter, op)
+                                                  : call_text(emitter, op);
     case OP_ADVANCE: break;
     default: break;
     }

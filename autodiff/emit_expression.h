@@ -15,9 +15,9 @@ enum { PRECEDENCE_ATOM = 20 };
 typedef struct Emitter {
     Arena *arena;
     const Function *function;
-    Map texts;  // value -> Text *: what a use of it prints
-    Map uses;   // value -> number of uses
-    Map *names; // names visible in the scope under way: text -> 1 (loops open a copy)
+    Map texts;   // value -> Text *: what a use of it prints
+    Map uses;    // value -> number of uses
+    Map *names;  // names visible in the scope under way: text -> 1 (loops open a copy)
     Buffer out;
     int indent;
     bool needs_libdevice;

@@ -6,7 +6,8 @@
 
 enum { LINE_LIMIT = 88 };
 
-const char *call_lines(Arena *arena, const char *prefix, const char *const *arguments, int count, int indent) {
+const char *call_lines(Arena *arena, const char *prefix, const char *const *arguments, int count,
+                       int indent) {
     Buffer line = buffer_new(arena);
     buffer_printf(&line, "%s(", prefix);
     for (int i = 0; i < count; i++) buffer_printf(&line, "%s%s", i ? ", " : "", arguments[i]);
@@ -17,7 +18,8 @@ const char *call_lines(Arena *arena, const char *prefix, const char *const *argu
     for (int i = 0; i < count; i++) buffer_printf(&joined, "%s%s", i ? ", " : "", arguments[i]);
     Buffer out = buffer_new(arena);
     if (!strchr(buffer_text(&joined), '\n') && joined.size + (size_t)indent + 4 <= LINE_LIMIT) {
-        buffer_printf(&out, "%s(\n%*s%s\n%*s)", prefix, indent + 4, "", buffer_text(&joined), indent, "");
+        buffer_printf(&out, "%s(\n%*s%s\n%*s)", prefix, indent + 4, "", buffer_text(&joined),
+                      indent, "");
         return buffer_text(&out);
     }
     buffer_printf(&out, "%s(\n", prefix);
@@ -84,12 +86,15 @@ static bool is_tuned(const FunctionDefinition *kernel, Str name) {
 
 LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backward) {
     const FunctionDefinition *kernel = backward->kernel->definition;
-    LaunchPlan plan = {.kernel = kernel, .backward = backward, .class_name = class_name_of(arena, kernel->name)};
+    LaunchPlan plan = {
+        .kernel = kernel, .backward = backward, .class_name = class_name_of(arena, kernel->name)};
     plan.passed = ARENA_ARRAY(arena, bool, kernel->parameter_count + 1);
     bool launched = false;
     for (LIST_EACH(int, i, module->launches)) {
         BoundLaunch bound;
-        if (module->launches.items[i].kernel != kernel || !launch_bind(arena, module, &module->launches.items[i], &bound)) continue;
+        if (module->launches.items[i].kernel != kernel ||
+            !launch_bind(arena, module, &module->launches.items[i], &bound))
+            continue;
         launched = true;
         if (bound.options.count) plan.has_options = true;
         for (int p = 0; p < kernel->parameter_count; p++)
@@ -114,10 +119,12 @@ static bool in_names(const char *const *names, int count, const char *name) {
     return false;
 }
 
-static const BackwardArgument *argument_for(const Backward *backward, ArgumentUse use, const char *of) {
+static const BackwardArgument *argument_for(const Backward *backward, ArgumentUse use,
+                                            const char *of) {
     const BackwardLaunch *launch = &backward->launches[0];
     for (int i = 0; i < launch->argument_count; i++)
-        if (launch->arguments[i].use == use && strcmp(launch->arguments[i].of, of) == 0) return &launch->arguments[i];
+        if (launch->arguments[i].use == use && strcmp(launch->arguments[i].of, of) == 0)
+            return &launch->arguments[i];
     return NULL;
 }
 
@@ -132,7 +139,8 @@ static bool is_pointer_like(const Parameter *parameter) {
 
 static const char *list_text(Arena *arena, const Names *names) {
     Buffer text = buffer_new(arena);
-    for (int i = 0; i < names->count; i++) buffer_printf(&text, "%s%s", i ? ", " : "", names->items[i]);
+    for (int i = 0; i < names->count; i++)
+        buffer_printf(&text, "%s%s", i ? ", " : "", names->items[i]);
     if (names->count == 1) buffer_putc(&text, ',');
     return buffer_text(&text);
 }
@@ -142,8 +150,8 @@ static void statement(Buffer *out, const char *format, const char *text) {
     buffer_puts(out, arena_printf(out->arena, "%s%s\n", format, text));
 }
 
-static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Names *saved, const Names *scalars, const Names *outputs,
-                          const Names *fixed) {
+static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Names *saved,
+                          const Names *scalars, const Names *outputs, const Names *fixed) {
     Names parameters = {0}, call = {0};
     LIST_PUSH(arena, &parameters, "ctx");
     LIST_PUSH(arena, &parameters, "grid");
@@ -156,13 +164,17 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     }
     if (plan->has_options) LIST_PUSH(arena, &call, "**options");
     buffer_puts(out, "    @staticmethod\n    ");
-    buffer_printf(out, "%s:\n", call_lines(arena, "def forward", parameters.items, parameters.count, 4));
+    buffer_printf(out, "%s:\n",
+                  call_lines(arena, "def forward", parameters.items, parameters.count, 4));
     const char *launch = arena_printf(arena, "%.*s[grid]", STR_ARGS(plan->kernel->name));
     statement(out, "", call_lines(arena, launch, call.items, call.count, 8));
     statement(out, "", call_lines(arena, "ctx.save_for_backward", saved->items, saved->count, 8));
-    if (plan->has_options) statement(out, "ctx.grid, ctx.options = grid, options", "");
-    else statement(out, "ctx.grid = grid", "");
-    if (scalars->count) statement(out, "ctx.scalars = ", call_lines(arena, "", scalars->items, scalars->count, 8));
+    if (plan->has_options)
+        statement(out, "ctx.grid, ctx.options = grid, options", "");
+    else
+        statement(out, "ctx.grid = grid", "");
+    if (scalars->count)
+        statement(out, "ctx.scalars = ", call_lines(arena, "", scalars->items, scalars->count, 8));
     Names strides = {0}, tensors = {0};
     bool optional = false;
     for (int i = 0; i < outputs->count; i++) {
@@ -172,54 +184,81 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
         optional = true;
     }
     if (strides.count == 1) LIST_PUSH(arena, &strides, "");
-    if (strides.count == 2 && !*strides.items[1]) statement(out, "ctx.strides = ", arena_printf(arena, "(%s,)", strides.items[0]));
-    else statement(out, "ctx.strides = ", call_lines(arena, "", strides.items, strides.count, 8));
+    if (strides.count == 2 && !*strides.items[1])
+        statement(out, "ctx.strides = ", arena_printf(arena, "(%s,)", strides.items[0]));
+    else
+        statement(out, "ctx.strides = ", call_lines(arena, "", strides.items, strides.count, 8));
     (void)optional;
-    statement(out, "", call_lines(arena, "_mark_written", (const char *[]){"ctx", arena_printf(arena, "(%s)", list_text(arena, outputs)), arena_printf(arena, "(%s)", list_text(arena, fixed))}, fixed->count ? 3 : 2, 8));
-    if (outputs->count == 1) statement(out, "return ", outputs->items[0]);
-    else statement(out, "return ", call_lines(arena, "", outputs->items, outputs->count, 8));
+    statement(
+        out, "",
+        call_lines(arena, "_mark_written",
+                   (const char *[]){"ctx", arena_printf(arena, "(%s)", list_text(arena, outputs)),
+                                    arena_printf(arena, "(%s)", list_text(arena, fixed))},
+                   fixed->count ? 3 : 2, 8));
+    if (outputs->count == 1)
+        statement(out, "return ", outputs->items[0]);
+    else
+        statement(out, "return ", call_lines(arena, "", outputs->items, outputs->count, 8));
 }
 
-static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Names *saved, const Names *scalars, const Names *outputs) {
+static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Names *saved,
+                           const Names *scalars, const Names *outputs) {
     const Backward *backward = plan->backward;
     const BackwardLaunch *launch = &backward->launches[0];
     Names parameters = {0};
     LIST_PUSH(arena, &parameters, "ctx");
     for (int i = 0; i < outputs->count; i++) {
-        const BackwardArgument *argument = argument_for(backward, ARGUMENT_UPSTREAM, outputs->items[i]);
-        LIST_PUSH(arena, &parameters, argument ? argument->name : arena_printf(arena, "_d%s", outputs->items[i]));
+        const BackwardArgument *argument =
+            argument_for(backward, ARGUMENT_UPSTREAM, outputs->items[i]);
+        LIST_PUSH(arena, &parameters,
+                  argument ? argument->name : arena_printf(arena, "_d%s", outputs->items[i]));
     }
     buffer_puts(out, "\n    @staticmethod\n    ");
-    buffer_printf(out, "%s:\n", call_lines(arena, "def backward", parameters.items, parameters.count, 4));
+    buffer_printf(out, "%s:\n",
+                  call_lines(arena, "def backward", parameters.items, parameters.count, 4));
     statement(out, arena_printf(arena, "%s = ", list_text(arena, saved)), "ctx.saved_tensors");
-    if (scalars->count) statement(out, arena_printf(arena, "%s = ", list_text(arena, scalars)), scalars->count == 1 ? "(ctx.scalars,)" : "ctx.scalars");
+    if (scalars->count)
+        statement(out, arena_printf(arena, "%s = ", list_text(arena, scalars)),
+                  scalars->count == 1 ? "(ctx.scalars,)" : "ctx.scalars");
     Names call = {0};
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
         if (argument->use == ARGUMENT_GRADIENT)
             statement(out, arena_printf(arena, "%s = ", argument->name),
-                      arena_printf(arena, "_gradient_buffer(%s%s)", argument->of, argument->is_float32 ? ", accumulate=True" : ""));
+                      arena_printf(arena, "_gradient_buffer(%s%s)", argument->of,
+                                   argument->is_float32 ? ", accumulate=True" : ""));
         if (argument->use == ARGUMENT_UPSTREAM) {
             int index = 0;
-            while (index < outputs->count && strcmp(outputs->items[index], argument->of) != 0) index++;
-            LIST_PUSH(arena, &call, arena_printf(arena, "%s=_with_stride(%s, ctx.strides[%d])", argument->name, argument->name, index));
+            while (index < outputs->count && strcmp(outputs->items[index], argument->of) != 0)
+                index++;
+            LIST_PUSH(arena, &call,
+                      arena_printf(arena, "%s=_with_stride(%s, ctx.strides[%d])", argument->name,
+                                   argument->name, index));
             continue;
         }
         const char *value = argument->use == ARGUMENT_SAME ? argument->of : argument->name;
-        int index = argument->use == ARGUMENT_SAME ? parameter_index(plan->kernel, str_from(argument->of)) : -1;
-        if (index >= 0 && !plan->passed[index]) continue; // autotune sets it, or it has a default
+        int index = argument->use == ARGUMENT_SAME
+                        ? parameter_index(plan->kernel, str_from(argument->of))
+                        : -1;
+        if (index >= 0 && !plan->passed[index]) continue;  // autotune sets it, or it has a default
         LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, value));
     }
     if (plan->has_options) LIST_PUSH(arena, &call, "**ctx.options");
-    statement(out, "", call_lines(arena, arena_printf(arena, "%s[ctx.grid]", launch->kernel), call.items, call.count, 8));
+    statement(out, "",
+              call_lines(arena, arena_printf(arena, "%s[ctx.grid]", launch->kernel), call.items,
+                         call.count, 8));
     Names results = {0};
     LIST_PUSH(arena, &results, "None");
     if (plan->has_options) LIST_PUSH(arena, &results, "None");
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         if (!plan->passed[p]) continue;
-        const BackwardArgument *gradient = argument_for(backward, ARGUMENT_GRADIENT, parameter_at(plan, p)->name);
+        const BackwardArgument *gradient =
+            argument_for(backward, ARGUMENT_GRADIENT, parameter_at(plan, p)->name);
         const char *text = "None";
-        if (gradient) text = gradient->is_float32 ? arena_printf(arena, "_like(%s, %s)", gradient->name, gradient->of) : gradient->name;
+        if (gradient)
+            text = gradient->is_float32
+                       ? arena_printf(arena, "_like(%s, %s)", gradient->name, gradient->of)
+                       : gradient->name;
         LIST_PUSH(arena, &results, text);
     }
     statement(out, "return ", call_lines(arena, "", results.items, results.count, 8));
@@ -233,18 +272,27 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
         if (!plan->passed[p]) continue;
         bool same = argument_for(backward, ARGUMENT_SAME, parameter->name) != NULL;
         bool gradient = argument_for(backward, ARGUMENT_GRADIENT, parameter->name) != NULL;
-        if (is_pointer_like(parameter) && (same || gradient)) LIST_PUSH(arena, &saved, parameter->name);
+        if (is_pointer_like(parameter) && (same || gradient))
+            LIST_PUSH(arena, &saved, parameter->name);
         if (!is_pointer_like(parameter) && same) LIST_PUSH(arena, &scalars, parameter->name);
         if (!is_output(parameter)) continue;
         LIST_PUSH(arena, &outputs, parameter->name);
-        if (!argument_for(backward, ARGUMENT_UPSTREAM, parameter->name)) LIST_PUSH(arena, &fixed, parameter->name);
+        if (!argument_for(backward, ARGUMENT_UPSTREAM, parameter->name))
+            LIST_PUSH(arena, &fixed, parameter->name);
     }
-    for (int i = 0; i < backward->input_count; i++) LIST_PUSH(arena, &quoted, arena_printf(arena, "`%s`", backward->inputs[i]));
+    for (int i = 0; i < backward->input_count; i++)
+        LIST_PUSH(arena, &quoted, arena_printf(arena, "`%s`", backward->inputs[i]));
     Buffer inputs = buffer_new(arena);
-    for (int i = 0; i < quoted.count; i++) buffer_printf(&inputs, "%s%s", i == 0 ? "" : i == quoted.count - 1 ? " and " : ", ", quoted.items[i]);
+    for (int i = 0; i < quoted.count; i++)
+        buffer_printf(&inputs, "%s%s",
+                      i == 0                  ? ""
+                      : i == quoted.count - 1 ? " and "
+                                              : ", ",
+                      quoted.items[i]);
     Buffer out = buffer_new(arena);
     buffer_printf(&out, "class %s(torch.autograd.Function):\n", plan->class_name);
-    buffer_printf(&out, "    \"\"\"A launch of `%.*s`, differentiable in %s.\"\"\"\n\n", STR_ARGS(plan->kernel->name), buffer_text(&inputs));
+    buffer_printf(&out, "    \"\"\"A launch of `%.*s`, differentiable in %s.\"\"\"\n\n",
+                  STR_ARGS(plan->kernel->name), buffer_text(&inputs));
     class_forward(arena, &out, plan, &saved, &scalars, &outputs, &fixed);
     class_backward(arena, &out, plan, &saved, &scalars, &outputs);
     (void)in_names;
@@ -287,14 +335,17 @@ static bool is_identifier(Str text) {
     return text.size > 0 && !isdigit((unsigned char)text.data[0]);
 }
 
-static const char *apply_text(Arena *arena, const Module *module, const LaunchPlan *plan, const BoundLaunch *bound, int indent) {
+static const char *apply_text(Arena *arena, const Module *module, const LaunchPlan *plan,
+                              const BoundLaunch *bound, int indent) {
     Names arguments = {0};
     LIST_PUSH(arena, &arguments, str_dup(arena, node_text(module->source, bound->site->grid)));
     if (plan->has_options) {
         Buffer options = buffer_new(arena);
         buffer_putc(&options, '{');
         for (LIST_EACH(int, i, bound->options))
-            buffer_printf(&options, "%s\"%.*s\": %.*s", i ? ", " : "", STR_ARGS(bound->option_names.items[i]), STR_ARGS(bound->options.items[i]));
+            buffer_printf(&options, "%s\"%.*s\": %.*s", i ? ", " : "",
+                          STR_ARGS(bound->option_names.items[i]),
+                          STR_ARGS(bound->options.items[i]));
         buffer_putc(&options, '}');
         LIST_PUSH(arena, &arguments, buffer_text(&options));
     }
@@ -303,7 +354,10 @@ static const char *apply_text(Arena *arena, const Module *module, const LaunchPl
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         if (!plan->passed[p]) continue;
         Str text = bound->arguments[p];
-        if (!text.size) text = plan->kernel->parameters[p].default_text.size ? plan->kernel->parameters[p].default_text : STR("None");
+        if (!text.size)
+            text = plan->kernel->parameters[p].default_text.size
+                       ? plan->kernel->parameters[p].default_text
+                       : STR("None");
         LIST_PUSH(arena, &arguments, str_dup(arena, text));
         if (!is_output(parameter_at(plan, p))) continue;
         bool is_name = is_identifier(text) && !str_is(text, "None");
@@ -311,14 +365,16 @@ static const char *apply_text(Arena *arena, const Module *module, const LaunchPl
         outputs++;
         named += is_name;
     }
-    const char *prefix = arena_printf(arena, "%s%s%s.apply", named ? buffer_text(&targets) : "", named ? " = " : "", plan->class_name);
+    const char *prefix = arena_printf(arena, "%s%s%s.apply", named ? buffer_text(&targets) : "",
+                                      named ? " = " : "", plan->class_name);
     const char *grid = arguments.items[0];
     bool is_lone_tuple = strchr(grid, ',') && grid[0] != '(' && strncmp(grid, "lambda", 6) != 0;
     if (is_lone_tuple) arguments.items[0] = arena_printf(arena, "(%s)", grid);
     return call_lines(arena, prefix, arguments.items, arguments.count, indent);
 }
 
-static const LaunchPlan *plan_of(const LaunchPlan *plans, int count, const FunctionDefinition *kernel) {
+static const LaunchPlan *plan_of(const LaunchPlan *plans, int count,
+                                 const FunctionDefinition *kernel) {
     for (int i = 0; i < count; i++)
         if (plans[i].kernel == kernel) return &plans[i];
     return NULL;
@@ -331,8 +387,8 @@ static bool contains(Str text, const char *word) {
     return false;
 }
 
-const char *launcher_text(Arena *arena, const Module *module, const FunctionDefinition *launcher, const LaunchPlan *plans,
-                          int plan_count, const char **why) {
+const char *launcher_text(Arena *arena, const Module *module, const FunctionDefinition *launcher,
+                          const LaunchPlan *plans, int plan_count, const char **why) {
     Range body = node_range(module->source, launcher->node);
     Str text = source_slice(body);
     if (contains(text, "no_grad") || contains(text, "inference_mode")) {
@@ -346,13 +402,15 @@ const char *launcher_text(Arena *arena, const Module *module, const FunctionDefi
         if (site->launcher != launcher) continue;
         const LaunchPlan *plan = plan_of(plans, plan_count, site->kernel);
         if (!plan) {
-            *why = arena_printf(arena, "it also launches `%.*s`, which has no generated backward", STR_ARGS(site->kernel->name));
+            *why = arena_printf(arena, "it also launches `%.*s`, which has no generated backward",
+                                STR_ARGS(site->kernel->name));
             return NULL;
         }
         BoundLaunch bound;
         Range call = node_range(module->source, site->call);
         SyntaxNode parent = node_parent(site->call);
-        if (!launch_bind(arena, module, site, &bound) || node_kind(parent) != SYNTAX_EXPRESSION_STATEMENT || call.start < at) {
+        if (!launch_bind(arena, module, site, &bound) ||
+            node_kind(parent) != SYNTAX_EXPRESSION_STATEMENT || call.start < at) {
             *why = "its launch passes *arguments or is part of an expression";
             return NULL;
         }
@@ -368,13 +426,15 @@ const char *launcher_text(Arena *arena, const Module *module, const FunctionDefi
 
 /* ---- decorators ---- */
 
-static Str call_argument(Arena *arena, const Source *source, SyntaxNode call, const char *keyword, int position) {
+static Str call_argument(Arena *arena, const Source *source, SyntaxNode call, const char *keyword,
+                         int position) {
     SyntaxNode *children;
     int count = node_children(arena, node_field(call, "arguments"), &children);
     int next = 0;
     for (int i = 0; i < count; i++) {
         if (node_kind(children[i]) == SYNTAX_KEYWORD_ARGUMENT) {
-            if (str_is(node_text(source, node_field(children[i], "name")), keyword)) return node_text(source, node_field(children[i], "value"));
+            if (str_is(node_text(source, node_field(children[i], "name")), keyword))
+                return node_text(source, node_field(children[i], "value"));
             continue;
         }
         if (next++ == position) return node_text(source, children[i]);
@@ -382,7 +442,8 @@ static Str call_argument(Arena *arena, const Source *source, SyntaxNode call, co
     return (Str){0};
 }
 
-const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel, const Backward *backward) {
+const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel,
+                                const Backward *backward) {
     Buffer out = buffer_new(arena);
     const Source *source = kernel->module->source;
     for (LIST_EACH(int, i, kernel->decorators)) {
@@ -390,18 +451,25 @@ const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel, 
         if (node_kind(node) == SYNTAX_DECORATOR) node = node_child(node, 0);
         if (node_kind(node) != SYNTAX_CALL) continue;
         Str function = node_text(source, node_field(node, "function"));
-        if (str_ends(function, "heuristics")) buffer_printf(&out, "@%.*s\n", STR_ARGS(node_text(source, node)));
+        if (str_ends(function, "heuristics"))
+            buffer_printf(&out, "@%.*s\n", STR_ARGS(node_text(source, node)));
         if (!str_ends(function, "autotune")) continue;
-        Str configs = call_argument(arena, source, node, "configs", 0), key = call_argument(arena, source, node, "key", 1);
+        Str configs = call_argument(arena, source, node, "configs", 0),
+            key = call_argument(arena, source, node, "key", 1);
         Names arguments = {0};
         LIST_PUSH(arena, &arguments, arena_printf(arena, "configs=%.*s", STR_ARGS(configs)));
         LIST_PUSH(arena, &arguments, arena_printf(arena, "key=%.*s", STR_ARGS(key)));
         Buffer reset = buffer_new(arena);
         for (int g = 0; g < backward->launches[0].argument_count; g++)
             if (backward->launches[0].arguments[g].is_float32)
-                buffer_printf(&reset, "%s\"%s\"", reset.size ? ", " : "", backward->launches[0].arguments[g].name);
-        if (reset.size) LIST_PUSH(arena, &arguments, arena_printf(arena, "reset_to_zero=[%s]", buffer_text(&reset)));
-        buffer_printf(&out, "%s\n", call_lines(arena, arena_printf(arena, "@%.*s", STR_ARGS(function)), arguments.items, arguments.count, 0));
+                buffer_printf(&reset, "%s\"%s\"", reset.size ? ", " : "",
+                              backward->launches[0].arguments[g].name);
+        if (reset.size)
+            LIST_PUSH(arena, &arguments,
+                      arena_printf(arena, "reset_to_zero=[%s]", buffer_text(&reset)));
+        buffer_printf(&out, "%s\n",
+                      call_lines(arena, arena_printf(arena, "@%.*s", STR_ARGS(function)),
+                                 arguments.items, arguments.count, 0));
     }
     buffer_puts(&out, "@triton.jit\n");
     return buffer_text(&out);
@@ -415,7 +483,8 @@ bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool
     Str text = source_slice(range);
     size_t size = strlen(name);
     for (size_t i = 1; i + size < text.size; i++) {
-        bool quoted = (text.data[i - 1] == '"' || text.data[i - 1] == '\'') && text.data[i + size] == text.data[i - 1];
+        bool quoted = (text.data[i - 1] == '"' || text.data[i - 1] == '\'') &&
+                      text.data[i + size] == text.data[i - 1];
         if (quoted && memcmp(text.data + i, name, size) == 0) return true;
     }
     return false;

@@ -5,8 +5,8 @@
 #include "autodiff/adjoint.h"
 
 typedef struct Memory {
-    Map stored; // pointer parameters written by stores or atomics -> one such op
-    Map loaded; // pointer parameters read by loads -> one such op
+    Map stored;  // pointer parameters written by stores or atomics -> one such op
+    Map loaded;  // pointer parameters read by loads -> one such op
     bool writes;
 } Memory;
 

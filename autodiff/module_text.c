@@ -11,7 +11,7 @@ typedef struct Item {
     Map mentions;
     bool is_included;
     bool is_future;
-    const FunctionDefinition *function; // the top-level def it is, or NULL
+    const FunctionDefinition *function;  // the top-level def it is, or NULL
 } Item;
 
 typedef struct ModuleWriter {
@@ -33,7 +33,8 @@ typedef struct NameCollector {
 static bool visit_mention(void *context, SyntaxNode node) {
     NameCollector *collector = context;
     if (node_kind(node) == SYNTAX_IDENTIFIER)
-        map_set(&collector->item->mentions, node_text(collector->writer->module->source, node), (void *)1);
+        map_set(&collector->item->mentions, node_text(collector->writer->module->source, node),
+                (void *)1);
     return true;
 }
 
@@ -44,7 +45,8 @@ static void bind_targets(ModuleWriter *writer, Item *item, SyntaxNode node) {
         return;
     }
     if (node_kind(node) != SYNTAX_PATTERN_LIST && node_kind(node) != SYNTAX_TUPLE_PATTERN) return;
-    for (uint32_t i = 0; i < node_child_count(node); i++) bind_targets(writer, item, node_child(node, i));
+    for (uint32_t i = 0; i < node_child_count(node); i++)
+        bind_targets(writer, item, node_child(node, i));
 }
 
 static void bind_import(ModuleWriter *writer, Item *item, SyntaxNode node) {
@@ -52,7 +54,8 @@ static void bind_import(ModuleWriter *writer, Item *item, SyntaxNode node) {
     for (uint32_t i = 0; i < node_child_count(node); i++) {
         SyntaxNode child = node_child(node, i);
         SyntaxKind kind = node_kind(child);
-        if (kind == SYNTAX_ALIASED_IMPORT) map_set(&item->binds, node_text(source, node_field(child, "alias")), (void *)1);
+        if (kind == SYNTAX_ALIASED_IMPORT)
+            map_set(&item->binds, node_text(source, node_field(child, "alias")), (void *)1);
         if (kind == SYNTAX_WILDCARD_IMPORT) item->is_included = true;
         if (kind != SYNTAX_DOTTED_NAME) continue;
         Str name = node_text(source, child);
@@ -68,11 +71,17 @@ static bool visit_binding(void *context, SyntaxNode node) {
     const Source *source = writer->module->source;
     switch (node_kind(node)) {
     case SYNTAX_FUNCTION:
-    case SYNTAX_CLASS: map_set(&collector->item->binds, node_text(source, node_field(node, "name")), (void *)1); return false;
-    case SYNTAX_ASSIGNMENT: bind_targets(writer, collector->item, node_field(node, "left")); return false;
+    case SYNTAX_CLASS:
+        map_set(&collector->item->binds, node_text(source, node_field(node, "name")), (void *)1);
+        return false;
+    case SYNTAX_ASSIGNMENT:
+        bind_targets(writer, collector->item, node_field(node, "left"));
+        return false;
     case SYNTAX_IMPORT:
     case SYNTAX_IMPORT_FROM: bind_import(writer, collector->item, node); return false;
-    case SYNTAX_FUTURE_IMPORT: collector->item->is_included = collector->item->is_future = true; return false;
+    case SYNTAX_FUTURE_IMPORT:
+        collector->item->is_included = collector->item->is_future = true;
+        return false;
     default: return true;
     }
 }
@@ -82,7 +91,10 @@ static void collect_items(ModuleWriter *writer) {
     for (uint32_t i = 0; i < node_child_count(root); i++) {
         SyntaxNode node = node_child(root, i);
         if (node_kind(node) == SYNTAX_COMMENT) continue;
-        Item item = {.node = node, .range = node_range(writer->module->source, node), .binds = map_new(writer->arena), .mentions = map_new(writer->arena)};
+        Item item = {.node = node,
+                     .range = node_range(writer->module->source, node),
+                     .binds = map_new(writer->arena),
+                     .mentions = map_new(writer->arena)};
         NameCollector collector = {writer, &item};
         syntax_walk(node, visit_binding, &collector);
         syntax_walk(node, visit_mention, &collector);
@@ -90,7 +102,9 @@ static void collect_items(ModuleWriter *writer) {
             const FunctionDefinition *function = writer->module->functions.items[f];
             Range range = node_range(writer->module->source, function->node);
             bool whole = range.start >= item.range.start && range.end == item.range.end;
-            if (whole && (node_kind(node) == SYNTAX_FUNCTION || node_kind(node) == SYNTAX_DECORATED)) item.function = function;
+            if (whole &&
+                (node_kind(node) == SYNTAX_FUNCTION || node_kind(node) == SYNTAX_DECORATED))
+                item.function = function;
         }
         LIST_PUSH(writer->arena, &writer->items, item);
     }
@@ -100,16 +114,20 @@ static void collect_items(ModuleWriter *writer) {
 static void include_name(ModuleWriter *writer, Str name) {
     for (LIST_EACH(int, i, writer->items)) {
         Item *item = &writer->items.items[i];
-        if (!map_has(&item->binds, name) || (item->is_included && item->mentions.count == 0)) continue;
+        if (!map_has(&item->binds, name) || (item->is_included && item->mentions.count == 0))
+            continue;
         if (item->is_included) continue;
         item->is_included = true;
-        for (int m = 0; m < item->mentions.count; m++) include_name(writer, item->mentions.entries[m].key);
+        for (int m = 0; m < item->mentions.count; m++)
+            include_name(writer, item->mentions.entries[m].key);
     }
 }
 
 static bool binds(const ModuleWriter *writer, const char *name) {
     for (LIST_EACH(int, i, writer->items))
-        if (writer->items.items[i].is_included && map_has(&writer->items.items[i].binds, str_from(name))) return true;
+        if (writer->items.items[i].is_included &&
+            map_has(&writer->items.items[i].binds, str_from(name)))
+            return true;
     return false;
 }
 
@@ -125,17 +143,21 @@ static void find_launchers(ModuleWriter *writer) {
         }
         if (!launches) continue;
         const char *why = NULL;
-        const char *text = launcher_text(writer->arena, writer->module, function, writer->plans, writer->plan_count, &why);
+        const char *text = launcher_text(writer->arena, writer->module, function, writer->plans,
+                                         writer->plan_count, &why);
         if (text) {
             LIST_PUSH(writer->arena, &writer->launchers, function);
             LIST_PUSH(writer->arena, &writer->launcher_texts, text);
         } else {
-            LIST_PUSH(writer->arena, &writer->notes, arena_printf(writer->arena, "`%.*s` is left out: %s.", STR_ARGS(function->name), why));
+            LIST_PUSH(writer->arena, &writer->notes,
+                      arena_printf(writer->arena, "`%.*s` is left out: %s.",
+                                   STR_ARGS(function->name), why));
         }
     }
 }
 
-static const char *launcher_text_of(const ModuleWriter *writer, const FunctionDefinition *function) {
+static const char *launcher_text_of(const ModuleWriter *writer,
+                                    const FunctionDefinition *function) {
     for (LIST_EACH(int, i, writer->launchers))
         if (writer->launchers.items[i] == function) return writer->launcher_texts.items[i];
     return NULL;
@@ -143,7 +165,8 @@ static const char *launcher_text_of(const ModuleWriter *writer, const FunctionDe
 
 static bool is_import(const Item *item) {
     SyntaxKind kind = node_kind(item->node);
-    return kind == SYNTAX_IMPORT || kind == SYNTAX_IMPORT_FROM || kind == SYNTAX_TRY || kind == SYNTAX_IF;
+    return kind == SYNTAX_IMPORT || kind == SYNTAX_IMPORT_FROM || kind == SYNTAX_TRY ||
+           kind == SYNTAX_IF;
 }
 
 static bool is_definition(const Item *item) {
@@ -160,14 +183,17 @@ static void write_items(ModuleWriter *writer, Buffer *out, WrapperKind wrapper) 
             const char *launcher = item->function ? launcher_text_of(writer, item->function) : NULL;
             bool definition = is_definition(item);
             if (pass == 1) buffer_puts(out, definition || after_definition || !any ? "\n\n" : "");
-            if (launcher) buffer_printf(out, "%s\n", launcher);
-            else buffer_printf(out, "%.*s\n", STR_ARGS(source_slice(item->range)));
+            if (launcher)
+                buffer_printf(out, "%s\n", launcher);
+            else
+                buffer_printf(out, "%.*s\n", STR_ARGS(source_slice(item->range)));
             if (pass == 1) any = true;
             after_definition = definition;
             for (int p = 0; definition && p < writer->plan_count; p++) {
                 if (!item->function || writer->plans[p].kernel != item->function) continue;
                 buffer_printf(out, "\n\n%s", writer->plans[p].backward->kernel_text);
-                if (wrapper != WRAPPER_NONE) buffer_printf(out, "\n\n%s", autograd_class(writer->arena, &writer->plans[p]));
+                if (wrapper != WRAPPER_NONE)
+                    buffer_printf(out, "\n\n%s", autograd_class(writer->arena, &writer->plans[p]));
             }
         }
     }
@@ -175,12 +201,14 @@ static void write_items(ModuleWriter *writer, Buffer *out, WrapperKind wrapper) 
 
 static void write_header(ModuleWriter *writer, Buffer *out) {
     const char *path = writer->module->source->path, *slash = strrchr(path, '/');
-    buffer_printf(out, "\"\"\"Backward of %s, derived by tad-lsp.\n\n", *path ? (slash ? slash + 1 : path) : "the kernels");
+    buffer_printf(out, "\"\"\"Backward of %s, derived by tad-lsp.\n\n",
+                  *path ? (slash ? slash + 1 : path) : "the kernels");
     buffer_puts(out, "The forward kernels are the original's; edit the rest as you like.\n");
     for (LIST_EACH(int, i, writer->notes)) buffer_printf(out, "%s\n", writer->notes.items[i]);
     buffer_puts(out, "\"\"\"\n\n");
     for (LIST_EACH(int, i, writer->items))
-        if (writer->items.items[i].is_future) buffer_printf(out, "%.*s\n\n", STR_ARGS(source_slice(writer->items.items[i].range)));
+        if (writer->items.items[i].is_future)
+            buffer_printf(out, "%.*s\n\n", STR_ARGS(source_slice(writer->items.items[i].range)));
 }
 
 static bool kernels_mention(const ModuleWriter *writer, const char *word) {
@@ -198,17 +226,19 @@ static void include_names_in(ModuleWriter *writer, const char *text) {
     }
 }
 
-const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *const *backwards, int count,
-                            const BackwardOptions *options, Diagnostics *diagnostics) {
+const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *const *backwards,
+                            int count, const BackwardOptions *options, Diagnostics *diagnostics) {
     (void)diagnostics;
     WrapperKind wrapper = options ? options->wrapper : WRAPPER_AUTOGRAD;
     ModuleWriter writer = {.arena = arena, .module = snapshot->module};
     writer.plans = ARENA_ARRAY(arena, LaunchPlan, count + 1);
     for (int i = 0; i < count; i++)
-        if (backwards[i]->status == BACKWARD_DERIVED) writer.plans[writer.plan_count++] = launch_plan(arena, snapshot->module, backwards[i]);
+        if (backwards[i]->status == BACKWARD_DERIVED)
+            writer.plans[writer.plan_count++] = launch_plan(arena, snapshot->module, backwards[i]);
     collect_items(&writer);
     if (wrapper != WRAPPER_NONE) find_launchers(&writer);
-    for (LIST_EACH(int, i, writer.launchers)) include_name(&writer, writer.launchers.items[i]->name);
+    for (LIST_EACH(int, i, writer.launchers))
+        include_name(&writer, writer.launchers.items[i]->name);
     for (int p = 0; p < writer.plan_count; p++) {
         include_name(&writer, writer.plans[p].kernel->name);
         include_names_in(&writer, writer.plans[p].backward->kernel_text);
@@ -226,6 +256,7 @@ const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *co
     Buffer body = buffer_new(arena);
     write_items(&writer, &body, wrapper);
     buffer_puts(&out, buffer_text(&body));
-    if (wrapper != WRAPPER_NONE && writer.plan_count) buffer_printf(&out, "\n\n%s", autograd_helpers());
+    if (wrapper != WRAPPER_NONE && writer.plan_count)
+        buffer_printf(&out, "\n\n%s", autograd_helpers());
     return buffer_text(&out);
 }

@@ -16,7 +16,7 @@ typedef struct LaunchPlan {
 /// One launch with its arguments bound to the kernel's parameters; false where it uses * or **.
 typedef struct BoundLaunch {
     const LaunchSite *site;
-    Str *arguments; // per parameter; empty where not passed
+    Str *arguments;  // per parameter; empty where not passed
     LIST(Str) option_names;
     LIST(Str) options;
 } BoundLaunch;
@@ -28,14 +28,16 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan);
 /// Helper functions that the classes use (layouts of gradients).
 const char *autograd_helpers(void);
 /// The launcher's text with its launches replaced by the classes' apply. NULL and `*why` where it cannot be.
-const char *launcher_text(Arena *arena, const Module *module, const FunctionDefinition *launcher, const LaunchPlan *plans,
-                          int plan_count, const char **why);
+const char *launcher_text(Arena *arena, const Module *module, const FunctionDefinition *launcher,
+                          const LaunchPlan *plans, int plan_count, const char **why);
 /// Decorators of the backward kernel: the forward's own autotune and heuristics, then @triton.jit.
-const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel, const Backward *backward);
+const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel,
+                                const Backward *backward);
 /// Whether the backward keeps the parameter although its body does not use it (autotune and heuristics ask for it by name).
 bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool is_constexpr);
 
 /// `prefix(arguments...)` on one line where it fits `room` columns, else one argument a line; continuation lines indented by `indent`.
-const char *call_lines(Arena *arena, const char *prefix, const char *const *arguments, int count, int indent);
+const char *call_lines(Arena *arena, const char *prefix, const char *const *arguments, int count,
+                       int indent);
 
 #endif

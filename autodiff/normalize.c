@@ -39,7 +39,8 @@ static Value *trip_count(Builder *builder, const Op *loop) {
 }
 
 /// increment * trips, by exact division of polynomials where that reads better.
-static Value *total_increment(Builder *builder, const Op *loop, Value *increment, Value *iv, bool is_final) {
+static Value *total_increment(Builder *builder, const Op *loop, Value *increment, Value *iv,
+                              bool is_final) {
     Arena *arena = builder->function->arena;
     int64_t lower;
     bool from_zero = value_is_int(loop->operands[0], &lower) && lower == 0;
@@ -55,15 +56,16 @@ static Value *total_increment(Builder *builder, const Op *loop, Value *increment
     return build_binary(builder, OP_MUL, trips, increment);
 }
 
-static Value *induction_value(Builder *builder, const Op *loop, int index, const Carried *carried, Value *iv,
-                              bool is_final) {
+static Value *induction_value(Builder *builder, const Op *loop, int index, const Carried *carried,
+                              Value *iv, bool is_final) {
     Value *initial = loop->operands[3 + index];
     if (initial->type.kind == TYPE_BLOCK_POINTER) {
         Op *tuple = carried->step->op;
         Value **offsets = ARENA_ARRAY(builder->function->arena, Value *, tuple->operand_count);
         for (int i = 0; i < tuple->operand_count; i++)
             offsets[i] = total_increment(builder, loop, tuple->operands[i], iv, is_final);
-        return build_binary(builder, OP_ADVANCE, initial, build_tuple(builder, offsets, tuple->operand_count));
+        return build_binary(builder, OP_ADVANCE, initial,
+                            build_tuple(builder, offsets, tuple->operand_count));
     }
     Value *total = total_increment(builder, loop, carried->step, iv, is_final);
     return build_binary(builder, carried->negated ? OP_SUB : OP_ADD, initial, total);
@@ -93,16 +95,22 @@ static void close_inductions(Normalizer *state, Op *loop) {
     Op *yield = region_terminator(body);
     for (int i = 0; i < loop->result_count; i++) {
         Value *argument = body->arguments[i + 1];
-        if (carried[i].class != CARRIED_INDUCTION || !carried[i].step || !induction_is_closed(argument)) continue;
+        if (carried[i].class != CARRIED_INDUCTION || !carried[i].step ||
+            !induction_is_closed(argument))
+            continue;
         step_hoist(function, loop, carried[i].step);
         carried[i].step = loop_classify(function->arena, loop)[i].step;
-        Builder inside = {.function = function, .region = body, .before = body->first, .range = loop->range};
+        Builder inside = {
+            .function = function, .region = body, .before = body->first, .range = loop->range};
         Value *now = induction_value(&inside, loop, i, &carried[i], body->arguments[0], false);
         if (!now->name) now->name = argument->name;
-        Builder after = {.function = function, .region = loop->parent, .before = loop->next, .range = loop->range};
+        Builder after = {.function = function,
+                         .region = loop->parent,
+                         .before = loop->next,
+                         .range = loop->range};
         Value *final = induction_value(&after, loop, i, &carried[i], NULL, true);
         region_replace_uses(body, argument, now);
-        op_set_operand(yield, i, argument); // now unchanged: dropped later
+        op_set_operand(yield, i, argument);  // now unchanged: dropped later
         region_replace_uses(function->body, loop->results[i], final);
     }
 }
@@ -124,7 +132,8 @@ static bool tuple_items(Value *tuple, Value **items, int count) {
         items[0] = tuple;
         return true;
     }
-    if (!tuple->op || tuple->op->code != OP_TUPLE || tuple->op->operand_count != count) return false;
+    if (!tuple->op || tuple->op->code != OP_TUPLE || tuple->op->operand_count != count)
+        return false;
     for (int i = 0; i < count; i++) items[i] = tuple->op->operands[i];
     return true;
 }
@@ -152,13 +161,14 @@ static bool block_find(Builder *builder, Value *pointer, Block *block) {
 
 static Value *expand_to(Builder *builder, Value *vector, int axis, int rank) {
     for (int i = 0; i < rank; i++)
-        if (i != axis) vector = build_binary(builder, OP_EXPAND_DIMS, vector, build_int(builder, i));
+        if (i != axis)
+            vector = build_binary(builder, OP_EXPAND_DIMS, vector, build_int(builder, i));
     return vector;
 }
 
 /// Pointers and mask (NULL: none) of the block; `checked[k]`: dimension k is bounds-checked.
-static void block_addresses(Builder *builder, const Block *block, const bool *checked, Value **pointers,
-                            Value **mask) {
+static void block_addresses(Builder *builder, const Block *block, const bool *checked,
+                            Value **pointers, Value **mask) {
     Arena *arena = builder->function->arena;
     *pointers = block->base;
     *mask = NULL;
@@ -166,13 +176,17 @@ static void block_addresses(Builder *builder, const Block *block, const bool *ch
         Value *lanes = build_binary(builder, OP_ARANGE, build_int(builder, 0), block->lengths[k]);
         Value *index = build_binary(builder, OP_ADD, block->offsets[k], lanes);
         if (!index->name) index->name = arena_printf(arena, "offs_%d", k);
-        Value *wide = build_binary(builder, OP_CAST, index, build_dtype(builder, dtype_of(DTYPE_INT64)));
+        Value *wide =
+            build_binary(builder, OP_CAST, index, build_dtype(builder, dtype_of(DTYPE_INT64)));
         Value *spread = expand_to(builder, wide, k, block->rank);
-        *pointers = build_binary(builder, OP_ADD, *pointers, build_binary(builder, OP_MUL, spread, block->strides[k]));
+        *pointers = build_binary(builder, OP_ADD, *pointers,
+                                 build_binary(builder, OP_MUL, spread, block->strides[k]));
         if (!checked[k]) continue;
         Value *inside = build_binary(builder, OP_LT, index, block->shape[k]);
         if (!poly_is_nonnegative(arena, value_poly(arena, block->offsets[k])))
-            inside = build_binary(builder, OP_AND, build_binary(builder, OP_GE, index, build_int(builder, 0)), inside);
+            inside =
+                build_binary(builder, OP_AND,
+                             build_binary(builder, OP_GE, index, build_int(builder, 0)), inside);
         inside = expand_to(builder, inside, k, block->rank);
         *mask = *mask ? build_binary(builder, OP_AND, *mask, inside) : inside;
     }
@@ -201,24 +215,34 @@ static bool pads_with_nan(const Value *padding) {
 
 static void plain_access(Normalizer *state, Op *op) {
     Function *function = state->function;
-    Builder builder = {.function = function, .region = op->parent, .before = op, .range = op->range, .call = op->call};
+    Builder builder = {.function = function,
+                       .region = op->parent,
+                       .before = op,
+                       .range = op->range,
+                       .call = op->call};
     bool is_descriptor = op->code == OP_DESCRIPTOR_LOAD || op->code == OP_DESCRIPTOR_STORE ||
                          op->code == OP_DESCRIPTOR_ATOMIC_ADD;
     bool is_load = op->code == OP_LOAD || op->code == OP_DESCRIPTOR_LOAD;
     Block block = {0};
     bool checked[TYPE_MAX_RANK];
     if (!block_find(&builder, op->operands[0], &block)) {
-        normalizer_fail(state, op->range, is_descriptor ? "the tensor descriptor is not made in this kernel, so its address is not known here"
-                                                        : "the block pointer is chosen at run time, so its address is not known here");
+        normalizer_fail(
+            state, op->range,
+            is_descriptor
+                ? "the tensor descriptor is not made in this kernel, so its address is not known here"
+                : "the block pointer is chosen at run time, so its address is not known here");
         return;
     }
     bool known = is_descriptor ? tuple_items(op->operands[1], block.offsets, block.rank)
                                : checked_dims(op->operands[3], block.rank, checked);
     if (is_descriptor)
         for (int i = 0; i < block.rank; i++) checked[i] = true;
-    Value *padding = is_descriptor ? op->operands[0]->op->operands[4] : is_load ? op->operands[4] : NULL;
+    Value *padding = is_descriptor ? op->operands[0]->op->operands[4]
+                     : is_load     ? op->operands[4]
+                                   : NULL;
     if (!known || pads_with_nan(padding)) {
-        normalizer_fail(state, op->range, "the bounds check or the padding of this block is not a plain constant");
+        normalizer_fail(state, op->range,
+                        "the bounds check or the padding of this block is not a plain constant");
         return;
     }
     Value *pointers, *mask;
@@ -231,7 +255,8 @@ static void plain_access(Normalizer *state, Op *op) {
         region_replace_uses(function->body, op->results[0], loaded);
     } else {
         Value *operands[] = {pointers, op->operands[is_descriptor ? 2 : 1], mask};
-        build(&builder, op->code == OP_DESCRIPTOR_ATOMIC_ADD ? OP_ATOMIC_ADD : OP_STORE, operands, 3);
+        build(&builder, op->code == OP_DESCRIPTOR_ATOMIC_ADD ? OP_ATOMIC_ADD : OP_STORE, operands,
+              3);
     }
     op_remove(op);
 }
@@ -239,13 +264,16 @@ static void plain_access(Normalizer *state, Op *op) {
 static void normalize_region(Normalizer *state, Region *region, bool inductions) {
     for (Op *op = region->first, *next; op && !state->failure; op = next) {
         next = op->next;
-        if (inductions && (op->code == OP_FOR || op->code == OP_STATIC_FOR)) close_inductions(state, op);
-        for (int i = 0; i < op->region_count; i++) normalize_region(state, op->regions[i], inductions);
+        if (inductions && (op->code == OP_FOR || op->code == OP_STATIC_FOR))
+            close_inductions(state, op);
+        for (int i = 0; i < op->region_count; i++)
+            normalize_region(state, op->regions[i], inductions);
         if (inductions || op->operand_count == 0 || !op->operands[0]) continue;
         TypeKind kind = op->operands[0]->type.kind;
         bool is_block = kind == TYPE_BLOCK_POINTER || kind == TYPE_DESCRIPTOR;
-        bool is_access = op->code == OP_LOAD || op->code == OP_STORE || op->code == OP_DESCRIPTOR_LOAD ||
-                         op->code == OP_DESCRIPTOR_STORE || op->code == OP_DESCRIPTOR_ATOMIC_ADD;
+        bool is_access = op->code == OP_LOAD || op->code == OP_STORE ||
+                         op->code == OP_DESCRIPTOR_LOAD || op->code == OP_DESCRIPTOR_STORE ||
+                         op->code == OP_DESCRIPTOR_ATOMIC_ADD;
         if (is_block && is_access) plain_access(state, op);
     }
 }
@@ -268,7 +296,8 @@ static Value *pointer_distance(Builder *builder, Value *pointer, const Value *ro
     if (pointer == root) return build_int(builder, 0);
     if (!pointer || !pointer->op || depth > 200) return NULL;
     const Op *op = pointer->op;
-    Value *first = op->operand_count ? op->operands[0] : NULL, *second = op->operand_count > 1 ? op->operands[1] : NULL;
+    Value *first = op->operand_count ? op->operands[0] : NULL,
+          *second = op->operand_count > 1 ? op->operands[1] : NULL;
     switch (op->code) {
     case OP_UNDEFINED: return build_int(builder, 0);
     case OP_ADD: {
@@ -298,7 +327,9 @@ static Value *pointer_distance(Builder *builder, Value *pointer, const Value *ro
     }
 }
 
-static bool is_undefined(const Value *value) { return value->op && value->op->code == OP_UNDEFINED; }
+static bool is_undefined(const Value *value) {
+    return value->op && value->op->code == OP_UNDEFINED;
+}
 
 /// The one parameter that both arms' pointers start from, or NULL.
 static Value *arms_root(const Op *branch, int index) {
@@ -323,23 +354,36 @@ static void branch_offsets(Normalizer *state, Op *branch) {
         Value *distances[2] = {NULL, NULL};
         for (int r = 0; root && r < 2; r++) {
             Op *yield = region_terminator(branch->regions[r]);
-            Builder builder = {.function = function, .region = branch->regions[r], .before = yield, .range = branch->range};
+            Builder builder = {.function = function,
+                               .region = branch->regions[r],
+                               .before = yield,
+                               .range = branch->range};
             bool nothing = is_undefined(yield->operands[i]) || value_is_none(yield->operands[i]);
-            Value *distance = nothing ? build_int(&builder, 0) : pointer_distance(&builder, yield->operands[i], root, 0);
+            Value *distance = nothing ? build_int(&builder, 0)
+                                      : pointer_distance(&builder, yield->operands[i], root, 0);
             if (!distance) break;
-            Value *shape = result->type.rank > distance->type.rank ? build_shape(&builder, result->type) : NULL;
-            if (shape) distance = build_binary(&builder, OP_BROADCAST_TO, as_offset(&builder, distance), shape);
+            Value *shape = result->type.rank > distance->type.rank
+                               ? build_shape(&builder, result->type)
+                               : NULL;
+            if (shape)
+                distance =
+                    build_binary(&builder, OP_BROADCAST_TO, as_offset(&builder, distance), shape);
             distances[r] = as_offset(&builder, distance);
         }
         if (!distances[0] || !distances[1]) continue;
-        Builder after = {.function = function, .region = branch->parent, .before = branch->next, .range = branch->range};
+        Builder after = {.function = function,
+                         .region = branch->parent,
+                         .before = branch->next,
+                         .range = branch->range};
         result->type = offset_type(result->type);
         Value *pointer = build_binary(&after, OP_ADD, root, result);
         pointer->name = result->name;
-        result->name = pointer->name ? arena_printf(function->arena, "%s_offset", pointer->name) : NULL;
+        result->name =
+            pointer->name ? arena_printf(function->arena, "%s_offset", pointer->name) : NULL;
         region_replace_uses(function->body, result, pointer);
         op_set_operand(pointer->op, 1, result);
-        for (int r = 0; r < 2; r++) op_set_operand(region_terminator(branch->regions[r]), i, distances[r]);
+        for (int r = 0; r < 2; r++)
+            op_set_operand(region_terminator(branch->regions[r]), i, distances[r]);
     }
 }
 
@@ -355,24 +399,34 @@ static void branch_blocks(Normalizer *state, Op *branch) {
         bool found = true;
         for (int r = 0; r < 2; r++) {
             Op *yield = region_terminator(branch->regions[r]);
-            inside[r] = (Builder){.function = function, .region = branch->regions[r], .before = yield, .range = branch->range};
-            found = found && (is_undefined(yield->operands[i]) || block_find(&inside[r], yield->operands[i], &blocks[r]));
+            inside[r] = (Builder){.function = function,
+                                  .region = branch->regions[r],
+                                  .before = yield,
+                                  .range = branch->range};
+            found = found && (is_undefined(yield->operands[i]) ||
+                              block_find(&inside[r], yield->operands[i], &blocks[r]));
         }
         if (!blocks[0].base) blocks[0] = blocks[1];
         if (!blocks[1].base) blocks[1] = blocks[0];
-        Value *root = found && blocks[0].base && blocks[1].base ? pointer_root(blocks[0].base) : NULL;
-        if (!root || pointer_root(blocks[1].base) != root || blocks[0].rank != blocks[1].rank) continue;
+        Value *root =
+            found && blocks[0].base && blocks[1].base ? pointer_root(blocks[0].base) : NULL;
+        if (!root || pointer_root(blocks[1].base) != root || blocks[0].rank != blocks[1].rank)
+            continue;
         Value *parts[2][3 * TYPE_MAX_RANK + 1];
         int rank = blocks[0].rank, part_count = 0;
         bool usable = true;
         for (int r = 0; r < 2; r++) {
             part_count = 0;
-            bool own = region_defines(branch->regions[1 - r], blocks[r].base); // made in the other arm: unreachable here
-            parts[r][part_count++] = own ? build_int(&inside[r], 0) : pointer_distance(&inside[r], blocks[r].base, root, 0);
+            bool own = region_defines(branch->regions[1 - r],
+                                      blocks[r].base);  // made in the other arm: unreachable here
+            parts[r][part_count++] = own ? build_int(&inside[r], 0)
+                                         : pointer_distance(&inside[r], blocks[r].base, root, 0);
             for (int d = 0; d < rank; d++) {
                 Value *each[3] = {blocks[r].shape[d], blocks[r].strides[d], blocks[r].offsets[d]};
                 for (int k = 0; k < 3; k++)
-                    parts[r][part_count++] = region_defines(branch->regions[1 - r], each[k]) ? build_int(&inside[r], 1) : each[k];
+                    parts[r][part_count++] = region_defines(branch->regions[1 - r], each[k])
+                                                 ? build_int(&inside[r], 1)
+                                                 : each[k];
             }
             for (int k = 0; k < part_count; k++) usable = usable && parts[r][k];
         }
@@ -386,14 +440,20 @@ static void branch_blocks(Normalizer *state, Op *branch) {
             Type scalar = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT64)};
             values[k] = op_append_result(function, branch, scalar);
             for (int r = 0; r < 2; r++)
-                op_append_operand(function, region_terminator(branch->regions[r]), as_offset(&inside[r], parts[r][k]));
+                op_append_operand(function, region_terminator(branch->regions[r]),
+                                  as_offset(&inside[r], parts[r][k]));
         }
-        Builder after = {.function = function, .region = branch->parent, .before = branch->next, .range = branch->range};
+        Builder after = {.function = function,
+                         .region = branch->parent,
+                         .before = branch->next,
+                         .range = branch->range};
         Value *items[3][TYPE_MAX_RANK];
         for (int d = 0; d < rank; d++)
             for (int k = 0; k < 3; k++) items[k][d] = values[1 + 3 * d + k];
-        Value *operands[6] = {build_binary(&after, OP_ADD, root, values[0]), build_tuple(&after, items[0], rank), build_tuple(&after, items[1], rank),
-                              build_tuple(&after, items[2], rank), build_tuple(&after, blocks[0].lengths, rank), NULL};
+        Value *operands[6] = {
+            build_binary(&after, OP_ADD, root, values[0]), build_tuple(&after, items[0], rank),
+            build_tuple(&after, items[1], rank),           build_tuple(&after, items[2], rank),
+            build_tuple(&after, blocks[0].lengths, rank),  NULL};
         Value *again = build(&after, OP_MAKE_BLOCK_POINTER, operands, 6);
         again->name = result->name;
         region_replace_uses(function->body, result, again);
@@ -409,15 +469,18 @@ static void loop_offsets(Normalizer *state, Op *loop) {
     Op *yield = region_terminator(body);
     for (int i = 0; i < loop->result_count; i++) {
         Value *result = loop->results[i];
-        if (result->type.kind != TYPE_POINTER || yield->operands[i] == body->arguments[i + shift]) continue;
+        if (result->type.kind != TYPE_POINTER || yield->operands[i] == body->arguments[i + shift])
+            continue;
         Value *root = pointer_root(loop->operands[first + i]);
-        Builder before = {.function = function, .region = loop->parent, .before = loop, .range = loop->range};
+        Builder before = {
+            .function = function, .region = loop->parent, .before = loop, .range = loop->range};
         Value *start = root ? pointer_distance(&before, loop->operands[first + i], root, 0) : NULL;
         if (!start || start->type.rank != result->type.rank) continue;
         Value *argument = body->arguments[i + shift];
-        Builder inside = {.function = function, .region = body, .before = body->first, .range = loop->range};
+        Builder inside = {
+            .function = function, .region = body, .before = body->first, .range = loop->range};
         Type pointer_type = argument->type;
-        Value *marker = build_binary(&inside, OP_ADD, root, argument); // replaced operand below
+        Value *marker = build_binary(&inside, OP_ADD, root, argument);  // replaced operand below
         region_replace_uses(body, argument, marker);
         op_set_operand(marker->op, 1, argument);
         argument->type = offset_type(pointer_type);
@@ -425,13 +488,18 @@ static void loop_offsets(Normalizer *state, Op *loop) {
         Builder end = {.function = function, .region = body, .before = yield, .range = loop->range};
         Value *next = pointer_distance(&end, yield->operands[i], root, 0);
         if (!next) {
-            normalizer_fail(state, loop->range, "a pointer is carried by this loop in a way that is not understood");
+            normalizer_fail(state, loop->range,
+                            "a pointer is carried by this loop in a way that is not understood");
             return;
         }
         op_set_operand(yield, i, as_offset(&end, next));
         op_set_operand(loop, first + i, as_offset(&before, start));
-        for (int r = 0; is_while && r < 1; r++) loop->regions[0]->arguments[i]->type = argument->type;
-        Builder after = {.function = function, .region = loop->parent, .before = loop->next, .range = loop->range};
+        for (int r = 0; is_while && r < 1; r++)
+            loop->regions[0]->arguments[i]->type = argument->type;
+        Builder after = {.function = function,
+                         .region = loop->parent,
+                         .before = loop->next,
+                         .range = loop->range};
         result->type = offset_type(result->type);
         Value *pointer = build_binary(&after, OP_ADD, root, result);
         region_replace_uses(function->body, result, pointer);

@@ -27,8 +27,10 @@ Function *function_copy(Arena *arena, const Function *function, const char *name
 bool op_is_pure(const Op *op) {
     const OpRow *row = &op_rows[op->code];
     if (op->code == OP_YIELD || op->code == OP_CONDITION || op->code == OP_UNKNOWN) return false;
-    if (row->effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED)) return false;
-    if (op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE || op->code == OP_IF)
+    if (row->effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED))
+        return false;
+    if (op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE ||
+        op->code == OP_IF)
         return false;
     return true;
 }
@@ -37,7 +39,8 @@ Value *pointer_root(Value *pointer) {
     for (int depth = 0; pointer && depth < 1000; depth++) {
         if (!pointer->op) {
             if (!pointer->region || !pointer->region->parent) return pointer;
-            const Op *loop = pointer->region->parent; // a carried pointer starts where its initial value does
+            const Op *loop =
+                pointer->region->parent;  // a carried pointer starts where its initial value does
             bool is_for = loop->code == OP_FOR || loop->code == OP_STATIC_FOR;
             if (!is_for && loop->code != OP_WHILE) return NULL;
             int operand = is_for ? pointer->index + 2 : pointer->index;
@@ -99,7 +102,7 @@ bool op_is_stable_load(const Function *function, const Op *op) {
 /* ---- sharing ---- */
 
 typedef struct ShareScope {
-    Map table; // key text -> Op *
+    Map table;  // key text -> Op *
     const struct ShareScope *outer;
 } ShareScope;
 
@@ -134,7 +137,8 @@ static int share_region(Function *function, Region *region, const ShareScope *ou
             gone += share_region(function, op->regions[i], &scope);
         bool shareable = op_is_pure(op) || op_is_stable_load(function, op);
         if (!shareable || op->region_count || op->result_count == 0) continue;
-        if (op->code == OP_FULL || op->code == OP_UNDEFINED) continue; // each loop starts from its own zeros
+        if (op->code == OP_FULL || op->code == OP_UNDEFINED)
+            continue;  // each loop starts from its own zeros
         Str key = op_key(function->arena, op);
         Op *same = share_find(&scope, key);
         if (!same) {
@@ -201,7 +205,7 @@ void function_hoist(Function *function) { hoist_region(function, function->body)
 /* ---- dropping ---- */
 
 typedef struct Liveness {
-    Map live; // values
+    Map live;  // values
     bool changed;
 } Liveness;
 
@@ -278,7 +282,8 @@ static void live_region(Liveness *liveness, const Region *region) {
         for (int i = 0; i < op->operand_count; i++) live_mark(liveness, op->operands[i]);
         for (int i = 0; i < op->region_count; i++) {
             const Op *end = region_terminator(op->regions[i]);
-            for (int k = 0; end && k < end->operand_count; k++) live_mark(liveness, end->operands[k]);
+            for (int k = 0; end && k < end->operand_count; k++)
+                live_mark(liveness, end->operands[k]);
             live_region(liveness, op->regions[i]);
         }
     }

@@ -25,16 +25,19 @@ static Op *loop_around(const Op *op) {
 }
 
 /// Equal expressions up to the two loops' variables.
-static bool same_expression(const Value *a, const Value *b, const Value *iv_a, const Value *iv_b, int depth) {
+static bool same_expression(const Value *a, const Value *b, const Value *iv_a, const Value *iv_b,
+                            int depth) {
     if (a == b) return true;
     if (!a || !b) return false;
     if (a == iv_a && b == iv_b) return true;
-    if (!a->op || !b->op || depth > 200 || a->op->code != b->op->code || a->index != b->index) return false;
+    if (!a->op || !b->op || depth > 200 || a->op->code != b->op->code || a->index != b->index)
+        return false;
     if (a->op->region_count || a->op->operand_count != b->op->operand_count) return false;
     if (!op_is_pure(a->op) && a->op->code != OP_LOAD) return false;
-    if (a->op->code == OP_CONSTANT) return false; // shared constants are the same value
+    if (a->op->code == OP_CONSTANT) return false;  // shared constants are the same value
     for (int i = 0; i < a->op->operand_count; i++)
-        if (!same_expression(a->op->operands[i], b->op->operands[i], iv_a, iv_b, depth + 1)) return false;
+        if (!same_expression(a->op->operands[i], b->op->operands[i], iv_a, iv_b, depth + 1))
+            return false;
     return true;
 }
 
@@ -52,7 +55,8 @@ static bool op_precedes(const Op *a, const Op *b) {
 }
 
 /// Recomputes `value` of loop `from` at the builder's place in another loop. NULL where it needs state of its own loop.
-static Value *transplant(const Function *function, Builder *builder, const Op *from, Value *value, Map *values) {
+static Value *transplant(const Function *function, Builder *builder, const Op *from, Value *value,
+                         Map *values) {
     Value *mapped = value ? map_get_pointer(values, value) : NULL;
     if (mapped || !value) return mapped;
     if (!region_defines(from->regions[0], value)) return value;
@@ -73,11 +77,15 @@ static bool sink_into(Differentiation *state, const Accumulation *early, const A
     Op *from = loop_around(early->op), *into = loop_around(late->op);
     if (!from || !into || !loops_match(from, into) || !op_precedes(from, into)) return false;
     const Value *iv_a = from->regions[0]->arguments[0], *iv_b = into->regions[0]->arguments[0];
-    if (!same_expression(early->op->operands[0], late->op->operands[0], iv_a, iv_b, 0)) return false;
+    if (!same_expression(early->op->operands[0], late->op->operands[0], iv_a, iv_b, 0))
+        return false;
     if (!same_expression(early->op->operands[2], late->op->operands[2], iv_a, iv_b, 0) &&
         early->op->operands[2] != late->op->operands[2])
         return false;
-    Builder builder = {.function = state->backward, .region = into->regions[0], .before = late->op, .range = late->range};
+    Builder builder = {.function = state->backward,
+                       .region = into->regions[0],
+                       .before = late->op,
+                       .range = late->range};
     Map values = map_new(state->arena);
     map_set_pointer(&values, iv_a, (void *)(uintptr_t)iv_b);
     Value *moved = transplant(state->backward, &builder, from, early->op->operands[1], &values);
@@ -94,7 +102,8 @@ static void sink_statements(Differentiation *state) {
     int count = state->accumulations.count;
     for (int i = 0; i < count; i++) {
         for (int k = 0; k < count; k++) {
-            Accumulation *early = &state->accumulations.items[i], *late = &state->accumulations.items[k];
+            Accumulation *early = &state->accumulations.items[i],
+                         *late = &state->accumulations.items[k];
             if (i == k || !early->op || !late->op || early->gradient != late->gradient) continue;
             if (!sink_into(state, early, late)) continue;
             early->op = NULL;
@@ -116,17 +125,32 @@ static Sharing statement_sharing(Differentiation *state, const Accumulation *sta
     Access access = access_of(state->arena, statement->op);
     const char *name = statement->input->name;
     if (!access.parameter || !access.offset.known)
-        return (Sharing){false, arena_printf(state->arena, "the address of `%s` depends on loaded data, so any two programs may add to the same element", name)};
+        return (Sharing){
+            false,
+            arena_printf(
+                state->arena,
+                "the address of `%s` depends on loaded data, so any two programs may add to the same element",
+                name)};
     int count = access_axes(state->arena, state->backward, &access, axes, dependence, AXES_MAX);
     for (int i = 0; i < count; i++) {
         if (dependence[i] == AXIS_OWNED) continue;
         if (axes[i].is_program) {
-            return (Sharing){false, dependence[i] == AXIS_FREE
-                                        ? arena_printf(state->arena, "all programs along grid axis %d add to the same elements of `%s`", axes[i].program_axis, name)
-                                        : arena_printf(state->arena, "programs along grid axis %d may add to the same elements of `%s`", axes[i].program_axis, name)};
+            return (Sharing){
+                false, dependence[i] == AXIS_FREE
+                           ? arena_printf(
+                                 state->arena,
+                                 "all programs along grid axis %d add to the same elements of `%s`",
+                                 axes[i].program_axis, name)
+                           : arena_printf(
+                                 state->arena,
+                                 "programs along grid axis %d may add to the same elements of `%s`",
+                                 axes[i].program_axis, name)};
         }
-        return (Sharing){false, arena_printf(state->arena, "several iterations of the loop at line %d add to the same elements of `%s`",
-                                             range_line(axes[i].loop->range), name)};
+        return (Sharing){
+            false, arena_printf(
+                       state->arena,
+                       "several iterations of the loop at line %d add to the same elements of `%s`",
+                       range_line(axes[i].loop->range), name)};
     }
     return (Sharing){.is_private = true};
 }
@@ -135,7 +159,8 @@ static Sharing statement_sharing(Differentiation *state, const Accumulation *sta
 static bool exclusive_arms(const Op *a, const Op *b) {
     for (const Region *left = a->parent; left && left->parent; left = left->parent->parent)
         for (const Region *right = b->parent; right && right->parent; right = right->parent->parent)
-            if (left->parent == right->parent && left != right && left->parent->code == OP_IF) return true;
+            if (left->parent == right->parent && left != right && left->parent->code == OP_IF)
+                return true;
     return false;
 }
 
@@ -149,7 +174,7 @@ static bool same_affine(const Affine *a, const Affine *b) {
 /// A mask's conjunct `index < bound` over a vector of lanes.
 typedef struct LaneBound {
     Affine index;
-    const Poly *bound; // NULL: there is none
+    const Poly *bound;  // NULL: there is none
 } LaneBound;
 
 static LaneBound mask_bound(Arena *arena, Value *mask) {
@@ -158,10 +183,12 @@ static LaneBound mask_bound(Arena *arena, Value *mask) {
         LaneBound left = mask_bound(arena, mask->op->operands[0]);
         return left.bound ? left : mask_bound(arena, mask->op->operands[1]);
     }
-    if (mask->op->code == OP_EXPAND_DIMS || mask->op->code == OP_BROADCAST_TO) return mask_bound(arena, mask->op->operands[0]);
+    if (mask->op->code == OP_EXPAND_DIMS || mask->op->code == OP_BROADCAST_TO)
+        return mask_bound(arena, mask->op->operands[0]);
     if (mask->op->code != OP_LT || mask->op->operands[1]->type.rank) return (LaneBound){0};
     LaneBound found = {.index = affine_of(arena, mask->op->operands[0])};
-    if (found.index.known && found.index.rank == 1) found.bound = value_poly(arena, mask->op->operands[1]);
+    if (found.index.known && found.index.rank == 1)
+        found.bound = value_poly(arena, mask->op->operands[1]);
     return found;
 }
 
@@ -185,7 +212,9 @@ static const Poly *access_reach(Arena *arena, const Access *access, const Poly *
         return bound.bound;
     }
     Type type = access->op->operands[1]->type;
-    return type.rank == 1 && type.dims[0] ? poly_multiply(arena, type.dims[0], access->offset.lane[0]) : NULL;
+    return type.rank == 1 && type.dims[0]
+               ? poly_multiply(arena, type.dims[0], access->offset.lane[0])
+               : NULL;
 }
 
 /// Two halves of a row: starts that differ by a distance which the first one's lanes do not reach.
@@ -194,7 +223,8 @@ static bool lies_before(Arena *arena, const Access *a, const Access *b) {
     const Poly *reach = access_reach(arena, a, &start_a);
     access_reach(arena, b, &start_b);
     const Poly *distance = poly_subtract(arena, start_b, start_a);
-    if (!reach || mentions_axis(distance) || mentions_axis(reach) || distance->count == 0) return false;
+    if (!reach || mentions_axis(distance) || mentions_axis(reach) || distance->count == 0)
+        return false;
     return poly_is_nonnegative(arena, poly_subtract(arena, distance, reach));
 }
 
@@ -212,13 +242,15 @@ static bool jointly_private(Differentiation *state, const Accumulation *a, const
 
 static void make_store(const Accumulation *statement, Function *function) {
     Op *op = statement->op;
-    Builder builder = {.function = function, .region = op->parent, .before = op, .range = statement->range};
+    Builder builder = {
+        .function = function, .region = op->parent, .before = op, .range = statement->range};
     Value *operands[] = {op->operands[0], op->operands[1], op->operands[2]};
     build(&builder, OP_STORE, operands, 3);
     op_remove(op);
 }
 
-static void schedule_group(Differentiation *state, Gradient *gradient, const Accumulation *group, int count) {
+static void schedule_group(Differentiation *state, Gradient *gradient, const Accumulation *group,
+                           int count) {
     gradient->range = group[0].range;
     for (int i = 0; i < count && !gradient->is_atomic; i++) {
         Sharing sharing = statement_sharing(state, &group[i]);
@@ -230,8 +262,10 @@ static void schedule_group(Differentiation *state, Gradient *gradient, const Acc
         for (int k = 0; k < i && !gradient->is_atomic; k++) {
             if (jointly_private(state, &group[i], &group[k])) continue;
             gradient->is_atomic = true;
-            gradient->why = arena_printf(state->arena, "`%s` is read at several places whose elements may overlap (lines %d and %d)",
-                                         gradient->input, range_line(group[k].range), range_line(group[i].range));
+            gradient->why = arena_printf(
+                state->arena,
+                "`%s` is read at several places whose elements may overlap (lines %d and %d)",
+                gradient->input, range_line(group[k].range), range_line(group[i].range));
         }
     }
     for (int i = 0; i < count && !gradient->is_atomic; i++) make_store(&group[i], state->backward);
@@ -239,7 +273,8 @@ static void schedule_group(Differentiation *state, Gradient *gradient, const Acc
 
 void schedule_accumulations(Differentiation *state, Backward *result) {
     for (int i = 0; i < state->accumulations.count; i++)
-        if (!op_is_alive(state->backward, state->accumulations.items[i].op)) state->accumulations.items[i].op = NULL;
+        if (!op_is_alive(state->backward, state->accumulations.items[i].op))
+            state->accumulations.items[i].op = NULL;
     sink_statements(state);
     result->gradients = ARENA_ARRAY(state->arena, Gradient, state->accumulations.count + 1);
     for (int i = 0; i < state->accumulations.count; i++) {

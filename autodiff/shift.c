@@ -5,10 +5,10 @@
 
 typedef enum ShiftKind {
     SHIFT_INVARIANT,
-    SHIFT_ADDITIVE,       // by `amount`
-    SHIFT_MULTIPLICATIVE, // by exp(amount * c)
-    SHIFT_ANY_SCALE,      // 0: scaled by anything it stays 0
-    SHIFT_ANY_OFFSET,     // minus infinity: shifted by anything it stays
+    SHIFT_ADDITIVE,        // by `amount`
+    SHIFT_MULTIPLICATIVE,  // by exp(amount * c)
+    SHIFT_ANY_SCALE,       // 0: scaled by anything it stays 0
+    SHIFT_ANY_OFFSET,      // minus infinity: shifted by anything it stays
     SHIFT_BROKEN,
 } ShiftKind;
 
@@ -52,36 +52,46 @@ static void shift_set(ShiftAnalysis *analysis, const Value *value, Shift shift) 
 }
 
 static bool is_still(Shift shift) {
-    return shift.kind == SHIFT_INVARIANT || shift.kind == SHIFT_ANY_SCALE || shift.kind == SHIFT_ANY_OFFSET;
+    return shift.kind == SHIFT_INVARIANT || shift.kind == SHIFT_ANY_SCALE ||
+           shift.kind == SHIFT_ANY_OFFSET;
 }
 
 /// The common shift of two values of which either may be the result.
 static Shift shift_join(Shift a, Shift b) {
     if (a.kind == b.kind && fabs(a.amount - b.amount) < 1e-9) return a;
-    if (a.kind == SHIFT_ANY_SCALE && (b.kind == SHIFT_MULTIPLICATIVE || b.kind == SHIFT_INVARIANT)) return b;
-    if (b.kind == SHIFT_ANY_SCALE && (a.kind == SHIFT_MULTIPLICATIVE || a.kind == SHIFT_INVARIANT)) return a;
-    if (a.kind == SHIFT_ANY_OFFSET && (b.kind == SHIFT_ADDITIVE || b.kind == SHIFT_INVARIANT)) return b;
-    if (b.kind == SHIFT_ANY_OFFSET && (a.kind == SHIFT_ADDITIVE || a.kind == SHIFT_INVARIANT)) return a;
+    if (a.kind == SHIFT_ANY_SCALE && (b.kind == SHIFT_MULTIPLICATIVE || b.kind == SHIFT_INVARIANT))
+        return b;
+    if (b.kind == SHIFT_ANY_SCALE && (a.kind == SHIFT_MULTIPLICATIVE || a.kind == SHIFT_INVARIANT))
+        return a;
+    if (a.kind == SHIFT_ANY_OFFSET && (b.kind == SHIFT_ADDITIVE || b.kind == SHIFT_INVARIANT))
+        return b;
+    if (b.kind == SHIFT_ANY_OFFSET && (a.kind == SHIFT_ADDITIVE || a.kind == SHIFT_INVARIANT))
+        return a;
     return broken;
 }
 
 static Shift shift_sum(Shift a, Shift b, double sign) {
-    if (a.kind == SHIFT_ANY_OFFSET || b.kind == SHIFT_ANY_OFFSET) return (Shift){SHIFT_ANY_OFFSET, 0};
-    bool additive = (a.kind == SHIFT_ADDITIVE || is_still(a)) && (b.kind == SHIFT_ADDITIVE || is_still(b));
+    if (a.kind == SHIFT_ANY_OFFSET || b.kind == SHIFT_ANY_OFFSET)
+        return (Shift){SHIFT_ANY_OFFSET, 0};
+    bool additive =
+        (a.kind == SHIFT_ADDITIVE || is_still(a)) && (b.kind == SHIFT_ADDITIVE || is_still(b));
     if (additive) {
         if (a.kind == SHIFT_ANY_SCALE && b.kind == SHIFT_ANY_SCALE) return a;
         return shift_make(SHIFT_ADDITIVE, (a.kind == SHIFT_ADDITIVE ? a.amount : 0) +
                                               sign * (b.kind == SHIFT_ADDITIVE ? b.amount : 0));
     }
-    return shift_join(a, b); // both scaled alike
+    return shift_join(a, b);  // both scaled alike
 }
 
 static Shift shift_product(Shift a, Shift b, double sign) {
-    if (a.kind == SHIFT_ANY_SCALE || (b.kind == SHIFT_ANY_SCALE && sign > 0)) return (Shift){SHIFT_ANY_SCALE, 0};
-    bool scaled = (a.kind == SHIFT_MULTIPLICATIVE || is_still(a)) && (b.kind == SHIFT_MULTIPLICATIVE || is_still(b));
+    if (a.kind == SHIFT_ANY_SCALE || (b.kind == SHIFT_ANY_SCALE && sign > 0))
+        return (Shift){SHIFT_ANY_SCALE, 0};
+    bool scaled = (a.kind == SHIFT_MULTIPLICATIVE || is_still(a)) &&
+                  (b.kind == SHIFT_MULTIPLICATIVE || is_still(b));
     if (!scaled) return broken;
-    return shift_make(SHIFT_MULTIPLICATIVE, (a.kind == SHIFT_MULTIPLICATIVE ? a.amount : 0) +
-                                                sign * (b.kind == SHIFT_MULTIPLICATIVE ? b.amount : 0));
+    return shift_make(SHIFT_MULTIPLICATIVE,
+                      (a.kind == SHIFT_MULTIPLICATIVE ? a.amount : 0) +
+                          sign * (b.kind == SHIFT_MULTIPLICATIVE ? b.amount : 0));
 }
 
 static const double LOG_2 = 0.69314718055994530942;
@@ -139,7 +149,10 @@ static Shift shift_of_op(const ShiftAnalysis *analysis, const Op *op) {
     case OP_MAXIMUM:
     case OP_MINIMUM: {
         Shift joined = shift_join(first, second);
-        return joined.kind == SHIFT_MULTIPLICATIVE || joined.kind == SHIFT_ADDITIVE || is_still(joined) ? joined : broken;
+        return joined.kind == SHIFT_MULTIPLICATIVE || joined.kind == SHIFT_ADDITIVE ||
+                       is_still(joined)
+                   ? joined
+                   : broken;
     }
     case OP_SUM: return first.kind == SHIFT_MULTIPLICATIVE || is_still(first) ? first : broken;
     case OP_MAX:
@@ -167,7 +180,9 @@ static Shift shift_of_op(const ShiftAnalysis *analysis, const Op *op) {
 
 static void shift_region(ShiftAnalysis *analysis, const Region *region);
 
-static bool shift_same(Shift a, Shift b) { return a.kind == b.kind && fabs(a.amount - b.amount) < 1e-9; }
+static bool shift_same(Shift a, Shift b) {
+    return a.kind == b.kind && fabs(a.amount - b.amount) < 1e-9;
+}
 
 /// Carried values: guess from the initial value, correct by what the body yields, give up where it does not settle.
 static void shift_loop(ShiftAnalysis *analysis, const Op *op) {
@@ -175,9 +190,12 @@ static void shift_loop(ShiftAnalysis *analysis, const Op *op) {
     int first = is_while ? 0 : 3, argument = is_while ? 0 : 1;
     const Region *body = op->regions[is_while ? 1 : 0];
     for (int i = 0; i < op->result_count; i++) {
-        bool relaxed = analysis->relaxed && map_has_pointer(analysis->relaxed, op->operands[first + i]);
-        Shift start = relaxed ? (Shift){SHIFT_ANY_SCALE, 0} : shift_get(analysis, op->operands[first + i]);
-        for (int r = 0; r < op->region_count; r++) shift_set(analysis, op->regions[r]->arguments[argument + i], start);
+        bool relaxed =
+            analysis->relaxed && map_has_pointer(analysis->relaxed, op->operands[first + i]);
+        Shift start =
+            relaxed ? (Shift){SHIFT_ANY_SCALE, 0} : shift_get(analysis, op->operands[first + i]);
+        for (int r = 0; r < op->region_count; r++)
+            shift_set(analysis, op->regions[r]->arguments[argument + i], start);
     }
     for (int round = 0; round < 4; round++) {
         for (int r = 0; r < op->region_count; r++) shift_region(analysis, op->regions[r]);
@@ -188,7 +206,8 @@ static void shift_loop(ShiftAnalysis *analysis, const Op *op) {
             Shift next = shift_join(now, shift_get(analysis, yield->operands[i]));
             if (map_has_pointer(analysis->seeds, body->arguments[argument + i])) next = now;
             if (!shift_same(now, next)) settled = false;
-            for (int r = 0; r < op->region_count; r++) shift_set(analysis, op->regions[r]->arguments[argument + i], next);
+            for (int r = 0; r < op->region_count; r++)
+                shift_set(analysis, op->regions[r]->arguments[argument + i], next);
             shift_set(analysis, op->results[i], next);
         }
         if (settled) return;
@@ -202,7 +221,8 @@ static void shift_region(ShiftAnalysis *analysis, const Region *region) {
         case OP_YIELD: continue;
         case OP_FOR:
         case OP_STATIC_FOR:
-            if (!is_still(shift_get(analysis, op->operands[0])) || !is_still(shift_get(analysis, op->operands[1])))
+            if (!is_still(shift_get(analysis, op->operands[0])) ||
+                !is_still(shift_get(analysis, op->operands[1])))
                 analysis->visible = true;
             shift_loop(analysis, op);
             continue;
@@ -215,20 +235,24 @@ static void shift_region(ShiftAnalysis *analysis, const Region *region) {
             for (int r = 0; r < 2; r++) shift_region(analysis, op->regions[r]);
             for (int i = 0; i < op->result_count; i++)
                 shift_set(analysis, op->results[i],
-                          shift_join(shift_get(analysis, region_terminator(op->regions[0])->operands[i]),
-                                     shift_get(analysis, region_terminator(op->regions[1])->operands[i])));
+                          shift_join(
+                              shift_get(analysis, region_terminator(op->regions[0])->operands[i]),
+                              shift_get(analysis, region_terminator(op->regions[1])->operands[i])));
             continue;
         default: break;
         }
-        bool leaves = op_rows[op->code].effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED);
+        bool leaves = op_rows[op->code].effects &
+                      (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED);
         if (leaves && !all_still(analysis, op, 0)) analysis->visible = true;
         Shift shift = shift_of_op(analysis, op);
         for (int i = 0; i < op->result_count; i++) shift_set(analysis, op->results[i], shift);
     }
 }
 
-bool shift_is_invisible(Arena *arena, const Function *function, const Map *seeds, const Map *relaxed) {
-    ShiftAnalysis analysis = {.arena = arena, .shifts = map_new(arena), .seeds = seeds, .relaxed = relaxed};
+bool shift_is_invisible(Arena *arena, const Function *function, const Map *seeds,
+                        const Map *relaxed) {
+    ShiftAnalysis analysis = {
+        .arena = arena, .shifts = map_new(arena), .seeds = seeds, .relaxed = relaxed};
     shift_region(&analysis, function->body);
     return !analysis.visible;
 }

@@ -8,6 +8,7 @@
 /// True where shifting every value of `seeds` (Map by pointer) by the same constant c provably leaves all stores,
 /// addresses, masks and conditions of the function as they are. `relaxed` (Map by pointer, may be NULL): initial values
 /// of carried values whose own scaling does not matter because the gauge starts at minus infinity.
-bool shift_is_invisible(Arena *arena, const Function *function, const Map *seeds, const Map *relaxed);
+bool shift_is_invisible(Arena *arena, const Function *function, const Map *seeds,
+                        const Map *relaxed);
 
 #endif

@@ -23,7 +23,9 @@ static bool same_type(const Value *a, const Value *b) {
            (dtype_equal(a->type.element, b->type.element) || a->type.element.code == DTYPE_UNKNOWN);
 }
 
-static bool made_by(const Value *value, OpCode code) { return value && value->op && value->op->code == code; }
+static bool made_by(const Value *value, OpCode code) {
+    return value && value->op && value->op->code == code;
+}
 
 /// The pattern `a op NEG(b)`.
 static Value *simplify_sum(Builder *builder, const Op *op, const Value *result) {
@@ -32,7 +34,8 @@ static Value *simplify_sum(Builder *builder, const Op *op, const Value *result) 
     if (is_number(b, 0) && same_type(a, result)) return a;
     if (!minus && is_number(a, 0) && same_type(b, result)) return b;
     if (minus && is_number(a, 0) && same_type(b, result)) return build_unary(builder, OP_NEG, b);
-    if (made_by(b, OP_NEG)) return build_binary(builder, minus ? OP_ADD : OP_SUB, a, b->op->operands[0]);
+    if (made_by(b, OP_NEG))
+        return build_binary(builder, minus ? OP_ADD : OP_SUB, a, b->op->operands[0]);
     if (!minus && made_by(a, OP_NEG)) return build_binary(builder, OP_SUB, b, a->op->operands[0]);
     return NULL;
 }
@@ -61,7 +64,8 @@ static Value *simplify_reshape(Builder *builder, const Op *op, const Value *resu
     }
     bool keep = false;
     if (!made_by(input, OP_SUM) || axis_omitted(input->op->operands[1])) return NULL;
-    if (!input->op->operands[2] || !value_is_bool(input->op->operands[2], &keep) || !keep) return NULL;
+    if (!input->op->operands[2] || !value_is_bool(input->op->operands[2], &keep) || !keep)
+        return NULL;
     Value *operands[] = {input->op->operands[0], input->op->operands[1]};
     Builder probe = *builder;
     Value *dropped = build(&probe, OP_SUM, operands, 2);
@@ -98,22 +102,28 @@ static Value *simplify_cast(const Op *op, const Value *result) {
 /// Lanes that a load leaves out read 0: the forward may not look at them, but a sum in the backward does.
 static Value *simplify_load(Builder *builder, const Op *op) {
     enum { MASK = 1, OTHER = 2, MOST = 16 };
-    bool is_masked = op->operand_count > MASK && op->operands[MASK] && !value_is_none(op->operands[MASK]);
-    bool has_other = op->operand_count > OTHER && op->operands[OTHER] && !value_is_none(op->operands[OTHER]);
+    bool is_masked =
+        op->operand_count > MASK && op->operands[MASK] && !value_is_none(op->operands[MASK]);
+    bool has_other =
+        op->operand_count > OTHER && op->operands[OTHER] && !value_is_none(op->operands[OTHER]);
     if (!is_masked || has_other || op->operand_count > MOST) return NULL;
     Value *operands[MOST] = {0};
     for (int i = 0; i < op->operand_count; i++) operands[i] = op->operands[i];
     const Value *result = op->results[0];
-    operands[OTHER] = dtype_is_integer(result->type.element) ? build_int(builder, 0) : build_float(builder, 0.0);
-    return build(builder, OP_LOAD, operands, op->operand_count > OTHER ? op->operand_count : OTHER + 1);
+    operands[OTHER] =
+        dtype_is_integer(result->type.element) ? build_int(builder, 0) : build_float(builder, 0.0);
+    return build(builder, OP_LOAD, operands,
+                 op->operand_count > OTHER ? op->operand_count : OTHER + 1);
 }
 
 /// The replacement of `op`'s only result, or NULL.
 static Value *simplified(Builder *builder, Op *op) {
     if (op->result_count != 1 || op->region_count) return NULL;
     Value *result = op->results[0];
-    if (op->code != OP_CONSTANT && op_is_pure(op) && result->type.kind == TYPE_NUMBER && result->type.rank == 0) {
-        const Constant *folded = fold_op(builder->function->arena, op->code, op->operands, op->operand_count);
+    if (op->code != OP_CONSTANT && op_is_pure(op) && result->type.kind == TYPE_NUMBER &&
+        result->type.rank == 0) {
+        const Constant *folded =
+            fold_op(builder->function->arena, op->code, op->operands, op->operand_count);
         if (folded) return build_constant(builder, *folded);
     }
     switch (op->code) {
@@ -123,7 +133,8 @@ static Value *simplified(Builder *builder, Op *op) {
     case OP_DIV: return simplify_product(builder, op, result);
     case OP_NEG: return made_by(op->operands[0], OP_NEG) ? op->operands[0]->op->operands[0] : NULL;
     case OP_TRANS:
-        if (made_by(op->operands[0], OP_TRANS) && same_type(op->operands[0]->op->operands[0], result))
+        if (made_by(op->operands[0], OP_TRANS) &&
+            same_type(op->operands[0]->op->operands[0], result))
             return op->operands[0]->op->operands[0];
         return NULL;
     case OP_RESHAPE:
@@ -143,8 +154,10 @@ static void drop_broadcasts(Function *function, Op *op) {
     if (op_rows[op->code].shape != SHAPE_BROADCAST || op->result_count != 1) return;
     for (int i = 0; i < op->operand_count; i++) {
         Value *operand = op->operands[i];
-        bool spreads_scalar = made_by(operand, OP_EXPAND_DIMS) && operand->op->operands[0]->type.rank == 0;
-        if (!made_by(operand, OP_BROADCAST_TO) && !made_by(operand, OP_FULL) && !spreads_scalar) continue;
+        bool spreads_scalar =
+            made_by(operand, OP_EXPAND_DIMS) && operand->op->operands[0]->type.rank == 0;
+        if (!made_by(operand, OP_BROADCAST_TO) && !made_by(operand, OP_FULL) && !spreads_scalar)
+            continue;
         bool is_full = made_by(operand, OP_FULL);
         Value *inner = operand->op->operands[is_full ? 1 : 0];
         double number;
@@ -153,7 +166,8 @@ static void drop_broadcasts(Function *function, Op *op) {
         for (int k = 0; k < op->operand_count; k++) {
             const Value *other = op->operands[k];
             if (k == i || !other || !same_shape(other->type, op->results[0]->type)) continue;
-            if (!becomes_number || dtype_equal(operand->type.element, other->type.element)) other_covers = true;
+            if (!becomes_number || dtype_equal(operand->type.element, other->type.element))
+                other_covers = true;
         }
         if (other_covers && op->code != OP_WHERE) op_set_operand(op, i, inner);
     }
@@ -188,13 +202,15 @@ static void drop_same_arms(Function *function, Op *op) {
 static bool splice_if(Function *function, Op *op) {
     bool condition;
     if (op->code != OP_IF || !value_is_bool(op->operands[0], &condition)) return false;
-    Builder builder = {.function = function, .region = op->parent, .before = op, .range = op->range};
+    Builder builder = {
+        .function = function, .region = op->parent, .before = op, .range = op->range};
     Map values = map_new(function->arena);
     Region *arm = op->regions[condition ? 0 : 1];
     region_clone_into(&builder, arm, &values);
     Op *yield = region_terminator(arm);
     for (int i = 0; i < op->result_count; i++)
-        region_replace_uses(function->body, op->results[i], value_mapped(&values, yield->operands[i]));
+        region_replace_uses(function->body, op->results[i],
+                            value_mapped(&values, yield->operands[i]));
     op_remove(op);
     return true;
 }
@@ -210,7 +226,11 @@ static void simplify_region(Function *function, Region *region) {
         drop_same_arms(function, op);
         drop_broadcasts(function, op);
         drop_unchanged(function, op);
-        Builder builder = {.function = function, .region = region, .before = op, .range = op->range, .call = op->call};
+        Builder builder = {.function = function,
+                           .region = region,
+                           .before = op,
+                           .range = op->range,
+                           .call = op->call};
         Value *replacement = simplified(&builder, op);
         if (!replacement || replacement == op->results[0]) continue;
         if (!replacement->name) replacement->name = op->results[0]->name;

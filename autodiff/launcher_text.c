@@ -34,17 +34,45 @@ static int parameter_index(const FunctionDefinition *kernel, Str name) {
     return -1;
 }
 
+static bool is_output(const Parameter *parameter) {
+    return parameter->value->type.kind == TYPE_POINTER && parameter->is_stored;
+}
+
+/// Spread positional arguments fill what lies between the plain ones and the first keyword's parameter.
+static bool bind_spread(const Module *module, BoundLaunch *bound, SyntaxNode first,
+                        SyntaxNode last) {
+    const FunctionDefinition *kernel = bound->site->kernel;
+    uint32_t start = node_range(module->source, first).start,
+             end = node_range(module->source, last).end;
+    bound->spread = (Str){module->source->text.data + start, end - start};
+    bound->spread_last = bound->spread_first - 1;
+    for (int p = bound->spread_first; p < kernel->parameter_count; p++) {
+        if (bound->arguments[p].size || kernel->parameters[p].is_constexpr) break;
+        bound->arguments[p] = STR("*");
+        bound->spread_last = p;
+    }
+    return bound->spread_last >= bound->spread_first;
+}
+
 bool launch_bind(Arena *arena, const Module *module, const LaunchSite *site, BoundLaunch *bound) {
-    *bound = (BoundLaunch){.site = site};
+    *bound = (BoundLaunch){.site = site, .spread_first = -1, .spread_last = -2};
     bound->arguments = ARENA_ARRAY(arena, Str, site->kernel->parameter_count + 1);
     SyntaxNode list = node_field(site->call, "arguments");
     SyntaxNode *children;
     int count = node_children(arena, list, &children);
-    int next = 0;
+    int next = 0, first_spread = -1, last_positional = -1;
     for (int i = 0; i < count; i++) {
         SyntaxKind kind = node_kind(children[i]);
-        if (kind == SYNTAX_LIST_SPLAT || kind == SYNTAX_DICTIONARY_SPLAT) return false;
+        if (kind == SYNTAX_DICTIONARY_SPLAT) return false;
         if (kind != SYNTAX_KEYWORD_ARGUMENT) {
+            last_positional = i;
+            // `*x.stride()` is read as an attribute of a spread by the grammar: the text tells
+            bool spreads = str_starts(node_text(module->source, children[i]), "*");
+            if (spreads && first_spread < 0) {
+                first_spread = i;
+                bound->spread_first = next;
+            }
+            if (first_spread >= 0) continue;
             if (next >= site->kernel->parameter_count) return false;
             bound->arguments[next++] = node_text(module->source, children[i]);
             continue;
@@ -59,7 +87,8 @@ bool launch_bind(Arena *arena, const Module *module, const LaunchSite *site, Bou
             LIST_PUSH(arena, &bound->options, value);
         }
     }
-    return true;
+    return first_spread < 0 ||
+           bind_spread(module, bound, children[first_spread], children[last_positional]);
 }
 
 static const char *class_name_of(Arena *arena, Str kernel) {
@@ -126,10 +155,6 @@ static const BackwardArgument *argument_for(const Backward *backward, ArgumentUs
         if (launch->arguments[i].use == use && strcmp(launch->arguments[i].of, of) == 0)
             return &launch->arguments[i];
     return NULL;
-}
-
-static bool is_output(const Parameter *parameter) {
-    return parameter->value->type.kind == TYPE_POINTER && parameter->is_stored;
 }
 
 static bool is_pointer_like(const Parameter *parameter) {
@@ -411,7 +436,7 @@ const char *launcher_text(Arena *arena, const Module *module, const FunctionDefi
         SyntaxNode parent = node_parent(site->call);
         if (!launch_bind(arena, module, site, &bound) ||
             node_kind(parent) != SYNTAX_EXPRESSION_STATEMENT || call.start < at) {
-            *why = "its launch passes *arguments or is part of an expression";
+            *why = "its launch passes **arguments or is part of an expression";
             return NULL;
         }
         int line, column;

@@ -13,7 +13,7 @@ typedef struct LaunchPlan {
     bool has_options;  // some launch passes num_warps or the like
 } LaunchPlan;
 
-/// One launch with its arguments bound to the kernel's parameters; false where it uses * or **.
+/// One launch with its arguments bound to the kernel's parameters.
 typedef struct BoundLaunch {
     const LaunchSite *site;
     Str *arguments;  // per parameter; empty where not passed
@@ -21,6 +21,7 @@ typedef struct BoundLaunch {
     LIST(Str) options;
 } BoundLaunch;
 
+/// False where the launch passes ** or spreads an output's pointer: then nothing is known of the places.
 bool launch_bind(Arena *arena, const Module *module, const LaunchSite *site, BoundLaunch *bound);
 LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backward);
 /// The torch.autograd.Function class.

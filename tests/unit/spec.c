@@ -35,7 +35,7 @@ static const Argument *argument(const Configuration *configuration, const char *
     static const Argument none;
     for (int i = 0; i < configuration->argument_count; i++)
         if (str_is(configuration->arguments[i].name, name)) return &configuration->arguments[i];
-    CHECK(!"an argument of that name");
+    CHECK_EQ_STR(name, "an argument of the configuration");
     return &none;
 }
 

@@ -17,6 +17,9 @@ typedef struct LaunchPlan {
 typedef struct BoundLaunch {
     const LaunchSite *site;
     Str *arguments;  // per parameter; empty where not passed
+    Str spread;  // `*x.stride(), *y.stride()`: these fill the parameters from spread_first to spread_last
+    int spread_first;
+    int spread_last;
     LIST(Str) option_names;
     LIST(Str) options;
 } BoundLaunch;

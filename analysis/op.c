@@ -188,7 +188,9 @@ OpCode op_find(Str name) {
     OpCode code = spelling_find(name, false);
     if (code != OP_COUNT) return code;
     if (strip_prefix(&name, "extra.")) {
-        if (!strip_prefix(&name, "cuda.")) strip_prefix(&name, "hip.");
+        static const char *const vendors[] = {"cuda.", "hip.", "intel.", "xpu."};
+        for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++)
+            if (strip_prefix(&name, vendors[i])) break;
         return spelling_find(name, false);
     }
     static const char *const modules[] = {"math.", "core.", "standard.", "random."};

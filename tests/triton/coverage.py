@@ -223,13 +223,15 @@ class Examiner:
         kept = tool_folder() / "coverage" / "compiled" / f"{key}.json"
         if kept.exists():
             return Compiled(**json.loads(kept.read_text(encoding="utf-8")))
+        arguments = {"path": path, "kernel_name": row.name, "pointers": pointers}
         try:
-            arguments = {"kernel_name": row.name, "pointers": pointers, "emitted": emitted}
-            compiled = self.worker.call("compile_pair", COMPILE_SECONDS, path=path, **arguments)
-        except WorkerDied as death:
-            compiled = (
-                Compiled("ok", f"crash: {death.reason}") if emitted else Compiled(str(death), "")
+            compiled = self.worker.call(
+                "compile_pair", COMPILE_SECONDS, **arguments, emitted=emitted
             )
+        except WorkerDied as death:
+            compiled = Compiled(f"crash: {death.reason}", "")
+            if emitted and self.compile(row, "").forward == "ok":
+                compiled = Compiled("ok", f"crash: {death.reason}")
         assert isinstance(compiled, Compiled)
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(asdict(compiled)), encoding="utf-8")
@@ -303,15 +305,20 @@ def kernel_files(package: str) -> Iterator[str]:
 
 
 def sample_files(most_bytes: int = 12_000) -> list[str]:
-    """A fixed part of the corpus: up to three files of each package, by a digest of their names, no long ones."""
+    """A fixed part of the corpus: two files of each package, by a digest of their names, no long ones.
+
+    Without flag_gems, whose import takes Triton's child a minute.
+    """
 
     def order(file: str) -> str:
         return hashlib.sha256(file.encode()).hexdigest()
 
     chosen: list[str] = []
     for package in packages():
+        if package == "flag_gems":
+            continue
         files = [f for f in kernel_files(package) if (CORPUS / f).stat().st_size <= most_bytes]
-        chosen += sorted(files, key=order)[:3]
+        chosen += sorted(files, key=order)[:2]
     return chosen
 
 

@@ -378,6 +378,8 @@ static const char *apply_text(Arena *arena, const Module *module, const LaunchPl
     int outputs = 0, named = 0;
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         if (!plan->passed[p]) continue;
+        if (p == bound->spread_first) LIST_PUSH(arena, &arguments, str_dup(arena, bound->spread));
+        if (p >= bound->spread_first && p <= bound->spread_last) continue;
         Str text = bound->arguments[p];
         if (!text.size)
             text = plan->kernel->parameters[p].default_text.size

@@ -436,8 +436,10 @@ const char *launcher_text(Arena *arena, const Module *module, const FunctionDefi
         BoundLaunch bound;
         Range call = node_range(module->source, site->call);
         SyntaxNode parent = node_parent(site->call);
-        if (!launch_bind(arena, module, site, &bound) ||
-            node_kind(parent) != SYNTAX_EXPRESSION_STATEMENT || call.start < at) {
+        bool is_bound = launch_bind(arena, module, site, &bound);
+        for (int p = bound.spread_first; is_bound && p >= 0 && p <= bound.spread_last; p++)
+            if (is_output(parameter_at(plan, p))) is_bound = false;  // it has to be named
+        if (!is_bound || node_kind(parent) != SYNTAX_EXPRESSION_STATEMENT || call.start < at) {
             *why = "its launch passes **arguments or is part of an expression";
             return NULL;
         }

@@ -140,8 +140,8 @@ def timings():
         y = y[0] if isinstance(y, tuple) else y
         g = torch.randn_like(y)
         rows.append(("attention B2 H16 T2048 D64 causal", name, time_ms(lambda: torch.autograd.grad(y, (q, k, v), g, retain_graph=True))))  # noqa: B023
-    for row in rows:
-        print("| %s | %s | %.3f ms |" % row, flush=True)
+    for what, who, milliseconds in rows:
+        print(f"| {what} | {who} | {milliseconds:.3f} ms |", flush=True)
 
 
 def main():

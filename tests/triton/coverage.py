@@ -355,6 +355,13 @@ def check_package(package: str) -> str:
     return crash_text(arguments, status, err)
 
 
+def document(results: list[FileResult], crashes: list[str]) -> str:
+    """The page, with what of the corpus is not in it."""
+    measured = {result.file.partition("/")[0] for result in results}
+    left_out = [package for package in packages() if package not in measured]
+    return coverage_table.document(results, crashes, left_out)
+
+
 def main() -> int:
     """See above."""
     # Ended from outside, the children must not be left behind.
@@ -373,7 +380,7 @@ def main() -> int:
     results = examine(files, progress=True)
     if options.json:
         options.json.write_text(json.dumps([asdict(r) for r in results]), encoding="utf-8")
-    text = coverage_table.document(results, crashes)
+    text = document(results, crashes)
     if options.quick or options.package:
         print(text)
     else:

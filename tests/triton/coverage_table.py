@@ -16,7 +16,7 @@ DERIVED = ("proved", "derived", "failed")
 
 HEAD = """# Coverage
 
-What tad-lsp makes of every kernel of the packages in `tests/corpus-requirements.txt`, nothing left out.
+What tad-lsp makes of every kernel of the packages in `tests/corpus-requirements.txt`.{left_out}
 `make coverage-doc` measures and writes this page; nothing in it is written by hand.
 
 - *understood*: every value of the kernel has a type. Helpers are counted where kernels call them.
@@ -143,7 +143,9 @@ def gap_text(row: Row) -> str:
     return re.sub(r"^\S+:\d+: ", "", row.gap)
 
 
-def document(results: list[FileResult], crashes: list[str], seconds: int = 5) -> str:
+def document(
+    results: list[FileResult], crashes: list[str], left_out: list[str], seconds: int = 5
+) -> str:
     """The whole page."""
     rows = [row for result in results for row in result.rows]
     kernels = [row for row in rows if not row.helper]
@@ -151,7 +153,8 @@ def document(results: list[FileResult], crashes: list[str], seconds: int = 5) ->
     crashes = crashes + [text for result in results for text in result.crashes]
     wrong_errors = [text for result in results for text in result.wrong_errors]
     other_errors = [text for result in results for text in result.other_errors]
-    lines = [HEAD.format(seconds=seconds)]
+    said = f" Not measured here: {', '.join(left_out)}." if left_out else " Nothing is left out."
+    lines = [HEAD.format(seconds=seconds, left_out=said)]
     lines += [
         f"{len(results)} files with kernels, {len(rows)} jit functions: "
         f"{len(kernels)} kernels and {len(rows) - len(kernels)} helpers. "

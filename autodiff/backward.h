@@ -4,7 +4,7 @@
 
 #include "analysis/snapshot.h"
 
-typedef enum WrapperKind { WRAPPER_AUTOGRAD, WRAPPER_TRITON_OP, WRAPPER_NONE } WrapperKind;
+typedef enum WrapperKind { WRAPPER_AUTOGRAD, WRAPPER_NONE } WrapperKind;
 
 typedef struct BackwardOptions {
     const char *const

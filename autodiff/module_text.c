@@ -174,8 +174,15 @@ static bool is_definition(const Item *item) {
     return kind == SYNTAX_FUNCTION || kind == SYNTAX_DECORATED || kind == SYNTAX_CLASS;
 }
 
+static void write_backward(ModuleWriter *writer, Buffer *out, WrapperKind wrapper, int p) {
+    buffer_printf(out, "\n\n%s", writer->plans[p].backward->kernel_text);
+    if (wrapper != WRAPPER_NONE)
+        buffer_printf(out, "\n\n%s", autograd_class(writer->arena, &writer->plans[p]));
+}
+
 static void write_items(ModuleWriter *writer, Buffer *out, WrapperKind wrapper) {
     bool after_definition = false, any = false;
+    bool *written = ARENA_ARRAY(writer->arena, bool, writer->plan_count + 1);
     for (int pass = 0; pass < 2; pass++) {
         for (LIST_EACH(int, i, writer->items)) {
             Item *item = &writer->items.items[i];
@@ -191,12 +198,14 @@ static void write_items(ModuleWriter *writer, Buffer *out, WrapperKind wrapper) 
             after_definition = definition;
             for (int p = 0; definition && p < writer->plan_count; p++) {
                 if (!item->function || writer->plans[p].kernel != item->function) continue;
-                buffer_printf(out, "\n\n%s", writer->plans[p].backward->kernel_text);
-                if (wrapper != WRAPPER_NONE)
-                    buffer_printf(out, "\n\n%s", autograd_class(writer->arena, &writer->plans[p]));
+                write_backward(writer, out, wrapper, p);
+                written[p] = true;
             }
         }
     }
+    // Forward kernels below an `if` or `try`, or inside a function.
+    for (int p = 0; p < writer->plan_count; p++)
+        if (!written[p]) write_backward(writer, out, wrapper, p);
 }
 
 static void write_header(ModuleWriter *writer, Buffer *out) {

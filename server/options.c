@@ -70,7 +70,6 @@ static const Choice color_choices[] = {{"auto", "on a terminal without NO_COLOR 
                                        {0}};
 static const Choice wrapper_choices[] = {
     {"autograd", "a torch.autograd.Function (the default)"},
-    {"triton_op", "a torch.library.triton_op, which torch.compile sees through"},
     {"none", "nothing: the kernels alone"},
     {0}};
 

@@ -1,3 +1,4 @@
+# ruff: noqa: B023 E731
 """On a CUDA machine: gradients of the emitted modules of examples/ against PyTorch in float64, and their times.
 
     for f in examples/*.py; do tad-lsp --backward "$f" -o DIR/"$(basename "$f" .py)_backward.py"; done
@@ -69,24 +70,84 @@ CASES = [
     ("activations", "gelu", lambda: [rand(37, 1001)], {}, lambda x: F.gelu(x)),
     ("activations", "silu", lambda: [rand(37, 1001)], {}, F.silu),
     ("activations", "swiglu", lambda: [rand(9, 5, 700), rand(9, 5, 700)], {}, lambda g, u: F.silu(g) * u),
-    ("activations", "geglu", lambda: [rand(33, 1402)], {}, lambda p: F.gelu(p[:, :701], approximate="tanh") * p[:, 701:]),
+    (
+        "activations",
+        "geglu",
+        lambda: [rand(33, 1402)],
+        {},
+        lambda p: F.gelu(p[:, :701], approximate="tanh") * p[:, 701:],
+    ),
     ("softmax", "softmax", lambda: [rand(65, 781)], {}, lambda x: x.softmax(-1)),
     ("softmax", "online_softmax", lambda: [rand(65, 7810)], {}, lambda x: x.softmax(-1)),
     ("log_softmax", "log_softmax", lambda: [rand(65, 7810)], {}, lambda x: x.log_softmax(-1)),
     ("layer_norm", "layer_norm", lambda: [rand(300, 5001), rand(5001), rand(5001)], {}, layer),
-    ("layer_norm", "layer_norm_row", lambda: [rand(300, 1001, dtype=half), rand(1001, dtype=half), rand(1001, dtype=half)], {}, layer),
+    (
+        "layer_norm",
+        "layer_norm_row",
+        lambda: [rand(300, 1001, dtype=half), rand(1001, dtype=half), rand(1001, dtype=half)],
+        {},
+        layer,
+    ),
     ("rms_norm", "rms_norm", lambda: [rand(300, 1001), rand(1001)], {}, rms),
-    ("group_norm", "group_norm", lambda: [rand(3, 24, 11, 13)], {"n_groups": 6, "weight": rand(24), "bias": rand(24)}, None),
+    (
+        "group_norm",
+        "group_norm",
+        lambda: [rand(3, 24, 11, 13)],
+        {"n_groups": 6, "weight": rand(24), "bias": rand(24)},
+        None,
+    ),
     ("cumsum", "cumsum", lambda: [rand(17, 3001)], {}, lambda x: x.cumsum(-1)),
     ("conv1d", "causal_conv1d", lambda: [rand(2, 301, 70), rand(70, 4), rand(70)], {}, conv),
     ("matmul", "matmul", lambda: [rand(301, 203, dtype=half), rand(203, 157, dtype=half)], {}, lambda a, b: a @ b),
-    ("matmul", "batched_matmul", lambda: [rand(3, 130, 70, dtype=half), rand(3, 70, 90, dtype=half)], {}, lambda a, b: a @ b),
-    ("attention", "attention", lambda: [rand(2, 3, 257, 64, dtype=half) for _ in range(3)], {"causal": True}, lambda q, k, v: attention(q, k, v, True)),
-    ("attention", "attention", lambda: [rand(2, 3, 257, 64, dtype=half) for _ in range(3)], {"causal": False}, lambda q, k, v: attention(q, k, v, False)),
-    ("attention_two_stage", "causal_attention", lambda: [rand(2, 3, 256, 64, dtype=half) for _ in range(3)], {}, lambda q, k, v: attention(q, k, v, True)),
-    ("attention_block_pointer", "causal_attention", lambda: [rand(2, 3, 256, 64, dtype=half) for _ in range(3)], {}, lambda q, k, v: attention(q, k, v, True)),
-    ("attention_variants", "grouped_query_attention", lambda: [rand(2, 200, 8, 64, dtype=half), rand(2, 200, 2, 64, dtype=half), rand(2, 200, 2, 64, dtype=half)], {}, gqa),
-    ("attention_variants", "window_attention", lambda: [rand(4, 200, 64, dtype=half) for _ in range(3)], {"window": 50}, lambda q, k, v: window(q, k, v, 50)),
+    (
+        "matmul",
+        "batched_matmul",
+        lambda: [rand(3, 130, 70, dtype=half), rand(3, 70, 90, dtype=half)],
+        {},
+        lambda a, b: a @ b,
+    ),
+    (
+        "attention",
+        "attention",
+        lambda: [rand(2, 3, 257, 64, dtype=half) for _ in range(3)],
+        {"causal": True},
+        lambda q, k, v: attention(q, k, v, True),
+    ),
+    (
+        "attention",
+        "attention",
+        lambda: [rand(2, 3, 257, 64, dtype=half) for _ in range(3)],
+        {"causal": False},
+        lambda q, k, v: attention(q, k, v, False),
+    ),
+    (
+        "attention_two_stage",
+        "causal_attention",
+        lambda: [rand(2, 3, 256, 64, dtype=half) for _ in range(3)],
+        {},
+        lambda q, k, v: attention(q, k, v, True),
+    ),
+    (
+        "attention_block_pointer",
+        "causal_attention",
+        lambda: [rand(2, 3, 256, 64, dtype=half) for _ in range(3)],
+        {},
+        lambda q, k, v: attention(q, k, v, True),
+    ),
+    (
+        "attention_variants",
+        "grouped_query_attention",
+        lambda: [rand(2, 200, 8, 64, dtype=half), rand(2, 200, 2, 64, dtype=half), rand(2, 200, 2, 64, dtype=half)],
+        {},
+        gqa,
+    ),
+    (
+        "attention_variants",
+        "window_attention",
+        lambda: [rand(4, 200, 64, dtype=half) for _ in range(3)],
+        {"window": 50},
+        lambda q, k, v: window(q, k, v, 50),
+    ),
     ("reductions", "row_sum", lambda: [rand(70, 1234)], {}, lambda x: x.sum(-1)),
     ("reductions", "column_mean", lambda: [rand(700, 123)], {}, lambda x: x.mean(0)),
     ("embedding", "embedding", None, {}, None),
@@ -121,25 +182,40 @@ def timings():
     """Backward passes side by side in one run: emitted / PyTorch."""
     rows = []
     ln = importlib.import_module("layer_norm_backward")
-    x, w, b = rand(16384, 4096, dtype=torch.bfloat16), rand(4096, dtype=torch.bfloat16), rand(4096, dtype=torch.bfloat16)
+    x, w, b = (
+        rand(16384, 4096, dtype=torch.bfloat16),
+        rand(4096, dtype=torch.bfloat16),
+        rand(4096, dtype=torch.bfloat16),
+    )
     tensors = [t.requires_grad_() for t in (x, w, b)]
     for name, make in (("emitted", lambda: ln.layer_norm(*tensors)[0]), ("PyTorch", lambda: layer(*tensors))):
         y = make()
         g = torch.randn_like(y)
-        rows.append(("layer norm 16384x4096 bf16", name, time_ms(lambda: torch.autograd.grad(y, tensors, g, retain_graph=True))))  # noqa: B023
+        rows.append(
+            ("layer norm 16384x4096 bf16", name, time_ms(lambda: torch.autograd.grad(y, tensors, g, retain_graph=True)))
+        )
     sm = importlib.import_module("softmax_backward")
     x = rand(16384, 4096, dtype=torch.bfloat16).requires_grad_()
     for name, make in (("emitted", lambda: sm.softmax(x)), ("PyTorch", lambda: x.softmax(-1))):
         y = make()
         g = torch.randn_like(y)
-        rows.append(("softmax 16384x4096 bf16", name, time_ms(lambda: torch.autograd.grad(y, x, g, retain_graph=True))))  # noqa: B023
+        rows.append(("softmax 16384x4096 bf16", name, time_ms(lambda: torch.autograd.grad(y, x, g, retain_graph=True))))
     at = importlib.import_module("attention_backward")
     q, k, v = (rand(2, 16, 2048, 64, dtype=half).requires_grad_() for _ in range(3))
-    for name, make in (("emitted", lambda: at.attention(q, k, v, causal=True)), ("PyTorch SDPA", lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True))):
+    for name, make in (
+        ("emitted", lambda: at.attention(q, k, v, causal=True)),
+        ("PyTorch SDPA", lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True)),
+    ):
         y = make()
         y = y[0] if isinstance(y, tuple) else y
         g = torch.randn_like(y)
-        rows.append(("attention B2 H16 T2048 D64 causal", name, time_ms(lambda: torch.autograd.grad(y, (q, k, v), g, retain_graph=True))))  # noqa: B023
+        rows.append(
+            (
+                "attention B2 H16 T2048 D64 causal",
+                name,
+                time_ms(lambda: torch.autograd.grad(y, (q, k, v), g, retain_graph=True)),
+            )
+        )
     for what, who, milliseconds in rows:
         print(f"| {what} | {who} | {milliseconds:.3f} ms |", flush=True)
 

@@ -18,7 +18,7 @@ def test_help_lists_everything(workspace: Workspace) -> None:
     result = workspace.tad("--help")
     assert result.status == 0
     assert result.stderr == ""
-    for word in [*OPTIONS, *FORMATS, "autograd", "triton_op"]:
+    for word in [*OPTIONS, *FORMATS, "autograd"]:
         assert re.search(rf"(^|\s){re.escape(word)}(\s|$)", result.stdout, re.M), word
     assert all(len(line) <= 130 for line in result.stdout.splitlines())
     assert workspace.tad("-h").stdout == result.stdout
@@ -56,7 +56,7 @@ def test_version(workspace: Workspace) -> None:
         (["--check", "a.py", "--diff"], "--diff has no meaning with --check"),
         (["--backward", "a.py", "--grad"], "--grad has no meaning with --backward"),
         (["--backward", "a.py", "b.py"], "does not know what to do with `b.py`"),
-        (["--backward", "a.py", "--wrapper", "jax"], "--wrapper takes one of autograd, triton_op, none"),
+        (["--backward", "a.py", "--wrapper", "jax"], "--wrapper takes one of autograd, none"),
         (["--check", "a.py", "--doctor"], "cannot be used together"),
         (["--explain"], "--explain needs NAME"),
         (["--version", "extra"], "does not know what to do with `extra`"),

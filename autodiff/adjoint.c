@@ -233,29 +233,33 @@ static int loop_shift(const Op *loop) { return loop->code == OP_WHILE ? 0 : 1; }
 static Region *loop_body(const Op *loop) { return loop->regions[loop->code == OP_WHILE ? 1 : 0]; }
 
 static Value *loop_trips(Differentiation *state, const Op *loop) {
-    Builder *b = &state->builder;
-    Value *lower = recomputed(state, loop->operands[0]),
-          *upper = recomputed(state, loop->operands[1]);
-    Value *step = recomputed(state, loop->operands[2]);
-    int64_t number;
-    Value *distance =
-        value_is_int(lower, &number) && number == 0 ? upper : build_binary(b, OP_SUB, upper, lower);
-    if (value_is_int(step, &number) && number == 1) return distance;
-    bool downwards = value_is_int(step, &number) && number < 0;
-    Value *slack = build_binary(b, downwards ? OP_ADD : OP_SUB, step, build_int(b, 1));
-    return build_binary(b, OP_FLOORDIV, build_binary(b, OP_ADD, distance, slack), step);
+    return build_trip_count(&state->builder, recomputed(state, loop->operands[0]),
+                            recomputed(state, loop->operands[1]),
+                            recomputed(state, loop->operands[2]));
 }
 
 typedef struct ReadSearch {
-    const Value *argument;
+    const Op *loop;
+    const Value *value;
+    int depth;
     bool found;
 } ReadSearch;
 
+/// Whether the body of a loop does more with a value than to carry it on, through arms as well.
 static bool visit_read(void *context, Op *op) {
     ReadSearch *search = context;
-    if (op->code == OP_YIELD) return true;
-    for (int i = 0; i < op->operand_count; i++)
-        if (op->operands[i] == search->argument) search->found = true;
+    for (int i = 0; i < op->operand_count && !search->found; i++) {
+        if (op->operands[i] != search->value) continue;
+        const Op *owner = op->parent->parent;
+        if (op->code == OP_YIELD && owner == search->loop) continue;
+        if (op->code == OP_YIELD && owner->code == OP_IF && search->depth < 32) {
+            ReadSearch further = {search->loop, owner->results[i], search->depth + 1, false};
+            region_walk(loop_body(search->loop), visit_read, &further);
+            search->found = further.found;
+        } else {
+            search->found = true;
+        }
+    }
     return !search->found;
 }
 
@@ -264,7 +268,8 @@ static bool any_state_read(const Differentiation *state, const LoopPlan *plan) {
     const Op *loop = plan->loop;
     for (int i = 0; i < loop->result_count; i++) {
         if (map_has_pointer(&state->constant, loop->results[i])) continue;
-        ReadSearch search = {.argument = loop_body(loop)->arguments[i + loop_shift(loop)]};
+        ReadSearch search = {.loop = loop,
+                             .value = loop_body(loop)->arguments[i + loop_shift(loop)]};
         region_walk(loop_body(loop), visit_read, &search);
         if (search.found && plan->roles[i] != ROLE_INVARIANT) return true;
     }

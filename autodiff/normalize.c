@@ -29,13 +29,7 @@ static Value *trip_number(Builder *builder, const Op *loop, Value *iv) {
 }
 
 static Value *trip_count(Builder *builder, const Op *loop) {
-    Value *distance = build_binary(builder, OP_SUB, loop->operands[1], loop->operands[0]);
-    int64_t step, lower;
-    if (value_is_int(loop->operands[0], &lower) && lower == 0) distance = loop->operands[1];
-    if (value_is_int(loop->operands[2], &step) && step == 1) return distance;
-    Value *one_less = build_binary(builder, OP_SUB, loop->operands[2], build_int(builder, 1));
-    Value *rounded = build_binary(builder, OP_ADD, distance, one_less);
-    return build_binary(builder, OP_FLOORDIV, rounded, loop->operands[2]);
+    return build_trip_count(builder, loop->operands[0], loop->operands[1], loop->operands[2]);
 }
 
 /// increment * trips, by exact division of polynomials where that reads better.

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/affine.h"
 #include "analysis/infer.h"
 
 Function *function_copy(Arena *arena, const Function *function, const char *name, Map *values) {
@@ -340,6 +341,26 @@ void function_drop_dead(Function *function) {
         live_region(&liveness, function->body);
     }
     drop_region(&liveness, function->body);
+}
+
+/* ---- trips ---- */
+
+static bool is_negative(Arena *arena, Value *step) {
+    int64_t number;
+    if (value_is_int(step, &number)) return number < 0;
+    const Poly *poly = value_poly(arena, step);
+    return poly->count > 0 &&
+           poly_is_nonnegative(arena, poly_subtract(arena, poly_constant(arena, -1), poly));
+}
+
+Value *build_trip_count(Builder *builder, Value *lower, Value *upper, Value *step) {
+    int64_t number;
+    bool from_zero = value_is_int(lower, &number) && number == 0;
+    Value *distance = from_zero ? upper : build_binary(builder, OP_SUB, upper, lower);
+    if (value_is_int(step, &number) && number == 1) return distance;
+    bool downwards = is_negative(builder->function->arena, step);
+    Value *slack = build_binary(builder, downwards ? OP_ADD : OP_SUB, step, build_int(builder, 1));
+    return build_binary(builder, OP_FLOORDIV, build_binary(builder, OP_ADD, distance, slack), step);
 }
 
 /* ---- uses ---- */

@@ -29,6 +29,10 @@ void function_clean(Function *function);
 /// After it every address is an explicit expression. Returns NULL, or why it cannot be done (with the op's range in `*range`).
 const char *function_normalize(Function *function, Range *range);
 
+/// ceil((upper - lower) / step) at the builder's place; at most 0 where the loop does not run. `step` counts as negative
+/// where that follows from its constexprs being positive (a constant, or -BLOCK), else as positive.
+Value *build_trip_count(Builder *builder, Value *lower, Value *upper, Value *step);
+
 /// Number of uses of each value: Map by pointer -> (void *)(intptr_t)count.
 Map function_count_uses(Arena *arena, const Function *function);
 

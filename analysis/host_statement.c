@@ -325,7 +325,7 @@ static void run_augmented(Host *host, HostFrame *frame, SyntaxNode node) {
 
 static HostFlow enter_function(Host *host, HostFrame *frame, SyntaxNode node) {
     const Source *source = frame->module->source;
-    HostFrame *inner = host_frame(host, frame->is_global ? frame : frame, frame->module);
+    HostFrame *inner = host_frame(host, frame, frame->module);
     inner->is_on_path = true;
     SyntaxNode *children = NULL;
     int count = node_children(host->arena, node_field(node, "parameters"), &children);

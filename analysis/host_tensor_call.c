@@ -186,6 +186,7 @@ static const HostValue *viewed(Host *host, const HostTensor *tensor, const HostV
     view->rank = rank;
     const HostValue *stride = host_of_int(host, 1);
     for (int axis = rank - 1; axis >= 0; axis--) {
+        // Every one of the `rank` dims is set above. NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign)
         view->dims[axis] = dims[axis];
         view->strides[axis] = stride;
         stride = host_apply(host, HOST_OP_MULTIPLY, stride, dims[axis]);

@@ -118,7 +118,7 @@ Value *lower_string(Lowering *lowering, SyntaxNode node) {
 /// The argument that `{name}`, `{0}` or `{}` stands for, or NULL.
 static const Value *format_argument(const Arguments *arguments, Str field, int *next) {
     if (field.size == 0 || (field.data[0] >= '0' && field.data[0] <= '9')) {
-        int index = field.size ? atoi(field.data) : (*next)++;
+        int index = field.size ? (int)strtol(field.data, NULL, 10) : (*next)++;
         return index < arguments->positional.count ? arguments->positional.items[index] : NULL;
     }
     for (LIST_EACH(int, i, arguments->keywords))

@@ -136,6 +136,54 @@ static bool gauge_try(Differentiation *state, const Map *seeds, const Map *relax
     return true;
 }
 
+typedef struct StateReaders {
+    Arena *arena;
+    const Op *loop;
+    const Carried *carried;
+    int gauge;
+    bool found;
+} StateReaders;
+
+static bool in_group(const StateReaders *readers, int index) {
+    return readers->carried[index].class == CARRIED_GAUGE &&
+           readers->carried[index].gauge == readers->gauge;
+}
+
+/// Memory that sees a running state of the group: the states of all iterations matter then, not only the last.
+static bool visit_state_reader(void *context, Op *op) {
+    StateReaders *readers = context;
+    if (!(op_rows[op->code].effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC))) return true;
+    const Region *body = readers->loop->regions[0];
+    for (int i = 0; i < readers->loop->result_count && !readers->found; i++) {
+        if (i != readers->gauge && !in_group(readers, i)) continue;
+        for (int k = 0; k < op->operand_count; k++)
+            if (op->operands[k] &&
+                value_depends_on(readers->arena, op->operands[k], body->arguments[i + 1], NULL))
+                readers->found = true;
+    }
+    return !readers->found;
+}
+
+/// Whether a running state of the gauge's group is read for anything but the group's own next states.
+static bool running_states_are_read(Differentiation *state, const Op *loop, const Carried *carried,
+                                    int gauge) {
+    StateReaders readers = {
+        .arena = state->arena, .loop = loop, .carried = carried, .gauge = gauge};
+    region_walk(loop->regions[0], visit_state_reader, &readers);
+    const Region *body = loop->regions[0];
+    const Op *yield = region_terminator(body);
+    for (int i = 0; i < loop->result_count && !readers.found; i++) {
+        for (int k = 0; k < loop->result_count && !readers.found; k++) {
+            bool reads_gauge = k == gauge && !in_group(&readers, i) && i != gauge;
+            bool reads_member = k != gauge && in_group(&readers, k) && i != k;
+            if (!reads_gauge && !reads_member) continue;
+            readers.found =
+                value_depends_on(state->arena, yield->operands[i], body->arguments[k + 1], NULL);
+        }
+    }
+    return readers.found;
+}
+
 static void gauge_loop(Differentiation *state, const Op *loop) {
     Carried *carried = loop_classify(state->arena, loop);
     Region *body = loop->regions[0];
@@ -145,6 +193,7 @@ static void gauge_loop(Differentiation *state, const Op *loop) {
         bool is_maximum = yield->operands[i]->op && yield->operands[i]->op->code == OP_MAXIMUM;
         if (!is_gauge && !is_maximum) continue;
         if (!value_is_active(state, loop->results[i])) continue;
+        if (running_states_are_read(state, loop, carried, i)) continue;
         Map seeds = map_new(state->arena), relaxed = map_new(state->arena);
         map_set_pointer(&seeds, body->arguments[i + 1], (void *)1);
         map_set_pointer(&seeds, yield->operands[i], (void *)1);

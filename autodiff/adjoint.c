@@ -372,14 +372,16 @@ static bool is_pinned(const Differentiation *state, const Op *loop, const Op *op
     return false;
 }
 
-/// Carried values that the adjoint never reads: whatever still uses them is dead.
+/// Carried values that the adjoint never reads: whatever still uses them must be dead, or the kernel is refused.
 static void forget_states(Differentiation *state, const Op *loop) {
     const Region *body = loop_body(loop);
     for (int i = 0; i < loop->result_count; i++) {
         Value *argument = body->arguments[i + loop_shift(loop)];
-        Op *undefined = op_append(&state->builder, OP_UNDEFINED, NULL, 0, 1);
-        undefined->results[0]->type = recomputed_type(state, argument->type);
-        map_set_pointer(&state->values, argument, undefined->results[0]);
+        Op *running = op_append(&state->builder, OP_UNKNOWN, NULL, 0, 1);
+        running->note = "a running value of this loop is read where only its last one is known";
+        running->range = loop->range;
+        running->results[0]->type = recomputed_type(state, argument->type);
+        map_set_pointer(&state->values, argument, running->results[0]);
     }
 }
 

@@ -196,7 +196,8 @@ static Json *index_json(Arena *arena, const Argument *argument, int64_t offset) 
     }
     for (int i = 0; i < argument->stride_count; i++) {
         int64_t stride = argument->strides[i] > 0 ? argument->strides[i] : 1;
-        json_push(index, json_number(arena, (double)(offset / stride)));
+        int64_t quotient = offset / stride;
+        json_push(index, json_number(arena, (double)quotient));
         offset %= stride;
     }
     return index;

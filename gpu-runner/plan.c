@@ -2,6 +2,7 @@
 #include "gpu-runner/plan.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void argument_set_shape(Argument *argument, int rank, const int64_t *dims) {
@@ -22,8 +23,7 @@ static void print_number(Buffer *text, double number) {
     for (int precision = 1; precision < 17; precision++) {  // the shortest that reads back
         char shorter[40];
         snprintf(shorter, sizeof shorter, "%.*g", precision, number);
-        double again = 0;
-        if (sscanf(shorter, "%lf", &again) == 1 && again == number) {
+        if (strtod(shorter, NULL) == number) {
             memcpy(digits, shorter, sizeof digits);
             break;
         }

@@ -101,7 +101,7 @@ static void put_summary(Buffer *out, const Report *report, const FormatOptions *
 }
 
 static int widest(const Report *report, bool names) {
-    int width = names ? 6 : 6;
+    int width = 6;  // of the headings `kernel` and `status`
     for (LIST_EACH(int, i, report->kernels)) {
         const KernelResult *kernel = &report->kernels.items[i];
         int size =

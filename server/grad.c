@@ -256,10 +256,11 @@ static void add_finding(const Grad *grad, const Proof *proof, const char *name, 
 static Range line_range(const Proof *proof, int line) {
     const Source *source = proof->file->source;
     if (line < 1 || line > source->line_count) return proof->name;
-    uint32_t start = source->line_starts[line - 1], end = start, size = (uint32_t)source->text.size;
+    uint32_t start = source->line_starts[line - 1], size = (uint32_t)source->text.size;
     while (start < size && (source->text.data[start] == ' ' || source->text.data[start] == '\t'))
         start++;
-    for (end = start; end < size && source->text.data[end] != '\n';) end++;
+    uint32_t end = start;
+    while (end < size && source->text.data[end] != '\n') end++;
     return (Range){source, start, end};
 }
 

@@ -141,8 +141,9 @@ class Examiner:
         self.compile_all(result)
         self.judge_errors(result, functions, diagnostics)
         result.seconds = time.monotonic() - started
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(asdict(result)), encoding="utf-8")
+        if not result.crashes:  # a crash is tried again
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps(asdict(result)), encoding="utf-8")
         return result
 
     def read_understanding(self, result: FileResult, functions: list[Kernel]) -> None:

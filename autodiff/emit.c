@@ -60,6 +60,19 @@ static void emit_line(Emitter *emitter, const char *line) {
         buffer_printf(&emitter->out, "%s\n", line);
         return;
     }
+    const char *rest = "";
+    if (open + 1 >
+        room) {  // `load(...).to(dtype)` is broken in its first call when even that does not fit
+        const char *head = arena_strndup(emitter->arena, line, open);
+        const char *dot = strrchr(head, '.');
+        size_t inner_open, inner_close;
+        const char *first = dot ? arena_strndup(emitter->arena, line, (size_t)(dot - head)) : "";
+        if (last_bracket(first, &inner_open, &inner_close)) {
+            rest = line + inner_close + 1;
+            open = inner_open;
+            close = inner_close;
+        }
+    }
     emit_indent(emitter, 0);
     buffer_add(&emitter->out, line, open + 1);
     buffer_putc(&emitter->out, '\n');
@@ -71,7 +84,7 @@ static void emit_line(Emitter *emitter, const char *line) {
         emit_arguments(emitter, line, open + 1, close);
     }
     emit_indent(emitter, 0);
-    buffer_printf(&emitter->out, "%c\n", line[close]);
+    buffer_printf(&emitter->out, "%c%s\n", line[close], rest);
 }
 
 static void emit_assignment(Emitter *emitter, const char *name, Text value) {

@@ -18,6 +18,8 @@ static const char *float_text(Arena *arena, double number) {
         snprintf(text, sizeof text, "%.*g", digits, number);
         if (strtod(text, NULL) == number) break;
     }
+    char *plus = strstr(text, "e+");  // 1e30, as formatters write it
+    if (plus) memmove(plus + 1, plus + 2, strlen(plus + 2) + 1);
     if (!strpbrk(text, ".e")) return arena_printf(arena, "%s.0", text);
     return arena_strdup(arena, text);
 }

@@ -6,24 +6,41 @@
 
 enum { LINE_LIMIT = 88 };
 
-const char *call_lines(Arena *arena, const char *prefix, const char *const *arguments, int count,
-                       int indent) {
-    Buffer line = buffer_new(arena);
-    buffer_printf(&line, "%s(", prefix);
-    for (int i = 0; i < count; i++) buffer_printf(&line, "%s%s", i ? ", " : "", arguments[i]);
-    buffer_puts(&line, ")");
-    const char *last_line = strrchr(buffer_text(&line), '\n');
-    if (!last_line && line.size + (size_t)indent <= LINE_LIMIT) return buffer_text(&line);
+/// The same with room for `tail` columns after the closing bracket.
+static const char *call_lines_before(Arena *arena, const char *prefix, const char *const *arguments,
+                                     int count, int indent, size_t tail) {
     Buffer joined = buffer_new(arena);
     for (int i = 0; i < count; i++) buffer_printf(&joined, "%s%s", i ? ", " : "", arguments[i]);
+    const char *inner = buffer_text(&joined);
+    bool one_line = !strchr(inner, '\n');
+    size_t width = strlen(prefix) + joined.size + 2 + (size_t)indent + tail;
+    if (one_line && width <= LINE_LIMIT) return arena_printf(arena, "%s(%s)", prefix, inner);
     Buffer out = buffer_new(arena);
-    if (!strchr(buffer_text(&joined), '\n') && joined.size + (size_t)indent + 4 <= LINE_LIMIT) {
-        buffer_printf(&out, "%s(\n%*s%s\n%*s)", prefix, indent + 4, "", buffer_text(&joined),
-                      indent, "");
+    if (one_line && joined.size + (size_t)indent + 4 <= LINE_LIMIT) {
+        buffer_printf(&out, "%s(\n%*s%s\n%*s)", prefix, indent + 4, "", inner, indent, "");
         return buffer_text(&out);
     }
     buffer_printf(&out, "%s(\n", prefix);
     for (int i = 0; i < count; i++) buffer_printf(&out, "%*s%s,\n", indent + 4, "", arguments[i]);
+    buffer_printf(&out, "%*s)", indent, "");
+    return buffer_text(&out);
+}
+
+const char *call_lines(Arena *arena, const char *prefix, const char *const *arguments, int count,
+                       int indent) {
+    return call_lines_before(arena, prefix, arguments, count, indent, 0);
+}
+
+/// A tuple display: unlike a call's arguments, ruff gives each item a line as soon as one line is too short.
+static const char *tuple_lines(Arena *arena, const char *prefix, const char *const *items,
+                               int count, int indent) {
+    Buffer line = buffer_new(arena);
+    for (int i = 0; i < count; i++) buffer_printf(&line, "%s%s", i ? ", " : "", items[i]);
+    if (strlen(prefix) + line.size + 2 + (size_t)indent <= LINE_LIMIT)
+        return arena_printf(arena, "%s(%s)", prefix, buffer_text(&line));
+    Buffer out = buffer_new(arena);
+    buffer_printf(&out, "%s(\n", prefix);
+    for (int i = 0; i < count; i++) buffer_printf(&out, "%*s%s,\n", indent + 4, "", items[i]);
     buffer_printf(&out, "%*s)", indent, "");
     return buffer_text(&out);
 }
@@ -189,8 +206,9 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     }
     if (plan->has_options) LIST_PUSH(arena, &call, "**options");
     buffer_puts(out, "    @staticmethod\n    ");
-    buffer_printf(out, "%s:\n",
-                  call_lines(arena, "def forward", parameters.items, parameters.count, 4));
+    buffer_printf(
+        out, "%s:\n",
+        call_lines_before(arena, "def forward", parameters.items, parameters.count, 4, 1));
     const char *launch = arena_printf(arena, "%.*s[grid]", STR_ARGS(plan->kernel->name));
     statement(out, "", call_lines(arena, launch, call.items, call.count, 8));
     statement(out, "", call_lines(arena, "ctx.save_for_backward", saved->items, saved->count, 8));
@@ -199,7 +217,10 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     else
         statement(out, "ctx.grid = grid", "");
     if (scalars->count)
-        statement(out, "ctx.scalars = ", call_lines(arena, "", scalars->items, scalars->count, 8));
+        statement(out, "",
+                  scalars->count == 1
+                      ? arena_printf(arena, "ctx.scalars = %s", scalars->items[0])
+                      : tuple_lines(arena, "ctx.scalars = ", scalars->items, scalars->count, 8));
     Names strides = {0}, tensors = {0};
     bool optional = false;
     for (int i = 0; i < outputs->count; i++) {
@@ -212,7 +233,7 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     if (strides.count == 2 && !*strides.items[1])
         statement(out, "ctx.strides = ", arena_printf(arena, "(%s,)", strides.items[0]));
     else
-        statement(out, "ctx.strides = ", call_lines(arena, "", strides.items, strides.count, 8));
+        statement(out, "", tuple_lines(arena, "ctx.strides = ", strides.items, strides.count, 8));
     (void)optional;
     statement(
         out, "",
@@ -223,7 +244,19 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     if (outputs->count == 1)
         statement(out, "return ", outputs->items[0]);
     else
-        statement(out, "return ", call_lines(arena, "", outputs->items, outputs->count, 8));
+        statement(out, "", tuple_lines(arena, "return ", outputs->items, outputs->count, 8));
+}
+
+/// `a, b, c = source`, one name a line where that is too long.
+static void unpack(Buffer *out, const Names *names, const char *source) {
+    const char *line = arena_printf(out->arena, "%s = %s", list_text(out->arena, names), source);
+    if (strlen(line) + 8 <= LINE_LIMIT) {
+        statement(out, line, "");
+        return;
+    }
+    statement(out, "(", "");
+    for (int i = 0; i < names->count; i++) buffer_printf(out, "            %s,\n", names->items[i]);
+    statement(out, ") = ", source);
 }
 
 static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Names *saved,
@@ -239,12 +272,14 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
                   argument ? argument->name : arena_printf(arena, "_d%s", outputs->items[i]));
     }
     buffer_puts(out, "\n    @staticmethod\n    ");
-    buffer_printf(out, "%s:\n",
-                  call_lines(arena, "def backward", parameters.items, parameters.count, 4));
-    statement(out, arena_printf(arena, "%s = ", list_text(arena, saved)), "ctx.saved_tensors");
-    if (scalars->count)
-        statement(out, arena_printf(arena, "%s = ", list_text(arena, scalars)),
-                  scalars->count == 1 ? "(ctx.scalars,)" : "ctx.scalars");
+    buffer_printf(
+        out, "%s:\n",
+        call_lines_before(arena, "def backward", parameters.items, parameters.count, 4, 1));
+    if (saved->count == 1)
+        statement(out, arena_printf(arena, "(%s,)", saved->items[0]), " = ctx.saved_tensors");
+    if (saved->count > 1) unpack(out, saved, "ctx.saved_tensors");
+    if (scalars->count == 1) statement(out, scalars->items[0], " = ctx.scalars");
+    if (scalars->count > 1) unpack(out, scalars, "ctx.scalars");
     Names call = {0};
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
@@ -286,7 +321,7 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
                        : gradient->name;
         LIST_PUSH(arena, &results, text);
     }
-    statement(out, "return ", call_lines(arena, "", results.items, results.count, 8));
+    statement(out, "", tuple_lines(arena, "return ", results.items, results.count, 8));
 }
 
 const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
@@ -344,8 +379,10 @@ const char *autograd_helpers(void) {
            "    if tensor is None:\n"
            "        return None\n"
            "    if any(size > 1 and step == 0 for size, step in zip(tensor.shape, tensor.stride())):\n"
-           "        raise ValueError(\"an expanded tensor has no gradient buffer: call .contiguous() first\")\n"
-           "    dtype = torch.promote_types(tensor.dtype, torch.float32) if accumulate else tensor.dtype\n"
+           "        raise ValueError(\"an expanded tensor has no gradients: use .contiguous()\")\n"
+           "    dtype = tensor.dtype\n"
+           "    if accumulate:\n"
+           "        dtype = torch.promote_types(dtype, torch.float32)\n"
            "    return tensor.new_empty_strided(tensor.shape, tensor.stride(), dtype=dtype).zero_()\n"
            "\n\n"
            "def _like(gradient, tensor):\n"

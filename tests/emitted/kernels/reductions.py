@@ -1,0 +1,178 @@
+"""Reductions along every axis, kept and not kept dims, scans, sorting, user combine functions."""
+
+import triton
+import triton.language as tl
+
+
+# tad: m=6, n=11, x=f32[m, n], rows=f32[m], cols=f32[n], out=f32[m, n], M=8, N=16, grid=(1,)
+@triton.jit
+def sums_of_axes(x, rows, cols, out, m, n, M: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, M)
+    j = tl.arange(0, N)
+    mask = (i[:, None] < m) & (j[None, :] < n)
+    tile = tl.load(x + i[:, None] * n + j[None, :], mask=mask, other=0.0)
+    tl.store(rows + i, tl.sum(tile * tile, axis=1), mask=i < m)
+    tl.store(cols + j, tl.sum(tile, 0), mask=j < n)
+    centred = tile - tl.sum(tile, axis=1, keep_dims=True) / n - tl.sum(tile * tile) / (m * n)
+    tl.store(out + i[:, None] * n + j[None, :], centred * tl.sum(tile, 0, keep_dims=True), mask=mask)
+
+
+# tad: x=f32[4, 8, 16], out=f32[4, 16], total=f32[1], A=4, B=8, C=16, grid=(1,)
+@triton.jit
+def sum_of_three_axes(x, out, total, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
+    i = tl.arange(0, A)[:, None, None]
+    j = tl.arange(0, B)[None, :, None]
+    k = tl.arange(0, C)[None, None, :]
+    cube = tl.load(x + i * B * C + j * C + k)
+    middle = tl.sum(cube * cube, axis=1)
+    tl.store(out + tl.arange(0, A)[:, None] * C + tl.arange(0, C)[None, :], middle)
+    tl.store(total, tl.sum(tl.sum(tl.sum(cube * 3.0, axis=-1), axis=1), axis=0))
+
+
+# tad: m=5, n=13, x=f32[m, n], out=f32[m, n], N=16, grid=(m,)
+@triton.jit
+def softmax_row(x, out, n, N: tl.constexpr):
+    row = tl.program_id(0)
+    j = tl.arange(0, N)
+    z = tl.load(x + row * n + j, mask=j < n, other=-float("inf"))
+    e = tl.exp(z - tl.max(z, axis=0))
+    tl.store(out + row * n + j, e / tl.sum(e, axis=0), mask=j < n)
+
+
+# tad: m=5, n=13, x=f32[m, n], hi=f32[m], lo=f32[m], at=i32[m], M=8, N=16, grid=(1,)
+@triton.jit
+def extrema(x, hi, lo, at, m, n, M: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, M)
+    j = tl.arange(0, N)
+    mask = (i[:, None] < m) & (j[None, :] < n)
+    tile = tl.load(x + i[:, None] * n + j[None, :], mask=mask, other=0.0)
+    largest, index = tl.max(tile, axis=1, return_indices=True)
+    smallest = tl.min(tl.where(mask, tile, 1000.0), axis=1)
+    tl.store(hi + i, largest * largest, mask=i < m)
+    tl.store(lo + i, smallest, mask=i < m)
+    tl.store(at + i, index + tl.argmin(tile, axis=1), mask=i < m)
+
+
+# tad: x=f32[16], out=f32[16], N=16, grid=(1,)
+@triton.jit
+def max_of_everything(x, out, N: tl.constexpr):
+    j = tl.arange(0, N)
+    a = tl.load(x + j)
+    tl.store(out + j, a * tl.max(a) + tl.min(a * a))
+
+
+# tad: m=3, n=11, x=f32[m, n], out=f32[m, n], N=16, grid=(m,)
+@triton.jit
+def running_sum(x, out, n, N: tl.constexpr):
+    row = tl.program_id(0)
+    j = tl.arange(0, N)
+    a = tl.load(x + row * n + j, mask=j < n, other=0.0)
+    forward = tl.cumsum(a * a, axis=0)
+    back = tl.cumsum(a, axis=0, reverse=True)
+    tl.store(out + row * n + j, forward * back, mask=j < n)
+
+
+# tad: x=f32[4, 8], out=f32[4, 8], M=4, N=8, grid=(1,)
+@triton.jit
+def running_sum_of_axes(x, out, M: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    a = tl.load(x + at)
+    tl.store(out + at, tl.cumsum(a, 0) * tl.cumsum(a, 1))
+
+
+# tad: x=f32[8] in uniform(0.5, 1.5), out=f32[8], N=8, grid=(1,)
+@triton.jit
+def running_product(x, out, N: tl.constexpr):
+    j = tl.arange(0, N)
+    tl.store(out + j, tl.cumprod(tl.load(x + j), axis=0))
+
+
+@triton.jit
+def add(a, b):
+    return a + b
+
+
+@triton.jit
+def multiply(a, b):
+    return a * b
+
+
+@triton.jit
+def larger(a, b):
+    return tl.maximum(a, b)
+
+
+# tad: x=f32[4, 8] in uniform(0.5, 1.5), out=f32[4, 3], M=4, N=8, grid=(1,)
+@triton.jit
+def reduced_by_functions(x, out, M: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, M)
+    a = tl.load(x + i[:, None] * N + tl.arange(0, N)[None, :])
+    tl.store(out + i * 3, tl.reduce(a, 1, add))
+    tl.store(out + i * 3 + 1, tl.reduce(a, 1, multiply))
+    tl.store(out + i * 3 + 2, tl.reduce(a, 1, larger))
+
+
+# tad: x=f32[16], out=f32[16], N=16, grid=(1,)
+@triton.jit
+def scanned_by_function(x, out, N: tl.constexpr):
+    j = tl.arange(0, N)
+    a = tl.load(x + j)
+    tl.store(out + j, tl.associative_scan(a * a, 0, add) + tl.associative_scan(a, 0, add, reverse=True))
+
+
+@triton.jit
+def decay(a1, b1, a2, b2):
+    return a1 * a2, a2 * b1 + b2
+
+
+# tad: x=f32[16], a=f32[16] in uniform(0.3, 0.9), out=f32[16], N=16, grid=(1,)
+@triton.jit
+def scanned_recurrence(x, a, out, N: tl.constexpr):
+    j = tl.arange(0, N)
+    _, h = tl.associative_scan((tl.load(a + j), tl.load(x + j)), 0, decay)
+    tl.store(out + j, h)
+
+
+@triton.jit
+def welford(mean1, m1, w1, mean2, m2, w2):
+    delta = mean2 - mean1
+    weight = w1 + w2
+    share = tl.where(weight == 0.0, 0.0, w2 / weight)
+    return mean1 + delta * share, m1 + m2 + delta * delta * w1 * share, weight
+
+
+# tad: x=f32[16], out=f32[2], N=16, grid=(1,)
+@triton.jit
+def variance_by_welford(x, out, N: tl.constexpr):
+    j = tl.arange(0, N)
+    a = tl.load(x + j)
+    mean, m2, weight = tl.reduce((a, tl.zeros([N], tl.float32), tl.full([N], 1.0, tl.float32)), 0, welford)
+    tl.store(out, mean)
+    tl.store(out + 1, m2 / weight)
+
+
+# tad: x=f32[4, 8] in distinct, out=f32[4, 8], M=4, N=8, grid=(1,)
+@triton.jit
+def sorted_rows(x, out, M: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    a = tl.load(x + at)
+    ordered = tl.sort(a, 1, descending=True)
+    tl.store(out + at, ordered * (tl.arange(0, N)[None, :] + 1))
+
+
+# tad: n=40, x=f32[n], bins=f32[1], out=f32[1], BLOCK=16, grid=(3,)
+@triton.jit
+def summed_by_atomics(x, out, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + offsets, mask=offsets < n, other=0.0)
+    tl.atomic_add(out, tl.sum(a * a, axis=0))
+
+
+# tad: n=40, x=f32[n], index=i32[n] in range(0, 9), out=f32[9], BLOCK=16, grid=(3,)
+@triton.jit
+def scattered_by_atomics(x, index, out, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    a = tl.load(x + offsets, mask=mask, other=0.0)
+    where = tl.load(index + offsets, mask=mask, other=0)
+    tl.atomic_add(out + where, tl.exp(a), mask=mask)

@@ -1,0 +1,179 @@
+"""Runs a kernel and its derived backward in Triton's interpreter, with floats as doubles or as they are.
+
+In: the request for a proof (plan.py) and what to run it with (specification.py).  Out: gradients by name, and the
+derivative of the forward along a direction by central differences.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from tests.emitted.specification import Buffer, Specification, content
+from tests.support.worker import Worker
+from tests.triton.interpret import interpret_kernel
+
+STEP = 1e-5
+
+
+def in_doubles(source: str) -> str:
+    """The text with every float type a double, so that differences are sharp."""
+    return re.sub(r"\btl\.(float32|float16|bfloat16)\b", "tl.float64", source)
+
+
+def is_float(value: object) -> bool:
+    """Whether an argument holds floats."""
+    return isinstance(value, Buffer) and not value.is_integer
+
+
+@dataclass
+class Problem:
+    """One kernel with the data it is run on."""
+
+    proof: dict
+    specification: Specification
+    seed: int
+    worker: Worker
+    doubles: bool = True
+
+    def __post_init__(self) -> None:
+        random = np.random.default_rng(self.seed)
+        buffers = self.specification.buffers()
+        kind = np.float64 if self.doubles else np.float32
+        self.data: dict[str, np.ndarray] = {}
+        for name, buffer in buffers.items():
+            data = content(buffer, random)
+            written_only = name in self.proof["outputs"] and name not in self.proof["inputs"]
+            if written_only and not buffer.is_integer:
+                data = np.zeros_like(data)
+            self.data[name] = data if buffer.is_integer else data.astype(kind)
+        self.upstream = {
+            name: random.standard_normal(len(self.data[name])).astype(kind)
+            for name in self.proof["outputs"]
+            if name in self.data
+        }
+        self.directions = {
+            name: random.standard_normal(len(self.data[name]))
+            for name in self.proof["inputs"]
+            if is_float(buffers.get(name))
+        }
+
+    def text(self, source: str) -> str:
+        """The source to interpret."""
+        return in_doubles(source) if self.doubles else source
+
+    def run(self, source: str, kernel: str, arguments: dict[str, object]) -> dict[str, np.ndarray]:
+        """One interpreted launch."""
+        return interpret_kernel(
+            self.text(source),
+            kernel,
+            self.specification.grid,
+            arguments,
+            {},
+            worker=self.worker,
+        )
+
+    def forward(self, step: float = 0.0) -> dict[str, np.ndarray]:
+        """The buffers after the forward, its inputs moved by `step` along the direction."""
+        arguments: dict[str, object] = {
+            k: v for k, v in self.specification.values.items() if k in self.parameters
+        }
+        for name, data in self.data.items():
+            moved = data.copy()
+            if step and name in self.directions:
+                moved = data + step * self.directions[name]
+            arguments[name] = moved
+        after = self.run(self.proof["source"], self.proof["kernel"], arguments)
+        return {**{k: v for k, v in arguments.items() if isinstance(v, np.ndarray)}, **after}
+
+    @property
+    def parameters(self) -> set[str]:
+        """Names of the forward's parameters."""
+        found = re.search(
+            rf"^def {re.escape(self.proof['kernel'])}\((.*?)\)(?: ->.*?)?:\s*$",
+            self.proof["source"],
+            re.MULTILINE | re.DOTALL,
+        )
+        assert found, self.proof["kernel"]
+        return {part.split(":")[0].split("=")[0].strip() for part in found[1].split(",")}
+
+    def arguments(self, launch: dict, after: dict[str, np.ndarray], gradients: dict) -> dict:
+        """What a launch of the backward gets; gradient buffers are kept in `gradients`."""
+        result: dict[str, object] = {}
+        for name, use in launch["arguments"].items():
+            of = next(iter(use.values()))
+            if "same" in use:
+                value = after.get(of, self.specification.values.get(of))
+                result[name] = value
+            elif "upstream" in use:
+                result[name] = self.upstream.get(of, None)
+            elif "gradient" in use:
+                result[name] = gradients.get(of)
+            else:
+                raise AssertionError(f"an argument of a kind this does not know: {use}")
+        return result
+
+    def fresh_gradients(self) -> dict[str, np.ndarray]:
+        """Zeros for every input that is there."""
+        return {
+            name: np.zeros(len(self.data[name]), np.float64 if self.doubles else np.float32)
+            for name in self.proof["inputs"]
+            if name in self.data
+        }
+
+    def backward(self) -> dict[str, np.ndarray]:
+        """The gradients as Triton computes them from the emitted text."""
+        after, gradients = self.forward(), self.fresh_gradients()
+        for launch in self.proof["backward"]["launches"]:
+            arguments = self.arguments(launch, after, gradients)
+            left = self.run(self.proof["backward"]["source"], launch["kernel"], arguments)
+            for name, use in launch["arguments"].items():
+                if "gradient" in use and name in left:
+                    gradients[use["gradient"]] = left[name]
+        return gradients
+
+    def own_backward(self, ask: object) -> dict[str, np.ndarray]:
+        """The same by tad-runner's `run`, on the same data."""
+        after, gradients = self.forward(), self.fresh_gradients()
+        for launch in self.proof["backward"]["launches"]:
+            arguments = self.arguments(launch, after, gradients)
+            answer = ask(  # type: ignore[operator]
+                "run",
+                {
+                    "path": self.proof["path"],
+                    "source": self.proof["backward"]["source"],
+                    "modules": self.proof["modules"],
+                    "kernel": launch["kernel"],
+                    "arguments": {k: self.portable(v) for k, v in arguments.items()},
+                    "grid": list(self.specification.grid),
+                },
+            )
+            assert answer["findings"] == []
+            for name, use in launch["arguments"].items():
+                if "gradient" in use and name in answer["buffers"]:
+                    values = [np.nan if v is None else v for v in answer["buffers"][name]]
+                    gradients[use["gradient"]] = np.array(values)
+        return gradients
+
+    def portable(self, value: object) -> object:
+        """An argument as `run` takes it."""
+        if isinstance(value, np.ndarray):
+            integer = value.dtype.kind in "iu"
+            data = [None if v != v else v for v in value.tolist()]
+            return {"data": data, "dtype": "i32" if integer else "fp64"}
+        if isinstance(value, bool) or value is None or isinstance(value, str):
+            return {"value": value}
+        return {"int" if isinstance(value, int) else "float": value}
+
+    def difference(self) -> tuple[float, float]:
+        """The loss' derivative along the direction by central differences, and the size of its terms."""
+        above, below = self.forward(STEP), self.forward(-STEP)
+        total = size = 0.0
+        for name, weights in self.upstream.items():
+            terms = (above[name] - below[name]) / (2 * STEP) * weights
+            terms = terms[np.isfinite(terms)]
+            total += float(terms.sum())
+            size += float(np.abs(terms).sum())
+        return total, size

@@ -1,0 +1,186 @@
+"""The derived backward of every kernel here and in examples/: proved, run by Triton, compiled by Triton.
+
+What no backward exists for, and what the interpreter lacks, stands in tables that must match exactly.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emitted import specification
+from tests.emitted.launch import Problem
+from tests.emitted.plan import FILES, Runner, derived, kernels
+from tests.emitted.specification import Buffer, Specification
+from tests.support.worker import Worker
+from tests.triton.compile import CompileFailure, compile_kernel
+
+# Kernels without a proof: the status and a part of the reason.
+UNPROVED = {
+    "control:stored_then_loaded": ("refused", "stored twice"),
+    "elementwise:remainder_and_power": ("not-differentiable", "no floating-point input"),
+    "reductions:running_product": ("refused", "divides by its factors"),
+    "reductions:scanned_recurrence": ("refused", "combine function"),
+    "reductions:sorted_rows": ("refused", "one-dimensional"),
+    "reductions:variance_by_welford": ("refused", "combine function"),
+    "rotary:rotary_inplace_kernel": ("refused", "overwrites"),
+    "shapes:concatenated": ("refused", "`cat` has no derivative"),
+    "state_space:scan_kernel": ("refused", "combine function"),
+    "variance:variance_kernel": ("refused", "combine function"),
+}
+# Triton 3.9 has no block pointers any more: these run in tad-runner only.
+REMOVED_FROM_TRITON = {
+    "attention_block_pointer:attention_block_kernel",
+    "block_pointers:block_row_sums",
+    "matmul_block_pointer:matmul_block_kernel",
+}
+# Functions that Triton has for float32 alone.
+SINGLE_ONLY = {"elementwise:device_functions", "elementwise:mathematics"}
+# Where the launcher's sizes will not do: a descriptor's rows start at multiples of 16 bytes.
+CONFIGURATIONS = {
+    "matmul:matmul_descriptor_kernel": "# tad: M=24, N=20, K=40, a_ptr=f32[M, K], b_ptr=f32[K, N], "
+    "c_ptr=f32[M, N], BLOCK_M=16, BLOCK_N=16, BLOCK_K=16, grid=(2, 2)",
+    "state_space:selective_scan_kernel": "# tad: B=2, T=5, C=10, N=4, x_ptr=f32[B, T, C], dt_ptr=f32[B, T, C], "
+    "A_ptr=f32[C, N], B_ptr=f32[B, T, N], C_ptr=f32[B, T, N], D_ptr=f32[C], y_ptr=f32[B, T, C], N_CHANNELS=10, "
+    "N_STATE=4, BLOCK_D=8, grid=(2, 2)",
+}
+# How many kernels of the tables above, beside the two of this folder's and examples' own, there are at least.
+LEAST_KERNELS = 100
+DTYPES = {"f32": "fp32", "f64": "fp64", "f16": "fp16", "bf16": "bf16", "i1": "i1"}
+SECONDS = 20
+KEYS = kernels(tuple(FILES))
+PROVABLE = [key for key in KEYS if key not in UNPROVED]
+
+
+def proof_of(key: str) -> dict:
+    """The request for the proof of a kernel."""
+    path, name = KEYS[key]
+    assert name in derived(path)[1], derived(path)[0][name]["reason"]
+    return derived(path)[1][name]
+
+
+@functools.cache
+def proved(runner: Runner, key: str) -> dict:
+    """tad-runner's answer for a kernel."""
+    return runner.ask("gradcheck", {**proof_of(key), "max_seconds": SECONDS})
+
+
+def specification_of(runner: Runner, key: str) -> Specification:
+    """What to run a kernel with: its own line, else the smallest that tad-runner found."""
+    own = CONFIGURATIONS.get(key) or proof_of(key)["spec"]["text"]
+    if own:
+        return specification.parse(own)
+    found = proved(runner, key)["configurations"]
+    # Those made up from the kernel alone have strides far apart: too much memory for arrays.
+    near = [c for c in found if c["source"] == "launcher"]
+    assert near, f"no launcher of {key} was understood: give it a line in CONFIGURATIONS"
+    return min((specification.parse(c["text"]) for c in near), key=lambda s: math.prod(s.grid))
+
+
+def test_there_is_enough() -> None:
+    """The tables name kernels that exist."""
+    assert len(KEYS) >= LEAST_KERNELS
+    assert set(UNPROVED) | REMOVED_FROM_TRITON | SINGLE_ONLY <= set(KEYS)
+
+
+@pytest.mark.parametrize("key", UNPROVED)
+def test_refused_with_its_reason(key: str) -> None:
+    """Exactly these have no backward, and say why."""
+    path, name = KEYS[key]
+    entry = derived(path)[0][name]
+    status, reason = UNPROVED[key]
+    assert entry["status"] == status
+    assert reason in entry["reason"]
+
+
+@pytest.mark.parametrize("key", PROVABLE)
+def test_gradient(key: str, runner: Runner, interpreter: Worker) -> None:
+    """Proved by tad-runner; Triton computes the same from the emitted text; differences agree with both."""
+    answer = proved(runner, key)
+    assert (answer["status"], answer["reason"]) == ("proved", "")
+    assert answer["findings"] == []
+    assert answer["worst_error"] < 1e-6
+    assert any(entry["directions"] for entry in answer["inputs"])
+    if key in REMOVED_FROM_TRITON:
+        return
+    doubles = key not in SINGLE_ONLY
+    problem = Problem(proof_of(key), specification_of(runner, key), 1, interpreter, doubles)
+    gradients, own = problem.backward(), problem.own_backward(runner.ask)
+    assert gradients
+    for name, gradient in gradients.items():
+        # Random numbers are float32 in Triton, and whatever these are multiplied with.
+        scale = float(np.abs(own[name]).max()) or 1.0
+        assert np.isfinite(gradient).all(), name
+        np.testing.assert_allclose(gradient, own[name], rtol=2e-5, atol=2e-6 * scale, err_msg=name)
+    if doubles:
+        expected, size = problem.difference()
+        along = sum(float((gradients[n] * problem.directions[n]).sum()) for n in problem.directions)
+        assert size > 0
+        assert along == pytest.approx(expected, abs=2e-6 * size)
+
+
+def types_of(
+    arguments: dict[str, dict], values: Specification, floats: str
+) -> tuple[dict[str, str], dict[str, object]]:
+    """Triton's types of run-time arguments, and the constants."""
+    types: dict[str, str] = {}
+    constants: dict[str, object] = {}
+    for name, use in arguments.items():
+        value = values.values.get(next(iter(use.values())))
+        if isinstance(value, Buffer):
+            own = value.type if value.is_integer else floats
+            types[name] = "*" + (use.get("dtype", floats) if "gradient" in use else own)
+        else:
+            constants[name] = value
+    return types, constants
+
+
+def signature(
+    text: str, kernel: str, arguments: dict[str, dict], values: Specification, floats: str
+) -> tuple[dict[str, str], dict[str, object]]:
+    """Types and constexprs to compile a kernel of a text with."""
+    types, constants = types_of(arguments, values, floats)
+    head = text[text.index(f"def {kernel}(") :]
+    head = head[: head.index("):\n")]
+    for name in list(constants):
+        value = constants[name]
+        is_constexpr = f"{name}: tl.constexpr" in head or f"{name}: 'tl.constexpr'" in head
+        if value is None or is_constexpr:
+            continue
+        types[name] = "fp32" if isinstance(value, float) else "i32"
+        del constants[name]
+    return types, constants
+
+
+@pytest.mark.parametrize("key", [key for key in PROVABLE if key not in REMOVED_FROM_TRITON])
+def test_compiles(key: str, runner: Runner) -> None:
+    """Wherever the forward compiles, its backward does: to a cubin, for pointers to each float type."""
+    proof, values = proof_of(key), specification_of(runner, key)
+    emitted = proof["backward"]["source"]
+    forward = {name: {"same": name} for name in values.values}
+    compiled = []
+    for floats in ("fp32", "bf16", "fp16"):
+        types, constants = signature(proof["source"], proof["kernel"], forward, values, floats)
+        try:
+            compile_kernel(proof["source"], proof["kernel"], types, constants, until="ttir")
+        except CompileFailure:
+            continue
+        for launch in proof["backward"]["launches"]:
+            types, constants = signature(
+                emitted, launch["kernel"], launch["arguments"], values, floats
+            )
+            until = "ttir" if floats == "fp16" else "cubin"
+            result = compile_kernel(emitted, launch["kernel"], types, constants, until=until)
+            assert until == "ttir" or result.cubin_size > 0
+        compiled.append(floats)
+    assert "fp32" in compiled
+
+
+def test_nothing_depends_on_the_file() -> None:
+    """A path that does not exist derives nothing."""
+    with pytest.raises(AssertionError):
+        derived(Path("no-such-file.py"))

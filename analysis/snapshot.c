@@ -107,6 +107,7 @@ Snapshot *snapshot_build(const char *path, Str text, const SnapshotOptions *opti
     Arena *arena = arena_new();
     Snapshot *snapshot = ARENA_NEW(arena, Snapshot);
     snapshot->arena = arena;
+    atomic_init(&snapshot->count, 1);
     snapshot->diagnostics.arena = arena;
     Str copy = {arena_strndup(arena, text.data, text.size), text.size};
     snapshot->source = source_new(arena, arena_strdup(arena, path), copy);
@@ -122,10 +123,34 @@ Snapshot *snapshot_build(const char *path, Str text, const SnapshotOptions *opti
     return snapshot;
 }
 
-void snapshot_free(Snapshot *snapshot) {
-    if (!snapshot) return;
-    module_release(snapshot->module);
-    arena_free(snapshot->arena);
+Snapshot *snapshot_update(const Snapshot *previous, Str text, const SnapshotOptions *options) {
+    return snapshot_build(previous->source->path, text, options);
+}
+
+Snapshot *snapshot_retain(const Snapshot *snapshot) {
+    Snapshot *held = (Snapshot *)(uintptr_t)snapshot;
+    if (held) atomic_fetch_add(&held->count, 1);
+    return held;
+}
+
+void snapshot_release(const Snapshot *snapshot) {
+    Snapshot *held = (Snapshot *)(uintptr_t)snapshot;
+    if (!held || atomic_fetch_sub(&held->count, 1) > 1) return;
+    module_release(held->module);
+    arena_free(held->arena);
+}
+
+const Kernel *snapshot_kernel_at(const Snapshot *snapshot, uint32_t offset) {
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        Range range = snapshot_range(snapshot, snapshot->kernels.items[i].definition->range);
+        if (range.start <= offset && offset < range.end) return &snapshot->kernels.items[i];
+    }
+    return NULL;
+}
+
+Range snapshot_range(const Snapshot *snapshot, Range range) {
+    (void)snapshot;
+    return range;
 }
 
 const Kernel *snapshot_find_kernel(const Snapshot *snapshot, Str name) {

@@ -2,6 +2,8 @@
 #ifndef TAD_ANALYSIS_SNAPSHOT_H
 #define TAD_ANALYSIS_SNAPSHOT_H
 
+#include <stdatomic.h>
+
 #include "analysis/lower.h"
 
 typedef struct Kernel {
@@ -12,11 +14,12 @@ typedef struct Kernel {
 } Kernel;
 
 typedef struct Snapshot {
-    Arena *arena;  // owns everything; freed by snapshot_free
+    Arena *arena;
+    atomic_int count;  // of holders
     const Source *source;
     Module *module;
-    LIST(Kernel) kernels;  // every jit function, in order
-    Diagnostics diagnostics;
+    LIST(Kernel) kernels;     // every jit function, in order
+    Diagnostics diagnostics;  // ranges in `source`
 } Snapshot;
 
 typedef struct SnapshotOptions {
@@ -24,10 +27,22 @@ typedef struct SnapshotOptions {
     bool skip_checks;          // parse and lower only
 } SnapshotOptions;
 
-Snapshot *snapshot_build(const char *path, Str text,
-                         const SnapshotOptions *options);  // copies path and text
-void snapshot_free(Snapshot *snapshot);
+/// Copies path and text. The caller holds one count.
+Snapshot *snapshot_build(const char *path, Str text, const SnapshotOptions *options);
+/// The snapshot of an edited text, equal to snapshot_build of it in all that can be observed. What the edit cannot have
+/// changed is shared with `previous`, which stays as it is. `text` is the whole new text.
+Snapshot *snapshot_update(const Snapshot *previous, Str text, const SnapshotOptions *options);
+/// Counted; from any thread. A snapshot and everything reached from it lives until its last release. NULL is allowed.
+Snapshot *snapshot_retain(const Snapshot *snapshot);
+void snapshot_release(const Snapshot *snapshot);
+
 const Kernel *snapshot_find_kernel(const Snapshot *snapshot, Str name);
+/// The jit function whose definition (decorators included) holds the byte `offset` of the snapshot's text, or NULL.
+const Kernel *snapshot_kernel_at(const Snapshot *snapshot, uint32_t offset);
+/// Where a range of a kernel's IR, definition or diagnostic lies now. Ranges of shared work are those of an earlier text of
+/// this file: use this on every range of `kernel->function` and `kernel->definition` before showing it. Ranges of other
+/// files, and of this snapshot's own text, are returned as they are.
+Range snapshot_range(const Snapshot *snapshot, Range range);
 
 /// Whether the kernel is launched as it is, as far as one file tells: its parameters without `tl.constexpr` are run-time
 /// numbers and pointers. False for helpers, whose parameters may be anything.

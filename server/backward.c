@@ -194,7 +194,7 @@ static int backward_of_text(const Options *options, Arena *arena, const Target *
     } else {
         say("%s: internal error: %s", target->path, guard.message);
     }
-    snapshot_free(snapshot);
+    snapshot_release(snapshot);
     import_resolver_free(resolver);
     return status;
 }

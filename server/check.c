@@ -147,7 +147,7 @@ static void check_file(Check *check, const FileItem *file) {
     } else if (!error) {
         report_problem(check->report, "%s: internal error: %s", file->path, guard.message);
     }
-    snapshot_free(snapshot);
+    snapshot_release(snapshot);
     arena_free(arena);
 }
 

@@ -189,7 +189,7 @@ static int dump_file(StageId stage, const char *operand) {
     } else {
         dumps[stage](&dump);
     }
-    snapshot_free(snapshot);
+    snapshot_release(snapshot);
     import_resolver_free(resolver);
     arena_free(arena);
     return status;

@@ -50,7 +50,7 @@ TEST(bound_constexprs_fold_and_unroll) {
     CHECK_EQ_INT(large.codes[OP_STORE], 5);
     CHECK_EQ_INT(large.codes[OP_IF] + large.codes[OP_STATIC_FOR], 0);
     CHECK_EQ_INT(count_ops(lower_with(NULL, "N", 1)).codes[OP_STORE], 1);
-    snapshot_free(snapshot);
+    snapshot_release(snapshot);
 }
 
 TEST(recursion_on_constexprs) {
@@ -62,7 +62,7 @@ TEST(recursion_on_constexprs) {
     for (const Op *op = function->body->first; op; op = op->next)
         if (op->code == OP_STORE) CHECK(value_is_int(op->operands[1], &stored));
     CHECK_EQ_INT(stored, 55);
-    snapshot_free(snapshot);
+    snapshot_release(snapshot);
 }
 
 TEST(limits_are_said) {
@@ -75,7 +75,7 @@ TEST(limits_are_said) {
     for (LIST_EACH(int, i, diagnostics.list))
         limits += diagnostics.list.items[i].id == DIAGNOSTIC_LIMIT_REACHED;
     CHECK_EQ_INT(limits, 3);  // both loops, and all of it
-    snapshot_free(snapshot);
+    snapshot_release(snapshot);
 }
 
 static const Diagnostic *find_diagnostic(const char *name) {
@@ -128,7 +128,7 @@ TEST(complaints) {
             CHECK(found != NULL);
             if (found) CHECK_EQ_INT(found->severity, complaints[i].severity);
         }
-        snapshot_free(snapshot);
+        snapshot_release(snapshot);
         arena_free(arena);
     }
 }

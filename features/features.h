@@ -1,0 +1,212 @@
+// What an editor asks of a snapshot, and the plain answers. The front header of features/: no JSON, no I/O, no threads.
+// Offsets and ranges are bytes of the snapshot's own text; ranges into imported files carry their own source.
+// Every function is pure, takes any offset up to the text's size, never fails, and allocates its answer in `arena`.
+#ifndef TAD_FEATURES_FEATURES_H
+#define TAD_FEATURES_FEATURES_H
+
+#include "analysis/snapshot.h"
+
+// ---- Reading -----------------------------------------------------------------------------------
+
+/// Shape, type, address, programs, derivative rule and documentation of what is at `offset`, as Markdown.
+typedef struct Hover {
+    Range range;           // of what is described
+    const char *markdown;  // NULL: nothing to say here
+} Hover;
+Hover hover_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+
+/// `qk: f32[BLOCK_M, BLOCK_N]` beside the first assignment of a name, only where it says something new.
+typedef struct InlayHint {
+    uint32_t offset;      // it is shown before this byte
+    const char *label;    // ": f32[BLOCK_M, BLOCK_N]"
+    bool is_parameter;    // else of a type
+    uint32_t kernel_end;  // with `offset`, enough for inlay_hint_tooltip
+} InlayHint;
+typedef struct InlayHints {
+    LIST(InlayHint) list;
+} InlayHints;
+InlayHints inlay_hints(Arena *arena, const Snapshot *snapshot, uint32_t start, uint32_t end);
+/// How the type of the hint at `offset` came about (Markdown); NULL where there is none. The lazy part of a hint.
+const char *inlay_hint_tooltip(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+
+// TOKEN_TYPE(ID, "LSP name"): in the order of the legend.
+#define TOKEN_TYPES(X)                                                                             \
+    X(KERNEL, "function")                                                                          \
+    X(OPERATION, "method")                                                                         \
+    X(CONSTEXPR, "enumMember")                                                                     \
+    X(POINTER, "parameter")                                                                        \
+    X(TILE, "variable")                                                                            \
+    X(SCALAR, "number")                                                                            \
+    X(DTYPE, "type")                                                                               \
+    X(NAMESPACE, "namespace")
+#define TOKEN_MODIFIERS(X)                                                                         \
+    X(DECLARATION, "declaration")                                                                  \
+    X(READONLY, "readonly")                                                                        \
+    X(MODIFICATION, "modification")                                                                \
+    X(DEPRECATED, "deprecated")                                                                    \
+    X(DEFAULT_LIBRARY, "defaultLibrary")
+typedef enum TokenType {
+#define TOKEN(id, name) TOKEN_##id,
+    TOKEN_TYPES(TOKEN)
+#undef TOKEN
+        TOKEN_TYPE_COUNT
+} TokenType;
+typedef enum TokenModifier {
+#define MODIFIER(id, name) TOKEN_MODIFIER_##id,
+    TOKEN_MODIFIERS(MODIFIER)
+#undef MODIFIER
+        TOKEN_MODIFIER_COUNT
+} TokenModifier;
+typedef struct Token {
+    uint32_t start, end;  // one line
+    TokenType type;
+    unsigned modifiers;  // bit 1 << TokenModifier
+} Token;
+typedef struct Tokens {
+    LIST(Token) list;  // by start, without overlaps
+} Tokens;
+/// Names inside kernels (and of kernels outside), by what they are. Only tokens that touch [start, end).
+Tokens semantic_tokens(Arena *arena, const Snapshot *snapshot, uint32_t start, uint32_t end);
+
+/// A place to show a lens over: each jit function that is launched. The server fills in what it says.
+typedef struct Lens {
+    const Kernel *kernel;
+    Range range;  // of the name in the `def` line
+    bool is_forward;
+    bool is_backward;  // of a forward in this file, made by us
+} Lens;
+typedef struct Lenses {
+    LIST(Lens) list;
+} Lenses;
+Lenses code_lenses(Arena *arena, const Snapshot *snapshot);
+
+// ---- Writing -----------------------------------------------------------------------------------
+
+typedef enum CompletionKind {
+    COMPLETION_OPERATION,
+    COMPLETION_METHOD,
+    COMPLETION_DTYPE,
+    COMPLETION_NAMESPACE,
+    COMPLETION_KEYWORD_ARGUMENT,
+    COMPLETION_VARIABLE,
+    COMPLETION_CONSTEXPR,
+    COMPLETION_FUNCTION,  // jit functions in scope
+    COMPLETION_VALUE,     // what an argument may be: "ieee", ".ca"
+    COMPLETION_DIRECTIVE  // inside `# tad:` comments
+} CompletionKind;
+typedef struct CompletionItem {
+    const char *label;
+    CompletionKind kind;
+    const char *detail;  // signature or type, one line
+    const char *insert;  // text or, where is_snippet, an LSP snippet
+    bool is_snippet;
+    bool is_deprecated;
+    const char *sort;  // order key
+    const char *key;   // for completion_documentation
+} CompletionItem;
+typedef struct Completions {
+    Range replace;  // what the items replace
+    LIST(CompletionItem) list;
+} Completions;
+Completions completions_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+/// Markdown for an item's key, NULL where there is none. The lazy part of an item.
+const char *completion_documentation(Arena *arena, const char *key);
+
+typedef struct SignatureParameter {
+    uint32_t start, end;  // bytes of the label
+    const char *documentation;
+} SignatureParameter;
+typedef struct Signature {
+    const char *label;  // "dot(input, other, acc=None, ...)"; NULL: not in a call that is known
+    const char *documentation;
+    LIST(SignatureParameter) parameters;
+    int active;  // index of the parameter at the cursor, -1 for none
+} Signature;
+Signature signature_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+
+// ---- Finding -----------------------------------------------------------------------------------
+
+typedef struct Ranges {
+    LIST(Range) list;
+} Ranges;
+typedef struct Link {
+    Range origin;  // the name under the cursor
+    Range target;  // the whole definition
+    Range selection;
+} Link;
+typedef struct Links {
+    LIST(Link) list;
+} Links;
+/// Names to where they are defined (also in imported files); in a generated backward, a line to its forward line.
+Links definition_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+/// From a forward line to the lines of the generated backward that come from it; else as definition_at.
+Links declaration_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+/// Where the type of the value was decided: its load, its cast, its dot.
+Links type_definition_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+/// Every use of the name at `offset` in its scope: local names in their function, jit functions and globals in the file.
+Ranges references_at(Arena *arena, const Snapshot *snapshot, uint32_t offset,
+                     bool include_declaration);
+typedef struct Highlight {
+    Range range;
+    bool is_write;
+} Highlight;
+typedef struct Highlights {
+    LIST(Highlight) list;
+} Highlights;
+Highlights highlights_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+/// The name that a rename at `offset` would change. `range.source` NULL and `*refusal` a sentence where it cannot.
+Range rename_prepare(Arena *arena, const Snapshot *snapshot, uint32_t offset, const char **refusal);
+/// Every place to change; keyword arguments of launches included. Empty and `*refusal` where `name` is no fit name or would capture another.
+Ranges rename_at(Arena *arena, const Snapshot *snapshot, uint32_t offset, Str name,
+                 const char **refusal);
+
+typedef enum SymbolKind {
+    SYMBOL_KERNEL,
+    SYMBOL_HELPER,
+    SYMBOL_LAUNCHER,
+    SYMBOL_CONSTANT,
+    SYMBOL_PARAMETER,
+    SYMBOL_TILE
+} SymbolKind;
+typedef struct Symbol Symbol;
+struct Symbol {
+    const char *name, *detail;
+    SymbolKind kind;
+    Range range, selection;
+    LIST(Symbol *) children;
+};
+typedef struct Symbols {
+    LIST(Symbol *) list;
+} Symbols;
+Symbols document_symbols(Arena *arena, const Snapshot *snapshot);
+
+typedef struct Fold {
+    uint32_t start, end;
+    bool is_comment, is_imports;
+} Fold;
+typedef struct Folds {
+    LIST(Fold) list;
+} Folds;
+Folds folding_ranges(Arena *arena, const Snapshot *snapshot);
+/// The syntax around `offset`, innermost first.
+Ranges selection_ranges(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+
+/// A kernel, helper or launcher in the call hierarchy.
+typedef struct CallItem {
+    const char *name, *detail;
+    SymbolKind kind;
+    Range range, selection;
+} CallItem;
+typedef struct Call {
+    CallItem item;
+    Ranges places;  // of the calls; in the caller
+} Call;
+typedef struct Calls {
+    LIST(Call) list;
+} Calls;
+/// The function at `offset` (a name of it or its body). `selection.source` NULL: none.
+CallItem call_item_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+Calls calls_into(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+Calls calls_from(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+
+#endif

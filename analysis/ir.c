@@ -9,6 +9,7 @@ Function *function_new(Arena *arena, const char *name) {
     Function *function = ARENA_NEW(arena, Function);
     function->arena = arena;
     function->name = arena_strdup(arena, name);
+    function->sightings = map_new(arena);
     function->body = region_new(function);
     return function;
 }

@@ -110,6 +110,7 @@ struct Function {
     int value_count;
     int op_count;
     Map shared;  // build.c: constexpr expressions by their text, so that equal ones are one value
+    Map sightings;  // lower.c: what expressions of the kernel's own text came to; asked by function_value_at
 };
 
 /* Shapes of the structural ops.

@@ -74,6 +74,20 @@ Range lowering_at(Lowering *lowering, SyntaxNode node) {
     return former;
 }
 
+static uint64_t sighting_key(uint32_t start, uint32_t end) { return (uint64_t)start << 32 | end; }
+
+void lowering_sight(Lowering *lowering, SyntaxNode node, Value *value) {
+    const Frame *frame = lowering->frame;
+    if (!lowering->keeps_sightings || frame->caller || lowering->global_depth) return;
+    Range range = node_range(frame->source, node);
+    map_set_number(&lowering->builder.function->sightings, sighting_key(range.start, range.end),
+                   value);
+}
+
+Value *function_value_at(const Function *function, uint32_t start, uint32_t end) {
+    return map_get_number(&function->sightings, sighting_key(start, end));
+}
+
 Diagnostic *lowering_report(Lowering *lowering, DiagnosticId id, SyntaxNode node,
                             const char *format, ...) {
     if (!lowering->diagnostics || lowering->global_depth) return NULL;
@@ -219,6 +233,7 @@ static Function *kernel_pass(Arena *arena, KernelPass *pass) {
                                  .diagnostics = pass->diagnostics};
     // What a helper is called with is certain in its callers only; type errors are told there.
     if (definition->is_helper) lowering.builder.diagnostics = NULL;
+    lowering.keeps_sightings = pass->diagnostics != NULL;
     Frame frame = {.definition = definition,
                    .module = definition->module,
                    .source = definition->module->source};

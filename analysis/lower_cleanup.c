@@ -111,6 +111,12 @@ static void clean_loop(Cleanup *cleanup, Op *op) {
     }
 }
 
+static void sightings_replace(const Cleanup *cleanup) {
+    Map *sightings = &cleanup->function->sightings;
+    for (int i = 0; i < sightings->count; i++)
+        sightings->entries[i].value = value_final(cleanup, sightings->entries[i].value);
+}
+
 static bool op_is_scaffolding(const Op *op) {
     switch (op->code) {
     case OP_CONSTANT:
@@ -152,7 +158,9 @@ void lower_clean(Function *function) {
         memset(cleanup.instead, 0, sizeof(Value *) * count);
         region_walk(function->body, visit_uses, &cleanup);
         clean_region(&cleanup, function->body);
-        if (cleanup.changed) region_walk(function->body, visit_replace, &cleanup);
+        if (!cleanup.changed) continue;
+        region_walk(function->body, visit_replace, &cleanup);
+        sightings_replace(&cleanup);
     }
     arena_free(scratch);
 }

@@ -533,7 +533,11 @@ Value *entity_value(Lowering *lowering, Entity entity, SyntaxNode node) {
 
 Entity lower_entity(Lowering *lowering, SyntaxNode node) {
     switch (node_kind(node)) {
-    case SYNTAX_IDENTIFIER: return lower_name(lowering, node);
+    case SYNTAX_IDENTIFIER: {
+        Entity entity = lower_name(lowering, node);
+        if (entity.kind == ENTITY_VALUE) lowering_sight(lowering, node, entity.value);
+        return entity;
+    }
     case SYNTAX_ATTRIBUTE: return lower_attribute(lowering, node);
     case SYNTAX_PARENTHESIZED: {
         SyntaxNode *children;
@@ -617,5 +621,7 @@ Value *lower_value(Lowering *lowering, SyntaxNode node) {
     }
     lowering->builder.range = former;
     lowering->depth--;
-    return value ? value : lowering_silent(lowering, "no value");
+    if (!value) value = lowering_silent(lowering, "no value");
+    lowering_sight(lowering, node, value);
+    return value;
 }

@@ -74,6 +74,7 @@ static void assign_name(Lowering *lowering, SyntaxNode target, Value *value) {
     bool is_shared = value->constant || value->region;
     if (!value->name && !is_shared) value->name = str_dup(lowering->arena, name);
     variable_set(lowering, name, value);
+    lowering_sight(lowering, target, value);
 }
 
 static void assign_items(Lowering *lowering, SyntaxNode target, Value *value) {

@@ -40,6 +40,7 @@ typedef struct Lowering {
     int max_ops;
     int max_depth;
     bool stopped;                          // a limit was reached: finish quickly
+    bool keeps_sightings;                  // the pass that stays
     const struct Assumption *assumptions;  // conditions of the arms around, innermost first
 } Lowering;
 
@@ -101,6 +102,8 @@ Value *lowering_unknown(Lowering *lowering, SyntaxNode node, const char *format,
 Value *lowering_silent(Lowering *lowering, const char *note);
 /// A constexpr of which nothing is known.
 Value *lowering_opaque(Lowering *lowering, const char *note);
+/// Remembers for function_value_at what `node` came to; where nodes of the kernel itself are lowered.
+void lowering_sight(Lowering *lowering, SyntaxNode node, Value *value);
 /// Whether a limit is reached; says so once. Asked once per statement.
 bool lowering_over(Lowering *lowering, SyntaxNode node);
 /// One level deeper; false (and said once) when that is too deep. Ended by `lowering->depth--` either way.

@@ -1,14 +1,14 @@
-// Frames and the request loop. Requests are done one at a time in order; each has its own arena.
+// The request loop. Requests are done one at a time in order; each has its own arena.
 #include "gpu-runner/rpc.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <unistd.h>
 
+#include "base/frames.h"
 #include "gpu-runner/request.h"
 
-enum { LONGEST_LINE = 4096, LARGEST_BODY = 512 * 1024 * 1024 };
 enum {
     RPC_PARSE = -32700,
     RPC_METHOD = -32601,
@@ -17,37 +17,17 @@ enum {
     RPC_CANCELLED = -32800
 };
 
-bool frame_read(FILE *input, Arena *arena, Str *body, Error *error) {
-    static const char name[] = "Content-Length:";
-    char line[LONGEST_LINE];
-    size_t length = 0;
-    bool has_length = false;
-    *error = NULL;
-    for (;;) {
-        if (!fgets(line, sizeof line, input)) return false;
-        if (line[0] == '\r' || line[0] == '\n') {
-            if (has_length) break;
-            *error = "a message without a Content-Length";
-            return false;
-        }
-        if (strncasecmp(line, name, sizeof name - 1) != 0) continue;
-        char *end;
-        unsigned long long value = strtoull(line + sizeof name - 1, &end, 10);
-        if (end == line + sizeof name - 1 || value > LARGEST_BODY) {
-            *error = "a Content-Length that is no size";
-            return false;
-        }
-        length = (size_t)value;
-        has_length = true;
+/// The next body, copied. False at the end of the input or, with `*error`, where it is malformed.
+static bool body_read(int input, FrameReader *reader, Arena *arena, Str *body, Error *error) {
+    static char chunk[64 * 1024];  // of the one thread that reads
+    while (!frame_reader_next(reader, body, error)) {
+        if (*error) return false;
+        ssize_t size = read(input, chunk, sizeof chunk);
+        if (size <= 0) return false;
+        frame_reader_add(reader, chunk, (size_t)size);
     }
-    char *text = arena_alloc(arena, length + 1);
-    *body = (Str){text, length};
-    return fread(text, 1, length, input) == length;
-}
-
-bool frame_write(FILE *output, const char *body) {
-    fprintf(output, "Content-Length: %zu\r\n\r\n%s", strlen(body), body);
-    return fflush(output) == 0;
+    *body = (Str){arena_strndup(arena, body->data, body->size), body->size};
+    return true;
 }
 
 typedef struct Request {
@@ -71,9 +51,10 @@ typedef struct Server {
 } Server;
 
 static void server_send(Server *server, Arena *arena, const Json *message) {
-    const char *body = json_print(arena, message, false);
+    Str framed = frame_write(arena, message);
     pthread_mutex_lock(&server->writing);
-    frame_write(server->output, body);
+    fwrite(framed.data, 1, framed.size, server->output);
+    fflush(server->output);
     pthread_mutex_unlock(&server->writing);
 }
 
@@ -244,16 +225,18 @@ int rpc_serve(FILE *input, FILE *output) {
         return 2;
     }
     Error error = NULL;
+    FrameReader reader = frame_reader_new();
     for (bool goes_on = true; goes_on;) {
         Arena *arena = arena_new();
         Str body;
-        goes_on = frame_read(input, arena, &body, &error);
+        goes_on = body_read(fileno(input), &reader, arena, &body, &error);
         if (!goes_on)
             arena_free(arena);
         else
             goes_on = message_take(&server, arena, body);
     }
     if (error) fprintf(stderr, "tad-runner: %s\n", error);
+    frame_reader_free(&reader);
     pthread_mutex_lock(&server.lock);
     server.is_ending = true;
     pthread_cond_signal(&server.changed);

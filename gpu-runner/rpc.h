@@ -6,11 +6,6 @@
 
 #include "base/json.h"
 
-/// The next message body, read whole. False at the end of the input or, with `*error`, where it is malformed.
-bool frame_read(FILE *input, Arena *arena, Str *body, Error *error);
-/// Header and body, flushed. False when the other side is gone.
-bool frame_write(FILE *output, const char *body);
-
 /// Serves until `shutdown` or the end of the input. The exit status.
 int rpc_serve(FILE *input, FILE *output);
 

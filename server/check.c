@@ -64,17 +64,24 @@ static Finding finding_of(Arena *arena, const Diagnostic *diagnostic) {
     return finding;
 }
 
+bool diagnostic_is_wanted(const Diagnostic *diagnostic, const Settings *settings,
+                          const Options *options, bool *suppressed) {
+    const DiagnosticRow *row = &diagnostic_rows[diagnostic->id];
+    *suppressed = false;
+    if (!diagnostic->range.source || !settings_want(settings, options, row)) return false;
+    if (options->quiet && diagnostic->severity == SEVERITY_HINT) return false;
+    *suppressed = is_suppressed(diagnostic->range, row);
+    return !*suppressed;
+}
+
 void report_take(Report *report, const Diagnostics *diagnostics, const Settings *settings,
                  const Options *options) {
     for (LIST_EACH(int, i, diagnostics->list)) {
         const Diagnostic *diagnostic = &diagnostics->list.items[i];
-        const DiagnosticRow *row = &diagnostic_rows[diagnostic->id];
-        if (!diagnostic->range.source || !settings_want(settings, options, row)) continue;
-        if (options->quiet && diagnostic->severity == SEVERITY_HINT) continue;
-        if (is_suppressed(diagnostic->range, row)) {
-            report->suppressed++;
-            continue;
-        }
+        bool suppressed;
+        bool wanted = diagnostic_is_wanted(diagnostic, settings, options, &suppressed);
+        report->suppressed += suppressed;
+        if (!wanted) continue;
         Finding finding = finding_of(report->arena, diagnostic);
         if (!is_repeated(report, &finding)) LIST_PUSH(report->arena, &report->findings, finding);
     }

@@ -7,6 +7,9 @@
 #include "server/report.h"
 #include "server/settings.h"
 
+/// Whether the command line and the settings want `diagnostic`. `*suppressed`: they do, but a comment silences it.
+bool diagnostic_is_wanted(const Diagnostic *diagnostic, const Settings *settings,
+                          const Options *options, bool *suppressed);
 /// Copies the diagnostics that are wanted and not suppressed into the report; each place and message once.
 void report_take(Report *report, const Diagnostics *diagnostics, const Settings *settings,
                  const Options *options);

@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/snapshot.h"
+#include "codeactions/codeactions.h"
+#include "server/diff.h"
 #include "server/files.h"
 #include "server/options.h"
 #include "server/resolve.h"
@@ -155,6 +156,37 @@ static void dump_coverage(const Dump *dump) {
     }
 }
 
+// --- Actions
+
+static void print_edit(const Dump *dump, const ActionEdit *edit) {
+    const Source *source = dump->snapshot->source;
+    if (edit->refusal) printf("    refused: %s\n", edit->refusal);
+    if (edit->edits.count)
+        fputs(diff_unified(dump->arena, source->path, str_dup(dump->arena, source->text),
+                           source->path, edits_applied(dump->arena, source->text, edit).data),
+              stdout);
+    for (LIST_EACH(int, i, edit->files))
+        fputs(diff_unified(dump->arena, edit->files.items[i].path, NULL, edit->files.items[i].path,
+                           edit->files.items[i].text),
+              stdout);
+}
+
+static void dump_actions(const Dump *dump) {
+    const Snapshot *snapshot = dump->snapshot;
+    uint32_t end = (uint32_t)snapshot->source->text.size;
+    Actions actions = actions_offer(dump->arena, snapshot, 0, end, NULL, NULL);
+    for (LIST_EACH(int, i, actions.list)) {
+        const Action *action = &actions.list.items[i];
+        if (action->id == ACTION_IGNORE) continue;
+        printf("%d: %s: %s%s%s\n", range_line(action->range), action_rows[action->id].name,
+               action->title, action->disabled ? "; not here: " : "",
+               action->disabled ? action->disabled : "");
+        if (action->disabled) continue;
+        ActionEdit edit = action_apply(dump->arena, snapshot, action->id, action->range);
+        print_edit(dump, &edit);
+    }
+}
+
 typedef void DumpFunction(const Dump *dump);
 static DumpFunction *const dumps[STAGE_COUNT] = {
     [STAGE_SYNTAX] = dump_syntax,
@@ -163,6 +195,7 @@ static DumpFunction *const dumps[STAGE_COUNT] = {
     [STAGE_TYPES] = dump_types,
     [STAGE_DIAGNOSTICS] = dump_diagnostics,
     [STAGE_COVERAGE] = dump_coverage,
+    [STAGE_ACTIONS] = dump_actions,
 };
 
 static int dump_file(StageId stage, const char *operand) {
@@ -179,7 +212,7 @@ static int dump_file(StageId stage, const char *operand) {
     }
     ImportResolver *resolver = import_resolver_new();
     SnapshotOptions options = {.resolver = import_resolver_interface(resolver),
-                               .skip_checks = stage != STAGE_DIAGNOSTICS};
+                               .skip_checks = stage != STAGE_DIAGNOSTICS && stage != STAGE_ACTIONS};
     Snapshot *snapshot = snapshot_build(path, text, &options);
     dump.snapshot = snapshot;
     int status = STATUS_CLEAN;

@@ -72,10 +72,9 @@ static Json *names_json(Arena *arena, const char *const *names, int count) {
 
 static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
     static const char *const uses[] = {
-        [ARGUMENT_SAME] = "same",
-        [ARGUMENT_UPSTREAM] = "upstream",
-        [ARGUMENT_GRADIENT] = "gradient",
-        [ARGUMENT_SCRATCH] = "scratch",
+        [ARGUMENT_SAME] = "same",         [ARGUMENT_UPSTREAM] = "upstream",
+        [ARGUMENT_GRADIENT] = "gradient", [ARGUMENT_RUNNING] = "running",
+        [ARGUMENT_BEFORE] = "before",     [ARGUMENT_SCRATCH] = "scratch",
     };
     Json *json = json_object(arena);
     const char *of = argument->use == ARGUMENT_SCRATCH ? argument->name : argument->of;

@@ -1,4 +1,5 @@
-// Processes, pipes and timers on one thread: the one door to libuv. All of a loop's objects die with it.
+// Processes, streams, timers and worker threads around one loop thread: the one door to libuv. All of a loop's objects
+// die with it.
 #ifndef TAD_SERVER_LOOP_H
 #define TAD_SERVER_LOOP_H
 
@@ -8,6 +9,8 @@
 typedef struct Loop Loop;
 typedef struct Process Process;
 typedef struct Timer Timer;
+typedef struct Stream Stream;
+typedef struct Worker Worker;
 
 /// What a process tells its owner. Called from loop_run; `exited` comes once, after the last output.
 typedef struct ProcessEvents {
@@ -33,14 +36,54 @@ Error process_start(Loop *loop, Arena *arena, const char *const *arguments,
 void process_write(Process *process, const char *data, size_t size);
 void process_close_input(Process *process);
 void process_kill(Process *process);
-/// Kills it; its owner hears no more of it.
+/// Kills it; its owner hears no more of it. A process is freed after `exited`, or when it was abandoned: forget it then.
 void process_abandon(Process *process);
+/// Whether a process with that number runs on this machine.
+bool process_exists(int id);
 
 typedef void TimerCallback(void *context);
 /// Calls back once after `delay_ms`, then every `repeat_ms` when that is not 0.
 Timer *timer_start(Loop *loop, uint64_t delay_ms, uint64_t repeat_ms, TimerCallback *callback,
                    void *context);
+/// Also frees a timer that fired. NULL is allowed.
 void timer_stop(Timer *timer);
+
+/// What a stream tells its owner, from loop_run. `closed` comes once: the other side is gone, or never was there.
+typedef struct StreamEvents {
+    void (*data)(void *context, const char *data, size_t size);
+    void (*drained)(void *context);  // everything written was taken
+    void (*closed)(void *context, const char *why);
+    void *context;
+} StreamEvents;
+
+/// Our stdin and stdout: pipes, sockets, terminals or files.
+Error stream_open_stdio(Loop *loop, Arena *arena, const StreamEvents *events, Stream **stream);
+/// Connects as a client, to a pipe of that name or to a port of this machine.
+Stream *stream_connect_pipe(Loop *loop, const char *name, const StreamEvents *events);
+Stream *stream_connect_port(Loop *loop, int port, const StreamEvents *events);
+/// Copies what cannot be written at once.
+void stream_write(Stream *stream, const char *data, size_t size);
+/// Bytes that the other side has not taken yet.
+size_t stream_backlog(const Stream *stream);
+/// Stops and goes on reading.
+void stream_pause(Stream *stream);
+void stream_resume(Stream *stream);
+bool stdin_is_terminal(void);
+
+/// Something to do on a worker's thread. The owner allocates it, with this as its first member.
+typedef struct Job Job;
+struct Job {
+    void (*run)(Job *job);  // on the worker's thread
+    void (*done)(Job *job,
+                 bool has_run);  // on the loop's thread, in order; false: the worker ended first
+    Job *next;
+};
+/// A thread that does jobs one after the other. `stack_bytes` 0: the system's choice.
+Worker *worker_new(Loop *loop, size_t stack_bytes);
+/// From any thread.
+void worker_post(Worker *worker, Job *job);
+/// Waits for the running job and tells the others that they will not run.
+void worker_end(Worker *worker);
 
 /// Runs a short command to its end or to the time limit and collects what it printed to stdout and stderr.
 typedef struct CommandResult {

@@ -269,8 +269,9 @@ static Error parse_argument(Parse *parse, const char *argument) {
 }
 
 static Error parse_finish(Parse *parse) {
-    if (parse->command < 0)
+    if (parse->command < 0 && parse->operands.count)
         return "say what to do, for example `tad-lsp --check PATH`; `tad-lsp --help` lists the commands";
+    if (parse->command < 0) parse->command = 0;
     if (parse->command == COMMAND_HELP) return NULL;
     const CommandRow *command = &commands[parse->command];
     for (int i = 0; i < OPTION_COUNT; i++)

@@ -32,12 +32,14 @@ typedef struct Options {
     CommandId command;
     const char **operands;
     int operand_count;
-    bool grad, quiet, diff;
-    int format;          // a Format
-    int color;           // a ColorChoice
-    int wrapper;         // a WrapperKind
-    const char *output;  // NULL: stdout
-    const char *runner;  // NULL: look for it
+    bool stdio, grad, quiet, diff;
+    const char *pipe;            // NULL: stdin and stdout
+    int socket, client_process;  // 0: none
+    int format;                  // a Format
+    int color;                   // a ColorChoice
+    int wrapper;                 // a WrapperKind
+    const char *output;          // NULL: stdout
+    const char *runner;          // NULL: look for it
     Names select, ignore, wrt;
     int jobs;  // 0: one per core
     int seed;

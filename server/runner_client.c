@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/frames.h"
+#include "base/frames.h"
 
 enum { LAST_WORDS = 2000 };
 

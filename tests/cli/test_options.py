@@ -8,6 +8,7 @@ import pytest
 from tests.cli.conftest import BIN, BROKEN, CLEAN, Workspace
 
 OPTIONS = (
+    "--serve --stdio --pipe --socket --clientProcessId "
     "--check --backward --explain --dump --doctor --version --help --grad --format --output --select --ignore "
     "--color --quiet --jobs --time-limit --seed --runner --wrt --wrapper --diff"
 ).split()
@@ -25,7 +26,7 @@ def test_help_lists_everything(workspace: Workspace) -> None:
 
 
 def test_no_option_is_left_out_of_this_list(workspace: Workspace) -> None:
-    listed = set(re.findall(r"--[a-z-]+", workspace.tad("--help").stdout))
+    listed = set(re.findall(r"--[a-zA-Z-]+", workspace.tad("--help").stdout))
     assert listed == set(OPTIONS)
 
 
@@ -38,7 +39,8 @@ def test_version(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([], "say what to do"),
+        (["--stdio", "--grad"], "--grad has no meaning with --serve"),
+        (["--socket", "none"], "--socket takes a whole number"),
         (["somefile.py"], "say what to do"),
         (["--chekc", "a.py"], "did you mean --check?"),
         (["--completely-else"], "`tad-lsp --help` lists them"),

@@ -1,5 +1,5 @@
 // Messages out of a byte stream, cut at every place, and headers that are wrong.
-#include "server/frames.h"
+#include "base/frames.h"
 
 #include "tests/support/check.h"
 

@@ -1,0 +1,333 @@
+// Bytes in; requests on their lanes; exactly one answer for each. Everything about methods is asked of the table.
+#include <stdio.h>
+#include <string.h>
+
+#include "server/session.h"
+
+/// A client that does not read is not read from either.
+enum { LARGEST_BACKLOG = 4 * 1024 * 1024 };
+
+const MethodRow method_rows[METHOD_COUNT] = {
+#define METHOD(id, name, kind, lane, subject, origin, handler, capability, value)                  \
+    {name,      METHOD_##kind, LANE_##lane, SUBJECT_##subject, ORIGIN_##origin, handler,           \
+     capability, value},
+#include "server/methods.def"
+#undef METHOD
+};
+
+// --- Out
+
+void server_send(Server *server, Arena *arena, const Json *message) {
+    Str framed = frame_write(arena, message);
+    stream_write(server->stream, framed.data, framed.size);
+    if (stream_backlog(server->stream) > LARGEST_BACKLOG) stream_pause(server->stream);
+}
+
+static Json *message_new(Arena *arena) {
+    Json *message = json_object(arena);
+    json_set_string(message, "jsonrpc", "2.0");
+    return message;
+}
+
+void server_notify(Server *server, const char *method, Json *params) {
+    Json *message = message_new(params->arena);
+    json_set_string(message, "method", method);
+    json_set(message, "params", params);
+    server_send(server, params->arena, message);
+}
+
+void server_log(Server *server, int type, const char *format, ...) {
+    Arena *arena = arena_new();
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = arena_vprintf(arena, format, arguments);
+    va_end(arguments);
+    Json *params = json_object(arena);
+    json_set_number(params, "type", type);
+    json_set_string(params, "message", text);
+    server_notify(server, "window/logMessage", params);
+    arena_free(arena);
+}
+
+static Json *error_json(Arena *arena, int code, const char *text) {
+    Json *error = json_object(arena);
+    json_set_number(error, "code", code);
+    json_set_string(error, "message", text);
+    return error;
+}
+
+static Json *id_json(Arena *arena, const Json *id) {
+    if (!id || id->kind == JSON_NULL) return json_null(arena);
+    return id->kind == JSON_STRING ? json_str(arena, id->string) : json_number(arena, id->number);
+}
+
+static Json *answer_new(Arena *arena, const Json *id) {
+    Json *message = message_new(arena);
+    json_set(message, "id", id_json(arena, id));
+    return message;
+}
+
+static void send_error(Server *server, Arena *arena, const Json *id, int code, const char *text) {
+    Json *message = answer_new(arena, id);
+    json_set(message, "error", error_json(arena, code, text));
+    server_send(server, arena, message);
+}
+
+// --- Requests
+
+Request *request_new(Server *server, Arena *arena) {
+    Request *request = ARENA_NEW(arena, Request);
+    request->server = server;
+    request->arena = arena;
+    atomic_init(&request->cancelled, false);
+    return request;
+}
+
+void request_fail(Request *request, ErrorCode code, const char *format, ...) {
+    if (request->error_code) return;
+    va_list arguments;
+    va_start(arguments, format);
+    request->error = arena_vprintf(request->arena, format, arguments);
+    va_end(arguments);
+    request->error_code = code;
+}
+
+/// The answer as bytes, made where the result was made.
+static void request_frame(Request *request) {
+    if (!request->id) return;
+    Json *message = answer_new(request->arena, request->id);
+    if (request->error_code)
+        json_set(message, "error", error_json(request->arena, request->error_code, request->error));
+    else
+        json_set(message, "result", request->result ? request->result : json_null(request->arena));
+    request->framed = frame_write(request->arena, message);
+}
+
+static bool is_outdated(const Request *request) {
+    return request->method && request->method->origin == ORIGIN_EDITOR && request->document &&
+           request->text && atomic_load(&request->document->newest) != request->text->version;
+}
+
+/// Our own mistake is an InternalError for this request, and nothing else.
+static void request_work(Request *request) {
+    BugGuard guard;
+    if (atomic_load(&request->cancelled)) {
+        request_fail(request, ERROR_REQUEST_CANCELLED, "cancelled");
+    } else if (is_outdated(request)) {
+        request_fail(request, ERROR_CONTENT_MODIFIED, "the text has changed since");
+    } else if (BUG_GUARD(&guard)) {
+        Handler *handler = request->method ? request->method->handler : request->work;
+        request->result = handler(request);
+        bug_guard_end(&guard);
+    } else {
+        request_fail(request, ERROR_INTERNAL_ERROR, "internal error: %s", guard.message);
+    }
+    if (!request->finish) request_frame(request);
+}
+
+static void request_unlink(Request *request) {
+    Request **link = &request->server->in_flight;
+    while (*link && *link != request) link = &(*link)->next;
+    if (*link) *link = request->next;
+}
+
+static void request_free(Request *request) {
+    lane_document_release(request->document);
+    text_release(request->text);
+    arena_free(request->arena);
+}
+
+static void request_end(Request *request) {
+    Server *server = request->server;
+    request_unlink(request);
+    if (request->finish) {
+        request->finish(request);
+        request_frame(request);
+    }
+    if (request->id && !request->is_answered) {
+        stream_write(server->stream, request->framed.data, request->framed.size);
+        if (stream_backlog(server->stream) > LARGEST_BACKLOG) stream_pause(server->stream);
+    }
+    request_free(request);
+}
+
+static void job_run(Job *job) { request_work((Request *)job); }
+
+static void job_done(Job *job, bool has_run) {
+    Request *request = (Request *)job;
+    if (has_run) {
+        request_end(request);
+        return;
+    }
+    request_unlink(request);
+    request_free(request);
+}
+
+void request_start(Request *request, Lane lane) {
+    Server *server = request->server;
+    if (lane == LANE_LOOP) {
+        request_work(request);
+        request_end(request);
+        return;
+    }
+    request->next = server->in_flight;
+    server->in_flight = request;
+    request->job = (Job){.run = job_run, .done = job_done};
+    worker_post(lane == LANE_FAST ? server->fast : server->slow, &request->job);
+}
+
+static bool same_id(const Json *a, const Json *b) {
+    if (!a || !b || a->kind != b->kind) return false;
+    return a->kind == JSON_STRING ? str_equal(a->string, b->string)
+                                  : !(a->number < b->number || a->number > b->number);
+}
+
+/// Answers at once, whatever the lane is doing; what it comes to is thrown away.
+Json *handle_cancel(Request *request) {
+    const Json *id = json_get(request->params, "id");
+    for (Request *other = request->server->in_flight; other; other = other->next) {
+        if (other->is_answered || !same_id(other->id, id)) continue;
+        other->is_answered = true;
+        atomic_store(&other->cancelled, true);
+        send_error(request->server, request->arena, other->id, ERROR_REQUEST_CANCELLED,
+                   "cancelled");
+    }
+    return NULL;
+}
+
+// --- In
+
+static const MethodRow *method_find(const char *name) {
+    for (int i = 0; i < METHOD_COUNT; i++)
+        if (strcmp(method_rows[i].name, name) == 0) return &method_rows[i];
+    return NULL;
+}
+
+/// What the session's state has against the method, or 0.
+static int state_refuses(const Server *server, const MethodRow *row, const char **why) {
+    bool initializes = row == &method_rows[METHOD_INITIALIZE];
+    if (row == &method_rows[METHOD_EXIT]) return 0;
+    if (server->state == SERVER_SHUT_DOWN) {
+        *why = "the server was shut down";
+        return ERROR_INVALID_REQUEST;
+    }
+    if (server->state == SERVER_NEW && !initializes) {
+        *why = "the first request is `initialize`";
+        return ERROR_SERVER_NOT_INITIALIZED;
+    }
+    if (server->state == SERVER_RUNNING && initializes) {
+        *why = "the server is initialized already";
+        return ERROR_INVALID_REQUEST;
+    }
+    return 0;
+}
+
+/// Where a document's URI stands in the params of the methods that have one.
+static const char *params_uri(const Json *params) {
+    const char *uri = json_get_string(json_get(params, "textDocument"), "uri", NULL);
+    if (!uri) uri = json_get_string(json_get(params, "item"), "uri", NULL);
+    if (!uri) uri = json_get_string(json_get(params, "data"), "uri", NULL);
+    return uri ? uri : json_get_string(params, "uri", NULL);
+}
+
+static bool request_bind(Request *request) {
+    const char *uri = params_uri(request->params);
+    if (!uri) {
+        request_fail(request, ERROR_INVALID_PARAMS, "`%s` names a document; the params do not",
+                     request->method->name);
+        return false;
+    }
+    const Document *document = documents_find(&request->server->documents, uri);
+    if (!document) {
+        request_fail(request, ERROR_INVALID_PARAMS, "%s is not open", uri);
+        return false;
+    }
+    request->document = lane_document_retain(document->lane);
+    request->text = text_retain(document->text);
+    return true;
+}
+
+/// A request that failed before it had a lane.
+static void request_refuse(Request *request) {
+    request_frame(request);
+    if (request->id)
+        stream_write(request->server->stream, request->framed.data, request->framed.size);
+    request_free(request);
+}
+
+static void request_dispatch(Request *request, const char *name) {
+    Server *server = request->server;
+    const MethodRow *row = request->method = method_find(name);
+    const char *why = NULL;
+    static const MethodRow unknown = {.name = "", .kind = METHOD_REQUEST};
+    int refusal = state_refuses(server, row ? row : &unknown, &why);
+    bool is_request = request->id != NULL;
+    if (refusal) {
+        request_fail(request, (ErrorCode)refusal, "%s", why);
+    } else if (!row) {
+        request_fail(request, ERROR_METHOD_NOT_FOUND, "the method `%s` is not known", name);
+    } else if (is_request != (row->kind == METHOD_REQUEST)) {
+        request_fail(request, ERROR_INVALID_REQUEST, "`%s` is a %s", name,
+                     is_request ? "notification and has no id" : "request and has an id");
+    } else if (row->subject == SUBJECT_NOTHING || request_bind(request)) {
+        request_start(request, row->lane);
+        return;
+    }
+    request_refuse(request);
+}
+
+static bool id_is_valid(const Json *id) {
+    return !id || id->kind == JSON_NUMBER || id->kind == JSON_STRING;
+}
+
+/// Takes over the arena that the message lives in.
+static void message_take(Server *server, Arena *arena, const Json *message) {
+    const Json *id = json_get(message, "id");
+    const char *method = json_get_string(message, "method", NULL);
+    if (message->kind != JSON_OBJECT || !id_is_valid(id) || (!method && !id)) {
+        send_error(server, arena, id_is_valid(id) ? id : NULL, ERROR_INVALID_REQUEST,
+                   "no message of JSON-RPC 2.0");
+        arena_free(arena);
+        return;
+    }
+    if (!method) {
+        server_take_answer(server, id, message);
+        arena_free(arena);
+        return;
+    }
+    Request *request = request_new(server, arena);
+    request->id = id;
+    request->params = json_get(message, "params");
+    request_dispatch(request, method);
+}
+
+static void take_body(Server *server, Str body) {
+    Arena *arena = arena_new();
+    Error error = NULL;
+    const char *invalid = utf8_find_invalid(body.data, body.size);
+    const Json *message = invalid ? NULL : json_parse(arena, body, &error);
+    if (invalid) error = "not valid UTF-8";
+    if (message) {
+        message_take(server, arena, message);
+        return;
+    }
+    frame_reader_retry(&server->reader);
+    send_error(server, arena, NULL, ERROR_PARSE_ERROR, error);
+    arena_free(arena);
+}
+
+void dispatch_bytes(Server *server, const char *data, size_t size) {
+    frame_reader_add(&server->reader, data, size);
+    while (!server->is_ending) {
+        Str body;
+        Error error = NULL;
+        if (frame_reader_next(&server->reader, &body, &error)) {
+            take_body(server, body);
+            continue;
+        }
+        if (!error) return;
+        Arena *arena = arena_new();
+        send_error(server, arena, NULL, ERROR_PARSE_ERROR, error);
+        arena_free(arena);
+    }
+}

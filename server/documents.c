@@ -1,0 +1,114 @@
+// Edits are made in a scratch copy whose line index is patched; the result is frozen.
+#include "server/documents.h"
+
+#include <string.h>
+
+Text *text_new(Str text, int version) {
+    Arena *arena = arena_new();
+    Text *result = ARENA_NEW(arena, Text);
+    result->arena = arena;
+    atomic_init(&result->count, 1);
+    result->version = version;
+    result->text = (Str){arena_strndup(arena, text.data, text.size), text.size};
+    result->lines = lines_of(arena, result->text);
+    return result;
+}
+
+Text *text_retain(Text *text) {
+    if (text) atomic_fetch_add(&text->count, 1);
+    return text;
+}
+
+void text_release(Text *text) {
+    if (text && atomic_fetch_sub(&text->count, 1) == 1) arena_free(text->arena);
+}
+
+/// The text while it is edited.
+typedef struct Draft {
+    Arena *arena;
+    Str text;
+    Lines lines;
+} Draft;
+
+static void draft_replace(Draft *draft, uint32_t start, uint32_t end, Str with) {
+    size_t size = draft->text.size - (end - start) + with.size;
+    char *data = arena_alloc(draft->arena, size + 1);
+    memcpy(data, draft->text.data, start);
+    if (with.size) memcpy(data + start, with.data, with.size);
+    memcpy(data + start + with.size, draft->text.data + end, draft->text.size - end);
+    draft->text = (Str){data, size};
+    draft->lines = lines_of(draft->arena, draft->text);
+}
+
+static bool draft_change(Draft *draft, const Json *change, Encoding encoding) {
+    const Json *text = json_get(change, "text"), *range = json_get(change, "range");
+    if (!text || text->kind != JSON_STRING) return false;
+    uint32_t start = 0, end = (uint32_t)draft->text.size;
+    if (range && range->kind != JSON_NULL) {
+        LinePosition first, last;
+        if (!position_read(json_get(range, "start"), &first) ||
+            !position_read(json_get(range, "end"), &last))
+            return false;
+        start = lines_offset(&draft->lines, draft->text, encoding, first);
+        end = lines_offset(&draft->lines, draft->text, encoding, last);
+    }
+    if (start > end) {
+        uint32_t swap = start;
+        start = end;
+        end = swap;
+    }
+    draft_replace(draft, start, end, text->string);
+    return true;
+}
+
+Text *text_edit(const Text *old, const Json *changes, Encoding encoding, int version,
+                Error *error) {
+    enum { COMPACT_EVERY = 16 };  // edits, each of which leaves a copy behind
+    *error = NULL;
+    Draft draft = {NULL, old->text, old->lines};
+    Arena *scratch = NULL;
+    bool is_list = changes && changes->kind == JSON_ARRAY;
+    for (int i = 0; is_list && i < changes->count && !*error; i++) {
+        if (i % COMPACT_EVERY == 0) {
+            Arena *fresh = arena_new();
+            if (i) {
+                draft.text =
+                    (Str){arena_strndup(fresh, draft.text.data, draft.text.size), draft.text.size};
+                draft.lines = lines_of(fresh, draft.text);
+            }
+            arena_free(scratch);
+            draft.arena = scratch = fresh;
+        }
+        if (!draft_change(&draft, changes->items[i], encoding))
+            *error = "a change has no `text`, or a `range` that is none";
+    }
+    if (!is_list) *error = "`contentChanges` is no list";
+    Text *result = *error ? NULL : text_new(draft.text, version);
+    arena_free(scratch);
+    return result;
+}
+
+Documents documents_new(Arena *arena) { return (Documents){arena, map_new(arena), 0}; }
+
+Document *documents_find(const Documents *documents, const char *uri) {
+    return map_get(&documents->by_uri, str_from(uri));
+}
+
+Document *documents_open(Documents *documents, const char *uri, Text *text) {
+    Arena *arena = arena_new();
+    Document *document = ARENA_NEW(arena, Document);
+    *document = (Document){.arena = arena, .uri = arena_strdup(arena, uri), .text = text};
+    // The map's keys outlive the document, which may come back: one copy for each name ever opened.
+    bool is_known = map_has(&documents->by_uri, str_from(uri));
+    map_set(&documents->by_uri, str_from(is_known ? uri : arena_strdup(documents->arena, uri)),
+            document);
+    documents->open_count++;
+    return document;
+}
+
+void documents_close(Documents *documents, Document *document) {
+    map_set(&documents->by_uri, str_from(document->uri), NULL);
+    documents->open_count--;
+    text_release(document->text);
+    arena_free(document->arena);
+}

@@ -1,0 +1,50 @@
+// Open files: their text by version, edited as the client says. Texts are immutable and counted, so that a lane keeps the one it works on.
+#ifndef TAD_SERVER_DOCUMENTS_H
+#define TAD_SERVER_DOCUMENTS_H
+
+#include <stdatomic.h>
+
+#include "base/map.h"
+#include "server/protocol.h"
+
+typedef struct Text {
+    Arena *arena;
+    atomic_int count;  // of holders
+    int version;
+    Str text;
+    Lines lines;
+} Text;
+
+/// Copies `text`. The caller holds one count.
+Text *text_new(Str text, int version);
+Text *text_retain(Text *text);
+/// NULL is allowed.
+void text_release(Text *text);
+/// The text after `contentChanges`, one after the other; a place outside is moved inside. NULL and `*error` where a change is malformed.
+Text *text_edit(const Text *old, const Json *changes, Encoding encoding, int version, Error *error);
+
+struct LaneDocument;
+
+/// Belongs to the loop's thread.
+typedef struct Document {
+    Arena *arena;
+    const char *uri;
+    Text *text;
+    struct LaneDocument *lane;  // what the lanes know of it
+} Document;
+
+typedef struct Documents {
+    Arena *arena;
+    Map by_uri;  // -> Document, NULL once closed
+    int open_count;
+} Documents;
+
+Documents documents_new(Arena *arena);
+/// NULL where it is not open.
+Document *documents_find(const Documents *documents, const char *uri);
+/// Adds a document with its text. Requires that it is not open.
+Document *documents_open(Documents *documents, const char *uri, Text *text);
+/// Forgets it and lets go of its text.
+void documents_close(Documents *documents, Document *document);
+
+#endif

@@ -1,0 +1,155 @@
+// Byte offsets to lines and characters and back, by counting within one line.
+#include "server/protocol.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/files.h"
+
+static const char *const encoding_names[] = {
+    [ENCODING_UTF16] = "utf-16", [ENCODING_UTF8] = "utf-8", [ENCODING_UTF32] = "utf-32"};
+
+const char *encoding_name(Encoding encoding) { return encoding_names[encoding]; }
+
+Encoding encoding_choose(const Json *client_capabilities) {
+    static const Encoding preferred[] = {ENCODING_UTF8, ENCODING_UTF16, ENCODING_UTF32};
+    const Json *offered = json_get(json_get(client_capabilities, "general"), "positionEncodings");
+    for (size_t k = 0; offered && k < sizeof preferred / sizeof *preferred; k++)
+        for (int i = 0; i < offered->count; i++)
+            if (offered->kind == JSON_ARRAY && offered->items[i]->kind == JSON_STRING &&
+                str_is(offered->items[i]->string, encoding_names[preferred[k]]))
+                return preferred[k];
+    return ENCODING_UTF16;
+}
+
+Lines lines_of(Arena *arena, Str text) {
+    int count = 1;
+    const char *data = text.data;
+    for (size_t i = 0; i < text.size; i++)
+        count +=
+            data[i] == '\n' || (data[i] == '\r' && (i + 1 == text.size || data[i + 1] != '\n'));
+    Lines lines = {ARENA_ARRAY(arena, uint32_t, count), count};
+    int line = 1;
+    for (size_t i = 0; i < text.size; i++)
+        if (data[i] == '\n' || (data[i] == '\r' && (i + 1 == text.size || data[i + 1] != '\n')))
+            lines.starts[line++] = (uint32_t)(i + 1);
+    return lines;
+}
+
+/// Where the line's text ends, its line end left out.
+static uint32_t line_end(const Lines *lines, Str text, int line) {
+    uint32_t start = lines->starts[line];
+    uint32_t end = line + 1 < lines->count ? lines->starts[line + 1] : (uint32_t)text.size;
+    if (line + 1 == lines->count) return end;
+    if (end > start && text.data[end - 1] == '\n') end--;
+    if (end > start && text.data[end - 1] == '\r') end--;
+    return end;
+}
+
+/// Bytes of the character at `at`, and how many units it counts. Invalid bytes count one each.
+static uint32_t character_size(Str text, uint32_t at, uint32_t end, Encoding encoding,
+                               uint32_t *units) {
+    unsigned char first = (unsigned char)text.data[at];
+    uint32_t size = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    if (size > end - at) size = end - at;
+    *units = encoding == ENCODING_UTF8 ? size : encoding == ENCODING_UTF16 && first >= 0xF0 ? 2 : 1;
+    return size;
+}
+
+uint32_t lines_offset(const Lines *lines, Str text, Encoding encoding, LinePosition position) {
+    if (position.line >= (uint32_t)lines->count) return (uint32_t)text.size;
+    uint32_t at = lines->starts[position.line], end = line_end(lines, text, (int)position.line);
+    uint32_t left = position.character;
+    while (at < end && left > 0) {
+        uint32_t units;
+        uint32_t size = character_size(text, at, end, encoding, &units);
+        if (units > left) break;
+        left -= units;
+        at += size;
+    }
+    return at;
+}
+
+LinePosition lines_position(const Lines *lines, Str text, Encoding encoding, uint32_t offset) {
+    if (offset > text.size) offset = (uint32_t)text.size;
+    int low = 0, high = lines->count - 1;
+    while (low < high) {
+        int middle = low + (high - low + 1) / 2;
+        if (lines->starts[middle] <= offset)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    LinePosition position = {(uint32_t)low, 0};
+    uint32_t at = lines->starts[low], end = line_end(lines, text, low);
+    if (offset < end) end = offset;
+    while (at < end) {
+        uint32_t units;
+        at += character_size(text, at, end, encoding, &units);
+        position.character += units;
+    }
+    return position;
+}
+
+bool position_read(const Json *json, LinePosition *position) {
+    double line = json_get_number(json, "line", -1);
+    double character = json_get_number(json, "character", -1);
+    if (!(line >= 0) || !(character >= 0)) return false;
+    position->line = line > INT_MAX ? INT_MAX : (uint32_t)line;
+    position->character = character > INT_MAX ? INT_MAX : (uint32_t)character;
+    return true;
+}
+
+Json *position_json(Arena *arena, LinePosition position) {
+    Json *json = json_object(arena);
+    json_set_number(json, "line", position.line);
+    json_set_number(json, "character", position.character);
+    return json;
+}
+
+Json *span_json(Arena *arena, LinePosition start, LinePosition end) {
+    Json *json = json_object(arena);
+    json_set(json, "start", position_json(arena, start));
+    json_set(json, "end", position_json(arena, end));
+    return json;
+}
+
+const char *uri_of_path(Arena *arena, const char *path) {
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+    const char *absolute = *path == '/' ? path : path_real(arena, path);
+    Buffer uri = buffer_new(arena);
+    buffer_puts(&uri, "file://");
+    for (const char *at = absolute; *at; at++) {
+        if (strchr(plain, *at))
+            buffer_putc(&uri, *at);
+        else
+            buffer_printf(&uri, "%%%02X", (unsigned)(unsigned char)*at);
+    }
+    return buffer_text(&uri);
+}
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+const char *path_of_uri(Arena *arena, const char *uri) {
+    if (!str_starts(str_from(uri), "file://")) return "";
+    const char *at = strchr(uri + strlen("file://"), '/');  // after the host, which is ours
+    Buffer path = buffer_new(arena);
+    for (; at && *at; at++) {
+        int high = *at == '%' ? hex_digit(at[1]) : -1;
+        int low = high >= 0 ? hex_digit(at[2]) : -1;
+        if (low >= 0 && (high || low)) {
+            buffer_putc(&path, (char)(high * 16 + low));
+            at += 2;
+        } else {
+            buffer_putc(&path, *at);
+        }
+    }
+    return buffer_text(&path);
+}

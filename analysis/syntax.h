@@ -6,7 +6,7 @@
 
 typedef struct SyntaxTree SyntaxTree;
 
-/// Same layout as TSNode; only syntax.c looks inside.
+/// Only syntax.c looks inside.
 typedef struct SyntaxNode {
     uint32_t context[4];
     const void *id;
@@ -26,11 +26,27 @@ typedef enum SyntaxKind {
 SyntaxTree *syntax_parse(const Source *source);
 /// The same for a TOML document; its nodes are told apart by node_kind_name (node_kind is for Python).
 SyntaxTree *syntax_parse_toml(const Source *source);
-/// Re-parse after the edit (bytes [start, old_end) became [start, new_end)) of the text, reusing `old`.
+/// The tree of an edited text, equal to syntax_parse of it: bytes [start, old_end) of the old text became [start, new_end).
+/// Shares with `old` what the edit left alone; each is freed on its own.
 SyntaxTree *syntax_reparse(const SyntaxTree *old, const Source *source, uint32_t start,
                            uint32_t old_end, uint32_t new_end);
 void syntax_free(SyntaxTree *tree);
 SyntaxNode syntax_root(const SyntaxTree *tree);
+
+// A tree consists of pieces: runs of top-level statements (split.h), each parsed on its own, so that what is wrong in one
+// does not reach the next. At least one; in order, without gaps.
+int syntax_piece_count(const SyntaxTree *tree);
+Range syntax_piece_range(const SyntaxTree *tree, const Source *source, int piece);
+/// The piece of the tree before the edit that is shared as this one; -1 for a new one.
+int syntax_piece_former(const SyntaxTree *tree, int piece);
+/// The piece that holds the byte.
+int syntax_piece_at(const SyntaxTree *tree, uint32_t offset);
+bool syntax_piece_has_error(const SyntaxTree *tree, int piece);
+/// The children of the root that lie in the piece, without comments.
+int syntax_piece_children(Arena *arena, const SyntaxTree *tree, int piece, SyntaxNode **children);
+int node_piece(SyntaxNode node);
+/// The same node in another tree that shares its piece. Its `id` stays the same.
+SyntaxNode node_moved(SyntaxNode node, const SyntaxTree *tree, int piece);
 
 bool node_is_null(SyntaxNode node);
 SyntaxKind node_kind(SyntaxNode node);
@@ -50,6 +66,8 @@ SyntaxNode node_field(SyntaxNode node, const char *field);
 /// Visits `node` and everything below it, parents first, without recursion; `visit` says whether to go below its node.
 typedef bool SyntaxVisitor(void *context, SyntaxNode node);
 void syntax_walk(SyntaxNode node, SyntaxVisitor *visit, void *context);
+/// The same over the children of the root that lie in one piece.
+void syntax_walk_piece(const SyntaxTree *tree, int piece, SyntaxVisitor *visit, void *context);
 /// The smallest node that covers the bytes.
 SyntaxNode node_at(SyntaxNode root, uint32_t start, uint32_t end);
 

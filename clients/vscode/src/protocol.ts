@@ -1,0 +1,118 @@
+// What the extension and tad-lsp say to each other beyond LSP: commands (workspace/executeCommand), one notification, their shapes.
+// Names inside results are as the server writes them. Everything that may lack is optional, so that older servers work.
+import type { Range } from "vscode-languageserver-types";
+
+/** Commands of the server. The language client registers them in VS Code while the server runs. */
+export const serverCommands = {
+  /** [{ uri, kernel, where? }]: the server edits. The extension shows a preview instead, see backward.ts. */
+  generateBackward: "tad.generateBackward",
+  /** [{ uri, kernel }] -> GradientStatus, after the check ended; cancellable. */
+  checkGradients: "tad.checkGradients",
+  /** [{ uri }] -> GradientStatus[]; cancellable. */
+  checkAllGradients: "tad.checkAllGradients",
+  /** [{ uri, kernel?, where? }] -> BackwardPreview: what "Generate backward" would write. */
+  backwardPreview: "tad.backwardPreview",
+  /** [{ uri }] -> KernelEntry[]: the kernels of a file, open or not. */
+  kernels: "tad.kernels",
+  /** [{ uri, kernel }] -> Schedule. */
+  schedule: "tad.schedule",
+  explain: "tad.explain",
+} as const;
+
+/** Notification of the server: a GradientStatus whenever one changes. */
+export const gradientStatusMethod = "tad/gradientStatus";
+
+export interface KernelPlace {
+  uri: string;
+  kernel: string;
+  where?: "file" | "below";
+}
+
+export type CheckState =
+  | "unchecked"
+  | "running"
+  | "proved"
+  | "failed"
+  | "unproved"
+  | "refused"
+  | "not-differentiable";
+
+/** One gradient of a check; `error` is relative, null where nothing was compared. */
+export interface InputResult {
+  name: string;
+  error: number | null;
+  directions: number;
+  worst: { index: number[]; expected: number; actual: number } | null;
+}
+
+/** One choice of sizes and options that the check ran, or gave up. */
+export interface Configuration {
+  text: string;
+  source?: string;
+  status?: string;
+  reason?: string;
+}
+
+export interface GradientStatus {
+  uri: string;
+  kernel: string;
+  version?: number | null;
+  status: CheckState;
+  reason?: string;
+  worst_error?: number | null;
+  seconds?: number;
+  stale?: boolean;
+  inputs?: InputResult[];
+  dot_test?: number | null;
+  configurations?: Configuration[];
+  discarded?: Configuration[];
+  /** Where a failure is shown; else at the kernel's name. */
+  range?: Range;
+}
+
+export interface KernelEntry {
+  uri?: string;
+  kernel: string;
+  /** Of the name. */
+  range: Range;
+  status?: CheckState;
+  stale?: boolean;
+  reason?: string;
+}
+
+export interface BackwardPreview {
+  kernel?: string;
+  /** Where the text would go. */
+  uri: string;
+  /** The whole of that file afterwards. */
+  text: string;
+  /** Set when the rules refuse: one sentence; `text` is empty then. */
+  refusal?: string;
+}
+
+/** How the programs of a launch write one gradient. Axes are those of the grid. */
+export interface Writes {
+  /** Axes that choose the element: programs that differ in one of them write elsewhere. */
+  own: number[];
+  /** Axes whose programs meet in the same element. */
+  shared: number[];
+  atomic: boolean;
+  why?: string;
+}
+
+export interface GradientSchedule {
+  input: string;
+  /** The forward's own schedule, turned round. */
+  before: Writes;
+  /** What was derived. */
+  after: Writes;
+  range?: Range;
+}
+
+export interface Schedule {
+  kernel: string;
+  /** One for each axis of the grid: what the launcher gives for it, where that is known. */
+  axes: { axis: number; extent?: string }[];
+  gradients: GradientSchedule[];
+  reason?: string;
+}

@@ -5,8 +5,9 @@
 #include "analysis/loops.h"
 #include "autodiff/adjoint.h"
 #include "autodiff/emit_expression.h"
+#include "autodiff/emit_layout.h"
 
-enum { LINE_LIMIT = 88, INLINE_LIMIT = 44, INDENT = 4 };
+enum { INLINE_LIMIT = 44, INDENT = 4 };
 
 /* ---- lines ---- */
 
@@ -14,92 +15,14 @@ static void emit_indent(Emitter *emitter, int extra) {
     for (int i = 0; i < emitter->indent + extra; i++) buffer_puts(&emitter->out, "    ");
 }
 
-/// Where the arguments of the last outermost bracket of a line begin and end; false when it has none.
-static bool last_bracket(const char *line, size_t *open, size_t *close) {
-    size_t size = strlen(line);
-    if (size == 0) return false;
-    char last = line[size - 1];
-    if (last != ')' && last != ']') return false;
-    int depth = 0;
-    for (size_t i = size; i-- > 0;) {
-        if (line[i] == ')' || line[i] == ']') depth++;
-        if (line[i] == '(' || line[i] == '[') depth--;
-        if (depth == 0) {
-            *open = i;
-            *close = size - 1;
-            return true;
-        }
-    }
-    return false;
+static void emit_parts(Emitter *emitter, const char *head, const char *text, const char *tail) {
+    layout_statement(&emitter->out, emitter->indent * INDENT, head, text, tail);
 }
 
-static void emit_arguments(Emitter *emitter, const char *text, size_t start, size_t end) {
-    int depth = 0;
-    size_t from = start;
-    for (size_t i = start; i <= end; i++) {
-        char c = i < end ? text[i] : ',';
-        if (c == '(' || c == '[') depth++;
-        if (c == ')' || c == ']') depth--;
-        if (c != ',' || depth) continue;
-        while (from < i && text[from] == ' ') from++;
-        if (from < i) {
-            emit_indent(emitter, 1);
-            buffer_add(&emitter->out, text + from, i - from);
-            buffer_puts(&emitter->out, ",\n");
-        }
-        from = i + 1;
-    }
-}
-
-/// One statement; broken after its last bracket when it is too long, first in one line, then one argument a line.
-static void emit_line(Emitter *emitter, const char *line) {
-    size_t open, close, room = (size_t)(LINE_LIMIT - emitter->indent * INDENT);
-    size_t size = strlen(line);
-    if (size <= room || !last_bracket(line, &open, &close)) {
-        emit_indent(emitter, 0);
-        buffer_printf(&emitter->out, "%s\n", line);
-        return;
-    }
-    const char *rest = "";
-    if (open + 1 >
-        room) {  // `load(...).to(dtype)` is broken in its first call when even that does not fit
-        const char *head = arena_strndup(emitter->arena, line, open);
-        const char *dot = strrchr(head, '.');
-        size_t inner_open, inner_close;
-        const char *first = dot ? arena_strndup(emitter->arena, line, (size_t)(dot - head)) : "";
-        if (last_bracket(first, &inner_open, &inner_close)) {
-            rest = line + inner_close + 1;
-            open = inner_open;
-            close = inner_close;
-        }
-    }
-    emit_indent(emitter, 0);
-    buffer_add(&emitter->out, line, open + 1);
-    buffer_putc(&emitter->out, '\n');
-    if (close - open - 1 <= room - INDENT) {
-        emit_indent(emitter, 1);
-        buffer_add(&emitter->out, line + open + 1, close - open - 1);
-        buffer_putc(&emitter->out, '\n');
-    } else {
-        emit_arguments(emitter, line, open + 1, close);
-    }
-    emit_indent(emitter, 0);
-    buffer_printf(&emitter->out, "%c%s\n", line[close], rest);
-}
+static void emit_line(Emitter *emitter, const char *line) { emit_parts(emitter, "", line, ""); }
 
 static void emit_assignment(Emitter *emitter, const char *name, Text value) {
-    size_t room = (size_t)(LINE_LIMIT - emitter->indent * INDENT);
-    bool fits = strlen(name) + 3 + strlen(value.text) <= room;
-    if (!fits && value.precedence < PRECEDENCE_ATOM) {
-        emit_indent(emitter, 0);
-        buffer_printf(&emitter->out, "%s = (\n", name);
-        emit_indent(emitter, 1);
-        buffer_printf(&emitter->out, "%s\n", value.text);
-        emit_indent(emitter, 0);
-        buffer_puts(&emitter->out, ")\n");
-        return;
-    }
-    emit_line(emitter, arena_printf(emitter->arena, "%s = %s", name, value.text));
+    emit_parts(emitter, arena_printf(emitter->arena, "%s = ", name), value.text, "");
 }
 
 /* ---- names ---- */
@@ -291,8 +214,8 @@ static void emit_update(Emitter *emitter, const char *name, const Value *argumen
                   (inlined || (known && strncmp(known->text, name, strlen(name)) == 0 &&
                                known->precedence == 9));
     if (is_sum && op->operands[0] == argument) {
-        emit_line(emitter, arena_printf(emitter->arena, "%s += %s", name,
-                                        emit_value(emitter, op->operands[1]).text));
+        emit_parts(emitter, arena_printf(emitter->arena, "%s += ", name),
+                   emit_value(emitter, op->operands[1]).text, "");
         return;
     }
     emit_assignment(emitter, name, emit_value(emitter, next));
@@ -351,7 +274,8 @@ static void emit_loop(Emitter *emitter, const Op *op) {
     }
     if (op->range.source && op->range.source->path[0])
         emit_comment(emitter, "the loop of line", range_line(op->range));
-    Map *outer = scope_push(emitter);
+    // Triton unrolls a static loop into the block around it, where its names stay.
+    Map *outer = op->code == OP_STATIC_FOR ? emitter->names : scope_push(emitter);
     if (is_while) {
         for (const Op *inner = op->regions[0]->first; inner && inner->code != OP_CONDITION;
              inner = inner->next)
@@ -359,14 +283,12 @@ static void emit_loop(Emitter *emitter, const Op *op) {
                 Text t = emit_op(emitter, inner);
                 text_set(emitter, inner->results[0], t.text, t.precedence);
             }
-        emit_line(
-            emitter,
-            arena_printf(emitter->arena, "while %s:",
-                         emit_value(emitter, region_terminator(op->regions[0])->operands[0]).text));
+        emit_parts(emitter, "while ",
+                   emit_value(emitter, region_terminator(op->regions[0])->operands[0]).text, ":");
     } else {
         const char *iv = name_value(emitter, body->arguments[0]);
-        emit_line(emitter,
-                  arena_printf(emitter->arena, "for %s in %s:", iv, range_text(emitter, op)));
+        emit_parts(emitter, arena_printf(emitter->arena, "for %s in ", iv), range_text(emitter, op),
+                   ":");
     }
     emitter->indent++;
     size_t before = emitter->out.size;
@@ -411,19 +333,18 @@ static void emit_if(Emitter *emitter, const Op *op) {
     for (int i = 0; i < op->result_count; i++) names[i] = name_value(emitter, op->results[i]);
     bool no_then = arm_is_empty(op->regions[0]), no_else = arm_is_empty(op->regions[1]);
     if (no_then && is_tail(op) && !op->result_count) {
-        emit_line(emitter,
-                  arena_printf(emitter->arena, "if %s:", emit_value(emitter, condition).text));
+        emit_parts(emitter, "if ", emit_value(emitter, condition).text, ":");
         emit_indent(emitter, 1);
         buffer_puts(&emitter->out, "return\n");
         emit_region(emitter, op->regions[1]);
         return;
     }
     if (no_then && !op->result_count) {
-        emit_line(emitter, arena_printf(emitter->arena, "if %s:", negated(emitter, condition)));
+        emit_parts(emitter, "if ", negated(emitter, condition), ":");
         emit_arm(emitter, op, 1, names);
         return;
     }
-    emit_line(emitter, arena_printf(emitter->arena, "if %s:", emit_value(emitter, condition).text));
+    emit_parts(emitter, "if ", emit_value(emitter, condition).text, ":");
     emit_arm(emitter, op, 0, names);
     if (no_else && !op->result_count) return;
     emit_line(emitter, "else:");

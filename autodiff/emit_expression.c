@@ -117,6 +117,22 @@ static Text expand_text(Emitter *emitter, const Op *op) {
     return atom(buffer_text(&text));
 }
 
+static bool is_wide_constant(const Value *value) {
+    const Constant *constant = value->constant;
+    return constant && constant->kind == CONSTANT_INT &&
+           (constant->integer > INT32_MAX && constant->integer <= UINT32_MAX);
+}
+
+/// An operand; a number that does not fit the 32 bits of the other side as what Triton makes of a name of it.
+static const char *operand_beside(Emitter *emitter, const Value *value, const Value *other,
+                                  int precedence, bool is_right) {
+    bool is_narrow = other->type.element.code == DTYPE_INT32 && !other->type.is_constexpr;
+    if (is_wide_constant(value) && is_narrow)
+        return arena_printf(emitter->arena, "tl.full([], %lld, tl.uint32)",
+                            (long long)value->constant->integer);
+    return emit_operand(emitter, value, precedence, is_right);
+}
+
 static Text operator_text(Emitter *emitter, const Op *op) {
     const OpRow *row = &op_rows[op->code];
     int precedence = row->precedence;
@@ -131,8 +147,9 @@ static Text operator_text(Emitter *emitter, const Op *op) {
                                    emit_operand(emitter, inner, precedence, false)),
                       precedence};
     }
-    const char *left = emit_operand(emitter, op->operands[0], precedence, op->code == OP_POW);
-    const char *right = emit_operand(emitter, op->operands[1], precedence, op->code != OP_POW);
+    const Value *x = op->operands[0], *y = op->operands[1];
+    const char *left = operand_beside(emitter, x, y, precedence, op->code == OP_POW);
+    const char *right = operand_beside(emitter, y, x, precedence, op->code != OP_POW);
     return (Text){arena_printf(emitter->arena, "%s %s %s", left, row->symbol, right), precedence};
 }
 
@@ -158,6 +175,18 @@ static bool is_default(const Value *value, Str default_text) {
     }
 }
 
+/// An argument; a compile-time integer where the operation wants a float is made one, as Triton does not.
+static const char *argument_text(Emitter *emitter, const Op *op, const Value *value) {
+    bool is_tuple =
+        value->op && value->op->code == OP_TUPLE && !map_has_pointer(&emitter->texts, value);
+    if (is_tuple) return tuple_text(emitter, value);
+    const char *text = any(emitter, value);
+    bool is_integer =
+        value->type.is_constexpr && !value->constant && !dtype_is_float(value->type.element);
+    bool wants_float = op_rows[op->code].element == ELEMENT_FLOAT && value == op->operands[0];
+    return is_integer && wants_float ? arena_printf(emitter->arena, "float(%s)", text) : text;
+}
+
 /// Required parameters by position, optional ones by keyword, defaults left out.
 static Text call_text(Emitter *emitter, const Op *op) {
     const OpRow *row = &op_rows[op->code];
@@ -179,10 +208,7 @@ static Text call_text(Emitter *emitter, const Op *op) {
         if (!first) buffer_puts(&text, ", ");
         first = false;
         if (optional || by_keyword) buffer_printf(&text, "%.*s=", STR_ARGS(parameters[i].name));
-        buffer_puts(&text, value->op && value->op->code == OP_TUPLE &&
-                                   !map_has_pointer(&emitter->texts, value)
-                               ? tuple_text(emitter, value)
-                               : any(emitter, value));
+        buffer_puts(&text, argument_text(emitter, op, value));
     }
     buffer_putc(&text, ')');
     return atom(buffer_text(&text));

@@ -5,7 +5,7 @@
     python tests/triton/coverage.py --quick         a fixed sample, on stdout
 
 Each file goes through `tad-lsp --check --grad`; each derived backward is compiled for sm_90 by the installed
-Triton (all of them to verified IR, one in eight to a cubin) with the types and constexpr values its forward
+Triton (to a cubin, or where that takes too long to verified IR) with the types and constexpr values its forward
 compiles with.  Results are kept below the build folder (TAD_BIN), by the content of the binaries and of the
 file, so that a second run only does what is new.
 """
@@ -35,6 +35,7 @@ if __name__ == "__main__":
         *(p for p in sys.path if Path(p or ".") != Path(__file__).parent),
     ]
 
+from tests.emitted import plan  # noqa: E402
 from tests.support.worker import Worker, WorkerDied  # noqa: E402
 from tests.triton import coverage_table  # noqa: E402
 from tests.triton.corpus import CORPUS, Kernel, find_kernels  # noqa: E402
@@ -44,7 +45,9 @@ PROCESSES = 2
 PROOF_SECONDS = 5
 CHECK_SECONDS = 600
 COMPILE_SECONDS = 60
-FORMAT = 5  # raised when what is kept changes its meaning
+CUBIN_SECONDS = 60
+LAUNCHER_SECONDS = 2
+FORMAT = 6  # raised when what is kept changes its meaning
 
 
 @dataclass
@@ -216,26 +219,51 @@ class Examiner:
         row.backward_line, row.cubin = compiled.backward_line, compiled.cubin
 
     def compile(self, row: Row, emitted: str) -> Compiled:
-        """Forward and emitted backward (or none: "") through Triton, kept by their text."""
+        """Forward and emitted backward (or none: "") through Triton, kept by their text.
+
+        Where no guess of types is one that the forward compiles with, tad-runner is asked for its launcher's.
+        """
         path = CORPUS / row.file
-        pointers = pointer_parameters(row)
-        parts = [str(FORMAT), path.read_text(encoding="utf-8"), row.name, emitted, *pointers]
+        types = parameter_types(row)
+        parts = [str(FORMAT), path.read_text(encoding="utf-8"), row.name, emitted, repr(types)]
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
         kept = tool_folder() / "coverage" / "compiled" / f"{key}.json"
         if kept.exists():
             return Compiled(**json.loads(kept.read_text(encoding="utf-8")))
-        arguments = {"path": path, "kernel_name": row.name, "pointers": pointers}
+        specifications: list[str] = []
+        compiled = self.try_compile(row, types, emitted, specifications, "ttir")
+        if emitted and compiled.forward != "ok":
+            specifications = launcher_specifications(path, row.name)
+            if specifications:
+                compiled = self.try_compile(row, types, emitted, specifications, "ttir")
+        if emitted and compiled.backward == "ok":
+            whole = self.try_compile(row, types, emitted, specifications, "cubin")
+            if not whole.backward.startswith("crash: no answer"):
+                compiled = whole
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(asdict(compiled)), encoding="utf-8")
+        return compiled
+
+    def try_compile(
+        self, row: Row, types: dict[str, str], emitted: str, specifications: list[str], until: str
+    ) -> Compiled:
+        """One request to the child."""
         try:
             compiled = self.worker.call(
-                "compile_pair", COMPILE_SECONDS, **arguments, emitted=emitted
+                "compile_pair",
+                CUBIN_SECONDS if until == "cubin" else COMPILE_SECONDS,
+                path=CORPUS / row.file,
+                kernel_name=row.name,
+                types=types,
+                emitted=emitted,
+                specifications=specifications,
+                until=until,
             )
         except WorkerDied as death:
             compiled = Compiled(f"crash: {death.reason}", "")
             if emitted and self.compile(row, "").forward == "ok":
                 compiled = Compiled("ok", f"crash: {death.reason}")
         assert isinstance(compiled, Compiled)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(asdict(compiled)), encoding="utf-8")
         return compiled
 
     def judge_errors(
@@ -265,10 +293,28 @@ class Examiner:
         return self.compile(row, "").forward == "ok"
 
 
-def pointer_parameters(row: Row) -> list[str]:
-    """The parameters of a kernel that tad-lsp takes for pointers."""
+def parameter_types(row: Row) -> dict[str, str]:
+    """What tad-lsp takes the run-time parameters of a kernel for, in Triton's words; `*` for some pointer."""
     _, out, _ = run_tool(["--dump", "types", f"{row.file}:{row.name}"], 60)
-    return sorted(set(re.findall(r"^    (\w+): \*", out, re.MULTILINE)))
+    found = re.findall(r"^    (\w+): (\*?)([a-z]+\d+)\b", out, re.MULTILINE)
+    kinds = {name: star + re.sub(r"^f(?=\d)", "fp", kind) for name, star, kind in found}
+    return {n: "*" if k.startswith("*element") else k for n, k in kinds.items() if k != "element"}
+
+
+def launcher_specifications(path: Path, kernel_name: str) -> list[str]:
+    """What tad-runner makes of the launchers of a kernel with a backward, as `# tad:` lines."""
+    _, proofs = plan.derived(path)
+    if kernel_name not in proofs:
+        return []
+    runner = plan.Runner()
+    try:
+        request = {**proofs[kernel_name], "max_seconds": LAUNCHER_SECONDS}
+        found = runner.ask("gradcheck", request)["configurations"]
+    except (AssertionError, OSError):
+        return []
+    finally:
+        runner.close()
+    return list(dict.fromkeys(c["text"] for c in found if c["source"] == "launcher"))
 
 
 def callers_of(name: str, functions: list[Kernel]) -> list[Kernel]:

@@ -1,9 +1,9 @@
 """Compiles a forward kernel of the corpus and the backward derived from it, with the same types and constexprs.
 
-All emitted kernels go through Triton's front end and its IR verifier, a fixed part of them on to a cubin.
-The forward says which guess of types and constexpr values is a possible one: several are tried, and the first
-that Triton's front end accepts is used.  The emitted kernel's parameters carry the forward's names; gradients are
-called `d` + name and have the type of what they are the gradient of.
+All emitted kernels go through Triton's front end and its IR verifier, and on to a cubin where that ends in time.
+The forward says which types and constexpr values are possible ones: what tad-runner made of its launcher, what
+its text suggests, and variations of that; the first that Triton's front end accepts is used.  The emitted kernel's
+parameters carry the forward's names; gradients are called `d` + name and have the type of what they belong to.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import ast
 import atexit
 import hashlib
 import importlib.util
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tests.emitted import specification
 from tests.support.worker import Worker
 from tests.triton.compile import CompileFailure, compile_function, complete_signature
 from tests.triton.corpus import CORPUS
@@ -37,11 +39,6 @@ class Compiled:
     cubin: bool = False
 
 
-def wants_cubin(kernel_name: str) -> bool:
-    """Whether a kernel is compiled to the end: one in eight, by its name."""
-    return int(hashlib.sha256(kernel_name.encode()).hexdigest()[:8], 16) % 8 == 0
-
-
 def make_compile_worker() -> Worker:
     """A child that compiles other people's kernels: what they import and is missing becomes a shell."""
     folder = tempfile.TemporaryDirectory(prefix="triton-cache-")
@@ -57,17 +54,29 @@ def make_compile_worker() -> Worker:
 # ---- the child's side ------------------------------------------------------------------------------
 
 
-def compile_pair(path: Path, kernel_name: str, pointers: list[str], emitted: str) -> Compiled:
-    """Both kernels; emitted is "" when there is only the forward to try."""
+def compile_pair(
+    path: Path,
+    kernel_name: str,
+    types: dict[str, str],
+    emitted: str,
+    specifications: list[str],
+    until: str,
+) -> Compiled:
+    """Both kernels; emitted is "" when there is only the forward to try.
+
+    types: what tad-lsp takes the run-time parameters for; specifications: `# tad:` lines to run the kernel with.
+    """
     from tests.triton import kernel_module
 
     kernel_module.prepare(*TARGET)
     kernel_module.allow_package(CORPUS)
     try:
-        forward = kernel_module.find_kernel(kernel_module.load(path), kernel_name)
+        module = kernel_module.load(path)
+        forward = kernel_module.find_kernel_anywhere(module, path, kernel_name)
     except BaseException as error:
         return Compiled(f"import: {type(error).__name__}: {first_line(str(error))}", "")
-    signature, problem = compiling_signature(forward, path, kernel_name, pointers)
+    known = [s for text in specifications if (s := from_specification(text, forward))]
+    signature, problem = compiling_signature(forward, known, path, kernel_name, types)
     if signature is None:
         return Compiled(problem, "")
     if not emitted:
@@ -76,15 +85,19 @@ def compile_pair(path: Path, kernel_name: str, pointers: list[str], emitted: str
         backwards = emitted_kernels(emitted, kernel_name)
     except Exception as error:
         return Compiled("ok", f"import: {type(error).__name__}: {first_line(str(error))}")
-    cubin = wants_cubin(kernel_name)
     for backward in backwards:
-        failure = compile_backward(backward, signature, "cubin" if cubin else "ttir")
+        failure = compile_backward(backward, signature, until)
         if failure is not None:
             lines = emitted.splitlines()
-            known = failure.line is not None and failure.line <= len(lines)
-            line = lines[failure.line - 1].strip() if known else ""  # type: ignore[operator]
+            known_line = failure.line is not None and failure.line <= len(lines)
+            line = lines[failure.line - 1].strip() if known_line else ""  # type: ignore[operator]
             return Compiled("ok", f"{failure.stage}: {first_line(failure.message)}", line)
-    return Compiled("ok", "ok" if backwards else "import: no emitted kernel", "", cubin)
+    return Compiled(
+        "ok",
+        "ok" if backwards else "import: no emitted kernel",
+        "",
+        bool(backwards and until == "cubin"),
+    )
 
 
 def first_line(message: str) -> str:
@@ -95,35 +108,74 @@ def first_line(message: str) -> str:
 
 
 def compiling_signature(
-    forward: object, path: Path, kernel_name: str, pointers: list[str]
+    forward: object, known: list[Signature], path: Path, kernel_name: str, types: dict[str, str]
 ) -> tuple[Signature | None, str]:
-    """The first guess that Triton's front end accepts, or what it says to the first one."""
+    """The first signature that Triton's front end accepts, or what it says to the first one.
+
+    A forward with block pointers, which this Triton no longer has, is not asked: its backward has none.
+    """
     problem = ""
-    for signature in guesses(path, kernel_name, pointers):
+    for signature in [*known, *guesses(path, kernel_name, types)]:
         try:
-            types = dict(signature.types)
-            compile_function(forward, types, signature.constexprs, TARGET, OPTIONS, "ttir", True)
+            own = {n: t for n, t in signature.types.items() if n not in signature.constexprs}
+            compile_function(forward, own, signature.constexprs, TARGET, OPTIONS, "ttir", True)
             return signature, ""
         except CompileFailure as failure:
+            if "Block pointers have been removed" in failure.message:
+                return signature, ""
             problem = problem or f"{failure.stage}: {first_line(failure.message)}"
         except Exception as error:
             problem = problem or f"frontend: {type(error).__name__}: {first_line(str(error))}"
     return None, problem
 
 
-def guesses(path: Path, kernel_name: str, pointers: list[str]) -> Iterator[Signature]:
+def from_specification(text: str, kernel: object) -> Signature | None:
+    """Types and values of a `# tad:` line for a kernel; None for one with values this does not know."""
+    try:
+        values = specification.parse(text).values
+    except Exception:
+        return None
+    signature = Signature({}, {})
+    for parameter in kernel.params:  # type: ignore[attr-defined]
+        name, value = parameter.name, values.get(parameter.name)
+        if isinstance(value, specification.Buffer):
+            signature.types[name] = "*" + re.sub(r"^f(?=\d)", "fp", value.type)
+        elif parameter.is_constexpr or value is None or isinstance(value, str):
+            if name in values:
+                signature.constexprs[name] = value
+        elif isinstance(value, bool):
+            signature.types[name] = "i1"
+        elif isinstance(value, float):
+            signature.types[name] = "fp32"
+        elif isinstance(value, int):
+            signature.types[name] = "i64" if abs(value) >= 1 << 31 else "i32"
+    return signature
+
+
+def told_by_types(signature: Signature, types: dict[str, str]) -> Signature:
+    """A signature in which run-time parameters have the types that tad-lsp infers."""
+    own = dict(signature.types)
+    for name, kind in types.items():
+        if name in own:
+            is_pointer = own[name].startswith("*")
+            if kind.startswith("*") != is_pointer or re.fullmatch(r"\*?[iu]\d+|fp\d+", kind):
+                own[name] = kind if re.fullmatch(r"\*?([iu]|fp)\d+", kind) else "*fp32"
+    return replace(signature, types=own)
+
+
+def guesses(path: Path, kernel_name: str, types: dict[str, str]) -> Iterator[Signature]:
     """Likely signatures: as guessed, with other flags, sizes and element types."""
     try:
-        first = guess_signature(path, kernel_name)
-        unseen = [n for n in pointers if not first.types.get(n, "*").startswith("*")]
-        first.types.update(dict.fromkeys(unseen, "*fp32"))
+        plain = guess_signature(path, kernel_name)
     except Exception as error:
         raise CompileFailure(f"no signature: {error}", None, "import") from None
+    first = told_by_types(plain, types)
     yield first
     flags = [n for n, v in first.constexprs.items() if v is True or FLAG_NAMES.match(n.upper())]
     off = {**first.constexprs, **dict.fromkeys(flags, False)}
     if flags:
         yield replace(first, constexprs=off)
+    yield plain
     for size in (16, 64, 128):
         for base in (first.constexprs, off):
             sized = {
@@ -132,7 +184,7 @@ def guesses(path: Path, kernel_name: str, pointers: list[str]) -> Iterator[Signa
             }
             yield replace(first, constexprs=sized)
     for element in ("*fp16", "*bf16"):
-        yield guess_signature(path, kernel_name, {"*": element})
+        yield told_by_types(guess_signature(path, kernel_name, {"*": element}), types)
 
 
 def emitted_kernels(text: str, kernel_name: str) -> list[object]:
@@ -162,6 +214,7 @@ def compile_backward(backward: object, signature: Signature, until: str) -> Comp
     names = list(backward.arg_names)  # type: ignore[attr-defined]
     types = {n: t for n in names if (t := type_of(n, signature)) is not None}
     values = {n: v for n, v in signature.constexprs.items() if n in names}
+    values |= {n: None for n in names if n not in types and n not in values}
     declared = {p.name for p in backward.params if p.is_constexpr}  # type: ignore[attr-defined]
     types = {n: t for n, t in types.items() if n not in values}
     try:
@@ -178,10 +231,13 @@ def compile_backward(backward: object, signature: Signature, until: str) -> Comp
 
 
 def type_of(name: str, signature: Signature) -> str | None:
-    """The type of an emitted parameter: the forward's, or that of what it is the gradient of."""
+    """The type of an emitted parameter: the forward's, or that of what it is the gradient of; None for None."""
     if name in signature.types:
         return signature.types[name]
     for prefix in ("d_in_", "d_", "d"):
-        if name.startswith(prefix) and name.removeprefix(prefix) in signature.types:
-            return signature.types[name.removeprefix(prefix)]
+        of = name.removeprefix(prefix)
+        if name.startswith(prefix) and of in signature.types:
+            return signature.types[of]
+        if name.startswith(prefix) and signature.constexprs.get(of, 0) is None:
+            return None
     return "*fp32" if name not in signature.constexprs else None

@@ -6,6 +6,7 @@ Used by `compile` and `interpret`; nothing here runs in the tests' own process.
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import importlib
 import importlib.abc
@@ -208,6 +209,61 @@ def find_kernel(module: types.ModuleType, name: str) -> object:
             raise AttributeError(f"no '{name}' in the module")
         found = getattr(found, part)
     return unwrap(found)
+
+
+def find_kernel_anywhere(module: types.ModuleType, path: Path, name: str) -> object:
+    """As `find_kernel`; a jit function inside another function is defined anew, in what surrounds it there.
+
+    What stands before it in the enclosing functions and blocks is executed statement by statement; what fails, because
+    it needs the function's arguments, is skipped.
+    """
+    try:
+        return find_kernel(module, name)
+    except (AttributeError, TypeError):
+        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+        chain = enclosing(tree, name.rpartition(".")[2])
+        if not chain:
+            raise
+    scope = types.ModuleType(module.__name__)
+    scope.__dict__.update(module.__dict__)
+    for outer, inner in zip(chain[1:], chain[2:], strict=False):
+        for statement in blocks_of(outer):
+            execute_tolerantly(statement, path, scope)
+            if statement is inner:
+                break
+    execute_tolerantly(chain[-1], path, scope)  # type: ignore[arg-type]
+    return find_kernel(scope, chain[-1].name)  # type: ignore[attr-defined]
+
+
+def enclosing(node: ast.AST, name: str) -> list[ast.AST]:
+    """The way from a tree to the function `name` in it: every node that holds statements."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef) and child.name == name and child.decorator_list:
+            return [node, child]
+        below = enclosing(child, name)
+        if below:
+            return [node, *below]
+    return []
+
+
+def blocks_of(node: ast.AST) -> list[ast.stmt]:
+    """The statements of all blocks of a node: body, else, handlers."""
+    return [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+
+
+def execute_tolerantly(statement: ast.stmt, path: Path, scope: types.ModuleType) -> None:
+    """Runs what defines something; a failure leaves it undefined.  Of a `try` around a `return` only the body runs."""
+    if isinstance(statement, ast.Expr | ast.Return | ast.Raise):
+        return
+    try:
+        code = compile(ast.Module([statement], []), str(path), "exec", dont_inherit=True)
+    except SyntaxError:
+        if isinstance(statement, ast.Try | ast.With):
+            for inner in statement.body:
+                execute_tolerantly(inner, path, scope)
+        return
+    with contextlib.suppress(Exception):
+        exec(code, scope.__dict__)
 
 
 def unwrap(found: object) -> object:

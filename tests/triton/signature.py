@@ -62,7 +62,8 @@ def guess_signature(
     its value.  `"*"` alone is a key for the element type of pointers nobody names: {"*": "*bf16"}.
     """
     finder = finder_of(path)
-    by_name = {found.name: found for found in finder.found}
+    by_name = {found.node.name: found for found in finder.found}
+    by_name |= {found.name: found for found in finder.found}
     found = by_name[kernel_name]
     known = dict(kinds or {})
     default_pointer = str(known.pop("*", DEFAULT_POINTER))

@@ -1,12 +1,12 @@
 // Code actions: a cheap offer for a place, then the exact edit. The front header of codeactions/: no JSON, no I/O, no threads.
-// Rows: actions.def. A quick fix never breaks code: its result parses, and re-analysed it has the diagnostic no more and no new error.
+// Rows: actions.def. A quick fix never breaks code: its result, analysed again, has the diagnostic no more and no new error.
 #ifndef TAD_CODEACTIONS_CODEACTIONS_H
 #define TAD_CODEACTIONS_CODEACTIONS_H
 
 #include "autodiff/backward.h"
 
 typedef enum ActionId {
-#define ACTION(id, name, kind, diagnostic, is_safe, title, offer, apply) ACTION_##id,
+#define ACTION(id, ...) ACTION_##id,
 #include "codeactions/actions.def"
 #undef ACTION
     ACTION_COUNT
@@ -16,17 +16,17 @@ typedef struct ActionRow {
     const char *name;        // "add-mask"
     const char *kind;        // LSP: "quickfix", "refactor.rewrite"
     const char *diagnostic;  // name of what it fixes; NULL: offered at places
-    bool is_safe;            // applied by source.fixAll
+    bool is_safe;            // keeps the meaning of correct code; applied by source.fixAll
     const char *title;
 } ActionRow;
 extern const ActionRow action_rows[ACTION_COUNT];
 
-/// What may be done at a place. Cheap: nothing is derived or written yet.
+/// What may be done at a place. Cheap: no backward is derived yet.
 typedef struct Action {
     ActionId id;
-    const char *title;             // row's title with names filled in
+    const char *title;
     const Diagnostic *diagnostic;  // fixed by it, or NULL
-    Range range;                   // where it applies: enough, with id, to apply it later
+    Range range;                   // with `id`, enough to apply it later
     const char *disabled;          // why it is shown but cannot be applied; NULL: it can
     bool is_preferred;
 } Action;
@@ -34,8 +34,12 @@ typedef struct Actions {
     LIST(Action) list;
 } Actions;
 
-/// Actions for [start, end) of the snapshot's own text, best first.
-Actions actions_offer(Arena *arena, const Snapshot *snapshot, uint32_t start, uint32_t end);
+/// What a caller knows already of a kernel's backward: NULL when nothing or when it was derived, else why the rules refuse.
+typedef const char *ActionRefusal(void *context, const Kernel *kernel);
+
+/// Actions for [start, end) of the snapshot's own text, best first. `refusal` may be NULL: then it is found out here.
+Actions actions_offer(Arena *arena, const Snapshot *snapshot, uint32_t start, uint32_t end,
+                      ActionRefusal *refusal, void *context);
 
 typedef struct TextEdit {
     Range range;  // of the snapshot's own text
@@ -52,12 +56,12 @@ typedef struct ActionEdit {
     const char *label, *description;  // change annotation
     bool needs_confirmation;
     const char *
-        refusal;  // one sentence, when nothing can be done after all; edits and files are empty then
+        refusal;  // one sentence where nothing can be done after all; edits and files are empty then
 } ActionEdit;
 ActionEdit action_apply(Arena *arena, const Snapshot *snapshot, ActionId id, Range range);
-/// All safe fixes of the file together (source.fixAll), conflicts left out.
+/// All safe fixes of the file together (source.fixAll); of two that touch each other, the first.
 ActionEdit actions_fix_all(Arena *arena, const Snapshot *snapshot);
 /// The text with the edits made.
-const char *edits_applied(Arena *arena, Str text, const ActionEdit *edit);
+Str edits_applied(Arena *arena, Str text, const ActionEdit *edit);
 
 #endif

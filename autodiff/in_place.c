@@ -1,0 +1,115 @@
+// The backward as edits of the forward's own file: below the kernel, with the launchers that stand there made differentiable.
+#include <string.h>
+
+#include "analysis/module_scope.h"
+#include "autodiff/module_text.h"
+
+typedef struct InPlace {
+    Arena *arena;
+    const Snapshot *snapshot;
+    const Module *module;
+    LIST(BackwardEdit) edits;
+} InPlace;
+
+static void add(InPlace *place, uint32_t start, uint32_t end, const char *text) {
+    BackwardEdit edit = {{place->snapshot->source, start, end}, text};
+    LIST_PUSH(place->arena, &place->edits, edit);
+    for (int i = place->edits.count - 1; i > 0; i--) {
+        BackwardEdit *now = &place->edits.items[i], *before = now - 1;
+        if (before->range.start <= now->range.start) break;
+        BackwardEdit swapped = *now;
+        *now = *before;
+        *before = swapped;
+    }
+}
+
+static bool is_bound(const InPlace *place, const char *name) {
+    return module_resolve(place->arena, place->module, str_from(name)).kind != SCOPE_MISSING;
+}
+
+/// Behind the last import at module level, or behind the docstring.
+static uint32_t end_of_imports(const InPlace *place) {
+    SyntaxNode root = syntax_root(place->module->tree);
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < node_child_count(root); i++) {
+        SyntaxNode node = node_child(root, i);
+        SyntaxKind kind = node_kind(node);
+        bool docstring = end == 0 && kind == SYNTAX_EXPRESSION_STATEMENT &&
+                         node_kind(node_child(node, 0)) == SYNTAX_STRING;
+        if (docstring || kind == SYNTAX_IMPORT || kind == SYNTAX_IMPORT_FROM ||
+            kind == SYNTAX_FUTURE_IMPORT)
+            end = node_range(place->snapshot->source, node).end;
+        else if (kind != SYNTAX_COMMENT)
+            break;
+    }
+    return end;
+}
+
+static void add_imports(InPlace *place, const char *kernel_text) {
+    Buffer imports = buffer_new(place->arena);
+    if (!is_bound(place, "torch")) buffer_puts(&imports, "import torch\n");
+    if (!is_bound(place, "triton")) buffer_puts(&imports, "import triton\n");
+    if (!is_bound(place, "tl")) buffer_puts(&imports, "import triton.language as tl\n");
+    if (strstr(kernel_text, "libdevice.") && !is_bound(place, "libdevice"))
+        buffer_puts(&imports, "from triton.language.extra import libdevice\n");
+    if (!imports.size) return;
+    uint32_t at = end_of_imports(place);
+    const char *text = buffer_text(&imports);
+    size_t size = strlen(text) - 1;
+    add(place, at, at,
+        at ? arena_printf(place->arena, "\n%.*s", (int)size, text)
+           : arena_printf(place->arena, "%s\n", text));
+}
+
+static void add_launchers(InPlace *place, const LaunchPlan *plan) {
+    for (LIST_EACH(int, i, place->module->functions)) {
+        const FunctionDefinition *function = place->module->functions.items[i];
+        bool launches = false;
+        for (LIST_EACH(int, k, place->module->launches)) {
+            const LaunchSite *site = &place->module->launches.items[k];
+            launches |= site->launcher == function && site->kernel == plan->kernel;
+        }
+        const char *why;
+        const char *text =
+            function->is_jit || !launches
+                ? NULL
+                : launcher_text(place->arena, place->module, function, plan, 1, &why);
+        Range range = snapshot_range(place->snapshot, function->range);
+        if (text && range.source == place->snapshot->source)
+            add(place, range.start, range.end, text);
+    }
+}
+
+/// The emitted kernel of an earlier time, as it stands in the file. NULL: none yet.
+static const FunctionDefinition *earlier_backward(const InPlace *place, const Backward *backward) {
+    return module_find_function(place->module, str_from(backward->launches[0].kernel));
+}
+
+int backward_in_place(Arena *arena, const Snapshot *snapshot, const Backward *backward,
+                      BackwardEdit **edits) {
+    InPlace place = {.arena = arena, .snapshot = snapshot, .module = snapshot->module};
+    Str kernel = str_trim(str_from(backward->kernel_text));
+    const FunctionDefinition *earlier = earlier_backward(&place, backward);
+    if (earlier) {
+        Range old = snapshot_range(snapshot, earlier->range);
+        add(&place, old.start, old.end, str_dup(arena, kernel));
+        *edits = place.edits.items;
+        return place.edits.count;
+    }
+    LaunchPlan plan = launch_plan(arena, snapshot->module, backward);
+    add_imports(&place, backward->kernel_text);
+    uint32_t below = snapshot_range(snapshot, backward->kernel->definition->range).end;
+    Str wrapper = str_trim(str_from(autograd_class(arena, &plan)));
+    add(&place, below, below,
+        arena_printf(arena, "\n\n\n%.*s\n\n\n%.*s", STR_ARGS(kernel), STR_ARGS(wrapper)));
+    add_launchers(&place, &plan);
+    if (!is_bound(&place, "_gradient_buffer")) {
+        Str helpers = str_trim(str_from(autograd_helpers()));
+        uint32_t end = (uint32_t)snapshot->source->text.size;
+        bool ends_line = end && snapshot->source->text.data[end - 1] == '\n';
+        add(&place, end, end,
+            arena_printf(arena, "%s\n\n%.*s\n", ends_line ? "" : "\n", STR_ARGS(helpers)));
+    }
+    *edits = place.edits.items;
+    return place.edits.count;
+}

@@ -1,0 +1,132 @@
+// "Generate backward": derived here and now, into a module of its own beside the file or below the kernel; and the
+// comment that says what the gradient check runs a kernel with.
+#include <string.h>
+
+#include "analysis/module_scope.h"
+#include "codeactions/fix.h"
+
+static const BackwardOptions options = {.wrapper = WRAPPER_AUTOGRAD};
+
+static Backward *derive(Fix *fix, const Kernel *kernel) {
+    Diagnostics ignored = {.arena = fix->arena};
+    return backward_derive(fix->arena, fix->snapshot, kernel, &options, &ignored);
+}
+
+/// The kernel's backward; NULL and a refusal where the rules refuse.
+static Backward *derive_asked(Fix *fix) {
+    if (!fix->kernel || !fix->kernel->function || !kernel_is_forward(fix->kernel)) {
+        fix_refuse(fix, "there is no forward kernel here");
+        return NULL;
+    }
+    Backward *backward = derive(fix, fix->kernel);
+    if (backward->status == BACKWARD_DERIVED) return backward;
+    fix_refuse(fix, "no backward for `%s`: %s", fix->kernel->function->name, backward->reason);
+    return NULL;
+}
+
+/// Whether some launcher launches both: then both have to be differentiable in the module.
+static bool share_launcher(const Fix *fix, const Kernel *a, const Kernel *b) {
+    const Module *module = fix->snapshot->module;
+    for (LIST_EACH(int, i, module->launches))
+        for (LIST_EACH(int, k, module->launches)) {
+            const LaunchSite *one = &module->launches.items[i], *two = &module->launches.items[k];
+            if (one->kernel == a->definition && two->kernel == b->definition && one->launcher &&
+                one->launcher == two->launcher)
+                return true;
+        }
+    return false;
+}
+
+/// "dir/softmax_backward.py" where the module holds all forward kernels of softmax.py, else after the kernel.
+static const char *path_beside(const Fix *fix, bool is_whole_file) {
+    const char *path = fix->source->path, *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path) + 1 : 0;
+    const char *name = path + folder;
+    if (!is_whole_file)
+        return arena_printf(fix->arena, "%.*s%s_backward.py", folder, path,
+                            fix->kernel->function->name);
+    const char *dot = strrchr(name, '.');
+    return arena_printf(fix->arena, "%.*s%.*s_backward.py", folder, path,
+                        dot ? (int)(dot - name) : (int)strlen(name), name);
+}
+
+void apply_backward_file(Fix *fix) {
+    Backward *asked = derive_asked(fix);
+    if (!asked) return;
+    LIST(Backward *) all = {0};
+    LIST_PUSH(fix->arena, &all, asked);
+    bool is_whole_file = true;
+    for (LIST_EACH(int, i, fix->snapshot->kernels)) {
+        const Kernel *kernel = &fix->snapshot->kernels.items[i];
+        if (kernel == fix->kernel || !kernel->function || !kernel_is_forward(kernel)) continue;
+        if (share_launcher(fix, fix->kernel, kernel))
+            LIST_PUSH(fix->arena, &all, derive(fix, kernel));
+        else
+            is_whole_file = false;
+    }
+    Diagnostics ignored = {.arena = fix->arena};
+    NewFile file = {
+        path_beside(fix, is_whole_file),
+        backward_module(fix->arena, fix->snapshot, all.items, all.count, &options, &ignored)};
+    LIST_PUSH(fix->arena, &fix->edit->files, file);
+    fix->edit->description = arena_printf(
+        fix->arena, "A module with the backward of `%s`, derived by rules and not yet proved",
+        fix->kernel->function->name);
+    fix->edit->needs_confirmation = true;
+}
+
+void apply_backward_here(Fix *fix) {
+    Backward *backward = derive_asked(fix);
+    if (!backward) return;
+    BackwardEdit *edits;
+    int count = backward_in_place(fix->arena, fix->snapshot, backward, &edits);
+    for (int i = 0; i < count; i++)
+        fix_replace(fix, edits[i].range.start, edits[i].range.end, "%s", edits[i].text);
+    fix->edit->description = arena_printf(
+        fix->arena,
+        "The backward of `%s`, derived by rules and not yet proved; its launchers become differentiable",
+        fix->kernel->function->name);
+    fix->edit->needs_confirmation = true;
+}
+
+typedef struct Sizes {
+    const Value *parameter;
+    bool found;
+} Sizes;
+
+static bool visit_size(void *context, Op *op) {
+    Sizes *sizes = context;
+    bool compares = op->code >= OP_EQ && op->code <= OP_GE;
+    bool loops = op->code == OP_FOR || op->code == OP_STATIC_FOR;
+    for (int i = 0; i < op->operand_count && (compares || (loops && i < 3)); i++)
+        sizes->found |= op->operands[i] == sizes->parameter;
+    return !sizes->found;
+}
+
+/// Sizes that masks and loops compare with: no multiple of a block, so that the masks are tried.
+void apply_launch_comment(Fix *fix) {
+    enum { FIRST_SIZE = 37, SIZE_STEP = 16, BLOCK = 16 };
+    if (!fix->kernel || !fix->kernel->function) return;
+    const Function *function = fix->kernel->function;
+    Buffer out = buffer_new(fix->arena);
+    int size = FIRST_SIZE;
+    for (int i = 0; i < function->parameter_count; i++) {
+        const Parameter *parameter = &function->parameters[i];
+        bool number = parameter->value->type.kind == TYPE_NUMBER &&
+                      !dtype_is_float(parameter->value->type.element);
+        Sizes sizes = {parameter->value, false};
+        region_walk(function->body, visit_size, &sizes);
+        if (parameter->is_constexpr && !parameter->default_value)
+            buffer_printf(&out, "%s%s=%d", out.size ? ", " : "", parameter->name, BLOCK);
+        else if (!parameter->is_constexpr && number && sizes.found) {
+            buffer_printf(&out, "%s%s=%d", out.size ? ", " : "", parameter->name, size);
+            size += SIZE_STEP;
+        }
+    }
+    if (!out.size) {
+        fix_refuse(fix, "`%s` has no size to choose", function->name);
+        return;
+    }
+    uint32_t at = snapshot_range(fix->snapshot, fix->kernel->definition->range).start;
+    fix_replace(fix, at, at, "# tad: %s\n", buffer_text(&out));
+}

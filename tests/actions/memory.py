@@ -1,0 +1,69 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    tl.store(y_ptr + offsets, 2 * x, mask=offsets < n)
+
+
+@triton.jit
+def square_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    keep = offsets < n
+    x = tl.load(x_ptr + offsets, mask=keep)
+    tl.store(
+        y_ptr + offsets,
+        x * x,
+    )
+
+
+@triton.jit
+def copy_tile_kernel(x_ptr, y_ptr, m, n, stride, BLOCK: tl.constexpr):
+    rows = tl.program_id(0) * 16 + tl.arange(0, 16)
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    keep = (rows < m)[:, None] & (columns < n)[None, :]
+    offsets = rows[:, None].to(tl.int64) * stride + columns[None, :]
+    x = tl.load(x_ptr + offsets, mask=keep, other=0.0)
+    tl.store(y_ptr + offsets, x, mask=(rows < m)[:, None])
+
+
+@triton.jit
+def row_maximum_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0).to(tl.int64) * n + offsets, mask=offsets < n)
+    tl.store(y_ptr + tl.program_id(0), tl.max(x.to(tl.float32), axis=0))
+
+
+@triton.jit
+def whole_tile_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + lanes, mask=lanes < BLOCK, other=0.0)
+    unused = tl.load(y_ptr + lanes + BLOCK)
+    tl.store(y_ptr + lanes, x)
+
+
+@triton.jit
+def other_alone_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    tl.store(y_ptr + lanes, tl.load(x_ptr + lanes, other=0.0))
+
+
+@triton.jit
+def twice_loaded_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    keep = lanes < n
+    first = tl.load(x_ptr + lanes, mask=keep, other=0.0)
+    total = tl.sum(first.to(tl.float32), axis=0)
+    again = tl.load(x_ptr + lanes, mask=keep, other=0.0)
+    tl.store(y_ptr + lanes, again / total, mask=keep)
+
+
+@triton.jit
+def long_rows_kernel(x_ptr, y_ptr, stride, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    lanes = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * stride + lanes, mask=lanes < n)
+    tl.store(y_ptr + row.to(tl.int64) * stride + lanes, x, mask=lanes < n)

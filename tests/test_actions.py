@@ -34,7 +34,18 @@ def dump(name: str) -> str:
         timeout=120,
         check=True,
     )
-    return run.stdout
+    return run.stdout if name == "backward" else without_backwards(run.stdout)
+
+
+def without_backwards(text: str) -> str:
+    """Emitted modules are shown once, in backward.actions: elsewhere their first lines would only repeat them."""
+    kept, skips = [], False
+    for line in text.split("\n"):
+        match = OFFER.match(line)
+        skips = (skips and not match) or bool(match and match["name"].startswith("backward-"))
+        if match or not skips:
+            kept.append(line)
+    return "\n".join(kept)
 
 
 NAMES = sorted(path.stem for path in ACTIONS.glob("*.py"))

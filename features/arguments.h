@@ -1,0 +1,32 @@
+// What calls and launches pass for a parameter, and what autotuning tries. Private to features/.
+#ifndef TAD_FEATURES_ARGUMENTS_H
+#define TAD_FEATURES_ARGUMENTS_H
+
+#include "features/locate.h"
+
+/// The expression that an argument list passes for parameter `index` called `name`; a null node where it passes none.
+SyntaxNode argument_of(Names *names, SyntaxNode list, int index, Str name);
+/// Whether the list has `**something`, which may pass anything by name.
+bool arguments_are_open(SyntaxNode list);
+
+typedef struct Texts {
+    LIST(Str) list;
+} Texts;
+/// The values that autotune configurations and heuristics give a parameter, as written, each once.
+Texts tuned_values(Names *names, const FunctionDefinition *function, Str parameter);
+
+typedef struct Mention {
+    SyntaxNode node;  // an identifier (keyword), or a string
+    Range range;      // of the name itself
+    bool is_shared;   // configurations that other kernels use, too
+} Mention;
+typedef struct Mentions {
+    LIST(Mention) list;
+} Mentions;
+/// Where decorators and the configurations they refer to (in this file) spell the parameter's name as text:
+/// {"BLOCK": 64}, key=["N"], lambda args: args["N"].
+Mentions tuned_mentions(Names *names, const FunctionDefinition *function, Str parameter);
+/// `meta["BLOCK"]` in the grids of the function's launches in this file.
+Mentions grid_mentions(Names *names, const FunctionDefinition *function, Str parameter);
+
+#endif

@@ -1,0 +1,115 @@
+// Who calls or launches whom: kernels, helpers and launchers.
+#include "features/describe.h"
+#include "features/features.h"
+
+#include <string.h>
+
+typedef struct CallSearch {
+    Names *names;
+    const FunctionDefinition *wanted;  // NULL: every call
+    Calls calls;
+    Map index;                         // function name's start -> index + 1
+    const FunctionDefinition *caller;  // whose body is walked
+} CallSearch;
+
+static bool launches(Names *names, const FunctionDefinition *function) {
+    const Module *module = names->snapshot->module;
+    for (LIST_EACH(int, i, module->launches))
+        if (function_is_same(names, module->launches.items[i].launcher, function)) return true;
+    return false;
+}
+
+static CallItem item_of(Names *names, const FunctionDefinition *function) {
+    CallItem item = {.name = str_dup(names->arena, function->name), .detail = ""};
+    item.kind = !function->is_jit     ? SYMBOL_LAUNCHER
+                : function->is_helper ? SYMBOL_HELPER
+                                      : SYMBOL_KERNEL;
+    item.range = snapshot_range(names->snapshot, function->range);
+    item.selection = snapshot_range(names->snapshot, function->name_range);
+    const Kernel *kernel = kernel_of_function(names, function);
+    const char *back = kernel ? return_label(names, kernel) : NULL;
+    if (back) item.detail = arena_printf(names->arena, "-> %s", back);
+    if (item.selection.source != names->source) item.detail = item.selection.source->path;
+    return item;
+}
+
+static void call_add(CallSearch *search, const FunctionDefinition *function, Range place) {
+    CallItem item = item_of(search->names, function);
+    uint64_t key = ((uint64_t)(uintptr_t)item.selection.source << 20) ^ item.selection.start;
+    intptr_t index = (intptr_t)map_get_number(&search->index, key);
+    if (!index) {
+        Call call = {.item = item};
+        LIST_PUSH(search->names->arena, &search->calls.list, call);
+        index = search->calls.list.count;
+        map_set_number(&search->index, key, (void *)index);
+    }
+    Call *call = &search->calls.list.items[index - 1];
+    LIST_PUSH(search->names->arena, &call->places.list, place);
+}
+
+static bool visit_call(void *context, SyntaxNode node) {
+    CallSearch *search = context;
+    SyntaxKind kind = node_kind(node);
+    if (kind == SYNTAX_FUNCTION) return false;
+    if (kind != SYNTAX_CALL) return true;
+    Name callee = callee_resolve(search->names, node);
+    if (callee.kind != NAME_FUNCTION || !callee.function) return true;
+    bool is_ours = callee.function->is_jit;
+    if (search->wanted && function_is_same(search->names, callee.function, search->wanted))
+        call_add(search, search->caller, callee.range);
+    if (!search->wanted && (is_ours || launches(search->names, callee.function)))
+        call_add(search, callee.function, callee.range);
+    return true;
+}
+
+static void walk_body(CallSearch *search, const FunctionDefinition *function) {
+    Range range = snapshot_range(search->names->snapshot, function->name_range);
+    if (range.source != search->names->source) return;
+    SyntaxNode node = function_around(node_at(search->names->root, range.start, range.end));
+    if (node_is_null(node)) return;
+    search->caller = function;
+    syntax_walk(node_field(node, "body"), visit_call, search);
+}
+
+/// The function that the name at `offset` means, or that is around it.
+static const FunctionDefinition *function_asked(Names *names, uint32_t offset) {
+    if (offset > names->source->text.size) return NULL;
+    Name name = name_at(names, offset);
+    if (name.kind == NAME_FUNCTION) return name.function;
+    SyntaxNode function = function_around(node_at(names->root, offset, offset));
+    for (int i = 0; i < 64 && !node_is_null(function); i++) {
+        const FunctionDefinition *definition = definition_of_node(names, function);
+        if (definition) return definition;
+        function = function_around(node_parent(function));
+    }
+    return NULL;
+}
+
+static bool is_in_hierarchy(Names *names, const FunctionDefinition *function) {
+    return function && (function->is_jit || launches(names, function));
+}
+
+CallItem call_item_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
+    Names names = names_of(arena, snapshot);
+    const FunctionDefinition *function = function_asked(&names, offset);
+    if (!is_in_hierarchy(&names, function)) return (CallItem){0};
+    return item_of(&names, function);
+}
+
+Calls calls_into(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
+    Names names = names_of(arena, snapshot);
+    CallSearch search = {.names = &names, .index = map_new(arena)};
+    search.wanted = function_asked(&names, offset);
+    if (!is_in_hierarchy(&names, search.wanted)) return search.calls;
+    for (LIST_EACH(int, i, snapshot->module->functions))
+        walk_body(&search, snapshot->module->functions.items[i]);
+    return search.calls;
+}
+
+Calls calls_from(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
+    Names names = names_of(arena, snapshot);
+    CallSearch search = {.names = &names, .index = map_new(arena)};
+    const FunctionDefinition *function = function_asked(&names, offset);
+    if (is_in_hierarchy(&names, function)) walk_body(&search, function);
+    return search.calls;
+}

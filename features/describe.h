@@ -1,0 +1,33 @@
+// Types, values and signatures as text that Triton authors read. Private to features/.
+#ifndef TAD_FEATURES_DESCRIBE_H
+#define TAD_FEATURES_DESCRIBE_H
+
+#include "features/locate.h"
+
+/// "f32[BLOCK_M, 64]", "*f16[BLOCK]", "*float" (the caller decides which), "(f32, i32[N])"; "?" where it is not understood.
+const char *type_label(Arena *arena, Type type);
+/// The same, items of tuples told.
+const char *value_label(Arena *arena, const Value *value);
+/// Whether there is anything to tell of the type.
+bool value_is_told(const Value *value);
+/// A compile-time value as Python text: "128", "tl.float32"; NULL where it is not known.
+const char *constant_label(Arena *arena, const Constant *constant);
+/// A polynomial with readable atoms: "pid*BLOCK + 1".
+const char *poly_label(Arena *arena, const Poly *poly);
+
+/// "tl.sum(input, axis=None)"; `method`: as a method, without its receiver.
+const char *operation_label(Arena *arena, OpCode code, bool method);
+/// "name(x_ptr, n, BLOCK: tl.constexpr = 16)", one line.
+const char *function_label(Arena *arena, const FunctionDefinition *function);
+/// What a jit function gives back: "f32[BLOCK]", "(f32, f32)"; NULL where nothing, or nothing that is understood.
+const char *return_label(Names *names, const Kernel *kernel);
+/// The first statement of a function where that is a text, unquoted; size 0 where there is none.
+Str function_documentation(const FunctionDefinition *function);
+
+/// Paragraphs of Markdown on a value: its constant, loop, address, memory, derivative.
+void describe_value(Buffer *out, Names *names, const Kernel *kernel, const Value *value);
+/// Signature, documentation, versions, definition and derivative of an operation.
+void describe_operation(Buffer *out, OpCode code, bool method);
+void describe_rule(Buffer *out, OpCode code);
+
+#endif

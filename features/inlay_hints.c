@@ -1,0 +1,126 @@
+// Shapes and types beside names, where they say something that the text does not.
+#include "features/describe.h"
+#include "features/features.h"
+#include "features/targets.h"
+
+#include <string.h>
+
+enum { LABEL_LIMIT = 60 };
+
+typedef struct HintWriter {
+    Names *names;
+    const Kernel *kernel;
+    uint32_t start, end;
+    Map labels;  // by name: the last label
+    InlayHints hints;
+} HintWriter;
+
+static void hint_add(HintWriter *writer, uint32_t offset, const char *label) {
+    if (offset < writer->start || offset > writer->end) return;
+    if (strlen(label) > LABEL_LIMIT)
+        label = arena_printf(writer->names->arena, "%.*s…", LABEL_LIMIT, label);
+    Range range = snapshot_range(writer->names->snapshot, writer->kernel->definition->range);
+    InlayHint hint = {.offset = offset, .label = label, .kernel_end = range.end};
+    LIST_PUSH(writer->names->arena, &writer->hints.list, hint);
+}
+
+static OpCode callee_code(Names *names, SyntaxNode call) {
+    if (node_kind(call) != SYNTAX_CALL) return OP_COUNT;
+    return callee_resolve(names, call).op;
+}
+
+/// Whether the text beside the name says it all: a literal, a program id, tl.zeros with its shape and type.
+static bool is_obvious(Names *names, const Target *target, const Value *value) {
+    if (value->constant || value->type.is_constexpr || value->type.kind == TYPE_NONE) return true;
+    bool is_index = value->type.kind == TYPE_NUMBER && value->type.rank == 0 &&
+                    value->type.element.code == DTYPE_INT32;
+    if (target->kind == TARGET_LOOP) return is_index;
+    if (target->is_item) return false;
+    switch (callee_code(names, target->right)) {
+    case OP_PROGRAM_ID:
+    case OP_NUM_PROGRAMS: return true;
+    case OP_ZEROS:
+    case OP_FULL:
+        return node_kind(node_child(node_field(target->right, "arguments"), 0)) == SYNTAX_LIST;
+    default: break;
+    }
+    return is_index && node_kind(target->right) != SYNTAX_CALL;
+}
+
+static void hint_target(HintWriter *writer, const Target *target) {
+    Names *names = writer->names;
+    const Value *value = value_of_node(names, writer->kernel, target->node);
+    if (!value_is_told(value) || value->type.kind == TYPE_TUPLE) return;
+    const char *label = value_label(names->arena, value);
+    if (strcmp(label, "?") == 0 || strcmp(label, "None") == 0) return;
+    Str name = text_of(names, target->node);
+    const char *last = map_get(&writer->labels, name);
+    bool is_new = !last || strcmp(last, label) != 0;
+    map_set(&writer->labels, name, (void *)(uintptr_t)label);
+    if (!is_new || target->is_annotated) return;
+    if (!last && is_obvious(names, target, value)) return;
+    hint_add(writer, range_of(names, target->node).end, arena_printf(names->arena, ": %s", label));
+}
+
+static bool parameter_is_plain(const ParameterDefinition *definition) {
+    return !definition->is_constexpr && !definition->annotation.size && !definition->is_variadic;
+}
+
+static void hint_parameters(HintWriter *writer) {
+    Names *names = writer->names;
+    const Function *function = writer->kernel->function;
+    const FunctionDefinition *definition = writer->kernel->definition;
+    for (int i = 0; i < function->parameter_count && i < definition->parameter_count; i++) {
+        const Value *value = function->parameters[i].value;
+        const char *label = value_label(names->arena, value);
+        map_set(&writer->labels, definition->parameters[i].name, (void *)(uintptr_t)label);
+        if (!parameter_is_plain(&definition->parameters[i]) || !value_is_told(value)) continue;
+        if (strcmp(label, "number") == 0 || value->type.kind == TYPE_NONE) continue;
+        Range range = snapshot_range(names->snapshot, definition->parameters[i].range);
+        uint32_t end = range.start + (uint32_t)definition->parameters[i].name.size;
+        hint_add(writer, end, arena_printf(names->arena, ": %s", label));
+    }
+}
+
+static void hint_return(HintWriter *writer, SyntaxNode function) {
+    Names *names = writer->names;
+    if (!node_is_null(node_field(function, "return_type"))) return;
+    const char *label = return_label(names, writer->kernel);
+    if (label && strcmp(label, "None") != 0)
+        hint_add(writer, range_of(names, node_field(function, "parameters")).end,
+                 arena_printf(names->arena, " -> %s", label));
+}
+
+static void hint_kernel(HintWriter *writer, const Kernel *kernel) {
+    Names *names = writer->names;
+    Range name = snapshot_range(names->snapshot, kernel->definition->name_range);
+    SyntaxNode function = function_around(node_at(names->root, name.start, name.end));
+    if (node_is_null(function) || !kernel->function) return;
+    writer->kernel = kernel;
+    writer->labels = map_new(names->arena);
+    hint_parameters(writer);
+    hint_return(writer, function);
+    Targets targets = targets_of(names->arena, function);
+    for (LIST_EACH(int, i, targets.list)) hint_target(writer, &targets.list.items[i]);
+}
+
+InlayHints inlay_hints(Arena *arena, const Snapshot *snapshot, uint32_t start, uint32_t end) {
+    Names names = names_of(arena, snapshot);
+    HintWriter writer = {.names = &names, .start = start, .end = end};
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        Range range = snapshot_range(snapshot, kernel->definition->range);
+        if (range.start < end && start <= range.end) hint_kernel(&writer, kernel);
+    }
+    return writer.hints;
+}
+
+const char *inlay_hint_tooltip(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
+    // A hint stands right behind a name, or behind the parameters of a helper.
+    Names names = names_of(arena, snapshot);
+    SyntaxNode identifier = identifier_at(&names, offset);
+    if (!node_is_null(identifier)) return hover_at(arena, snapshot, offset).markdown;
+    SyntaxNode function = function_around(node_at(names.root, offset, offset));
+    if (kernel_of_node(&names, function) == NULL) return NULL;
+    return hover_at(arena, snapshot, range_of(&names, node_field(function, "name")).start).markdown;
+}

@@ -1,0 +1,529 @@
+// Offset in, meaning out: which variable, parameter, function, operation or type an identifier stands for.
+#include "features/locate.h"
+
+#include <string.h>
+
+enum { CLIMB_LIMIT = 400 };
+
+Range range_of(const Names *names, SyntaxNode node) { return node_range(names->source, node); }
+
+Str text_of(const Names *names, SyntaxNode node) {
+    return node_is_null(node) ? (Str){"", 0} : node_text(names->source, node);
+}
+
+bool range_touches(Range range, uint32_t offset) {
+    return range.start <= offset && offset <= range.end;
+}
+
+bool node_same(SyntaxNode a, SyntaxNode b) { return a.id == b.id; }
+
+Names names_of(Arena *arena, const Snapshot *snapshot) {
+    Names names = {.arena = arena,
+                   .snapshot = snapshot,
+                   .source = snapshot->source,
+                   .root = syntax_root(snapshot->module->tree),
+                   .functions = map_new(arena),
+                   .kernels = map_new(arena),
+                   .bound = map_new(arena),
+                   .globals = map_new(arena)};
+    for (LIST_EACH(int, i, snapshot->module->functions)) {
+        FunctionDefinition *function = snapshot->module->functions.items[i];
+        Range range = snapshot_range(snapshot, function->name_range);
+        map_set_number(&names.functions, (uint64_t)range.start + 1, function);
+    }
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        Range range = snapshot_range(snapshot, kernel->definition->name_range);
+        map_set_number(&names.kernels, (uint64_t)range.start + 1, (void *)(uintptr_t)kernel);
+    }
+    return names;
+}
+
+// --- Functions around
+
+SyntaxNode function_around(SyntaxNode node) {
+    SyntaxNode up = node;
+    for (int i = 0; i < CLIMB_LIMIT && !node_is_null(up); i++) {
+        if (node_kind(up) == SYNTAX_FUNCTION) return up;
+        up = node_parent(up);
+    }
+    return (SyntaxNode){0};
+}
+
+static uint64_t function_key(const Names *names, SyntaxNode function) {
+    return (uint64_t)range_of(names, node_field(function, "name")).start + 1;
+}
+
+const FunctionDefinition *definition_of_node(Names *names, SyntaxNode function) {
+    if (node_is_null(function)) return NULL;
+    return map_get_number(&names->functions, function_key(names, function));
+}
+
+const Kernel *kernel_of_node(Names *names, SyntaxNode function) {
+    if (node_is_null(function)) return NULL;
+    return map_get_number(&names->kernels, function_key(names, function));
+}
+
+const Kernel *kernel_around(Names *names, SyntaxNode node) {
+    SyntaxNode function = function_around(node);
+    for (int i = 0; i < CLIMB_LIMIT && !node_is_null(function); i++) {
+        const Kernel *kernel = kernel_of_node(names, function);
+        if (kernel) return kernel;
+        function = function_around(node_parent(function));
+    }
+    return NULL;
+}
+
+bool function_is_same(Names *names, const FunctionDefinition *a, const FunctionDefinition *b) {
+    if (!a || !b || a == b) return a == b;
+    if (!str_equal(a->name, b->name)) return false;
+    Range first = snapshot_range(names->snapshot, a->name_range);
+    Range second = snapshot_range(names->snapshot, b->name_range);
+    return first.source == second.source && first.start == second.start;
+}
+
+const Kernel *kernel_of_function(Names *names, const FunctionDefinition *function) {
+    if (!function) return NULL;
+    Range range = snapshot_range(names->snapshot, function->name_range);
+    if (range.source != names->source) return NULL;
+    return map_get_number(&names->kernels, (uint64_t)range.start + 1);
+}
+
+Value *value_of_node(Names *names, const Kernel *kernel, SyntaxNode node) {
+    if (!kernel || !kernel->function || !kernel->function->definition || node_is_null(node))
+        return NULL;
+    // What was lowered from an earlier text is kept by the places of that text.
+    Range lowered = kernel->function->definition->name_range;
+    uint32_t shift = snapshot_range(names->snapshot, lowered).start - lowered.start;
+    Range range = range_of(names, node);
+    return function_value_at(kernel->function, range.start - shift, range.end - shift);
+}
+
+// --- Names that functions bind
+
+typedef struct BindSearch {
+    Names *names;
+    Map *bound;
+    SyntaxNode function;
+    Map *excluded;  // `global x`
+} BindSearch;
+
+static void bind_target(const BindSearch *search, SyntaxNode target) {
+    switch (node_kind(target)) {
+    case SYNTAX_IDENTIFIER:
+        map_set(search->bound, text_of(search->names, target), search->bound);
+        break;
+    case SYNTAX_PATTERN_LIST:
+    case SYNTAX_TUPLE_PATTERN:
+    case SYNTAX_LIST_PATTERN:
+    case SYNTAX_LIST_SPLAT_PATTERN:
+    case SYNTAX_AS_PATTERN_TARGET:
+    case SYNTAX_EXPRESSION_LIST:
+    case SYNTAX_TUPLE:
+        for (uint32_t i = 0; i < node_child_count(target); i++)
+            bind_target(search, node_child(target, i));
+        break;
+    default: break;
+    }
+}
+
+static void bind_import(const BindSearch *search, SyntaxNode node) {
+    SyntaxNode from = node_field(node, "module_name");
+    for (uint32_t i = 0; i < node_child_count(node); i++) {
+        SyntaxNode child = node_child(node, i);
+        if (node_same(child, from)) continue;
+        if (node_kind(child) == SYNTAX_ALIASED_IMPORT)
+            bind_target(search, node_field(child, "alias"));
+        else if (node_kind(child) == SYNTAX_DOTTED_NAME)
+            bind_target(search, node_child(child, 0));
+    }
+}
+
+static bool visit_bound(void *context, SyntaxNode node) {
+    const BindSearch *search = context;
+    switch (node_kind(node)) {
+    case SYNTAX_ASSIGNMENT:
+    case SYNTAX_AUGMENTED_ASSIGNMENT:
+    case SYNTAX_FOR: bind_target(search, node_field(node, "left")); return true;
+    case SYNTAX_NAMED_EXPRESSION: bind_target(search, node_field(node, "name")); return true;
+    case SYNTAX_AS_PATTERN: bind_target(search, node_field(node, "alias")); return true;
+    case SYNTAX_IMPORT:
+    case SYNTAX_IMPORT_FROM: bind_import(search, node); return false;
+    case SYNTAX_GLOBAL:
+        for (uint32_t i = 0; i < node_child_count(node); i++)
+            map_set(search->excluded, text_of(search->names, node_child(node, i)), search->bound);
+        return false;
+    case SYNTAX_FUNCTION:
+    case SYNTAX_CLASS:
+        if (node_same(node, search->function)) return true;
+        bind_target(search, node_field(node, "name"));
+        return false;
+    case SYNTAX_LAMBDA:
+    case SYNTAX_LIST_COMPREHENSION:
+    case SYNTAX_GENERATOR:
+    case SYNTAX_SET_COMPREHENSION:
+    case SYNTAX_DICTIONARY_COMPREHENSION: return false;
+    default: return true;
+    }
+}
+
+/// The identifier of a parameter in any of its spellings; null for separators.
+static SyntaxNode parameter_identifier(SyntaxNode node) {
+    for (int depth = 0; depth < 4 && !node_is_null(node); depth++) {
+        switch (node_kind(node)) {
+        case SYNTAX_IDENTIFIER: return node;
+        case SYNTAX_DEFAULT_PARAMETER:
+        case SYNTAX_TYPED_DEFAULT_PARAMETER: node = node_field(node, "name"); break;
+        case SYNTAX_TYPED_PARAMETER:
+        case SYNTAX_LIST_SPLAT_PATTERN:
+        case SYNTAX_DICTIONARY_SPLAT_PATTERN: node = node_child(node, 0); break;
+        default: return (SyntaxNode){0};
+        }
+    }
+    return (SyntaxNode){0};
+}
+
+static void bind_parameters(const BindSearch *search, SyntaxNode parameters) {
+    for (uint32_t i = 0; i < node_child_count(parameters); i++) {
+        SyntaxNode name = parameter_identifier(node_child(parameters, i));
+        if (!node_is_null(name)) bind_target(search, name);
+    }
+}
+
+const Map *names_bound(Names *names, SyntaxNode function) {
+    Map *bound = map_get_pointer(&names->bound, function.id);
+    if (bound) return bound;
+    bound = ARENA_NEW(names->arena, Map);
+    *bound = map_new(names->arena);
+    Map excluded = map_new(names->arena);
+    BindSearch search = {names, bound, function, &excluded};
+    bind_parameters(&search, node_field(function, "parameters"));
+    syntax_walk(node_field(function, "body"), visit_bound, &search);
+    for (int i = 0; i < excluded.count; i++) map_set(bound, excluded.entries[i].key, NULL);
+    map_set_pointer(&names->bound, function.id, bound);
+    return bound;
+}
+
+// --- Names at module level
+
+static ScopeEntry global_entry(Names *names, Str text) {
+    ScopeEntry *known = map_get(&names->globals, text);
+    if (!known) {
+        known = ARENA_NEW(names->arena, ScopeEntry);
+        *known = module_resolve(names->arena, names->snapshot->module, text);
+        map_set(&names->globals, text, known);
+    }
+    return *known;
+}
+
+static void name_set_entry(Name *name, ScopeEntry entry) {
+    Str language;
+    switch (entry.kind) {
+    case SCOPE_FUNCTION:
+        name->kind = NAME_FUNCTION;
+        name->function = entry.function;
+        break;
+    case SCOPE_ASSIGNED:
+        name->kind = NAME_GLOBAL;
+        name->entry = entry;
+        break;
+    case SCOPE_EXTERNAL:
+        name->entry = entry;
+        if (str_is(entry.dotted, "triton")) name->kind = NAME_NAMESPACE;
+        if (!scope_language_name(entry.dotted, &language)) break;
+        name->kind = NAME_NAMESPACE;
+        name->op = scope_find_operation(language);
+        name->dtype = dtype_from_name(language);
+        // dtype_from_name takes short names, too, which triton.language does not have.
+        bool is_dtype = name->dtype != DTYPE_UNKNOWN && dtype_name(name->dtype) &&
+                        str_is(language, dtype_name(name->dtype));
+        if (name->op != OP_COUNT) name->kind = NAME_OPERATION;
+        if (is_dtype) name->kind = NAME_DTYPE;
+        break;
+    default: break;
+    }
+}
+
+// --- Scopes, inside out
+
+static bool comprehension_binds(Names *names, SyntaxNode comprehension, Str text) {
+    Map bound = map_new(names->arena);
+    BindSearch search = {names, &bound, comprehension, &bound};
+    for (uint32_t i = 0; i < node_child_count(comprehension); i++) {
+        SyntaxNode child = node_child(comprehension, i);
+        if (node_kind(child) == SYNTAX_FOR_IN_CLAUSE)
+            bind_target(&search, node_field(child, "left"));
+    }
+    return map_has(&bound, text);
+}
+
+static bool lambda_binds(Names *names, SyntaxNode lambda, Str text) {
+    Map bound = map_new(names->arena);
+    BindSearch search = {names, &bound, lambda, &bound};
+    bind_parameters(&search, node_field(lambda, "parameters"));
+    return map_has(&bound, text);
+}
+
+static int parameter_find(const FunctionDefinition *function, Str text) {
+    for (int i = 0; function && i < function->parameter_count; i++)
+        if (str_equal(function->parameters[i].name, text)) return i;
+    return -1;
+}
+
+static void name_set_variable(Names *names, Name *name, SyntaxNode function) {
+    const FunctionDefinition *definition = definition_of_node(names, function);
+    if (!definition || !definition->is_jit) return;
+    name->scope = function;
+    name->parameter = parameter_find(definition, name->text);
+    name->function = definition;
+    name->kind = name->parameter >= 0 ? NAME_PARAMETER : NAME_LOCAL;
+}
+
+/// A plain name, looked up from where it stands outwards.
+static void resolve_plain(Names *names, Name *name) {
+    SyntaxNode child = name->node;
+    SyntaxNode node = node_parent(child);
+    for (int i = 0; i < CLIMB_LIMIT && !node_is_null(node); i++) {
+        switch (node_kind(node)) {
+        case SYNTAX_LAMBDA:
+            if (lambda_binds(names, node, name->text)) return;
+            break;
+        case SYNTAX_LIST_COMPREHENSION:
+        case SYNTAX_GENERATOR:
+        case SYNTAX_SET_COMPREHENSION:
+        case SYNTAX_DICTIONARY_COMPREHENSION:
+            if (comprehension_binds(names, node, name->text)) {
+                const Kernel *kernel = kernel_of_node(names, function_around(node));
+                if (!kernel) return;
+                name->kind = NAME_LOCAL;
+                name->scope = node;
+                return;
+            }
+            break;
+        case SYNTAX_FUNCTION:
+            // Defaults, annotations and decorators are looked up outside.
+            if (!node_same(child, node_field(node, "body"))) break;
+            if (map_get(names_bound(names, node), name->text)) {
+                name_set_variable(names, name, node);
+                return;
+            }
+            break;
+        default: break;
+        }
+        child = node;
+        node = node_parent(node);
+    }
+    name_set_entry(name, global_entry(names, name->text));
+}
+
+static Name name_of_node(Names *names, SyntaxNode node) {
+    return (Name){.node = node,
+                  .range = range_of(names, node),
+                  .text = text_of(names, node),
+                  .parameter = -1,
+                  .op = OP_COUNT};
+}
+
+/// `object.name`: of a module, or of a value in a kernel.
+static void resolve_attribute(Names *names, Name *name, SyntaxNode attribute) {
+    SyntaxNode object = node_field(attribute, "object");
+    if (node_kind(object) == SYNTAX_IDENTIFIER || node_kind(object) == SYNTAX_ATTRIBUTE) {
+        Name inner = name_resolve(names, node_kind(object) == SYNTAX_IDENTIFIER
+                                             ? object
+                                             : node_field(object, "attribute"));
+        SyntaxNode first = object;
+        for (int i = 0; i < CLIMB_LIMIT && node_kind(first) == SYNTAX_ATTRIBUTE; i++)
+            first = node_field(first, "object");
+        bool is_variable = inner.kind == NAME_LOCAL || inner.kind == NAME_PARAMETER ||
+                           inner.kind == NAME_ATTRIBUTE || inner.kind == NAME_METHOD;
+        if (!is_variable && node_kind(first) == SYNTAX_IDENTIFIER) {
+            Name base = name_resolve(names, first);
+            if (base.kind == NAME_LOCAL || base.kind == NAME_PARAMETER) is_variable = true;
+        }
+        if (!is_variable) {
+            ScopeEntry entry =
+                scope_of_expression(names->arena, names->snapshot->module, attribute);
+            name_set_entry(name, entry);
+            return;
+        }
+    }
+    if (!kernel_around(names, attribute)) return;
+    const Value *value = value_of_node(names, kernel_around(names, attribute), object);
+    name->op = OP_COUNT;
+    if (value && value->type.kind == TYPE_DESCRIPTOR)
+        name->op = op_find_method(
+            str_from(arena_printf(names->arena, "descriptor.%.*s", STR_ARGS(name->text))));
+    if (name->op == OP_COUNT) name->op = op_find_method(name->text);
+    name->kind = name->op == OP_COUNT ? NAME_ATTRIBUTE : NAME_METHOD;
+}
+
+static void resolve_keyword(Names *names, Name *name, SyntaxNode argument) {
+    SyntaxNode call = node_parent(node_parent(argument));
+    name->is_keyword = true;
+    if (node_kind(call) != SYNTAX_CALL) return;
+    Name callee = callee_resolve(names, call);
+    if (callee.kind == NAME_OPERATION || callee.kind == NAME_METHOD) {
+        name->op = callee.op;
+        name->parameter = op_parameter_index(callee.op, name->text);
+        if (name->parameter >= 0) name->kind = NAME_OPERATION_KEYWORD;
+    } else if (callee.kind == NAME_FUNCTION && callee.function->is_jit) {
+        name->parameter = parameter_find(callee.function, name->text);
+        name->function = callee.function;
+        name->kind = name->parameter >= 0 ? NAME_PARAMETER : NAME_LAUNCH_OPTION;
+    }
+}
+
+/// Whether the identifier is the name of a parameter of `function`.
+static bool is_parameter_name(Names *names, SyntaxNode identifier, SyntaxNode *function) {
+    SyntaxNode node = node_parent(identifier);
+    SyntaxNode child = identifier;
+    for (int i = 0; i < 3 && !node_is_null(node); i++) {
+        if (node_kind(node) == SYNTAX_PARAMETERS) {
+            *function = node_parent(node);
+            return node_kind(*function) == SYNTAX_FUNCTION &&
+                   node_same(parameter_identifier(child), identifier);
+        }
+        child = node;
+        node = node_parent(node);
+    }
+    (void)names;
+    return false;
+}
+
+static bool is_write(SyntaxNode identifier) {
+    SyntaxNode child = identifier;
+    SyntaxNode node = node_parent(identifier);
+    for (int i = 0; i < 8 && !node_is_null(node); i++) {
+        switch (node_kind(node)) {
+        case SYNTAX_PATTERN_LIST:
+        case SYNTAX_TUPLE_PATTERN:
+        case SYNTAX_LIST_PATTERN:
+        case SYNTAX_LIST_SPLAT_PATTERN: break;
+        case SYNTAX_AS_PATTERN_TARGET: return true;
+        case SYNTAX_ASSIGNMENT:
+        case SYNTAX_AUGMENTED_ASSIGNMENT:
+        case SYNTAX_FOR:
+        case SYNTAX_FOR_IN_CLAUSE: return node_same(node_field(node, "left"), child);
+        case SYNTAX_NAMED_EXPRESSION: return node_same(node_field(node, "name"), child);
+        default: return false;
+        }
+        child = node;
+        node = node_parent(node);
+    }
+    return false;
+}
+
+static bool is_in_import(SyntaxNode parent) {
+    SyntaxKind kind = node_kind(parent);
+    return kind == SYNTAX_DOTTED_NAME || kind == SYNTAX_ALIASED_IMPORT;
+}
+
+/// A name in an import statement means what it is bound to afterwards.
+static void resolve_import(Names *names, Name *name, SyntaxNode parent) {
+    SyntaxNode alias = parent;
+    if (node_kind(parent) == SYNTAX_DOTTED_NAME) alias = node_parent(parent);
+    Str bound = name->text;
+    if (node_kind(alias) == SYNTAX_ALIASED_IMPORT)
+        bound = text_of(names, node_field(alias, "alias"));
+    name_set_entry(name, global_entry(names, bound));
+    name->is_write = true;
+}
+
+Name name_resolve(Names *names, SyntaxNode identifier) {
+    Name name = name_of_node(names, identifier);
+    if (node_kind(identifier) != SYNTAX_IDENTIFIER) return name;
+    name.kernel = kernel_around(names, identifier);
+    SyntaxNode parent = node_parent(identifier);
+    SyntaxNode function;
+    SyntaxKind kind = node_kind(parent);
+    if (kind == SYNTAX_ATTRIBUTE && node_same(node_field(parent, "attribute"), identifier)) {
+        resolve_attribute(names, &name, parent);
+    } else if (kind == SYNTAX_KEYWORD_ARGUMENT &&
+               node_same(node_field(parent, "name"), identifier)) {
+        resolve_keyword(names, &name, parent);
+    } else if (kind == SYNTAX_FUNCTION && node_same(node_field(parent, "name"), identifier)) {
+        name.function = definition_of_node(names, parent);
+        name.kind = name.function ? NAME_FUNCTION : NAME_NOTHING;
+        name.is_write = true;
+    } else if (is_in_import(parent)) {
+        resolve_import(names, &name, parent);
+    } else if (is_parameter_name(names, identifier, &function)) {
+        name_set_variable(names, &name, function);
+        name.is_write = true;
+    } else {
+        resolve_plain(names, &name);
+        name.is_write = is_write(identifier);
+    }
+    return name;
+}
+
+// --- Nodes at offsets
+
+SyntaxNode identifier_at(Names *names, uint32_t offset) {
+    if (offset > names->source->text.size) return (SyntaxNode){0};
+    SyntaxNode node = node_at(names->root, offset, offset);
+    if (node_kind(node) == SYNTAX_IDENTIFIER) return node;
+    if (offset == 0) return (SyntaxNode){0};
+    node = node_at(names->root, offset - 1, offset);
+    return node_kind(node) == SYNTAX_IDENTIFIER ? node : (SyntaxNode){0};
+}
+
+Name name_at(Names *names, uint32_t offset) {
+    return name_resolve(names, identifier_at(names, offset));
+}
+
+bool offset_is_text(Names *names, uint32_t offset) {
+    if (offset > names->source->text.size) return false;
+    SyntaxNode node = node_at(names->root, offset ? offset - 1 : 0, offset);
+    for (int i = 0; i < 6 && !node_is_null(node); i++) {
+        SyntaxKind kind = node_kind(node);
+        if (kind == SYNTAX_INTERPOLATION) return false;
+        Range range = range_of(names, node);
+        if (kind == SYNTAX_COMMENT) return range.start < offset;
+        if (kind == SYNTAX_STRING) return range.start < offset && offset < range.end;
+        node = node_parent(node);
+    }
+    return false;
+}
+
+Range string_content(const Names *names, SyntaxNode node) {
+    Range range = range_of(names, node);
+    Str text = source_slice(range);
+    bool is_plain = node_kind(node) == SYNTAX_STRING && text.size >= 2 &&
+                    (text.data[0] == '"' || text.data[0] == '\'') &&
+                    text.data[text.size - 1] == text.data[0];
+    if (!is_plain || (text.size >= 6 && text.data[1] == text.data[0])) {
+        range.end = range.start;
+        return range;
+    }
+    return (Range){range.source, range.start + 1, range.end - 1};
+}
+
+// --- Calls
+
+Name callee_resolve(Names *names, SyntaxNode call) {
+    SyntaxNode function = node_field(call, "function");
+    bool is_launch = node_kind(function) == SYNTAX_SUBSCRIPT;
+    if (is_launch) function = node_field(function, "value");
+    SyntaxNode identifier =
+        node_kind(function) == SYNTAX_ATTRIBUTE ? node_field(function, "attribute") : function;
+    Name name = name_resolve(names, identifier);
+    if (is_launch && name.kind != NAME_FUNCTION) name.kind = NAME_NOTHING;
+    return name;
+}
+
+SyntaxNode call_around(Names *names, uint32_t offset) {
+    if (offset > names->source->text.size) return (SyntaxNode){0};
+    SyntaxNode node = node_at(names->root, offset, offset);
+    for (int i = 0; i < CLIMB_LIMIT && !node_is_null(node); i++) {
+        if (node_kind(node) == SYNTAX_CALL) {
+            Range list = range_of(names, node_field(node, "arguments"));
+            bool is_closed = list.end > list.start &&
+                             names->source->text.data[list.end - 1] == ')' && !node_is_error(node);
+            if (list.start < offset && (offset < list.end || !is_closed)) return node;
+        }
+        if (node_kind(node) == SYNTAX_FUNCTION || node_kind(node) == SYNTAX_LAMBDA) break;
+        node = node_parent(node);
+    }
+    return (SyntaxNode){0};
+}

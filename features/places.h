@@ -1,0 +1,25 @@
+// Every place of a file that means one name. Private to features/.
+#ifndef TAD_FEATURES_PLACES_H
+#define TAD_FEATURES_PLACES_H
+
+#include "features/locate.h"
+
+typedef struct NamePlace {
+    Range range;
+    bool is_write;
+    bool is_text;    // inside a string or a comment
+    bool is_shared;  // in configurations that other kernels use, too
+} NamePlace;
+
+typedef struct NamePlaces {
+    LIST(NamePlace) list;  // in order, without repetition
+} NamePlaces;
+
+/// Whether both stand for the same thing.
+bool name_is_same(Names *names, const Name *a, const Name *b);
+/// All places that mean `name`; for parameters also keyword arguments, configurations, grids and `# tad:` comments.
+NamePlaces places_of(Names *names, const Name *name);
+/// The parameter whose name the text (a string or a `# tad:` comment) at `offset` spells; NAME_NOTHING otherwise.
+Name name_in_text(Names *names, uint32_t offset);
+
+#endif

@@ -1,0 +1,207 @@
+// Uses of a name, and the changes that renaming it takes.
+#include "features/arguments.h"
+#include "features/features.h"
+#include "features/places.h"
+
+#include <string.h>
+
+static Name name_asked(Names *names, uint32_t offset) {
+    SyntaxNode identifier = identifier_at(names, offset);
+    if (!node_is_null(identifier)) return name_resolve(names, identifier);
+    return name_in_text(names, offset);
+}
+
+Ranges references_at(Arena *arena, const Snapshot *snapshot, uint32_t offset,
+                     bool include_declaration) {
+    Names names = names_of(arena, snapshot);
+    Name name = name_asked(&names, offset);
+    NamePlaces places = places_of(&names, &name);
+    Ranges ranges = {0};
+    bool is_first = true;
+    for (LIST_EACH(int, i, places.list)) {
+        const NamePlace *place = &places.list.items[i];
+        // The first place that binds the name declares it.
+        bool declares = place->is_write && is_first;
+        if (place->is_write) is_first = false;
+        if (!declares || include_declaration) LIST_PUSH(arena, &ranges.list, place->range);
+    }
+    return ranges;
+}
+
+Highlights highlights_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
+    Names names = names_of(arena, snapshot);
+    Name name = name_asked(&names, offset);
+    Highlights highlights = {0};
+    NamePlaces places = places_of(&names, &name);
+    for (LIST_EACH(int, i, places.list)) {
+        Highlight highlight = {places.list.items[i].range, places.list.items[i].is_write};
+        LIST_PUSH(arena, &highlights.list, highlight);
+    }
+    return highlights;
+}
+
+// --- Renaming
+
+static const char *const python_words[] = {
+    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
+
+static bool is_identifier(Str name) {
+    for (size_t i = 0; i < name.size; i++) {
+        char c = name.data[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+                         (unsigned char)c >= 0x80;
+        bool is_digit = c >= '0' && c <= '9';
+        if (!is_letter && !(is_digit && i > 0)) return false;
+    }
+    for (size_t i = 0; i < sizeof python_words / sizeof *python_words; i++)
+        if (str_is(name, python_words[i])) return false;
+    return name.size > 0;
+}
+
+static const char *refusal_of_kind(Names *names, const Name *name) {
+    switch (name->kind) {
+    case NAME_LOCAL: return NULL;
+    case NAME_PARAMETER:
+    case NAME_FUNCTION: {
+        if (name->kind == NAME_FUNCTION && !name->function->is_jit)
+            return "This is host code: rename it with your Python language server.";
+        Range range = snapshot_range(names->snapshot, name->function->name_range);
+        return range.source == names->source
+                   ? NULL
+                   : arena_printf(names->arena, "It is defined in `%s`; rename it there.",
+                                  range.source ? range.source->path : "another file");
+    }
+    case NAME_GLOBAL:
+        return name->entry.module == names->snapshot->module
+                   ? NULL
+                   : arena_printf(names->arena, "It is defined in `%s`; rename it there.",
+                                  name->entry.module->source->path);
+    case NAME_OPERATION:
+    case NAME_METHOD:
+    case NAME_OPERATION_KEYWORD:
+    case NAME_DTYPE:
+    case NAME_NAMESPACE:
+    case NAME_LAUNCH_OPTION:
+    case NAME_ATTRIBUTE: return "This name belongs to Triton.";
+    case NAME_NOTHING: break;
+    }
+    return "There is no name of a kernel here.";
+}
+
+/// `kernel[grid](**meta)` may pass the parameter by a name that stands somewhere else.
+typedef struct OpenSearch {
+    Names *names;
+    const Name *name;
+    int line;
+} OpenSearch;
+
+static bool visit_open(void *context, SyntaxNode node) {
+    OpenSearch *search = context;
+    SyntaxNode list = node_field(node, "arguments");
+    if (node_kind(node) != SYNTAX_CALL || !arguments_are_open(list) || search->line) return true;
+    Name callee = callee_resolve(search->names, node);
+    if (callee.kind != NAME_FUNCTION ||
+        !function_is_same(search->names, callee.function, search->name->function))
+        return true;
+    SyntaxNode passed =
+        argument_of(search->names, list, search->name->parameter, search->name->text);
+    if (node_is_null(passed)) search->line = range_line(range_of(search->names, node));
+    return true;
+}
+
+static const char *refusal_of_places(Names *names, const Name *name, const NamePlaces *places) {
+    for (LIST_EACH(int, i, places->list))
+        if (places->list.items[i].is_shared)
+            return arena_printf(names->arena,
+                                "Line %d gives it in configurations that other kernels use, too.",
+                                range_line(places->list.items[i].range));
+    if (name->kind != NAME_PARAMETER) return NULL;
+    OpenSearch search = {names, name, 0};
+    syntax_walk(names->root, visit_open, &search);
+    if (!search.line) return NULL;
+    return arena_printf(names->arena,
+                        "Line %d passes keyword arguments by `**`; the name may be among them.",
+                        search.line);
+}
+
+Range rename_prepare(Arena *arena, const Snapshot *snapshot, uint32_t offset,
+                     const char **refusal) {
+    Names names = names_of(arena, snapshot);
+    Name name = name_asked(&names, offset);
+    *refusal = refusal_of_kind(&names, &name);
+    return *refusal ? (Range){0} : name.range;
+}
+
+// --- Capture
+
+typedef struct CaptureSearch {
+    Names *names;
+    Str text;
+    bool found;
+    SyntaxNode place;
+} CaptureSearch;
+
+static bool visit_capture(void *context, SyntaxNode node) {
+    CaptureSearch *search = context;
+    if (search->found || node_kind(node) != SYNTAX_IDENTIFIER) return !search->found;
+    if (!str_equal(text_of(search->names, node), search->text)) return true;
+    SyntaxNode parent = node_parent(node);
+    // `x.name` and `f(name=...)` are no uses of a variable.
+    bool is_member =
+        node_kind(parent) == SYNTAX_ATTRIBUTE && node_same(node_field(parent, "attribute"), node);
+    bool is_keyword =
+        node_kind(parent) == SYNTAX_KEYWORD_ARGUMENT && node_same(node_field(parent, "name"), node);
+    if (is_member || is_keyword) return true;
+    search->found = true;
+    search->place = node;
+    return false;
+}
+
+static SyntaxNode capture_in(Names *names, SyntaxNode below, Str text) {
+    CaptureSearch search = {.names = names, .text = text};
+    syntax_walk(below, visit_capture, &search);
+    return search.place;
+}
+
+/// Module-level names are seen in every function, unless that binds the name itself.
+static const char *refusal_of_global(Names *names, Str text) {
+    SyntaxNode place = capture_in(names, names->root, text);
+    bool is_taken = !node_is_null(place) || map_has(&names->snapshot->module->scope->names, text);
+    if (!is_taken) return NULL;
+    return arena_printf(names->arena, "`%.*s` is used on line %d already.", STR_ARGS(text),
+                        node_is_null(place) ? 1 : range_line(range_of(names, place)));
+}
+
+static const char *refusal_of_name(Names *names, const Name *name, Str text) {
+    if (!is_identifier(text))
+        return arena_printf(names->arena, "`%.*s` is no name in Python.", STR_ARGS(text));
+    if (name->kind == NAME_FUNCTION || name->kind == NAME_GLOBAL)
+        return refusal_of_global(names, text);
+    SyntaxNode scope = name->scope;
+    if (name->kind == NAME_LOCAL && node_kind(scope) != SYNTAX_FUNCTION)
+        scope = function_around(scope);
+    SyntaxNode place = capture_in(names, scope, text);
+    if (!node_is_null(place))
+        return arena_printf(names->arena, "`%.*s` is used on line %d already.", STR_ARGS(text),
+                            range_line(range_of(names, place)));
+    return NULL;
+}
+
+Ranges rename_at(Arena *arena, const Snapshot *snapshot, uint32_t offset, Str text,
+                 const char **refusal) {
+    Names names = names_of(arena, snapshot);
+    Name name = name_asked(&names, offset);
+    Ranges ranges = {0};
+    *refusal = refusal_of_kind(&names, &name);
+    if (*refusal || str_equal(text, name.text)) return ranges;
+    *refusal = refusal_of_name(&names, &name, text);
+    if (*refusal) return ranges;
+    NamePlaces places = places_of(&names, &name);
+    *refusal = refusal_of_places(&names, &name, &places);
+    if (*refusal) return ranges;
+    for (LIST_EACH(int, i, places.list)) LIST_PUSH(arena, &ranges.list, places.list.items[i].range);
+    return ranges;
+}

@@ -1,0 +1,29 @@
+// The places of a function that bind variables. Private to features/.
+#ifndef TAD_FEATURES_TARGETS_H
+#define TAD_FEATURES_TARGETS_H
+
+#include "features/locate.h"
+
+typedef enum TargetKind {
+    TARGET_ASSIGNMENT,
+    TARGET_AUGMENTED,
+    TARGET_LOOP,    // of a `for`
+    TARGET_INSIDE,  // `:=`, `as`
+} TargetKind;
+
+typedef struct Target {
+    SyntaxNode node;   // the identifier
+    SyntaxNode right;  // what is assigned, as a whole; of a `for` what it runs over
+    TargetKind kind;
+    bool is_item;  // one of several names that are unpacked into
+    bool is_annotated;
+} Target;
+
+typedef struct Targets {
+    LIST(Target) list;  // in the order of the text
+} Targets;
+
+/// Of the function's own body; nested functions left out.
+Targets targets_of(Arena *arena, SyntaxNode function);
+
+#endif

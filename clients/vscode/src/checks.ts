@@ -1,0 +1,208 @@
+// Gradient checks in the Testing view: files, in them kernels; run, cancel, and a failure as expected and actual.
+import * as vscode from "vscode";
+import {
+  serverCommands,
+  type GradientStatus,
+  type KernelEntry,
+} from "./protocol";
+import type { Server } from "./server";
+import { kernelKey, type StatusStore } from "./status-store";
+import { formatError, formatIndex, formatSeconds, summary, worstInput } from "./words";
+
+const MOST_FILES = 2000;
+
+function toRange(range: KernelEntry["range"]): vscode.Range {
+  return new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
+}
+
+function isPython(document: vscode.TextDocument): boolean {
+  return document.languageId === "python" && document.uri.scheme === "file";
+}
+
+export class GradientTests implements vscode.Disposable {
+  private readonly controller = vscode.tests.createTestController("tad.gradients", "Gradients of Triton kernels");
+  private readonly subscriptions: vscode.Disposable[];
+  private readonly refreshing = new Map<string, NodeJS.Timeout>();
+
+  constructor(
+    private readonly server: Server,
+    private readonly store: StatusStore,
+  ) {
+    this.controller.resolveHandler = (item) => (item ? this.refreshFile(item.uri) : this.discover());
+    this.controller.refreshHandler = () => this.discover();
+    this.controller.createRunProfile(
+      "Check Gradients",
+      vscode.TestRunProfileKind.Run,
+      (request, token) => this.run(request, token),
+      true,
+    );
+    this.subscriptions = [
+      vscode.workspace.onDidOpenTextDocument((document) => this.refreshSoon(document)),
+      vscode.workspace.onDidChangeTextDocument((event) => this.refreshSoon(event.document)),
+      vscode.workspace.onDidDeleteFiles((event) => {
+        for (const file of event.files) this.controller.items.delete(file.toString());
+      }),
+      server.onHealth((health) => {
+        if (health.state !== "running") return;
+        for (const document of vscode.workspace.textDocuments) this.refreshSoon(document);
+      }),
+    ];
+  }
+
+  dispose(): void {
+    for (const timer of this.refreshing.values()) clearTimeout(timer);
+    for (const subscription of this.subscriptions) subscription.dispose();
+    this.controller.dispose();
+  }
+
+  /** Every Python file of the workspace that speaks of Triton. */
+  private async discover(): Promise<void> {
+    const files = await vscode.workspace.findFiles("**/*.py", undefined, MOST_FILES);
+    for (const file of files) {
+      const bytes = await vscode.workspace.fs.readFile(file);
+      if (Buffer.from(bytes).includes("triton")) await this.refreshFile(file);
+    }
+  }
+
+  private refreshSoon(document: vscode.TextDocument): void {
+    if (!isPython(document)) return;
+    const key = document.uri.toString();
+    clearTimeout(this.refreshing.get(key));
+    const refresh = (): void => {
+      this.refreshing.delete(key);
+      void this.refreshFile(document.uri);
+    };
+    this.refreshing.set(key, setTimeout(refresh, 300));
+  }
+
+  private async refreshFile(uri: vscode.Uri | undefined): Promise<void> {
+    if (!uri || !this.server.isRunning) return;
+    let kernels: KernelEntry[];
+    try {
+      kernels =
+        (await this.server.command<KernelEntry[] | null>(serverCommands.kernels, { uri: this.server.uriText(uri) })) ??
+        [];
+    } catch (error) {
+      this.server.output.debug(`kernels of ${uri.fsPath}: ${String(error)}`);
+      return;
+    }
+    if (kernels.length === 0) {
+      this.controller.items.delete(uri.toString());
+      return;
+    }
+    let file = this.controller.items.get(uri.toString());
+    if (!file) {
+      file = this.controller.createTestItem(uri.toString(), vscode.workspace.asRelativePath(uri), uri);
+      this.controller.items.add(file);
+    }
+    file.children.replace(kernels.map((entry) => this.kernelItem(uri, entry, file)));
+  }
+
+  private kernelItem(uri: vscode.Uri, entry: KernelEntry, file: vscode.TestItem): vscode.TestItem {
+    const id = kernelKey(uri.toString(), entry.kernel);
+    // An item that is there already keeps its result in the view.
+    const item = file.children.get(id) ?? this.controller.createTestItem(id, entry.kernel, uri);
+    item.range = toRange(entry.range);
+    return item;
+  }
+
+  private collect(request: vscode.TestRunRequest): vscode.TestItem[] {
+    const excluded = new Set(request.exclude ?? []);
+    const kernels: vscode.TestItem[] = [];
+    const visit = (item: vscode.TestItem): void => {
+      if (excluded.has(item)) return;
+      if (item.children.size === 0 && item.parent) kernels.push(item);
+      item.children.forEach(visit);
+    };
+    if (request.include) request.include.forEach(visit);
+    else this.controller.items.forEach(visit);
+    return kernels;
+  }
+
+  private async run(request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> {
+    const run = this.controller.createTestRun(request, "Gradients");
+    const kernels = this.collect(request);
+    for (const item of kernels) run.enqueued(item);
+    try {
+      for (const item of kernels) {
+        if (token.isCancellationRequested) {
+          run.skipped(item);
+          continue;
+        }
+        run.started(item);
+        await this.runOne(run, item, token);
+      }
+    } finally {
+      run.end();
+    }
+  }
+
+  private async runOne(run: vscode.TestRun, item: vscode.TestItem, token: vscode.CancellationToken): Promise<void> {
+    if (!item.uri) return;
+    if (!vscode.workspace.isTrusted) {
+      run.errored(item, new vscode.TestMessage("Gradient checks run kernels: trust this workspace first."));
+      return;
+    }
+    const started = Date.now();
+    try {
+      const uri = this.server.uriText(item.uri);
+      const argument = { uri, kernel: item.label };
+      const status = await this.server.command<GradientStatus | null>(serverCommands.checkGradients, argument, token);
+      if (status) this.store.take(status);
+      this.report(run, item, status, Date.now() - started);
+    } catch (error) {
+      if (token.isCancellationRequested) run.skipped(item);
+      else run.errored(item, new vscode.TestMessage(error instanceof Error ? error.message : String(error)));
+    }
+  }
+
+  private report(run: vscode.TestRun, item: vscode.TestItem, status: GradientStatus | null, ms: number): void {
+    if (!status) {
+      run.errored(item, new vscode.TestMessage("The server gave no result."));
+      return;
+    }
+    run.appendOutput(outputOf(status), undefined, item);
+    switch (status.status) {
+      case "proved":
+        run.passed(item, ms);
+        break;
+      case "failed":
+        run.failed(item, failure(status, item), ms);
+        break;
+      case "refused":
+      case "not-differentiable":
+        run.skipped(item);
+        break;
+      default:
+        run.errored(item, new vscode.TestMessage(status.reason ?? summary(status)), ms);
+    }
+  }
+}
+
+/** The worst element as expected and actual; at the store or load that the server names, else at the kernel. */
+function failure(status: GradientStatus, item: vscode.TestItem): vscode.TestMessage {
+  const worst = worstInput(status.inputs);
+  const text = status.reason ?? summary(status);
+  const message = worst?.worst
+    ? vscode.TestMessage.diff(
+        text,
+        `d${worst.name}${formatIndex(worst.worst.index)} = ${worst.worst.expected}`,
+        `d${worst.name}${formatIndex(worst.worst.index)} = ${worst.worst.actual}`,
+      )
+    : new vscode.TestMessage(text);
+  const range = status.range ? toRange(status.range) : item.range;
+  if (item.uri && range) message.location = new vscode.Location(item.uri, range);
+  return message;
+}
+
+/** What the Test Results terminal shows; it wants carriage returns. */
+function outputOf(status: GradientStatus): string {
+  const lines = [`${status.kernel}: ${summary(status)}`];
+  if (status.reason) lines.push(`  ${status.reason}`);
+  for (const input of status.inputs ?? [])
+    lines.push(`  d${input.name}: error ${formatError(input.error)} in ${input.directions} directions`);
+  for (const row of status.configurations ?? []) lines.push(`  ${row.status ?? "run"}: ${row.text}`);
+  for (const row of status.discarded ?? []) lines.push(`  not run: ${row.text}: ${row.reason ?? ""}`);
+  if (typeof status.seconds === "number") lines.push(`  ${formatSeconds(status.seconds)}`);
+  return lines.join("\r\n") + "\r\n";
+}

@@ -1,0 +1,121 @@
+// Entry: makes the parts and connects them; commands of the palette.
+import * as vscode from "vscode";
+import { BackwardPreviews } from "./backward";
+import { GradientTests } from "./checks";
+import { makeMiddleware } from "./middleware";
+import { GradientPanel } from "./panel";
+import { serverCommands, type GradientStatus, type KernelEntry, type KernelPlace } from "./protocol";
+import { Server } from "./server";
+import { StatusItem } from "./status";
+import { StatusStore } from "./status-store";
+
+/** What other extensions, and our tests, may use. */
+export interface Api {
+  readonly server: Server;
+  readonly store: StatusStore;
+}
+
+let server: Server | undefined;
+
+export async function activate(context: vscode.ExtensionContext): Promise<Api> {
+  const store = new StatusStore();
+  const running = new Server(context, makeMiddleware());
+  server = running;
+  const previews = new BackwardPreviews(running, store);
+  const panel = new GradientPanel(context, running, store);
+  running.onGradientStatus((status) => store.take(status));
+  running.onHealth((health) => {
+    if (health.state === "stopped") store.clear();
+  });
+
+  const choose = (place: KernelPlace | undefined, purpose: string): Promise<KernelPlace | undefined> =>
+    place ? Promise.resolve(place) : chooseKernel(running, purpose);
+  const command = (name: string, action: (place?: KernelPlace) => unknown): vscode.Disposable =>
+    vscode.commands.registerCommand(name, action);
+  context.subscriptions.push(
+    running,
+    store,
+    previews,
+    panel,
+    new StatusItem(running),
+    new GradientTests(running, store),
+    command("tad.restartServer", () => running.restart()),
+    command("tad.showOutput", () => running.output.show()),
+    command("tad.previewBackward", async (place) => {
+      const chosen = await choose(place, "Generate the backward of");
+      if (chosen) await guarded(() => previews.show(chosen));
+    }),
+    command("tad.checkKernel", async (place) => {
+      const chosen = await choose(place, "Check the gradients of");
+      if (chosen) await guarded(() => checkKernel(running, store, chosen));
+    }),
+    command("tad.showGradients", async (place) => {
+      const chosen = await choose(place, "Show the gradients of");
+      if (chosen) await guarded(() => panel.show(chosen));
+    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => running.restart()),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("tad.server.path")) void running.restart();
+      if (change.affectsConfiguration("tad.trace.server")) void running.applyTrace();
+    }),
+  );
+  await running.start();
+  return { server: running, store };
+}
+
+export async function deactivate(): Promise<void> {
+  await server?.stop();
+}
+
+/** An error of the server becomes a message with the way to its log. */
+async function guarded(action: () => Promise<void>): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    if (error instanceof vscode.CancellationError) return;
+    const show = "Show Output";
+    const text = error instanceof Error ? error.message : String(error);
+    if ((await vscode.window.showErrorMessage(text, show)) === show)
+      await vscode.commands.executeCommand("tad.showOutput");
+  }
+}
+
+async function checkKernel(running: Server, store: StatusStore, place: KernelPlace): Promise<void> {
+  if (!vscode.workspace.isTrusted) {
+    const manage = "Manage Workspace Trust";
+    const text = "Checking gradients runs kernels. This workspace is not trusted.";
+    if ((await vscode.window.showWarningMessage(text, manage)) === manage)
+      await vscode.commands.executeCommand("workbench.trust.manage");
+    return;
+  }
+  // The server shows the progress and its cancel button.
+  const status = await running.command<GradientStatus | null>(serverCommands.checkGradients, place);
+  if (status) store.take(status);
+}
+
+/** The kernel at the cursor, or one of the file's picked from a list. */
+async function chooseKernel(running: Server, purpose: string): Promise<KernelPlace | undefined> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor?.document.languageId !== "python") {
+    void vscode.window.showInformationMessage("Open a Python file with a Triton kernel first.");
+    return undefined;
+  }
+  const uri = running.uriText(editor.document.uri);
+  let kernels: KernelEntry[] = [];
+  await guarded(async () => {
+    kernels = (await running.command<KernelEntry[] | null>(serverCommands.kernels, { uri })) ?? [];
+  });
+  const line = editor.selection.active.line;
+  const sorted = [...kernels].sort((a, b) => b.range.start.line - a.range.start.line);
+  const above = sorted.find((entry) => entry.range.start.line <= line);
+  const items = kernels
+    .map((entry) => ({ label: entry.kernel, description: `line ${entry.range.start.line + 1}` }))
+    .sort((a, b) => Number(b.label === above?.kernel) - Number(a.label === above?.kernel));
+  if (items.length === 0) {
+    void vscode.window.showInformationMessage("There is no forward kernel in this file.");
+    return undefined;
+  }
+  const only = items.length === 1 ? items[0] : undefined;
+  const chosen = only ?? (await vscode.window.showQuickPick(items, { placeHolder: `${purpose} …` }));
+  return chosen && { uri, kernel: chosen.label };
+}

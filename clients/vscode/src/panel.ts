@@ -1,0 +1,148 @@
+// The panel "Gradients": the check's tables and the picture of which program writes what, for one kernel.
+import * as vscode from "vscode";
+import { serverCommands, type GradientStatus, type KernelPlace, type Schedule } from "./protocol";
+import type { Server } from "./server";
+import { kernelKey, type StatusStore } from "./status-store";
+
+/** To the page. */
+export interface PanelState {
+  kernel: string;
+  file: string;
+  trusted: boolean;
+  status: GradientStatus | null;
+  schedule: Schedule | null;
+  problem: string | null;
+}
+
+/** From the page. */
+export type PanelMessage = { type: "ready" | "check" | "preview" | "open" };
+
+function randomToken(): string {
+  const bytes = new Uint8Array(16);
+  globalThis.crypto.getRandomValues(bytes);
+  return Buffer.from(bytes).toString("hex");
+}
+
+export class GradientPanel implements vscode.Disposable {
+  private panel: vscode.WebviewPanel | undefined;
+  private place: KernelPlace | undefined;
+  private schedule: Schedule | null = null;
+  private problem: string | null = null;
+  private readonly subscriptions: vscode.Disposable[];
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly server: Server,
+    private readonly store: StatusStore,
+  ) {
+    this.subscriptions = [
+      store.onChange((status) => {
+        const { place } = this;
+        if (place && kernelKey(place.uri, place.kernel) === kernelKey(status.uri, status.kernel)) {
+          this.post();
+          if (!status.stale) void this.loadSchedule(place);
+        }
+      }),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.post()),
+    ];
+  }
+
+  dispose(): void {
+    this.panel?.dispose();
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  async show(place: KernelPlace): Promise<void> {
+    this.place = place;
+    this.schedule = null;
+    this.problem = null;
+    this.panel ??= this.create();
+    this.panel.title = `Gradients: ${place.kernel}`;
+    this.panel.reveal(undefined, false);
+    this.post();
+    await this.loadSchedule(place);
+  }
+
+  private create(): vscode.WebviewPanel {
+    const media = vscode.Uri.joinPath(this.context.extensionUri, "media");
+    const script = vscode.Uri.joinPath(this.context.extensionUri, "dist");
+    const panel = vscode.window.createWebviewPanel(
+      "tad.gradients",
+      "Gradients",
+      { viewColumn: vscode.ViewColumn.Beside },
+      { enableScripts: true, localResourceRoots: [media, script], retainContextWhenHidden: false },
+    );
+    panel.iconPath = vscode.Uri.joinPath(media, "icon.svg");
+    panel.onDidDispose(() => (this.panel = undefined));
+    panel.webview.onDidReceiveMessage((message: PanelMessage) => this.receive(message));
+    panel.webview.html = this.html(panel.webview);
+    return panel;
+  }
+
+  private html(webview: vscode.Webview): string {
+    const nonce = randomToken();
+    const uri = (...parts: string[]): string =>
+      webview.asWebviewUri(vscode.Uri.joinPath(this.context.extensionUri, ...parts)).toString();
+    const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;
+    return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="${uri("media", "panel.css")}">
+<title>Gradients</title>
+</head>
+<body>
+<main id="content" aria-live="polite"></main>
+<script nonce="${nonce}" src="${uri("dist", "panel.js")}"></script>
+</body>
+</html>`;
+  }
+
+  private receive(message: PanelMessage): void {
+    const { place } = this;
+    if (!place) return;
+    switch (message.type) {
+      case "ready":
+        this.post();
+        break;
+      case "check":
+        void vscode.commands.executeCommand("tad.checkKernel", place);
+        break;
+      case "preview":
+        void vscode.commands.executeCommand("tad.previewBackward", place);
+        break;
+      case "open":
+        void vscode.window.showTextDocument(vscode.Uri.parse(place.uri), { viewColumn: vscode.ViewColumn.One });
+        break;
+    }
+  }
+
+  private post(): void {
+    const { place } = this;
+    if (!place || !this.panel) return;
+    const state: PanelState = {
+      kernel: place.kernel,
+      file: vscode.workspace.asRelativePath(vscode.Uri.parse(place.uri)),
+      trusted: vscode.workspace.isTrusted,
+      status: this.store.get(place.uri, place.kernel) ?? null,
+      schedule: this.schedule,
+      problem: this.problem,
+    };
+    void this.panel.webview.postMessage(state);
+  }
+
+  private async loadSchedule(place: KernelPlace): Promise<void> {
+    try {
+      this.schedule = await this.server.command<Schedule | null>(serverCommands.schedule, {
+        uri: place.uri,
+        kernel: place.kernel,
+      });
+      this.problem = null;
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+    }
+    this.post();
+  }
+}

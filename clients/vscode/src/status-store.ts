@@ -1,0 +1,30 @@
+// The last gradient status of each kernel, as the server told it. What the Testing view and the panel show comes from here.
+import * as vscode from "vscode";
+import type { GradientStatus } from "./protocol";
+
+export function kernelKey(uri: string, kernel: string): string {
+  return `${vscode.Uri.parse(uri).toString()}#${kernel}`;
+}
+
+export class StatusStore implements vscode.Disposable {
+  private readonly known = new Map<string, GradientStatus>();
+  private readonly changed = new vscode.EventEmitter<GradientStatus>();
+  readonly onChange = this.changed.event;
+
+  take(status: GradientStatus): void {
+    this.known.set(kernelKey(status.uri, status.kernel), status);
+    this.changed.fire(status);
+  }
+
+  get(uri: string, kernel: string): GradientStatus | undefined {
+    return this.known.get(kernelKey(uri, kernel));
+  }
+
+  clear(): void {
+    this.known.clear();
+  }
+
+  dispose(): void {
+    this.changed.dispose();
+  }
+}

@@ -1,0 +1,52 @@
+// A gradient status in words: the same in the status item, the Testing view and the panel.
+import type { CheckState, GradientStatus, InputResult } from "./protocol";
+
+export function formatError(error: number | null | undefined): string {
+  if (error === null || error === undefined) return "–";
+  return error === 0 ? "0" : error.toExponential(1).replace("e+0", "");
+}
+
+export function formatSeconds(seconds: number): string {
+  return seconds < 10 ? `${seconds.toFixed(1)} s` : `${Math.round(seconds)} s`;
+}
+
+const headings: Record<CheckState, string> = {
+  unchecked: "Not checked yet",
+  running: "Checking …",
+  proved: "Gradients verified",
+  failed: "A gradient is wrong",
+  unproved: "Not proved",
+  refused: "No backward",
+  "not-differentiable": "Not differentiable",
+};
+
+/** One line: `Gradients verified, worst error 3.1e-9, 0.4 s`. */
+export function summary(status: GradientStatus): string {
+  const parts = [headings[status.status]];
+  if (status.status === "proved" || status.status === "failed") {
+    if (typeof status.worst_error === "number")
+      parts.push(`worst error ${formatError(status.worst_error)}`);
+    if (typeof status.seconds === "number") parts.push(formatSeconds(status.seconds));
+  }
+  return parts.join(", ") + (status.stale ? " (of an earlier text)" : "");
+}
+
+export function heading(state: CheckState): string {
+  return headings[state];
+}
+
+export function isFinal(state: CheckState): boolean {
+  return state !== "running" && state !== "unchecked";
+}
+
+export function formatIndex(index: readonly number[]): string {
+  return `[${index.join(", ")}]`;
+}
+
+/** The input with the worst element: the one to show as expected and actual. */
+export function worstInput(inputs: readonly InputResult[] | undefined): InputResult | undefined {
+  let worst: InputResult | undefined;
+  for (const input of inputs ?? [])
+    if (input.worst && (!worst || (input.error ?? 0) > (worst.error ?? 0))) worst = input;
+  return worst;
+}

@@ -1,0 +1,58 @@
+// The settings of package.json: our own, then the rows of server/settings.def. `node tools/settings.mjs` writes them into package.json.
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const own = {
+  "tad.server.path": {
+    type: "string",
+    default: "",
+    scope: "machine-overridable",
+    markdownDescription:
+      "The server to start. Empty: the one in this extension, else `tad-lsp` from `PATH`, else from the selected Python environment. `~` and `${workspaceFolder}` may be used.",
+  },
+  "tad.trace.server": {
+    type: "string",
+    enum: ["off", "messages", "verbose"],
+    default: "off",
+    scope: "window",
+    markdownDescription: "What of the traffic with the server is written to the output channel *tad-lsp (trace)*.",
+  },
+};
+
+// Not for people: the extension sets them.
+const hidden = new Set(["trusted"]);
+
+const types = {
+  FLAG: (value) => ({ type: "boolean", default: value === "true" }),
+  NUMBER: (value) => ({ type: "number", default: Number(value), minimum: 0 }),
+  TEXT: (value) => ({ type: "string", default: value.replaceAll('"', "") }),
+  NAMES: () => ({ type: "array", items: { type: "string" }, default: [] }),
+};
+
+const row = /SETTING\(\s*\w+,\s*"([^"]+)",\s*(\w+),\s*\w+,\s*("[^"]*"|[^,]+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)/g;
+
+/** Text of settings.def to the properties of `contributes.configuration`. */
+export function settingsOf(definition) {
+  const code = definition.replace(/^\/\/.*$/gm, "");
+  const settings = { ...own };
+  let rows = 0;
+  for (const [, name, type, value, words] of code.matchAll(row)) {
+    rows++;
+    if (hidden.has(name)) continue;
+    const description = [...words.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((part) => JSON.parse(`"${part[1]}"`)).join("");
+    const scope = name === "runner.command" ? "machine-overridable" : "window";
+    settings[`tad.${name}`] = { ...types[type](value.trim()), scope, markdownDescription: description };
+  }
+  const expected = code.split("SETTING(").length - 1;
+  if (rows !== expected) throw new Error(`settings.def has ${expected} rows, ${rows} were understood`);
+  return settings;
+}
+
+export const definitionFile = new URL("../../../server/settings.def", import.meta.url);
+const packageFile = new URL("../package.json", import.meta.url);
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const manifest = JSON.parse(readFileSync(packageFile, "utf8"));
+  manifest.contributes.configuration.properties = settingsOf(readFileSync(definitionFile, "utf8"));
+  writeFileSync(packageFile, JSON.stringify(manifest, null, 2) + "\n");
+}

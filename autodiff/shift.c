@@ -12,9 +12,12 @@ typedef enum ShiftKind {
     SHIFT_BROKEN,
 } ShiftKind;
 
+/// The common c is a tile itself: one per row for the maxima of rows. `axes` are those along which it varies, counted
+/// from the last (bit 0): nothing may be summed along them.
 typedef struct Shift {
     ShiftKind kind;
     double amount;
+    unsigned axes;
 } Shift;
 
 typedef struct ShiftAnalysis {
@@ -25,20 +28,37 @@ typedef struct ShiftAnalysis {
     bool visible;
 } ShiftAnalysis;
 
-static const Shift invariant = {SHIFT_INVARIANT, 0};
-static const Shift broken = {SHIFT_BROKEN, 0};
+static const Shift invariant = {.kind = SHIFT_INVARIANT};
+static const Shift broken = {.kind = SHIFT_BROKEN};
+static const Shift any_scale = {.kind = SHIFT_ANY_SCALE};
+static const Shift any_offset = {.kind = SHIFT_ANY_OFFSET};
 
-static Shift shift_make(ShiftKind kind, double amount) {
-    return fabs(amount) < 1e-12 ? invariant : (Shift){kind, amount};
+static Shift shift_make(ShiftKind kind, double amount, unsigned axes) {
+    return fabs(amount) < 1e-12 ? invariant : (Shift){kind, amount, axes};
+}
+
+static unsigned all_axes(int rank) { return (1u << rank) - 1; }
+
+/// The axes of a tile that have more than one element.
+static unsigned long_axes(const Value *value) {
+    unsigned axes = 0;
+    int64_t length;
+    for (int k = 0; k < value->type.rank; k++) {
+        const Poly *dim = value->type.dims[k];
+        if (!dim || !poly_is_constant(dim, &length) || length != 1)
+            axes |= 1u << (value->type.rank - 1 - k);
+    }
+    return axes;
 }
 
 static Shift shift_get(const ShiftAnalysis *analysis, const Value *value) {
     if (!value) return invariant;
-    if (map_has_pointer(analysis->seeds, value)) return (Shift){SHIFT_ADDITIVE, 1};
+    if (map_has_pointer(analysis->seeds, value))
+        return (Shift){SHIFT_ADDITIVE, 1, long_axes(value)};
     double number;
     if (value_is_number(value, &number)) {
-        if (number == 0) return (Shift){SHIFT_ANY_SCALE, 0};
-        if (isinf(number)) return (Shift){SHIFT_ANY_OFFSET, 0};
+        if (number == 0) return any_scale;
+        if (isinf(number)) return any_offset;
         return invariant;
     }
     Shift *shift = map_get_pointer(&analysis->shifts, value);
@@ -58,7 +78,8 @@ static bool is_still(Shift shift) {
 
 /// The common shift of two values of which either may be the result.
 static Shift shift_join(Shift a, Shift b) {
-    if (a.kind == b.kind && fabs(a.amount - b.amount) < 1e-9) return a;
+    if (a.kind == b.kind && fabs(a.amount - b.amount) < 1e-9)
+        return (Shift){a.kind, a.amount, a.axes | b.axes};
     if (a.kind == SHIFT_ANY_SCALE && (b.kind == SHIFT_MULTIPLICATIVE || b.kind == SHIFT_INVARIANT))
         return b;
     if (b.kind == SHIFT_ANY_SCALE && (a.kind == SHIFT_MULTIPLICATIVE || a.kind == SHIFT_INVARIANT))
@@ -71,40 +92,43 @@ static Shift shift_join(Shift a, Shift b) {
 }
 
 static Shift shift_sum(Shift a, Shift b, double sign) {
-    if (a.kind == SHIFT_ANY_OFFSET || b.kind == SHIFT_ANY_OFFSET)
-        return (Shift){SHIFT_ANY_OFFSET, 0};
+    if (a.kind == SHIFT_ANY_OFFSET || b.kind == SHIFT_ANY_OFFSET) return any_offset;
     bool additive =
         (a.kind == SHIFT_ADDITIVE || is_still(a)) && (b.kind == SHIFT_ADDITIVE || is_still(b));
     if (additive) {
         if (a.kind == SHIFT_ANY_SCALE && b.kind == SHIFT_ANY_SCALE) return a;
-        return shift_make(SHIFT_ADDITIVE, (a.kind == SHIFT_ADDITIVE ? a.amount : 0) +
-                                              sign * (b.kind == SHIFT_ADDITIVE ? b.amount : 0));
+        return shift_make(SHIFT_ADDITIVE,
+                          (a.kind == SHIFT_ADDITIVE ? a.amount : 0) +
+                              sign * (b.kind == SHIFT_ADDITIVE ? b.amount : 0),
+                          a.axes | b.axes);
     }
     return shift_join(a, b);  // both scaled alike
 }
 
 static Shift shift_product(Shift a, Shift b, double sign) {
-    if (a.kind == SHIFT_ANY_SCALE || (b.kind == SHIFT_ANY_SCALE && sign > 0))
-        return (Shift){SHIFT_ANY_SCALE, 0};
+    if (a.kind == SHIFT_ANY_SCALE || (b.kind == SHIFT_ANY_SCALE && sign > 0)) return any_scale;
     bool scaled = (a.kind == SHIFT_MULTIPLICATIVE || is_still(a)) &&
                   (b.kind == SHIFT_MULTIPLICATIVE || is_still(b));
     if (!scaled) return broken;
     return shift_make(SHIFT_MULTIPLICATIVE,
                       (a.kind == SHIFT_MULTIPLICATIVE ? a.amount : 0) +
-                          sign * (b.kind == SHIFT_MULTIPLICATIVE ? b.amount : 0));
+                          sign * (b.kind == SHIFT_MULTIPLICATIVE ? b.amount : 0),
+                      a.axes | b.axes);
 }
 
 static const double LOG_2 = 0.69314718055994530942;
 
 static Shift shift_of_exp(Shift x, double base_log) {
-    if (x.kind == SHIFT_ADDITIVE) return shift_make(SHIFT_MULTIPLICATIVE, x.amount * base_log);
-    if (x.kind == SHIFT_ANY_OFFSET) return (Shift){SHIFT_ANY_SCALE, 0};
+    if (x.kind == SHIFT_ADDITIVE)
+        return shift_make(SHIFT_MULTIPLICATIVE, x.amount * base_log, x.axes);
+    if (x.kind == SHIFT_ANY_OFFSET) return any_scale;
     return is_still(x) ? invariant : broken;
 }
 
 static Shift shift_of_log(Shift x, double base_log) {
-    if (x.kind == SHIFT_MULTIPLICATIVE) return shift_make(SHIFT_ADDITIVE, x.amount / base_log);
-    if (x.kind == SHIFT_ANY_SCALE) return (Shift){SHIFT_ANY_OFFSET, 0};
+    if (x.kind == SHIFT_MULTIPLICATIVE)
+        return shift_make(SHIFT_ADDITIVE, x.amount / base_log, x.axes);
+    if (x.kind == SHIFT_ANY_SCALE) return any_offset;
     return is_still(x) ? invariant : broken;
 }
 
@@ -114,9 +138,9 @@ static Shift shift_of_product(const ShiftAnalysis *analysis, const Op *op) {
     double factor;
     double sign = op->code == OP_MUL ? 1 : -1;
     if (a.kind == SHIFT_ADDITIVE && value_is_number(op->operands[1], &factor) && factor != 0)
-        return shift_make(SHIFT_ADDITIVE, sign > 0 ? a.amount * factor : a.amount / factor);
+        return shift_make(SHIFT_ADDITIVE, sign > 0 ? a.amount * factor : a.amount / factor, a.axes);
     if (sign > 0 && b.kind == SHIFT_ADDITIVE && value_is_number(op->operands[0], &factor))
-        return shift_make(SHIFT_ADDITIVE, b.amount * factor);
+        return shift_make(SHIFT_ADDITIVE, b.amount * factor, b.axes);
     return shift_product(a, b, sign);
 }
 
@@ -124,6 +148,47 @@ static bool all_still(const ShiftAnalysis *analysis, const Op *op, int from) {
     for (int i = from; i < op->operand_count; i++)
         if (!is_still(shift_get(analysis, op->operands[i]))) return false;
     return true;
+}
+
+/// Of a reduction: along its axis the shift must not vary.
+static Shift shift_reduced(const Op *op, Shift x) {
+    if (is_still(x) || x.kind == SHIFT_BROKEN || x.axes == 0) return x;
+    const Value *tile = op->operands[0], *result = op->results[0];
+    int64_t axis;
+    if (op->operand_count < 2 || !op->operands[1] || !value_is_int(op->operands[1], &axis))
+        return broken;  // over all axes
+    if (axis < 0) axis += tile->type.rank;
+    if (axis < 0 || axis >= tile->type.rank) return broken;
+    unsigned bit = 1u << (tile->type.rank - 1 - (int)axis);
+    if (x.axes & bit) return broken;
+    if (result->type.rank < tile->type.rank)
+        x.axes = (x.axes & (bit - 1)) | (x.axes / 2 & ~(bit - 1));
+    return x;
+}
+
+static Shift shift_of_dot(const ShiftAnalysis *analysis, const Op *op) {
+    Shift a = shift_get(analysis, op->operands[0]), b = shift_get(analysis, op->operands[1]);
+    if ((a.axes & 1) || (b.axes & 2)) return broken;  // along the inner dim
+    if ((a.axes | b.axes) & ~3u) return broken;
+    Shift product = shift_product(a, b, 1);
+    return op->operands[2] && !value_is_none(op->operands[2])
+               ? shift_join(product, shift_get(analysis, op->operands[2]))
+               : product;
+}
+
+/// Of an operation that moves elements.
+static Shift shift_moved(const Op *op, Shift x) {
+    int64_t axis;
+    int rank = op->results[0]->type.rank;
+    if (x.axes == 0) return x;
+    if (op->code == OP_EXPAND_DIMS && value_is_int(op->operands[1], &axis)) {
+        if (axis < 0) axis += rank;
+        unsigned bit = 1u << (rank - 1 - (int)axis);
+        x.axes = (x.axes & (bit - 1)) | ((x.axes & ~(bit - 1)) << 1);
+    } else if (op->code != OP_BROADCAST_TO) {
+        x.axes = all_axes(rank);
+    }
+    return x;
 }
 
 static Shift shift_of_op(const ShiftAnalysis *analysis, const Op *op) {
@@ -154,26 +219,25 @@ static Shift shift_of_op(const ShiftAnalysis *analysis, const Op *op) {
                    ? joined
                    : broken;
     }
-    case OP_SUM: return first.kind == SHIFT_MULTIPLICATIVE || is_still(first) ? first : broken;
+    case OP_SUM:
+        return first.kind == SHIFT_MULTIPLICATIVE || is_still(first) ? shift_reduced(op, first)
+                                                                     : broken;
     case OP_MAX:
-    case OP_MIN: return op->result_count == 1 ? first : is_still(first) ? invariant : broken;
-    case OP_DOT: {
-        Shift product = shift_product(first, second, 1);
-        return op->operands[2] && !value_is_none(op->operands[2])
-                   ? shift_join(product, shift_get(analysis, op->operands[2]))
-                   : product;
-    }
+    case OP_MIN:
+        if (op->result_count == 1) return shift_reduced(op, first);
+        return is_still(first) ? invariant : broken;
+    case OP_DOT: return shift_of_dot(analysis, op);
     case OP_FULL: return second;
-    case OP_CAST:
     case OP_EXPAND_DIMS:
     case OP_BROADCAST_TO:
     case OP_RESHAPE:
     case OP_VIEW:
     case OP_TRANS:
-    case OP_PERMUTE:
+    case OP_PERMUTE: return shift_moved(op, first);
+    case OP_CAST:
     case OP_MULTIPLE_OF:
     case OP_MAX_CONTIGUOUS: return first;
-    case OP_UNDEFINED: return (Shift){SHIFT_ANY_SCALE, 0};
+    case OP_UNDEFINED: return any_scale;
     default: return all_still(analysis, op, 0) ? invariant : broken;
     }
 }
@@ -181,7 +245,25 @@ static Shift shift_of_op(const ShiftAnalysis *analysis, const Op *op) {
 static void shift_region(ShiftAnalysis *analysis, const Region *region);
 
 static bool shift_same(Shift a, Shift b) {
-    return a.kind == b.kind && fabs(a.amount - b.amount) < 1e-9;
+    return a.kind == b.kind && fabs(a.amount - b.amount) < 1e-9 && a.axes == b.axes;
+}
+
+static bool is_inside(const Op *loop, const Value *value) {
+    const Region *region = value->op ? value->op->parent : value->region;
+    for (; region && region->parent; region = region->parent->parent)
+        if (region->parent == loop) return true;
+    return false;
+}
+
+/// Whether every turn of the loop has another c: a seed is made in the body and not carried by the loop.
+static bool seeds_are_of_a_turn(const ShiftAnalysis *analysis, const Op *loop) {
+    const Region *body = loop->regions[loop->region_count - 1];
+    for (int i = 0; i < body->argument_count; i++)
+        if (map_has_pointer(analysis->seeds, body->arguments[i])) return false;
+    for (int i = 0; i < analysis->seeds->count; i++)
+        if (is_inside(loop, (const Value *)(uintptr_t)analysis->seeds->entries[i].number))
+            return true;
+    return false;
 }
 
 /// Carried values: guess from the initial value, correct by what the body yields, give up where it does not settle.
@@ -192,16 +274,17 @@ static void shift_loop(ShiftAnalysis *analysis, const Op *op) {
     for (int i = 0; i < op->result_count; i++) {
         bool relaxed =
             analysis->relaxed && map_has_pointer(analysis->relaxed, op->operands[first + i]);
-        Shift start =
-            relaxed ? (Shift){SHIFT_ANY_SCALE, 0} : shift_get(analysis, op->operands[first + i]);
+        Shift start = relaxed ? any_scale : shift_get(analysis, op->operands[first + i]);
         for (int r = 0; r < op->region_count; r++)
             shift_set(analysis, op->regions[r]->arguments[argument + i], start);
     }
     for (int round = 0; round < 4; round++) {
         for (int r = 0; r < op->region_count; r++) shift_region(analysis, op->regions[r]);
         const Op *yield = region_terminator(body);
-        bool settled = true;
+        bool settled = true, of_a_turn = seeds_are_of_a_turn(analysis, op);
         for (int i = 0; i < op->result_count; i++) {
+            if (of_a_turn && !is_still(shift_get(analysis, yield->operands[i])))
+                analysis->visible = true;  // the next turn has another c
             Shift now = shift_get(analysis, body->arguments[argument + i]);
             Shift next = shift_join(now, shift_get(analysis, yield->operands[i]));
             if (map_has_pointer(analysis->seeds, body->arguments[argument + i])) next = now;

@@ -24,7 +24,7 @@ demo: build
 
 # Everything a change must pass. Files added under tests/ are found without a change here.
 .PHONY: test
-test: setup-test build lint test-c test-python
+test: setup-test build lint test-c test-python test-editors
 
 .PHONY: setup-test
 setup-test:
@@ -38,6 +38,16 @@ test-c: setup-test
 .PHONY: test-python
 test-python: setup-test build
 	@TAD_BIN=$(CURDIR)/build TAD_BIN_DEV=$(CURDIR)/build-dev $(python) -m pytest -n 2
+
+# Real editors with the real server: tests/editors.
+.PHONY: test-editors
+test-editors: setup-editors build
+	@luacheck -q --config clients/neovim/.luacheckrc clients/neovim tests/editors/neovim
+	@TAD_BIN=$(CURDIR)/build $(python) -m pytest tests/editors/neovim
+
+.PHONY: setup-editors
+setup-editors:
+	@tools/setup editors
 
 .PHONY: lint
 lint: setup-test

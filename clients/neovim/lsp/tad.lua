@@ -1,0 +1,16 @@
+-- The configuration that `vim.lsp.enable('tad')` finds on Neovim 0.11 and later.
+local config = require('tad.config')
+
+return {
+  cmd = function(dispatchers)
+    return vim.lsp.rpc.start(config.command(), dispatchers)
+  end,
+  filetypes = { 'python' },
+  root_markers = config.root_markers,
+  settings = { tad = config.settings() },
+  init_options = config.init_options(),
+  on_attach = function(client, buffer)
+    require('tad.client').attached(client, buffer)
+  end,
+  handlers = require('tad.gradients').handlers,
+}

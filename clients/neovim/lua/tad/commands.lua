@@ -1,0 +1,314 @@
+-- `:Tad` and its sub-commands. Each is a row of `rows`; completion and help are made from these.
+local client = require('tad.client')
+local gradients = require('tad.gradients')
+
+local M = {}
+
+local function say(text, level)
+  vim.notify('tad: ' .. text, level or vim.log.levels.INFO)
+end
+
+local function server()
+  local found = client.of_buffer(0)
+  if not found then
+    say('no server for this buffer; `:checkhealth tad` says why', vim.log.levels.WARN)
+  end
+  return found
+end
+
+--- Sends a command of the server; `done` gets its result. Errors are said.
+local function execute(name, arguments, done)
+  local found = server()
+  if not found then
+    return
+  end
+  local params = { command = name, arguments = arguments }
+  client.request(found, 'workspace/executeCommand', params, function(problem, result)
+    if problem then
+      say(problem.message or tostring(problem), vim.log.levels.ERROR)
+    elseif done then
+      done(result)
+    end
+  end, vim.api.nvim_get_current_buf())
+end
+M.execute = execute
+
+--- The name of the jit function around the cursor, or nil. Text alone, so that it works in a half-typed file.
+function M.kernel_at_cursor()
+  local line = vim.api.nvim_win_get_cursor(0)[1]
+  local lines = vim.api.nvim_buf_get_lines(0, 0, -1, false)
+  -- On a decorator the kernel is below.
+  while lines[line] and lines[line]:match('^%s*@') do
+    line = line + 1
+  end
+  for number = line, 1, -1 do
+    local indent, name = lines[number]:match('^(%s*)def%s+([%w_]+)')
+    local inside = name and (number == line or #indent < #(lines[line]:match('^%s*')) or lines[line]:match('^%s*$'))
+    if inside then
+      for above = number - 1, 1, -1 do
+        if lines[above]:match('^%s*@.*jit') then
+          return name
+        end
+        local decorates = lines[above]:match('^%s*@') or lines[above]:match('^%s+') or lines[above]:match('^[%)%]]')
+        if not decorates then
+          break
+        end
+      end
+      return nil
+    end
+  end
+  return nil
+end
+
+local function kernel_named(name)
+  name = name or M.kernel_at_cursor()
+  if not name then
+    say('the cursor is in no kernel; give its name', vim.log.levels.WARN)
+  end
+  return name
+end
+
+local function lines_of(text)
+  return vim.split((text:gsub('\n$', '')), '\n', { plain = true })
+end
+
+--- Shows what a file would become, in a buffer of that file beside the old text: `:write` accepts, `:quit!` discards.
+local function preview(result)
+  if type(result) ~= 'table' then
+    return
+  end
+  if type(result.refusal) == 'string' and result.refusal ~= '' then
+    say(result.refusal, vim.log.levels.WARN)
+    return
+  end
+  local path = vim.uri_to_fname(result.uri)
+  local existed = vim.fn.filereadable(path) == 1 or vim.fn.bufloaded(path) == 1
+  vim.cmd('tabnew')
+  local old = vim.api.nvim_create_buf(false, true)
+  local buffer = vim.fn.bufadd(path)
+  vim.fn.bufload(buffer)
+  local before = existed and vim.api.nvim_buf_get_lines(buffer, 0, -1, false) or {}
+  if existed then
+    vim.api.nvim_win_set_buf(0, old)
+    vim.api.nvim_buf_set_lines(old, 0, -1, false, before)
+    vim.bo[old].filetype = 'python'
+    vim.bo[old].bufhidden = 'wipe'
+    vim.bo[old].modifiable = false
+    vim.cmd('diffthis')
+    vim.cmd('rightbelow vsplit')
+  end
+  vim.api.nvim_win_set_buf(0, buffer)
+  vim.bo[buffer].buflisted = true
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines_of(result.text))
+  if vim.bo[buffer].filetype == '' then
+    vim.bo[buffer].filetype = 'python'
+  end
+  if existed then
+    vim.cmd('diffthis')
+  end
+  say('`:write` keeps this backward, `:undo` or `:quit!` drops it')
+end
+M.preview = preview
+
+local function backward(where, name)
+  if where and where ~= 'file' and where ~= 'here' then
+    where, name = nil, where
+  end
+  name = kernel_named(name)
+  if name then
+    local place = { uri = vim.uri_from_bufnr(0), kernel = name, where = where == 'here' and 'below' or 'file' }
+    execute('tad.backwardPreview', { place }, preview)
+  end
+end
+
+local function check(name)
+  local uri = vim.uri_from_bufnr(0)
+  if name == 'all' then
+    execute('tad.checkAllGradients', { { uri = uri } }, function(results)
+      for _, status in ipairs(type(results) == 'table' and results or {}) do
+        say(gradients.summary(status))
+      end
+    end)
+    return
+  end
+  name = kernel_named(name)
+  if name then
+    gradients.asked[uri .. '#' .. name] = true
+    execute('tad.checkGradients', { { uri = uri, kernel = name } }, function(status)
+      if type(status) == 'table' and status.kernel then
+        status.uri = status.uri or uri
+        gradients.received(status)
+      end
+    end)
+  end
+end
+
+local function float(text, filetype)
+  local lines = lines_of(text)
+  if vim.lsp.util.open_floating_preview then
+    vim.lsp.util.open_floating_preview(lines, filetype or 'markdown', { border = 'rounded', focus_id = 'tad' })
+  end
+end
+
+local function explain(name)
+  if not name then
+    local line = vim.api.nvim_win_get_cursor(0)[1] - 1
+    for _, diagnostic in ipairs(vim.diagnostic.get(0, { lnum = line })) do
+      if diagnostic.source == 'tad' then
+        local data = diagnostic.user_data and diagnostic.user_data.lsp or {}
+        name = diagnostic.code or data.code or name
+      end
+    end
+  end
+  if not name then
+    say('no finding of tad on this line; give a name: `:Tad explain unmasked-load`', vim.log.levels.WARN)
+    return
+  end
+  execute('tad.explain', { { name = name } }, function(result)
+    local text = type(result) == 'table' and (result.text or result.markdown) or result
+    if type(text) == 'string' then
+      float(text)
+    end
+  end)
+end
+
+local function axes_text(axes)
+  if not axes or #axes == 0 then
+    return 'no axis'
+  end
+  local words = {}
+  for _, axis in ipairs(axes) do
+    table.insert(words, tostring(axis))
+  end
+  return 'axis ' .. table.concat(words, ', ')
+end
+
+local function writes_text(writes)
+  if not writes then
+    return ''
+  end
+  if writes.shared and #writes.shared > 0 then
+    return (writes.atomic and 'atomics; ' or '') .. 'programs along ' .. axes_text(writes.shared) .. ' meet'
+  end
+  return 'a store by its one owner'
+end
+
+local function schedule(name)
+  name = kernel_named(name)
+  if not name then
+    return
+  end
+  execute('tad.schedule', { { uri = vim.uri_from_bufnr(0), kernel = name } }, function(result)
+    if type(result) ~= 'table' then
+      return
+    end
+    if type(result.reason) == 'string' and result.reason ~= '' then
+      say(result.reason, vim.log.levels.WARN)
+      return
+    end
+    local lines = { '# Who writes which gradient of `' .. name .. '`', '' }
+    for _, gradient in ipairs(result.gradients or {}) do
+      table.insert(lines, '- `' .. gradient.input .. '`')
+      table.insert(lines, '  - the forward turned round: ' .. writes_text(gradient.before))
+      table.insert(lines, '  - derived: ' .. writes_text(gradient.after))
+    end
+    float(table.concat(lines, '\n'))
+  end)
+end
+
+local function toggle_hints()
+  if not (vim.lsp.inlay_hint and vim.lsp.inlay_hint.enable) then
+    say('inlay hints need Neovim 0.10', vim.log.levels.WARN)
+    return
+  end
+  local filter = { bufnr = 0 }
+  vim.lsp.inlay_hint.enable(not vim.lsp.inlay_hint.is_enabled(filter), filter)
+end
+
+local function run_lens()
+  vim.lsp.codelens.run()
+end
+
+local function show_log()
+  vim.cmd('tabnew ' .. vim.fn.fnameescape(vim.lsp.get_log_path and vim.lsp.get_log_path() or vim.lsp.log.get_filename()))
+end
+
+local function restart()
+  client.restart()
+end
+
+local function health()
+  vim.cmd('checkhealth tad')
+end
+
+-- name, function, what it does, values that its argument may have
+M.rows = {
+  { 'backward', backward, 'preview the backward of a kernel, in a new file or here', { 'file', 'here' } },
+  { 'check', check, 'check the gradients of a kernel, or of all of this file', { 'all' } },
+  { 'schedule', schedule, 'which program writes which gradient', {} },
+  { 'explain', explain, 'the page of a diagnostic or of an operation', {} },
+  { 'lens', run_lens, 'run the code lens of this line', {} },
+  { 'hints', toggle_hints, 'inlay hints of shapes on or off', {} },
+  { 'restart', restart, 'end the server and start it again', {} },
+  { 'log', show_log, "open Neovim's log of language servers", {} },
+  { 'health', health, 'same as :checkhealth tad', {} },
+}
+
+local function help()
+  local lines = { 'sub-commands of :Tad' }
+  for _, row in ipairs(M.rows) do
+    table.insert(lines, ('  %-9s %s'):format(row[1], row[3]))
+  end
+  say(table.concat(lines, '\n'))
+end
+
+function M.run(words)
+  local name = words[1]
+  if not name then
+    help()
+    return
+  end
+  for _, row in ipairs(M.rows) do
+    if row[1] == name then
+      row[2](words[2], words[3])
+      return
+    end
+  end
+  say('there is no `:Tad ' .. name .. '`; `:Tad` lists what there is', vim.log.levels.ERROR)
+end
+
+function M.complete(lead, line)
+  local before = vim.split(line:gsub('^%s*%S+%s*', ''), '%s+')
+  local choices = {}
+  if #before <= 1 then
+    for _, row in ipairs(M.rows) do
+      table.insert(choices, row[1])
+    end
+  else
+    for _, row in ipairs(M.rows) do
+      if row[1] == before[1] then
+        choices = row[4]
+      end
+    end
+  end
+  return vim.tbl_filter(function(choice)
+    return vim.startswith(choice, lead)
+  end, choices)
+end
+
+-- The lens shows a preview here instead of editing at once; Neovim asks this table before the server.
+if vim.lsp.commands then
+  vim.lsp.commands['tad.generateBackward'] = function(command)
+    local place = command.arguments and command.arguments[1] or {}
+    execute('tad.backwardPreview', { place }, preview)
+  end
+  vim.lsp.commands['tad.checkGradients'] = function(command)
+    local place = command.arguments and command.arguments[1] or {}
+    if place.uri and place.kernel then
+      gradients.asked[place.uri .. '#' .. place.kernel] = true
+    end
+    execute('tad.checkGradients', command.arguments)
+  end
+end
+
+return M

@@ -1,0 +1,48 @@
+-- What the server tells of gradient checks, kept by file and kernel; a message where a check was asked for.
+local M = { status = {}, asked = {} }
+
+local function summary(status)
+  if status.status == 'running' then
+    return 'checking the gradients of ' .. status.kernel
+  end
+  local text = ('%s: %s'):format(status.kernel, status.status)
+  if type(status.worst_error) == 'number' then
+    text = text .. (', worst error %.1e'):format(status.worst_error)
+  end
+  if type(status.seconds) == 'number' then
+    text = text .. (', %.1f s'):format(status.seconds)
+  end
+  if type(status.reason) == 'string' and status.reason ~= '' then
+    text = text .. ' (' .. status.reason .. ')'
+  end
+  return text
+end
+M.summary = summary
+
+local levels = { failed = vim.log.levels.ERROR, refused = vim.log.levels.WARN }
+
+--- The notification `tad/gradientStatus`.
+function M.received(status)
+  local by_kernel = M.status[status.uri] or {}
+  by_kernel[status.kernel] = status
+  M.status[status.uri] = by_kernel
+  local key = status.uri .. '#' .. status.kernel
+  if M.asked[key] and status.status ~= 'running' and not status.stale then
+    M.asked[key] = nil
+    vim.notify('tad: ' .. summary(status), levels[status.status] or vim.log.levels.INFO)
+  end
+  local buffer = vim.uri_to_bufnr(status.uri)
+  if vim.api.nvim_buf_is_loaded(buffer) then
+    require('tad.client').refresh_lenses(buffer)
+  end
+end
+
+M.handlers = {
+  ['tad/gradientStatus'] = function(problem, result)
+    if not problem and result then
+      M.received(result)
+    end
+  end,
+}
+
+return M

@@ -1,0 +1,182 @@
+"""The Neovim plugin in real Neovims: Debian's own 0.7, 0.10 and 0.12; headless, and in a terminal whose screen is read."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import shutil
+import struct
+import subprocess
+import termios
+import time
+from pathlib import Path
+
+import pyte
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+PLUGIN = ROOT / "clients" / "neovim"
+STORY = Path(__file__).with_name("story.lua")
+BIN = Path(os.environ.get("TAD_BIN", ROOT / "build")).resolve()
+EDITORS = ROOT / ".editors"
+NEOVIMS = {
+    "debian": Path(shutil.which("nvim") or "/usr/bin/nvim"),
+    "0.10": EDITORS / "neovim-trixie" / "nvim",
+    "0.12": EDITORS / "neovim-sid" / "nvim",
+}
+KERNEL = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def swish_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
+    tl.store(y_ptr + offsets, x * tl.sigmoid(x), mask=mask)
+
+
+def swish(x):
+    y = torch.empty_like(x)
+    swish_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with one kernel, as a user has it."""
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "kernels"\nversion = "1"\n')
+    (tmp_path / "swish.py").write_text(KERNEL)
+    return tmp_path / "swish.py"
+
+
+def environment(project: Path) -> dict[str, str]:
+    """Nothing of the user's own configuration; the server on PATH."""
+    home = project.parent / "home"
+    home.mkdir(exist_ok=True)
+    return {
+        **os.environ,
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "XDG_DATA_HOME": str(home / "data"),
+        "XDG_STATE_HOME": str(home / "state"),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "PATH": f"{BIN}:{os.environ['PATH']}",
+        "TAD_STORY_FILE": str(project),
+        "TAD_STORY_KERNEL": "swish_kernel",
+        "TERM": "xterm-256color",
+    }
+
+
+def arguments(neovim: Path) -> list[str]:
+    """Only our plugin, and the server that is tested."""
+    server = f"let g:tad = #{{ cmd: '{BIN / 'tad-lsp'}' }}"
+    return [str(neovim), "--clean", "--cmd", server, "--cmd", f"set runtimepath^={PLUGIN}"]
+
+
+@pytest.mark.parametrize("version", NEOVIMS)
+def test_story(version: str, project: Path) -> None:
+    neovim = NEOVIMS[version]
+    assert neovim.exists(), f"{neovim} is missing: `make setup-editors`"
+    run = subprocess.run(
+        [*arguments(neovim), "--headless", "-S", str(STORY)],
+        env=environment(project),
+        cwd=project.parent,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    report = run.stdout + run.stderr
+    print(report)
+    assert "not ok" not in report, report
+    assert re.search(r"# [1-9]\d+ passed, 0 failed", report), report
+    assert run.returncode == 0
+
+
+class Terminal:
+    """A program on a pseudo terminal, its screen kept by a terminal emulator."""
+
+    def __init__(self, command: list[str], env: dict[str, str], folder: Path) -> None:
+        self.screen = pyte.Screen(110, 32)
+        self.stream = pyte.ByteStream(self.screen)
+        pid, self.master = pty.fork()
+        if pid == 0:
+            os.chdir(folder)
+            os.environ.update({"LINES": "32", "COLUMNS": "110"})
+            os.execvpe(command[0], command, {**env, "LINES": "32", "COLUMNS": "110"})
+        self.pid = pid
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 32, 110, 0, 0))
+
+    def read(self, seconds: float) -> None:
+        """Takes in what is written for a while."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            ready, _, _ = select.select([self.master], [], [], 0.05)
+            if ready:
+                try:
+                    self.stream.feed(os.read(self.master, 65536))
+                except OSError:
+                    return
+
+    def text(self) -> str:
+        """The screen."""
+        return "\n".join(line.rstrip() for line in self.screen.display)
+
+    def wait_for(self, pattern: str, seconds: float = 30) -> str:
+        """The screen once it shows the pattern."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.read(0.2)
+            if re.search(pattern, self.text()):
+                return self.text()
+        raise AssertionError(f"{pattern!r} is not on the screen:\n{self.text()}")
+
+    def type(self, keys: str) -> None:
+        """As if typed."""
+        os.write(self.master, keys.encode())
+
+    def close(self) -> None:
+        """Ends the program."""
+        os.write(self.master, b"\x1b:qall!\r")
+        self.read(1)
+        os.kill(self.pid, 9)
+        os.waitpid(self.pid, 0)
+
+
+def test_in_a_terminal(project: Path) -> None:
+    terminal = Terminal(
+        [*arguments(NEOVIMS["0.12"]), "--cmd", "set nomore", str(project)],
+        environment(project),
+        project.parent,
+    )
+    try:
+        terminal.wait_for(r"x: f\w*\[BLOCK\]|x: \w+\[BLOCK\]")
+        screen = terminal.wait_for(r"Generate backward")
+        assert "swish_kernel" in screen
+        terminal.type("/tl.load\rf.llcwlod\x1b")
+        terminal.wait_for(r"tl\.lod")
+        terminal.type(":lua vim.diagnostic.config({virtual_text=true})\r")
+        terminal.wait_for(r"has no `lod`")
+        terminal.type("u")
+        terminal.type(":Tad check\r")
+        terminal.wait_for(r"verified|proved", 60)
+        terminal.type(":Tad backward\r")
+        terminal.wait_for(r"swish_kernel_backward")
+    finally:
+        terminal.close()
+
+
+def test_help_names_every_setting() -> None:
+    page = (PLUGIN / "doc" / "tad.txt").read_text()
+    rows = re.findall(
+        r'^SETTING\(\w+, "([\w.]+)"', (ROOT / "server" / "settings.def").read_text(), re.M
+    )
+    assert len(rows) > 5
+    # `trusted` is a field of vim.g.tad itself.
+    assert [row for row in rows if row != "trusted" and f"`{row}`" not in page] == []

@@ -292,11 +292,17 @@ static void split_direct_use(Analysis *analysis, Value *axis) {
 
 /* ---- dimensions ---- */
 
-static bool bounds_a_lane_or_step(const Analysis *analysis, const Value *atom) {
+/// Also what is computed from a block size (`BLOCK // 2`) is one: it is no stride of its own.
+static bool bounds_a_lane_or_step(const Analysis *analysis, const Value *atom, int depth) {
     for (int i = 0; i < analysis->tile.rank; i++)
         if (analysis->tile.dims[i] && poly_mentions(analysis->tile.dims[i], atom)) return true;
     for (int i = 0; i < analysis->mover_count; i++)
         if (poly_mentions(analysis->movers[i].step, atom)) return true;
+    const Op *op = atom->type.is_constexpr ? atom->op : NULL;
+    for (int i = 0; op && depth < 16 && i < op->operand_count; i++)
+        if (op->operands[i] && !op->operands[i]->constant &&
+            bounds_a_lane_or_step(analysis, op->operands[i], depth + 1))
+            return true;
     return false;
 }
 
@@ -305,7 +311,7 @@ static const Poly *term_stride(Analysis *analysis, const Monomial *term) {
     const Poly *stride = poly_constant(analysis->arena, 1);
     for (int a = 0; a < term->atom_count; a++) {
         Value *atom = term->atoms[a];
-        if (find_mover(analysis, atom) || bounds_a_lane_or_step(analysis, atom)) continue;
+        if (find_mover(analysis, atom) || bounds_a_lane_or_step(analysis, atom, 0)) continue;
         stride = poly_multiply(analysis->arena, stride, poly_atom(analysis->arena, atom));
     }
     return stride;

@@ -224,7 +224,7 @@ static LoopPlan loop_plan(Differentiation *state, const Op *loop) {
             plan.carried_position[i] = plan.states++;
         }
     }
-    plan.needs_order = plan.states > 0 || plan.is_while;
+    plan.needs_order = plan.states > 0 || plan.is_while || map_has_pointer(&state->ordered, loop);
     return plan;
 }
 
@@ -544,6 +544,10 @@ static bool visit_touch(void *context, Op *op) {
         if (value_is_active(touch->state, op->operands[i])) touch->found = true;
     for (int i = 0; i < op->result_count; i++)
         if (value_is_active(touch->state, op->results[i])) touch->found = true;
+    if (op->code == OP_STORE) {
+        const Value *root = pointer_root(op->operands[0]);
+        if (root && map_has_pointer(&touch->state->running, root)) touch->found = true;
+    }
     return !touch->found;
 }
 

@@ -20,7 +20,14 @@ typedef struct Accumulation {
     Value *gradient;  // the backward's parameter it adds to
     const Parameter *input;  // the forward's parameter
     Range range;             // the forward's load
+    bool is_running;         // the gradient's buffer has contents already
 } Accumulation;
+
+/// Statements of the backward on a running gradient, beside accumulations.
+typedef struct RunningStep {
+    Op *op;           // a store of 0 or a barrier
+    Value *gradient;  // the backward's parameter that it is about
+} RunningStep;
 
 typedef struct Differentiation {
     Arena *arena;
@@ -32,14 +39,24 @@ typedef struct Differentiation {
     Map constant;   // primal values that no gradient flows through (gauges), although active
     Map gradients;  // pointer parameter of the primal -> its gradient's parameter (inputs)
     Map upstreams;  // pointer parameter of the primal -> its upstream gradient's parameter (outputs)
+    Map running;  // pointer parameters whose gradient changes as the sweep goes: one buffer, upstream at first
+    Map origins;  // parameters that stand for another version of a buffer -> the forward's parameter
+    Map lost;     // those of them whose contents nobody kept -> the forward's parameter
+    Map ordered;  // loops that have to be walked backwards because of what they store
     Frame *frame;
     LIST(Accumulation) accumulations;
+    LIST(RunningStep) running_steps;
     Diagnostics *diagnostics;
     bool failed;
     const char *failure;
     Range failure_range;
     int failure_id;  // DiagnosticId
 } Differentiation;
+
+/// Whether a parameter points to floats, or to something that may be one.
+bool parameter_points_to_float(const Parameter *parameter);
+/// The forward's own parameter that a pointer parameter of the primal stands for.
+const Parameter *parameter_of_root(const Differentiation *state, const Value *root);
 
 /// Marks `active`: what depends on the inputs (keys of `gradients`) through float values.
 void activity_mark(Differentiation *state);

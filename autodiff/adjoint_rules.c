@@ -107,6 +107,27 @@ static bool pointer_is_expression(const Value *pointer, const Value *root) {
     return pointer == root;
 }
 
+/// All threads of the program have seen and made their changes to a running gradient. `before`: NULL for here.
+static void running_barrier(Differentiation *state, Value *gradient, Op *before) {
+    Builder builder = state->builder;
+    if (before) builder.before = before;
+    Op *barrier = op_append(&builder, OP_DEBUG_BARRIER, NULL, 0, 0);
+    RunningStep step = {.op = barrier, .gradient = gradient};
+    LIST_PUSH(state->arena, &state->running_steps, step);
+}
+
+/// What is stored over has no gradient further up: the place counts as 0 from here on.
+static void running_forget(Differentiation *state, Value *gradient, Value *pointer, Value *mask) {
+    Builder *b = &state->builder;
+    Value *operands[] = {pointer, build_float(b, 0.0), mask};
+    Op *last = b->before ? b->before->previous : b->region->last;
+    build(b, OP_STORE, operands, 3);
+    Op *zero = b->before ? b->before->previous : b->region->last;
+    if (zero == last) return;
+    RunningStep step = {.op = zero, .gradient = gradient};
+    LIST_PUSH(state->arena, &state->running_steps, step);
+}
+
 static void rule_load(Differentiation *state, const Op *op, Value *gradient) {
     Value *root = pointer_root(op->operands[0]);
     Value *mask = recomputed_operand(state, op, 1);
@@ -134,16 +155,23 @@ static void rule_load(Differentiation *state, const Op *op, Value *gradient) {
         gradient->name = arena_printf(state->arena, "d%s", op->results[0]->name);
     Value *operands[] = {pointer, gradient, mask};
     Value *old = build(b, OP_ATOMIC_ADD, operands, 3);
-    const Parameter *input = &state->primal->parameters[root->index];
-    Accumulation accumulation = {
-        .op = old->op, .gradient = target, .input = input, .range = op->range};
+    const Parameter *input = parameter_of_root(state, root);
+    bool running = map_has_pointer(&state->running, root);
+    if (running) running_barrier(state, target, old->op);
+    Accumulation accumulation = {.op = old->op,
+                                 .gradient = target,
+                                 .input = input,
+                                 .range = op->range,
+                                 .is_running = running};
     LIST_PUSH(state->arena, &state->accumulations, accumulation);
 }
 
 static void rule_store(Differentiation *state, const Op *op) {
     Value *stored = operand(op, 1);
-    if (!stored || !value_is_active(state, stored)) return;
     Value *root = pointer_root(op->operands[0]);
+    bool running = root && map_has_pointer(&state->running, root) && op->code == OP_STORE;
+    bool active = stored && value_is_active(state, stored);
+    if (!active && !running) return;
     Value *source = root ? map_get_pointer(&state->upstreams, root) : NULL;
     if (!source || !pointer_is_expression(op->operands[0], root)) {
         adjoint_fail(
@@ -155,7 +183,13 @@ static void rule_store(Differentiation *state, const Op *op) {
     Value *pointer = shadow_pointer(state, op->operands[0], root, source);
     Value *mask = recomputed_operand(state, op, 2);
     Value *operands[] = {pointer, mask, mask ? build_float(b, 0.0) : NULL};
-    Value *upstream = build(b, OP_LOAD, operands, 3);
+    if (running) running_barrier(state, source, NULL);
+    Value *upstream = active ? build(b, OP_LOAD, operands, 3) : NULL;
+    if (running) {
+        if (active) running_barrier(state, source, NULL);
+        running_forget(state, source, pointer, mask);
+    }
+    if (!active) return;
     DTypeCode code = upstream->type.element.code;
     if (code != DTYPE_FLOAT64 && code != DTYPE_FLOAT32)
         upstream = cast_to_code(b, upstream, DTYPE_FLOAT32);

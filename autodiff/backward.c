@@ -18,10 +18,15 @@ bool kernel_is_forward(const Kernel *kernel) {
     return memory.writes;
 }
 
-static bool points_to_float(const Parameter *parameter) {
+bool parameter_points_to_float(const Parameter *parameter) {
     return parameter->value->type.kind == TYPE_POINTER &&
            !dtype_is_integer(parameter->value->type.element) &&
            parameter->value->type.element.code != DTYPE_ANY_INT;
+}
+
+const Parameter *parameter_of_root(const Differentiation *state, const Value *root) {
+    const Value *origin = map_get_pointer(&state->origins, root);
+    return &state->primal->parameters[(origin ? origin : root)->index];
 }
 
 static bool is_wanted(const BackwardOptions *options, const char *name) {
@@ -29,6 +34,10 @@ static bool is_wanted(const BackwardOptions *options, const char *name) {
     for (int i = 0; i < options->wrt_count; i++)
         if (strcmp(options->wrt[i], name) == 0) return true;
     return false;
+}
+
+static bool parameter_is_wanted(const void *options, const Parameter *parameter) {
+    return is_wanted(options, parameter->name);
 }
 
 /* ---- setting up ---- */
@@ -63,15 +72,23 @@ static void add_gradients(Differentiation *state, const Memory *memory,
                           const BackwardOptions *options) {
     for (int i = 0; i < state->primal->parameter_count; i++) {
         const Parameter *parameter = &state->primal->parameters[i];
-        if (!points_to_float(parameter)) continue;
-        bool stored = map_has_pointer(&memory->stored, parameter->value);
-        bool loaded = map_has_pointer(&memory->loaded, parameter->value);
-        if (stored)
-            map_set_pointer(&state->upstreams, parameter->value,
-                            add_gradient_parameter(state, parameter, "d"));
-        if (loaded && is_wanted(options, parameter->name))
-            map_set_pointer(&state->gradients, parameter->value,
-                            add_gradient_parameter(state, parameter, stored ? "d_in_" : "d"));
+        Value *root = parameter->value;
+        if (!parameter_points_to_float(parameter)) continue;
+        const Value *origin = map_get_pointer(&state->origins, root);
+        if (origin) {  // another version of a buffer: the same gradient, where that has one
+            if (map_has_pointer(&state->running, origin))
+                map_set_pointer(&state->gradients, root,
+                                map_get_pointer(&state->gradients, origin));
+            continue;
+        }
+        bool stored = map_has_pointer(&memory->stored, root);
+        bool loaded = map_has_pointer(&memory->loaded, root);
+        bool running = map_has_pointer(&state->running, root);
+        bool wanted = loaded && !stored && is_wanted(options, parameter->name);
+        if (!stored && !wanted) continue;
+        Value *gradient = add_gradient_parameter(state, parameter, "d");
+        if (stored) map_set_pointer(&state->upstreams, root, gradient);
+        if (wanted || running) map_set_pointer(&state->gradients, root, gradient);
     }
 }
 
@@ -107,9 +124,15 @@ static ArgumentUse argument_use(const Differentiation *state, const Value *value
     for (int i = 0; i < state->primal->parameter_count; i++) {
         const Parameter *primal = &state->primal->parameters[i];
         *of = primal->name;
+        if (map_get_pointer(&state->upstreams, primal->value) == value &&
+            map_has_pointer(&state->running, primal->value))
+            return ARGUMENT_RUNNING;
         if (map_get_pointer(&state->gradients, primal->value) == value) return ARGUMENT_GRADIENT;
         if (map_get_pointer(&state->upstreams, primal->value) == value) return ARGUMENT_UPSTREAM;
-        if (map_get_pointer(&state->values, primal->value) == value) return ARGUMENT_SAME;
+        if (map_get_pointer(&state->values, primal->value) != value) continue;
+        if (!map_has_pointer(&state->origins, primal->value)) return ARGUMENT_SAME;
+        *of = parameter_of_root(state, primal->value)->name;
+        return ARGUMENT_BEFORE;
     }
     *of = NULL;
     return ARGUMENT_SAME;
@@ -117,7 +140,7 @@ static ArgumentUse argument_use(const Differentiation *state, const Value *value
 
 static int parameter_rank(ArgumentUse use, const Parameter *parameter) {
     if (parameter->is_constexpr) return 4;
-    if (use == ARGUMENT_UPSTREAM) return 0;
+    if (use == ARGUMENT_UPSTREAM || use == ARGUMENT_RUNNING) return 0;
     if (use == ARGUMENT_GRADIENT) return 2;
     return parameter->value->type.kind == TYPE_POINTER ? 1 : 3;
 }
@@ -168,7 +191,8 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
             const Parameter *parameter = &backward->parameters[i];
             const char *of;
             ArgumentUse role = argument_use(state, parameter->value, &of);
-            int primal_index = role == ARGUMENT_SAME && i < state->primal->parameter_count ? i : -1;
+            bool is_value = role == ARGUMENT_SAME || role == ARGUMENT_BEFORE;
+            int primal_index = is_value && i < state->primal->parameter_count ? i : -1;
             bool kept_by_name = primal_index >= 0 && parameter->value->type.kind != TYPE_POINTER &&
                                 decorators_mention(result->kernel->definition, parameter->name,
                                                    parameter->is_constexpr);
@@ -179,9 +203,10 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
                                            .use = role,
                                            .of = of,
                                            .is_constexpr = parameter->is_constexpr};
-            for (int g = 0; role == ARGUMENT_GRADIENT && g < result->gradient_count; g++)
+            bool sums = role == ARGUMENT_GRADIENT || role == ARGUMENT_RUNNING;
+            for (int g = 0; sums && g < result->gradient_count; g++)
                 if (strcmp(result->gradients[g].input, of) == 0)
-                    argument->is_float32 = result->gradients[g].is_atomic;
+                    argument->is_float32 = result->gradients[g].is_sum;
             new_index[i] = count;
             kept[count++] = *parameter;
         }
@@ -195,14 +220,24 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
     for (int i = 0; i < count; i++) renumber_value(&renumbering, kept[i].value);
 }
 
+/// Whether a buffer that is updated in place is an input as well: the forward reads what was there before.
+static bool running_is_input(const Differentiation *state, const BackwardArgument *argument) {
+    for (int i = 0; i < state->primal->parameter_count; i++) {
+        const Parameter *parameter = &state->primal->parameters[i];
+        if (strcmp(parameter->name, argument->of) == 0) return parameter->is_loaded;
+    }
+    return false;
+}
+
 static void list_inputs(Differentiation *state, Backward *result, const BackwardLaunch *launch) {
     result->inputs = ARENA_ARRAY(state->arena, const char *, launch->argument_count + 1);
     result->outputs = ARENA_ARRAY(state->arena, const char *, launch->argument_count + 1);
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
-        if (argument->use == ARGUMENT_GRADIENT)
+        bool running = argument->use == ARGUMENT_RUNNING;
+        if (argument->use == ARGUMENT_GRADIENT || (running && running_is_input(state, argument)))
             result->inputs[result->input_count++] = argument->of;
-        if (argument->use == ARGUMENT_UPSTREAM)
+        if (argument->use == ARGUMENT_UPSTREAM || running)
             result->outputs[result->output_count++] = argument->of;
     }
 }
@@ -238,13 +273,13 @@ static bool visit_unknown(void *context, Op *op) {
     return !unknown->op;
 }
 
-static void remove_forward_effects(Region *region, const Differentiation *state) {
+static void remove_forward_effects(Region *region, const Map *ours) {
     for (Op *op = region->first, *next; op; op = next) {
         next = op->next;
-        for (int i = 0; i < op->region_count; i++) remove_forward_effects(op->regions[i], state);
+        for (int i = 0; i < op->region_count; i++) remove_forward_effects(op->regions[i], ours);
         bool ordered = op_rows[op->code].effects & EFFECT_ORDERED;
         bool hint = op_rows[op->code].kind == KIND_HINT && op->result_count == 0;
-        if (ordered || hint) op_remove(op);
+        if ((ordered || hint) && !map_has_pointer(ours, op)) op_remove(op);
     }
 }
 
@@ -260,17 +295,19 @@ static void remove_forward_stores(Differentiation *state, Region *region, const 
     }
 }
 
-static void derive(Differentiation *state, Backward *result, const Memory *memory) {
+static void derive(Differentiation *state, Backward *result) {
     adjoint_sweep(state);
     if (state->failed) return;
     Map ours = map_new(state->arena);
     for (int i = 0; i < state->accumulations.count; i++)
         map_set_pointer(&ours, state->accumulations.items[i].op, (void *)1);
+    for (int i = 0; i < state->running_steps.count; i++)
+        map_set_pointer(&ours, state->running_steps.items[i].op, (void *)1);
     remove_forward_stores(state, state->backward->body, &ours);
-    remove_forward_effects(state->backward->body, state);
+    remove_forward_effects(state->backward->body, &ours);
     function_drop_dead(state->backward);
     function_clean(state->backward);
-    memory_refuse_lost_values(state, memory);
+    memory_refuse_lost_values(state);
     if (state->failed) return;
     schedule_accumulations(state, result);
     function_clean(state->backward);
@@ -313,6 +350,10 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
                              .constant = map_new(arena),
                              .gradients = map_new(arena),
                              .upstreams = map_new(arena),
+                             .running = map_new(arena),
+                             .origins = map_new(arena),
+                             .lost = map_new(arena),
+                             .ordered = map_new(arena),
                              .diagnostics = diagnostics};
     state.primal = function_copy(arena, kernel->function, kernel->function->name, NULL);
     Range range = where;
@@ -325,19 +366,19 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     state.backward =
         function_new(arena, arena_printf(arena, "%s_backward", kernel->function->name));
     state.backward->definition = kernel->definition;
+    memory_split_versions(&state, &memory, parameter_is_wanted, options);
+    function_share(state.primal);
     add_primal_parameters(&state);
     add_gradients(&state, &memory, options);
-    memory_resolve_hazards(&state, &memory);
     activity_mark(&state);
     if (!state.failed && !any_active_store(&state, &memory))
         return refuse(
             result, BACKWARD_NOT_DIFFERENTIABLE,
             "no floating-point input reaches a floating-point output through operations with a derivative",
             where);
-    memory_refuse_repeated_stores(&state, &memory);
     gauge_mark(&state);
     BackwardLaunch *launch = ARENA_NEW(arena, BackwardLaunch);
-    if (!state.failed) derive(&state, result, &memory);
+    if (!state.failed) derive(&state, result);
     if (state.failed) {
         if (diagnostics)
             diagnose(diagnostics, (DiagnosticId)state.failure_id, state.failure_range, "%s",

@@ -209,6 +209,11 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     buffer_printf(
         out, "%s:\n",
         call_lines_before(arena, "def forward", parameters.items, parameters.count, 4, 1));
+    const BackwardLaunch *reversed = &plan->backward->launches[0];
+    for (int i = 0; i < reversed->argument_count; i++)
+        if (reversed->arguments[i].use == ARGUMENT_BEFORE)
+            statement(out, arena_printf(arena, "%s = ", reversed->arguments[i].name),
+                      arena_printf(arena, "_copy(%s)", reversed->arguments[i].of));
     const char *launch = arena_printf(arena, "%.*s[grid]", STR_ARGS(plan->kernel->name));
     statement(out, "", call_lines(arena, launch, call.items, call.count, 8));
     statement(out, "", call_lines(arena, "ctx.save_for_backward", saved->items, saved->count, 8));
@@ -287,19 +292,23 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
             statement(out, arena_printf(arena, "%s = ", argument->name),
                       arena_printf(arena, "_gradient_buffer(%s%s)", argument->of,
                                    argument->is_float32 ? ", accumulate=True" : ""));
+        int index = 0;
+        while (index < outputs->count && strcmp(outputs->items[index], argument->of) != 0) index++;
+        if (argument->use == ARGUMENT_RUNNING)
+            statement(out, arena_printf(arena, "%s = ", argument->name),
+                      arena_printf(arena, "_running_gradient(_d%s, ctx.strides[%d]%s)",
+                                   argument->of, index,
+                                   argument->is_float32 ? ", accumulate=True" : ""));
         if (argument->use == ARGUMENT_UPSTREAM) {
-            int index = 0;
-            while (index < outputs->count && strcmp(outputs->items[index], argument->of) != 0)
-                index++;
             LIST_PUSH(arena, &call,
                       arena_printf(arena, "%s=_with_stride(%s, ctx.strides[%d])", argument->name,
                                    argument->name, index));
             continue;
         }
         const char *value = argument->use == ARGUMENT_SAME ? argument->of : argument->name;
-        int index = argument->use == ARGUMENT_SAME
-                        ? parameter_index(plan->kernel, str_from(argument->of))
-                        : -1;
+        index = argument->use == ARGUMENT_SAME
+                    ? parameter_index(plan->kernel, str_from(argument->of))
+                    : -1;
         if (index >= 0 && !plan->passed[index]) continue;  // autotune sets it, or it has a default
         LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, value));
     }
@@ -312,9 +321,13 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
     if (plan->has_options) LIST_PUSH(arena, &results, "None");
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         if (!plan->passed[p]) continue;
-        const BackwardArgument *gradient =
-            argument_for(backward, ARGUMENT_GRADIENT, parameter_at(plan, p)->name);
+        const char *name = parameter_at(plan, p)->name;
+        const BackwardArgument *gradient = argument_for(backward, ARGUMENT_GRADIENT, name);
+        const BackwardArgument *running = argument_for(backward, ARGUMENT_RUNNING, name);
         const char *text = "None";
+        if (running && in_names(backward->inputs, backward->input_count, name))
+            text = running->is_float32 ? arena_printf(arena, "_like(%s, _d%s)", running->name, name)
+                                       : running->name;
         if (gradient)
             text = gradient->is_float32
                        ? arena_printf(arena, "_like(%s, %s)", gradient->name, gradient->of)
@@ -332,12 +345,15 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
         if (!plan->passed[p]) continue;
         bool same = argument_for(backward, ARGUMENT_SAME, parameter->name) != NULL;
         bool gradient = argument_for(backward, ARGUMENT_GRADIENT, parameter->name) != NULL;
+        const BackwardArgument *before = argument_for(backward, ARGUMENT_BEFORE, parameter->name);
         if (is_pointer_like(parameter) && (same || gradient))
             LIST_PUSH(arena, &saved, parameter->name);
+        if (before) LIST_PUSH(arena, &saved, before->name);
         if (!is_pointer_like(parameter) && same) LIST_PUSH(arena, &scalars, parameter->name);
         if (!is_output(parameter)) continue;
         LIST_PUSH(arena, &outputs, parameter->name);
-        if (!argument_for(backward, ARGUMENT_UPSTREAM, parameter->name))
+        if (!argument_for(backward, ARGUMENT_UPSTREAM, parameter->name) &&
+            !argument_for(backward, ARGUMENT_RUNNING, parameter->name))
             LIST_PUSH(arena, &fixed, parameter->name);
     }
     for (int i = 0; i < backward->input_count; i++)
@@ -355,7 +371,6 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
                   STR_ARGS(plan->kernel->name), buffer_text(&inputs));
     class_forward(arena, &out, plan, &saved, &scalars, &outputs, &fixed);
     class_backward(arena, &out, plan, &saved, &scalars, &outputs);
-    (void)in_names;
     return buffer_text(&out);
 }
 
@@ -384,6 +399,22 @@ const char *autograd_helpers(void) {
            "    if accumulate:\n"
            "        dtype = torch.promote_types(dtype, torch.float32)\n"
            "    return tensor.new_empty_strided(tensor.shape, tensor.stride(), dtype=dtype).zero_()\n"
+           "\n\n"
+           "def _copy(tensor):\n"
+           "    \"\"\"What a tensor holds before a launch overwrites it, in its memory layout.\"\"\"\n"
+           "    if tensor is None:\n"
+           "        return None\n"
+           "    return tensor.new_empty_strided(tensor.shape, tensor.stride()).copy_(tensor)\n"
+           "\n\n"
+           "def _running_gradient(gradient, stride, accumulate=False):\n"
+           "    \"\"\"The upstream gradient, to be turned into that of what was there before.\"\"\"\n"
+           "    if gradient is None:\n"
+           "        return None\n"
+           "    dtype = gradient.dtype\n"
+           "    if accumulate:\n"
+           "        dtype = torch.promote_types(dtype, torch.float32)\n"
+           "    buffer = gradient.new_empty_strided(gradient.shape, stride, dtype=dtype)\n"
+           "    return buffer.copy_(gradient)\n"
            "\n\n"
            "def _like(gradient, tensor):\n"
            "    return None if gradient is None else gradient.to(tensor.dtype)\n";
@@ -525,11 +556,16 @@ const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel,
         Names arguments = {0};
         LIST_PUSH(arena, &arguments, arena_printf(arena, "configs=%.*s", STR_ARGS(configs)));
         LIST_PUSH(arena, &arguments, arena_printf(arena, "key=%.*s", STR_ARGS(key)));
-        Buffer reset = buffer_new(arena);
-        for (int g = 0; g < backward->launches[0].argument_count; g++)
-            if (backward->launches[0].arguments[g].is_float32)
-                buffer_printf(&reset, "%s\"%s\"", reset.size ? ", " : "",
-                              backward->launches[0].arguments[g].name);
+        Buffer reset = buffer_new(arena), restore = buffer_new(arena);
+        for (int g = 0; g < backward->launches[0].argument_count; g++) {
+            const BackwardArgument *argument = &backward->launches[0].arguments[g];
+            bool running = argument->use == ARGUMENT_RUNNING;
+            Buffer *names = running ? &restore : argument->is_float32 ? &reset : NULL;
+            if (names) buffer_printf(names, "%s\"%s\"", names->size ? ", " : "", argument->name);
+        }
+        if (restore.size)
+            LIST_PUSH(arena, &arguments,
+                      arena_printf(arena, "restore_value=[%s]", buffer_text(&restore)));
         if (reset.size)
             LIST_PUSH(arena, &arguments,
                       arena_printf(arena, "reset_to_zero=[%s]", buffer_text(&reset)));

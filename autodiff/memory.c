@@ -1,7 +1,11 @@
-// Memory that a kernel both reads and writes.
+// Memory that a kernel both reads and writes: which contents each load sees, and where the gradient of such a buffer lives.
+//
+// A load sees the contents from before the launch, or what is there when the kernel has ended, or something between that
+// nobody has kept. The first two are read from a copy and from the buffer itself; the third only where its value is not needed.
 #include "autodiff/memory.h"
 
 #include "analysis/affine.h"
+#include "autodiff/place.h"
 
 enum { AXES_MAX = 16 };
 
@@ -44,26 +48,32 @@ OpList memory_accesses(Arena *arena, const Function *function, const Value *root
     return search.ops;
 }
 
-static bool same_place(Arena *arena, Op *a, Op *b) {
-    if (a->operands[0] == b->operands[0]) return true;
-    Access left = access_of(arena, a), right = access_of(arena, b);
-    if (!left.offset.known || !right.offset.known || left.offset.rank != right.offset.rank)
-        return false;
-    if (!poly_equal(left.offset.base, right.offset.base)) return false;
-    for (int i = 0; i < left.offset.rank; i++)
-        if (!poly_equal(left.offset.lane[i], right.offset.lane[i])) return false;
-    return true;
-}
-
-static Value *access_mask(const Op *op) {
-    int index = op_parameter_index(op->code, STR("mask"));
-    Value *mask = index >= 0 && index < op->operand_count ? op->operands[index] : NULL;
-    return mask && value_is_none(mask) ? NULL : mask;
+static bool is_write(const Op *op) {
+    return op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC);
 }
 
 static bool op_is_before(const Op *a, const Op *b) {
     for (const Op *op = a->next; op; op = op->next)
         if (op == b) return true;
+    return false;
+}
+
+static bool is_loop(const Op *op) {
+    return op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE;
+}
+
+static bool in_exclusive_arms(const Op *a, const Op *b) {
+    for (const Region *left = a->parent; left && left->parent; left = left->parent->parent)
+        for (const Region *right = b->parent; right && right->parent; right = right->parent->parent)
+            if (left->parent == right->parent && left != right && left->parent->code == OP_IF)
+                return true;
+    return false;
+}
+
+/// Whether a structured op holds another in its regions.
+static bool holds(const Op *outer, const Op *op) {
+    for (; op; op = op->parent ? op->parent->parent : NULL)
+        if (op == outer) return true;
     return false;
 }
 
@@ -81,170 +91,318 @@ static void common_level(const Op *a, const Op *b, const Op **in_a, const Op **i
     *in_a = *in_b = NULL;
 }
 
-static bool is_loop(const Op *op) {
-    return op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE;
-}
-
-/// Whether every iteration of every loop around `level` touches elements of its own at both places.
-static bool iterations_are_apart(Differentiation *state, const Op *level, Op *load, Op *store) {
-    bool in_loop = false;
-    for (const Op *op = level->parent->parent; op; op = op->parent->parent)
-        in_loop = in_loop || is_loop(op);
-    if (!in_loop) return true;
-    if (!same_place(state->arena, load, store)) return false;
-    Access access = access_of(state->arena, store);
+/// Whether an access touches other elements in each iteration of the loop.
+static bool is_owned_by_loop(const Differentiation *state, Op *op, const Op *loop) {
+    Access access = access_of(state->arena, op);
     Axis axes[AXES_MAX];
     AxisDependence dependence[AXES_MAX];
     if (!access.offset.known) return false;
     int count = access_axes(state->arena, state->primal, &access, axes, dependence, AXES_MAX);
     for (int i = 0; i < count; i++)
-        if (!axes[i].is_program && dependence[i] != AXIS_OWNED) return false;
+        if (!axes[i].is_program && axes[i].loop == loop) return dependence[i] == AXIS_OWNED;
+    return false;
+}
+
+/// A stride that is one symbol of the kernel's (a parameter): a dimension of its own.
+static bool is_stride_symbol(const Poly *poly) {
+    return poly->count == 1 && poly->terms[0].coefficient == 1 && poly->terms[0].atom_count == 1 &&
+           !poly->terms[0].atoms[0]->op && !poly->terms[0].atoms[0]->type.is_constexpr;
+}
+
+/// Whether the elements of `a` in one iteration of the loop are never those of `b` in another.
+static bool iterations_are_apart(const Differentiation *state, const Op *loop, Op *a, Op *b) {
+    if (loop->code == OP_WHILE) return false;
+    if (!is_owned_by_loop(state, a, loop) || !is_owned_by_loop(state, b, loop)) return false;
+    if (places_are_equal(state->arena, a, b)) return true;
+    Access left = access_of(state->arena, a), right = access_of(state->arena, b);
+    Value *iv = loop->regions[0]->arguments[0];
+    const Poly *weights[2], *rests[2];
+    if (!poly_split(state->arena, left.offset.base, iv, &weights[0], &rests[0]) ||
+        !poly_split(state->arena, right.offset.base, iv, &weights[1], &rests[1]))
+        return false;
+    if (!poly_equal(weights[0], weights[1]) || !is_stride_symbol(weights[0])) return false;
+    const Value *stride = weights[0]->terms[0].atoms[0];
+    return !poly_mentions(rests[0], stride) && !poly_mentions(rests[1], stride);
+}
+
+/// Whether the order of the two is that of their text, in each iteration of every loop around both.
+static bool order_is_textual(const Differentiation *state, const Op *level, Op *a, Op *b) {
+    for (const Op *op = level->parent->parent; op; op = op->parent->parent)
+        if (is_loop(op) && !iterations_are_apart(state, op, a, b)) return false;
     return true;
 }
 
-/// Whether the store can only come after the load, as far as shared elements go.
-static bool load_comes_first(Differentiation *state, Op *load, Op *store) {
-    const Op *in_load, *in_store;
-    common_level(load, store, &in_load, &in_store);
-    if (!in_load)
-        return load->parent->parent && store->parent->parent &&
-               load->parent->parent == store->parent->parent &&
-               load->parent->parent->code == OP_IF;  // the two arms of one branch
-    if (in_load == in_store || !op_is_before(in_load, in_store)) return false;
-    return iterations_are_apart(state, in_load, load, store);
-}
+typedef enum Order { ORDER_FIRST, ORDER_SECOND, ORDER_NEVER_MEET, ORDER_UNKNOWN } Order;
 
-static bool in_exclusive_arms(const Op *a, const Op *b) {
-    for (const Region *left = a->parent; left && left->parent; left = left->parent->parent)
-        for (const Region *right = b->parent; right && right->parent; right = right->parent->parent)
-            if (left->parent == right->parent && left != right && left->parent->code == OP_IF)
-                return true;
-    return false;
+/// When `a` happens, as far as the elements are concerned that both touch.
+static Order order_of(const Differentiation *state, Op *a, Op *b) {
+    if (in_exclusive_arms(a, b)) {
+        for (const Op *op = a->parent->parent; op; op = op->parent->parent)
+            if (is_loop(op) && holds(op, b) && !iterations_are_apart(state, op, a, b))
+                return ORDER_UNKNOWN;
+        return ORDER_NEVER_MEET;
+    }
+    const Op *in_a, *in_b;
+    common_level(a, b, &in_a, &in_b);
+    if (!in_a || in_a == in_b || !order_is_textual(state, in_a, a, b)) return ORDER_UNKNOWN;
+    if (places_are_apart(state->arena, a, b)) return ORDER_NEVER_MEET;
+    return op_is_before(in_a, in_b) ? ORDER_FIRST : ORDER_SECOND;
 }
 
 /* ---- loads of stored values ---- */
 
-/// A load of what the same region stored before, at the same place, is the stored value.
-static bool forward_stored(Differentiation *state, Op *load, Op *store) {
-    if (store->code != OP_STORE || load->code != OP_LOAD || store->parent != load->parent)
+/// Whether `load` sees exactly what `store` put there: the same place and lanes, stored before in its region or one around it.
+static bool sees_store(const Differentiation *state, Op *load, Op *store) {
+    if (store->code != OP_STORE || load->operand_count < 3 ||
+        !places_are_equal(state->arena, load, store))
         return false;
-    if (!same_place(state->arena, load, store) || access_mask(load) != access_mask(store))
-        return false;
-    if (!op_is_before(store, load)) return false;
-    region_replace_uses(state->primal->body, load->results[0], store->operands[1]);
+    if (access_mask(load) != access_mask(store)) return false;
+    if (load->results[0]->type.rank != store->operands[1]->type.rank) return false;
+    const Op *level = load;
+    while (level && level->parent != store->parent)
+        level = level->parent ? level->parent->parent : NULL;
+    return level && op_is_before(store, level);
+}
+
+/// A load of what the program itself stored before becomes the stored value. Any store between that may touch the same
+/// elements is in the way, and so is one further on in a loop that both are in.
+static bool forward_stored(Differentiation *state, Op *load, const OpList *accesses) {
+    Op *source = NULL;
+    for (int i = 0; i < accesses->count; i++) {
+        Op *store = accesses->items[i];
+        if (!is_write(store)) continue;
+        if (sees_store(state, load, store)) {
+            source = store;
+            continue;
+        }
+        const Op *in_load, *in_store;
+        common_level(load, store, &in_load, &in_store);
+        bool never_meet = order_of(state, load, store) == ORDER_NEVER_MEET;
+        bool later = in_load && in_store && op_is_before(in_load, in_store);
+        if (!never_meet && !later) source = NULL;
+    }
+    // Within a loop that does not hold the source, a later iteration sees what an earlier one stored.
+    for (int i = 0; source && i < accesses->count; i++) {
+        Op *store = accesses->items[i];
+        if (!is_write(store) || store == source) continue;
+        for (const Op *loop = load->parent->parent; loop && source; loop = loop->parent->parent)
+            if (is_loop(loop) && !holds(loop, source) && holds(loop, store) &&
+                !iterations_are_apart(state, loop, load, store) &&
+                order_of(state, load, store) != ORDER_NEVER_MEET)
+                source = NULL;
+    }
+    if (!source) return false;
+    Builder b = {.function = state->primal,
+                 .region = load->parent,
+                 .before = load,
+                 .range = load->range,
+                 .call = load->call};
+    Value *value = source->operands[1];
+    DType element = load->results[0]->type.element;
+    if (element.code != DTYPE_UNKNOWN && !dtype_equal(value->type.element, element))
+        value = build_binary(&b, OP_CAST, value, build_dtype(&b, element));
+    Value *mask = access_mask(load);
+    Value *other = load->operands[2] && !value_is_none(load->operands[2]) ? load->operands[2]
+                   : dtype_is_integer(element)                            ? build_int(&b, 0)
+                                                                          : build_float(&b, 0.0);
+    if (mask) value = build_ternary(&b, OP_WHERE, mask, value, other);
+    region_replace_uses(state->primal->body, load->results[0], value);
     op_remove(load);
     return true;
 }
 
-/// Whether some store overwrites the very elements of the load: in its region, or in both arms of a branch there.
-static bool is_overwritten(Differentiation *state, Op *load, const OpList *accesses) {
+/* ---- versions ---- */
+
+typedef enum Version {
+    VERSION_BEFORE,  // the contents from before the launch
+    VERSION_AFTER,   // what the kernel leaves there
+    VERSION_BETWEEN  // neither, or not known
+} Version;
+
+static Version version_of(const Differentiation *state, Op *load, const OpList *accesses) {
+    bool first = true, last = true;
+    for (int i = 0; i < accesses->count && (first || last); i++) {
+        Op *store = accesses->items[i];
+        if (!is_write(store)) continue;
+        Order order = order_of(state, load, store);
+        if (order == ORDER_NEVER_MEET) continue;
+        first = first && order == ORDER_FIRST;
+        last = last && order == ORDER_SECOND && store->code == OP_STORE;
+    }
+    return first ? VERSION_BEFORE : last ? VERSION_AFTER : VERSION_BETWEEN;
+}
+
+/// The same address in another buffer, or NULL where the pointer is chosen at run time.
+static Value *rebase(Builder *b, Value *pointer, const Value *root, Value *instead) {
+    if (pointer == root) return instead;
+    if (!pointer->op || pointer->op->region_count) return NULL;
+    const Op *op = pointer->op;
+    Value **operands = ARENA_ARRAY(b->function->arena, Value *, op->operand_count + 1);
+    for (int i = 0; i < op->operand_count; i++) {
+        operands[i] = op->operands[i];
+        if (!operands[i] || operands[i]->type.kind != TYPE_POINTER) continue;
+        operands[i] = rebase(b, operands[i], root, instead);
+        if (!operands[i]) return NULL;
+    }
+    Value *copy = build(b, op->code, operands, op->operand_count);
+    if (copy && !copy->name) copy->name = pointer->name;
+    return copy;
+}
+
+/// The parameter that stands for another version of a buffer. Made on first use.
+static Value *version_parameter(Differentiation *state, int index, Version version, Value **made) {
+    if (*made) return *made;
+    const Parameter *of = &state->primal->parameters[index];
+    const char *suffix = version == VERSION_BEFORE ? "before" : "between";
+    const char *name = arena_printf(state->arena, "%s_%s", of->name, suffix);
+    for (int i = 0; i < state->primal->parameter_count; i++)
+        if (str_is(str_from(state->primal->parameters[i].name), name))
+            name = arena_printf(state->arena, "%s_", name);
+    bool is_optional = of->is_optional;
+    Value *root = of->value;
+    Value *value = function_add_parameter(state->primal, name, root->type);
+    state->primal->parameters[value->index].is_optional = is_optional;
+    map_set_pointer(&state->origins, value, root);
+    if (version == VERSION_BETWEEN) map_set_pointer(&state->lost, value, root);
+    return *made = value;
+}
+
+static void read_version(Differentiation *state, int index, Op *load, Version version,
+                         Value *made[2]) {
+    if (version == VERSION_AFTER) return;
+    Value *root = state->primal->parameters[index].value;
+    Value *instead = version_parameter(state, index, version, &made[version == VERSION_BETWEEN]);
+    Builder b = {.function = state->primal,
+                 .region = load->parent,
+                 .before = load,
+                 .range = load->range,
+                 .call = load->call};
+    Value *pointer = rebase(&b, load->operands[0], root, instead);
+    if (pointer) {
+        op_set_operand(load, 0, pointer);
+        return;
+    }
+    adjoint_fail(
+        state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, load->range,
+        "`%s` is updated in place and the address of this load of it is chosen at run time",
+        state->primal->parameters[index].name);
+}
+
+/* ---- running gradients ---- */
+
+/// Whether one element may be stored more than once by a program: then only the last store has an upstream gradient.
+static bool is_stored_repeatedly(const Differentiation *state, const OpList *accesses) {
     for (int i = 0; i < accesses->count; i++) {
         Op *store = accesses->items[i];
-        if (store->code != OP_STORE || !same_place(state->arena, load, store)) continue;
-        if (store->parent == load->parent) return true;
-        const Op *branch = store->parent->parent;
-        if (!branch || branch->code != OP_IF || branch->parent != load->parent) continue;
-        for (int k = 0; k < accesses->count; k++) {
+        if (store->code != OP_STORE) continue;
+        Access access = access_of(state->arena, store);
+        Axis axes[AXES_MAX];
+        AxisDependence dependence[AXES_MAX];
+        int count = access.offset.known ? access_axes(state->arena, state->primal, &access, axes,
+                                                      dependence, AXES_MAX)
+                                        : 0;
+        for (int a = 0; a < count; a++)
+            if (!axes[a].is_program && dependence[a] != AXIS_OWNED) return true;
+        for (int k = 0; k < i; k++) {
             Op *other = accesses->items[k];
-            if (other->code == OP_STORE && other->parent->parent == branch &&
-                other->parent != store->parent && same_place(state->arena, load, other))
-                return true;
+            if (other->code != OP_STORE || in_exclusive_arms(store, other)) continue;
+            Access earlier = access_of(state->arena, other);
+            if (!access.offset.known || !earlier.offset.known) continue;
+            if (order_of(state, store, other) != ORDER_NEVER_MEET) return true;
         }
     }
     return false;
 }
 
-static bool forward_any(Differentiation *state, Op *load, const OpList *accesses, int index) {
-    for (int k = index - 1; k >= 0; k--)
-        if (forward_stored(state, load, accesses->items[k])) return true;
-    return false;
+/// Loops around two accesses whose iterations may meet in one element have to be walked backwards.
+static void mark_ordered_loops(Differentiation *state, const OpList *accesses) {
+    for (int i = 0; i < accesses->count; i++)
+        for (int k = 0; k <= i; k++) {
+            Op *a = accesses->items[i], *b = accesses->items[k];
+            if (!is_write(a) && !is_write(b)) continue;
+            for (const Op *loop = a->parent->parent; loop; loop = loop->parent->parent)
+                if (is_loop(loop) && holds(loop, b) && !iterations_are_apart(state, loop, a, b))
+                    map_set_pointer(&state->ordered, loop, (void *)1);
+        }
 }
 
-static void resolve_load(Differentiation *state, const Parameter *parameter, Op *load,
-                         const OpList *accesses) {
-    for (int k = 0; k < accesses->count && !state->failed; k++) {
-        Op *store = accesses->items[k];
-        bool writes = op_rows[store->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC);
-        if (!writes || in_exclusive_arms(load, store) || load_comes_first(state, load, store))
-            continue;
+static bool visit_lock(void *context, Op *op) {
+    bool *found = context;
+    int effects = op_rows[op->code].effects;
+    bool adds = op->code == OP_ATOMIC_ADD || op->code == OP_DESCRIPTOR_ATOMIC_ADD;
+    if ((effects & EFFECT_ATOMIC) && !adds) *found = true;
+    return !*found;
+}
+
+static void make_running(Differentiation *state, int index, const OpList *accesses,
+                         Value *const made[2]) {
+    const Parameter *parameter = &state->primal->parameters[index];
+    bool has_locks = false;
+    region_walk(state->primal->body, visit_lock, &has_locks);
+    bool adds = false;
+    for (int i = 0; i < accesses->count; i++)
+        adds = adds || (is_write(accesses->items[i]) && accesses->items[i]->code != OP_STORE);
+    bool loads = false;
+    for (int i = 0; i < accesses->count; i++) loads = loads || accesses->items[i]->code == OP_LOAD;
+    if (has_locks || (adds && loads))
         adjoint_fail(
-            state, DIAGNOSTIC_GRADIENT_IN_PLACE, load->range,
-            "`%s` is stored and loaded again in an order that the backward cannot reverse; use another buffer",
+            state, DIAGNOSTIC_GRADIENT_IN_PLACE, accesses->items[0]->range,
+            "several programs update and read `%s`, in an order that the backward does not know; use another buffer",
             parameter->name);
+    map_set_pointer(&state->running, parameter->value, (void *)1);
+    for (int i = 0; i < 2; i++)
+        if (made[i]) map_set_pointer(&state->running, made[i], (void *)1);
+    mark_ordered_loops(state, accesses);
+}
+
+/* ---- all of it ---- */
+
+static void split_versions(Differentiation *state, int index, bool is_float, bool is_wanted) {
+    Value *root = state->primal->parameters[index].value;
+    OpList accesses = memory_accesses(state->arena, state->primal, root);
+    for (int i = 0; i < accesses.count; i++)
+        if (accesses.items[i]->code == OP_LOAD) forward_stored(state, accesses.items[i], &accesses);
+    accesses = memory_accesses(state->arena, state->primal, root);
+    Version *versions = ARENA_ARRAY(state->arena, Version, accesses.count + 1);
+    bool needs_running = is_float && is_stored_repeatedly(state, &accesses);
+    bool any_load = false;
+    for (int i = 0; i < accesses.count; i++) {
+        Op *load = accesses.items[i];
+        if (load->code != OP_LOAD) continue;
+        any_load = true;
+        versions[i] = version_of(state, load, &accesses);
+        if (is_float && (is_wanted || versions[i] != VERSION_BEFORE)) needs_running = true;
     }
-    bool needs_gradient = map_has_pointer(&state->gradients, parameter->value);
-    if (!state->failed && needs_gradient && !is_overwritten(state, load, accesses))
-        adjoint_fail(
-            state, DIAGNOSTIC_GRADIENT_IN_PLACE, load->range,
-            "`%s` is loaded and stored at different places of one buffer; write the result to another tensor",
-            parameter->name);
+    if (!any_load && !needs_running) return;
+    Value *made[2] = {NULL, NULL};
+    OpList before = accesses;
+    for (int i = 0; i < accesses.count; i++)
+        if (accesses.items[i]->code == OP_LOAD)
+            read_version(state, index, accesses.items[i], versions[i], made);
+    if (needs_running) make_running(state, index, &before, made);
 }
 
-void memory_resolve_hazards(Differentiation *state, const Memory *memory) {
-    for (int p = 0; p < state->primal->parameter_count && !state->failed; p++) {
+void memory_split_versions(Differentiation *state, const Memory *memory,
+                           bool (*wants)(const void *context, const Parameter *parameter),
+                           const void *context) {
+    int count = state->primal->parameter_count;
+    for (int p = 0; p < count && !state->failed; p++) {
         const Parameter *parameter = &state->primal->parameters[p];
-        if (!map_has_pointer(&memory->stored, parameter->value) ||
-            !map_has_pointer(&memory->loaded, parameter->value))
-            continue;
-        OpList accesses = memory_accesses(state->arena, state->primal, parameter->value);
-        for (int i = 0; i < accesses.count && !state->failed; i++) {
-            Op *load = accesses.items[i];
-            if (load->code != OP_LOAD || forward_any(state, load, &accesses, i)) continue;
-            resolve_load(state, parameter, load, &accesses);
-        }
+        if (!map_has_pointer(&memory->stored, parameter->value)) continue;
+        split_versions(state, p, parameter_points_to_float(parameter), wants(context, parameter));
     }
 }
 
-/* ---- outputs written more than once ---- */
-
-static void refuse_repeated_store(Differentiation *state, const Parameter *parameter, Op *store) {
-    Access access = access_of(state->arena, store);
-    Axis axes[AXES_MAX];
-    AxisDependence dependence[AXES_MAX];
-    int count = access.offset.known
-                    ? access_axes(state->arena, state->primal, &access, axes, dependence, AXES_MAX)
-                    : 0;
-    for (int a = 0; a < count; a++)
-        if (!axes[a].is_program && dependence[a] == AXIS_FREE)
-            adjoint_fail(
-                state, DIAGNOSTIC_GRADIENT_STORED_REPEATEDLY, store->range,
-                "every iteration of the loop at line %d stores to the same elements of `%s`; store once, after the loop",
-                range_line(axes[a].loop->range), parameter->name);
-}
-
-void memory_refuse_repeated_stores(Differentiation *state, const Memory *memory) {
-    for (int i = 0; i < memory->stored.count && !state->failed; i++) {
-        const Value *root = (const Value *)(uintptr_t)memory->stored.entries[i].number;
-        if (!map_has_pointer(&state->upstreams, root)) continue;
-        const Parameter *parameter = &state->primal->parameters[root->index];
-        OpList accesses = memory_accesses(state->arena, state->primal, root);
-        for (int k = 0; k < accesses.count && !state->failed; k++) {
-            Op *store = accesses.items[k];
-            if (store->code != OP_STORE || !value_is_active(state, store->operands[1])) continue;
-            refuse_repeated_store(state, parameter, store);
-            for (int other = 0; other < k; other++) {
-                Op *earlier = accesses.items[other];
-                if (earlier->code != OP_STORE || earlier->parent != store->parent ||
-                    !same_place(state->arena, earlier, store))
-                    continue;
-                adjoint_fail(state, DIAGNOSTIC_GRADIENT_STORED_REPEATEDLY, store->range,
-                             "`%s` is stored twice at the same elements; keep the last store only",
-                             parameter->name);
-            }
-        }
-    }
-}
-
-void memory_refuse_lost_values(Differentiation *state, const Memory *memory) {
+void memory_refuse_lost_values(Differentiation *state) {
     Memory after = memory_of(state->arena, state->backward);
-    for (int i = 0; i < memory->stored.count; i++) {
-        Value *root = (Value *)(uintptr_t)memory->stored.entries[i].number;
-        if (!map_has_pointer(&memory->loaded, root)) continue;
-        Op *load = map_get_pointer(&after.loaded, value_mapped(&state->values, root));
-        if (load)
-            adjoint_fail(
-                state, DIAGNOSTIC_GRADIENT_IN_PLACE, load->range,
-                "the backward has to read `%s`, which the kernel overwrites; write the result to another tensor",
-                state->primal->parameters[root->index].name);
+    for (int i = 0; i < state->lost.count; i++) {
+        Value *root = (Value *)(uintptr_t)state->lost.entries[i].number;
+        const Op *load = map_get_pointer(&after.loaded, value_mapped(&state->values, root));
+        if (!load) continue;
+        const Value *origin = state->lost.entries[i].value;
+        adjoint_fail(
+            state, DIAGNOSTIC_GRADIENT_IN_PLACE, load->range,
+            "the backward has to read what `%s` held here, which the kernel overwrites later; keep it in another tensor",
+            state->primal->parameters[origin->index].name);
     }
 }

@@ -15,11 +15,13 @@ typedef LIST(Op *) OpList;
 Memory memory_of(Arena *arena, const Function *function);
 /// Every load, store and atomic through `root`, in program order.
 OpList memory_accesses(Arena *arena, const Function *function, const Value *root);
-/// Loads of what the kernel itself stores: forwarded from the store, accepted as an update in place, or refused.
-void memory_resolve_hazards(Differentiation *state, const Memory *memory);
-/// Refuses outputs whose elements several iterations or statements write: only the last one has an upstream gradient.
-void memory_refuse_repeated_stores(Differentiation *state, const Memory *memory);
-/// After an update in place the old values are gone: refuses a backward that reads them.
-void memory_refuse_lost_values(Differentiation *state, const Memory *memory);
+/// For each buffer that the kernel stores to: loads of what the program stored become the stored value; loads of what was
+/// there before the launch read a parameter `..._before`; loads of what the kernel overwrites later read one that the backward
+/// must not need (`lost`). Where the gradient of a buffer changes as the sweep goes, it is marked `running`.
+void memory_split_versions(Differentiation *state, const Memory *memory,
+                           bool (*wants)(const void *context, const Parameter *parameter),
+                           const void *context);
+/// Refuses a backward that reads values which nobody kept.
+void memory_refuse_lost_values(Differentiation *state);
 
 #endif

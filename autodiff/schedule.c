@@ -5,6 +5,7 @@
 #include "analysis/infer.h"
 #include "analysis/loops.h"
 #include "autodiff/adjoint.h"
+#include "autodiff/place.h"
 
 enum { AXES_MAX = 32 };
 
@@ -104,7 +105,9 @@ static void sink_statements(Differentiation *state) {
         for (int k = 0; k < count; k++) {
             Accumulation *early = &state->accumulations.items[i],
                          *late = &state->accumulations.items[k];
-            if (i == k || !early->op || !late->op || early->gradient != late->gradient) continue;
+            if (i == k || !early->op || !late->op || early->gradient != late->gradient ||
+                early->is_running)
+                continue;
             if (!sink_into(state, early, late)) continue;
             early->op = NULL;
             break;
@@ -131,6 +134,11 @@ static Sharing statement_sharing(Differentiation *state, const Accumulation *sta
                 state->arena,
                 "the address of `%s` depends on loaded data, so any two programs may add to the same element",
                 name)};
+    if (!lanes_are_apart(state->arena, statement->op))
+        return (Sharing){
+            false,
+            arena_printf(state->arena,
+                         "several lanes of one tile may add to the same element of `%s`", name)};
     int count = access_axes(state->arena, state->backward, &access, axes, dependence, AXES_MAX);
     for (int i = 0; i < count; i++) {
         if (dependence[i] == AXIS_OWNED) continue;
@@ -164,80 +172,9 @@ static bool exclusive_arms(const Op *a, const Op *b) {
     return false;
 }
 
-static bool same_affine(const Affine *a, const Affine *b) {
-    if (!a->known || !b->known || a->rank != b->rank || !poly_equal(a->base, b->base)) return false;
-    for (int i = 0; i < a->rank; i++)
-        if (!poly_equal(a->lane[i], b->lane[i])) return false;
-    return true;
-}
-
-/// A mask's conjunct `index < bound` over a vector of lanes.
-typedef struct LaneBound {
-    Affine index;
-    const Poly *bound;  // NULL: there is none
-} LaneBound;
-
-static LaneBound mask_bound(Arena *arena, Value *mask) {
-    if (!mask || !mask->op) return (LaneBound){0};
-    if (mask->op->code == OP_AND) {
-        LaneBound left = mask_bound(arena, mask->op->operands[0]);
-        return left.bound ? left : mask_bound(arena, mask->op->operands[1]);
-    }
-    if (mask->op->code == OP_EXPAND_DIMS || mask->op->code == OP_BROADCAST_TO)
-        return mask_bound(arena, mask->op->operands[0]);
-    if (mask->op->code != OP_LT || mask->op->operands[1]->type.rank) return (LaneBound){0};
-    LaneBound found = {.index = affine_of(arena, mask->op->operands[0])};
-    if (found.index.known && found.index.rank == 1)
-        found.bound = value_poly(arena, mask->op->operands[1]);
-    return found;
-}
-
-static bool mentions_axis(const Poly *poly) {
-    for (int t = 0; t < poly->count; t++)
-        for (int i = 0; i < poly->terms[t].atom_count; i++) {
-            const Value *atom = poly->terms[t].atoms[i];
-            bool is_parameter = !atom->op && atom->region && !atom->region->parent;
-            if (!is_parameter && !atom->type.is_constexpr) return true;
-        }
-    return false;
-}
-
-/// How far an access reaches from its own start: where a mask bounds the index that it adds, the bound, and the
-/// start is what is left without that index; else the number of lanes.
-static const Poly *access_reach(Arena *arena, const Access *access, const Poly **start) {
-    *start = access->offset.base;
-    LaneBound bound = mask_bound(arena, access->mask);
-    if (bound.bound && poly_equal(bound.index.lane[0], access->offset.lane[0])) {
-        *start = poly_subtract(arena, access->offset.base, bound.index.base);
-        return bound.bound;
-    }
-    Type type = access->op->operands[1]->type;
-    return type.rank == 1 && type.dims[0]
-               ? poly_multiply(arena, type.dims[0], access->offset.lane[0])
-               : NULL;
-}
-
-/// Two halves of a row: starts that differ by a distance which the first one's lanes do not reach.
-static bool lies_before(Arena *arena, const Access *a, const Access *b) {
-    const Poly *start_a, *start_b;
-    const Poly *reach = access_reach(arena, a, &start_a);
-    access_reach(arena, b, &start_b);
-    const Poly *distance = poly_subtract(arena, start_b, start_a);
-    if (!reach || mentions_axis(distance) || mentions_axis(reach) || distance->count == 0)
-        return false;
-    return poly_is_nonnegative(arena, poly_subtract(arena, distance, reach));
-}
-
-static bool provably_disjoint(Arena *arena, const Access *a, const Access *b) {
-    bool vectors = a->offset.known && b->offset.known && a->offset.rank == 1 && b->offset.rank == 1;
-    if (!vectors || !poly_equal(a->offset.lane[0], b->offset.lane[0])) return false;
-    return lies_before(arena, a, b) || lies_before(arena, b, a);
-}
-
 static bool jointly_private(Differentiation *state, const Accumulation *a, const Accumulation *b) {
-    Access left = access_of(state->arena, a->op), right = access_of(state->arena, b->op);
-    if (same_affine(&left.offset, &right.offset)) return exclusive_arms(a->op, b->op);
-    return provably_disjoint(state->arena, &left, &right);
+    if (places_are_equal(state->arena, a->op, b->op)) return exclusive_arms(a->op, b->op);
+    return places_are_apart(state->arena, a->op, b->op);
 }
 
 static void make_store(const Accumulation *statement, Function *function) {
@@ -268,13 +205,125 @@ static void schedule_group(Differentiation *state, Gradient *gradient, const Acc
                 gradient->input, range_line(group[k].range), range_line(group[i].range));
         }
     }
+    gradient->is_sum = gradient->is_atomic;
     for (int i = 0; i < count && !gradient->is_atomic; i++) make_store(&group[i], state->backward);
+}
+
+/* ---- running gradients ---- */
+
+static Value *operand_or_null(const Op *op, int index) {
+    Value *value = index < op->operand_count ? op->operands[index] : NULL;
+    return value && value_is_none(value) ? NULL : value;
+}
+
+/// The store of 0 that an accumulation follows, to the same lanes of the same place, or NULL.
+static RunningStep *zero_before(Differentiation *state, const Accumulation *statement) {
+    for (int i = 0; i < state->running_steps.count; i++) {
+        RunningStep *step = &state->running_steps.items[i];
+        if (!step->op || step->op->code != OP_STORE || step->gradient != statement->gradient)
+            continue;
+        bool same = step->op->parent == statement->op->parent &&
+                    places_are_equal(state->arena, step->op, statement->op) &&
+                    operand_or_null(step->op, 2) == operand_or_null(statement->op, 2);
+        if (same && op_precedes(step->op, statement->op)) return step;
+    }
+    return NULL;
+}
+
+/// An update in place whose elements are each read once and written once: what is read back is stored, nothing is added.
+static bool running_is_replaced(Differentiation *state, const Accumulation *group, int count,
+                                RunningStep **zeros) {
+    for (int i = 0; i < count; i++) {
+        zeros[i] = zero_before(state, &group[i]);
+        if (!zeros[i] || !lanes_are_apart(state->arena, group[i].op)) return false;
+        for (int k = 0; k < i; k++)
+            if (zeros[k] == zeros[i]) return false;
+    }
+    for (int i = 0; i < state->running_steps.count; i++) {
+        const RunningStep *a = &state->running_steps.items[i];
+        if (!a->op || a->op->code != OP_STORE || a->gradient != group[0].gradient) continue;
+        for (int k = 0; k < i; k++) {
+            const RunningStep *b = &state->running_steps.items[k];
+            if (!b->op || b->op->code != OP_STORE || b->gradient != a->gradient) continue;
+            if (!exclusive_arms(a->op, b->op) && !places_are_apart(state->arena, a->op, b->op))
+                return false;
+        }
+    }
+    return true;
+}
+
+/// Whether no other program touches the elements: they can be added to without atomics.
+static bool programs_are_apart(Differentiation *state, const Accumulation *statement) {
+    Axis axes[AXES_MAX];
+    AxisDependence dependence[AXES_MAX];
+    Access access = access_of(state->arena, statement->op);
+    if (!access.parameter || !access.offset.known) return false;
+    if (!lanes_are_apart(state->arena, statement->op)) return false;
+    int count = access_axes(state->arena, state->backward, &access, axes, dependence, AXES_MAX);
+    for (int i = 0; i < count; i++)
+        if (axes[i].is_program && dependence[i] != AXIS_OWNED) return false;
+    return true;
+}
+
+static void make_update(const Accumulation *statement, Function *function) {
+    Op *op = statement->op;
+    Builder b = {
+        .function = function, .region = op->parent, .before = op, .range = statement->range};
+    Value *mask = operand_or_null(op, 2);
+    Value *operands[] = {op->operands[0], mask, mask ? build_float(&b, 0.0) : NULL};
+    Value *sum = build_binary(&b, OP_ADD, build(&b, OP_LOAD, operands, 3), op->operands[1]);
+    build(&b, OP_STORE, (Value *[]){op->operands[0], sum, mask}, 3);
+    op_remove(op);
+}
+
+static void drop_step(RunningStep *step) {
+    op_remove(step->op);
+    step->op = NULL;
+}
+
+static void schedule_running(Differentiation *state, Gradient *gradient, const Accumulation *group,
+                             int count) {
+    RunningStep **zeros = ARENA_ARRAY(state->arena, RunningStep *, count + 1);
+    gradient->range = group[0].range;
+    if (running_is_replaced(state, group, count, zeros)) {
+        for (int i = 0; i < count; i++) {
+            drop_step(zeros[i]);
+            make_store(&group[i], state->backward);
+        }
+        bool any_zero = false;
+        for (int i = 0; i < state->running_steps.count; i++) {
+            const RunningStep *step = &state->running_steps.items[i];
+            any_zero = any_zero || (step->op && step->gradient == group[0].gradient &&
+                                    step->op->code == OP_STORE);
+        }
+        for (int i = 0; i < state->running_steps.count && !any_zero; i++) {
+            RunningStep *step = &state->running_steps.items[i];
+            if (step->op && step->gradient == group[0].gradient) drop_step(step);
+        }
+        return;
+    }
+    gradient->is_sum = true;
+    for (int i = 0; i < count; i++) {
+        if (programs_are_apart(state, &group[i])) {
+            make_update(&group[i], state->backward);
+            continue;
+        }
+        if (!gradient->is_atomic) gradient->why = statement_sharing(state, &group[i]).why;
+        if (!gradient->why)
+            gradient->why = arena_printf(
+                state->arena, "several places of `%s` that are read may overlap", gradient->input);
+        gradient->is_atomic = true;
+        gradient->range = group[i].range;
+    }
 }
 
 void schedule_accumulations(Differentiation *state, Backward *result) {
     for (int i = 0; i < state->accumulations.count; i++)
         if (!op_is_alive(state->backward, state->accumulations.items[i].op))
             state->accumulations.items[i].op = NULL;
+    for (int i = 0; i < state->running_steps.count; i++)
+        if (!op_is_alive(state->backward, state->running_steps.items[i].op))
+            state->running_steps.items[i].op = NULL;
     sink_statements(state);
     result->gradients = ARENA_ARRAY(state->arena, Gradient, state->accumulations.count + 1);
     for (int i = 0; i < state->accumulations.count; i++) {
@@ -284,6 +333,7 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
         int count = 0;
         Value *target = first->gradient;
         const char *input = first->input->name;
+        bool first_is_running = first->is_running;
         for (int k = i; k < state->accumulations.count; k++) {
             Accumulation *other = &state->accumulations.items[k];
             if (!other->op || other->gradient != target) continue;
@@ -292,7 +342,10 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
         }
         Gradient *gradient = &result->gradients[result->gradient_count++];
         *gradient = (Gradient){.input = input};
-        schedule_group(state, gradient, group, count);
+        if (first_is_running)
+            schedule_running(state, gradient, group, count);
+        else
+            schedule_group(state, gradient, group, count);
         if (gradient->is_atomic) result->atomics++;
     }
 }

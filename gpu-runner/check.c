@@ -2,6 +2,7 @@
 #include "gpu-runner/check.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DIRECTIONS = 3, ELEMENT_TRIALS = 96 };
@@ -38,6 +39,7 @@ typedef struct Run {
     MemoryBuffer **buffers;  // per forward parameter, NULL for scalars
     MemoryBuffer **gradients;
     MemoryBuffer **upstreams;
+    MemoryBuffer **befores;
     MemoryBuffer **scratch;
     const char **scratch_names;
     int scratch_count;
@@ -98,6 +100,7 @@ static Run run_new(const Checker *checker, const Perturbation *perturbation) {
     run.buffers = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.gradients = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.upstreams = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
+    run.befores = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     for (int i = 0; i < count; i++) {
         const Argument *argument = &configuration->arguments[i];
         if (argument->kind != ARGUMENT_POINTER) continue;
@@ -233,6 +236,39 @@ static MemoryBuffer *upstream_buffer(const Checker *checker, Run *run, int param
     return buffer;
 }
 
+static int compare_offsets(const void *a, const void *b) {
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/// The gradient of a buffer that the forward updates in place. What the forward reads and leaves as it is takes no
+/// part in the loss: its upstream gradient is 0.
+static MemoryBuffer *running_buffer(const Checker *checker, Run *run, int parameter) {
+    if (run->gradients[parameter]) return run->gradients[parameter];
+    MemoryBuffer *buffer = upstream_buffer(checker, run, parameter);
+    run->gradients[parameter] = buffer;
+    MemoryBuffer *forward = run->buffers[parameter];
+    if (!forward) return buffer;
+    Offsets read = {0}, written = {0};
+    memory_touched(run->arena, forward, false, &read);
+    memory_touched(run->arena, forward, true, &written);
+    for (int i = 0; i < read.count; i++)
+        if (!bsearch(&read.items[i], written.items, (size_t)written.count, sizeof *written.items,
+                     compare_offsets))
+            memory_poke(run->memory, buffer, read.items[i], 0);
+    return buffer;
+}
+
+static MemoryBuffer *before_buffer(const Checker *checker, Run *run, int parameter) {
+    if (run->befores[parameter]) return run->befores[parameter];
+    const Argument *argument = &checker->problem->configuration->arguments[parameter];
+    const char *name = arena_printf(run->arena, "%.*s before the launch", STR_ARGS(argument->name));
+    MemoryBuffer *buffer = memory_add(run->memory, name, argument->dtype, argument->content);
+    buffer->extent = argument->kind == ARGUMENT_POINTER ? argument->extent : 0;
+    run->befores[parameter] = buffer;
+    return buffer;
+}
+
 static MemoryBuffer *scratch_buffer(Run *run, const Actual *actual) {
     for (int i = 0; i < run->scratch_count; i++)
         if (strcmp(run->scratch_names[i], actual->name) == 0) return run->scratch[i];
@@ -262,6 +298,8 @@ static Tile *actual_tile(Checker *checker, Run *run, const Actual *actual) {
         return pointer_tile(pool, upstream_buffer(checker, run, actual->parameter));
     case ACTUAL_GRADIENT:
         return pointer_tile(pool, gradient_buffer(problem, run, actual->parameter));
+    case ACTUAL_RUNNING: return pointer_tile(pool, running_buffer(checker, run, actual->parameter));
+    case ACTUAL_BEFORE: return pointer_tile(pool, before_buffer(checker, run, actual->parameter));
     case ACTUAL_SCRATCH: return pointer_tile(pool, scratch_buffer(run, actual));
     case ACTUAL_CONSTANT: return tile_from_constant(pool, actual->constant);
     case ACTUAL_PROGRAMS: break;

@@ -9,6 +9,8 @@ typedef enum ActualKind {
     ACTUAL_SAME,      // the forward's argument
     ACTUAL_UPSTREAM,  // the gradient of an output
     ACTUAL_GRADIENT,  // the gradient buffer of an input, zero at first
+    ACTUAL_RUNNING,   // the gradient of a buffer updated in place: upstream at first, the input's at the end
+    ACTUAL_BEFORE,    // the forward's argument as it was before the forward ran
     ACTUAL_SCRATCH,   // a zeroed buffer, shared by name
     ACTUAL_CONSTANT,
     ACTUAL_PROGRAMS,  // programs of the forward's grid along an axis

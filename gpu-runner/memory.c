@@ -118,6 +118,7 @@ static Page *page_of(Memory *memory, MemoryBuffer *buffer, int64_t offset) {
         page->atomic = 0;
         page->unread = 0;
         memset(page->writer, 0, sizeof page->writer);
+        memset(page->adder, 0, sizeof page->adder);
     }
     return page;
 }
@@ -196,7 +197,8 @@ static void check_owner(Memory *memory, const MemoryBuffer *buffer, const Page *
                         const Element *element) {
     uint64_t bit = (uint64_t)1 << at;
     bool by_other = page->writer[at] && page->writer[at] != memory->program + 1;
-    if ((!by_other && !(page->atomic & bit)) || memory->synchronised) return;
+    bool added_by_other = (page->atomic & bit) && page->adder[at] != memory->program + 1;
+    if ((!by_other && !added_by_other) || memory->synchronised) return;
     bool same = dtype_code_is_float(buffer->dtype)
                     ? same_value(page->data.number[at], element->number)
                     : page->data.integer[at] == element->integer;
@@ -267,6 +269,8 @@ bool memory_store_atomic(Memory *memory, int64_t address, Element element) {
     memory->stores++;
     memory->new_elements++;
     page->atomic |= (uint64_t)1 << at;
+    int32_t adder = memory->program + 1;
+    page->adder[at] = page->adder[at] == 0 || page->adder[at] == adder ? adder : -1;
     element_write(memory, buffer, page, at, &element);
     return true;
 }

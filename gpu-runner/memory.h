@@ -49,6 +49,7 @@ typedef struct Page {
     uint64_t atomic;                // written by an atomic operation in this launch
     int32_t epoch;                  // the launch that `writer` and `atomic` are about
     int32_t writer[PAGE_ELEMENTS];  // program + 1, of plain stores
+    int32_t adder[PAGE_ELEMENTS];   // program + 1, of atomic operations; -1 where there are several
 } Page;
 
 typedef struct MemoryBuffer {

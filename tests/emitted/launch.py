@@ -109,19 +109,27 @@ class Problem:
                 result[name] = value
             elif "upstream" in use:
                 result[name] = self.upstream.get(of, None)
-            elif "gradient" in use:
+            elif "gradient" in use or "running" in use:
                 result[name] = gradients.get(of)
+            elif "before" in use:
+                result[name] = self.data.get(of)
             else:
                 raise AssertionError(f"an argument of a kind this does not know: {use}")
         return result
 
     def fresh_gradients(self) -> dict[str, np.ndarray]:
-        """Zeros for every input that is there."""
-        return {
-            name: np.zeros(len(self.data[name]), np.float64 if self.doubles else np.float32)
+        """Zeros for every input that is there; what is updated in place starts from its upstream gradient."""
+        kind = np.float64 if self.doubles else np.float32
+        result = {
+            name: np.zeros(len(self.data[name]), kind)
             for name in self.proof["inputs"]
             if name in self.data
         }
+        for launch in self.proof["backward"]["launches"]:
+            for use in launch["arguments"].values():
+                if use.get("running") in self.upstream:
+                    result[use["running"]] = self.upstream[use["running"]].copy()
+        return result
 
     def backward(self) -> dict[str, np.ndarray]:
         """The gradients as Triton computes them from the emitted text."""
@@ -130,9 +138,10 @@ class Problem:
             arguments = self.arguments(launch, after, gradients)
             left = self.run(self.proof["backward"]["source"], launch["kernel"], arguments)
             for name, use in launch["arguments"].items():
-                if "gradient" in use and name in left:
-                    gradients[use["gradient"]] = left[name]
-        return gradients
+                of = use.get("gradient") or use.get("running")
+                if of and name in left:
+                    gradients[of] = left[name]
+        return self.of_inputs(gradients)
 
     def own_backward(self, ask: object) -> dict[str, np.ndarray]:
         """The same by tad-runner's `run`, on the same data."""
@@ -152,10 +161,15 @@ class Problem:
             )
             assert answer["findings"] == []
             for name, use in launch["arguments"].items():
-                if "gradient" in use and name in answer["buffers"]:
+                of = use.get("gradient") or use.get("running")
+                if of and name in answer["buffers"]:
                     values = [np.nan if v is None else v for v in answer["buffers"][name]]
-                    gradients[use["gradient"]] = np.array(values)
-        return gradients
+                    gradients[of] = np.array(values)
+        return self.of_inputs(gradients)
+
+    def of_inputs(self, gradients: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Without those of buffers that are only written: nobody asks for them."""
+        return {name: gradient for name, gradient in gradients.items() if name in self.directions}
 
     def portable(self, value: object) -> object:
         """An argument as `run` takes it."""

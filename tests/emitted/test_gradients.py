@@ -21,13 +21,12 @@ from tests.triton.compile import CompileFailure, compile_kernel
 
 # Kernels without a proof: the status and a part of the reason.
 UNPROVED = {
-    "control:stored_then_loaded": ("refused", "stored twice"),
+    "in_place:memory_as_state": ("refused", "overwrites later"),
     "elementwise:remainder_and_power": ("not-differentiable", "no floating-point input"),
     "reductions:running_product": ("refused", "divides by its factors"),
     "reductions:scanned_recurrence": ("refused", "combine function"),
     "reductions:sorted_rows": ("refused", "one-dimensional"),
     "reductions:variance_by_welford": ("refused", "combine function"),
-    "rotary:rotary_inplace_kernel": ("refused", "overwrites"),
     "shapes:concatenated": ("refused", "`cat` has no derivative"),
     "state_space:scan_kernel": ("refused", "combine function"),
     "variance:variance_kernel": ("refused", "combine function"),
@@ -133,7 +132,7 @@ def types_of(
         value = values.values.get(next(iter(use.values())))
         if isinstance(value, Buffer):
             own = value.type if value.is_integer else floats
-            types[name] = "*" + (use.get("dtype", floats) if "gradient" in use else own)
+            types[name] = "*" + (use.get("dtype", floats) if "gradient" in use or "running" in use else own)
         else:
             constants[name] = value
     return types, constants

@@ -1,0 +1,16 @@
+// Inside autodiff/: whether the elements that accesses touch are the same, apart, or each touched once.
+#ifndef TAD_AUTODIFF_PLACE_H
+#define TAD_AUTODIFF_PLACE_H
+
+#include "analysis/ir.h"
+
+/// The mask of a load, store or atomic, or NULL where there is none.
+Value *access_mask(const Op *op);
+/// Whether two accesses of one program touch the same elements, masks aside. False where it is not known.
+bool places_are_equal(Arena *arena, Op *a, Op *b);
+/// Whether two accesses, in the same program and the same iteration of the loops around them, provably touch no common element.
+bool places_are_apart(Arena *arena, Op *a, Op *b);
+/// False where two lanes of one access may touch the same element.
+bool lanes_are_apart(Arena *arena, Op *op);
+
+#endif

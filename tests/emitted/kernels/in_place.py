@@ -1,0 +1,123 @@
+"""Buffers that a kernel reads and writes: updates in place, scratch rows, stores over stores."""
+
+import triton
+import triton.language as tl
+
+
+# tad: n=40, x=f32[n], BLOCK=16, grid=(3,)
+@triton.jit
+def exponential_in_place(x, n, BLOCK: tl.constexpr):
+    """The derivative needs what was there before."""
+    j = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + j, mask=j < n, other=0.0)
+    tl.store(x + j, tl.exp(a) * a, mask=j < n)
+
+
+# tad: n=40, x=f32[n], BLOCK=16, grid=(3,)
+@triton.jit
+def part_in_place(x, n, BLOCK: tl.constexpr):
+    """Only some of the elements that are read are overwritten."""
+    j = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + j, mask=j < n, other=0.0)
+    tl.store(x + j, a * a, mask=(j < n) & (j % 3 == 0))
+
+
+# tad: n=21, x=f32[n, 8], BLOCK=8, grid=(n,)
+@triton.jit
+def halves_swapped(x, n, BLOCK: tl.constexpr):
+    """Each half is read before the other one is stored over it."""
+    half = BLOCK // 2
+    j = tl.arange(0, BLOCK // 2)
+    row = x + tl.program_id(0) * BLOCK
+    a = tl.load(row + j)
+    b = tl.load(row + half + j)
+    tl.store(row + j, a * b)
+    tl.store(row + half + j, a - 2.0 * b)
+
+
+# tad: heads=3, d=6, stride_r=32, stride_h=8, x=f32[4, 4, 8], cos=f32[4, d], BLOCK=8, grid=(4,)
+@triton.jit
+def heads_in_place(x, cos, heads, d, stride_r, stride_h, BLOCK: tl.constexpr):
+    """A loop over heads; the tail of each head stays as it is."""
+    row = tl.program_id(0)
+    j = tl.arange(0, BLOCK)
+    c = tl.load(cos + row * d + j, mask=j < d, other=0.0)
+    for head in range(heads):
+        at = x + row * stride_r + head * stride_h + j
+        a = tl.load(at, mask=j < d, other=0.0)
+        tl.store(at, a * c, mask=j < d)
+
+
+# tad: n=37, x=f32[2, n], r=f32[2, n], s=f32[2, n], out=f32[2, n], BLOCK=16, grid=(2,)
+@triton.jit
+def rows_through_memory(x, r, s, out, n, BLOCK: tl.constexpr):
+    """The first loop keeps its row in memory for the second."""
+    row = tl.program_id(0) * n
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        j = start + tl.arange(0, BLOCK)
+        a = tl.load(x + row + j, mask=j < n, other=0.0) + tl.load(r + row + j, mask=j < n, other=0.0)
+        tl.store(s + row + j, a, mask=j < n)
+        total += tl.sum(a * a)
+    scale = 1.0 / tl.sqrt(total / n + 0.1)
+    for start in range(0, n, BLOCK):
+        j = start + tl.arange(0, BLOCK)
+        a = tl.load(s + row + j, mask=j < n, other=0.0)
+        tl.store(out + row + j, a * scale, mask=j < n)
+
+
+# tad: n=20, x=f32[n], out=f32[4], BLOCK=4, grid=(1,)
+@triton.jit
+def last_store_wins(x, out, n, BLOCK: tl.constexpr):
+    """Each turn stores over the turn before."""
+    lanes = tl.arange(0, BLOCK)
+    for start in range(0, n, BLOCK):
+        a = tl.load(x + start + lanes)
+        tl.store(out + lanes, a * a)
+
+
+# tad: n=24, x=f32[n], out=f32[n], BLOCK=8, grid=(1,)
+@triton.jit
+def overlapping_stores(x, out, n, BLOCK: tl.constexpr):
+    """Windows that overlap: of the stores to one element the last one counts."""
+    lanes = tl.arange(0, BLOCK)
+    for start in range(0, n - BLOCK + 1, BLOCK // 2):
+        a = tl.load(x + start + lanes)
+        tl.store(out + start + lanes, a * a * (start + 1.0))
+
+
+# tad: n=5, x=f32[n, 8], out=f32[8], BLOCK=8, grid=(1,)
+@triton.jit
+def sum_in_memory(x, out, n, BLOCK: tl.constexpr):
+    """A running sum that lives in memory: no value of it is needed on the way back."""
+    lanes = tl.arange(0, BLOCK)
+    for i in range(n):
+        a = tl.load(x + i * BLOCK + lanes)
+        tl.store(out + lanes, tl.load(out + lanes) * 0.5 + a * a)
+
+
+# tad: n=5, x=f32[n, 8], out=f32[8], BLOCK=8, grid=(1,)
+@triton.jit
+def memory_as_state(x, out, n, BLOCK: tl.constexpr):
+    """A state that lives in memory and is overwritten: its values are gone."""
+    lanes = tl.arange(0, BLOCK)
+    for i in range(n):
+        a = tl.load(x + i * BLOCK + lanes)
+        h = tl.load(out + lanes)
+        tl.store(out + lanes, h * h + a)
+
+
+# tad: n=40, x=f32[n], y=f32[n], out=f32[n], FLAG=True, BLOCK=16, grid=(3,)
+@triton.jit
+def stored_in_arms(x, y, out, n, FLAG: tl.constexpr, BLOCK: tl.constexpr):
+    """What one of two arms stored is read again below them."""
+    pid = tl.program_id(0)
+    j = pid * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + j, mask=j < n, other=0.0)
+    if pid % 2 == 0:
+        tl.store(y + j, a * a, mask=j < n)
+    else:
+        tl.store(y + j, tl.exp(a), mask=j < n)
+    tl.debug_barrier()
+    b = tl.load(y + j, mask=j < n, other=0.0)
+    tl.store(out + j, b * a, mask=j < n)

@@ -24,6 +24,8 @@ typedef enum ArgumentUse {
     ARGUMENT_SAME,      // the forward's argument `of` (after the forward ran)
     ARGUMENT_UPSTREAM,  // gradient of the forward's output `of`, same layout as the output
     ARGUMENT_GRADIENT,  // gradient of the forward's input `of`, same layout, zero-filled
+    ARGUMENT_RUNNING,  // `of` is updated in place: a copy of its upstream gradient, in the end its gradient as an input
+    ARGUMENT_BEFORE,  // a copy of the forward's argument `of` from before the forward ran
     ARGUMENT_SCRATCH,  // zero-filled fp32 buffer of `elements` (Python text over the forward's arguments)
 } ArgumentUse;
 
@@ -34,7 +36,7 @@ typedef struct BackwardArgument {
     const char *elements;
     bool is_constexpr;
     bool
-        is_float32;  // ARGUMENT_GRADIENT: the buffer is float32 whatever the input is (atomics), cast afterwards
+        is_float32;  // ARGUMENT_GRADIENT and _RUNNING: the buffer is float32 whatever the input is (atomics), cast afterwards
 } BackwardArgument;
 
 typedef struct BackwardLaunch {
@@ -47,6 +49,7 @@ typedef struct BackwardLaunch {
 typedef struct Gradient {
     const char *input;
     bool is_atomic;
+    bool is_sum;      // several statements, iterations or programs add to it: the buffer is float32
     const char *why;  // for atomics: the axis and how many programs collide, one sentence
     Range range;      // the load that makes it so
 } Gradient;

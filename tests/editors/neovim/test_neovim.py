@@ -1,4 +1,4 @@
-"""The Neovim plugin in real Neovims: Debian's own 0.7, 0.10 and 0.12; headless, and in a terminal whose screen is read."""
+"""The Neovim plugin in real Neovims (0.7, 0.10, 0.12): headless, and in a terminal whose screen is read."""
 
 from __future__ import annotations
 

@@ -230,7 +230,8 @@ local function run_lens()
 end
 
 local function show_log()
-  vim.cmd('tabnew ' .. vim.fn.fnameescape(vim.lsp.get_log_path and vim.lsp.get_log_path() or vim.lsp.log.get_filename()))
+  local path = vim.lsp.get_log_path and vim.lsp.get_log_path() or vim.lsp.log.get_filename()
+  vim.cmd('tabnew ' .. vim.fn.fnameescape(path))
 end
 
 local function restart()

@@ -84,7 +84,6 @@ bool kernel_is_forward(const Kernel *kernel);
 const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *const *backwards,
                             int count, const BackwardOptions *options, Diagnostics *diagnostics);
 
-#endif
 /// A change of the forward's own file: the bytes of `range` become `text`.
 typedef struct BackwardEdit {
     Range range;
@@ -95,3 +94,4 @@ typedef struct BackwardEdit {
 int backward_in_place(Arena *arena, const Snapshot *snapshot, const Backward *backward,
                       BackwardEdit **edits);
 
+#endif

@@ -34,7 +34,7 @@ typedef struct TunedWalk {
     Names *names;
     const FunctionDefinition *function;
     Str parameter;
-    Mentions mentions;
+    TextMentions mentions;
     Texts values;
     bool is_shared;
     int depth;
@@ -124,7 +124,7 @@ static void visit_string(TunedWalk *walk, SyntaxNode node) {
     case SYNTAX_SUBSCRIPT: break;
     default: return;
     }
-    Mention mention = {node, content, walk->is_shared};
+    TextMention mention = {node, content, walk->is_shared};
     LIST_PUSH(walk->names->arena, &walk->mentions.list, mention);
 }
 
@@ -151,7 +151,7 @@ Texts tuned_values(Names *names, const FunctionDefinition *function, Str paramet
     return walk_decorators(names, function, parameter).values;
 }
 
-Mentions tuned_mentions(Names *names, const FunctionDefinition *function, Str parameter) {
+TextMentions tuned_mentions(Names *names, const FunctionDefinition *function, Str parameter) {
     return walk_decorators(names, function, parameter).mentions;
 }
 
@@ -160,7 +160,7 @@ Mentions tuned_mentions(Names *names, const FunctionDefinition *function, Str pa
 typedef struct GridWalk {
     Names *names;
     Str parameter;
-    Mentions *mentions;
+    TextMentions *mentions;
 } GridWalk;
 
 static bool visit_grid(void *context, SyntaxNode node) {
@@ -174,7 +174,7 @@ static bool visit_grid(void *context, SyntaxNode node) {
         return true;
     for (LIST_EACH(int, i, walk->mentions->list))
         if (walk->mentions->list.items[i].range.start == content.start) return true;
-    Mention mention = {key, content, false};
+    TextMention mention = {key, content, false};
     LIST_PUSH(walk->names->arena, &walk->mentions->list, mention);
     return true;
 }
@@ -223,8 +223,8 @@ static bool visit_launch(void *context, SyntaxNode node) {
     return true;
 }
 
-Mentions grid_mentions(Names *names, const FunctionDefinition *function, Str parameter) {
-    Mentions mentions = {0};
+TextMentions grid_mentions(Names *names, const FunctionDefinition *function, Str parameter) {
+    TextMentions mentions = {0};
     LaunchWalk walk = {names, function, {names, parameter, &mentions}};
     syntax_walk(names->root, visit_launch, &walk);
     return mentions;

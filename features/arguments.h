@@ -15,18 +15,18 @@ typedef struct Texts {
 /// The values that autotune configurations and heuristics give a parameter, as written, each once.
 Texts tuned_values(Names *names, const FunctionDefinition *function, Str parameter);
 
-typedef struct Mention {
+typedef struct TextMention {
     SyntaxNode node;  // an identifier (keyword), or a string
     Range range;      // of the name itself
     bool is_shared;   // configurations that other kernels use, too
-} Mention;
-typedef struct Mentions {
-    LIST(Mention) list;
-} Mentions;
+} TextMention;
+typedef struct TextMentions {
+    LIST(TextMention) list;
+} TextMentions;
 /// Where decorators and the configurations they refer to (in this file) spell the parameter's name as text:
 /// {"BLOCK": 64}, key=["N"], lambda args: args["N"].
-Mentions tuned_mentions(Names *names, const FunctionDefinition *function, Str parameter);
+TextMentions tuned_mentions(Names *names, const FunctionDefinition *function, Str parameter);
 /// `meta["BLOCK"]` in the grids of the function's launches in this file.
-Mentions grid_mentions(Names *names, const FunctionDefinition *function, Str parameter);
+TextMentions grid_mentions(Names *names, const FunctionDefinition *function, Str parameter);
 
 #endif

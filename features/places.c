@@ -44,9 +44,9 @@ static bool visit_place(void *context, SyntaxNode node) {
     return true;
 }
 
-static void mentions_add(PlaceSearch *search, const Mentions *mentions) {
+static void mentions_add(PlaceSearch *search, const TextMentions *mentions) {
     for (LIST_EACH(int, i, mentions->list)) {
-        const Mention *mention = &mentions->list.items[i];
+        const TextMention *mention = &mentions->list.items[i];
         place_add(
             search,
             (NamePlace){.range = mention->range, .is_text = true, .is_shared = mention->is_shared});
@@ -126,9 +126,9 @@ NamePlaces places_of(Names *names, const Name *name) {
     if (name->kind == NAME_LOCAL) below = name->scope;
     syntax_walk(below, visit_place, &search);
     if (name->kind == NAME_PARAMETER) {
-        Mentions tuned = tuned_mentions(names, name->function, name->text);
+        TextMentions tuned = tuned_mentions(names, name->function, name->text);
         mentions_add(&search, &tuned);
-        Mentions grids = grid_mentions(names, name->function, name->text);
+        TextMentions grids = grid_mentions(names, name->function, name->text);
         mentions_add(&search, &grids);
         comment_places(&search);
     }
@@ -171,9 +171,9 @@ Name name_in_text(Names *names, uint32_t offset) {
         if (index < 0) continue;
         Name name = parameter_name(names, function, index, range);
         PlaceSearch search = {.names = names, .name = &name};
-        Mentions tuned = tuned_mentions(names, function, text);
+        TextMentions tuned = tuned_mentions(names, function, text);
         mentions_add(&search, &tuned);
-        Mentions grids = grid_mentions(names, function, text);
+        TextMentions grids = grid_mentions(names, function, text);
         mentions_add(&search, &grids);
         comment_places(&search);
         for (LIST_EACH(int, k, search.places.list))

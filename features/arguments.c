@@ -199,33 +199,32 @@ static bool visit_grid_value(void *context, SyntaxNode node) {
     return true;
 }
 
-typedef struct LaunchWalk {
-    Names *names;
-    const FunctionDefinition *function;
-    GridWalk grid;
-} LaunchWalk;
-
-static bool visit_launch(void *context, SyntaxNode node) {
-    const LaunchWalk *walk = context;
-    if (node_kind(node) != SYNTAX_CALL ||
-        node_kind(node_field(node, "function")) != SYNTAX_SUBSCRIPT)
-        return true;
-    Name callee = callee_resolve(walk->names, node);
-    if (callee.kind != NAME_FUNCTION ||
-        !function_is_same(walk->names, callee.function, walk->function))
-        return true;
-    SyntaxNode grid = node_field(node_field(node, "function"), "subscript");
-    syntax_walk(grid, visit_grid, (void *)(uintptr_t)&walk->grid);
-    if (node_kind(grid) != SYNTAX_IDENTIFIER) return true;
-    LambdaSearch search = {walk->names, text_of(walk->names, grid), &walk->grid};
-    SyntaxNode around = function_around(node);
-    syntax_walk(node_is_null(around) ? walk->names->root : around, visit_grid_value, &search);
-    return true;
+/// The call `kernel[grid](...)` whose kernel the identifier is, or a null node.
+static SyntaxNode launch_of(SyntaxNode identifier) {
+    SyntaxNode subscript = node_parent(identifier);
+    if (node_kind(subscript) == SYNTAX_ATTRIBUTE) subscript = node_parent(subscript);
+    SyntaxNode call = node_parent(subscript);
+    bool is_launch = node_kind(subscript) == SYNTAX_SUBSCRIPT && node_kind(call) == SYNTAX_CALL &&
+                     node_same(node_field(call, "function"), subscript);
+    return is_launch ? call : (SyntaxNode){0};
 }
 
 TextMentions grid_mentions(Names *names, const FunctionDefinition *function, Str parameter) {
     TextMentions mentions = {0};
-    LaunchWalk walk = {names, function, {names, parameter, &mentions}};
-    syntax_walk(names->root, visit_launch, &walk);
+    GridWalk walk = {names, parameter, &mentions};
+    Words words = words_of(names, function->name);
+    for (LIST_EACH(int, i, words.list)) {
+        SyntaxNode call = launch_of(words.list.items[i]);
+        if (node_is_null(call)) continue;
+        Name callee = callee_resolve(names, call);
+        if (callee.kind != NAME_FUNCTION || !function_is_same(names, callee.function, function))
+            continue;
+        SyntaxNode grid = node_field(node_field(call, "function"), "subscript");
+        syntax_walk(grid, visit_grid, &walk);
+        if (node_kind(grid) != SYNTAX_IDENTIFIER) continue;
+        LambdaSearch search = {names, text_of(names, grid), &walk};
+        SyntaxNode around = function_around(call);
+        syntax_walk(node_is_null(around) ? names->root : around, visit_grid_value, &search);
+    }
     return mentions;
 }

@@ -109,15 +109,31 @@ static const char *role_of(const FunctionDefinition *function) {
     return function->is_helper ? "helper" : "kernel";
 }
 
-static void put_called_with(Buffer *out, Names *names, const Kernel *kernel) {
-    if (!kernel->is_helper || !kernel->function) return;
-    bool any = false;
-    for (int i = 0; i < kernel->function->parameter_count; i++) {
-        const Parameter *parameter = &kernel->function->parameters[i];
-        if (!value_is_told(parameter->value) || parameter->is_constexpr) continue;
-        buffer_printf(out, any ? ", `%s: %s`" : "\n\nCalled with `%s: %s`", parameter->name,
-                      value_label(names->arena, parameter->value));
-        any = true;
+/// The types of the arguments, call by call.
+static void put_called_with(Buffer *out, Names *names, const FunctionDefinition *function) {
+    Words words = words_of(names, function->name);
+    int told = 0;
+    for (LIST_EACH(int, i, words.list)) {
+        SyntaxNode call = node_parent(words.list.items[i]);
+        if (node_kind(call) == SYNTAX_ATTRIBUTE) call = node_parent(call);
+        const Kernel *caller = kernel_around(names, call);
+        if (node_kind(call) != SYNTAX_CALL || !caller || told == CALL_LIMIT) continue;
+        Name callee = callee_resolve(names, call);
+        if (callee.kind != NAME_FUNCTION || !function_is_same(names, callee.function, function))
+            continue;
+        bool any = false;
+        for (int k = 0; k < function->parameter_count; k++) {
+            Str name = function->parameters[k].name;
+            SyntaxNode argument = argument_of(names, node_field(call, "arguments"), k, name);
+            const Value *value = value_of_node(names, caller, argument);
+            if (!value_is_told(value)) continue;
+            if (!any)
+                buffer_printf(out, "\n- line %d calls it with ", range_line(range_of(names, call)));
+            buffer_printf(out, any ? ", `%.*s: %s`" : "`%.*s: %s`", STR_ARGS(name),
+                          value_label(names->arena, value));
+            any = true;
+        }
+        told += any;
     }
 }
 
@@ -148,7 +164,7 @@ static void hover_function(Buffer *out, Names *names, const Name *name) {
     if (range.source && range.source != names->source)
         buffer_printf(out, "\n\nDefined in `%s`.", range.source->path);
     if (!kernel) return;
-    put_called_with(out, names, kernel);
+    put_called_with(out, names, function);
     put_launches(out, names, function);
 }
 

@@ -512,18 +512,29 @@ Name callee_resolve(Names *names, SyntaxNode call) {
     return name;
 }
 
-SyntaxNode call_around(Names *names, uint32_t offset) {
-    if (offset > names->source->text.size) return (SyntaxNode){0};
-    SyntaxNode node = node_at(names->root, offset, offset);
-    for (int i = 0; i < CLIMB_LIMIT && !node_is_null(node); i++) {
-        if (node_kind(node) == SYNTAX_CALL) {
-            Range list = range_of(names, node_field(node, "arguments"));
-            bool is_closed = list.end > list.start &&
-                             names->source->text.data[list.end - 1] == ')' && !node_is_error(node);
-            if (list.start < offset && (offset < list.end || !is_closed)) return node;
-        }
-        if (node_kind(node) == SYNTAX_FUNCTION || node_kind(node) == SYNTAX_LAMBDA) break;
-        node = node_parent(node);
+// --- Words
+
+bool byte_is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           (unsigned char)c >= 0x80;
+}
+
+Words words_of(Names *names, Str text) {
+    Words words = {0};
+    const char *start = names->source->text.data;
+    const char *end = start + names->source->text.size;
+    if (!text.size) return words;
+    for (const char *at = start; at + text.size <= end; at++) {
+        at = memchr(at, text.data[0], (size_t)(end - at));
+        if (!at || at + text.size > end) break;
+        if (memcmp(at, text.data, text.size) != 0) continue;
+        const char *after = at + text.size;
+        bool is_whole =
+            (at == start || !byte_is_word(at[-1])) && (after == end || !byte_is_word(*after));
+        if (!is_whole) continue;
+        uint32_t offset = (uint32_t)(at - start);
+        SyntaxNode node = node_at(names->root, offset, offset + (uint32_t)text.size);
+        if (node_kind(node) == SYNTAX_IDENTIFIER) LIST_PUSH(names->arena, &words.list, node);
     }
-    return (SyntaxNode){0};
+    return words;
 }

@@ -56,11 +56,14 @@ Name name_resolve(Names *names, SyntaxNode identifier);
 SyntaxNode identifier_at(Names *names, uint32_t offset);
 Name name_at(Names *names, uint32_t offset);
 
+typedef struct Words {
+    LIST(SyntaxNode) list;
+} Words;
+/// The identifiers spelled `text`, wherever they stand in the file, in order.
+Words words_of(Names *names, Str text);
+
 /// What a callee is: `tl.exp`, `helper`, `kernel[grid]`, `x.sum`. NAME_NOTHING where it is not ours.
 Name callee_resolve(Names *names, SyntaxNode call);
-/// The call whose argument list is around the offset, innermost; null node where there is none. `bare` text after an
-/// unclosed bracket counts.
-SyntaxNode call_around(Names *names, uint32_t offset);
 
 /// The jit function whose definition holds the node, and the innermost function_definition around it (null at module level).
 const Kernel *kernel_around(Names *names, SyntaxNode node);
@@ -75,6 +78,7 @@ bool function_is_same(Names *names, const FunctionDefinition *a, const FunctionD
 Value *value_of_node(Names *names, const Kernel *kernel, SyntaxNode node);
 /// The names that a function binds (parameters included), as a set. Cached.
 const Map *names_bound(Names *names, SyntaxNode function);
+bool byte_is_word(char c);
 /// Whether the node is inside a comment or a string.
 bool offset_is_text(Names *names, uint32_t offset);
 

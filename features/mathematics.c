@@ -71,6 +71,9 @@ static const char *result_letter(OpCode code) {
 
 /// One letter has a bar above it, a word one behind its last letter.
 static const char *adjoint_of(Arena *arena, const char *letter) {
+    // These letters exist with their bar.
+    if (strcmp(letter, "a") == 0) return "\xc4\x81";
+    if (strcmp(letter, "y") == 0) return "\xc8\xb3";
     return arena_printf(arena, letter[1] ? "%s\xcc\x85" : "%s\xcc\x84", letter);
 }
 

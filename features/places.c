@@ -31,17 +31,18 @@ static void place_add(PlaceSearch *search, NamePlace place) {
     LIST_PUSH(search->names->arena, &search->places.list, place);
 }
 
-static bool visit_place(void *context, SyntaxNode node) {
-    PlaceSearch *search = context;
-    if (node_kind(node) != SYNTAX_IDENTIFIER) return true;
-    Range range = range_of(search->names, node);
-    Str wanted = search->name->text;
-    if (range.end - range.start != wanted.size || !str_equal(source_slice(range), wanted))
-        return true;
-    Name found = name_resolve(search->names, node);
-    if (name_is_same(search->names, search->name, &found))
-        place_add(search, (NamePlace){.range = range, .is_write = found.is_write});
-    return true;
+static void add_identifiers(PlaceSearch *search) {
+    Range scope = {search->names->source, 0, UINT32_MAX};
+    if (search->name->kind == NAME_LOCAL) scope = range_of(search->names, search->name->scope);
+    Words words = words_of(search->names, search->name->text);
+    for (LIST_EACH(int, i, words.list)) {
+        SyntaxNode node = words.list.items[i];
+        Range range = range_of(search->names, node);
+        if (range.start < scope.start || range.end > scope.end) continue;
+        Name found = name_resolve(search->names, node);
+        if (name_is_same(search->names, search->name, &found))
+            place_add(search, (NamePlace){.range = range, .is_write = found.is_write});
+    }
 }
 
 static void mentions_add(PlaceSearch *search, const TextMentions *mentions) {
@@ -51,11 +52,6 @@ static void mentions_add(PlaceSearch *search, const TextMentions *mentions) {
             search,
             (NamePlace){.range = mention->range, .is_text = true, .is_shared = mention->is_shared});
     }
-}
-
-static bool is_word_byte(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           (unsigned char)c >= 0x80;
 }
 
 /// The comment right above the function, where it stands now.
@@ -90,8 +86,8 @@ static void comment_places(PlaceSearch *search) {
     for (uint32_t i = comment.start; i + wanted.size <= comment.end; i++) {
         uint32_t end = i + (uint32_t)wanted.size;
         if (memcmp(text + i, wanted.data, wanted.size) != 0) continue;
-        bool is_whole = (i == 0 || !is_word_byte(text[i - 1])) &&
-                        (end >= search->names->source->text.size || !is_word_byte(text[end]));
+        bool is_whole = (i == 0 || !byte_is_word(text[i - 1])) &&
+                        (end >= search->names->source->text.size || !byte_is_word(text[end]));
         if (is_whole && is_specification(search->names->source, i))
             place_add(search,
                       (NamePlace){.range = {search->names->source, i, end}, .is_text = true});
@@ -121,10 +117,7 @@ static void places_order(NamePlaces *places) {
 NamePlaces places_of(Names *names, const Name *name) {
     PlaceSearch search = {.names = names, .name = name};
     if (name->kind == NAME_NOTHING || name->kind == NAME_NAMESPACE) return search.places;
-    SyntaxNode below = names->root;
-    // Operations and types have uses everywhere; attributes of values only beside each other.
-    if (name->kind == NAME_LOCAL) below = name->scope;
-    syntax_walk(below, visit_place, &search);
+    add_identifiers(&search);
     if (name->kind == NAME_PARAMETER) {
         TextMentions tuned = tuned_mentions(names, name->function, name->text);
         mentions_add(&search, &tuned);
@@ -157,9 +150,9 @@ Name name_in_text(Names *names, uint32_t offset) {
     const Source *source = names->source;
     if (offset > source->text.size) return nothing;
     uint32_t start = offset;
-    while (start > 0 && is_word_byte(source->text.data[start - 1])) start--;
+    while (start > 0 && byte_is_word(source->text.data[start - 1])) start--;
     uint32_t end = offset;
-    while (end < source->text.size && is_word_byte(source->text.data[end])) end++;
+    while (end < source->text.size && byte_is_word(source->text.data[end])) end++;
     Range range = {source, start, end};
     Str text = source_slice(range);
     if (!text.size) return nothing;

@@ -91,25 +91,22 @@ static const char *refusal_of_kind(Names *names, const Name *name) {
     return "There is no name of a kernel here.";
 }
 
-/// `kernel[grid](**meta)` may pass the parameter by a name that stands somewhere else.
-typedef struct OpenSearch {
-    Names *names;
-    const Name *name;
-    int line;
-} OpenSearch;
-
-static bool visit_open(void *context, SyntaxNode node) {
-    OpenSearch *search = context;
-    SyntaxNode list = node_field(node, "arguments");
-    if (node_kind(node) != SYNTAX_CALL || !arguments_are_open(list) || search->line) return true;
-    Name callee = callee_resolve(search->names, node);
-    if (callee.kind != NAME_FUNCTION ||
-        !function_is_same(search->names, callee.function, search->name->function))
-        return true;
-    SyntaxNode passed =
-        argument_of(search->names, list, search->name->parameter, search->name->text);
-    if (node_is_null(passed)) search->line = range_line(range_of(search->names, node));
-    return true;
+/// `kernel[grid](**meta)` may pass the parameter by a name that stands somewhere else: the line, or 0.
+static int open_call_line(Names *names, const Name *name) {
+    Words words = words_of(names, name->function->name);
+    for (LIST_EACH(int, i, words.list)) {
+        SyntaxNode call = node_parent(words.list.items[i]);
+        for (int up = 0; up < 2 && node_kind(call) != SYNTAX_CALL; up++) call = node_parent(call);
+        SyntaxNode list = node_field(call, "arguments");
+        if (node_kind(call) != SYNTAX_CALL || !arguments_are_open(list)) continue;
+        Name callee = callee_resolve(names, call);
+        if (callee.kind != NAME_FUNCTION ||
+            !function_is_same(names, callee.function, name->function))
+            continue;
+        if (node_is_null(argument_of(names, list, name->parameter, name->text)))
+            return range_line(range_of(names, call));
+    }
+    return 0;
 }
 
 static const char *refusal_of_places(Names *names, const Name *name, const NamePlaces *places) {
@@ -119,12 +116,11 @@ static const char *refusal_of_places(Names *names, const Name *name, const NameP
                                 "Line %d gives it in configurations that other kernels use, too.",
                                 range_line(places->list.items[i].range));
     if (name->kind != NAME_PARAMETER) return NULL;
-    OpenSearch search = {names, name, 0};
-    syntax_walk(names->root, visit_open, &search);
-    if (!search.line) return NULL;
+    int line = open_call_line(names, name);
+    if (!line) return NULL;
     return arena_printf(names->arena,
                         "Line %d passes keyword arguments by `**`; the name may be among them.",
-                        search.line);
+                        line);
 }
 
 Range rename_prepare(Arena *arena, const Snapshot *snapshot, uint32_t offset,
@@ -137,33 +133,22 @@ Range rename_prepare(Arena *arena, const Snapshot *snapshot, uint32_t offset,
 
 // --- Capture
 
-typedef struct CaptureSearch {
-    Names *names;
-    Str text;
-    bool found;
-    SyntaxNode place;
-} CaptureSearch;
-
-static bool visit_capture(void *context, SyntaxNode node) {
-    CaptureSearch *search = context;
-    if (search->found || node_kind(node) != SYNTAX_IDENTIFIER) return !search->found;
-    if (!str_equal(text_of(search->names, node), search->text)) return true;
-    SyntaxNode parent = node_parent(node);
-    // `x.name` and `f(name=...)` are no uses of a variable.
-    bool is_member =
-        node_kind(parent) == SYNTAX_ATTRIBUTE && node_same(node_field(parent, "attribute"), node);
-    bool is_keyword =
-        node_kind(parent) == SYNTAX_KEYWORD_ARGUMENT && node_same(node_field(parent, "name"), node);
-    if (is_member || is_keyword) return true;
-    search->found = true;
-    search->place = node;
-    return false;
-}
-
+/// A use of `text` as a variable inside `below`: `x.text` and `f(text=...)` are none.
 static SyntaxNode capture_in(Names *names, SyntaxNode below, Str text) {
-    CaptureSearch search = {.names = names, .text = text};
-    syntax_walk(below, visit_capture, &search);
-    return search.place;
+    Range scope = range_of(names, below);
+    Words words = words_of(names, text);
+    for (LIST_EACH(int, i, words.list)) {
+        SyntaxNode node = words.list.items[i];
+        Range range = range_of(names, node);
+        if (range.start < scope.start || range.end > scope.end) continue;
+        SyntaxNode parent = node_parent(node);
+        bool is_member = node_kind(parent) == SYNTAX_ATTRIBUTE &&
+                         node_same(node_field(parent, "attribute"), node);
+        bool is_keyword = node_kind(parent) == SYNTAX_KEYWORD_ARGUMENT &&
+                          node_same(node_field(parent, "name"), node);
+        if (!is_member && !is_keyword) return node;
+    }
+    return (SyntaxNode){0};
 }
 
 /// Module-level names are seen in every function, unless that binds the name itself.

@@ -64,6 +64,4 @@ const Kernel *kernel_at(Names *names, uint32_t offset);
 /// A text in which the statement at the cursor parses, equal before it; NULL where it parses as it is, or there is no way.
 const char *text_repaired(Names *names, const Scan *scan);
 
-bool byte_is_word(char c);
-
 #endif

@@ -1,0 +1,51 @@
+"""Types beside names. Every hint of this file is marked: the carets end where it is shown."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def halves(x, y):
+    #      ^ inlay: f32[?, ?]
+    #         ^ inlay: f32[?, ?]
+    # <^^^^^^^^^^^ inlay: -> (f32[?, ?], f32[?, ?])
+    return x * 0.5, y * 0.5
+
+
+@triton.jit
+def matmul_kernel(a_ptr, b_ptr, c_ptr, K, stride, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    #             ^^^^^ inlay: *float
+    #                    ^^^^^ inlay: *float
+    #                           ^^^^^ inlay: *float
+    #                                  ^ inlay: i32
+    #                                     ^^^^^^ inlay: i32
+    pid = tl.program_id(0)
+    rows = pid * BLOCK_M + tl.arange(0, BLOCK_M)
+    # <^^^ inlay: i32[BLOCK_M]
+    columns = tl.arange(0, BLOCK_N)
+    # <^^^^^^ inlay: i32[BLOCK_N]
+    inner = tl.arange(0, BLOCK_K)
+    # <^^^^ inlay: i32[BLOCK_K]
+    a_ptrs = a_ptr + rows[:, None] * stride + inner[None, :]
+    # <^^^^^ inlay: *float[BLOCK_M, BLOCK_K]
+    acc = tl.zeros([BLOCK_M, BLOCK_N], dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        a = tl.load(a_ptrs)
+        # <^ inlay: float[BLOCK_M, BLOCK_K]
+        b = tl.load(b_ptr + (k + inner)[:, None] * stride + columns[None, :])
+        # <^ inlay: float[BLOCK_K, BLOCK_N]
+        acc = tl.dot(a, b, acc)
+        a_ptrs += BLOCK_K
+    first, second = halves(acc, acc)
+    # <^^^ inlay: f32[BLOCK_M, BLOCK_N]
+    #      ^^^^^^ inlay: f32[BLOCK_M, BLOCK_N]
+    first = first.to(tl.float16)
+    # <^^^ inlay: f16[BLOCK_M, BLOCK_N]
+    total: tl.tensor = first + second
+    scale = 2.0
+    total = total * scale
+    tl.store(c_ptr + rows[:, None] * stride + columns[None, :], total)
+
+
+def matmul(a, b, c):
+    matmul_kernel[(1,)](a, b, c, a.shape[1], a.stride(0), 16, 16, 16)

@@ -106,7 +106,11 @@ Diagnostic *check_report(Check *check, DiagnosticId id, const Op *op, const char
     va_start(arguments, format);
     const char *message = arena_vprintf(check->arena, format, arguments);
     va_end(arguments);
-    return report(check, id, range_of(check, op), message);
+    Diagnostic *said = report(check, id, range_of(check, op), message);
+    // What only some instances of the kernel compile is never certain.
+    if (said && said->severity == SEVERITY_ERROR && check_is_optional(op))
+        said->severity = SEVERITY_WARNING;
+    return said;
 }
 
 Diagnostic *check_report_at(Check *check, DiagnosticId id, Range range, const char *format, ...) {

@@ -181,6 +181,8 @@ static void check_floor_division(Check *check, Op *op) {
 }
 
 static void check_pointer_operator(Check *check, Op *op) {
+    if (check_is_optional(op))
+        return;  // a parameter may be a number in the instances that have this arm
     for (int i = 0; i < op->operand_count; i++) {
         Value *operand = op->operands[i];
         if (!operand || operand->type.kind != TYPE_POINTER) continue;

@@ -254,9 +254,9 @@ const Constant *fold_op(Arena *arena, OpCode code, Value *const *operands, int o
     if (code == OP_IS_NONE && !first->constant)
         return is_never_none(first) ? fold_bool(arena, false) : NULL;
     if (!op_stays_constexpr(code) && code != OP_IS_NONE) return NULL;
-    if (!first->constant) return NULL;
+    if (!first->constant || constant_is_beyond_int64(first->constant)) return NULL;
     Value *second = operand_count > 1 ? operands[1] : NULL;
     if (!second) return fold_one(arena, code, first->constant);
-    if (!second->constant) return NULL;
+    if (!second->constant || constant_is_beyond_int64(second->constant)) return NULL;
     return fold_two(arena, code, first->constant, second->constant);
 }

@@ -40,13 +40,25 @@ Type type_reshaped(Type type, int rank, const Poly *const *dims) {
     return type;
 }
 
+/// Whether only some instances of the kernel compile the op.
+static bool op_is_optional(const Op *op) {
+    for (const Region *region = op->parent; region && region->parent;
+         region = region->parent->parent)
+        if (region->parent->code == OP_IF && region->parent->operands[0]->type.is_constexpr)
+            return true;
+    return false;
+}
+
 void infer_error(const Inference *inference, DiagnosticId id, const char *format, ...) {
     if (!inference->diagnostics) return;
+    bool is_optional = op_is_optional(inference->op);
+    if (is_optional && id == DIAGNOSTIC_POINTER_ARITHMETIC) return;  // a number in these instances
     va_list arguments;
     va_start(arguments, format);
     const char *message = arena_vprintf(inference->arena, format, arguments);
     va_end(arguments);
-    diagnose(inference->diagnostics, id, inference->op->range, "%s", message);
+    Diagnostic *said = diagnose(inference->diagnostics, id, inference->op->range, "%s", message);
+    if (is_optional && said->severity == SEVERITY_ERROR) said->severity = SEVERITY_WARNING;
 }
 
 void infer_set(const Inference *inference, int result, Type type) {
@@ -168,18 +180,16 @@ static bool type_has_elements(Type type) {
 /// Comparing names, dtypes and None: a constexpr bool.
 static bool infer_comparison_of_objects(const Inference *inference) {
     bool any_object = false;
-    bool all_constexpr = true;
     for (int i = 0; i < inference->op->operand_count; i++) {
         const Value *value = inference->op->operands[i];
         if (!value) continue;
         TypeKind kind = value->type.kind;
         any_object = any_object || kind == TYPE_STRING || kind == TYPE_DTYPE || kind == TYPE_NONE ||
                      kind == TYPE_FUNCTION;
-        all_constexpr = all_constexpr && (value->type.is_constexpr || value->constant);
     }
     if (!any_object) return false;
     Type type = type_number(dtype_of(DTYPE_INT1), 0, NULL);
-    type.is_constexpr = all_constexpr;
+    type.is_constexpr = true;  // a run-time value cannot be compared with any of these
     infer_set(inference, 0, type);
     return true;
 }
@@ -333,7 +343,10 @@ static Type constant_type(const Constant *constant) {
         int64_t value = constant->integer;
         bool fits = value >= INT32_MIN && value <= INT32_MAX;
         bool fits_unsigned = value >= 0 && value <= UINT32_MAX;
-        type.element = dtype_of(fits ? DTYPE_INT32 : fits_unsigned ? DTYPE_UINT32 : DTYPE_INT64);
+        type.element = dtype_of(fits                                 ? DTYPE_INT32
+                                : fits_unsigned                      ? DTYPE_UINT32
+                                : constant_is_beyond_int64(constant) ? DTYPE_UINT64
+                                                                     : DTYPE_INT64);
         break;
     }
     case CONSTANT_FLOAT: {

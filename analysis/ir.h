@@ -25,7 +25,8 @@ typedef enum ConstantKind {
 
 typedef struct Constant {
     ConstantKind kind;
-    int64_t integer;  // also 0/1 of a bool
+    int64_t
+        integer;  // also 0/1 of a bool; the bits of an integer from 2^63 on, whose value `number` has
     double number;
     Str string;
     DType dtype;
@@ -202,6 +203,8 @@ const char *function_print(Arena *arena, const Function *function);
 /// Our own invariants: dominance, terminators, operand counts. NULL when they hold, else what does not.
 const char *function_verify(Arena *arena, const Function *function);
 
+/// An integer from 2^63 up to 2^64 - 1.
+bool constant_is_beyond_int64(const Constant *constant);
 bool value_is_int(const Value *value, int64_t *integer);   // constant int or bool
 bool value_is_number(const Value *value, double *number);  // constant int, bool or float
 bool value_is_none(const Value *value);

@@ -111,7 +111,8 @@ Diagnostic *lowering_report(Lowering *lowering, DiagnosticId id, SyntaxNode node
     Diagnostic *diagnostic = diagnose(lowering->diagnostics, id, range, "%s", message);
     // In an arm that only some instances of the kernel compile, nothing is certain.
     for (const Assumption *known = lowering->assumptions; known; known = known->outer)
-        if (known->condition->type.is_constexpr && diagnostic->severity == SEVERITY_ERROR)
+        if (!known->holds && known->condition->type.is_constexpr &&
+            diagnostic->severity == SEVERITY_ERROR)
             diagnostic->severity = SEVERITY_WARNING;
     if (range.source != inner.source)
         diagnostic_relate(lowering->diagnostics, diagnostic, inner, "in the helper, here");

@@ -139,10 +139,33 @@ static Value *combine_argument(Lowering *lowering, Region *region, const Value *
     return region_add_argument(lowering->builder.function, region, type, NULL);
 }
 
+static Value *lower_combine(Lowering *lowering, OpCode code, Value *const *operands,
+                            int operand_count, SyntaxNode node);
+
+typedef struct CombineChoice {
+    OpCode code;
+    Value *const *operands;
+    int operand_count;
+    Value *functions[2];
+    SyntaxNode node;
+} CombineChoice;
+
+static Value *combine_arm(Lowering *lowering, void *context, bool is_first) {
+    const CombineChoice *choice = context;
+    Value **operands = ARENA_ARRAY(lowering->arena, Value *, choice->operand_count);
+    for (int i = 0; i < choice->operand_count; i++) operands[i] = choice->operands[i];
+    operands[op_parameter_index(choice->code, STR("combine_fn"))] =
+        choice->functions[is_first ? 0 : 1];
+    return lower_combine(lowering, choice->code, operands, choice->operand_count, choice->node);
+}
+
 /// tl.reduce and tl.associative_scan: the combine function becomes a region.
 static Value *lower_combine(Lowering *lowering, OpCode code, Value *const *operands,
                             int operand_count, SyntaxNode node) {
     int function_index = op_parameter_index(code, STR("combine_fn"));
+    CombineChoice choice = {code, operands, operand_count, {NULL, NULL}, node};
+    Value *condition = function_choice(operands[function_index], choice.functions);
+    if (condition) return lower_choice(lowering, condition, combine_arm, &choice);
     const Constant *combine = operands[function_index] ? operands[function_index]->constant : NULL;
     int count = 1;
     bool is_tuple = value_is_tuple(operands[0], &count);
@@ -416,9 +439,9 @@ static Value *call_function(Lowering *lowering, const FunctionDefinition *callee
         Value *value = lowering->call_depth < 4 && !callee->decorators.count
                            ? lower_inline(lowering, callee, arguments, node)
                            : NULL;
-        return value && value->constant && !value_is_none(value)
-                   ? value
-                   : lowering_opaque(lowering, "what a Python function returns");
+        bool is_known = value && (value->constant || value->type.kind != TYPE_UNKNOWN) &&
+                        !value_is_none(value) && value->type.is_constexpr;
+        return is_known ? value : lowering_opaque(lowering, "what a Python function returns");
     }
     // A constexpr function (also one made by tl.constexpr) is Python that runs during compilation.
     for (LIST_EACH(int, i, callee->decorators)) {
@@ -474,6 +497,18 @@ static Value *call_scope(Lowering *lowering, Entity callee, Arguments *arguments
                             STR_ARGS(lowering_text(lowering, node_field(node, "function"))));
 }
 
+typedef struct CallChoice {
+    Value *functions[2];
+    Arguments *arguments;
+    SyntaxNode node;
+} CallChoice;
+
+static Value *call_arm(Lowering *lowering, void *context, bool is_first) {
+    const CallChoice *choice = context;
+    Entity callee = {.kind = ENTITY_VALUE, .value = choice->functions[is_first ? 0 : 1]};
+    return lower_entity_call(lowering, callee, choice->arguments, choice->node);
+}
+
 Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments, SyntaxNode node) {
     switch (callee.kind) {
     case ENTITY_METHOD: return lower_method(lowering, callee, arguments, node);
@@ -481,6 +516,9 @@ Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments
     case ENTITY_SCOPE: return call_scope(lowering, callee, arguments, node);
     case ENTITY_VALUE: break;
     }
+    CallChoice choice = {{NULL, NULL}, arguments, node};
+    Value *condition = function_choice(callee.value, choice.functions);
+    if (condition) return lower_choice(lowering, condition, call_arm, &choice);
     const Constant *constant = callee.value->constant;
     if (constant && constant->kind == CONSTANT_FUNCTION && constant->function)
         return call_function(lowering, constant->function, arguments, node);

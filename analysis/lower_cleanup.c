@@ -117,8 +117,15 @@ static void sightings_replace(const Cleanup *cleanup) {
         sightings->entries[i].value = value_final(cleanup, sightings->entries[i].value);
 }
 
+static bool region_is_empty(const Region *region) {
+    return region->first == region->last && region->first && region->first->code == OP_YIELD;
+}
+
 static bool op_is_scaffolding(const Op *op) {
     switch (op->code) {
+    case OP_IF:  // of which nothing is left
+        return op->result_count == 0 && region_is_empty(op->regions[0]) &&
+               region_is_empty(op->regions[1]);
     case OP_CONSTANT:
     case OP_TUPLE:
     case OP_ITEM:
@@ -136,7 +143,8 @@ static void clean_region(Cleanup *cleanup, Region *region) {
         if (op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE)
             clean_loop(cleanup, op);
         for (int i = op->region_count - 1; i >= 0; i--) clean_region(cleanup, op->regions[i]);
-        if (op_is_scaffolding(op) && cleanup->uses[op->results[0]->id] == 0) {
+        bool is_used = op->result_count && cleanup->uses[op->results[0]->id] > 0;
+        if (!is_used && op_is_scaffolding(op)) {
             for (int i = 0; i < op->operand_count; i++)
                 if (op->operands[i]) cleanup->uses[op->operands[i]->id]--;
             op_remove(op);

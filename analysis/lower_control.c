@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { MAX_SPLIT_DEPTH = 3, SPLIT_SHARE = 4 };
+
 bool value_truth(const Value *value, bool *result) {
     int count;
     if (value_is_tuple(value, &count)) {
@@ -50,18 +52,15 @@ bool condition_known(const Lowering *lowering, const Value *value, bool *result)
     return known[0] && known[1];
 }
 
-/// Adds what follows from `condition` being `truth` to the assumptions.
-static void assume(Lowering *lowering, const Value *condition, bool truth) {
+void lowering_assume(Lowering *lowering, const Value *condition, bool truth, bool holds) {
     Assumption *assumption = ARENA_NEW(lowering->arena, Assumption);
-    *assumption = (Assumption){condition, truth, lowering->assumptions};
+    *assumption = (Assumption){condition, truth, holds, lowering->assumptions};
     lowering->assumptions = assumption;
     const Op *op = condition->op;
     if (!op || condition->type.rank > 0) return;
-    if (op->code == OP_LOGICAL_NOT) assume(lowering, op->operands[0], !truth);
-    if (op->code == OP_LOGICAL_AND && truth)
-        for (int i = 0; i < 2; i++) assume(lowering, op->operands[i], true);
-    if (op->code == OP_LOGICAL_OR && !truth)
-        for (int i = 0; i < 2; i++) assume(lowering, op->operands[i], false);
+    if (op->code == OP_LOGICAL_NOT) lowering_assume(lowering, op->operands[0], !truth, holds);
+    bool splits = (op->code == OP_LOGICAL_AND && truth) || (op->code == OP_LOGICAL_OR && !truth);
+    for (int i = 0; splits && i < 2; i++) lowering_assume(lowering, op->operands[i], truth, holds);
 }
 
 Type type_at_runtime(const Value *value) {
@@ -73,9 +72,10 @@ Type type_at_runtime(const Value *value) {
     switch (constant->kind) {
     case CONSTANT_BOOL: type.element = dtype_of(DTYPE_INT1); break;
     case CONSTANT_INT:
-        type.element = dtype_of(constant->integer >= INT32_MIN && constant->integer <= INT32_MAX
-                                    ? DTYPE_INT32
-                                    : DTYPE_INT64);
+        type.element =
+            dtype_of(constant->integer >= INT32_MIN && constant->integer <= INT32_MAX ? DTYPE_INT32
+                     : constant_is_beyond_int64(constant) ? DTYPE_UINT64
+                                                          : DTYPE_INT64);
         break;
     case CONSTANT_FLOAT: type.element = dtype_of(DTYPE_FLOAT32); break;
     default: break;
@@ -146,6 +146,13 @@ typedef struct Merge {
     LIST(Value *) yields[2];
 } Merge;
 
+/// What becomes of the statements after the arms.
+typedef enum After {
+    AFTER_FOLLOWS,  // they follow: the arms' variables are merged
+    AFTER_LEAVES,   // they are in the arms, up to the end of the function
+    AFTER_SPLITS,   // they are in the arms, up to the end of the block around
+} After;
+
 static Builder builder_in(const Lowering *lowering, Region *region) {
     Builder builder = lowering->builder;
     builder.region = region;
@@ -210,6 +217,23 @@ static Value *merge_pair(Merge *merge, Value *a, Value *b, const char *name) {
     return result;
 }
 
+static bool dims_are_known(Type type) {
+    for (int i = 0; i < type.rank; i++)
+        if (!type.dims[i]) return false;
+    return true;
+}
+
+/// Whether nothing is known any more of what was known in each arm: two shapes, or two kinds of value.
+static bool merge_forgets(const Value *a, const Value *b, const Value *merged) {
+    int count_a;
+    int count_b;
+    if (!a || !b || a->type.kind == TYPE_NONE || b->type.kind == TYPE_NONE) return false;
+    if (a->type.kind == TYPE_UNKNOWN || b->type.kind == TYPE_UNKNOWN) return false;
+    if (value_is_tuple(a, &count_a) && value_is_tuple(b, &count_b)) return count_a != count_b;
+    return merged->type.kind == TYPE_UNKNOWN ||
+           (!dims_are_known(merged->type) && dims_are_known(a->type) && dims_are_known(b->type));
+}
+
 static void merge_variables(Merge *merge, Variables first, Variables second) {
     Lowering *lowering = merge->lowering;
     Frame *frame = lowering->frame;
@@ -219,6 +243,7 @@ static void merge_variables(Merge *merge, Variables first, Variables second) {
         if (!a && !b) continue;
         Str name = frame->names.items[slot];
         Value *merged = a == b ? a : merge_pair(merge, a, b, str_dup(lowering->arena, name));
+        if (merge_forgets(a, b, merged)) LIST_PUSH(lowering->arena, &lowering->forgotten, name);
         variable_set(lowering, name, merged);
     }
 }
@@ -227,7 +252,7 @@ static Outcome lower_arm(Lowering *lowering, Op *op, int arm, ArmLowerer *lower,
     Builder outside = lowering->builder;
     const Assumption *assumptions = lowering->assumptions;
     lowering->builder = builder_in(lowering, op->regions[arm]);
-    assume(lowering, op->operands[0], arm == 0);
+    lowering_assume(lowering, op->operands[0], arm == 0, false);
     Outcome outcome = lower(lowering, context, arm == 0);
     lowering->assumptions = assumptions;
     lowering->builder = outside;
@@ -240,9 +265,9 @@ static void append_yield(const Lowering *lowering, Region *region, Value *const 
     op_append(&builder, OP_YIELD, values, count, 0);
 }
 
-/// OP_IF with both arms lowered. With `leaves` the arms run to the end of the function and hand on what it returns.
+/// OP_IF with both arms lowered. Arms that run to the end of the function hand on what it returns.
 static Outcome lower_arms(Lowering *lowering, Value *condition, ArmLowerer *lower, void *context,
-                          bool leaves) {
+                          After after) {
     Op *op = op_append(&lowering->builder, OP_IF, &condition, 1, 0);
     op_add_region(&lowering->builder, op);
     op_add_region(&lowering->builder, op);
@@ -256,8 +281,9 @@ static Outcome lower_arms(Lowering *lowering, Value *condition, ArmLowerer *lowe
     Variables after_second = frame->variables;
     frame->unknown_conditions--;
     Merge merge = {.lowering = lowering, .op = op, .is_constexpr = condition->type.is_constexpr};
-    Outcome outcome = {false, NULL};
-    if (leaves) {
+    Outcome outcome = {.ended = after == AFTER_SPLITS};
+    bool returns = after == AFTER_SPLITS && (first.returned || second.returned);
+    if (after == AFTER_LEAVES || returns) {
         outcome.returned = true;
         if (first.value || second.value)
             outcome.value = merge_pair(&merge, first.value, second.value, NULL);
@@ -273,6 +299,33 @@ static Outcome lower_arms(Lowering *lowering, Value *condition, ArmLowerer *lowe
     return outcome;
 }
 
+// --- A choice that the lowering itself makes
+
+typedef struct Choice {
+    ChoiceLowerer *lower;
+    void *context;
+} Choice;
+
+static Outcome choice_arm(Lowering *lowering, void *context, bool is_first) {
+    const Choice *choice = context;
+    return (Outcome){.value = choice->lower(lowering, choice->context, is_first)};
+}
+
+Value *lower_choice(Lowering *lowering, Value *condition, ChoiceLowerer *lower, void *context) {
+    bool truth;
+    if (condition_known(lowering, condition, &truth)) return lower(lowering, context, truth);
+    Choice choice = {lower, context};
+    return lower_arms(lowering, condition, choice_arm, &choice, AFTER_FOLLOWS).value;
+}
+
+Value *function_choice(const Value *value, Value *functions[2]) {
+    const Op *op = value ? value->op : NULL;
+    if (!op || op->code != OP_IF || value->type.kind != TYPE_FUNCTION) return NULL;
+    for (int arm = 0; arm < 2; arm++)
+        functions[arm] = region_terminator(op->regions[arm])->operands[value->index];
+    return op->operands[0];
+}
+
 // --- The statement
 
 typedef struct Chain {
@@ -281,7 +334,8 @@ typedef struct Chain {
     int count;             // of conditions
     SyntaxNode otherwise;  // block of `else`, or null
     int at;
-    const Rest *rest;
+    const Rest *rest;   // what the arms take with them, or NULL
+    const Rest *after;  // what follows in any case
 } Chain;
 
 static Outcome chain_lower(Lowering *lowering, Chain chain);
@@ -300,24 +354,92 @@ static Outcome chain_arm(Lowering *lowering, void *context, bool is_first) {
     return chain_lower(lowering, chain);
 }
 
+/// Whether a block says that it is never compiled: `raise`, or a static assertion of False.
+static bool block_is_refused(const Lowering *lowering, SyntaxNode block) {
+    for (uint32_t i = 0; !node_is_null(block) && i < node_child_count(block); i++) {
+        SyntaxNode statement = node_child(block, i);
+        if (node_kind(statement) == SYNTAX_RAISE) return true;
+        SyntaxNode call = node_child(statement, 0);
+        if (node_kind(statement) != SYNTAX_EXPRESSION_STATEMENT || node_kind(call) != SYNTAX_CALL)
+            continue;
+        SyntaxNode arguments = node_field(call, "arguments");
+        if (str_ends(lowering_text(lowering, node_field(call, "function")), "static_assert") &&
+            node_child_count(arguments) && node_kind(node_child(arguments, 0)) == SYNTAX_FALSE)
+            return true;
+    }
+    return false;
+}
+
+/// The only arm that an instance of the kernel can have: 1 the first, 0 what follows it, -1 both.
+static int chain_only_arm(const Lowering *lowering, const Chain *chain, const Value *condition) {
+    if (!condition->type.is_constexpr) return -1;
+    if (block_is_refused(lowering, chain->blocks[chain->at])) return 0;
+    bool is_last = chain->at + 1 == chain->count;
+    return is_last && block_is_refused(lowering, chain->otherwise) ? 1 : -1;
+}
+
+/// Whether what follows reads a variable that lost its type where the arms met.
+static bool split_helps(const Lowering *lowering, const Chain *chain, int forgotten) {
+    if (chain->rest || chain->at > 0 || lowering->split_depth >= MAX_SPLIT_DEPTH) return false;
+    if (lowering->builder.function->op_count > lowering->max_ops / SPLIT_SHARE) return false;
+    for (int i = forgotten; i < lowering->forgotten.count; i++)
+        if (rest_reads(lowering, chain->after, lowering->forgotten.items[i])) return true;
+    return false;
+}
+
+/// Both arms. Where they leave a variable with two shapes or kinds, and an instance of the kernel has only one of them,
+/// what follows is lowered once for each.
+static Outcome chain_arms(Lowering *lowering, Chain chain, Value *condition) {
+    if (!condition->type.is_constexpr)
+        return lower_arms(lowering, condition, chain_arm, &chain,
+                          chain.rest ? AFTER_LEAVES : AFTER_FOLLOWS);
+    int forgotten = lowering->forgotten.count;
+    int said = lowering->diagnostics ? lowering->diagnostics->list.count : 0;
+    Op *last = lowering->builder.region->last;
+    Variables before = variables_copy(lowering);
+    Outcome outcome = lower_arms(lowering, condition, chain_arm, &chain,
+                                 chain.rest ? AFTER_LEAVES : AFTER_FOLLOWS);
+    if (!split_helps(lowering, &chain, forgotten)) return outcome;
+    // Constexpr expressions were put further up, so the last op is the one to take back.
+    Op *made = lowering->builder.before ? lowering->builder.before->previous
+                                        : lowering->builder.region->last;
+    if (made == last || made->code != OP_IF || made->operands[0] != condition) return outcome;
+    op_remove(made);
+    lowering->frame->variables = before;
+    lowering->forgotten.count = forgotten;
+    if (lowering->diagnostics) lowering->diagnostics->list.count = said;
+    chain.rest = chain.after;
+    lowering->split_depth++;
+    outcome = lower_arms(lowering, condition, chain_arm, &chain, AFTER_SPLITS);
+    lowering->split_depth--;
+    lowering->forgotten.count = forgotten;
+    return outcome;
+}
+
 static Outcome chain_lower(Lowering *lowering, Chain chain) {
     if (chain.at == chain.count) return chain_block(lowering, chain.otherwise, chain.rest);
     SyntaxNode node = chain.conditions[chain.at];
     Value *condition = lower_value(lowering, node);
     bool truth;
     if (condition_known(lowering, condition, &truth)) return chain_arm(lowering, &chain, truth);
+    int only = chain_only_arm(lowering, &chain, condition);
+    if (only >= 0) {
+        lowering_assume(lowering, condition, only, true);
+        return chain_arm(lowering, &chain, only);
+    }
     Range former = lowering_at(lowering, node);
-    Outcome outcome = lower_arms(lowering, condition, chain_arm, &chain, chain.rest != NULL);
+    Outcome outcome = chain_arms(lowering, chain, condition);
     lowering->builder.range = former;
     return outcome;
 }
 
-Outcome lower_if(Lowering *lowering, SyntaxNode node, const Rest *rest) {
+Outcome lower_if(Lowering *lowering, SyntaxNode node, const Rest *after, bool leaves) {
     SyntaxNode *children;
     int count = node_children(lowering->arena, node, &children);
     Chain chain = {.conditions = ARENA_ARRAY(lowering->arena, SyntaxNode, count + 1),
                    .blocks = ARENA_ARRAY(lowering->arena, SyntaxNode, count + 1),
-                   .rest = rest};
+                   .rest = leaves ? after : NULL,
+                   .after = after};
     chain.conditions[0] = node_field(node, "condition");
     chain.blocks[0] = node_field(node, "consequence");
     chain.count = 1;
@@ -336,7 +458,7 @@ Outcome lower_if(Lowering *lowering, SyntaxNode node, const Rest *rest) {
 
 static Outcome conditional_arm(Lowering *lowering, void *context, bool is_first) {
     const SyntaxNode *arms = context;
-    return (Outcome){false, lower_value(lowering, arms[is_first ? 0 : 1])};
+    return (Outcome){.value = lower_value(lowering, arms[is_first ? 0 : 1])};
 }
 
 Value *lower_conditional(Lowering *lowering, SyntaxNode node) {
@@ -349,5 +471,5 @@ Value *lower_conditional(Lowering *lowering, SyntaxNode node) {
     if (condition_known(lowering, condition, &truth))
         return lower_value(lowering, arms[truth ? 0 : 1]);
     lowering_at(lowering, node);
-    return lower_arms(lowering, condition, conditional_arm, arms, false).value;
+    return lower_arms(lowering, condition, conditional_arm, arms, AFTER_FOLLOWS).value;
 }

@@ -236,7 +236,6 @@ static Value *lower_comparison(Lowering *lowering, SyntaxNode node) {
     Value *result = NULL;
     Value *left = NULL;
     Str symbol = {"", 0};
-    int compared = 0;
     for (uint32_t i = 0; i < node_all_child_count(node); i++) {
         SyntaxNode child = node_all_child(node, i);
         SyntaxKind kind = node_kind(child);
@@ -254,14 +253,10 @@ static Value *lower_comparison(Lowering *lowering, SyntaxNode node) {
             Value *one = lower_compare(lowering, symbol, left, right, node);
             result = result ? build_binary(&lowering->builder, OP_LOGICAL_AND, result, one) : one;
             lowering->builder.range = former;
-            compared++;
         }
         left = right;
         symbol = (Str){"", 0};
     }
-    if (compared > 1)
-        lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node,
-                        "Triton cannot compile a chained comparison; join two with `&` or `and`.");
     return result ? result : lowering_silent(lowering, "an unfinished comparison");
 }
 

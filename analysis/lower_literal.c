@@ -25,13 +25,15 @@ Value *lower_integer(Lowering *lowering, SyntaxNode node) {
     }
     errno = 0;
     char *end = NULL;
-    long long number = strtoll(digits, &end, base);
+    unsigned long long number = strtoull(digits, &end, base);
     if (errno == ERANGE)
         return lowering_unknown(lowering, node,
                                 "Integers of more than 64 bits are not understood.");
     if (!end || *end || end == digits)
         return lowering_unknown(lowering, node, "This number is not understood.");
-    return build_int(&lowering->builder, number);
+    Constant constant = {
+        .kind = CONSTANT_INT, .integer = (int64_t)number, .number = (double)number};
+    return build_constant(&lowering->builder, constant);
 }
 
 Value *lower_float(Lowering *lowering, SyntaxNode node) {

@@ -67,6 +67,57 @@ void names_assigned(Lowering *lowering, SyntaxNode node, Map *names) {
     syntax_walk(node, visit_assigned, &search);
 }
 
+typedef enum Access { ACCESS_NONE, ACCESS_READ, ACCESS_WRITTEN } Access;
+
+static bool target_is(const Lowering *lowering, SyntaxNode target, Str name) {
+    return node_kind(target) == SYNTAX_IDENTIFIER &&
+           str_equal(lowering_text(lowering, target), name);
+}
+
+typedef struct ReadSearch {
+    const Lowering *lowering;
+    Str name;
+    bool found;
+} ReadSearch;
+
+/// Any use of the name but a plain assignment to it.
+static bool visit_read(void *context, SyntaxNode node) {
+    ReadSearch *search = context;
+    if (search->found) return false;
+    if (node_kind(node) == SYNTAX_KEYWORD_ARGUMENT) {
+        syntax_walk(node_field(node, "value"), visit_read, search);
+        return false;
+    }
+    bool is_plain =
+        node_kind(node) == SYNTAX_ASSIGNMENT && !node_is_null(node_field(node, "right"));
+    if (is_plain && target_is(search->lowering, node_field(node, "left"), search->name)) {
+        syntax_walk(node_field(node, "right"), visit_read, search);
+        return false;
+    }
+    search->found = target_is(search->lowering, node, search->name);
+    return !search->found;
+}
+
+static Access statement_access(const Lowering *lowering, SyntaxNode statement, Str name) {
+    ReadSearch search = {lowering, name, false};
+    syntax_walk(statement, visit_read, &search);
+    if (search.found) return ACCESS_READ;
+    SyntaxNode first =
+        node_kind(statement) == SYNTAX_EXPRESSION_STATEMENT ? node_child(statement, 0) : statement;
+    bool is_assigned = node_kind(first) == SYNTAX_ASSIGNMENT &&
+                       target_is(lowering, node_field(first, "left"), name);
+    return is_assigned ? ACCESS_WRITTEN : ACCESS_NONE;
+}
+
+bool rest_reads(const Lowering *lowering, const Rest *rest, Str name) {
+    for (; rest; rest = rest->outer)
+        for (int i = rest->next; i < rest->count; i++) {
+            Access access = statement_access(lowering, rest->items[i], name);
+            if (access != ACCESS_NONE) return access == ACCESS_READ;
+        }
+    return false;
+}
+
 // --- Assignment
 
 static void assign_name(Lowering *lowering, SyntaxNode target, Value *value) {
@@ -183,7 +234,7 @@ static void lower_assert(Lowering *lowering, SyntaxNode node) {
 }
 
 static Outcome lower_return(Lowering *lowering, SyntaxNode node) {
-    Outcome outcome = {true, NULL};
+    Outcome outcome = {.returned = true};
     SyntaxNode *children;
     int count = node_children(lowering->arena, node, &children);
     if (count) outcome.value = lower_value(lowering, children[0]);
@@ -192,7 +243,7 @@ static Outcome lower_return(Lowering *lowering, SyntaxNode node) {
             lowering, DIAGNOSTIC_RETURN_IN_LOOP, node,
             "Triton cannot return from inside a loop; compute a condition and return after it.");
         lowering_silent(lowering, "return inside a loop");
-        outcome = (Outcome){false, NULL};
+        outcome = (Outcome){.returned = false};
     }
     return outcome;
 }
@@ -214,6 +265,14 @@ static void lower_unsupported(Lowering *lowering, SyntaxNode node, const char *w
     lowering_silent(lowering, "a statement that Triton cannot compile");
 }
 
+/// A helper raises where its callers must not get to; with what it is called decides whether they do.
+static void lower_raise(Lowering *lowering, SyntaxNode node) {
+    const FunctionDefinition *definition = lowering->builder.function->definition;
+    bool depends_on_caller = lowering->frame->unknown_conditions > 0 &&
+                             (!definition || definition->is_helper || lowering->global_depth);
+    if (!depends_on_caller) lower_unsupported(lowering, node, "`raise`");
+}
+
 /// A statement after which the next one follows.
 static void lower_simple(Lowering *lowering, SyntaxNode node) {
     switch (node_kind(node)) {
@@ -233,7 +292,7 @@ static void lower_simple(Lowering *lowering, SyntaxNode node) {
         lower_unsupported(lowering, node, "a function defined inside a kernel");
         break;
     case SYNTAX_DELETE: lower_unsupported(lowering, node, "`del`"); break;
-    case SYNTAX_RAISE: lower_unsupported(lowering, node, "`raise`"); break;
+    case SYNTAX_RAISE: lower_raise(lowering, node); break;
     case SYNTAX_GLOBAL: lower_unsupported(lowering, node, "`global`"); break;
     case SYNTAX_NONLOCAL: lower_unsupported(lowering, node, "`nonlocal`"); break;
     case SYNTAX_MATCH: lower_unsupported(lowering, node, "`match`"); break;
@@ -250,7 +309,7 @@ static Outcome rest_lower(Lowering *lowering, const Rest *rest) {
     for (; rest; rest = rest->outer) {
         for (int i = rest->next; i < rest->count; i++) {
             SyntaxNode node = rest->items[i];
-            if (lowering_over(lowering, node)) return (Outcome){true, NULL};
+            if (lowering_over(lowering, node)) return (Outcome){.returned = true};
             Rest after = {rest->items, rest->count, i + 1, rest->outer};
             SyntaxKind kind = node_kind(node);
             bool has_blocks = kind == SYNTAX_IF || kind == SYNTAX_WITH;
@@ -263,8 +322,8 @@ static Outcome rest_lower(Lowering *lowering, const Rest *rest) {
                 break;
             }
             case SYNTAX_IF: {
-                Outcome outcome = lower_if(lowering, node, leaves ? &after : NULL);
-                if (leaves || outcome.returned) return outcome;
+                Outcome outcome = lower_if(lowering, node, &after, leaves);
+                if (leaves || outcome.returned || outcome.ended) return outcome;
                 break;
             }
             case SYNTAX_WITH: {
@@ -273,6 +332,7 @@ static Outcome rest_lower(Lowering *lowering, const Rest *rest) {
                 int count = node_children(lowering->arena, node_field(node, "body"), &items);
                 Rest inner = {items, count, 0, leaves ? &after : NULL};
                 Outcome outcome = lower_rest(lowering, &inner);
+                outcome.ended = false;  // up to the end of the `with`
                 if (leaves || outcome.returned) return outcome;
                 break;
             }
@@ -280,11 +340,11 @@ static Outcome rest_lower(Lowering *lowering, const Rest *rest) {
             }
         }
     }
-    return (Outcome){false, NULL};
+    return (Outcome){.returned = false};
 }
 
 Outcome lower_rest(Lowering *lowering, const Rest *rest) {
-    Outcome outcome = {true, NULL};
+    Outcome outcome = {.returned = true};
     if (lowering_deeper(lowering, rest && rest->count ? rest->items[0] : (SyntaxNode){0}))
         outcome = rest_lower(lowering, rest);
     lowering->depth--;

@@ -39,6 +39,8 @@ typedef struct Lowering {
     int global_depth;
     int max_ops;
     int max_depth;
+    int split_depth;                       // arms around that took the statements after them along
+    LIST(Str) forgotten;                   // variables that lost their type where two arms met
     bool stopped;                          // a limit was reached: finish quickly
     bool keeps_sightings;                  // the pass that stays
     const struct Assumption *assumptions;  // conditions of the arms around, innermost first
@@ -48,6 +50,7 @@ typedef struct Lowering {
 typedef struct Assumption {
     const Value *condition;
     bool truth;
+    bool holds;  // for every instance of the kernel that compiles, not just within an arm
     const struct Assumption *outer;
 } Assumption;
 
@@ -55,6 +58,7 @@ typedef struct Assumption {
 typedef struct Outcome {
     bool returned;
     Value *value;  // NULL: nothing
+    bool ended;    // the statements that follow in its block were lowered with it
 } Outcome;
 
 /// Statements that are still to come, also those after the enclosing blocks.
@@ -115,10 +119,19 @@ Outcome lower_block(Lowering *lowering, SyntaxNode block);
 void lower_assign(Lowering *lowering, SyntaxNode target, Value *value);
 bool block_contains(SyntaxNode node, SyntaxKind kind);
 void names_assigned(Lowering *lowering, SyntaxNode node, Map *names);
+/// Whether the statements to come read `name` before they certainly assign it.
+bool rest_reads(const Lowering *lowering, const Rest *rest, Str name);
 
 // lower_control.c
-Outcome lower_if(Lowering *lowering, SyntaxNode node, const Rest *rest);
+/// With `leaves` a return is in it, and the arms take what follows with them.
+Outcome lower_if(Lowering *lowering, SyntaxNode node, const Rest *after, bool leaves);
 Value *lower_conditional(Lowering *lowering, SyntaxNode node);
+/// What an arm (the first, or the second) comes to.
+typedef Value *ChoiceLowerer(Lowering *lowering, void *context, bool is_first);
+/// One of two values by a condition: an OP_IF, or one arm of it where the condition is known.
+Value *lower_choice(Lowering *lowering, Value *condition, ChoiceLowerer *lower, void *context);
+/// The condition that decides which of two functions a value is; NULL where it is no such value.
+Value *function_choice(const Value *value, Value *functions[2]);
 void lower_for(Lowering *lowering, SyntaxNode node);
 void lower_while(Lowering *lowering, SyntaxNode node);  // and lower_for: lower_loop.c
 /// How many integers range(first, end, step) has, and each of them.
@@ -128,6 +141,8 @@ int64_t range_item(int64_t first, int64_t step, uint64_t index);
 bool value_truth(const Value *value, bool *result);
 /// The same, knowing the conditions of the arms around.
 bool condition_known(const Lowering *lowering, const Value *value, bool *result);
+/// Adds what follows from `condition` being `truth` to the assumptions, until the arm around ends.
+void lowering_assume(Lowering *lowering, const Value *condition, bool truth, bool holds);
 Type type_join(Arena *arena, Type a, Type b);
 /// The type a constexpr has once it is a run-time value.
 Type type_at_runtime(const Value *value);

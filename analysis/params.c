@@ -12,6 +12,8 @@ enum {
     ROLE_STRING = 16,
     ROLE_SIZE = 32,        // an integer in a shape or a loop bound
     ROLE_DESCRIPTOR = 64,  // a tensor descriptor made by the host
+    ROLE_REMAINDER =
+        128,  // an operand of `%`: an integer, unless something else says that it is a float
 };
 
 enum { ROLE_ROUNDS = 12, TRACE_DEPTH = 64 };
@@ -121,6 +123,10 @@ static void roles_of_comparison(Roles *roles, const Op *op) {
         Value *other = op->operands[1 - i];
         if (constant && constant->kind == CONSTANT_STRING) role_add(roles, other, ROLE_STRING);
         if (op->operands[i]->type.kind == TYPE_DTYPE) role_add(roles, other, ROLE_DTYPE);
+        // x % 2 == 0
+        bool asks_remainder = constant && constant->kind == CONSTANT_INT && other->op &&
+                              other->op->code == OP_MOD && (op->code == OP_EQ || op->code == OP_NE);
+        if (asks_remainder) role_add(roles, other, ROLE_INT);
     }
     roles_of_mates(roles, op);
 }
@@ -210,8 +216,12 @@ static bool visit_roles(void *context, Op *op) {
         roles_of_mates(roles, op);
         return true;
     case OP_DIV: roles_of_mates(roles, op); return true;
-    case OP_FLOORDIV:
     case OP_MOD:
+        for (int i = 0; i < 2; i++)
+            role_add(roles, op->operands[i], (role & (ROLE_INT | ROLE_FLOAT)) | ROLE_REMAINDER);
+        roles_of_mates(roles, op);
+        return true;
+    case OP_FLOORDIV:
     case OP_AND:
     case OP_OR:
     case OP_XOR:
@@ -381,7 +391,7 @@ static Type constexpr_type(Type old, int role, const Parameter *parameter) {
     if (missing && missing->kind == CONSTANT_FUNCTION)
         return (Type){.kind = TYPE_FUNCTION, .is_constexpr = true};
     if (old.kind == TYPE_NUMBER && old.element.code == DTYPE_ANY_NUMBER &&
-        (role & ROLE_SIZE || (role & ROLE_INT && !(role & ROLE_FLOAT))))
+        (role & ROLE_SIZE || (role & (ROLE_INT | ROLE_REMAINDER) && !(role & ROLE_FLOAT))))
         old.element = dtype_of(DTYPE_INT32);
     return old;
 }
@@ -410,6 +420,7 @@ static Type runtime_type(Type old, int role, int index, DTypeClass class) {
     if (old.kind == TYPE_NUMBER && old.element.code != DTYPE_FLOAT32) return old;
     if (role & ROLE_INT) return scalar_of(DTYPE_INT32);
     if (role & ROLE_FLOAT) return scalar_of(DTYPE_FLOAT32);
+    if (role & ROLE_REMAINDER) return scalar_of(DTYPE_INT32);
     return old;
 }
 

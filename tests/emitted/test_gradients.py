@@ -22,7 +22,6 @@ from tests.triton.compile import CompileFailure, compile_kernel
 # Kernels without a proof: the status and a part of the reason.
 UNPROVED = {
     "in_place:memory_as_state": ("refused", "overwrites later"),
-    "elementwise:remainder_and_power": ("not-differentiable", "no floating-point input"),
     "reductions:running_product": ("refused", "divides by its factors"),
     "reductions:scanned_recurrence": ("refused", "combine function"),
     "reductions:sorted_rows": ("refused", "one-dimensional"),

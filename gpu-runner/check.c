@@ -693,6 +693,32 @@ Error check_run_forward(Arena *arena, const Problem *problem, bool own_types, Me
     return run.error;
 }
 
+Error check_run_corners(Arena *arena, const Problem *problem, Memory **memory,
+                        MemoryBuffer ***buffers) {
+    enum { CORNERS = 8 };
+    Checker checker = checker_new(arena, problem);
+    checker.keeps_in = arena;
+    Run run = run_new(&checker, NULL);
+    const Function *forward = problem->forward;
+    Tile **tiles = ARENA_ARRAY(arena, Tile *, forward->parameter_count + 1);
+    for (int i = 0; i < forward->parameter_count; i++)
+        tiles[i] = run.buffers[i]
+                       ? pointer_tile(&checker.interp->pool, run.buffers[i])
+                       : scalar_tile(&checker.interp->pool, &problem->configuration->arguments[i],
+                                     (Direction){0});
+    const int64_t *grid = problem->configuration->grid;
+    interp_begin(checker.interp, run.memory, forward, tiles, grid);
+    for (int corner = 0; corner < CORNERS && !run.error; corner++) {
+        int64_t program[3];
+        for (int axis = 0; axis < 3; axis++)
+            program[axis] = (corner >> axis) & 1 ? grid[axis] - 1 : 0;
+        run.error = interp_program(checker.interp, program);
+    }
+    *memory = run.memory;
+    *buffers = run.buffers;
+    return run.error;
+}
+
 // --- the grid -----------------------------------------------------------------------------------------------------------
 
 enum { MOST_PROGRAMS = 24, UNLIMITED_PROGRAMS = 3 };

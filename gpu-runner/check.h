@@ -9,9 +9,9 @@ typedef enum ActualKind {
     ACTUAL_SAME,      // the forward's argument
     ACTUAL_UPSTREAM,  // the gradient of an output
     ACTUAL_GRADIENT,  // the gradient buffer of an input, zero at first
-    ACTUAL_RUNNING,   // the gradient of a buffer updated in place: upstream at first, the input's at the end
-    ACTUAL_BEFORE,    // the forward's argument as it was before the forward ran
-    ACTUAL_SCRATCH,   // a zeroed buffer, shared by name
+    ACTUAL_RUNNING,  // the gradient of a buffer updated in place: upstream at first, the input's at the end
+    ACTUAL_BEFORE,   // the forward's argument as it was before the forward ran
+    ACTUAL_SCRATCH,  // a zeroed buffer, shared by name
     ACTUAL_CONSTANT,
     ACTUAL_PROGRAMS,  // programs of the forward's grid along an axis
 } ActualKind;
@@ -84,6 +84,10 @@ Error check_find_grid(Arena *arena, const Function *forward, Configuration *conf
 
 /// Runs the forward alone; a sentence where it does not. `memory` and the buffer of each parameter come back.
 Error check_run_forward(Arena *arena, const Problem *problem, bool own_types, Memory **memory,
+                        MemoryBuffer ***buffers);
+
+/// Runs only the programs at the corners of the grid: enough to see how far each buffer reaches.
+Error check_run_corners(Arena *arena, const Problem *problem, Memory **memory,
                         MemoryBuffer ***buffers);
 
 #endif

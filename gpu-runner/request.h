@@ -36,6 +36,8 @@ typedef void ProgressCallback(void *context, const char *kernel, int done, int o
 Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *cancelled,
                         ProgressCallback *progress, void *context, Error *error);
 Json *request_run(Arena *arena, const Json *params, const atomic_bool *cancelled, Error *error);
+/// What a real launch needs: {"text", "source", "grid", "arguments": [{name, kind, ...}]} of the first configuration that runs.
+Json *request_plan(Arena *arena, const Json *params, const atomic_bool *cancelled, Error *error);
 Json *request_probe(Arena *arena);
 
 #endif

@@ -107,6 +107,8 @@ static Json *request_result(Server *server, const Request *request, Error *error
                                  server, error);
     if (strcmp(request->method, "run") == 0)
         return request_run(request->arena, request->params, &server->cancelled, error);
+    if (strcmp(request->method, "plan") == 0)
+        return request_plan(request->arena, request->params, &server->cancelled, error);
     if (strcmp(request->method, "probe") == 0) return request_probe(request->arena);
     if (strcmp(request->method, "shutdown") == 0) return json_null(request->arena);
     *code = RPC_METHOD;

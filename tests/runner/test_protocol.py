@@ -165,6 +165,20 @@ def test_run_gives_the_buffers(runner: Runner) -> None:
     assert result["findings"] == []
 
 
+def test_plan_is_what_a_launch_needs(runner: Runner) -> None:
+    params = gradcheck_params() | {"spec": {"text": "# tad: n=1000, BLOCK=256, X=f16[n], grid=(4,)"}}
+    plan = runner.ask("plan", params)["result"]
+    assert plan["grid"] == [4, 1, 1]
+    by_name = {argument["name"]: argument for argument in plan["arguments"]}
+    assert by_name["n"] == {"name": "n", "kind": "int", "value": 1000}
+    assert by_name["BLOCK"] == {"name": "BLOCK", "kind": "constant", "value": 256}
+    x, y = by_name["X"], by_name["Y"]
+    assert (x["kind"], x["dtype"], x["first"], x["elements"]) == ("buffer", "float16", 0, 1000)
+    assert (x["read"], x["written"], y["read"], y["written"]) == (True, False, False, True)
+    # Only the first and the last program ran: that is enough to see how far the buffer reaches.
+    assert y["elements"] == 1000
+
+
 def test_cancel_stops_a_running_request(runner: Runner) -> None:
     params = run_params(ENDLESS, "endless", {"X": {"data": [0]}, "n": {"int": 1}})
     runner.send("run", {**params, "max_seconds": 300}, 7)

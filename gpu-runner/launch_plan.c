@@ -1,0 +1,165 @@
+// The request `plan`: the arguments, buffer sizes and grid of one launch, for whoever launches the kernel for real.
+#include "gpu-runner/request.h"
+#include "gpu-runner/spec.h"
+
+typedef struct Plan {
+    Arena *arena;
+    Sources *sources;
+    const FunctionDefinition *kernel;
+    const atomic_bool *cancelled;
+    double deadline;
+    uint64_t seed;
+} Plan;
+
+static void put_constant(Json *json, Arena *arena, const Constant *constant) {
+    switch (constant->kind) {
+    case CONSTANT_NONE: json_set(json, "value", json_null(arena)); return;
+    case CONSTANT_BOOL: json_set_bool(json, "value", constant->integer != 0); return;
+    case CONSTANT_INT: json_set_number(json, "value", (double)constant->integer); return;
+    case CONSTANT_FLOAT: json_set_number(json, "value", constant->number); return;
+    case CONSTANT_STRING: json_set(json, "value", json_str(arena, constant->string)); return;
+    case CONSTANT_DTYPE: json_set_string(json, "type", dtype_name(constant->dtype.code)); return;
+    case CONSTANT_FUNCTION: json_set(json, "function", json_str(arena, constant->string)); return;
+    }
+}
+
+static void put_buffer(Json *json, Arena *arena, const Argument *argument,
+                       const MemoryBuffer *buffer) {
+    static const char *const contents[] = {
+        [CONTENT_ZERO] = "zero",         [CONTENT_RANDOM] = "uniform",
+        [CONTENT_NORMAL] = "normal",     [CONTENT_SMALL] = "small",
+        [CONTENT_DISTINCT] = "distinct", [CONTENT_MONOTONE] = "monotone",
+        [CONTENT_VALUES] = "values",
+    };
+    Offsets read = {0}, written = {0};
+    memory_touched(arena, buffer, false, &read);
+    memory_touched(arena, buffer, true, &written);
+    int64_t first = 0, end = argument->extent;
+    const Offsets *all[] = {&read, &written};
+    for (int k = 0; k < 2; k++) {
+        if (!all[k]->count) continue;
+        int64_t low = all[k]->items[0], high = all[k]->items[all[k]->count - 1] + 1;
+        if (low < first) first = low;
+        if (high > end) end = high;
+    }
+    json_set_string(json, "dtype", dtype_name(argument->dtype));
+    json_set_number(json, "first", (double)first);
+    json_set_number(json, "elements", (double)(end - first));
+    json_set_bool(json, "read", read.count > 0);
+    json_set_bool(json, "written", written.count > 0);
+    json_set_string(json, "content", contents[argument->content.kind]);
+    json_set_number(json, "low", argument->content.low);
+    json_set_number(json, "high", argument->content.high);
+}
+
+static Json *arguments_json(Arena *arena, const Configuration *configuration,
+                            MemoryBuffer *const *buffers) {
+    Json *arguments = json_array(arena);
+    for (int i = 0; i < configuration->argument_count; i++) {
+        const Argument *argument = &configuration->arguments[i];
+        Json *json = json_object(arena);
+        json_set(json, "name", json_str(arena, argument->name));
+        switch (argument->kind) {
+        case ARGUMENT_POINTER:
+            json_set_string(json, "kind", "buffer");
+            put_buffer(json, arena, argument, buffers[i]);
+            break;
+        case ARGUMENT_INTEGER:
+            json_set_string(json, "kind", "int");
+            json_set_number(json, "value", (double)argument->integer);
+            break;
+        case ARGUMENT_FLOAT:
+            json_set_string(json, "kind", "float");
+            json_set_number(json, "value", argument->number);
+            break;
+        case ARGUMENT_CONSTANT:
+        case ARGUMENT_OPEN:
+            json_set_string(json, "kind", "constant");
+            if (argument->constant) put_constant(json, arena, argument->constant);
+            break;
+        }
+        json_push(arguments, json);
+    }
+    return arguments;
+}
+
+/// The plan of one configuration; NULL and `*error` where its first and last programs do not run.
+static Json *plan_of(const Plan *plan, Configuration *configuration, Error *error) {
+    Arena *arena = plan->arena;
+    int count;
+    Binding *bindings = configuration_bindings(arena, configuration, &count);
+    Problem problem = {.configuration = configuration,
+                       .seed = plan->seed,
+                       .cancelled = plan->cancelled,
+                       .deadline = plan->deadline};
+    problem.forward = lower_concrete(plan->sources, plan->kernel, bindings, count, error);
+    if (!*error && problem.forward->parameter_count != configuration->argument_count)
+        *error = "the kernel's parameters are not understood";
+    if (!*error && !configuration->grid_is_known)
+        *error = check_find_grid(arena, problem.forward, configuration, &problem);
+    Memory *memory;
+    MemoryBuffer **buffers = NULL;
+    if (!*error) *error = check_run_corners(arena, &problem, &memory, &buffers);
+    if (*error) return NULL;
+    Json *result = json_object(arena), *grid = json_array(arena);
+    json_set_string(result, "text", configuration_print(arena, configuration));
+    json_set_string(result, "source", configuration->source);
+    for (int axis = 0; axis < 3; axis++)
+        json_push(grid, json_number(arena, (double)configuration->grid[axis]));
+    json_set(result, "grid", grid);
+    json_set(result, "arguments", arguments_json(arena, configuration, buffers));
+    return result;
+}
+
+static Json *plan_guarded(const Plan *plan, Configuration *configuration, Error *error) {
+    BugGuard guard;
+    if (BUG_GUARD(&guard)) {
+        Json *result = plan_of(plan, configuration, error);
+        bug_guard_end(&guard);
+        return result;
+    }
+    *error = arena_printf(plan->arena, "internal error: %s", guard.message);
+    return NULL;
+}
+
+static Json *plan_first(Plan *plan, const Json *params, Error *error) {
+    const Json *source = json_get(params, "source"), *spec = json_get(params, "spec"),
+               *pyproject = json_get(spec, "pyproject");
+    const char *name = json_get_string(params, "kernel", "");
+    *error = "plan needs `source`";
+    if (!source || source->kind != JSON_STRING) return NULL;
+    Module *module =
+        sources_module(plan->sources, json_get_string(params, "path", ""), source->string);
+    plan->kernel = module_find_function(module, str_from(name));
+    *error = arena_printf(plan->arena, "there is no kernel `%s` in the source", name);
+    if (!plan->kernel) return NULL;
+    LowerOptions options = {0};
+    SpecRequest request = {
+        .module = module,
+        .kernel = plan->kernel,
+        .symbolic = lower_kernel(plan->arena, plan->kernel, &options, &plan->sources->diagnostics),
+        .comment = json_get_string(spec, "text", NULL),
+        .pyproject = pyproject && pyproject->kind != JSON_NULL ? pyproject : NULL,
+        .uses_launchers = json_get_bool(spec, "launchers", true),
+        .seed = plan->seed,
+    };
+    *error = "the kernel does not lower";
+    if (!request.symbolic) return NULL;
+    *error = "nothing is known to run it with";
+    Configurations candidates = spec_configurations(plan->arena, &request, error);
+    for (int i = 0; i < candidates.count && clock_seconds() < plan->deadline; i++) {
+        *error = NULL;
+        Json *result = plan_guarded(plan, &candidates.items[i], error);
+        if (result) return result;
+    }
+    return NULL;
+}
+
+Json *request_plan(Arena *arena, const Json *params, const atomic_bool *cancelled, Error *error) {
+    Plan plan = {.arena = arena, .sources = sources_new(arena, params), .cancelled = cancelled};
+    plan.seed = hash_mix((uint64_t)json_get_number(params, "seed", 0) + 1);
+    plan.deadline = clock_seconds() + json_get_number(params, "max_seconds", 30);
+    Json *result = plan_first(&plan, params, error);
+    sources_free(plan.sources);
+    return result;
+}

@@ -37,7 +37,7 @@ void diagnostic_relate(Diagnostics *sink, Diagnostic *diagnostic, Range range,
     diagnostic->related =
         arena_grow(sink->arena, diagnostic->related, sizeof(Related) * (size_t)count,
                    sizeof(Related) * (size_t)(count + 1));
-    diagnostic->related[count] = (Related){range, message};
+    diagnostic->related[count] = (Related){range, arena_strdup(sink->arena, message)};
     diagnostic->related_count = count + 1;
 }
 

@@ -74,18 +74,22 @@ Range lowering_at(Lowering *lowering, SyntaxNode node) {
     return former;
 }
 
-static uint64_t sighting_key(uint32_t start, uint32_t end) { return (uint64_t)start << 32 | end; }
+/// Counted from the definition, so that the key holds when the text above it changes.
+static uint64_t sighting_key(const Function *function, uint32_t start, uint32_t end) {
+    uint32_t from = function->definition ? function->definition->range.start : 0;
+    return (uint64_t)(start - from) << 32 | (end - from);
+}
 
 void lowering_sight(Lowering *lowering, SyntaxNode node, Value *value) {
     const Frame *frame = lowering->frame;
     if (!lowering->keeps_sightings || frame->caller || lowering->global_depth) return;
     Range range = node_range(frame->source, node);
-    map_set_number(&lowering->builder.function->sightings, sighting_key(range.start, range.end),
-                   value);
+    map_set_number(&lowering->builder.function->sightings,
+                   sighting_key(lowering->builder.function, range.start, range.end), value);
 }
 
 Value *function_value_at(const Function *function, uint32_t start, uint32_t end) {
-    return map_get_number(&function->sightings, sighting_key(start, end));
+    return map_get_number(&function->sightings, sighting_key(function, start, end));
 }
 
 Diagnostic *lowering_report(Lowering *lowering, DiagnosticId id, SyntaxNode node,

@@ -28,6 +28,9 @@ typedef struct LowerOptions {
 Function *lower_kernel(Arena *arena, const FunctionDefinition *definition,
                        const LowerOptions *options, Diagnostics *diagnostics);
 
+/// Joins the types of one more call into those that a helper is known to be called with.
+void types_observe(Arena *arena, Type *known, const Type *seen, int count);
+
 /// What the expression at bytes [start, end) of the kernel's own text came to: a name where it is read or assigned, a call,
 /// an operator. Of a loop that is unrolled, in its last round. NULL where nothing was lowered. For editors.
 Value *function_value_at(const Function *function, uint32_t start, uint32_t end);

@@ -392,15 +392,20 @@ static void call_observe(Lowering *lowering, const FunctionDefinition *callee,
         types = ARENA_ARRAY(observed->arena, Type, callee->parameter_count + 1);
         map_set_pointer(observed, callee, types);
     }
+    Type *seen = ARENA_ARRAY(observed->arena, Type, callee->parameter_count + 1);
     for (int i = 0; i < callee->parameter_count; i++) {
-        Type type = type_detached(observed->arena, type_at_runtime(values[i]));
+        seen[i] = type_detached(observed->arena, type_at_runtime(values[i]));
         if (values[i]->constant)
-            type = (Type){.kind = values[i]->type.kind == TYPE_NUMBER ? type.kind : TYPE_NONE,
-                          .element = type.element};
-        types[i] = is_first || types[i].kind == TYPE_NONE
-                       ? type
-                       : type_join(observed->arena, types[i], type);
+            seen[i] = (Type){.kind = values[i]->type.kind == TYPE_NUMBER ? seen[i].kind : TYPE_NONE,
+                             .element = seen[i].element};
+        if (is_first) types[i] = seen[i];
     }
+    if (!is_first) types_observe(observed->arena, types, seen, callee->parameter_count);
+}
+
+void types_observe(Arena *arena, Type *known, const Type *seen, int count) {
+    for (int i = 0; i < count; i++)
+        known[i] = known[i].kind == TYPE_NONE ? seen[i] : type_join(arena, known[i], seen[i]);
 }
 
 Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Arguments *arguments,

@@ -478,7 +478,7 @@ static Entity lower_name(Lowering *lowering, SyntaxNode node) {
     if (entry.kind != SCOPE_MISSING)
         return (Entity){.kind = ENTITY_SCOPE, .entry = entry, .name = name};
     if (python_builtin_exists(name)) return (Entity){.kind = ENTITY_PYTHON, .name = name};
-    if (!frame_is_nested(lowering->frame) && !lowering->frame->module->has_syntax_errors)
+    if (!frame_is_nested(lowering->frame) && !module_has_errors(lowering->frame->module))
         lowering_report(lowering, DIAGNOSTIC_UNDEFINED_NAME, node, "`%.*s` is not defined here.",
                         STR_ARGS(name));
     return entity_of_value(lowering_opaque(

@@ -7,8 +7,13 @@ enum { BLOCK_DEPTH_LIMIT = 60 };
 
 bool text_contains(Str text, const char *word) {
     size_t size = strlen(word);
-    for (size_t i = 0; i + size <= text.size; i++)
-        if (memcmp(text.data + i, word, size) == 0) return true;
+    if (size == 0) return true;
+    const char *end = text.data + text.size;
+    for (const char *at = text.data; (size_t)(end - at) >= size; at++) {
+        at = memchr(at, word[0], (size_t)(end - at) - size + 1);
+        if (!at) return false;
+        if (memcmp(at, word, size) == 0) return true;
+    }
     return false;
 }
 
@@ -107,11 +112,12 @@ static bool visit_return(void *context, SyntaxNode node) {
     return kind != SYNTAX_FUNCTION && kind != SYNTAX_CLASS && kind != SYNTAX_LAMBDA;
 }
 
-FunctionDefinition *module_add_function(Module *module, SyntaxNode definition,
-                                        SyntaxNode decorated) {
+static FunctionDefinition *function_parse(Module *module, SyntaxNode definition,
+                                          SyntaxNode decorated) {
     FunctionDefinition *function = ARENA_NEW(module->arena, FunctionDefinition);
     const Source *source = module->source;
     function->module = module;
+    function->facts = ARENA_NEW(module->arena, FunctionFacts);
     function->node = definition;
     function->body = node_field(definition, "body");
     SyntaxNode name = node_field(definition, "name");
@@ -125,13 +131,22 @@ FunctionDefinition *module_add_function(Module *module, SyntaxNode definition,
            source->text.data[function->header_range.end - 1] != ':')
         function->header_range.end--;
     parameters_parse(module, function);
-    function->comment = comment_above(source, function->range.start);
     syntax_walk(function->body, visit_return, &function->returns_value);
     SyntaxNode *children;
     int count = node_children(module->arena, decorated, &children);
     for (int i = 0; i < count; i++)
         if (node_kind(children[i]) == SYNTAX_DECORATOR)
             LIST_PUSH(module->arena, &function->decorators, node_child(children[i], 0));
+    function->facts->decorator_count = function->decorators.count;
+    return function;
+}
+
+FunctionDefinition *module_add_function(Module *module, SyntaxNode definition,
+                                        SyntaxNode decorated) {
+    const FunctionDefinition *former = function_find_former(module, definition);
+    FunctionDefinition *function = former ? function_move(module, former, node_piece(definition))
+                                          : function_parse(module, definition, decorated);
+    function->comment = comment_above(module->source, function->range.start);
     LIST_PUSH(module->arena, &module->functions, function);
     return function;
 }
@@ -220,15 +235,9 @@ static FunctionDefinition *wrapped_function(Module *module, SyntaxNode node, int
     return NULL;
 }
 
-static void scan_assignment(Module *module, SyntaxNode node, bool conditional) {
-    SyntaxNode left = node_field(node, "left");
-    SyntaxNode right = node_field(node, "right");
-    Str annotation = text_of(module, node_field(node, "type"));
-    while (node_kind(right) == SYNTAX_ASSIGNMENT) {  // a = b = value
-        scan_assignment(module, right, conditional);
-        right = node_field(right, "right");
-    }
-    if (node_is_null(right)) return;
+/// One target of `a = b = value`.
+static void scan_target(Module *module, SyntaxNode left, SyntaxNode right, Str annotation,
+                        bool conditional) {
     ScopeEntry entry = {
         .kind = SCOPE_ASSIGNED, .node = right, .item = -1, .annotation = annotation};
     if (node_kind(left) == SYNTAX_IDENTIFIER) {
@@ -253,11 +262,29 @@ static void scan_assignment(Module *module, SyntaxNode node, bool conditional) {
     }
 }
 
+static void scan_assignment(Module *module, SyntaxNode node, bool conditional) {
+    Str annotation = text_of(module, node_field(node, "type"));
+    SyntaxNode value = node_field(node, "right");
+    while (node_kind(value) == SYNTAX_ASSIGNMENT) value = node_field(value, "right");
+    if (node_is_null(value)) return;
+    for (; node_kind(node) == SYNTAX_ASSIGNMENT; node = node_field(node, "right"))
+        scan_target(module, node_field(node, "left"), value, annotation, conditional);
+}
+
+typedef struct Nesting {
+    Module *module;
+    FunctionFacts *facts;
+} Nesting;
+
 static bool visit_nested(void *context, SyntaxNode node) {
     // Only functions inside functions are left to find, jit functions made on demand, and the imports beside them.
-    Module *module = context;
+    const Nesting *nesting = context;
+    Module *module = nesting->module;
     if (node_kind(node) == SYNTAX_IMPORT) scan_import(module, node, true);
     if (node_kind(node) == SYNTAX_IMPORT_FROM) scan_import_from(module, node, true);
+    bool concerns = node_kind(node) == SYNTAX_IMPORT || node_kind(node) == SYNTAX_IMPORT_FROM ||
+                    node_kind(node) == SYNTAX_DECORATED;
+    nesting->facts->nests = nesting->facts->nests || concerns;
     if (node_kind(node) != SYNTAX_DECORATED) return true;
     SyntaxNode definition = node_field(node, "definition");
     if (node_kind(definition) != SYNTAX_FUNCTION) return true;
@@ -288,9 +315,13 @@ static void scan_function(Module *module, SyntaxNode definition, SyntaxNode deco
         ScopeEntry entry = {.kind = SCOPE_FUNCTION, .function = function};
         scope_define(module, function->name, entry, context.conditional);
     }
+    FunctionFacts *facts = function->facts;
+    if (function->is_jit || (facts->has_nested && !facts->nests)) return;
+    facts->has_nested = true;
+    Nesting nesting = {module, facts};
     // Only a decorator can make a nested function one of ours, and most functions have none.
-    if (!function->is_jit && text_contains(text_of(module, function->body), "@"))
-        syntax_walk(function->body, visit_nested, module);
+    if (text_contains(text_of(module, function->body), "@"))
+        syntax_walk(function->body, visit_nested, &nesting);
 }
 
 static void scan_try(Module *module, SyntaxNode node, BlockContext context) {
@@ -393,25 +424,64 @@ static bool visit_error(void *context, SyntaxNode node) {
     return false;
 }
 
-Module *module_build(Arena *arena, const Source *source, const Resolver *resolver,
-                     Diagnostics *diagnostics) {
+static Module *module_new(Arena *arena, const Source *source, const Resolver *resolver) {
     Module *module = ARENA_NEW(arena, Module);
     module->arena = arena;
     module->source = source;
     module->resolver = resolver;
     module->scope = ARENA_NEW(arena, ModuleScope);
     module->scope->names = map_new(arena);
-    module->tree = syntax_parse(source);
-    SyntaxNode root = syntax_root(module->tree);
-    module->has_syntax_errors = node_has_error(root);
-    scan_block(module, root, (BlockContext){0});
-    module_find_tuned(module);
-    module_find_launches(module);
-    if (module->has_syntax_errors && diagnostics) {
-        ErrorSearch search = {module, diagnostics, 0};
-        syntax_walk(root, visit_error, &search);
-    }
     return module;
+}
+
+static void module_scan(Module *module) {
+    module->has_syntax_errors = node_has_error(syntax_root(module->tree));
+    module_move_pieces(module);
+    for (int piece = 0; piece < syntax_piece_count(module->tree); piece++) {
+        SyntaxNode *statements;
+        int count = syntax_piece_children(module->arena, module->tree, piece, &statements);
+        for (int i = 0; i < count; i++)
+            scan_statement(module, statements[i], (BlockContext){.depth = 1});
+    }
+}
+
+static void module_finish(Module *module, Diagnostics *diagnostics) {
+    module_find_launches(module);
+    module->scope->former = NULL;
+    for (LIST_EACH(int, i, module->functions)) module->functions.items[i]->facts->former = NULL;
+    ErrorSearch search = {module, diagnostics, 0};
+    for (int i = 0; diagnostics && i < syntax_piece_count(module->tree); i++)
+        if (syntax_piece_has_error(module->tree, i))
+            syntax_walk_piece(module->tree, i, visit_error, &search);
+}
+
+Module *module_build(Arena *arena, const Source *source, const Resolver *resolver,
+                     Diagnostics *diagnostics) {
+    Module *module = module_new(arena, source, resolver);
+    module->tree = syntax_parse(source);
+    module_scan(module);
+    module_find_tuned(module, NULL);
+    module_finish(module, diagnostics);
+    return module;
+}
+
+Module *module_update(Arena *arena, const Source *source, const Module *former, Edit edit,
+                      const Resolver *resolver, Diagnostics *diagnostics, ModuleChanges *changes) {
+    Module *module = module_new(arena, source, resolver);
+    module->tree = syntax_reparse(former->tree, source, edit.start, edit.old_end, edit.new_end);
+    module->scope->former = former;
+    module_scan(module);
+    module_compare(module, changes);
+    module_find_tuned(module, changes);
+    module_finish(module, diagnostics);
+    return module;
+}
+
+void module_watch(const Module *module, ModuleReads *reads) { module->scope->reads = reads; }
+
+bool module_has_errors(const Module *module) {
+    if (module->scope->reads) module->scope->reads->errors = true;
+    return module->has_syntax_errors;
 }
 
 void module_release(Module *module) {

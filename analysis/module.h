@@ -45,7 +45,8 @@ struct FunctionDefinition {
     LIST(SyntaxNode) decorators;
     bool is_helper;  // called from other jit functions of the file and not launched here
     bool returns_value;
-    Str comment;  // the comment lines right above it (launch specification)
+    Str comment;                  // the comment lines right above it (launch specification)
+    struct FunctionFacts *facts;  // private to module*.c
 };
 
 /// `kernel[grid](arguments)` in a plain function or at module level.
@@ -64,13 +65,42 @@ struct Module {
     const Resolver *resolver;
     LIST(FunctionDefinition *) functions;  // jit and plain, in order
     LIST(LaunchSite) launches;
-    bool has_syntax_errors;
-    struct ModuleScope *scope;  // names -> what they are; private to module.c
+    bool has_syntax_errors;     // asked by module_has_errors
+    struct ModuleScope *scope;  // names -> what they are; private to module*.c
 };
+
+/// Bytes [start, old_end) of the former text became [start, new_end).
+typedef struct Edit {
+    uint32_t start;
+    uint32_t old_end;
+    uint32_t new_end;
+} Edit;
+
+/// What an edit changed, for those who remember what they read of a module (module_watch).
+typedef struct ModuleChanges {
+    bool all;   // too much to tell
+    Map names;  // by map_hash: stand for something else, or may
+    LIST(Str)
+    texts;  // of statements that are gone, new, or mean something else, each before and after
+    bool has_other_errors;  // what module_has_errors says
+} ModuleChanges;
 
 /// Never fails: a half-typed file gives what can be seen. `diagnostics` gets module-level findings.
 Module *module_build(Arena *arena, const Source *source, const Resolver *resolver,
                      Diagnostics *diagnostics);
+/// The module of an edited text, equal to module_build of it, from that of the text before, which stays as it is and may
+/// be freed. The arena of `changes->names` is set by the caller.
+Module *module_update(Arena *arena, const Source *source, const Module *former, Edit edit,
+                      const Resolver *resolver, Diagnostics *diagnostics, ModuleChanges *changes);
+/// What is read of a module while it is built or analysed for the first time, by one thread: hashes of names, and whether
+/// module_has_errors was asked. NULL: stop watching.
+typedef struct ModuleReads {
+    Map names;
+    bool errors;
+} ModuleReads;
+void module_watch(const Module *module, ModuleReads *reads);
+/// Whether some of the text is no Python, so that names may be missing.
+bool module_has_errors(const Module *module);
 /// Frees the syntax tree; the rest belongs to the arena. NULL is allowed.
 void module_release(Module *module);
 const FunctionDefinition *module_find_function(const Module *module, Str name);

@@ -13,13 +13,14 @@ typedef struct TunedSearch {
 static bool visit_tuned(void *context, SyntaxNode node);
 
 static void tuned_add(TunedSearch *search, Str name) {
-    bool is_parameter = false;
+    const ParameterDefinition *parameter = NULL;
     for (int i = 0; i < search->function->parameter_count; i++)
-        is_parameter = is_parameter || str_equal(search->function->parameters[i].name, name);
-    if (!is_parameter) return;
+        if (str_equal(search->function->parameters[i].name, name))
+            parameter = &search->function->parameters[i];
+    if (!parameter) return;
     for (LIST_EACH(int, i, search->function->tuned_names))
         if (str_equal(search->function->tuned_names.items[i], name)) return;
-    LIST_PUSH(search->module->arena, &search->function->tuned_names, name);
+    LIST_PUSH(search->module->arena, &search->function->tuned_names, parameter->name);
 }
 
 static void tuned_keys(TunedSearch *search, SyntaxNode dictionary) {
@@ -61,19 +62,50 @@ static bool visit_tuned(void *context, SyntaxNode node) {
     }
 }
 
-void module_find_tuned(Module *module) {
+static void tuned_find(Module *module, FunctionDefinition *function) {
+    ModuleReads reads = {.names = map_new(module->arena)};
+    module_watch(module, &reads);
+    for (LIST_EACH(int, j, function->decorators)) {
+        TunedSearch search = {module, module, function, 0};
+        SyntaxNode decorator = function->decorators.items[j];
+        int flags = module_wrapper_flags(module->arena, module, decorator, 0);
+        if (node_kind(decorator) == SYNTAX_IDENTIFIER)
+            tuned_follow(&search, decorator);
+        else if (flags & (WRAPS_AUTOTUNE | WRAPS_HEURISTICS))
+            syntax_walk(decorator, visit_tuned, &search);
+    }
+    module_watch(module, NULL);
+    for (int i = 0; i < reads.names.count; i++)
+        LIST_PUSH(module->arena, &function->facts->tuned_reads, reads.names.entries[i].number);
+}
+
+/// Takes over what was found in the former text; false where the edit may have changed it.
+static bool tuned_move(Module *module, FunctionDefinition *function, const ModuleChanges *changes) {
+    const FunctionDefinition *former = function->facts->former;
+    if (!former || !former->facts->has_tuned || !changes || changes->all) return false;
+    const FunctionFacts *known = former->facts;
+    bool same = former->decorators.count == function->decorators.count;
+    for (int i = 0; same && i < function->decorators.count; i++)
+        same = former->decorators.items[i].id == function->decorators.items[i].id;
+    for (int i = 0; same && i < known->tuned_reads.count; i++)
+        same = !map_has_number(&changes->names, known->tuned_reads.items[i]);
+    for (int i = 0; same && i < known->tuned_reads.count; i++)
+        LIST_PUSH(module->arena, &function->facts->tuned_reads, known->tuned_reads.items[i]);
+    for (int i = 0; same && i < former->tuned_names.count; i++)
+        for (int p = 0; p < function->parameter_count; p++)
+            if (str_equal(function->parameters[p].name, former->tuned_names.items[i])) {
+                LIST_PUSH(module->arena, &function->tuned_names, function->parameters[p].name);
+                break;
+            }
+    return same;
+}
+
+void module_find_tuned(Module *module, const ModuleChanges *changes) {
     for (LIST_EACH(int, i, module->functions)) {
         FunctionDefinition *function = module->functions.items[i];
         if (!function->is_autotuned && !function->has_heuristics) continue;
-        for (LIST_EACH(int, j, function->decorators)) {
-            TunedSearch search = {module, module, function, 0};
-            SyntaxNode decorator = function->decorators.items[j];
-            int flags = module_wrapper_flags(module->arena, module, decorator, 0);
-            if (node_kind(decorator) == SYNTAX_IDENTIFIER)
-                tuned_follow(&search, decorator);
-            else if (flags & (WRAPS_AUTOTUNE | WRAPS_HEURISTICS))
-                syntax_walk(decorator, visit_tuned, &search);
-        }
+        if (!tuned_move(module, function, changes)) tuned_find(module, function);
+        function->facts->has_tuned = true;
     }
 }
 
@@ -81,55 +113,123 @@ void module_find_tuned(Module *module) {
 
 typedef struct LaunchSearch {
     Module *module;
-    FunctionDefinition *launcher;
-    Map launched;    // FunctionDefinition -> itself
-    Map referenced;  // by other jit functions
+    Map launched;           // FunctionDefinition -> itself
+    Map referenced;         // by other jit functions
+    uint64_t callable[64];  // a bit for the hash of each name of a function
 } LaunchSearch;
 
+typedef struct CallSearch {
+    Arena *arena;
+    NodeList *calls;
+    bool at_module_level;
+} CallSearch;
+
 static bool visit_launch(void *context, SyntaxNode node) {
-    LaunchSearch *search = context;
-    if (node_kind(node) != SYNTAX_CALL) return true;
-    SyntaxNode subscript = node_field(node, "function");
-    if (node_kind(subscript) != SYNTAX_SUBSCRIPT) return true;
-    ScopeEntry entry =
-        scope_of_expression(search->module->arena, search->module, node_field(subscript, "value"));
-    if (entry.kind != SCOPE_FUNCTION || !entry.function->is_jit) return true;
-    LaunchSite site = {.kernel = entry.function,
-                       .launcher = search->launcher,
-                       .call = node,
-                       .grid = node_field(subscript, "subscript"),
-                       .range = node_range(search->module->source, node)};
-    LIST_PUSH(search->module->arena, &search->module->launches, site);
-    map_set_pointer(&search->launched, entry.function, entry.function);
-    return true;
+    const CallSearch *search = context;
+    SyntaxKind kind = node_kind(node);
+    if (kind == SYNTAX_CALL && node_kind(node_field(node, "function")) == SYNTAX_SUBSCRIPT)
+        LIST_PUSH(search->arena, search->calls, node);
+    return !(search->at_module_level && kind == SYNTAX_FUNCTION);
 }
 
-static bool visit_reference(void *context, SyntaxNode node) {
-    LaunchSearch *search = context;
+typedef struct MentionSearch {
+    const Module *module;
+    FunctionFacts *facts;
+    uint32_t start;  // of the piece
+    Map seen;
+} MentionSearch;
+
+static bool visit_mention(void *context, SyntaxNode node) {
+    MentionSearch *search = context;
     if (node_kind(node) != SYNTAX_IDENTIFIER) return true;
-    Str name = node_text(search->module->source, node);
-    const ScopeEntry *entry = map_get(&search->module->scope->names, name);
-    for (; entry; entry = entry->next)
-        if (entry->kind == SCOPE_FUNCTION && entry->function != search->launcher)
-            map_set_pointer(&search->referenced, entry->function, entry->function);
+    Range range = node_range(search->module->source, node);
+    uint64_t hash = map_hash(source_slice(range));
+    if (map_has_number(&search->seen, hash)) return true;
+    map_set_number(&search->seen, hash, search);
+    LIST_PUSH(search->module->arena, &search->facts->mentions,
+              (Mention){hash, range.start - search->start, range.end - range.start});
     return true;
 }
 
-static bool visit_module_level(void *context, SyntaxNode node) {
-    if (node_kind(node) == SYNTAX_FUNCTION) return false;
-    return visit_launch(context, node);
+static uint32_t piece_start(const Module *module, SyntaxNode node) {
+    return syntax_piece_range(module->tree, module->source, node_piece(node)).start;
+}
+
+static void launches_add(LaunchSearch *search, const FunctionDefinition *launcher, NodeList calls) {
+    const Module *module = search->module;
+    for (LIST_EACH(int, i, calls)) {
+        SyntaxNode subscript = node_field(calls.items[i], "function");
+        ScopeEntry entry =
+            scope_of_expression(module->arena, module, node_field(subscript, "value"));
+        if (entry.kind != SCOPE_FUNCTION || !entry.function->is_jit) continue;
+        LaunchSite site = {.kernel = entry.function,
+                           .launcher = launcher,
+                           .call = calls.items[i],
+                           .grid = node_field(subscript, "subscript"),
+                           .range = node_range(module->source, calls.items[i])};
+        LIST_PUSH(module->arena, &search->module->launches, site);
+        map_set_pointer(&search->launched, entry.function, entry.function);
+    }
+}
+
+static void find_calls(LaunchSearch *search, const FunctionDefinition *function) {
+    FunctionFacts *facts = function->facts;
+    if (!facts->has_calls) {
+        CallSearch calls = {search->module->arena, &facts->calls, false};
+        syntax_walk(function->body, visit_launch, &calls);
+        facts->has_calls = true;
+    }
+    launches_add(search, function, facts->calls);
+}
+
+static void find_references(LaunchSearch *search, const FunctionDefinition *function) {
+    const Module *module = search->module;
+    FunctionFacts *facts = function->facts;
+    uint32_t start = piece_start(module, function->node);
+    if (!facts->has_mentions) {
+        MentionSearch mentions = {module, facts, start, map_new(module->arena)};
+        syntax_walk(function->body, visit_mention, &mentions);
+        facts->has_mentions = true;
+    }
+    for (LIST_EACH(int, i, facts->mentions)) {
+        Mention mention = facts->mentions.items[i];
+        if (!(search->callable[mention.hash >> 6 & 63] >> (mention.hash & 63) & 1)) continue;
+        Str name = {module->source->text.data + start + mention.start, mention.size};
+        const ScopeEntry *entry = map_get(&module->scope->names, name);
+        for (; entry; entry = entry->next)
+            if (entry->kind == SCOPE_FUNCTION && entry->function != function)
+                map_set_pointer(&search->referenced, entry->function, entry->function);
+    }
+}
+
+static void note_callable(LaunchSearch *search) {
+    const Map *names = &search->module->scope->names;
+    for (int i = 0; i < names->count; i++)
+        for (const ScopeEntry *entry = names->entries[i].value; entry; entry = entry->next) {
+            uint64_t hash = map_hash(names->entries[i].key);
+            if (entry->kind == SCOPE_FUNCTION)
+                search->callable[hash >> 6 & 63] |= (uint64_t)1 << (hash & 63);
+        }
 }
 
 void module_find_launches(Module *module) {
     LaunchSearch search = {
         .module = module, .launched = map_new(module->arena), .referenced = map_new(module->arena)};
+    note_callable(&search);
     for (LIST_EACH(int, i, module->functions)) {
-        FunctionDefinition *function = module->functions.items[i];
-        search.launcher = function;
-        syntax_walk(function->body, function->is_jit ? visit_reference : visit_launch, &search);
+        const FunctionDefinition *function = module->functions.items[i];
+        if (function->is_jit)
+            find_references(&search, function);
+        else
+            find_calls(&search, function);
     }
-    search.launcher = NULL;
-    syntax_walk(syntax_root(module->tree), visit_module_level, &search);
+    for (int i = 0; i < syntax_piece_count(module->tree); i++) {
+        PieceFacts *facts = &module->scope->pieces[i];
+        CallSearch calls = {module->arena, &facts->calls, true};
+        if (!facts->has_calls) syntax_walk_piece(module->tree, i, visit_launch, &calls);
+        facts->has_calls = true;
+        launches_add(&search, NULL, facts->calls);
+    }
     for (LIST_EACH(int, i, module->functions)) {
         FunctionDefinition *function = module->functions.items[i];
         function->is_helper =

@@ -106,6 +106,8 @@ static ScopeEntry resolve_star(Arena *arena, const Module *module, Str name, int
 
 static ScopeEntry resolve_at(Arena *arena, const Module *module, Str name, int depth) {
     if (depth > IMPORT_DEPTH_LIMIT) return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = name};
+    if (module->scope->reads)
+        map_set_number(&module->scope->reads->names, map_hash(name), module->scope->reads);
     const ScopeEntry *entry = map_get(&module->scope->names, name);
     ScopeEntry first = {.kind = SCOPE_MISSING};
     for (const ScopeEntry *each = entry; each; each = each->next) {

@@ -31,7 +31,39 @@ typedef struct ScopeEntry {
 typedef struct ModuleScope {
     Map names;               // Str -> ScopeEntry *
     LIST(ScopeEntry) stars;  // from X import *
+    ModuleReads *reads;      // or NULL
+    const Module *former;    // while the module is built: that of the text before, or NULL
+    struct PieceFacts *pieces;
 } ModuleScope;
+
+typedef LIST(SyntaxNode) NodeList;
+
+/// A name in the text of a function's piece.
+typedef struct Mention {
+    uint64_t hash;
+    uint32_t start;  // from the start of the piece
+    uint32_t size;
+} Mention;
+
+/// What a function's text says, whatever the names in it stand for: kept from one text to the next.
+typedef struct FunctionFacts {
+    const FunctionDefinition
+        *former;          // while the module is built: what it was copied from, or NULL
+    int decorator_count;  // written above it
+    bool has_calls;
+    NodeList calls;  // `name[grid](arguments)` in its body
+    bool has_mentions;
+    LIST(Mention) mentions;  // each name in its body once
+    bool has_nested;
+    bool nests;  // there are decorated functions or imports in its body
+    bool has_tuned;
+    LIST(uint64_t) tuned_reads;  // names that its tuned names depend on
+} FunctionFacts;
+
+typedef struct PieceFacts {
+    bool has_calls;
+    NodeList calls;  // outside of functions
+} PieceFacts;
 
 /// What `name` stands for at module level, imports followed through the resolver. SCOPE_MISSING when nothing defines it.
 ScopeEntry module_resolve(Arena *arena, const Module *module, Str name);
@@ -52,9 +84,20 @@ int module_wrapper_flags(Arena *arena, const Module *module, SyntaxNode expressi
 /// Adds `f` to the module's names and functions. Used while the module is built.
 FunctionDefinition *module_add_function(Module *module, SyntaxNode definition,
                                         SyntaxNode decorated);
-/// Fills launches, tuned names and is_helper, once all names are known.
+/// Fills launches, tuned names and is_helper, once all names are known. `changes` may be NULL.
 void module_find_launches(Module *module);
-void module_find_tuned(Module *module);
+void module_find_tuned(Module *module, const ModuleChanges *changes);
+
+/// A copy of `former` for the same piece of the next text, without what other statements say of it (flags, tuned names).
+FunctionDefinition *function_move(Module *module, const FunctionDefinition *former, int piece);
+/// Whether all that callers see of a function is as it was in the former text.
+bool definition_is_same(const FunctionDefinition *a, const FunctionDefinition *b);
+/// The function of the former text that `definition` is, or NULL.
+const FunctionDefinition *function_find_former(const Module *module, SyntaxNode definition);
+/// The facts of pieces that both texts share.
+void module_move_pieces(Module *module);
+/// Which names stand for something else than in the former text.
+void module_compare(const Module *module, ModuleChanges *changes);
 
 bool text_contains(Str text, const char *word);
 Str text_last_component(Str dotted);

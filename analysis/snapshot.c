@@ -1,130 +1,279 @@
-// The pipeline from a file's text to its kernels and diagnostics.
+// The pipeline from a file's text to its kernels and diagnostics; from the second text on, for what an edit left alone the
+// work on the text before is taken over.
 #include "analysis/snapshot.h"
 
 #include <string.h>
 
-typedef struct Understanding {
-    const Function *function;
-    bool complete;
-} Understanding;
+#include "analysis/unit.h"
 
-static bool visit_understood(void *context, Op *op) {
-    Understanding *understanding = context;
-    bool is_global =
-        op->result_count && op->results[0]->type.is_constexpr;  // of a value computed elsewhere
-    if (op->code == OP_UNKNOWN && !is_global) understanding->complete = false;
-    for (int i = 0; i < op->result_count; i++)
-        if (op->results[i]->type.kind == TYPE_UNKNOWN) understanding->complete = false;
-    return understanding->complete;
+/// Texts that are kept because of work done on them; the units of more are made anew.
+enum { MOST_BASES = 8 };
+
+/// Where the pieces of an earlier text lie now.
+struct SnapshotView {
+    const SnapshotBase *base;
+    int *pieces;  // -1: gone
+};
+
+static Range view_range(const Snapshot *snapshot, const SnapshotView *view, Range range) {
+    const SyntaxTree *tree = view->base->module->tree;
+    int piece = syntax_piece_at(tree, range.start);
+    if (view->pieces[piece] < 0) return (Range){snapshot->source, 0, 0};
+    uint32_t from = syntax_piece_range(tree, range.source, piece).start;
+    uint32_t to =
+        syntax_piece_range(snapshot->module->tree, snapshot->source, view->pieces[piece]).start;
+    return (Range){snapshot->source, range.start - from + to, range.end - from + to};
 }
 
-static bool function_is_understood(const Function *function) {
-    Understanding understanding = {function, true};
-    region_walk(function->body, visit_understood, &understanding);
-    return understanding.complete;
+/* ---- what the units said ---- */
+
+/// Copies a diagnostic with its ranges in the present text; false when it is about another file.
+static bool diagnostic_show(const Snapshot *snapshot, const Unit *unit, Diagnostic *diagnostic) {
+    const Source *own = unit->base->source;
+    if (diagnostic->range.source && diagnostic->range.source != own) return false;
+    if (own == snapshot->source) return true;
+    diagnostic->range = snapshot_range(snapshot, diagnostic->range);
+    Related *related = ARENA_ARRAY(snapshot->arena, Related, diagnostic->related_count + 1);
+    for (int i = 0; i < diagnostic->related_count; i++)
+        related[i] = (Related){snapshot_range(snapshot, diagnostic->related[i].range),
+                               diagnostic->related[i].message};
+    diagnostic->related = related;
+    return true;
 }
 
-/// A helper on its own has the types that the file's kernels call it with.
-static void bind_observed(Arena *arena, LowerOptions *options,
-                          const FunctionDefinition *definition) {
-    const Type *types = map_get_pointer(options->observed, definition);
-    if (!types || !definition->is_helper) return;
-    Binding *bindings = ARENA_ARRAY(arena, Binding, definition->parameter_count + 1);
-    int count = 0;
-    for (int i = 0; i < definition->parameter_count; i++) {
-        const ParameterDefinition *parameter = &definition->parameters[i];
-        bool is_data = types[i].kind == TYPE_NUMBER || types[i].kind == TYPE_POINTER ||
-                       types[i].kind == TYPE_BLOCK_POINTER || types[i].kind == TYPE_DESCRIPTOR;
-        if (parameter->is_constexpr || !is_data) continue;
-        bindings[count++] = (Binding){.name = parameter->name, .type = types[i]};
-    }
-    options->bindings = bindings;
-    options->binding_count = count;
+static bool is_at(const Diagnostic *diagnostic, DiagnosticId id, Range range) {
+    return diagnostic->id == id && diagnostic->range.source == range.source &&
+           diagnostic->range.start == range.start && diagnostic->range.end == range.end;
 }
 
-/// What the lowering said. The types of a helper's parameters are guesses until somebody calls it, so what is wrong
-/// with types is told where it is inlined.
-static void diagnostics_take(Snapshot *snapshot, const Kernel *kernel, const Diagnostics *found) {
-    bool certain = kernel_is_entry(kernel);
-    for (LIST_EACH(int, i, found->list)) {
-        const Diagnostic *diagnostic = &found->list.items[i];
-        if (!certain && strcmp(diagnostic_rows[diagnostic->id].family, "types") == 0) continue;
-        Diagnostic *taken = diagnose(&snapshot->diagnostics, diagnostic->id, diagnostic->range,
-                                     "%s", diagnostic->message);
-        taken->severity = diagnostic->severity;
-        if (!taken->related_count) {
-            taken->related = diagnostic->related;
-            taken->related_count = diagnostic->related_count;
+/// The same of two kernels (in a helper of both) is said once.
+static void take_lowered(Snapshot *snapshot, const Diagnostic *diagnostic) {
+    for (LIST_EACH(int, i, snapshot->diagnostics.list)) {
+        Diagnostic *old = &snapshot->diagnostics.list.items[i];
+        if (!is_at(old, diagnostic->id, diagnostic->range) ||
+            strcmp(old->message, diagnostic->message) != 0)
+            continue;
+        old->severity = diagnostic->severity;
+        if (!old->related_count) {
+            old->related = diagnostic->related;
+            old->related_count = diagnostic->related_count;
         }
-    }
-}
-
-/// A fault of ours in one kernel leaves the others as they are.
-static void kernel_build(Snapshot *snapshot, Kernel *kernel, Map *observed, bool skip_checks) {
-    const FunctionDefinition *definition = kernel->definition;
-    BugGuard guard;
-    if (BUG_GUARD(&guard)) {
-        LowerOptions options = {.observed = observed};
-        bind_observed(snapshot->arena, &options, definition);
-        Diagnostics found = {.arena = snapshot->arena};
-        kernel->function = lower_kernel(snapshot->arena, definition, &options, &found);
-        diagnostics_take(snapshot, kernel, &found);
-        kernel->understood = function_is_understood(kernel->function);
-        if (!skip_checks) check_kernel(snapshot->arena, kernel, &snapshot->diagnostics);
-        bug_guard_end(&guard);
         return;
     }
-    if (!kernel->function)
-        kernel->function =
-            function_new(snapshot->arena, str_dup(snapshot->arena, definition->name));
-    diagnose(&snapshot->diagnostics, DIAGNOSTIC_INTERNAL_ERROR, definition->name_range,
-             "tad-lsp failed on this kernel (%s).", guard.message);
+    LIST_PUSH(snapshot->arena, &snapshot->diagnostics.list, *diagnostic);
 }
 
-/// Kernels first: they tell how the helpers are called.
-static void kernels_build(Snapshot *snapshot, bool skip_checks) {
-    Map observed = map_new(snapshot->arena);
+static void take_diagnostics(Snapshot *snapshot, const Unit *unit) {
+    int before = snapshot->diagnostics.list.count;
+    for (LIST_EACH(int, i, unit->lowered.list)) {
+        Diagnostic diagnostic = unit->checked.list.items[i];
+        if (diagnostic_show(snapshot, unit, &diagnostic)) take_lowered(snapshot, &diagnostic);
+    }
+    for (int i = unit->lowered.list.count; i < unit->checked.list.count; i++) {
+        Diagnostic diagnostic = unit->checked.list.items[i];
+        bool is_new = diagnostic_show(snapshot, unit, &diagnostic);
+        for (int k = 0; is_new && k < before; k++)
+            is_new = !is_at(&snapshot->diagnostics.list.items[k], diagnostic.id, diagnostic.range);
+        if (is_new) LIST_PUSH(snapshot->arena, &snapshot->diagnostics.list, diagnostic);
+    }
+}
+
+/* ---- kernels ---- */
+
+/// A kernel of the present module with the work of `unit`, which the snapshot holds from now on.
+static void kernel_take(Snapshot *snapshot, Kernel *kernel, Unit *unit) {
+    kernel->unit = unit;
+    kernel->understood = unit->understood;
+    Function *function = ARENA_NEW(snapshot->arena, Function);
+    *function = *unit->function;
+    function->definition = kernel->definition;
+    kernel->function = function;
+    take_diagnostics(snapshot, unit);
+    if (unit->failure)
+        diagnose(&snapshot->diagnostics, DIAGNOSTIC_INTERNAL_ERROR, kernel->definition->name_range,
+                 "tad-lsp failed on this kernel (%s).", unit->failure);
+}
+
+/// Kernels first: they tell how the helpers are called. `known` has the unit that may be taken over for each, or NULL.
+static void kernels_build(Snapshot *snapshot, Arena *scratch, Unit *const *known) {
+    Calls calls = {scratch, map_new(scratch)};
     for (int helpers = 0; helpers < 2; helpers++)
         for (LIST_EACH(int, i, snapshot->kernels)) {
             Kernel *kernel = &snapshot->kernels.items[i];
-            if (kernel->is_helper == (helpers == 1))
-                kernel_build(snapshot, kernel, &observed, skip_checks);
+            if (kernel->is_helper != (helpers == 1)) continue;
+            const Type *types = kernel->is_helper ? calls_find(&calls, kernel->definition) : NULL;
+            Unit *unit = known[i] && unit_is_called_with(known[i], types)
+                             ? unit_retain(known[i])
+                             : unit_build(snapshot->base, kernel->definition, types,
+                                          snapshot->options.skip_checks);
+            calls_add(&calls, unit);
+            kernel_take(snapshot, kernel, unit);
         }
 }
 
-/// What was found in other files is told when these are looked at.
-static void diagnostics_keep_own(Snapshot *snapshot) {
-    int kept = 0;
-    for (LIST_EACH(int, i, snapshot->diagnostics.list)) {
-        Diagnostic diagnostic = snapshot->diagnostics.list.items[i];
-        if (diagnostic.range.source && diagnostic.range.source != snapshot->source) continue;
-        snapshot->diagnostics.list.items[kept++] = diagnostic;
+static void kernels_list(Snapshot *snapshot) {
+    for (LIST_EACH(int, i, snapshot->module->functions)) {
+        const FunctionDefinition *definition = snapshot->module->functions.items[i];
+        Kernel kernel = {
+            .snapshot = snapshot, .definition = definition, .is_helper = definition->is_helper};
+        if (definition->is_jit) LIST_PUSH(snapshot->arena, &snapshot->kernels, kernel);
     }
-    snapshot->diagnostics.list.count = kept;
 }
 
-Snapshot *snapshot_build(const char *path, Str text, const SnapshotOptions *options) {
+/* ---- taking over ---- */
+
+/// The units of `previous` that hold for the kernels of `snapshot`.
+static void units_find(const Snapshot *snapshot, const Snapshot *previous, Arena *scratch,
+                       const ModuleChanges *changes, Unit **known) {
+    Update update = update_new(scratch, previous->module, snapshot->module, changes);
+    Map former = map_new(scratch);
+    for (LIST_EACH(int, i, previous->kernels)) {
+        const Kernel *kernel = &previous->kernels.items[i];
+        map_set_pointer(&former, kernel->definition->node.id, (void *)(uintptr_t)kernel);
+    }
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const FunctionDefinition *now = snapshot->kernels.items[i].definition;
+        const Kernel *kernel = map_get_pointer(&former, now->node.id);
+        if (kernel && unit_holds(&update, kernel->unit, kernel->definition, now))
+            known[i] = kernel->unit;
+    }
+}
+
+/// Where the pieces of `base` lie now, by where they lay in the text before.
+static void view_add(Snapshot *snapshot, const SnapshotBase *base, const int *before,
+                     const int *moved) {
+    int count = syntax_piece_count(base->module->tree);
+    SnapshotView view = {base, ARENA_ARRAY(snapshot->arena, int, count)};
+    for (int i = 0; i < count; i++) {
+        int piece = before ? before[i] : i;
+        view.pieces[i] = piece < 0 ? -1 : moved[piece];
+    }
+    LIST_PUSH(snapshot->arena, &snapshot->views, view);
+}
+
+static int units_of(const Snapshot *snapshot, Unit *const *known, const SnapshotBase *base) {
+    int count = 0;
+    for (LIST_EACH(int, i, snapshot->kernels)) count += known[i] && known[i]->base == base;
+    return count;
+}
+
+/// Texts that few units come from are given up first.
+static void bases_bound(const Snapshot *snapshot, const Snapshot *previous, Unit **known) {
+    int held = 0;
+    int fewest = 0;
+    const SnapshotBase *smallest = NULL;
+    for (int i = -1; i < previous->views.count; i++) {
+        const SnapshotBase *base = i < 0 ? previous->base : previous->views.items[i].base;
+        int count = units_of(snapshot, known, base);
+        held += count > 0;
+        if (count > 0 && (!smallest || count < fewest)) {
+            smallest = base;
+            fewest = count;
+        }
+    }
+    if (held <= MOST_BASES) return;
+    for (LIST_EACH(int, i, snapshot->kernels))
+        if (known[i] && known[i]->base == smallest) known[i] = NULL;
+}
+
+static void views_build(Snapshot *snapshot, const Snapshot *previous, Arena *scratch,
+                        Unit *const *known) {
+    int *moved = ARENA_ARRAY(scratch, int, syntax_piece_count(previous->module->tree));
+    for (int i = 0; i < syntax_piece_count(previous->module->tree); i++) moved[i] = -1;
+    for (int i = 0; i < syntax_piece_count(snapshot->module->tree); i++) {
+        int former = syntax_piece_former(snapshot->module->tree, i);
+        if (former >= 0) moved[former] = i;
+    }
+    if (units_of(snapshot, known, previous->base)) view_add(snapshot, previous->base, NULL, moved);
+    for (LIST_EACH(int, i, previous->views)) {
+        const SnapshotView *view = &previous->views.items[i];
+        if (units_of(snapshot, known, view->base))
+            view_add(snapshot, view->base, view->pieces, moved);
+    }
+}
+
+/* ---- the whole ---- */
+
+static Snapshot *snapshot_new(const char *path, Str text, const SnapshotOptions *options) {
     Arena *arena = arena_new();
     Snapshot *snapshot = ARENA_NEW(arena, Snapshot);
     snapshot->arena = arena;
     atomic_init(&snapshot->count, 1);
     snapshot->diagnostics.arena = arena;
-    Str copy = {arena_strndup(arena, text.data, text.size), text.size};
-    snapshot->source = source_new(arena, arena_strdup(arena, path), copy);
-    snapshot->module = module_build(arena, snapshot->source, options ? options->resolver : NULL,
-                                    &snapshot->diagnostics);
-    for (LIST_EACH(int, i, snapshot->module->functions)) {
-        const FunctionDefinition *definition = snapshot->module->functions.items[i];
-        Kernel kernel = {.definition = definition, .is_helper = definition->is_helper};
-        if (definition->is_jit) LIST_PUSH(arena, &snapshot->kernels, kernel);
-    }
-    kernels_build(snapshot, options && options->skip_checks);
-    diagnostics_keep_own(snapshot);
+    if (options) snapshot->options = *options;
+    Arena *kept = arena_new();
+    snapshot->base = ARENA_NEW(kept, SnapshotBase);
+    snapshot->base->arena = kept;
+    atomic_init(&snapshot->base->count, 1);
+    Str copy = {arena_strndup(kept, text.data, text.size), text.size};
+    snapshot->source = snapshot->base->source = source_new(kept, arena_strdup(kept, path), copy);
     return snapshot;
 }
 
+Snapshot *snapshot_build(const char *path, Str text, const SnapshotOptions *options) {
+    Snapshot *snapshot = snapshot_new(path, text, options);
+    Arena *scratch = arena_new();
+    snapshot->module = snapshot->base->module =
+        module_build(snapshot->base->arena, snapshot->source, snapshot->options.resolver,
+                     &snapshot->diagnostics);
+    kernels_list(snapshot);
+    kernels_build(snapshot, scratch, ARENA_ARRAY(scratch, Unit *, snapshot->kernels.count + 1));
+    arena_free(scratch);
+    return snapshot;
+}
+
+/// An insertion or deletion of `size` bytes before `end` of `text` is as well one some bytes earlier when the same bytes stand
+/// there. At the start of a line it is a matter of whole lines. Returns how many bytes.
+static uint32_t edit_slide(Str text, uint32_t start, uint32_t end) {
+    enum { LONGEST_SLIDE = 400 };
+    for (uint32_t back = 0; back <= start && back < LONGEST_SLIDE; back++) {
+        if (start == back || text.data[start - back - 1] == '\n') return back;
+        if (text.data[start - back - 1] != text.data[end - back - 1]) return 0;
+    }
+    return 0;
+}
+
+static Edit edit_between(Str before, Str after) {
+    uint32_t shorter = (uint32_t)(before.size < after.size ? before.size : after.size);
+    uint32_t start = 0;
+    while (start < shorter && before.data[start] == after.data[start]) start++;
+    uint32_t same = 0;
+    while (same < shorter - start &&
+           before.data[before.size - 1 - same] == after.data[after.size - 1 - same])
+        same++;
+    Edit edit = {start, (uint32_t)before.size - same, (uint32_t)after.size - same};
+    uint32_t back = 0;
+    if (edit.old_end == start && edit.new_end > start)
+        back = edit_slide(after, start, edit.new_end);
+    if (edit.new_end == start && edit.old_end > start)
+        back = edit_slide(before, start, edit.old_end);
+    return (Edit){start - back, edit.old_end - back, edit.new_end - back};
+}
+
+static bool options_are_equal(const SnapshotOptions *a, const SnapshotOptions *b) {
+    return a->resolver == b->resolver && a->imports_version == b->imports_version &&
+           a->skip_checks == b->skip_checks;
+}
+
 Snapshot *snapshot_update(const Snapshot *previous, Str text, const SnapshotOptions *options) {
-    return snapshot_build(previous->source->path, text, options);
+    static const SnapshotOptions defaults;
+    if (!options_are_equal(&previous->options, options ? options : &defaults))
+        return snapshot_build(previous->source->path, text, options);
+    Snapshot *snapshot = snapshot_new(previous->source->path, text, options);
+    Arena *scratch = arena_new();
+    ModuleChanges changes = {.names = map_new(scratch)};
+    snapshot->module = snapshot->base->module =
+        module_update(snapshot->base->arena, snapshot->source, previous->module,
+                      edit_between(previous->source->text, snapshot->source->text),
+                      snapshot->options.resolver, &snapshot->diagnostics, &changes);
+    kernels_list(snapshot);
+    Unit **known = ARENA_ARRAY(scratch, Unit *, snapshot->kernels.count + 1);
+    units_find(snapshot, previous, scratch, &changes, known);
+    bases_bound(snapshot, previous, known);
+    views_build(snapshot, previous, scratch, known);
+    kernels_build(snapshot, scratch, known);
+    arena_free(scratch);
+    return snapshot;
 }
 
 Snapshot *snapshot_retain(const Snapshot *snapshot) {
@@ -136,7 +285,9 @@ Snapshot *snapshot_retain(const Snapshot *snapshot) {
 void snapshot_release(const Snapshot *snapshot) {
     Snapshot *held = (Snapshot *)(uintptr_t)snapshot;
     if (!held || atomic_fetch_sub(&held->count, 1) > 1) return;
-    module_release(held->module);
+    for (LIST_EACH(int, i, held->kernels))
+        if (held->kernels.items[i].unit) unit_release(held->kernels.items[i].unit);
+    base_release(held->base);
     arena_free(held->arena);
 }
 
@@ -149,7 +300,11 @@ const Kernel *snapshot_kernel_at(const Snapshot *snapshot, uint32_t offset) {
 }
 
 Range snapshot_range(const Snapshot *snapshot, Range range) {
-    (void)snapshot;
+    if (range.source == snapshot->source) return range;
+    for (LIST_EACH(int, i, snapshot->views)) {
+        const SnapshotView *view = &snapshot->views.items[i];
+        if (view->base->source == range.source) return view_range(snapshot, view, range);
+    }
     return range;
 }
 

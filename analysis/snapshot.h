@@ -6,26 +6,36 @@
 
 #include "analysis/lower.h"
 
+typedef struct Snapshot Snapshot;
+typedef struct SnapshotView SnapshotView;
+
 typedef struct Kernel {
-    const FunctionDefinition *definition;
-    Function *function;  // symbolic constexprs
+    const Snapshot *snapshot;              // that it belongs to
+    const FunctionDefinition *definition;  // of this text
+    Function *
+        function;  // symbolic constexprs; its body may be that of an earlier text, see snapshot_range
     bool is_helper;
-    bool understood;  // every value has a type
+    bool understood;    // every value has a type
+    struct Unit *unit;  // private to the pipeline
 } Kernel;
 
-typedef struct Snapshot {
+typedef struct SnapshotOptions {
+    const Resolver *resolver;  // may be NULL; outlives the snapshot
+    uint64_t imports_version;  // another number when the resolver's answers may differ from before
+    bool skip_checks;          // parse and lower only
+} SnapshotOptions;
+
+struct Snapshot {
     Arena *arena;
     atomic_int count;  // of holders
     const Source *source;
     Module *module;
     LIST(Kernel) kernels;     // every jit function, in order
     Diagnostics diagnostics;  // ranges in `source`
-} Snapshot;
-
-typedef struct SnapshotOptions {
-    const Resolver *resolver;  // may be NULL
-    bool skip_checks;          // parse and lower only
-} SnapshotOptions;
+    SnapshotOptions options;
+    struct SnapshotBase *base;  // private to the pipeline
+    LIST(SnapshotView) views;   // the same: earlier texts that work was taken over from
+};
 
 /// Copies path and text. The caller holds one count.
 Snapshot *snapshot_build(const char *path, Str text, const SnapshotOptions *options);
@@ -39,9 +49,10 @@ void snapshot_release(const Snapshot *snapshot);
 const Kernel *snapshot_find_kernel(const Snapshot *snapshot, Str name);
 /// The jit function whose definition (decorators included) holds the byte `offset` of the snapshot's text, or NULL.
 const Kernel *snapshot_kernel_at(const Snapshot *snapshot, uint32_t offset);
-/// Where a range of a kernel's IR, definition or diagnostic lies now. Ranges of shared work are those of an earlier text of
-/// this file: use this on every range of `kernel->function` and `kernel->definition` before showing it. Ranges of other
-/// files, and of this snapshot's own text, are returned as they are.
+/// Where a range of a kernel's IR lies now. The IR of a kernel that an edit left alone is shared with the snapshots before,
+/// and its ranges are those of the text that it was made from: use this on every range of an op, value or call before
+/// showing it. Definitions, diagnostics and launches are always of the present text. Ranges of other files, and of this
+/// snapshot's own text, are returned as they are.
 Range snapshot_range(const Snapshot *snapshot, Range range);
 
 /// Whether the kernel is launched as it is, as far as one file tells: its parameters without `tl.constexpr` are run-time

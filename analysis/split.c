@@ -138,8 +138,7 @@ static size_t string_end(Str text, size_t at) {
 /// Whether a piece of kind `*kind` ends before a line of kind `line`; else what it is with that line.
 static bool piece_ends(LineKind *kind, LineKind line) {
     if (line == LINE_INSIDE) return false;
-    if (line == LINE_IMPORT) line = LINE_SIMPLE;
-    bool goes_on = *kind == LINE_INSIDE || (*kind == LINE_SIMPLE && line == LINE_SIMPLE) ||
+    bool goes_on = *kind == LINE_INSIDE || (*kind == LINE_IMPORT && line == LINE_IMPORT) ||
                    (*kind == LINE_DECORATOR && (line == LINE_DECORATOR || line == LINE_DEFINITION));
     if (goes_on) *kind = line;
     return !goes_on;

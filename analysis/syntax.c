@@ -190,6 +190,10 @@ SyntaxTree *syntax_reparse(const SyntaxTree *old, const Source *source, uint32_t
     SyntaxTree *tree = tree_new(old->language);
     TSParser *parser = NULL;
     uint32_t size = (uint32_t)source->text.size;
+    if (start == old_end && start == new_end) {
+        for (LIST_EACH(int, i, old->pieces)) tree_reuse(tree, old, i, old->pieces.items[i].start);
+        return tree;
+    }
     // Where a piece ends may depend on the one behind it.
     int touched = piece_index_at(old, start);
     int next = touched > 0 ? touched - 1 : 0;

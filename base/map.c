@@ -12,6 +12,8 @@ static uint64_t hash_of(Str key, uint64_t number) {
     return hash ^ (hash >> 32);
 }
 
+uint64_t map_hash(Str key) { return hash_of(key, 0); }
+
 static bool entry_matches(const MapEntry *entry, Str key, uint64_t number) {
     return entry->number == number && str_equal(entry->key, key);
 }

@@ -20,6 +20,8 @@ typedef struct Map {
 } Map;
 
 Map map_new(Arena *arena);
+/// A hash of a text, for sets of names that need no text: map_set_number(&set, map_hash(name), ...).
+uint64_t map_hash(Str key);
 /// The value under `key`, or NULL.
 void *map_get(const Map *map, Str key);
 /// Sets or replaces. The key's bytes must outlive the map.

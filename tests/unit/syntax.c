@@ -112,7 +112,8 @@ TEST(cuts_only_between_top_level_statements) {
     Arena *arena = arena_new();
     static const char *const whole[][2] = {
         {"", "<>"},
-        {"# c\nx = 1\ny = 2\n", "<# c\nx = 1\ny = 2\n>"},
+        {"import a\nfrom b import c\n# c\nx\n", "<import a\nfrom b import c\n# c\n><x\n>"},
+        {"# c\nx = 1\ny = 2\n", "<# c\nx = 1\n><y = 2\n>"},
         {"x = 1\n@a\n@b(\n1)\ndef f():\n  pass\n# c\ny = 2\n",
          "<x = 1\n><@a\n@b(\n1)\ndef f():\n  pass\n# c\n><y = 2\n>"},
         {"if a:\n  b\nelse:\n  c\nelsewhere = 1\n", "<if a:\n  b\nelse:\n  c\n><elsewhere = 1\n>"},

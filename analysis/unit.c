@@ -1,0 +1,244 @@
+// One jit function in, its unit out: tile IR, diagnostics, and what these rest on.
+#include "analysis/unit.h"
+
+#include <string.h>
+
+#include "analysis/module_scope.h"
+
+/* ---- lifetimes ---- */
+
+SnapshotBase *base_retain(SnapshotBase *base) {
+    atomic_fetch_add(&base->count, 1);
+    return base;
+}
+
+void base_release(SnapshotBase *base) {
+    if (atomic_fetch_sub(&base->count, 1) > 1) return;
+    module_release(base->module);
+    arena_free(base->arena);
+}
+
+Unit *unit_retain(Unit *unit) {
+    atomic_fetch_add(&unit->count, 1);
+    return unit;
+}
+
+void unit_release(Unit *unit) {
+    if (atomic_fetch_sub(&unit->count, 1) > 1) return;
+    base_release(unit->base);
+    arena_free(unit->arena);
+}
+
+/* ---- what helpers are called with ---- */
+
+/// A copy whose dims live in `arena`; those of observed types are constants or not known.
+static Type type_keep(Arena *arena, Type type) {
+    const Poly **dims = ARENA_ARRAY(arena, const Poly *, type.rank + 1);
+    for (int i = 0; i < type.rank; i++) {
+        int64_t size;
+        if (type.dims[i] && poly_is_constant(type.dims[i], &size))
+            dims[i] = poly_constant(arena, size);
+    }
+    type.dims = dims;
+    return type;
+}
+
+const Type *calls_find(const Calls *calls, const FunctionDefinition *definition) {
+    return map_get_pointer(&calls->types, definition->node.id);
+}
+
+void calls_add(Calls *calls, const Unit *unit) {
+    for (int i = 0; i < unit->observed.count; i++) {
+        const MapEntry *entry = &unit->observed.entries[i];
+        const FunctionDefinition *callee = (const FunctionDefinition *)(uintptr_t)entry->number;
+        const Type *seen = entry->value;
+        Type *known = map_get_pointer(&calls->types, callee->node.id);
+        if (!known) {
+            known = arena_grow(calls->arena, seen, sizeof(Type) * (size_t)callee->parameter_count,
+                               sizeof(Type) * (size_t)(callee->parameter_count + 1));
+            map_set_pointer(&calls->types, callee->node.id, known);
+            continue;
+        }
+        types_observe(calls->arena, known, seen, callee->parameter_count);
+    }
+}
+
+bool unit_is_called_with(const Unit *unit, const Type *types) {
+    if (!unit->called_with || !types) return unit->called_with == types;
+    for (int i = 0; i < unit->function->definition->parameter_count; i++)
+        if (unit->called_with[i].kind != types[i].kind ||
+            !type_equal(unit->called_with[i], types[i]))
+            return false;
+    return true;
+}
+
+/// A helper on its own has the types that the file's kernels call it with.
+static void bind_observed(Unit *unit, LowerOptions *options, const FunctionDefinition *definition,
+                          const Type *types) {
+    if (!types || !definition->is_helper) return;
+    Type *kept = ARENA_ARRAY(unit->arena, Type, definition->parameter_count + 1);
+    Binding *bindings = ARENA_ARRAY(unit->arena, Binding, definition->parameter_count + 1);
+    int count = 0;
+    for (int i = 0; i < definition->parameter_count; i++) {
+        const ParameterDefinition *parameter = &definition->parameters[i];
+        kept[i] = type_keep(unit->arena, types[i]);
+        bool is_data = types[i].kind == TYPE_NUMBER || types[i].kind == TYPE_POINTER ||
+                       types[i].kind == TYPE_BLOCK_POINTER || types[i].kind == TYPE_DESCRIPTOR;
+        if (parameter->is_constexpr || !is_data) continue;
+        bindings[count++] = (Binding){.name = parameter->name, .type = kept[i]};
+    }
+    unit->called_with = kept;
+    options->bindings = bindings;
+    options->binding_count = count;
+}
+
+/* ---- building ---- */
+
+typedef struct Understanding {
+    bool complete;
+} Understanding;
+
+static bool visit_understood(void *context, Op *op) {
+    Understanding *understanding = context;
+    bool is_global =
+        op->result_count && op->results[0]->type.is_constexpr;  // of a value computed elsewhere
+    if (op->code == OP_UNKNOWN && !is_global) understanding->complete = false;
+    for (int i = 0; i < op->result_count; i++)
+        if (op->results[i]->type.kind == TYPE_UNKNOWN) understanding->complete = false;
+    return understanding->complete;
+}
+
+static bool function_is_understood(const Function *function) {
+    Understanding understanding = {true};
+    region_walk(function->body, visit_understood, &understanding);
+    return understanding.complete;
+}
+
+/// What the lowering said. The types of a helper's parameters are guesses until somebody calls it, so what is wrong
+/// with types is told where it is inlined.
+static void diagnostics_take(Diagnostics *sink, const Kernel *kernel, const Diagnostics *found) {
+    bool certain = kernel_is_entry(kernel);
+    for (LIST_EACH(int, i, found->list)) {
+        const Diagnostic *diagnostic = &found->list.items[i];
+        if (!certain && strcmp(diagnostic_rows[diagnostic->id].family, "types") == 0) continue;
+        LIST_PUSH(sink->arena, &sink->list, *diagnostic);
+    }
+}
+
+static void unit_check(Unit *unit, const Kernel *kernel) {
+    // Notes of the checks are given back; only what they say stays.
+    Arena *scratch = arena_new();
+    BugGuard guard;
+    if (BUG_GUARD(&guard)) {
+        check_kernel(scratch, kernel, &unit->checked);
+        bug_guard_end(&guard);
+        arena_free(scratch);
+        return;
+    }
+    arena_free(scratch);
+    BUG("%s", guard.message);
+}
+
+static void unit_analyse(Unit *unit, const FunctionDefinition *definition, const Type *called_with,
+                         bool skip_checks) {
+    LowerOptions options = {.observed = &unit->observed};
+    bind_observed(unit, &options, definition, called_with);
+    Diagnostics found = {.arena = unit->arena};
+    unit->function = lower_kernel(unit->arena, definition, &options, &found);
+    Kernel kernel = {
+        .definition = definition, .function = unit->function, .is_helper = definition->is_helper};
+    diagnostics_take(&unit->lowered, &kernel, &found);
+    unit->understood = function_is_understood(unit->function);
+    for (LIST_EACH(int, i, unit->lowered.list))
+        LIST_PUSH(unit->arena, &unit->checked.list, unit->lowered.list.items[i]);
+    if (!skip_checks) unit_check(unit, &kernel);
+}
+
+/// A fault of ours in one kernel leaves the others as they are.
+Unit *unit_build(SnapshotBase *base, const FunctionDefinition *definition, const Type *called_with,
+                 bool skip_checks) {
+    Arena *arena = arena_new();
+    Unit *unit = ARENA_NEW(arena, Unit);
+    unit->arena = arena;
+    atomic_init(&unit->count, 1);
+    unit->base = base_retain(base);
+    unit->lowered.arena = unit->checked.arena = arena;
+    unit->observed = map_new(arena);
+    unit->reads.names = map_new(arena);
+    module_watch(base->module, &unit->reads);
+    BugGuard guard;
+    if (BUG_GUARD(&guard)) {
+        unit_analyse(unit, definition, called_with, skip_checks);
+        bug_guard_end(&guard);
+    } else {
+        unit->failure = arena_strdup(arena, guard.message);
+        if (!unit->function) {
+            unit->function = function_new(arena, str_dup(arena, definition->name));
+            unit->function->definition = definition;
+        }
+    }
+    module_watch(base->module, NULL);
+    return unit;
+}
+
+/* ---- holding ---- */
+
+static bool is_word(char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (unsigned char)c >= 0x80;
+}
+
+static void words_collect(Map *words, Str text) {
+    for (size_t i = 0; i < text.size;) {
+        size_t start = i;
+        while (i < text.size && is_word(text.data[i])) i++;
+        if (i > start) map_set_number(words, map_hash((Str){text.data + start, i - start}), words);
+        i += i == start;
+    }
+}
+
+Update update_new(Arena *arena, const Module *before, const Module *now,
+                  const ModuleChanges *changes) {
+    Update update = {before, now, changes, map_new(arena)};
+    for (LIST_EACH(int, i, changes->texts))
+        words_collect(&update.changed_words, changes->texts.items[i]);
+    return update;
+}
+
+static bool names_are_equal(const FunctionDefinition *before, const FunctionDefinition *now) {
+    bool same = before->tuned_names.count == now->tuned_names.count;
+    for (int i = 0; same && i < now->tuned_names.count; i++)
+        same = str_equal(before->tuned_names.items[i], now->tuned_names.items[i]);
+    return same;
+}
+
+static bool launches_are_equal(const Update *update, const FunctionDefinition *before,
+                               const FunctionDefinition *now) {
+    int at = 0;
+    for (LIST_EACH(int, i, update->now->launches)) {
+        const LaunchSite *site = &update->now->launches.items[i];
+        if (site->kernel != now) continue;
+        while (at < update->before->launches.count &&
+               update->before->launches.items[at].kernel != before)
+            at++;
+        if (at == update->before->launches.count) return false;
+        if (update->before->launches.items[at++].call.id != site->call.id) return false;
+    }
+    for (; at < update->before->launches.count; at++)
+        if (update->before->launches.items[at].kernel == before) return false;
+    return true;
+}
+
+bool unit_holds(const Update *update, const Unit *unit, const FunctionDefinition *before,
+                const FunctionDefinition *now) {
+    const ModuleChanges *changes = update->changes;
+    if (changes->all || !definition_is_same(before, now) || before->is_helper != now->is_helper ||
+        !names_are_equal(before, now))
+        return false;
+    if (unit->reads.errors && changes->has_other_errors) return false;
+    for (int i = 0; i < changes->names.count; i++)
+        if (map_has_number(&unit->reads.names, changes->names.entries[i].number)) return false;
+    // Launchers are searched for the kernel's name.
+    if (map_has_number(&update->changed_words, map_hash(now->name))) return false;
+    return launches_are_equal(update, before, now);
+}

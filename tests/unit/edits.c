@@ -1,0 +1,167 @@
+// After any edit a snapshot that was updated equals one that was built anew.
+#include "tests/support/edits.h"
+#include "analysis/snapshot.h"
+#include "tests/support/check.h"
+#include "tests/support/equal.h"
+
+#include <glob.h>
+#include <stdlib.h>
+
+static Str read_text(Arena *arena, const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (!file) return STR("");
+    Buffer text = buffer_new(arena);
+    char block[4096];
+    for (size_t size; (size = fread(block, 1, sizeof block, file)) > 0;)
+        buffer_add(&text, block, size);
+    fclose(file);
+    return (Str){buffer_text(&text), text.size};
+}
+
+typedef struct Session {
+    Snapshot *snapshot;
+    Snapshot *earlier;  // to come back to: undo
+    unsigned seed;
+} Session;
+
+static unsigned next_random(unsigned *seed) {
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+static bool session_edit(Session *session, Str other) {
+    Arena *arena = arena_new();
+    unsigned char bytes[32];
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)next_random(&session->seed);
+    Choices choices = {bytes, sizeof bytes, 0};
+    Str text = session->snapshot->source->text;
+    bool undoes = choose(&choices, 6) == 0;
+    text = undoes ? session->earlier->source->text : edit_text(arena, &choices, text, other);
+    if (text.size > 30000) text.size = 30000;
+    Snapshot *next = snapshot_update(session->snapshot, text, &session->snapshot->options);
+    const char *difference = snapshot_difference(arena, next);
+    if (difference) printf("%s\nseed %u\n%s\n", next->source->path, session->seed, difference);
+    snapshot_release(session->earlier);
+    session->earlier = session->snapshot;
+    session->snapshot = next;
+    arena_free(arena);
+    return !difference;
+}
+
+/// `count` edits of the file, each compared with a snapshot built anew.
+static bool edit_file(const char *path, int count, Str other) {
+    Arena *arena = arena_new();
+    Session session = {.seed = (unsigned)strlen(path) * 7919u};
+    session.snapshot = snapshot_build(path, read_text(arena, path), NULL);
+    session.earlier = snapshot_retain(session.snapshot);
+    bool equal = true;
+    for (int i = 0; i < count && equal; i++) equal = session_edit(&session, other);
+    snapshot_release(session.snapshot);
+    snapshot_release(session.earlier);
+    arena_free(arena);
+    return equal;
+}
+
+static void edit_files(const char *pattern, int count) {
+    Arena *arena = arena_new();
+    Str other = read_text(arena, "tests/fixtures/launch.py");
+    glob_t files;
+    CHECK_EQ_INT(glob(pattern, 0, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) CHECK(edit_file(files.gl_pathv[i], count, other));
+    globfree(&files);
+    arena_free(arena);
+}
+
+/// TAD_EDITS: how many edits of each file, for a longer run than that of `make test`.
+static int edit_count(int usual) {
+    const char *wanted = getenv("TAD_EDITS");
+    return wanted ? atoi(wanted) : usual;
+}
+
+TEST(edited_examples_equal_new_ones) { edit_files("examples/*.py", edit_count(40)); }
+TEST(edited_goldens_equal_new_ones) { edit_files("tests/golden/*.py", edit_count(60)); }
+TEST(edited_fixtures_equal_new_ones) { edit_files("tests/fixtures/*.py", edit_count(40)); }
+
+/* ---- what depends on what ---- */
+
+static const char header[] =
+    "import triton\nimport triton.language as tl\n\nWIDTH: tl.constexpr = 16\n\n\n";
+static const char helper[] = "@triton.jit\ndef inner(p, N: tl.constexpr):\n"
+                             "    return tl.load(p + tl.arange(0, N))\n\n\n";
+static const char kernel[] = "@triton.jit\ndef kernel(X, Y):\n"
+                             "    tl.store(Y + tl.arange(0, WIDTH), inner(X, WIDTH))\n\n\n";
+static const char plain[] = "@triton.jit\ndef plain(X, Y):\n"
+                            "    i = tl.program_id(0)\n    tl.store(Y + i, tl.load(X + i))\n\n\n";
+static const char launcher[] = "def launch(x, y):\n    kernel[(1,)](x, y)\n    plain[(4,)](x, y)\n";
+
+typedef struct Step {
+    const char *find;
+    const char *replace;
+    bool keeps_kernel;  // whether the work on `kernel` and on `plain` is taken over
+    bool keeps_plain;
+} Step;
+
+static const Region *body_of(const Snapshot *snapshot, const char *name) {
+    const Kernel *found = snapshot_find_kernel(snapshot, str_from(name));
+    return found ? found->function->body : NULL;
+}
+
+static Str replaced(Arena *arena, Str text, const char *find, const char *replace) {
+    const char *at = strstr(text.data, find);
+    CHECK(at != NULL);
+    return replace_bytes(arena, text, (size_t)(at - text.data), strlen(find), str_from(replace));
+}
+
+TEST(work_is_kept_where_nothing_it_rests_on_changed) {
+    static const Step steps[] = {
+        {"import triton\n", "import math\nimport triton\n", true, true},  // only moves
+        {"tl.constexpr = 16", "tl.constexpr = 32", false, true},
+        {"return tl.load(p", "return 2 * tl.load(p", false, true},
+        {"Y + i, tl.load(X + i)", "Y + i, tl.load(X + i + 1)", true, false},
+        {"plain[(4,)](x, y)", "plain[(4,)](y, x)", false, false},  // names both
+        {"def launch", "def other(x):\n    return x\n\n\ndef launch", true, true},
+        {"def other(x):", "def other(x:", true, true},  // no Python, but nobody asks
+        {"def other(x:", "def other(x):", true, true},
+        {"def launch", "plain[(3,)](1, 2)\n\n\ndef launch", true, false},
+        {"def inner", "def outer", false, true},
+        {"def outer", "def inner", false, true},  // `inner` was missing
+        {"triton.language as tl", "triton.language as l", false, false},
+    };
+    Arena *arena = arena_new();
+    Str text = str_from(arena_printf(arena, "%s%s%s%s%s", header, helper, kernel, plain, launcher));
+    Snapshot *snapshot = snapshot_build("k.py", text, NULL);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        text = replaced(arena, text, steps[i].find, steps[i].replace);
+        Snapshot *next = snapshot_update(snapshot, text, NULL);
+        bool kept = body_of(snapshot, "kernel") == body_of(next, "kernel");
+        bool kept_plain = body_of(snapshot, "plain") == body_of(next, "plain");
+        if (kept != steps[i].keeps_kernel || kept_plain != steps[i].keeps_plain)
+            printf("step %d: `%s`\n", (int)i, steps[i].replace);
+        CHECK_EQ_INT(kept, steps[i].keeps_kernel);
+        CHECK_EQ_INT(kept_plain, steps[i].keeps_plain);
+        CHECK_EQ_STR(snapshot_difference(arena, next), NULL);
+        snapshot_release(snapshot);
+        snapshot = next;
+    }
+    snapshot_release(snapshot);
+    arena_free(arena);
+}
+
+TEST(other_imports_or_options_start_afresh) {
+    Arena *arena = arena_new();
+    Str text = str_from(arena_printf(arena, "%s%s%s", header, helper, kernel));
+    Snapshot *first = snapshot_build("k.py", text, NULL);
+    SnapshotOptions options = {.imports_version = 1};
+    Snapshot *second = snapshot_update(first, text, &options);
+    CHECK(body_of(first, "kernel") != body_of(second, "kernel"));
+    Snapshot *third = snapshot_update(second, text, &options);
+    CHECK(body_of(second, "kernel") == body_of(third, "kernel"));
+    snapshot_release(first);
+    snapshot_release(second);
+    snapshot_release(third);
+    arena_free(arena);
+}
+
+TEST_MAIN(TEST_ROW(work_is_kept_where_nothing_it_rests_on_changed),
+          TEST_ROW(other_imports_or_options_start_afresh), TEST_ROW(edited_examples_equal_new_ones),
+          TEST_ROW(edited_goldens_equal_new_ones), TEST_ROW(edited_fixtures_equal_new_ones))

@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import { BackwardPreviews } from "./backward";
 import { GradientTests } from "./checks";
-import { makeMiddleware } from "./middleware";
+import { makeMiddleware, previewAtCommand } from "./middleware";
 import { GradientPanel } from "./panel";
 import { serverCommands, type GradientStatus, type KernelEntry, type KernelPlace } from "./protocol";
 import { Server } from "./server";
@@ -45,6 +45,14 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
       const chosen = await choose(place, "Generate the backward of");
       if (chosen) await guarded(() => previews.show(chosen));
     }),
+    vscode.commands.registerCommand(
+      previewAtCommand,
+      (uri: vscode.Uri, position: vscode.Position, where: KernelPlace["where"]) =>
+        guarded(async () => {
+          const entry = kernelAt(await kernelsOf(running, uri), position.line);
+          if (entry) await previews.show({ uri: running.uriText(uri), kernel: entry.kernel, where });
+        }),
+    ),
     command("tad.checkKernel", async (place) => {
       const chosen = await choose(place, "Check the gradients of");
       if (chosen) await guarded(() => checkKernel(running, store, chosen));
@@ -93,6 +101,17 @@ async function checkKernel(running: Server, store: StatusStore, place: KernelPla
   if (status) store.take(status);
 }
 
+async function kernelsOf(running: Server, uri: vscode.Uri): Promise<KernelEntry[]> {
+  const argument = { uri: running.uriText(uri) };
+  return (await running.command<KernelEntry[] | null>(serverCommands.kernels, argument)) ?? [];
+}
+
+/** The kernel that begins last at or above a line, decorators included. */
+function kernelAt(kernels: readonly KernelEntry[], line: number): KernelEntry | undefined {
+  const sorted = [...kernels].sort((a, b) => b.range.start.line - a.range.start.line);
+  return sorted.find((entry) => entry.range.start.line <= line) ?? sorted.at(-1);
+}
+
 /** The kernel at the cursor, or one of the file's picked from a list. */
 async function chooseKernel(running: Server, purpose: string): Promise<KernelPlace | undefined> {
   const editor = vscode.window.activeTextEditor;
@@ -103,11 +122,9 @@ async function chooseKernel(running: Server, purpose: string): Promise<KernelPla
   const uri = running.uriText(editor.document.uri);
   let kernels: KernelEntry[] = [];
   await guarded(async () => {
-    kernels = (await running.command<KernelEntry[] | null>(serverCommands.kernels, { uri })) ?? [];
+    kernels = await kernelsOf(running, editor.document.uri);
   });
-  const line = editor.selection.active.line;
-  const sorted = [...kernels].sort((a, b) => b.range.start.line - a.range.start.line);
-  const above = sorted.find((entry) => entry.range.start.line <= line);
+  const above = kernelAt(kernels, editor.selection.active.line);
   const items = kernels
     .map((entry) => ({ label: entry.kernel, description: `line ${entry.range.start.line + 1}` }))
     .sort((a, b) => Number(b.label === above?.kernel) - Number(a.label === above?.kernel));

@@ -10,8 +10,42 @@ function placeOf(argument: unknown): KernelPlace | undefined {
     : undefined;
 }
 
+/** Data of the server's actions that generate a backward, as in codeactions/actions.def. */
+const backwardActions = new Map<unknown, KernelPlace["where"]>([
+  ["backward-file", "file"],
+  ["backward-here", "below"],
+]);
+
+interface ActionData {
+  uri: string;
+  action: string;
+  /** Bytes of the document in UTF-8. */
+  start: number;
+}
+
+/** The server would edit at once; we show first. What is disabled keeps its reason. */
+function previewInstead(action: vscode.CodeAction | vscode.Command, document: vscode.TextDocument): void {
+  if (!(action instanceof vscode.CodeAction) || action.disabled) return;
+  const data = (action as { data?: Partial<ActionData> }).data;
+  const where = backwardActions.get(data?.action);
+  if (!where || data?.start === undefined) return;
+  const before = Buffer.from(document.getText()).subarray(0, data.start).toString();
+  const position = document.positionAt(before.length);
+  action.command = { title: action.title, command: previewAtCommand, arguments: [document.uri, position, where] };
+}
+
+/** [uri, position, where]: as "tad.previewBackward", for the kernel at a position. */
+export const previewAtCommand = "tad.previewBackwardAt";
+
 export function makeMiddleware(): Middleware {
   return {
+    provideCodeActions: async (document, range, context, token, next) => {
+      const actions = await next(document, range, context, token);
+      for (const action of actions ?? []) previewInstead(action, document);
+      return actions;
+    },
+    resolveCodeAction: (action, token, next) =>
+      action.command?.command === previewAtCommand ? action : next(action, token),
     executeCommand: (command, args: unknown[], next) => {
       const place = placeOf(args[0]);
       if (place && command === serverCommands.generateBackward)

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+interface Manifest {
+  contributes: {
+    commands: { command: string }[];
+    configuration: { properties: Record<string, unknown> };
+    walkthroughs: { steps: { description: string; media: { markdown: string } }[] }[];
+  };
+}
+
+const manifest = JSON.parse(readFileSync("package.json", "utf8")) as Manifest;
+const sources = readdirSync("src").map((name) => readFileSync(`src/${name}`, "utf8")).join("\n");
+
+test("the settings are those of server/settings.def (node tools/settings.mjs writes them)", async () => {
+  const tool = (await import(pathToFileURL("tools/settings.mjs").href)) as {
+    settingsOf(definition: string): Record<string, unknown>;
+  };
+  const expected = tool.settingsOf(readFileSync("../../server/settings.def", "utf8"));
+  assert.ok(Object.keys(expected).length > 5);
+  assert.deepEqual(manifest.contributes.configuration.properties, expected);
+});
+
+test("each command of the palette is registered, and each of ours in a link exists", () => {
+  const commands = manifest.contributes.commands.map((row) => row.command);
+  for (const command of commands) assert.ok(sources.includes(`"${command}"`), `${command} is not registered`);
+  for (const step of manifest.contributes.walkthroughs.flatMap((walkthrough) => walkthrough.steps)) {
+    for (const [, name] of step.description.matchAll(/command:(tad\.\w+)/g)) assert.ok(commands.includes(name ?? ""));
+    assert.ok(readFileSync(step.media.markdown, "utf8").length > 0);
+  }
+});
+
+test("README lists every setting", () => {
+  const readme = readFileSync("README.md", "utf8");
+  for (const name of Object.keys(manifest.contributes.configuration.properties))
+    assert.ok(readme.includes(`\`${name}\``), `${name} is missing in README.md`);
+});

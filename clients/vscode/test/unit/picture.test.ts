@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { describeWrites, gradientPicture, schedulePictures } from "../../src/picture";
+import type { GradientSchedule, Schedule, Writes } from "../../src/protocol";
+
+const shared: Writes = { own: [1], shared: [0], atomic: true };
+const owned: Writes = { own: [0, 1], shared: [], atomic: false };
+
+function schedule(gradients: GradientSchedule[]): Schedule {
+  return { kernel: "k", axes: [{ axis: 0, extent: "n_rows" }, { axis: 1 }], gradients };
+}
+
+function count(text: string, pattern: RegExp): number {
+  return [...text.matchAll(pattern)].length;
+}
+
+test("programs that meet are drawn at one element, with their number", () => {
+  const gradient = { input: "w", before: shared, after: owned };
+  const svg = gradientPicture(schedule([gradient]), gradient);
+  assert.equal(count(svg, /class="program collides"/g), 12, "before: three rows of four programs");
+  assert.equal(count(svg, /class="element collides"/g), 4, "before: an element for each column");
+  assert.equal(count(svg, />×3</g), 4, "before: three programs in each");
+  assert.equal(count(svg, /class="element private"/g), 12, "after: each program its own");
+  assert.equal(count(svg, /class="wire/g), 24);
+});
+
+test("along one axis, all meet in one element", () => {
+  const all: Writes = { own: [], shared: [0], atomic: true };
+  const gradient = { input: "scale", before: all, after: all };
+  const one = { kernel: "k", axes: [{ axis: 0 }], gradients: [gradient] };
+  const svg = gradientPicture(one, gradient);
+  assert.equal(count(svg, /class="element collides"/g), 2, "one before, one after");
+  assert.equal(count(svg, />×4</g), 2);
+});
+
+test("the sentence says what the picture shows", () => {
+  assert.match(describeWrites(owned), /one program/);
+  assert.match(describeWrites(shared), /program_id\(0\).*same element: atomic adds/);
+});
+
+test("names of the user's code are text, not markup", () => {
+  const gradient = { input: "<b>", before: owned, after: { ...owned, why: "a & b" } };
+  const html = schedulePictures(schedule([gradient]));
+  assert.ok(!html.includes("<b>"));
+  assert.ok(html.includes("&lt;b&gt;") && html.includes("a &amp; b"));
+});
+
+test("without gradients the reason is shown", () => {
+  const html = schedulePictures({ kernel: "k", axes: [], gradients: [], reason: "no rule for cumprod" });
+  assert.match(html, /no rule for cumprod/);
+});

@@ -455,9 +455,11 @@ void check_direct_calls(Check *check) {
     if (!(is_kernel || is_launched(kernel->module, kernel)) ||
         !has_only_known_decorators(check, kernel))
         return;
+    const char *name = str_dup(check->arena, kernel->name);
     for (LIST_EACH(int, i, kernel->module->functions)) {
         CallSearch search = {check, kernel->module->functions.items[i]};
-        if (!search.launcher->is_jit && !search.launcher->decorators.count)
+        if (!search.launcher->is_jit && !search.launcher->decorators.count &&
+            text_contains(source_slice(search.launcher->range), name))
             syntax_walk(search.launcher->body, visit_call, &search);
     }
 }

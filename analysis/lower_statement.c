@@ -28,6 +28,7 @@ bool block_contains(SyntaxNode node, SyntaxKind kind) {
 typedef struct NameSearch {
     Lowering *lowering;
     Map *names;
+    bool has_walrus;  // else expressions assign nothing
 } NameSearch;
 
 static void target_names(const NameSearch *search, SyntaxNode target) {
@@ -53,7 +54,10 @@ static bool visit_assigned(void *context, SyntaxNode node) {
     case SYNTAX_ASSIGNMENT:
         if (!node_is_null(node_field(node, "right")))
             target_names(search, node_field(node, "left"));
-        return true;
+        return search->has_walrus || node_kind(node_field(node, "right")) == SYNTAX_ASSIGNMENT;
+    case SYNTAX_CALL:
+    case SYNTAX_BINARY:
+    case SYNTAX_COMPARISON: return search->has_walrus;
     case SYNTAX_AUGMENTED_ASSIGNMENT:
     case SYNTAX_FOR: target_names(search, node_field(node, "left")); return true;
     case SYNTAX_NAMED_EXPRESSION: target_names(search, node_field(node, "name")); return true;
@@ -63,7 +67,7 @@ static bool visit_assigned(void *context, SyntaxNode node) {
 }
 
 void names_assigned(Lowering *lowering, SyntaxNode node, Map *names) {
-    NameSearch search = {lowering, names};
+    NameSearch search = {lowering, names, text_contains(lowering_text(lowering, node), ":=")};
     syntax_walk(node, visit_assigned, &search);
 }
 

@@ -438,10 +438,14 @@ static void module_scan(Module *module) {
     module->has_syntax_errors = node_has_error(syntax_root(module->tree));
     module_move_pieces(module);
     for (int piece = 0; piece < syntax_piece_count(module->tree); piece++) {
-        SyntaxNode *statements;
-        int count = syntax_piece_children(module->arena, module->tree, piece, &statements);
-        for (int i = 0; i < count; i++)
-            scan_statement(module, statements[i], (BlockContext){.depth = 1});
+        PieceFacts *facts = &module->scope->pieces[piece];
+        NodeList *statements = &facts->statements;
+        if (!facts->has_statements)
+            statements->count =
+                syntax_piece_children(module->arena, module->tree, piece, &statements->items);
+        facts->has_statements = true;
+        for (int i = 0; i < statements->count; i++)
+            scan_statement(module, statements->items[i], (BlockContext){.depth = 1});
     }
 }
 

@@ -61,6 +61,8 @@ typedef struct FunctionFacts {
 } FunctionFacts;
 
 typedef struct PieceFacts {
+    bool has_statements;
+    NodeList statements;  // without comments
     bool has_calls;
     NodeList calls;  // outside of functions
 } PieceFacts;

@@ -127,7 +127,8 @@ void module_move_pieces(Module *module) {
         if (old < 0) continue;
         Move move = move_of(module, former, i);
         const PieceFacts *from = &former->scope->pieces[old];
-        module->scope->pieces[i] = (PieceFacts){from->has_calls, nodes_move(&move, from->calls)};
+        module->scope->pieces[i] = (PieceFacts){true, nodes_move(&move, from->statements),
+                                                from->has_calls, nodes_move(&move, from->calls)};
     }
 }
 

@@ -235,9 +235,16 @@ static uint32_t edit_slide(Str text, uint32_t start, uint32_t end) {
 
 static Edit edit_between(Str before, Str after) {
     uint32_t shorter = (uint32_t)(before.size < after.size ? before.size : after.size);
+    enum { BLOCK = 256 };
     uint32_t start = 0;
+    while (start + BLOCK <= shorter && memcmp(before.data + start, after.data + start, BLOCK) == 0)
+        start += BLOCK;
     while (start < shorter && before.data[start] == after.data[start]) start++;
     uint32_t same = 0;
+    while (same + BLOCK <= shorter - start &&
+           memcmp(before.data + before.size - same - BLOCK, after.data + after.size - same - BLOCK,
+                  BLOCK) == 0)
+        same += BLOCK;
     while (same < shorter - start &&
            before.data[before.size - 1 - same] == after.data[after.size - 1 - same])
         same++;

@@ -1,17 +1,29 @@
 // Text in, places out: byte offsets to lines and columns.
 #include "analysis/source.h"
 
+#include <string.h>
+
 Source *source_new(Arena *arena, const char *path, Str text) {
     Source *source = ARENA_NEW(arena, Source);
     source->path = path;
     source->text = text;
-    int lines = 1;
-    for (size_t i = 0; i < text.size; i++) lines += text.data[i] == '\n';
-    source->line_count = lines;
-    source->line_starts = ARENA_ARRAY(arena, uint32_t, lines);
-    int line = 1;
-    for (size_t i = 0; i < text.size; i++)
-        if (text.data[i] == '\n') source->line_starts[line++] = (uint32_t)(i + 1);
+    // One pass: first with room for the lines that files usually have.
+    int capacity = (int)(text.size / 24) + 16;
+    source->line_starts = ARENA_ARRAY(arena, uint32_t, capacity);
+    source->line_count = 1;
+    const char *end = text.data + text.size;
+    const char *newline;
+    for (const char *at = text.data; at < end; at = newline + 1) {
+        newline = memchr(at, '\n', (size_t)(end - at));
+        if (!newline) break;
+        if (source->line_count == capacity) {
+            source->line_starts =
+                arena_grow(arena, source->line_starts, sizeof(uint32_t) * (size_t)capacity,
+                           2 * sizeof(uint32_t) * (size_t)capacity);
+            capacity *= 2;
+        }
+        source->line_starts[source->line_count++] = (uint32_t)(newline + 1 - text.data);
+    }
     return source;
 }
 

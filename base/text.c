@@ -10,7 +10,11 @@ bool str_equal(Str a, Str b) {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-bool str_is(Str a, const char *text) { return str_equal(a, str_from(text)); }
+bool str_is(Str a, const char *text) {
+    for (size_t i = 0; i < a.size; i++)
+        if (a.data[i] != text[i] || text[i] == '\0') return false;
+    return text[a.size] == '\0';
+}
 
 bool str_starts(Str a, const char *prefix) {
     size_t size = strlen(prefix);

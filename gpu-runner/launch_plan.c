@@ -1,4 +1,6 @@
 // The request `plan`: the arguments, buffer sizes and grid of one launch, for whoever launches the kernel for real.
+#include <string.h>
+
 #include "gpu-runner/request.h"
 #include "gpu-runner/spec.h"
 
@@ -83,6 +85,17 @@ static Json *arguments_json(Arena *arena, const Configuration *configuration,
     return arguments;
 }
 
+/// A proof wants small sizes, a measurement those of real use: `# tad time:` lines come before `# tad:` lines.
+static const char *timing_text(Arena *arena, const char *text) {
+    static const char mark[] = "# tad time:";
+    Buffer out = buffer_new(arena);
+    for (const char *at = text; at && (at = strstr(at, mark)); at += sizeof mark - 1) {
+        const char *rest = at + sizeof mark - 1, *end = strchr(rest, '\n');
+        buffer_printf(&out, "# tad:%.*s\n", end ? (int)(end - rest) : (int)strlen(rest), rest);
+    }
+    return out.size ? buffer_text(&out) : text;
+}
+
 /// The plan of one configuration; NULL and `*error` where its first and last programs do not run.
 static Json *plan_of(const Plan *plan, Configuration *configuration, Error *error) {
     Arena *arena = plan->arena;
@@ -138,7 +151,7 @@ static Json *plan_first(Plan *plan, const Json *params, Error *error) {
         .module = module,
         .kernel = plan->kernel,
         .symbolic = lower_kernel(plan->arena, plan->kernel, &options, &plan->sources->diagnostics),
-        .comment = json_get_string(spec, "text", NULL),
+        .comment = timing_text(plan->arena, json_get_string(spec, "text", NULL)),
         .pyproject = pyproject && pyproject->kind != JSON_NULL ? pyproject : NULL,
         .uses_launchers = json_get_bool(spec, "launchers", true),
         .seed = plan->seed,

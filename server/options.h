@@ -40,6 +40,7 @@ typedef struct Options {
     int wrapper;                 // a WrapperKind
     const char *output;          // NULL: stdout
     const char *runner;          // NULL: look for it
+    const char *python;          // NULL: $TAD_PYTHON, else python3
     Names select, ignore, wrt;
     int jobs;  // 0: one per core
     int seed;

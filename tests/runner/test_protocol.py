@@ -175,6 +175,9 @@ def test_plan_is_what_a_launch_needs(runner: Runner) -> None:
     x, y = by_name["X"], by_name["Y"]
     assert (x["kind"], x["dtype"], x["first"], x["elements"]) == ("buffer", "float16", 0, 1000)
     assert (x["read"], x["written"], y["read"], y["written"]) == (True, False, False, True)
+    timed = params["spec"]["text"] + "\n# tad time: n=3000, BLOCK=1024"
+    larger = runner.ask("plan", params | {"spec": {"text": timed}})["result"]
+    assert {a["name"]: a.get("value") for a in larger["arguments"]}["n"] == 3000
     # Only the first and the last program ran: that is enough to see how far the buffer reaches.
     assert y["elements"] == 1000
 

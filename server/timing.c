@@ -1,0 +1,177 @@
+// Plan, then child: the child gets everything on stdin and answers with one line of JSON.
+#include "server/timing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/files.h"
+
+enum { PLAN_LIMIT_MS = 60000, CHILD_LIMIT_MS = 300000, LONGEST_TROUBLE = 300 };
+
+struct Timing {
+    Arena *arena;
+    Loop *loop;
+    RunnerClient *runner;
+    Process *child;
+    Timer *late;
+    const char *const *python;
+    const char *module;
+    Json *params;
+    Buffer output, trouble;
+    TimingCallback *callback;
+    void *context;
+    bool is_cancelled, is_late;
+};
+
+static void timing_free(void *context) {
+    Timing *timing = context;
+    arena_free(timing->arena);
+}
+
+/// The processes' own callbacks are still on the stack: the memory goes at the loop's next turn.
+static void timing_end(Timing *timing, const Json *result, const char *problem) {
+    timer_stop(timing->late);
+    timing->callback(timing->context, result, problem);
+    runner_client_close(timing->runner);
+    timer_start(timing->loop, 0, 0, timing_free, timing);
+}
+
+static void child_wrote(void *context, const char *data, size_t size) {
+    Timing *timing = context;
+    buffer_add(&timing->output, data, size);
+}
+
+static void child_complained(void *context, const char *data, size_t size) {
+    Timing *timing = context;
+    if (timing->trouble.size < 1u << 16) buffer_add(&timing->trouble, data, size);
+}
+
+/// The last line that is not empty.
+static const char *last_line(Arena *arena, Buffer *text) {
+    Str all = str_trim((Str){buffer_text(text), text->size});
+    size_t start = all.size;
+    while (start > 0 && all.data[start - 1] != '\n') start--;
+    size_t size = all.size - start;
+    return arena_strndup(arena, all.data + start, size < LONGEST_TROUBLE ? size : LONGEST_TROUBLE);
+}
+
+static void child_exited(void *context, int status, int signal_number) {
+    Timing *timing = context;
+    Error error = NULL;
+    Arena *arena = timing->arena;
+    const Json *result =
+        timing->output.size
+            ? json_parse(arena, (Str){buffer_text(&timing->output), timing->output.size}, &error)
+            : NULL;
+    const char *problem = json_get_string(result, "error", NULL);
+    if (timing->is_cancelled)
+        problem = "cancelled";
+    else if (timing->is_late)
+        problem = "timing took longer than 5 minutes";
+    else if (!result)
+        problem = arena_printf(arena, "`%s` ended with %s %d: %s", timing->python[0],
+                               signal_number ? "signal" : "status",
+                               signal_number ? signal_number : status,
+                               last_line(arena, &timing->trouble));
+    timing_end(timing, problem ? NULL : result, problem);
+}
+
+static void child_is_late(void *context) {
+    Timing *timing = context;
+    timing->late = NULL;
+    timing->is_late = true;
+    process_kill(timing->child);
+}
+
+static const char *const *child_command(const Timing *timing) {
+    int count = 0;
+    while (timing->python[count]) count++;
+    const char **command = ARENA_ARRAY(timing->arena, const char *, count + 2);
+    memcpy(command, timing->python, sizeof *command * (size_t)count);
+    const char *folder = executable_folder(timing->arena);
+    command[count] =
+        "-I";  // neither the user's folder nor his environment changes what is imported
+    command[count + 1] = path_join(timing->arena, folder, "tad-time-kernels.py");
+    return command;
+}
+
+static void child_start(Timing *timing, const Json *plan) {
+    Arena *arena = timing->arena;
+    Json *request = json_object(arena);
+    json_set_string(request, "module", timing->module);
+    json_set_string(request, "kernel", json_get_string(timing->params, "kernel", ""));
+    json_set(request, "plan", (Json *)(uintptr_t)plan);
+    json_set(request, "launches", json_get(json_get(timing->params, "backward"), "launches"));
+    const char *text = json_print(arena, request, false);
+    ProcessEvents events = {child_wrote, child_complained, child_exited, timing};
+    Error error =
+        process_start(timing->loop, arena, child_command(timing), &events, &timing->child);
+    if (error) {
+        timing_end(timing, NULL, error);
+        return;
+    }
+    timing->late = timer_start(timing->loop, CHILD_LIMIT_MS, 0, child_is_late, timing);
+    process_write(timing->child, text, strlen(text));
+    process_close_input(timing->child);
+}
+
+static void planned(void *context, RunnerTrouble trouble, const Json *result, const char *message) {
+    Timing *timing = context;
+    if (timing->is_cancelled)
+        timing_end(timing, NULL, "cancelled");
+    else if (trouble != RUNNER_OK)
+        timing_end(timing, NULL, arena_strdup(timing->arena, message));
+    else
+        child_start(timing, result);
+}
+
+static const char *const *command_copy(Arena *arena, const char *const *command) {
+    int count = 0;
+    while (command[count]) count++;
+    const char **copy = ARENA_ARRAY(arena, const char *, count + 1);
+    for (int i = 0; i < count; i++) copy[i] = arena_strdup(arena, command[i]);
+    return copy;
+}
+
+Timing *timing_start(Loop *loop, const TimingRequest *request, TimingCallback *callback,
+                     void *context) {
+    Arena *arena = arena_new();
+    Timing *timing = ARENA_NEW(arena, Timing);
+    *timing = (Timing){
+        .arena = arena,
+        .loop = loop,
+        .python = command_copy(arena, request->python),
+        .module = arena_strdup(arena, request->module),
+        .output = buffer_new(arena),
+        .trouble = buffer_new(arena),
+        .callback = callback,
+        .context = context,
+    };
+    Error error = NULL;
+    const char *params = json_print(arena, request->params, false);
+    timing->params = json_parse(arena, str_from(params), &error);
+    timing->runner =
+        runner_client_new(arena, loop, command_copy(arena, request->runner), NULL, NULL);
+    runner_client_request(timing->runner, "plan", timing->params, PLAN_LIMIT_MS, planned, timing);
+    return timing;
+}
+
+void timing_cancel(Timing *timing) {
+    timing->is_cancelled = true;
+    if (timing->child) process_kill(timing->child);
+}
+
+const char *timing_summary(Arena *arena, const Json *result) {
+    double forward = json_get_number(json_get(result, "forward"), "median_ms", 0);
+    double backward = json_get_number(json_get(result, "backward"), "median_ms", 0);
+    double bytes = json_get_number(result, "bytes", 0);
+    const char *rate = forward > 0 ? arena_printf(arena, ", %.0f GB/s", bytes / forward / 1e6) : "";
+    if (backward <= 0) return arena_printf(arena, "fwd %.3g ms%s", forward, rate);
+    return arena_printf(arena, "fwd %.3g ms%s, bwd %.3g ms (%.1fx)", forward, rate, backward,
+                        forward > 0 ? backward / forward : 0.0);
+}
+
+const char *const *timing_python(Arena *arena, const char *given) {
+    const char *python = given && *given ? given : getenv("TAD_PYTHON");
+    return runner_command(arena, python && *python ? python : "python3");
+}

@@ -49,6 +49,10 @@ int node_piece(SyntaxNode node);
 SyntaxNode node_moved(SyntaxNode node, const SyntaxTree *tree, int piece);
 
 bool node_is_null(SyntaxNode node);
+/// Whether both are the same place of one tree.
+static inline bool node_same(SyntaxNode a, SyntaxNode b) {
+    return a.id == b.id && a.tree == b.tree;
+}
 SyntaxKind node_kind(SyntaxNode node);
 const char *node_kind_name(SyntaxNode node);
 bool node_is_error(SyntaxNode node);   // an ERROR or MISSING node

@@ -78,6 +78,18 @@ void json_set_bool(Json *object, const char *key, bool value) {
     json_set(object, key, json_bool(object->arena, value));
 }
 
+Json *json_copy(Arena *arena, const Json *value) {
+    if (value->kind == JSON_STRING) return json_str(arena, value->string);
+    Json *copy = json_new(arena, value->kind);
+    copy->number = value->number;
+    for (int i = 0; i < value->count; i++) {
+        Str key = value->kind == JSON_OBJECT ? value->keys[i] : (Str){0};
+        if (key.data) key = (Str){arena_strndup(arena, key.data, key.size), key.size};
+        json_append(copy, key, json_copy(arena, value->items[i]));
+    }
+    return copy;
+}
+
 Json *json_get(const Json *object, const char *key) {
     if (!object || object->kind != JSON_OBJECT) return NULL;
     for (int i = 0; i < object->count; i++)

@@ -38,6 +38,9 @@ void json_set_string(Json *object, const char *key, const char *value);
 void json_set_number(Json *object, const char *key, double value);
 void json_set_bool(Json *object, const char *key, bool value);
 
+/// The value and everything in it, in another arena.
+Json *json_copy(Arena *arena, const Json *value);
+
 /// The member, or NULL (also where `object` is NULL or no object).
 Json *json_get(const Json *object, const char *key);
 /// Reads with a default for a missing or ill-typed member.

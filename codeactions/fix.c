@@ -54,8 +54,6 @@ void fix_clear(Fix *fix) {
 
 SyntaxNode fix_root(const Fix *fix) { return syntax_root(fix->snapshot->module->tree); }
 
-bool node_same(SyntaxNode a, SyntaxNode b) { return a.id == b.id && a.tree == b.tree; }
-
 bool node_is(SyntaxNode node, SyntaxKind kind) {
     return !node_is_null(node) && node_kind(node) == kind;
 }

@@ -39,7 +39,6 @@ const char *fix_text(const Fix *fix, SyntaxNode node);
 const char *fix_operand(const Fix *fix, SyntaxNode node);
 /// The nearest node above (or `node` itself) of that kind. Null where there is none.
 SyntaxNode node_above(SyntaxNode node, SyntaxKind kind);
-bool node_same(SyntaxNode a, SyntaxNode b);
 bool node_is(SyntaxNode node, SyntaxKind kind);
 
 /// An argument of a call: by keyword, or by its position where that is not negative. The keyword's value. Null where it is not given.

@@ -15,8 +15,6 @@ bool range_touches(Range range, uint32_t offset) {
     return range.start <= offset && offset <= range.end;
 }
 
-bool node_same(SyntaxNode a, SyntaxNode b) { return a.id == b.id; }
-
 Names names_of(Arena *arena, const Snapshot *snapshot) {
     Names names = {.arena = arena,
                    .snapshot = snapshot,
@@ -31,10 +29,16 @@ Names names_of(Arena *arena, const Snapshot *snapshot) {
         Range range = snapshot_range(snapshot, function->name_range);
         map_set_number(&names.functions, (uint64_t)range.start + 1, function);
     }
+    names.places = ARENA_ARRAY(arena, KernelPlace, snapshot->kernels.count + 1);
+    names.place_count = snapshot->kernels.count;
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
         Range range = snapshot_range(snapshot, kernel->definition->name_range);
         map_set_number(&names.kernels, (uint64_t)range.start + 1, (void *)(uintptr_t)kernel);
+        names.places[i] =
+            (KernelPlace){.kernel = kernel,
+                          .start = snapshot_range(snapshot, kernel->definition->header_range).start,
+                          .end = snapshot_range(snapshot, kernel->definition->range).end};
     }
     return names;
 }
@@ -64,14 +68,58 @@ const Kernel *kernel_of_node(Names *names, SyntaxNode function) {
     return map_get_number(&names->kernels, function_key(names, function));
 }
 
-const Kernel *kernel_around(Names *names, SyntaxNode node) {
-    SyntaxNode function = function_around(node);
-    for (int i = 0; i < CLIMB_LIMIT && !node_is_null(function); i++) {
-        const Kernel *kernel = kernel_of_node(names, function);
-        if (kernel) return kernel;
-        function = function_around(node_parent(function));
+/// The innermost kernel around a byte.
+static KernelPlace *place_around(Names *names, uint32_t offset) {
+    KernelPlace *found = NULL;
+    for (int i = 0; i < names->place_count; i++) {
+        KernelPlace *place = &names->places[i];
+        bool is_inside = place->start <= offset && offset < place->end;
+        if (is_inside && (!found || place->start > found->start)) found = place;
     }
-    return NULL;
+    return found;
+}
+
+const Kernel *kernel_around(Names *names, SyntaxNode node) {
+    if (node_is_null(node)) return NULL;
+    Range range = range_of(names, node);
+    const KernelPlace *place = place_around(names, range.start);
+    return place && range.end <= place->end ? place->kernel : NULL;
+}
+
+SyntaxNode node_of_kernel(Names *names, const Kernel *kernel) {
+    if (!kernel) return (SyntaxNode){0};
+    Range range = snapshot_range(names->snapshot, kernel->definition->name_range);
+    SyntaxNode name = node_at(names->root, range.start, range.end);
+    SyntaxNode function = node_parent(name);
+    return node_kind(function) == SYNTAX_FUNCTION ? function : function_around(name);
+}
+
+static bool visit_inner_scope(void *context, SyntaxNode node) {
+    switch (node_kind(node)) {
+    case SYNTAX_LAMBDA:
+    case SYNTAX_FUNCTION:
+    case SYNTAX_CLASS:
+    case SYNTAX_LIST_COMPREHENSION:
+    case SYNTAX_GENERATOR:
+    case SYNTAX_SET_COMPREHENSION:
+    case SYNTAX_DICTIONARY_COMPREHENSION: *(bool *)context = true; return false;
+    default: return !*(bool *)context;
+    }
+}
+
+/// The kernel in whose body the byte is, its names found; NULL elsewhere.
+static KernelPlace *body_around(Names *names, uint32_t offset) {
+    KernelPlace *place = place_around(names, offset);
+    if (!place) return NULL;
+    if (!place->is_known) {
+        place->is_known = true;
+        place->node = node_of_kernel(names, place->kernel);
+        SyntaxNode body = node_field(place->node, "body");
+        place->body_start = node_is_null(body) ? UINT32_MAX : range_of(names, body).start;
+        place->bound = names_bound(names, place->node);
+        syntax_walk(body, visit_inner_scope, &place->has_inner_scopes);
+    }
+    return offset >= place->body_start ? place : NULL;
 }
 
 bool function_is_same(Names *names, const FunctionDefinition *a, const FunctionDefinition *b) {
@@ -281,6 +329,14 @@ static void name_set_variable(Names *names, Name *name, SyntaxNode function) {
 
 /// A plain name, looked up from where it stands outwards.
 static void resolve_plain(Names *names, Name *name) {
+    const KernelPlace *place = body_around(names, name->range.start);
+    if (place && !place->has_inner_scopes) {
+        if (map_get(place->bound, name->text))
+            name_set_variable(names, name, place->node);
+        else
+            name_set_entry(name, global_entry(names, name->text));
+        return;
+    }
     SyntaxNode child = name->node;
     SyntaxNode node = node_parent(child);
     for (int i = 0; i < CLIMB_LIMIT && !node_is_null(node); i++) {
@@ -324,28 +380,35 @@ static Name name_of_node(Names *names, SyntaxNode node) {
                   .op = OP_COUNT};
 }
 
+/// Whether the name is a variable of a kernel where it stands.
+static bool is_variable(Names *names, SyntaxNode identifier) {
+    const KernelPlace *place = body_around(names, range_of(names, identifier).start);
+    if (place && !place->has_inner_scopes)
+        return map_get(place->bound, text_of(names, identifier)) != NULL;
+    Name name = name_resolve(names, identifier);
+    return name.kind == NAME_LOCAL || name.kind == NAME_PARAMETER;
+}
+
+static ScopeEntry dotted_entry(Names *names, SyntaxNode attribute) {
+    Str text = text_of(names, attribute);
+    ScopeEntry *known = map_get(&names->globals, text);
+    if (!known) {
+        known = ARENA_NEW(names->arena, ScopeEntry);
+        *known = scope_of_expression(names->arena, names->snapshot->module, attribute);
+        map_set(&names->globals, text, known);
+    }
+    return *known;
+}
+
 /// `object.name`: of a module, or of a value in a kernel.
 static void resolve_attribute(Names *names, Name *name, SyntaxNode attribute) {
     SyntaxNode object = node_field(attribute, "object");
-    if (node_kind(object) == SYNTAX_IDENTIFIER || node_kind(object) == SYNTAX_ATTRIBUTE) {
-        Name inner = name_resolve(names, node_kind(object) == SYNTAX_IDENTIFIER
-                                             ? object
-                                             : node_field(object, "attribute"));
-        SyntaxNode first = object;
-        for (int i = 0; i < CLIMB_LIMIT && node_kind(first) == SYNTAX_ATTRIBUTE; i++)
-            first = node_field(first, "object");
-        bool is_variable = inner.kind == NAME_LOCAL || inner.kind == NAME_PARAMETER ||
-                           inner.kind == NAME_ATTRIBUTE || inner.kind == NAME_METHOD;
-        if (!is_variable && node_kind(first) == SYNTAX_IDENTIFIER) {
-            Name base = name_resolve(names, first);
-            if (base.kind == NAME_LOCAL || base.kind == NAME_PARAMETER) is_variable = true;
-        }
-        if (!is_variable) {
-            ScopeEntry entry =
-                scope_of_expression(names->arena, names->snapshot->module, attribute);
-            name_set_entry(name, entry);
-            return;
-        }
+    SyntaxNode first = object;
+    for (int i = 0; i < CLIMB_LIMIT && node_kind(first) == SYNTAX_ATTRIBUTE; i++)
+        first = node_field(first, "object");
+    if (node_kind(first) == SYNTAX_IDENTIFIER && !is_variable(names, first)) {
+        name_set_entry(name, dotted_entry(names, attribute));
+        return;
     }
     if (!kernel_around(names, attribute)) return;
     const Value *value = value_of_node(names, kernel_around(names, attribute), object);
@@ -447,7 +510,8 @@ Name name_resolve(Names *names, SyntaxNode identifier) {
         name.is_write = true;
     } else if (is_in_import(parent)) {
         resolve_import(names, &name, parent);
-    } else if (is_parameter_name(names, identifier, &function)) {
+    } else if (!body_around(names, name.range.start) &&
+               is_parameter_name(names, identifier, &function)) {
         name_set_variable(names, &name, function);
         name.is_write = true;
     } else {

@@ -37,6 +37,17 @@ typedef struct Name {
     bool is_keyword;   // `name=` of a call
 } Name;
 
+/// Where a kernel stands in the present text.
+typedef struct KernelPlace {
+    const Kernel *kernel;
+    uint32_t start, end;  // from its `def` on
+    bool is_known;        // the rest is filled
+    SyntaxNode node;      // function_definition
+    uint32_t body_start;
+    const Map *bound;
+    bool has_inner_scopes;  // lambdas, comprehensions, functions
+} KernelPlace;
+
 /// One snapshot while names of it are looked up; made for one request. What is asked twice is found once.
 typedef struct Names {
     Arena *arena;
@@ -46,7 +57,9 @@ typedef struct Names {
     Map functions;  // by where the name stands now, + 1: FunctionDefinition
     Map kernels;    // likewise: Kernel
     Map bound;      // function_definition node -> Map of the names it binds
-    Map globals;    // text -> ScopeEntry
+    Map globals;    // text, dotted ones too -> ScopeEntry
+    KernelPlace *places;
+    int place_count;
 } Names;
 
 Names names_of(Arena *arena, const Snapshot *snapshot);
@@ -74,6 +87,9 @@ const Kernel *kernel_of_function(Names *names, const FunctionDefinition *functio
 /// Whether both are one definition; shared work knows it by another pointer.
 bool function_is_same(Names *names, const FunctionDefinition *a, const FunctionDefinition *b);
 
+/// The syntax of a kernel of this snapshot; a null node where there is none.
+SyntaxNode node_of_kernel(Names *names, const Kernel *kernel);
+
 /// What the expression came to in the kernel around it, or NULL.
 Value *value_of_node(Names *names, const Kernel *kernel, SyntaxNode node);
 /// The names that a function binds (parameters included), as a set. Cached.
@@ -85,7 +101,6 @@ bool offset_is_text(Names *names, uint32_t offset);
 Range range_of(const Names *names, SyntaxNode node);
 Str text_of(const Names *names, SyntaxNode node);
 bool range_touches(Range range, uint32_t offset);
-bool node_same(SyntaxNode a, SyntaxNode b);
 /// The unquoted content of a plain string node; size 0 where it is none.
 Range string_content(const Names *names, SyntaxNode node);
 

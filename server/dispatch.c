@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/session.h"
+#include "server/gradients.h"
 
 /// A client that does not read is not read from either.
 enum { LARGEST_BACKLOG = 4 * 1024 * 1024 };
@@ -79,6 +79,7 @@ Request *request_new(Server *server, Arena *arena) {
     Request *request = ARENA_NEW(arena, Request);
     request->server = server;
     request->arena = arena;
+    request->configuration = configuration_retain(server->configuration);
     atomic_init(&request->cancelled, false);
     return request;
 }
@@ -116,13 +117,13 @@ static void request_work(Request *request) {
     } else if (is_outdated(request)) {
         request_fail(request, ERROR_CONTENT_MODIFIED, "the text has changed since");
     } else if (BUG_GUARD(&guard)) {
-        Handler *handler = request->method ? request->method->handler : request->work;
+        Handler *handler = request->work ? request->work : request->method->handler;
         request->result = handler(request);
         bug_guard_end(&guard);
     } else {
         request_fail(request, ERROR_INTERNAL_ERROR, "internal error: %s", guard.message);
     }
-    if (!request->finish) request_frame(request);
+    if (!request->finish && !request->is_moved) request_frame(request);
 }
 
 static void request_unlink(Request *request) {
@@ -134,6 +135,7 @@ static void request_unlink(Request *request) {
 static void request_free(Request *request) {
     lane_document_release(request->document);
     text_release(request->text);
+    configuration_release(request->configuration);
     arena_free(request->arena);
 }
 
@@ -155,25 +157,59 @@ static void job_run(Job *job) { request_work((Request *)job); }
 
 static void job_done(Job *job, bool has_run) {
     Request *request = (Request *)job;
-    if (has_run) {
+    if (has_run)
         request_end(request);
-        return;
-    }
+    else
+        request_drop(request);
+}
+
+static void request_track(Request *request) {
+    request->next = request->server->in_flight;
+    request->server->in_flight = request;
+}
+
+void request_drop(Request *request) {
     request_unlink(request);
     request_free(request);
 }
 
-void request_start(Request *request, Lane lane) {
+static void request_post(Request *request, Lane lane) {
     Server *server = request->server;
-    if (lane == LANE_LOOP) {
-        request_work(request);
-        request_end(request);
+    request_track(request);
+    request->slow = server->slow_lanes[lane];
+    request->job = (Job){.run = job_run, .done = job_done};
+    worker_post(server->workers[lane], &request->job);
+}
+
+void request_start(Request *request, Lane lane) {
+    if (lane != LANE_LOOP) {
+        request_post(request, lane);
         return;
     }
-    request->next = server->in_flight;
-    server->in_flight = request;
-    request->job = (Job){.run = job_run, .done = job_done};
-    worker_post(lane == LANE_FAST ? server->fast : server->slow, &request->job);
+    request_work(request);
+    Lane next = request->moved_to;
+    if (!request->is_moved) {
+        request_end(request);
+    } else if (next != LANE_LOOP) {
+        request->is_moved = false;
+        request_post(request, next);
+    }
+}
+
+void request_move(Request *request, Lane lane, Handler *work) {
+    request->work = work;
+    request->is_moved = true;
+    request->moved_to = lane;
+}
+
+void request_hold(Request *request) {
+    request->is_moved = true;
+    request_track(request);
+}
+
+void request_complete(Request *request) {
+    request_frame(request);
+    request_end(request);
 }
 
 static bool same_id(const Json *a, const Json *b) {
@@ -191,6 +227,8 @@ Json *handle_cancel(Request *request) {
         atomic_store(&other->cancelled, true);
         send_error(request->server, request->arena, other->id, ERROR_REQUEST_CANCELLED,
                    "cancelled");
+        gradients_cancel_request(request->server, other);
+        return NULL;
     }
     return NULL;
 }

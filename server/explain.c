@@ -4,6 +4,7 @@
 
 #include "analysis/op.h"
 #include "server/check.h"
+#include "server/explain.h"
 
 static const char *explain_diagnostic(Arena *arena, const DiagnosticRow *row) {
     return arena_printf(
@@ -53,22 +54,25 @@ static const char *nearest_name(Str name, Str operation) {
     return op_is_nearer ? op : diagnostic;
 }
 
+const char *explain_page(Arena *arena, const char *text) {
+    Str name = str_from(text);
+    const DiagnosticRow *row = diagnostic_find(name);
+    OpCode code = row ? OP_COUNT : op_find(operation_name(text));
+    if (row) return explain_diagnostic(arena, row);
+    return code != OP_COUNT ? explain_operation(arena, &op_rows[code]) : NULL;
+}
+
 int command_explain(const Options *options) {
     Arena *arena = arena_new();
-    Str name = str_from(options->operands[0]), operation = operation_name(options->operands[0]);
-    const DiagnosticRow *row = diagnostic_find(name);
-    OpCode code = row ? OP_COUNT : op_find(operation);
-    int status = STATUS_CLEAN;
-    if (row) {
-        status = output_write(arena, options, explain_diagnostic(arena, row), STATUS_CLEAN);
-    } else if (code != OP_COUNT) {
-        status =
-            output_write(arena, options, explain_operation(arena, &op_rows[code]), STATUS_CLEAN);
+    const char *name = options->operands[0];
+    const char *page = explain_page(arena, name);
+    int status = STATUS_TROUBLE;
+    if (page) {
+        status = output_write(arena, options, page, STATUS_CLEAN);
     } else {
-        const char *nearest = nearest_name(name, operation);
-        say("there is no diagnostic and no Triton operation named `%s`%s%s%s", name.data,
+        const char *nearest = nearest_name(str_from(name), operation_name(name));
+        say("there is no diagnostic and no Triton operation named `%s`%s%s%s", name,
             nearest ? "; did you mean `" : "", nearest ? nearest : "", nearest ? "`?" : "");
-        status = STATUS_TROUBLE;
     }
     arena_free(arena);
     return status;

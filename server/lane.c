@@ -1,19 +1,63 @@
 // The fast lane's side: each document's snapshot follows its text; features work on it in the order in which they were asked.
+#include <stdio.h>
+
 #include "server/files.h"
 #include "server/session.h"
 
+/// Modules that a resolver handed out live in the snapshots that were built with it.
+typedef struct LaneResolver {
+    ImportResolver *imports;
+    int users;  // documents, and the lane itself
+} LaneResolver;
+
 struct FastLane {
-    ImportResolver *resolver;
-    int generation;  // counts resolvers: what was built with an older one is built anew
+    LaneResolver *resolver;
+    Arena *settings_arena;
+    Report report;  // of the settings: problems go to stderr
+    SettingsCache *settings;
+    int settings_generation;
+    Arena *arena;
 };
+
+static void resolver_release(LaneResolver *resolver) {
+    if (!resolver || --resolver->users > 0) return;
+    import_resolver_free(resolver->imports);
+    resolver->imports = NULL;
+}
+
+static LaneResolver *resolver_new(Arena *arena) {
+    LaneResolver *resolver = ARENA_NEW(arena, LaneResolver);
+    *resolver = (LaneResolver){import_resolver_new(), 1};
+    return resolver;
+}
+
+static void settings_renew(struct FastLane *lane) {
+    arena_free(lane->settings_arena);
+    lane->settings_arena = arena_new();
+    lane->report = (Report){.arena = lane->settings_arena};
+    lane->settings = settings_cache_new(lane->settings_arena, &lane->report);
+    lane->settings_generation++;
+}
 
 struct FastLane *fast_lane_new(Arena *arena) {
     struct FastLane *lane = ARENA_NEW(arena, struct FastLane);
-    lane->resolver = import_resolver_new();
+    lane->arena = arena;
+    lane->resolver = resolver_new(arena);
+    settings_renew(lane);
     return lane;
 }
 
-void fast_lane_free(struct FastLane *lane) { import_resolver_free(lane->resolver); }
+void fast_lane_free(struct FastLane *lane) {
+    resolver_release(lane->resolver);
+    arena_free(lane->settings_arena);
+}
+
+void fast_lane_forget_files(struct FastLane *lane, bool imports, bool settings) {
+    if (settings) settings_renew(lane);
+    if (!imports) return;
+    resolver_release(lane->resolver);
+    lane->resolver = resolver_new(lane->arena);
+}
 
 LaneDocument *lane_document_new(const char *uri) {
     Arena *arena = arena_new();
@@ -34,35 +78,65 @@ LaneDocument *lane_document_retain(LaneDocument *document) {
 void lane_document_release(LaneDocument *document) {
     if (!document || atomic_fetch_sub(&document->count, 1) > 1) return;
     snapshot_release(document->snapshot);
+    resolver_release(document->resolver);
     text_release(document->text);
+    token_memory_free(document->tokens);
     arena_free(document->arena);
 }
 
+static Json *close_work(Request *request) {
+    LaneDocument *document = request->document;
+    snapshot_release(document->snapshot);
+    resolver_release(document->resolver);
+    text_release(document->text);
+    document->snapshot = NULL;
+    document->resolver = NULL;
+    document->text = NULL;
+    return NULL;
+}
+
+void lane_document_close(Request *request) {
+    request->work = close_work;
+    request_start(request, LANE_FAST);
+}
+
 static void document_build(struct FastLane *lane, LaneDocument *document, Text *text) {
-    SnapshotOptions options = {.resolver = import_resolver_interface(lane->resolver)};
+    LaneResolver *resolver = lane->resolver, *old_resolver = document->resolver;
+    SnapshotOptions options = {.resolver = import_resolver_interface(resolver->imports)};
     Snapshot *old = document->snapshot;
-    bool is_current = old && document->generation == lane->generation;
-    document->snapshot = is_current ? snapshot_update(old, text->text, &options)
-                                    : snapshot_build(document->path, text->text, &options);
-    document->generation = lane->generation;
+    document->snapshot = old && old_resolver == resolver
+                             ? snapshot_update(old, text->text, &options)
+                             : snapshot_build(document->path, text->text, &options);
     snapshot_release(old);
+    resolver->users++;
+    document->resolver = resolver;
+    resolver_release(old_resolver);
+}
+
+/// Files that it imports were read again, and it imports some.
+static bool imports_are_stale(const struct FastLane *lane, const LaneDocument *document) {
+    if (!document->resolver || document->resolver == lane->resolver) return false;
+    Arena *arena = arena_new();
+    Imports imports = import_resolver_closure(document->resolver->imports, arena, document->path);
+    bool imports_something = imports.list.count > 0;
+    arena_free(arena);
+    return imports_something;
 }
 
 /// Brings the document's snapshot to `text`. A fault of ours leaves it without one, until the next text.
 static void document_follow(struct FastLane *lane, LaneDocument *document, Text *text) {
-    if (document->text == text && document->generation == lane->generation) return;
+    if (document->text == text && !imports_are_stale(lane, document)) return;
     text_release(document->text);
     document->text = text_retain(text);
-    document->failure = NULL;
     BugGuard guard;
     if (text->text.size > FILE_LARGEST_BYTES) {
-        document->failure = "the file is over 10 MB";
+        snprintf(document->failure, sizeof document->failure, "the file is over 10 MB");
     } else if (BUG_GUARD(&guard)) {
         document_build(lane, document, text);
         bug_guard_end(&guard);
         return;
     } else {
-        document->failure = arena_printf(document->arena, "internal error: %s", guard.message);
+        snprintf(document->failure, sizeof document->failure, "internal error: %s", guard.message);
     }
     snapshot_release(document->snapshot);
     document->snapshot = NULL;
@@ -77,15 +151,22 @@ const Snapshot *request_snapshot(Request *request) {
     return document->snapshot;
 }
 
-bool request_offset(Request *request, uint32_t *offset) {
-    LinePosition position;
-    if (!position_read(json_get(request->params, "position"), &position)) {
-        request_fail(request, ERROR_INVALID_PARAMS, "`position` has a line and a character");
-        return false;
-    }
-    *offset = lines_offset(&request->text->lines, request->text->text,
-                           request->server->client.encoding, position);
-    return true;
+const Settings *request_settings(Request *request) {
+    struct FastLane *lane = request->server->lane;
+    LaneDocument *document = request->document;
+    static const Settings none;
+    if (!*document->path) return &none;
+    if (document->settings_generation != lane->settings_generation)
+        document->settings = settings_for(lane->settings, document->path);
+    document->settings_generation = lane->settings_generation;
+    return document->settings;
+}
+
+Options request_options(const Request *request) {
+    const Configuration *configuration = request->configuration;
+    return (Options){.select = configuration->select,
+                     .ignore = configuration->ignore,
+                     .quiet = !configuration->hints};
 }
 
 bool request_range(Request *request, const Json *range, uint32_t *start, uint32_t *end) {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "server/check.h"
-#include "server/session.h"
+#include "server/gradients.h"
 
 static Json *related_json(Request *request, const Snapshot *snapshot,
                           const Diagnostic *diagnostic) {
@@ -29,8 +29,15 @@ static int tag_of(DiagnosticId id) {
     }
 }
 
-static Json *diagnostic_json(Request *request, const Snapshot *snapshot,
-                             const Diagnostic *diagnostic) {
+static Json *page_link(Request *request, const DiagnosticRow *row) {
+    Json *link = json_object(request->arena);
+    json_set_string(
+        link, "href",
+        arena_printf(request->arena, "%s%s.md", request->configuration->docs_url, row->name));
+    return link;
+}
+
+Json *diagnostic_json(Request *request, const Snapshot *snapshot, const Diagnostic *diagnostic) {
     static const int severities[] = {1, 2, 3, 4};
     Arena *arena = request->arena;
     const DiagnosticRow *row = &diagnostic_rows[diagnostic->id];
@@ -39,6 +46,8 @@ static Json *diagnostic_json(Request *request, const Snapshot *snapshot,
     json_set(json, "range", request_range_json(request, snapshot, diagnostic->range));
     json_set_number(json, "severity", severities[diagnostic->severity]);
     json_set_string(json, "code", row->name);
+    if (client->code_description && *request->configuration->docs_url)
+        json_set(json, "codeDescription", page_link(request, row));
     json_set_string(json, "source", "tad");
     json_set_string(json, "message", diagnostic->message);
     if (client->related_information && diagnostic->related_count)
@@ -53,17 +62,30 @@ static Json *diagnostic_json(Request *request, const Snapshot *snapshot,
     return json;
 }
 
-Json *diagnostics_json(Request *request, const Snapshot *snapshot) {
-    static const Settings no_settings;
-    static const Options no_options;
-    Json *list = json_array(request->arena);
-    for (LIST_EACH(int, i, snapshot->diagnostics.list)) {
-        Diagnostic diagnostic = snapshot->diagnostics.list.items[i];
+static void diagnostics_push(Request *request, const Snapshot *snapshot,
+                             const Diagnostics *diagnostics, Json *list) {
+    const Settings *settings = request_settings(request);
+    Options options = request_options(request);
+    for (LIST_EACH(int, i, diagnostics->list)) {
+        Diagnostic diagnostic = diagnostics->list.items[i];
         diagnostic.range = snapshot_range(snapshot, diagnostic.range);
         bool suppressed;
-        if (diagnostic_is_wanted(&diagnostic, &no_settings, &no_options, &suppressed))
+        if (diagnostic_is_wanted(&diagnostic, settings, &options, &suppressed))
             json_push(list, diagnostic_json(request, snapshot, &diagnostic));
     }
+}
+
+Json *diagnostics_json(Request *request, const Snapshot *snapshot, StaleList *stale) {
+    Arena *arena = request->arena;
+    Json *list = json_array(arena);
+    Diagnostics checks = {.arena = arena};
+    gradients_diagnose(request->server->gradients, arena, snapshot, request->document->uri, &checks,
+                       stale);
+    if (!request->configuration->diagnostics ||
+        settings_exclude(request_settings(request), arena, request->document->path))
+        return list;
+    diagnostics_push(request, snapshot, &snapshot->diagnostics, list);
+    diagnostics_push(request, snapshot, &checks, list);
     return list;
 }
 
@@ -77,7 +99,8 @@ static Json *publish_params(Arena *arena, const char *uri, Json *diagnostics) {
 static Json *publish_work(Request *request) {
     if (atomic_load(&request->document->newest) != request->text->version) return NULL;
     const Snapshot *snapshot = request_snapshot(request);
-    Json *list = snapshot ? diagnostics_json(request, snapshot) : json_array(request->arena);
+    StaleList *stale = request->context = ARENA_NEW(request->arena, StaleList);
+    Json *list = snapshot ? diagnostics_json(request, snapshot, stale) : json_array(request->arena);
     Json *params = publish_params(request->arena, request->document->uri, list);
     json_set_number(params, "version", request->text->version);
     return params;
@@ -89,7 +112,10 @@ static void publish_finish(Request *request) {
     bool is_newest =
         document && document->lane == request->document && document->text == request->text;
     if (request->error) server_log(server, 1, "%s", request->error);
-    if (is_newest && request->result)
+    if (is_newest && request->context)
+        gradients_tell_stale(server, request->document->uri, request->text->version,
+                             request->context);
+    if (is_newest && request->result && !server->client.pulls_diagnostics)
         server_notify(server, "textDocument/publishDiagnostics", request->result);
 }
 
@@ -107,4 +133,36 @@ void publish_nothing(Server *server, const char *uri) {
     server_notify(server, "textDocument/publishDiagnostics",
                   publish_params(arena, uri, json_array(arena)));
     arena_free(arena);
+}
+
+// --- Pulled
+
+/// Equal diagnostics have equal names.
+static const char *result_name(Arena *arena, const Json *list) {
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (const char *at = json_print(arena, list, false); *at; at++)
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);  // FNV-1a
+    return arena_printf(arena, "%016llx", (unsigned long long)hash);
+}
+
+static void tell_stale(Request *request) {
+    if (request->context)
+        gradients_tell_stale(request->server, request->document->uri, request->text->version,
+                             request->context);
+}
+
+Json *handle_pull_diagnostics(Request *request) {
+    Arena *arena = request->arena;
+    const Snapshot *snapshot = request_snapshot(request);
+    if (!snapshot) return NULL;
+    StaleList *stale = request->context = ARENA_NEW(arena, StaleList);
+    request->finish = tell_stale;
+    Json *list = diagnostics_json(request, snapshot, stale), *result = json_object(arena);
+    const char *name = result_name(arena, list);
+    const char *previous = json_get_string(request->params, "previousResultId", "");
+    bool is_unchanged = strcmp(name, previous) == 0;
+    json_set_string(result, "kind", is_unchanged ? "unchanged" : "full");
+    json_set_string(result, "resultId", name);
+    if (!is_unchanged) json_set(result, "items", list);
+    return result;
 }

@@ -193,7 +193,12 @@ void runner_client_request(RunnerClient *client, const char *method, Json *param
     client->timer = timer_start(client->loop, limit_ms, 0, request_late, client);
 }
 
-void runner_client_close(RunnerClient *client) { worker_drop(client); }
+void runner_client_close(RunnerClient *client) {
+    worker_drop(client);
+    client->in_flight = false;
+    timer_stop(client->timer);
+    client->timer = NULL;
+}
 
 static bool is_program(const char *path) {
     struct stat info;

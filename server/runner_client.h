@@ -27,7 +27,7 @@ RunnerClient *runner_client_new(Arena *arena, Loop *loop, const char *const *com
 /// Sends `method`; the callback comes exactly once, never from inside this call. Requires no request in flight.
 void runner_client_request(RunnerClient *client, const char *method, Json *params,
                            uint64_t limit_ms, RunnerCallback *callback, void *context);
-/// Ends the worker; it has no state worth saving.
+/// Ends the worker; it has no state worth saving. A request in flight gets no answer. The client may be used again.
 void runner_client_close(RunnerClient *client);
 
 /// Where tad-runner is: `given` when not NULL, else beside our own executable, else on PATH. NULL and `*error` when nowhere.

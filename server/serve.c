@@ -1,7 +1,9 @@
 // `tad-lsp` as a language server: opens the stream, starts the lanes, runs until the client is gone.
 #include <stdio.h>
 
-#include "server/session.h"
+#include "server/client.h"
+#include "server/gradients.h"
+#include "server/slow_lane.h"
 
 /// Deep syntax and regions are walked by recursion.
 enum { LANE_STACK_BYTES = 64 * 1024 * 1024, LAST_WRITES_MS = 1000 };
@@ -59,8 +61,10 @@ static void close_documents(Server *server) {
 static int serve(Server *server) {
     loop_run(server->loop);
     server->is_ending = true;
-    worker_end(server->fast);
-    worker_end(server->slow);
+    atomic_store(&server->is_closing, true);
+    for (int lane = LANE_FAST; lane < LANE_COUNT; lane++) worker_end(server->workers[lane]);
+    gradients_end(server->gradients);
+    client_forget_all(server);
     close_documents(server);
     return server->state == SERVER_SHUT_DOWN && server->saw_exit ? STATUS_CLEAN : 1;
 }
@@ -73,8 +77,14 @@ int command_serve(const Options *options) {
     server->documents = documents_new(arena);
     server->reader = frame_reader_new();
     server->lane = fast_lane_new(arena);
-    server->fast = worker_new(server->loop, LANE_STACK_BYTES);
-    server->slow = worker_new(server->loop, LANE_STACK_BYTES);
+    Error complaint;
+    server->configuration = configuration_new(NULL, NULL, arena, &complaint);
+    server->is_trusted = true;
+    for (int lane = LANE_FAST; lane < LANE_COUNT; lane++) {
+        server->workers[lane] = worker_new(server->loop, LANE_STACK_BYTES);
+        if (lane != LANE_FAST) server->slow_lanes[lane] = slow_lane_new(arena);
+    }
+    server->gradients = gradients_new(server);
     if (stdin_is_terminal() && !options->pipe && !options->socket)
         say("waiting for an editor on stdin (`tad-lsp --help` lists the other uses)");
     server_watch_client(server, options->client_process);
@@ -84,7 +94,10 @@ int command_serve(const Options *options) {
         server->is_ending = true;
     }
     int status = error ? STATUS_TROUBLE : serve(server);
+    gradients_free(server->gradients);
     fast_lane_free(server->lane);
+    for (int lane = LANE_SLOW; lane < LANE_COUNT; lane++) slow_lane_free(server->slow_lanes[lane]);
+    configuration_release(server->configuration);
     frame_reader_free(&server->reader);
     loop_free(server->loop);
     arena_free(arena);

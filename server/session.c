@@ -1,5 +1,6 @@
 // The life of a session: initialize, documents, shutdown, exit. On the loop's thread.
-#include "server/session.h"
+#include "server/answer.h"
+#include "server/client.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,8 @@ static Client client_read(const Json *capabilities) {
     return (Client){
         .encoding = encoding_choose(capabilities),
         .configuration = json_get_bool(workspace, "configuration", false),
+        .configuration_changes =
+            can(capabilities, "workspace", "didChangeConfiguration", "dynamicRegistration"),
         .watched_files =
             can(capabilities, "workspace", "didChangeWatchedFiles", "dynamicRegistration"),
         .work_done_progress = json_get_bool(window, "workDoneProgress", false),
@@ -49,9 +52,38 @@ static Client client_read(const Json *capabilities) {
         .annotations = json_get(edit, "changeAnnotationSupport") != NULL,
         .resource_create = lists(json_get(edit, "resourceOperations"), "create"),
         .disabled_actions = can(capabilities, "textDocument", "codeAction", "disabledSupport"),
+        .links = can(capabilities, "textDocument", "definition", "linkSupport"),
         .hierarchical_symbols = can(capabilities, "textDocument", "documentSymbol",
                                     "hierarchicalDocumentSymbolSupport"),
     };
+}
+
+static Json *names_json(Arena *arena, const char *const *names, int count) {
+    Json *list = json_array(arena);
+    for (int i = 0; i < count; i++) json_push(list, json_string(arena, names[i]));
+    return list;
+}
+
+static Json *tokens_capability(Arena *arena) {
+    static const char *const types[] = {
+#define TOKEN(id, name) name,
+        TOKEN_TYPES(TOKEN)
+#undef TOKEN
+    };
+    static const char *const modifiers[] = {
+#define MODIFIER(id, name) name,
+        TOKEN_MODIFIERS(MODIFIER)
+#undef MODIFIER
+    };
+    Json *json = json_object(arena), *legend = json_object(arena), *full = json_object(arena);
+    json_set(legend, "tokenTypes", names_json(arena, types, (int)(sizeof types / sizeof *types)));
+    json_set(legend, "tokenModifiers",
+             names_json(arena, modifiers, (int)(sizeof modifiers / sizeof *modifiers)));
+    json_set_bool(full, "delta", true);
+    json_set(json, "legend", legend);
+    json_set(json, "full", full);
+    json_set_bool(json, "range", true);
+    return json;
 }
 
 static Json *capabilities_json(Arena *arena, const Server *server) {
@@ -64,7 +96,39 @@ static Json *capabilities_json(Arena *arena, const Server *server) {
         if (error) BUG("capability of %s: %s", method_rows[i].name, error);
         json_set(capabilities, method_rows[i].capability, value);
     }
+    Json *commands = json_object(arena);
+    json_set(commands, "commands", command_names_json(arena));
+    json_set(capabilities, "executeCommandProvider", commands);
+    json_set(capabilities, "semanticTokensProvider", tokens_capability(arena));
+    if (server->client.pulls_diagnostics) {
+        Json *pull = json_object(arena);
+        json_set_string(pull, "identifier", "tad");
+        json_set_bool(pull, "interFileDependencies", true);
+        json_set_bool(pull, "workspaceDiagnostics", false);
+        json_set(capabilities, "diagnosticProvider", pull);
+    }
     return capabilities;
+}
+
+static void folders_add(Server *server, const Json *folders) {
+    for (int i = 0; folders && folders->kind == JSON_ARRAY && i < folders->count; i++) {
+        const char *path =
+            path_of_uri(server->arena, json_get_string(folders->items[i], "uri", ""));
+        if (*path) LIST_PUSH(server->arena, &server->folders, path);
+    }
+}
+
+static void folders_remove(Server *server, const Json *folders) {
+    Arena *arena = arena_new();
+    for (int i = 0; folders && folders->kind == JSON_ARRAY && i < folders->count; i++) {
+        const char *path = path_of_uri(arena, json_get_string(folders->items[i], "uri", ""));
+        int kept = 0;
+        for (LIST_EACH(int, k, server->folders))
+            if (strcmp(server->folders.items[k], path) != 0)
+                server->folders.items[kept++] = server->folders.items[k];
+        server->folders.count = kept;
+    }
+    arena_free(arena);
 }
 
 static void watch_client(void *context) {
@@ -87,7 +151,18 @@ Json *handle_initialize(Request *request) {
         request_fail(request, ERROR_INVALID_PARAMS, "`initialize` has params");
         return NULL;
     }
+    const Json *options = json_get(params, "initializationOptions");
     server->client = client_read(json_get(params, "capabilities"));
+    server->client.pulls_diagnostics =
+        strcmp(json_get_string(options, "diagnostics", "push"), "pull") == 0;
+    server->is_trusted = json_get_bool(options, "trusted", true);
+    server->initial_settings = json_get(options, "settings");
+    if (server->initial_settings)
+        server->initial_settings = json_copy(server->arena, server->initial_settings);
+    folders_add(server, json_get(params, "workspaceFolders"));
+    server_configure(server, NULL);
+    const char *trace = json_get_string(params, "trace", "off");
+    server->trace = strcmp(trace, "verbose") == 0 ? 2 : strcmp(trace, "messages") == 0;
     server_watch_client(server, (int)json_get_number(params, "processId", 0));
     server->state = SERVER_RUNNING;
     Json *result = json_object(arena), *info = json_object(arena);
@@ -99,7 +174,85 @@ Json *handle_initialize(Request *request) {
 }
 
 Json *handle_initialized(Request *request) {
-    (void)request;
+    client_register(request->server);
+    client_ask_configuration(request->server);
+    return NULL;
+}
+
+// --- Settings
+
+void server_recheck(Server *server) {
+    for (int i = 0; i < server->documents.by_uri.count; i++) {
+        Document *document = server->documents.by_uri.entries[i].value;
+        if (document) publish_document(server, document);
+    }
+}
+
+void server_configure(Server *server, const Json *section) {
+    Arena *arena = arena_new();
+    Error complaint = NULL;
+    Configuration *fresh = configuration_new(section, server->initial_settings, arena, &complaint);
+    fresh->trusted = fresh->trusted && server->is_trusted;
+    configuration_release(server->configuration);
+    server->configuration = fresh;
+    if (complaint) client_show_message(server, 2, complaint);
+    arena_free(arena);
+    if (!server->documents.open_count) return;
+    server_recheck(server);
+    client_refresh(server, true, true);
+}
+
+Json *handle_did_change_configuration(Request *request) {
+    const Json *settings = json_get(request->params, "settings");
+    const Json *section = json_get(settings, "tad");
+    if (request->server->client.configuration)
+        client_ask_configuration(request->server);
+    else
+        server_configure(request->server, section ? section : settings);
+    return NULL;
+}
+
+/// What the fast lane knows of files, to be forgotten.
+typedef struct Forget {
+    bool imports, settings;
+} Forget;
+
+static Json *forget_work(Request *request) {
+    const Forget *forget = request->context;
+    fast_lane_forget_files(request->server->lane, forget->imports, forget->settings);
+    return NULL;
+}
+
+static void forget_files(Server *server, Forget forget) {
+    Request *request = request_new(server, arena_new());
+    Forget *copy = ARENA_NEW(request->arena, Forget);
+    *copy = forget;
+    request->context = copy;
+    request->work = forget_work;
+    atomic_fetch_add(&server->files_changed, 1);
+    request_start(request, LANE_FAST);
+    server_recheck(server);
+}
+
+static void forget_note(Forget *forget, const char *uri) {
+    if (str_ends(str_from(uri), ".py")) forget->imports = true;
+    if (str_ends(str_from(uri), "/pyproject.toml")) forget->settings = true;
+}
+
+Json *handle_did_change_watched_files(Request *request) {
+    const Json *changes = json_get(request->params, "changes");
+    Forget forget = {0};
+    for (int i = 0; changes && changes->kind == JSON_ARRAY && i < changes->count; i++)
+        forget_note(&forget, json_get_string(changes->items[i], "uri", ""));
+    if (forget.imports || forget.settings) forget_files(request->server, forget);
+    return NULL;
+}
+
+Json *handle_did_change_workspace_folders(Request *request) {
+    Server *server = request->server;
+    const Json *event = json_get(request->params, "event");
+    folders_remove(server, json_get(event, "removed"));
+    folders_add(server, json_get(event, "added"));
     return NULL;
 }
 
@@ -175,8 +328,12 @@ Json *handle_did_change(Request *request) {
     return NULL;
 }
 
+/// Watched files tell the same, where the client watches them.
 Json *handle_did_save(Request *request) {
-    find_open(request);
+    const Document *document = find_open(request);
+    Forget forget = {0};
+    if (document && !request->server->client.watched_files) forget_note(&forget, document->uri);
+    if (forget.imports) forget_files(request->server, forget);
     return NULL;
 }
 
@@ -184,14 +341,9 @@ Json *handle_did_close(Request *request) {
     Document *document = find_open(request);
     if (!document) return NULL;
     publish_nothing(request->server, document->uri);
-    lane_document_release(document->lane);
+    Request *close = request_new(request->server, arena_new());
+    close->document = document->lane;  // its count goes with the request
+    lane_document_close(close);
     documents_close(&request->server->documents, document);
     return NULL;
-}
-
-/// Answers of the client to our requests.
-void server_take_answer(Server *server, const Json *id, const Json *message) {
-    (void)server;
-    (void)id;
-    (void)message;
 }

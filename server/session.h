@@ -4,6 +4,7 @@
 
 #include "analysis/snapshot.h"
 #include "base/frames.h"
+#include "server/configuration.h"
 #include "server/documents.h"
 #include "server/loop.h"
 #include "server/resolve.h"
@@ -17,7 +18,8 @@ typedef enum MethodId {
 } MethodId;
 
 typedef enum MethodKind { METHOD_REQUEST, METHOD_NOTIFICATION } MethodKind;
-typedef enum Lane { LANE_LOOP, LANE_FAST, LANE_SLOW } Lane;
+/// LANE_BACKGROUND is as LANE_SLOW, for what nobody waits for.
+typedef enum Lane { LANE_LOOP, LANE_FAST, LANE_SLOW, LANE_BACKGROUND, LANE_COUNT } Lane;
 typedef enum Subject { SUBJECT_NOTHING, SUBJECT_DOCUMENT } Subject;
 typedef enum Origin { ORIGIN_USER, ORIGIN_EDITOR } Origin;
 
@@ -51,8 +53,11 @@ typedef struct LaneDocument {
     const char *uri, *path;
     Text *text;          // of the snapshot
     Snapshot *snapshot;  // NULL: none yet, or the analysis failed (`failure`)
-    const char *failure;
-    int generation;  // of the resolver that it was built with
+    char failure[256];
+    struct LaneResolver *resolver;  // that it was built with
+    const Settings *settings;       // of `settings_generation`
+    int settings_generation;
+    struct TokenMemory *tokens;  // the last semantic tokens, for deltas
 } LaneDocument;
 
 /// One message of the client, or work of our own. It has an arena, freed when it was answered.
@@ -63,15 +68,20 @@ struct Request {
     const MethodRow *method;  // NULL: our own
     const Json *id;           // NULL for a notification
     const Json *params;
-    LaneDocument *document;  // counted; or NULL
-    Text *text;              // counted: the text when it was asked
+    LaneDocument *document;        // counted; or NULL
+    Text *text;                    // counted: the text when it was asked
+    Configuration *configuration;  // counted
+    void *context;                 // of our own work
     atomic_bool cancelled;
     bool is_answered;
     Json *result;
     int error_code;  // 0: none
     const char *error;
-    Str framed;                 // ready to be written
-    Handler *work;              // of our own
+    Str framed;             // ready to be written
+    Handler *work;          // instead of the method's handler
+    struct SlowLane *slow;  // on the slow and background lanes
+    bool is_moved;          // goes on elsewhere: request_move, request_hold
+    Lane moved_to;
     void (*finish)(Request *);  // on the loop's thread, before the answer is written; or NULL
     Request *next;              // in flight
 };
@@ -81,8 +91,7 @@ void request_fail(Request *request, ErrorCode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /// The snapshot of the request's own text. NULL and a failed request where the analysis failed. On the fast lane only.
 const Snapshot *request_snapshot(Request *request);
-/// The offset of params[key]; false and a failed request where it is no position.
-bool request_offset(Request *request, uint32_t *offset);
+/// The offsets of a range; false and a failed request where it is none.
 bool request_range(Request *request, const Json *range, uint32_t *start, uint32_t *end);
 /// A range of the request's own text, and a place in any file.
 Json *request_range_json(Request *request, const Snapshot *snapshot, Range range);
@@ -91,11 +100,11 @@ Json *location_json(Request *request, const Snapshot *snapshot, Range range);
 /// What the client can do.
 typedef struct Client {
     Encoding encoding;
-    bool configuration, watched_files, work_done_progress, show_document;
+    bool configuration, configuration_changes, watched_files, work_done_progress, show_document;
     bool related_information, code_description, diagnostic_data, pulls_diagnostics;
     bool lens_refresh, hint_refresh, token_refresh, diagnostic_refresh;
     bool snippets, markdown, document_changes, annotations, disabled_actions, resource_create;
-    bool hierarchical_symbols;
+    bool hierarchical_symbols, links;
 } Client;
 
 typedef enum ServerState { SERVER_NEW, SERVER_RUNNING, SERVER_SHUT_DOWN } ServerState;
@@ -106,15 +115,25 @@ struct Server {
     Arena *arena;
     Stream *stream;
     FrameReader reader;
-    Worker *fast, *slow;
+    Worker *workers[LANE_COUNT];              // none for the loop
+    struct SlowLane *slow_lanes[LANE_COUNT];  // of those that are slow
+    atomic_int files_changed;                 // counts changes on disk that imports may have seen
+    atomic_bool is_closing;
+    struct Gradients *gradients;
     ServerState state;
     bool is_ending, saw_exit;
     int client_process;
     Client client;
     Documents documents;
     Request *in_flight;
+    Configuration *configuration;
+    const Json *initial_settings;  // initializationOptions.settings
+    bool is_trusted;               // initializationOptions.trusted, true where it says nothing
+    struct Outgoing *outgoing;
+    int last_outgoing;
     int trace;  // 0 off, 1 messages, 2 verbose
     struct FastLane *lane;
+    LIST(const char *) folders;  // of the workspace: paths
 };
 
 /// Writes a message to the client. On the loop's thread.
@@ -133,19 +152,40 @@ void server_take_answer(Server *server, const Json *id, const Json *message);
 
 /// Takes bytes from the client.
 void dispatch_bytes(Server *server, const char *data, size_t size);
+/// Takes the `tad` section of the settings.
+void server_configure(Server *server, const Json *section);
+/// Analyses all open documents anew.
+void server_recheck(Server *server);
+
 /// Runs `request` on its lane, or at once. Takes it over.
 void request_start(Request *request, Lane lane);
 Request *request_new(Server *server, Arena *arena);
+/// From a handler on the loop's thread: goes on with `work` on another lane.
+void request_move(Request *request, Lane lane, Handler *work);
+/// From a handler on the loop's thread: will be answered by request_complete.
+void request_hold(Request *request);
+void request_complete(Request *request);
+/// Lets go of a held request without an answer: the session ends.
+void request_drop(Request *request);
 
 // The fast lane: one snapshot a document, one resolver for all.
 struct FastLane *fast_lane_new(Arena *arena);
 void fast_lane_free(struct FastLane *lane);
+/// The fast lane forgets the document's snapshot. The last request for it.
+void lane_document_close(Request *request);
+/// Files of these paths have changed, appeared or gone: what was read of them is read again. On the fast lane.
+void fast_lane_forget_files(struct FastLane *lane, bool imports, bool settings);
+/// `[tool.tad]` for the request's document. On the fast lane.
+const Settings *request_settings(Request *request);
+/// The choice of diagnostics that the editor's settings make, as options of the command line.
+Options request_options(const Request *request);
 LaneDocument *lane_document_new(const char *uri);
 LaneDocument *lane_document_retain(LaneDocument *document);
 void lane_document_release(LaneDocument *document);
+/// NULL is allowed.
+void token_memory_free(struct TokenMemory *memory);
 
-/// What the client is told of a snapshot: what the settings want and no comment silences.
-Json *diagnostics_json(Request *request, const Snapshot *snapshot);
+Json *diagnostic_json(Request *request, const Snapshot *snapshot, const Diagnostic *diagnostic);
 /// Analyses the document's newest text and publishes what was found. On the loop's thread.
 void publish_document(Server *server, Document *document);
 void publish_nothing(Server *server, const char *uri);

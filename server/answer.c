@@ -1,0 +1,124 @@
+// Offsets and texts of features as JSON.
+#include "server/answer.h"
+
+bool position_offset(Request *request, const Json *json, uint32_t *offset) {
+    LinePosition position;
+    if (!position_read(json, &position)) {
+        request_fail(request, ERROR_INVALID_PARAMS, "a position has a line and a character");
+        return false;
+    }
+    *offset = lines_offset(&request->text->lines, request->text->text,
+                           request->server->client.encoding, position);
+    return true;
+}
+
+const Snapshot *request_snapshot_at(Request *request, uint32_t *offset) {
+    if (!position_offset(request, json_get(request->params, "position"), offset)) return NULL;
+    return request_snapshot(request);
+}
+
+Json *offset_json(Request *request, uint32_t offset) {
+    return position_json(request->arena, lines_position(&request->text->lines, request->text->text,
+                                                        request->server->client.encoding, offset));
+}
+
+Json *markup_json(Request *request, const char *markdown) {
+    Json *json = json_object(request->arena);
+    json_set_string(json, "kind", request->server->client.markdown ? "markdown" : "plaintext");
+    json_set_string(json, "value", markdown);
+    return json;
+}
+
+int symbol_kind_number(SymbolKind kind) {
+    enum { KIND_FUNCTION = 12, KIND_VARIABLE = 13, KIND_CONSTANT = 14, KIND_METHOD = 6 };
+    static const int numbers[] = {
+        [SYMBOL_KERNEL] = KIND_FUNCTION,    [SYMBOL_HELPER] = KIND_METHOD,
+        [SYMBOL_LAUNCHER] = KIND_FUNCTION,  [SYMBOL_CONSTANT] = KIND_CONSTANT,
+        [SYMBOL_PARAMETER] = KIND_VARIABLE, [SYMBOL_TILE] = KIND_VARIABLE,
+    };
+    return numbers[kind];
+}
+
+// --- Edits
+
+static const char ANNOTATION[] = "tad";
+
+EditWriter edit_writer_new(Request *request) {
+    return (EditWriter){.request = request,
+                        .edits = json_array(request->arena),
+                        .files = json_array(request->arena)};
+}
+
+void edit_annotate(EditWriter *writer, const char *label, const char *description,
+                   bool needs_confirmation) {
+    const Client *client = &writer->request->server->client;
+    if (!client->annotations || !client->document_changes || !label) return;
+    Arena *arena = writer->request->arena;
+    Json *annotation = json_object(arena);
+    json_set_string(annotation, "label", label);
+    if (description) json_set_string(annotation, "description", description);
+    json_set_bool(annotation, "needsConfirmation", needs_confirmation);
+    writer->annotations = json_object(arena);
+    json_set(writer->annotations, ANNOTATION, annotation);
+    writer->annotation = ANNOTATION;
+}
+
+static Json *text_edit_json(const EditWriter *writer, Json *range, Str text) {
+    Arena *arena = writer->request->arena;
+    Json *json = json_object(arena);
+    json_set(json, "range", range);
+    json_set(json, "newText", json_str(arena, text));
+    if (writer->annotation) json_set_string(json, "annotationId", writer->annotation);
+    return json;
+}
+
+void edit_replace(EditWriter *writer, const Snapshot *snapshot, Range range, Str text) {
+    Json *place = request_range_json(writer->request, snapshot, range);
+    json_push(writer->edits, text_edit_json(writer, place, text));
+}
+
+static Json *document_edit_json(Arena *arena, const char *uri, Json *version, Json *edits) {
+    Json *json = json_object(arena), *document = json_object(arena);
+    json_set_string(document, "uri", uri);
+    json_set(document, "version", version);
+    json_set(json, "textDocument", document);
+    json_set(json, "edits", edits);
+    return json;
+}
+
+bool edit_new_file(EditWriter *writer, const char *path, const char *text) {
+    const Client *client = &writer->request->server->client;
+    if (!client->resource_create || !client->document_changes) return false;
+    Arena *arena = writer->request->arena;
+    const char *uri = uri_of_path(arena, path);
+    Json *create = json_object(arena), *options = json_object(arena), *edits = json_array(arena);
+    json_set_string(create, "kind", "create");
+    json_set_string(create, "uri", uri);
+    json_set_bool(options, "overwrite", true);
+    json_set(create, "options", options);
+    if (writer->annotation) json_set_string(create, "annotationId", writer->annotation);
+    Json *start = span_json(arena, (LinePosition){0, 0}, (LinePosition){0, 0});
+    json_push(edits, text_edit_json(writer, start, str_from(text)));
+    json_push(writer->files, create);
+    json_push(writer->files, document_edit_json(arena, uri, json_null(arena), edits));
+    return true;
+}
+
+Json *edit_finish(EditWriter *writer) {
+    const Request *request = writer->request;
+    Arena *arena = request->arena;
+    Json *json = json_object(arena);
+    if (!request->server->client.document_changes) {
+        Json *changes = json_object(arena);
+        if (writer->edits->count) json_set(changes, request->document->uri, writer->edits);
+        json_set(json, "changes", changes);
+        return json;
+    }
+    if (writer->edits->count)
+        json_push(writer->files,
+                  document_edit_json(arena, request->document->uri,
+                                     json_number(arena, request->text->version), writer->edits));
+    json_set(json, "documentChanges", writer->files);
+    if (writer->annotations) json_set(json, "changeAnnotations", writer->annotations);
+    return json;
+}

@@ -1,0 +1,42 @@
+// Parts of answers that several requests share.
+#ifndef TAD_SERVER_ANSWER_H
+#define TAD_SERVER_ANSWER_H
+
+#include "codeactions/codeactions.h"
+#include "features/features.h"
+#include "server/session.h"
+
+/// The snapshot of the request's own text and the offset of its `position`; NULL and a failed request.
+const Snapshot *request_snapshot_at(Request *request, uint32_t *offset);
+/// The offset of a position; false and a failed request where it is none.
+bool position_offset(Request *request, const Json *position, uint32_t *offset);
+Json *offset_json(Request *request, uint32_t offset);
+/// MarkupContent; plain text where the client shows no Markdown.
+Json *markup_json(Request *request, const char *markdown);
+/// LSP's SymbolKind.
+int symbol_kind_number(SymbolKind kind);
+
+/// A WorkspaceEdit of the request's document and of new files; versioned, with an annotation, where the client has these.
+typedef struct EditWriter {
+    Request *request;
+    Json *edits;             // of the document
+    Json *files;             // operations that make files, each followed by the edit that fills it
+    const char *annotation;  // identifier, or NULL
+    Json *annotations;
+} EditWriter;
+
+EditWriter edit_writer_new(Request *request);
+/// From now on edits are under this annotation, where the client shows them.
+void edit_annotate(EditWriter *writer, const char *label, const char *description,
+                   bool needs_confirmation);
+void edit_replace(EditWriter *writer, const Snapshot *snapshot, Range range, Str text);
+/// False where the client cannot make files.
+bool edit_new_file(EditWriter *writer, const char *path, const char *text);
+Json *edit_finish(EditWriter *writer);
+
+/// The edit of a code action. NULL and a failed request where it is refused or the client cannot do it.
+Json *action_edit_json(Request *request, const Snapshot *snapshot, const ActionEdit *edit);
+/// The commands of commands.def.
+Json *command_names_json(Arena *arena);
+
+#endif

@@ -1,0 +1,439 @@
+// A check is some proofs: each is queued, given to a free worker, recorded. The last one ends the check.
+#include "server/checks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "server/client.h"
+#include "server/runner_client.h"
+#include "server/slow_lane.h"
+
+enum { MOST_DEATHS = 2, MOST_PROVERS = 16 };
+
+typedef struct Check Check;
+
+typedef struct Proof {
+    Arena *arena;
+    Check *check;
+    const char *kernel;
+    int line;
+    GradientStatus status;  // final already where the rules refuse
+    Json *params;           // for the runner; NULL: there is nothing to run
+    double limit_s;
+    int deaths;
+    bool is_done;
+    struct Proof *next;  // in the queue
+} Proof;
+
+struct Check {
+    Arena *arena;
+    Checks *checks;
+    const char *uri, *token;
+    int version;
+    bool is_all;       // answered with a list
+    Request *request;  // held, or NULL
+    LIST(Proof *) proofs;
+    int done;
+    atomic_bool is_cancelled;
+    bool is_prepared;  // the proofs belong to the loop's thread
+    Check *next;
+};
+
+typedef struct Prover {
+    Checks *checks;
+    RunnerClient *client;
+    Proof *proof;  // in work, or NULL
+    uint64_t started_ms;
+} Prover;
+
+struct Checks {
+    Server *server;
+    Check *first;
+    Proof *queue, **queue_end;
+    Prover provers[MOST_PROVERS];
+    int last_token;
+    const char *runner;  // command line that the provers were made for
+};
+
+Checks *checks_new(Server *server) {
+    Checks *checks = ARENA_NEW(server->arena, Checks);
+    checks->server = server;
+    checks->queue_end = &checks->queue;
+    return checks;
+}
+
+static void check_free(Check *check) {
+    for (LIST_EACH(int, i, check->proofs)) arena_free(check->proofs.items[i]->arena);
+    arena_free(check->arena);
+}
+
+void checks_end(Checks *checks) {
+    for (int i = 0; i < MOST_PROVERS; i++)
+        if (checks->provers[i].client) runner_client_close(checks->provers[i].client);
+    for (Check *check = checks->first, *next; check; check = next) {
+        next = check->next;
+        if (check->request) request_drop(check->request);
+        check_free(check);
+    }
+    checks->first = NULL;
+}
+
+// --- The end of a check
+
+static Json *check_result(Check *check) {
+    Request *request = check->request;
+    Json *list = json_array(request->arena);
+    for (LIST_EACH(int, i, check->proofs)) {
+        const Proof *proof = check->proofs.items[i];
+        json_push(list, gradient_status_json(request->arena, check->uri, proof->kernel,
+                                             check->version, &proof->status));
+    }
+    return check->is_all ? list : list->count ? list->items[0] : NULL;
+}
+
+static void check_end(Check *check) {
+    Checks *checks = check->checks;
+    Check **link = &checks->first;
+    while (*link && *link != check) link = &(*link)->next;
+    if (*link) *link = check->next;
+    bool is_cancelled = atomic_load(&check->is_cancelled);
+    progress_end(checks->server, check->token, is_cancelled ? "cancelled" : NULL);
+    Request *request = check->request;
+    if (request && is_cancelled)
+        request_fail(request, ERROR_REQUEST_CANCELLED, "cancelled");
+    else if (request && !request->error_code)
+        request->result = check_result(check);
+    if (request) request_complete(request);
+    check_free(check);
+}
+
+static void proof_done(Proof *proof) {
+    Check *check = proof->check;
+    if (proof->is_done) return;
+    proof->is_done = true;
+    check->done++;
+    gradients_record(check->checks->server->gradients, check->uri, proof->kernel, check->version,
+                     proof->line, &proof->status);
+    progress_report(check->checks->server, check->token, proof->kernel,
+                    100.0 * check->done / check->proofs.count);
+    if (check->done == check->proofs.count) check_end(check);
+}
+
+// --- Workers
+
+static void prover_next(Prover *prover);
+
+static void read_answer(Proof *proof, const Json *answer) {
+    GradientStatus *status = &proof->status;
+    const char *name = json_get_string(answer, "status", "");
+    const Json *worst = json_get(answer, "worst_error");
+    status->state = strcmp(name, "proved") == 0   ? GRADIENT_PROVED
+                    : strcmp(name, "failed") == 0 ? GRADIENT_FAILED
+                                                  : GRADIENT_UNPROVED;
+    status->reason = arena_strdup(proof->arena, json_get_string(answer, "reason", ""));
+    if (status->state == GRADIENT_UNPROVED && !*status->reason)
+        status->reason = "the check was not conclusive";
+    status->has_error = worst && worst->kind == JSON_NUMBER;
+    status->worst_error = status->has_error ? worst->number : 0;
+    status->details = answer ? json_copy(proof->arena, answer) : NULL;
+}
+
+static void prover_answered(void *context, RunnerTrouble trouble, const Json *answer,
+                            const char *message) {
+    Prover *prover = context;
+    Proof *proof = prover->proof;
+    if (trouble == RUNNER_DIED && ++proof->deaths < MOST_DEATHS) {
+        prover_next(prover);  // once more, with a fresh process
+        return;
+    }
+    uint64_t now = loop_now_ms(prover->checks->server->loop);
+    proof->status.seconds += (double)(now - prover->started_ms) / 1000;
+    if (trouble == RUNNER_OK) {
+        read_answer(proof, answer);
+    } else {
+        proof->status.state = GRADIENT_UNPROVED;
+        proof->status.reason = arena_strdup(proof->arena, message);
+    }
+    prover->proof = NULL;
+    proof_done(proof);
+    prover_next(prover);
+}
+
+static void prover_progress(void *context, const Json *params) {
+    const Prover *prover = context;
+    if (!prover->proof || !params) return;
+    const Check *check = prover->proof->check;
+    double of = json_get_number(params, "of", 0), done = json_get_number(params, "done", 0);
+    double part = of > 0 ? done / of : 0;
+    Arena *arena = arena_new();
+    progress_report(check->checks->server, check->token,
+                    arena_printf(arena, "%s: %s", prover->proof->kernel,
+                                 json_get_string(params, "message", "")),
+                    100.0 * (check->done + part) / check->proofs.count);
+    arena_free(arena);
+}
+
+static Proof *queue_take(Checks *checks) {
+    Proof *proof = checks->queue;
+    if (!proof) return NULL;
+    checks->queue = proof->next;
+    if (!checks->queue) checks->queue_end = &checks->queue;
+    return proof;
+}
+
+/// Takes the proof that it has, or the next of the queue; without one its process ends.
+static void prover_next(Prover *prover) {
+    Checks *checks = prover->checks;
+    if (!prover->proof) {
+        prover->proof = queue_take(checks);
+        prover->started_ms = loop_now_ms(checks->server->loop);
+    }
+    Proof *proof = prover->proof;
+    if (!proof) {
+        runner_client_close(prover->client);
+        return;
+    }
+    runner_client_request(prover->client, "gradcheck", proof->params,
+                          proof_limit_ms(proof->limit_s), prover_answered, prover);
+}
+
+static int provers_wanted(const Server *server) {
+    int count = (int)server->configuration->workers;
+    if (count <= 0) count = (processor_count() + 1) / 2;
+    return count > MOST_PROVERS ? MOST_PROVERS : count;
+}
+
+static bool prover_prepare(Prover *prover, Checks *checks, Error *error) {
+    Arena *arena = checks->server->arena;
+    const char *wish = checks->server->configuration->runner;
+    if (!checks->runner || strcmp(checks->runner, wish) != 0) {
+        checks->runner = arena_strdup(arena, wish);
+        for (int i = 0; i < MOST_PROVERS; i++)
+            if (!checks->provers[i].proof) checks->provers[i].client = NULL;
+    }
+    *error = NULL;
+    if (prover->client) return true;
+    const char *runner = runner_find(arena, *wish ? wish : NULL, error);
+    if (*error) return false;
+    prover->checks = checks;
+    prover->client = runner_client_new(arena, checks->server->loop, runner_command(arena, runner),
+                                       prover_progress, prover);
+    return true;
+}
+
+static void provers_start(Checks *checks) {
+    int count = provers_wanted(checks->server);
+    for (int i = 0; i < count && checks->queue; i++) {
+        Prover *prover = &checks->provers[i];
+        Error error;
+        if (prover->proof) continue;
+        if (prover_prepare(prover, checks, &error)) {
+            prover_next(prover);
+            continue;
+        }
+        for (Proof *proof; (proof = queue_take(checks));) {
+            proof->status.state = GRADIENT_UNPROVED;
+            proof->status.reason = arena_strdup(proof->arena, error);
+            proof_done(proof);
+        }
+    }
+}
+
+// --- Preparing, on the slow lane
+
+/// The module that the check runs: the file's own text where it holds a backward of ours, which may have been edited.
+static const char *backward_text(Arena *arena, const Snapshot *snapshot, Backward *backward) {
+    bool has_all = backward->launch_count > 0;
+    for (int i = 0; i < backward->launch_count; i++)
+        has_all = has_all &&
+                  snapshot_find_kernel(snapshot, str_from(backward->launches[i].kernel)) != NULL;
+    if (has_all) return str_dup(arena, snapshot->source->text);
+    Diagnostics ignored = {.arena = arena};
+    BackwardOptions options = {.wrapper = WRAPPER_NONE};
+    return backward_module(arena, snapshot, &backward, 1, &options, &ignored);
+}
+
+static void proof_derive(Request *request, Proof *proof, const Snapshot *snapshot,
+                         const Kernel *kernel) {
+    Arena *arena = request->arena;
+    Diagnostics ignored = {.arena = arena};
+    Report report = {.arena = arena};
+    BackwardOptions options = {.wrapper = WRAPPER_NONE};
+    Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
+    if (backward->status != BACKWARD_DERIVED) {
+        proof->status.state =
+            backward->status == BACKWARD_REFUSED ? GRADIENT_REFUSED : GRADIENT_NOT_DIFFERENTIABLE;
+        proof->status.reason =
+            arena_strdup(proof->arena, backward->reason ? backward->reason : "no reason given");
+        return;
+    }
+    if (!request->configuration->trusted) {
+        proof->status.state = GRADIENT_UNPROVED;
+        proof->status.reason = "this workspace is not trusted, so no worker process is started";
+        return;
+    }
+    const char *text = backward_text(arena, snapshot, backward);
+    const Settings *settings =
+        settings_for(settings_cache_new(arena, &report), request->document->path);
+    ProofFile file = {snapshot->source, settings, slow_imports(request)};
+    ProofPlan plan = proof_plan(arena, kernel, backward, text, settings);
+    proof->params = json_copy(proof->arena, proof_params(arena, &file, &plan, 0, proof->limit_s));
+    proof->status.state = GRADIENT_RUNNING;
+}
+
+static void proof_prepare(Request *request, Check *check, const Snapshot *snapshot,
+                          const Kernel *kernel) {
+    Arena *arena = arena_new();
+    Proof *proof = ARENA_NEW(arena, Proof);
+    proof->arena = arena;
+    proof->check = check;
+    proof->kernel = str_dup(arena, kernel->definition->name);
+    proof->line = range_line(snapshot_range(snapshot, kernel->definition->name_range));
+    proof->limit_s = request->configuration->time_limit_s;
+    proof->status.reason = "";
+    proof->status.hash = kernel_hash(snapshot, kernel);
+    LIST_PUSH(check->arena, &check->proofs, proof);
+    BugGuard guard;
+    if (BUG_GUARD(&guard)) {
+        proof_derive(request, proof, snapshot, kernel);
+        bug_guard_end(&guard);
+    } else {
+        proof->status.state = GRADIENT_UNPROVED;
+        proof->status.reason = arena_printf(arena, "internal error: %s", guard.message);
+    }
+}
+
+typedef struct Preparation {
+    Check *check;
+    const char *kernel;  // NULL: all
+} Preparation;
+
+static Json *prepare_work(Request *request) {
+    const Preparation *preparation = request->context;
+    const Snapshot *snapshot = slow_snapshot(request);
+    for (int i = 0; snapshot && i < snapshot->kernels.count; i++) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        bool is_asked = !preparation->kernel
+                            ? kernel->function && kernel_is_forward(kernel)
+                            : str_is(kernel->definition->name, preparation->kernel);
+        if (atomic_load(&preparation->check->is_cancelled)) break;
+        if (is_asked) proof_prepare(request, preparation->check, snapshot, kernel);
+    }
+    return NULL;
+}
+
+static void queue_add(Checks *checks, Proof *proof) {
+    *checks->queue_end = proof;
+    checks->queue_end = &proof->next;
+}
+
+/// From here on the check's proofs belong to the loop's thread.
+static void prepare_finish(Request *request) {
+    Check *check = ((const Preparation *)request->context)->check;
+    Checks *checks = check->checks;
+    int count = check->proofs.count;
+    check->is_prepared = true;
+    if (request->error_code && check->request)
+        request_fail(check->request, (ErrorCode)request->error_code, "%s", request->error);
+    else if (count == 0 && !check->is_all && check->request)
+        request_fail(check->request, ERROR_REQUEST_FAILED, "there is no such kernel in %s",
+                     check->uri);
+    if (count == 0 || atomic_load(&check->is_cancelled)) {
+        check_end(check);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        Proof *proof = check->proofs.items[i];
+        if (!proof->params) continue;
+        gradients_record(checks->server->gradients, check->uri, proof->kernel, check->version,
+                         proof->line, &proof->status);
+        queue_add(checks, proof);
+    }
+    for (int i = 0; i < count; i++) {  // the last one may end the check
+        Proof *proof = check->proofs.items[i];
+        if (!proof->params) proof_done(proof);
+    }
+    provers_start(checks);
+}
+
+void checks_start(Checks *checks, LaneDocument *document, Text *text, const char *kernel,
+                  Request *request) {
+    Server *server = checks->server;
+    Arena *arena = arena_new();
+    Check *check = ARENA_NEW(arena, Check);
+    *check = (Check){.arena = arena,
+                     .checks = checks,
+                     .uri = arena_strdup(arena, document->uri),
+                     .token = arena_printf(arena, "tad-check-%d", ++checks->last_token),
+                     .version = text->version,
+                     .is_all = !kernel,
+                     .request = request,
+                     .next = checks->first};
+    atomic_init(&check->is_cancelled, false);
+    checks->first = check;
+    progress_begin(server, check->token, "Checking gradients");
+    Request *prepare = request_new(server, arena_new());
+    Preparation *preparation = ARENA_NEW(prepare->arena, Preparation);
+    *preparation = (Preparation){check, kernel ? arena_strdup(prepare->arena, kernel) : NULL};
+    prepare->context = preparation;
+    prepare->document = lane_document_retain(document);
+    prepare->text = text_retain(text);
+    prepare->work = prepare_work;
+    prepare->finish = prepare_finish;
+    request_start(prepare, LANE_SLOW);
+}
+
+// --- Cancelling
+
+static void queue_remove(Checks *checks, const Check *check) {
+    Proof **link = &checks->queue;
+    while (*link) {
+        if ((*link)->check == check)
+            *link = (*link)->next;
+        else
+            link = &(*link)->next;
+    }
+    checks->queue_end = link;
+}
+
+static void check_cancel(Check *check) {
+    Checks *checks = check->checks;
+    atomic_store(&check->is_cancelled, true);
+    if (!check->is_prepared) return;  // prepare_finish ends it
+    queue_remove(checks, check);
+    Prover *freed[MOST_PROVERS];
+    int freed_count = 0;
+    for (int i = 0; i < MOST_PROVERS; i++) {
+        Prover *prover = &checks->provers[i];
+        if (!prover->proof || prover->proof->check != check) continue;
+        runner_client_close(prover->client);
+        prover->proof = NULL;
+        freed[freed_count++] = prover;
+    }
+    for (LIST_EACH(int, i, check->proofs)) {
+        Proof *proof = check->proofs.items[i];
+        if (proof->is_done) continue;
+        GradientStatus status = {.state = GRADIENT_UNCHECKED, .reason = "cancelled"};
+        gradients_record(checks->server->gradients, check->uri, proof->kernel, check->version,
+                         proof->line, &status);
+    }
+    check_end(check);
+    for (int i = 0; i < freed_count; i++)
+        if (checks->queue) prover_next(freed[i]);
+}
+
+void checks_cancel_token(Checks *checks, const char *token) {
+    for (Check *check = checks->first; check; check = check->next)
+        if (strcmp(check->token, token) == 0) {
+            check_cancel(check);
+            return;
+        }
+}
+
+void checks_cancel_request(Checks *checks, const Request *request) {
+    for (Check *check = checks->first; check; check = check->next)
+        if (check->request == request) {
+            check_cancel(check);
+            return;
+        }
+}

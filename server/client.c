@@ -1,0 +1,178 @@
+// Our own requests to the client: configuration, registration, refreshes, edits, progress. On the loop's thread.
+#include "server/client.h"
+
+#include <string.h>
+
+typedef struct Outgoing {
+    Arena *arena;
+    int id;
+    ClientAnswer *answer;  // or NULL
+    void *context;
+    struct Outgoing *next;
+} Outgoing;
+
+void client_request(Server *server, const char *method, Json *params, ClientAnswer *answer,
+                    void *context) {
+    Arena *arena = arena_new();
+    Outgoing *outgoing = ARENA_NEW(arena, Outgoing);
+    *outgoing = (Outgoing){arena, ++server->last_outgoing, answer, context, server->outgoing};
+    server->outgoing = outgoing;
+    Json *message = json_object(arena);
+    json_set_string(message, "jsonrpc", "2.0");
+    json_set_number(message, "id", outgoing->id);
+    json_set_string(message, "method", method);
+    if (params) json_set(message, "params", params);
+    server_send(server, arena, message);
+}
+
+void server_take_answer(Server *server, const Json *id, const Json *message) {
+    for (Outgoing **link = &server->outgoing; *link; link = &(*link)->next) {
+        Outgoing *outgoing = *link;
+        if (id->kind != JSON_NUMBER || (int)id->number != outgoing->id) continue;
+        *link = outgoing->next;
+        const Json *error = json_get(message, "error");
+        if (error && error->kind == JSON_OBJECT)
+            server_log(server, 2, "the client refused: %s",
+                       json_get_string(error, "message", "no reason given"));
+        if (outgoing->answer)
+            outgoing->answer(server, outgoing->context,
+                             error && error->kind == JSON_OBJECT ? NULL
+                                                                 : json_get(message, "result"));
+        arena_free(outgoing->arena);
+        return;
+    }
+}
+
+void client_forget_all(Server *server) {
+    for (Outgoing *outgoing = server->outgoing, *next; outgoing; outgoing = next) {
+        next = outgoing->next;
+        if (outgoing->answer) outgoing->answer(server, outgoing->context, NULL);
+        arena_free(outgoing->arena);
+    }
+    server->outgoing = NULL;
+}
+
+// --- Refreshes
+
+void client_refresh(Server *server, bool lenses, bool everything) {
+    const Client *client = &server->client;
+    if (client->lens_refresh && lenses)
+        client_request(server, "workspace/codeLens/refresh", NULL, NULL, NULL);
+    if (!everything) return;
+    if (client->hint_refresh)
+        client_request(server, "workspace/inlayHint/refresh", NULL, NULL, NULL);
+    if (client->token_refresh)
+        client_request(server, "workspace/semanticTokens/refresh", NULL, NULL, NULL);
+    if (client->diagnostic_refresh && client->pulls_diagnostics)
+        client_request(server, "workspace/diagnostic/refresh", NULL, NULL, NULL);
+}
+
+// --- Registration and configuration
+
+static Json *registration(Arena *arena, const char *method, Json *options) {
+    Json *json = json_object(arena);
+    json_set_string(json, "id", method);
+    json_set_string(json, "method", method);
+    if (options) json_set(json, "registerOptions", options);
+    return json;
+}
+
+static Json *watchers(Arena *arena) {
+    static const char *const globs[] = {"**/*.py", "**/pyproject.toml"};
+    Json *options = json_object(arena), *list = json_array(arena);
+    for (size_t i = 0; i < sizeof globs / sizeof *globs; i++) {
+        Json *watcher = json_object(arena);
+        json_set_string(watcher, "globPattern", globs[i]);
+        json_push(list, watcher);
+    }
+    json_set(options, "watchers", list);
+    return options;
+}
+
+void client_register(Server *server) {
+    Arena *arena = arena_new();
+    Json *params = json_object(arena), *list = json_array(arena);
+    if (server->client.watched_files)
+        json_push(list, registration(arena, "workspace/didChangeWatchedFiles", watchers(arena)));
+    if (server->client.configuration_changes) {
+        Json *options = json_object(arena);
+        json_set_string(options, "section", "tad");
+        json_push(list, registration(arena, "workspace/didChangeConfiguration", options));
+    }
+    json_set(params, "registrations", list);
+    if (list->count) client_request(server, "client/registerCapability", params, NULL, NULL);
+    arena_free(arena);
+}
+
+static void configuration_received(Server *server, void *context, const Json *result) {
+    (void)context;
+    if (result && result->kind == JSON_ARRAY && result->count)
+        server_configure(server, result->items[0]);
+}
+
+void client_ask_configuration(Server *server) {
+    if (!server->client.configuration) return;
+    Arena *arena = arena_new();
+    Json *params = json_object(arena), *items = json_array(arena), *item = json_object(arena);
+    json_set_string(item, "section", "tad");
+    json_push(items, item);
+    json_set(params, "items", items);
+    client_request(server, "workspace/configuration", params, configuration_received, NULL);
+    arena_free(arena);
+}
+
+// --- Messages and progress
+
+void client_show_message(Server *server, int type, const char *text) {
+    Arena *arena = arena_new();
+    Json *params = json_object(arena);
+    json_set_number(params, "type", type);
+    json_set_string(params, "message", text);
+    server_notify(server, "window/showMessage", params);
+    arena_free(arena);
+}
+
+static Json *token_params(Arena *arena, const char *token) {
+    Json *params = json_object(arena);
+    json_set_string(params, "token", token);
+    return params;
+}
+
+void progress_begin(Server *server, const char *token, const char *title) {
+    if (!server->client.work_done_progress) return;
+    Arena *arena = arena_new();
+    client_request(server, "window/workDoneProgress/create", token_params(arena, token), NULL,
+                   NULL);
+    Json *params = token_params(arena, token), *value = json_object(arena);
+    json_set_string(value, "kind", "begin");
+    json_set_string(value, "title", title);
+    json_set_bool(value, "cancellable", true);
+    json_set_number(value, "percentage", 0);
+    json_set(params, "value", value);
+    server_notify(server, "$/progress", params);
+    arena_free(arena);
+}
+
+void progress_report(Server *server, const char *token, const char *text, double percentage) {
+    if (!server->client.work_done_progress) return;
+    Arena *arena = arena_new();
+    Json *params = token_params(arena, token), *value = json_object(arena);
+    json_set_string(value, "kind", "report");
+    json_set_string(value, "message", text);
+    json_set_bool(value, "cancellable", true);
+    json_set_number(value, "percentage", (double)(int)percentage);
+    json_set(params, "value", value);
+    server_notify(server, "$/progress", params);
+    arena_free(arena);
+}
+
+void progress_end(Server *server, const char *token, const char *text) {
+    if (!server->client.work_done_progress) return;
+    Arena *arena = arena_new();
+    Json *params = token_params(arena, token), *value = json_object(arena);
+    json_set_string(value, "kind", "end");
+    if (text) json_set_string(value, "message", text);
+    json_set(params, "value", value);
+    server_notify(server, "$/progress", params);
+    arena_free(arena);
+}

@@ -1,0 +1,419 @@
+// The table of what is known, under a lock because the fast lane asks it; derivation in the background; staleness.
+#include "server/gradients.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "server/checks.h"
+#include "server/client.h"
+#include "server/slow_lane.h"
+
+/// What is known of one kernel. Its arena is renewed with each result.
+typedef struct Entry {
+    Arena *arena;
+    GradientStatus status;
+    int line;  // of the kernel's `def` when it was checked, one-based
+    bool was_stale;
+    uint64_t derived_hash;  // 0: not derived
+    char refusal[400];      // "": it was derived
+} Entry;
+
+struct Gradients {
+    Server *server;
+    pthread_mutex_t lock;  // of the table and its entries
+    Arena *arena;
+    Map table;  // "uri\nkernel" -> Entry
+    Checks *checks;
+    Timer *pause;               // before deriving in the background
+    LIST(const char *) unseen;  // URIs of documents to derive
+};
+
+static const char *const state_names[] = {
+#define STATE(id, name) name,
+    GRADIENT_STATES(STATE)
+#undef STATE
+};
+
+const char *gradient_state_name(GradientState state) { return state_names[state]; }
+
+struct Gradients *gradients_new(Server *server) {
+    struct Gradients *gradients = ARENA_NEW(server->arena, struct Gradients);
+    gradients->server = server;
+    gradients->arena = server->arena;
+    pthread_mutex_init(&gradients->lock, NULL);
+    gradients->table = map_new(server->arena);
+    gradients->checks = checks_new(server);
+    return gradients;
+}
+
+void gradients_end(struct Gradients *gradients) { checks_end(gradients->checks); }
+
+void gradients_free(struct Gradients *gradients) {
+    for (int i = 0; i < gradients->table.count; i++) {
+        Entry *entry = gradients->table.entries[i].value;
+        arena_free(entry->arena);
+    }
+    pthread_mutex_destroy(&gradients->lock);
+}
+
+Checks *gradients_checks(const struct Gradients *gradients) { return gradients->checks; }
+
+void gradients_cancel_request(Server *server, const Request *request) {
+    checks_cancel_request(server->gradients->checks, request);
+}
+
+// --- What a gradient depends on
+
+static bool is_word_byte(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (unsigned char)c >= 0x80;
+}
+
+static bool holds_word(Str text, Str word) {
+    for (size_t i = 0; i + word.size <= text.size; i++) {
+        const char *found = memchr(text.data + i, word.data[0], text.size - i - word.size + 1);
+        if (!found) return false;
+        i = (size_t)(found - text.data);
+        if (memcmp(found, word.data, word.size) == 0 && (i == 0 || !is_word_byte(found[-1])) &&
+            (i + word.size == text.size || !is_word_byte(found[word.size])))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t hash_add(uint64_t hash, Str text) {
+    for (size_t i = 0; i < text.size; i++)
+        hash = (hash ^ (unsigned char)text.data[i]) * UINT64_C(1099511628211);  // FNV-1a
+    return hash;
+}
+
+static Str definition_text(const Snapshot *snapshot, const Kernel *kernel) {
+    return source_slice(snapshot_range(snapshot, kernel->definition->range));
+}
+
+/// `name` is one of ours for the backward of `forward`.
+static bool is_backward_of(Str name, Str forward) {
+    static const char suffix[] = "_backward";
+    size_t size = forward.size + sizeof suffix - 1;
+    return name.size >= size && memcmp(name.data, forward.data, forward.size) == 0 &&
+           memcmp(name.data + forward.size, suffix, sizeof suffix - 1) == 0;
+}
+
+const Kernel *kernel_of_backward(const Snapshot *snapshot, const Kernel *backward) {
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        if (kernel != backward &&
+            is_backward_of(backward->definition->name, kernel->definition->name))
+            return kernel;
+    }
+    return NULL;
+}
+
+/// Its own text, that of the helpers which it reaches by name, and that of a backward in the same file.
+uint64_t kernel_hash(const Snapshot *snapshot, const Kernel *kernel) {
+    enum { MOST_PARTS = 64 };
+    Str parts[MOST_PARTS];
+    const Kernel *taken[MOST_PARTS];
+    int count = 1;
+    parts[0] = definition_text(snapshot, kernel);
+    taken[0] = kernel;
+    for (int at = 0; at < count; at++)
+        for (LIST_EACH(int, i, snapshot->kernels)) {
+            const Kernel *other = &snapshot->kernels.items[i];
+            Str name = other->definition->name;
+            bool is_known = count == MOST_PARTS || other == kernel;
+            for (int k = 0; k < count && !is_known; k++) is_known = taken[k] == other;
+            bool is_part = !is_known && name.size &&
+                           (is_backward_of(name, kernel->definition->name) ||
+                            (other->is_helper && holds_word(parts[at], name)));
+            if (!is_part) continue;
+            taken[count] = other;
+            parts[count++] = definition_text(snapshot, other);
+        }
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (int i = 0; i < count; i++) hash = hash_add(hash, parts[i]);
+    return hash_add(hash, kernel->definition->comment) | 1;  // 0 means nothing
+}
+
+// --- The table
+
+/// Requires the lock.
+static Entry *entry_find(const struct Gradients *gradients, Arena *arena, const char *uri,
+                         const char *kernel) {
+    const char *key = arena_printf(arena, "%s\n%s", uri, kernel);
+    return map_get(&gradients->table, str_from(key));
+}
+
+static Entry *entry_make(struct Gradients *gradients, Arena *arena, const char *uri,
+                         const char *kernel) {
+    Entry *entry = entry_find(gradients, arena, uri, kernel);
+    if (entry) return entry;
+    entry = ARENA_NEW(gradients->arena, Entry);
+    entry->arena = arena_new();
+    entry->status.reason = "";
+    const char *key = arena_printf(gradients->arena, "%s\n%s", uri, kernel);
+    map_set(&gradients->table, str_from(key), entry);
+    return entry;
+}
+
+static GradientStatus status_copy(Arena *arena, const GradientStatus *status) {
+    GradientStatus copy = *status;
+    copy.reason = arena_strdup(arena, status->reason);
+    copy.details = status->details ? json_copy(arena, status->details) : NULL;
+    return copy;
+}
+
+GradientStatus gradient_status(const struct Gradients *gradients, Arena *arena, const char *uri,
+                               const char *kernel, uint64_t hash) {
+    struct Gradients *table = (struct Gradients *)(uintptr_t)gradients;
+    GradientStatus status = {.state = GRADIENT_UNCHECKED, .reason = ""};
+    pthread_mutex_lock(&table->lock);
+    const Entry *entry = entry_find(gradients, arena, uri, kernel);
+    if (entry) status = status_copy(arena, &entry->status);
+    if (entry && status.state == GRADIENT_UNCHECKED && entry->derived_hash == hash &&
+        *entry->refusal) {
+        status.state = GRADIENT_REFUSED;
+        status.reason = arena_strdup(arena, entry->refusal);
+        status.hash = hash;
+    }
+    pthread_mutex_unlock(&table->lock);
+    status.is_stale = status.state != GRADIENT_UNCHECKED && status.state != GRADIENT_RUNNING &&
+                      status.hash != hash;
+    return status;
+}
+
+const char *gradient_refusal(const struct Gradients *gradients, Arena *arena, const char *uri,
+                             const char *kernel, uint64_t hash) {
+    struct Gradients *table = (struct Gradients *)(uintptr_t)gradients;
+    const char *refusal = NULL;
+    pthread_mutex_lock(&table->lock);
+    const Entry *entry = entry_find(gradients, arena, uri, kernel);
+    if (entry && entry->derived_hash == hash && *entry->refusal)
+        refusal = arena_strdup(arena, entry->refusal);
+    pthread_mutex_unlock(&table->lock);
+    return refusal;
+}
+
+Json *gradient_status_json(Arena *arena, const char *uri, const char *kernel, int version,
+                           const GradientStatus *status) {
+    static const char *const passed_on[] = {"inputs", "dot_test", "configurations", "discarded"};
+    Json *json = json_object(arena);
+    json_set_string(json, "uri", uri);
+    json_set_string(json, "kernel", kernel);
+    json_set_number(json, "version", version);
+    json_set_string(json, "status", state_names[status->state]);
+    json_set(json, "worst_error",
+             status->has_error ? json_number(arena, status->worst_error) : json_null(arena));
+    json_set_number(json, "seconds", status->seconds);
+    json_set_string(json, "reason", status->reason);
+    json_set_bool(json, "stale", status->is_stale);
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) {
+        const Json *part = json_get(status->details, passed_on[i]);
+        if (part) json_set(json, passed_on[i], json_copy(arena, part));
+    }
+    return json;
+}
+
+static void notify_status(Server *server, const char *uri, const char *kernel, int version,
+                          const GradientStatus *status) {
+    Arena *arena = arena_new();
+    server_notify(server, "tad/gradientStatus",
+                  gradient_status_json(arena, uri, kernel, version, status));
+    arena_free(arena);
+}
+
+void gradients_record(struct Gradients *gradients, const char *uri, const char *kernel, int version,
+                      int line, const GradientStatus *status) {
+    Arena *scratch = arena_new();
+    pthread_mutex_lock(&gradients->lock);
+    Entry *entry = entry_make(gradients, scratch, uri, kernel);
+    Arena *old = entry->arena;
+    entry->arena = arena_new();
+    entry->status = status_copy(entry->arena, status);
+    entry->line = line;
+    entry->was_stale = false;
+    arena_free(old);
+    pthread_mutex_unlock(&gradients->lock);
+    arena_free(scratch);
+    Server *server = gradients->server;
+    notify_status(server, uri, kernel, version, status);
+    Document *document = documents_find(&server->documents, uri);
+    if (document && status->state != GRADIENT_RUNNING) publish_document(server, document);
+    client_refresh(server, true, false);
+}
+
+// --- Diagnostics of the family "checks", and what became stale
+
+static void add_finding(Diagnostics *diagnostics, const char *name, Range range,
+                        const char *message) {
+    const DiagnosticRow *row = diagnostic_find(str_from(name));
+    if (row) diagnose(diagnostics, (DiagnosticId)(row - diagnostic_rows), range, "%s", message);
+}
+
+/// What the worker saw in the forward itself; its lines are those of the text that was checked.
+static void add_details(Diagnostics *diagnostics, const Snapshot *snapshot, const Kernel *kernel,
+                        const Entry *entry, int line) {
+    const Json *findings = json_get(entry->status.details, "findings");
+    Range name = snapshot_range(snapshot, kernel->definition->name_range);
+    for (int i = 0; findings && findings->kind == JSON_ARRAY && i < findings->count; i++) {
+        const Json *finding = findings->items[i];
+        if (!str_is(kernel->definition->name, json_get_string(finding, "kernel", ""))) continue;
+        int at = (int)json_get_number(finding, "line", 0) + line - entry->line;
+        add_finding(diagnostics, json_get_string(finding, "kind", ""),
+                    proof_line_range(snapshot->source, at, name),
+                    json_get_string(finding, "message", ""));
+    }
+}
+
+static void add_result(Diagnostics *diagnostics, const Snapshot *snapshot, const Kernel *kernel,
+                       const Entry *entry) {
+    Range name = snapshot_range(snapshot, kernel->definition->name_range);
+    const char *reason = entry->status.reason;
+    switch (entry->status.state) {
+    case GRADIENT_FAILED:
+        diagnose(diagnostics, DIAGNOSTIC_GRADIENT_WRONG, name,
+                 "the derived gradient of `%.*s` is wrong: %s", STR_ARGS(kernel->definition->name),
+                 reason);
+        break;
+    case GRADIENT_PROVED:
+        diagnose(diagnostics, DIAGNOSTIC_GRADIENT_VERIFIED, name,
+                 "gradients of `%.*s` verified, worst error %.1e",
+                 STR_ARGS(kernel->definition->name), entry->status.worst_error)
+            ->severity = SEVERITY_HINT;
+        break;
+    case GRADIENT_UNPROVED:
+        diagnose(diagnostics, DIAGNOSTIC_GRADIENT_NOT_RUN, name,
+                 "gradients of `%.*s` were not checked: %s", STR_ARGS(kernel->definition->name),
+                 reason);
+        break;
+    default: break;
+    }
+    add_details(diagnostics, snapshot, kernel, entry, range_line(name));
+}
+
+void gradients_diagnose(struct Gradients *gradients, Arena *arena, const Snapshot *snapshot,
+                        const char *uri, Diagnostics *diagnostics, StaleList *stale) {
+    pthread_mutex_lock(&gradients->lock);
+    bool is_empty = gradients->table.count == 0;
+    for (int i = 0; !is_empty && i < snapshot->kernels.count; i++) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        const char *name = str_dup(arena, kernel->definition->name);
+        Entry *entry = entry_find(gradients, arena, uri, name);
+        if (!entry || entry->status.state <= GRADIENT_RUNNING) continue;
+        bool is_stale = entry->status.hash != kernel_hash(snapshot, kernel);
+        if (!is_stale) add_result(diagnostics, snapshot, kernel, entry);
+        if (is_stale == entry->was_stale) continue;
+        entry->was_stale = is_stale;
+        Stale item = {name, status_copy(arena, &entry->status)};
+        item.status.is_stale = is_stale;
+        LIST_PUSH(arena, &stale->list, item);
+    }
+    pthread_mutex_unlock(&gradients->lock);
+}
+
+void gradients_tell_stale(Server *server, const char *uri, int version, const StaleList *stale) {
+    for (LIST_EACH(int, i, stale->list))
+        notify_status(server, uri, stale->list.items[i].kernel, version,
+                      &stale->list.items[i].status);
+}
+
+// --- Deriving in the background
+
+static bool knows_derivation(struct Gradients *gradients, Arena *arena, const char *uri,
+                             const char *kernel, uint64_t hash) {
+    pthread_mutex_lock(&gradients->lock);
+    const Entry *entry = entry_find(gradients, arena, uri, kernel);
+    bool known = entry && entry->derived_hash == hash;
+    pthread_mutex_unlock(&gradients->lock);
+    return known;
+}
+
+static bool note_derivation(struct Gradients *gradients, Arena *arena, const char *uri,
+                            const char *kernel, uint64_t hash, const char *refusal) {
+    pthread_mutex_lock(&gradients->lock);
+    Entry *entry = entry_make(gradients, arena, uri, kernel);
+    bool differs = !entry->derived_hash || strcmp(entry->refusal, refusal) != 0;
+    entry->derived_hash = hash;
+    size_t size = strlen(refusal);
+    if (size >= sizeof entry->refusal) size = sizeof entry->refusal - 1;
+    while (size && ((unsigned char)refusal[size] & 0xC0) == 0x80) size--;
+    memcpy(entry->refusal, refusal, size);
+    entry->refusal[size] = 0;
+    pthread_mutex_unlock(&gradients->lock);
+    return differs;
+}
+
+static const char *derive_refusal(const Snapshot *snapshot, const Kernel *kernel, Arena *arena) {
+    BugGuard guard;
+    if (!BUG_GUARD(&guard)) return arena_printf(arena, "internal error: %s", guard.message);
+    Diagnostics ignored = {.arena = arena};
+    BackwardOptions options = {.wrapper = WRAPPER_NONE};
+    const Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
+    bug_guard_end(&guard);
+    if (backward->status == BACKWARD_DERIVED) return "";
+    return backward->reason && *backward->reason ? backward->reason : "it has no gradient";
+}
+
+/// One kernel after the other, until the text changes. The result says whether lenses have something new to say.
+static Json *derive_work(Request *request) {
+    const Snapshot *snapshot = NULL;
+    struct Gradients *gradients = request->server->gradients;
+    const char *uri = request->document->uri;
+    bool has_news = false;
+    if (atomic_load(&request->document->newest) == request->text->version)
+        snapshot = slow_snapshot(request);
+    for (int i = 0; snapshot && i < snapshot->kernels.count; i++) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        if (atomic_load(&request->document->newest) != request->text->version ||
+            atomic_load(&request->server->is_closing))
+            break;
+        if (!kernel->function || !kernel_is_forward(kernel)) continue;
+        uint64_t hash = kernel_hash(snapshot, kernel);
+        Arena *arena = arena_new();
+        const char *name = kernel->function->name;
+        if (!knows_derivation(gradients, arena, uri, name, hash))
+            has_news |= note_derivation(gradients, arena, uri, name, hash,
+                                        derive_refusal(snapshot, kernel, arena));
+        arena_free(arena);
+    }
+    return has_news ? json_bool(request->arena, true) : NULL;
+}
+
+static void derive_finish(Request *request) {
+    if (request->result) client_refresh(request->server, true, false);
+}
+
+static void derive_unseen(void *context) {
+    struct Gradients *gradients = context;
+    Server *server = gradients->server;
+    timer_stop(gradients->pause);
+    gradients->pause = NULL;
+    for (LIST_EACH(int, i, gradients->unseen)) {
+        Document *document = documents_find(&server->documents, gradients->unseen.items[i]);
+        if (!document || !server->configuration->derive) continue;
+        Request *request = request_new(server, arena_new());
+        request->document = lane_document_retain(document->lane);
+        request->text = text_retain(document->text);
+        request->work = derive_work;
+        request->finish = derive_finish;
+        request_start(request, LANE_BACKGROUND);
+    }
+    gradients->unseen.count = 0;
+}
+
+void gradients_watch(Server *server, const char *uri) {
+    enum { PAUSE_MS = 400, MOST_UNSEEN = 8 };
+    struct Gradients *gradients = server->gradients;
+    const Document *document = documents_find(&server->documents, uri);
+    if (!document || !server->configuration->derive) return;
+    bool is_listed = gradients->unseen.count == MOST_UNSEEN;
+    for (LIST_EACH(int, i, gradients->unseen))
+        is_listed = is_listed || strcmp(gradients->unseen.items[i], uri) == 0;
+    const char *key = NULL;  // the documents' own copy of the name outlives them
+    for (int i = 0; !is_listed && i < server->documents.by_uri.count; i++)
+        if (server->documents.by_uri.entries[i].value == document)
+            key = server->documents.by_uri.entries[i].key.data;
+    if (key) LIST_PUSH(gradients->arena, &gradients->unseen, key);
+    timer_stop(gradients->pause);
+    gradients->pause = timer_start(server->loop, PAUSE_MS, 0, derive_unseen, gradients);
+}

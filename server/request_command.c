@@ -1,0 +1,244 @@
+// workspace/executeCommand: the commands behind the lenses, the Testing view and the panels. Rows: commands.def.
+#include <string.h>
+
+#include "codeactions/codeactions.h"
+#include "server/answer.h"
+#include "server/checks.h"
+#include "server/client.h"
+#include "server/explain.h"
+#include "server/files.h"
+#include "server/schedule_json.h"
+#include "server/slow_lane.h"
+
+#define SERVER_COMMAND(id, name, lane, handler) static Handler handler;
+#include "server/commands.def"
+#undef SERVER_COMMAND
+
+typedef struct CommandRow {
+    const char *name;
+    Lane lane;
+    Handler *handler;
+} CommandRow;
+
+static const CommandRow rows[] = {
+#define SERVER_COMMAND(id, name, lane, handler) {name, LANE_##lane, handler},
+#include "server/commands.def"
+#undef SERVER_COMMAND
+};
+
+Json *command_names_json(Arena *arena) {
+    Json *names = json_array(arena);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        json_push(names, json_string(arena, rows[i].name));
+    return names;
+}
+
+/// The command's one argument, an object.
+static const Json *argument_of(const Request *request) {
+    const Json *arguments = json_get(request->params, "arguments");
+    bool has_one = arguments && arguments->kind == JSON_ARRAY && arguments->count > 0;
+    return has_one ? arguments->items[0] : NULL;
+}
+
+/// A file that is not open is read from disk, as version 0.
+static bool bind_document(Request *request, const char *uri) {
+    const Document *document = documents_find(&request->server->documents, uri);
+    if (document) {
+        request->document = lane_document_retain(document->lane);
+        request->text = text_retain(document->text);
+        return true;
+    }
+    Str text;
+    const char *path = path_of_uri(request->arena, uri);
+    Error error = *path ? file_read(request->arena, path, &text) : "it is not open";
+    if (error) {
+        request_fail(request, ERROR_REQUEST_FAILED, "%s: %s", uri, error);
+        return false;
+    }
+    request->document = lane_document_new(uri);
+    request->text = text_new(text, 0);
+    return true;
+}
+
+Json *handle_execute_command(Request *request) {
+    const char *name = json_get_string(request->params, "command", "");
+    const CommandRow *row = NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0) row = &rows[i];
+    if (!row) {
+        request_fail(request, ERROR_INVALID_PARAMS, "there is no command `%s`", name);
+        return NULL;
+    }
+    const char *uri = json_get_string(argument_of(request), "uri", NULL);
+    if (row->handler != command_explain_name) {
+        if (!uri) {
+            request_fail(request, ERROR_INVALID_PARAMS, "`%s` takes [{\"uri\": ...}]", name);
+            return NULL;
+        }
+        if (!bind_document(request, uri)) return NULL;
+    }
+    if (row->lane == LANE_LOOP) return row->handler(request);
+    request_move(request, row->lane, row->handler);
+    return NULL;
+}
+
+static Json *command_explain_name(Request *request) {
+    const char *name = json_get_string(argument_of(request), "name", "");
+    const char *page = explain_page(request->arena, name);
+    if (page) return json_string(request->arena, page);
+    request_fail(request, ERROR_INVALID_PARAMS, "there is no page of `%s`", name);
+    return NULL;
+}
+
+// --- Kernels
+
+/// The kernel that the argument names; NULL and a failed request where there is none.
+static const Kernel *kernel_of(Request *request, const Snapshot *snapshot) {
+    const char *name = json_get_string(argument_of(request), "kernel", NULL);
+    const Kernel *only = NULL;
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        bool is_it = name ? str_is(kernel->definition->name, name)
+                          : !only && kernel->function && kernel_is_forward(kernel);
+        if (is_it) only = kernel;
+    }
+    if (!only)
+        request_fail(request, ERROR_REQUEST_FAILED, "%s has no kernel `%s`", request->document->uri,
+                     name ? name : "");
+    return only;
+}
+
+static Json *command_kernels(Request *request) {
+    Arena *arena = request->arena;
+    const Snapshot *snapshot = slow_snapshot(request);
+    if (!snapshot) return NULL;
+    const char *uri = request->document->uri;
+    Json *list = json_array(arena);
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        if (!kernel->function || !kernel_is_forward(kernel)) continue;
+        const char *name = kernel->function->name;
+        GradientStatus status = gradient_status(request->server->gradients, arena, uri, name,
+                                                kernel_hash(snapshot, kernel));
+        Json *json = gradient_status_json(arena, uri, name, request->text->version, &status);
+        json_set(json, "range",
+                 request_range_json(request, snapshot, kernel->definition->name_range));
+        json_push(list, json);
+    }
+    return list;
+}
+
+static Json *command_schedule(Request *request) {
+    const Snapshot *snapshot = slow_snapshot(request);
+    const Kernel *kernel = snapshot ? kernel_of(request, snapshot) : NULL;
+    return kernel ? schedule_json(request->arena, snapshot, kernel) : NULL;
+}
+
+// --- Checks
+
+static Json *start_check(Request *request, const char *kernel) {
+    request_hold(request);
+    checks_start(gradients_checks(request->server->gradients), request->document, request->text,
+                 kernel, request);
+    return NULL;
+}
+
+static Json *command_check_gradients(Request *request) {
+    const char *kernel = json_get_string(argument_of(request), "kernel", NULL);
+    if (kernel) return start_check(request, kernel);
+    request_fail(request, ERROR_INVALID_PARAMS, "the argument names no `kernel`");
+    return NULL;
+}
+
+static Json *command_check_all_gradients(Request *request) { return start_check(request, NULL); }
+
+Json *handle_progress_cancel(Request *request) {
+    checks_cancel_token(gradients_checks(request->server->gradients),
+                        json_get_string(request->params, "token", ""));
+    return NULL;
+}
+
+// --- Generating
+
+static ActionEdit backward_edit(Request *request, const Snapshot *snapshot, const Kernel *kernel) {
+    const char *where = json_get_string(argument_of(request), "where", "file");
+    bool is_below = strcmp(where, "below") == 0 || strcmp(where, "here") == 0;
+    ActionId id = is_below ? ACTION_BACKWARD_HERE : ACTION_BACKWARD_FILE;
+    Range name = snapshot_range(snapshot, kernel->definition->name_range);
+    return action_apply(request->arena, snapshot, id, name);
+}
+
+/// {"kernel", "uri", "text", "refusal"}: the whole file as it would be.
+static Json *command_backward_preview(Request *request) {
+    Arena *arena = request->arena;
+    const Snapshot *snapshot = slow_snapshot(request);
+    const Kernel *kernel = snapshot ? kernel_of(request, snapshot) : NULL;
+    if (!kernel) return NULL;
+    ActionEdit edit = backward_edit(request, snapshot, kernel);
+    Json *json = json_object(arena);
+    json_set(json, "kernel", json_str(arena, kernel->definition->name));
+    json_set_string(json, "uri", request->document->uri);
+    json_set_string(json, "text", "");
+    if (edit.refusal) {
+        json_set_string(json, "refusal", edit.refusal);
+    } else if (edit.files.count) {
+        json_set_string(json, "uri", uri_of_path(arena, edit.files.items[0].path));
+        json_set_string(json, "text", edit.files.items[0].text);
+    } else {
+        json_set(json, "text", json_str(arena, edits_applied(arena, request->text->text, &edit)));
+    }
+    return json;
+}
+
+/// What the editor said to the edit.
+typedef struct Generated {
+    Arena *arena;
+    LaneDocument *document;
+    Text *text;
+    const char *kernel;
+} Generated;
+
+static void generated_applied(Server *server, void *context, const Json *result) {
+    Generated *generated = context;
+    bool applied = json_get_bool(result, "applied", false);
+    if (applied && server->configuration->check_after_generate)
+        checks_start(gradients_checks(server->gradients), generated->document, generated->text,
+                     generated->kernel, NULL);
+    lane_document_release(generated->document);
+    text_release(generated->text);
+    arena_free(generated->arena);
+}
+
+/// Hands the edit to the editor; the check begins when it was applied.
+static void generated_finish(Request *request) {
+    Server *server = request->server;
+    const Json *edit = json_get(request->result, "edit");
+    if (request->error_code) {
+        client_show_message(server, 2, request->error);
+        return;
+    }
+    if (!edit || request->is_answered) return;
+    Arena *arena = arena_new();
+    Generated *generated = ARENA_NEW(arena, Generated);
+    *generated =
+        (Generated){arena, lane_document_retain(request->document), text_retain(request->text),
+                    arena_strdup(arena, json_get_string(request->result, "kernel", ""))};
+    Json *params = json_object(request->arena);
+    json_set_string(params, "label", "Generate backward");
+    json_set(params, "edit", json_copy(request->arena, edit));
+    client_request(server, "workspace/applyEdit", params, generated_applied, generated);
+}
+
+static Json *command_generate_backward(Request *request) {
+    const Snapshot *snapshot = slow_snapshot(request);
+    request->finish = generated_finish;
+    const Kernel *kernel = snapshot ? kernel_of(request, snapshot) : NULL;
+    if (!kernel) return NULL;
+    ActionEdit edit = backward_edit(request, snapshot, kernel);
+    Json *json = action_edit_json(request, snapshot, &edit);
+    if (!json) return NULL;
+    Json *result = json_object(request->arena);
+    json_set(result, "kernel", json_str(request->arena, kernel->definition->name));
+    json_set(result, "edit", json);
+    return result;
+}

@@ -1,0 +1,135 @@
+// Lenses over kernels: generate the backward, check the gradients, and what the last check said. On the fast lane.
+#include <stdio.h>
+#include <string.h>
+
+#include "features/features.h"
+#include "server/answer.h"
+#include "server/gradients.h"
+
+typedef struct LensText {
+    const char *title;
+    const char *command;  // "" where there is nothing to do
+} LensText;
+
+/// "0.4 s" or "2 min".
+static const char *duration(Arena *arena, double seconds) {
+    return seconds < 100 ? arena_printf(arena, "%.1f s", seconds)
+                         : arena_printf(arena, "%.0f min", seconds / 60);
+}
+
+/// The first sentence, at most some words of it: a lens is one line.
+static const char *shortened(Arena *arena, const char *text) {
+    enum { LONGEST = 90 };
+    size_t size = strcspn(text, "\n");
+    if (size <= LONGEST) return arena_strndup(arena, text, size);
+    size = LONGEST;
+    while (size > LONGEST / 2 && text[size] != ' ') size--;
+    return arena_printf(arena, "%.*s\xe2\x80\xa6", (int)size, text);
+}
+
+static LensText check_text(Arena *arena, const GradientStatus *status) {
+    static const char command[] = "tad.checkGradients";
+    const char *reason = shortened(arena, status->reason);
+    if (status->is_stale && status->state != GRADIENT_REFUSED &&
+        status->state != GRADIENT_NOT_DIFFERENTIABLE)
+        return (LensText){"gradients changed since the last check: check again", command};
+    switch (status->state) {
+    case GRADIENT_RUNNING: return (LensText){"checking gradients\xe2\x80\xa6", ""};
+    case GRADIENT_PROVED:
+        return (LensText){arena_printf(arena, "gradients verified, worst %.1e, %s",
+                                       status->worst_error, duration(arena, status->seconds)),
+                          command};
+    case GRADIENT_FAILED:
+        return (LensText){arena_printf(arena, "gradients wrong: %s", reason), command};
+    case GRADIENT_UNPROVED:
+        return (LensText){arena_printf(arena, "gradients not verified: %s", reason), command};
+    default: return (LensText){"Check gradients", command};
+    }
+}
+
+static LensText backward_text(Arena *arena, const GradientStatus *status) {
+    const char *reason = shortened(arena, status->reason);
+    bool is_refused = !status->is_stale && (status->state == GRADIENT_REFUSED ||
+                                            status->state == GRADIENT_NOT_DIFFERENTIABLE);
+    if (is_refused) return (LensText){arena_printf(arena, "no backward: %s", reason), ""};
+    return (LensText){"Generate backward", "tad.generateBackward"};
+}
+
+static Json *command_json(Arena *arena, LensText text, const char *uri, const char *kernel) {
+    Json *command = json_object(arena);
+    json_set_string(command, "title", text.title);
+    json_set_string(command, "command", text.command);
+    if (!*text.command) return command;
+    Json *arguments = json_array(arena), *place = json_object(arena);
+    json_set_string(place, "uri", uri);
+    json_set_string(place, "kernel", kernel);
+    json_push(arguments, place);
+    json_set(command, "arguments", arguments);
+    return command;
+}
+
+/// `of` is the forward whose status it shows.
+static void lens_push(Request *request, const Snapshot *snapshot, Json *list, Range range,
+                      const Kernel *of, bool is_check) {
+    Arena *arena = request->arena;
+    const char *kernel = str_dup(arena, of->definition->name);
+    GradientStatus status =
+        gradient_status(request->server->gradients, arena, request->document->uri, kernel,
+                        kernel_hash(snapshot, of));
+    bool is_refused = status.state == GRADIENT_REFUSED && !status.is_stale;
+    if (is_check && is_refused) return;  // the other lens says why
+    LensText text = is_check ? check_text(arena, &status) : backward_text(arena, &status);
+    Json *json = json_object(arena), *data = json_object(arena);
+    json_set(json, "range", request_range_json(request, snapshot, range));
+    json_set(json, "command", command_json(arena, text, request->document->uri, kernel));
+    json_set_string(data, "uri", request->document->uri);
+    json_set_string(data, "kernel", kernel);
+    json_set_bool(data, "check", is_check);
+    json_set(json, "data", data);
+    json_push(list, json);
+}
+
+static void watch_after(Request *request) {
+    if (!request->error_code) gradients_watch(request->server, request->document->uri);
+}
+
+Json *handle_code_lens(Request *request) {
+    Arena *arena = request->arena;
+    const Snapshot *snapshot = request_snapshot(request);
+    if (!snapshot) return NULL;
+    Json *list = json_array(arena);
+    if (!request->configuration->code_lens) return list;
+    Lenses lenses = code_lenses(arena, snapshot);
+    for (LIST_EACH(int, i, lenses.list)) {
+        const Lens *lens = &lenses.list.items[i];
+        const Kernel *forward =
+            lens->is_backward ? kernel_of_backward(snapshot, lens->kernel) : NULL;
+        if (lens->is_forward && !lens->is_backward) {
+            lens_push(request, snapshot, list, lens->range, lens->kernel, false);
+            lens_push(request, snapshot, list, lens->range, lens->kernel, true);
+        } else if (forward) {
+            lens_push(request, snapshot, list, lens->range, forward, true);
+        }
+    }
+    if (list->count) request->finish = watch_after;
+    return list;
+}
+
+/// What the lens says now, for clients that ask when it comes into view.
+Json *handle_code_lens_resolve(Request *request) {
+    Arena *arena = request->arena;
+    const Json *data = json_get(request->params, "data");
+    const char *name = json_get_string(data, "kernel", "");
+    const Snapshot *snapshot = request_snapshot(request);
+    if (!snapshot) return NULL;
+    Json *lens = json_copy(arena, request->params);
+    const Kernel *kernel = snapshot_find_kernel(snapshot, str_from(name));
+    if (!kernel) return lens;
+    GradientStatus status =
+        gradient_status(request->server->gradients, arena, request->document->uri, name,
+                        kernel_hash(snapshot, kernel));
+    LensText text = json_get_bool(data, "check", false) ? check_text(arena, &status)
+                                                        : backward_text(arena, &status);
+    json_set(lens, "command", command_json(arena, text, request->document->uri, name));
+    return lens;
+}

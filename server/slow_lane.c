@@ -1,0 +1,42 @@
+// One snapshot at a time: requests of these lanes come in runs for one file.
+#include "server/slow_lane.h"
+
+#include "server/files.h"
+
+struct SlowLane {
+    Text *text;
+    int files;  // count of changes on disk that it has seen
+    ImportResolver *imports;
+    Snapshot *snapshot;
+};
+
+struct SlowLane *slow_lane_new(Arena *arena) { return ARENA_NEW(arena, struct SlowLane); }
+
+void slow_lane_free(struct SlowLane *lane) {
+    snapshot_release(lane->snapshot);
+    import_resolver_free(lane->imports);
+    text_release(lane->text);
+    *lane = (struct SlowLane){0};
+}
+
+const Snapshot *slow_snapshot(Request *request) {
+    struct SlowLane *lane = request->slow;
+    int files = atomic_load(&request->server->files_changed);
+    if (lane->snapshot && lane->text == request->text && lane->files == files)
+        return lane->snapshot;
+    slow_lane_free(lane);
+    if (request->text->text.size > FILE_LARGEST_BYTES) {
+        request_fail(request, ERROR_REQUEST_FAILED, "the file is over 10 MB");
+        return NULL;
+    }
+    lane->files = files;
+    lane->imports = import_resolver_new();
+    SnapshotOptions options = {.resolver = import_resolver_interface(lane->imports)};
+    lane->snapshot = snapshot_build(request->document->path, request->text->text, &options);
+    lane->text = text_retain(request->text);
+    return lane->snapshot;
+}
+
+Imports slow_imports(Request *request) {
+    return import_resolver_closure(request->slow->imports, request->arena, request->document->path);
+}

@@ -4,7 +4,7 @@
 
 #include "analysis/snapshot.h"
 
-typedef enum WrapperKind { WRAPPER_AUTOGRAD, WRAPPER_NONE } WrapperKind;
+typedef enum WrapperKind { WRAPPER_AUTOGRAD, WRAPPER_NONE, WRAPPER_TRITON_OP } WrapperKind;
 
 typedef struct BackwardOptions {
     const char *const

@@ -119,7 +119,11 @@ static void break_bracket(Layout *layout, int indent, const char *head, const ch
     size_t size = close - open - 1;
     add_line(layout, indent, head, text, open + 1, "");
     bool is_subscript = text[open] == '[' && open > 0;
-    if (fits(indent + INDENT, "", size, "") || is_subscript)
+    // A tuple has an item a line as soon as it is broken, a call's arguments may share one.
+    const char *before = open ? text : head;
+    size_t end = open ? open : strlen(head);
+    bool is_tuple = text[open] == '(' && end && before[end - 1] == ' ';
+    if ((fits(indent + INDENT, "", size, "") && !is_tuple) || is_subscript)
         add_line(layout, indent + INDENT, "", inner, size, "");
     else
         layout_arguments(layout, indent + INDENT, inner, size);

@@ -1,7 +1,10 @@
 // The emitted module: what the forward needs of the user's file as it stands there, the derived kernels, the differentiable launchers.
 #include "autodiff/module_text.h"
 
+#include <ctype.h>
 #include <string.h>
+
+#include "autodiff/operator_text.h"
 
 /// A statement at module level with the names that it binds and mentions.
 typedef struct Item {
@@ -19,7 +22,10 @@ typedef struct ModuleWriter {
     const Module *module;
     LIST(Item) items;
     LaunchPlan *plans;
+    OperatorPlan *operators;  // one per plan, with WRAPPER_TRITON_OP
     int plan_count;
+    WrapperKind wrapper;
+    const char *space;  // the namespace of operators
     LIST(const FunctionDefinition *) launchers;
     LIST(const char *) launcher_texts;
     LIST(const char *) notes;
@@ -143,8 +149,11 @@ static void find_launchers(ModuleWriter *writer) {
         }
         if (!launches) continue;
         const char *why = NULL;
-        const char *text = launcher_text(writer->arena, writer->module, function, writer->plans,
-                                         writer->plan_count, &why);
+        const char *text = writer->operators
+                               ? operator_launcher_text(writer->arena, writer->module, function,
+                                                        writer->operators, writer->plan_count, &why)
+                               : launcher_text(writer->arena, writer->module, function,
+                                               writer->plans, writer->plan_count, &why);
         if (text) {
             LIST_PUSH(writer->arena, &writer->launchers, function);
             LIST_PUSH(writer->arena, &writer->launcher_texts, text);
@@ -174,13 +183,16 @@ static bool is_definition(const Item *item) {
     return kind == SYNTAX_FUNCTION || kind == SYNTAX_DECORATED || kind == SYNTAX_CLASS;
 }
 
-static void write_backward(ModuleWriter *writer, Buffer *out, WrapperKind wrapper, int p) {
+static void write_backward(ModuleWriter *writer, Buffer *out, int p) {
+    Arena *arena = writer->arena;
     buffer_printf(out, "\n\n%s", writer->plans[p].backward->kernel_text);
-    if (wrapper != WRAPPER_NONE)
-        buffer_printf(out, "\n\n%s", autograd_class(writer->arena, &writer->plans[p]));
+    if (writer->wrapper == WRAPPER_AUTOGRAD)
+        buffer_printf(out, "\n\n%s", autograd_class(arena, &writer->plans[p]));
+    if (writer->operators && !writer->operators[p].refusal)
+        buffer_printf(out, "\n\n%s", operator_text(arena, &writer->operators[p], writer->space));
 }
 
-static void write_items(ModuleWriter *writer, Buffer *out, WrapperKind wrapper) {
+static void write_items(ModuleWriter *writer, Buffer *out) {
     bool after_definition = false, any = false;
     bool *written = ARENA_ARRAY(writer->arena, bool, writer->plan_count + 1);
     for (int pass = 0; pass < 2; pass++) {
@@ -198,14 +210,14 @@ static void write_items(ModuleWriter *writer, Buffer *out, WrapperKind wrapper) 
             after_definition = definition;
             for (int p = 0; definition && p < writer->plan_count; p++) {
                 if (!item->function || writer->plans[p].kernel != item->function) continue;
-                write_backward(writer, out, wrapper, p);
+                write_backward(writer, out, p);
                 written[p] = true;
             }
         }
     }
     // Forward kernels below an `if` or `try`, or inside a function.
     for (int p = 0; p < writer->plan_count; p++)
-        if (!written[p]) write_backward(writer, out, wrapper, p);
+        if (!written[p]) write_backward(writer, out, p);
 }
 
 static void write_header(ModuleWriter *writer, Buffer *out) {
@@ -235,15 +247,40 @@ static void include_names_in(ModuleWriter *writer, const char *text) {
     }
 }
 
+/// The file's name as an operator's namespace.
+static const char *space_of(Arena *arena, const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    Buffer space = buffer_new(arena);
+    if (!isalpha((unsigned char)*name) && *name != '_') buffer_puts(&space, "kernels_");
+    for (; *name && strcmp(name, ".py") != 0; name++)
+        buffer_putc(&space, isalnum((unsigned char)*name) ? *name : '_');
+    return buffer_text(&space);
+}
+
+static void plan_operators(ModuleWriter *writer) {
+    Arena *arena = writer->arena;
+    writer->space = space_of(arena, writer->module->source->path);
+    writer->operators = ARENA_ARRAY(arena, OperatorPlan, writer->plan_count + 1);
+    for (int p = 0; p < writer->plan_count; p++) {
+        OperatorPlan *plan = &writer->operators[p];
+        *plan = operator_plan(arena, writer->module, &writer->plans[p]);
+        if (plan->refusal)
+            LIST_PUSH(arena, &writer->notes,
+                      arena_printf(arena, "`%.*s` is no operator: %s.",
+                                   STR_ARGS(plan->launch->kernel->name), plan->refusal));
+    }
+}
+
 const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *const *backwards,
                             int count, const BackwardOptions *options, Diagnostics *diagnostics) {
     (void)diagnostics;
     WrapperKind wrapper = options ? options->wrapper : WRAPPER_AUTOGRAD;
-    ModuleWriter writer = {.arena = arena, .module = snapshot->module};
+    ModuleWriter writer = {.arena = arena, .module = snapshot->module, .wrapper = wrapper};
     writer.plans = ARENA_ARRAY(arena, LaunchPlan, count + 1);
     for (int i = 0; i < count; i++)
         if (backwards[i]->status == BACKWARD_DERIVED)
             writer.plans[writer.plan_count++] = launch_plan(arena, snapshot->module, backwards[i]);
+    if (wrapper == WRAPPER_TRITON_OP) plan_operators(&writer);
     collect_items(&writer);
     if (wrapper != WRAPPER_NONE) find_launchers(&writer);
     for (LIST_EACH(int, i, writer.launchers))
@@ -255,17 +292,18 @@ const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *co
     include_name(&writer, STR("triton"));
     include_name(&writer, STR("tl"));
     if (wrapper != WRAPPER_NONE) include_name(&writer, STR("torch"));
-    Buffer out = buffer_new(arena);
+    Buffer out = buffer_new(arena), body = buffer_new(arena);
+    write_items(&writer, &body);
     write_header(&writer, &out);
+    if (wrapper == WRAPPER_TRITON_OP && strstr(buffer_text(&body), "typing."))
+        buffer_puts(&out, "import typing\n\n");
     if (wrapper != WRAPPER_NONE && !binds(&writer, "torch")) buffer_puts(&out, "import torch\n");
     if (!binds(&writer, "triton")) buffer_puts(&out, "import triton\n");
     if (!binds(&writer, "tl")) buffer_puts(&out, "import triton.language as tl\n");
     if (kernels_mention(&writer, "libdevice.") && !binds(&writer, "libdevice"))
         buffer_puts(&out, "from triton.language.extra import libdevice\n");
-    Buffer body = buffer_new(arena);
-    write_items(&writer, &body, wrapper);
     buffer_puts(&out, buffer_text(&body));
     if (wrapper != WRAPPER_NONE && writer.plan_count)
-        buffer_printf(&out, "\n\n%s", autograd_helpers());
+        buffer_printf(&out, "\n\n%s", writer.operators ? operator_helpers() : autograd_helpers());
     return buffer_text(&out);
 }

@@ -68,9 +68,11 @@ static const Choice color_choices[] = {{"auto", "on a terminal without NO_COLOR 
                                        {"always", "always"},
                                        {"never", "never"},
                                        {0}};
-static const Choice wrapper_choices[] = {{"autograd", "a torch.autograd.Function (the default)"},
-                                         {"none", "nothing: the kernels alone"},
-                                         {0}};
+static const Choice wrapper_choices[] = {
+    {"autograd", "a torch.autograd.Function (the default)"},
+    {"none", "nothing: the kernels alone"},
+    {"triton_op", "torch.library.triton_op: traced by torch.compile"},
+    {0}};
 
 static const Choice *const choices[OPTION_COUNT] = {
     [OPTION_FORMAT] = format_choices,

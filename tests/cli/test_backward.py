@@ -62,10 +62,12 @@ def scale(x):
     return y
 """
     workspace.write({"a.py": CLEAN + launcher})
-    texts = {kind: workspace.tad("--backward", "a.py", "--wrapper", kind) for kind in ("autograd", "none")}
+    texts = {kind: workspace.tad("--backward", "a.py", "--wrapper", kind) for kind in ("autograd", "none", "triton_op")}
     assert all(result.status == 0 for result in texts.values())
     assert "torch.autograd.Function" in texts["autograd"].stdout
     assert "autograd" not in texts["none"].stdout
+    assert '@torch.library.triton_op("a::scale_kernel", mutates_args=())' in texts["triton_op"].stdout
+    assert "y = scale_kernel_op(" in texts["triton_op"].stdout
     assert workspace.tad("--backward", "a.py").stdout == texts["autograd"].stdout
     assert workspace.tad("--backward", "a.py", "--wrt", "x_ptr").status == 0
     wrong = workspace.tad("--backward", "a.py", "--wrt", "x_ptr,nothing")

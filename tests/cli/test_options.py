@@ -58,7 +58,7 @@ def test_version(workspace: Workspace) -> None:
         (["--check", "a.py", "--diff"], "--diff has no meaning with --check"),
         (["--backward", "a.py", "--grad"], "--grad has no meaning with --backward"),
         (["--backward", "a.py", "b.py"], "does not know what to do with `b.py`"),
-        (["--backward", "a.py", "--wrapper", "jax"], "--wrapper takes one of autograd, none"),
+        (["--backward", "a.py", "--wrapper", "jax"], "--wrapper takes one of autograd, none, triton_op"),
         (["--check", "a.py", "--doctor"], "cannot be used together"),
         (["--explain"], "--explain needs NAME"),
         (["--version", "extra"], "does not know what to do with `extra`"),

@@ -534,6 +534,14 @@ class Tensor:
         place = options.get("device") or self.device
         return empty(flatten_arguments(shape), kind, device(place))  # type: ignore[arg-type]
 
+    def new_empty_strided(
+        self, size: Sequence[int], stride: Sequence[int], **options: object
+    ) -> Tensor:
+        """Uninitialised with given strides, dtype and device from this one."""
+        last = sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+        extent = 0 if 0 in tuple(size) else 1 + last
+        return self.new_empty([extent], **options).as_strided(size, stride, 0)
+
     def new_zeros(self, *shape: object, **options: object) -> Tensor:
         """A zero tensor of this dtype and device unless told otherwise."""
         return self.new_empty(*shape, **options).zero_()

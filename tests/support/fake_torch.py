@@ -18,7 +18,7 @@ from functools import wraps
 
 import numpy as np
 
-from tests.support import fake_autograd, fake_operations
+from tests.support import fake_autograd, fake_library, fake_operations
 from tests.support.fake_dtype import (
     DTYPE_ALIASES,
     DTYPES,
@@ -473,7 +473,7 @@ def submodules() -> dict[str, dict[str, object]]:
         "backends": {},
         "backends.cuda": {"matmul": types.SimpleNamespace(allow_tf32=False)},
         "backends.cudnn": {"allow_tf32": False},
-        "library": {"custom_op": library_operator, "triton_op": library_operator,
+        "library": {"custom_op": library_operator, "triton_op": fake_library.triton_op,
                     "register_autograd": lambda *a, **k: None,
                     "wrap_triton": lambda kernel: kernel},
         "testing": {"assert_close": assert_close},

@@ -1,0 +1,216 @@
+"""The written modules end to end: imported, a launcher called, `backward` run, compared with differences of it.
+
+PyTorch is a stand-in (`tests/support`), the kernels run in Triton's own interpreter.  Both wrappers must agree with
+differences; a launcher that cannot be an operator is left out by name.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emitted.plan import ROOT, tad
+from tests.support.worker import Worker
+from tests.triton.interpret import call_function
+
+STEP = 1e-3
+Arguments = tuple[list[object], list[int]]
+
+
+def floats(*shape: int, low: float = -1.0, high: float = 1.0) -> np.ndarray:
+    """Numbers that are the same in each run."""
+    random = np.random.default_rng(sum((i + 1) * n for i, n in enumerate(shape)))
+    return random.uniform(low, high, shape)
+
+
+def heads(batch: int, n: int, time: int, size: int) -> np.ndarray:
+    """Queries, keys or values."""
+    return floats(batch, n, time, size)
+
+
+LABELS = np.array([3, 0, 36, 7, 11], np.int64)
+TOKENS = np.array([[1, 4, 4], [0, 6, 2]], np.int64)
+# The launcher's arguments, and the positions of those to differentiate.
+CASES: dict[str, Callable[[], Arguments]] = {
+    "activations:gelu": lambda: ([floats(3, 67)], [0]),
+    "activations:silu": lambda: ([floats(3, 67)], [0]),
+    "activations:swiglu": lambda: ([floats(5, 70), floats(5, 70) + 0.3], [0, 1]),
+    "activations:geglu": lambda: ([floats(3, 74)], [0]),
+    "attention:attention": lambda: (
+        [heads(1, 2, 40, 16), heads(1, 2, 40, 16) + 0.1, heads(1, 2, 40, 16), True],
+        [0, 1, 2],
+    ),
+    "attention_two_stage:causal_attention": lambda: (
+        [heads(1, 1, 64, 16), heads(1, 1, 64, 16) + 0.1, heads(1, 1, 64, 16)],
+        [0, 1, 2],
+    ),
+    "attention_variants:grouped_query_attention": lambda: (
+        [floats(1, 64, 2, 16), floats(1, 64, 1, 16), floats(1, 64, 1, 16)],
+        [0, 1, 2],
+    ),
+    "attention_variants:biased_attention": lambda: (
+        [heads(1, 2, 64, 16), heads(1, 2, 64, 16), heads(1, 2, 64, 16), floats(2)],
+        [0, 1, 2, 3],
+    ),
+    "conv1d:causal_conv1d": lambda: ([floats(2, 13, 20), floats(20, 4), floats(20)], [0, 1, 2]),
+    "cross_entropy:cross_entropy": lambda: ([floats(5, 37), LABELS], [0]),
+    "cumsum:cumsum": lambda: ([floats(3, 50)], [0]),
+    "cumsum:cumsum_row": lambda: ([floats(3, 50), True], [0]),
+    "dropout:seeded_dropout": lambda: ([floats(3, 50), 0.3, 7], [0]),
+    "embedding:embedding": lambda: ([TOKENS, floats(8, 20), floats(3, 20)], [1, 2]),
+    "group_norm:group_norm": lambda: ([floats(2, 6, 3, 5), 3, floats(6), floats(6)], [0, 2, 3]),
+    "layer_norm:layer_norm": lambda: ([floats(3, 45), floats(45), floats(45)], [0, 1, 2]),
+    "layer_norm:layer_norm_row": lambda: ([floats(3, 45), floats(45), floats(45)], [0, 1, 2]),
+    "layer_norm:layer_norm_row/no bias": lambda: ([floats(3, 45), floats(45), None], [0, 1]),
+    "linear_attention:linear_attention": lambda: (
+        [
+            heads(1, 2, 40, 16),
+            heads(1, 2, 40, 16),
+            heads(1, 2, 40, 16),
+            floats(2, low=-0.2, high=-0.1),
+        ],
+        [0, 1, 2, 3],
+    ),
+    "log_softmax:log_softmax": lambda: ([floats(3, 45)], [0]),
+    "matmul:matmul": lambda: ([floats(20, 18), floats(18, 24)], [0, 1]),
+    "matmul:linear": lambda: ([floats(20, 18), floats(24, 18), floats(24), "silu"], [0, 1, 2]),
+    "matmul:batched_matmul": lambda: ([floats(2, 20, 18), floats(2, 18, 24)], [0, 1]),
+    "reductions:row_sum": lambda: ([floats(7, 45)], [0]),
+    "reductions:column_mean": lambda: ([floats(45, 7)], [0]),
+    "reductions:squared_distance": lambda: ([floats(6, 20), floats(6, 20) + 0.4], [0, 1]),
+    "rms_norm:rms_norm": lambda: ([floats(3, 45), floats(45), floats(3, 45)], [0, 1, 2]),
+    "rotary:rotary": lambda: ([floats(2, 5, 3, 16), floats(5, 8), floats(5, 8)], [0, 1, 2]),
+    "softmax:softmax": lambda: ([floats(4, 45)], [0]),
+    "softmax:online_softmax": lambda: ([floats(4, 45)], [0]),
+    "state_space:recurrence": lambda: (
+        [floats(2, 6, 10), floats(2, 6, 10), floats(2, 10)],
+        [0, 1, 2],
+    ),
+    "state_space:selective_scan": lambda: (
+        [
+            floats(1, 5, 10),
+            floats(1, 5, 10, low=0.1),
+            -floats(10, 4, low=0.2),
+            floats(1, 5, 4),
+            floats(1, 5, 4),
+            floats(10),
+        ],
+        [0, 1, 2, 3, 4, 5],
+    ),
+}
+# Launchers without an operator, and why.
+NO_OPERATOR = {
+    "rms_norm:rms_norm": "may be None",
+    "rotary:rotary_inplace": "in place",
+}
+
+
+@functools.cache
+def module_text(name: str, wrapper: str) -> str:
+    """The module written for an example."""
+    run = tad("--backward", ROOT / "examples" / f"{name}.py", "--wrapper", wrapper)
+    assert run.stdout, run.stderr
+    return run.stdout
+
+
+def tensor_outputs(outputs: list[object]) -> list[np.ndarray]:
+    """Those of a launcher's results that have a gradient."""
+    return [o for o in outputs if isinstance(o, np.ndarray) and o.dtype.kind == "f"]
+
+
+@pytest.mark.parametrize("wrapper", ["autograd", "triton_op"])
+@pytest.mark.parametrize("case", CASES)
+def test_module(case: str, wrapper: str, interpreter: Worker) -> None:
+    """The gradient along a random direction is the launcher's difference along it."""
+    name, launcher = case.partition("/")[0].split(":")
+    if wrapper == "triton_op" and f"{name}:{launcher}" in NO_OPERATOR:
+        return
+    text = module_text(name, wrapper)
+    arguments, wrt = CASES[case]()
+    random = np.random.default_rng(5)
+    directions = {i: random.standard_normal(np.shape(arguments[i])) for i in wrt}
+
+    def outputs_at(step: float) -> list[np.ndarray]:
+        moved = [a + step * directions[i] if i in wrt else a for i, a in enumerate(arguments)]  # type: ignore[operator]
+        return tensor_outputs(call_function(text, launcher, moved, worker=interpreter).outputs)
+
+    above, below = outputs_at(STEP), outputs_at(-STEP)
+    weights = [random.standard_normal(o.shape) for o in above]
+    terms = [
+        ((a - b).astype(np.float64) / (2 * STEP) * w).ravel()
+        for a, b, w in zip(above, below, weights, strict=True)
+    ]
+    expected, size = sum(float(t.sum()) for t in terms), sum(float(np.abs(t).sum()) for t in terms)
+    result = call_function(
+        text, launcher, arguments, wrt=wrt, grad_outputs=weights, worker=interpreter
+    )
+    for index in wrt:
+        assert result.gradients[index] is not None
+        assert result.gradients[index].shape == np.shape(arguments[index])  # type: ignore[union-attr]
+    along = sum(float((result.gradients[i] * directions[i]).sum()) for i in wrt)  # type: ignore[operator]
+    assert size > 0
+    doubles = all(o.dtype == np.float64 for o in above)
+    assert along == pytest.approx(expected, abs=(1e-5 if doubles else 3e-4) * size)
+
+
+@pytest.mark.parametrize("case", NO_OPERATOR)
+def test_left_out_by_name(case: str) -> None:
+    """A launcher that writes to what its caller has is no function of tensors: the module says so."""
+    name, launcher = case.split(":")
+    tree = ast.parse(module_text(name, "triton_op"))
+    assert launcher not in {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
+    notes = ast.get_docstring(tree) or ""
+    assert any(f"`{launcher}`" in line and NO_OPERATOR[case] in line for line in notes.splitlines())
+
+
+ALIASES = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + i, 2.0 * tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+
+def view_of_its_own(x):
+    y = torch.empty_like(x)
+    flat = y.view(-1)
+    double_kernel[(triton.cdiv(x.numel(), 64),)](x, flat, x.numel(), BLOCK=64)
+    return y
+
+
+def second_name(x):
+    y = torch.empty_like(x)
+    z = y
+    double_kernel[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), BLOCK=64)
+    return z
+
+
+def given(x, y):
+    double_kernel[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), BLOCK=64)
+
+
+def fresh(x):
+    y = torch.empty_like(x)
+    double_kernel[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), BLOCK=64)
+    return y
+"""
+
+
+def test_written_arguments_must_be_fresh(tmp_path: Path) -> None:
+    """Only where nobody else sees the tensor does an operator's result take its place."""
+    source = tmp_path / "double.py"
+    source.write_text(ALIASES)
+    text = tad("--backward", source, "--wrapper", "triton_op").stdout
+    names = {n.name for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)}
+    assert {"fresh", "double_kernel_op", "double_kernel_backward_op"} <= names
+    assert not names & {"view_of_its_own", "second_name", "given"}
+    notes = ast.get_docstring(ast.parse(text)) or ""
+    assert "`given` is left out: `double_kernel` writes to `y`" in notes

@@ -103,11 +103,12 @@ class Timer:
             return source["value"]
         key = json.dumps(source, sort_keys=True)
         if key not in self.made:
-            like = self.values.get(
-                next((source[k] for k in ("upstream", "gradient", "running", "before") if k in source), None)
-            )
-            if like is None:
+            of = next((source[k] for k in ("upstream", "gradient", "running", "before") if k in source), None)
+            if of not in self.values:
                 raise Trouble(f"the backward's argument {source} cannot be timed")
+            like = self.values[of]
+            if like is None:
+                return None
             dtype = self.dtype(source["dtype"]) if "dtype" in source else like.dtype
             is_given = "upstream" in source or "running" in source
             if "before" in source:
@@ -145,6 +146,8 @@ def time_kernels(request):
         raise Trouble(f"{sys.executable} cannot import what is needed: {error}") from error
     if not torch.cuda.is_available():
         raise Trouble(f"PyTorch {torch.__version__} finds no GPU here")
+    if hasattr(triton, "set_allocator"):  # descriptors that kernels make
+        triton.set_allocator(lambda size, alignment, stream: torch.empty(size, device="cuda", dtype=torch.int8))
     with tempfile.TemporaryDirectory() as folder:
         module = load(request["module"], folder)
         timer = Timer(torch, triton, request)

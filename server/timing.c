@@ -162,13 +162,18 @@ void timing_cancel(Timing *timing) {
 }
 
 const char *timing_summary(Arena *arena, const Json *result) {
+    enum { LEAST_BYTES = 1000 * 1000 };  // below, a launch takes longer than the work
     double forward = json_get_number(json_get(result, "forward"), "median_ms", 0);
     double backward = json_get_number(json_get(result, "backward"), "median_ms", 0);
     double bytes = json_get_number(result, "bytes", 0);
-    const char *rate = forward > 0 ? arena_printf(arena, ", %.0f GB/s", bytes / forward / 1e6) : "";
-    if (backward <= 0) return arena_printf(arena, "fwd %.3g ms%s", forward, rate);
-    return arena_printf(arena, "fwd %.3g ms%s, bwd %.3g ms (%.1fx)", forward, rate, backward,
-                        forward > 0 ? backward / forward : 0.0);
+    bool is_small = bytes < LEAST_BYTES;
+    Buffer out = buffer_new(arena);
+    buffer_printf(&out, "fwd %.3g ms", forward);
+    if (forward > 0 && !is_small) buffer_printf(&out, " (%.0f GB/s)", bytes / forward / 1e6);
+    if (backward > 0) buffer_printf(&out, ", bwd %.3g ms", backward);
+    if (backward > 0 && forward > 0) buffer_printf(&out, ", %.1fx fwd", backward / forward);
+    if (is_small) buffer_puts(&out, ", at sizes of a proof: say real ones with `# tad time:`");
+    return buffer_text(&out);
 }
 
 const char *const *timing_python(Arena *arena, const char *given) {

@@ -20,7 +20,7 @@ Timing *timing_start(Loop *loop, const TimingRequest *request, TimingCallback *c
                      void *context);
 /// Kills what runs; the callback gets a problem.
 void timing_cancel(Timing *timing);
-/// "fwd 0.021 ms, bwd 0.055 ms (2.6x), 812 GB/s" of a result.
+/// "fwd 0.0698 ms (3846 GB/s), bwd 0.104 ms, 1.5x fwd" of a result.
 const char *timing_summary(Arena *arena, const Json *result);
 /// The Python to use: `given`, else what TAD_PYTHON says, else "python3".
 const char *const *timing_python(Arena *arena, const char *given);

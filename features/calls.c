@@ -6,10 +6,8 @@
 
 typedef struct CallSearch {
     Names *names;
-    const FunctionDefinition *wanted;  // NULL: every call
     Calls calls;
-    Map index;                         // function name's start -> index + 1
-    const FunctionDefinition *caller;  // whose body is walked
+    Map index;  // function name's start -> index + 1
 } CallSearch;
 
 static bool launches(Names *names, const FunctionDefinition *function) {
@@ -55,9 +53,7 @@ static bool visit_call(void *context, SyntaxNode node) {
     Name callee = callee_resolve(search->names, node);
     if (callee.kind != NAME_FUNCTION || !callee.function) return true;
     bool is_ours = callee.function->is_jit;
-    if (search->wanted && function_is_same(search->names, callee.function, search->wanted))
-        call_add(search, search->caller, callee.range);
-    if (!search->wanted && (is_ours || launches(search->names, callee.function)))
+    if (is_ours || launches(search->names, callee.function))
         call_add(search, callee.function, callee.range);
     return true;
 }
@@ -67,8 +63,18 @@ static void walk_body(CallSearch *search, const FunctionDefinition *function) {
     if (range.source != search->names->source) return;
     SyntaxNode node = function_around(node_at(search->names->root, range.start, range.end));
     if (node_is_null(node)) return;
-    search->caller = function;
     syntax_walk(node_field(node, "body"), visit_call, search);
+}
+
+/// The innermost function of the file around the node.
+static const FunctionDefinition *function_asked_by_node(Names *names, SyntaxNode node) {
+    SyntaxNode function = function_around(node);
+    for (int i = 0; i < 64 && !node_is_null(function); i++) {
+        const FunctionDefinition *definition = definition_of_node(names, function);
+        if (definition) return definition;
+        function = function_around(node_parent(function));
+    }
+    return NULL;
 }
 
 /// The function that the name at `offset` means, or that is around it.
@@ -76,13 +82,7 @@ static const FunctionDefinition *function_asked(Names *names, uint32_t offset) {
     if (offset > names->source->text.size) return NULL;
     Name name = name_at(names, offset);
     if (name.kind == NAME_FUNCTION) return name.function;
-    SyntaxNode function = function_around(node_at(names->root, offset, offset));
-    for (int i = 0; i < 64 && !node_is_null(function); i++) {
-        const FunctionDefinition *definition = definition_of_node(names, function);
-        if (definition) return definition;
-        function = function_around(node_parent(function));
-    }
-    return NULL;
+    return function_asked_by_node(names, node_at(names->root, offset, offset));
 }
 
 static bool is_in_hierarchy(Names *names, const FunctionDefinition *function) {
@@ -96,13 +96,33 @@ CallItem call_item_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
     return item_of(&names, function);
 }
 
+/// The call whose callee the identifier is, or a null node.
+static SyntaxNode call_of(SyntaxNode identifier) {
+    SyntaxNode node = identifier;
+    for (int i = 0; i < 3; i++) {
+        SyntaxNode parent = node_parent(node);
+        if (node_kind(parent) == SYNTAX_CALL)
+            return node_same(node_field(parent, "function"), node) ? parent : (SyntaxNode){0};
+        node = parent;
+    }
+    return (SyntaxNode){0};
+}
+
 Calls calls_into(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
     Names names = names_of(arena, snapshot);
     CallSearch search = {.names = &names, .index = map_new(arena)};
-    search.wanted = function_asked(&names, offset);
-    if (!is_in_hierarchy(&names, search.wanted)) return search.calls;
-    for (LIST_EACH(int, i, snapshot->module->functions))
-        walk_body(&search, snapshot->module->functions.items[i]);
+    const FunctionDefinition *wanted = function_asked(&names, offset);
+    if (!is_in_hierarchy(&names, wanted)) return search.calls;
+    Words words = words_of(&names, wanted->name);
+    for (LIST_EACH(int, i, words.list)) {
+        SyntaxNode call = call_of(words.list.items[i]);
+        if (node_is_null(call)) continue;
+        Name callee = callee_resolve(&names, call);
+        const FunctionDefinition *caller = function_asked_by_node(&names, call);
+        if (callee.kind == NAME_FUNCTION && caller &&
+            function_is_same(&names, callee.function, wanted))
+            call_add(&search, caller, callee.range);
+    }
     return search.calls;
 }
 

@@ -16,6 +16,15 @@ void complete_add(Completer *completer, CompletionItem item) {
     LIST_PUSH(completer->arena, &completer->completions.list, item);
 }
 
+/// The parameters alone; the documentation has the whole signature.
+static const char *operation_detail(Arena *arena, OpCode code, bool method) {
+    const char *parameters = op_rows[code].parameters;
+    if (!parameters) return "";
+    const char *comma = method ? strchr(parameters, ',') : NULL;
+    if (method) parameters = comma ? comma + 2 : "";
+    return arena_printf(arena, "(%s)", parameters);
+}
+
 void complete_operation(Completer *completer, OpCode code, const char *label, bool method,
                         const char *sort) {
     const OpRow *row = &op_rows[code];
@@ -26,7 +35,7 @@ void complete_operation(Completer *completer, OpCode code, const char *label, bo
     bool takes = count > (method ? 1 : 0);
     CompletionItem item = {.label = label,
                            .kind = method ? COMPLETION_METHOD : COMPLETION_OPERATION,
-                           .detail = operation_label(completer->arena, code, method),
+                           .detail = operation_detail(completer->arena, code, method),
                            .is_deprecated = row->until != NULL,
                            .sort = sort};
     item.key = arena_printf(completer->arena, method ? "method:%s" : "op:%s", op_id(code));

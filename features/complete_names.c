@@ -233,8 +233,7 @@ static void add_variable(Completer *completer, Str name, const Value *value, boo
 static void add_locals(Completer *completer) {
     Names *names = completer->names;
     const Kernel *kernel = completer->kernel;
-    Range place = snapshot_range(names->snapshot, kernel->definition->name_range);
-    SyntaxNode function = function_around(node_at(names->root, place.start, place.end));
+    SyntaxNode function = node_of_kernel(names, kernel);
     Targets targets = targets_of(names->arena, function);
     for (LIST_EACH(int, i, targets.list)) {
         SyntaxNode node = targets.list.items[i].node;

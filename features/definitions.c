@@ -98,11 +98,6 @@ static const Kernel *backward_of(Arena *arena, const Snapshot *snapshot, const K
     return snapshot_find_kernel(snapshot, str_from(name));
 }
 
-static SyntaxNode node_of_kernel(Names *names, const Kernel *kernel) {
-    Range range = snapshot_range(names->snapshot, kernel->definition->name_range);
-    return function_around(node_at(names->root, range.start, range.end));
-}
-
 /// The forward's name for a name of the backward: `dx` is the adjoint of `x`; recomputed values keep their names.
 static Str forward_name(Str name, const Map *forward, int strip) {
     if (!strip) return map_has(forward, name) ? name : (Str){"", 0};

@@ -251,8 +251,7 @@ static bool visit_return(void *context, SyntaxNode node) {
 
 const char *return_label(Names *names, const Kernel *kernel) {
     if (!kernel->definition->returns_value) return NULL;
-    Range range = snapshot_range(names->snapshot, kernel->definition->name_range);
-    SyntaxNode function = function_around(node_at(names->root, range.start, range.end));
+    SyntaxNode function = node_of_kernel(names, kernel);
     ReturnSearch search = {names, kernel, NULL, false};
     if (!node_is_null(function)) syntax_walk(node_field(function, "body"), visit_return, &search);
     return search.differs ? NULL : search.label;

@@ -93,8 +93,7 @@ static void hint_return(HintWriter *writer, SyntaxNode function) {
 
 static void hint_kernel(HintWriter *writer, const Kernel *kernel) {
     Names *names = writer->names;
-    Range name = snapshot_range(names->snapshot, kernel->definition->name_range);
-    SyntaxNode function = function_around(node_at(names->root, name.start, name.end));
+    SyntaxNode function = node_of_kernel(names, kernel);
     if (node_is_null(function) || !kernel->function) return;
     writer->kernel = kernel;
     writer->labels = map_new(names->arena);

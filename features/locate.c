@@ -239,7 +239,8 @@ static void bind_parameters(const BindSearch *search, SyntaxNode parameters) {
 }
 
 const Map *names_bound(Names *names, SyntaxNode function) {
-    Map *bound = map_get_pointer(&names->bound, function.id);
+    uint64_t key = (uint64_t)range_of(names, function).start + 1;
+    Map *bound = map_get_number(&names->bound, key);
     if (bound) return bound;
     bound = ARENA_NEW(names->arena, Map);
     *bound = map_new(names->arena);
@@ -248,7 +249,7 @@ const Map *names_bound(Names *names, SyntaxNode function) {
     bind_parameters(&search, node_field(function, "parameters"));
     syntax_walk(node_field(function, "body"), visit_bound, &search);
     for (int i = 0; i < excluded.count; i++) map_set(bound, excluded.entries[i].key, NULL);
-    map_set_pointer(&names->bound, function.id, bound);
+    map_set_number(&names->bound, key, bound);
     return bound;
 }
 
@@ -584,11 +585,15 @@ bool byte_is_word(char c) {
 }
 
 Words words_of(Names *names, Str text) {
+    return words_within(names, text, (Range){names->source, 0, (uint32_t)names->source->text.size});
+}
+
+Words words_within(Names *names, Str text, Range range) {
     Words words = {0};
     const char *start = names->source->text.data;
-    const char *end = start + names->source->text.size;
+    const char *end = start + range.end;
     if (!text.size) return words;
-    for (const char *at = start; at + text.size <= end; at++) {
+    for (const char *at = start + range.start; at + text.size <= end; at++) {
         at = memchr(at, text.data[0], (size_t)(end - at));
         if (!at || at + text.size > end) break;
         if (memcmp(at, text.data, text.size) != 0) continue;

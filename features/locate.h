@@ -56,7 +56,7 @@ typedef struct Names {
     SyntaxNode root;
     Map functions;  // by where the name stands now, + 1: FunctionDefinition
     Map kernels;    // likewise: Kernel
-    Map bound;      // function_definition node -> Map of the names it binds
+    Map bound;      // by where a function starts, + 1: Map of the names it binds
     Map globals;    // text, dotted ones too -> ScopeEntry
     KernelPlace *places;
     int place_count;
@@ -74,6 +74,8 @@ typedef struct Words {
 } Words;
 /// The identifiers spelled `text`, wherever they stand in the file, in order.
 Words words_of(Names *names, Str text);
+/// Those of them inside a range.
+Words words_within(Names *names, Str text, Range range);
 
 /// What a callee is: `tl.exp`, `helper`, `kernel[grid]`, `x.sum`. NAME_NOTHING where it is not ours.
 Name callee_resolve(Names *names, SyntaxNode call);

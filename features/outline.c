@@ -82,15 +82,16 @@ static void symbol_tiles(Names *names, Symbol *symbol, const Kernel *kernel, Syn
     }
 }
 
-static bool launches_any(const Module *module, const FunctionDefinition *function) {
+static bool launches_any(Names *names, const FunctionDefinition *function) {
+    const Module *module = names->snapshot->module;
     for (LIST_EACH(int, i, module->launches))
-        if (module->launches.items[i].launcher == function) return true;
+        if (function_is_same(names, module->launches.items[i].launcher, function)) return true;
     return false;
 }
 
 static void symbol_function(Names *names, Symbols *symbols, const FunctionDefinition *function) {
     const Kernel *kernel = function->is_jit ? kernel_of_function(names, function) : NULL;
-    bool is_launcher = !function->is_jit && launches_any(names->snapshot->module, function);
+    bool is_launcher = !function->is_jit && launches_any(names, function);
     if (!kernel && !is_launcher) return;
     SymbolKind kind = is_launcher           ? SYMBOL_LAUNCHER
                       : function->is_helper ? SYMBOL_HELPER
@@ -103,7 +104,7 @@ static void symbol_function(Names *names, Symbols *symbols, const FunctionDefini
     const char *back = return_label(names, kernel);
     symbol->detail = back ? arena_printf(names->arena, "-> %s", back) : "";
     symbol_parameters(names, symbol, kernel);
-    SyntaxNode node = function_around(node_at(names->root, selection.start, selection.end));
+    SyntaxNode node = node_of_kernel(names, kernel);
     if (!node_is_null(node)) symbol_tiles(names, symbol, kernel, node);
 }
 

@@ -32,13 +32,13 @@ static void place_add(PlaceSearch *search, NamePlace place) {
 }
 
 static void add_identifiers(PlaceSearch *search) {
-    Range scope = {search->names->source, 0, UINT32_MAX};
+    Range scope = range_of(search->names, search->names->root);
+    scope.start = 0;
     if (search->name->kind == NAME_LOCAL) scope = range_of(search->names, search->name->scope);
-    Words words = words_of(search->names, search->name->text);
+    Words words = words_within(search->names, search->name->text, scope);
     for (LIST_EACH(int, i, words.list)) {
         SyntaxNode node = words.list.items[i];
         Range range = range_of(search->names, node);
-        if (range.start < scope.start || range.end > scope.end) continue;
         Name found = name_resolve(search->names, node);
         if (name_is_same(search->names, search->name, &found))
             place_add(search, (NamePlace){.range = range, .is_write = found.is_write});

@@ -136,11 +136,9 @@ Range rename_prepare(Arena *arena, const Snapshot *snapshot, uint32_t offset,
 /// A use of `text` as a variable inside `below`: `x.text` and `f(text=...)` are none.
 static SyntaxNode capture_in(Names *names, SyntaxNode below, Str text) {
     Range scope = range_of(names, below);
-    Words words = words_of(names, text);
+    Words words = words_within(names, text, scope);
     for (LIST_EACH(int, i, words.list)) {
         SyntaxNode node = words.list.items[i];
-        Range range = range_of(names, node);
-        if (range.start < scope.start || range.end > scope.end) continue;
         SyntaxNode parent = node_parent(node);
         bool is_member = node_kind(parent) == SYNTAX_ATTRIBUTE &&
                          node_same(node_field(parent, "attribute"), node);

@@ -173,12 +173,6 @@ ScopeEntry entry_of_dotted(Names *names, Str dotted) {
     return entry;
 }
 
-static SyntaxNode node_of_kernel(Names *names, const Kernel *kernel) {
-    if (!kernel) return (SyntaxNode){0};
-    Range range = snapshot_range(names->snapshot, kernel->definition->name_range);
-    return function_around(node_at(names->root, range.start, range.end));
-}
-
 const Value *variable_before(Names *names, const Kernel *kernel, Str name, uint32_t offset) {
     SyntaxNode function = node_of_kernel(names, kernel);
     if (node_is_null(function) || !kernel->function) return NULL;

@@ -32,8 +32,11 @@ static void target_add(TargetSearch *search, SyntaxNode node, Target target, int
 
 static bool visit_target(void *context, SyntaxNode node) {
     TargetSearch *search = context;
-    Target target = {.kind = TARGET_ASSIGNMENT, .right = node_field(node, "right")};
-    switch (node_kind(node)) {
+    Target target = {.kind = TARGET_ASSIGNMENT};
+    SyntaxKind kind = node_kind(node);
+    if (kind == SYNTAX_ASSIGNMENT || kind == SYNTAX_AUGMENTED_ASSIGNMENT || kind == SYNTAX_FOR)
+        target.right = node_field(node, "right");
+    switch (kind) {
     case SYNTAX_ASSIGNMENT:
         if (node_is_null(target.right)) return true;
         target.is_annotated = !node_is_null(node_field(node, "type"));

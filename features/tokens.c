@@ -7,11 +7,13 @@
 typedef struct TokenWriter {
     Names *names;
     uint32_t start, end;
-    SyntaxNode function;    // around, of a jit function; null outside
-    const Kernel *kernel;   // of it
-    uint32_t function_end;  // where it ends
-    Map done;               // identifiers with a meaning of their own, by start
-    Map declared;           // names seen so far in the function
+    SyntaxNode function;                 // around, of a jit function; null outside
+    const Kernel *kernel;                // of it
+    uint32_t function_end;               // where it ends
+    Map done;                            // identifiers with a meaning of their own, by start
+    const FunctionDefinition *launched;  // by the last launch in host code
+    uint32_t launch_end;
+    Map declared;  // names seen so far in the function
     Tokens tokens;
 } TokenWriter;
 
@@ -74,10 +76,6 @@ static void token_of_name(TokenWriter *writer, const Name *name) {
     case NAME_NAMESPACE:
         token_add(writer, name->node, TOKEN_NAMESPACE, bit(TOKEN_MODIFIER_DEFAULT_LIBRARY));
         break;
-    case NAME_PARAMETER:
-        if (name->is_keyword && name->function->parameters[name->parameter].is_constexpr)
-            token_add(writer, name->node, TOKEN_CONSTEXPR, bit(TOKEN_MODIFIER_READONLY));
-        break;
     case NAME_GLOBAL: {
         const Value *value = value_of_node(writer->names, writer->kernel, name->node);
         if (value && value->constant)
@@ -133,8 +131,7 @@ static void enter_function(TokenWriter *writer, SyntaxNode node) {
 }
 
 static void token_resolved(TokenWriter *writer, SyntaxNode identifier) {
-    Range range = range_of(writer->names, identifier);
-    map_set_number(&writer->done, (uint64_t)range.start + 1, writer);
+    map_set_number(&writer->done, (uint64_t)range_of(writer->names, identifier).start + 1, writer);
     Name name = name_resolve(writer->names, identifier);
     token_of_name(writer, &name);
 }
@@ -147,13 +144,41 @@ static void visit_identifier(TokenWriter *writer, SyntaxNode node, uint32_t star
         return;
     }
     // Outside of kernels only kernels are told.
-    if (module_find_function(writer->names->snapshot->module, text_of(writer->names, node)) ||
-        map_has(&writer->names->snapshot->module->scope->names, text_of(writer->names, node))) {
-        ScopeEntry entry = module_resolve(writer->names->arena, writer->names->snapshot->module,
-                                          text_of(writer->names, node));
-        if (entry.kind != SCOPE_FUNCTION || !entry.function->is_jit) return;
-        token_resolved(writer, node);
-    }
+    if (!map_has(&writer->names->snapshot->module->scope->names, text_of(writer->names, node)))
+        return;
+    Name name = name_resolve(writer->names, node);
+    if (name.kind == NAME_FUNCTION) token_of_name(writer, &name);
+}
+
+static void identifier_skip(TokenWriter *writer, SyntaxNode identifier) {
+    Range range = range_of(writer->names, identifier);
+    map_set_number(&writer->done, (uint64_t)range.start + 1, writer);
+}
+
+static void visit_attribute(TokenWriter *writer, SyntaxNode identifier) {
+    if (writer->kernel)
+        token_resolved(writer, identifier);
+    else
+        identifier_skip(writer, identifier);
+}
+
+/// In host code: remembers which kernel is launched, for the keywords.
+static void visit_call(TokenWriter *writer, SyntaxNode node, Range range) {
+    if (writer->kernel || node_kind(node_field(node, "function")) != SYNTAX_SUBSCRIPT) return;
+    Name callee = callee_resolve(writer->names, node);
+    if (callee.kind != NAME_FUNCTION || !callee.function->is_jit) return;
+    writer->launched = callee.function;
+    writer->launch_end = range.end;
+}
+
+static void visit_keyword(TokenWriter *writer, SyntaxNode identifier) {
+    identifier_skip(writer, identifier);
+    const FunctionDefinition *launched = writer->launched;
+    bool is_launch = launched && range_of(writer->names, identifier).end <= writer->launch_end;
+    Str text = text_of(writer->names, identifier);
+    for (int i = 0; is_launch && i < launched->parameter_count; i++)
+        if (launched->parameters[i].is_constexpr && str_equal(launched->parameters[i].name, text))
+            token_add(writer, identifier, TOKEN_CONSTEXPR, bit(TOKEN_MODIFIER_READONLY));
 }
 
 static bool visit_token(void *context, SyntaxNode node) {
@@ -167,15 +192,9 @@ static bool visit_token(void *context, SyntaxNode node) {
     case SYNTAX_FUNCTION:
         if (!writer->kernel) enter_function(writer, node);
         return true;
-    case SYNTAX_ATTRIBUTE:
-        if (writer->kernel)
-            token_resolved(writer, node_field(node, "attribute"));
-        else
-            map_set_number(
-                &writer->done,
-                (uint64_t)range_of(writer->names, node_field(node, "attribute")).start + 1, writer);
-        return true;
-    case SYNTAX_KEYWORD_ARGUMENT: token_resolved(writer, node_field(node, "name")); return true;
+    case SYNTAX_CALL: visit_call(writer, node, range); return true;
+    case SYNTAX_ATTRIBUTE: visit_attribute(writer, node_field(node, "attribute")); return true;
+    case SYNTAX_KEYWORD_ARGUMENT: visit_keyword(writer, node_field(node, "name")); return true;
     case SYNTAX_IDENTIFIER: visit_identifier(writer, node, range.start); return false;
     default: return true;
     }

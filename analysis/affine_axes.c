@@ -354,12 +354,44 @@ static const Poly *lanes_reach(Analysis *analysis, const Poly *stride) {
     return reach;
 }
 
+/// Whether a value is 0 on one of the ways it is made: `stride if FLAG else 0`.
+static bool may_be_zero(const Value *value, int depth) {
+    int64_t number;
+    if (value_is_int(value, &number)) return number == 0;
+    const Op *op = value->op;
+    if (!op || depth > 16) return false;
+    switch (op->code) {
+    case OP_CAST: return may_be_zero(op->operands[0], depth + 1);
+    case OP_WHERE:
+        return may_be_zero(op->operands[1], depth + 1) || may_be_zero(op->operands[2], depth + 1);
+    case OP_MUL:
+        return may_be_zero(op->operands[0], depth + 1) || may_be_zero(op->operands[1], depth + 1);
+    case OP_IF:
+        for (int r = 0; r < 2; r++) {
+            const Op *end = region_terminator(op->regions[r]);
+            if (!end || value->index >= end->operand_count ||
+                may_be_zero(end->operands[value->index], depth + 1))
+                return true;
+        }
+        return false;
+    default: return false;
+    }
+}
+
+static bool weight_may_vanish(const Poly *weight) {
+    for (int t = 0; t < weight->count; t++)
+        for (int a = 0; a < weight->terms[t].atom_count; a++)
+            if (may_be_zero(weight->terms[t].atoms[a], 0)) return true;
+    return false;
+}
+
 /// Whether different values of `atom`, a mover that stands in the base by itself, touch different elements.
 static bool owns_directly(Analysis *analysis, const Mover *mover) {
     Arena *arena = analysis->arena;
     const Poly *coefficient, *rest;
     if (!poly_split(arena, analysis->base, mover->atom, &coefficient, &rest)) return false;
     if (is_zero(coefficient) || !poly_is_fixed(arena, coefficient)) return false;
+    if (weight_may_vanish(coefficient)) return false;
     const Poly *stride = term_stride(analysis, &coefficient->terms[0]);
     const Poly *weight = part_in(analysis, coefficient, stride);
     if (!poly_equal(poly_multiply(arena, weight, stride), coefficient)) return false;  // a diagonal

@@ -9,6 +9,7 @@
 #include "autodiff/memory.h"
 #include "autodiff/module_text.h"
 #include "autodiff/rewrite.h"
+#include "autodiff/variants.h"
 
 /* ---- what the kernel does to memory ---- */
 
@@ -138,7 +139,7 @@ static ArgumentUse argument_use(const Differentiation *state, const Value *value
     return ARGUMENT_SAME;
 }
 
-static int parameter_rank(ArgumentUse use, const Parameter *parameter) {
+int argument_rank(ArgumentUse use, const Parameter *parameter) {
     if (parameter->is_constexpr) return 4;
     if (use == ARGUMENT_UPSTREAM || use == ARGUMENT_RUNNING) return 0;
     if (use == ARGUMENT_GRADIENT) return 2;
@@ -177,6 +178,13 @@ static bool renumber_op(void *context, Op *op) {
     return true;
 }
 
+void function_renumber_parameters(Function *function, const int *new_index) {
+    Renumbering renumbering = {function->arena, new_index, map_new(function->arena)};
+    region_walk(function->body, renumber_op, &renumbering);
+    for (int i = 0; i < function->parameter_count; i++)
+        renumber_value(&renumbering, function->parameters[i].value);
+}
+
 /// Upstream gradients, saved tensors, gradients, scalars, constexprs; only what is used (element types by primal index).
 static void arrange_parameters(Differentiation *state, Backward *result, BackwardLaunch *launch) {
     Function *backward = state->backward;
@@ -197,7 +205,7 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
                                 decorators_mention(result->kernel->definition, parameter->name,
                                                    parameter->is_constexpr);
             bool needed = kept_by_name || parameter_is_used(&use, parameter, primal_index);
-            if (parameter_rank(role, parameter) != rank || !needed) continue;
+            if (argument_rank(role, parameter) != rank || !needed) continue;
             BackwardArgument *argument = &launch->arguments[count];
             *argument = (BackwardArgument){.name = parameter->name,
                                            .use = role,
@@ -214,10 +222,7 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
     launch->argument_count = count;
     backward->parameters = kept;
     backward->parameter_count = count;
-    // Element types are told by their parameter's index, which has changed.
-    Renumbering renumbering = {state->arena, new_index, map_new(state->arena)};
-    region_walk(backward->body, renumber_op, &renumbering);
-    for (int i = 0; i < count; i++) renumber_value(&renumbering, kept[i].value);
+    function_renumber_parameters(backward, new_index);
 }
 
 /// Whether a buffer that is updated in place is an input as well: the forward reads what was there before.
@@ -313,6 +318,7 @@ static void derive(Differentiation *state, Backward *result) {
     function_clean(state->backward);
     function_hoist(state->backward);
     function_clean(state->backward);
+    function_sink_addresses(state->backward);
     Unknown unknown = {0};
     region_walk(state->backward->body, visit_unknown, &unknown);
     if (unknown.op)
@@ -336,14 +342,17 @@ static void report_atomics(const Backward *result, Diagnostics *diagnostics) {
     }
 }
 
-Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
-                          const BackwardOptions *options, Diagnostics *diagnostics) {
-    (void)snapshot;
-    Backward *result = ARENA_NEW(arena, Backward);
-    result->kernel = kernel;
+static void variant_refuse(Variant *variant, BackwardStatus status, int id, const char *reason,
+                           Range range) {
+    refuse(&variant->result, status, reason, range);
+    variant->failure_id = id;
+}
+
+void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
+                    const BackwardOptions *options, Variant *variant) {
+    Backward *result = &variant->result;
+    *variant = (Variant){.result.kernel = kernel};
     Range where = kernel->definition->name_range;
-    if (!kernel_is_forward(kernel))
-        return refuse(result, BACKWARD_NOT_DIFFERENTIABLE, "the kernel stores nothing", where);
     Differentiation state = {.arena = arena,
                              .values = map_new(arena),
                              .active = map_new(arena),
@@ -353,48 +362,70 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
                              .running = map_new(arena),
                              .origins = map_new(arena),
                              .lost = map_new(arena),
-                             .ordered = map_new(arena),
-                             .diagnostics = diagnostics};
-    state.primal = function_copy(arena, kernel->function, kernel->function->name, NULL);
+                             .ordered = map_new(arena)};
+    state.primal = function_copy(arena, forward, forward->name, NULL);
     Range range = where;
     const char *failure = function_normalize(state.primal, &range);
-    if (failure) return refuse(result, BACKWARD_REFUSED, failure, range);
+    if (failure) {
+        variant_refuse(variant, BACKWARD_REFUSED, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, failure,
+                       range);
+        return;
+    }
     function_simplify(state.primal);
     function_share(state.primal);
     function_hoist(state.primal);
     Memory memory = memory_of(arena, state.primal);
-    state.backward =
-        function_new(arena, arena_printf(arena, "%s_backward", kernel->function->name));
+    state.backward = function_new(arena, arena_printf(arena, "%s_backward", forward->name));
     state.backward->definition = kernel->definition;
     memory_split_versions(&state, &memory, parameter_is_wanted, options);
     function_share(state.primal);
     add_primal_parameters(&state);
     add_gradients(&state, &memory, options);
     activity_mark(&state);
-    if (!state.failed && !any_active_store(&state, &memory))
-        return refuse(
+    if (!state.failed && !any_active_store(&state, &memory)) {
+        refuse(
             result, BACKWARD_NOT_DIFFERENTIABLE,
             "no floating-point input reaches a floating-point output through operations with a derivative",
             where);
+        return;
+    }
     gauge_mark(&state);
-    BackwardLaunch *launch = ARENA_NEW(arena, BackwardLaunch);
     if (!state.failed) derive(&state, result);
     if (state.failed) {
-        if (diagnostics)
-            diagnose(diagnostics, (DiagnosticId)state.failure_id, state.failure_range, "%s",
-                     state.failure);
-        return refuse(result, BACKWARD_REFUSED, state.failure, state.failure_range);
+        variant_refuse(variant, BACKWARD_REFUSED, state.failure_id, state.failure,
+                       state.failure_range);
+        return;
     }
-    arrange_parameters(&state, result, launch);
-    list_inputs(&state, result, launch);
-    if (result->input_count == 0)
-        return refuse(result, BACKWARD_NOT_DIFFERENTIABLE, "every gradient is zero", where);
-    launch->kernel = state.backward->name;
-    result->launches = launch;
-    result->launch_count = 1;
-    result->kernel_text =
-        emit_kernel(arena, state.backward, backward_decorators(arena, kernel->definition, result));
+    variant->backward = state.backward;
+    arrange_parameters(&state, result, &variant->launch);
+    list_inputs(&state, result, &variant->launch);
     result->status = BACKWARD_DERIVED;
+    if (result->input_count == 0)
+        refuse(result, BACKWARD_NOT_DIFFERENTIABLE, "every gradient is zero", where);
+}
+
+Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                          const BackwardOptions *options, Diagnostics *diagnostics) {
+    (void)snapshot;
+    Backward *result = ARENA_NEW(arena, Backward);
+    result->kernel = kernel;
+    if (!kernel_is_forward(kernel))
+        return refuse(result, BACKWARD_NOT_DIFFERENTIABLE, "the kernel stores nothing",
+                      kernel->definition->name_range);
+    Variant *variant = ARENA_NEW(arena, Variant);
+    variant_derive(arena, kernel, kernel->function, options, variant);
+    if (variant->result.status == BACKWARD_REFUSED)
+        variants_derive_apart(arena, kernel, options, variant);
+    *result = variant->result;
+    if (result->status == BACKWARD_REFUSED && diagnostics)
+        diagnose(diagnostics, (DiagnosticId)variant->failure_id, result->reason_range, "%s",
+                 result->reason);
+    if (result->status != BACKWARD_DERIVED) return result;
+    variant->launch.kernel = variant->backward->name;
+    result->launches = &variant->launch;
+    result->launch_count = 1;
+    result->kernel_text = emit_kernel(arena, variant->backward,
+                                      backward_decorators(arena, kernel->definition, result));
     report_atomics(result, diagnostics);
     return result;
 }

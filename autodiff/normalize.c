@@ -82,8 +82,126 @@ static bool induction_is_closed(const Value *value) {
     return value->type.kind == TYPE_NUMBER && !dtype_is_float(value->type.element);
 }
 
+/* ---- increments under a condition ---- */
+
+/// What an arm adds to `argument` before it yields it: NULL for nothing. False where it does something else.
+static bool arm_step(Value *yielded, const Value *argument, OpCode *code, Value **step) {
+    *step = NULL;
+    if (yielded == argument) return true;
+    const Op *op = yielded->op;
+    if (!op || (op->code != OP_ADD && op->code != OP_SUB && op->code != OP_ADVANCE)) return false;
+    bool second = op->code == OP_ADD && op->operands[1] == argument;
+    if (op->operands[second ? 1 : 0] != argument || (*code != OP_COUNT && *code != op->code))
+        return false;
+    *code = op->code;
+    *step = op->operands[second ? 0 : 1];
+    return true;
+}
+
+typedef struct GuardSearch {
+    const Value *value;
+    const Value *condition;
+    const Op *loop;    // that carries it
+    const Op *branch;  // that increments it
+    bool escapes;
+} GuardSearch;
+
+static bool is_guarded(const Op *op, const Value *condition) {
+    for (const Region *region = op->parent; region && region->parent;
+         region = region->parent->parent)
+        if (region->parent->code == OP_IF && region->parent->operands[0] == condition &&
+            region == region->parent->regions[0])
+            return true;
+    return false;
+}
+
+static bool visit_guarded_use(void *context, Op *op) {
+    GuardSearch *search = context;
+    const Op *owner = op->parent->parent;
+    bool carries_on = op->code == OP_YIELD && (owner == search->loop || owner == search->branch);
+    for (int i = 0; i < op->operand_count && !search->escapes && !carries_on; i++)
+        if (op->operands[i] == search->value) search->escapes = !is_guarded(op, search->condition);
+    return !search->escapes;
+}
+
+/// Whether a value is only used where the condition holds (or carried on): what it is elsewhere does not matter.
+static bool is_used_under(const Function *function, const Value *value, const Op *loop,
+                          const Op *branch) {
+    GuardSearch search = {
+        .value = value, .condition = branch->operands[0], .loop = loop, .branch = branch};
+    region_walk(function->body, visit_guarded_use, &search);
+    return !search.escapes;
+}
+
+/// An integer that is `step` where the condition holds and 0 elsewhere (or the other way round), made in front of the loop.
+static Value *step_under(Normalizer *state, Op *loop, Value *condition, Value *const steps[2]) {
+    Builder builder = {
+        .function = state->function, .region = loop->parent, .before = loop, .range = loop->range};
+    Op *choice = op_append(&builder, OP_IF, (Value *[]){condition}, 1, 0);
+    choice->range = loop->range;
+    Type type = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT64)};
+    for (int r = 0; r < 2; r++) {
+        Region *arm = op_add_region(&builder, choice);
+        Builder inside = {.function = state->function, .region = arm, .range = loop->range};
+        Value *step = steps[r] ? steps[r] : build_int(&inside, 0);
+        if (step->type.rank > type.rank) type = step->type;
+        step = build_binary(&inside, OP_CAST, step, build_dtype(&inside, dtype_of(DTYPE_INT64)));
+        op_append(&inside, OP_YIELD, &step, 1, 0);
+    }
+    type.element = dtype_of(DTYPE_INT64);
+    type.is_constexpr = false;
+    Value *result = op_append_result(state->function, choice, type);
+    result->name = "step";
+    return result;
+}
+
+/// `if USE_G: p_g += H`: the branch no longer carries the pointer, it is one sum, whose step may depend on the condition.
+static void free_increment(Normalizer *state, Op *loop, int index) {
+    Region *body = loop->regions[0];
+    Op *yield = region_terminator(body);
+    Value *argument = body->arguments[index + 1], *next = yield->operands[index];
+    Op *branch = next->op;
+    if (!branch || branch->code != OP_IF || branch->parent != body ||
+        !induction_is_closed(argument) || !loop_invariant(loop, branch->operands[0]))
+        return;
+    Value *steps[2];
+    OpCode code = OP_COUNT;
+    for (int r = 0; r < 2; r++) {
+        Value *yielded = region_terminator(branch->regions[r])->operands[next->index];
+        if (!arm_step(yielded, argument, &code, &steps[r])) return;
+        if (steps[r] && !loop_invariant(loop, steps[r])) return;
+    }
+    if (code == OP_COUNT) return;
+    for (int r = 0; r < 2; r++) {
+        if (!steps[r]) continue;
+        step_hoist(state->function, loop, steps[r]);
+        arm_step(region_terminator(branch->regions[r])->operands[next->index], argument, &code,
+                 &steps[r]);
+    }
+    step_hoist(state->function, loop, branch->operands[0]);
+    Value *condition = branch->operands[0];
+    bool guarded = steps[0] && !steps[1] &&
+                   is_used_under(state->function, argument, loop, branch) &&
+                   is_used_under(state->function, next, loop, branch) &&
+                   is_used_under(state->function, loop->results[index], loop, branch);
+    bool scalars =
+        (!steps[0] || steps[0]->type.rank == 0) && (!steps[1] || steps[1]->type.rank == 0);
+    Value *step = steps[0] == steps[1] || guarded ? steps[0]
+                  : code != OP_ADVANCE && scalars ? step_under(state, loop, condition, steps)
+                                                  : NULL;
+    if (!step) return;
+    Builder after = {.function = state->function,
+                     .region = body,
+                     .before = branch->next,
+                     .range = branch->range};
+    Value *sum = build_binary(&after, code, argument, step);
+    sum->name = next->name;
+    region_replace_uses(state->function->body, next, sum);
+}
+
 static void close_inductions(Normalizer *state, Op *loop) {
     Function *function = state->function;
+    for (int i = 0; i < loop->result_count; i++) free_increment(state, loop, i);
     Carried *carried = loop_classify(function->arena, loop);
     Region *body = loop->regions[0];
     Op *yield = region_terminator(body);
@@ -454,6 +572,8 @@ static void branch_blocks(Normalizer *state, Op *branch) {
     }
 }
 
+static void pointer_phis(Normalizer *state, Region *region);
+
 /// A carried pointer that is no induction: its offset is carried instead.
 static void loop_offsets(Normalizer *state, Op *loop) {
     Function *function = state->function;
@@ -479,6 +599,8 @@ static void loop_offsets(Normalizer *state, Op *loop) {
         op_set_operand(marker->op, 1, argument);
         argument->type = offset_type(pointer_type);
         marker->type = pointer_type;
+        // What branches and inner loops made of the pointer is an expression of the root now.
+        pointer_phis(state, body);
         Builder end = {.function = function, .region = body, .before = yield, .range = loop->range};
         Value *next = pointer_distance(&end, yield->operands[i], root, 0);
         if (!next) {

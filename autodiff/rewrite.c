@@ -203,6 +203,75 @@ static void hoist_region(Function *function, Region *region) {
 
 void function_hoist(Function *function) { hoist_region(function, function->body); }
 
+/* ---- sinking ---- */
+
+typedef struct UserList {
+    Arena *arena;
+    const Value *value;
+    LIST(Op *) users;
+} UserList;
+
+static bool visit_users(void *context, Op *op) {
+    UserList *list = context;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] == list->value) {
+            LIST_PUSH(list->arena, &list->users, op);
+            break;
+        }
+    return true;
+}
+
+/// The outermost arm of a branch on a constexpr that holds `user` but not `op`, or NULL.
+static Region *arm_between(const Op *op, const Op *user) {
+    Region *found = NULL;
+    for (Region *region = user->parent; region != op->parent; region = region->parent->parent) {
+        if (!region || !region->parent) return NULL;
+        const Op *owner = region->parent;
+        if (owner->code == OP_IF && owner->operands[0]->type.is_constexpr) found = region;
+    }
+    return found;
+}
+
+/// Copies an address into the arms that alone use it. True where nothing is left to use the original.
+static bool sink_into_arms(Function *function, Op *op) {
+    UserList list = {.arena = function->arena, .value = op->results[0]};
+    region_walk(op->parent, visit_users, &list);
+    for (int i = 0; i < list.users.count; i++)
+        if (!arm_between(op, list.users.items[i])) return false;
+    Map copies = map_new(function->arena);  // arm -> the address there
+    for (int i = 0; i < list.users.count; i++) {
+        Op *user = list.users.items[i];
+        Region *arm = arm_between(op, user);
+        Value *copy = map_get_pointer(&copies, arm);
+        if (!copy) {
+            Builder builder = {.function = function,
+                               .region = arm,
+                               .before = arm->first,
+                               .range = op->range,
+                               .call = op->call};
+            Map values = map_new(function->arena);
+            op_clone(&builder, op, &values);
+            copy = map_get_pointer(&values, op->results[0]);
+            map_set_pointer(&copies, arm, copy);
+        }
+        for (int k = 0; k < user->operand_count; k++)
+            if (user->operands[k] == op->results[0]) op_set_operand(user, k, copy);
+    }
+    return list.users.count > 0;
+}
+
+static void sink_region(Function *function, Region *region) {
+    for (Op *op = region->last, *previous; op; op = previous) {
+        previous = op->previous;
+        for (int r = 0; r < op->region_count; r++) sink_region(function, op->regions[r]);
+        bool is_address = op->result_count == 1 && op->results[0]->type.kind == TYPE_POINTER &&
+                          op_is_pure(op) && op->region_count == 0 && op->code != OP_UNDEFINED;
+        if (is_address && sink_into_arms(function, op)) op_remove(op);
+    }
+}
+
+void function_sink_addresses(Function *function) { sink_region(function, function->body); }
+
 /* ---- dropping ---- */
 
 typedef struct Liveness {

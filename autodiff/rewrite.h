@@ -18,6 +18,8 @@ Value *pointer_root(Value *pointer);
 int function_share(Function *function);
 /// Moves loop-invariant pure ops and stable loads out of `for` loops.
 void function_hoist(Function *function);
+/// Moves addresses that only arms of constexpr branches use into these: the pointer may be None where the flag is off.
+void function_sink_addresses(Function *function);
 /// Drops ops, loop results and carried values that no store, atomic or ordered op needs.
 void function_drop_dead(Function *function);
 /// Algebra: x + 0, x * 1, 0 * x, trans(trans(x)), casts to the own type, reductions over nothing, constant conditions.

@@ -131,7 +131,9 @@ def types_of(
         value = values.values.get(next(iter(use.values())))
         if isinstance(value, Buffer):
             own = value.type if value.is_integer else floats
-            types[name] = "*" + (use.get("dtype", floats) if "gradient" in use or "running" in use else own)
+            types[name] = "*" + (
+                use.get("dtype", floats) if "gradient" in use or "running" in use else own
+            )
         else:
             constants[name] = value
     return types, constants

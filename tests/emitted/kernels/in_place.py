@@ -56,7 +56,9 @@ def rows_through_memory(x, r, s, out, n, BLOCK: tl.constexpr):
     total = 0.0
     for start in range(0, n, BLOCK):
         j = start + tl.arange(0, BLOCK)
-        a = tl.load(x + row + j, mask=j < n, other=0.0) + tl.load(r + row + j, mask=j < n, other=0.0)
+        a = tl.load(x + row + j, mask=j < n, other=0.0) + tl.load(
+            r + row + j, mask=j < n, other=0.0
+        )
         tl.store(s + row + j, a, mask=j < n)
         total += tl.sum(a * a)
     scale = 1.0 / tl.sqrt(total / n + 0.1)

@@ -1,0 +1,274 @@
+// A kernel whose flag decides shapes: lowered again with the flag true and false, derived twice, merged below one `if`.
+#include "autodiff/variants.h"
+
+#include <string.h>
+
+enum { FLAGS_MAX = 3 };
+
+/* ---- which flag ---- */
+
+/// Whether what a branch yields is of a kind that only one arm at a time can be differentiated with.
+static bool is_undecided(const Value *value) {
+    Type type = value->type;
+    if (type.kind == TYPE_UNKNOWN || type.kind == TYPE_BLOCK_POINTER ||
+        type.kind == TYPE_DESCRIPTOR)
+        return true;
+    if (type.kind == TYPE_POINTER && !pointer_root((Value *)(uintptr_t)value)) return true;
+    for (int i = 0; i < type.rank; i++)
+        if (!type.dims[i]) return true;
+    return false;
+}
+
+typedef struct FlagUse {
+    const Value *flag;
+    bool is_number;  // used as more than a condition
+} FlagUse;
+
+static bool visit_flag_use(void *context, Op *op) {
+    FlagUse *use = context;
+    bool logical =
+        op->code == OP_LOGICAL_NOT || op->code == OP_LOGICAL_AND || op->code == OP_LOGICAL_OR;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] == use->flag && !logical && !(op->code == OP_IF && i == 0))
+            use->is_number = true;
+    return !use->is_number;
+}
+
+/// A constexpr parameter that the condition is made of and that is never used but as a condition.
+static const Parameter *flag_in(const Function *function, const Value *condition, int depth) {
+    if (!condition || depth > 8) return NULL;
+    if (!condition->op) {
+        if (!condition->region || condition->region != function->body || condition->constant)
+            return NULL;
+        const Parameter *parameter = &function->parameters[condition->index];
+        FlagUse use = {.flag = condition};
+        region_walk(function->body, visit_flag_use, &use);
+        return parameter->is_constexpr && !use.is_number ? parameter : NULL;
+    }
+    const Op *op = condition->op;
+    if (op->code != OP_LOGICAL_NOT && op->code != OP_LOGICAL_AND && op->code != OP_LOGICAL_OR)
+        return NULL;
+    for (int i = 0; i < op->operand_count; i++) {
+        const Parameter *found = flag_in(function, op->operands[i], depth + 1);
+        if (found) return found;
+    }
+    return NULL;
+}
+
+typedef struct FlagSearch {
+    const Function *function;
+    const Parameter *flag;
+} FlagSearch;
+
+static bool visit_branch(void *context, Op *op) {
+    FlagSearch *search = context;
+    if (op->code != OP_IF) return true;
+    bool undecided = false;
+    for (int i = 0; i < op->result_count; i++)
+        undecided = undecided || is_undecided(op->results[i]);
+    if (undecided) search->flag = flag_in(search->function, op->operands[0], 0);
+    return !search->flag;
+}
+
+/* ---- merging ---- */
+
+static int find_argument(const BackwardLaunch *launch, const char *name) {
+    for (int i = 0; i < launch->argument_count; i++)
+        if (strcmp(launch->arguments[i].name, name) == 0) return i;
+    return -1;
+}
+
+typedef struct Merged {
+    Arena *arena;
+    const Function *forward;  // with the flag open
+    Parameter *parameters;
+    BackwardArgument *arguments;
+    int count;
+} Merged;
+
+static bool merged_add(Merged *merged, const Parameter *parameter,
+                       const BackwardArgument *argument) {
+    for (int i = 0; i < merged->count; i++) {
+        BackwardArgument *known = &merged->arguments[i];
+        if (strcmp(known->name, argument->name) != 0) continue;
+        if (known->use != argument->use || strcmp(known->of, argument->of) != 0) return false;
+        known->is_float32 = known->is_float32 || argument->is_float32;
+        return true;
+    }
+    int rank = argument_rank(argument->use, parameter), at = merged->count;
+    while (at > 0 &&
+           argument_rank(merged->arguments[at - 1].use, &merged->parameters[at - 1]) > rank)
+        at--;
+    size_t behind = (size_t)(merged->count - at);
+    memmove(merged->arguments + at + 1, merged->arguments + at, behind * sizeof(BackwardArgument));
+    memmove(merged->parameters + at + 1, merged->parameters + at, behind * sizeof(Parameter));
+    merged->arguments[at] = *argument;
+    merged->parameters[at] = *parameter;
+    merged->count++;
+    return true;
+}
+
+static bool merged_add_all(Merged *merged, const Variant *variant) {
+    for (int i = 0; i < variant->launch.argument_count; i++)
+        if (!merged_add(merged, &variant->backward->parameters[i], &variant->launch.arguments[i]))
+            return false;
+    return true;
+}
+
+/// The body of a variant as an arm, its parameters replaced by the merged function's of the same names.
+static void add_arm(Arena *arena, Function *function, Op *branch, const Variant *variant) {
+    Builder builder = {.function = function, .region = NULL};
+    Region *arm = op_add_region(&builder, branch);
+    builder.region = arm;
+    if (variant->backward) {
+        Function *own = variant->backward;
+        int *new_index = ARENA_ARRAY(arena, int, own->parameter_count + 1);
+        for (int i = 0; i < own->parameter_count; i++)
+            for (int k = 0; k < function->parameter_count; k++)
+                if (strcmp(function->parameters[k].name, own->parameters[i].name) == 0)
+                    new_index[i] = k;
+        function_renumber_parameters(own, new_index);
+        Map values = map_new(arena);
+        for (int i = 0; i < own->parameter_count; i++) {
+            Value *value = function->parameters[new_index[i]].value;
+            value->type = own->parameters[i].value->type;
+            map_set_pointer(&values, own->parameters[i].value, value);
+        }
+        region_clone_into(&builder, own->body, &values);
+    }
+    op_append(&builder, OP_YIELD, NULL, 0, 0);
+}
+
+static void merge_gradients(Arena *arena, Backward *into, const Backward *from) {
+    Gradient *all = ARENA_ARRAY(arena, Gradient, into->gradient_count + from->gradient_count + 1);
+    memcpy(all, into->gradients, sizeof(Gradient) * (size_t)into->gradient_count);
+    int count = into->gradient_count;
+    for (int i = 0; i < from->gradient_count; i++) {
+        const Gradient *gradient = &from->gradients[i];
+        int known = 0;
+        while (known < count && strcmp(all[known].input, gradient->input) != 0) known++;
+        if (known == count) {
+            all[count++] = *gradient;
+            continue;
+        }
+        all[known].is_sum = all[known].is_sum || gradient->is_sum;
+        if (all[known].is_atomic || !gradient->is_atomic) continue;
+        bool is_sum = all[known].is_sum;
+        all[known] = *gradient;
+        all[known].is_sum = is_sum;
+    }
+    into->gradients = all;
+    into->gradient_count = count;
+    into->atomics = 0;
+    for (int i = 0; i < count; i++) into->atomics += all[i].is_atomic;
+}
+
+static bool has_name(const char *const *names, int count, const char *name) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+static const char **merge_names(Arena *arena, const char **a, int a_count, const char **b,
+                                int b_count, int *count) {
+    const char **all = ARENA_ARRAY(arena, const char *, a_count + b_count + 1);
+    *count = 0;
+    for (int i = 0; i < a_count; i++) all[(*count)++] = a[i];
+    for (int i = 0; i < b_count; i++)
+        if (!has_name(all, *count, b[i])) all[(*count)++] = b[i];
+    return all;
+}
+
+/// Both variants below `if flag:`. False where they want one name for different things.
+static bool merge(Arena *arena, const Function *forward, const Parameter *flag,
+                  const Variant *const variants[2], Variant *into) {
+    int most = forward->parameter_count + 1;
+    for (int r = 0; r < 2; r++) most += variants[r]->launch.argument_count;
+    Merged merged = {.arena = arena,
+                     .forward = forward,
+                     .parameters = ARENA_ARRAY(arena, Parameter, most),
+                     .arguments = ARENA_ARRAY(arena, BackwardArgument, most)};
+    for (int r = 0; r < 2; r++)
+        if (variants[r]->backward && !merged_add_all(&merged, variants[r])) return false;
+    BackwardArgument choice = {
+        .name = flag->name, .use = ARGUMENT_SAME, .of = flag->name, .is_constexpr = true};
+    if (!merged_add(&merged, flag, &choice)) return false;
+    Function *function =
+        function_new(arena, variants[variants[0]->backward ? 0 : 1]->backward->name);
+    function->definition = forward->definition;
+    for (int i = 0; i < merged.count; i++) {
+        Value *value = function_add_parameter(function, merged.parameters[i].name,
+                                              merged.parameters[i].value->type);
+        Parameter copy = merged.parameters[i];
+        copy.value = value;
+        function->parameters[i] = copy;
+    }
+    Builder builder = {.function = function, .region = function->body};
+    BackwardLaunch launch = {.arguments = merged.arguments, .argument_count = merged.count};
+    int at = find_argument(&launch, flag->name);
+    Value *condition = function->parameters[at].value;
+    condition->type = flag->value->type;
+    Op *branch = op_append(&builder, OP_IF, &condition, 1, 0);
+    for (int r = 0; r < 2; r++) add_arm(arena, function, branch, variants[r]);
+    *into = (Variant){.result = variants[variants[0]->backward ? 0 : 1]->result,
+                      .launch = launch,
+                      .backward = function};
+    const Variant *other = variants[1];
+    if (other->backward && variants[0]->backward) {
+        Backward *result = &into->result;
+        merge_gradients(arena, result, &other->result);
+        result->inputs =
+            merge_names(arena, result->inputs, result->input_count, other->result.inputs,
+                        other->result.input_count, &result->input_count);
+        result->outputs =
+            merge_names(arena, result->outputs, result->output_count, other->result.outputs,
+                        other->result.output_count, &result->output_count);
+    }
+    return function_verify(arena, function) == NULL;
+}
+
+/* ---- both values of a flag ---- */
+
+static bool has_running(const Variant *variant) {
+    for (int i = 0; i < variant->launch.argument_count; i++)
+        if (variant->launch.arguments[i].use == ARGUMENT_RUNNING) return true;
+    return false;
+}
+
+static void derive_apart(Arena *arena, const Kernel *kernel, const Function *forward,
+                         const BackwardOptions *options, const Binding *bound, int count,
+                         Variant *variant) {
+    FlagSearch search = {.function = forward};
+    region_walk(forward->body, visit_branch, &search);
+    if (!search.flag || count == FLAGS_MAX) return;
+    Variant *variants[2];
+    for (int r = 0; r < 2; r++) {
+        Constant *constant = ARENA_NEW(arena, Constant);
+        *constant = (Constant){.kind = CONSTANT_BOOL, .integer = r == 0};
+        Binding *bindings = ARENA_ARRAY(arena, Binding, count + 1);
+        memcpy(bindings, bound, sizeof(Binding) * (size_t)count);
+        bindings[count] = (Binding){.name = str_from(search.flag->name), .constant = constant};
+        Diagnostics found = {.arena = arena};
+        LowerOptions lowering = {.bindings = bindings, .binding_count = count + 1};
+        const Function *own = lower_kernel(arena, kernel->definition, &lowering, &found);
+        variants[r] = ARENA_NEW(arena, Variant);
+        variant_derive(arena, kernel, own, options, variants[r]);
+        if (variants[r]->result.status == BACKWARD_REFUSED)
+            derive_apart(arena, kernel, own, options, bindings, count + 1, variants[r]);
+        if (variants[r]->result.status == BACKWARD_REFUSED) return;
+        if (variants[r]->result.status != BACKWARD_DERIVED) variants[r]->backward = NULL;
+    }
+    if (!variants[0]->backward && !variants[1]->backward) return;
+    for (int r = 0; r < 2;
+         r++)  // an arm without a gradient leaves zeros, but what is updated in place needs a sweep
+        if (!variants[r]->backward && has_running(variants[1 - r])) return;
+    Variant whole;
+    if (merge(arena, forward, search.flag, (const Variant *const[]){variants[0], variants[1]},
+              &whole))
+        *variant = whole;
+}
+
+void variants_derive_apart(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                           Variant *variant) {
+    derive_apart(arena, kernel, kernel->function, options, NULL, 0, variant);
+}

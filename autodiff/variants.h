@@ -1,0 +1,28 @@
+// Inside autodiff/: one backward for each value of a flag that decides shapes or types, below one `if` of the emitted kernel.
+#ifndef TAD_AUTODIFF_VARIANTS_H
+#define TAD_AUTODIFF_VARIANTS_H
+
+#include "autodiff/adjoint.h"
+
+/// The backward of a forward function, not yet text.
+typedef struct Variant {
+    Backward result;  // status, reason, gradients, inputs and outputs
+    BackwardLaunch launch;
+    Function *backward;
+    int failure_id;  // DiagnosticId, where refused
+} Variant;
+
+/// backward.c: derives one function. `variant` is overwritten.
+void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
+                    const BackwardOptions *options, Variant *variant);
+/// Where a constexpr flag of the kernel decides what shape or type a value has, and only then, derives the kernel for both
+/// of its values and puts the two below an `if`. Leaves `variant` as it is where that does not help.
+void variants_derive_apart(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                           Variant *variant);
+
+/// backward.c: where an argument stands among the parameters of an emitted kernel.
+int argument_rank(ArgumentUse use, const Parameter *parameter);
+/// Element types are told by their parameter's index: changes it everywhere in `function`.
+void function_renumber_parameters(Function *function, const int *new_index);
+
+#endif

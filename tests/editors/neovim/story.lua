@@ -187,7 +187,7 @@ local function story()
   local text = vim.api.nvim_buf_get_lines(0, store.line, store.line + 1, false)[1]
   set_line(store.line, (text:gsub('tl%.store%(y_ptr', 'tl.store(0 + y_ptr')))
   wait('the lens says that the result is of an older text', function()
-    return has_lens('stale') or has_lens('older') or has_lens('outdated') or has_lens('was ')
+    return has_lens('changed since')
   end)
 
   -- The server goes and comes back.

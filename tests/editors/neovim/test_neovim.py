@@ -159,7 +159,7 @@ def test_in_a_terminal(project: Path) -> None:
         terminal.wait_for(r"x: f\w*\[BLOCK\]|x: \w+\[BLOCK\]")
         screen = terminal.wait_for(r"Generate backward")
         assert "swish_kernel" in screen
-        terminal.type("/tl.load\rf.llcwlod\x1b")
+        terminal.type("/tl.load\rf.lcwlod\x1b")
         terminal.wait_for(r"tl\.lod")
         terminal.type(":lua vim.diagnostic.config({virtual_text=true})\r")
         terminal.wait_for(r"has no `lod`")

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIRECTIONS = 3, ELEMENT_TRIALS = 96 };
+enum { ELEMENT_TRIALS = 96 };
 static const double SEARCH_SECONDS = 1;  // for the element that is most wrong
 static const double TOLERANCE = 1e-6;    // relative, of a directional derivative
 static const double STEP = 1e-4;         // of central differences; the second step is twice this
 static const double ROUNDING = 1e-14;    // of the loss, relative to the sizes of its terms
+static const double SMALLEST = 1e-10;    // derivative; TOLERANCE of it is the rounding of 1.0
 static const double CONSISTENT =
     1e-5;  // two step sizes agree this well where the function is smooth
 
@@ -141,7 +142,10 @@ static uint64_t excluded_key(int parameter, int64_t offset) {
     return hash_mix(((uint64_t)parameter << 48) ^ (uint64_t)offset);
 }
 
+/// Nothing comes from above an output of integers.
 static Content upstream_content(const Problem *problem, int parameter) {
+    if (!dtype_code_is_float(problem->configuration->arguments[parameter].dtype))
+        return (Content){.kind = CONTENT_ZERO};
     return (Content){.kind = CONTENT_NORMAL,
                      .seed = hash_mix(problem->seed ^ (0xF00Du + (uint64_t)parameter))};
 }
@@ -372,12 +376,12 @@ static double projected(const Problem *problem, const Run *forward, Run *backwar
     return sum;
 }
 
-/// Differences within `noise` are rounding.
+/// Differences within `noise`, or within the rounding of numbers of size 1, are rounding.
 static double relative_error(double expected, double actual, double size, double noise) {
     if (!isfinite(expected) || !isfinite(actual)) return INFINITY;
     double scale = fmax(fmax(fabs(expected), fabs(actual)), size),
            difference = fabs(expected - actual) - noise;
-    return difference <= 0 ? 0 : difference / fmax(scale, 1e-12);
+    return difference <= 0 ? 0 : difference / fmax(scale, SMALLEST);
 }
 
 /// What the measurements of one direction say.
@@ -411,20 +415,17 @@ static double dual_derivative(Checker *checker, Perturbation perturbation, Error
 }
 
 /// Central differences with h and 2h; Richardson's extrapolation leaves an error of order h^4.
-static Measured measure(Checker *checker, Perturbation perturbation) {
-    Measured measured = {0};
-    measured.dual = dual_derivative(checker, perturbation, &measured.error);
+static void measure_differences(Checker *checker, Perturbation perturbation, Measured *measured) {
     double slopes[2], size = 0;
     for (int i = 0; i < 2; i++) {
         double step = STEP * (i + 1);
-        double above = loss_at_step(checker, perturbation, step, &size, &measured.error);
-        double below = loss_at_step(checker, perturbation, -step, &size, &measured.error);
+        double above = loss_at_step(checker, perturbation, step, &size, &measured->error);
+        double below = loss_at_step(checker, perturbation, -step, &size, &measured->error);
         slopes[i] = (above - below) / (2 * step);
     }
-    measured.noise = ROUNDING * size / STEP;
-    measured.difference = (4 * slopes[0] - slopes[1]) / 3;
-    measured.is_smooth = relative_error(slopes[0], slopes[1], 0, measured.noise) < CONSISTENT;
-    return measured;
+    measured->noise = ROUNDING * size / STEP;
+    measured->difference = (4 * slopes[0] - slopes[1]) / 3;
+    measured->is_smooth = relative_error(slopes[0], slopes[1], 0, measured->noise) < CONSISTENT;
 }
 
 /// Central differences are trusted where they agree with themselves; a kink leaves the word to the duals.
@@ -440,11 +441,20 @@ static double judge(const Measured *measured, double actual, double size, double
     return by_dual;
 }
 
+/// By duals; where those disagree, or where `differences` asks for it, by central differences, too.
 static bool check_direction(Checker *checker, const Run *forward, Run *backward,
-                            CheckResult *result, const bool *active, uint64_t seed) {
+                            CheckResult *result, const bool *active, uint64_t seed,
+                            bool differences) {
     const Problem *problem = checker->problem;
     Perturbation perturbation = {.active = active, .seed = seed};
-    Measured measured = measure(checker, perturbation);
+    double size, actual = projected(problem, forward, backward, &perturbation, &size);
+    Measured measured = {0};
+    measured.dual = dual_derivative(checker, perturbation, &measured.error);
+    double dual_error = relative_error(measured.dual, actual, size, 0), error = dual_error;
+    if (differences || !(dual_error < TOLERANCE)) {
+        if (!measured.error) measure_differences(checker, perturbation, &measured);
+        error = judge(&measured, actual, size, &dual_error, &result->has_kink);
+    }
     if (measured.error) {
         if (result->status == CHECK_FAILED) return false;  // what is known to be wrong stays wrong
         result->status = CHECK_UNPROVED;
@@ -452,8 +462,6 @@ static bool check_direction(Checker *checker, const Run *forward, Run *backward,
             arena_printf(checker->arena, "a perturbed forward does not run: %s", measured.error);
         return false;
     }
-    double size, actual = projected(problem, forward, backward, &perturbation, &size), dual_error;
-    double error = judge(&measured, actual, size, &dual_error, &result->has_kink);
     result->dot_error = fmax(result->dot_error, dual_error);
     result->error = fmax(result->error, error);
     for (int k = 0; k < problem->input_count; k++) {
@@ -556,6 +564,11 @@ static void keep_findings(Arena *arena, const Memory *memory, Findings *findings
 
 // --- one configuration --------------------------------------------------------------------------------------------------
 
+static const char *finding_text(const Checker *checker, const Finding *finding) {
+    return arena_printf(checker->arena, "%s, line %d: %s", finding->kernel, finding->line,
+                        finding->message);
+}
+
 static bool forward_is_usable(Checker *checker, Run *forward, CheckResult *result) {
     const Problem *problem = checker->problem;
     result->status = CHECK_INVALID;
@@ -564,13 +577,8 @@ static bool forward_is_usable(Checker *checker, Run *forward, CheckResult *resul
         return false;
     }
     keep_findings(checker->arena, forward->memory, &result->findings);
-    for (LIST_EACH(int, i, result->findings)) {
-        const Finding *finding = &result->findings.items[i];
-        if (!problem->configuration->is_guess || !finding->is_certain ||
-            finding->kind == FINDING_POISON)
-            continue;
-        result->reason = arena_printf(checker->arena, "%s, line %d: %s", finding->kernel,
-                                      finding->line, finding->message);
+    if (problem->configuration->is_guess && result->findings.count) {
+        result->reason = finding_text(checker, &result->findings.items[0]);
         return false;
     }
     int64_t excluded, written;
@@ -588,53 +596,82 @@ static bool forward_is_usable(Checker *checker, Run *forward, CheckResult *resul
     return result->reason == NULL;
 }
 
+/// One input alone. False where the forward does not run.
+static bool check_input(Checker *checker, const Run *forward, Run *backward, CheckResult *result,
+                        int index, bool differences) {
+    const Problem *problem = checker->problem;
+    InputResult *input = &result->inputs[index];
+    bool *active = ARENA_ARRAY(checker->arena, bool, problem->input_count + 1);
+    active[index] = true;
+    if (!check_direction(checker, forward, backward, result, active,
+                         hash_mix(problem->seed + (uint64_t)(100 * index)), differences))
+        return false;
+    if (input->error < TOLERANCE) return true;
+    Str name = problem->configuration->arguments[input->parameter].name;
+    find_worst_element(checker, forward, backward, input, index);
+    result->status = isfinite(input->error) ? CHECK_FAILED : CHECK_UNPROVED;
+    if (isfinite(input->error))
+        result->reason =
+            arena_printf(checker->arena, "the gradient of %.*s is wrong: relative error %.2g",
+                         STR_ARGS(name), input->error);
+    else
+        result->reason = arena_printf(
+            checker->arena, "the gradient of %.*s is not finite with these inputs", STR_ARGS(name));
+    return true;
+}
+
+/// Each input alone by duals, then all together by duals and by differences, which check the duals' own rules.
 static void check_gradients(Checker *checker, const Run *forward, Run *backward,
                             CheckResult *result) {
     const Problem *problem = checker->problem;
     bool *active = ARENA_ARRAY(checker->arena, bool, problem->input_count + 1);
     result->status = CHECK_PROVED;
-    for (int k = 0; k < problem->input_count; k++) {
-        memset(active, 0, (size_t)problem->input_count);
-        active[k] = true;
-        int directions = problem->input_count == 1 ? DIRECTIONS : 2;
-        for (int d = 0; d < directions; d++)
-            if (!check_direction(checker, forward, backward, result, active,
-                                 hash_mix(problem->seed + (uint64_t)(100 * k + d))))
-                return;
-        InputResult *input = &result->inputs[k];
-        if (input->error < TOLERANCE) continue;
-        Str name = problem->configuration->arguments[input->parameter].name;
-        find_worst_element(checker, forward, backward, input, k);
-        result->status = isfinite(input->error) ? CHECK_FAILED : CHECK_UNPROVED;
-        if (isfinite(input->error))
-            result->reason =
-                arena_printf(checker->arena, "the gradient of %.*s is wrong: relative error %.2g",
-                             STR_ARGS(name), input->error);
-        else
-            result->reason =
-                arena_printf(checker->arena, "the gradient of %.*s is not finite with these inputs",
-                             STR_ARGS(name));
-    }
+    for (int k = 0; k < problem->input_count; k++)
+        if (!check_input(checker, forward, backward, result, k, false)) return;
+    if (result->status != CHECK_PROVED) return;
     for (int k = 0; k < problem->input_count; k++) active[k] = true;
-    if (result->status == CHECK_PROVED && problem->input_count > 1)
-        if (check_direction(checker, forward, backward, result, active,
-                            hash_mix(problem->seed + 9999)) &&
-            !(result->error < TOLERANCE)) {
-            result->status = CHECK_FAILED;
-            result->reason = arena_printf(checker->arena,
-                                          "the gradients together are wrong: relative error %.2g",
-                                          result->error);
-        }
+    if (!check_direction(checker, forward, backward, result, active, hash_mix(problem->seed + 9999),
+                         true))
+        return;
+    if (result->error < TOLERANCE) return;
+    for (int k = 0; k < problem->input_count && result->status == CHECK_PROVED; k++)
+        if (!check_input(checker, forward, backward, result, k, true)) return;
+    if (result->status != CHECK_PROVED) return;
+    result->status = CHECK_FAILED;
+    result->reason = arena_printf(
+        checker->arena, "the gradients together are wrong: relative error %.2g", result->error);
 }
 
+/// Nothing is proved of kernels that race, leave their buffers or use what nobody defined. The backward's certain
+/// faults are ours; those of the forward, the first `first`, leave open what its derivative is.
 static void judge_findings(Checker *checker, CheckResult *result, int first) {
-    for (int i = first; i < result->findings.count && result->status == CHECK_PROVED; i++) {
+    for (int i = 0; i < result->findings.count && result->status != CHECK_FAILED; i++) {
         const Finding *finding = &result->findings.items[i];
-        if (!finding->is_certain) continue;
-        result->status = CHECK_FAILED;
-        result->reason =
-            arena_printf(checker->arena, "%s in %s, line %d: %s", finding_name(finding->kind),
-                         finding->kernel, finding->line, finding->message);
+        bool fails = i >= first && finding->is_certain;
+        if (!fails && result->status != CHECK_PROVED) continue;
+        result->status = fails ? CHECK_FAILED : CHECK_UNPROVED;
+        result->reason = arena_printf(checker->arena, "%s in %s", finding_name(finding->kind),
+                                      finding_text(checker, finding));
+    }
+}
+
+/// The backward touches no element but those that the forward touched: anything else may lie outside of the tensor.
+static void check_footprint(Checker *checker, const Run *forward, const Run *backward,
+                            CheckResult *result) {
+    const Configuration *configuration = checker->problem->configuration;
+    for (int i = 0; i < configuration->argument_count && result->status == CHECK_PROVED; i++) {
+        const MemoryBuffer *footprint = forward->buffers[i];
+        const MemoryBuffer *used[] = {backward->buffers[i], backward->upstreams[i],
+                                      backward->gradients[i]};
+        for (size_t k = 0; k < sizeof used / sizeof *used; k++) {
+            Beyond beyond;
+            if (!footprint || !used[k] || !memory_beyond(used[k], footprint, &beyond)) continue;
+            result->status = CHECK_FAILED;
+            result->reason = arena_printf(
+                checker->arena,
+                "the backward %s element %lld of %s, which the forward never touches",
+                beyond.is_write ? "writes" : "reads", (long long)beyond.offset, used[k]->name);
+        }
     }
 }
 
@@ -663,6 +700,7 @@ CheckResult check_configuration(Arena *arena, const Problem *problem) {
         } else {
             check_gradients(&checker, &forward, &backward, &result);
             judge_findings(&checker, &result, first);
+            check_footprint(&checker, &forward, &backward, &result);
             if (result.status == CHECK_PROVED)
                 check_ownership(&checker, &forward, &backward, &result);
             // a made-up configuration in which elements collide proves nothing against the gradient
@@ -721,7 +759,7 @@ Error check_run_corners(Arena *arena, const Problem *problem, Memory **memory,
 
 // --- the grid -----------------------------------------------------------------------------------------------------------
 
-enum { MOST_PROGRAMS = 24, UNLIMITED_PROGRAMS = 3 };
+enum { MOST_PROGRAMS = 24, IDLE_PROGRAMS = 8, UNLIMITED_PROGRAMS = 3 };
 
 static bool reads_num_programs(void *context, Op *op) {
     bool *axes = context;
@@ -742,20 +780,20 @@ static bool reads_program_id(void *context, Op *op) {
     return true;
 }
 
-/// Programs along `axis` until one fails, stores nothing, or stores only where earlier ones did.
+/// Programs along `axis` until one fails, or several in a row store nothing or only where earlier ones did.
 static int64_t programs_along(Checker *checker, Run *run, int axis, Tile *const *tiles,
                               Error *first_error) {
     const Problem *problem = checker->problem;
     int64_t grid[3] = {1, 1, 1}, useful = 0;
     grid[axis] = MOST_PROGRAMS;
     interp_begin(checker->interp, run->memory, problem->forward, tiles, grid);
-    for (int64_t i = 0; i < MOST_PROGRAMS; i++) {
+    for (int64_t i = 0; i < MOST_PROGRAMS && i - useful < IDLE_PROGRAMS; i++) {
         int64_t program[3] = {0};
         program[axis] = i;
         Error error = interp_program(checker->interp, program);
         if (error && i == 0) *first_error = error;
-        if (error || run->memory->new_elements == 0) break;
-        useful = i + 1;
+        if (error) break;
+        if (run->memory->new_elements) useful = i + 1;
     }
     return useful;
 }

@@ -54,6 +54,19 @@ static int parameter_of(const Walk *walk, const Value *value) {
 #define FOR_EACH_PARAMETER(walk, index, set) \
     for (int index = 0; index < (walk)->count; index++) if (set_has((set), index))
 
+static bool is_moved(OpCode code) {
+    return code == OP_CAST || code == OP_EXPAND_DIMS || code == OP_BROADCAST_TO ||
+           code == OP_RESHAPE || op_rows[code].kind == KIND_HINT;
+}
+
+/// The pointer parameter that a value was loaded from, plus 1; 0: it was not.
+static int loaded_from(const Walk *walk, const Value *value) {
+    while (value && value->op && is_moved(value->op->code) && value->op->code != OP_CAST)
+        value = value->op->operand_count ? value->op->operands[0] : NULL;
+    bool is_load = value && value->op && value->op->code == OP_LOAD;
+    return is_load ? origin(walk, value->op->operands[0])->pointer : 0;
+}
+
 static void note_compared(Walk *walk, const Value *value, const Value *other) {
     int parameter = parameter_of(walk, value);
     if (parameter < 0 || !other || !other->constant) return;
@@ -81,9 +94,20 @@ static void note_bound(Walk *walk, const Origin *moving, const Origin *bound) {
     FOR_EACH_PARAMETER(walk, i, bound->loaded) walk->facts[i].is_offset_list = true;
 }
 
+/// What an index is compared with is an integer, too.
+static void note_index(Walk *walk, const Value *index, const Value *other) {
+    const Origin *of = origin(walk, index);
+    int pointer = loaded_from(walk, other);
+    if (pointer && dtype_is_integer(index->type.element) &&
+        (of->has_lanes || of->has_loop || of->has_program) && !loaded_from(walk, index))
+        walk->facts[pointer - 1].is_integer = true;
+}
+
 static void visit_compare(Walk *walk, const Op *op) {
     const Value *a = op->operands[0], *b = op->operands[1];
     const Origin *x = origin(walk, a), *y = origin(walk, b);
+    note_index(walk, a, b);
+    note_index(walk, b, a);
     note_compared(walk, a, b);
     note_compared(walk, b, a);
     bool equality = op->code == OP_EQ || op->code == OP_NE;
@@ -114,9 +138,12 @@ static const Value *initial_of(const Value *value) {
     return at >= 0 && at < loop->operand_count ? loop->operands[at] : NULL;
 }
 
-static bool is_moved(OpCode code) {
-    return code == OP_CAST || code == OP_EXPAND_DIMS || code == OP_BROADCAST_TO ||
-           code == OP_RESHAPE || op_rows[code].kind == KIND_HINT;
+/// The operation behind a value, before casts and changes of shape; NULL: a parameter.
+static const Op *made_by(const Value *value) {
+    while (value && value->op && is_moved(value->op->code) && value->op->operand_count &&
+           value->op->operands[0])
+        value = value->op->operands[0];
+    return value ? value->op : NULL;
 }
 
 /// Marks the integers that multiply inside one term of an address; whether there were any but blocks.
@@ -153,7 +180,7 @@ static void note_strides(Walk *walk, int pointer, const Value *value, int depth)
         return;
     }
     if (op && op->code == OP_MUL) {
-        const Op *left = op->operands[0]->op, *right = op->operands[1]->op;
+        const Op *left = made_by(op->operands[0]), *right = made_by(op->operands[1]);
         bool scaled = note_factors(walk, pointer, op->operands[0], depth + 1);
         scaled = note_factors(walk, pointer, op->operands[1], depth + 1) || scaled;
         if (scaled) {  // (row * stride + column) * other
@@ -290,6 +317,38 @@ static void visit_options(Walk *walk, const Op *op) {
     }
 }
 
+/// Operations whose operands are integers: bits, shifts, and conversions from integers.
+static bool wants_integers(const Op *op) {
+    static const char *const conversions[] = {"libdevice.int2", "libdevice.uint2", "libdevice.ll2",
+                                              "libdevice.ull2"};
+    switch (op->code) {
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_SHL:
+    case OP_SHR:
+    case OP_INVERT:
+    case OP_BIT_REVERSE:
+    case OP_LEADING_ZEROS:
+    case OP_FIRST_BIT:
+    case OP_POPULATION:
+    case OP_BYTE_PERMUTE:
+    case OP_MULTIPLY_24: return true;
+    default: break;
+    }
+    const char *name = op_rows[op->code].name;
+    for (size_t i = 0; name && i < sizeof conversions / sizeof *conversions; i++)
+        if (strncmp(name, conversions[i], strlen(conversions[i])) == 0) return true;
+    return false;
+}
+
+static void visit_integers(Walk *walk, const Op *op) {
+    for (int i = 0; i < op->operand_count; i++) {
+        int pointer = loaded_from(walk, op->operands[i]);
+        if (pointer) walk->facts[pointer - 1].is_integer = true;
+    }
+}
+
 static void visit_arithmetic(Walk *walk, const Op *op) {
     if (op->operand_count < 2) return;
     for (int k = 0; k < 2; k++) {
@@ -303,6 +362,8 @@ static void visit_arithmetic(Walk *walk, const Op *op) {
                 facts->is_numerator = true;
         }
         const Origin *other = origin(walk, op->operands[1 - k]);
+        const Op *moving = made_by(op->operands[1 - k]);
+        if (op->code == OP_ADD && moving && moving->code == OP_PROGRAM_ID) facts->is_start = true;
         if (other->is_float || op->code == OP_DIV) facts->is_scale = true;
     }
     const Origin *a = origin(walk, op->operands[0]), *b = origin(walk, op->operands[1]);
@@ -402,6 +463,7 @@ static void walk_op(Walk *walk, const Op *op) {
         note_tuple(walk, op->operands[op->code == OP_FULL ? 0 : 1], note_block, NULL);
     visit_options(walk, op);
     visit_arithmetic(walk, op);
+    if (wants_integers(op)) visit_integers(walk, op);
     if (op->code == OP_ARANGE) {
         FOR_EACH_PARAMETER(walk, i, all.parameters) walk->facts[i].is_block = true;
         int64_t length;

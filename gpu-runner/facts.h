@@ -30,6 +30,7 @@ typedef struct ParameterFacts {
     bool is_whole;      // ... lanes that nothing moves: they must cover it
     bool is_trip;       // the bound of a loop that does not go by blocks
     bool is_stride;     // multiplies an index in an address
+    bool is_start;      // added to a program id
     bool is_divisor;    // x // it, x % it
     bool is_numerator;  // it // x
     bool is_scale;      // meets floats
@@ -38,6 +39,7 @@ typedef struct ParameterFacts {
     bool is_none_tested;
     bool is_loaded, is_stored, is_atomic;  // pointers
     bool is_offset_list;  // pointers to integers: differences or bounds of what is loaded matter
+    bool is_integer;      // pointers to what an operation on integers takes
     bool is_store_index;  // ... what is loaded addresses a store
     bool is_compared_with_loaded;  // an integer such as an ignored index
     ParameterSet blocks;           // of a size: the blocks that walk it

@@ -8,7 +8,7 @@
 static const double DEFAULT_SECONDS = 30, SHARE_OF_TIME = 0.6;
 /// With this many configurations proved, time is up when as many seconds have passed.
 enum { ENOUGH_PROVED = 2 };
-static const double ENOUGH_SECONDS = 2.5;
+static const double ENOUGH_SECONDS = 1.5;
 
 typedef struct InputSummary {
     const char *name;
@@ -23,6 +23,7 @@ typedef struct Gradcheck {
     Sources *sources;
     const FunctionDefinition *forward;
     const Function *symbolic;
+    const ParameterFacts *facts;
     const Module *backward;
     const Json *launches;
     const atomic_bool *cancelled;
@@ -171,21 +172,47 @@ static bool make_launch(Gradcheck *check, const Configuration *configuration, co
 
 // --- one configuration --------------------------------------------------------------------------------------------------
 
-/// Parameters of the request's list that are floating point and present in this configuration.
-static int *present_parameters(const Gradcheck *check, const Configuration *configuration,
-                               const char *key, bool scalars, int *count) {
+static bool is_named(const Gradcheck *check, const char *key, Str name) {
     const Json *names = json_get(check->params, key);
-    int *parameters = ARENA_ARRAY(check->arena, int, (names ? names->count : 0) + 1);
+    for (int i = 0; names && names->kind == JSON_ARRAY && i < names->count; i++)
+        if (names->items[i]->kind == JSON_STRING && str_equal(name, names->items[i]->string))
+            return true;
+    return false;
+}
+
+static bool is_float_buffer(const Argument *argument) {
+    return argument->kind == ARGUMENT_POINTER && dtype_code_is_float(argument->dtype);
+}
+
+/// The request's inputs that are floating point and present in this configuration. What the kernel only reads counts,
+/// too, unless the request is `partial`: where the derivation left it out, its derivative must be 0.
+static int *present_inputs(const Gradcheck *check, const Configuration *configuration, int *count) {
+    int *parameters = ARENA_ARRAY(check->arena, int, configuration->argument_count + 1);
+    bool partial = json_get_bool(check->params, "partial", false);
     *count = 0;
-    for (int i = 0; names && i < names->count; i++) {
-        int parameter = names->items[i]->kind == JSON_STRING
-                            ? parameter_named(check->forward, names->items[i]->string.data)
-                            : -1;
-        if (parameter < 0) continue;
-        const Argument *argument = &configuration->arguments[parameter];
-        bool pointer = argument->kind == ARGUMENT_POINTER && dtype_code_is_float(argument->dtype);
-        if (pointer || (scalars && argument->kind == ARGUMENT_FLOAT))
-            parameters[(*count)++] = parameter;
+    for (int i = 0; i < configuration->argument_count; i++) {
+        const Argument *argument = &configuration->arguments[i];
+        const ParameterFacts *facts = &check->facts[i];
+        bool named = is_named(check, "inputs", argument->name);
+        bool only_read =
+            facts->is_loaded && !facts->is_stored && !facts->is_atomic && is_float_buffer(argument);
+        if (named ? is_float_buffer(argument) || argument->kind == ARGUMENT_FLOAT
+                  : only_read && !partial)
+            parameters[(*count)++] = i;
+    }
+    return parameters;
+}
+
+/// What the forward stores. An output that the derivation takes for constant counts, too: its derivative must be 0.
+static int *stored_parameters(const Gradcheck *check, const Configuration *configuration,
+                              int *count) {
+    int *parameters = ARENA_ARRAY(check->arena, int, configuration->argument_count + 1);
+    *count = 0;
+    for (int i = 0; i < configuration->argument_count; i++) {
+        const Argument *argument = &configuration->arguments[i];
+        bool stored = check->facts[i].is_stored || check->facts[i].is_atomic ||
+                      is_named(check, "outputs", argument->name);
+        if (stored && is_float_buffer(argument)) parameters[(*count)++] = i;
     }
     return parameters;
 }
@@ -338,55 +365,118 @@ static Configuration configuration_copy(Arena *arena, const Configuration *confi
     return copy;
 }
 
-static void check_one(Gradcheck *check, Configuration *configuration) {
+static SpecRequest spec_request(const Gradcheck *check) {
+    const Json *spec = json_get(check->params, "spec"), *pyproject = json_get(spec, "pyproject");
+    return (SpecRequest){
+        .module = check->forward->module,
+        .kernel = check->forward,
+        .symbolic = check->symbolic,
+        .comment = json_get_string(spec, "text", NULL),
+        .pyproject = pyproject && pyproject->kind != JSON_NULL ? pyproject : NULL,
+        .uses_launchers = json_get_bool(spec, "launchers", true),
+        .seed = check->seed,
+    };
+}
+
+/// Other contents where these are not finite: a logarithm's argument must be positive, an exponential's small.
+static CheckResult check_contents(Gradcheck *check, Configuration *configuration,
+                                  Problem *problem) {
+    static const double ranges[][2] = {{0.2, 1.2}, {-0.05, 0.05}, {0.01, 0.06}};
     Arena *arena = check->arena;
-    Error error = NULL;
+    CheckResult result = check_configuration(arena, problem);
+    if (result.status == CHECK_INVALID && is_outside(&result) && drop_extents(configuration))
+        result = check_configuration(arena, problem);
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges && is_not_finite(&result); i++) {
+        Configuration other = configuration_copy(arena, configuration);
+        set_contents(&other, ranges[i][0], ranges[i][1]);
+        problem->configuration = &other;
+        CheckResult again = check_configuration(arena, problem);
+        problem->configuration = configuration;
+        if (is_not_finite(&again)) continue;
+        result = again;
+        *configuration = other;
+    }
+    return result;
+}
+
+/// A configuration made ready and checked. `*error` where it cannot be run at all.
+static CheckResult check_ready(Gradcheck *check, Configuration *configuration, Problem *problem,
+                               Error *error) {
+    Arena *arena = check->arena;
     int binding_count;
     Binding *bindings = configuration_bindings(arena, configuration, &binding_count);
-    Problem problem = {
+    *problem = (Problem){
         .configuration = configuration, .seed = check->seed, .cancelled = check->cancelled};
     double now = clock_seconds();  // no configuration may take all the time
-    problem.deadline = now + (check->deadline - now) * SHARE_OF_TIME;
-    problem.forward =
-        lower_concrete(check->sources, check->forward, bindings, binding_count, &error);
-    if (!error && problem.forward->parameter_count != configuration->argument_count)
-        error = "the kernel's parameters are not understood";
-    problem.inputs = present_parameters(check, configuration, "inputs", true, &problem.input_count);
-    problem.outputs =
-        present_parameters(check, configuration, "outputs", false, &problem.output_count);
-    if (!error && problem.input_count == 0) error = "no differentiable input is present";
-    if (!error && !configuration->grid_is_known)
-        error = check_find_grid(arena, problem.forward, configuration, &problem);
-    if (error) {
-        discard(check, configuration, error);
-        return;
-    }
+    problem->deadline = now + (check->deadline - now) * SHARE_OF_TIME;
+    problem->forward =
+        lower_concrete(check->sources, check->forward, bindings, binding_count, error);
+    if (!*error && problem->forward->parameter_count != configuration->argument_count)
+        *error = "the kernel's parameters are not understood";
+    problem->inputs = present_inputs(check, configuration, &problem->input_count);
+    problem->outputs = stored_parameters(check, configuration, &problem->output_count);
+    if (!*error && problem->input_count == 0) *error = "no differentiable input is present";
+    if (!*error && !configuration->grid_is_known)
+        *error = check_find_grid(arena, problem->forward, configuration, problem);
+    if (*error) return (CheckResult){.status = CHECK_INVALID, .reason = *error};
     GradientLaunch *launches = ARENA_ARRAY(arena, GradientLaunch, check->launches->count + 1);
-    for (int i = 0; i < check->launches->count && !error; i++)
-        make_launch(check, configuration, check->launches->items[i], &launches[i], &error);
-    problem.launches = launches;
-    problem.launch_count = check->launches->count;
-    CheckResult result = {.inputs = ARENA_ARRAY(arena, InputResult, problem.input_count + 1)};
-    for (int k = 0; k < problem.input_count; k++) result.inputs[k].parameter = problem.inputs[k];
-    if (error) {
-        result.status = CHECK_UNPROVED;
-        result.reason = error;
-    } else {
-        result = check_configuration(arena, &problem);
-        if (result.status == CHECK_INVALID && is_outside(&result) && drop_extents(configuration))
-            result = check_configuration(arena, &problem);
-        static const double ranges[][2] = {{0.2, 1.2}, {-0.05, 0.05}, {0.01, 0.06}};
-        for (size_t i = 0; i < sizeof ranges / sizeof *ranges && is_not_finite(&result); i++) {
-            Configuration other = configuration_copy(arena, configuration);
-            set_contents(&other, ranges[i][0], ranges[i][1]);
-            problem.configuration = &other;
-            CheckResult again = check_configuration(arena, &problem);
-            if (is_not_finite(&again)) continue;
-            result = again;
-            *configuration = other;
-        }
+    Error launch_error = NULL;
+    for (int i = 0; i < check->launches->count && !launch_error; i++)
+        make_launch(check, configuration, check->launches->items[i], &launches[i], &launch_error);
+    problem->launches = launches;
+    problem->launch_count = check->launches->count;
+    if (!launch_error) return check_contents(check, configuration, problem);
+    CheckResult result = {.status = CHECK_UNPROVED, .reason = launch_error};
+    result.inputs = ARENA_ARRAY(arena, InputResult, problem->input_count + 1);
+    for (int k = 0; k < problem->input_count; k++) result.inputs[k].parameter = problem->inputs[k];
+    return result;
+}
+
+/// Whether all tensors have a shape that the host code says.
+static bool has_shapes(const Configuration *configuration) {
+    for (int i = 0; i < configuration->argument_count; i++)
+        if (configuration->arguments[i].kind == ARGUMENT_POINTER &&
+            !configuration->arguments[i].extent)
+            return false;
+    return true;
+}
+
+/// The shapes that a launcher's tensors are given may contradict each other, so that rows overlap. A launch that goes
+/// wrong is tried with rows far apart; where the gradient is right then, the launcher's strides were to blame.
+static bool check_spread(Gradcheck *check, const Configuration *configuration,
+                         const CheckResult *result) {
+    if (strcmp(configuration->source, "launcher") != 0 || clock_seconds() > check->deadline)
+        return false;
+    if (result->status != CHECK_FAILED && result->status != CHECK_INVALID) return false;
+    SpecRequest request = spec_request(check);
+    Configuration other = configuration_copy(check->arena, configuration);
+    if (!spec_spread(check->arena, &request, &other)) return false;
+    Problem problem;
+    Error error = NULL;
+    CheckResult again = check_ready(check, &other, &problem, &error);
+    bool proved = !error && again.status == CHECK_PROVED;
+    if (again.status == CHECK_FAILED || (!proved && result->status == CHECK_INVALID)) return false;
+    if (!proved || (result->status == CHECK_FAILED && has_shapes(configuration))) {
+        again = *result;
+        again.status = CHECK_UNPROVED;
+        again.reason =
+            arena_printf(check->arena,
+                         proved ? "%s; it is right where different rows do not overlap"
+                                : "%s; whether that is due to rows that overlap is not known",
+                         result->reason);
     }
-    take_result(check, configuration, &problem, &result);
+    take_result(check, &other, &problem, &again);
+    return true;
+}
+
+static void check_one(Gradcheck *check, Configuration *configuration) {
+    Problem problem;
+    Error error = NULL;
+    CheckResult result = check_ready(check, configuration, &problem, &error);
+    if (error)
+        discard(check, configuration, error);
+    else if (!check_spread(check, configuration, &result))
+        take_result(check, configuration, &problem, &result);
 }
 
 /// A bug of ours in one configuration is no reason to lose the others.
@@ -464,20 +554,11 @@ static Error prepare(Gradcheck *check) {
     for (int i = 0; i < check->input_count; i++)
         check->inputs[i].name =
             inputs->items[i]->kind == JSON_STRING ? inputs->items[i]->string.data : "";
-    return check->symbolic ? NULL : "the kernel does not lower";
-}
-
-static SpecRequest spec_request(const Gradcheck *check) {
-    const Json *spec = json_get(check->params, "spec"), *pyproject = json_get(spec, "pyproject");
-    return (SpecRequest){
-        .module = check->forward->module,
-        .kernel = check->forward,
-        .symbolic = check->symbolic,
-        .comment = json_get_string(spec, "text", NULL),
-        .pyproject = pyproject && pyproject->kind != JSON_NULL ? pyproject : NULL,
-        .uses_launchers = json_get_bool(spec, "launchers", true),
-        .seed = check->seed,
-    };
+    if (!check->symbolic) return "the kernel does not lower";
+    check->facts = facts_of(arena, check->symbolic);
+    if (check->symbolic->parameter_count != check->forward->parameter_count)
+        return "the kernel's parameters are not understood";
+    return NULL;
 }
 
 Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *cancelled,

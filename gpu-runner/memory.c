@@ -218,14 +218,11 @@ static void check_owner(Memory *memory, const MemoryBuffer *buffer, const Page *
 }
 
 /// Lanes or iterations that meet in one element: usually strides that do not fit the sizes.
-static void note_overwrite(Memory *memory, const MemoryBuffer *buffer, Page *page, int at,
-                           const Element *element) {
+static void note_overwrite(Memory *memory, const MemoryBuffer *buffer, Page *page, int at) {
     uint64_t bit = (uint64_t)1 << at;
     bool again = (page->unread & bit) && page->writer[at] == memory->program + 1;
     page->unread |= bit;
-    if (!again || memory->overwritten || !dtype_code_is_float(buffer->dtype) ||
-        same_value(page->data.number[at], element->number))
-        return;
+    if (!again || memory->overwritten || !dtype_code_is_float(buffer->dtype)) return;
     memory->overwritten =
         arena_printf(memory->arena, "%s, line %d: one program stores element %lld of %s twice",
                      memory->kernel, memory->line, (long long)(page->first + at), buffer->name);
@@ -238,7 +235,7 @@ bool memory_store(Memory *memory, int64_t address, Element element) {
     Page *page = page_of(memory, buffer, offset);
     int at = (int)(offset - page->first);
     check_owner(memory, buffer, page, at, &element);
-    note_overwrite(memory, buffer, page, at, &element);
+    note_overwrite(memory, buffer, page, at);
     memory->stores++;
     if (!page->writer[at]) memory->new_elements++;
     page->writer[at] = memory->program + 1;
@@ -311,6 +308,22 @@ void memory_touched(Arena *arena, const MemoryBuffer *buffer, bool written, Offs
         for (int at = 0; at < PAGE_ELEMENTS; at++)
             if ((bits >> at) & 1) LIST_PUSH(arena, offsets, pages[i]->first + at);
     }
+}
+
+bool memory_beyond(const MemoryBuffer *used, const MemoryBuffer *footprint, Beyond *beyond) {
+    bool found = false;
+    for (int i = 0; i < used->pages.count; i++) {
+        const Page *page = used->pages.entries[i].value;
+        const Page *known =
+            map_get_number(&footprint->pages, (uint64_t)(page->first / PAGE_ELEMENTS));
+        uint64_t extra = (page->read | page->written) & ~(known ? known->read | known->written : 0);
+        for (int at = 0; at < PAGE_ELEMENTS && extra >> at; at++) {
+            if (!((extra >> at) & 1) || (found && beyond->offset <= page->first + at)) continue;
+            *beyond = (Beyond){.offset = page->first + at, .is_write = (page->written >> at) & 1};
+            found = true;
+        }
+    }
+    return found;
 }
 
 void memory_report(Memory *memory, FindingKind kind, bool is_certain, const char *format, ...) {

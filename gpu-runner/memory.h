@@ -138,6 +138,13 @@ typedef LIST(int64_t) Offsets;
 /// Offsets whose initial content was read, or which were written, in increasing order.
 void memory_touched(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets);
 
+typedef struct Beyond {
+    int64_t offset;
+    bool is_write;
+} Beyond;
+/// The first element of `used` that programs read or wrote and that nobody touched in `footprint`, another run's buffer.
+bool memory_beyond(const MemoryBuffer *used, const MemoryBuffer *footprint, Beyond *beyond);
+
 double content_number(const Content *content, int64_t offset);
 int64_t content_integer(const Content *content, int64_t offset);
 /// The direction's component at an element; 0 when not active.

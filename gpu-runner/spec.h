@@ -30,10 +30,14 @@ Error spec_parse(Arena *arena, const SpecRequest *request, Str text, Configurati
 Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed,
                           Error *error);
 
+/// Puts the made-up strides of the kernel alone in the place of the launcher's, so far apart that no two rows meet, and
+/// forgets the extents. False where the kernel has none.
+bool spec_spread(Arena *arena, const SpecRequest *request, Configuration *configuration);
+
 /// What a buffer of that type holds, by how the kernel uses what it loads from it.
 Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t seed);
 /// The element type that the kernel alone gives a pointer parameter.
-DTypeCode pointee_guess(const Parameter *parameter);
+DTypeCode pointee_guess(const Parameter *parameter, const ParameterFacts *facts);
 
 /// spec_launcher.c: what the launchers in the module pass.
 Configurations spec_from_launchers(Arena *arena, const SpecRequest *request);

@@ -111,16 +111,16 @@ static int stride_level(const Guess *guess, int index) {
 }
 
 static int64_t stride_of(const Guess *guess, int index) {
-    static const int64_t by_level[] = {1, 1031, 1031 * 257, (int64_t)1031 * 257 * 131,
-                                       (int64_t)1031 * 257 * 131 * 67};
+    static const int64_t by_level[] = {1, 4099, 4099 * 131, (int64_t)4099 * 131 * 131,
+                                       (int64_t)4099 * 131 * 131 * 131};
     int level = stride_level(guess, index);
     return by_level[level] * (1 + 2 * (int64_t)(guess->variation % 2));
 }
 
-DTypeCode pointee_guess(const Parameter *parameter) {
+DTypeCode pointee_guess(const Parameter *parameter, const ParameterFacts *facts) {
     DType element = parameter->value->type.element;
     if (element.code > DTYPE_OF_PARAMETER) return element.code;
-    if (element.code == DTYPE_ANY_INT ||
+    if (element.code == DTYPE_ANY_INT || facts->is_integer ||
         (element.code == DTYPE_OF_PARAMETER && element.parameter_class == CLASS_SIGNED))
         return DTYPE_INT32;
     return DTYPE_FLOAT32;
@@ -136,7 +136,7 @@ Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t see
 
 static void guess_pointer(Guess *guess, int index) {
     const Parameter *parameter = &guess->function->parameters[index];
-    DTypeCode dtype = pointee_guess(parameter);
+    DTypeCode dtype = pointee_guess(parameter, &guess->facts[index]);
     Content content = content_guess(&guess->facts[index], dtype,
                                     hash_mix(guess->request->seed + 31 * (uint64_t)index));
     choose(&guess->choices[index],
@@ -194,6 +194,7 @@ static void guess_numbers(Guess *guess, int index) {
                                    .number = 0.37 + 0.0625 * (index % 5)});
         return;
     }
+    if (facts->is_start && !facts->is_block) choose_int(guess, index, 0);
     if (facts->is_block)
         choose_int(guess, index, block_of(guess, index));
     else if (facts->is_size)
@@ -296,16 +297,43 @@ static void note_strides(const Guess *guess, Configuration *configuration) {
     }
 }
 
-Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed,
-                          Error *error) {
-    Configurations all = {0};
+static Guess guess_new(Arena *arena, const SpecRequest *request) {
     const Function *function = request->symbolic;
     Guess guess = {.arena = arena,
                    .request = request,
                    .function = function,
-                   .count = function->parameter_count};
-    guess.facts = facts_of(arena, function);
+                   .count = function->parameter_count,
+                   .facts = facts_of(arena, function)};
     guess.choices = ARENA_ARRAY(arena, Choices, guess.count + 1);
+    return guess;
+}
+
+bool spec_spread(Arena *arena, const SpecRequest *request, Configuration *configuration) {
+    Guess guess = guess_new(arena, request);
+    bool spread = false;
+    for (int i = 0; i < guess.count && i < configuration->argument_count; i++) {
+        Argument *argument = &configuration->arguments[i];
+        argument->extent = 0;
+        argument->rank = 0;
+        if (!is_plain_stride(&guess, i)) continue;
+        if (argument->kind == ARGUMENT_INTEGER && argument->integer > 0) {
+            argument->integer = stride_of(&guess, i);
+            argument->dtype = DTYPE_INT64;
+        } else if (argument->kind == ARGUMENT_CONSTANT && argument->constant->integer > 0) {
+            argument->constant = constant_int(arena, stride_of(&guess, i));
+        } else {
+            continue;
+        }
+        spread = true;
+    }
+    note_strides(&guess, configuration);
+    return spread;
+}
+
+Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed,
+                          Error *error) {
+    Configurations all = {0};
+    Guess guess = guess_new(arena, request);
     if (guess.count != fixed->argument_count) {
         *error = "the kernel's parameters are not understood";
         return all;
@@ -320,7 +348,7 @@ Configurations spec_guess(Arena *arena, const SpecRequest *request, const Config
             *error = arena_printf(
                 arena,
                 "no value is known for `%s`; say it in a comment above the kernel: # tad: %s=...",
-                function->parameters[i].name, function->parameters[i].name);
+                guess.function->parameters[i].name, guess.function->parameters[i].name);
             return all;
         }
         Configuration configuration;

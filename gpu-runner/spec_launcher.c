@@ -35,7 +35,8 @@ static bool set_argument(const Function *function, const ParameterFacts *facts,
         const ConcreteBuffer *buffer = &launch->buffers.items[given->buffer];
         argument->kind = ARGUMENT_POINTER;
         DTypeCode own =
-            pointee_guess(parameter);  // the kernel knows better that a tensor holds indices
+            pointee_guess(parameter,
+                          &facts[index]);  // the kernel knows better that a tensor holds indices
         bool is_index = !dtype_code_is_float(own) && dtype_code_is_float(given->dtype);
         argument->dtype = given->dtype > DTYPE_OF_PARAMETER && !is_index ? given->dtype : own;
         argument->content =

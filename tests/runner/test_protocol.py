@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,6 +126,76 @@ def test_gradcheck_proves_and_refutes(runner: Runner) -> None:
     assert worst["actual"] == pytest.approx(1.5 * worst["expected"])
 
 
+PRODUCT = f"""{HEAD}
+@triton.jit
+def product(X, W, Y, Z, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + at, mask=at < n, other=0.0)
+    w = tl.load(W + at, mask=at < n, other=0.0)
+    tl.store(Y + at, x * x, mask=at < n)
+    tl.store(Z + at, x * w, mask=at < n)
+"""
+PRODUCT_BACKWARD = f"""{PRODUCT}
+@triton.jit
+def product_backward(X, W, dY, dZ, dX, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + at, mask=at < n, other=0.0)
+    w = tl.load(W + at, mask=at < n, other=0.0)
+    dy = tl.load(dY + at, mask=at < n, other=0.0)
+    dz = tl.load(dZ + at, mask=at < n, other=0.0)
+    tl.store(dX + at, 2 * x * dy + w * dz, mask=at < n)
+"""
+
+
+def product_params(backward: str, outputs: dict[str, str]) -> dict:
+    """The gradient check of `product` with respect to X alone."""
+    same = {name: {"same": name} for name in ("X", "W", "n", "BLOCK")}
+    upstream = {name: {"upstream": output} for name, output in outputs.items()}
+    launch = {
+        "kernel": "product_backward",
+        "arguments": {**same, **upstream, "dX": {"gradient": "X"}},
+    }
+    return {
+        **gradcheck_params(),
+        "source": PRODUCT,
+        "kernel": "product",
+        "backward": {"source": backward, "launches": [launch]},
+        "outputs": list(outputs.values()),
+    }
+
+
+def test_an_input_or_output_that_is_left_out_is_refuted(runner: Runner) -> None:
+    both = {"dY": "Y", "dZ": "Z"}
+    result = runner.ask("gradcheck", product_params(PRODUCT_BACKWARD, both))["result"]
+    assert result["status"] == "failed"
+    assert "gradient of W" in result["reason"]
+    params = {**product_params(PRODUCT_BACKWARD, both), "partial": True}
+    assert runner.ask("gradcheck", params)["result"]["status"] == "proved"
+    one = PRODUCT_BACKWARD.replace(" + w * dz", "").replace("dZ, ", "")
+    one = re.sub("    dz = .*\n", "", one)
+    params = {**product_params(one, {"dY": "Y"}), "partial": True}
+    result = runner.ask("gradcheck", params)["result"]
+    assert result["status"] == "failed"
+    assert "gradient of X" in result["reason"]
+
+
+UNDEFINED = SQUARE.replace(", other=0.0", "").replace("x * x, mask=at < n", "x * x")
+
+
+def test_what_stores_undefined_values_is_not_proved(runner: Runner) -> None:
+    backward = SQUARE_BACKWARD.replace(SQUARE, UNDEFINED)
+    for spec in (None, "# tad: n=11, BLOCK=4, X=f32, Y=f32, grid=(3,)"):
+        params = {**gradcheck_params(backward), "source": UNDEFINED}
+        params["spec"] = {**params["spec"], "text": spec}
+        result = runner.ask("gradcheck", params)["result"]
+        if result["status"] == "proved":  # where n is a multiple of the block
+            assert all(finding["kind"] != "undefined-value" for finding in result["findings"])
+            assert spec is None
+        else:
+            assert result["status"] == "unproved"
+            assert "`other`" in result["reason"]
+
+
 def test_a_configuration_reproduces_itself(runner: Runner) -> None:
     first = runner.ask("gradcheck", gradcheck_params())["result"]["configurations"][0]["text"]
     params = gradcheck_params()
@@ -166,7 +237,9 @@ def test_run_gives_the_buffers(runner: Runner) -> None:
 
 
 def test_plan_is_what_a_launch_needs(runner: Runner) -> None:
-    params = gradcheck_params() | {"spec": {"text": "# tad: n=1000, BLOCK=256, X=f16[n], grid=(4,)"}}
+    params = gradcheck_params() | {
+        "spec": {"text": "# tad: n=1000, BLOCK=256, X=f16[n], grid=(4,)"}
+    }
     plan = runner.ask("plan", params)["result"]
     assert plan["grid"] == [4, 1, 1]
     by_name = {argument["name"]: argument for argument in plan["arguments"]}

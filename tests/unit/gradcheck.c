@@ -141,8 +141,17 @@ TEST(writes_where_nothing_was_read_fail) {
     Checked checked = check_body(
         RIGHT_X RIGHT_W "        tl.store(dX + row * stride + 500 + cols, g, mask=mask)\n");
     CHECK_STATUS(checked, "failed");
-    CHECK_REASON(checked, "never reads");
+    CHECK_REASON(checked, "never touches");
     arena_free(checked.arena);
+}
+
+TEST(a_missing_mask_fails) {
+    // zeros beyond the last row: right in value, but outside of the tensor
+    Checked stored = check_body(
+        "        tl.store(dX + row * stride + cols, tl.where(mask, g * tl.exp(w), 0.0))\n" RIGHT_W);
+    CHECK_STATUS(stored, "failed");
+    CHECK_REASON(stored, "never touches");
+    arena_free(stored.arena);
 }
 
 TEST(order_dependence_fails) {
@@ -239,5 +248,6 @@ TEST(kinks_are_left_to_the_duals) {
 TEST_MAIN(TEST_ROW(right_is_proved), TEST_ROW(wrong_factor_fails),
           TEST_ROW(a_single_missing_element_is_named), TEST_ROW(a_lost_update_fails),
           TEST_ROW(writes_where_nothing_was_read_fail), TEST_ROW(order_dependence_fails),
-          TEST_ROW(what_does_not_run_is_unproved), TEST_ROW(scalars_and_positive_inputs),
-          TEST_ROW(the_comment_decides), TEST_ROW(kinks_are_left_to_the_duals))
+          TEST_ROW(a_missing_mask_fails), TEST_ROW(what_does_not_run_is_unproved),
+          TEST_ROW(scalars_and_positive_inputs), TEST_ROW(the_comment_decides),
+          TEST_ROW(kinks_are_left_to_the_duals))

@@ -1,0 +1,124 @@
+"""Every mistake in a backward must be refuted: a mutant that is proved is a hole in the gradient check.
+
+The backwards are those that tad-lsp writes for kernels of examples/; mutations.py makes the mistakes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.emitted.plan import ROOT, Runner, derived
+from tests.runner.mutations import Mutant, mutants_of
+
+KERNELS = [
+    ("activations", "geglu_kernel"),
+    ("activations", "silu_kernel"),
+    ("attention_variants", "sigmoid_attention_kernel"),
+    ("cross_entropy", "cross_entropy_kernel"),
+    ("cumsum", "cumsum_kernel"),
+    ("embedding", "embedding_kernel"),
+    ("layer_norm", "layer_norm_kernel"),
+    ("layer_norm", "layer_norm_row_kernel"),
+    ("matmul", "matmul_descriptor_kernel"),
+    ("matmul", "matmul_kernel"),
+    ("reductions", "row_sum_kernel"),
+    ("rms_norm", "rms_norm_kernel"),
+    ("rotary", "rotary_kernel"),
+    ("softmax", "online_softmax_kernel"),
+    ("softmax", "softmax_kernel"),
+    ("state_space", "recurrence_kernel"),
+]
+OF_A_KIND = 3  # of one kernel are tried
+LEAST = 300
+SECONDS = 10
+# Refuted without a number: what Triton would not compile, what does not run, and what is not finite.
+REFUSALS = ("the backward does not lower", "the backward does not run", "is not finite")
+# Mistakes that change nothing, by the line that they leave.
+PACKED = "the other half of the packed row is read, and not used"
+CENTRED = "the sum is 0: the rows are centred"
+GAUGE = "softmax does not see a common shift"
+OWN = "nothing else adds to these elements before"
+EQUAL = {
+    "gate = tl.load(packed_ptr_1 + cols).to(tl.float32)": PACKED,
+    "value = tl.load(packed_ptr_1 + n_cols + cols).to(tl.float32)": PACKED,
+    "dmean_3 = ((dmean + dmean_1) - (dmean_2))": CENTRED,
+    "dmean_3 = (dmean + dmean_1)": CENTRED,
+    "numerator = tl.exp(((x) + (tl.max(x, axis=0))))": GAUGE,
+    "numerator = tl.exp((x))": GAUGE,
+    "tl.store(dlogits_ptr_1 + label, dpicked)": OWN,
+    "tl.store(ptrs_2 + HALF, dx2, mask=mask)": OWN,
+    "tl.store(ptrs_2, dx1, mask=mask)": OWN,
+}
+
+
+def sampled(mutants: list[Mutant]) -> list[Mutant]:
+    """A few mutants of each kind, spread over the text."""
+    kinds: dict[str, list[Mutant]] = {}
+    for mutant in mutants:
+        kinds.setdefault(mutant.kind, []).append(mutant)
+    chosen = []
+    for some in kinds.values():
+        step = max(1, len(some) // OF_A_KIND)
+        chosen += some[::step][:OF_A_KIND]
+    return chosen
+
+
+def proof_of(file: str, kernel: str) -> dict:
+    """The request for the proof of a kernel of examples/."""
+    return {**derived(ROOT / "examples" / f"{file}.py")[1][kernel], "max_seconds": SECONDS}
+
+
+def with_backward(proof: dict, text: str) -> dict:
+    """The same request about another text."""
+    return {**proof, "backward": {**proof["backward"], "source": text}}
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    """One worker for all."""
+    started = Runner()
+    yield started
+    started.close()
+
+
+@pytest.mark.parametrize(("file", "kernel"), KERNELS)
+def test_mutants_are_refuted(runner: Runner, file: str, kernel: str) -> None:
+    """The backward is proved, and none of its mutants is."""
+    proof = proof_of(file, kernel)
+    assert runner.ask("gradcheck", proof)["status"] == "proved"
+    survivors = []
+    for mutant in sampled(mutants_of(proof["backward"]["source"])):
+        answer = runner.ask("gradcheck", with_backward(proof, mutant.text))
+        if answer["status"] == "failed" or mutant.after in EQUAL:
+            continue
+        if not any(refusal in answer["reason"] for refusal in REFUSALS):
+            survivors.append((mutant.kind, mutant.before, mutant.after, answer["reason"]))
+    assert survivors == []
+
+
+def test_there_are_mutants_of_every_kind() -> None:
+    """So that no mistake is left out because its pattern no longer fits what is written."""
+    chosen = []
+    for file, kernel in KERNELS:
+        chosen += sampled(mutants_of(proof_of(file, kernel)["backward"]["source"]))
+    assert len(chosen) >= LEAST
+    assert {mutant.kind for mutant in chosen} == {
+        "+= to =",
+        "drop condition",
+        "drop factor",
+        "drop function",
+        "drop mask",
+        "drop store",
+        "drop term",
+        "flip sign",
+        "move bound",
+        "move comparison",
+        "no atomic",
+        "stale index",
+        "swap dot",
+        "wrong axis",
+        "wrong constant",
+        "wrong program",
+    }

@@ -75,17 +75,20 @@ export async function deactivate(): Promise<void> {
   await server?.stop();
 }
 
-/** An error of the server becomes a message with the way to its log. */
+/** An error of the server becomes a message with the way to its log; nobody waits for the click. */
 async function guarded(action: () => Promise<void>): Promise<void> {
   try {
     await action();
   } catch (error) {
-    if (error instanceof vscode.CancellationError) return;
-    const show = "Show Output";
     const text = error instanceof Error ? error.message : String(error);
-    if ((await vscode.window.showErrorMessage(text, show)) === show)
-      await vscode.commands.executeCommand("tad.showOutput");
+    server?.output.error(text);
+    if (!(error instanceof vscode.CancellationError)) void offerOutput(text);
   }
+}
+
+async function offerOutput(text: string): Promise<void> {
+  const show = "Show Output";
+  if ((await vscode.window.showErrorMessage(text, show)) === show) server?.output.show();
 }
 
 async function checkKernel(running: Server, store: StatusStore, place: KernelPlace): Promise<void> {

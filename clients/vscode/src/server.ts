@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as vscode from "vscode";
 import {
+  CancellationToken,
   ExecuteCommandRequest,
   LanguageClient,
   State,
@@ -74,7 +75,7 @@ export class Server implements vscode.Disposable {
   }
 
   /** A command of the server, past the client's middleware. Throws what the server answers, or that there is none. */
-  async command<Result>(name: string, argument: unknown, token?: vscode.CancellationToken): Promise<Result> {
+  async command<Result>(name: string, argument: unknown, token = CancellationToken.None): Promise<Result> {
     if (!this.client || !this.isRunning)
       throw new Error("The language server is not running. The status item of Python files says why.");
     const params = { command: name, arguments: argument === undefined ? [] : [argument] };

@@ -167,8 +167,20 @@ export class Workbench {
     await this.page.keyboard.press("Enter");
   }
 
+  lenses(text) {
+    return this.page.locator(".codelens-decoration a, .codelens-decoration > span", { hasText: text });
+  }
+
   lens(text) {
-    return this.page.locator(".codelens-decoration a, .codelens-decoration span", { hasText: text }).first();
+    return this.lenses(text).first();
+  }
+
+  /** Rests the mouse on an element: moved twice, since the first movement only wakes the editor. */
+  async hoverOver(locator) {
+    const box = await locator.boundingBox();
+    await this.page.mouse.move(box.x + box.width / 2 - 4, box.y + box.height / 2);
+    await this.page.waitForTimeout(100);
+    await this.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 4 });
   }
 
   async shot(name) {

@@ -1,0 +1,205 @@
+// Tests that run inside VS Code's extension host, against the packed extension: what a person's clicks call. run() is what VS Code calls.
+"use strict";
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const path = require("node:path");
+const vscode = require("vscode");
+
+const workspace = () => vscode.workspace.workspaceFolders[0].uri;
+const file = (name) => vscode.Uri.joinPath(workspace(), name);
+
+async function until(what, condition, seconds = 20) {
+  const deadline = Date.now() + seconds * 1000;
+  for (;;) {
+    const value = await condition();
+    if (value) return value;
+    if (Date.now() > deadline) throw new Error(`waited ${seconds} s for: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function open(name) {
+  return vscode.window.showTextDocument(await vscode.workspace.openTextDocument(file(name)));
+}
+
+function positionOf(document, text, from = 0) {
+  const offset = document.getText().indexOf(text, from);
+  assert.notEqual(offset, -1, `the document has no ${text}`);
+  return document.positionAt(offset);
+}
+
+const problems = (document) => vscode.languages.getDiagnostics(document.uri);
+const serious = (document) => problems(document).filter((one) => one.severity === vscode.DiagnosticSeverity.Error);
+const lenses = (document) => vscode.commands.executeCommand("vscode.executeCodeLensProvider", document.uri, 100);
+const actions = (document, range) =>
+  vscode.commands.executeCommand("vscode.executeCodeActionProvider", document.uri, range, undefined, 20);
+
+let api;
+const place = (name, kernel) => ({ uri: api.server.uriText(file(name)), kernel });
+
+const tests = {
+  async "the packed extension starts the server that is inside it"() {
+    await open("softmax.py");
+    const extension = await until("the extension", () => vscode.extensions.getExtension("tad-lsp.tad-lsp"));
+    api = await extension.activate();
+    const health = await until("a running server", () => api.server.current.state === "running" && api.server.current);
+    assert.equal(health.origin, "bundled");
+    assert.ok(health.file.startsWith(extension.extensionPath));
+    assert.match(health.version, /^\d+\.\d+/);
+  },
+
+  async "a mistake is found while typing, and gone when it is undone"() {
+    const editor = await open("layer_norm.py");
+    const { document } = editor;
+    await until("the first analysis", async () => (await lenses(document)).length > 0);
+    assert.deepEqual(serious(document).map((one) => one.message), []);
+    const at = positionOf(document, "mask=cols < N, other=0.0");
+    await editor.edit((edit) => edit.replace(new vscode.Range(at, at.translate(0, 4)), "mosk"));
+    const found = await until("an error", () => serious(document)[0]);
+    assert.equal(found.source, "tad");
+    assert.ok(found.range.start.line <= at.line && at.line <= found.range.end.line);
+    assert.match(found.message, /no parameter `mosk`.*`mask`/);
+    await vscode.commands.executeCommand("undo");
+    await until("no error", () => serious(document).length === 0);
+    await vscode.commands.executeCommand("workbench.action.files.revert");
+  },
+
+  async "hover says shape and type, hints stand beside the names"() {
+    const { document } = await open("softmax.py");
+    const hovers = await until("a hover", async () => {
+      const found = await vscode.commands.executeCommand("vscode.executeHoverProvider", document.uri, positionOf(document, "numerator ="));
+      return found.length > 0 && found;
+    });
+    const text = hovers.flatMap((hover) => hover.contents.map((part) => part.value)).join("\n");
+    assert.match(text, /BLOCK/);
+    const all = new vscode.Range(0, 0, document.lineCount, 0);
+    const hints = await vscode.commands.executeCommand("vscode.executeInlayHintProvider", document.uri, all);
+    assert.ok(hints.length > 0);
+  },
+
+  async "each forward kernel has a lens for its backward and one for its check"() {
+    const { document } = await open("softmax.py");
+    const found = await until("lenses", async () => {
+      const list = await lenses(document);
+      return list.filter((lens) => lens.command?.command === "tad.generateBackward").length === 2 && list;
+    });
+    assert.equal(found.filter((lens) => lens.command.command === "tad.checkGradients").length, 2);
+    assert.equal(found[0].command.arguments[0].kernel, "softmax_kernel");
+  },
+
+  async "a backward is shown before it is accepted; discarding leaves nothing"() {
+    await open("softmax.py");
+    await vscode.commands.executeCommand("tad.generateBackward", place("softmax.py", "softmax_kernel"));
+    const tab = await until("a diff editor", () => {
+      const active = vscode.window.tabGroups.activeTabGroup.activeTab;
+      return active?.input instanceof vscode.TabInputTextDiff && active;
+    });
+    const proposed = await vscode.workspace.openTextDocument(tab.input.modified);
+    assert.match(proposed.getText(), /def softmax_kernel_backward\w*\(/);
+    assert.ok(!fs.existsSync(file("softmax_kernel_backward.py").fsPath));
+    await vscode.commands.executeCommand("tad.discardBackward");
+    await until("the diff editor is closed", () => vscode.window.tabGroups.activeTabGroup.activeTab !== tab);
+    assert.ok(!fs.existsSync(file("softmax_kernel_backward.py").fsPath));
+  },
+
+  async "an accepted backward is written, and its gradients are checked"() {
+    await open("softmax.py");
+    await vscode.commands.executeCommand("tad.generateBackward", place("softmax.py", "softmax_kernel"));
+    await until("a diff editor", () => vscode.window.tabGroups.activeTabGroup.activeTab?.input instanceof vscode.TabInputTextDiff);
+    await vscode.commands.executeCommand("tad.acceptBackward");
+    await until("the file", () => fs.existsSync(file("softmax_kernel_backward.py").fsPath));
+    assert.match(fs.readFileSync(file("softmax_kernel_backward.py").fsPath, "utf8"), /def softmax_kernel_backward\w*\(/);
+    assert.equal(path.basename(vscode.window.activeTextEditor.document.fileName), "softmax_kernel_backward.py");
+    const wanted = place("softmax.py", "softmax_kernel");
+    const status = await until("a final status", () => {
+      const known = api.store.get(wanted.uri, wanted.kernel);
+      return known && known.status !== "running" && known;
+    });
+    assert.equal(status.status, "proved", status.reason);
+    assert.ok(status.worst_error < 1e-6);
+    assert.ok(status.inputs.length > 0);
+    const { document } = await open("softmax.py");
+    await until("the lens with the result", async () =>
+      (await lenses(document)).some((lens) => /gradients verified, worst/.test(lens.command?.title ?? "")),
+    );
+  },
+
+  async "a result is stale as soon as the kernel changes"() {
+    const editor = await open("softmax.py");
+    const wanted = place("softmax.py", "softmax_kernel");
+    const at = positionOf(editor.document, "numerator / tl.sum");
+    await editor.edit((edit) => edit.insert(at, "1.0 * "));
+    await until("a stale status", () => api.store.get(wanted.uri, wanted.kernel)?.stale === true);
+    await vscode.commands.executeCommand("workbench.action.files.revert");
+  },
+
+  async "the light bulb offers the backward as a preview, and disabled with the reason where the rules refuse"() {
+    const { document } = await open("layer_norm.py");
+    const name = positionOf(document, "layer_norm_row_kernel(");
+    const offered = await until("an offer", async () => {
+      const list = await actions(document, new vscode.Range(name, name));
+      return list.find((action) => /backward/i.test(action.title) && !action.disabled);
+    });
+    await vscode.commands.executeCommand(offered.command.command, ...offered.command.arguments);
+    const input = await until("a diff editor", () => {
+      const active = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+      return active instanceof vscode.TabInputTextDiff && active;
+    });
+    const proposed = await vscode.workspace.openTextDocument(input.modified);
+    assert.match(proposed.getText(), /def layer_norm_row_kernel_backward/);
+    await vscode.commands.executeCommand("tad.discardBackward");
+    const refused = (await open("refused.py")).document;
+    const at = positionOf(refused, "product_kernel(");
+    const disabled = await until("the disabled action", async () => {
+      const list = await actions(refused, new vscode.Range(at, at));
+      return list.find((action) => /backward/i.test(action.title) && action.disabled);
+    });
+    assert.match(disabled.disabled.reason, /product/);
+  },
+
+  async "the server is started again on command"() {
+    const { document } = await open("softmax.py");
+    const states = [];
+    const listening = api.server.onHealth((health) => states.push(health.state));
+    await vscode.commands.executeCommand("tad.restartServer");
+    listening.dispose();
+    assert.deepEqual([states.includes("stopped"), states.at(-1)], [true, "running"]);
+    await until("lenses of the new server", async () => (await lenses(document)).length > 0);
+  },
+
+  async "a check is cancelled"() {
+    await open("slow.py");
+    const source = new vscode.CancellationTokenSource();
+    const wanted = place("slow.py", "slow_kernel");
+    const check = api.server.command("tad.checkGradients", wanted, source.token);
+    setTimeout(() => source.cancel(), 700);
+    const started = Date.now();
+    await assert.rejects(check);
+    assert.ok(Date.now() - started < 10_000, "the answer comes soon after the cancel");
+  },
+
+  async "a setting that names no server is said, and nothing else is started"() {
+    const settings = vscode.workspace.getConfiguration("tad");
+    await settings.update("server.path", "/nowhere/tad-lsp", vscode.ConfigurationTarget.Global);
+    const health = await until("the complaint", () => api.server.current.state === "missing" && api.server.current);
+    assert.match(health.problem, /\/nowhere\/tad-lsp/);
+    await settings.update("server.path", undefined, vscode.ConfigurationTarget.Global);
+    await until("a running server", () => api.server.current.state === "running");
+  },
+};
+
+exports.run = async function run() {
+  let failed = 0;
+  for (const [name, test] of Object.entries(tests)) {
+    const started = Date.now();
+    try {
+      await test();
+      console.log(`host ok ${name} (${Date.now() - started} ms)`);
+    } catch (error) {
+      failed++;
+      console.log(`host not ok ${name}\n${error?.stack ?? error}`);
+    }
+  }
+  console.log(`host: ${Object.keys(tests).length - failed} passed, ${failed} failed`);
+  if (failed) throw new Error(`${failed} tests failed`);
+};

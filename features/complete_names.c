@@ -234,13 +234,16 @@ static void add_locals(Completer *completer) {
     Names *names = completer->names;
     const Kernel *kernel = completer->kernel;
     SyntaxNode function = node_of_kernel(names, kernel);
-    Targets targets = targets_of(names->arena, function);
+    Targets targets = targets_of(names, function);
+    Map latest = map_new(names->arena);  // by name: the last value before the cursor
     for (LIST_EACH(int, i, targets.list)) {
         SyntaxNode node = targets.list.items[i].node;
         if (range_of(names, node).end >= completer->prefix.start) break;
-        Str name = text_of(names, node);
-        const Value *value = variable_before(names, kernel, name, completer->prefix.start);
-        add_variable(completer, name, value, value && value->constant != NULL);
+        map_set(&latest, text_of(names, node), value_of_node(names, kernel, node));
+    }
+    for (int i = 0; i < latest.count; i++) {
+        const Value *value = latest.entries[i].value;
+        add_variable(completer, latest.entries[i].key, value, value && value->constant != NULL);
     }
     for (int i = 0; kernel->function && i < kernel->function->parameter_count; i++) {
         const Parameter *parameter = &kernel->function->parameters[i];

@@ -120,7 +120,7 @@ static SyntaxNode assigned_at(SyntaxNode node) {
 
 static void link_assignments(Names *names, Links *links, Range origin, SyntaxNode function,
                              Str wanted) {
-    Targets targets = targets_of(names->arena, function);
+    Targets targets = targets_of(names, function);
     for (LIST_EACH(int, i, targets.list)) {
         SyntaxNode node = targets.list.items[i].node;
         if (!str_equal(text_of(names, node), wanted)) continue;

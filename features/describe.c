@@ -346,8 +346,7 @@ static void describe_carried(Buffer *out, const Value *value) {
                           factor ? factor : "a factor");
         break;
     case CARRIED_RECURRENCE:
-        buffer_puts(out, "a recurrence; each iteration needs the state of the one before, and the "
-                         "backward walks them in reverse.");
+        buffer_puts(out, "a recurrence; each iteration needs the state of the one before.");
         break;
     }
 }
@@ -445,6 +444,30 @@ static bool op_is_worth_telling(const Op *op) {
     }
 }
 
+static bool names_contain(Str text, const char *names) {
+    Str rest = str_from(names ? names : "");
+    while (rest.size) {
+        size_t size = 0;
+        while (size < rest.size && rest.data[size] != ',') size++;
+        Str name = text_last_component(str_trim((Str){rest.data, size}));
+        for (size_t i = 0; name.size && i + name.size <= text.size; i++)
+            if (memcmp(text.data + i, name.data, name.size) == 0) return true;
+        size_t taken = size < rest.size ? size + 1 : size;
+        rest = (Str){rest.data + taken, rest.size - taken};
+    }
+    return false;
+}
+
+/// Whether the operation stands in the text itself, and not in a helper or in what an operation stands for.
+static bool op_is_written(const Op *op) {
+    const OpRow *row = &op_rows[op->code];
+    Str text = source_slice(op->range);
+    if (op->call) return false;
+    if (row->symbol && text_contains(text, row->symbol)) return true;
+    return names_contain(text, row->name) || names_contain(text, row->aliases) ||
+           names_contain(text, row->method);
+}
+
 static bool type_is_float(Type type) {
     return type.kind == TYPE_NUMBER && !type.is_constexpr && !dtype_is_integer(type.element) &&
            type.element.code != DTYPE_UNKNOWN;
@@ -471,9 +494,8 @@ void describe_value(Buffer *out, Names *names, const Kernel *kernel, const Value
     Op *op = asked->op;
     if (!op) return;
     if (op_is_access(op)) describe_access(out, kernel, op);
-    bool is_own = op->range.source == kernel->function->definition->module->source;
-    if (!op_is_worth_telling(op) || !type_is_float(value->type) || !is_own) return;
-    describe_rule(out, op->code);
+    if (op_is_worth_telling(op) && type_is_float(value->type) && op_is_written(op))
+        describe_rule(out, op->code);
 }
 
 void describe_operation(Buffer *out, OpCode code, bool method) {

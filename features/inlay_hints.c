@@ -99,7 +99,7 @@ static void hint_kernel(HintWriter *writer, const Kernel *kernel) {
     writer->labels = map_new(names->arena);
     hint_parameters(writer);
     hint_return(writer, function);
-    Targets targets = targets_of(names->arena, function);
+    Targets targets = targets_of(names, function);
     for (LIST_EACH(int, i, targets.list)) hint_target(writer, &targets.list.items[i]);
 }
 

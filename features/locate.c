@@ -117,7 +117,9 @@ static KernelPlace *body_around(Names *names, uint32_t offset) {
         SyntaxNode body = node_field(place->node, "body");
         place->body_start = node_is_null(body) ? UINT32_MAX : range_of(names, body).start;
         place->bound = names_bound(names, place->node);
-        syntax_walk(body, visit_inner_scope, &place->has_inner_scopes);
+        Str text = text_of(names, body);
+        if (text_has_scopes(text) || text_contains(text, "def "))
+            syntax_walk(body, visit_inner_scope, &place->has_inner_scopes);
     }
     return offset >= place->body_start ? place : NULL;
 }
@@ -153,7 +155,8 @@ typedef struct BindSearch {
     Names *names;
     Map *bound;
     SyntaxNode function;
-    Map *excluded;  // `global x`
+    Map *excluded;    // `global x`
+    bool has_scopes;  // text_has_scopes of the function
 } BindSearch;
 
 static void bind_target(const BindSearch *search, SyntaxNode target) {
@@ -187,9 +190,45 @@ static void bind_import(const BindSearch *search, SyntaxNode node) {
     }
 }
 
+bool text_has_scopes(Str text) {
+    if (text_contains(text, ":=") || text_contains(text, "lambda")) return true;
+    // A `for` that is not the first word of its line.
+    bool is_first = true;
+    for (size_t i = 0; i + 4 <= text.size; i++) {
+        if (text.data[i] == '\n') is_first = true;
+        if (text.data[i] == '\n' || text.data[i] == ' ' || text.data[i] == '\t') continue;
+        if (!is_first && memcmp(text.data + i, "for ", 4) == 0 && !byte_is_word(text.data[i - 1]))
+            return true;
+        is_first = false;
+    }
+    return false;
+}
+
+bool kind_is_expression(SyntaxKind kind) {
+    switch (kind) {
+    case SYNTAX_CALL:
+    case SYNTAX_ATTRIBUTE:
+    case SYNTAX_SUBSCRIPT:
+    case SYNTAX_BINARY:
+    case SYNTAX_UNARY:
+    case SYNTAX_NOT:
+    case SYNTAX_BOOLEAN:
+    case SYNTAX_COMPARISON:
+    case SYNTAX_CONDITIONAL:
+    case SYNTAX_PARENTHESIZED:
+    case SYNTAX_STRING:
+    case SYNTAX_LIST:
+    case SYNTAX_TUPLE:
+    case SYNTAX_DICTIONARY: return true;
+    default: return false;
+    }
+}
+
 static bool visit_bound(void *context, SyntaxNode node) {
     const BindSearch *search = context;
-    switch (node_kind(node)) {
+    SyntaxKind kind = node_kind(node);
+    if (!search->has_scopes && kind_is_expression(kind)) return false;
+    switch (kind) {
     case SYNTAX_ASSIGNMENT:
     case SYNTAX_AUGMENTED_ASSIGNMENT:
     case SYNTAX_FOR: bind_target(search, node_field(node, "left")); return true;
@@ -245,7 +284,8 @@ const Map *names_bound(Names *names, SyntaxNode function) {
     bound = ARENA_NEW(names->arena, Map);
     *bound = map_new(names->arena);
     Map excluded = map_new(names->arena);
-    BindSearch search = {names, bound, function, &excluded};
+    BindSearch search = {names, bound, function, &excluded,
+                         text_has_scopes(text_of(names, function))};
     bind_parameters(&search, node_field(function, "parameters"));
     syntax_walk(node_field(function, "body"), visit_bound, &search);
     for (int i = 0; i < excluded.count; i++) map_set(bound, excluded.entries[i].key, NULL);
@@ -297,7 +337,7 @@ static void name_set_entry(Name *name, ScopeEntry entry) {
 
 static bool comprehension_binds(Names *names, SyntaxNode comprehension, Str text) {
     Map bound = map_new(names->arena);
-    BindSearch search = {names, &bound, comprehension, &bound};
+    BindSearch search = {names, &bound, comprehension, &bound, true};
     for (uint32_t i = 0; i < node_child_count(comprehension); i++) {
         SyntaxNode child = node_child(comprehension, i);
         if (node_kind(child) == SYNTAX_FOR_IN_CLAUSE)
@@ -308,7 +348,7 @@ static bool comprehension_binds(Names *names, SyntaxNode comprehension, Str text
 
 static bool lambda_binds(Names *names, SyntaxNode lambda, Str text) {
     Map bound = map_new(names->arena);
-    BindSearch search = {names, &bound, lambda, &bound};
+    BindSearch search = {names, &bound, lambda, &bound, true};
     bind_parameters(&search, node_field(lambda, "parameters"));
     return map_has(&bound, text);
 }

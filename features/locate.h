@@ -94,6 +94,10 @@ SyntaxNode node_of_kernel(Names *names, const Kernel *kernel);
 
 /// What the expression came to in the kernel around it, or NULL.
 Value *value_of_node(Names *names, const Kernel *kernel, SyntaxNode node);
+/// Whether expressions of the text may bind names or open scopes: `:=`, lambdas, comprehensions. Rarely true without need.
+bool text_has_scopes(Str text);
+/// Kinds of expressions, which need not be entered where the text has no scopes.
+bool kind_is_expression(SyntaxKind kind);
 /// The names that a function binds (parameters included), as a set. Cached.
 const Map *names_bound(Names *names, SyntaxNode function);
 bool byte_is_word(char c);

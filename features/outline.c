@@ -66,7 +66,7 @@ static void symbol_parameters(Names *names, Symbol *symbol, const Kernel *kernel
 
 /// Each tile once, where it is first assigned.
 static void symbol_tiles(Names *names, Symbol *symbol, const Kernel *kernel, SyntaxNode function) {
-    Targets targets = targets_of(names->arena, function);
+    Targets targets = targets_of(names, function);
     Map seen = map_new(names->arena);
     for (LIST_EACH(int, i, targets.list)) {
         SyntaxNode node = targets.list.items[i].node;

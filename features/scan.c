@@ -180,7 +180,7 @@ const Value *variable_before(Names *names, const Kernel *kernel, Str name, uint3
     for (int i = 0; i < kernel->function->parameter_count; i++)
         if (str_is(name, kernel->function->parameters[i].name))
             value = kernel->function->parameters[i].value;
-    Targets targets = targets_of(names->arena, function);
+    Targets targets = targets_of(names, function);
     for (LIST_EACH(int, i, targets.list)) {
         SyntaxNode node = targets.list.items[i].node;
         if (range_of(names, node).end >= offset) break;

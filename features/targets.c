@@ -5,6 +5,7 @@ enum { PATTERN_DEPTH = 16 };
 
 typedef struct TargetSearch {
     Arena *arena;
+    bool has_scopes;
     Targets targets;
 } TargetSearch;
 
@@ -34,6 +35,7 @@ static bool visit_target(void *context, SyntaxNode node) {
     TargetSearch *search = context;
     Target target = {.kind = TARGET_ASSIGNMENT};
     SyntaxKind kind = node_kind(node);
+    if (!search->has_scopes && kind_is_expression(kind)) return false;
     if (kind == SYNTAX_ASSIGNMENT || kind == SYNTAX_AUGMENTED_ASSIGNMENT || kind == SYNTAX_FOR)
         target.right = node_field(node, "right");
     switch (kind) {
@@ -62,8 +64,10 @@ static bool visit_target(void *context, SyntaxNode node) {
     }
 }
 
-Targets targets_of(Arena *arena, SyntaxNode function) {
-    TargetSearch search = {.arena = arena};
-    syntax_walk(node_field(function, "body"), visit_target, &search);
+Targets targets_of(Names *names, SyntaxNode function) {
+    SyntaxNode body = node_field(function, "body");
+    TargetSearch search = {.arena = names->arena,
+                           .has_scopes = text_has_scopes(text_of(names, body))};
+    syntax_walk(body, visit_target, &search);
     return search.targets;
 }

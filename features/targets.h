@@ -24,6 +24,6 @@ typedef struct Targets {
 } Targets;
 
 /// Of the function's own body; nested functions left out.
-Targets targets_of(Arena *arena, SyntaxNode function);
+Targets targets_of(Names *names, SyntaxNode function);
 
 #endif

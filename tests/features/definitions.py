@@ -32,6 +32,7 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     #                      ^^^^^ def: BLOCK
     x = tl.load(x_ptr + offsets, mask=offsets < n)
     # <^ label: x_first
+    #   ^^ label: load
     #           ^^^^^ def: x_ptr
     #                   ^^^^^^^ def: offsets
     #                                           ^ label: n_use
@@ -43,6 +44,7 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, x, mask=offsets < n)
     #                         ^ def: x_second
     #                         ^ label: x_last
+    #                         ^ type: load
     #                         ^ ref: x_first x_second x_use x_last
     #                                           ^ label: n_last
 

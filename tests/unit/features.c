@@ -576,6 +576,158 @@ TEST(outline) {
     snippet_close(&snippet);
 }
 
+// --- Other files
+
+static const Module *library;
+
+static const Module *resolve_library(void *context, const Source *from, Str dotted, int level) {
+    (void)context;
+    (void)from;
+    return level == 1 && str_is(dotted, "library") ? library : NULL;
+}
+
+TEST(imports) {
+    Resolver resolver = {resolve_library, NULL};
+    Snapshot *other =
+        snapshot_build("library.py",
+                       str_from(IMPORTS "S: tl.constexpr = 2\n@triton.jit\ndef twice(x):\n"
+                                        "    \"\"\"Doubles.\"\"\"\n    return x * S\n"),
+                       NULL);
+    library = other->module;
+    const char *text = IMPORTS "from .library import twice as double, S\n@triton.jit\ndef k(p):\n"
+                               "    tl.store(p, double(tl.load(p)) * S)\n";
+    SnapshotOptions options = {.resolver = &resolver};
+    Snapshot *snapshot = snapshot_build("main.py", str_from(text), &options);
+    Arena *arena = arena_new();
+    uint32_t call = (uint32_t)(strstr(text, "double(") - text);
+    Links links = definition_at(arena, snapshot, call);
+    CHECK_EQ_INT(links.list.count, 1);
+    if (links.list.count) {
+        CHECK_EQ_STR(links.list.items[0].selection.source->path, "library.py");
+        CHECK_EQ_TEXT(source_slice(links.list.items[0].selection), "twice");
+    }
+    Hover hover = hover_at(arena, snapshot, call);
+    CHECK(hover.markdown && strstr(hover.markdown, "Doubles."));
+    CHECK(hover.markdown && strstr(hover.markdown, "Defined in `library.py`"));
+    links = definition_at(arena, snapshot, (uint32_t)(strstr(text, "S)") - text));
+    CHECK_EQ_INT(links.list.count, 1);
+    if (links.list.count)
+        CHECK_EQ_TEXT(source_slice(links.list.items[0].target), "S: tl.constexpr = 2");
+    const char *refusal;
+    rename_prepare(arena, snapshot, call, &refusal);
+    CHECK(refusal && strstr(refusal, "library.py"));
+    Calls from = calls_from(arena, snapshot, (uint32_t)(strstr(text, "k(p)") - text));
+    CHECK_EQ_INT(from.list.count, 1);
+    if (from.list.count) CHECK_EQ_STR(from.list.items[0].item.detail, "library.py");
+    Signature found = signature_at(arena, snapshot, call + 7);
+    CHECK(found.label && strstr(found.label, "twice(x"));
+    arena_free(arena);
+    snapshot_release(snapshot);
+    snapshot_release(other);
+}
+
+// --- Edited texts
+
+static void sweep_folder(const char *folder, void (*run)(Str text)) {
+    DIR *directory = opendir(folder);
+    CHECK(directory != NULL);
+    int files = 0;
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        Arena *arena = arena_new();
+        if (str_ends(str_from(entry->d_name), ".py")) {
+            files++;
+            run(file_text(arena, arena_printf(arena, "%s/%s", folder, entry->d_name)));
+        }
+        arena_free(arena);
+    }
+    if (directory) closedir(directory);
+    CHECK(files > 3);
+}
+
+static void show_at(Buffer *out, const Snapshot *snapshot, uint32_t offset) {
+    Arena *arena = out->arena;
+    Hover hover = hover_at(arena, snapshot, offset);
+    buffer_printf(out, "hover %u %s\n", offset, hover.markdown ? hover.markdown : "none");
+    Links links = definition_at(arena, snapshot, offset);
+    for (LIST_EACH(int, k, links.list))
+        buffer_printf(out, "definition %u %u-%u\n", offset, links.list.items[k].target.start,
+                      links.list.items[k].target.end);
+    links = type_definition_at(arena, snapshot, offset);
+    for (LIST_EACH(int, k, links.list))
+        buffer_printf(out, "type %u %u\n", offset, links.list.items[k].target.start);
+    Ranges ranges = references_at(arena, snapshot, offset, true);
+    buffer_printf(out, "references %d\n", ranges.list.count);
+}
+
+/// Everything that is shown of a file, as one text.
+static const char *shown(Arena *arena, const Snapshot *snapshot) {
+    Buffer out = buffer_new(arena);
+    uint32_t size = (uint32_t)snapshot->source->text.size;
+    InlayHints hints = inlay_hints(arena, snapshot, 0, size);
+    for (LIST_EACH(int, i, hints.list))
+        buffer_printf(&out, "hint %u%s\n", hints.list.items[i].offset, hints.list.items[i].label);
+    Tokens tokens = semantic_tokens(arena, snapshot, 0, size);
+    for (LIST_EACH(int, i, tokens.list))
+        buffer_printf(&out, "token %u-%u %s\n", tokens.list.items[i].start,
+                      tokens.list.items[i].end, token_text(arena, &tokens.list.items[i]));
+    Symbols symbols = document_symbols(arena, snapshot);
+    for (LIST_EACH(int, i, symbols.list)) {
+        const Symbol *symbol = symbols.list.items[i];
+        buffer_printf(&out, "symbol %s %u-%u %d\n", symbol->name, symbol->range.start,
+                      symbol->range.end, symbol->children.count);
+    }
+    Lenses lenses = code_lenses(arena, snapshot);
+    for (LIST_EACH(int, i, lenses.list))
+        buffer_printf(&out, "lens %u %d\n", lenses.list.items[i].range.start,
+                      lenses.list.items[i].is_forward);
+    for (LIST_EACH(int, i, tokens.list))
+        if (i % 5 == 0) show_at(&out, snapshot, tokens.list.items[i].start);
+    return buffer_text(&out);
+}
+
+/// Tells the first line in which two texts differ.
+static void check_same(const char *name, const char *updated, const char *fresh) {
+    if (strcmp(updated, fresh) == 0) return;
+    size_t start = 0;
+    for (size_t i = 0; updated[i] && updated[i] == fresh[i]; i++)
+        if (updated[i] == '\n') start = i + 1;
+    check_fail(name, 0, "an updated snapshot shows something else than a fresh one");
+    printf("  updated  %.*s\n  fresh    %.*s\n", (int)strcspn(updated + start, "\n"),
+           updated + start, (int)strcspn(fresh + start, "\n"), fresh + start);
+}
+
+static void edit_check(Arena *arena, const Snapshot *before, const char *what, const char *text) {
+    Snapshot *updated = snapshot_update(before, str_from(text), NULL);
+    Snapshot *fresh = snapshot_build("edit.py", str_from(text), NULL);
+    check_same(what, shown(arena, updated), shown(arena, fresh));
+    snapshot_release(updated);
+    snapshot_release(fresh);
+}
+
+/// Lines above, below and inside kernels; later edits start from a text that shares already.
+static void edit_file(Str text) {
+    Arena *arena = arena_new();
+    Snapshot *first = snapshot_build("edit.py", text, NULL);
+    const char *shifted = arena_printf(arena, "# one more line\n\n%.*s", STR_ARGS(text));
+    edit_check(arena, first, "lines above", shifted);
+    Snapshot *second = snapshot_update(first, str_from(shifted), NULL);
+    const char *half = text.data + text.size / 2;
+    while (*half && *half != '\n') half++;
+    const char *inside =
+        arena_printf(arena, "%.*s\n    extra = 1%s", (int)(half - text.data), text.data, half);
+    edit_check(arena, second, "a line inside", inside);
+    edit_check(arena, second, "a function behind",
+               arena_printf(arena, "%s\n\ndef behind():\n    pass\n", shifted));
+    Snapshot *third = snapshot_update(second, str_from(inside), NULL);
+    snapshot_release(second);
+    snapshot_release(first);
+    edit_check(arena, third, "back again", str_dup(arena, text));
+    snapshot_release(third);
+    arena_free(arena);
+}
+
+TEST(edits) { sweep_folder("examples", edit_file); }
+
 // --- Every place
 
 /// Every question about one place; the answers must lie in the text.
@@ -631,22 +783,6 @@ static void sweep(Str text, size_t size, uint32_t from, uint32_t step) {
     snapshot_release(snapshot);
 }
 
-static void sweep_folder(const char *folder, void (*run)(Str text)) {
-    DIR *directory = opendir(folder);
-    CHECK(directory != NULL);
-    int files = 0;
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        Arena *arena = arena_new();
-        if (str_ends(str_from(entry->d_name), ".py")) {
-            files++;
-            run(file_text(arena, arena_printf(arena, "%s/%s", folder, entry->d_name)));
-        }
-        arena_free(arena);
-    }
-    if (directory) closedir(directory);
-    CHECK(files > 3);
-}
-
 static void sweep_whole(Str text) { sweep(text, text.size, 0, 29); }
 
 static void sweep_cut(Str text) {
@@ -694,5 +830,6 @@ TEST_MAIN(TEST_ROW(hover), TEST_ROW(inlay), TEST_ROW(definitions), TEST_ROW(back
           TEST_ROW(tokens), TEST_ROW(completion_of_members), TEST_ROW(completion_of_names),
           TEST_ROW(completion_of_arguments), TEST_ROW(completion_of_comments), TEST_ROW(signatures),
           TEST_ROW(rename_of_locals), TEST_ROW(rename_of_parameters), TEST_ROW(rename_of_functions),
-          TEST_ROW(calls), TEST_ROW(outline), TEST_ROW(sweep_of_examples),
-          TEST_ROW(sweep_of_cut_examples), TEST_ROW(sweep_of_fixtures), TEST_ROW(sweep_of_wreckage))
+          TEST_ROW(calls), TEST_ROW(outline), TEST_ROW(imports), TEST_ROW(edits),
+          TEST_ROW(sweep_of_examples), TEST_ROW(sweep_of_cut_examples), TEST_ROW(sweep_of_fixtures),
+          TEST_ROW(sweep_of_wreckage))

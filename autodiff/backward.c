@@ -9,6 +9,7 @@
 #include "autodiff/memory.h"
 #include "autodiff/module_text.h"
 #include "autodiff/rewrite.h"
+#include "autodiff/saved.h"
 #include "autodiff/variants.h"
 
 /* ---- what the kernel does to memory ---- */
@@ -308,6 +309,7 @@ static void derive(Differentiation *state, Backward *result) {
         map_set_pointer(&ours, state->accumulations.items[i].op, (void *)1);
     for (int i = 0; i < state->running_steps.count; i++)
         map_set_pointer(&ours, state->running_steps.items[i].op, (void *)1);
+    saved_values_load(state, result->kernel->definition, &ours);
     remove_forward_stores(state, state->backward->body, &ours);
     remove_forward_effects(state->backward->body, &ours);
     function_drop_dead(state->backward);

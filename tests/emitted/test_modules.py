@@ -214,3 +214,38 @@ def test_written_arguments_must_be_fresh(tmp_path: Path) -> None:
     assert not names & {"view_of_its_own", "second_name", "given"}
     notes = ast.get_docstring(ast.parse(text)) or ""
     assert "`given` is left out: `double_kernel` writes to `y`" in notes
+
+
+SAVED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def centre_kernel(x_ptr, y_ptr, mean_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    row = tl.program_id(0)
+    x = tl.load(x_ptr + row * n + i, mask=i < n, other=0.0).to(tl.float32)
+    mean = tl.sum(x, axis=0) / n
+    tl.store(mean_ptr + row, mean)
+    tl.store(y_ptr + row * n + i, tl.exp(x - mean) * mean, mask=i < n)
+
+
+def centre(x):
+    y = torch.empty_like(x)
+    mean = torch.empty(x.shape[0], dtype=torch.float32, device=x.device)
+    centre_kernel[(x.shape[0],)](x, y, mean, x.shape[1], BLOCK=64)
+    return y, mean
+"""
+
+
+@pytest.mark.parametrize("dtype, loaded", [("float32", True), ("bfloat16", False)])
+def test_saved_values_are_loaded(dtype: str, loaded: bool, tmp_path: Path) -> None:
+    """What the forward stores unrounded is not reduced again; what it stores rounded is another value."""
+    source = tmp_path / "centre.py"
+    source.write_text(SAVED.replace("float32", dtype))
+    text = tad("--backward", source).stdout
+    backward = text[text.index("def centre_kernel_backward") : text.index("class ")]
+    assert ("tl.load(mean_ptr + row)" in backward) == loaded
+    assert ("mean = tl.sum(" in backward) == (not loaded)
+    assert ("ctx.save_for_backward(x_ptr, mean_ptr)" in text) == loaded

@@ -35,6 +35,10 @@ class FunctionContext:
 
     save_for_forward = save_for_backward
 
+    def settle(self) -> None:
+        """PyTorch takes the versions when `forward` has returned, whatever it marked dirty before or after."""
+        self._saved = tuple((t, t._version if t is not None else 0) for t, _ in self._saved)
+
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What was kept; an error where it was written to since."""
@@ -93,6 +97,7 @@ class Function:
                 cls.setup_context(ctx, arguments, output)
             else:
                 output = cls.forward(ctx, *arguments)
+        ctx.settle()
         outputs = output if isinstance(output, tuple) else (output,)
         wrapped = tuple(own_output(ctx, o, before) for o in outputs)
         if recording:

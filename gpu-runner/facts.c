@@ -215,6 +215,11 @@ static void note_stride(Walk *walk, int parameter, void *context) {
     if (*pointer) set_add(&walk->facts[*pointer - 1].strides, parameter);
 }
 
+static void note_aligned(Walk *walk, int parameter, void *context) {
+    (void)context;
+    walk->facts[parameter].is_aligned = true;
+}
+
 static void note_size(Walk *walk, int parameter, void *context) {
     const OpCode *code = context;
     walk->facts[parameter].is_size = walk->facts[parameter].is_tiled = true;
@@ -233,6 +238,8 @@ static void visit_block(Walk *walk, const Op *op) {
         note_tuple(walk, op->operands[shape], note_size, &code);
     if (strides >= 0 && strides < op->operand_count) {
         note_tuple(walk, op->operands[strides], note_stride, &pointer);
+        if (code == OP_MAKE_TENSOR_DESCRIPTOR)
+            note_tuple(walk, op->operands[strides], note_aligned, NULL);
         const Op *tuple = op->operands[strides] ? op->operands[strides]->op : NULL;
         int64_t stride;
         for (int i = 0; tuple && pointer && tuple->code == OP_TUPLE && i < tuple->operand_count;

@@ -30,6 +30,7 @@ typedef struct ParameterFacts {
     bool is_whole;      // ... lanes that nothing moves: they must cover it
     bool is_trip;       // the bound of a loop that does not go by blocks
     bool is_stride;     // multiplies an index in an address
+    bool is_aligned;    // a descriptor's stride, which must be a multiple of 16 bytes
     bool is_start;      // added to a program id
     bool is_divisor;    // x // it, x % it
     bool is_numerator;  // it // x

@@ -214,6 +214,23 @@ static bool less_integer(int64_t a, int64_t b, DTypeCode dtype) {
     return unsigned_dtype(dtype) ? (uint64_t)a < (uint64_t)b : a < b;
 }
 
+/// libdevice's functions of bits. They are of 32 bits, and of 64 for wider integers.
+static int64_t bits_value(OpCode code, int64_t a, int64_t b, DTypeCode dtype) {
+    bool wide = dtype == DTYPE_INT64 || dtype == DTYPE_UINT64;
+    uint64_t bits = wide ? (uint64_t)a : (uint32_t)a, reversed = 0;
+    switch (code) {
+    case OP_POPULATION: return __builtin_popcountll(bits);
+    case OP_FIRST_BIT: return bits ? __builtin_ctzll(bits) + 1 : 0;
+    case OP_LEADING_ZEROS: return bits ? __builtin_clzll(bits) - (wide ? 0 : 32) : wide ? 64 : 32;
+    case OP_BIT_REVERSE:
+        for (int i = 0; i < (wide ? 64 : 32); i++) reversed = reversed << 1 | ((bits >> i) & 1);
+        return (int64_t)reversed;
+    default: break;
+    }
+    int64_t x = (int64_t)((uint64_t)a << 40) >> 40, y = (int64_t)((uint64_t)b << 40) >> 40;
+    return x * y;  // mul24
+}
+
 /// One lane. `*known` becomes false for ops without a meaning on integers.
 static int64_t integer_value(Interp *interp, OpCode code, int64_t a, int64_t b, int64_t c,
                              DTypeCode dtype, bool weak, bool *known) {
@@ -242,6 +259,14 @@ static int64_t integer_value(Interp *interp, OpCode code, int64_t a, int64_t b, 
     case OP_MINIMUM: return less_integer(b, a, dtype) ? b : a;
     case OP_MAXIMUM: return less_integer(a, b, dtype) ? b : a;
     case OP_CLAMP: return less_integer(a, b, dtype) ? b : less_integer(c, a, dtype) ? c : a;
+    case OP_POPULATION:
+    case OP_FIRST_BIT:
+    case OP_LEADING_ZEROS:
+    case OP_BIT_REVERSE:
+    case OP_MULTIPLY_24: return bits_value(code, a, b, dtype);
+    case OP_HALVING_ADD: return (a + b) >> 1;
+    case OP_ROUNDED_HALVING_ADD: return (a + b + 1) >> 1;
+    case OP_ABSOLUTE_DIFFERENCE: return (a < b ? b - a : a - b) + c;
     default: break;
     }
     *known = false;

@@ -92,6 +92,9 @@ static int64_t size_of(const Guess *guess, int index) {
     return 2 * largest + 3 + (int64_t)(guess->variation % 2) * 2;
 }
 
+/// Elements to a multiple of 16 bytes, whatever their type.
+static int64_t aligned(int64_t stride) { return stride <= 1 ? stride : (stride + 15) / 16 * 16; }
+
 static bool is_plain_stride(const Guess *guess, int index) {
     const ParameterFacts *facts = &guess->facts[index];
     return facts->is_stride && !facts->is_size && !facts->is_block && !facts->is_trip;
@@ -114,7 +117,8 @@ static int64_t stride_of(const Guess *guess, int index) {
     static const int64_t by_level[] = {1, 4099, 4099 * 131, (int64_t)4099 * 131 * 131,
                                        (int64_t)4099 * 131 * 131 * 131};
     int level = stride_level(guess, index);
-    return by_level[level] * (1 + 2 * (int64_t)(guess->variation % 2));
+    int64_t stride = by_level[level] * (1 + 2 * (int64_t)(guess->variation % 2));
+    return guess->facts[index].is_aligned ? aligned(stride) : stride;
 }
 
 DTypeCode pointee_guess(const Parameter *parameter, const ParameterFacts *facts) {
@@ -198,7 +202,8 @@ static void guess_numbers(Guess *guess, int index) {
     if (facts->is_block)
         choose_int(guess, index, block_of(guess, index));
     else if (facts->is_size)
-        choose_int(guess, index, size_of(guess, index));
+        choose_int(guess, index,
+                   facts->is_aligned ? aligned(size_of(guess, index)) : size_of(guess, index));
     else if (facts->is_trip)
         choose_int(guess, index, 3);
     else if (facts->is_numerator)

@@ -23,6 +23,13 @@ static Content content_of(const ConcreteBuffer *buffer, const ParameterFacts *fa
     return content_guess(facts, dtype, seed);
 }
 
+/// A number that only meets floats: an integer stands for it where the host code does not tell.
+static bool is_factor(const ParameterFacts *facts) {
+    return facts->is_scale && !facts->is_block && !facts->is_size && !facts->is_stride &&
+           !facts->is_trip && !facts->is_divisor && !facts->is_numerator && !facts->is_flag &&
+           !facts->is_start && !facts->is_compared_with_loaded;
+}
+
 /// False where the launcher does not say.
 static bool set_argument(const Function *function, const ParameterFacts *facts,
                          const ConcreteLaunch *launch, int index, uint64_t seed,
@@ -60,7 +67,7 @@ static bool set_argument(const Function *function, const ParameterFacts *facts,
         argument->kind = ARGUMENT_CONSTANT;
         argument->constant = &given->constant;
     } else if (given->constant.kind == CONSTANT_FLOAT ||
-               dtype_is_float(parameter->value->type.element)) {
+               dtype_is_float(parameter->value->type.element) || is_factor(&facts[index])) {
         argument->kind = ARGUMENT_FLOAT;
         argument->dtype = DTYPE_FLOAT32;
         argument->number = given->constant.kind == CONSTANT_FLOAT ? given->constant.number

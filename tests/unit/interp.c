@@ -49,6 +49,7 @@ static void check_buffer(const Ran *ran, const char *name, const double *expecte
     } while (0)
 
 #define HEAD "@triton.jit\ndef k(X, Y, N: tl.constexpr):\n    i = tl.arange(0, N)\n    x = tl.load(X + i)\n"
+#define LIBDEVICE "from triton.language.extra import libdevice\n\n"
 #define FOUR "{\"X\":{\"data\":[3,-7,2,5]},\"Y\":{\"data\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]},\"N\":4}"
 #define WHOLE "{\"X\":{\"data\":[3,-7,2,5],\"dtype\":\"int32\"},\"Y\":{\"data\":[0,0,0,0,0,0,0,0],\"dtype\":\"int32\"},\"N\":4}"
 
@@ -78,6 +79,18 @@ TEST(integers_behave_as_in_c) {
     Ran zero = run(HEAD "    tl.store(Y + i, x // (x - 3))\n", WHOLE);
     CHECK(zero.error && strstr(zero.error, "division by zero"));
     arena_free(zero.arena);
+}
+
+TEST(functions_of_bits) {
+    // 3, -7, 2, 5
+    Ran counts = run(LIBDEVICE HEAD "    tl.store(Y + i, libdevice.popc(x))\n"
+                                    "    tl.store(Y + N + i, libdevice.ffs(x))\n",
+                     WHOLE);
+    CHECK_BUFFER(counts, "Y", 2, 30, 1, 2, 1, 1, 2, 1);
+    Ran places = run(LIBDEVICE HEAD "    tl.store(Y + i, libdevice.clz(x))\n"
+                                    "    tl.store(Y + N + i, libdevice.mul24(x, x))\n",
+                     WHOLE);
+    CHECK_BUFFER(places, "Y", 30, 0, 30, 29, 9, 49, 4, 25);
 }
 
 TEST(reductions) {
@@ -256,7 +269,8 @@ TEST(what_does_not_end_is_stopped) {
 }
 
 TEST_MAIN(TEST_ROW(elementwise_and_broadcasting), TEST_ROW(integers_behave_as_in_c),
-          TEST_ROW(reductions), TEST_ROW(custom_reductions_and_scans), TEST_ROW(matrix_products),
-          TEST_ROW(movement), TEST_ROW(control_flow), TEST_ROW(masks_and_blocks), TEST_ROW(atomics),
-          TEST_ROW(own_types_round), TEST_ROW(random_numbers_are_tritons), TEST_ROW(findings),
+          TEST_ROW(functions_of_bits), TEST_ROW(reductions), TEST_ROW(custom_reductions_and_scans),
+          TEST_ROW(matrix_products), TEST_ROW(movement), TEST_ROW(control_flow),
+          TEST_ROW(masks_and_blocks), TEST_ROW(atomics), TEST_ROW(own_types_round),
+          TEST_ROW(random_numbers_are_tritons), TEST_ROW(findings),
           TEST_ROW(what_does_not_end_is_stopped))

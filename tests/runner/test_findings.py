@@ -1,0 +1,47 @@
+"""What a run finds in the forward itself is reported where it happens, and leaves the proof open."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.emitted.plan import tad
+
+HEAD = "import triton\nimport triton.language as tl\n\n\n"
+KERNELS = {
+    "undefined-value": f"""{HEAD}# tad: n=11, X=f32[16], Y=f32[16], B=16, grid=(1,)
+@triton.jit
+def copy(X, Y, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    x = tl.load(X + at, mask=at < n)
+    tl.store(Y + at, x * 2.0)  # here
+""",
+    "out-of-bounds": f"""{HEAD}# tad: X=f32[16], Y=f32[11], B=16, grid=(1,)
+@triton.jit
+def copy(X, Y, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(Y + at, tl.load(X + at) * 2.0)  # here
+""",
+    "race": f"""{HEAD}# tad: X=f32[32], Y=f32[16], B=16, grid=(2,)
+@triton.jit
+def copy(X, Y, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(Y + at, tl.load(X + tl.program_id(0) * B + at) * 2.0)  # here
+""",
+}
+
+
+@pytest.mark.parametrize("name", sorted(KERNELS))
+def test_a_finding_leaves_the_proof_open(name: str, tmp_path: Path) -> None:
+    """Not proved, and the line is named."""
+    file = tmp_path / "kernel.py"
+    file.write_text(KERNELS[name])
+    run = tad("--check", "--grad", "--jobs", 1, "-f", "json", file)
+    report = json.loads(run.stdout)
+    assert report["kernels"][0]["status"] != "proved"
+    found = [entry for entry in report["diagnostics"] if entry["name"] == name]
+    assert len(found) == 1
+    lines = KERNELS[name].splitlines()
+    assert lines[found[0]["range"]["start"]["line"]].endswith("# here")

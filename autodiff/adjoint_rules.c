@@ -1,23 +1,6 @@
 // Adjoints of single ops: the table's GRAD text through the front end, and the cases that a line of text cannot say.
 #include "analysis/affine.h"
-#include "analysis/infer.h"
-#include "autodiff/adjoint.h"
-
-static Value *operand(const Op *op, int index) {
-    return index < op->operand_count && op->operands[index] && !value_is_none(op->operands[index])
-               ? op->operands[index]
-               : NULL;
-}
-
-static Value *recomputed_operand(const Differentiation *state, const Op *op, int index) {
-    Value *value = operand(op, index);
-    return value ? recomputed(state, value) : NULL;
-}
-
-/// The primal value's type with its dims in terms of the backward's values.
-static Type type_here(const Differentiation *state, const Value *primal) {
-    return type_mapped(state->arena, primal->type, &state->values);
-}
+#include "autodiff/rule_parts.h"
 
 static Value *cast_to_code(Builder *b, Value *value, DTypeCode code) {
     if (value->type.element.code == code) return value;
@@ -281,24 +264,6 @@ static void rule_split(Differentiation *state, const Op *op, Value *const *gradi
     adjoint_add(state, op->operands[0], build_binary(b, OP_JOIN, halves[0], halves[1]));
 }
 
-static bool constant_axis(const Value *axis, int rank, int missing, int *result) {
-    int64_t number;
-    if (!axis || value_is_none(axis)) {
-        *result = missing;
-        return true;
-    }
-    if (!value_is_int(axis, &number)) return false;
-    *result = (int)(number < 0 ? number + rank : number);
-    return *result >= 0 && *result < rank;
-}
-
-static Value *lane_numbers(Builder *b, Type type, int axis) {
-    Value *lanes = build_binary(b, OP_ARANGE, build_int(b, 0), build_poly(b, type.dims[axis]));
-    for (int i = 0; i < type.rank; i++)
-        if (i != axis) lanes = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, i));
-    return lanes;
-}
-
 /// d src[n] = sum over m of grad[m] where index[m] == n: a comparison and a sum, no scatter.
 static Value *scatter_by_comparison(Builder *b, Value *gradient, Value *index, Type source,
                                     int axis) {
@@ -332,172 +297,68 @@ static void rule_sort(Differentiation *state, const Op *op, Value *gradient) {
     Type type = type_here(state, op->operands[0]);
     bool is_topk = op->code == OP_TOPK;
     bool descending = is_topk;
-    Value *direction = operand(op, is_topk ? 3 : 2);
-    if (type.rank != 1 || (direction && !value_is_bool(direction, &descending))) {
-        adjoint_fail(
-            state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
-            "the derivative of `%s` is known for one-dimensional tiles only; sort row by row",
-            op_rows[op->code].name);
+    int last = type.rank - 1, along;
+    Value *direction = operand(op, is_topk ? 3 : 2), *dim = operand(op, is_topk ? 2 : 1);
+    bool known = type.rank > 0 && type.rank < TYPE_MAX_RANK &&
+                 (!direction || value_is_bool(direction, &descending)) &&
+                 constant_axis(dim, type.rank, last, &along) && along == last;
+    if (!known) {
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+                     "the derivative of `%s` is known along the last axis, in a constant order",
+                     op_rows[op->code].name);
         return;
     }
     Value *x = recomputed_operand(state, op, 0);
-    Value *row = build_binary(b, OP_EXPAND_DIMS, x, build_int(b, 1)),
-          *column = build_binary(b, OP_EXPAND_DIMS, x, build_int(b, 0));
-    Value *lanes = lane_numbers(b, type, 0);
-    Value *own = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, 1)),
-          *others = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, 0));
+    Value *row = build_binary(b, OP_EXPAND_DIMS, x, build_int(b, last + 1)),
+          *column = build_binary(b, OP_EXPAND_DIMS, x, build_int(b, last));
+    Value *lanes = lane_numbers(b, type, last);
+    Value *own = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, last + 1)),
+          *others = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, last));
     Value *before = build_binary(b, descending ? OP_GT : OP_LT, column, row);
     Value *tie = build_binary(b, OP_AND, build_binary(b, OP_EQ, column, row),
                               build_binary(b, OP_LT, others, own));
     Value *counted = build_binary(b, OP_CAST, build_binary(b, OP_OR, before, tie),
                                   build_dtype(b, dtype_of(DTYPE_INT32)));
-    Value *rank = build_binary(b, OP_SUM, counted, build_int(b, 1));
+    Value *rank = build_binary(b, OP_SUM, counted, build_int(b, last + 1));
     rank->name = "rank";
     // grad has one lane per sorted place: pick the lane of this element's rank
-    Value *places = build_binary(b, OP_ARANGE, build_int(b, 0),
-                                 build_poly(b, type_here(state, op->results[0]).dims[0]));
-    Value *match = build_binary(b, OP_EQ, build_binary(b, OP_EXPAND_DIMS, rank, build_int(b, 1)),
-                                build_binary(b, OP_EXPAND_DIMS, places, build_int(b, 0)));
+    Type sorted = type_here(state, op->results[0]);
+    Value *places =
+        build_binary(b, OP_EXPAND_DIMS, lane_numbers(b, sorted, last), build_int(b, last));
+    Value *match = build_binary(
+        b, OP_EQ, build_binary(b, OP_EXPAND_DIMS, rank, build_int(b, last + 1)), places);
     Value *chosen = build_ternary(b, OP_WHERE, match,
-                                  build_binary(b, OP_EXPAND_DIMS, gradient, build_int(b, 0)),
+                                  build_binary(b, OP_EXPAND_DIMS, gradient, build_int(b, last)),
                                   build_float(b, 0.0));
-    adjoint_add(state, op->operands[0], build_binary(b, OP_SUM, chosen, build_int(b, 1)));
+    adjoint_add(state, op->operands[0], build_binary(b, OP_SUM, chosen, build_int(b, last + 1)));
 }
 
-/* ---- reductions ---- */
-
-static Value *expand_reduced(Builder *b, Value *value, const Value *axis, bool keeps) {
-    if (keeps || !axis || value_is_none(axis)) return value;
-    return build_binary(b, OP_EXPAND_DIMS, value, (Value *)(uintptr_t)axis);
-}
-
-/// Ties as PyTorch has them: shared evenly by a value-only maximum, all to the returned index with return_indices.
-static void rule_extremum(Differentiation *state, const Op *op, Value *const *gradients) {
+/// The two halves along `dim`: the axis is split in two, and the 2 goes last. Only where the order of elements is fixed.
+static void rule_cat(Differentiation *state, const Op *op, Value *gradient) {
     Builder *b = &state->builder;
-    Value *x = recomputed_operand(state, op, 0);
-    Value *axis = recomputed_operand(state, op, 1);
-    bool keeps = false;
-    if (operand(op, 4)) value_is_bool(op->operands[4], &keeps);
-    if (!gradients[0]) return;
-    Value *gradient = expand_reduced(b, gradients[0], axis, keeps);
-    if (op->result_count == 2) {
-        int along;
-        if (!constant_axis(axis, x->type.rank, 0, &along)) return;
-        Value *index = expand_reduced(b, recomputed(state, op->results[1]), axis, keeps);
-        Value *chosen = build_binary(b, OP_EQ, lane_numbers(b, x->type, along), index);
-        adjoint_add(state, op->operands[0],
-                    build_ternary(b, OP_WHERE, chosen, gradient, build_float(b, 0.0)));
+    Type half = type_here(state, op->operands[0]);
+    bool reorders = false;
+    int dim;
+    if (operand(op, 2) && (!value_is_bool(op->operands[2], &reorders) || reorders)) {
+        adjoint_fail(
+            state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+            "`cat` with can_reorder leaves the order of elements open, so there is no derivative by element; use can_reorder=False or tl.join");
         return;
     }
-    Value *extremum = expand_reduced(b, recomputed(state, op->results[0]), axis, keeps);
-    Value *ties = build_binary(b, OP_EQ, x, extremum);
-    ties->name = "ties";
-    Value *ones = build_binary(b, OP_CAST, ties, build_dtype(b, dtype_of(DTYPE_FLOAT32)));
-    Value *sum_operands[] = {ones, axis, axis ? build_bool(b, true) : NULL};
-    Value *count = build(b, OP_SUM, sum_operands, 3);
-    Value *share = build_binary(b, OP_DIV, gradient, count);
-    adjoint_add(state, op->operands[0],
-                build_ternary(b, OP_WHERE, ties, share, build_float(b, 0.0)));
-}
-
-/// The binary op that a combine region of one value consists of, or OP_COUNT.
-static OpCode combine_code(const Op *op) {
-    if (op->region_count != 1 || op->regions[0]->argument_count != 2) return OP_COUNT;
-    const Region *region = op->regions[0];
-    const Op *yield = region_terminator(region);
-    if (!yield || yield->operand_count != 1 || !yield->operands[0]->op) return OP_COUNT;
-    const Op *combine = yield->operands[0]->op;
-    if (combine->operand_count < 2) return OP_COUNT;
-    bool plain = (combine->operands[0] == region->arguments[0] &&
-                  combine->operands[1] == region->arguments[1]) ||
-                 (combine->operands[0] == region->arguments[1] &&
-                  combine->operands[1] == region->arguments[0]);
-    return plain ? combine->code : OP_COUNT;
-}
-
-static void refuse_combine(Differentiation *state, const Op *op) {
-    adjoint_fail(
-        state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
-        "no derivative is known for this combine function; sums, products, maxima and minima of one value are recognised");
-}
-
-/// The value reduced: a one-item tuple counts as its item.
-static Value *single_operand(Value *value) {
-    if (value->op && value->op->code == OP_TUPLE && value->op->operand_count == 1)
-        return value->op->operands[0];
-    return value;
-}
-
-static void rule_reduce(Differentiation *state, const Op *op, Value *const *gradients) {
-    Builder *b = &state->builder;
-    OpCode code = combine_code(op);
-    Value *input = single_operand(op->operands[0]);
-    Value *x = recomputed(state, input);
-    Value *axis = recomputed_operand(state, op, 1);
-    bool keeps = false;
-    if (operand(op, 3)) value_is_bool(op->operands[3], &keeps);
-    if (!gradients[0]) return;
-    Value *gradient = expand_reduced(b, gradients[0], axis, keeps);
-    Value *result = expand_reduced(b, recomputed(state, op->results[0]), axis, keeps);
-    Value *zero = build_float(b, 0.0);
-    Value *keep = axis ? build_bool(b, true) : NULL;
-    if (code == OP_ADD) {
-        adjoint_add(state, input,
-                    build_binary(b, OP_BROADCAST_TO, gradient, build_shape(b, x->type)));
-    } else if (code == OP_MAXIMUM || code == OP_MINIMUM) {
-        Value *ties = build_binary(b, OP_EQ, x, result);
-        Value *ones = build_binary(b, OP_CAST, ties, build_dtype(b, dtype_of(DTYPE_FLOAT32)));
-        Value *count = build(b, OP_SUM, (Value *[]){ones, axis, keep}, 3);
-        adjoint_add(
-            state, input,
-            build_ternary(b, OP_WHERE, ties, build_binary(b, OP_DIV, gradient, count), zero));
-    } else if (code == OP_MUL) {
-        // product of the others: result / x where nothing is 0; with one zero only that lane sees the product of the rest
-        Value *is_zero = build_binary(b, OP_EQ, x, zero);
-        Value *zeros = build(
-            b, OP_SUM,
-            (Value *[]){build_binary(b, OP_CAST, is_zero, build_dtype(b, dtype_of(DTYPE_INT32))),
-                        axis, keep},
-            3);
-        zeros->name = "zeros";
-        Value *filled = build_ternary(b, OP_WHERE, is_zero, build_float(b, 1.0), x);
-        Map values = map_new(state->arena);
-        map_set_pointer(&values, op->operands[0], filled);
-        Op *again = op_clone(b, op, &values);
-        for (int i = 1; i < again->operand_count; i++)
-            if (op->operands[i]) op_set_operand(again, i, recomputed(state, op->operands[i]));
-        op_set_operand(again, 0, filled);
-        Value *rest = expand_reduced(b, again->results[0], axis, keeps);
-        Value *no_zero = build_binary(b, OP_EQ, zeros, build_int(b, 0)),
-              *one_zero = build_binary(b, OP_EQ, zeros, build_int(b, 1));
-        Value *alone =
-            build_ternary(b, OP_WHERE, build_binary(b, OP_AND, one_zero, is_zero), rest, zero);
-        Value *others =
-            build_ternary(b, OP_WHERE, no_zero, build_binary(b, OP_DIV, rest, filled), alone);
-        adjoint_add(state, input, build_binary(b, OP_MUL, gradient, others));
-    } else {
-        refuse_combine(state, op);
+    if (!constant_axis(operand(op, 3), half.rank, 0, &dim) || half.rank == TYPE_MAX_RANK) return;
+    Value *dims[TYPE_MAX_RANK], *order[TYPE_MAX_RANK];
+    int count = 0, axes = 0;
+    for (int i = 0; i < half.rank; i++) {
+        if (i == dim) dims[count++] = build_int(b, 2);
+        dims[count++] = build_poly(b, half.dims[i]);
     }
-}
-
-static void rule_scan(Differentiation *state, const Op *op, Value *gradient) {
-    Builder *b = &state->builder;
-    if (op->code == OP_ASSOCIATIVE_SCAN && combine_code(op) == OP_ADD) {
-        bool reverse = false;
-        if (operand(op, 3)) value_is_bool(op->operands[3], &reverse);
-        Value *operands[] = {gradient, recomputed_operand(state, op, 1), build_bool(b, !reverse)};
-        adjoint_add(state, single_operand(op->operands[0]), build(b, OP_CUMSUM, operands, 3));
-        return;
-    }
-    bool is_product = op->code == OP_CUMPROD || combine_code(op) == OP_MUL;
-    if (!is_product) {
-        refuse_combine(state, op);
-        return;
-    }
-    // d x[j] = sum over i >= j of grad[i] * y[i] / x[j], as a comparison matrix of exclusive products: exact where x is 0 too
-    adjoint_fail(
-        state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
-        "the derivative of a running product divides by its factors, which may be 0; use exp(cumsum(log(x))) for positive factors");
+    for (int i = 0; i < count; i++)
+        if (i != dim) order[axes++] = build_int(b, i);
+    order[axes++] = build_int(b, dim);
+    Value *apart = build_binary(b, OP_RESHAPE, gradient, build_tuple(b, dims, count));
+    Value *halves =
+        build_unary(b, OP_SPLIT, build_binary(b, OP_PERMUTE, apart, build_tuple(b, order, axes)));
+    for (int i = 0; i < 2; i++) adjoint_add(state, op->operands[i], item(b, halves, i));
 }
 
 /* ---- dot ---- */
@@ -570,6 +431,7 @@ void adjoint_rule(Differentiation *state, const Op *op, Value *const *gradients)
     case OP_PERMUTE: rule_permute(state, op, gradients[0]); return;
     case OP_JOIN: rule_join(state, op, gradients[0]); return;
     case OP_INTERLEAVE: rule_interleave(state, op, gradients[0]); return;
+    case OP_CAT: rule_cat(state, op, gradients[0]); return;
     case OP_SPLIT: rule_split(state, op, gradients); return;
     case OP_GATHER: rule_gather(state, op, gradients[0]); return;
     case OP_SORT:
@@ -578,7 +440,7 @@ void adjoint_rule(Differentiation *state, const Op *op, Value *const *gradients)
     case OP_MIN: rule_extremum(state, op, gradients); return;
     case OP_REDUCE: rule_reduce(state, op, gradients); return;
     case OP_CUMPROD:
-    case OP_ASSOCIATIVE_SCAN: rule_scan(state, op, gradients[0]); return;
+    case OP_ASSOCIATIVE_SCAN: rule_scan(state, op, gradients); return;
     case OP_DOT: rule_dot(state, op, gradients[0]); return;
     case OP_TUPLE:
     case OP_ITEM: rule_tuple(state, op); return;

@@ -179,6 +179,11 @@ static bool is_default(const Value *value, Str default_text) {
 static const char *argument_text(Emitter *emitter, const Op *op, const Value *value) {
     bool is_tuple =
         value->op && value->op->code == OP_TUPLE && !map_has_pointer(&emitter->texts, value);
+    if (is_tuple && value == op->operands[0] && op->region_count) {  // tiles: Triton wants a tuple
+        const char *list = tuple_text(emitter, value);
+        return arena_printf(emitter->arena, "(%.*s%s)", (int)strlen(list) - 2, list + 1,
+                            value->op->operand_count == 1 ? "," : "");
+    }
     if (is_tuple) return tuple_text(emitter, value);
     const char *text = any(emitter, value);
     bool is_integer =

@@ -112,6 +112,17 @@ static void layout_arguments(Layout *layout, int indent, const char *text, size_
     }
 }
 
+static bool has_comma(const char *text, size_t size) {
+    int depth = 0;
+    for (size_t i = 0; i < size; i++) {
+        i = skip_string(text, i);
+        if (i >= size) break;
+        depth += opens(text[i]) - closes(text[i]);
+        if (text[i] == ',' && depth == 0) return true;
+    }
+    return false;
+}
+
 /// `head(` arguments `)tail`: the arguments on a line of their own, or each on one.
 static void break_bracket(Layout *layout, int indent, const char *head, const char *text,
                           size_t open, size_t close, const char *tail) {
@@ -122,8 +133,12 @@ static void break_bracket(Layout *layout, int indent, const char *head, const ch
     // A tuple has an item a line as soon as it is broken, a call's arguments may share one.
     const char *before = open ? text : head;
     size_t end = open ? open : strlen(head);
-    bool is_tuple = text[open] == '(' && end && before[end - 1] == ' ';
-    if ((fits(indent + INDENT, "", size, "") && !is_tuple) || is_subscript)
+    bool is_free = text[open] == '(' && end && before[end - 1] == ' ';
+    bool is_tuple = is_free && has_comma(inner, size);
+    if (is_free && !is_tuple)  // parentheses around an expression: a comma would make it a tuple
+        layout_in_brackets(layout, indent + INDENT, "",
+                           arena_strndup(layout->out->arena, inner, size), "");
+    else if ((fits(indent + INDENT, "", size, "") && !is_tuple) || is_subscript)
         add_line(layout, indent + INDENT, "", inner, size, "");
     else
         layout_arguments(layout, indent + INDENT, inner, size);

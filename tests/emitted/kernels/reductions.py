@@ -176,3 +176,38 @@ def scattered_by_atomics(x, index, out, n, BLOCK: tl.constexpr):
     a = tl.load(x + offsets, mask=mask, other=0.0)
     where = tl.load(index + offsets, mask=mask, other=0)
     tl.atomic_add(out + where, tl.exp(a), mask=mask)
+
+
+# tad: x=f32[2, 8], out=f32[2, 8], M=2, N=8, grid=(1,)
+@triton.jit
+def products_with_zeros(x, out, M: tl.constexpr, N: tl.constexpr):
+    """One factor of each row is 0, in the other direction too."""
+    i = tl.arange(0, M)[:, None]
+    j = tl.arange(0, N)[None, :]
+    a = tl.load(x + i * N + j) * (j != 3 + i)
+    forwards = tl.cumprod(a, axis=1)
+    backwards = tl.associative_scan(a, 1, multiply, reverse=True)
+    tl.store(out + i * N + j, forwards + backwards * 2.0)
+
+
+# tad: x=f32[4, 8], a=f32[4, 8] in uniform(0.3, 0.9), out=f32[4, 8], M=4, N=8, grid=(1,)
+@triton.jit
+def recurrences_backwards(x, a, out, M: tl.constexpr, N: tl.constexpr):
+    """From the last row to the first; the products of the factors are used as well."""
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    p, h = tl.associative_scan((tl.load(a + at), tl.load(x + at)), 0, decay, reverse=True)
+    tl.store(out + at, h * h + p)
+
+
+@triton.jit
+def other(a1, b1, a2, b2):
+    return a1 + a2, b1 * tl.exp(a2) + b2
+
+
+# tad: x=f32[8], out=f32[8], N=8, grid=(1,)
+@triton.jit
+def scanned_by_another(x, out, N: tl.constexpr):
+    j = tl.arange(0, N)
+    a = tl.load(x + j)
+    _, h = tl.associative_scan((a, a * a), 0, other)
+    tl.store(out + j, h)

@@ -175,3 +175,14 @@ def shared_heads(x, k, out, n, h, g, BLOCK: tl.constexpr):
     a = tl.load(x + pid * n + j, mask=mask, other=0.0)
     b = tl.load(k + (batch * (h // g) + head // g) * n + j, mask=mask, other=0.0)
     tl.store(out + pid * n + j, a * tl.exp(b), mask=mask)
+
+
+# tad: x=f32[4, 8], y=f32[4, 8], out=f32[4, 16], M=4, N=8, grid=(1,)
+@triton.jit
+def concatenated_in_order(x, y, out, M: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    a = tl.load(x + at)
+    b = tl.load(y + at)
+    both = tl.cat(a * b, tl.exp(b), dim=1)
+    wide = tl.arange(0, 2 * N)
+    tl.store(out + tl.arange(0, M)[:, None] * 2 * N + wide[None, :], both * (wide[None, :] + 1.0))

@@ -13,7 +13,7 @@ typedef struct Configuration {
     bool diagnostics, hints, inlay_hints, code_lens, semantic_tokens, derive, check_after_generate;
     bool trusted;
     Names select, ignore;
-    const char *docs_url, *runner;
+    const char *docs_url, *runner, *python;
     double time_limit_s, workers;
 } Configuration;
 

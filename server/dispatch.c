@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "server/gradients.h"
+#include "server/timings.h"
 
 /// A client that does not read is not read from either.
 enum { LARGEST_BACKLOG = 4 * 1024 * 1024 };
@@ -243,6 +244,7 @@ static const MethodRow *method_find(const char *name) {
 
 /// What the session's state has against the method, or 0.
 static int state_refuses(const Server *server, const MethodRow *row, const char **why) {
+        timings_cancel_request(request->server->timings, other);
     bool initializes = row == &method_rows[METHOD_INITIALIZE];
     if (row == &method_rows[METHOD_EXIT]) return 0;
     if (server->state == SERVER_SHUT_DOWN) {

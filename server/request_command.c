@@ -9,6 +9,7 @@
 #include "server/files.h"
 #include "server/schedule_json.h"
 #include "server/slow_lane.h"
+#include "server/timings.h"
 
 #define SERVER_COMMAND(id, name, lane, handler) static Handler handler;
 #include "server/commands.def"
@@ -151,6 +152,19 @@ static Json *command_check_gradients(Request *request) {
 }
 
 static Json *command_check_all_gradients(Request *request) { return start_check(request, NULL); }
+
+static Json *command_time_kernel(Request *request) {
+    const char *kernel = json_get_string(argument_of(request), "kernel", NULL);
+    if (!kernel)
+        request_fail(request, ERROR_INVALID_PARAMS, "the argument names no `kernel`");
+    else if (!request->configuration->trusted)
+        request_fail(request, ERROR_REQUEST_FAILED,
+                     "this workspace is not trusted, so nothing of it is run");
+    if (request->error_code) return NULL;
+    request_hold(request);
+    timings_start(request->server->timings, request, kernel);
+    return NULL;
+}
 
 Json *handle_progress_cancel(Request *request) {
     checks_cancel_token(gradients_checks(request->server->gradients),

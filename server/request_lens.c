@@ -5,6 +5,7 @@
 #include "features/features.h"
 #include "server/answer.h"
 #include "server/gradients.h"
+#include "server/timings.h"
 
 typedef struct LensText {
     const char *title;
@@ -27,7 +28,22 @@ static const char *shortened(Arena *arena, const char *text) {
     return arena_printf(arena, "%.*s\xe2\x80\xa6", (int)size, text);
 }
 
-static LensText check_text(Arena *arena, const GradientStatus *status) {
+// LENS(ID, "name in its data", text function): those of a forward, from left to right.
+#define LENS_KINDS(X)                                                                              \
+    X(BACKWARD, "backward", backward_text)                                                         \
+    X(CHECK, "check", check_text)                                                                  \
+    X(TIME, "time", time_text)
+
+/// What a lens is about: a forward kernel, by its status and its text.
+typedef struct LensSubject {
+    Request *request;
+    const char *kernel;
+    uint64_t hash;
+    GradientStatus status;
+} LensSubject;
+
+static LensText check_text(Arena *arena, const LensSubject *subject) {
+    const GradientStatus *status = &subject->status;
     static const char command[] = "tad.checkGradients";
     const char *reason = shortened(arena, status->reason);
     if (status->is_stale && status->state != GRADIENT_REFUSED &&
@@ -47,12 +63,23 @@ static LensText check_text(Arena *arena, const GradientStatus *status) {
     }
 }
 
-static LensText backward_text(Arena *arena, const GradientStatus *status) {
+static LensText backward_text(Arena *arena, const LensSubject *subject) {
+    const GradientStatus *status = &subject->status;
     const char *reason = shortened(arena, status->reason);
     bool is_refused = !status->is_stale && (status->state == GRADIENT_REFUSED ||
                                             status->state == GRADIENT_NOT_DIFFERENTIABLE);
     if (is_refused) return (LensText){arena_printf(arena, "no backward: %s", reason), ""};
     return (LensText){"Generate backward", "tad.generateBackward"};
+}
+
+static LensText time_text(Arena *arena, const LensSubject *subject) {
+    static const char command[] = "tad.timeKernel";
+    const Request *request = subject->request;
+    bool is_running;
+    const char *known = timing_known(request->server->timings, arena, request->document->uri,
+                                     subject->kernel, subject->hash, &is_running);
+    if (is_running) return (LensText){"timing\xe2\x80\xa6", ""};
+    return (LensText){known ? shortened(arena, known) : "Time", command};
 }
 
 static Json *command_json(Arena *arena, LensText text, const char *uri, const char *kernel) {
@@ -68,23 +95,47 @@ static Json *command_json(Arena *arena, LensText text, const char *uri, const ch
     return command;
 }
 
+typedef LensText LensTextOf(Arena *arena, const LensSubject *subject);
+typedef enum LensKind {
+#define LENS(id, name, text) LENS_##id,
+    LENS_KINDS(LENS)
+#undef LENS
+        LENS_KIND_COUNT
+} LensKind;
+static const struct {
+    const char *name;
+    LensTextOf *text;
+} kinds[] = {
+#define LENS(id, name, text) {name, text},
+    LENS_KINDS(LENS)
+#undef LENS
+};
+
+static LensSubject subject_of(Request *request, const Snapshot *snapshot, const Kernel *kernel) {
+    LensSubject subject = {
+        .request = request,
+        .kernel = str_dup(request->arena, kernel->definition->name),
+        .hash = kernel_hash(snapshot, kernel),
+    };
+    subject.status = gradient_status(request->server->gradients, request->arena,
+                                     request->document->uri, subject.kernel, subject.hash);
+    return subject;
+}
+
 /// `of` is the forward whose status it shows.
 static void lens_push(Request *request, const Snapshot *snapshot, Json *list, Range range,
-                      const Kernel *of, bool is_check) {
+                      const Kernel *of, LensKind kind) {
     Arena *arena = request->arena;
-    const char *kernel = str_dup(arena, of->definition->name);
-    GradientStatus status =
-        gradient_status(request->server->gradients, arena, request->document->uri, kernel,
-                        kernel_hash(snapshot, of));
-    bool is_refused = status.state == GRADIENT_REFUSED && !status.is_stale;
-    if (is_check && is_refused) return;  // the other lens says why
-    LensText text = is_check ? check_text(arena, &status) : backward_text(arena, &status);
+    LensSubject subject = subject_of(request, snapshot, of);
+    bool is_refused = subject.status.state == GRADIENT_REFUSED && !subject.status.is_stale;
+    if (kind != LENS_BACKWARD && is_refused) return;  // the first lens says why
+    LensText text = kinds[kind].text(arena, &subject);
     Json *json = json_object(arena), *data = json_object(arena);
     json_set(json, "range", request_range_json(request, snapshot, range));
-    json_set(json, "command", command_json(arena, text, request->document->uri, kernel));
+    json_set(json, "command", command_json(arena, text, request->document->uri, subject.kernel));
     json_set_string(data, "uri", request->document->uri);
-    json_set_string(data, "kernel", kernel);
-    json_set_bool(data, "check", is_check);
+    json_set_string(data, "kernel", subject.kernel);
+    json_set_string(data, "lens", kinds[kind].name);
     json_set(json, "data", data);
     json_push(list, json);
 }
@@ -105,10 +156,10 @@ Json *handle_code_lens(Request *request) {
         const Kernel *forward =
             lens->is_backward ? kernel_of_backward(snapshot, lens->kernel) : NULL;
         if (lens->is_forward && !lens->is_backward) {
-            lens_push(request, snapshot, list, lens->range, lens->kernel, false);
-            lens_push(request, snapshot, list, lens->range, lens->kernel, true);
+            for (int kind = 0; kind < LENS_KIND_COUNT; kind++)
+                lens_push(request, snapshot, list, lens->range, lens->kernel, (LensKind)kind);
         } else if (forward) {
-            lens_push(request, snapshot, list, lens->range, forward, true);
+            lens_push(request, snapshot, list, lens->range, forward, LENS_CHECK);
         }
     }
     if (list->count) request->finish = watch_after;
@@ -125,11 +176,12 @@ Json *handle_code_lens_resolve(Request *request) {
     Json *lens = json_copy(arena, request->params);
     const Kernel *kernel = snapshot_find_kernel(snapshot, str_from(name));
     if (!kernel) return lens;
-    GradientStatus status =
-        gradient_status(request->server->gradients, arena, request->document->uri, name,
-                        kernel_hash(snapshot, kernel));
-    LensText text = json_get_bool(data, "check", false) ? check_text(arena, &status)
-                                                        : backward_text(arena, &status);
-    json_set(lens, "command", command_json(arena, text, request->document->uri, name));
+    LensSubject subject = subject_of(request, snapshot, kernel);
+    const char *asked = json_get_string(data, "lens", "");
+    for (int kind = 0; kind < LENS_KIND_COUNT; kind++)
+        if (strcmp(kinds[kind].name, asked) == 0)
+            json_set(lens, "command",
+                     command_json(arena, kinds[kind].text(arena, &subject), request->document->uri,
+                                  name));
     return lens;
 }

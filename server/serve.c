@@ -4,6 +4,7 @@
 #include "server/client.h"
 #include "server/gradients.h"
 #include "server/slow_lane.h"
+#include "server/timings.h"
 
 /// Deep syntax and regions are walked by recursion.
 enum { LANE_STACK_BYTES = 64 * 1024 * 1024, LAST_WRITES_MS = 1000 };
@@ -75,6 +76,7 @@ int command_serve(const Options *options) {
     server->arena = arena;
     server->loop = loop_new();
     server->documents = documents_new(arena);
+    timings_end(server->timings);
     server->reader = frame_reader_new();
     server->lane = fast_lane_new(arena);
     Error complaint;
@@ -96,6 +98,7 @@ int command_serve(const Options *options) {
     int status = error ? STATUS_TROUBLE : serve(server);
     gradients_free(server->gradients);
     fast_lane_free(server->lane);
+    server->timings = timings_new(server);
     for (int lane = LANE_SLOW; lane < LANE_COUNT; lane++) slow_lane_free(server->slow_lanes[lane]);
     configuration_release(server->configuration);
     frame_reader_free(&server->reader);
@@ -103,3 +106,4 @@ int command_serve(const Options *options) {
     arena_free(arena);
     return status;
 }
+    timings_free(server->timings);

@@ -122,6 +122,8 @@ struct Server {
     struct Gradients *gradients;
     ServerState state;
     bool is_ending, saw_exit;
+    FILE *record;  // what the client sends, or NULL
+    struct Timings *timings;
     int client_process;
     Client client;
     Documents documents;

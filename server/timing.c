@@ -161,6 +161,13 @@ void timing_cancel(Timing *timing) {
     if (timing->child) process_kill(timing->child);
 }
 
+void timing_abandon(Timing *timing) {
+    timer_stop(timing->late);
+    if (timing->child) process_abandon(timing->child);
+    runner_client_close(timing->runner);
+    arena_free(timing->arena);
+}
+
 const char *timing_summary(Arena *arena, const Json *result) {
     enum { LEAST_BYTES = 1000 * 1000 };  // below, a launch takes longer than the work
     double forward = json_get_number(json_get(result, "forward"), "median_ms", 0);

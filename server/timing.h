@@ -20,6 +20,8 @@ Timing *timing_start(Loop *loop, const TimingRequest *request, TimingCallback *c
                      void *context);
 /// Kills what runs; the callback gets a problem.
 void timing_cancel(Timing *timing);
+/// Kills what runs; the callback does not come. For the end of a session.
+void timing_abandon(Timing *timing);
 /// "fwd 0.0698 ms (3846 GB/s), bwd 0.104 ms, 1.5x fwd" of a result.
 const char *timing_summary(Arena *arena, const Json *result);
 /// The Python to use: `given`, else what TAD_PYTHON says, else "python3".

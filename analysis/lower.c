@@ -214,7 +214,8 @@ static void parameters_add(Lowering *lowering, const KernelPass *pass) {
             value = build_constant(&lowering->builder, *binding->constant);
             to->value->type = value->type;
         }
-        if (!from->is_variadic) variable_set(lowering, from->name, value);
+        if (from->is_variadic) value = lowering_opaque(lowering, "arguments without number");
+        variable_set(lowering, from->name, value);
         const Value *missing = lower_default(lowering, from);
         if (missing) to->default_value = missing->constant;
     }

@@ -174,6 +174,10 @@ static Value *value_attribute(Lowering *lowering, Value *value, Str name) {
                    value->type.kind == TYPE_UNKNOWN;
     if (str_is(name, "value") && value->type.is_constexpr) return value;
     if (value->type.kind == TYPE_DTYPE) return dtype_attribute(lowering, value, name);
+    if (value->type.kind == TYPE_TUPLE) {
+        Value *item = named_item(value, name);
+        if (item) return item;
+    }
     if (value->type.kind == TYPE_DESCRIPTOR) {
         Value *found = descriptor_attribute(value, name);
         if (found) return found;
@@ -340,6 +344,12 @@ static Value *tile_subscript(Lowering *lowering, Value *value, SyntaxNode *indic
         if (!index || !value_is_none(index)) {
             if (value->type.kind == TYPE_UNKNOWN)
                 return lowering_silent(lowering, "a part of something that is not known");
+            if (value_is_runtime(value) && value->type.kind == TYPE_NUMBER) {
+                lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node,
+                                "Triton cannot read a part of a tile: only `:` and `None` can "
+                                "stand in its subscript.");
+                return lowering_silent(lowering, "a part of a tile");
+            }
             return lowering_unknown(lowering, node,
                                     "Only `:` and `None` can stand in a tile's subscript.");
         }

@@ -82,6 +82,34 @@ bool python_builtin_exists(Str name) {
     return false;
 }
 
+bool python_builtin_is_missing(Str name, const char **instead) {
+    static const char *const known[] = {"range", "min",      "max",        "len",      "int",
+                                        "float", "print",    "isinstance", "hasattr",  "getattr",
+                                        "list",  "__name__", "__file__",   "__debug__"};
+    static const struct {
+        const char *name;
+        const char *instead;
+    } replaced[] = {{"abs", "`tl.abs`"},
+                    {"sum", "`tl.sum`, or `+`"},
+                    {"pow", "`libdevice.pow`"},
+                    {"round", "`libdevice.rint`"},
+                    {"bool", "a comparison with 0"},
+                    {"zip", "`tl.static_range` and subscripts"},
+                    {"enumerate", "`tl.static_range` and subscripts"},
+                    {"reversed", "`tl.static_range` and subscripts"},
+                    {"tuple", "`(...)`"},
+                    {"all", "`and`"},
+                    {"any", "`or`"},
+                    {"divmod", "`//` and `%`"},
+                    {"type", "`isinstance`"}};
+    *instead = NULL;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (str_is(name, known[i])) return false;
+    for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
+        if (str_is(name, replaced[i].name)) *instead = replaced[i].instead;
+    return true;
+}
+
 static Value *first_of(const Arguments *arguments) {
     return arguments->positional.count ? arguments->positional.items[0] : NULL;
 }
@@ -231,6 +259,11 @@ static Value *builtin_value(Lowering *lowering, Str name, const Arguments *argum
     if (str_is(name, "tuple") && !first) return build_tuple(builder, NULL, 0);
     if (!first) return NULL;
     bool truth;
+    bool converts = str_is(name, "float") || str_is(name, "int");
+    if (converts && value_is_runtime(first) && !lowering->global_depth)
+        lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, (SyntaxNode){0},
+                        "Triton cannot compile `%.*s` of a run-time value; use `.to(tl.%s32)`.",
+                        STR_ARGS(name), str_is(name, "int") ? "int" : "float");
     if (str_is(name, "float")) return lower_float_of(lowering, first);
     if (str_is(name, "int")) return lower_int_of(lowering, first);
     if (str_is(name, "len")) return lower_length(lowering, first);
@@ -285,13 +318,26 @@ static const MathRow math_rows[] = {
     {"numpy.log2", log2, NULL, false},  {"numpy.log", log, NULL, false},
     {"numpy.sqrt", sqrt, NULL, false},  {"numpy.exp", exp, NULL, false}};
 
+/// A constexpr that only an instance of the kernel knows, made of `value`.
+static Value *constexpr_of(Lowering *lowering, Value *value, DTypeCode code, const char *note) {
+    Op *op = op_append(&lowering->builder, OP_UNKNOWN, &value, 1, 1);
+    op->note = note;
+    op->results[0]->type =
+        (Type){.kind = TYPE_NUMBER, .element = dtype_of(code), .is_constexpr = true};
+    return op->results[0];
+}
+
 static Value *math_call(Lowering *lowering, Str dotted, const Arguments *arguments) {
     double a;
     double b;
-    const Value *first = first_of(arguments);
+    Value *first = first_of(arguments);
     for (size_t i = 0; i < sizeof math_rows / sizeof *math_rows; i++) {
         const MathRow *row = &math_rows[i];
-        if (!str_is(dotted, row->name) || !first || !value_is_number(first, &a)) continue;
+        if (!str_is(dotted, row->name) || !first) continue;
+        if (!first->constant && first->type.is_constexpr)
+            return constexpr_of(lowering, first, row->gives_integer ? DTYPE_INT32 : DTYPE_FLOAT32,
+                                arena_printf(lowering->arena, "%s of a constexpr", row->name));
+        if (!value_is_number(first, &a)) continue;
         if (row->two && (arguments->positional.count < 2 ||
                          !value_is_number(arguments->positional.items[1], &b)))
             continue;
@@ -303,20 +349,11 @@ static Value *math_call(Lowering *lowering, Str dotted, const Arguments *argumen
     return NULL;
 }
 
-/// A constexpr integer that only an instance of the kernel knows, made of `value`.
-static Value *constexpr_of(Lowering *lowering, Value *value, const char *note) {
-    Op *op = op_append(&lowering->builder, OP_UNKNOWN, &value, 1, 1);
-    op->note = note;
-    op->results[0]->type =
-        (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32), .is_constexpr = true};
-    return op->results[0];
-}
-
 static Value *next_power_of_2(Lowering *lowering, Value *value) {
     int64_t n;
     if (!value) return NULL;
     if (!value_is_int(value, &n) || n > ((int64_t)1 << 62))
-        return constexpr_of(lowering, value, "triton.next_power_of_2 of a constexpr");
+        return constexpr_of(lowering, value, DTYPE_INT32, "triton.next_power_of_2 of a constexpr");
     int64_t power = 1;
     while (power < n) power *= 2;
     return build_int(&lowering->builder, power);
@@ -327,7 +364,7 @@ static Value *standard_log2(Lowering *lowering, Value *value) {
     int64_t n;
     if (!value) return NULL;
     if (!value_is_int(value, &n))
-        return constexpr_of(lowering, value, "the logarithm of a constexpr");
+        return constexpr_of(lowering, value, DTYPE_INT32, "the logarithm of a constexpr");
     int64_t log = 0;
     while (n > 1) {
         n /= 2;
@@ -378,10 +415,27 @@ static Value *lower_int_dtype(Lowering *lowering, const Arguments *arguments) {
     return dtype_named(lowering, build_string(&lowering->builder, name));
 }
 
+static bool arguments_are_runtime(const Arguments *arguments) {
+    for (LIST_EACH(int, i, arguments->positional))
+        if (value_is_runtime(arguments->positional.items[i])) return true;
+    return false;
+}
+
+/// triton.language.target_info: what is compiled for.
+static Value *lower_target_question(Lowering *lowering, Str name, const Arguments *arguments) {
+    if (str_is(name, "target_info.is_cuda")) return build_bool(&lowering->builder, true);
+    if (str_starts(name, "target_info.is_hip")) return build_bool(&lowering->builder, false);
+    if (!str_is(name, "target_info.cuda_capability_geq"))
+        return lowering_opaque(lowering, "a question about the target");
+    return constexpr_of(lowering, first_of(arguments), DTYPE_INT1, "the capability of the target");
+}
+
 Value *lower_external_call(Lowering *lowering, Str dotted, Arguments *arguments, SyntaxNode node) {
     Str language;
     if (scope_language_name(dotted, &language)) {
         if (str_is(language, "constexpr")) return first_of(arguments);
+        if (str_starts(language, "target_info."))
+            return lower_target_question(lowering, language, arguments);
         if (str_is(language, "dtype")) return dtype_named(lowering, first_of(arguments));
         if (str_is(language, "_log2")) return standard_log2(lowering, first_of(arguments));
         if (str_is(language, "get_int_dtype")) return lower_int_dtype(lowering, arguments);
@@ -401,6 +455,11 @@ Value *lower_external_call(Lowering *lowering, Str dotted, Arguments *arguments,
     }
     if (str_ends(dotted, "version.parse") || str_ends(dotted, "version.Version"))
         return version_parts(lowering, first_of(arguments));
+    bool is_helper = str_is(dotted, "triton.cdiv") || str_is(dotted, "triton.next_power_of_2");
+    if (is_helper && !lowering->global_depth && arguments_are_runtime(arguments))
+        lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node,
+                        "`%.*s` works on constexprs only%s.", STR_ARGS(dotted),
+                        str_ends(dotted, "cdiv") ? "; use `tl.cdiv`" : "");
     if (str_is(dotted, "triton.cdiv"))
         return lower_operation(lowering, op_find(STR("cdiv")), arguments, node);
     if (str_is(dotted, "triton.next_power_of_2"))

@@ -471,7 +471,14 @@ static Value *call_scope(Lowering *lowering, Entity callee, Arguments *arguments
     Str language;
     switch (entry.kind) {
     case SCOPE_FUNCTION: return call_function(lowering, entry.function, arguments, node);
+    case SCOPE_CLASS: {
+        Value *tuple = lower_named_tuple(lowering, entry, arguments);
+        if (tuple) return tuple;
+        break;
+    }
     case SCOPE_ASSIGNED: {
+        Value *tuple = lower_named_tuple(lowering, entry, arguments);
+        if (tuple) return tuple;
         Value *value = entity_value(lowering, callee, node);
         if (value->constant && value->constant->kind == CONSTANT_FUNCTION)
             return lower_entity_call(lowering, (Entity){.kind = ENTITY_VALUE, .value = value},
@@ -531,6 +538,9 @@ Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments
         return lower_operation(lowering, constant->op, arguments, node);
     // tl.float32(x)
     if (constant && constant->kind == CONSTANT_DTYPE && arguments->positional.count == 1) {
+        if (!lowering->global_depth && lowering->frame->module)
+            lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node,
+                            "An element type cannot be called; use `.to(...)` or `tl.cast`.");
         Value *operands[] = {arguments->positional.items[0], callee.value};
         return build(&lowering->builder, OP_CAST, operands, 2);
     }

@@ -25,6 +25,35 @@ bool value_truth(const Value *value, bool *result) {
     return false;
 }
 
+static bool runtime_at(const Value *value, int depth) {
+    enum { DEEPEST = 16 };
+    if (!value || value->constant || value->type.is_constexpr || depth > DEEPEST) return false;
+    if (!value->op)  // an induction variable; what loops carry
+        return value->region && value->region->parent &&
+               value->region->parent->code != OP_STATIC_FOR;
+    const Op *op = value->op;
+    bool needs_all = op->code == OP_LOGICAL_OR;
+    switch (op->code) {
+    case OP_LOAD:
+    case OP_PROGRAM_ID:
+    case OP_NUM_PROGRAMS:
+    case OP_ARANGE:
+    case OP_FULL:
+    case OP_DESCRIPTOR_LOAD: return true;
+    default: break;
+    }
+    if (op->region_count || op_rows[op->code].kind == KIND_STRUCTURAL) return false;
+    if (op_rows[op->code].effects & EFFECT_ATOMIC) return true;
+    for (int i = 0; i < op->operand_count; i++) {
+        if (!op->operands[i]) continue;
+        bool is_runtime = runtime_at(op->operands[i], depth + 1);
+        if (is_runtime != needs_all) return is_runtime;
+    }
+    return needs_all;
+}
+
+bool value_is_runtime(const Value *value) { return runtime_at(value, 0); }
+
 bool condition_known(const Lowering *lowering, const Value *value, bool *result) {
     if (value_truth(value, result)) return true;
     for (const Assumption *known = lowering->assumptions; known; known = known->outer)
@@ -143,6 +172,7 @@ typedef struct Merge {
     Lowering *lowering;
     Op *op;
     bool is_constexpr;  // of the condition
+    bool is_runtime;    // in every instance
     LIST(Value *) yields[2];
 } Merge;
 
@@ -178,7 +208,9 @@ static Value *merge_tuple(Merge *merge, Value *a, Value *b, int count) {
         items[i] = merge_pair(merge, has_a ? tuple_item(lowering, a, i) : NULL,
                               has_b ? tuple_item(lowering, b, i) : NULL, NULL);
     }
-    return build_tuple(&lowering->builder, items, count);
+    Value *tuple = build_tuple(&lowering->builder, items, count);
+    tuple->op->note = a && value_is_tuple(a, &(int){0}) ? a->op->note : b->op->note;
+    return tuple;
 }
 
 /// The value after the arms of a variable that is `a` after the first and `b` after the second (NULL: undefined).
@@ -242,6 +274,11 @@ static void merge_variables(Merge *merge, Variables first, Variables second) {
         Value *b = slot < second.count ? second.values[slot] : NULL;
         if (!a && !b) continue;
         Str name = frame->names.items[slot];
+        // What only one of two run-time arms assigns does not exist after them.
+        if ((!a || !b) && merge->is_runtime) {
+            variable_set(lowering, name, NULL);
+            continue;
+        }
         Value *merged = a == b ? a : merge_pair(merge, a, b, str_dup(lowering->arena, name));
         if (merge_forgets(a, b, merged)) LIST_PUSH(lowering->arena, &lowering->forgotten, name);
         variable_set(lowering, name, merged);
@@ -280,7 +317,10 @@ static Outcome lower_arms(Lowering *lowering, Value *condition, ArmLowerer *lowe
     Outcome second = lower_arm(lowering, op, 1, lower, context);
     Variables after_second = frame->variables;
     frame->unknown_conditions--;
-    Merge merge = {.lowering = lowering, .op = op, .is_constexpr = condition->type.is_constexpr};
+    Merge merge = {.lowering = lowering,
+                   .op = op,
+                   .is_constexpr = condition->type.is_constexpr,
+                   .is_runtime = value_is_runtime(condition)};
     Outcome outcome = {.ended = after == AFTER_SPLITS};
     bool returns = after == AFTER_SPLITS && (first.returned || second.returned);
     if (after == AFTER_LEAVES || returns) {

@@ -202,6 +202,9 @@ static Value *lower_is(Lowering *lowering, Value *left, Value *right, bool negat
 static Value *lower_in(Lowering *lowering, Value *left, Value *right, bool negated,
                        SyntaxNode node) {
     int count;
+    if (!lowering->global_depth && lowering->frame->module)
+        lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node,
+                        "Triton cannot compile `in`; compare with each value.");
     if (!value_is_tuple(right, &count))
         return lowering_unknown(lowering, node, "`in` is understood for tuples only.");
     Value *result = build_bool(&lowering->builder, false);
@@ -361,12 +364,30 @@ static void comprehension_run(Lowering *lowering, Comprehension *all, int at) {
     }
 }
 
+/// Triton's comprehensions are lists over one tuple.
+static void report_comprehension(Lowering *lowering, SyntaxNode node, const Comprehension *all) {
+    if (lowering->global_depth || !lowering->frame->module) return;
+    int loops = 0;
+    for (int i = 0; i < all->count; i++) loops += node_kind(all->clauses[i]) != SYNTAX_IF_CLAUSE;
+    SyntaxNode iterated = node_field(all->clauses[0], "right");
+    bool is_range = node_kind(iterated) == SYNTAX_CALL &&
+                    str_ends(lowering_text(lowering, node_field(iterated, "function")), "range");
+    const char *what = node_kind(node) == SYNTAX_GENERATOR ? "a generator"
+                       : loops > 1                         ? "a comprehension of two loops"
+                       : is_range ? "a comprehension over a range; write the numbers as a tuple"
+                                  : NULL;
+    if (what)
+        lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node, "Triton cannot compile %s.",
+                        what);
+}
+
 static Value *lower_comprehension(Lowering *lowering, SyntaxNode node) {
     SyntaxNode *children;
     int count = node_children(lowering->arena, node, &children);
     if (count < 2) return lowering_silent(lowering, "an unfinished comprehension");
     Comprehension all = {
         .clauses = children + 1, .count = count - 1, .body = node_field(node, "body")};
+    report_comprehension(lowering, node, &all);
     Variables before = variables_copy(lowering);
     comprehension_run(lowering, &all, 0);
     lowering->frame->variables = before;
@@ -377,69 +398,6 @@ static Value *lower_comprehension(Lowering *lowering, SyntaxNode node) {
 }
 
 // --- Names
-
-/// A value of a region that is thrown away, made again at the builder's place; NULL where it is no constant.
-static Value *constant_again(Lowering *lowering, const Value *value) {
-    int count;
-    if (value->constant) return build_constant(&lowering->builder, *value->constant);
-    if (!value_is_tuple(value, &count)) return NULL;
-    Value **items = ARENA_ARRAY(lowering->arena, Value *, count + 1);
-    for (int i = 0; i < count; i++) {
-        items[i] = constant_again(lowering, value->op->operands[i]);
-        if (!items[i]) return NULL;
-    }
-    return build_tuple(&lowering->builder, items, count);
-}
-
-/// The value of a global: a constant, or NULL where only Python itself would know.
-static Value *global_evaluate(Lowering *lowering, ScopeEntry entry) {
-    Frame frame = {.module = entry.module, .source = entry.module->source};
-    Builder outside = lowering->builder;
-    lowering->builder.diagnostics = NULL;
-    lowering->builder.region = region_new(lowering->builder.function);
-    lowering->builder.before = NULL;
-    lowering->global_depth++;
-    frame_enter(lowering, &frame);
-    const Value *value = lower_value(lowering, entry.node);
-    frame_leave(lowering, &frame);
-    lowering->global_depth--;
-    lowering->builder = outside;
-    int count;
-    if (entry.item >= 0)
-        value = value_is_tuple(value, &count) && entry.item < count
-                    ? value->op->operands[entry.item]
-                    : NULL;
-    return value ? constant_again(lowering, value) : NULL;
-}
-
-/// `X = 1`, which a kernel may not read; `X = tl.constexpr(1)`, other names and dtypes are fine.
-static bool global_is_plain(ScopeEntry entry, const Value *value) {
-    const Constant *constant = value->constant;
-    bool is_data = constant && constant->kind >= CONSTANT_BOOL && constant->kind <= CONSTANT_STRING;
-    SyntaxKind kind = node_kind(entry.node);
-    bool is_written = kind != SYNTAX_CALL && kind != SYNTAX_ATTRIBUTE && kind != SYNTAX_IDENTIFIER;
-    return is_data && is_written && entry.item < 0 && !text_contains(entry.annotation, "constexpr");
-}
-
-static Value *global_value(Lowering *lowering, ScopeEntry entry, Str name, SyntaxNode node) {
-    if (lowering->global_depth > 12) return lowering_opaque(lowering, "globals in a circle");
-    Value *value = global_evaluate(lowering, entry);
-    if (!value) {
-        // A number, most likely a flag, that the user's Python computes: a constexpr like a parameter.
-        value = lowering_opaque(lowering,
-                                arena_printf(lowering->arena, "the global `%.*s`", STR_ARGS(name)));
-        value->name = str_dup(lowering->arena, name);
-        value->type = (Type){
-            .kind = TYPE_NUMBER, .element = dtype_of(DTYPE_ANY_NUMBER), .is_constexpr = true};
-        return value;
-    }
-    if (global_is_plain(entry, value))
-        lowering_report(
-            lowering, DIAGNOSTIC_GLOBAL_NOT_CONSTEXPR, node,
-            "`%.*s` is a plain global; a kernel can only read constexprs: write `%.*s: tl.constexpr = ...`.",
-            STR_ARGS(name), STR_ARGS(name));
-    return value;
-}
 
 /// Functions made inside functions see names of these that we do not follow.
 static bool frame_is_nested(const Frame *frame) {
@@ -469,6 +427,16 @@ static Entity rule_name(Lowering *lowering, Str name) {
     return entity;
 }
 
+/// Python's functions that Triton does not have in kernels, and what to write there.
+static void report_python_name(Lowering *lowering, SyntaxNode node, Str name) {
+    if (lowering->global_depth || frame_is_nested(lowering->frame)) return;
+    const char *instead;
+    if (!python_builtin_is_missing(name, &instead)) return;
+    lowering_report(lowering, DIAGNOSTIC_UNDEFINED_NAME, node,
+                    "Triton does not know Python's `%.*s` in a kernel%s%s.", STR_ARGS(name),
+                    instead ? "; use " : "", instead ? instead : "");
+}
+
 static Entity lower_name(Lowering *lowering, SyntaxNode node) {
     Str name = lowering_text(lowering, node);
     Value *value = variable_get(lowering, name);
@@ -477,8 +445,14 @@ static Entity lower_name(Lowering *lowering, SyntaxNode node) {
     ScopeEntry entry = module_resolve(lowering->arena, lowering->frame->module, name);
     if (entry.kind != SCOPE_MISSING)
         return (Entity){.kind = ENTITY_SCOPE, .entry = entry, .name = name};
-    if (python_builtin_exists(name)) return (Entity){.kind = ENTITY_PYTHON, .name = name};
-    if (!frame_is_nested(lowering->frame) && !module_has_errors(lowering->frame->module))
+    if (python_builtin_exists(name)) {
+        report_python_name(lowering, node, name);
+        return (Entity){.kind = ENTITY_PYTHON, .name = name};
+    }
+    // The statements after an arm were taken into it, also into arms of no instance that there is.
+    bool may_be_dead = lowering->split_depth > 0 && map_get(&lowering->frame->slots, name);
+    if (!may_be_dead && !frame_is_nested(lowering->frame) &&
+        !module_has_errors(lowering->frame->module))
         lowering_report(lowering, DIAGNOSTIC_UNDEFINED_NAME, node, "`%.*s` is not defined here.",
                         STR_ARGS(name));
     return entity_of_value(lowering_opaque(

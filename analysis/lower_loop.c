@@ -53,7 +53,9 @@ static Value *leaves_rebuild(Lowering *lowering, const Value *shape, Value *cons
     Value **items = ARENA_ARRAY(lowering->arena, Value *, count + 1);
     for (int i = 0; i < count; i++)
         items[i] = leaves_rebuild(lowering, shape->op->operands[i], leaves, next);
-    return build_tuple(&lowering->builder, items, count);
+    Value *tuple = build_tuple(&lowering->builder, items, count);
+    tuple->op->note = shape->op->note;
+    return tuple;
 }
 
 /// The leaves of `value` where it is built like `shape`, else unknowns.
@@ -430,6 +432,9 @@ void lower_for(Lowering *lowering, SyntaxNode node) {
         lower_for_range(lowering, &loop, iterated);
         return;
     }
+    if (node_kind(iterated) != SYNTAX_CALL && !lowering->global_depth && lowering->frame->module)
+        lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, iterated,
+                        "Triton loops over `range`, `tl.range` and `tl.static_range` only.");
     Value **items;
     int count;
     if (lower_iterable(lowering, iterated, &items, &count)) {

@@ -140,11 +140,18 @@ static void assign_items(Lowering *lowering, SyntaxNode target, Value *value) {
     int starred = -1;
     for (int i = 0; i < target_count; i++)
         if (node_kind(targets[i]) == SYNTAX_LIST_SPLAT_PATTERN) starred = i;
+    if (starred >= 0 && !lowering->global_depth && lowering->frame->module)
+        lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, targets[starred],
+                        "Triton cannot unpack into a starred name.");
     bool fits = is_tuple && (starred >= 0 ? count >= target_count - 1 : count == target_count);
     if (!fits) {
         if (is_tuple)
-            lowering_unknown(lowering, target, "%d values cannot be unpacked into %d names.", count,
-                             target_count);
+            lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, target,
+                            "%d values cannot be unpacked into %d %s.", count, target_count,
+                            target_count == 1 ? "name" : "names");
+        else if (value_is_runtime(value))
+            lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, target,
+                            "This value is no tuple, so it cannot be unpacked.");
         else if (value->type.kind != TYPE_UNKNOWN && value->type.kind != TYPE_TUPLE)
             lowering_unknown(lowering, target, "This value is no tuple, so it cannot be unpacked.");
         for (int i = 0; i < target_count; i++) {
@@ -170,6 +177,14 @@ static void assign_items(Lowering *lowering, SyntaxNode target, Value *value) {
     }
 }
 
+/// `items[i] = x` of something whose class is not known.
+static bool subscript_is_unknown(Lowering *lowering, SyntaxNode target) {
+    SyntaxNode base = node_field(target, "value");
+    if (node_kind(base) != SYNTAX_IDENTIFIER) return false;
+    const Value *value = variable_get(lowering, lowering_text(lowering, base));
+    return value && value->type.kind == TYPE_UNKNOWN && value->type.is_constexpr;
+}
+
 void lower_assign(Lowering *lowering, SyntaxNode target, Value *value) {
     switch (node_kind(target)) {
     case SYNTAX_IDENTIFIER: assign_name(lowering, target, value); break;
@@ -180,8 +195,13 @@ void lower_assign(Lowering *lowering, SyntaxNode target, Value *value) {
     case SYNTAX_TUPLE: assign_items(lowering, target, value); break;
     case SYNTAX_PARENTHESIZED: lower_assign(lowering, node_child(target, 0), value); break;
     case SYNTAX_SUBSCRIPT:
+        if (subscript_is_unknown(lowering, target)) break;
         lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, target,
                         "Triton cannot assign to a part of a value; use tl.where or tl.store.");
+        break;
+    case SYNTAX_ATTRIBUTE:
+        lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, target,
+                        "Triton cannot assign to an attribute.");
         break;
     default:
         lowering_unknown(lowering, target, "This target of an assignment is not understood.");
@@ -189,12 +209,48 @@ void lower_assign(Lowering *lowering, SyntaxNode target, Value *value) {
     }
 }
 
+/// `acc: "LIST"`: a text that is no type of Triton's tells another tool, which rewrites the kernel before it is
+/// compiled, what the name stands for.
+static void declare(Lowering *lowering, SyntaxNode node) {
+    SyntaxNode target = node_field(node, "left");
+    SyntaxNode type = node_field(node, "type");
+    if (node_is_null(type) || node_kind(target) != SYNTAX_IDENTIFIER) return;
+    Str text = str_trim(lowering_text(lowering, type));
+    bool is_text = text.size > 2 && (text.data[0] == '"' || text.data[0] == '\'');
+    if (!is_text || text_contains(text, "tl.") || text_contains(text, "constexpr")) return;
+    variable_set(lowering, lowering_text(lowering, target),
+                 lowering_opaque(lowering, "what another tool makes of an annotation"));
+}
+
+/// `a = b = 1`, and a constexpr that is defined once more.
+static void report_assignment(Lowering *lowering, SyntaxNode node, bool is_chain) {
+    SyntaxNode target = node_field(node, "left");
+    if (is_chain)
+        lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node,
+                        "Triton cannot assign to two names at once.");
+    SyntaxNode type = node_field(node, "type");
+    if (node_is_null(type) || node_kind(target) != SYNTAX_IDENTIFIER) return;
+    if (!str_ends(lowering_text(lowering, type), "constexpr") || lowering->frame->loops > 0) return;
+    const Value *former = variable_get(lowering, lowering_text(lowering, target));
+    bool is_certain = former && !(former->op && former->op->region_count) &&
+                      !(former->region && former->region->parent);
+    if (is_certain)
+        lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, target,
+                        "`%.*s` has a value already; a constexpr cannot be defined once more.",
+                        STR_ARGS(lowering_text(lowering, target)));
+}
+
 static Value *lower_assignment(Lowering *lowering, SyntaxNode node) {
     SyntaxNode right = node_field(node, "right");
-    if (node_is_null(right)) return NULL;  // `x: int` only
-    Value *value = node_kind(right) == SYNTAX_ASSIGNMENT ? lower_assignment(lowering, right)
-                                                         : lower_value(lowering, right);
+    if (node_is_null(right)) {  // `x: int` only
+        declare(lowering, node);
+        return NULL;
+    }
+    bool is_chain = node_kind(right) == SYNTAX_ASSIGNMENT;
+    Value *value = is_chain ? lower_assignment(lowering, right) : lower_value(lowering, right);
     if (!value) return NULL;
+    if (!lowering->global_depth && lowering->frame->module)
+        report_assignment(lowering, node, is_chain);
     lower_assign(lowering, node_field(node, "left"), value);
     return value;
 }

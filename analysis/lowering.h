@@ -141,6 +141,9 @@ int64_t range_item(int64_t first, int64_t step, uint64_t index);
 bool value_truth(const Value *value, bool *result);
 /// The same, knowing the conditions of the arms around.
 bool condition_known(const Lowering *lowering, const Value *value, bool *result);
+/// Certainly a value of the running program in every instance: it comes from memory or from the place in the grid. A
+/// plain parameter need not be one: Triton makes a constexpr of an integer 1.
+bool value_is_runtime(const Value *value);
 /// Adds what follows from `condition` being `truth` to the assumptions, until the arm around ends.
 void lowering_assume(Lowering *lowering, const Value *condition, bool truth, bool holds);
 Type type_join(Arena *arena, Type a, Type b);
@@ -179,8 +182,18 @@ Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Argume
                     SyntaxNode node);
 Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments, SyntaxNode node);
 
+// lower_global.c
+/// The value of a global of a module: a constant, or a constexpr of which nothing is known.
+Value *global_value(Lowering *lowering, ScopeEntry entry, Str name, SyntaxNode node);
+/// What `Point(x, y)` makes when `entry` is a class of named tuples: a tuple with names; NULL when it is none.
+Value *lower_named_tuple(Lowering *lowering, ScopeEntry entry, Arguments *arguments);
+/// The item of a named tuple, or NULL.
+Value *named_item(const Value *tuple, Str name);
+
 // lower_builtin.c
 bool python_builtin_exists(Str name);
+/// One that a kernel cannot name, with what to write there (or NULL).
+bool python_builtin_is_missing(Str name, const char **instead);
 Value *lower_builtin(Lowering *lowering, Str name, Arguments *arguments, SyntaxNode node);
 /// `math.log2(x)`, `triton.cdiv(a, b)`, ... of constants; NULL where it is none of them.
 Value *lower_external_call(Lowering *lowering, Str dotted, Arguments *arguments, SyntaxNode node);

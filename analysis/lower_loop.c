@@ -58,6 +58,12 @@ static Value *leaves_rebuild(Lowering *lowering, const Value *shape, Value *cons
     return tuple;
 }
 
+static Value *undefined_value(Lowering *lowering) {
+    Op *op = op_append(&lowering->builder, OP_UNDEFINED, NULL, 0, 1);
+    op->results[0]->type = (Type){.kind = TYPE_NONE};
+    return op->results[0];
+}
+
 /// The leaves of `value` where it is built like `shape`, else unknowns.
 static void leaves_match(Lowering *lowering, const Value *shape, Value *value, Value **leaves,
                          int *next) {
@@ -66,10 +72,10 @@ static void leaves_match(Lowering *lowering, const Value *shape, Value *value, V
     bool shape_is_tuple = shape && value_is_tuple(shape, &shape_count);
     bool is_tuple = value && value_is_tuple(value, &count);
     if (!shape_is_tuple) {
-        leaves[(*next)++] = !value ? lowering_silent(lowering, "a variable that is not assigned")
-                            : is_tuple
-                                ? lowering_silent(lowering, "a tuple that changes its length")
-                                : value;
+        bool changes = value && value_is_tuple(value, &count);
+        leaves[(*next)++] = !value    ? undefined_value(lowering)
+                            : changes ? lowering_silent(lowering, "a tuple that changes its length")
+                                      : value;
         return;
     }
     for (int i = 0; i < shape_count; i++) {
@@ -209,11 +215,7 @@ static Value **loop_attempt(Lowering *lowering, const Loop *loop, const LoopCarr
         for (int i = 0; i < 3; i++) LIST_PUSH(lowering->arena, &operands, loop->bounds[i]);
     for (int i = 0; i < carry->initials.count; i++) {
         Value *initial = carry->initials.items[i];
-        if (!initial) {
-            Op *undefined = op_append(&lowering->builder, OP_UNDEFINED, NULL, 0, 1);
-            undefined->results[0]->type = (Type){.kind = TYPE_NONE};
-            initial = undefined->results[0];
-        }
+        if (!initial) initial = undefined_value(lowering);
         LIST_PUSH(lowering->arena, &operands, initial);
     }
     Op *op = op_append(&lowering->builder, loop->code, operands.items, operands.count, 0);

@@ -125,9 +125,55 @@ static Json *from_cjson(Arena *arena, const cJSON *node) {
     return json;
 }
 
+/// The value of `\\uXXXX` at `at`, or -1 where there is no such escape.
+static int escape_value(const char *at, const char *end) {
+    if (end - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
+    int value = 0;
+    for (int i = 2; i < 6; i++) {
+        const char *digits = "0123456789abcdef";
+        char lower = at[i] >= 'A' && at[i] <= 'F' ? (char)(at[i] - 'A' + 'a') : at[i];
+        const char *digit = lower ? strchr(digits, lower) : NULL;
+        if (!digit) return -1;
+        value = value * 16 + (int)(digit - digits);
+    }
+    return value;
+}
+
+static bool is_high_half(int value) { return value >= 0xD800 && value <= 0xDBFF; }
+static bool is_low_half(int value) { return value >= 0xDC00 && value <= 0xDFFF; }
+
+/// Halves of surrogate pairs and NUL, which UTF-8 text cannot hold, become U+FFFD, which counts one UTF-16 unit as well. Editors send them while a character is being typed.
+static Str text_repaired(Arena *arena, Str text) {
+    if (!text.size || !memchr(text.data, '\\', text.size)) return text;
+    char *copy = NULL;
+    const char *at = text.data, *end = text.data + text.size;
+    while (at < end && (at = memchr(at, '\\', (size_t)(end - at)))) {
+        enum { ESCAPE_SIZE = 6 };
+        int value = escape_value(at, end);
+        bool is_pair = is_high_half(value) && is_low_half(escape_value(at + ESCAPE_SIZE, end));
+        if (value == 0 || is_low_half(value) || (is_high_half(value) && !is_pair)) {
+            if (!copy) copy = arena_strndup(arena, text.data, text.size);
+            memcpy(copy + (at - text.data), "\\ufffd", ESCAPE_SIZE);
+        }
+        at += is_pair ? 2 * ESCAPE_SIZE : 2;
+    }
+    return copy ? (Str){copy, text.size} : text;
+}
+
+/// cJSON reads one value and is content with whatever follows.
+static bool is_blank(const char *at, const char *end) {
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n' || *at == 0)) at++;
+    return at >= end;
+}
+
 Json *json_parse(Arena *arena, Str text, Error *error) {
     const char *end = NULL;
+    text = text_repaired(arena, text);
     cJSON *root = cJSON_ParseWithLengthOpts(text.data, text.size, &end, 0);
+    if (root && !is_blank(end, text.data + text.size)) {
+        cJSON_Delete(root);
+        root = NULL;
+    }
     if (!root) {
         long where = end ? (long)(end - text.data) : 0;
         *error = arena_printf(arena, "not valid JSON at byte %ld", where);

@@ -118,9 +118,8 @@ static bool may_launch(const char *text, const char *close) {
     return at > text && depth == 0 && is_name(at[-1]);
 }
 
-/// Kernels need one of these words, launches `name[...](`. Most files of a package have neither and need no parsing.
-/// `text` ends in a NUL byte.
-static bool may_concern_kernels(const char *text) {
+/// Kernels need one of these words, launches `name[...](`.
+bool text_may_concern_kernels(const char *text) {
     if (strstr(text, "triton") || strstr(text, "jit")) return true;
     for (const char *at = text; (at = strstr(at, "tl.")); at++)
         if (at == text || !is_name(at[-1])) return true;
@@ -142,7 +141,7 @@ static void check_file(Check *check, const FileItem *file) {
     if (error) report_problem(check->report, "%s", error);
     BugGuard guard;
     Snapshot *volatile snapshot = NULL;
-    if (!error && !may_concern_kernels(text.data)) {
+    if (!error && !text_may_concern_kernels(text.data)) {
         arena_free(arena);
         return;
     }

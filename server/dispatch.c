@@ -6,7 +6,7 @@
 #include "server/timings.h"
 
 /// A client that does not read is not read from either.
-enum { LARGEST_BACKLOG = 4 * 1024 * 1024 };
+enum { LARGEST_BACKLOG = 4 * 1024 * 1024, MOST_IN_FLIGHT = 1000 };
 
 const MethodRow method_rows[METHOD_COUNT] = {
 #define METHOD(id, name, kind, lane, subject, origin, handler, capability, value)                  \
@@ -18,10 +18,21 @@ const MethodRow method_rows[METHOD_COUNT] = {
 
 // --- Out
 
+void server_balance(Server *server) {
+    bool is_too_much = stream_backlog(server->stream) > LARGEST_BACKLOG ||
+                       server->in_flight_count > MOST_IN_FLIGHT;
+    if (is_too_much == server->is_paused) return;
+    server->is_paused = is_too_much;
+    if (is_too_much)
+        stream_pause(server->stream);
+    else
+        stream_resume(server->stream);
+}
+
 void server_send(Server *server, Arena *arena, const Json *message) {
     Str framed = frame_write(arena, message);
     stream_write(server->stream, framed.data, framed.size);
-    if (stream_backlog(server->stream) > LARGEST_BACKLOG) stream_pause(server->stream);
+    server_balance(server);
 }
 
 static Json *message_new(Arena *arena) {
@@ -130,7 +141,9 @@ static void request_work(Request *request) {
 static void request_unlink(Request *request) {
     Request **link = &request->server->in_flight;
     while (*link && *link != request) link = &(*link)->next;
-    if (*link) *link = request->next;
+    if (!*link) return;
+    *link = request->next;
+    request->server->in_flight_count--;
 }
 
 static void request_free(Request *request) {
@@ -149,8 +162,8 @@ static void request_end(Request *request) {
     }
     if (request->id && !request->is_answered) {
         stream_write(server->stream, request->framed.data, request->framed.size);
-        if (stream_backlog(server->stream) > LARGEST_BACKLOG) stream_pause(server->stream);
     }
+    server_balance(server);
     request_free(request);
 }
 
@@ -167,6 +180,8 @@ static void job_done(Job *job, bool has_run) {
 static void request_track(Request *request) {
     request->next = request->server->in_flight;
     request->server->in_flight = request;
+    request->server->in_flight_count++;
+    server_balance(request->server);
 }
 
 void request_drop(Request *request) {
@@ -229,6 +244,7 @@ Json *handle_cancel(Request *request) {
         send_error(request->server, request->arena, other->id, ERROR_REQUEST_CANCELLED,
                    "cancelled");
         gradients_cancel_request(request->server, other);
+        timings_cancel_request(request->server->timings, other);
         return NULL;
     }
     return NULL;
@@ -244,7 +260,6 @@ static const MethodRow *method_find(const char *name) {
 
 /// What the session's state has against the method, or 0.
 static int state_refuses(const Server *server, const MethodRow *row, const char **why) {
-        timings_cancel_request(request->server->timings, other);
     bool initializes = row == &method_rows[METHOD_INITIALIZE];
     if (row == &method_rows[METHOD_EXIT]) return 0;
     if (server->state == SERVER_SHUT_DOWN) {

@@ -3,6 +3,19 @@
 
 #include <string.h>
 
+/// Offsets stay what they are.
+static Str with_line_feeds(Arena *arena, Str text) {
+    char *copy = NULL;
+    const char *at = text.data, *end = text.data + text.size;
+    while (at < end && (at = memchr(at, '\r', (size_t)(end - at)))) {
+        bool is_lone = at + 1 == end || at[1] != '\n';
+        if (is_lone && !copy) copy = arena_strndup(arena, text.data, text.size);
+        if (is_lone) copy[at - text.data] = '\n';
+        at++;
+    }
+    return copy ? (Str){copy, text.size} : text;
+}
+
 Text *text_new(Str text, int version) {
     Arena *arena = arena_new();
     Text *result = ARENA_NEW(arena, Text);
@@ -10,6 +23,7 @@ Text *text_new(Str text, int version) {
     atomic_init(&result->count, 1);
     result->version = version;
     result->text = (Str){arena_strndup(arena, text.data, text.size), text.size};
+    result->analysed = with_line_feeds(arena, result->text);
     result->lines = lines_of(arena, result->text);
     return result;
 }

@@ -12,6 +12,7 @@ typedef struct Text {
     atomic_int count;  // of holders
     int version;
     Str text;
+    Str analysed;  // the same with "\n" for a lone "\r", which the analysis does not take for the end of a line
     Lines lines;
 } Text;
 

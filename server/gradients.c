@@ -188,8 +188,12 @@ const char *gradient_refusal(const struct Gradients *gradients, Arena *arena, co
     const char *refusal = NULL;
     pthread_mutex_lock(&table->lock);
     const Entry *entry = entry_find(gradients, arena, uri, kernel);
+    bool is_checked = entry && entry->status.hash == hash;
     if (entry && entry->derived_hash == hash && *entry->refusal)
         refusal = arena_strdup(arena, entry->refusal);
+    else if (is_checked && (entry->status.state == GRADIENT_REFUSED ||
+                            entry->status.state == GRADIENT_NOT_DIFFERENTIABLE))
+        refusal = arena_strdup(arena, entry->status.reason);
     pthread_mutex_unlock(&table->lock);
     return refusal;
 }

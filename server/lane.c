@@ -105,8 +105,8 @@ static void document_build(struct FastLane *lane, LaneDocument *document, Text *
     SnapshotOptions options = {.resolver = import_resolver_interface(resolver->imports)};
     Snapshot *old = document->snapshot;
     document->snapshot = old && old_resolver == resolver
-                             ? snapshot_update(old, text->text, &options)
-                             : snapshot_build(document->path, text->text, &options);
+                             ? snapshot_update(old, text->analysed, &options)
+                             : snapshot_build(document->path, text->analysed, &options);
     snapshot_release(old);
     resolver->users++;
     document->resolver = resolver;

@@ -70,6 +70,7 @@ void loop_free(Loop *loop) {
 
 void loop_run(Loop *loop) { uv_run(&loop->uv, UV_RUN_DEFAULT); }
 void loop_stop(Loop *loop) { uv_stop(&loop->uv); }
+uint64_t clock_ns(void) { return uv_hrtime(); }
 uint64_t loop_now_ms(const Loop *loop) {
     (void)loop;
     return uv_hrtime() / 1000000;

@@ -26,6 +26,8 @@ void loop_free(Loop *loop);
 /// Runs until loop_stop or until nothing can happen any more.
 void loop_run(Loop *loop);
 void loop_stop(Loop *loop);
+/// Nanoseconds of a clock that only goes forward.
+uint64_t clock_ns(void);
 /// Milliseconds of a clock that only goes forward.
 uint64_t loop_now_ms(const Loop *loop);
 

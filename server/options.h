@@ -34,6 +34,7 @@ typedef struct Options {
     int operand_count;
     bool stdio, grad, quiet, diff;
     const char *pipe;            // NULL: stdin and stdout
+    const char *record;          // NULL: do not
     int socket, client_process;  // 0: none
     int format;                  // a Format
     int color;                   // a ColorChoice

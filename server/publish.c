@@ -62,9 +62,8 @@ Json *diagnostic_json(Request *request, const Snapshot *snapshot, const Diagnost
     return json;
 }
 
-static void diagnostics_push(Request *request, const Snapshot *snapshot,
-                             const Diagnostics *diagnostics, Json *list) {
-    const Settings *settings = request_settings(request);
+void diagnostics_push(Request *request, const Snapshot *snapshot, const Settings *settings,
+                      const Diagnostics *diagnostics, Json *list) {
     Options options = request_options(request);
     for (LIST_EACH(int, i, diagnostics->list)) {
         Diagnostic diagnostic = diagnostics->list.items[i];
@@ -84,8 +83,9 @@ Json *diagnostics_json(Request *request, const Snapshot *snapshot, StaleList *st
     if (!request->configuration->diagnostics ||
         settings_exclude(request_settings(request), arena, request->document->path))
         return list;
-    diagnostics_push(request, snapshot, &snapshot->diagnostics, list);
-    diagnostics_push(request, snapshot, &checks, list);
+    const Settings *settings = request_settings(request);
+    diagnostics_push(request, snapshot, settings, &snapshot->diagnostics, list);
+    diagnostics_push(request, snapshot, settings, &checks, list);
     return list;
 }
 

@@ -10,7 +10,12 @@
 enum { LANE_STACK_BYTES = 64 * 1024 * 1024, LAST_WRITES_MS = 1000 };
 
 static void stream_data(void *context, const char *data, size_t size) {
-    dispatch_bytes(context, data, size);
+    Server *server = context;
+    if (server->record) {
+        fwrite(data, 1, size, server->record);
+        fflush(server->record);
+    }
+    dispatch_bytes(server, data, size);
 }
 
 static void stream_drained(void *context) {
@@ -18,7 +23,7 @@ static void stream_drained(void *context) {
     if (server->is_ending)
         loop_stop(server->loop);
     else
-        stream_resume(server->stream);
+        server_balance(server);
 }
 
 static void stream_is_gone(void *context, const char *why) {
@@ -50,6 +55,12 @@ static Error open_stream(Server *server, const Options *options) {
     return NULL;
 }
 
+static Error open_record(Server *server, const char *path) {
+    if (!path) return NULL;
+    server->record = fopen(path, "wb");
+    return server->record ? NULL : arena_printf(server->arena, "%s cannot be written", path);
+}
+
 static void close_documents(Server *server) {
     for (int i = 0; i < server->documents.by_uri.count; i++) {
         Document *document = server->documents.by_uri.entries[i].value;
@@ -65,6 +76,7 @@ static int serve(Server *server) {
     atomic_store(&server->is_closing, true);
     for (int lane = LANE_FAST; lane < LANE_COUNT; lane++) worker_end(server->workers[lane]);
     gradients_end(server->gradients);
+    timings_end(server->timings);
     client_forget_all(server);
     close_documents(server);
     return server->state == SERVER_SHUT_DOWN && server->saw_exit ? STATUS_CLEAN : 1;
@@ -76,7 +88,6 @@ int command_serve(const Options *options) {
     server->arena = arena;
     server->loop = loop_new();
     server->documents = documents_new(arena);
-    timings_end(server->timings);
     server->reader = frame_reader_new();
     server->lane = fast_lane_new(arena);
     Error complaint;
@@ -87,23 +98,25 @@ int command_serve(const Options *options) {
         if (lane != LANE_FAST) server->slow_lanes[lane] = slow_lane_new(arena);
     }
     server->gradients = gradients_new(server);
+    server->timings = timings_new(server);
     if (stdin_is_terminal() && !options->pipe && !options->socket)
         say("waiting for an editor on stdin (`tad-lsp --help` lists the other uses)");
     server_watch_client(server, options->client_process);
-    Error error = open_stream(server, options);
+    Error error = open_record(server, options->record);
+    if (!error) error = open_stream(server, options);
     if (error) {
         say("%s", error);
         server->is_ending = true;
     }
     int status = error ? STATUS_TROUBLE : serve(server);
     gradients_free(server->gradients);
+    timings_free(server->timings);
     fast_lane_free(server->lane);
-    server->timings = timings_new(server);
     for (int lane = LANE_SLOW; lane < LANE_COUNT; lane++) slow_lane_free(server->slow_lanes[lane]);
     configuration_release(server->configuration);
     frame_reader_free(&server->reader);
+    if (server->record) fclose(server->record);
     loop_free(server->loop);
     arena_free(arena);
     return status;
 }
-    timings_free(server->timings);

@@ -104,7 +104,7 @@ static Json *capabilities_json(Arena *arena, const Server *server) {
         Json *pull = json_object(arena);
         json_set_string(pull, "identifier", "tad");
         json_set_bool(pull, "interFileDependencies", true);
-        json_set_bool(pull, "workspaceDiagnostics", false);
+        json_set_bool(pull, "workspaceDiagnostics", true);
         json_set(capabilities, "diagnosticProvider", pull);
     }
     return capabilities;

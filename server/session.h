@@ -2,6 +2,8 @@
 #ifndef TAD_SERVER_SESSION_H
 #define TAD_SERVER_SESSION_H
 
+#include <stdio.h>
+
 #include "analysis/snapshot.h"
 #include "base/frames.h"
 #include "server/configuration.h"
@@ -120,14 +122,15 @@ struct Server {
     atomic_int files_changed;                 // counts changes on disk that imports may have seen
     atomic_bool is_closing;
     struct Gradients *gradients;
-    ServerState state;
-    bool is_ending, saw_exit;
     FILE *record;  // what the client sends, or NULL
     struct Timings *timings;
+    ServerState state;
+    bool is_ending, saw_exit, is_paused;
     int client_process;
     Client client;
     Documents documents;
     Request *in_flight;
+    int in_flight_count;
     Configuration *configuration;
     const Json *initial_settings;  // initializationOptions.settings
     bool is_trusted;               // initializationOptions.trusted, true where it says nothing
@@ -152,6 +155,8 @@ void server_watch_client(Server *server, int process);
 /// An answer of the client to a request of ours.
 void server_take_answer(Server *server, const Json *id, const Json *message);
 
+/// Reads from the client, unless it does not take its answers or has asked for too much at once.
+void server_balance(Server *server);
 /// Takes bytes from the client.
 void dispatch_bytes(Server *server, const char *data, size_t size);
 /// Takes the `tad` section of the settings.

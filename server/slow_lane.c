@@ -32,7 +32,7 @@ const Snapshot *slow_snapshot(Request *request) {
     lane->files = files;
     lane->imports = import_resolver_new();
     SnapshotOptions options = {.resolver = import_resolver_interface(lane->imports)};
-    lane->snapshot = snapshot_build(request->document->path, request->text->text, &options);
+    lane->snapshot = snapshot_build(request->document->path, request->text->analysed, &options);
     lane->text = text_retain(request->text);
     return lane->snapshot;
 }

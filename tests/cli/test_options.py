@@ -8,7 +8,7 @@ import pytest
 from tests.cli.conftest import BIN, BROKEN, CLEAN, Workspace
 
 OPTIONS = (
-    "--serve --stdio --pipe --socket --clientProcessId "
+    "--serve --stdio --pipe --socket --clientProcessId --record --time --python --self-check --replay "
     "--check --backward --explain --dump --doctor --version --help --grad --format --output --select --ignore "
     "--color --quiet --jobs --time-limit --seed --runner --wrt --wrapper --diff"
 ).split()

@@ -1,0 +1,154 @@
+// `--replay FILE`: sends the client's messages of a recorded session to a server of its own and measures the answers.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/frames.h"
+#include "server/files.h"
+#include "server/latency.h"
+#include "server/loop.h"
+#include "server/options.h"
+
+typedef struct Recorded {
+    const Json *message;
+    Str framed;
+} Recorded;
+
+typedef struct Replay {
+    Arena *arena;
+    Loop *loop;
+    Process *process;
+    FrameReader reader;
+    LIST(Recorded) messages;
+    int next;
+    Latencies latencies;
+    const Json *awaited_id;   // of a request
+    const char *awaited_uri;  // of an edit: its diagnostics
+    double awaited_version;
+    const char *awaited_name;
+    uint64_t sent_ns;
+    int status;
+} Replay;
+
+static bool same_id(const Json *a, const Json *b) {
+    if (!a || !b || a->kind != b->kind) return false;
+    return a->kind == JSON_STRING ? str_equal(a->string, b->string)
+                                  : !(a->number < b->number || a->number > b->number);
+}
+
+/// Whether something answers this message: a request, or an edit by its diagnostics.
+static bool expect_answer(Replay *replay, const Json *message) {
+    const char *method = json_get_string(message, "method", NULL);
+    const Json *document = json_get(json_get(message, "params"), "textDocument");
+    replay->awaited_id = method ? json_get(message, "id") : NULL;
+    replay->awaited_uri = NULL;
+    replay->awaited_name = method ? method : "";
+    bool is_edit = strcmp(replay->awaited_name, "textDocument/didChange") == 0 ||
+                   strcmp(replay->awaited_name, "textDocument/didOpen") == 0;
+    if (is_edit) {
+        replay->awaited_uri = json_get_string(document, "uri", NULL);
+        replay->awaited_version = json_get_number(document, "version", -1);
+    }
+    return replay->awaited_id || replay->awaited_uri;
+}
+
+/// Sends up to the next message that is answered.
+static void replay_send(Replay *replay) {
+    while (replay->next < replay->messages.count) {
+        const Recorded *recorded = &replay->messages.items[replay->next++];
+        bool waits = expect_answer(replay, recorded->message);
+        replay->sent_ns = clock_ns();
+        process_write(replay->process, recorded->framed.data, recorded->framed.size);
+        if (waits) return;
+    }
+    process_close_input(replay->process);
+}
+
+static bool is_awaited(const Replay *replay, const Json *message) {
+    const char *method = json_get_string(message, "method", NULL);
+    const Json *params = json_get(message, "params");
+    if (!method) return same_id(replay->awaited_id, json_get(message, "id"));
+    if (!replay->awaited_uri || strcmp(method, "textDocument/publishDiagnostics") != 0)
+        return false;
+    double version = json_get_number(params, "version", -1);
+    return strcmp(json_get_string(params, "uri", ""), replay->awaited_uri) == 0 &&
+           version >= replay->awaited_version;
+}
+
+static void server_output(void *context, const char *data, size_t size) {
+    Replay *replay = context;
+    frame_reader_add(&replay->reader, data, size);
+    Str body;
+    Error error = NULL;
+    while (frame_reader_next(&replay->reader, &body, &error)) {
+        Arena *scratch = arena_new();
+        const Json *message = json_parse(scratch, body, &error);
+        if (message && is_awaited(replay, message)) {
+            latency_add(replay->arena, &replay->latencies, replay->awaited_name,
+                        (double)(clock_ns() - replay->sent_ns) * 1e-9);
+            replay_send(replay);
+        }
+        arena_free(scratch);
+    }
+}
+
+static void server_exited(void *context, int status, int signal_number) {
+    Replay *replay = context;
+    if (signal_number || replay->next < replay->messages.count) {
+        say("the server ended after %d of %d messages (status %d, signal %d)", replay->next,
+            replay->messages.count, status, signal_number);
+        replay->status = STATUS_TROUBLE;
+    }
+    loop_stop(replay->loop);
+}
+
+static Error replay_read(Replay *replay, const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (!file) return arena_printf(replay->arena, "%s cannot be read", path);
+    char chunk[16 * 1024];
+    FrameReader reader = frame_reader_new();
+    Error error = NULL;
+    Str body;
+    for (size_t size; (size = fread(chunk, 1, sizeof chunk, file)) > 0;) {
+        frame_reader_add(&reader, chunk, size);
+        while (frame_reader_next(&reader, &body, &error)) {
+            Recorded recorded = {.message = json_parse(replay->arena, body, &error)};
+            if (!recorded.message) continue;
+            recorded.framed = frame_write(replay->arena, recorded.message);
+            LIST_PUSH(replay->arena, &replay->messages, recorded);
+        }
+    }
+    frame_reader_free(&reader);
+    fclose(file);
+    return replay->messages.count ? NULL : arena_printf(replay->arena, "%s holds no session", path);
+}
+
+static Error replay_run(Replay *replay) {
+    Arena *arena = replay->arena;
+    const char *program = arena_printf(arena, "%s/tad-lsp", executable_folder(arena));
+    const char *const arguments[] = {program, "--stdio", NULL};
+    ProcessEvents events = {server_output, NULL, server_exited, replay};
+    Error error = process_start(replay->loop, arena, arguments, &events, &replay->process);
+    if (error) return error;
+    replay_send(replay);
+    loop_run(replay->loop);
+    return NULL;
+}
+
+int command_replay(const Options *options) {
+    Arena *arena = arena_new();
+    Replay replay = {.arena = arena, .loop = loop_new(), .reader = frame_reader_new()};
+    Error error = replay_read(&replay, options->operands[0]);
+    if (!error) error = replay_run(&replay);
+    if (error) {
+        say("%s", error);
+        replay.status = STATUS_TROUBLE;
+    } else {
+        Buffer out = buffer_new(arena);
+        latencies_write(&out, &replay.latencies);
+        fputs(buffer_text(&out), stdout);
+    }
+    loop_free(replay.loop);
+    frame_reader_free(&replay.reader);
+    arena_free(arena);
+    return replay.status;
+}

@@ -1,0 +1,296 @@
+"""Every method of the table, answered for the text of its time. The client checks each answer against the model."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.protocol.client import ROOT, Client, place
+from tests.protocol.conftest import KERNEL
+
+CONTENT_MODIFIED, INVALID_PARAMS = -32801, -32602
+METHODS = re.findall(
+    r'^METHOD\(\w+,\s+"([^"]+)",\s+REQUEST', (ROOT / "server/methods.def").read_text(), re.M
+)
+
+
+@pytest.fixture
+def opened(editor: Client, kernel: str) -> Client:
+    editor.open(kernel, KERNEL)
+    editor.diagnostics(kernel, 1)
+    return editor
+
+
+def at(uri: str, word: str, occurrence: int = 1, inside: int = 0) -> dict:
+    return {"textDocument": {"uri": uri}, "position": place(KERNEL, word, occurrence, inside)}
+
+
+def whole(uri: str) -> dict:
+    end = {"line": KERNEL.count("\n"), "character": 0}
+    return {
+        "textDocument": {"uri": uri},
+        "range": {"start": {"line": 0, "character": 0}, "end": end},
+    }
+
+
+def text_of(span: dict) -> str:
+    line = KERNEL.splitlines()[span["start"]["line"]]
+    return line[span["start"]["character"] : span["end"]["character"]]
+
+
+def test_hover(opened: Client, kernel: str) -> None:
+    hover = opened.request("textDocument/hover", at(kernel, "tl.load", inside=4))
+    assert "tl.load(" in hover["contents"]["value"]
+    assert opened.request("textDocument/hover", at(kernel, "import")) is None
+
+
+def test_completion(opened: Client, kernel: str) -> None:
+    answer = opened.request("textDocument/completion", at(kernel, "tl.load", inside=5))
+    items = {item["label"]: item for item in answer["items"]}
+    assert text_of(items["load"]["textEdit"]["range"]) in ("lo", "load")
+    resolved = opened.request("completionItem/resolve", items["load"])
+    assert "Values at `pointer`" in resolved["documentation"]["value"]
+
+
+def test_signature_help(opened: Client, kernel: str) -> None:
+    position = at(kernel, "mask=mask", inside=5)
+    answer = opened.request("textDocument/signatureHelp", position)
+    signature = answer["signatures"][0]
+    start, end = signature["parameters"][answer["activeParameter"]]["label"]
+    assert signature["label"][start:end].startswith("mask")
+
+
+def test_inlay_hints(opened: Client, kernel: str) -> None:
+    hints = opened.request("textDocument/inlayHint", whole(kernel))
+    shapes = {(h["position"]["line"], h["label"]) for h in hints}
+    assert (place(KERNEL, "offsets =")["line"], ": i32[BLOCK]") in shapes
+    hint = next(h for h in hints if h["label"] == ": i32[BLOCK]")
+    assert opened.request("inlayHint/resolve", hint)["label"] == hint["label"]
+    opened.change(kernel, 2, {"text": KERNEL + "\n"})
+    assert opened.failure("inlayHint/resolve", hint) == CONTENT_MODIFIED
+
+
+def test_semantic_tokens(opened: Client, kernel: str) -> None:
+    document = {"textDocument": {"uri": kernel}}
+    full = opened.request("textDocument/semanticTokens/full", document)
+    assert len(full["data"]) > 50 and len(full["data"]) % 5 == 0
+    changed = KERNEL.replace("x * 3.0", "x * 3.0 + x")
+    opened.change(kernel, 2, {"text": changed})
+    delta = opened.request(
+        "textDocument/semanticTokens/full/delta", {**document, "previousResultId": full["resultId"]}
+    )
+    data = list(full["data"])
+    for change in reversed(delta["edits"]):
+        data[change["start"] : change["start"] + change["deleteCount"]] = change["data"]
+    fresh = opened.request("textDocument/semanticTokens/full", document)
+    assert data == fresh["data"] != full["data"]
+    stale = opened.request(
+        "textDocument/semanticTokens/full/delta", {**document, "previousResultId": "none"}
+    )
+    assert stale["data"] == fresh["data"]
+    part = {"start": {"line": 9, "character": 0}, "end": {"line": 12, "character": 0}}
+    assert (
+        0
+        < len(
+            opened.request("textDocument/semanticTokens/range", {**document, "range": part})["data"]
+        )
+        < len(data)
+    )
+
+
+def test_outline(opened: Client, kernel: str) -> None:
+    document = {"textDocument": {"uri": kernel}}
+    names = [symbol["name"] for symbol in opened.request("textDocument/documentSymbol", document)]
+    assert {"scale", "scale_kernel", "launch"} <= set(names)
+    folds = opened.request("textDocument/foldingRange", document)
+    assert any(fold["startLine"] == place(KERNEL, "def scale_kernel")["line"] for fold in folds)
+    chain = opened.request(
+        "textDocument/selectionRange", {**document, "positions": [place(KERNEL, "mask=mask")]}
+    )[0]
+    sizes = []
+    while chain:
+        start, end = chain["range"]["start"], chain["range"]["end"]
+        sizes.append((end["line"] - start["line"], start["line"], start["character"]))
+        chain = chain.get("parent")
+    assert len(sizes) > 3 and sizes[-1][0] > 10
+
+
+def test_going_places(opened: Client, kernel: str) -> None:
+    for method in ("definition", "declaration"):
+        links = opened.request(f"textDocument/{method}", at(kernel, "scale(x)", occurrence=2))
+        assert links[0]["targetUri"] == kernel
+        assert links[0]["targetSelectionRange"]["start"] == place(KERNEL, "scale(x)")
+    assert opened.request("textDocument/typeDefinition", at(kernel, "mask =")) is not None
+    uses = opened.request(
+        "textDocument/references",
+        {**at(kernel, "offsets ="), "context": {"includeDeclaration": True}},
+    )
+    assert len(uses) == KERNEL.count("offsets")
+    marks = opened.request("textDocument/documentHighlight", at(kernel, "offsets ="))
+    assert sorted(mark["kind"] for mark in marks) == [2] * (len(uses) - 1) + [3]
+
+
+def test_rename(opened: Client, kernel: str) -> None:
+    assert (
+        opened.request("textDocument/prepareRename", at(kernel, "offsets ="))["placeholder"]
+        == "offsets"
+    )
+    edit = opened.request("textDocument/rename", {**at(kernel, "offsets ="), "newName": "lanes"})
+    changes = edit["documentChanges"][0]
+    assert changes["textDocument"]["version"] == 1
+    assert {text_of(change["range"]) for change in changes["edits"]} == {"offsets"}
+    assert len(changes["edits"]) == KERNEL.count("offsets")
+    assert (
+        opened.failure("textDocument/rename", {**at(kernel, "offsets ="), "newName": "mask"})
+        == -32803
+    )
+    assert (
+        opened.failure("textDocument/rename", {**at(kernel, "offsets ="), "newName": "1x"})
+        == -32803
+    )
+
+
+def test_call_hierarchy(opened: Client, kernel: str) -> None:
+    item = opened.request("textDocument/prepareCallHierarchy", at(kernel, "scale(x)"))[0]
+    assert item["name"] == "scale"
+    callers = opened.request("callHierarchy/incomingCalls", {"item": item})
+    assert [call["from"]["name"] for call in callers] == ["scale_kernel"]
+    launcher = opened.request("textDocument/prepareCallHierarchy", at(kernel, "launch("))[0]
+    callees = opened.request("callHierarchy/outgoingCalls", {"item": launcher})
+    assert "scale_kernel" in [call["to"]["name"] for call in callees]
+
+
+def test_lenses(opened: Client, kernel: str) -> None:
+    lenses = opened.request("textDocument/codeLens", {"textDocument": {"uri": kernel}})
+    commands = {lens["command"]["command"]: lens for lens in lenses}
+    assert {"tad.generateBackward", "tad.checkGradients"} <= set(commands)
+    argument = commands["tad.checkGradients"]["command"]["arguments"][0]
+    assert argument == {"uri": kernel, "kernel": "scale_kernel"}
+    resolved = opened.request("codeLens/resolve", commands["tad.checkGradients"])
+    assert resolved["command"]["title"] == "Check gradients"
+
+
+def test_code_actions(opened: Client, kernel: str) -> None:
+    opened.change(kernel, 2, {"text": KERNEL.replace("tl.load", "tl.lod")})
+    found = opened.diagnostics(kernel, 2)
+    wrong = next(d for d in found if d["code"] == "unknown-operation")
+    params = {
+        "textDocument": {"uri": kernel},
+        "range": wrong["range"],
+        "context": {"diagnostics": [wrong]},
+    }
+    actions = opened.request("textDocument/codeAction", params)
+    fix = next(
+        a
+        for a in actions
+        if a["kind"] == "quickfix" and a["diagnostics"][0]["code"] == "unknown-operation"
+    )
+    resolved = opened.request("codeAction/resolve", fix)
+    edits = resolved["edit"]["documentChanges"][0]["edits"]
+    assert "load" in edits[0]["newText"]
+    only = {**params, "context": {"diagnostics": [], "only": ["source.fixAll"]}}
+    assert [a["kind"] for a in opened.request("textDocument/codeAction", only)] == [
+        "source.fixAll.tad"
+    ]
+    opened.change(kernel, 3, {"text": KERNEL})
+    assert opened.failure("codeAction/resolve", fix) == CONTENT_MODIFIED
+
+
+def test_backward_is_an_edit_that_is_looked_at_first(opened: Client, kernel: str) -> None:
+    actions = opened.request(
+        "textDocument/codeAction",
+        {
+            "textDocument": {"uri": kernel},
+            "range": {"start": place(KERNEL, "scale_kernel"), "end": place(KERNEL, "scale_kernel")},
+            "context": {"diagnostics": [], "only": ["refactor"]},
+        },
+    )
+    action = next(a for a in actions if "new file" in a["title"])
+    edit = opened.request("codeAction/resolve", action)["edit"]
+    create, fill = edit["documentChanges"]
+    assert create["kind"] == "create" and create["uri"].endswith("scale_backward.py")
+    assert "def scale_kernel_backward(" in fill["edits"][0]["newText"]
+    assert edit["changeAnnotations"][create["annotationId"]]["needsConfirmation"] is True
+
+
+def test_pulled_diagnostics(opened: Client, kernel: str) -> None:
+    document = {"textDocument": {"uri": kernel}}
+    opened.change(kernel, 2, {"text": KERNEL.replace("tl.load", "tl.lod")})
+    pushed = opened.diagnostics(kernel, 2)
+    full = opened.request("textDocument/diagnostic", document)
+    assert full["kind"] == "full" and full["items"] == pushed
+    again = opened.request(
+        "textDocument/diagnostic", {**document, "previousResultId": full["resultId"]}
+    )
+    assert again["kind"] == "unchanged"
+
+
+def test_workspace_symbols(server: Client, kernel: str, tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text(KERNEL.replace("scale_kernel", "other_kernel"))
+    server.initialize(workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "here"}])
+    found = server.request("workspace/symbol", {"query": "kernel"})
+    assert {symbol["name"] for symbol in found} == {"scale_kernel", "other_kernel"}
+    found = server.request("workspace/symbol", {"query": "otker"})
+    assert [symbol["name"] for symbol in found] == ["other_kernel"]
+    answer = server.request("workspace/diagnostic", {"previousResultIds": []})
+    assert {item["uri"].rsplit("/", 1)[1] for item in answer["items"]} == {"scale.py", "other.py"}
+    assert server.shut_down() == 0
+
+
+DOCUMENT_METHODS = [name for name in METHODS if name.startswith("textDocument/")]
+
+
+@pytest.mark.parametrize("method", DOCUMENT_METHODS)
+def test_a_document_that_is_not_open(editor: Client, method: str) -> None:
+    document = {"textDocument": {"uri": "file:///nowhere.py"}}
+    assert editor.failure(method, document) == INVALID_PARAMS
+    assert editor.failure(method, {}) == INVALID_PARAMS
+    assert editor.failure(method) == INVALID_PARAMS
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_params_of_the_wrong_kind(opened: Client, kernel: str, method: str) -> None:
+    if method in ("initialize", "shutdown"):
+        return
+    for params in (
+        {
+            "textDocument": {"uri": kernel},
+            "position": "here",
+            "range": 3,
+            "positions": {},
+            "context": [],
+            "item": 1,
+        },
+        {
+            "textDocument": {"uri": kernel},
+            "position": {"line": -1, "character": 1e99},
+            "data": {"uri": kernel},
+        },
+        {
+            "data": {
+                "uri": kernel,
+                "offset": -5,
+                "version": 1,
+                "start": -1,
+                "end": 1e30,
+                "action": "ignore",
+            }
+        },
+        {"item": {"uri": kernel, "selectionRange": {"start": {"line": 1e9, "character": 0}}}},
+        {"command": "tad.kernels", "arguments": {}},
+        [],
+    ):
+        opened.send({"id": "odd", "method": method, "params": params})
+        opened.wait("odd")
+        del opened.answers["odd"]
+    assert opened.request("textDocument/hover", at(kernel, "tl.load", inside=4))
+
+
+def test_every_request_of_the_table_is_used_here() -> None:
+    text = "".join(file.read_text() for file in Path(__file__).parent.glob("test_*.py"))
+    missing = [
+        name for name in METHODS if f'"{name}"' not in text and name.rsplit("/", 1)[-1] not in text
+    ]
+    assert missing == []

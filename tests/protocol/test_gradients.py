@@ -1,0 +1,298 @@
+"""Backwards and gradient checks: the edit, the check after it, results on lenses, stale results, cancelling."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import FAKE_RUNNER
+from tests.protocol.client import Client, edit, place
+from tests.protocol.conftest import KERNEL
+
+CANCELLED, REQUEST_FAILED, INVALID_PARAMS = -32800, -32803, -32602
+ATOMIC = KERNEL.replace(
+    "tl.store(y_ptr + offsets, y, mask=mask)", "tl.atomic_max(y_ptr + offsets, y, mask=mask)"
+)
+
+
+def command(
+    name: str, uri: str, kernel: str | None = "scale_kernel", **more: Any
+) -> dict[str, Any]:
+    argument = {"uri": uri, **({"kernel": kernel} if kernel else {}), **more}
+    return {"command": f"tad.{name}", "arguments": [argument]}
+
+
+def status(client: Client, *wanted: str) -> dict[str, Any]:
+    return client.next_notification("tad/gradientStatus", lambda params: params["status"] in wanted)
+
+
+def titles(client: Client, uri: str) -> list[str]:
+    lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    return [lens["command"]["title"] for lens in lenses]
+
+
+def renamed(word: str) -> str:
+    return KERNEL.replace("scale_kernel", f"{word}_kernel")
+
+
+@pytest.fixture
+def faked(server: Client, tmp_path: Path) -> Iterator[Client]:
+    """With a worker that does what the kernel's name says."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    runner = folder / "fake-runner"
+    runner.write_text(FAKE_RUNNER.format(python=sys.executable))
+    runner.chmod(0o755)
+    server.configuration = {"runner": {"command": str(runner)}}
+    server.initialize()
+    yield server
+    assert server.shut_down() == 0
+
+
+def test_a_check(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    result = editor.request("workspace/executeCommand", command("checkGradients", kernel))
+    assert result["status"] == "proved" and result["worst_error"] < 1e-6
+    assert result["inputs"][0]["name"] == "x_ptr" and result["stale"] is False
+    assert status(editor, "running")["kernel"] == "scale_kernel"
+    assert status(editor, "proved")["version"] == 1
+    assert any("gradients verified" in title for title in titles(editor, kernel))
+    verified: list[dict[str, Any]] = []
+    while not verified:
+        verified = [d for d in editor.diagnostics(kernel, 1) if d["code"] == "gradient-verified"]
+    assert verified[0]["range"]["start"] == place(KERNEL, "scale_kernel")
+
+
+def test_progress(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    editor.request("workspace/executeCommand", command("checkGradients", kernel))
+    kinds = []
+    while not kinds or kinds[-1] != "end":
+        kinds.append(editor.next_notification("$/progress")["value"]["kind"])
+    assert kinds[0] == "begin" and "report" in kinds
+
+
+def test_results_become_stale_and_fresh_again(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    editor.request("workspace/executeCommand", command("checkGradients", kernel))
+    above = KERNEL.replace("import triton\n", "# a comment\nimport triton\n", 1)
+    editor.change(kernel, 2, {"text": above})
+    assert any("gradients verified" in title for title in titles(editor, kernel))
+    editor.change(kernel, 3, {"text": above.replace("x * 3.0", "x * 4.0")})  # in the helper
+    assert status(editor, "proved") and status(editor, "proved")["stale"] is True
+    assert any("check again" in title for title in titles(editor, kernel))
+    found = editor.diagnostics(kernel, 3)
+    assert "gradient-verified" not in [d["code"] for d in found]
+    editor.change(kernel, 4, {"text": KERNEL})
+    assert status(editor, "proved")["stale"] is False
+    assert any("gradients verified" in title for title in titles(editor, kernel))
+
+
+def test_generated_and_checked(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    result = editor.request("workspace/executeCommand", command("generateBackward", kernel))
+    assert result["kernel"] == "scale_kernel"
+    assert status(editor, "proved")["kernel"] == "scale_kernel"
+    asked = next(
+        request for request in editor.requests if request["method"] == "workspace/applyEdit"
+    )
+    create, fill = asked["params"]["edit"]["documentChanges"]
+    text = fill["edits"][0]["newText"]
+    editor.open(create["uri"], text)
+    assert titles(editor, create["uri"])
+    checked = editor.request("workspace/executeCommand", command("checkGradients", create["uri"]))
+    assert checked["status"] == "proved"
+
+
+def test_a_wrong_backward_is_found(editor: Client, kernel: str) -> None:
+    """The backward that stands in the file is checked, not the one that would be derived."""
+    editor.open(kernel, KERNEL)
+    preview = editor.request("workspace/executeCommand", command("backwardPreview", kernel))
+    assert preview["uri"].endswith("scale_backward.py")
+    text = preview["text"]
+    start = text.index("def scale_kernel_backward")
+    wrong = text[:start] + text[start:].replace("* 3.0", "* 2.0", 1)
+    assert wrong != text
+    editor.open(preview["uri"], wrong)
+    result = editor.request("workspace/executeCommand", command("checkGradients", preview["uri"]))
+    assert result["status"] == "failed" and result["reason"]
+    assert any("gradients wrong" in title for title in titles(editor, preview["uri"]))
+    errors = []
+    while not errors:
+        errors = [d for d in editor.diagnostics(preview["uri"], 1) if d["code"] == "gradient-wrong"]
+    assert errors[0]["severity"] == 1
+
+
+def test_preview_below_and_refusals(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    below = editor.request(
+        "workspace/executeCommand", command("backwardPreview", kernel, where="below")
+    )
+    assert below["uri"] == kernel and "def scale_kernel_backward(" in below["text"]
+    missing = command("backwardPreview", kernel, kernel="nobody")
+    assert editor.failure("workspace/executeCommand", missing) == REQUEST_FAILED
+    editor.change(kernel, 2, {"text": ATOMIC})
+    refused = editor.request("workspace/executeCommand", command("backwardPreview", kernel))
+    assert refused["refusal"] and refused["text"] == ""
+    result = editor.request("workspace/executeCommand", command("checkGradients", kernel))
+    assert result["status"] == "refused" and result["reason"]
+    assert any(title.startswith("no backward: ") for title in titles(editor, kernel))
+    actions = editor.request(
+        "textDocument/codeAction",
+        {
+            "textDocument": {"uri": kernel},
+            "range": {"start": place(ATOMIC, "scale_kernel"), "end": place(ATOMIC, "scale_kernel")},
+            "context": {"diagnostics": [], "only": ["refactor"]},
+        },
+    )
+    backward = next(a for a in actions if "backward" in a["title"])
+    assert backward["disabled"]["reason"]
+
+
+def test_kernels_schedule_explain(editor: Client, kernel: str) -> None:
+    # Not open: read from disk.
+    kernels = editor.request("workspace/executeCommand", command("kernels", kernel, None))
+    assert [(k["kernel"], k["status"]) for k in kernels] == [("scale_kernel", "unchecked")]
+    assert kernels[0]["range"]["start"] == place(KERNEL, "scale_kernel")
+    schedule = editor.request("workspace/executeCommand", command("schedule", kernel))
+    assert schedule["axes"] == [{"axis": 0, "extent": "triton.cdiv(n, 128)"}]
+    gradient = schedule["gradients"][0]
+    assert gradient["input"] == "x_ptr" and gradient["after"]["atomic"] is False
+    assert gradient["before"]["own"] == [0] and gradient["before"]["shared"] == []
+    page = editor.request(
+        "workspace/executeCommand",
+        {"command": "tad.explain", "arguments": [{"name": "unmasked-load"}]},
+    )
+    assert page.startswith("# unmasked-load")
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"command": "tad.none", "arguments": []},
+        {"command": "tad.kernels", "arguments": []},
+        {"command": "tad.kernels"},
+        {"command": "tad.explain", "arguments": [{"name": "nothing"}]},
+        {"command": "tad.checkGradients", "arguments": [{"uri": "file:///a.py"}]},
+        {},
+    ],
+)
+def test_wrong_commands(editor: Client, params: dict) -> None:
+    assert editor.failure("workspace/executeCommand", params) in (INVALID_PARAMS, REQUEST_FAILED)
+
+
+def test_untrusted(server: Client, kernel: str) -> None:
+    server.initialize(initializationOptions={"trusted": False})
+    server.open(kernel, KERNEL)
+    result = server.request("workspace/executeCommand", command("checkGradients", kernel))
+    assert result["status"] == "unproved" and "not trusted" in result["reason"]
+    assert server.shut_down() == 0
+
+
+def test_all_of_a_file(faked: Client, kernel: str) -> None:
+    text = renamed("good") + "".join(
+        renamed(word)[46:].replace("scale(", f"{word}_scale(")
+        for word in ("wrong", "refused", "dies")
+    )
+    faked.open(kernel, text)
+    results = faked.request("workspace/executeCommand", command("checkAllGradients", kernel, None))
+    states = {result["kernel"].removesuffix("_kernel"): result["status"] for result in results}
+    assert states == {
+        "good": "proved",
+        "wrong": "failed",
+        "refused": "unproved",
+        "dies": "unproved",
+    }
+    reasons = {result["kernel"].removesuffix("_kernel"): result["reason"] for result in results}
+    assert reasons["refused"] == "cannot run this" and "the last words" in reasons["dies"]
+
+
+@pytest.mark.parametrize("way", ["request", "progress"])
+def test_a_long_check_is_cancelled(faked: Client, kernel: str, way: str) -> None:
+    faked.open(kernel, renamed("hangs"))
+    number = faked.start(
+        "workspace/executeCommand", command("checkGradients", kernel, kernel="hangs_kernel")
+    )
+    assert status(faked, "running")["kernel"] == "hangs_kernel"
+    if way == "request":
+        faked.notify("$/cancelRequest", {"id": number})
+    else:
+        token = faked.next_notification("$/progress")["token"]
+        faked.notify("window/workDoneProgress/cancel", {"token": token})
+    assert faked.wait(number)["error"]["code"] == CANCELLED
+    assert status(faked, "unchecked")["kernel"] == "hangs_kernel"
+    # The worker is free again.
+    faked.change(kernel, 2, {"text": renamed("good")})
+    result = faked.request(
+        "workspace/executeCommand", command("checkGradients", kernel, kernel="good_kernel")
+    )
+    assert result["status"] == "proved"
+
+
+def test_a_session_that_ends_during_a_check(server: Client, kernel: str, tmp_path: Path) -> None:
+    runner = tmp_path / "slow"
+    runner.write_text("#!/bin/sh\nexec sleep 600\n")
+    runner.chmod(0o755)
+    server.initialize(initializationOptions={"settings": {"runner": {"command": str(runner)}}})
+    server.open(kernel, KERNEL)
+    server.start("workspace/executeCommand", command("checkGradients", kernel))
+    status(server, "running")
+    assert server.shut_down() == 0
+
+
+def test_no_runner(server: Client, kernel: str, tmp_path: Path) -> None:
+    server.configuration = {"runner": {"command": str(tmp_path / "nowhere")}}
+    server.initialize()
+    server.open(kernel, KERNEL)
+    result = server.request("workspace/executeCommand", command("checkGradients", kernel))
+    assert result["status"] == "unproved" and "cannot start" in result["reason"]
+    assert server.shut_down() == 0
+
+
+def test_settings(server: Client, kernel: str, tmp_path: Path) -> None:
+    wrong = KERNEL.replace("tl.load", "tl.lod")
+    server.configuration = {
+        "diagnostics": {"ignore": ["unknown-operation"]},
+        "codeLens": {"enable": False},
+    }
+    server.initialize()
+    server.open(kernel, wrong)
+    server.change(kernel, 2, edit(0, 0, 0, 0, ""))
+    server.request("textDocument/documentSymbol", {"textDocument": {"uri": kernel}})
+    while "workspace/configuration" not in [request["method"] for request in server.requests]:
+        server._take()
+    server.change(kernel, 3, edit(0, 0, 0, 0, ""))
+    found = server.diagnostics(kernel, 3)
+    assert "unknown-operation" not in [d["code"] for d in found]
+    assert server.request("textDocument/codeLens", {"textDocument": {"uri": kernel}}) == []
+    server.configuration = {"diagnostics": {"ignore": 7}}
+    server.notify("workspace/didChangeConfiguration", {"settings": None})
+    assert "diagnostics.ignore" in server.next_notification("window/showMessage")["message"]
+    (tmp_path / "pyproject.toml").write_text('[tool.tad]\nignore = ["language"]\n')
+    changes = [{"uri": (tmp_path / "pyproject.toml").as_uri(), "type": 1}]
+    server.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+    server.change(kernel, 4, edit(0, 0, 0, 0, ""))
+    assert "unknown-operation" not in [d["code"] for d in server.diagnostics(kernel, 4)]
+    assert server.shut_down() == 0
+
+
+def test_imports_are_read_again(editor: Client, tmp_path: Path) -> None:
+    helper = tmp_path / "helper.py"
+    start = "import triton\nimport triton.language as tl\n\n\n"
+    helper.write_text(start + "@triton.jit\ndef twice(x):\n    return x * 2.0\n")
+    body = KERNEL[KERNEL.index("@triton.jit\ndef scale_kernel") :].replace("scale(x)", "twice(x)")
+    text = start.replace("\n\n\n", "\nfrom helper import twice\n\n\n") + body
+    uri = (tmp_path / "user.py").as_uri()
+    editor.open(uri, text)
+    assert [d["code"] for d in editor.diagnostics(uri, 1) if d["severity"] == 1] == []
+    helper.write_text(start + "@triton.jit\ndef twice(x):\n    return tl.lod(x)\n")
+    editor.notify(
+        "workspace/didChangeWatchedFiles", {"changes": [{"uri": helper.as_uri(), "type": 2}]}
+    )
+    position = {"textDocument": {"uri": uri}, "position": place(text, "twice(x)")}
+    links = editor.request("textDocument/definition", position)
+    assert links[0]["targetUri"] == helper.as_uri()

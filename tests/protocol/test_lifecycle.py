@@ -1,0 +1,216 @@
+"""initialize, shutdown, exit; states in which a request is refused; ways to connect; clients that go away."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+from tests.protocol.client import BIN, Client, Ended, frame
+from tests.protocol.conftest import KERNEL
+
+NOT_INITIALIZED, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR = -32002, -32600, -32601, -32700
+
+
+def test_a_session(server: Client) -> None:
+    result = server.initialize()
+    assert result["serverInfo"]["name"] == "tad-lsp"
+    assert result["capabilities"]["positionEncoding"] == "utf-16"
+    assert server.shut_down() == 0
+
+
+def test_requests_before_initialize(server: Client) -> None:
+    assert server.failure("textDocument/hover", {}) == NOT_INITIALIZED
+    assert server.failure("no/such") == NOT_INITIALIZED
+    assert server.failure("shutdown") == NOT_INITIALIZED
+    server.notify("textDocument/didOpen", {})
+    server.initialize()
+    assert server.failure("initialize", {"capabilities": {}, "processId": None}) == INVALID_REQUEST
+    assert server.shut_down() == 0
+
+
+def test_requests_after_shutdown(server: Client) -> None:
+    server.initialize()
+    assert server.request("shutdown") is None
+    assert server.failure("textDocument/hover", {}) == INVALID_REQUEST
+    assert server.failure("shutdown") == INVALID_REQUEST
+    server.notify("exit")
+    assert server.process.wait(20) == 0
+
+
+def test_exit_without_shutdown(server: Client) -> None:
+    server.initialize()
+    server.notify("exit")
+    assert server.process.wait(20) == 1
+
+
+def test_exit_before_initialize(server: Client) -> None:
+    server.notify("exit")
+    assert server.process.wait(20) == 1
+
+
+def test_the_client_closes_its_end(server: Client) -> None:
+    server.initialize()
+    server.process.stdin.close()
+    assert server.process.wait(20) == 1
+
+
+def test_the_clients_process_dies() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    client = Client()
+    client.request("initialize", {"processId": parent.pid, "rootUri": None, "capabilities": {}})
+    parent.communicate(b"\n", timeout=20)
+    assert client.process.wait(20) == 1
+    with pytest.raises(Ended):
+        client.wait("nothing")
+
+
+def test_client_process_by_option() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    client = Client("--stdio", f"--clientProcessId={parent.pid}")
+    parent.communicate(b"\n", timeout=20)
+    assert client.process.wait(20) == 1
+
+
+def test_unknown_methods(editor: Client) -> None:
+    assert editor.failure("no/such") == METHOD_NOT_FOUND
+    assert editor.failure("$/noSuch") == METHOD_NOT_FOUND
+    editor.notify("no/such")
+    editor.notify("$/noSuch", {})
+    editor.settle()
+
+
+def test_a_request_without_an_id_and_a_notification_with_one(editor: Client) -> None:
+    editor.notify("textDocument/hover", {})
+    assert editor.failure("textDocument/didOpen", {}) == INVALID_REQUEST
+
+
+def test_encodings(server: Client) -> None:
+    capabilities = {"general": {"positionEncodings": ["utf-16", "utf-8", "utf-32"]}}
+    assert server.initialize(capabilities)["capabilities"]["positionEncoding"] == "utf-8"
+
+
+def test_capabilities_without_any(server: Client) -> None:
+    result = server.initialize({})
+    assert result["capabilities"]["positionEncoding"] == "utf-16"
+    assert "diagnosticProvider" not in result["capabilities"]
+    assert server.shut_down() == 0
+    assert server.requests == []
+
+
+def test_what_the_server_asks_for(editor: Client) -> None:
+    while len(editor.requests) < 2:
+        editor._take()
+    asked = {request["method"] for request in editor.requests}
+    assert asked == {"client/registerCapability", "workspace/configuration"}
+
+
+def session_over(connection: socket.socket) -> list[bytes]:
+    file = connection.makefile("rwb")
+    answers = []
+    for i, method in enumerate(("initialize", "shutdown")):
+        body = f'{{"jsonrpc":"2.0","id":{i},"method":"{method}","params":{{"capabilities":{{}}}}}}'
+        file.write(frame(body.encode()))
+        file.flush()
+        size = int(file.readline().split(b":")[1])
+        assert file.readline() == b"\r\n"
+        answers.append(file.read(size))
+    file.write(frame(b'{"jsonrpc":"2.0","method":"exit"}'))
+    file.flush()
+    return answers
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+def test_connections(kind: str, tmp_path: Path) -> None:
+    family = socket.AF_UNIX if kind == "pipe" else socket.AF_INET
+    with socket.socket(family) as listener:
+        listener.bind(str(tmp_path / "pipe") if kind == "pipe" else ("127.0.0.1", 0))
+        listener.listen()
+        listener.settimeout(20)
+        name = tmp_path / "pipe" if kind == "pipe" else listener.getsockname()[1]
+        process = subprocess.Popen([str(BIN / "tad-lsp"), f"--{kind}={name}"])
+        connection, _ = listener.accept()
+        connection.settimeout(20)
+        with connection:
+            answers = session_over(connection)
+        assert b'"serverInfo"' in answers[0] and b'"result":null' in answers[1]
+        assert process.wait(20) == 0
+
+
+def test_nobody_listens(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [str(BIN / "tad-lsp"), f"--pipe={tmp_path / 'none'}"], capture_output=True, timeout=20
+    )
+    assert run.returncode == 1
+    assert b"the client is gone" in run.stderr
+
+
+def test_a_session_from_a_file(tmp_path: Path) -> None:
+    messages = [
+        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}',
+        b'{"jsonrpc":"2.0","id":2,"method":"shutdown"}',
+        b'{"jsonrpc":"2.0","method":"exit"}',
+    ]
+    file = tmp_path / "session"
+    file.write_bytes(b"".join(map(frame, messages)))
+    with file.open("rb") as source:
+        run = subprocess.run([str(BIN / "tad-lsp")], stdin=source, capture_output=True, timeout=20)
+    assert run.returncode == 0
+    assert run.stdout.count(b"Content-Length") == 2
+
+
+def test_with_another_client(tmp_path: Path) -> None:
+    """The client of pygls, which has a reader and a model of its own."""
+    file = tmp_path / "scale.py"
+    file.write_text(KERNEL)
+    found: list[types.PublishDiagnosticsParams] = []
+    came = threading.Event()
+
+    async def talk() -> types.Hover | None:
+        client = LanguageClient("tests", "1")
+
+        @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def publish(params: types.PublishDiagnosticsParams) -> None:
+            found.append(params)
+            came.set()
+
+        await client.start_io(str(BIN / "tad-lsp"), "--stdio")
+        await client.initialize_async(
+            types.InitializeParams(capabilities=types.ClientCapabilities(), process_id=os.getpid())
+        )
+        client.initialized(types.InitializedParams())
+        document = types.TextDocumentItem(
+            uri=file.as_uri(),
+            language_id="python",
+            version=1,
+            text=KERNEL.replace("tl.load", "tl.lod"),
+        )
+        client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=document))
+        hover = await client.text_document_hover_async(
+            types.HoverParams(
+                text_document=types.TextDocumentIdentifier(uri=file.as_uri()),
+                position=types.Position(line=10, character=6),
+            )
+        )
+        for _ in range(100):
+            if came.is_set():
+                break
+            await asyncio.sleep(0.05)
+        await client.shutdown_async(None)
+        client.exit(None)
+        await client.stop()
+        return hover
+
+    hover = asyncio.run(asyncio.wait_for(talk(), 60))
+    assert hover is not None
+    assert [
+        d.code for d in found[0].diagnostics if d.severity == types.DiagnosticSeverity.Error
+    ] == ["unknown-operation"]

@@ -391,7 +391,11 @@ static Outcome chain_arm(Lowering *lowering, void *context, bool is_first) {
     Chain chain = *(const Chain *)context;
     if (is_first) return chain_block(lowering, chain.blocks[chain.at], chain.rest);
     chain.at++;
-    return chain_lower(lowering, chain);
+    Outcome outcome = {0};
+    if (lowering_deeper(lowering, chain.conditions[chain.at - 1]))
+        outcome = chain_lower(lowering, chain);
+    lowering->depth--;
+    return outcome;
 }
 
 /// Whether a block says that it is never compiled: `raise`, or a static assertion of False.

@@ -31,7 +31,11 @@ typedef struct NameSearch {
     bool has_walrus;  // else expressions assign nothing
 } NameSearch;
 
-static void target_names(const NameSearch *search, SyntaxNode target) {
+/// Patterns nest less deep than this in any program.
+enum { PATTERN_LIMIT = 200 };
+
+static void target_names(const NameSearch *search, SyntaxNode target, int depth) {
+    if (depth > PATTERN_LIMIT) return;
     switch (node_kind(target)) {
     case SYNTAX_IDENTIFIER:
         map_set(search->names, lowering_text(search->lowering, target), search->names);
@@ -42,7 +46,7 @@ static void target_names(const NameSearch *search, SyntaxNode target) {
     case SYNTAX_LIST_SPLAT_PATTERN:
     case SYNTAX_AS_PATTERN_TARGET:
         for (uint32_t i = 0; i < node_child_count(target); i++)
-            target_names(search, node_child(target, i));
+            target_names(search, node_child(target, i), depth + 1);
         break;
     default: break;
     }
@@ -53,15 +57,15 @@ static bool visit_assigned(void *context, SyntaxNode node) {
     switch (node_kind(node)) {
     case SYNTAX_ASSIGNMENT:
         if (!node_is_null(node_field(node, "right")))
-            target_names(search, node_field(node, "left"));
+            target_names(search, node_field(node, "left"), 0);
         return search->has_walrus || node_kind(node_field(node, "right")) == SYNTAX_ASSIGNMENT;
     case SYNTAX_CALL:
     case SYNTAX_BINARY:
     case SYNTAX_COMPARISON: return search->has_walrus;
     case SYNTAX_AUGMENTED_ASSIGNMENT:
-    case SYNTAX_FOR: target_names(search, node_field(node, "left")); return true;
-    case SYNTAX_NAMED_EXPRESSION: target_names(search, node_field(node, "name")); return true;
-    case SYNTAX_AS_PATTERN: target_names(search, node_field(node, "alias")); return true;
+    case SYNTAX_FOR: target_names(search, node_field(node, "left"), 0); return true;
+    case SYNTAX_NAMED_EXPRESSION: target_names(search, node_field(node, "name"), 0); return true;
+    case SYNTAX_AS_PATTERN: target_names(search, node_field(node, "alias"), 0); return true;
     default: return !is_loop_or_definition(node_kind(node));
     }
 }
@@ -185,7 +189,7 @@ static bool subscript_is_unknown(Lowering *lowering, SyntaxNode target) {
     return value && value->type.kind == TYPE_UNKNOWN && value->type.is_constexpr;
 }
 
-void lower_assign(Lowering *lowering, SyntaxNode target, Value *value) {
+static void assign_target(Lowering *lowering, SyntaxNode target, Value *value) {
     switch (node_kind(target)) {
     case SYNTAX_IDENTIFIER: assign_name(lowering, target, value); break;
     case SYNTAX_PATTERN_LIST:
@@ -207,6 +211,11 @@ void lower_assign(Lowering *lowering, SyntaxNode target, Value *value) {
         lowering_unknown(lowering, target, "This target of an assignment is not understood.");
         break;
     }
+}
+
+void lower_assign(Lowering *lowering, SyntaxNode target, Value *value) {
+    if (lowering_deeper(lowering, target)) assign_target(lowering, target, value);
+    lowering->depth--;
 }
 
 /// `acc: "LIST"`: a text that is no type of Triton's tells another tool, which rewrites the kernel before it is
@@ -247,7 +256,10 @@ static Value *lower_assignment(Lowering *lowering, SyntaxNode node) {
         return NULL;
     }
     bool is_chain = node_kind(right) == SYNTAX_ASSIGNMENT;
-    Value *value = is_chain ? lower_assignment(lowering, right) : lower_value(lowering, right);
+    Value *value = NULL;
+    if (lowering_deeper(lowering, node))
+        value = is_chain ? lower_assignment(lowering, right) : lower_value(lowering, right);
+    lowering->depth--;
     if (!value) return NULL;
     if (!lowering->global_depth && lowering->frame->module)
         report_assignment(lowering, node, is_chain);

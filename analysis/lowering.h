@@ -22,6 +22,7 @@ typedef struct Frame {
     Variables variables;
     int loops;               // around the statement at hand
     int unknown_conditions;  // around it, within all frames
+    const void *global;  // id of the expression of the global that is being evaluated, or NULL
     struct Frame *caller;
 } Frame;
 
@@ -37,6 +38,7 @@ typedef struct Lowering {
     int steps;     // statements so far
     int call_depth;
     int global_depth;
+    int global_count;  // evaluations of globals so far
     int max_ops;
     int max_depth;
     int split_depth;                       // arms around that took the statements after them along

@@ -315,6 +315,53 @@ Range snapshot_range(const Snapshot *snapshot, Range range) {
     return range;
 }
 
+typedef struct Relocation {
+    const Snapshot *snapshot;
+    Arena *arena;
+    Map calls;  // CallSite -> its copy
+} Relocation;
+
+static const CallSite *relocate_call(Relocation *relocation, const CallSite *call) {
+    const CallSite *outermost = NULL;
+    const CallSite **place = &outermost;
+    for (; call; call = call->outer) {
+        CallSite *copy = map_get_pointer(&relocation->calls, call);
+        *place = copy;
+        if (copy) break;
+        copy = ARENA_NEW(relocation->arena, CallSite);
+        *copy = (CallSite){snapshot_range(relocation->snapshot, call->range), call->callee, NULL};
+        map_set_pointer(&relocation->calls, call, copy);
+        *place = copy;
+        place = &copy->outer;
+    }
+    return outermost;
+}
+
+static bool relocate_op(void *context, Op *op) {
+    Relocation *relocation = context;
+    op->range = snapshot_range(relocation->snapshot, op->range);
+    op->call = relocate_call(relocation, op->call);
+    for (int i = 0; i < op->result_count; i++)
+        op->results[i]->range = snapshot_range(relocation->snapshot, op->results[i]->range);
+    for (int r = 0; r < op->region_count; r++)
+        for (int i = 0; i < op->regions[r]->argument_count; i++) {
+            Value *argument = op->regions[r]->arguments[i];
+            argument->range = snapshot_range(relocation->snapshot, argument->range);
+        }
+    return true;
+}
+
+void snapshot_relocate(const Snapshot *snapshot, Function *copy) {
+    if (snapshot->views.count == 0) return;
+    Relocation relocation = {snapshot, copy->arena, map_new(copy->arena)};
+    region_walk(copy->body, relocate_op, &relocation);
+    for (int i = 0; i < copy->parameter_count; i++) {
+        Parameter *parameter = &copy->parameters[i];
+        parameter->range = snapshot_range(snapshot, parameter->range);
+        parameter->value->range = snapshot_range(snapshot, parameter->value->range);
+    }
+}
+
 const Kernel *snapshot_find_kernel(const Snapshot *snapshot, Str name) {
     for (LIST_EACH(int, i, snapshot->kernels))
         if (str_equal(snapshot->kernels.items[i].definition->name, name))

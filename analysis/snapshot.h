@@ -37,6 +37,9 @@ struct Snapshot {
     LIST(SnapshotView) views;   // the same: earlier texts that work was taken over from
 };
 
+/// Stack that a thread needs to build snapshots of any text. Nesting is bounded; the rest is room for sanitizers.
+enum { SNAPSHOT_STACK_BYTES = 8 << 20 };
+
 /// Copies path and text. The caller holds one count.
 Snapshot *snapshot_build(const char *path, Str text, const SnapshotOptions *options);
 /// The snapshot of an edited text, equal to snapshot_build of it in all that can be observed. What the edit cannot have
@@ -54,6 +57,8 @@ const Kernel *snapshot_kernel_at(const Snapshot *snapshot, uint32_t offset);
 /// showing it. Definitions, diagnostics and launches are always of the present text. Ranges of other files, and of this
 /// snapshot's own text, are returned as they are.
 Range snapshot_range(const Snapshot *snapshot, Range range);
+/// snapshot_range of all ranges of a function that was copied from one of the snapshot's kernels.
+void snapshot_relocate(const Snapshot *snapshot, Function *copy);
 
 /// Whether the kernel is launched as it is, as far as one file tells: its parameters without `tl.constexpr` are run-time
 /// numbers and pointers. False for helpers, whose parameters may be anything.

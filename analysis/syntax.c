@@ -253,7 +253,12 @@ int node_piece(SyntaxNode node) {
 }
 
 SyntaxNode node_moved(SyntaxNode node, const SyntaxTree *tree, int piece) {
-    if (!node_is_null(node)) node.tree = &tree->pieces.items[piece];
+    if (node_is_null(node)) return node;
+    const Piece *to = &tree->pieces.items[piece];
+    // Nodes are shared by the copies of a tree; only its root is kept in each.
+    if (node.id == ts_tree_root_node(piece_of(node)->tree).id)
+        return node_outer(to, ts_tree_root_node(to->tree));
+    node.tree = to;
     return node;
 }
 

@@ -26,6 +26,14 @@ Str function_documentation(const FunctionDefinition *function);
 
 /// Paragraphs of Markdown on a value: its constant, loop, address, memory, derivative.
 void describe_value(Buffer *out, Names *names, const Kernel *kernel, const Value *value);
+/// What the loop around does with the value, where it carries it.
+void describe_carried(Buffer *out, const Value *value);
+/// Lanes of an integer tile, address of a pointer.
+void describe_address(Buffer *out, Value *value);
+/// What a load, store or atomic touches, and which programs and iterations touch the same.
+void describe_access(Buffer *out, const Kernel *kernel, Op *op);
+/// The accesses through a pointer parameter, or those whose address an integer parameter is part of; a few of them.
+void describe_accesses(Buffer *out, Names *names, const Kernel *kernel, const Value *parameter);
 /// Signature, documentation, versions, definition and derivative of an operation.
 void describe_operation(Buffer *out, OpCode code, bool method);
 void describe_rule(Buffer *out, OpCode code);

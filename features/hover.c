@@ -99,6 +99,7 @@ static void hover_parameter(Buffer *out, Names *names, const Name *name) {
     put_headline(out, kind, name->text, is_changed ? value_label(out->arena, here) : type);
     put_parameter_facts(out, parameter);
     if (is_changed) describe_value(out, names, kernel, here);
+    if (!parameter->is_constexpr) describe_accesses(out, names, kernel, parameter->value);
     put_passed(out, names, function, name->parameter);
 }
 

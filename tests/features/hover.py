@@ -19,8 +19,10 @@ def softmax_kernel(x_ptr, y_ptr, stride, n, BLOCK: tl.constexpr):
     #              ^^^^^ hover: (parameter) x_ptr: *float
     #              ^^^^^ hover: the kernel only loads from it
     #              ^^^^^ hover: passes `x`
+    #              ^^^^^ hover: reads `x_ptr[stride*row + i]`
     #                     ^^^^^ hover: the kernel only stores to it
     #                            ^^^^^^ hover: passes `x.stride(0)`
+    #                            ^^^^^^ hover: stores to `y_ptr[stride*row + i]`
     #                                       ^^^^^ hover: (constexpr parameter) BLOCK
     #                                       ^^^^^ hover: passes `1024`
     row = tl.program_id(0)
@@ -47,7 +49,7 @@ def softmax_kernel(x_ptr, y_ptr, stride, n, BLOCK: tl.constexpr):
     q = scaled(p, LOG2E) / tl.sum(p, axis=0)
     #   ^^^^^^ hover: (helper) scaled(x, scale) -> f32[?]
     #   ^^^^^^ hover: Scales a tile.
-    #   ^^^^^^ hover: line 47 calls it with `x: f32[BLOCK]`, `scale: constexpr
+    #   ^^^^^^ hover: calls it with `x: f32[BLOCK]`, `scale: constexpr
     #             ^^^^^ hover: (constexpr global) LOG2E = 1.4426950408889634
     #                         ^^^ hover: x̄ᵢ += ȳ for every i
     tl.store(y_ptr + offsets, q.to(tl.float16), mask=mask)

@@ -259,7 +259,18 @@ static bool carry_is_open(const LoopCarry *carry) {
     return false;
 }
 
+/// Each loop is lowered a few times, within those around it.
+enum { LOOP_NESTING_LIMIT = 32 };
+
 static void loop_lower(Lowering *lowering, const Loop *loop) {
+    if (lowering->stopped) return;
+    if (lowering->frame->loops >= LOOP_NESTING_LIMIT) {
+        lowering_report(lowering, DIAGNOSTIC_LIMIT_REACHED, loop->node,
+                        "Loops are nested more than %d levels deep; the analysis stops here.",
+                        LOOP_NESTING_LIMIT);
+        lowering->stopped = true;
+        return;
+    }
     LoopCarry carry = carry_find(lowering, loop);
     Variables before = variables_copy(lowering);
     bool may_repeat =

@@ -221,7 +221,7 @@ class Examiner:
     def compile(self, row: Row, emitted: str) -> Compiled:
         """Forward and emitted backward (or none: "") through Triton, kept by their text.
 
-        Where no guess of types is one that the forward compiles with, tad-runner is asked for its launcher's.
+        Where a guess of types and sizes is not good enough, tad-runner is asked for those of the launchers.
         """
         path = CORPUS / row.file
         types = parameter_types(row)
@@ -232,7 +232,7 @@ class Examiner:
             return Compiled(**json.loads(kept.read_text(encoding="utf-8")))
         specifications: list[str] = []
         compiled = self.try_compile(row, types, emitted, specifications, "ttir")
-        if emitted and compiled.forward != "ok":
+        if emitted and compiled.backward != "ok":
             specifications = launcher_specifications(path, row.name)
             if specifications:
                 compiled = self.try_compile(row, types, emitted, specifications, "ttir")

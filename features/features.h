@@ -18,8 +18,8 @@ Hover hover_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
 /// `qk: f32[BLOCK_M, BLOCK_N]` beside the first assignment of a name, only where it says something new.
 typedef struct InlayHint {
     uint32_t offset;      // it is shown before this byte
-    const char *label;    // ": f32[BLOCK_M, BLOCK_N]"
-    bool is_parameter;    // else of a type
+    const char *label;    // ": f32[BLOCK_M, BLOCK_N]"; "stride=" before an argument of a launch
+    bool is_parameter;    // of a launch; else of a type
     uint32_t kernel_end;  // with `offset`, enough for inlay_hint_tooltip
 } InlayHint;
 typedef struct InlayHints {

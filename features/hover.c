@@ -308,13 +308,13 @@ static Range hover_syntax(Buffer *out, Names *names, uint32_t offset) {
     if (!kernel) return range;
     switch (node_kind(node)) {
     case SYNTAX_FOR:
-        if (offset <= range.start + 3) hover_loop(out, names, kernel, node);
         range.end = range.start + 3;
+        if (offset <= range.end) hover_loop(out, names, kernel, node);
         break;
     case SYNTAX_IF:
     case SYNTAX_ELIF:
-        if (offset <= range.start + 4) hover_condition(out, names, kernel, node);
         range.end = range.start + (node_kind(node) == SYNTAX_IF ? 2 : 4);
+        if (offset <= range.end) hover_condition(out, names, kernel, node);
         break;
     case SYNTAX_BINARY:
     case SYNTAX_BOOLEAN:

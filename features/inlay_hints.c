@@ -103,6 +103,97 @@ static void hint_kernel(HintWriter *writer, const Kernel *kernel) {
     for (LIST_EACH(int, i, targets.list)) hint_target(writer, &targets.list.items[i]);
 }
 
+// --- Launches
+
+/// Calls `visit` with each positional argument of a launch and the index of its parameter.
+typedef bool ArgumentVisitor(void *context, const LaunchSite *site, SyntaxNode argument, int index);
+
+static void launch_walk(Names *names, const LaunchSite *site, ArgumentVisitor *visit,
+                        void *context) {
+    Range range = snapshot_range(names->snapshot, site->range);
+    SyntaxNode call = node_at(names->root, range.start, range.end);
+    SyntaxNode *arguments;
+    int count = node_children(names->arena, node_field(call, "arguments"), &arguments);
+    for (int i = 0; i < count && i < site->kernel->parameter_count; i++) {
+        SyntaxKind kind = node_kind(arguments[i]);
+        // What `*arguments` spreads is not counted here.
+        if (kind == SYNTAX_KEYWORD_ARGUMENT || kind == SYNTAX_LIST_SPLAT ||
+            kind == SYNTAX_DICTIONARY_SPLAT || site->kernel->parameters[i].is_variadic ||
+            !visit(context, site, arguments[i], i))
+            break;
+    }
+}
+
+/// `x` for x_ptr tells enough: the argument is called as the parameter or a part of its name, letters' case aside.
+static bool argument_tells(Str argument, Str parameter) {
+    argument = text_last_component(argument);
+    for (size_t i = 0; i < argument.size; i++)
+        if (!byte_is_word(argument.data[i])) return false;
+    for (size_t at = 0; at + argument.size <= parameter.size && argument.size; at++) {
+        size_t end = at + argument.size;
+        bool is_part = (at == 0 || parameter.data[at - 1] == '_') &&
+                       (end == parameter.size || parameter.data[end] == '_');
+        size_t same = 0;
+        while (same < argument.size &&
+               (argument.data[same] | 0x20) == (parameter.data[at + same] | 0x20))
+            same++;
+        if (is_part && same == argument.size) return true;
+    }
+    return false;
+}
+
+static bool hint_argument(void *context, const LaunchSite *site, SyntaxNode argument, int index) {
+    HintWriter *writer = context;
+    Names *names = writer->names;
+    Str name = site->kernel->parameters[index].name;
+    Range range = range_of(names, argument);
+    bool is_shown = writer->start <= range.start && range.start <= writer->end;
+    if (!is_shown || argument_tells(source_slice(range), name)) return true;
+    InlayHint hint = {.offset = range.start,
+                      .label = arena_printf(names->arena, "%.*s=", STR_ARGS(name)),
+                      .is_parameter = true,
+                      .kernel_end = range.end};
+    LIST_PUSH(names->arena, &writer->hints.list, hint);
+    return true;
+}
+
+static void hint_launches(HintWriter *writer) {
+    const Module *module = writer->names->snapshot->module;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        Range range = snapshot_range(writer->names->snapshot, site->range);
+        if (range.start < writer->end && writer->start <= range.end)
+            launch_walk(writer->names, site, hint_argument, writer);
+    }
+}
+
+typedef struct ArgumentSearch {
+    Names *names;
+    uint32_t offset;
+    Range parameter;
+} ArgumentSearch;
+
+static bool find_argument(void *context, const LaunchSite *site, SyntaxNode argument, int index) {
+    ArgumentSearch *search = context;
+    if (range_of(search->names, argument).start != search->offset) return true;
+    search->parameter =
+        snapshot_range(search->names->snapshot, site->kernel->parameters[index].range);
+    return false;
+}
+
+/// The parameter whose name is shown before the argument at `offset`; source NULL: none of this file.
+static Range parameter_shown(Names *names, uint32_t offset) {
+    ArgumentSearch search = {names, offset, {0}};
+    const Module *module = names->snapshot->module;
+    for (LIST_EACH(int, i, module->launches)) {
+        Range range = snapshot_range(names->snapshot, module->launches.items[i].range);
+        if (range.start < offset && offset < range.end)
+            launch_walk(names, &module->launches.items[i], find_argument, &search);
+    }
+    if (search.parameter.source != names->source) search.parameter.source = NULL;
+    return search.parameter;
+}
+
 InlayHints inlay_hints(Arena *arena, const Snapshot *snapshot, uint32_t start, uint32_t end) {
     Names names = names_of(arena, snapshot);
     HintWriter writer = {.names = &names, .start = start, .end = end};
@@ -111,12 +202,15 @@ InlayHints inlay_hints(Arena *arena, const Snapshot *snapshot, uint32_t start, u
         Range range = snapshot_range(snapshot, kernel->definition->range);
         if (range.start < end && start <= range.end) hint_kernel(&writer, kernel);
     }
+    hint_launches(&writer);
     return writer.hints;
 }
 
 const char *inlay_hint_tooltip(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
     // A hint stands right behind a name, or behind the parameters of a helper.
     Names names = names_of(arena, snapshot);
+    Range parameter = parameter_shown(&names, offset);
+    if (parameter.source) return hover_at(arena, snapshot, parameter.start).markdown;
     SyntaxNode identifier = identifier_at(&names, offset);
     if (!node_is_null(identifier)) return hover_at(arena, snapshot, offset).markdown;
     SyntaxNode function = function_around(node_at(names.root, offset, offset));

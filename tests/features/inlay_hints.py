@@ -49,3 +49,8 @@ def matmul_kernel(a_ptr, b_ptr, c_ptr, K, stride, BLOCK_M: tl.constexpr, BLOCK_N
 
 def matmul(a, b, c):
     matmul_kernel[(1,)](a, b, c, a.shape[1], a.stride(0), 16, 16, 16)
+    #                            ^^^^^^^^^^ inlay: K=
+    #                                        ^^^^^^^^^^^ inlay: stride=
+    #                                                     ^^ inlay: BLOCK_M=
+    #                                                         ^^ inlay: BLOCK_N=
+    #                                                             ^^ inlay: BLOCK_K=

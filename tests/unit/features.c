@@ -143,6 +143,7 @@ static bool hint_fits(const Fixture *fixture, const Marker *marker, const InlayH
     if (strcmp(label, marker->text) != 0 || line_of(fixture, hint->offset) != marker->line)
         return false;
     if (strncmp(label, "->", 2) == 0) return true;
+    if (hint->is_parameter) return hint->offset == marker->offset;
     const char *text = fixture->snapshot->source->text.data;
     for (uint32_t i = marker->offset; i < hint->offset; i++)
         if (text[i] == ' ' || text[i] == ',' || text[i] == '(') return false;

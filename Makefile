@@ -44,6 +44,20 @@ test-python: setup-test build
 test-editors: setup-editors build
 	@luacheck -q --config clients/neovim/.luacheckrc clients/neovim tests/editors/neovim
 	@TAD_BIN=$(CURDIR)/build $(python) -m pytest tests/editors/neovim
+	$(vsix_pack)
+	@cd clients/vscode && $(with_node) && npm run --silent typecheck && npm run --silent lint && \
+		npm test --silent
+	@$(with_node) && node tests/editors/vscode/run.mjs $(vsix)
+
+# The VS Code extension with the server and its worker inside, for this platform.
+vsix := build/tad-lsp.vsix
+with_node := export PATH="$(CURDIR)/.editors/node:$$PATH"
+vsix_pack = @cd clients/vscode && $(with_node) && npm run --silent package -- ../../build ../../$(vsix) >/dev/null
+.PHONY: vsix
+vsix: build
+	@tools/setup vsix
+	$(vsix_pack)
+	@echo $(vsix)
 
 .PHONY: setup-editors
 setup-editors:
@@ -65,6 +79,20 @@ format: setup-test
 .PHONY: fuzz
 fuzz: setup-test
 	$(call cmake_build,fuzz,build-fuzz)
+
+# A bounded run of each fuzzer; what it finds is kept in build-fuzz.
+FUZZ_SECONDS ?= 20
+.PHONY: test-fuzz
+test-fuzz: fuzz
+	@tests/fuzz/run build-fuzz $(FUZZ_SECONDS)
+
+# The unit tests that use threads, under the thread sanitizer.
+.PHONY: test-threads
+test-threads: setup-test
+	@if [ ! -f build-threads/build.ninja ]; then cmake --preset threads >/dev/null; fi
+	ninja -C build-threads unit-edits unit-deep
+	build-threads/unit/unit-edits threads
+	build-threads/unit/unit-deep recursion
 
 ifneq ($(wildcard bench/run),)
 .PHONY: bench

@@ -26,6 +26,13 @@ async function readText(uri: vscode.Uri): Promise<string | undefined> {
   }
 }
 
+/** The line to look at first. */
+function startOfBackward({ text, kernel }: Proposal): vscode.Range {
+  const lines = text.split("\n");
+  const line = Math.max(lines.findIndex((candidate) => candidate.startsWith(`def ${kernel ?? ""}_backward`)), 0);
+  return new vscode.Range(line, 0, line, 0);
+}
+
 export class BackwardPreviews implements vscode.Disposable, vscode.TextDocumentContentProvider {
   private readonly proposals = new Map<string, Proposal>();
   private readonly contentChanged = new vscode.EventEmitter<vscode.Uri>();
@@ -90,7 +97,8 @@ export class BackwardPreviews implements vscode.Disposable, vscode.TextDocumentC
     this.proposals.set(right.toString(), proposal);
     const name = vscode.workspace.asRelativePath(proposal.target);
     const title = `${name}${proposal.before === undefined ? " (new file)" : ""}: backward of ${proposal.kernel ?? "all kernels"}`;
-    await vscode.commands.executeCommand("vscode.diff", left, right, title, { preview: true });
+    const options: vscode.TextDocumentShowOptions = { preview: true, selection: startOfBackward(proposal) };
+    await vscode.commands.executeCommand("vscode.diff", left, right, title, options);
   }
 
   /** The proposal of a document, or of the active editor where none is named. */

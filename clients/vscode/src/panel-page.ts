@@ -21,8 +21,9 @@ function statusLine({ status, trusted }: PanelState): string {
   return `<p class="status ${kind}">${escapeHtml(summary(status))}</p>${reason}`;
 }
 
+// Not `disabled`: a button that is pressed by keyboard keeps the focus while it cannot be pressed again.
 function button(type: PanelMessage["type"], label: string, kind: string, disabled = false): string {
-  return `<button type="button" class="${kind}" data-type="${type}"${disabled ? " disabled" : ""}>${label}</button>`;
+  return `<button type="button" class="${kind}" data-type="${type}" aria-disabled="${disabled}">${label}</button>`;
 }
 
 function render(state: PanelState): string {
@@ -54,6 +55,6 @@ window.addEventListener("message", (event: MessageEvent<PanelState>) => {
 document.addEventListener("click", (event) => {
   const target = event.target instanceof HTMLElement ? event.target.closest<HTMLElement>("[data-type]") : null;
   const type = target?.dataset["type"] as PanelMessage["type"] | undefined;
-  if (type) api.postMessage({ type });
+  if (type && target?.ariaDisabled !== "true") api.postMessage({ type });
 });
 api.postMessage({ type: "ready" });

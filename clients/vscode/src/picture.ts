@@ -1,61 +1,54 @@
-// How programs write a gradient, as an SVG: the grid of programs on the left, the elements they write on the right.
+// How programs write a gradient, as SVG: the programs of a launch above, the elements they write below.
 // Before: the forward's own schedule turned round. After: the derived one. Pure; colours are classes of the panel's sheet.
 import type { GradientSchedule, Schedule, Writes } from "./protocol";
 import { escapeHtml } from "./table";
 
-const PROGRAMS = 4; // drawn along each axis: enough to see a pattern
-const CELL = 22;
-const GAP = 6;
-const STEP = CELL + GAP;
-const LEFT = 44;
-const TOP = 46;
-const WIRE = 120;
+const BOX = 26;
+const STEP = 32;
+const GROUP_GAP = 14; // between the programs that differ in the first of two axes
+const PROGRAMS_TOP = 44;
+const ELEMENTS_TOP = 128;
+const HEIGHT = ELEMENTS_TOP + BOX + 4;
+const ALONG_ONE_AXIS = 5;
+const ALONG_TWO_AXES = 3;
 
-/** Where the drawn axes put a program: [row, column]. The first axis runs down, the others across. */
+/** A program that is drawn: its place, and its coordinates along the drawn axes. */
 interface Program {
-  row: number;
-  column: number;
-  /** Coordinates on the axes, in their order. */
+  x: number;
   at: number[];
 }
 
-interface Grid {
-  axes: number[];
-  rows: number;
-  columns: number;
-  programs: Program[];
-}
-
-/** At most two axes are drawn: those that matter to the gradient first. */
+/** At most two axes are drawn: those in which programs meet come first. */
 function drawnAxes(schedule: Schedule, gradient: GradientSchedule): number[] {
-  const all = schedule.axes.map((axis) => axis.axis);
   const shared = new Set([...gradient.before.shared, ...gradient.after.shared]);
+  const all = schedule.axes.map((axis) => axis.axis);
   const byInterest = [...all].sort((a, b) => Number(shared.has(b)) - Number(shared.has(a)) || a - b);
   return byInterest.slice(0, 2).sort((a, b) => a - b);
 }
 
-function makeGrid(axes: number[]): Grid {
-  const rows = axes.length > 1 ? PROGRAMS - 1 : 1;
-  const columns = PROGRAMS;
+function drawnPrograms(axes: number[]): Program[] {
+  if (axes.length < 2) return Array.from({ length: ALONG_ONE_AXIS }, (_, i) => ({ x: i * STEP, at: [i] }));
   const programs: Program[] = [];
-  for (let row = 0; row < rows; row++)
-    for (let column = 0; column < columns; column++)
-      programs.push({ row, column, at: axes.length > 1 ? [row, column] : [column] });
-  return { axes, rows, columns, programs };
+  for (let first = 0; first < ALONG_TWO_AXES; first++)
+    for (let second = 0; second < ALONG_TWO_AXES; second++)
+      programs.push({ x: programs.length * STEP + first * GROUP_GAP, at: [first, second] });
+  return programs;
 }
 
 /** Programs that agree on every axis of their own write the same element. */
-function elementOf(program: Program, grid: Grid, writes: Writes): string {
-  return grid.axes.map((axis, i) => (writes.own.includes(axis) ? program.at[i] : "*")).join(",");
+function elementOf(program: Program, axes: number[], writes: Writes): string {
+  return axes.map((axis, i) => (writes.own.includes(axis) ? program.at[i] : "*")).join(",");
 }
 
-function line(x1: number, y1: number, x2: number, y2: number, kind: string): string {
-  const middle = (x1 + x2) / 2;
-  return `<path class="wire ${kind}" d="M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}"/>`;
-}
-
-function text(x: number, y: number, content: string, kind: string, anchor = "start"): string {
+function label(x: number, y: number, content: string, kind: string, anchor = "start"): string {
   return `<text x="${x}" y="${y}" class="${kind}" text-anchor="${anchor}">${escapeHtml(content)}</text>`;
+}
+
+function box(x: number, y: number, kind: string, content: string): string {
+  return (
+    `<rect class="${kind}" x="${x}" y="${y}" width="${BOX}" height="${BOX}" rx="4"/>` +
+    label(x + BOX / 2, y + BOX / 2 + 4, content, kind, "middle")
+  );
 }
 
 function axisName(schedule: Schedule, axis: number): string {
@@ -63,7 +56,7 @@ function axisName(schedule: Schedule, axis: number): string {
   return extent ? `program_id(${axis}) < ${extent}` : `program_id(${axis})`;
 }
 
-/** In one sentence what the picture shows; its text for who cannot see it. */
+/** In one sentence what the picture shows: its text for who cannot see it. */
 export function describeWrites(writes: Writes): string {
   if (writes.shared.length === 0) return "Each element is written by one program: a plain store.";
   const axes = writes.shared.map((axis) => `program_id(${axis})`).join(" and ");
@@ -71,81 +64,66 @@ export function describeWrites(writes: Writes): string {
   return writes.atomic ? `${meet}: atomic adds.` : `${meet}, in turn.`;
 }
 
-interface Drawing {
-  svg: string;
-  width: number;
-  height: number;
-}
-
-/** One side of the picture, at (x, 0). */
-function drawSide(schedule: Schedule, gradient: GradientSchedule, writes: Writes, title: string, x: number): Drawing {
-  const grid = makeGrid(drawnAxes(schedule, gradient));
-  const elements = [...new Set(grid.programs.map((program) => elementOf(program, grid, writes)))];
-  const height = Math.max(grid.rows, elements.length > grid.columns ? grid.rows : 1) * STEP;
-  const elementColumns = elements.length > grid.columns ? grid.columns : elements.length;
-  const elementRows = Math.ceil(elements.length / elementColumns);
-  const elementsLeft = x + LEFT + grid.columns * STEP + WIRE;
-  const elementsTop = TOP + (height - elementRows * STEP) / 2;
-  const writers = new Map<string, number>();
-  for (const program of grid.programs) {
-    const element = elementOf(program, grid, writes);
-    writers.set(element, (writers.get(element) ?? 0) + 1);
+function drawSide(schedule: Schedule, gradient: GradientSchedule, writes: Writes, title: string): string {
+  const axes = drawnAxes(schedule, gradient);
+  const programs = drawnPrograms(axes);
+  const writers = new Map<string, Program[]>();
+  for (const program of programs) {
+    const element = elementOf(program, axes, writes);
+    writers.set(element, [...(writers.get(element) ?? []), program]);
   }
-  const parts: string[] = [text(x, 16, title, "title")];
+  const width = (programs.at(-1)?.x ?? 0) + BOX;
+  const span = writers.size * STEP - (STEP - BOX);
+  const isPrivate = writers.size === programs.length;
   const wires: string[] = [];
-  for (const program of grid.programs) {
-    const element = elementOf(program, grid, writes);
-    const at = elements.indexOf(element);
-    const kind = (writers.get(element) ?? 1) > 1 ? "collides" : "private";
-    const left = x + LEFT + program.column * STEP;
-    const top = TOP + program.row * STEP;
-    const elementLeft = elementsLeft + (at % elementColumns) * STEP;
-    const elementTop = elementsTop + Math.floor(at / elementColumns) * STEP;
-    // From below a cell, so that the wires of one row stay apart.
-    wires.push(line(left + CELL, top + CELL / 2, elementLeft, elementTop + CELL / 2, kind));
-    parts.push(`<rect class="program ${kind}" x="${left}" y="${top}" width="${CELL}" height="${CELL}" rx="3"/>`);
-  }
-  elements.forEach((element, i) => {
-    const left = elementsLeft + (i % elementColumns) * STEP;
-    const top = elementsTop + Math.floor(i / elementColumns) * STEP;
-    const count = writers.get(element) ?? 1;
-    const kind = count > 1 ? "collides" : "private";
-    parts.push(`<rect class="element ${kind}" x="${left}" y="${top}" width="${CELL}" height="${CELL}"/>`);
-    if (count > 1) parts.push(text(left + CELL / 2, top + CELL / 2 + 4, `×${count}`, "count", "middle"));
+  const boxes: string[] = [];
+  [...writers.values()].forEach((group, i) => {
+    const kind = group.length > 1 ? "collides" : "private";
+    const left = isPrivate ? (group[0]?.x ?? 0) : (width - span) / 2 + i * STEP;
+    for (const program of group) {
+      const [from, to] = [program.x + BOX / 2, left + BOX / 2];
+      const [top, bottom] = [PROGRAMS_TOP + BOX, ELEMENTS_TOP];
+      const middle = (top + bottom) / 2;
+      wires.push(`<path class="wire ${kind}" d="M${from} ${top}C${from} ${middle} ${to} ${middle} ${to} ${bottom}"/>`);
+      boxes.push(box(program.x, PROGRAMS_TOP, `program ${kind}`, program.at.join(",")));
+    }
+    boxes.push(box(left, ELEMENTS_TOP, `element ${kind}`, group.length > 1 ? `×${group.length}` : ""));
   });
-  const columnAxis = grid.axes[grid.axes.length - 1];
-  if (columnAxis !== undefined)
-    parts.push(text(x + LEFT, TOP - 10, `${axisName(schedule, columnAxis)} →`, "axis"));
-  if (grid.axes.length > 1 && grid.axes[0] !== undefined)
-    parts.push(text(x, TOP + height / 2, `${grid.axes[0]} ↓`, "axis"));
-  parts.push(text(elementsLeft, TOP - 10, `d${gradient.input}`, "axis"));
-  const width = LEFT + grid.columns * STEP + WIRE + elementColumns * STEP;
-  return { svg: wires.join("") + parts.join(""), width, height: TOP + Math.max(height, elementRows * STEP) + 8 };
+  const names = axes.map((axis) => axisName(schedule, axis)).join(", ");
+  const texts = label(0, 14, title, "title") + label(0, 32, names, "axis");
+  const description = `${title}: ${describeWrites(writes)}`;
+  const fullWidth = Math.max(width, 205);
+  return (
+    `<svg viewBox="0 0 ${fullWidth} ${HEIGHT}" width="${fullWidth}" height="${HEIGHT}" role="img" ` +
+    `aria-label="${escapeHtml(description)}">${wires.join("")}${boxes.join("")}${texts}</svg>`
+  );
 }
 
-/** The picture of one gradient: before beside after. */
+/** The picture of one gradient: before, and beside it after. */
 export function gradientPicture(schedule: Schedule, gradient: GradientSchedule): string {
-  const before = drawSide(schedule, gradient, gradient.before, "before: the forward turned round", 0);
-  const offset = before.width + 40;
-  const after = drawSide(schedule, gradient, gradient.after, "after: derived", offset);
-  const width = offset + after.width;
-  const height = Math.max(before.height, after.height);
-  const description = `Before: ${describeWrites(gradient.before)} After: ${describeWrites(gradient.after)}`;
-  return (
-    `<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escapeHtml(description)}">` +
-    `${before.svg}${after.svg}</svg>`
-  );
+  const before = drawSide(schedule, gradient, gradient.before, "Before: the forward turned round");
+  const after = drawSide(schedule, gradient, gradient.after, "After: derived");
+  return `<div class="pictures">${before}${after}</div>`;
+}
+
+/** Words between backticks are code. */
+function withCode(text: string): string {
+  return escapeHtml(text).replace(/`([^`]*)`/g, "<code>$1</code>");
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
 }
 
 /** All pictures of a kernel, each with its sentence. */
 export function schedulePictures(schedule: Schedule): string {
   if (schedule.gradients.length === 0)
-    return `<p class="quiet">${escapeHtml(schedule.reason ?? "There is no gradient to write.")}</p>`;
+    return `<p class="quiet">${withCode(schedule.reason ?? "There is no gradient to write.")}</p>`;
   return schedule.gradients
     .map(
       (gradient) =>
         `<figure tabindex="0"><figcaption><code>d${escapeHtml(gradient.input)}</code> ` +
-        `${escapeHtml(gradient.after.why ?? describeWrites(gradient.after))}</figcaption>` +
+        `${withCode(sentence(gradient.after.why ?? describeWrites(gradient.after)))}</figcaption>` +
         `${gradientPicture(schedule, gradient)}</figure>`,
     )
     .join("");

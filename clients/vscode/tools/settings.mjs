@@ -1,4 +1,4 @@
-// The settings of package.json: our own, then the rows of server/settings.def. `node tools/settings.mjs` writes them into package.json.
+// The settings of package.json: our own, then the rows of server/settings.def. `node tools/settings.mjs` writes them there and into README.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -48,11 +48,21 @@ export function settingsOf(definition) {
   return settings;
 }
 
+/** The settings as rows of the table in README.md. */
+export function rowsOf(settings) {
+  const row = ([name, value]) =>
+    `| \`${name}\` | ${value.default === "" ? "empty" : `\`${JSON.stringify(value.default)}\``} | ${value.markdownDescription} |\n`;
+  return Object.entries(settings).map(row).join("");
+}
+
 export const definitionFile = new URL("../../../server/settings.def", import.meta.url);
+const readmeFile = new URL("../README.md", import.meta.url);
 const packageFile = new URL("../package.json", import.meta.url);
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const manifest = JSON.parse(readFileSync(packageFile, "utf8"));
   manifest.contributes.configuration.properties = settingsOf(readFileSync(definitionFile, "utf8"));
   writeFileSync(packageFile, JSON.stringify(manifest, null, 2) + "\n");
+  const readme = readFileSync(readmeFile, "utf8");
+  writeFileSync(readmeFile, readme.replace(/(\|---\|---\|---\|\n)(\|.*\n)*/, `$1${rowsOf(manifest.contributes.configuration.properties)}`));
 }

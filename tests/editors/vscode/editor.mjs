@@ -175,6 +175,16 @@ export class Workbench {
     return this.lenses(text).first();
   }
 
+  testRow(label) {
+    return this.page.locator(".test-explorer .monaco-list-row", { hasText: label }).first();
+  }
+
+  async runTest(label) {
+    const row = this.testRow(label);
+    await row.hover();
+    await row.locator("a[aria-label^='Run Test']").first().click();
+  }
+
   /** Rests the mouse on an element: moved twice, since the first movement only wakes the editor. */
   async hoverOver(locator) {
     const box = await locator.boundingBox();

@@ -17,11 +17,11 @@ function count(text: string, pattern: RegExp): number {
 test("programs that meet are drawn at one element, with their number", () => {
   const gradient = { input: "w", before: shared, after: owned };
   const svg = gradientPicture(schedule([gradient]), gradient);
-  assert.equal(count(svg, /class="program collides"/g), 12, "before: three rows of four programs");
-  assert.equal(count(svg, /class="element collides"/g), 4, "before: an element for each column");
-  assert.equal(count(svg, />×3</g), 4, "before: three programs in each");
-  assert.equal(count(svg, /class="element private"/g), 12, "after: each program its own");
-  assert.equal(count(svg, /class="wire/g), 24);
+  assert.equal(count(svg, /<rect class="program collides"/g), 9, "before: three programs along each of two axes");
+  assert.equal(count(svg, /<rect class="element collides"/g), 3, "before: an element for each of the owning axis");
+  assert.equal(count(svg, />×3</g), 3, "before: three programs in each");
+  assert.equal(count(svg, /<rect class="element private"/g), 9, "after: each program its own");
+  assert.equal(count(svg, /class="wire/g), 18);
 });
 
 test("along one axis, all meet in one element", () => {
@@ -29,8 +29,8 @@ test("along one axis, all meet in one element", () => {
   const gradient = { input: "scale", before: all, after: all };
   const one = { kernel: "k", axes: [{ axis: 0 }], gradients: [gradient] };
   const svg = gradientPicture(one, gradient);
-  assert.equal(count(svg, /class="element collides"/g), 2, "one before, one after");
-  assert.equal(count(svg, />×4</g), 2);
+  assert.equal(count(svg, /<rect class="element collides"/g), 2, "one before, one after");
+  assert.equal(count(svg, />×5</g), 2);
 });
 
 test("the sentence says what the picture shows", () => {
@@ -42,7 +42,7 @@ test("names of the user's code are text, not markup", () => {
   const gradient = { input: "<b>", before: owned, after: { ...owned, why: "a & b" } };
   const html = schedulePictures(schedule([gradient]));
   assert.ok(!html.includes("<b>"));
-  assert.ok(html.includes("&lt;b&gt;") && html.includes("a &amp; b"));
+  assert.ok(html.includes("&lt;b&gt;") && html.includes("A &amp; b"));
 });
 
 test("without gradients the reason is shown", () => {

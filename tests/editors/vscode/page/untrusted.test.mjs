@@ -1,0 +1,33 @@
+// An untrusted workspace: kernels are analysed, nothing is run, and the editor says so.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { Editor, Workbench } from "../editor.mjs";
+
+let editor, page, bench;
+
+before(async () => {
+  editor = await Editor.start({ vsix: process.env.TAD_VSIX, trusted: false });
+  // The workspace wants another server: it must not be started.
+  mkdirSync(join(editor.workspace, ".vscode"), { recursive: true });
+  writeFileSync(join(editor.workspace, ".vscode/settings.json"), JSON.stringify({ "tad.server.path": join(editor.workspace, "evil") }));
+  writeFileSync(join(editor.workspace, "evil"), `#!/bin/sh\ntouch "${join(editor.workspace, "started")}"\n`, { mode: 0o755 });
+  page = await editor.page({ file: "softmax.py" });
+  bench = new Workbench(page);
+  page.setDefaultTimeout(20_000);
+});
+
+after(() => editor?.stop());
+
+test("kernels are analysed, but gradients are not checked", async () => {
+  await bench.ready();
+  await bench.editorOf("softmax.py");
+  await bench.lens("Generate backward").waitFor({ timeout: 60_000 });
+  await page.locator(".statusbar-item", { hasText: "Restricted Mode" }).waitFor();
+  await bench.lens("Check gradients").click();
+  await page.locator(".notification-list-item", { hasText: "not trusted" }).waitFor();
+  await bench.shot("untrusted");
+  assert.equal(await bench.lenses(/gradients verified/).count(), 0);
+  assert.ok(!existsSync(join(editor.workspace, "started")), "the server that the workspace names is not started");
+});

@@ -24,7 +24,7 @@ demo: build
 
 # Everything a change must pass. Files added under tests/ are found without a change here.
 .PHONY: test
-test: setup-test build lint test-c test-python test-editors
+test: setup-test build lint test-c test-python test-editors test-fuzz test-threads
 
 .PHONY: setup-test
 setup-test:

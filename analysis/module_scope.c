@@ -88,6 +88,8 @@ static bool entry_is_known(ScopeEntry entry) {
     if (name.size == 0 || str_is(name, "math") || str_ends(name, "libdevice") ||
         str_is(name, "extra") || str_is(name, "constexpr"))
         return true;
+    // Element types that Python itself has: `from triton.language import *` leaves them alone.
+    if (str_is(name, "float") || str_is(name, "int") || str_is(name, "bool")) return false;
     return scope_find_operation(name) != OP_COUNT || dtype_from_name(name) != DTYPE_UNKNOWN;
 }
 

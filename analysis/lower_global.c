@@ -16,7 +16,7 @@ static Value *constant_again(Lowering *lowering, const Value *value) {
 
 /// The value of a global: a constant, or NULL where only Python itself would know.
 static Value *global_evaluate(Lowering *lowering, ScopeEntry entry) {
-    Frame frame = {.module = entry.module, .source = entry.module->source};
+    Frame frame = {.module = entry.module, .source = entry.module->source, .global = entry.node.id};
     Builder outside = lowering->builder;
     lowering->builder.diagnostics = NULL;
     lowering->builder.region = region_new(lowering->builder.function);
@@ -123,8 +123,19 @@ static void report_global(Lowering *lowering, ScopeEntry entry, const Value *val
         start, STR_ARGS(name));
 }
 
+/// Globals that name each other many times over are not followed to the end.
+enum { GLOBAL_DEPTH_LIMIT = 12, GLOBAL_COUNT_LIMIT = 5000 };
+
+static bool global_is_open(const Lowering *lowering, ScopeEntry entry) {
+    for (const Frame *frame = lowering->frame; frame; frame = frame->caller)
+        if (frame->global == entry.node.id) return true;
+    return false;
+}
+
 Value *global_value(Lowering *lowering, ScopeEntry entry, Str name, SyntaxNode node) {
-    if (lowering->global_depth > 12) return lowering_opaque(lowering, "globals in a circle");
+    if (lowering->global_depth > GLOBAL_DEPTH_LIMIT || global_is_open(lowering, entry) ||
+        ++lowering->global_count > GLOBAL_COUNT_LIMIT)
+        return lowering_opaque(lowering, "globals in a circle");
     Value *value = global_evaluate(lowering, entry);
     if (!value) {
         // A number, most likely a flag, that the user's Python computes: a constexpr like a parameter.

@@ -7,7 +7,7 @@
 
 static const double DEFAULT_SECONDS = 30, SHARE_OF_TIME = 0.6;
 /// With this many configurations proved, time is up when as many seconds have passed.
-enum { ENOUGH_PROVED = 2 };
+enum { ENOUGH_PROVED = 2, ENOUGH_DISCARDED = 2, ENOUGH_SPREAD = 2 };
 static const double ENOUGH_SECONDS = 1.5;
 
 typedef struct InputSummary {
@@ -33,7 +33,7 @@ typedef struct Gradcheck {
     CheckStatus status;
     const char *reason, *invalid_reason;
     InputSummary *inputs;
-    int input_count, proved, checked;
+    int input_count, proved, checked, spread;
     double worst_error, dot_error;
     bool has_kink;
     Json *configurations, *discarded, *findings;
@@ -183,8 +183,8 @@ static bool is_float_buffer(const Argument *argument) {
     return argument->kind == ARGUMENT_POINTER && dtype_code_is_float(argument->dtype);
 }
 
-/// The request's inputs that are floating point and present in this configuration. What the kernel only reads counts,
-/// too, unless the request is `partial`: where the derivation left it out, its derivative must be 0.
+/// The request's inputs that are floating point and present in this configuration. What the kernel reads as
+/// floats and does not write counts, too, unless the request is `partial`: left out, its derivative must be 0.
 static int *present_inputs(const Gradcheck *check, const Configuration *configuration, int *count) {
     int *parameters = ARENA_ARRAY(check->arena, int, configuration->argument_count + 1);
     bool partial = json_get_bool(check->params, "partial", false);
@@ -193,8 +193,9 @@ static int *present_inputs(const Gradcheck *check, const Configuration *configur
         const Argument *argument = &configuration->arguments[i];
         const ParameterFacts *facts = &check->facts[i];
         bool named = is_named(check, "inputs", argument->name);
-        bool only_read =
-            facts->is_loaded && !facts->is_stored && !facts->is_atomic && is_float_buffer(argument);
+        DType element = check->symbolic->parameters[i].value->type.element;
+        bool only_read = facts->is_loaded && !facts->is_stored && !facts->is_atomic &&
+                         is_float_buffer(argument) && dtype_class(element) == CLASS_FLOAT;
         if (named ? is_float_buffer(argument) || argument->kind == ARGUMENT_FLOAT
                   : only_read && !partial)
             parameters[(*count)++] = i;
@@ -446,7 +447,9 @@ static bool check_spread(Gradcheck *check, const Configuration *configuration,
                          const CheckResult *result) {
     if (strcmp(configuration->source, "launcher") != 0 || clock_seconds() > check->deadline)
         return false;
-    if (result->status != CHECK_FAILED && result->status != CHECK_INVALID) return false;
+    bool finds = result->status == CHECK_UNPROVED && result->findings.count > 0;
+    if (result->status != CHECK_FAILED && result->status != CHECK_INVALID && !finds) return false;
+    if (result->status != CHECK_FAILED && check->spread++ >= ENOUGH_SPREAD) return false;
     SpecRequest request = spec_request(check);
     Configuration other = configuration_copy(check->arena, configuration);
     if (!spec_spread(check->arena, &request, &other)) return false;
@@ -454,8 +457,8 @@ static bool check_spread(Gradcheck *check, const Configuration *configuration,
     Error error = NULL;
     CheckResult again = check_ready(check, &other, &problem, &error);
     bool proved = !error && again.status == CHECK_PROVED;
-    if (again.status == CHECK_FAILED || (!proved && result->status == CHECK_INVALID)) return false;
-    if (!proved || (result->status == CHECK_FAILED && has_shapes(configuration))) {
+    if (again.status == CHECK_FAILED || (!proved && result->status != CHECK_FAILED)) return false;
+    if (!proved || (result->status != CHECK_INVALID && has_shapes(configuration))) {
         again = *result;
         again.status = CHECK_UNPROVED;
         again.reason =
@@ -560,6 +563,35 @@ static Error prepare(Gradcheck *check) {
     return NULL;
 }
 
+/// Time is up, the request is cancelled, a gradient is wrong, or enough is proved.
+static bool is_finished(const Gradcheck *check) {
+    double now = clock_seconds();
+    return now > check->deadline || (check->cancelled && atomic_load(check->cancelled)) ||
+           (check->status == CHECK_FAILED && check->checked) ||
+           (check->proved >= ENOUGH_PROVED && now - check->started > ENOUGH_SECONDS);
+}
+
+/// In order; but where a launcher's first configurations do not run, its others, which will not either, come last.
+static void check_candidates(Gradcheck *check, Configurations *candidates,
+                             ProgressCallback *progress, void *context) {
+    bool *put_off = ARENA_ARRAY(check->arena, bool, candidates->count + 1);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < candidates->count && !is_finished(check); i++) {
+            Configuration *candidate = &candidates->items[i];
+            if (pass == 1 && (!put_off[i] || check->checked > 0)) continue;
+            if (candidate->is_fallback && check->checked > 0) break;
+            put_off[i] = pass == 0 && check->checked == 0 &&
+                         check->discarded->count >= ENOUGH_DISCARDED &&
+                         strcmp(candidate->source, "launcher") == 0;
+            if (put_off[i]) continue;
+            if (progress)
+                progress(context, json_get_string(check->params, "kernel", ""), i,
+                         candidates->count, "checking");
+            check_guarded(check, candidate);
+        }
+    }
+}
+
 Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *cancelled,
                         ProgressCallback *progress, void *context, Error *error) {
     Gradcheck check = {
@@ -577,17 +609,7 @@ Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *can
         Error spec_error = NULL;
         Configurations candidates = spec_configurations(arena, &request, &spec_error);
         check.invalid_reason = spec_error;
-        for (int i = 0; i < candidates.count; i++) {
-            if (clock_seconds() > check.deadline || (cancelled && atomic_load(cancelled))) break;
-            if (candidates.items[i].is_fallback && check.checked > 0) break;
-            if (check.proved >= ENOUGH_PROVED && clock_seconds() - check.started > ENOUGH_SECONDS)
-                break;
-            if (progress)
-                progress(context, json_get_string(params, "kernel", ""), i, candidates.count,
-                         "checking");
-            check_guarded(&check, &candidates.items[i]);
-            if (check.status == CHECK_FAILED && check.checked) break;
-        }
+        check_candidates(&check, &candidates, progress, context);
         if (cancelled && atomic_load(cancelled))
             *error = "cancelled";
         else

@@ -97,6 +97,19 @@ static void add_pyproject(Arena *arena, const SpecRequest *request, const Json *
     }
 }
 
+/// The launcher knows which tensors hold integers.
+static void take_integers(Configuration *guessed, const Configuration *launched) {
+    for (int i = 0; i < guessed->argument_count && i < launched->argument_count; i++) {
+        Argument *argument = &guessed->arguments[i];
+        const Argument *known = &launched->arguments[i];
+        if (argument->kind != ARGUMENT_POINTER || known->kind != ARGUMENT_POINTER ||
+            !dtype_code_is_float(argument->dtype) || dtype_code_is_float(known->dtype))
+            continue;
+        argument->dtype = known->dtype;
+        argument->content = known->content;
+    }
+}
+
 Configurations spec_configurations(Arena *arena, const SpecRequest *request, Error *error) {
     Configurations all = {0};
     *error = NULL;
@@ -108,7 +121,10 @@ Configurations spec_configurations(Arena *arena, const SpecRequest *request, Err
     Configuration open = configuration_open(arena, request->kernel);
     open.source = "kernel";
     Configurations guessed = spec_guess(arena, request, &open, error);
-    for (int i = 0; i < guessed.count; i++) LIST_PUSH(arena, &all, guessed.items[i]);
+    for (int i = 0; i < guessed.count; i++) {
+        if (all.count) take_integers(&guessed.items[i], &all.items[0]);
+        LIST_PUSH(arena, &all, guessed.items[i]);
+    }
     if (all.count) *error = NULL;
     return all;
 }

@@ -6,6 +6,7 @@ derivative of the forward along a direction by central differences.
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 
@@ -91,13 +92,11 @@ class Problem:
     @property
     def parameters(self) -> set[str]:
         """Names of the forward's parameters."""
-        found = re.search(
-            rf"^def {re.escape(self.proof['kernel'])}\((.*?)\)(?: ->.*?)?:\s*$",
-            self.proof["source"],
-            re.MULTILINE | re.DOTALL,
-        )
-        assert found, self.proof["kernel"]
-        return {part.split(":")[0].split("=")[0].strip() for part in found[1].split(",")}
+        for node in ast.walk(ast.parse(self.proof["source"])):
+            if isinstance(node, ast.FunctionDef) and node.name == self.proof["kernel"]:
+                given = node.args
+                return {a.arg for a in given.posonlyargs + given.args + given.kwonlyargs}
+        raise AssertionError(f"no kernel {self.proof['kernel']}")
 
     def arguments(self, launch: dict, after: dict[str, np.ndarray], gradients: dict) -> dict:
         """What a launch of the backward gets; gradient buffers are kept in `gradients`."""

@@ -21,8 +21,8 @@ typedef struct Entry {
 struct Gradients {
     Server *server;
     pthread_mutex_t lock;  // of the table and its entries
-    Arena *arena;
-    Map table;  // "uri\nkernel" -> Entry
+    Arena *arena;          // under the lock as well: lanes make entries
+    Map table;             // "uri\nkernel" -> Entry
     Checks *checks;
     Timer *pause;               // before deriving in the background
     LIST(const char *) unseen;  // URIs of documents to derive
@@ -39,9 +39,9 @@ const char *gradient_state_name(GradientState state) { return state_names[state]
 struct Gradients *gradients_new(Server *server) {
     struct Gradients *gradients = ARENA_NEW(server->arena, struct Gradients);
     gradients->server = server;
-    gradients->arena = server->arena;
+    gradients->arena = arena_new();
     pthread_mutex_init(&gradients->lock, NULL);
-    gradients->table = map_new(server->arena);
+    gradients->table = map_new(gradients->arena);
     gradients->checks = checks_new(server);
     return gradients;
 }
@@ -53,6 +53,7 @@ void gradients_free(struct Gradients *gradients) {
         Entry *entry = gradients->table.entries[i].value;
         arena_free(entry->arena);
     }
+    arena_free(gradients->arena);
     pthread_mutex_destroy(&gradients->lock);
 }
 
@@ -417,7 +418,7 @@ void gradients_watch(Server *server, const char *uri) {
     for (int i = 0; !is_listed && i < server->documents.by_uri.count; i++)
         if (server->documents.by_uri.entries[i].value == document)
             key = server->documents.by_uri.entries[i].key.data;
-    if (key) LIST_PUSH(gradients->arena, &gradients->unseen, key);
+    if (key) LIST_PUSH(server->arena, &gradients->unseen, key);
     timer_stop(gradients->pause);
     gradients->pause = timer_start(server->loop, PAUSE_MS, 0, derive_unseen, gradients);
 }

@@ -6,6 +6,7 @@
 
 /// Modules that a resolver handed out live in the snapshots that were built with it.
 typedef struct LaneResolver {
+    Arena *arena;
     ImportResolver *imports;
     int users;  // documents, and the lane itself
 } LaneResolver;
@@ -16,18 +17,18 @@ struct FastLane {
     Report report;  // of the settings: problems go to stderr
     SettingsCache *settings;
     int settings_generation;
-    Arena *arena;
 };
 
 static void resolver_release(LaneResolver *resolver) {
     if (!resolver || --resolver->users > 0) return;
     import_resolver_free(resolver->imports);
-    resolver->imports = NULL;
+    arena_free(resolver->arena);
 }
 
-static LaneResolver *resolver_new(Arena *arena) {
+static LaneResolver *resolver_new(void) {
+    Arena *arena = arena_new();
     LaneResolver *resolver = ARENA_NEW(arena, LaneResolver);
-    *resolver = (LaneResolver){import_resolver_new(), 1};
+    *resolver = (LaneResolver){arena, import_resolver_new(), 1};
     return resolver;
 }
 
@@ -41,8 +42,7 @@ static void settings_renew(struct FastLane *lane) {
 
 struct FastLane *fast_lane_new(Arena *arena) {
     struct FastLane *lane = ARENA_NEW(arena, struct FastLane);
-    lane->arena = arena;
-    lane->resolver = resolver_new(arena);
+    lane->resolver = resolver_new();
     settings_renew(lane);
     return lane;
 }
@@ -56,7 +56,7 @@ void fast_lane_forget_files(struct FastLane *lane, bool imports, bool settings) 
     if (settings) settings_renew(lane);
     if (!imports) return;
     resolver_release(lane->resolver);
-    lane->resolver = resolver_new(lane->arena);
+    lane->resolver = resolver_new();
 }
 
 LaneDocument *lane_document_new(const char *uri) {

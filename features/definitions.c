@@ -106,6 +106,14 @@ static Str forward_name(Str name, const Map *forward, int strip) {
     return map_has(forward, rest) ? rest : (Str){"", 0};
 }
 
+/// `dx_2` is another adjoint of `x`: the name without its number.
+static Str unnumbered(Str name) {
+    size_t size = name.size;
+    while (size > 0 && name.data[size - 1] >= '0' && name.data[size - 1] <= '9') size--;
+    bool has_number = size < name.size && size > 1 && name.data[size - 1] == '_';
+    return has_number ? (Str){name.data, size - 1} : name;
+}
+
 /// The variable that the statement around `node` assigns.
 static SyntaxNode assigned_at(SyntaxNode node) {
     for (int i = 0; i < 64 && !node_is_null(node); i++) {
@@ -147,12 +155,19 @@ static void link_forward(Names *names, Links *links, const Kernel *backward, uin
     if (node_is_null(function)) return;
     const Map *bound = names_bound(names, function);
     SyntaxNode asked = identifier_at(names, offset);
+    if (str_equal(text_of(names, asked), backward->definition->name)) {
+        link_add(names, links, range_of(names, asked), range_of(names, function),
+                 range_of(names, node_field(function, "name")));
+        return;
+    }
     SyntaxNode assigned = assigned_at(node_at(names->root, offset, offset));
     SyntaxNode candidates[] = {asked, assigned};
     for (int strip = 0; strip < 2; strip++)
         for (int i = 0; i < 2 && !links->list.count; i++) {
             if (node_kind(candidates[i]) != SYNTAX_IDENTIFIER) continue;
-            Str name = forward_name(text_of(names, candidates[i]), bound, strip);
+            Str written = text_of(names, candidates[i]);
+            Str name = forward_name(written, bound, strip);
+            if (!name.size) name = forward_name(unnumbered(written), bound, strip);
             if (name.size)
                 link_assignments(names, links, range_of(names, candidates[i]), function, name);
         }
@@ -161,6 +176,12 @@ static void link_forward(Names *names, Links *links, const Kernel *backward, uin
 /// From a name of a forward to the places of its backward that hold its adjoint, or compute it anew.
 static void link_backward(Names *names, Links *links, const Kernel *forward, const Name *name) {
     const Kernel *backward = backward_of(names->arena, names->snapshot, forward);
+    if (backward && name->kind == NAME_FUNCTION && name->is_write) {
+        Range range = snapshot_range(names->snapshot, backward->definition->range);
+        link_add(names, links, name->range, range,
+                 snapshot_range(names->snapshot, backward->definition->name_range));
+        return;
+    }
     if (!backward || (name->kind != NAME_LOCAL && name->kind != NAME_PARAMETER)) return;
     SyntaxNode function = node_of_kernel(names, backward);
     if (node_is_null(function)) return;

@@ -7,6 +7,8 @@ import triton.language as tl
 @triton.jit
 def square_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     # <^^^^^^^^^^^ lens: forward
+    # <^^^^^^^^^^^ label: square_kernel
+    # <^^^^^^^^^^^ back: square_kernel_backward
     #             ^^^^^ label: x_ptr
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     # <^^^^^^ label: offsets
@@ -22,6 +24,8 @@ def square_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 @triton.jit
 def square_kernel_backward(x_ptr, dy_ptr, dx_ptr, n, BLOCK: tl.constexpr):
     # <^^^^^^^^^^^^^^^^^^^^ lens: backward
+    # <^^^^^^^^^^^^^^^^^^^^ label: square_kernel_backward
+    # <^^^^^^^^^^^^^^^^^^^^ def: square_kernel
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     # <^^^^^^ def: offsets
     mask = offsets < n
@@ -30,10 +34,13 @@ def square_kernel_backward(x_ptr, dy_ptr, dx_ptr, n, BLOCK: tl.constexpr):
     dy = tl.load(dy_ptr + offsets, mask=mask)
     # <^ label: dy
     # <^ def: y
-    dx = dy * 2 * x
+    dy_1 = dy * 2
+    # <^^^ def: y
+    # <^^^ label: dy_1
+    dx = dy_1 * x
     # <^ label: dx
     # <^ def: x
-    #    ^^ def: dy
+    #    ^^^^ def: dy_1
     tl.store(dx_ptr + offsets, dx, mask=mask)
     #                          ^^ def: dx
 

@@ -5,6 +5,7 @@
 #include "autodiff/memory.h"
 
 #include "analysis/affine.h"
+#include "analysis/infer.h"
 #include "autodiff/place.h"
 
 enum { AXES_MAX = 16 };
@@ -120,7 +121,11 @@ static bool iterations_are_apart(const Differentiation *state, const Op *loop, O
     if (!poly_split(state->arena, left.offset.base, iv, &weights[0], &rests[0]) ||
         !poly_split(state->arena, right.offset.base, iv, &weights[1], &rests[1]))
         return false;
-    if (!poly_equal(weights[0], weights[1]) || !is_stride_symbol(weights[0])) return false;
+    if (!poly_equal(weights[0], weights[1])) return false;
+    Arena *arena = state->arena;
+    const Poly *step = value_poly(arena, loop->operands[2]);
+    if (step && places_fit(arena, a, b, poly_multiply(arena, weights[0], step))) return true;
+    if (!is_stride_symbol(weights[0])) return false;
     const Value *stride = weights[0]->terms[0].atoms[0];
     return !poly_mentions(rests[0], stride) && !poly_mentions(rests[1], stride);
 }
@@ -352,7 +357,6 @@ static void make_running(Differentiation *state, int index, const OpList *access
     map_set_pointer(&state->running, parameter->value, (void *)1);
     for (int i = 0; i < 2; i++)
         if (made[i]) map_set_pointer(&state->running, made[i], (void *)1);
-    mark_ordered_loops(state, accesses);
 }
 
 /* ---- all of it ---- */
@@ -374,6 +378,7 @@ static void split_versions(Differentiation *state, int index, bool is_float, boo
         if (is_float && (is_wanted || versions[i] != VERSION_BEFORE)) needs_running = true;
     }
     if (!any_load && !needs_running) return;
+    if (needs_running) mark_ordered_loops(state, &accesses);  // while all go through one pointer
     Value *made[2] = {NULL, NULL};
     OpList before = accesses;
     for (int i = 0; i < accesses.count; i++)

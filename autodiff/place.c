@@ -133,19 +133,23 @@ typedef struct Span {
     const Poly *reach;  // NULL: not known
 } Span;
 
-static Span lane_span(Arena *arena, const Access *access, int lane) {
-    const Poly *weight = access->offset.lane[lane];
+/// As many lanes as the tile has.
+static Span tile_span(Arena *arena, const Access *access, int lane) {
     Span span = {.start = access->offset.base};
-    LaneBound bound = mask_bound(arena, access_mask(access->op), lane, 0);
-    if (bound.bound) {
-        span.start = poly_subtract(arena, span.start, poly_multiply(arena, weight, bound.start));
-        span.reach = poly_multiply(arena, weight, bound.bound);
-        return span;
-    }
     Type type = access->op->operands[0]->type;
     if (lane < type.rank && type.dims[lane])
-        span.reach = poly_multiply(arena, weight, type.dims[lane]);
+        span.reach = poly_multiply(arena, access->offset.lane[lane], type.dims[lane]);
     return span;
+}
+
+/// Up to the bound that the mask sets, where it sets one.
+static Span lane_span(Arena *arena, const Access *access, int lane) {
+    LaneBound bound = mask_bound(arena, access_mask(access->op), lane, 0);
+    if (!bound.bound) return tile_span(arena, access, lane);
+    const Poly *weight = access->offset.lane[lane];
+    return (Span){
+        poly_subtract(arena, access->offset.base, poly_multiply(arena, weight, bound.start)),
+        poly_multiply(arena, weight, bound.bound)};
 }
 
 static bool mentions_any(const Poly *poly, const Value *atom) {
@@ -176,6 +180,28 @@ static bool lies_before(Arena *arena, const Access *a, int lane_a, const Access 
            others_step_over(arena, b, lane_b, distance, end);
 }
 
+static int64_t divisor_of(const Affine *offset, int64_t divisor) {
+    for (int i = 0; i < offset->rank; i++)
+        for (int t = 0; t < offset->lane[i]->count; t++) {
+            int64_t other = offset->lane[i]->terms[t].coefficient;
+            while (other) {
+                int64_t rest = divisor % other;
+                divisor = other;
+                other = rest;
+            }
+        }
+    return divisor < 0 ? -divisor : divisor;
+}
+
+/// Every second element against those between: the lanes step over a constant distance.
+static bool lie_between(Arena *arena, const Access *a, const Access *b) {
+    int64_t distance;
+    int64_t divisor = divisor_of(&b->offset, divisor_of(&a->offset, 0));
+    return divisor > 1 &&
+           poly_is_constant(poly_subtract(arena, a->offset.base, b->offset.base), &distance) &&
+           distance % divisor != 0;
+}
+
 bool places_are_apart(Arena *arena, Op *a, Op *b) {
     Access left = access_of(arena, a), right = access_of(arena, b);
     if (!left.parameter || left.parameter != right.parameter) return false;
@@ -187,6 +213,7 @@ bool places_are_apart(Arena *arena, Op *a, Op *b) {
                                 &distance) &&
                distance != 0;
     }
+    if (lie_between(arena, &left, &right)) return true;
     for (int i = 0; i < left.offset.rank; i++)
         for (int k = 0; k < right.offset.rank; k++) {
             if (is_zero(left.offset.lane[i]) ||
@@ -195,6 +222,49 @@ bool places_are_apart(Arena *arena, Op *a, Op *b) {
             if (lies_before(arena, &left, i, &right, k) || lies_before(arena, &right, k, &left, i))
                 return true;
         }
+    return false;
+}
+
+/// From the first element that an access may touch to behind the last one. `reach` NULL where it is not known.
+static Span access_span(Arena *arena, const Access *access, bool by_mask) {
+    Span all = {.start = access->offset.base, .reach = poly_constant(arena, 1)};
+    for (int i = 0; i < access->offset.rank; i++) {
+        const Poly *weight = access->offset.lane[i];
+        if (is_zero(weight)) continue;
+        Span span = by_mask ? lane_span(arena, access, i) : tile_span(arena, access, i);
+        if (!span.reach || !is_nonnegative(arena, weight)) return (Span){0};
+        all.start =
+            poly_add(arena, all.start, poly_subtract(arena, span.start, access->offset.base));
+        all.reach = poly_add(arena, all.reach, poly_subtract(arena, span.reach, weight));
+    }
+    return all;
+}
+
+static bool spans_fit(Arena *arena, Span first, Span second, const Poly *window) {
+    if (!first.reach || !second.reach) return false;
+    const Poly *distance = poly_subtract(arena, second.start, first.start);
+    if (!is_fixed(distance) || !is_fixed(first.reach) || !is_fixed(second.reach)) return false;
+    if (!is_nonnegative(arena, distance)) {
+        Span swapped = first;
+        first = second;
+        second = swapped;
+        distance = poly_multiply(arena, distance, poly_constant(arena, -1));
+        if (!is_nonnegative(arena, distance)) return false;
+    }
+    const Poly *end = poly_add(arena, distance, second.reach);
+    return is_nonnegative(arena, poly_subtract(arena, window, first.reach)) &&
+           is_nonnegative(arena, poly_subtract(arena, window, end));
+}
+
+bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window) {
+    Access left = access_of(arena, a), right = access_of(arena, b);
+    if (!left.parameter || left.parameter != right.parameter || left.offset.wrapped ||
+        right.offset.wrapped || !left.offset.known || !right.offset.known)
+        return false;
+    for (int by_mask = 0; by_mask < 2; by_mask++)
+        if (spans_fit(arena, access_span(arena, &left, by_mask),
+                      access_span(arena, &right, by_mask), window))
+            return true;
     return false;
 }
 

@@ -10,6 +10,8 @@ Value *access_mask(const Op *op);
 bool places_are_equal(Arena *arena, Op *a, Op *b);
 /// Whether two accesses, in the same program and the same iteration of the loops around them, provably touch no common element.
 bool places_are_apart(Arena *arena, Op *a, Op *b);
+/// Whether all that two accesses touch lies within `window` consecutive elements, wherever these are.
+bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window);
 /// False where two lanes of one access may touch the same element.
 bool lanes_are_apart(Arena *arena, Op *op);
 

@@ -123,3 +123,19 @@ def stored_in_arms(x, y, out, n, FLAG: tl.constexpr, BLOCK: tl.constexpr):
     tl.debug_barrier()
     b = tl.load(y + j, mask=j < n, other=0.0)
     tl.store(out + j, b * a, mask=j < n)
+
+
+# tad: half=6, x=f32[4, 12], cos=f32[4, 6], sin=f32[4, 6], BLOCK=4, grid=(4,)
+@triton.jit
+def pairs_in_place(x, cos, sin, half, BLOCK: tl.constexpr):
+    """Real and imaginary parts in turn, a block of pairs each time: no two turns meet."""
+    row = tl.program_id(0)
+    for start in range(0, half, BLOCK):
+        j = start + tl.arange(0, BLOCK)
+        c = tl.load(cos + row * half + j, mask=j < half, other=0.0)
+        s = tl.load(sin + row * half + j, mask=j < half, other=0.0)
+        real = x + row * half * 2 + j * 2
+        a = tl.load(real, mask=j < half, other=0.0)
+        b = tl.load(real + 1, mask=j < half, other=0.0)
+        tl.store(real, a * c - b * s, mask=j < half)
+        tl.store(real + 1, a * s + b * c, mask=j < half)

@@ -129,13 +129,13 @@ export class Workbench {
 
   /** Presses keys until the input that they open is there: the workbench hears nothing while it still loads. */
   async quickInput(keys, text) {
-    const input = this.page.locator(".quick-input-widget input").first();
+    const input = this.page.locator(".quick-input-widget input.input").first();
     for (let attempt = 0; attempt < 20; attempt++) {
       await this.page.keyboard.press(keys);
-      if (await input.waitFor({ timeout: 1000 }).then(() => true, () => false)) break;
+      const filled = input.waitFor({ timeout: 1000 }).then(() => input.fill(text, { timeout: 1000 }));
+      if (await filled.then(() => true, () => false)) return input;
     }
-    await input.fill(text);
-    return input;
+    throw new Error(`${keys} opens no input`);
   }
 
   async chooseFirst() {
@@ -175,6 +175,15 @@ export class Workbench {
     return this.lenses(text).first();
   }
 
+  /** Clicks a lens until `effect` is there: a click while lenses are laid out anew goes nowhere. */
+  async clickLens(text, effect) {
+    for (let attempt = 0; attempt < 8; attempt++) {
+      await this.lens(text).click({ timeout: 5000 }).catch(() => {});
+      if (await effect.first().waitFor({ timeout: 4000 }).then(() => true, () => false)) return;
+    }
+    throw new Error(`the lens ${text} does nothing`);
+  }
+
   testRow(label) {
     return this.page.locator(".test-explorer .monaco-list-row", { hasText: label }).first();
   }
@@ -183,6 +192,18 @@ export class Workbench {
     const row = this.testRow(label);
     await row.hover();
     await row.locator("a[aria-label^='Run Test']").first().click();
+  }
+
+  /** Rests the mouse on an element until a hover with this text is there: one that comes while the page is busy goes again. */
+  async hover(locator, text) {
+    const hover = this.page.locator(".monaco-hover:visible", { hasText: text }).first();
+    for (let attempt = 0; attempt < 8; attempt++) {
+      await this.page.mouse.move(700, 790);
+      await this.page.waitForTimeout(300);
+      await this.hoverOver(locator);
+      if (await hover.waitFor({ timeout: 2500 }).then(() => true, () => false)) return;
+    }
+    throw new Error(`no hover says ${text}`);
   }
 
   /** Rests the mouse on an element: moved twice, since the first movement only wakes the editor. */

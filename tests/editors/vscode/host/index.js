@@ -149,12 +149,12 @@ const tests = {
     assert.match(proposed.getText(), /def layer_norm_row_kernel_backward/);
     await vscode.commands.executeCommand("tad.discardBackward");
     const refused = (await open("refused.py")).document;
-    const at = positionOf(refused, "product_kernel(");
+    const at = positionOf(refused, "assembly_kernel(");
     const disabled = await until("the disabled action", async () => {
       const list = await actions(refused, new vscode.Range(at, at));
       return list.find((action) => /backward/i.test(action.title) && action.disabled);
     });
-    assert.match(disabled.disabled.reason, /product/);
+    assert.match(disabled.disabled.reason, /inline_asm_elementwise/);
   },
 
   async "the server is started again on command"() {

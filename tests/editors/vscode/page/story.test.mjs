@@ -53,8 +53,7 @@ step("a mistake is underlined while it is typed, and hover explains it", async (
   await page.keyboard.press("Escape");
   const squiggle = page.locator(".squiggly-error").first();
   await squiggle.waitFor();
-    await bench.hoverOver(squiggle);
-  await page.locator(".monaco-hover", { hasText: "no parameter `mosk`" }).first().waitFor();
+    await bench.hover(squiggle, "no parameter `mosk`");
   await bench.shot("finding");
   await page.keyboard.press("Escape");
   for (let i = 0; i < ", mosk=1".length; i++) await page.keyboard.press("Backspace");
@@ -62,16 +61,13 @@ step("a mistake is underlined while it is typed, and hover explains it", async (
 });
 
 step("hover over a name says what it is", async () => {
-  await bench.hoverOver(page.locator(".view-line span", { hasText: /^\s*numerator$/ }).first());
-  const hover = page.locator(".monaco-hover:visible", { hasText: "BLOCK" }).first();
-  await hover.waitFor();
+  await bench.hover(page.locator(".view-line span", { hasText: /^\s*numerator$/ }).first(), /numerator.*BLOCK/);
   await bench.shot("hover");
   await page.keyboard.press("Escape");
 });
 
 step("the lens shows the backward beside nothing, and Accept writes it", async () => {
-  await bench.lens("Generate backward").click();
-  await page.locator(".tab.active", { hasText: "backward of softmax_kernel" }).waitFor();
+  await bench.clickLens("Generate backward", page.locator(".tab.active", { hasText: "backward of softmax_kernel" }));
   await page.locator(".view-line", { hasText: "def softmax_kernel_backward" }).first().waitFor();
   const file = join(editor.workspace, "softmax_kernel_backward.py");
   assert.ok(!existsSync(file), "nothing is written before it is accepted");
@@ -101,8 +97,7 @@ step("an edit makes the result stale, undo makes it good again", async () => {
 
 step("the panel has the table of the check and the picture of the schedule", async () => {
   await bench.openFile("layer_norm.py");
-  await bench.lens("Check gradients").click();
-  await bench.lens(/gradients verified, worst/).waitFor({ timeout: 60_000 });
+  await bench.clickLens("Check gradients", bench.lenses(/gradients verified, worst/));
   await bench.goToLine(21);
   await bench.command("Triton: Show Gradients");
   const pick = page.locator(".quick-input-list .monaco-list-row", { hasText: "layer_norm_kernel" });

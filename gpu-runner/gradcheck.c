@@ -449,7 +449,7 @@ static bool check_spread(Gradcheck *check, const Configuration *configuration,
         return false;
     bool finds = result->status == CHECK_UNPROVED && result->findings.count > 0;
     if (result->status != CHECK_FAILED && result->status != CHECK_INVALID && !finds) return false;
-    if (result->status != CHECK_FAILED && check->spread++ >= ENOUGH_SPREAD) return false;
+    if (result->status == CHECK_INVALID && check->spread++ >= ENOUGH_SPREAD) return false;
     SpecRequest request = spec_request(check);
     Configuration other = configuration_copy(check->arena, configuration);
     if (!spec_spread(check->arena, &request, &other)) return false;

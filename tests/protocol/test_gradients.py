@@ -48,7 +48,7 @@ def faked(server: Client, tmp_path: Path) -> Iterator[Client]:
     runner.write_text(FAKE_RUNNER.format(python=sys.executable))
     runner.chmod(0o755)
     server.configuration = {"runner": {"command": str(runner)}}
-    server.initialize()
+    server.initialize(initializationOptions={"settings": server.configuration})
     yield server
     assert server.shut_down() == 0
 
@@ -246,7 +246,7 @@ def test_a_session_that_ends_during_a_check(server: Client, kernel: str, tmp_pat
 
 def test_no_runner(server: Client, kernel: str, tmp_path: Path) -> None:
     server.configuration = {"runner": {"command": str(tmp_path / "nowhere")}}
-    server.initialize()
+    server.initialize(initializationOptions={"settings": server.configuration})
     server.open(kernel, KERNEL)
     result = server.request("workspace/executeCommand", command("checkGradients", kernel))
     assert result["status"] == "unproved" and "cannot start" in result["reason"]

@@ -10,7 +10,6 @@ import pytest
 from tests.protocol.client import ROOT, Client, edit, place
 from tests.protocol.conftest import KERNEL
 
-
 SUPPRESSIONS = Path(__file__).parent / "threads.supp"
 
 

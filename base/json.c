@@ -185,10 +185,16 @@ Json *json_parse(Arena *arena, Str text, Error *error) {
     return value;
 }
 
+static bool is_small_integer(double number) {
+    return number > -1e9 && number < 1e9 && number - (int)number == 0;
+}
+
 static cJSON *to_cjson(Arena *arena, const Json *value) {
     switch (value->kind) {
     case JSON_BOOL: return cJSON_CreateBool(value->number != 0);
     case JSON_NUMBER:
+        if (is_small_integer(value->number))  // most are, and cJSON prints all numbers as fractions
+            return cJSON_CreateRaw(arena_printf(arena, "%d", (int)value->number));
         return isfinite(value->number) ? cJSON_CreateNumber(value->number) : cJSON_CreateNull();
     case JSON_STRING: return cJSON_CreateString(value->string.data);
     case JSON_NULL: return cJSON_CreateNull();

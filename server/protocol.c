@@ -23,17 +23,28 @@ Encoding encoding_choose(const Json *client_capabilities) {
     return ENCODING_UTF16;
 }
 
+/// Where the next line begins, or 0 after the last one. Looks for one kind of byte as long as there is no other.
+static size_t line_after(Str text, size_t at, bool has_returns) {
+    const char *end = text.data + text.size;
+    if (!has_returns) {
+        const char *feed = at < text.size ? memchr(text.data + at, '\n', text.size - at) : NULL;
+        return feed ? (size_t)(feed - text.data) + 1 : 0;
+    }
+    for (const char *c = text.data + at; c < end; c++) {
+        if (*c == '\n') return (size_t)(c - text.data) + 1;
+        if (*c == '\r') return (size_t)(c - text.data) + (c + 1 < end && c[1] == '\n' ? 2 : 1);
+    }
+    return 0;
+}
+
 Lines lines_of(Arena *arena, Str text) {
+    bool has_returns = text.size && memchr(text.data, '\r', text.size);
     int count = 1;
-    const char *data = text.data;
-    for (size_t i = 0; i < text.size; i++)
-        count +=
-            data[i] == '\n' || (data[i] == '\r' && (i + 1 == text.size || data[i + 1] != '\n'));
+    for (size_t at = 0; (at = line_after(text, at, has_returns));) count++;
     Lines lines = {ARENA_ARRAY(arena, uint32_t, count), count};
     int line = 1;
-    for (size_t i = 0; i < text.size; i++)
-        if (data[i] == '\n' || (data[i] == '\r' && (i + 1 == text.size || data[i + 1] != '\n')))
-            lines.starts[line++] = (uint32_t)(i + 1);
+    for (size_t at = 0; (at = line_after(text, at, has_returns));)
+        lines.starts[line++] = (uint32_t)at;
     return lines;
 }
 

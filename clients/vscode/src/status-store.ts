@@ -12,8 +12,11 @@ export class StatusStore implements vscode.Disposable {
   readonly onChange = this.changed.event;
 
   take(status: GradientStatus): void {
-    this.known.set(kernelKey(status.uri, status.kernel), status);
-    this.changed.fire(status);
+    const key = kernelKey(status.uri, status.kernel);
+    // While a check runs, what the last one found stays to be read.
+    const kept = status.status === "running" ? { ...this.known.get(key), ...status } : status;
+    this.known.set(key, kept);
+    this.changed.fire(kept);
   }
 
   get(uri: string, kernel: string): GradientStatus | undefined {

@@ -73,7 +73,8 @@ step("the lens shows the backward beside nothing, and Accept writes it", async (
   assert.ok(!existsSync(file), "nothing is written before it is accepted");
   await bench.shot("preview");
   await page.locator('.editor-actions a[aria-label^="Accept Backward"]').first().click();
-  await bench.lens("Check gradients").waitFor();
+  await page.locator(".tab", { hasText: "backward of softmax_kernel" }).waitFor({ state: "detached" });
+  await page.locator('.tab.active[data-resource-name="softmax_kernel_backward.py"]').waitFor();
   await until(() => existsSync(file), "the file that was accepted");
   assert.match(readFileSync(file, "utf8"), /def softmax_kernel_backward\(/);
 });
@@ -110,6 +111,7 @@ step("the panel has the table of the check and the picture of the schedule", asy
   assert.ok((await frame.locator("svg .element.private").count()) > 0);
   await frame.locator('[data-type="check"]').focus();
   await page.keyboard.press("Enter");
+  await page.waitForTimeout(1000); // the check that was started by key is under way, or over
   await frame.locator(".status.proved").waitFor({ timeout: 60_000 });
   assert.equal(await frame.locator(":focus").getAttribute("data-type"), "check", "the keyboard stays where it was");
   await bench.shot("panel");
@@ -127,6 +129,18 @@ step("the Testing view checks a file and shows each kernel's result", async () =
   await bench.testRow("layer_norm_row_kernel").locator(".codicon-testing-passed-icon").waitFor({ timeout: 60_000 });
   await row.locator(".codicon-testing-passed-icon").waitFor();
   await bench.shot("testing");
+});
+
+step("where the rules refuse, the light bulb has the action disabled, and the lens says the reason", async () => {
+  await bench.openFile("refused.py");
+  await bench.lens(/no backward.*inline_asm_elementwise/).waitFor();
+  await bench.goToLine(8, 8);
+  await page.keyboard.press("Control+Shift+r");
+  const menu = page.locator(".action-widget");
+  await menu.locator("a", { hasText: "Show Disabled" }).waitFor();
+  assert.equal(await menu.locator(".monaco-list-row", { hasText: "Generate backward" }).count(), 0, "it cannot be chosen");
+  await bench.shot("refused");
+  await page.keyboard.press("Escape");
 });
 
 step("a refused kernel is skipped, with its reason in the results", async () => {

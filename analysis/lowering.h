@@ -22,7 +22,7 @@ typedef struct Frame {
     Variables variables;
     int loops;               // around the statement at hand
     int unknown_conditions;  // around it, within all frames
-    const void *global;  // id of the expression of the global that is being evaluated, or NULL
+    const void *global;      // id of the expression of the global that is being evaluated, or NULL
     struct Frame *caller;
 } Frame;
 

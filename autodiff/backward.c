@@ -408,14 +408,16 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
 
 Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                           const BackwardOptions *options, Diagnostics *diagnostics) {
-    (void)snapshot;
     Backward *result = ARENA_NEW(arena, Backward);
     result->kernel = kernel;
     if (!kernel_is_forward(kernel))
         return refuse(result, BACKWARD_NOT_DIFFERENTIABLE, "the kernel stores nothing",
                       kernel->definition->name_range);
+    // The kernel's IR may be of an earlier text; lines in comments and reasons are those of the present one.
+    Function *forward = function_copy(arena, kernel->function, kernel->function->name, NULL);
+    snapshot_relocate(snapshot, forward);
     Variant *variant = ARENA_NEW(arena, Variant);
-    variant_derive(arena, kernel, kernel->function, options, variant);
+    variant_derive(arena, kernel, forward, options, variant);
     if (variant->result.status == BACKWARD_REFUSED)
         variants_derive_apart(arena, kernel, options, variant);
     *result = variant->result;

@@ -246,7 +246,7 @@ static void derive_apart(Arena *arena, const Kernel *kernel, const Function *for
         Constant *constant = ARENA_NEW(arena, Constant);
         *constant = (Constant){.kind = CONSTANT_BOOL, .integer = r == 0};
         Binding *bindings = ARENA_ARRAY(arena, Binding, count + 1);
-        memcpy(bindings, bound, sizeof(Binding) * (size_t)count);
+        if (count) memcpy(bindings, bound, sizeof(Binding) * (size_t)count);
         bindings[count] = (Binding){.name = str_from(search.flag->name), .constant = constant};
         Diagnostics found = {.arena = arena};
         LowerOptions lowering = {.bindings = bindings, .binding_count = count + 1};

@@ -68,6 +68,7 @@ static int outer_operators(const char *text, int *count) {
 static bool last_bracket(const char *text, size_t size, size_t *open, size_t *close) {
     if (size == 0 || !closes(text[size - 1])) return false;
     int depth = 0;
+    *open = *close = 0;
     for (size_t i = 0; i < size; i++) {
         i = skip_string(text, i);
         if (i >= size) break;

@@ -18,7 +18,7 @@ static long resident_kb(void) {
     char line[256];
     long size = 0;
     while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, "VmRSS:", 6) == 0) size = atol(line + 6);
+        if (strncmp(line, "VmRSS:", 6) == 0) size = strtol(line + 6, NULL, 10);
     if (file) fclose(file);
     return size;
 }
@@ -86,7 +86,7 @@ static void delete_key(Session *session, size_t at) {
 int main(int argc, char **argv) {
     Arena *arena = arena_new();
     if (argc < 2) return 2;
-    int keys = argc > 2 ? atoi(argv[2]) : 2000;
+    int keys = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 2000;
     Str text = read_text(arena, argv[1]);
     Session session = {.text = arena_alloc(arena, text.size + sizeof typed + 1),
                        .size = text.size,

@@ -108,7 +108,8 @@ TEST(long_lines) {
     char *line = arena_alloc(arena, size + 1);
     memset(line, 'a', size);
     survive((Str){line, size});
-    memcpy(line, "x = '", 5);
+    static const char opening[] = {'x', ' ', '=', ' ', '\''};
+    memcpy(line, opening, sizeof opening);
     survive((Str){line, size});
     line[0] = '#';
     survive((Str){line, size});

@@ -76,7 +76,7 @@ static void edit_files(const char *pattern, int count) {
 /// TAD_EDITS: how many edits of each file, for a longer run than that of `make test`.
 static int edit_count(int usual) {
     const char *wanted = getenv("TAD_EDITS");
-    return wanted ? atoi(wanted) : usual;
+    return wanted ? (int)strtol(wanted, NULL, 10) : usual;
 }
 
 TEST(edited_examples_equal_new_ones) { edit_files("examples/*.py", edit_count(12)); }

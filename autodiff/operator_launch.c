@@ -232,10 +232,19 @@ static void plan_grid(Arena *arena, const Module *module, const LaunchSite *site
     if (!same) refuse(plan, "its launches have different grids");
 }
 
+/// `num_ctas=1` is what a launch without it has, and torch.compile refuses to hear of it.
+static bool option_is_needless(const BoundLaunch *bound, int option) {
+    return str_is(bound->option_names.items[option], "num_ctas") &&
+           str_is(str_trim(bound->options.items[option]), "1");
+}
+
 static void plan_options(Arena *arena, const BoundLaunch *bound, OperatorPlan *plan,
                          bool is_first) {
-    static const char *const known[] = {"num_warps", "num_stages", "num_ctas"};
+    static const char *const known[] = {"num_warps", "num_stages"};
+    int taken = 0;
+    bool same = true;
     for (LIST_EACH(int, i, bound->option_names)) {
+        if (option_is_needless(bound, i)) continue;
         Str name = bound->option_names.items[i];
         bool is_known = false;
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
@@ -243,11 +252,10 @@ static void plan_options(Arena *arena, const BoundLaunch *bound, OperatorPlan *p
         if (!is_known)
             refuse(plan, arena_printf(arena, "wrap_triton does not take `%.*s`", STR_ARGS(name)));
         if (is_first) LIST_PUSH(arena, &plan->options, name);
+        same = same && taken < plan->options.count && str_equal(name, plan->options.items[taken]);
+        taken++;
     }
-    bool same = bound->option_names.count == plan->options.count;
-    for (int i = 0; same && i < plan->options.count; i++)
-        same = str_equal(bound->option_names.items[i], plan->options.items[i]);
-    if (!same) refuse(plan, "its launches have different options");
+    if (!same || taken != plan->options.count) refuse(plan, "its launches have different options");
 }
 
 /* ---- fresh outputs ---- */
@@ -417,7 +425,8 @@ static void add_call(Arena *arena, Buffer *out, const Module *module, const Oper
             buffer_printf(&targets, "%s%.*s", targets.size ? ", " : "", STR_ARGS(text));
     }
     for (LIST_EACH(int, i, bound->options))
-        buffer_printf(&call, ", %.*s", STR_ARGS(bound->options.items[i]));
+        if (!option_is_needless(bound, i))
+            buffer_printf(&call, ", %.*s", STR_ARGS(bound->options.items[i]));
     buffer_putc(&call, ')');
     Buffer lines = buffer_new(arena);
     layout_statement(&lines, column,

@@ -299,6 +299,8 @@ bool lanes_are_apart(Arena *arena, Op *op) {
     Access access = access_of(arena, op);
     Type type = op->operands[0]->type;
     if (!access.offset.known) return type.rank == 0;
+    // Lanes past the end repeat elements (`offsets % n`, `where(offsets < n, offsets, n - 1)`): the last store would win.
+    if (access.offset.wrapped) return false;
     for (int i = 0; i < access.offset.rank; i++) {
         int64_t one;
         const Poly *dim = i < type.rank ? type.dims[i] : NULL;

@@ -55,8 +55,10 @@ static void close_handle(uv_handle_t *handle, void *unused) {
 
 void loop_free(Loop *loop) {
     if (!loop) return;
-    for (Process *process = loop->processes; process; process = process->next)
+    for (Process *process = loop->processes; process; process = process->next) {
         process_abandon(process);
+        process_close_input(process);  // so that nobody closes it twice
+    }
     uv_walk(&loop->uv, close_handle, NULL);
     while (uv_run(&loop->uv, UV_RUN_DEFAULT)) {
     }
@@ -185,6 +187,7 @@ Error process_start(Loop *loop, Arena *arena, const char *const *arguments,
     int failed = uv_spawn(&loop->uv, &process->uv, &options);
     if (failed) {
         process->events = (ProcessEvents){0};
+        process_close_input(process);
         uv_close((uv_handle_t *)&process->output, pipe_closed);
         uv_close((uv_handle_t *)&process->error_output, pipe_closed);
         uv_close((uv_handle_t *)&process->uv, process_closed);

@@ -255,6 +255,20 @@ static bool dims_are_known(Type type) {
     return true;
 }
 
+/// Tiles of one rank that differ only where one has a single lane: a row of flags and a matrix of flags. What follows is the same
+/// for both, and stays one text (a loop that is split is no longer seen as a softmax).
+static bool shapes_broadcast(Type a, Type b) {
+    int64_t one;
+    if (a.kind != TYPE_NUMBER || b.kind != TYPE_NUMBER || a.rank != b.rank) return false;
+    for (int i = 0; i < a.rank; i++) {
+        if (!a.dims[i] || !b.dims[i]) return false;
+        bool single = (poly_is_constant(a.dims[i], &one) && one == 1) ||
+                      (poly_is_constant(b.dims[i], &one) && one == 1);
+        if (!single && !poly_equal(a.dims[i], b.dims[i])) return false;
+    }
+    return true;
+}
+
 /// Whether nothing is known any more of what was known in each arm: two shapes, or two kinds of value.
 static bool merge_forgets(const Value *a, const Value *b, const Value *merged) {
     int count_a;
@@ -262,6 +276,7 @@ static bool merge_forgets(const Value *a, const Value *b, const Value *merged) {
     if (!a || !b || a->type.kind == TYPE_NONE || b->type.kind == TYPE_NONE) return false;
     if (a->type.kind == TYPE_UNKNOWN || b->type.kind == TYPE_UNKNOWN) return false;
     if (value_is_tuple(a, &count_a) && value_is_tuple(b, &count_b)) return count_a != count_b;
+    if (shapes_broadcast(a->type, b->type)) return false;
     return merged->type.kind == TYPE_UNKNOWN ||
            (!dims_are_known(merged->type) && dims_are_known(a->type) && dims_are_known(b->type));
 }

@@ -5,7 +5,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 
 folders := base analysis autodiff gpu-runner features codeactions server tests
-c_files = $(shell find $(folders) -name '*.[ch]' 2>/dev/null)
+c_files = $(shell find $(folders) -name node_modules -prune -o -name '*.[ch]' -print 2>/dev/null)
 python := .venv/bin/python
 
 # $(call cmake_build,PRESET,FOLDER): configure once; ninja reconfigures by itself later on.

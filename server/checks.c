@@ -213,7 +213,7 @@ static bool prover_prepare(Prover *prover, Checks *checks, Error *error) {
     }
     *error = NULL;
     if (prover->client) return true;
-    const char *runner = runner_find(arena, *wish ? wish : NULL, error);
+    const char *runner = runner_find(arena, *wish ? checks->runner : NULL, error);
     if (*error) return false;
     prover->checks = checks;
     prover->client = runner_client_new(arena, checks->server->loop, runner_command(arena, runner),

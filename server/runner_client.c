@@ -229,7 +229,7 @@ const char *const *runner_command(Arena *arena, const char *text) {
     for (const char *at = text; *at; at++) words += *at == ' ';
     const char **command = ARENA_ARRAY(arena, const char *, words);
     if (is_program(text)) {
-        command[0] = text;
+        command[0] = arena_strdup(arena, text);
         return command;
     }
     size_t count = 0;
@@ -238,6 +238,6 @@ const char *const *runner_command(Arena *arena, const char *text) {
         if (size) command[count++] = arena_strndup(arena, at, size);
         at += size + (at[size] == ' ');
     }
-    if (count == 0) command[0] = text;
+    if (count == 0) command[0] = arena_strdup(arena, text);
     return command;
 }

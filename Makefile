@@ -91,8 +91,8 @@ test-fuzz: fuzz
 test-threads: setup-test
 	@if [ ! -f build-threads/build.ninja ]; then cmake --preset threads >/dev/null; fi
 	ninja -C build-threads unit-edits unit-deep
-	build-threads/unit/unit-edits threads
-	build-threads/unit/unit-deep recursion
+	TSAN_OPTIONS=suppressions=$(CURDIR)/tests/protocol/threads.supp build-threads/unit/unit-edits threads
+	TSAN_OPTIONS=suppressions=$(CURDIR)/tests/protocol/threads.supp build-threads/unit/unit-deep recursion
 
 ifneq ($(wildcard bench/run),)
 .PHONY: bench

@@ -28,12 +28,12 @@ test("the bundled server comes before PATH, PATH before the Python environment",
 });
 
 test("a setting wins, with ~ and ${workspaceFolder} filled in", () => {
-  const more = { home: "/home/u", workspaceFolder: "/work" };
+  const more = { home: "/home/u", workspaceFolder: "/src" };
   const inHome = locateServer(places(["/home/u/tad-lsp", "/ext/bin/tad-lsp"], { ...more, setting: "~/tad-lsp" }));
   assert.deepEqual(inHome, { found: true, file: "/home/u/tad-lsp", origin: "setting" });
   const setting = "${workspaceFolder}/build/tad-lsp";
-  const inFolder = locateServer(places(["/work/build/tad-lsp"], { ...more, setting }));
-  assert.deepEqual(inFolder, { found: true, file: "/work/build/tad-lsp", origin: "setting" });
+  const inFolder = locateServer(places(["/src/build/tad-lsp"], { ...more, setting }));
+  assert.deepEqual(inFolder, { found: true, file: "/src/build/tad-lsp", origin: "setting" });
 });
 
 test("a setting that names nothing is an error, not a reason to take another server", () => {

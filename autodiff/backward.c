@@ -413,6 +413,11 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     if (!kernel_is_forward(kernel))
         return refuse(result, BACKWARD_NOT_DIFFERENTIABLE, "the kernel stores nothing",
                       kernel->definition->name_range);
+    const char *broken = function_verify(arena, kernel->function);
+    if (broken)  // a fault of ours, and never a gradient to be trusted
+        return refuse(result, BACKWARD_REFUSED,
+                      arena_printf(arena, "tad-lsp failed to analyse this kernel (%s)", broken),
+                      kernel->definition->name_range);
     // The kernel's IR may be of an earlier text; lines in comments and reasons are those of the present one.
     Function *forward = function_copy(arena, kernel->function, kernel->function->name, NULL);
     snapshot_relocate(snapshot, forward);

@@ -208,7 +208,8 @@ export class Workbench {
 
   /** Rests the mouse on an element: moved twice, since the first movement only wakes the editor. */
   async hoverOver(locator) {
-    const box = await locator.boundingBox();
+    const box = await locator.boundingBox().catch(() => null);
+    if (!box) return; // drawn anew just now: the next attempt finds it
     await this.page.mouse.move(box.x + box.width / 2 - 4, box.y + box.height / 2);
     await this.page.waitForTimeout(100);
     await this.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 4 });

@@ -350,6 +350,22 @@ static void variant_refuse(Variant *variant, BackwardStatus status, int id, cons
     variant->failure_id = id;
 }
 
+typedef struct Repeated {
+    Arena *arena;
+    const Op *store;  // NULL: none
+} Repeated;
+
+/// An unmasked store at `i % n` or `where(i < n, i, n - 1)`: lanes past the end write an element again, and each of them would
+/// pass its upstream gradient on.
+static bool visit_repeated(void *context, Op *op) {
+    Repeated *repeated = context;
+    if (op->code != OP_STORE) return true;
+    Access access = access_of(repeated->arena, op);
+    bool is_masked = access.mask && !value_is_none(access.mask);
+    if (access.offset.known && access.offset.wrapped && !is_masked) repeated->store = op;
+    return !repeated->store;
+}
+
 void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
                     const BackwardOptions *options, Variant *variant) {
     Backward *result = &variant->result;
@@ -371,6 +387,14 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
     if (failure) {
         variant_refuse(variant, BACKWARD_REFUSED, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, failure,
                        range);
+        return;
+    }
+    Repeated repeated = {arena, NULL};
+    region_walk(state.primal->body, visit_repeated, &repeated);
+    if (repeated.store) {
+        variant_refuse(variant, BACKWARD_REFUSED, DIAGNOSTIC_GRADIENT_STORED_REPEATEDLY,
+                       "lanes past the end store an element again; mask them in this store",
+                       repeated.store->range);
         return;
     }
     function_simplify(state.primal);

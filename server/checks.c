@@ -19,6 +19,7 @@ typedef struct Proof {
     int line;
     GradientStatus status;  // final already where the rules refuse
     Json *params;           // for the runner; NULL: there is nothing to run
+    Json *places;  // of each input's gradient, where the file holds the backward; else NULL
     double limit_s;
     int deaths;
     bool is_done;
@@ -136,6 +137,10 @@ static void read_answer(Proof *proof, const Json *answer) {
     status->has_error = worst && worst->kind == JSON_NUMBER;
     status->worst_error = status->has_error ? worst->number : 0;
     status->details = answer ? json_copy(proof->arena, answer) : NULL;
+    if (status->state != GRADIENT_FAILED || !proof->places) return;
+    status->writer = gradient_writer(json_get(proof->params, "backward"), status->details);
+    if (!status->writer.input.size) return;
+    status->range = json_get(proof->places, str_dup(proof->arena, status->writer.input));
 }
 
 static void prover_answered(void *context, RunnerTrouble trouble, const Json *answer,
@@ -241,16 +246,40 @@ static void provers_start(Checks *checks) {
 
 // --- Preparing, on the slow lane
 
-/// The module that the check runs: the file's own text where it holds a backward of ours, which may have been edited.
-static const char *backward_text(Arena *arena, const Snapshot *snapshot, Backward *backward) {
+/// Whether the file holds the backward, which may have been edited.
+static bool holds_backward(const Snapshot *snapshot, const Backward *backward) {
     bool has_all = backward->launch_count > 0;
     for (int i = 0; i < backward->launch_count; i++)
         has_all = has_all &&
                   snapshot_find_kernel(snapshot, str_from(backward->launches[i].kernel)) != NULL;
-    if (has_all) return str_dup(arena, snapshot->source->text);
+    return has_all;
+}
+
+/// The module that the check runs: the file's own text where it holds the backward.
+static const char *backward_text(Arena *arena, const Snapshot *snapshot, Backward *backward) {
+    if (holds_backward(snapshot, backward)) return str_dup(arena, snapshot->source->text);
     Diagnostics ignored = {.arena = arena};
     BackwardOptions options = {.wrapper = WRAPPER_NONE};
     return backward_module(arena, snapshot, &backward, 1, &options, &ignored);
+}
+
+/// Where each gradient is written in the file.
+static Json *places_json(Request *request, const Snapshot *snapshot, const Kernel *kernel,
+                         const Backward *backward) {
+    Json *places = json_object(request->arena);
+    for (int i = 0; i < backward->launch_count; i++) {
+        const BackwardLaunch *launch = &backward->launches[i];
+        for (int k = 0; k < launch->argument_count; k++) {
+            const BackwardArgument *argument = &launch->arguments[k];
+            if (argument->use != ARGUMENT_GRADIENT && argument->use != ARGUMENT_RUNNING) continue;
+            GradientWriter writer = {str_from(argument->of), str_from(launch->kernel),
+                                     str_from(argument->name)};
+            Range place =
+                gradient_place(request->arena, snapshot, writer, kernel->definition->name_range);
+            json_set(places, argument->of, request_range_json(request, snapshot, place));
+        }
+    }
+    return places;
 }
 
 static void proof_derive(Request *request, Proof *proof, const Snapshot *snapshot,
@@ -278,6 +307,8 @@ static void proof_derive(Request *request, Proof *proof, const Snapshot *snapsho
     ProofFile file = {snapshot->source, settings, slow_imports(request)};
     ProofPlan plan = proof_plan(arena, kernel, backward, text, settings);
     proof->params = json_copy(proof->arena, proof_params(arena, &file, &plan, 0, proof->limit_s));
+    if (holds_backward(snapshot, backward))
+        proof->places = json_copy(proof->arena, places_json(request, snapshot, kernel, backward));
     proof->status.state = GRADIENT_RUNNING;
 }
 

@@ -161,6 +161,10 @@ static GradientStatus status_copy(Arena *arena, const GradientStatus *status) {
     GradientStatus copy = *status;
     copy.reason = arena_strdup(arena, status->reason);
     copy.details = status->details ? json_copy(arena, status->details) : NULL;
+    copy.range = status->range ? json_copy(arena, status->range) : NULL;
+    copy.writer = (GradientWriter){str_from(str_dup(arena, status->writer.input)),
+                                   str_from(str_dup(arena, status->writer.kernel)),
+                                   str_from(str_dup(arena, status->writer.parameter))};
     return copy;
 }
 
@@ -212,6 +216,7 @@ Json *gradient_status_json(Arena *arena, const char *uri, const char *kernel, in
     json_set_number(json, "seconds", status->seconds);
     json_set_string(json, "reason", status->reason);
     json_set_bool(json, "stale", status->is_stale);
+    if (status->range) json_set(json, "range", json_copy(arena, status->range));
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) {
         const Json *part = json_get(status->details, passed_on[i]);
         if (part) json_set(json, passed_on[i], json_copy(arena, part));
@@ -276,9 +281,9 @@ static void add_result(Diagnostics *diagnostics, const Snapshot *snapshot, const
     const char *reason = entry->status.reason;
     switch (entry->status.state) {
     case GRADIENT_FAILED:
-        diagnose(diagnostics, DIAGNOSTIC_GRADIENT_WRONG, name,
-                 "the derived gradient of `%.*s` is wrong: %s", STR_ARGS(kernel->definition->name),
-                 reason);
+        diagnose(diagnostics, DIAGNOSTIC_GRADIENT_WRONG,
+                 gradient_place(diagnostics->arena, snapshot, entry->status.writer, name),
+                 "a gradient of `%.*s` is wrong: %s", STR_ARGS(kernel->definition->name), reason);
         break;
     case GRADIENT_PROVED:
         diagnose(diagnostics, DIAGNOSTIC_GRADIENT_VERIFIED, name,

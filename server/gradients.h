@@ -3,6 +3,7 @@
 #define TAD_SERVER_GRADIENTS_H
 
 #include "autodiff/backward.h"
+#include "server/gradient_place.h"
 #include "server/session.h"
 
 // GRADIENT_STATE(ID, "name in messages")
@@ -29,6 +30,8 @@ typedef struct GradientStatus {
     bool has_error;
     bool is_stale;  // the kernel, or a helper of it, has other text than when it was checked
     Json *details;  // what the runner answered, or NULL
+    Json *range;    // of a wrong gradient in the text that was checked, or NULL: the kernel's name
+    GradientWriter writer;  // of a wrong gradient, where the file holds the backward
     uint64_t hash;
 } GradientStatus;
 

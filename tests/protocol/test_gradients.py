@@ -125,6 +125,12 @@ def test_a_wrong_backward_is_found(editor: Client, kernel: str) -> None:
     while not errors:
         errors = [d for d in editor.diagnostics(preview["uri"], 1) if d["code"] == "gradient-wrong"]
     assert errors[0]["severity"] == 1
+    # Where the wrong gradient is written, also after lines were added above.
+    store = place(wrong, "tl.store(dx_ptr")
+    assert errors[0]["range"]["start"] == result["range"]["start"] == store
+    editor.change(preview["uri"], 2, {"text": "# a comment\n" + wrong})
+    moved = [d for d in editor.diagnostics(preview["uri"], 2) if d["code"] == "gradient-wrong"]
+    assert moved[0]["range"]["start"] == {**store, "line": store["line"] + 1}
 
 
 def test_preview_below_and_refusals(editor: Client, kernel: str) -> None:

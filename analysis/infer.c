@@ -307,7 +307,7 @@ static bool type_is_passed_on(const Op *op, Type *pointer) {
 
 bool op_stays_constexpr(OpCode code) {
     return op_rows[code].symbol || code == OP_MINIMUM || code == OP_MAXIMUM ||
-           code == OP_INTEGER_LOG2;
+           code == OP_INTEGER_LOG2 || code == OP_PYTHON_CALL;
 }
 
 static void infer_by_columns(const Inference *inference) {
@@ -363,6 +363,12 @@ static Type constant_type(const Constant *constant) {
     return type;
 }
 
+/// Triton's helpers and roundings give integers.
+static bool python_call_is_integer(const Op *op) {
+    Str name = op->operands[0]->constant->string;
+    return str_starts(name, "triton.") || str_is(name, "math.ceil") || str_is(name, "math.floor");
+}
+
 /// Constants, tuples and questions about types.
 static bool infer_structural(const Inference *inference) {
     Op *op = inference->op;
@@ -381,6 +387,11 @@ static bool infer_structural(const Inference *inference) {
     case OP_DTYPE_OF:
     case OP_ELEMENT_TYPE_OF:
         type.kind = TYPE_DTYPE;
+        type.is_constexpr = true;
+        break;
+    case OP_PYTHON_CALL:
+        type = type_number(dtype_of(python_call_is_integer(op) ? DTYPE_INT32 : DTYPE_FLOAT32), 0,
+                           NULL);
         type.is_constexpr = true;
         break;
     case OP_IS_NONE:

@@ -298,9 +298,6 @@ Value *lower_builtin(Lowering *lowering, Str name, Arguments *arguments, SyntaxN
 
 // --- Other modules
 
-// What files that ask for Triton's version are told: the release that the operation table describes.
-#define TRITON_VERSION "3.9.0"
-
 typedef struct MathRow {
     const char *name;
     double (*one)(double);
@@ -327,6 +324,12 @@ static Value *constexpr_of(Lowering *lowering, Value *value, DTypeCode code, con
     return op->results[0];
 }
 
+/// The call itself, for the instance of the kernel to make.
+static Value *python_call(Lowering *lowering, const char *name, Value *value) {
+    return build_binary(&lowering->builder, OP_PYTHON_CALL, build_string(&lowering->builder, name),
+                        value);
+}
+
 static Value *math_call(Lowering *lowering, Str dotted, const Arguments *arguments) {
     double a;
     double b;
@@ -334,8 +337,11 @@ static Value *math_call(Lowering *lowering, Str dotted, const Arguments *argumen
     for (size_t i = 0; i < sizeof math_rows / sizeof *math_rows; i++) {
         const MathRow *row = &math_rows[i];
         if (!str_is(dotted, row->name) || !first) continue;
-        if (!first->constant && first->type.is_constexpr)
-            return constexpr_of(lowering, first, row->gives_integer ? DTYPE_INT32 : DTYPE_FLOAT32,
+        bool is_open = !first->constant && first->type.is_constexpr;
+        if (is_open && row->one && str_starts(dotted, "math."))
+            return python_call(lowering, row->name, first);
+        if (is_open)
+            return constexpr_of(lowering, first, DTYPE_FLOAT32,
                                 arena_printf(lowering->arena, "%s of a constexpr", row->name));
         if (!value_is_number(first, &a)) continue;
         if (row->two && (arguments->positional.count < 2 ||
@@ -353,7 +359,10 @@ static Value *next_power_of_2(Lowering *lowering, Value *value) {
     int64_t n;
     if (!value) return NULL;
     if (!value_is_int(value, &n) || n > ((int64_t)1 << 62))
-        return constexpr_of(lowering, value, DTYPE_INT32, "triton.next_power_of_2 of a constexpr");
+        return value->type.is_constexpr && !value->constant
+                   ? python_call(lowering, "triton.next_power_of_2", value)
+                   : constexpr_of(lowering, value, DTYPE_INT32,
+                                  "triton.next_power_of_2 of a value");
     int64_t power = 1;
     while (power < n) power *= 2;
     return build_int(&lowering->builder, power);
@@ -363,8 +372,7 @@ static Value *next_power_of_2(Lowering *lowering, Value *value) {
 static Value *standard_log2(Lowering *lowering, Value *value) {
     int64_t n;
     if (!value) return NULL;
-    if (!value_is_int(value, &n))
-        return constexpr_of(lowering, value, DTYPE_INT32, "the logarithm of a constexpr");
+    if (!value_is_int(value, &n)) return build_unary(&lowering->builder, OP_INTEGER_LOG2, value);
     int64_t log = 0;
     while (n > 1) {
         n /= 2;

@@ -558,9 +558,7 @@ static Value *lower_has_operation(Lowering *lowering, SyntaxNode list) {
     if (!name || name->kind != CONSTANT_STRING) return NULL;
     ScopeEntry asked = scope_attribute(lowering->arena, object.entry, name->string);
     if (!scope_language_name(asked.dotted, &language)) return NULL;
-    OpCode code = scope_find_operation(language);
-    bool is_there = code != OP_COUNT && op_rows[code].kind != KIND_REMOVED;
-    return build_bool(&lowering->builder, is_there || dtype_from_name(language) != DTYPE_UNKNOWN);
+    return build_bool(&lowering->builder, scope_language_has(language));
 }
 
 Value *lower_call(Lowering *lowering, SyntaxNode node) {

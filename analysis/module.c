@@ -27,14 +27,24 @@ static Str text_of(const Module *module, SyntaxNode node) {
     return node_text(module->source, node);
 }
 
-static void scope_define(Module *module, Str name, ScopeEntry entry, bool conditional) {
+/// Where a statement stands.
+typedef struct BlockContext {
+    bool conditional;
+    const ScopeCondition *condition;  // the arms of `if` around it
+    bool in_class;
+    bool in_function;
+    int depth;
+} BlockContext;
+
+static void scope_define(Module *module, Str name, ScopeEntry entry, const BlockContext *context) {
     if (name.size == 0) return;
     ScopeEntry *copy = ARENA_NEW(module->arena, ScopeEntry);
     *copy = entry;
     copy->module = module;
+    copy->condition = context->condition;
     copy->next = NULL;
     ScopeEntry *old = map_get(&module->scope->names, name);
-    if (!old || !conditional) {
+    if (!old || !context->conditional) {
         map_set(&module->scope->names, name, copy);
         return;
     }
@@ -159,33 +169,27 @@ static void function_apply_flags(FunctionDefinition *function, int flags) {
 
 // --- Statements at module level (and below its blocks)
 
-typedef struct BlockContext {
-    bool conditional;
-    bool in_class;
-    bool in_function;
-    int depth;
-} BlockContext;
-
 static void scan_block(Module *module, SyntaxNode block, BlockContext context);
 
-static void scan_import(Module *module, SyntaxNode node, bool conditional) {
+static void scan_import(Module *module, SyntaxNode node, const BlockContext *context) {
     SyntaxNode *children;
     int count = node_children(module->arena, node, &children);
     for (int i = 0; i < count; i++) {
         ScopeEntry entry = {.kind = SCOPE_IMPORTED};
         if (node_kind(children[i]) == SYNTAX_ALIASED_IMPORT) {
             entry.dotted = text_of(module, node_field(children[i], "name"));
-            scope_define(module, text_of(module, node_field(children[i], "alias")), entry,
-                         conditional);
+            scope_define(module, text_of(module, node_field(children[i], "alias")), entry, context);
         } else if (node_kind(children[i]) == SYNTAX_DOTTED_NAME) {
             // `import a.b` binds `a`.
             entry.dotted = text_of(module, node_child(children[i], 0));
-            scope_define(module, entry.dotted, entry, true);
+            BlockContext shared = *context;
+            shared.conditional = true;
+            scope_define(module, entry.dotted, entry, &shared);
         }
     }
 }
 
-static void scan_import_from(Module *module, SyntaxNode node, bool conditional) {
+static void scan_import_from(Module *module, SyntaxNode node, const BlockContext *context) {
     SyntaxNode from = node_field(node, "module_name");
     Str dotted = text_of(module, from);
     int level = 0;
@@ -205,11 +209,10 @@ static void scan_import_from(Module *module, SyntaxNode node, bool conditional) 
             LIST_PUSH(module->arena, &module->scope->stars, entry);
         } else if (kind == SYNTAX_ALIASED_IMPORT) {
             entry.name = text_of(module, node_field(children[i], "name"));
-            scope_define(module, text_of(module, node_field(children[i], "alias")), entry,
-                         conditional);
+            scope_define(module, text_of(module, node_field(children[i], "alias")), entry, context);
         } else if (kind == SYNTAX_DOTTED_NAME) {
             entry.name = text_of(module, children[i]);
-            scope_define(module, entry.name, entry, conditional);
+            scope_define(module, entry.name, entry, context);
         }
     }
 }
@@ -237,7 +240,7 @@ static FunctionDefinition *wrapped_function(Module *module, SyntaxNode node, int
 
 /// One target of `a = b = value`.
 static void scan_target(Module *module, SyntaxNode left, SyntaxNode right, Str annotation,
-                        bool conditional) {
+                        const BlockContext *context) {
     ScopeEntry entry = {
         .kind = SCOPE_ASSIGNED, .node = right, .item = -1, .annotation = annotation};
     if (node_kind(left) == SYNTAX_IDENTIFIER) {
@@ -249,7 +252,7 @@ static void scan_target(Module *module, SyntaxNode left, SyntaxNode right, Str a
             LIST_PUSH(module->arena, &function->decorators, right);
             entry = (ScopeEntry){.kind = SCOPE_FUNCTION, .function = function};
         }
-        scope_define(module, text_of(module, left), entry, conditional);
+        scope_define(module, text_of(module, left), entry, context);
         return;
     }
     SyntaxNode *targets;
@@ -258,17 +261,17 @@ static void scan_target(Module *module, SyntaxNode left, SyntaxNode right, Str a
     for (int i = 0; i < count; i++) {
         entry.item = i;
         if (node_kind(targets[i]) == SYNTAX_IDENTIFIER)
-            scope_define(module, text_of(module, targets[i]), entry, conditional);
+            scope_define(module, text_of(module, targets[i]), entry, context);
     }
 }
 
-static void scan_assignment(Module *module, SyntaxNode node, bool conditional) {
+static void scan_assignment(Module *module, SyntaxNode node, const BlockContext *context) {
     Str annotation = text_of(module, node_field(node, "type"));
     SyntaxNode value = node_field(node, "right");
     while (node_kind(value) == SYNTAX_ASSIGNMENT) value = node_field(value, "right");
     if (node_is_null(value)) return;
     for (; node_kind(node) == SYNTAX_ASSIGNMENT; node = node_field(node, "right"))
-        scan_target(module, node_field(node, "left"), value, annotation, conditional);
+        scan_target(module, node_field(node, "left"), value, annotation, context);
 }
 
 typedef struct Nesting {
@@ -280,8 +283,9 @@ static bool visit_nested(void *context, SyntaxNode node) {
     // Only functions inside functions are left to find, jit functions made on demand, and the imports beside them.
     const Nesting *nesting = context;
     Module *module = nesting->module;
-    if (node_kind(node) == SYNTAX_IMPORT) scan_import(module, node, true);
-    if (node_kind(node) == SYNTAX_IMPORT_FROM) scan_import_from(module, node, true);
+    static const BlockContext nested = {.conditional = true};
+    if (node_kind(node) == SYNTAX_IMPORT) scan_import(module, node, &nested);
+    if (node_kind(node) == SYNTAX_IMPORT_FROM) scan_import_from(module, node, &nested);
     bool concerns = node_kind(node) == SYNTAX_IMPORT || node_kind(node) == SYNTAX_IMPORT_FROM ||
                     node_kind(node) == SYNTAX_DECORATED;
     nesting->facts->nests = nesting->facts->nests || concerns;
@@ -296,7 +300,7 @@ static bool visit_nested(void *context, SyntaxNode node) {
         FunctionDefinition *function = module_add_function(module, definition, node);
         function->is_jit = true;
         ScopeEntry entry = {.kind = SCOPE_FUNCTION, .function = function};
-        scope_define(module, function->name, entry, true);
+        scope_define(module, function->name, entry, &nested);
         return false;
     }
     return true;
@@ -308,12 +312,16 @@ static void scan_function(Module *module, SyntaxNode definition, SyntaxNode deco
     for (LIST_EACH(int, i, function->decorators))
         function_apply_flags(function, module_wrapper_flags(module->arena, module,
                                                             function->decorators.items[i], 0));
+    for (LIST_EACH(int, i, function->decorators))
+        if (module_wrapper_flags(module->arena, module, function->decorators.items[i], 0) &
+            WRAPS_FOREIGN)
+            function->is_jit = false;
     bool is_method = context.in_class && function->parameter_count > 0 &&
                      str_is(function->parameters[0].name, "self");
     if (is_method) function->is_jit = false;
     if (!context.in_class) {
         ScopeEntry entry = {.kind = SCOPE_FUNCTION, .function = function};
-        scope_define(module, function->name, entry, context.conditional);
+        scope_define(module, function->name, entry, &context);
     }
     FunctionFacts *facts = function->facts;
     if (function->is_jit || (facts->has_nested && !facts->nests)) return;
@@ -342,14 +350,30 @@ static void scan_try(Module *module, SyntaxNode node, BlockContext context) {
     }
 }
 
+static BlockContext context_under(const Module *module, const BlockContext *context,
+                                  SyntaxNode condition, bool holds) {
+    ScopeCondition *inner = ARENA_NEW(module->arena, ScopeCondition);
+    *inner = (ScopeCondition){.node = condition, .holds = holds, .outer = context->condition};
+    BlockContext result = *context;
+    result.condition = inner;
+    return result;
+}
+
 static void scan_if(Module *module, SyntaxNode node, BlockContext context) {
     context.conditional = true;
-    scan_block(module, node_field(node, "consequence"), context);
+    SyntaxNode condition = node_field(node, "condition");
+    scan_block(module, node_field(node, "consequence"),
+               context_under(module, &context, condition, true));
+    context = context_under(module, &context, condition, false);
     SyntaxNode *children;
     int count = node_children(module->arena, node, &children);
     for (int i = 0; i < count; i++) {
-        if (node_kind(children[i]) == SYNTAX_ELIF)
-            scan_block(module, node_field(children[i], "consequence"), context);
+        if (node_kind(children[i]) == SYNTAX_ELIF) {
+            condition = node_field(children[i], "condition");
+            scan_block(module, node_field(children[i], "consequence"),
+                       context_under(module, &context, condition, true));
+            context = context_under(module, &context, condition, false);
+        }
         if (node_kind(children[i]) == SYNTAX_ELSE)
             scan_block(module, node_field(children[i], "body"), context);
     }
@@ -358,7 +382,7 @@ static void scan_if(Module *module, SyntaxNode node, BlockContext context) {
 static void scan_class(Module *module, SyntaxNode node, BlockContext context) {
     if (!context.in_class) {
         ScopeEntry entry = {.kind = SCOPE_CLASS, .node = node};
-        scope_define(module, text_of(module, node_field(node, "name")), entry, context.conditional);
+        scope_define(module, text_of(module, node_field(node, "name")), entry, &context);
     }
     context.in_class = true;
     scan_block(module, node_field(node, "body"), context);
@@ -366,11 +390,11 @@ static void scan_class(Module *module, SyntaxNode node, BlockContext context) {
 
 static void scan_statement(Module *module, SyntaxNode node, BlockContext context) {
     switch (node_kind(node)) {
-    case SYNTAX_IMPORT: scan_import(module, node, context.conditional); break;
-    case SYNTAX_IMPORT_FROM: scan_import_from(module, node, context.conditional); break;
+    case SYNTAX_IMPORT: scan_import(module, node, &context); break;
+    case SYNTAX_IMPORT_FROM: scan_import_from(module, node, &context); break;
     case SYNTAX_EXPRESSION_STATEMENT:
         if (node_kind(node_child(node, 0)) == SYNTAX_ASSIGNMENT && !context.in_class)
-            scan_assignment(module, node_child(node, 0), context.conditional);
+            scan_assignment(module, node_child(node, 0), &context);
         break;
     case SYNTAX_FUNCTION: scan_function(module, node, (SyntaxNode){0}, context); break;
     case SYNTAX_CLASS: scan_class(module, node, context); break;

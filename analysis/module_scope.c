@@ -48,6 +48,12 @@ OpCode scope_find_operation(Str name) {
     return op_find((Str){libdevice, name.size + 5});
 }
 
+bool scope_language_has(Str name) {
+    OpCode code = scope_find_operation(name);
+    return (code != OP_COUNT && op_rows[code].kind != KIND_REMOVED) ||
+           dtype_from_name(name) != DTYPE_UNKNOWN;
+}
+
 static bool is_ours(Str dotted) {
     return str_is(dotted, "triton") || str_starts(dotted, "triton.");
 }
@@ -106,19 +112,48 @@ static ScopeEntry resolve_star(Arena *arena, const Module *module, Str name, int
     return result;
 }
 
+/// Functions that only fill a gap: `return None`, or inline assembly for one kind of device.
+static bool is_makeshift(const ScopeEntry *entry) {
+    if (entry->kind != SCOPE_FUNCTION) return false;
+    const FunctionDefinition *function = entry->function;
+    if (!function->returns_value) return false;
+    Str text = str_trim(node_text(function->module->source, function->body));
+    return str_ends(text, "return None") || text_contains(text, "inline_asm");
+}
+
+enum { RANK_NEVER = -1, RANK_MAKESHIFT, RANK_OPEN, RANK_CERTAIN };
+
+/// How much speaks for one of several definitions of a name. The first of equals is taken, of certain ones the last.
+static int alternative_rank(Arena *arena, const Module *module, const ScopeEntry *written,
+                            const ScopeEntry *followed, bool has_others, int depth) {
+    if (!has_others) return RANK_OPEN;
+    Truth truth = condition_truth(arena, module, written->condition, depth + 1);
+    if (truth == TRUTH_NO) return RANK_NEVER;
+    if (truth == TRUTH_YES && written->condition) return RANK_CERTAIN;
+    return is_makeshift(followed) ? RANK_MAKESHIFT : RANK_OPEN;
+}
+
 static ScopeEntry resolve_at(Arena *arena, const Module *module, Str name, int depth) {
     if (depth > IMPORT_DEPTH_LIMIT) return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = name};
     if (module->scope->reads)
         map_set_number(&module->scope->reads->names, map_hash(name), module->scope->reads);
     const ScopeEntry *entry = map_get(&module->scope->names, name);
+    if (!entry) return resolve_star(arena, module, name, depth);
     ScopeEntry first = {.kind = SCOPE_MISSING};
+    ScopeEntry chosen = first;
+    int rank = RANK_NEVER;
     for (const ScopeEntry *each = entry; each; each = each->next) {
         ScopeEntry followed =
             each->kind == SCOPE_IMPORTED ? import_follow(arena, *each, depth + 1) : *each;
-        if (entry_is_known(followed)) return followed;
         if (each == entry) first = followed;
+        int own = entry_is_known(followed)
+                      ? alternative_rank(arena, module, each, &followed, entry->next != NULL, depth)
+                      : RANK_NEVER;
+        if (own == RANK_NEVER || own < rank || (own == rank && own != RANK_CERTAIN)) continue;
+        chosen = followed;
+        rank = own;
     }
-    return entry ? first : resolve_star(arena, module, name, depth);
+    return rank == RANK_NEVER ? first : chosen;
 }
 
 ScopeEntry module_resolve(Arena *arena, const Module *module, Str name) {
@@ -136,6 +171,10 @@ ScopeEntry scope_attribute(Arena *arena, ScopeEntry entry, Str attribute) {
 }
 
 ScopeEntry scope_of_expression(Arena *arena, const Module *module, SyntaxNode node) {
+    return scope_of_expression_at(arena, module, node, 0);
+}
+
+ScopeEntry scope_of_expression_at(Arena *arena, const Module *module, SyntaxNode node, int depth) {
     // a.b.c nests to the left: collect the attributes, then apply them from the name outwards.
     Str attributes[16];
     int count = 0;
@@ -144,7 +183,7 @@ ScopeEntry scope_of_expression(Arena *arena, const Module *module, SyntaxNode no
         node = node_field(node, "object");
     }
     if (node_kind(node) != SYNTAX_IDENTIFIER) return (ScopeEntry){.kind = SCOPE_OPAQUE};
-    ScopeEntry entry = module_resolve(arena, module, node_text(module->source, node));
+    ScopeEntry entry = resolve_at(arena, module, node_text(module->source, node), depth);
     while (count > 0) entry = scope_attribute(arena, entry, attributes[--count]);
     return entry;
 }
@@ -171,8 +210,8 @@ static int flags_of_name(Str dotted) {
         if (str_starts(dotted, others[i]) && (dotted.size == size || dotted.data[size] == '.'))
             return 0;
     }
-    if (text_contains(dotted, "gluon")) return 0;
     Str last = text_last_component(dotted);
+    if (text_contains(dotted, "gluon")) return str_is(last, "jit") ? WRAPS_FOREIGN : 0;
     int flags = 0;
     if (str_is(last, "jit") || str_ends(last, "_jit")) flags |= WRAPS_JIT;
     if (text_contains(last, "autotune")) flags |= WRAPS_AUTOTUNE;

@@ -15,6 +15,13 @@ typedef enum ScopeKind {
     SCOPE_OPAQUE,    // there is such a name, nothing is known of it
 } ScopeKind;
 
+/// The `if` that a statement at module level stands in: `node` is `holds` where it is run.
+typedef struct ScopeCondition {
+    SyntaxNode node;
+    bool holds;
+    const struct ScopeCondition *outer;
+} ScopeCondition;
+
 typedef struct ScopeEntry {
     ScopeKind kind;
     Str dotted;
@@ -23,8 +30,9 @@ typedef struct ScopeEntry {
     FunctionDefinition *function;
     SyntaxNode node;
     int item;
-    Str annotation;           // of `X: tl.constexpr = 1`
-    const Module *module;     // where `node` and `function` are written
+    Str annotation;                   // of `X: tl.constexpr = 1`
+    const Module *module;             // where `node` and `function` are written
+    const ScopeCondition *condition;  // that it is defined under, or NULL
     struct ScopeEntry *next;  // what the name is when the first does not hold (except, else)
 } ScopeEntry;
 
@@ -79,8 +87,20 @@ bool scope_language_name(Str dotted, Str *name);
 /// The operation that `name` under triton.language is; also what tl.math had in older releases. OP_COUNT: none.
 OpCode scope_find_operation(Str name);
 
-/// Flags of a decorator or of a wrapping function.
-enum { WRAPS_JIT = 1, WRAPS_AUTOTUNE = 2, WRAPS_HEURISTICS = 4 };
+// What files that ask for Triton's version are told: the release that the operation table describes.
+#define TRITON_VERSION "3.9.0"
+
+/// module_condition.c: whether the conditions hold in that release, under an environment that sets nothing.
+typedef enum Truth { TRUTH_UNKNOWN, TRUTH_NO, TRUTH_YES } Truth;
+Truth condition_truth(Arena *arena, const Module *module, const ScopeCondition *condition,
+                      int depth);
+/// resolve_at of module_scope.c, for conditions: `depth` counts imports and globals that are followed.
+ScopeEntry scope_of_expression_at(Arena *arena, const Module *module, SyntaxNode node, int depth);
+/// Whether triton.language has `name`: an operation or an element type.
+bool scope_language_has(Str name);
+
+/// Flags of a decorator or of a wrapping function; foreign: the jit of another language, which makes it no kernel of ours.
+enum { WRAPS_JIT = 1, WRAPS_AUTOTUNE = 2, WRAPS_HEURISTICS = 4, WRAPS_FOREIGN = 8 };
 int module_wrapper_flags(Arena *arena, const Module *module, SyntaxNode expression, int depth);
 
 /// Adds `f` to the module's names and functions. Used while the module is built.

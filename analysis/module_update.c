@@ -144,13 +144,20 @@ bool definition_is_same(const FunctionDefinition *a, const FunctionDefinition *b
     return same;
 }
 
+static bool condition_is_same(const ScopeCondition *a, const ScopeCondition *b) {
+    for (; a && b; a = a->outer, b = b->outer)
+        if (a->node.id != b->node.id || a->holds != b->holds) return false;
+    return a == b;
+}
+
 /// A node that both texts share keeps its id.
 static bool entry_is_same(const ScopeEntry *a, const ScopeEntry *b) {
     for (; a && b; a = a->next, b = b->next) {
         bool same = a->kind == b->kind && a->level == b->level && a->item == b->item &&
                     a->node.id == b->node.id && str_equal(a->dotted, b->dotted) &&
                     str_equal(a->name, b->name) && str_equal(a->annotation, b->annotation) &&
-                    definition_is_same(a->function, b->function);
+                    definition_is_same(a->function, b->function) &&
+                    condition_is_same(a->condition, b->condition);
         if (!same) return false;
     }
     return a == b;

@@ -257,6 +257,9 @@ Text emit_op(Emitter *emitter, const Op *op) {
         return atom(arena_printf(arena, of_pointer ? "%s.dtype.element_ty" : "%s.element_ty",
                                  emit_operand(emitter, inner, PRECEDENCE_ATOM, false)));
     }
+    case OP_PYTHON_CALL:
+        return atom(arena_printf(arena, "%.*s(%s)", STR_ARGS(op->operands[0]->constant->string),
+                                 any(emitter, op->operands[1])));
     case OP_IS_NONE:
         return (Text){
             arena_printf(arena, "%s is None", emit_operand(emitter, op->operands[0], 4, false)), 4};

@@ -300,6 +300,8 @@ const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *co
     if (wrapper != WRAPPER_NONE && !binds(&writer, "torch")) buffer_puts(&out, "import torch\n");
     if (!binds(&writer, "triton")) buffer_puts(&out, "import triton\n");
     if (!binds(&writer, "tl")) buffer_puts(&out, "import triton.language as tl\n");
+    if (kernels_mention(&writer, "math.") && !binds(&writer, "math"))
+        buffer_puts(&out, "import math\n");
     if (kernels_mention(&writer, "libdevice.") && !binds(&writer, "libdevice"))
         buffer_puts(&out, "from triton.language.extra import libdevice\n");
     buffer_puts(&out, buffer_text(&body));

@@ -49,6 +49,46 @@ TEST(decorators) {
     finish();
 }
 
+TEST(jit_of_another_language) {
+    build_module("import triton\nfrom triton.experimental import gluon\n"
+                 "def tuned(**options):\n    return lambda f: triton.jit(f)\n"
+                 "@tuned(key=[])\n@gluon.jit\ndef a(): pass\n"
+                 "@tuned(key=[])\n@triton.jit\ndef b(): pass\n"
+                 "@gluon.jit(do_not_specialize=['n'])\ndef c(n): pass\n");
+    CHECK(!is_jit("a"));
+    CHECK(is_jit("b"));
+    CHECK(!is_jit("c"));
+    finish();
+}
+
+static Str alternative_of(const char *name) {
+    ScopeEntry entry = module_resolve(arena, module, str_from(name));
+    return entry.kind == SCOPE_ASSIGNED ? node_text(module->source, entry.node) : STR("none");
+}
+
+TEST(alternatives) {
+    build_module(
+        "import os\nimport torch\nimport triton\nimport triton.language as tl\n"
+        "from packaging import version\n"
+        "HAS = hasattr(tl, 'gather')\nOLD = hasattr(tl, 'no_such_operation')\n"
+        "NEW = version.parse(triton.__version__) >= version.parse('3.2')\n"
+        "if not HAS:\n    a = 1\nelse:\n    a = 2\n"
+        "if OLD:\n    b = 1\nelif NEW:\n    b = 2\nelse:\n    b = 3\n"
+        "if os.environ.get('X', '0').lower() in ('1', 'true'):\n    c = 1\nelse:\n    c = 2\n"
+        "if torch.cuda.is_available():\n    d = 1\nelse:\n    d = 2\n"
+        "if torch.cuda.is_available() and 'Y' in os.environ:\n    e = 1\nelse:\n    e = 2\n"
+        "f = 1\nif NEW and not OLD:\n    f = 2\n"
+        "if HAS:\n    if OLD:\n        g = 1\n    else:\n        g = 2\nelse:\n    g = 3\n");
+    CHECK_EQ_TEXT(alternative_of("a"), "2");
+    CHECK_EQ_TEXT(alternative_of("b"), "2");
+    CHECK_EQ_TEXT(alternative_of("c"), "2");
+    CHECK_EQ_TEXT(alternative_of("d"), "1");
+    CHECK_EQ_TEXT(alternative_of("e"), "2");
+    CHECK_EQ_TEXT(alternative_of("f"), "2");
+    CHECK_EQ_TEXT(alternative_of("g"), "2");
+    finish();
+}
+
 TEST(parameters) {
     build_module(
         "@jit\ndef f(a, b: tl.constexpr, c=1, d: \"*fp32\" = None, *e, g: int = 2): pass\n");
@@ -146,6 +186,7 @@ TEST(half_typed) {
     finish();
 }
 
-TEST_MAIN(TEST_ROW(decorators), TEST_ROW(parameters), TEST_ROW(tuned_names),
-          TEST_ROW(launches_and_helpers), TEST_ROW(comment_above), TEST_ROW(names_of_triton),
-          TEST_ROW(imports_in_a_circle_end), TEST_ROW(half_typed))
+TEST_MAIN(TEST_ROW(decorators), TEST_ROW(jit_of_another_language), TEST_ROW(alternatives),
+          TEST_ROW(parameters), TEST_ROW(tuned_names), TEST_ROW(launches_and_helpers),
+          TEST_ROW(comment_above), TEST_ROW(names_of_triton), TEST_ROW(imports_in_a_circle_end),
+          TEST_ROW(half_typed))

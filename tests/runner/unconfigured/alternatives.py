@@ -1,0 +1,70 @@
+"""One of several definitions of a helper: the one of this release, for every device, without settings."""
+
+import os
+
+import torch
+import triton
+import triton.language as tl
+
+HAS_GATHER = hasattr(triton.language, "gather")
+IS_NEW_DEVICE = torch.cuda.is_available() and torch.cuda.get_device_capability()[0] in (10, 12)
+
+if not HAS_GATHER:
+
+    @triton.jit
+    def pick(src, index, axis, _builder=None):
+        """Only to be there."""
+        return None
+
+else:
+    pick = tl.gather
+
+if IS_NEW_DEVICE:
+
+    @triton.jit
+    def product(a, b):
+        return tl.inline_asm_elementwise(
+            "mma.fix $0, $1;", "=r,r", [tl.dot(a, b)], dtype=tl.float32, is_pure=True, pack=1
+        )
+
+else:
+
+    @triton.jit
+    def product(a, b):
+        return tl.dot(a, b)
+
+
+if os.environ.get("PROJECT_FAST", "0") == "1":
+
+    @triton.jit
+    def activation(x):
+        return tl.inline_asm_elementwise(
+            "fast.unit $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1
+        )
+
+elif "PROJECT_SLOW" in os.environ:
+
+    @triton.jit
+    def activation(x):
+        return None
+
+else:
+
+    @triton.jit
+    def activation(x):
+        return tl.exp(x)
+
+
+@triton.jit
+def picked(x_ptr, i_ptr, y_ptr, B: tl.constexpr):
+    at = tl.arange(0, B)
+    x = tl.load(x_ptr + at)
+    chosen = tl.load(i_ptr + at)
+    tl.store(y_ptr + at, activation(pick(x, chosen, axis=0)))
+
+
+@triton.jit
+def multiplied(x_ptr, w_ptr, y_ptr, B: tl.constexpr):
+    at = tl.arange(0, B)
+    p = at[:, None] * B + at[None, :]
+    tl.store(y_ptr + p, product(tl.load(x_ptr + p), tl.load(w_ptr + p)))

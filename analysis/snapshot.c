@@ -11,8 +11,8 @@ enum { MOST_BASES = 8 };
 
 /// Where the pieces of an earlier text lie now.
 struct SnapshotView {
-    const SnapshotBase *base;
-    int *pieces;  // -1: gone
+    SnapshotBase *base;  // held: the units that came from it may have been made anew since
+    int *pieces;         // -1: gone
 };
 
 static Range view_range(const Snapshot *snapshot, const SnapshotView *view, Range range) {
@@ -140,10 +140,9 @@ static void units_find(const Snapshot *snapshot, const Snapshot *previous, Arena
 }
 
 /// Where the pieces of `base` lie now, by where they lay in the text before.
-static void view_add(Snapshot *snapshot, const SnapshotBase *base, const int *before,
-                     const int *moved) {
+static void view_add(Snapshot *snapshot, SnapshotBase *base, const int *before, const int *moved) {
     int count = syntax_piece_count(base->module->tree);
-    SnapshotView view = {base, ARENA_ARRAY(snapshot->arena, int, count)};
+    SnapshotView view = {base_retain(base), ARENA_ARRAY(snapshot->arena, int, count)};
     for (int i = 0; i < count; i++) {
         int piece = before ? before[i] : i;
         view.pieces[i] = piece < 0 ? -1 : moved[piece];
@@ -294,6 +293,7 @@ void snapshot_release(const Snapshot *snapshot) {
     if (!held || atomic_fetch_sub(&held->count, 1) > 1) return;
     for (LIST_EACH(int, i, held->kernels))
         if (held->kernels.items[i].unit) unit_release(held->kernels.items[i].unit);
+    for (LIST_EACH(int, i, held->views)) base_release(held->views.items[i].base);
     base_release(held->base);
     arena_free(held->arena);
 }

@@ -172,7 +172,7 @@ static int backward_write(Derivation *derivation, const Target *target) {
 
 static int backward_of_text(const Options *options, Arena *arena, const Target *target, Str text) {
     Report report = {.arena = arena};
-    ImportResolver *resolver = import_resolver_new();
+    ImportResolver *resolver = import_resolver_new(NULL);
     SnapshotOptions snapshot_options = {.resolver = import_resolver_interface(resolver),
                                         .skip_checks = true};
     Snapshot *volatile snapshot = NULL;

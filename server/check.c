@@ -193,7 +193,7 @@ int command_check(const Options *options) {
     Loop *loop = loop_new();
     uint64_t started = loop_now_ms(loop);
     Report report = {.arena = arena, .with_kernels = options->grad};
-    Check check = {options, &report, settings_cache_new(arena, &report), import_resolver_new(),
+    Check check = {options, &report, settings_cache_new(arena, &report), import_resolver_new(NULL),
                    NULL};
     if (options->grad) check.grad = grad_new(arena, loop, &report, check.resolver, options);
     check_files(&check, options);

@@ -30,6 +30,7 @@ struct LaneDocument;
 typedef struct Document {
     Arena *arena;
     const char *uri;
+    const char *file;  // real path, "" where it is no file
     Text *text;
     struct LaneDocument *lane;  // what the lanes know of it
 } Document;

@@ -210,7 +210,7 @@ static int dump_file(StageId stage, const char *operand) {
         arena_free(arena);
         return STATUS_TROUBLE;
     }
-    ImportResolver *resolver = import_resolver_new();
+    ImportResolver *resolver = import_resolver_new(NULL);
     SnapshotOptions options = {.resolver = import_resolver_interface(resolver),
                                .skip_checks = stage != STAGE_DIAGNOSTICS && stage != STAGE_ACTIONS};
     Snapshot *snapshot = snapshot_build(path, text, &options);

@@ -8,10 +8,14 @@
 typedef struct LaneResolver {
     Arena *arena;
     ImportResolver *imports;
-    int users;  // documents, and the lane itself
+    int users;    // documents, and the lane itself
+    int listing;  // of the overlay when it was made
 } LaneResolver;
 
 struct FastLane {
+    Arena *arena;
+    Overlay *overlay;
+    LaneDocuments documents;  // the open ones
     LaneResolver *resolver;
     Arena *settings_arena;
     Report report;  // of the settings: problems go to stderr
@@ -25,10 +29,10 @@ static void resolver_release(LaneResolver *resolver) {
     arena_free(resolver->arena);
 }
 
-static LaneResolver *resolver_new(void) {
+static LaneResolver *resolver_new(Overlay *overlay) {
     Arena *arena = arena_new();
     LaneResolver *resolver = ARENA_NEW(arena, LaneResolver);
-    *resolver = (LaneResolver){arena, import_resolver_new(), 1};
+    *resolver = (LaneResolver){arena, import_resolver_new(overlay), 1, overlay_listing(overlay)};
     return resolver;
 }
 
@@ -40,9 +44,11 @@ static void settings_renew(struct FastLane *lane) {
     lane->settings_generation++;
 }
 
-struct FastLane *fast_lane_new(Arena *arena) {
+struct FastLane *fast_lane_new(Arena *arena, Overlay *overlay) {
     struct FastLane *lane = ARENA_NEW(arena, struct FastLane);
-    lane->resolver = resolver_new();
+    lane->arena = arena;
+    lane->overlay = overlay;
+    lane->resolver = resolver_new(overlay);
     settings_renew(lane);
     return lane;
 }
@@ -52,12 +58,7 @@ void fast_lane_free(struct FastLane *lane) {
     arena_free(lane->settings_arena);
 }
 
-void fast_lane_forget_files(struct FastLane *lane, bool imports, bool settings) {
-    if (settings) settings_renew(lane);
-    if (!imports) return;
-    resolver_release(lane->resolver);
-    lane->resolver = resolver_new();
-}
+void fast_lane_forget_settings(struct FastLane *lane) { settings_renew(lane); }
 
 LaneDocument *lane_document_new(const char *uri) {
     Arena *arena = arena_new();
@@ -84,24 +85,33 @@ void lane_document_release(LaneDocument *document) {
     arena_free(document->arena);
 }
 
-static Json *close_work(Request *request) {
-    LaneDocument *document = request->document;
-    snapshot_release(document->snapshot);
-    resolver_release(document->resolver);
-    text_release(document->text);
-    document->snapshot = NULL;
-    document->resolver = NULL;
-    document->text = NULL;
-    return NULL;
+/// Whether the document may keep what it imported.
+static bool imports_are_current(const struct FastLane *lane, LaneDocument *document) {
+    const LaneResolver *resolver = document->resolver;
+    if (!resolver) return false;
+    int generation = overlay_generation(lane->overlay);
+    if (document->imports_generation == generation) return true;
+    if (resolver->listing != overlay_listing(lane->overlay) ||
+        import_resolver_is_stale(resolver->imports, document->path))
+        return false;
+    document->imports_generation = generation;
+    return true;
 }
 
-void lane_document_close(Request *request) {
-    request->work = close_work;
-    request_start(request, LANE_FAST);
+/// The document's own while it may keep it, so that little is analysed anew; else the lane's, a fresh one if need be.
+static LaneResolver *resolver_for(struct FastLane *lane, LaneDocument *document) {
+    if (imports_are_current(lane, document)) return document->resolver;
+    document->imports_generation = overlay_generation(lane->overlay);
+    if (lane->resolver->listing != overlay_listing(lane->overlay) ||
+        import_resolver_is_outdated(lane->resolver->imports)) {
+        resolver_release(lane->resolver);
+        lane->resolver = resolver_new(lane->overlay);
+    }
+    return lane->resolver;
 }
 
 static void document_build(struct FastLane *lane, LaneDocument *document, Text *text) {
-    LaneResolver *resolver = lane->resolver, *old_resolver = document->resolver;
+    LaneResolver *resolver = resolver_for(lane, document), *old_resolver = document->resolver;
     SnapshotOptions options = {.resolver = import_resolver_interface(resolver->imports)};
     Snapshot *old = document->snapshot;
     document->snapshot = old && old_resolver == resolver
@@ -113,19 +123,9 @@ static void document_build(struct FastLane *lane, LaneDocument *document, Text *
     resolver_release(old_resolver);
 }
 
-/// Files that it imports were read again, and it imports some.
-static bool imports_are_stale(const struct FastLane *lane, const LaneDocument *document) {
-    if (!document->resolver || document->resolver == lane->resolver) return false;
-    Arena *arena = arena_new();
-    Imports imports = import_resolver_closure(document->resolver->imports, arena, document->path);
-    bool imports_something = imports.list.count > 0;
-    arena_free(arena);
-    return imports_something;
-}
-
 /// Brings the document's snapshot to `text`. A fault of ours leaves it without one, until the next text.
 static void document_follow(struct FastLane *lane, LaneDocument *document, Text *text) {
-    if (document->text == text && !imports_are_stale(lane, document)) return;
+    if (document->text == text && imports_are_current(lane, document)) return;
     text_release(document->text);
     document->text = text_retain(text);
     BugGuard guard;
@@ -140,6 +140,47 @@ static void document_follow(struct FastLane *lane, LaneDocument *document, Text 
     }
     snapshot_release(document->snapshot);
     document->snapshot = NULL;
+}
+
+void fast_lane_adopt(struct FastLane *lane, LaneDocument *document) {
+    if (document->is_adopted) return;
+    document->is_adopted = true;
+    LIST_PUSH(lane->arena, &lane->documents, document);
+}
+
+static void document_leave(struct FastLane *lane, const LaneDocument *document) {
+    int kept = 0;
+    for (LIST_EACH(int, i, lane->documents))
+        if (lane->documents.items[i] != document)
+            lane->documents.items[kept++] = lane->documents.items[i];
+    lane->documents.count = kept;
+}
+
+LaneDocuments fast_lane_stale(struct FastLane *lane, Arena *arena) {
+    LaneDocuments stale = {0};
+    for (LIST_EACH(int, i, lane->documents)) {
+        LaneDocument *document = lane->documents.items[i];
+        if (document->resolver && !imports_are_current(lane, document))
+            LIST_PUSH(arena, &stale, document);
+    }
+    return stale;
+}
+
+static Json *close_work(Request *request) {
+    LaneDocument *document = request->document;
+    document_leave(request->server->lane, document);
+    snapshot_release(document->snapshot);
+    resolver_release(document->resolver);
+    text_release(document->text);
+    document->snapshot = NULL;
+    document->resolver = NULL;
+    document->text = NULL;
+    return NULL;
+}
+
+void lane_document_close(Request *request) {
+    request->work = close_work;
+    request_start(request, LANE_FAST);
 }
 
 const Snapshot *request_snapshot(Request *request) {
@@ -196,6 +237,13 @@ Json *request_range_json(Request *request, const Snapshot *snapshot, Range range
     return range_in(request, &request->text->lines, request->text->text, range);
 }
 
+const char *request_uri_of(Request *request, const char *path) {
+    Arena *arena = request->arena;
+    const char *uri = NULL;
+    text_release(overlay_open_text(request->server->overlay, arena, path_real(arena, path), &uri));
+    return uri ? uri : uri_of_path(arena, path);
+}
+
 Json *location_json(Request *request, const Snapshot *snapshot, Range range) {
     Arena *arena = request->arena;
     Json *json = json_object(arena);
@@ -207,7 +255,7 @@ Json *location_json(Request *request, const Snapshot *snapshot, Range range) {
         return json;
     }
     Lines lines = lines_of(arena, range.source->text);
-    json_set_string(json, "uri", uri_of_path(arena, range.source->path));
+    json_set_string(json, "uri", request_uri_of(request, range.source->path));
     json_set(json, "range", range_in(request, &lines, range.source->text, range));
     return json;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "server/check.h"
+#include "server/client.h"
 #include "server/gradients.h"
 
 static Json *related_json(Request *request, const Snapshot *snapshot,
@@ -98,6 +99,7 @@ static Json *publish_params(Arena *arena, const char *uri, Json *diagnostics) {
 
 static Json *publish_work(Request *request) {
     if (atomic_load(&request->document->newest) != request->text->version) return NULL;
+    fast_lane_adopt(request->server->lane, request->document);
     const Snapshot *snapshot = request_snapshot(request);
     StaleList *stale = request->context = ARENA_NEW(request->arena, StaleList);
     Json *list = snapshot ? diagnostics_json(request, snapshot, stale) : json_array(request->arena);
@@ -125,6 +127,42 @@ void publish_document(Server *server, Document *document) {
     request->text = text_retain(document->text);
     request->work = publish_work;
     request->finish = publish_finish;
+    request_start(request, LANE_FAST);
+}
+
+/// The result lists the URIs of documents to publish anew.
+static Json *recheck_work(Request *request) {
+    Json *list = json_array(request->arena);
+    LaneDocuments stale = fast_lane_stale(request->server->lane, request->arena);
+    for (LIST_EACH(int, i, stale))
+        json_push(list, json_string(request->arena, stale.items[i]->uri));
+    return list;
+}
+
+static void refresh_late(void *context) {
+    Server *server = context;
+    timer_stop(server->refresh_pause);
+    server->refresh_pause = NULL;
+    client_refresh(server, true, true);
+}
+
+static void recheck_finish(Request *request) {
+    enum { PAUSE_MS = 300 };
+    Server *server = request->server;
+    const Json *list = request->result;
+    for (int i = 0; list && i < list->count; i++) {
+        Document *document =
+            documents_find(&server->documents, str_dup(request->arena, list->items[i]->string));
+        if (document) publish_document(server, document);
+    }
+    if (list && list->count && !server->refresh_pause)
+        server->refresh_pause = timer_start(server->loop, PAUSE_MS, 0, refresh_late, server);
+}
+
+void server_recheck_importers(Server *server) {
+    Request *request = request_new(server, arena_new());
+    request->work = recheck_work;
+    request->finish = recheck_finish;
     request_start(request, LANE_FAST);
 }
 

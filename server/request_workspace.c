@@ -90,7 +90,7 @@ static Json *scan_work(Request *request) {
     Arena *arena = request->arena;
     Report report = {.arena = arena};
     SettingsCache *settings = settings_cache_new(arena, &report);
-    ImportResolver *imports = import_resolver_new();
+    ImportResolver *imports = import_resolver_new(request->server->overlay);
     FileList files = files_collect(arena, &report, scan->folders, scan->folder_count);
     for (LIST_EACH(int, i, files.items)) {
         const char *path = files.items.items[i].path;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analysis/module_scope.h"
 #include "base/map.h"
 #include "server/files.h"
 
@@ -11,8 +12,11 @@ enum { MOST_PARENTS = 12 };
 
 typedef struct Loaded {
     const char *path;
-    Module *module;  // NULL while it is being built, or when it cannot be read
+    const char *real;  // for the overlay
+    Module *module;    // NULL while it is being built, or when it cannot be read
     Str text;
+    Text *open;  // counted; where it was open
+    int stamp;
 } Loaded;
 
 struct ImportResolver {
@@ -20,25 +24,36 @@ struct ImportResolver {
     Resolver interface;
     Map by_path;      // -> Loaded
     Map by_question;  // "from\ndotted" -> Answer
-    LIST(Import) edges;
+    Map importers;    // path -> ImportList: what the file there imports
+    Overlay *overlay;
 };
+
+typedef struct ImportList {
+    LIST(Import) list;
+} ImportList;
 
 typedef struct Answer {
     const Loaded *loaded;  // NULL: there is no such file
 } Answer;
 
+/// A file that is open counts before it is saved for the first time.
+static bool is_file(const ImportResolver *resolver, const char *path) {
+    return file_exists(path) || (resolver->overlay && overlay_is_open(resolver->overlay, path));
+}
+
 /// `folder/a/b.py` or `folder/a/b/__init__.py` for a.b; `folder/__init__.py` for an empty name.
-static const char *find_module(Arena *arena, const char *folder, Str dotted) {
+static const char *find_module(ImportResolver *resolver, const char *folder, Str dotted) {
+    Arena *arena = resolver->arena;
     char *relative = str_dup(arena, dotted);
     for (char *c = relative; *c; c++)
         if (*c == '.') *c = '/';
     const char *base = dotted.size ? path_join(arena, folder, relative) : folder;
     if (dotted.size) {
         const char *file = arena_printf(arena, "%s.py", base);
-        if (file_exists(file)) return file;
+        if (is_file(resolver, file)) return file;
     }
     const char *package = path_join(arena, base, "__init__.py");
-    return file_exists(package) ? package : NULL;
+    return is_file(resolver, package) ? package : NULL;
 }
 
 static const char *parent_of(Arena *arena, const char *folder) {
@@ -48,16 +63,18 @@ static const char *parent_of(Arena *arena, const char *folder) {
     return path_folder(arena, folder);
 }
 
-static const char *find_relative(Arena *arena, const char *folder, Str dotted, int level) {
-    for (int i = 1; i < level; i++) folder = parent_of(arena, folder);
-    return find_module(arena, folder, dotted);
+static const char *find_relative(ImportResolver *resolver, const char *folder, Str dotted,
+                                 int level) {
+    for (int i = 1; i < level; i++) folder = parent_of(resolver->arena, folder);
+    return find_module(resolver, folder, dotted);
 }
 
-static const char *find_absolute(Arena *arena, const char *folder, Str dotted) {
+static const char *find_absolute(ImportResolver *resolver, const char *folder, Str dotted) {
+    Arena *arena = resolver->arena;
     for (int i = 0; i < MOST_PARENTS; i++) {
-        bool in_package = file_exists(path_join(arena, folder, "__init__.py"));
+        bool in_package = is_file(resolver, path_join(arena, folder, "__init__.py"));
         // Inside a package only its root can be on the path.
-        const char *found = in_package ? NULL : find_module(arena, folder, dotted);
+        const char *found = in_package ? NULL : find_module(resolver, folder, dotted);
         if (found) return found;
         const char *parent = parent_of(arena, folder);
         if (strcmp(parent, folder) == 0) return NULL;
@@ -66,16 +83,36 @@ static const char *find_absolute(Arena *arena, const char *folder, Str dotted) {
     return NULL;
 }
 
+/// False where it cannot be read.
+static bool load_text(ImportResolver *resolver, Loaded *loaded) {
+    if (resolver->overlay) {
+        loaded->real = path_real(resolver->arena, loaded->path);
+        loaded->open = overlay_import(resolver->overlay, loaded->real, &loaded->stamp);
+    }
+    if (!loaded->open) return file_read(resolver->arena, loaded->path, &loaded->text) == NULL;
+    loaded->text = loaded->open->analysed;
+    return loaded->text.size <= FILE_LARGEST_BYTES;
+}
+
 static const Loaded *load(ImportResolver *resolver, const char *path) {
     Loaded *loaded = map_get(&resolver->by_path, str_from(path));
     if (loaded) return loaded;
     loaded = ARENA_NEW(resolver->arena, Loaded);
     loaded->path = path;
     map_set(&resolver->by_path, str_from(path), loaded);
-    if (file_read(resolver->arena, path, &loaded->text)) return loaded;
+    if (!load_text(resolver, loaded)) return loaded;
     Source *source = source_new(resolver->arena, path, loaded->text);
     loaded->module = module_build(resolver->arena, source, &resolver->interface, NULL);
     return loaded;
+}
+
+static void import_add(ImportResolver *resolver, Import import) {
+    ImportList *list = map_get(&resolver->importers, str_from(import.from));
+    if (!list) {
+        list = ARENA_NEW(resolver->arena, ImportList);
+        map_set(&resolver->importers, str_from(import.from), list);
+    }
+    LIST_PUSH(resolver->arena, &list->list, import);
 }
 
 static const Module *resolve(void *context, const Source *from, Str dotted, int level) {
@@ -89,27 +126,32 @@ static const Module *resolve(void *context, const Source *from, Str dotted, int 
     Answer *answer = map_get(&resolver->by_question, str_from(question));
     if (!answer) {
         const char *folder = path_folder(arena, from->path);
-        const char *path = level ? find_relative(arena, folder, dotted, level)
-                                 : find_absolute(arena, folder, dotted);
+        const char *path = level ? find_relative(resolver, folder, dotted, level)
+                                 : find_absolute(resolver, folder, dotted);
         answer = ARENA_NEW(arena, Answer);
         map_set(&resolver->by_question, str_from(question), answer);
-        if (!path) return NULL;
+        if (!path) {
+            if (resolver->overlay) overlay_miss(resolver->overlay, text_last_component(dotted));
+            return NULL;
+        }
         answer->loaded = load(resolver, path_normal(arena, path));
         Import edge = {arena_strdup(arena, from->path),
                        arena_printf(arena, "%s%.*s", dots, STR_ARGS(dotted)), answer->loaded->path,
                        answer->loaded->text};
-        LIST_PUSH(arena, &resolver->edges, edge);
+        import_add(resolver, edge);
     }
     return answer->loaded ? answer->loaded->module : NULL;
 }
 
-ImportResolver *import_resolver_new(void) {
+ImportResolver *import_resolver_new(Overlay *overlay) {
     Arena *arena = arena_new();
     ImportResolver *resolver = ARENA_NEW(arena, ImportResolver);
     resolver->arena = arena;
     resolver->interface = (Resolver){resolve, resolver};
     resolver->by_path = map_new(arena);
     resolver->by_question = map_new(arena);
+    resolver->importers = map_new(arena);
+    resolver->overlay = overlay;
     return resolver;
 }
 
@@ -118,27 +160,52 @@ void import_resolver_free(ImportResolver *resolver) {
     for (int i = 0; i < resolver->by_path.count; i++) {
         const Loaded *loaded = resolver->by_path.entries[i].value;
         if (loaded->module) module_release(loaded->module);
+        text_release(loaded->open);
     }
     arena_free(resolver->arena);
 }
 
 const Resolver *import_resolver_interface(ImportResolver *resolver) { return &resolver->interface; }
 
-Imports import_resolver_closure(ImportResolver *resolver, Arena *arena, const char *path) {
+Imports import_resolver_closure(const ImportResolver *resolver, Arena *arena, const char *path) {
     Imports imports = {0};
     Map reached = map_new(arena);
     LIST(const char *) open = {0};
     LIST_PUSH(arena, &open, path);
-    map_set(&reached, str_from(path), resolver);
+    map_set(&reached, str_from(path), &reached);
     for (LIST_EACH(int, at, open)) {
-        for (LIST_EACH(int, i, resolver->edges)) {
-            const Import *edge = &resolver->edges.items[i];
-            if (strcmp(edge->from, open.items[at]) != 0) continue;
+        const ImportList *edges = map_get(&resolver->importers, str_from(open.items[at]));
+        for (int i = 0; edges && i < edges->list.count; i++) {
+            const Import *edge = &edges->list.items[i];
             LIST_PUSH(arena, &imports.list, *edge);
             if (map_has(&reached, str_from(edge->path))) continue;
-            map_set(&reached, str_from(edge->path), resolver);
+            map_set(&reached, str_from(edge->path), &reached);
             LIST_PUSH(arena, &open, edge->path);
         }
     }
     return imports;
+}
+
+// --- What has changed since
+
+static bool is_outdated(const ImportResolver *resolver, const Loaded *loaded) {
+    return overlay_stamp(resolver->overlay, loaded->real) != loaded->stamp;
+}
+
+bool import_resolver_is_stale(const ImportResolver *resolver, const char *path) {
+    if (!map_has(&resolver->importers, str_from(path))) return false;
+    Arena *scratch = arena_new();
+    Imports imports = import_resolver_closure(resolver, scratch, path);
+    bool is_stale = false;
+    for (int i = 0; i < imports.list.count && !is_stale; i++)
+        is_stale = is_outdated(resolver,
+                               map_get(&resolver->by_path, str_from(imports.list.items[i].path)));
+    arena_free(scratch);
+    return is_stale;
+}
+
+bool import_resolver_is_outdated(const ImportResolver *resolver) {
+    for (int i = 0; i < resolver->by_path.count; i++)
+        if (is_outdated(resolver, resolver->by_path.entries[i].value)) return true;
+    return false;
 }

@@ -3,6 +3,7 @@
 #define TAD_SERVER_RESOLVE_H
 
 #include "analysis/module.h"
+#include "server/overlay.h"
 
 typedef struct ImportResolver ImportResolver;
 
@@ -18,11 +19,16 @@ typedef struct Imports {
     LIST(Import) list;
 } Imports;
 
-ImportResolver *import_resolver_new(void);
+/// `overlay` has the texts of open files; NULL: all are read from disk.
+ImportResolver *import_resolver_new(Overlay *overlay);
 /// Modules that it handed out die with it.
 void import_resolver_free(ImportResolver *resolver);
 const Resolver *import_resolver_interface(ImportResolver *resolver);
 /// All files that `path` imports, directly and through others, as far as the analysis asked for them.
-Imports import_resolver_closure(ImportResolver *resolver, Arena *arena, const char *path);
+Imports import_resolver_closure(const ImportResolver *resolver, Arena *arena, const char *path);
+/// Whether a file of the closure of `path` has changed since it was read. Requires an overlay.
+bool import_resolver_is_stale(const ImportResolver *resolver, const char *path);
+/// Whether any file that was read has changed since. Requires an overlay.
+bool import_resolver_is_outdated(const ImportResolver *resolver);
 
 #endif

@@ -158,7 +158,7 @@ int command_self_check(const Options *options) {
         arena_free(arena);
         return STATUS_TROUBLE;
     }
-    ImportResolver *imports = import_resolver_new();
+    ImportResolver *imports = import_resolver_new(NULL);
     SnapshotOptions snapshot_options = {.resolver = import_resolver_interface(imports)};
     SelfCheck check = {.arena = arena};
     uint64_t started = clock_ns();

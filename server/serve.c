@@ -89,7 +89,8 @@ int command_serve(const Options *options) {
     server->loop = loop_new();
     server->documents = documents_new(arena);
     server->reader = frame_reader_new();
-    server->lane = fast_lane_new(arena);
+    server->overlay = overlay_new();
+    server->lane = fast_lane_new(arena, server->overlay);
     Error complaint;
     server->configuration = configuration_new(NULL, NULL, arena, &complaint);
     server->is_trusted = true;
@@ -113,6 +114,7 @@ int command_serve(const Options *options) {
     timings_free(server->timings);
     fast_lane_free(server->lane);
     for (int lane = LANE_SLOW; lane < LANE_COUNT; lane++) slow_lane_free(server->slow_lanes[lane]);
+    overlay_free(server->overlay);
     configuration_release(server->configuration);
     frame_reader_free(&server->reader);
     if (server->record) fclose(server->record);

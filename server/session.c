@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/files.h"
+
 static bool can(const Json *capabilities, const char *area, const char *feature, const char *what) {
     return json_get_bool(json_get(json_get(capabilities, area), feature), what, false);
 }
@@ -212,39 +214,50 @@ Json *handle_did_change_configuration(Request *request) {
     return NULL;
 }
 
-/// What the fast lane knows of files, to be forgotten.
-typedef struct Forget {
-    bool imports, settings;
-} Forget;
-
-static Json *forget_work(Request *request) {
-    const Forget *forget = request->context;
-    fast_lane_forget_files(request->server->lane, forget->imports, forget->settings);
+static Json *forget_settings_work(Request *request) {
+    fast_lane_forget_settings(request->server->lane);
     return NULL;
 }
 
-static void forget_files(Server *server, Forget forget) {
-    Request *request = request_new(server, arena_new());
-    Forget *copy = ARENA_NEW(request->arena, Forget);
-    *copy = forget;
-    request->context = copy;
-    request->work = forget_work;
-    atomic_fetch_add(&server->files_changed, 1);
-    request_start(request, LANE_FAST);
-    server_recheck(server);
+/// What the overlay and the lanes are told of files on disk.
+typedef struct FileNews {
+    bool has_changed;   // Python files
+    bool has_appeared;  // some that were missed
+    bool has_settings;
+} FileNews;
+
+static void news_tell(Server *server, FileNews news) {
+    if (news.has_settings) {
+        Request *request = request_new(server, arena_new());
+        request->work = forget_settings_work;
+        request_start(request, LANE_FAST);
+    }
+    if (news.has_appeared || news.has_settings)
+        server_recheck(server);
+    else if (news.has_changed)
+        server_recheck_importers(server);
 }
 
-static void forget_note(Forget *forget, const char *uri) {
-    if (str_ends(str_from(uri), ".py")) forget->imports = true;
-    if (str_ends(str_from(uri), "/pyproject.toml")) forget->settings = true;
+static void news_add(Server *server, FileNews *news, const char *uri, bool is_new) {
+    Arena *scratch = arena_new();
+    const char *path = path_real(scratch, path_of_uri(scratch, uri));
+    if (*path && str_ends(str_from(uri), ".py")) {
+        overlay_touch(server->overlay, path);
+        news->has_changed = true;
+        if (is_new && overlay_appear(server->overlay, path)) news->has_appeared = true;
+    }
+    if (str_ends(str_from(uri), "/pyproject.toml")) news->has_settings = true;
+    arena_free(scratch);
 }
 
 Json *handle_did_change_watched_files(Request *request) {
+    enum { TYPE_CREATED = 1 };
     const Json *changes = json_get(request->params, "changes");
-    Forget forget = {0};
+    FileNews news = {0};
     for (int i = 0; changes && changes->kind == JSON_ARRAY && i < changes->count; i++)
-        forget_note(&forget, json_get_string(changes->items[i], "uri", ""));
-    if (forget.imports || forget.settings) forget_files(request->server, forget);
+        news_add(request->server, &news, json_get_string(changes->items[i], "uri", ""),
+                 (int)json_get_number(changes->items[i], "type", 0) == TYPE_CREATED);
+    news_tell(request->server, news);
     return NULL;
 }
 
@@ -277,11 +290,25 @@ Json *handle_set_trace(Request *request) {
 
 // --- Documents
 
+/// Those that import the file see its new text, or for NULL what is on disk.
+static void document_show(Server *server, const Document *document, Text *text) {
+    if (!*document->file) return;
+    overlay_set(server->overlay, document->file, document->uri, text);
+    if (overlay_is_imported(server->overlay, document->file)) server_recheck_importers(server);
+}
+
 static void document_set(Server *server, Document *document, Text *text) {
     if (document->text != text) text_release(document->text);
     document->text = text;
     atomic_store(&document->lane->newest, text->version);
     publish_document(server, document);
+    document_show(server, document, text);
+}
+
+/// A module that is not on disk is there for its importers while it is open.
+static void document_appear(Server *server, const Document *document) {
+    if (!*document->file || file_exists(document->file)) return;
+    if (overlay_appear(server->overlay, document->file)) server_recheck(server);
 }
 
 Json *handle_did_open(Request *request) {
@@ -298,8 +325,10 @@ Json *handle_did_open(Request *request) {
     if (!document) {
         document = documents_open(&server->documents, uri, fresh);
         document->lane = lane_document_new(uri);
+        document->file = path_real(document->arena, document->lane->path);
     }
     document_set(server, document, fresh);
+    document_appear(server, document);
     return NULL;
 }
 
@@ -328,12 +357,12 @@ Json *handle_did_change(Request *request) {
     return NULL;
 }
 
-/// Watched files tell the same, where the client watches them.
+/// Watched files tell the same, where the client watches them; else any file may have changed meanwhile.
 Json *handle_did_save(Request *request) {
     const Document *document = find_open(request);
-    Forget forget = {0};
-    if (document && !request->server->client.watched_files) forget_note(&forget, document->uri);
-    if (forget.imports) forget_files(request->server, forget);
+    if (!document || request->server->client.watched_files) return NULL;
+    overlay_relist(request->server->overlay);
+    server_recheck(request->server);
     return NULL;
 }
 
@@ -341,6 +370,7 @@ Json *handle_did_close(Request *request) {
     Document *document = find_open(request);
     if (!document) return NULL;
     publish_nothing(request->server, document->uri);
+    document_show(request->server, document, NULL);
     Request *close = request_new(request->server, arena_new());
     close->document = document->lane;  // its count goes with the request
     lane_document_close(close);

@@ -57,6 +57,8 @@ typedef struct LaneDocument {
     Snapshot *snapshot;  // NULL: none yet, or the analysis failed (`failure`)
     char failure[256];
     struct LaneResolver *resolver;  // that it was built with
+    int imports_generation;         // of the overlay, when its imports were current
+    bool is_adopted;                // by the fast lane
     const Settings *settings;       // of `settings_generation`
     int settings_generation;
     struct TokenMemory *tokens;  // the last semantic tokens, for deltas
@@ -97,6 +99,8 @@ const Snapshot *request_snapshot(Request *request);
 bool request_range(Request *request, const Json *range, uint32_t *start, uint32_t *end);
 /// A range of the request's own text, and a place in any file.
 Json *request_range_json(Request *request, const Snapshot *snapshot, Range range);
+/// The client's own name of a file that it has open.
+const char *request_uri_of(Request *request, const char *path);
 Json *location_json(Request *request, const Snapshot *snapshot, Range range);
 
 /// What the client can do.
@@ -119,7 +123,7 @@ struct Server {
     FrameReader reader;
     Worker *workers[LANE_COUNT];              // none for the loop
     struct SlowLane *slow_lanes[LANE_COUNT];  // of those that are slow
-    atomic_int files_changed;                 // counts changes on disk that imports may have seen
+    Overlay *overlay;
     atomic_bool is_closing;
     struct Gradients *gradients;
     FILE *record;  // what the client sends, or NULL
@@ -138,6 +142,7 @@ struct Server {
     int last_outgoing;
     int trace;  // 0 off, 1 messages, 2 verbose
     struct FastLane *lane;
+    Timer *refresh_pause;        // before the client is asked to refresh; or NULL
     LIST(const char *) folders;  // of the workspace: paths
 };
 
@@ -163,6 +168,8 @@ void dispatch_bytes(Server *server, const char *data, size_t size);
 void server_configure(Server *server, const Json *section);
 /// Analyses all open documents anew.
 void server_recheck(Server *server);
+/// Analyses those anew that import what has changed.
+void server_recheck_importers(Server *server);
 
 /// Runs `request` on its lane, or at once. Takes it over.
 void request_start(Request *request, Lane lane);
@@ -176,12 +183,17 @@ void request_complete(Request *request);
 void request_drop(Request *request);
 
 // The fast lane: one snapshot a document, one resolver for all.
-struct FastLane *fast_lane_new(Arena *arena);
+struct FastLane *fast_lane_new(Arena *arena, Overlay *overlay);
 void fast_lane_free(struct FastLane *lane);
 /// The fast lane forgets the document's snapshot. The last request for it.
 void lane_document_close(Request *request);
-/// Files of these paths have changed, appeared or gone: what was read of them is read again. On the fast lane.
-void fast_lane_forget_files(struct FastLane *lane, bool imports, bool settings);
+/// Reads every pyproject.toml again. On the fast lane.
+void fast_lane_forget_settings(struct FastLane *lane);
+typedef LIST(LaneDocument *) LaneDocuments;
+/// The document is open: it is asked for by fast_lane_stale until lane_document_close. On the fast lane.
+void fast_lane_adopt(struct FastLane *lane, LaneDocument *document);
+/// The open documents that import what has changed since their snapshots were built. On the fast lane.
+LaneDocuments fast_lane_stale(struct FastLane *lane, Arena *arena);
 /// `[tool.tad]` for the request's document. On the fast lane.
 const Settings *request_settings(Request *request);
 /// The choice of diagnostics that the editor's settings make, as options of the command line.

@@ -5,7 +5,7 @@
 
 struct SlowLane {
     Text *text;
-    int files;  // count of changes on disk that it has seen
+    int generation, listing;  // of the overlay
     ImportResolver *imports;
     Snapshot *snapshot;
 };
@@ -19,20 +19,31 @@ void slow_lane_free(struct SlowLane *lane) {
     *lane = (struct SlowLane){0};
 }
 
+static bool is_current(struct SlowLane *lane, const Overlay *overlay, const char *path) {
+    int generation = overlay_generation(overlay);
+    if (lane->generation == generation) return true;
+    if (lane->listing != overlay_listing(overlay) || import_resolver_is_stale(lane->imports, path))
+        return false;
+    lane->generation = generation;
+    return true;
+}
+
 const Snapshot *slow_snapshot(Request *request) {
     struct SlowLane *lane = request->slow;
-    int files = atomic_load(&request->server->files_changed);
-    if (lane->snapshot && lane->text == request->text && lane->files == files)
+    Overlay *overlay = request->server->overlay;
+    const char *path = request->document->path;
+    if (lane->snapshot && lane->text == request->text && is_current(lane, overlay, path))
         return lane->snapshot;
     slow_lane_free(lane);
     if (request->text->text.size > FILE_LARGEST_BYTES) {
         request_fail(request, ERROR_REQUEST_FAILED, "the file is over 10 MB");
         return NULL;
     }
-    lane->files = files;
-    lane->imports = import_resolver_new();
+    lane->generation = overlay_generation(overlay);
+    lane->listing = overlay_listing(overlay);
+    lane->imports = import_resolver_new(overlay);
     SnapshotOptions options = {.resolver = import_resolver_interface(lane->imports)};
-    lane->snapshot = snapshot_build(request->document->path, request->text->analysed, &options);
+    lane->snapshot = snapshot_build(path, request->text->analysed, &options);
     lane->text = text_retain(request->text);
     return lane->snapshot;
 }

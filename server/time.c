@@ -71,7 +71,7 @@ static void time_kernels(TimeRun *run, const char *name) {
 }
 
 static void time_file(TimeRun *run, const char *path, Str text, const char *kernel) {
-    ImportResolver *resolver = import_resolver_new();
+    ImportResolver *resolver = import_resolver_new(NULL);
     SnapshotOptions options = {.resolver = import_resolver_interface(resolver)};
     Snapshot *snapshot = snapshot_build(path, text, &options);
     Report report = {.arena = run->arena};

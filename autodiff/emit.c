@@ -6,6 +6,7 @@
 #include "autodiff/adjoint.h"
 #include "autodiff/emit_expression.h"
 #include "autodiff/emit_layout.h"
+#include "autodiff/emit_names.h"
 
 enum { INLINE_LIMIT = 44, INDENT = 4 };
 
@@ -25,29 +26,7 @@ static void emit_assignment(Emitter *emitter, const char *name, Text value) {
     emit_parts(emitter, arena_printf(emitter->arena, "%s = ", name), value.text, "");
 }
 
-/* ---- names ---- */
-
-static bool is_keyword(const char *name) {
-    static const char *const words[] = {
-        "and",   "as",     "assert", "break",  "class",     "continue", "def",      "del",
-        "elif",  "else",   "except", "False",  "finally",   "for",      "from",     "global",
-        "if",    "import", "in",     "is",     "lambda",    "None",     "nonlocal", "not",
-        "or",    "pass",   "raise",  "return", "True",      "try",      "while",    "with",
-        "yield", "tl",     "triton", "torch",  "libdevice", "range",    "float",    "min",
-        "max",   "print",  "len"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i], name) == 0) return true;
-    return false;
-}
-
-static const char *name_new(Emitter *emitter, const char *hint) {
-    if (!hint || !*hint) hint = "t";
-    const char *name = hint;
-    for (int i = 1; map_has(emitter->names, str_from(name)) || is_keyword(name); i++)
-        name = arena_printf(emitter->arena, "%s_%d", hint, i);
-    map_set(emitter->names, str_from(name), (void *)1);
-    return name;
-}
+/* ---- values ---- */
 
 static void text_set(Emitter *emitter, const Value *value, const char *text, int precedence) {
     Text *entry = ARENA_NEW(emitter->arena, Text);
@@ -56,7 +35,8 @@ static void text_set(Emitter *emitter, const Value *value, const char *text, int
 }
 
 static const char *name_value(Emitter *emitter, const Value *value) {
-    const char *name = name_new(emitter, value->name);
+    const char *name = value->op ? name_again(emitter, value, value->op, value->name)
+                                 : name_new(emitter, value->name);
     text_set(emitter, value, name, PRECEDENCE_ATOM);
     return name;
 }
@@ -88,27 +68,6 @@ static bool is_loop(const Op *op) {
     return op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE;
 }
 
-/// What to call a value that has no name of the user's.
-static const char *temporary_name(const Op *op) {
-    const Type type = op->results[0]->type;
-    if (type.kind == TYPE_POINTER) return "ptrs";
-    switch (op->code) {
-    case OP_ARANGE: return "lanes";
-    case OP_SUM: return "total";
-    case OP_MAX: return "largest";
-    case OP_LT:
-    case OP_LE:
-    case OP_GT:
-    case OP_GE:
-    case OP_EQ:
-    case OP_NE:
-    case OP_AND: return "inside";
-    default: break;
-    }
-    bool is_index = dtype_is_integer(type.element) || type.element.code == DTYPE_ANY_INT;
-    return is_index ? "offset" : "t";
-}
-
 static bool is_base_address(const Op *op) {
     return op->code == OP_ADD && op->results[0]->type.kind == TYPE_POINTER &&
            op->results[0]->type.rank == 0;
@@ -138,8 +97,25 @@ static bool is_for_arms(const Emitter *emitter, const Op *op) {
     return !search.leaves;
 }
 
-/// Whether a use of the value prints its expression instead of a name.
-static bool is_inlined(Emitter *emitter, const Op *op, Text text) {
+static bool is_comparison(OpCode code) {
+    return code == OP_LT || code == OP_LE || code == OP_GT || code == OP_GE || code == OP_EQ ||
+           code == OP_NE;
+}
+
+/// `-x`, `n - 1` and `n > 0`, as short as a name for them. What a loop carries may have changed where they are read.
+static bool is_small_step(const Emitter *emitter, const Op *op) {
+    const Value *of = op->operand_count ? op->operands[0] : NULL;
+    if (!of || (!of->op && of->region->parent) || op->results[0]->name) return false;
+    const Text *name = map_get_pointer(&emitter->texts, of);
+    if (!name || name->precedence != PRECEDENCE_ATOM || strpbrk(name->text, "(.[ ")) return false;
+    if (op->code == OP_NEG) return true;
+    bool is_step = (op->code == OP_ADD || op->code == OP_SUB || is_comparison(op->code)) &&
+                   op->operands[1]->constant;
+    return is_step && of->type.kind == TYPE_NUMBER && of->type.rank == 0;
+}
+
+/// Whether a use of the value prints its expression instead of a name. Decided while no name is used again: then they are longest.
+static bool wants_inlining(Emitter *emitter, const Op *op, Text text) {
     const Value *value = op->results[0];
     if (op->code == OP_CONSTANT || op->code == OP_TUPLE || op->code == OP_DTYPE_OF ||
         op->code == OP_ELEMENT_TYPE_OF || op->code == OP_IS_NONE || op->code == OP_UNDEFINED)
@@ -151,6 +127,8 @@ static bool is_inlined(Emitter *emitter, const Op *op, Text text) {
         return size <= 2 * INLINE_LIMIT;
     if (!op_is_pure(op) || op->region_count) return false;
     if (value->type.is_constexpr && size <= INLINE_LIMIT) return true;
+    bool is_repeated = op->code == OP_NEG || is_comparison(op->code);
+    if (is_small_step(emitter, op) && (is_repeated || reader)) return true;
     bool is_argument = op->operand_count > 1 && op->operands[1] &&
                        !op->operands[1]->op;  // a carried name may change
     if (is_base_address(op) && !is_argument && is_for_arms(emitter, op)) return true;
@@ -166,9 +144,18 @@ static bool is_inlined(Emitter *emitter, const Op *op, Text text) {
     return size <= INLINE_LIMIT;
 }
 
+static bool is_inlined(Emitter *emitter, const Op *op, Text text) {
+    const Value *value = op->results[0];
+    if (emitter->lifetimes) return map_has_pointer(&emitter->inlined, value);
+    bool inlined = wants_inlining(emitter, op, text);
+    if (inlined) map_set_pointer(&emitter->inlined, value, (void *)1);
+    return inlined;
+}
+
 /* ---- statements ---- */
 
 static void emit_region(Emitter *emitter, const Region *region);
+static void emit_statement(Emitter *emitter, const Op *op);
 
 static const char *range_text(Emitter *emitter, const Op *op) {
     int64_t lower = 1, step = 0;
@@ -205,8 +192,15 @@ static bool reads_other_carried(const Emitter *emitter, const Value *value, cons
     return false;
 }
 
+/// Whether the variable holds the value already.
+static bool is_in_place(Emitter *emitter, const char *name, const Value *value) {
+    const Text *known = map_get_pointer(&emitter->texts, value);
+    return known && known->precedence == PRECEDENCE_ATOM && strcmp(known->text, name) == 0;
+}
+
 static void emit_update(Emitter *emitter, const char *name, const Value *argument,
                         const Value *next) {
+    if (is_in_place(emitter, name, next)) return;
     const Op *op = next->op;
     bool inlined = op && op->code == OP_ADD && !map_has_pointer(&emitter->texts, next);
     Text *known = map_get_pointer(&emitter->texts, next);
@@ -247,7 +241,8 @@ static Map *scope_push(Emitter *emitter) {
     Map *outer = emitter->names;
     Map *copy = ARENA_NEW(emitter->arena, Map);
     *copy = map_new(emitter->arena);
-    for (int i = 0; i < outer->count; i++) map_set(copy, outer->entries[i].key, (void *)1);
+    for (int i = 0; i < outer->count; i++)
+        map_set(copy, outer->entries[i].key, outer->entries[i].value);
     emitter->names = copy;
     return outer;
 }
@@ -258,17 +253,31 @@ static void emit_comment(Emitter *emitter, const char *format, int line) {
     buffer_puts(&emitter->out, arena_printf(emitter->arena, "%s %d\n", format, line));
 }
 
+/// Assigns what a carried variable begins with; its name.
+static const char *emit_initial(Emitter *emitter, const Op *loop, int index, const Value *initial) {
+    const Value *result = loop->results[index];
+    const Region *body = loop->regions[loop->region_count - 1];
+    const Value *argument = body->arguments[index + (loop->code == OP_WHILE ? 0 : 1)];
+    const char *hint = argument->name ? argument->name : result->name;
+    if (!hint) hint = "acc";
+    if (emitter->lifetimes && is_in_place(emitter, hint, initial) &&
+        lifetimes_let_carry(emitter->lifetimes, loop, index)) {
+        map_set(emitter->names, str_from(hint), (void *)(uintptr_t)result);
+        return hint;
+    }
+    Text text = emit_value(emitter, initial);
+    const char *name = name_again(emitter, result, loop, hint);
+    emit_assignment(emitter, name, text);
+    return name;
+}
+
 static void emit_loop(Emitter *emitter, const Op *op) {
     bool is_while = op->code == OP_WHILE;
     const Region *body = op->regions[is_while ? 1 : 0];
     int shift = is_while ? 0 : 1, first = is_while ? 0 : 3;
     const char **names = ARENA_ARRAY(emitter->arena, const char *, op->result_count + 1);
     for (int i = 0; i < op->result_count; i++) {
-        const Value *argument = body->arguments[i + shift];
-        const char *hint = argument->name ? argument->name : op->results[i]->name;
-        Text initial = emit_value(emitter, op->operands[first + i]);
-        names[i] = name_new(emitter, hint ? hint : "acc");
-        emit_assignment(emitter, names[i], initial);
+        names[i] = emit_initial(emitter, op, i, op->operands[first + i]);
         for (int r = 0; r < op->region_count; r++)
             text_set(emitter, op->regions[r]->arguments[i + shift], names[i], PRECEDENCE_ATOM);
     }
@@ -282,6 +291,7 @@ static void emit_loop(Emitter *emitter, const Op *op) {
             if (inner->result_count == 1) {
                 Text t = emit_op(emitter, inner);
                 text_set(emitter, inner->results[0], t.text, t.precedence);
+                map_set_pointer(&emitter->inlined, inner->results[0], (void *)1);
             }
         emit_parts(emitter, "while ",
                    emit_value(emitter, region_terminator(op->regions[0])->operands[0]).text, ":");
@@ -290,6 +300,8 @@ static void emit_loop(Emitter *emitter, const Op *op) {
         emit_parts(emitter, arena_printf(emitter->arena, "for %s in ", iv), range_text(emitter, op),
                    ":");
     }
+    for (int i = 0; i < op->result_count; i++)
+        map_set(emitter->names, str_from(names[i]), body->arguments[i + shift]);
     emitter->indent++;
     size_t before = emitter->out.size;
     emit_region(emitter, body);
@@ -297,8 +309,10 @@ static void emit_loop(Emitter *emitter, const Op *op) {
     if (emitter->out.size == before) emit_line(emitter, "pass");
     emitter->indent--;
     emitter->names = outer;
-    for (int i = 0; i < op->result_count; i++)
+    for (int i = 0; i < op->result_count; i++) {
+        map_set(emitter->names, str_from(names[i]), op->results[i]);
         text_set(emitter, op->results[i], names[i], PRECEDENCE_ATOM);
+    }
 }
 
 static bool arm_is_empty(const Region *arm) {
@@ -314,41 +328,109 @@ static const char *negated(Emitter *emitter, const Value *condition) {
     return arena_printf(emitter->arena, "not %s", emit_operand(emitter, condition, 3, false));
 }
 
-static void emit_arm(Emitter *emitter, const Op *op, int index, const char *const *names) {
+/// Whether anything was printed.
+static bool emit_arm(Emitter *emitter, const Op *op, int index, const char *const *names) {
     emitter->indent++;
     size_t before = emitter->out.size;
     emit_region(emitter, op->regions[index]);
     const Op *yield = region_terminator(op->regions[index]);
     for (int i = 0; i < op->result_count; i++)
-        emit_assignment(emitter, names[i], emit_value(emitter, yield->operands[i]));
-    if (emitter->out.size == before) emit_line(emitter, "pass");
+        if (!is_in_place(emitter, names[i], yield->operands[i]))
+            emit_assignment(emitter, names[i], emit_value(emitter, yield->operands[i]));
     emitter->indent--;
+    return emitter->out.size > before;
+}
+
+static void buffer_cut(Buffer *buffer, size_t size) {
+    if (size < buffer->size) buffer->data[size] = '\0';
+    buffer->size = size;
 }
 
 static bool is_tail(const Op *op) { return op->next == NULL && op->parent->parent == NULL; }
 
-static void emit_if(Emitter *emitter, const Op *op) {
-    const Value *condition = op->operands[0];
+/// Names the results of an `if`; what an arm makes for one of them has its name at once where that loses nothing.
+static const char **name_results(Emitter *emitter, const Op *op) {
     const char **names = ARENA_ARRAY(emitter->arena, const char *, op->result_count + 1);
-    for (int i = 0; i < op->result_count; i++) names[i] = name_value(emitter, op->results[i]);
-    bool no_then = arm_is_empty(op->regions[0]), no_else = arm_is_empty(op->regions[1]);
-    if (no_then && is_tail(op) && !op->result_count) {
-        emit_parts(emitter, "if ", emit_value(emitter, condition).text, ":");
+    for (int i = 0; i < op->result_count; i++) {
+        const Value *result = op->results[i];
+        const char *wanted = map_get_pointer(&emitter->promised, result);
+        if (!wanted) wanted = result->name ? result->name : "";
+        const Value *holder = map_get(emitter->names, str_from(wanted));
+        names[i] = name_value(emitter, result);
+        if (strcmp(names[i], wanted) != 0) holder = NULL;
+        if (holder)  // until an arm ends
+            map_set(emitter->names, str_from(names[i]), (void *)(uintptr_t)holder);
+        for (int arm = 0; arm < 2 && emitter->lifetimes; arm++) {
+            const Op *yield = region_terminator(op->regions[arm]);
+            if (lifetimes_let_promise(emitter->lifetimes, holder, op, arm, i))
+                map_set_pointer(&emitter->promised, yield->operands[i],
+                                (void *)(uintptr_t)names[i]);
+        }
+    }
+    return names;
+}
+
+/// The `if` that is all that the else arm prints, or NULL.
+static const Op *elif_of(Emitter *emitter, const Op *op, const char *const *names) {
+    const Op *only = NULL;
+    for (const Op *inner = op->regions[1]->first; inner; inner = inner->next) {
+        bool is_silent =
+            inner->code == OP_YIELD ||
+            (inner->result_count == 1 && map_has_pointer(&emitter->inlined, inner->results[0]));
+        if (is_silent) continue;
+        if (only || inner->code != OP_IF) return NULL;
+        only = inner;
+    }
+    if (!only || !emitter->lifetimes) return NULL;
+    const Op *yield = region_terminator(op->regions[1]);
+    for (int i = 0; i < op->result_count; i++) {
+        const Value *value = yield->operands[i];
+        const char *promised =
+            value->op == only ? map_get_pointer(&emitter->promised, value) : NULL;
+        bool is_there =
+            promised ? strcmp(promised, names[i]) == 0 : is_in_place(emitter, names[i], value);
+        if (!is_there) return NULL;
+    }
+    return only;
+}
+
+static void emit_if(Emitter *emitter, const Op *op, const char *head);
+
+static void emit_else(Emitter *emitter, const Op *op, const char *const *names) {
+    const Op *only = elif_of(emitter, op, names);
+    if (only) {
+        for (const Op *inner = op->regions[1]->first; inner != only; inner = inner->next)
+            emit_statement(emitter, inner);
+        emit_if(emitter, only, "elif ");
+        return;
+    }
+    size_t before = emitter->out.size;
+    emit_line(emitter, "else:");
+    if (!emit_arm(emitter, op, 1, names)) buffer_cut(&emitter->out, before);
+}
+
+/// `head` is "if " or "elif ".
+static void emit_if(Emitter *emitter, const Op *op, const char *head) {
+    const Value *condition = op->operands[0];
+    const char **names = name_results(emitter, op);
+    if (arm_is_empty(op->regions[0]) && is_tail(op) && !op->result_count) {
+        emit_parts(emitter, head, emit_value(emitter, condition).text, ":");
         emit_indent(emitter, 1);
         buffer_puts(&emitter->out, "return\n");
         emit_region(emitter, op->regions[1]);
         return;
     }
-    if (no_then && !op->result_count) {
-        emit_parts(emitter, "if ", negated(emitter, condition), ":");
-        emit_arm(emitter, op, 1, names);
-        return;
+    size_t before = emitter->out.size;
+    emit_parts(emitter, head, emit_value(emitter, condition).text, ":");
+    if (!emit_arm(emitter, op, 0, names)) {
+        buffer_cut(&emitter->out, before);
+        emit_parts(emitter, head, negated(emitter, condition), ":");
+        if (!emit_arm(emitter, op, 1, names)) buffer_cut(&emitter->out, before);
+    } else {
+        emit_else(emitter, op, names);
     }
-    emit_parts(emitter, "if ", emit_value(emitter, condition).text, ":");
-    emit_arm(emitter, op, 0, names);
-    if (no_else && !op->result_count) return;
-    emit_line(emitter, "else:");
-    emit_arm(emitter, op, 1, names);
+    for (int i = 0; i < op->result_count; i++)
+        map_set(emitter->names, str_from(names[i]), op->results[i]);
 }
 
 static void emit_results(Emitter *emitter, const Op *op) {
@@ -368,7 +450,7 @@ static void emit_statement(Emitter *emitter, const Op *op) {
         return;
     }
     if (op->code == OP_IF) {
-        emit_if(emitter, op);
+        emit_if(emitter, op, "if ");
         return;
     }
     bool has_effect = op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED);
@@ -391,10 +473,15 @@ static void emit_statement(Emitter *emitter, const Op *op) {
             text_set(emitter, op->results[0], text.text, text.precedence);
         return;
     }
+    const Value *value = op->results[0];
     const char *name =
-        name_new(emitter, op->results[0]->name ? op->results[0]->name : temporary_name(op));
-    emit_assignment(emitter, name, text);
-    text_set(emitter, op->results[0], name, PRECEDENCE_ATOM);
+        name_again(emitter, value, op, value->name ? value->name : name_hint(emitter, op));
+    if (op->code == OP_ADD && is_in_place(emitter, name, op->operands[0]))
+        emit_parts(emitter, arena_printf(emitter->arena, "%s += ", name),
+                   emit_value(emitter, op->operands[1]).text, "");
+    else
+        emit_assignment(emitter, name, text);
+    text_set(emitter, value, name, PRECEDENCE_ATOM);
 }
 
 static void emit_region(Emitter *emitter, const Region *region) {
@@ -413,35 +500,46 @@ static const char *parameter_text(Arena *arena, const Parameter *parameter) {
     return parameter->name;
 }
 
-const char *emit_kernel(Arena *arena, const Function *function, const char *decorators) {
-    Map names = map_new(arena);
-    Emitter emitter = {.arena = arena,
-                       .function = function,
-                       .texts = map_new(arena),
-                       .names = &names,
-                       .out = buffer_new(arena)};
-    emitter.uses = function_count_uses(arena, function);
-    buffer_puts(&emitter.out, decorators);
+static void emit_header(Emitter *emitter, const char *decorators) {
+    const Function *function = emitter->function;
+    Arena *arena = emitter->arena;
+    buffer_puts(&emitter->out, decorators);
     Buffer header = buffer_new(arena);
     for (int i = 0; i < function->parameter_count; i++) {
         const Parameter *parameter = &function->parameters[i];
-        map_set(&names, str_from(parameter->name), (void *)1);
-        text_set(&emitter, parameter->value, parameter->name, PRECEDENCE_ATOM);
+        map_set(emitter->names, str_from(parameter->name), parameter->value);
+        text_set(emitter, parameter->value, parameter->name, PRECEDENCE_ATOM);
         buffer_printf(&header, "%s%s", i ? ", " : "", parameter_text(arena, parameter));
     }
     const char *line = arena_printf(arena, "def %s(%s):", function->name, buffer_text(&header));
     if (strlen(line) <= LINE_LIMIT) {
-        buffer_printf(&emitter.out, "%s\n", line);
-    } else {
-        buffer_printf(&emitter.out, "def %s(\n", function->name);
-        for (int i = 0; i < function->parameter_count; i++)
-            buffer_printf(&emitter.out, "    %s,\n",
-                          parameter_text(arena, &function->parameters[i]));
-        buffer_puts(&emitter.out, "):\n");
+        buffer_printf(&emitter->out, "%s\n", line);
+        return;
     }
-    emitter.indent = 1;
-    size_t before = emitter.out.size;
-    emit_region(&emitter, function->body);
-    if (emitter.out.size == before) buffer_puts(&emitter.out, "    pass\n");
+    buffer_printf(&emitter->out, "def %s(\n", function->name);
+    for (int i = 0; i < function->parameter_count; i++)
+        buffer_printf(&emitter->out, "    %s,\n", parameter_text(arena, &function->parameters[i]));
+    buffer_puts(&emitter->out, "):\n");
+}
+
+static void emit_function(Emitter *emitter, const char *decorators) {
+    Map names = map_new(emitter->arena);
+    emitter->names = &names;
+    emitter->texts = map_new(emitter->arena);
+    emitter->promised = map_new(emitter->arena);
+    emitter->out = buffer_new(emitter->arena);
+    emitter->indent = 1;
+    emit_header(emitter, decorators);
+    size_t before = emitter->out.size;
+    emit_region(emitter, emitter->function->body);
+    if (emitter->out.size == before) buffer_puts(&emitter->out, "    pass\n");
+}
+
+const char *emit_kernel(Arena *arena, const Function *function, const char *decorators) {
+    Emitter emitter = {.arena = arena, .function = function, .inlined = map_new(arena)};
+    emitter.uses = function_count_uses(arena, function);
+    emit_function(&emitter, decorators);  // finds what is inlined
+    emitter.lifetimes = lifetimes_of(arena, function, &emitter.inlined);
+    emit_function(&emitter, decorators);
     return buffer_text(&emitter.out);
 }

@@ -133,6 +133,19 @@ static const char *operand_beside(Emitter *emitter, const Value *value, const Va
     return emit_operand(emitter, value, precedence, is_right);
 }
 
+/// (x + (y - 1)) // y is tl.cdiv(x, y): that x, or NULL.
+static const Value *cdiv_numerator(const Emitter *emitter, const Op *op) {
+    if (op->code != OP_FLOORDIV) return NULL;
+    const Value *sum = op->operands[0], *y = op->operands[1];
+    if (!sum->op || sum->op->code != OP_ADD || !map_has_pointer(&emitter->inlined, sum))
+        return NULL;
+    const Value *less = sum->op->operands[1];
+    int64_t one;
+    bool is_less = less->op && less->op->code == OP_SUB && less->op->operands[0] == y &&
+                   value_is_int(less->op->operands[1], &one) && one == 1;
+    return is_less ? sum->op->operands[0] : NULL;
+}
+
 static Text operator_text(Emitter *emitter, const Op *op) {
     const OpRow *row = &op_rows[op->code];
     int precedence = row->precedence;
@@ -148,6 +161,21 @@ static Text operator_text(Emitter *emitter, const Op *op) {
                       precedence};
     }
     const Value *x = op->operands[0], *y = op->operands[1];
+    const Value *numerator = cdiv_numerator(emitter, op);
+    if (numerator)
+        return atom(arena_printf(emitter->arena, "tl.cdiv(%s, %s)", any(emitter, numerator),
+                                 any(emitter, y)));
+    double number;
+    if (op->code == OP_ADD && value_is_number(y, &number) && number < 0 && number > INT32_MIN &&
+        !value_is_number(x, &number)) {
+        Constant positive = *y->constant;
+        positive.integer = -positive.integer;
+        positive.number = -positive.number;
+        return (Text){arena_printf(emitter->arena, "%s - %s",
+                                   emit_operand(emitter, x, precedence, false),
+                                   constant_text(emitter, &positive).text),
+                      precedence};
+    }
     const char *left = operand_beside(emitter, x, y, precedence, op->code == OP_POW);
     const char *right = operand_beside(emitter, y, x, precedence, op->code != OP_POW);
     return (Text){arena_printf(emitter->arena, "%s %s %s", left, row->symbol, right), precedence};

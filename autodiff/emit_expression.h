@@ -3,6 +3,7 @@
 #define TAD_AUTODIFF_EMIT_EXPRESSION_H
 
 #include "analysis/ir.h"
+#include "autodiff/emit_lifetimes.h"
 
 /// Text and how tightly its outermost operator binds (op.h's precedence; 20 for names and calls).
 typedef struct Text {
@@ -15,9 +16,13 @@ enum { PRECEDENCE_ATOM = 20 };
 typedef struct Emitter {
     Arena *arena;
     const Function *function;
-    Map texts;   // value -> Text *: what a use of it prints
-    Map uses;    // value -> number of uses
-    Map *names;  // names visible in the scope under way: text -> 1 (loops open a copy)
+    Map texts;  // value -> Text *: what a use of it prints
+    Map uses;   // value -> number of uses
+    Map *
+        names;  // names visible in the scope under way (loops open a copy): text -> the value it stands for, or NULL
+    Map promised;          // value -> the name that the end of its arm would give it
+    Map inlined;           // values that print as expressions
+    Lifetimes *lifetimes;  // NULL while `inlined` is being found
     Buffer out;
     int indent;
     bool needs_libdevice;

@@ -74,6 +74,46 @@ static Value *simplify_reshape(Builder *builder, const Op *op, const Value *resu
     return NULL;
 }
 
+typedef struct UseCount {
+    const Value *value;
+    int count;
+} UseCount;
+
+static bool visit_use(void *context, Op *op) {
+    UseCount *uses = context;
+    for (int i = 0; i < op->operand_count; i++) uses->count += op->operands[i] == uses->value;
+    return true;
+}
+
+static Value *transposed(Builder *builder, const Op *like, Value *value) {
+    if (made_by(value, OP_TRANS)) return value->op->operands[0];
+    Value **operands =
+        ARENA_ARRAY(builder->function->arena, Value *, like->operand_count);  // `like` has all axes
+    for (int i = 0; i < like->operand_count; i++) operands[i] = like->operands[i];
+    operands[0] = value;
+    return build(builder, OP_TRANS, operands, like->operand_count);
+}
+
+/// trans(trans(x)) = x; trans(dot(trans(a), b)) = dot(trans(b), a), where nothing else reads that product.
+static Value *simplify_trans(Builder *builder, const Op *op, const Value *result) {
+    Value *input = op->operands[0];
+    if (made_by(input, OP_TRANS) && same_type(input->op->operands[0], result))
+        return input->op->operands[0];
+    if (!made_by(input, OP_DOT) || input->type.rank != 2) return NULL;
+    const Op *dot = input->op;
+    Value *a = dot->operands[0], *b = dot->operands[1];
+    bool adds = dot->operand_count > 2 && dot->operands[2] && !value_is_none(dot->operands[2]);
+    if (adds || (!made_by(a, OP_TRANS) && !made_by(b, OP_TRANS))) return NULL;
+    UseCount uses = {.value = input};
+    region_walk(builder->function->body, visit_use, &uses);
+    if (uses.count != 1) return NULL;
+    Value **operands = ARENA_ARRAY(builder->function->arena, Value *, dot->operand_count);
+    for (int i = 2; i < dot->operand_count; i++) operands[i] = dot->operands[i];
+    operands[0] = transposed(builder, op, b);
+    operands[1] = transposed(builder, op, a);
+    return build(builder, OP_DOT, operands, dot->operand_count);
+}
+
 static Value *simplify_where(Builder *builder, const Op *op, const Value *result) {
     Value *condition = op->operands[0], *x = op->operands[1], *y = op->operands[2];
     bool known;
@@ -132,11 +172,7 @@ static Value *simplified(Builder *builder, Op *op) {
     case OP_MUL:
     case OP_DIV: return simplify_product(builder, op, result);
     case OP_NEG: return made_by(op->operands[0], OP_NEG) ? op->operands[0]->op->operands[0] : NULL;
-    case OP_TRANS:
-        if (made_by(op->operands[0], OP_TRANS) &&
-            same_type(op->operands[0]->op->operands[0], result))
-            return op->operands[0]->op->operands[0];
-        return NULL;
+    case OP_TRANS: return simplify_trans(builder, op, result);
     case OP_RESHAPE:
     case OP_VIEW: return simplify_reshape(builder, op, result);
     case OP_BROADCAST_TO: return same_type(op->operands[0], result) ? op->operands[0] : NULL;

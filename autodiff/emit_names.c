@@ -1,0 +1,189 @@
+// Names for values: the user's own, and where there are none, nouns from the operation and from the tensor that it is about.
+#include "autodiff/emit_names.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "autodiff/rewrite.h"
+
+static bool is_keyword(const char *name) {
+    static const char *const words[] = {
+        "and",   "as",     "assert", "break",  "class",     "continue", "def",      "del",
+        "elif",  "else",   "except", "False",  "finally",   "for",      "from",     "global",
+        "if",    "import", "in",     "is",     "lambda",    "None",     "nonlocal", "not",
+        "or",    "pass",   "raise",  "return", "True",      "try",      "while",    "with",
+        "yield", "tl",     "triton", "torch",  "libdevice", "range",    "float",    "min",
+        "max",   "print",  "len"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], name) == 0) return true;
+    return false;
+}
+
+const char *name_new(Emitter *emitter, const char *hint) {
+    if (!hint || !*hint) hint = "t";
+    const char *name = hint;
+    for (int i = 1; map_has(emitter->names, str_from(name)) || is_keyword(name); i++)
+        name = arena_printf(emitter->arena, "%s_%d", hint, i);
+    map_set(emitter->names, str_from(name), NULL);
+    return name;
+}
+
+const char *name_again(Emitter *emitter, const Value *value, const Op *op, const char *hint) {
+    const char *name = map_get_pointer(&emitter->promised, value);
+    if (!name && emitter->lifetimes && hint && *hint) {
+        const Value *holder = map_get(emitter->names, str_from(hint));
+        if (holder && lifetimes_let_reuse(emitter->lifetimes, holder, value, op)) name = hint;
+    }
+    if (!name) name = name_new(emitter, hint);
+    map_set(emitter->names, str_from(name), (void *)(uintptr_t)value);
+    return name;
+}
+
+/* ---- hints ---- */
+
+/// The tensor that an address points into, in lower case and without `_ptr`; NULL where that is chosen at run time.
+static const char *tensor_name(Emitter *emitter, const Value *pointer) {
+    for (int depth = 0; pointer->op && depth < 100; depth++) {
+        if (pointer->op->operand_count == 0 || pointer->op->region_count) return NULL;
+        pointer = pointer->op->operands[0];
+        if (!pointer || pointer->type.kind != TYPE_POINTER) return NULL;
+    }
+    if (pointer->op || !pointer->name || !pointer->name[0]) return NULL;
+    char *name = arena_strdup(emitter->arena, pointer->name);
+    size_t size = strlen(name);
+    static const char *const tails[] = {"_before", "_pointer", "_ptrs", "_ptr",
+                                        "_PTR",    "Ptr",      "ptr"};
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+        size_t tail = strlen(tails[i]);
+        if (size <= tail || strcmp(name + size - tail, tails[i]) != 0) continue;
+        size -= tail;
+        name[size] = '\0';
+    }
+    for (char *c = name; *c; c++) *c = (char)tolower((unsigned char)*c);
+    return name;
+}
+
+typedef struct AddressSearch {
+    const Value *offset;
+    const Op *address;
+    bool is_bound;  // of a loop
+} AddressSearch;
+
+static bool visit_address(void *context, Op *op) {
+    AddressSearch *search = context;
+    if (op->code == OP_ADD && op->operand_count == 2 && op->operands[1] == search->offset &&
+        op->results[0]->type.kind == TYPE_POINTER)
+        search->address = op;
+    if (op->code == OP_FOR && op->operands[1] == search->offset) search->is_bound = true;
+    return !search->address;
+}
+
+static const char *offset_name(Emitter *emitter, const Op *op) {
+    AddressSearch search = {.offset = op->results[0]};
+    region_walk(emitter->function->body, visit_address, &search);
+    const char *tensor = search.address ? tensor_name(emitter, search.address->results[0]) : NULL;
+    const char *noun = op->results[0]->type.rank ? "offsets" : "offset";
+    if (search.is_bound) return "trips";
+    return tensor ? arena_printf(emitter->arena, "%s_%s", tensor, noun) : noun;
+}
+
+static const char *named(const Value *value) {
+    return value && value->name && value->name[0] && !value->constant ? value->name : NULL;
+}
+
+/// `sigmoid_x` for tl.sigmoid(x), `rsqrt` for that of an expression.
+static const char *function_name(Emitter *emitter, const Op *op) {
+    const char *name = op_rows[op->code].name;
+    if (!name) return NULL;
+    const char *dot = strrchr(name, '.');
+    if (dot) name = dot + 1;
+    return named(op->operands[0])
+               ? arena_printf(emitter->arena, "%s_%s", name, named(op->operands[0]))
+               : name;
+}
+
+typedef struct UserSearch {
+    const Value *value;
+    const Op *user;
+    int count;
+} UserSearch;
+
+static bool visit_user(void *context, Op *op) {
+    UserSearch *search = context;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] == search->value) {
+            search->user = op;
+            search->count++;
+        }
+    return search->count < 2;
+}
+
+/// The name of the only value that is computed from this one, which it is then a first step to.
+static const char *next_name(Emitter *emitter, const Op *op) {
+    UserSearch search = {.value = op->results[0]};
+    region_walk(emitter->function->body, visit_user, &search);
+    const Op *user = search.user;
+    if (search.count != 1 || user->parent != op->parent || user->result_count != 1 ||
+        user->region_count || !op_is_pure(user))
+        return NULL;
+    return named(user->results[0]);
+}
+
+static const char *with_tail(Emitter *emitter, const Value *of, const char *tail) {
+    return named(of) ? arena_printf(emitter->arena, "%s_%s", of->name, tail) : NULL;
+}
+
+static const char *product_name(Emitter *emitter, const Op *op) {
+    const Value *x = op->operands[0], *y = op->operands[1];
+    if (named(x) && x->type.rank && !y->type.rank) return with_tail(emitter, x, "scaled");
+    if (named(y) && y->type.rank && !x->type.rank) return with_tail(emitter, y, "scaled");
+    return "product";
+}
+
+const char *name_hint(Emitter *emitter, const Op *op) {
+    const Type type = op->results[0]->type;
+    const Value *first = op->operand_count ? op->operands[0] : NULL;
+    const char *name = NULL;
+    if (type.kind == TYPE_POINTER) {
+        const char *tensor = tensor_name(emitter, op->results[0]);
+        const char *noun = type.rank ? "ptrs" : "base";
+        return tensor ? arena_printf(emitter->arena, "%s_%s", tensor, noun) : noun;
+    }
+    int64_t axis;
+    switch (op->code) {
+    case OP_ARANGE: return "lanes";
+    case OP_PROGRAM_ID:
+        return value_is_int(first, &axis) && axis
+                   ? arena_printf(emitter->arena, "pid_%d", (int)axis)
+                   : "pid";
+    case OP_LT:
+    case OP_LE:
+    case OP_GT:
+    case OP_GE:
+    case OP_EQ:
+    case OP_NE:
+    case OP_AND: return "inside";
+    case OP_LOAD: name = tensor_name(emitter, first); break;
+    case OP_CAST:
+    case OP_WHERE: name = named(op->code == OP_CAST ? first : op->operands[1]); break;
+    case OP_TRANS: name = with_tail(emitter, first, "t"); break;
+    default: break;
+    }
+    if (name) return name;
+    if (dtype_is_integer(type.element) || type.element.code == DTYPE_ANY_INT)
+        return offset_name(emitter, op);
+    name = next_name(emitter, op);
+    if (!name && op->operand_count == 1) name = function_name(emitter, op);
+    if (name) return name;
+    switch (op->code) {
+    case OP_SUM: return "total";
+    case OP_MAX: return "largest";
+    case OP_MIN: return "smallest";
+    case OP_DOT: return "product";
+    case OP_MUL: return product_name(emitter, op);
+    case OP_DIV: return "quotient";
+    case OP_SUB: return "difference";
+    default: break;
+    }
+    return "t";
+}

@@ -1,0 +1,93 @@
+"""Variables that are assigned again, in arms, loops and swaps: the emitted text may use a name again only where nobody reads it."""
+
+import triton
+import triton.language as tl
+
+
+# tad: n=11, x=f32[n], y=f32[n], out=f32[n], steps=3, BLOCK=16, grid=(1,)
+@triton.jit
+def swapped_in_a_loop(x, y, out, n, steps, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    a = tl.load(x + i, mask=i < n, other=0.0)
+    b = tl.load(y + i, mask=i < n, other=0.0)
+    for _ in range(steps):
+        a, b = b * 0.5 + a, a * b
+    tl.store(out + i, a - b, mask=i < n)
+
+
+# tad: n=11, x=f32[n], y=f32[n], out=f32[n], which=1, BLOCK=16, grid=(1,)
+@triton.jit
+def swapped_in_an_arm(x, y, out, n, which, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    a = tl.load(x + i, mask=i < n, other=0.0)
+    b = tl.load(y + i, mask=i < n, other=0.0)
+    if which > 0:
+        a, b = b, a * a
+    else:
+        b = a * b
+    tl.store(out + i, a * tl.exp(b), mask=i < n)
+
+
+# tad: n=11, x=f32[n], out=f32[n], p=1, q=0, BLOCK=16, grid=(1,)
+@triton.jit
+def arms_in_arms(x, out, n, p, q, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    a = tl.load(x + i, mask=i < n, other=0.0)
+    keep = a
+    if p > 0:
+        a = a * a
+        if q > 0:
+            a = tl.sin(a)
+        elif p > 1:
+            a = a + keep
+        else:
+            a = a * keep + 1.0
+        a = a * 2.0
+    tl.store(out + i, a * keep, mask=i < n)
+
+
+# tad: n=11, x=f32[4, n], out=f32[4, n], TWICE=True, BLOCK=16, grid=(4,)
+@triton.jit
+def parameters_move(x, out, n, TWICE: tl.constexpr, BLOCK: tl.constexpr):
+    x += tl.program_id(0) * n
+    out += tl.program_id(0) * n
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n, other=0.0)
+    v = v * v
+    if TWICE:
+        v = v + tl.load(x + i, mask=i < n, other=0.0)
+        v = tl.exp(v)
+    i = i + 0
+    tl.store(out + i, v, mask=i < n)
+
+
+# tad: n=3, d=6, x=f32[n, d], out=f32[d], BLOCK=8, grid=(1,)
+@triton.jit
+def carried_and_kept(x, out, n, d, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    h = tl.load(x + i, mask=i < d, other=0.0)
+    first = h
+    for t in range(1, n):
+        v = tl.load(x + t * d + i, mask=i < d, other=0.0)
+        g = tl.sigmoid(v)
+        if t > 1:
+            h = h * g + v
+            h = tl.where(v > 0, h, h * 0.5)
+        else:
+            v = v * h
+            h = v + g
+    tl.store(out + i, h * first, mask=i < d)
+
+
+# tad: n=9, x=f32[n], out=f32[n], steps=4, BLOCK=16, grid=(1,)
+@triton.jit
+def while_with_two(x, out, n, steps, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    a = tl.load(x + i, mask=i < n, other=0.0)
+    b = a * 0.5
+    k = 0
+    while k < steps:
+        k += 1
+        a, b = a + b, a * 0.25
+        b = b * b
+    tl.store(out + i, a + b, mask=i < n)

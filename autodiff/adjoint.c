@@ -168,8 +168,9 @@ static void sweep_if(Differentiation *state, const Op *op) {
         for (int i = 0; i < frames[r].adjoints.count; i++)
             if (!is_inside(op, entry_key(&frames[r].adjoints.entries[i])))
                 map_set_number(&captured, frames[r].adjoints.entries[i].number, (void *)1);
-    Value *yields[2][256];
-    int count = captured.count < 256 ? captured.count : 256;
+    int count = captured.count;
+    Value **yields[2];
+    for (int r = 0; r < 2; r++) yields[r] = ARENA_ARRAY(state->arena, Value *, count + 1);
     for (int r = 0; r < 2; r++) {
         for (int i = 0; i < count; i++) {
             Value *primal = entry_key(&captured.entries[i]);

@@ -43,6 +43,8 @@ typedef struct Differentiation {
     Map origins;  // parameters that stand for another version of a buffer -> the forward's parameter
     Map lost;     // those of them whose contents nobody kept -> the forward's parameter
     Map ordered;  // loops that have to be walked backwards because of what they store
+    Map owners;   // stores that several programs do alike -> the primal condition of the one with the gradient
+    LIST(Assumption) assumptions;
     Frame *frame;
     LIST(Accumulation) accumulations;
     LIST(RunningStep) running_steps;

@@ -165,6 +165,9 @@ static void rule_store(Differentiation *state, const Op *op) {
     Builder *b = &state->builder;
     Value *pointer = shadow_pointer(state, op->operands[0], root, source);
     Value *mask = recomputed_operand(state, op, 2);
+    Value *owner = map_get_pointer(&state->owners, op);
+    if (owner) owner = recomputed(state, owner);
+    if (owner) mask = mask ? build_binary(b, OP_AND, mask, owner) : owner;
     Value *operands[] = {pointer, mask, mask ? build_float(b, 0.0) : NULL};
     if (running) running_barrier(state, source, NULL);
     Value *upstream = active ? build(b, OP_LOAD, operands, 3) : NULL;

@@ -10,6 +10,7 @@
 #include "autodiff/module_text.h"
 #include "autodiff/rewrite.h"
 #include "autodiff/saved.h"
+#include "autodiff/stores.h"
 #include "autodiff/variants.h"
 
 /* ---- what the kernel does to memory ---- */
@@ -335,6 +336,12 @@ static void derive(Differentiation *state, Backward *result) {
                      broken);
 }
 
+static void report_assumptions(const Backward *result, Diagnostics *diagnostics) {
+    for (int i = 0; diagnostics && i < result->assumption_count; i++)
+        diagnose(diagnostics, DIAGNOSTIC_GRADIENT_ASSUMES_DISTINCT, result->assumptions[i].range,
+                 "the gradient assumes that %s", result->assumptions[i].text);
+}
+
 static void report_atomics(const Backward *result, Diagnostics *diagnostics) {
     for (int i = 0; diagnostics && i < result->gradient_count; i++) {
         const Gradient *gradient = &result->gradients[i];
@@ -348,22 +355,6 @@ static void variant_refuse(Variant *variant, BackwardStatus status, int id, cons
                            Range range) {
     refuse(&variant->result, status, reason, range);
     variant->failure_id = id;
-}
-
-typedef struct Repeated {
-    Arena *arena;
-    const Op *store;  // NULL: none
-} Repeated;
-
-/// An unmasked store at `i % n` or `where(i < n, i, n - 1)`: lanes past the end write an element again, and each of them would
-/// pass its upstream gradient on.
-static bool visit_repeated(void *context, Op *op) {
-    Repeated *repeated = context;
-    if (op->code != OP_STORE) return true;
-    Access access = access_of(repeated->arena, op);
-    bool is_masked = access.mask && !value_is_none(access.mask);
-    if (access.offset.known && access.offset.wrapped && !is_masked) repeated->store = op;
-    return !repeated->store;
 }
 
 void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
@@ -380,21 +371,14 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
                              .running = map_new(arena),
                              .origins = map_new(arena),
                              .lost = map_new(arena),
-                             .ordered = map_new(arena)};
+                             .ordered = map_new(arena),
+                             .owners = map_new(arena)};
     state.primal = function_copy(arena, forward, forward->name, NULL);
     Range range = where;
     const char *failure = function_normalize(state.primal, &range);
     if (failure) {
         variant_refuse(variant, BACKWARD_REFUSED, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, failure,
                        range);
-        return;
-    }
-    Repeated repeated = {arena, NULL};
-    region_walk(state.primal->body, visit_repeated, &repeated);
-    if (repeated.store) {
-        variant_refuse(variant, BACKWARD_REFUSED, DIAGNOSTIC_GRADIENT_STORED_REPEATEDLY,
-                       "lanes past the end store an element again; mask them in this store",
-                       repeated.store->range);
         return;
     }
     function_simplify(state.primal);
@@ -416,6 +400,7 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
         return;
     }
     gauge_mark(&state);
+    if (!state.failed) stores_settle(&state);
     if (!state.failed) derive(&state, result);
     if (state.failed) {
         variant_refuse(variant, BACKWARD_REFUSED, state.failure_id, state.failure,
@@ -423,6 +408,8 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
         return;
     }
     variant->backward = state.backward;
+    result->assumptions = state.assumptions.items;
+    result->assumption_count = state.assumptions.count;
     arrange_parameters(&state, result, &variant->launch);
     list_inputs(&state, result, &variant->launch);
     result->status = BACKWARD_DERIVED;
@@ -459,6 +446,7 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     result->launch_count = 1;
     result->kernel_text = emit_kernel(arena, variant->backward,
                                       backward_decorators(arena, kernel->definition, result));
+    report_assumptions(result, diagnostics);
     report_atomics(result, diagnostics);
     return result;
 }

@@ -54,6 +54,12 @@ typedef struct Gradient {
     Range range;      // the load that makes it so
 } Gradient;
 
+/// What must hold for the gradient to be right and cannot be seen in the kernel.
+typedef struct Assumption {
+    const char *text;  // behind "the gradient assumes that"
+    Range range;       // the store that it is about
+} Assumption;
+
 typedef struct Backward {
     BackwardStatus status;
     const Kernel *kernel;
@@ -69,6 +75,8 @@ typedef struct Backward {
     Gradient *gradients;  // one per input
     int gradient_count;
     int atomics;  // gradients that need an atomic
+    Assumption *assumptions;
+    int assumption_count;
 } Backward;
 
 /// Derives the backward of one kernel. Findings (what has no rule, atomic hot spots, tapes) go to `diagnostics`.

@@ -295,25 +295,31 @@ static void read_version(Differentiation *state, int index, Op *load, Version ve
 
 /* ---- running gradients ---- */
 
-/// Whether one element may be stored more than once by a program: then only the last store has an upstream gradient.
+/// Whether the iterations of a loop around a store may write to one element.
+static bool is_repeated_by_loops(const Differentiation *state, Op *store) {
+    for (const Op *op = store->parent->parent; op; op = op->parent->parent)
+        if (op->code == OP_WHILE) return true;
+    Access access = access_of(state->arena, store);
+    Axis axes[AXES_MAX];
+    AxisDependence dependence[AXES_MAX];
+    int count = access_axes(state->arena, state->primal, &access, axes, dependence, AXES_MAX);
+    for (int a = 0; a < count; a++)
+        if (!axes[a].is_program && dependence[a] != AXIS_OWNED) return true;
+    return false;
+}
+
+/// Whether one element may be stored by a program after it was written already: then only the last store has an upstream
+/// gradient.
 static bool is_stored_repeatedly(const Differentiation *state, const OpList *accesses) {
     for (int i = 0; i < accesses->count; i++) {
         Op *store = accesses->items[i];
         if (store->code != OP_STORE) continue;
-        Access access = access_of(state->arena, store);
-        Axis axes[AXES_MAX];
-        AxisDependence dependence[AXES_MAX];
-        int count = access.offset.known ? access_axes(state->arena, state->primal, &access, axes,
-                                                      dependence, AXES_MAX)
-                                        : 0;
-        for (int a = 0; a < count; a++)
-            if (!axes[a].is_program && dependence[a] != AXIS_OWNED) return true;
-        for (int k = 0; k < i; k++) {
+        if (is_repeated_by_loops(state, store)) return true;
+        for (int k = 0; k < accesses->count; k++) {
             Op *other = accesses->items[k];
-            if (other->code != OP_STORE || in_exclusive_arms(store, other)) continue;
-            Access earlier = access_of(state->arena, other);
-            if (!access.offset.known || !earlier.offset.known) continue;
-            if (order_of(state, store, other) != ORDER_NEVER_MEET) return true;
+            if (k == i || !is_write(other)) continue;
+            Order order = order_of(state, other, store);
+            if (order == ORDER_FIRST || order == ORDER_UNKNOWN) return true;
         }
     }
     return false;

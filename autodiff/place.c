@@ -33,8 +33,7 @@ static Value *floor_numerator(const Value *atom, int64_t *divisor) {
     return op->operands[0];
 }
 
-/// poly >= 0 for all atoms that are at least 1, with x >= d * (x // d).
-static bool is_nonnegative(Arena *arena, const Poly *poly) {
+bool sizes_are_nonnegative(Arena *arena, const Poly *poly) {
     if (poly_is_nonnegative(arena, poly)) return true;
     for (int t = 0; t < poly->count; t++)
         for (int i = 0; i < poly->terms[t].atom_count; i++) {
@@ -164,7 +163,8 @@ static bool others_step_over(Arena *arena, const Access *access, int lane, const
         if (i == lane || is_zero(weight)) continue;
         bool is_apart = is_stride(weight) && !mentions_any(distance, weight->terms[0].atoms[0]) &&
                         !mentions_any(end, weight->terms[0].atoms[0]);
-        if (!is_apart && !is_nonnegative(arena, poly_subtract(arena, weight, end))) return false;
+        if (!is_apart && !sizes_are_nonnegative(arena, poly_subtract(arena, weight, end)))
+            return false;
     }
     return true;
 }
@@ -174,7 +174,7 @@ static bool lies_before(Arena *arena, const Access *a, int lane_a, const Access 
     if (!first.reach || !second.reach) return false;
     const Poly *distance = poly_subtract(arena, second.start, first.start);
     if (!is_fixed(distance) || !is_fixed(first.reach) || !is_fixed(second.reach)) return false;
-    if (!is_nonnegative(arena, poly_subtract(arena, distance, first.reach))) return false;
+    if (!sizes_are_nonnegative(arena, poly_subtract(arena, distance, first.reach))) return false;
     const Poly *end = poly_add(arena, distance, second.reach);
     return others_step_over(arena, a, lane_a, distance, end) &&
            others_step_over(arena, b, lane_b, distance, end);
@@ -232,7 +232,7 @@ static Span access_span(Arena *arena, const Access *access, bool by_mask) {
         const Poly *weight = access->offset.lane[i];
         if (is_zero(weight)) continue;
         Span span = by_mask ? lane_span(arena, access, i) : tile_span(arena, access, i);
-        if (!span.reach || !is_nonnegative(arena, weight)) return (Span){0};
+        if (!span.reach || !sizes_are_nonnegative(arena, weight)) return (Span){0};
         all.start =
             poly_add(arena, all.start, poly_subtract(arena, span.start, access->offset.base));
         all.reach = poly_add(arena, all.reach, poly_subtract(arena, span.reach, weight));
@@ -244,16 +244,16 @@ static bool spans_fit(Arena *arena, Span first, Span second, const Poly *window)
     if (!first.reach || !second.reach) return false;
     const Poly *distance = poly_subtract(arena, second.start, first.start);
     if (!is_fixed(distance) || !is_fixed(first.reach) || !is_fixed(second.reach)) return false;
-    if (!is_nonnegative(arena, distance)) {
+    if (!sizes_are_nonnegative(arena, distance)) {
         Span swapped = first;
         first = second;
         second = swapped;
         distance = poly_multiply(arena, distance, poly_constant(arena, -1));
-        if (!is_nonnegative(arena, distance)) return false;
+        if (!sizes_are_nonnegative(arena, distance)) return false;
     }
     const Poly *end = poly_add(arena, distance, second.reach);
-    return is_nonnegative(arena, poly_subtract(arena, window, first.reach)) &&
-           is_nonnegative(arena, poly_subtract(arena, window, end));
+    return sizes_are_nonnegative(arena, poly_subtract(arena, window, first.reach)) &&
+           sizes_are_nonnegative(arena, poly_subtract(arena, window, end));
 }
 
 bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window) {
@@ -291,8 +291,8 @@ static bool holds_stride(Type type, const Poly *weight) {
 
 static bool steps_over(Arena *arena, const Access *access, int coarse, int fine) {
     Span span = lane_span(arena, access, fine);
-    return span.reach &&
-           is_nonnegative(arena, poly_subtract(arena, access->offset.lane[coarse], span.reach));
+    return span.reach && sizes_are_nonnegative(
+                             arena, poly_subtract(arena, access->offset.lane[coarse], span.reach));
 }
 
 bool lanes_are_apart(Arena *arena, Op *op) {

@@ -15,4 +15,7 @@ bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window);
 /// False where two lanes of one access may touch the same element.
 bool lanes_are_apart(Arena *arena, Op *op);
 
+/// poly >= 0 for all atoms that are at least 1, with x >= d * (x // d).
+bool sizes_are_nonnegative(Arena *arena, const Poly *poly);
+
 #endif

@@ -163,6 +163,16 @@ static void merge_gradients(Arena *arena, Backward *into, const Backward *from) 
     for (int i = 0; i < count; i++) into->atomics += all[i].is_atomic;
 }
 
+static void merge_assumptions(Arena *arena, Backward *into, const Backward *from) {
+    int most = into->assumption_count + from->assumption_count;
+    Assumption *all = ARENA_ARRAY(arena, Assumption, most + 1);
+    for (int i = 0; i < into->assumption_count; i++) all[i] = into->assumptions[i];
+    for (int i = 0; i < from->assumption_count; i++)
+        all[into->assumption_count + i] = from->assumptions[i];
+    into->assumptions = all;
+    into->assumption_count = most;
+}
+
 static bool has_name(const char *const *names, int count, const char *name) {
     for (int i = 0; i < count; i++)
         if (strcmp(names[i], name) == 0) return true;
@@ -217,6 +227,7 @@ static bool merge(Arena *arena, const Function *forward, const Parameter *flag,
     if (other->backward && variants[0]->backward) {
         Backward *result = &into->result;
         merge_gradients(arena, result, &other->result);
+        merge_assumptions(arena, result, &other->result);
         result->inputs =
             merge_names(arena, result->inputs, result->input_count, other->result.inputs,
                         other->result.input_count, &result->input_count);

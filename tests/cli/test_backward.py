@@ -62,11 +62,16 @@ def scale(x):
     return y
 """
     workspace.write({"a.py": CLEAN + launcher})
-    texts = {kind: workspace.tad("--backward", "a.py", "--wrapper", kind) for kind in ("autograd", "none", "triton_op")}
+    texts = {
+        kind: workspace.tad("--backward", "a.py", "--wrapper", kind)
+        for kind in ("autograd", "none", "triton_op")
+    }
     assert all(result.status == 0 for result in texts.values())
     assert "torch.autograd.Function" in texts["autograd"].stdout
     assert "autograd" not in texts["none"].stdout
-    assert '@torch.library.triton_op("a::scale_kernel", mutates_args=())' in texts["triton_op"].stdout
+    assert (
+        '@torch.library.triton_op("a::scale_kernel", mutates_args=())' in texts["triton_op"].stdout
+    )
     assert "y = scale_kernel_op(" in texts["triton_op"].stdout
     assert workspace.tad("--backward", "a.py").stdout == texts["autograd"].stdout
     assert workspace.tad("--backward", "a.py", "--wrt", "x_ptr").status == 0
@@ -105,3 +110,54 @@ def test_a_kernel_without_derivative_says_why(workspace: Workspace) -> None:
     assert result.status == 1
     assert "a.py:6: no backward for `ids`: " in result.stderr
     assert result.stdout == ""
+
+
+SCATTER = (
+    HEADER
+    + """
+
+@triton.jit
+def scatter(x_ptr, rows_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    rows = tl.load(rows_ptr + offsets, mask=mask, other=0)
+    tl.store(y_ptr + rows, tl.load(x_ptr + offsets, mask=mask, other=0.0) * 2.0, mask=mask)
+
+
+@triton.jit
+def halves(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * (BLOCK // 2) + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=mask, other=0.0) * 2.0, mask=mask)
+
+
+@triton.jit
+def digits(x_ptr, y_ptr, n, D: tl.constexpr, stride, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    place = offsets // D * stride + offsets % D
+    tl.store(y_ptr + place, tl.load(x_ptr + place, mask=mask, other=0.0) * 2.0, mask=mask)
+
+
+@triton.jit
+def pairs(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(y_ptr + offsets // 2, tl.load(x_ptr + offsets, mask=mask, other=0.0) * 2.0, mask=mask)
+"""
+)
+
+
+def test_what_a_gradient_assumes_is_said(workspace: Workspace) -> None:
+    workspace.write({"a.py": SCATTER})
+    result = workspace.tad("--backward", "a.py")
+    said = [line for line in result.stderr.splitlines() if "gradient-assumes-distinct" in line]
+    wanted = {
+        "scatter": "read from memory",
+        "halves": "neighbouring programs",
+        "pairs": "only a part",
+    }
+    assert len(said) == len(wanted), result.stderr
+    for line, text in zip(said, wanted.values(), strict=True):
+        assert text in line
+    assert {f"{name}_backward" for name in [*wanted, "digits"]} <= functions(result.stdout)

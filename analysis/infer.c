@@ -307,7 +307,7 @@ static bool type_is_passed_on(const Op *op, Type *pointer) {
 
 bool op_stays_constexpr(OpCode code) {
     return op_rows[code].symbol || code == OP_MINIMUM || code == OP_MAXIMUM ||
-           code == OP_INTEGER_LOG2 || code == OP_PYTHON_CALL;
+           code == OP_INTEGER_LOG2 || code == OP_PYTHON_CALL || code == OP_GLOBAL;
 }
 
 static void infer_by_columns(const Inference *inference) {
@@ -387,6 +387,10 @@ static bool infer_structural(const Inference *inference) {
     case OP_DTYPE_OF:
     case OP_ELEMENT_TYPE_OF:
         type.kind = TYPE_DTYPE;
+        type.is_constexpr = true;
+        break;
+    case OP_GLOBAL:
+        type = type_number(dtype_of(DTYPE_ANY_NUMBER), 0, NULL);
         type.is_constexpr = true;
         break;
     case OP_PYTHON_CALL:

@@ -224,6 +224,26 @@ static bool is_chosen_libdevice(const Lowering *lowering, Entity object, SyntaxN
     return op_find((Str){dotted, name.size + 10}) != OP_COUNT;
 }
 
+/// `Color.RED` of a class with `RED = 1` in its body; the value of an enumeration's member is that, too.
+static bool class_attribute(Entity object, Str name, ScopeEntry *entry) {
+    if (object.kind != ENTITY_SCOPE || object.entry.kind != SCOPE_CLASS) return false;
+    SyntaxNode body = node_field(object.entry.node, "body");
+    for (uint32_t i = 0; i < node_child_count(body); i++) {
+        SyntaxNode statement = node_child(node_child(body, i), 0);
+        SyntaxNode value = node_field(statement, "right");
+        if (node_kind(statement) != SYNTAX_ASSIGNMENT || node_is_null(value) ||
+            !str_equal(node_text(object.entry.module->source, node_field(statement, "left")), name))
+            continue;
+        *entry = (ScopeEntry){.kind = SCOPE_ASSIGNED,
+                              .module = object.entry.module,
+                              .node = value,
+                              .item = -1,
+                              .annotation = STR("constexpr")};
+        return true;
+    }
+    return false;
+}
+
 Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
     bool fits = lowering_deeper(lowering, node);
     Entity object = fits ? lower_entity(lowering, node_field(node, "object"))
@@ -241,6 +261,9 @@ Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
             return (Entity){.kind = ENTITY_SCOPE, .entry = entry, .name = name};
         object = entity_of(value);
     }
+    ScopeEntry member;
+    if (class_attribute(object, name, &member))
+        return (Entity){.kind = ENTITY_SCOPE, .entry = member, .name = name};
     if (is_chosen_libdevice(lowering, object, node_field(node, "object"), name)) {
         ScopeEntry entry = {
             .kind = SCOPE_EXTERNAL,
@@ -258,7 +281,7 @@ Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
     bool may_be_descriptor =
         value->type.kind == TYPE_DESCRIPTOR || value->type.kind == TYPE_UNKNOWN;
     bool is_text = value->constant && value->constant->kind == CONSTANT_STRING;
-    if (name_is_method(value, name) || (is_text && str_is(name, "format"))) return method;
+    if (name_is_method(value, name) || (is_text && text_method_exists(name))) return method;
     if (may_be_descriptor && !value->type.is_constexpr &&
         descriptor_method(lowering, name) != OP_COUNT)
         return method;

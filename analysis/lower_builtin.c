@@ -501,6 +501,8 @@ Value *lower_external_value(Lowering *lowering, Str dotted) {
         return NULL;
     }
     if (str_is(dotted, "triton.__version__")) return build_string(builder, TRITON_VERSION);
+    // What is compiled for is CUDA, as target_info says, too.
+    if (str_is(dotted, "torch.version.hip")) return build_none(builder);
     if (str_is(dotted, "math.pi")) return build_float(builder, 3.14159265358979323846);
     if (str_is(dotted, "math.e")) return build_float(builder, 2.71828182845904523536);
     if (str_is(dotted, "math.inf") || str_is(dotted, "numpy.inf") || str_is(dotted, "torch.inf"))

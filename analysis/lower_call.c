@@ -225,6 +225,8 @@ Value *lower_operation(Lowering *lowering, OpCode code, Arguments *arguments, Sy
     }
     if (!operands_bind(lowering, code, arguments, &operands, &count, node))
         return lowering_silent(lowering, "a call with wrong arguments");
+    Value *understood = code == OP_INLINE_ASM ? lower_assembly(lowering, operands, count) : NULL;
+    if (understood) return understood;
     if (code == OP_REDUCE || code == OP_ASSOCIATIVE_SCAN)
         return lower_combine(lowering, code, operands, count, node);
     Value *value = build(&lowering->builder, code, operands, count);
@@ -235,7 +237,7 @@ static Value *lower_method(Lowering *lowering, Entity method, Arguments *argumen
                            SyntaxNode node) {
     Value *receiver = method.value;
     if (receiver->constant && receiver->constant->kind == CONSTANT_STRING)
-        return lower_format(lowering, receiver->constant->string, arguments);
+        return lower_text_method(lowering, receiver->constant->string, method.name, arguments);
     bool is_question = str_starts(method.name, "is_") && op_find_method(method.name) == OP_COUNT;
     if (receiver->type.kind == TYPE_DTYPE || is_question)
         return lower_dtype_question(lowering, receiver, method.name);
@@ -437,10 +439,27 @@ Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Argume
 
 // --- Calls
 
+/// `rsqrt = find("rsqrt")` with a Python function that looks through the modules where releases have libdevice.
+static Value *lower_found_libdevice(Lowering *lowering, const FunctionDefinition *callee,
+                                    const Arguments *arguments) {
+    const Constant *name =
+        arguments->positional.count == 1 ? arguments->positional.items[0]->constant : NULL;
+    Str text = node_text(callee->module->source, callee->body);
+    if (!name || name->kind != CONSTANT_STRING || callee->is_jit || arguments->keywords.count ||
+        !text_contains(text, "libdevice") || !text_contains(text, "getattr("))
+        return NULL;
+    OpCode code =
+        op_find(str_from(arena_printf(lowering->arena, "libdevice.%.*s", STR_ARGS(name->string))));
+    if (code == OP_COUNT) return NULL;
+    return build_constant(&lowering->builder, (Constant){.kind = CONSTANT_FUNCTION, .op = code});
+}
+
 static Value *call_function(Lowering *lowering, const FunctionDefinition *callee,
                             Arguments *arguments, SyntaxNode node) {
     // A global's value, computed by the user's Python: understood when it is simple, never run.
     if (lowering->global_depth && !callee->is_jit) {
+        Value *found = lower_found_libdevice(lowering, callee, arguments);
+        if (found) return found;
         Value *value = lowering->call_depth < 4 && !callee->decorators.count
                            ? lower_inline(lowering, callee, arguments, node)
                            : NULL;
@@ -549,6 +568,39 @@ Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments
     return lowering_unknown(lowering, node, "This value cannot be called.");
 }
 
+/// torch.finfo(torch.float32): its numbers, by name. NULL for other types.
+static Value *lower_type_limits(Lowering *lowering, Entity callee, SyntaxNode list) {
+    static const struct {
+        const char *name;
+        double max, tiny, eps;
+        int bits;
+    } rows[] = {{"torch.float64", 0x1.fffffffffffffp1023, 0x1p-1022, 0x1p-52, 64},
+                {"torch.float32", 0x1.fffffep127, 0x1p-126, 0x1p-23, 32},
+                {"torch.float", 0x1.fffffep127, 0x1p-126, 0x1p-23, 32},
+                {"torch.bfloat16", 0x1.fep127, 0x1p-126, 0x1p-7, 16},
+                {"torch.float16", 65504, 0x1p-14, 0x1p-10, 16},
+                {"torch.half", 65504, 0x1p-14, 0x1p-10, 16},
+                {"torch.float8_e4m3fn", 448, 0x1p-6, 0x1p-3, 8},
+                {"torch.float8_e5m2", 57344, 0x1p-14, 0x1p-2, 8}};
+    if (callee.kind != ENTITY_SCOPE || callee.entry.kind != SCOPE_EXTERNAL ||
+        !str_is(callee.entry.dotted, "torch.finfo") || node_child_count(list) != 1 ||
+        !lowering->frame->module)
+        return NULL;
+    ScopeEntry type =
+        scope_of_expression(lowering->arena, lowering->frame->module, node_child(list, 0));
+    for (size_t i = 0; type.kind == SCOPE_EXTERNAL && i < sizeof rows / sizeof *rows; i++) {
+        if (!str_is(type.dotted, rows[i].name)) continue;
+        Builder *builder = &lowering->builder;
+        Value *items[] = {build_float(builder, rows[i].max),  build_float(builder, -rows[i].max),
+                          build_float(builder, rows[i].tiny), build_float(builder, rows[i].tiny),
+                          build_float(builder, rows[i].eps),  build_int(builder, rows[i].bits)};
+        Value *tuple = build_tuple(builder, items, 6);
+        tuple->op->note = "max,min,tiny,smallest_normal,eps,bits,";
+        return tuple;
+    }
+    return NULL;
+}
+
 /// hasattr(tl, "gather"): how projects ask which release they run under. NULL for other questions.
 static Value *lower_has_operation(Lowering *lowering, SyntaxNode list) {
     Entity object = lower_entity(lowering, node_child(list, 0));
@@ -569,7 +621,9 @@ Value *lower_call(Lowering *lowering, SyntaxNode node) {
         Value *known = lower_has_operation(lowering, list);
         if (known) return known;
     }
-    Arguments arguments = arguments_lower(lowering, node_field(node, "arguments"));
+    Value *limits = lower_type_limits(lowering, callee, list);
+    if (limits) return limits;
+    Arguments arguments = arguments_lower(lowering, list);
     lowering_at(lowering, node);
     return lower_entity_call(lowering, callee, &arguments, node);
 }

@@ -1,7 +1,7 @@
 // Expressions: names, operators, comparisons, tuples and comprehensions. Never gives NULL.
 #include "analysis/lowering.h"
 
-enum { ITERABLE_LIMIT = 4096, TEXT_LIMIT = 100000 };
+enum { ITERABLE_LIMIT = 4096 };
 
 bool value_is_tuple(const Value *value, int *count) {
     if (!value || !value->op || value->op->code != OP_TUPLE) return false;

@@ -132,6 +132,16 @@ static bool global_is_open(const Lowering *lowering, ScopeEntry entry) {
     return false;
 }
 
+/// Whether the kernel's own file calls this global so, too: then a backward in it can name it.
+static bool global_has_name(const Lowering *lowering, ScopeEntry entry, Str name) {
+    const Frame *frame = lowering->frame;
+    while (frame->caller) frame = frame->caller;
+    if (!frame->module || lowering->global_depth) return false;
+    ScopeEntry there = module_resolve(lowering->arena, frame->module, name);
+    return there.kind == SCOPE_ASSIGNED && there.node.id == entry.node.id &&
+           there.item == entry.item;
+}
+
 Value *global_value(Lowering *lowering, ScopeEntry entry, Str name, SyntaxNode node) {
     if (lowering->global_depth > GLOBAL_DEPTH_LIMIT || global_is_open(lowering, entry) ||
         ++lowering->global_count > GLOBAL_COUNT_LIMIT)
@@ -139,6 +149,12 @@ Value *global_value(Lowering *lowering, ScopeEntry entry, Str name, SyntaxNode n
     Value *value = global_evaluate(lowering, entry);
     if (!value) {
         // A number, most likely a flag, that the user's Python computes: a constexpr like a parameter.
+        if (global_has_name(lowering, entry, name)) {
+            Value *named = build_string(&lowering->builder, str_dup(lowering->arena, name));
+            value = build_unary(&lowering->builder, OP_GLOBAL, named);
+            value->name = str_dup(lowering->arena, name);
+            return value;
+        }
         value = lowering_opaque(lowering,
                                 arena_printf(lowering->arena, "the global `%.*s`", STR_ARGS(name)));
         value->name = str_dup(lowering->arena, name);

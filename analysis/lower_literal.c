@@ -132,7 +132,7 @@ static const Value *format_argument(const Arguments *arguments, Str field, int *
     return NULL;
 }
 
-Value *lower_format(Lowering *lowering, Str text, const Arguments *arguments) {
+static Value *lower_format(Lowering *lowering, Str text, const Arguments *arguments) {
     Buffer buffer = buffer_new(lowering->arena);
     int next = 0;
     for (size_t i = 0; i < text.size; i++) {
@@ -156,4 +156,60 @@ Value *lower_format(Lowering *lowering, Str text, const Arguments *arguments) {
     }
     Constant constant = {.kind = CONSTANT_STRING, .string = {buffer_text(&buffer), buffer.size}};
     return build_constant(&lowering->builder, constant);
+}
+
+static Value *text_value(Lowering *lowering, Str text) {
+    return build_constant(&lowering->builder, (Constant){.kind = CONSTANT_STRING, .string = text});
+}
+
+/// The parts between separators.
+static Value *lower_split(Lowering *lowering, Str text, Str separator) {
+    LIST(Value *) parts = {0};
+    size_t start = 0;
+    for (size_t i = 0; i + separator.size <= text.size; i++) {
+        if (memcmp(text.data + i, separator.data, separator.size) != 0) continue;
+        LIST_PUSH(lowering->arena, &parts,
+                  text_value(lowering, (Str){text.data + start, i - start}));
+        start = i + separator.size;
+        i = start - 1;
+    }
+    LIST_PUSH(lowering->arena, &parts,
+              text_value(lowering, (Str){text.data + start, text.size - start}));
+    return build_tuple(&lowering->builder, parts.items, parts.count);
+}
+
+static Value *lower_join(Lowering *lowering, Str separator, const Value *items) {
+    int count;
+    if (!value_is_tuple(items, &count)) return NULL;
+    Buffer buffer = buffer_new(lowering->arena);
+    for (int i = 0; i < count; i++) {
+        const Constant *item = items->op->operands[i]->constant;
+        if (!item || item->kind != CONSTANT_STRING) return NULL;
+        if (i) buffer_add(&buffer, separator.data, separator.size);
+        buffer_add(&buffer, item->string.data, item->string.size);
+        if (buffer.size > TEXT_LIMIT) return NULL;
+    }
+    return text_value(lowering, (Str){buffer_text(&buffer), buffer.size});
+}
+
+bool text_method_exists(Str name) {
+    static const char *const names[] = {"format", "split", "join", "strip", "startswith"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_is(name, names[i])) return true;
+    return false;
+}
+
+Value *lower_text_method(Lowering *lowering, Str text, Str name, const Arguments *arguments) {
+    Value *given = arguments->positional.count ? arguments->positional.items[0] : NULL;
+    const Constant *first = given ? given->constant : NULL;
+    bool has_text = first && first->kind == CONSTANT_STRING && first->string.size;
+    Value *value = NULL;
+    if (str_is(name, "format")) return lower_format(lowering, text, arguments);
+    if (str_is(name, "split") && has_text) value = lower_split(lowering, text, first->string);
+    if (str_is(name, "join") && given) value = lower_join(lowering, text, given);
+    if (str_is(name, "strip") && !given) value = text_value(lowering, str_trim(text));
+    if (str_is(name, "startswith") && has_text)
+        value = build_bool(&lowering->builder,
+                           str_starts(text, str_dup(lowering->arena, first->string)));
+    return value ? value : lowering_opaque(lowering, "a text that is not known");
 }

@@ -6,6 +6,9 @@
 #include "analysis/lower.h"
 #include "analysis/module_scope.h"
 
+/// No text that a program means grows longer.
+enum { TEXT_LIMIT = 100000 };
+
 /// The variables of one Python function while it is lowered: slots by name, values by slot (NULL: not assigned).
 typedef struct Variables {
     Value **values;
@@ -174,8 +177,9 @@ Value *lower_dtype_question(Lowering *lowering, Value *value, Str name);
 Value *lower_integer(Lowering *lowering, SyntaxNode node);
 Value *lower_float(Lowering *lowering, SyntaxNode node);
 Value *lower_string(Lowering *lowering, SyntaxNode node);
-/// "...".format(...) of constants.
-Value *lower_format(Lowering *lowering, Str text, const Arguments *arguments);
+bool text_method_exists(Str name);
+/// A method of a text that is known: "...".format(...), split, join and the like.
+Value *lower_text_method(Lowering *lowering, Str text, Str name, const Arguments *arguments);
 
 // lower_call.c
 Value *lower_call(Lowering *lowering, SyntaxNode node);
@@ -200,6 +204,10 @@ Value *lower_builtin(Lowering *lowering, Str name, Arguments *arguments, SyntaxN
 /// `math.log2(x)`, `triton.cdiv(a, b)`, ... of constants; NULL where it is none of them.
 Value *lower_external_call(Lowering *lowering, Str dotted, Arguments *arguments, SyntaxNode node);
 Value *lower_external_value(Lowering *lowering, Str dotted);
+
+// lower_assembly.c
+/// What tl.inline_asm_elementwise computes, as operations; NULL where it is not understood. `operands` by the row.
+Value *lower_assembly(Lowering *lowering, Value *const *operands, int operand_count);
 
 // lower_rule.c
 Value *lower_expansion(Lowering *lowering, OpCode code, Arguments *arguments, SyntaxNode node);

@@ -95,6 +95,8 @@ static Fact fact_of_name(Question question, SyntaxNode node) {
         scope_of_expression_at(question.arena, question.module, node, question.depth);
     if (entry.kind == SCOPE_EXTERNAL && str_is(entry.dotted, "triton.__version__"))
         return fact_text(STR(TRITON_VERSION));
+    if (entry.kind == SCOPE_EXTERNAL && str_is(entry.dotted, "torch.version.hip"))
+        return (Fact){.kind = FACT_NONE};
     if (entry.kind != SCOPE_ASSIGNED || entry.item >= 0) return (Fact){0};
     return fact_of((Question){question.arena, entry.module, question.depth}, entry.node);
 }

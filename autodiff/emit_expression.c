@@ -285,6 +285,8 @@ Text emit_op(Emitter *emitter, const Op *op) {
         return atom(arena_printf(arena, of_pointer ? "%s.dtype.element_ty" : "%s.element_ty",
                                  emit_operand(emitter, inner, PRECEDENCE_ATOM, false)));
     }
+    case OP_GLOBAL:
+        return atom(arena_printf(arena, "%.*s", STR_ARGS(op->operands[0]->constant->string)));
     case OP_PYTHON_CALL:
         return atom(arena_printf(arena, "%.*s(%s)", STR_ARGS(op->operands[0]->constant->string),
                                  any(emitter, op->operands[1])));

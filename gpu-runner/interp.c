@@ -171,6 +171,7 @@ static void run_constant(Interp *interp, const Op *op) {
     interp_result(interp, op, tile_from_constant(&interp->pool, op->results[0]->constant));
 }
 
+/// Of a global that only Python knows, too: harmless as an option such as `input_precision`.
 static void run_undefined(Interp *interp, const Op *op) {
     interp_result(interp, op, tile_special(&interp->pool, TILE_UNDEFINED, NULL));
 }
@@ -289,7 +290,8 @@ static void run_while(Interp *interp, const Op *op) {
 
 static void run_if(Interp *interp, const Op *op) {
     Tile *condition = interp_value(interp, op->operands[0]);
-    if (condition->kind == TILE_UNDEFINED) interp_stop(interp, "a condition that no path has set");
+    if (condition->kind == TILE_UNDEFINED)
+        interp_stop(interp, "a condition that no path has set, or that only Python knows");
     if (condition->count > 1)
         interp_stop(interp, "the condition of an `if` is a tile, %s",
                     tile_describe(interp->arena, condition));

@@ -32,8 +32,8 @@ struct Arena {
     size_t used;
 };
 
-static void *checked_calloc(size_t size) {
-    void *block = calloc(1, size);
+static void *checked_malloc(size_t size) {
+    void *block = malloc(size);
     if (!block) {
         fprintf(stderr, "tad: out of memory (%zu bytes)\n", size);
         exit(2);
@@ -42,8 +42,8 @@ static void *checked_calloc(size_t size) {
 }
 
 Arena *arena_new(void) {
-    Arena *arena = checked_calloc(sizeof(Arena));
-    arena->next_size = ARENA_FIRST_CHUNK;
+    Arena *arena = checked_malloc(sizeof(Arena));
+    *arena = (Arena){.next_size = ARENA_FIRST_CHUNK};
     return arena;
 }
 
@@ -58,14 +58,14 @@ void arena_free(Arena *arena) {
 }
 
 static Chunk *chunk_add(Arena *arena, size_t size) {
-    Chunk *chunk = checked_calloc(sizeof(Chunk) + size);
-    chunk->size = size;
-    chunk->next = arena->chunks;
+    Chunk *chunk = checked_malloc(sizeof(Chunk) + size);
+    *chunk = (Chunk){.next = arena->chunks, .size = size};
     arena->chunks = chunk;
     return chunk;
 }
 
-void *arena_alloc(Arena *arena, size_t size_bytes) {
+/// Room of any content: what is never handed out is never cleared.
+static void *arena_take(Arena *arena, size_t size_bytes) {
     size_t align = sizeof(max_align_t);
     size_t size = (size_bytes + align - 1) / align * align;
     arena->used += size;
@@ -83,17 +83,23 @@ void *arena_alloc(Arena *arena, size_t size_bytes) {
     return result;
 }
 
+void *arena_alloc(Arena *arena, size_t size_bytes) {
+    return memset(arena_take(arena, size_bytes), 0, size_bytes);
+}
+
 void *arena_grow(Arena *arena, const void *old, size_t old_bytes, size_t new_bytes) {
-    void *grown = arena_alloc(arena, new_bytes);
+    char *grown = arena_take(arena, new_bytes);
     if (old_bytes) memcpy(grown, old, old_bytes);
+    memset(grown + old_bytes, 0, new_bytes - old_bytes);
     return grown;
 }
 
 size_t arena_used_bytes(const Arena *arena) { return arena->used; }
 
 char *arena_strndup(Arena *arena, const char *text, size_t size) {
-    char *copy = arena_alloc(arena, size + 1);
+    char *copy = arena_take(arena, size + 1);
     if (size) memcpy(copy, text, size);
+    copy[size] = '\0';
     return copy;
 }
 

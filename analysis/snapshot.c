@@ -6,8 +6,8 @@
 
 #include "analysis/unit.h"
 
-/// Texts that are kept because of work done on them; the units of more are made anew.
-enum { MOST_BASES = 8 };
+/// Texts that are kept because of work done on them. When they are more than most, the units of all but some are made anew.
+enum { MOST_BASES = 8, KEPT_BASES = 4 };
 
 /// Where the pieces of an earlier text lie now.
 struct SnapshotView {
@@ -156,23 +156,33 @@ static int units_of(const Snapshot *snapshot, Unit *const *known, const Snapshot
     return count;
 }
 
-/// Texts that few units come from are given up first.
-static void bases_bound(const Snapshot *snapshot, const Snapshot *previous, Unit **known) {
-    int held = 0;
+static const SnapshotBase *base_with_fewest(const Snapshot *snapshot, const Snapshot *previous,
+                                            Unit *const *known, int *held) {
     int fewest = 0;
     const SnapshotBase *smallest = NULL;
+    *held = 0;
     for (int i = -1; i < previous->views.count; i++) {
         const SnapshotBase *base = i < 0 ? previous->base : previous->views.items[i].base;
         int count = units_of(snapshot, known, base);
-        held += count > 0;
+        *held += count > 0;
         if (count > 0 && (!smallest || count < fewest)) {
             smallest = base;
             fewest = count;
         }
     }
+    return smallest;
+}
+
+/// Texts that few units come from are given up first, some at once: their units are made anew together, from one text.
+static void bases_bound(const Snapshot *snapshot, const Snapshot *previous, Unit **known) {
+    int held;
+    const SnapshotBase *smallest = base_with_fewest(snapshot, previous, known, &held);
     if (held <= MOST_BASES) return;
-    for (LIST_EACH(int, i, snapshot->kernels))
-        if (known[i] && known[i]->base == smallest) known[i] = NULL;
+    while (held > KEPT_BASES) {
+        for (LIST_EACH(int, i, snapshot->kernels))
+            if (known[i] && known[i]->base == smallest) known[i] = NULL;
+        smallest = base_with_fewest(snapshot, previous, known, &held);
+    }
 }
 
 static void views_build(Snapshot *snapshot, const Snapshot *previous, Arena *scratch,

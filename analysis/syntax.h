@@ -6,9 +6,8 @@
 
 typedef struct SyntaxTree SyntaxTree;
 
-/// Only syntax.c looks inside.
+/// Only analysis/syntax*.c look inside; `id` tells nodes of a piece apart.
 typedef struct SyntaxNode {
-    uint32_t context[4];
     const void *id;
     const void *tree;
 } SyntaxNode;
@@ -45,8 +44,7 @@ bool syntax_piece_has_error(const SyntaxTree *tree, int piece);
 /// The children of the root that lie in the piece, without comments.
 int syntax_piece_children(Arena *arena, const SyntaxTree *tree, int piece, SyntaxNode **children);
 int node_piece(SyntaxNode node);
-/// The same node in another tree that shares its piece. Its `id` stays the same, but for that of a piece that is no
-/// Python as a whole.
+/// The same node in another tree that shares its piece. Its `id` stays the same.
 SyntaxNode node_moved(SyntaxNode node, const SyntaxTree *tree, int piece);
 
 bool node_is_null(SyntaxNode node);

@@ -41,9 +41,11 @@ static void *checked_malloc(size_t size) {
     return block;
 }
 
-Arena *arena_new(void) {
+Arena *arena_new(void) { return arena_new_sized(ARENA_FIRST_CHUNK); }
+
+Arena *arena_new_sized(size_t first_bytes) {
     Arena *arena = checked_malloc(sizeof(Arena));
-    *arena = (Arena){.next_size = ARENA_FIRST_CHUNK};
+    *arena = (Arena){.next_size = first_bytes};
     return arena;
 }
 

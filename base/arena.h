@@ -10,6 +10,8 @@ typedef struct Arena Arena;
 
 /// A new empty arena. Never NULL: running out of memory ends the process with a message.
 Arena *arena_new(void);
+/// The same for what is known to need about `first_bytes`.
+Arena *arena_new_sized(size_t first_bytes);
 /// Frees the arena and everything allocated from it. NULL is allowed.
 void arena_free(Arena *arena);
 /// `size_bytes` zeroed bytes, aligned for any type, alive until the arena is freed.

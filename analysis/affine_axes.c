@@ -385,6 +385,58 @@ static bool weight_may_vanish(const Poly *weight) {
     return false;
 }
 
+/// Something is compared with a bound that moves with `mover` and, by another stride, with something else.
+typedef struct CrossSearch {
+    Analysis *analysis;
+    const Mover *mover;
+    bool found;
+} CrossSearch;
+
+static bool is_crossed(Analysis *analysis, const Poly *own, const Poly *other, const Poly *bound) {
+    if (is_zero(other)) return false;
+    const Poly *own_stride = term_stride(analysis, &own->terms[0]);
+    const Poly *other_stride = term_stride(analysis, &other->terms[0]);
+    if (poly_equal(own_stride, other_stride)) return false;
+    // A flat index below `rows * columns`: the larger stride is a dimension after all.
+    bool own_is_inner = poly_divide_exact(analysis->arena, other_stride, own_stride) != NULL;
+    bool other_is_inner = poly_divide_exact(analysis->arena, own_stride, other_stride) != NULL;
+    const Poly *outer = own_is_inner ? other_stride : own_stride;
+    return !(own_is_inner || other_is_inner) || !poly_divide_exact(analysis->arena, bound, outer);
+}
+
+static bool find_cross(void *context, Op *op) {
+    CrossSearch *search = context;
+    Analysis *analysis = search->analysis;
+    if (op->code != OP_LT && op->code != OP_LE && op->code != OP_GT && op->code != OP_GE)
+        return true;
+    for (int side = 0; side < 2 && !search->found; side++) {
+        Affine form = affine_of(analysis->arena, op->operands[side]);
+        Affine bound = affine_of(analysis->arena, op->operands[1 - side]);
+        const Poly *own, *other, *rest;
+        if (!form.known || !bound.known ||
+            !poly_split(analysis->arena, form.base, search->mover->atom, &own, &rest) ||
+            is_zero(own))
+            continue;
+        for (int i = 0; i < analysis->mover_count && !search->found; i++) {
+            const Mover *mover = &analysis->movers[i];
+            search->found = mover != search->mover &&
+                            poly_split(analysis->arena, form.base, mover->atom, &other, &rest) &&
+                            is_crossed(analysis, own, other, bound.base);
+        }
+        for (int k = 0; k < form.rank && !search->found; k++)
+            search->found = is_crossed(analysis, own, form.lane[k], bound.base);
+    }
+    return !search->found;
+}
+
+/// Whether the mover shares a dimension with something of another stride, as `position * stride + tap * dilation` of a
+/// convolution does: the kernel itself compares their sum with one bound.
+static bool shares_a_dimension(Analysis *analysis, const Mover *mover) {
+    CrossSearch search = {analysis, mover, false};
+    region_walk(analysis->function->body, find_cross, &search);
+    return search.found;
+}
+
 /// Whether different values of `atom`, a mover that stands in the base by itself, touch different elements.
 static bool owns_directly(Analysis *analysis, const Mover *mover) {
     Arena *arena = analysis->arena;
@@ -397,7 +449,7 @@ static bool owns_directly(Analysis *analysis, const Mover *mover) {
     if (!poly_equal(poly_multiply(arena, weight, stride), coefficient)) return false;  // a diagonal
     weight = magnitude(arena, poly_multiply(arena, weight, mover->step));
     const Poly *reach = lanes_reach(analysis, stride);
-    if (!weight || !reach) return false;
+    if (!weight || !reach || shares_a_dimension(analysis, mover)) return false;
     const Poly *one = poly_constant(arena, 1);
     for (int i = 0; i < analysis->mover_count; i++) {
         const Mover *other = &analysis->movers[i];

@@ -54,9 +54,12 @@ typedef struct LaunchSite {
     const FunctionDefinition *kernel;
     const FunctionDefinition *launcher;  // enclosing plain function, NULL at module level
     SyntaxNode call;                     // the whole call expression
-    SyntaxNode grid;                     // inside the brackets
+    SyntaxNode grid;                     // inside the brackets; of `kernel[m, n]` the first axis
     Range range;
 } LaunchSite;
+
+/// The grid as an expression of its own: `kernel[m, n]` and `kernel[m,]` have tuples.
+const char *launch_grid_text(Arena *arena, const Module *module, const LaunchSite *site);
 
 struct Module {
     Arena *arena;

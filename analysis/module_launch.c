@@ -1,4 +1,6 @@
 // Which kernels a file launches, which meta-parameters are tuned, which jit functions are helpers of others.
+#include <string.h>
+
 #include "analysis/module_scope.h"
 
 // --- Meta-parameters of autotune and heuristics
@@ -170,6 +172,21 @@ static void launches_add(LaunchSearch *search, const FunctionDefinition *launche
         LIST_PUSH(module->arena, &search->module->launches, site);
         map_set_pointer(&search->launched, entry.function, entry.function);
     }
+}
+
+const char *launch_grid_text(Arena *arena, const Module *module, const LaunchSite *site) {
+    SyntaxNode subscript = node_field(site->call, "function");
+    Range range = node_range(module->source, site->grid);
+    bool is_tuple = false;
+    for (uint32_t i = 0; i < node_all_child_count(subscript); i++) {
+        SyntaxNode part = node_all_child(subscript, i);
+        Range at = node_range(module->source, part);
+        if (at.start < range.start || strcmp(node_kind_name(part), "]") == 0) continue;
+        is_tuple = is_tuple || strcmp(node_kind_name(part), ",") == 0;
+        range.end = at.end;
+    }
+    Str text = source_slice(range);
+    return is_tuple ? arena_printf(arena, "(%.*s)", STR_ARGS(text)) : str_dup(arena, text);
 }
 
 static void find_calls(LaunchSearch *search, const FunctionDefinition *function) {

@@ -14,14 +14,18 @@ enum {
     ROLE_DESCRIPTOR = 64,  // a tensor descriptor made by the host
     ROLE_REMAINDER =
         128,  // an operand of `%`: an integer, unless something else says that it is a float
+    ROLE_WHOLE =
+        256,  // cast to an integer or compared with one: an integer, unless arithmetic says that it is a float
+    ROLE_REAL = 512,  // met a float in arithmetic, was not only cast to one
+    ROLES_OF_NUMBERS = ROLE_INT | ROLE_FLOAT | ROLE_WHOLE | ROLE_REAL,
 };
 
 enum { ROLE_ROUNDS = 12, TRACE_DEPTH = 64 };
 
 typedef struct Roles {
     Function *function;
-    unsigned char *roles;  // by value id
-    int *ranks;            // of descriptors, by value id
+    unsigned short *roles;  // by value id
+    int *ranks;             // of descriptors, by value id
     bool changed;
 } Roles;
 
@@ -31,7 +35,7 @@ static int role_of(const Roles *roles, const Value *value) {
 
 static void role_add(Roles *roles, const Value *value, int role) {
     if (!value || value->constant || (roles->roles[value->id] & role) == role) return;
-    roles->roles[value->id] = (unsigned char)(roles->roles[value->id] | role);
+    roles->roles[value->id] = (unsigned short)(roles->roles[value->id] | role);
     roles->changed = true;
     // An item of a tuple, all items of one.
     if (value->op && value->op->code == OP_TUPLE)
@@ -82,8 +86,8 @@ static void roles_of_sum(Roles *roles, const Op *op, int role) {
         role_add(roles, b_is_pointer ? a : b, ROLE_INT);
         return;
     }
-    role_add(roles, a, role & (ROLE_INT | ROLE_FLOAT));
-    role_add(roles, b, role & (ROLE_INT | ROLE_FLOAT));
+    role_add(roles, a, role & ROLES_OF_NUMBERS);
+    role_add(roles, b, role & ROLES_OF_NUMBERS);
     if (a->type.kind == TYPE_POINTER) role_add(roles, b, ROLE_INT);
     if (b->type.kind == TYPE_POINTER) role_add(roles, a, ROLE_INT);
 }
@@ -95,9 +99,9 @@ static void roles_of_mates(Roles *roles, const Op *op) {
             if (i == j || !known || !op->operands[j]) continue;
             bool is_evidence = !known->constant && !known->type.is_constexpr;
             if (is_float(known) || (known->constant && known->constant->kind == CONSTANT_FLOAT))
-                role_add(roles, op->operands[j], ROLE_FLOAT);
+                role_add(roles, op->operands[j], ROLE_FLOAT | ROLE_REAL);
             else if (is_evidence && is_integer(known) && op->code >= OP_EQ && op->code <= OP_GE)
-                role_add(roles, op->operands[j], ROLE_INT);
+                role_add(roles, op->operands[j], ROLE_WHOLE);
         }
 }
 
@@ -147,7 +151,7 @@ static void roles_of_cast(Roles *roles, const Op *op, int role) {
     } else if (dtype_is_float(target->dtype)) {
         role_add(roles, input, ROLE_FLOAT);
     } else {
-        role_add(roles, input, ROLE_INT);
+        role_add(roles, input, ROLE_WHOLE);
     }
 }
 
@@ -212,13 +216,13 @@ static bool visit_roles(void *context, Op *op) {
     case OP_MAXIMUM:
     case OP_NEG:
         for (int i = 0; i < op->operand_count; i++)
-            role_add(roles, op->operands[i], role & (ROLE_INT | ROLE_FLOAT));
+            role_add(roles, op->operands[i], role & ROLES_OF_NUMBERS);
         roles_of_mates(roles, op);
         return true;
     case OP_DIV: roles_of_mates(roles, op); return true;
     case OP_MOD:
         for (int i = 0; i < 2; i++)
-            role_add(roles, op->operands[i], (role & (ROLE_INT | ROLE_FLOAT)) | ROLE_REMAINDER);
+            role_add(roles, op->operands[i], (role & ROLES_OF_NUMBERS) | ROLE_REMAINDER);
         roles_of_mates(roles, op);
         return true;
     case OP_FLOORDIV:
@@ -269,11 +273,10 @@ static bool visit_roles(void *context, Op *op) {
     else if (op->operand_count && op->operands[0] && op->result_count == 1) {
         // Movement and hints hand their input on; mathematics wants floats.
         bool passes_on = row->element == ELEMENT_SAME || row->kind == KIND_HINT;
-        if (passes_on)
-            role_add(roles, op->operands[0], role & (ROLE_POINTER | ROLE_INT | ROLE_FLOAT));
+        if (passes_on) role_add(roles, op->operands[0], role & (ROLE_POINTER | ROLES_OF_NUMBERS));
         if (row->element == ELEMENT_FLOAT)
             for (int i = 0; i < op->operand_count; i++)
-                role_add(roles, op->operands[i], ROLE_FLOAT);
+                role_add(roles, op->operands[i], ROLE_FLOAT | ROLE_REAL);
     }
     return true;
 }
@@ -331,8 +334,8 @@ static int trace_parameter(const Value *value, int depth) {
 
 typedef struct Pointees {
     const Roles *roles;
-    unsigned char *loaded;  // by parameter: roles of what was loaded
-    unsigned char *stored;  // ROLE_FLOAT, ROLE_INT
+    unsigned short *loaded;  // by parameter: roles of what was loaded
+    unsigned short *stored;  // ROLE_FLOAT, ROLE_INT
     Function *function;
 } Pointees;
 
@@ -347,7 +350,9 @@ static bool visit_pointees(void *context, Op *op) {
         to->is_loaded = true;
         if (op->result_count) {
             int role = role_of(pointees->roles, op->results[0]);
-            pointees->loaded[parameter] = (unsigned char)(pointees->loaded[parameter] | role);
+            // A number that is cast to an integer here and to a float there is an integer.
+            if (role & ROLE_WHOLE && !(role & ROLE_REAL)) role &= ~ROLE_FLOAT;
+            pointees->loaded[parameter] = (unsigned short)(pointees->loaded[parameter] | role);
         }
     }
     if (effects & EFFECT_WRITES) {
@@ -358,7 +363,7 @@ static bool visit_pointees(void *context, Op *op) {
         int role = is_float(stored)                          ? ROLE_FLOAT
                    : is_integer(stored) && !stored->constant ? ROLE_INT
                                                              : 0;
-        pointees->stored[parameter] = (unsigned char)(pointees->stored[parameter] | role);
+        pointees->stored[parameter] = (unsigned short)(pointees->stored[parameter] | role);
     }
     return true;
 }
@@ -367,6 +372,7 @@ static DTypeClass pointee_class(int loaded, int stored) {
     if (loaded & (ROLE_INT | ROLE_POINTER))
         return (loaded & ROLE_FLOAT) && (stored & ROLE_FLOAT) ? CLASS_FLOAT : CLASS_SIGNED;
     if (loaded & ROLE_FLOAT) return CLASS_FLOAT;
+    if (loaded & ROLE_WHOLE) return stored & ROLE_FLOAT ? CLASS_FLOAT : CLASS_SIGNED;
     if (stored & ROLE_FLOAT) return CLASS_FLOAT;
     if (stored & ROLE_INT) return CLASS_SIGNED;
     return CLASS_UNKNOWN;
@@ -392,7 +398,8 @@ static Type constexpr_type(Type old, int role, const Parameter *parameter) {
     if (missing && missing->kind == CONSTANT_FUNCTION)
         return (Type){.kind = TYPE_FUNCTION, .is_constexpr = true};
     if (old.kind == TYPE_NUMBER && old.element.code == DTYPE_ANY_NUMBER &&
-        (role & ROLE_SIZE || (role & (ROLE_INT | ROLE_REMAINDER) && !(role & ROLE_FLOAT))))
+        (role & ROLE_SIZE ||
+         (role & (ROLE_INT | ROLE_REMAINDER | ROLE_WHOLE) && !(role & ROLE_FLOAT))))
         old.element = dtype_of(DTYPE_INT32);
     return old;
 }
@@ -421,7 +428,7 @@ static Type runtime_type(Type old, int role, int index, DTypeClass class) {
     if (old.kind == TYPE_NUMBER && old.element.code != DTYPE_FLOAT32) return old;
     if (role & ROLE_INT) return scalar_of(DTYPE_INT32);
     if (role & ROLE_FLOAT) return scalar_of(DTYPE_FLOAT32);
-    if (role & ROLE_REMAINDER) return scalar_of(DTYPE_INT32);
+    if (role & (ROLE_REMAINDER | ROLE_WHOLE)) return scalar_of(DTYPE_INT32);
     return old;
 }
 
@@ -444,7 +451,7 @@ Type parameter_type_of_annotation(Str annotation) {
 
 static Roles roles_find(Arena *arena, Function *function) {
     Roles roles = {.function = function,
-                   .roles = ARENA_ARRAY(arena, unsigned char, function->value_count + 1),
+                   .roles = ARENA_ARRAY(arena, unsigned short, function->value_count + 1),
                    .ranks = ARENA_ARRAY(arena, int, function->value_count + 1),
                    .changed = true};
     for (int i = 0; roles.changed && i < ROLE_ROUNDS; i++) {
@@ -458,8 +465,8 @@ bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed,
                       ParameterKnowledge *knowledge) {
     Roles roles = roles_find(arena, function);
     Pointees pointees = {.roles = &roles,
-                         .loaded = ARENA_ARRAY(arena, unsigned char, knowledge->count + 1),
-                         .stored = ARENA_ARRAY(arena, unsigned char, knowledge->count + 1),
+                         .loaded = ARENA_ARRAY(arena, unsigned short, knowledge->count + 1),
+                         .stored = ARENA_ARRAY(arena, unsigned short, knowledge->count + 1),
                          .function = function};
     region_walk(function->body, visit_pointees, &pointees);
     bool learnt = false;
@@ -527,8 +534,8 @@ void parameters_describe(Function *function) {
     Roles roles = roles_find(scratch, function);
     Pointees pointees = {
         .roles = &roles,
-        .loaded = ARENA_ARRAY(scratch, unsigned char, function->parameter_count + 1),
-        .stored = ARENA_ARRAY(scratch, unsigned char, function->parameter_count + 1),
+        .loaded = ARENA_ARRAY(scratch, unsigned short, function->parameter_count + 1),
+        .stored = ARENA_ARRAY(scratch, unsigned short, function->parameter_count + 1),
         .function = function};
     region_walk(function->body, visit_pointees, &pointees);
     region_walk(function->body, visit_optional, function);

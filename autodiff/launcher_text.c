@@ -431,7 +431,7 @@ static bool is_identifier(Str text) {
 static const char *apply_text(Arena *arena, const Module *module, const LaunchPlan *plan,
                               const BoundLaunch *bound, int indent) {
     Names arguments = {0};
-    LIST_PUSH(arena, &arguments, str_dup(arena, node_text(module->source, bound->site->grid)));
+    LIST_PUSH(arena, &arguments, launch_grid_text(arena, module, bound->site));
     if (plan->has_options) {
         Buffer options = buffer_new(arena);
         buffer_putc(&options, '{');
@@ -462,9 +462,6 @@ static const char *apply_text(Arena *arena, const Module *module, const LaunchPl
     }
     const char *prefix = arena_printf(arena, "%s%s%s.apply", named ? buffer_text(&targets) : "",
                                       named ? " = " : "", plan->class_name);
-    const char *grid = arguments.items[0];
-    bool is_lone_tuple = strchr(grid, ',') && grid[0] != '(' && strncmp(grid, "lambda", 6) != 0;
-    if (is_lone_tuple) arguments.items[0] = arena_printf(arena, "(%s)", grid);
     return call_lines(arena, prefix, arguments.items, arguments.count, indent);
 }
 

@@ -406,9 +406,7 @@ static void add_call(Arena *arena, Buffer *out, const Module *module, const Oper
     Buffer call = buffer_new(arena), targets = buffer_new(arena);
     const char *separator = "(";
     if (!plan->grid) {
-        Str grid = node_text(module->source, bound->site->grid);
-        bool is_lone = grid.size && grid.data[0] != '(' && memchr(grid.data, ',', grid.size);
-        buffer_printf(&call, is_lone ? "((%.*s)" : "(%.*s", STR_ARGS(grid));
+        buffer_printf(&call, "(%s", launch_grid_text(arena, module, bound->site));
         separator = ", ";
     }
     for (int i = 0; i < plan->free.count; i++, separator = ", ")

@@ -452,13 +452,15 @@ static bool check_spread(Gradcheck *check, const Configuration *configuration,
     if (result->status == CHECK_INVALID && check->spread++ >= ENOUGH_SPREAD) return false;
     SpecRequest request = spec_request(check);
     Configuration other = configuration_copy(check->arena, configuration);
-    if (!spec_spread(check->arena, &request, &other)) return false;
+    Spread spread = spec_spread(check->arena, &request, &other);
+    if (spread == SPREAD_NONE) return false;
     Problem problem;
     Error error = NULL;
     CheckResult again = check_ready(check, &other, &problem, &error);
     bool proved = !error && again.status == CHECK_PROVED;
     if (again.status == CHECK_FAILED || (!proved && result->status != CHECK_FAILED)) return false;
-    if (!proved || (result->status != CHECK_INVALID && has_shapes(configuration))) {
+    bool is_certain = has_shapes(configuration) || spread == SPREAD_CHOICES;
+    if (!proved || (result->status != CHECK_INVALID && is_certain)) {
         again = *result;
         again.status = CHECK_UNPROVED;
         again.reason =

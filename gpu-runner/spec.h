@@ -30,9 +30,15 @@ Error spec_parse(Arena *arena, const SpecRequest *request, Str text, Configurati
 Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed,
                           Error *error);
 
+typedef enum Spread {
+    SPREAD_NONE,     // the kernel has no strides
+    SPREAD_TENSORS,  // those that follow from the tensors' sizes
+    SPREAD_CHOICES,  // also numbers that the launcher's caller chooses, as a convolution's stride
+} Spread;
+
 /// Puts the made-up strides of the kernel alone in the place of the launcher's, so far apart that no two rows meet, and
-/// forgets the extents. False where the kernel has none.
-bool spec_spread(Arena *arena, const SpecRequest *request, Configuration *configuration);
+/// forgets the extents.
+Spread spec_spread(Arena *arena, const SpecRequest *request, Configuration *configuration);
 
 /// What a buffer of that type holds, by how the kernel uses what it loads from it.
 Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t seed);

@@ -313,9 +313,9 @@ static Guess guess_new(Arena *arena, const SpecRequest *request) {
     return guess;
 }
 
-bool spec_spread(Arena *arena, const SpecRequest *request, Configuration *configuration) {
+Spread spec_spread(Arena *arena, const SpecRequest *request, Configuration *configuration) {
     Guess guess = guess_new(arena, request);
-    bool spread = false;
+    Spread spread = SPREAD_NONE;
     for (int i = 0; i < guess.count && i < configuration->argument_count; i++) {
         Argument *argument = &configuration->arguments[i];
         argument->extent = 0;
@@ -329,7 +329,8 @@ bool spec_spread(Arena *arena, const SpecRequest *request, Configuration *config
         } else {
             continue;
         }
-        spread = true;
+        bool is_choice = argument->is_caller_choice || spread == SPREAD_CHOICES;
+        spread = is_choice ? SPREAD_CHOICES : SPREAD_TENSORS;
     }
     note_strides(&guess, configuration);
     return spread;

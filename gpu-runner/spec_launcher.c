@@ -30,6 +30,13 @@ static bool is_factor(const ParameterFacts *facts) {
            !facts->is_start && !facts->is_compared_with_loaded;
 }
 
+/// Whether a scalar is what somebody chose (`stride=2`), not what follows from the sizes of tensors.
+static bool is_choice(const HostValue *value) {
+    if (value->kind == HOST_CONSTANT)
+        return value->constant.kind == CONSTANT_INT && value->constant.integer > 1;
+    return value->kind == HOST_INPUT;
+}
+
 /// False where the launcher does not say.
 static bool set_argument(const Function *function, const ParameterFacts *facts,
                          const ConcreteLaunch *launch, int index, uint64_t seed,
@@ -96,9 +103,15 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
     Configuration fixed = configuration_open(arena, request->kernel);
     fixed.source = "launcher";
     int open = 0;
-    for (int i = 0; i < fixed.argument_count; i++)
-        if (!set_argument(request->symbolic, facts, launch, i, request->seed, &fixed.arguments[i]))
+    for (int i = 0; i < fixed.argument_count; i++) {
+        if (!set_argument(request->symbolic, facts, launch, i, request->seed,
+                          &fixed.arguments[i])) {
             open++;
+        } else {
+            fixed.arguments[i].is_caller_choice =
+                host->arguments[i].value && is_choice(host->arguments[i].value);
+        }
+    }
     if (3 * open > fixed.argument_count) return;
     int64_t programs = launch->grid[0] * launch->grid[1] * launch->grid[2];
     if (programs > 0 && programs < 100000) {

@@ -249,3 +249,59 @@ def test_saved_values_are_loaded(dtype: str, loaded: bool, tmp_path: Path) -> No
     assert ("tl.load(mean_ptr + row)" in backward) == loaded
     assert ("mean = tl.sum(" in backward) == (not loaded)
     assert ("ctx.save_for_backward(x_ptr, mean_ptr)" in text) == loaded
+
+
+GRIDS = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def halve_kernel(x_ptr, y_ptr, n, m, BLOCK: tl.constexpr):
+    row = tl.program_id(1)
+    cols = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + cols, mask=cols < n)
+    tl.store(y_ptr + row * n + cols, x * x * 0.5, mask=cols < n)
+
+
+def halve(x):
+    m, n = x.shape
+    y = torch.empty_like(x)
+    halve_kernel[GRID](x, y, n, m, BLOCK=8)
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        "triton.cdiv(n, 8), m",
+        "triton.cdiv(n, 8), m, 1",
+        "(triton.cdiv(n, 8), m)",
+        "lambda meta: (triton.cdiv(n, meta['BLOCK']), m)",
+        "(triton.cdiv(n, 8), *[m, 1])",
+    ],
+)
+def test_grid_as_it_is_written(grid: str, tmp_path: Path, interpreter: Worker) -> None:
+    """All axes of the grid arrive at both launches, with and without parentheses."""
+    source = tmp_path / "halve.py"
+    source.write_text(GRIDS.replace("GRID", grid))
+    text = tad("--backward", source).stdout
+    x, upstream = floats(3, 20), floats(3, 20) + 0.5
+    result = call_function(
+        text, "halve", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    )
+    np.testing.assert_allclose(result.outputs[0], 0.5 * x * x, rtol=1e-6)
+    np.testing.assert_allclose(result.gradients[0], x * upstream, rtol=1e-6)
+
+
+def test_grid_of_one_axis_without_parentheses(tmp_path: Path, interpreter: Worker) -> None:
+    """`kernel[n,]` is a tuple."""
+    source = tmp_path / "halve.py"
+    source.write_text(GRIDS.replace("GRID", "triton.cdiv(n, 8),").replace("x.shape", "1, x.numel()"))
+    text = tad("--backward", source).stdout
+    x, upstream = floats(60), floats(60) + 0.5
+    result = call_function(
+        text, "halve", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    )
+    np.testing.assert_allclose(result.gradients[0], x * upstream, rtol=1e-6)

@@ -277,6 +277,10 @@ static bool merge_forgets(const Value *a, const Value *b, const Value *merged) {
     if (a->type.kind == TYPE_UNKNOWN || b->type.kind == TYPE_UNKNOWN) return false;
     if (value_is_tuple(a, &count_a) && value_is_tuple(b, &count_b)) return count_a != count_b;
     if (shapes_broadcast(a->type, b->type)) return false;
+    // One address or a tile of them: what is loaded has another shape in each arm.
+    if (a->type.kind == TYPE_POINTER && b->type.kind == TYPE_POINTER &&
+        a->type.rank != b->type.rank)
+        return true;
     return merged->type.kind == TYPE_UNKNOWN ||
            (!dims_are_known(merged->type) && dims_are_known(a->type) && dims_are_known(b->type));
 }
@@ -391,6 +395,7 @@ typedef struct Chain {
     int at;
     const Rest *rest;   // what the arms take with them, or NULL
     const Rest *after;  // what follows in any case
+    After mode;         // what becomes of the statements after the chain
 } Chain;
 
 static Outcome chain_lower(Lowering *lowering, Chain chain);
@@ -450,14 +455,12 @@ static bool split_helps(const Lowering *lowering, const Chain *chain, int forgot
 /// what follows is lowered once for each.
 static Outcome chain_arms(Lowering *lowering, Chain chain, Value *condition) {
     if (!condition->type.is_constexpr)
-        return lower_arms(lowering, condition, chain_arm, &chain,
-                          chain.rest ? AFTER_LEAVES : AFTER_FOLLOWS);
+        return lower_arms(lowering, condition, chain_arm, &chain, chain.mode);
     int forgotten = lowering->forgotten.count;
     int said = lowering->diagnostics ? lowering->diagnostics->list.count : 0;
     Op *last = lowering->builder.region->last;
     Variables before = variables_copy(lowering);
-    Outcome outcome = lower_arms(lowering, condition, chain_arm, &chain,
-                                 chain.rest ? AFTER_LEAVES : AFTER_FOLLOWS);
+    Outcome outcome = lower_arms(lowering, condition, chain_arm, &chain, chain.mode);
     if (!split_helps(lowering, &chain, forgotten)) return outcome;
     // Constexpr expressions were put further up, so the last op is the one to take back.
     Op *made = lowering->builder.before ? lowering->builder.before->previous
@@ -468,8 +471,9 @@ static Outcome chain_arms(Lowering *lowering, Chain chain, Value *condition) {
     lowering->forgotten.count = forgotten;
     if (lowering->diagnostics) lowering->diagnostics->list.count = said;
     chain.rest = chain.after;
+    chain.mode = AFTER_SPLITS;
     lowering->split_depth++;
-    outcome = lower_arms(lowering, condition, chain_arm, &chain, AFTER_SPLITS);
+    outcome = lower_arms(lowering, condition, chain_arm, &chain, chain.mode);
     lowering->split_depth--;
     lowering->forgotten.count = forgotten;
     return outcome;
@@ -498,7 +502,8 @@ Outcome lower_if(Lowering *lowering, SyntaxNode node, const Rest *after, bool le
     Chain chain = {.conditions = ARENA_ARRAY(lowering->arena, SyntaxNode, count + 1),
                    .blocks = ARENA_ARRAY(lowering->arena, SyntaxNode, count + 1),
                    .rest = leaves ? after : NULL,
-                   .after = after};
+                   .after = after,
+                   .mode = leaves ? AFTER_LEAVES : AFTER_FOLLOWS};
     chain.conditions[0] = node_field(node, "condition");
     chain.blocks[0] = node_field(node, "consequence");
     chain.count = 1;

@@ -290,6 +290,20 @@ static void remove_forward_effects(Region *region, const Map *ours) {
     }
 }
 
+static const char *const lost_result =
+    "what an atomic gave is not known any more; in a kernel before this one, store the places that "
+    "it led to in a tensor";
+
+/// What an atomic of the forward gave is known to nobody afterwards: whatever still reads it is refused.
+static void forget_result(Differentiation *state, Op *op) {
+    Builder b = {
+        .function = state->backward, .region = op->parent, .before = op, .range = op->range};
+    Op *unknown = op_append(&b, OP_UNKNOWN, NULL, 0, 1);
+    unknown->note = lost_result;
+    unknown->results[0]->type = op->results[0]->type;
+    region_replace_uses(state->backward->body, op->results[0], unknown->results[0]);
+}
+
 /// Stores and atomics of the forward are not repeated: nothing may be recomputed from them either.
 static void remove_forward_stores(Differentiation *state, Region *region, const Map *ours) {
     for (Op *op = region->first, *next; op; op = next) {
@@ -298,6 +312,7 @@ static void remove_forward_stores(Differentiation *state, Region *region, const 
             remove_forward_stores(state, op->regions[i], ours);
         bool writes = op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC);
         if (!writes || map_has_pointer(ours, op)) continue;
+        if (op->result_count == 1) forget_result(state, op);
         op_remove(op);
     }
 }
@@ -326,7 +341,8 @@ static void derive(Differentiation *state, Backward *result) {
     region_walk(state->backward->body, visit_unknown, &unknown);
     if (unknown.op)
         adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, unknown.op->range,
-                     "the backward would have to recompute this, which was not understood: %s",
+                     "the backward would have to recompute this%s: %s",
+                     unknown.op->note == lost_result ? "" : ", which was not understood",
                      unknown.op->note ? unknown.op->note : "unknown construct");
     const char *broken = function_verify(state->arena, state->backward);
     if (broken && !state->failed)

@@ -47,7 +47,11 @@ static Text constant_text(Emitter *emitter, const Constant *constant) {
         return (Text){text, text[0] == '-' ? 11 : PRECEDENCE_ATOM};
     }
     case CONSTANT_STRING: return atom(arena_printf(arena, "\"%.*s\"", STR_ARGS(constant->string)));
-    case CONSTANT_DTYPE: return atom(dtype_text(emitter, constant->dtype));
+    case CONSTANT_DTYPE: {
+        const char *text = dtype_text(emitter, constant->dtype);
+        return atom(constant->is_pointer ? arena_printf(emitter->arena, "tl.pointer_type(%s)", text)
+                                         : text);
+    }
     case CONSTANT_FUNCTION:
         if (constant->function) return atom(str_dup(arena, constant->function->name));
         return atom(arena_printf(arena, "tl.%s", op_rows[constant->op].name));

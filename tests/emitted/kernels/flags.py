@@ -89,3 +89,59 @@ def moved_by_data(x, jump, out, n, BLOCK: tl.constexpr):
         if tl.load(jump + i) > 1:
             p_x += BLOCK
     tl.store(out + lanes, total)
+
+
+# tad: T=5, V=11, x_ptr=f32[T, V], rate_ptr=f32[T, V], y_ptr=f32[T, V], ONE_RATE=True, BLOCK=16, K=4, grid=(1,)
+@triton.jit
+def one_rate_or_many(
+    x_ptr, rate_ptr, y_ptr, T, V, ONE_RATE: tl.constexpr, BLOCK: tl.constexpr, K: tl.constexpr
+):
+    """One address or a tile of them: what is loaded has another shape, and only one of them fits what follows."""
+    lanes = tl.arange(0, BLOCK)
+    mask = lanes < V
+    if ONE_RATE:
+        rates = rate_ptr
+    else:
+        rates = rate_ptr + lanes
+    state = tl.zeros([K], tl.float32)
+    for t in range(T):
+        x = tl.load(x_ptr + t * V + lanes, mask=mask, other=0.0)
+        if ONE_RATE:
+            rate = tl.load(rates)
+        else:
+            rate = tl.sum(tl.load(rates, mask=mask, other=0.0), 0)
+        state = rate * (state + tl.sum(x, 0))
+        tl.store(y_ptr + t * V + lanes, x * tl.sum(state * state, 0), mask=mask)
+        rates += V
+
+
+# tad: n=24, x_ptr=f32[n], w_ptr=f32[n], y_ptr=f32[6], MODE=1, BLOCK=8, grid=(1,)
+@triton.jit
+def three_shapes(x_ptr, w_ptr, y_ptr, n, MODE: tl.constexpr, BLOCK: tl.constexpr):
+    """Three arms leave three shapes inside a loop, and what follows in its body is reached from each."""
+    lanes = tl.arange(0, BLOCK)
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        x = tl.load(x_ptr + start + lanes)
+        if MODE == 0:
+            w = tl.load(w_ptr + start + lanes)
+        elif MODE == 1:
+            w = tl.reshape(tl.load(w_ptr + start + lanes), [BLOCK // 4, 4])
+            x = tl.reshape(x, [BLOCK // 4, 4])
+        else:
+            w = tl.load(w_ptr + start + lanes)[:, None] * tl.full([1, 2], 0.5, tl.float32)
+            x = x[:, None]
+        total += tl.sum(w * x * x)
+    tl.store(y_ptr, total)
+
+
+# tad: n=20, x_ptr=f32[n], code_ptr=i32[n], y_ptr=f32[n], BLOCK=16, grid=(2,)
+@triton.jit
+def cast_pointer(x_ptr, code_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    """Numbers that are read as another type than the tensor's."""
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    codes = code_ptr.to(tl.pointer_type(tl.uint32))
+    code = tl.load(codes + offsets, mask=mask, other=0)
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
+    tl.store(y_ptr + offsets, x * x * (code & 3).to(tl.float32), mask=mask)

@@ -137,3 +137,12 @@ def diagonals(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     lanes = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + lanes)
     tl.store(y_ptr + lanes[:, None] + lanes[None, :], x[:, None] * x[None, :])
+
+
+# tad: n=8, x_ptr=f32[n], count_ptr=i32[1], y_ptr=f32[n], grid=(8,)
+@triton.jit
+def place_from_a_counter(x_ptr, count_ptr, y_ptr, n):
+    """Where each program stored is not known afterwards."""
+    place = tl.atomic_add(count_ptr, 1)
+    x = tl.load(x_ptr + tl.program_id(0))
+    tl.store(y_ptr + place, x * x)

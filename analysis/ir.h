@@ -72,8 +72,8 @@ struct Op {
     int keyword_count;
     Range range;
     const CallSite *call;
-    const char
-        *note;  // OP_UNKNOWN: what was not understood; OP_TUPLE: the names of its items, or NULL
+    const char *
+        note;  // OP_UNKNOWN: what was not understood; OP_TUPLE: the names of its items, or NULL; loops: an emitted comment
     Region *parent;
     Op *previous;
     Op *next;

@@ -473,6 +473,7 @@ static void sweep_loop(Differentiation *state, const Op *loop) {
     LoopPlan plan = loop_plan(state, loop);
     Value *trip, *iv;
     Op *reversed = reversed_header(state, &plan, &trip, &iv);
+    reversed->note = "back through the loop of line";
     Builder outside = state->builder;
     Builder before = {.function = state->backward,
                       .region = reversed->parent,

@@ -177,18 +177,20 @@ static const char *range_text(Emitter *emitter, const Op *op) {
     return buffer_text(&text);
 }
 
-/// Whether printing `value` here reads a carried name other than `own` (which an earlier assignment may have changed).
-static bool reads_other_carried(const Emitter *emitter, const Value *value, const Region *body,
-                                const Value *own, int depth) {
+/// Whether printing `value` here reads a carried variable before number `own`: an assignment has changed that by then.
+static bool reads_changed(const Emitter *emitter, const Value *value, const Region *body, int own,
+                          int depth) {
     if (!value || depth > 200) return false;
-    if (value->region == body && value != own && !value->op)
-        return value->index >= (body->parent->code == OP_WHILE ? 0 : 1);
+    if (value->region == body && !value->op) {
+        int index = value->index - (body->parent->code == OP_WHILE ? 0 : 1);
+        return index >= 0 && index < own && region_terminator(body)->operands[index] != value;
+    }
     if (!value->op || value->op->parent != body) return false;
     Text *text = map_get_pointer(&emitter->texts, value);
     if (text && text->precedence == PRECEDENCE_ATOM && !strpbrk(text->text, "(.[ "))
         return false;  // a name
     for (int i = 0; i < value->op->operand_count; i++)
-        if (reads_other_carried(emitter, value->op->operands[i], body, own, depth + 1)) return true;
+        if (reads_changed(emitter, value->op->operands[i], body, own, depth + 1)) return true;
     return false;
 }
 
@@ -223,7 +225,7 @@ static void emit_yields(Emitter *emitter, const Op *loop, const Region *body,
     for (int i = 0; i < yield->operand_count; i++) {
         const Value *argument = body->arguments[i + shift];
         if (yield->operands[i] == argument) continue;
-        if (!reads_other_carried(emitter, yield->operands[i], body, argument, 0)) continue;
+        if (!reads_changed(emitter, yield->operands[i], body, i, 0)) continue;
         held[i] = name_new(emitter, arena_printf(emitter->arena, "next_%s", names[i]));
         emit_assignment(emitter, held[i], emit_value(emitter, yield->operands[i]));
     }
@@ -282,7 +284,7 @@ static void emit_loop(Emitter *emitter, const Op *op) {
             text_set(emitter, op->regions[r]->arguments[i + shift], names[i], PRECEDENCE_ATOM);
     }
     if (op->range.source && op->range.source->path[0])
-        emit_comment(emitter, "the loop of line", range_line(op->range));
+        emit_comment(emitter, op->note ? op->note : "the loop of line", range_line(op->range));
     // Triton unrolls a static loop into the block around it, where its names stay.
     Map *outer = op->code == OP_STATIC_FOR ? emitter->names : scope_push(emitter);
     if (is_while) {

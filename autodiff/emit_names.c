@@ -63,28 +63,54 @@ static const char *tensor_name(Emitter *emitter, const Value *pointer) {
     return name;
 }
 
-typedef struct AddressSearch {
-    const Value *offset;
-    const Op *address;
-    bool is_bound;  // of a loop
-} AddressSearch;
+typedef struct PurposeSearch {
+    const Value *value;
+    const Value
+        *address;  // a pointer that it is added to, or that a load or store masked by it has
+    const Value *multiple;  // that it is a factor of
+    bool is_bound;          // of a loop
+} PurposeSearch;
 
-static bool visit_address(void *context, Op *op) {
-    AddressSearch *search = context;
-    if (op->code == OP_ADD && op->operand_count == 2 && op->operands[1] == search->offset &&
-        op->results[0]->type.kind == TYPE_POINTER)
-        search->address = op;
-    if (op->code == OP_FOR && op->operands[1] == search->offset) search->is_bound = true;
+static bool visit_purpose(void *context, Op *op) {
+    PurposeSearch *search = context;
+    bool adds =
+        op->code == OP_ADD && op->operand_count == 2 && op->results[0]->type.kind == TYPE_POINTER;
+    if (adds && op->operands[1] == search->value) search->address = op->results[0];
+    int mask = op_parameter_index(op->code, STR("mask"));
+    if (mask >= 0 && mask < op->operand_count && op->operands[mask] == search->value)
+        search->address = op->operands[0];
+    if (op->code == OP_FOR && op->operands[1] == search->value) search->is_bound = true;
+    if (op->code == OP_MUL && !search->multiple &&
+        (op->operands[0] == search->value || op->operands[1] == search->value))
+        search->multiple = op->results[0];
     return !search->address;
 }
 
+static PurposeSearch purpose_of(const Emitter *emitter, const Value *value) {
+    PurposeSearch search = {.value = value};
+    region_walk(emitter->function->body, visit_purpose, &search);
+    return search;
+}
+
+static const char *purpose_name(Emitter *emitter, const Value *address, const char *noun) {
+    const char *tensor = address ? tensor_name(emitter, address) : NULL;
+    return tensor ? arena_printf(emitter->arena, "%s_%s", tensor, noun) : NULL;
+}
+
 static const char *offset_name(Emitter *emitter, const Op *op) {
-    AddressSearch search = {.offset = op->results[0]};
-    region_walk(emitter->function->body, visit_address, &search);
-    const char *tensor = search.address ? tensor_name(emitter, search.address->results[0]) : NULL;
-    const char *noun = op->results[0]->type.rank ? "offsets" : "offset";
-    if (search.is_bound) return "trips";
-    return tensor ? arena_printf(emitter->arena, "%s_%s", tensor, noun) : noun;
+    PurposeSearch purpose = purpose_of(emitter, op->results[0]);
+    if (purpose.is_bound) return "trips";
+    const char *noun = op->results[0]->type.rank ? "offsets" : "offset", *name = NULL;
+    if (purpose.address)
+        name = purpose_name(emitter, purpose.address, noun);
+    else if (purpose.multiple)
+        name = purpose_name(emitter, purpose_of(emitter, purpose.multiple).address, "step");
+    return name ? name : noun;
+}
+
+static const char *mask_name(Emitter *emitter, const Op *op) {
+    const char *name = purpose_name(emitter, purpose_of(emitter, op->results[0]).address, "mask");
+    return name ? name : "inside";
 }
 
 static const char *named(const Value *value) {
@@ -162,7 +188,7 @@ const char *name_hint(Emitter *emitter, const Op *op) {
     case OP_GE:
     case OP_EQ:
     case OP_NE:
-    case OP_AND: return "inside";
+    case OP_AND: return mask_name(emitter, op);
     case OP_LOAD: name = tensor_name(emitter, first); break;
     case OP_CAST:
     case OP_WHERE: name = named(op->code == OP_CAST ? first : op->operands[1]); break;

@@ -205,7 +205,9 @@ static void drop_broadcasts(Function *function, Op *op) {
             if (!becomes_number || dtype_equal(operand->type.element, other->type.element))
                 other_covers = true;
         }
-        if (other_covers && op->code != OP_WHERE) op_set_operand(op, i, inner);
+        bool is_chosen = op->code == OP_WHERE && i > 0 && !becomes_number &&
+                         same_shape(op->operands[0]->type, op->results[0]->type);
+        if (op->code == OP_WHERE ? is_chosen : other_covers) op_set_operand(op, i, inner);
     }
     (void)function;
 }

@@ -6,6 +6,7 @@
 #include "analysis/affine.h"
 #include "analysis/loops.h"
 #include "autodiff/adjoint.h"
+#include "autodiff/guard.h"
 #include "autodiff/memory.h"
 #include "autodiff/module_text.h"
 #include "autodiff/rewrite.h"
@@ -333,6 +334,8 @@ static void derive(Differentiation *state, Backward *result) {
     memory_refuse_lost_values(state);
     if (state->failed) return;
     schedule_accumulations(state, result);
+    function_clean(state->backward);
+    guard_padding(state);
     function_clean(state->backward);
     function_hoist(state->backward);
     function_clean(state->backward);

@@ -11,6 +11,7 @@ static const double TOLERANCE = 1e-6;      // relative, of a directional derivat
 static const double STEP = 1e-4;           // of central differences; the second step is twice this
 static const double ROUNDING = 1e-14;      // of the loss, relative to the sizes of its terms
 static const double SMALLEST = 1e-10;      // derivative; TOLERANCE of it is the rounding of 1.0
+static const double ROUNDED_AWAY = 1e-14;  // sums of numbers of size 1 that cancel differ by that
 static const double CONSISTENT =
     1e-5;  // two step sizes agree this well where the function is smooth
 
@@ -609,8 +610,20 @@ static bool check_input(Checker *checker, const Run *forward, Run *backward, Che
     if (input->error < TOLERANCE) return true;
     Str name = problem->configuration->arguments[input->parameter].name;
     find_worst_element(checker, forward, backward, input, index);
-    result->status = isfinite(input->error) ? CHECK_FAILED : CHECK_UNPROVED;
-    if (isfinite(input->error))
+    bool is_infinite = !isfinite(input->error);
+    bool alone = is_infinite && input->has_worst && isfinite(input->expected);
+    bool is_rounding =
+        !is_infinite && input->has_worst && fabs(input->expected - input->actual) < ROUNDED_AWAY;
+    result->status = (is_infinite && !alone) || is_rounding ? CHECK_UNPROVED : CHECK_FAILED;
+    if (alone)
+        result->reason = arena_printf(checker->arena,
+                                      "the gradient of %.*s is not finite where its derivative is",
+                                      STR_ARGS(name));
+    else if (is_rounding)
+        result->reason = arena_printf(
+            checker->arena, "the gradient of %.*s is as small as rounding with these inputs",
+            STR_ARGS(name));
+    else if (!is_infinite)
         result->reason =
             arena_printf(checker->arena, "the gradient of %.*s is wrong: relative error %.2g",
                          STR_ARGS(name), input->error);

@@ -1,0 +1,852 @@
+// A backward whose unused lanes may hold infinities in; one whose sums and products over those lanes are of zeros out.
+// Beyond its masks a forward may compute 0 / 0 or -inf + inf: nobody stores it. A gradient that is summed along those lanes,
+// as that of the values in an attention, would take it in: 0 * NaN is NaN. So each lane beyond is followed through the
+// kernel, axis by axis, and what may not be finite there is masked where a sum along the axis reads it.
+#include "autodiff/guard.h"
+
+#include <math.h>
+
+#include "autodiff/place.h"
+
+enum { MOST_AXES = 5 };
+
+/// What the lanes beyond the mask hold along one axis. In the order of what a join of two becomes.
+typedef enum PadKind {
+    PAD_CONSTANT,   // the same number in all lanes
+    PAD_ORDINARY,   // as in the lanes that count: finite, fit to divide by
+    PAD_KNOWN,      // this number, there alone
+    PAD_ODD,        // finite, maybe 0
+    PAD_UNBOUNDED,  // finite or minus infinity
+    PAD_BAD,        // maybe no number at all
+} PadKind;
+
+/// Of an integer: how it moves along the axis.
+typedef enum Slope { SLOPE_NONE, SLOPE_UP, SLOPE_DOWN, SLOPE_ANY } Slope;
+
+typedef struct PadAxis {
+    PadKind kind;
+    double number;  // PAD_CONSTANT, PAD_KNOWN
+    Slope slope;
+    Value
+        *label;  // a mask along this axis, of rank 1: an upstream gradient is 0 beyond it; or NULL
+} PadAxis;
+
+/// Axes are counted from the last.
+typedef struct Pad {
+    PadAxis axes[MOST_AXES];
+} Pad;
+
+typedef struct Vector {
+    OpCode code;
+    const Value *a, *b;
+    Value *value;
+} Vector;
+
+typedef struct Guard {
+    Differentiation *state;
+    Arena *arena;
+    Map pads;  // value -> Pad
+    LIST(Vector) vectors;
+    Map masked;    // values whose origins are masked
+    int first_id;  // of the values made here
+    bool changed;
+} Guard;
+
+static const PadAxis ordinary = {.kind = PAD_ORDINARY};
+static const PadAxis odd = {.kind = PAD_ODD};
+static const PadAxis bad = {.kind = PAD_BAD};
+
+static PadAxis pad_number(PadKind kind, double number) {
+    return isnan(number) ? bad : (PadAxis){.kind = kind, .number = number};
+}
+
+static bool is_long(const Value *value, int axis) {
+    int64_t length;
+    if (axis >= value->type.rank) return false;
+    const Poly *dim = value->type.dims[value->type.rank - 1 - axis];
+    return !dim || !poly_is_constant(dim, &length) || length != 1;
+}
+
+/// What an operand contributes along an axis; along one that it does not have all its lanes count.
+static PadAxis pad_along(const Guard *guard, const Value *value, int axis) {
+    double number;
+    if (!value) return ordinary;
+    if (value_is_number(value, &number)) return pad_number(PAD_CONSTANT, number);
+    const Pad *pad = map_get_pointer(&guard->pads, value);
+    if (!pad) return ordinary;
+    if (is_long(value, axis)) return pad->axes[axis];
+    const PadAxis first = pad->axes[MOST_AXES - 1];
+    return first.kind == PAD_CONSTANT ? first : ordinary;
+}
+
+static bool has_number(PadAxis a) { return a.kind == PAD_CONSTANT || a.kind == PAD_KNOWN; }
+static bool is_infinite(PadAxis a) { return has_number(a) && isinf(a.number); }
+static bool is_zero(PadAxis a) { return has_number(a) && a.number == 0; }
+
+/// Either of two: of two turns of a loop, of two arms, of lanes that a condition tells apart everywhere alike.
+static PadAxis pad_join(PadAxis a, PadAxis b) {
+    if (a.kind > b.kind) {
+        PadAxis swapped = a;
+        a = b;
+        b = swapped;
+    }
+    Value *label = a.label == b.label || a.kind == PAD_CONSTANT ? b.label : NULL;
+    Slope slope = a.slope == b.slope ? a.slope : SLOPE_ANY;
+    PadAxis result = b;
+    if (a.kind == PAD_CONSTANT && b.kind == PAD_CONSTANT && a.number != b.number)
+        result = ordinary;
+    else if (a.kind == PAD_ORDINARY && b.kind == PAD_KNOWN)
+        result = isinf(b.number) ? (PadAxis){.kind = PAD_UNBOUNDED}
+                 : b.number == 0 ? odd
+                                 : ordinary;
+    else if (a.kind == PAD_KNOWN && b.kind == PAD_KNOWN && a.number != b.number)
+        result = isinf(a.number) || isinf(b.number) ? (PadAxis){.kind = PAD_UNBOUNDED} : odd;
+    else if (a.kind == PAD_KNOWN && isinf(a.number) && b.kind == PAD_ODD)
+        result.kind = PAD_UNBOUNDED;
+    result.label = label;
+    result.slope = slope;
+    return result;
+}
+
+/* ---- arithmetic ---- */
+
+static PadAxis pad_folded(OpCode code, PadAxis a, PadAxis b) {
+    PadKind kind = a.kind == PAD_KNOWN || b.kind == PAD_KNOWN ? PAD_KNOWN : PAD_CONSTANT;
+    double x = a.number, y = b.number;
+    switch (code) {
+    case OP_ADD: return pad_number(kind, x + y);
+    case OP_SUB: return pad_number(kind, x - y);
+    case OP_MUL: return pad_number(kind, x * y);
+    case OP_DIV:
+    case OP_FDIV:
+    case OP_DIV_RN: return pad_number(kind, x / y);
+    case OP_MAXIMUM: return pad_number(kind, fmax(x, y));
+    case OP_MINIMUM: return pad_number(kind, fmin(x, y));
+    case OP_POW: return pad_number(kind, pow(x, y));
+    case OP_EQ: return pad_number(kind, x == y);
+    case OP_NE: return pad_number(kind, x != y);
+    case OP_LT: return pad_number(kind, x < y);
+    case OP_LE: return pad_number(kind, x <= y);
+    case OP_GT: return pad_number(kind, x > y);
+    case OP_GE: return pad_number(kind, x >= y);
+    default: return kind == PAD_CONSTANT ? ordinary : odd;
+    }
+}
+
+static PadAxis pad_sum(PadAxis a, PadAxis b, bool minus, bool b_is_uniform) {
+    if (is_infinite(a)) return b.kind == PAD_UNBOUNDED || is_infinite(b) ? bad : a;
+    if (is_infinite(b)) {
+        if (a.kind == PAD_UNBOUNDED) return bad;
+        if (minus) b.number = -b.number;
+        return b;
+    }
+    if (a.kind == PAD_UNBOUNDED || b.kind == PAD_UNBOUNDED)
+        return a.kind == b.kind ? bad : (PadAxis){.kind = PAD_UNBOUNDED};
+    if (a.kind == PAD_ODD && b_is_uniform && !minus && !is_zero(b)) return ordinary;  // an epsilon
+    return a.kind == PAD_ODD || b.kind == PAD_ODD ? odd : ordinary;
+}
+
+static PadAxis pad_product(PadAxis a, PadAxis b) {
+    if (a.kind > b.kind) {
+        PadAxis swapped = a;
+        a = b;
+        b = swapped;
+    }
+    if (is_zero(a) || is_zero(b)) {
+        PadAxis zero = is_zero(a) ? a : b, other = is_zero(a) ? b : a;
+        return other.kind == PAD_UNBOUNDED || is_infinite(other) ? bad : zero;
+    }
+    if (b.kind == PAD_UNBOUNDED) return a.kind == PAD_ODD ? bad : b;
+    if (is_infinite(a) || is_infinite(b)) {
+        PadAxis infinite = is_infinite(a) ? a : b, other = is_infinite(a) ? b : a;
+        return other.kind == PAD_ODD ? bad : infinite;
+    }
+    return b.kind == PAD_ODD ? odd : ordinary;
+}
+
+static PadAxis pad_quotient(PadAxis a, PadAxis b) {
+    if (is_zero(b) || b.kind == PAD_ODD) return bad;
+    if (b.kind == PAD_UNBOUNDED || is_infinite(b))
+        return a.kind == PAD_UNBOUNDED || is_infinite(a) ? bad : odd;
+    if (a.kind == PAD_KNOWN && !is_zero(a) && !is_infinite(a)) return ordinary;
+    return a.kind == PAD_CONSTANT ? ordinary : a;
+}
+
+static PadAxis pad_extreme(PadAxis a, PadAxis b, bool is_maximum) {
+    if (a.kind > b.kind) {
+        PadAxis swapped = a;
+        a = b;
+        b = swapped;
+    }
+    if (is_infinite(a) && is_maximum && a.number < 0) return b;
+    if (is_infinite(b) && is_maximum && b.number < 0) return a;
+    if (a.kind == PAD_CONSTANT) return ordinary;  // kept away from what lies beyond it
+    if (b.kind == PAD_UNBOUNDED && is_maximum) return a.kind == PAD_KNOWN ? odd : a;
+    return pad_join(a, b);
+}
+
+static PadAxis pad_compared(OpCode code, PadAxis a, PadAxis b) {
+    if (a.slope != SLOPE_NONE || b.slope != SLOPE_NONE) {
+        bool up = (a.slope == SLOPE_UP && (b.slope == SLOPE_NONE || b.slope == SLOPE_DOWN)) ||
+                  (a.slope == SLOPE_NONE && b.slope == SLOPE_DOWN);
+        bool down = (a.slope == SLOPE_DOWN && (b.slope == SLOPE_NONE || b.slope == SLOPE_UP)) ||
+                    (a.slope == SLOPE_NONE && b.slope == SLOPE_UP);
+        // lanes beyond have the larger index: what holds for the last that counts holds for them
+        bool holds =
+            (up && (code == OP_GT || code == OP_GE)) || (down && (code == OP_LT || code == OP_LE));
+        return holds ? ordinary : odd;
+    }
+    return a.kind <= PAD_ORDINARY && b.kind <= PAD_ORDINARY ? ordinary : odd;
+}
+
+static PadAxis pad_conjunction(PadAxis a, PadAxis b) {
+    if (is_zero(a)) return a;
+    if (is_zero(b)) return b;
+    if (a.kind == PAD_KNOWN) return b;
+    if (b.kind == PAD_KNOWN) return a;
+    return a.kind <= PAD_ORDINARY && b.kind <= PAD_ORDINARY ? ordinary : odd;
+}
+
+static PadAxis pad_disjunction(PadAxis a, PadAxis b) {
+    if (has_number(a) && a.number != 0) return a;
+    if (has_number(b) && b.number != 0) return b;
+    if (a.kind == PAD_KNOWN) return b;
+    if (b.kind == PAD_KNOWN) return a;
+    return a.kind <= PAD_ORDINARY && b.kind <= PAD_ORDINARY ? ordinary : odd;
+}
+
+/// `where(x == 0, 1, x)` and its like: the author's own guard.
+static bool is_guarded(const Op *op) {
+    const Value *condition = op->operands[0];
+    for (int arm = 1; arm < 3; arm++) {
+        double number;
+        const Value *kept = op->operands[arm], *other = op->operands[3 - arm];
+        if (!condition->op || condition->op->operand_count < 2 || !other) continue;
+        while (other->op && (other->op->code == OP_FULL || other->op->code == OP_BROADCAST_TO))
+            other = other->op->operands[other->op->code == OP_FULL ? 1 : 0];
+        if (!value_is_number(other, &number) || isinf(number)) continue;
+        switch (condition->op->code) {
+        case OP_EQ:
+        case OP_NE:
+        case OP_LT:
+        case OP_LE:
+        case OP_GT:
+        case OP_GE:
+            if (condition->op->operands[0] == kept || condition->op->operands[1] == kept)
+                return true;
+            break;
+        default: break;
+        }
+    }
+    return false;
+}
+
+static PadAxis pad_chosen(const Op *op, PadAxis condition, PadAxis x, PadAxis y) {
+    if (has_number(condition)) return condition.number != 0 ? x : y;
+    if (condition.kind <= PAD_ORDINARY) return pad_join(x, y);
+    if (is_guarded(op)) return ordinary;
+    if (x.kind == PAD_BAD || y.kind == PAD_BAD) return bad;
+    if (x.kind == PAD_UNBOUNDED || y.kind == PAD_UNBOUNDED || is_infinite(x) || is_infinite(y))
+        return (PadAxis){.kind = PAD_UNBOUNDED};
+    bool fine = !is_zero(x) && !is_zero(y) && x.kind <= PAD_KNOWN && y.kind <= PAD_KNOWN;
+    if (is_zero(x) && is_zero(y)) return pad_join(x, y);
+    return fine ? ordinary : odd;
+}
+
+static PadAxis pad_unary(OpCode code, PadAxis a) {
+    bool known = has_number(a);
+    switch (code) {
+    case OP_EXP:
+    case OP_EXP2:
+        if (known) return pad_number(a.kind, code == OP_EXP ? exp(a.number) : exp2(a.number));
+        if (a.kind == PAD_UNBOUNDED) return odd;
+        return a.kind == PAD_BAD ? bad : ordinary;
+    case OP_LOG:
+    case OP_LOG2:
+        if (known) return pad_number(a.kind, log(a.number) / (code == OP_LOG ? 1 : log(2)));
+        if (a.kind == PAD_ODD) return (PadAxis){.kind = PAD_UNBOUNDED};
+        return a.kind > PAD_ODD ? bad : a;
+    case OP_SQRT:
+    case OP_SQRT_RN: return known ? pad_number(a.kind, sqrt(a.number)) : a;
+    case OP_RSQRT:
+        if (known) return pad_number(a.kind, 1 / sqrt(a.number));
+        return a.kind >= PAD_ODD ? bad : a;
+    case OP_NEG:
+        a.number = -a.number;
+        if (a.slope == SLOPE_UP || a.slope == SLOPE_DOWN)
+            a.slope = a.slope == SLOPE_UP ? SLOPE_DOWN : SLOPE_UP;
+        return a;
+    case OP_ABS: a.number = fabs(a.number); return a;
+    case OP_INVERT:
+    case OP_LOGICAL_NOT: a.number = a.number == 0; return a;
+    default:
+        if (a.kind == PAD_UNBOUNDED) return odd;
+        return a.kind == PAD_KNOWN ? odd : a;
+    }
+}
+
+static Slope slope_of(OpCode code, Slope a, Slope b) {
+    if (code == OP_SUB && (b == SLOPE_UP || b == SLOPE_DOWN))
+        b = b == SLOPE_UP ? SLOPE_DOWN : SLOPE_UP;
+    switch (code) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MAXIMUM:
+    case OP_MINIMUM: return a == b || b == SLOPE_NONE ? a : a == SLOPE_NONE ? b : SLOPE_ANY;
+    case OP_MUL: return b == SLOPE_NONE ? a : a == SLOPE_NONE ? b : SLOPE_ANY;
+    case OP_FLOORDIV: return b == SLOPE_NONE ? a : SLOPE_ANY;
+    default: return a == SLOPE_NONE && b == SLOPE_NONE ? SLOPE_NONE : SLOPE_ANY;
+    }
+}
+
+static bool is_comparison(OpCode code) {
+    return code == OP_EQ || code == OP_NE || code == OP_LT || code == OP_LE || code == OP_GT ||
+           code == OP_GE;
+}
+
+static PadAxis pad_binary_kind(OpCode code, PadAxis a, PadAxis b, bool a_uniform, bool b_uniform) {
+    if (a.kind == PAD_BAD || b.kind == PAD_BAD) return bad;
+    if (has_number(a) && has_number(b)) return pad_folded(code, a, b);
+    switch (code) {
+    case OP_ADD: return b_uniform ? pad_sum(a, b, false, true) : pad_sum(b, a, false, a_uniform);
+    case OP_SUB: return pad_sum(a, b, true, false);
+    case OP_MUL: return pad_product(a, b);
+    case OP_DIV:
+    case OP_FDIV:
+    case OP_DIV_RN: return pad_quotient(a, b);
+    case OP_MAXIMUM:
+    case OP_MINIMUM: return pad_extreme(a, b, code == OP_MAXIMUM);
+    case OP_AND:
+    case OP_LOGICAL_AND: return pad_conjunction(a, b);
+    case OP_OR:
+    case OP_LOGICAL_OR: return pad_disjunction(a, b);
+    default: break;
+    }
+    if (a.kind == PAD_UNBOUNDED || b.kind == PAD_UNBOUNDED) return bad;
+    return a.kind <= PAD_ORDINARY && b.kind <= PAD_ORDINARY ? ordinary : odd;
+}
+
+/// `x == max(x)` holds somewhere in every row.
+static bool is_extreme_of(const Value *extreme, const Value *tile) {
+    while (extreme && extreme->op &&
+           (extreme->op->code == OP_EXPAND_DIMS || extreme->op->code == OP_BROADCAST_TO ||
+            extreme->op->code == OP_RESHAPE))
+        extreme = extreme->op->operands[0];
+    return extreme && extreme->op && (extreme->op->code == OP_MAX || extreme->op->code == OP_MIN) &&
+           extreme->op->operands[0] == tile;
+}
+
+static PadAxis pad_binary(const Guard *guard, const Op *op, int axis) {
+    const Value *x = op->operands[0], *y = op->operands[1];
+    PadAxis a = pad_along(guard, x, axis), b = pad_along(guard, y, axis);
+    PadAxis result = is_comparison(op->code) && !(has_number(a) && has_number(b))
+                         ? pad_compared(op->code, a, b)
+                         : pad_binary_kind(op->code, a, b, !is_long(x, axis), !is_long(y, axis));
+    if (op->code == OP_EQ && is_extreme_of(y, x)) result = ordinary;
+    bool is_index = !is_comparison(op->code) && dtype_is_integer(op->results[0]->type.element);
+    result.slope = is_index ? slope_of(op->code, a.slope, b.slope) : SLOPE_NONE;
+    bool is_sum = op->code == OP_ADD || op->code == OP_SUB;
+    result.label = !is_sum                            ? (a.label ? a.label : b.label)
+                   : a.label == b.label || is_zero(b) ? a.label
+                   : is_zero(a)                       ? b.label
+                                                      : NULL;
+    return result;
+}
+
+/* ---- masks ---- */
+
+static bool comes_before(const Op *a, const Op *b) {
+    for (const Op *op = a; op; op = op->next)
+        if (op == b) return true;
+    return false;
+}
+
+/// Right behind the later of two values, so that it is there wherever both are.
+static Builder builder_behind(const Guard *guard, const Value *a, const Value *b) {
+    Region *body = guard->state->backward->body;
+    Builder builder = {.function = guard->state->backward, .region = body, .before = body->first};
+    const Value *values[] = {a, b};
+    for (int i = 0; i < 2; i++) {
+        Op *op = values[i]->op;
+        Region *region = op ? op->parent : values[i]->region;
+        if (!region) continue;
+        bool deeper = region != builder.region && region_defines(builder.region, values[i]);
+        if (deeper || (region == builder.region && op && comes_before(builder.before, op))) {
+            builder.region = region;
+            builder.before = op ? op->next : region->first;
+        }
+        builder.range = values[i]->range;
+    }
+    return builder;
+}
+
+static Value *vector_of(Guard *guard, OpCode code, Value *a, Value *b) {
+    for (LIST_EACH(int, i, guard->vectors)) {
+        const Vector *known = &guard->vectors.items[i];
+        if (known->code == code && known->a == a && known->b == b) return known->value;
+    }
+    Builder builder = builder_behind(guard, a, b);
+    Value *vector = build_binary(&builder, code, a, b);
+    if (!vector) return NULL;
+    LIST_PUSH(guard->arena, &guard->vectors, (Vector){code, a, b, vector});
+    return vector;
+}
+
+/// The rank-1 form of a mask that varies along one axis alone; NULL where there is none. Equal masks have the same.
+static Value *mask_vector(Guard *guard, Value *mask) {
+    const Op *op = mask->op;
+    if (!op || mask->type.rank == 0) return mask;
+    if (op->code == OP_EXPAND_DIMS || op->code == OP_BROADCAST_TO)
+        return mask_vector(guard, op->operands[0]);
+    bool is_arithmetic = op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL;
+    if (!is_comparison(op->code) && !(is_arithmetic && mask->type.rank > 1))
+        return mask->type.rank == 1 ? mask : NULL;
+    Value *a = mask_vector(guard, op->operands[0]), *b = mask_vector(guard, op->operands[1]);
+    if (!a || !b || a->type.rank > 1 || b->type.rank > 1) return NULL;
+    return vector_of(guard, op->code, a, b);
+}
+
+/// The one axis along which a mask varies; -1 where there are several.
+static int mask_axis(const Value *mask) {
+    int found = -1;
+    for (int axis = 0; axis < mask->type.rank && axis < MOST_AXES; axis++) {
+        if (!is_long(mask, axis)) continue;
+        if (found >= 0) return -1;
+        found = axis;
+    }
+    return found;
+}
+
+/// Each part of `a & b & ...` is a label of its axis.
+static void add_labels(Guard *guard, Value *mask, Pad *pad) {
+    if (!mask || value_is_none(mask)) return;
+    if (mask->op && (mask->op->code == OP_BROADCAST_TO)) mask = mask->op->operands[0];
+    if (mask->op && (mask->op->code == OP_AND || mask->op->code == OP_LOGICAL_AND)) {
+        add_labels(guard, mask->op->operands[0], pad);
+        add_labels(guard, mask->op->operands[1], pad);
+        return;
+    }
+    int axis = mask_axis(mask);
+    if (axis < 0) return;
+    Value *vector = mask_vector(guard, mask);
+    if (!vector || vector->type.rank != 1) return;
+    PadAxis *place = &pad->axes[axis];
+    if (vector && place->label && place->label != vector)
+        vector = vector_of(guard, OP_AND, place->label, vector);
+    place->label = vector;
+}
+
+static bool is_upstream(const Guard *guard, const Value *root) {
+    const Map *maps[] = {&guard->state->upstreams, &guard->state->running};
+    for (size_t m = 0; root && m < sizeof maps / sizeof *maps; m++)
+        for (int i = 0; i < maps[m]->count; i++)
+            if (maps[m]->entries[i].value == root) return true;
+    return false;
+}
+
+static void pad_load(Guard *guard, Op *op, Pad *pad) {
+    Value *mask = access_mask(op);
+    double other = 0;
+    bool has_other = op->operand_count > 2 && value_is_number(op->operands[2], &other);
+    for (int axis = 0; axis < op->results[0]->type.rank; axis++) {
+        PadAxis along = mask ? pad_along(guard, mask, axis) : ordinary;
+        bool left_out = along.kind == PAD_ODD || (along.kind == PAD_KNOWN && along.number == 0);
+        pad->axes[axis] = !left_out ? ordinary : has_other ? pad_number(PAD_KNOWN, other) : odd;
+        pad->axes[axis].slope = SLOPE_NONE;
+    }
+    if (!is_upstream(guard, pointer_root(op->operands[0])) || !mask) return;
+    add_labels(guard, mask, pad);
+}
+
+/* ---- shapes ---- */
+
+/// Which axis of the operand, from the last, lies at `axis` of the result; -1: none.
+static int source_axis(const Op *op, int axis) {
+    int rank = op->results[0]->type.rank, from = op->operands[0]->type.rank;
+    int64_t at;
+    switch (op->code) {
+    case OP_EXPAND_DIMS:
+        if (!value_is_int(op->operands[1], &at)) return -1;
+        if (at < 0) at += rank;
+        at = rank - 1 - at;
+        return axis == at ? -1 : axis > at ? axis - 1 : axis;
+    case OP_TRANS: return rank == 2 ? 1 - axis : rank < 2 ? axis : -1;
+    case OP_BROADCAST_TO: return axis < from ? axis : -1;
+    default: return rank == from ? axis : -1;
+    }
+}
+
+static PadAxis worst_axis(const Guard *guard, const Value *value) {
+    PadAxis worst = ordinary;
+    for (int axis = 0; axis < value->type.rank && axis < MOST_AXES; axis++) {
+        PadAxis along = pad_along(guard, value, axis);
+        if (along.kind == PAD_KNOWN) along = odd;
+        if (along.kind > worst.kind) worst = along;
+    }
+    worst.label = NULL;
+    worst.slope = SLOPE_ANY;
+    return worst;
+}
+
+static bool moves_known(const Op *op) {
+    return op->code == OP_EXPAND_DIMS || op->code == OP_BROADCAST_TO ||
+           (op->code == OP_TRANS && op->results[0]->type.rank <= 2);
+}
+
+static bool reduced_axis(const Op *op, int *axis) {
+    int64_t at;
+    int rank = op->operands[0]->type.rank;
+    bool all = op->operand_count < 2 || !op->operands[1] || value_is_none(op->operands[1]);
+    if (rank == 1)
+        at = 0;
+    else if (all || !value_is_int(op->operands[1], &at))
+        return false;
+    if (at < 0) at += rank;
+    *axis = rank - 1 - (int)at;
+    return at >= 0 && at < rank;
+}
+
+static void pad_reduced(const Guard *guard, const Op *op, Pad *pad) {
+    const Value *tile = op->operands[0];
+    int gone;
+    if (!reduced_axis(op, &gone)) return;
+    bool kept = op->results[0]->type.rank == tile->type.rank;
+    for (int axis = 0; axis < op->results[0]->type.rank; axis++) {
+        PadAxis along = pad_along(guard, tile, kept || axis < gone ? axis : axis + 1);
+        if (kept && axis == gone) along = ordinary;
+        bool is_sum = op->code == OP_SUM;
+        if (is_sum && along.kind == PAD_KNOWN && along.number != 0 && !isinf(along.number))
+            along.kind = PAD_ORDINARY;
+        if (op->code == OP_ARGMAX || op->code == OP_ARGMIN) along = ordinary;
+        pad->axes[axis] = along;
+    }
+}
+
+static PadAxis pad_factor(PadAxis a) {
+    if (a.kind == PAD_UNBOUNDED || is_infinite(a)) return bad;
+    if (a.kind == PAD_KNOWN && a.number != 0) a.kind = PAD_ORDINARY;
+    return a.kind == PAD_CONSTANT && a.number != 0 ? ordinary : a;
+}
+
+static void pad_dot(const Guard *guard, const Op *op, Pad *pad) {
+    const Value *a = op->operands[0], *b = op->operands[1];
+    const Value *start = op->operand_count > 2 ? op->operands[2] : NULL;
+    if (start && value_is_none(start)) start = NULL;
+    for (int axis = 0; axis < op->results[0]->type.rank && axis < MOST_AXES; axis++) {
+        PadAxis along = axis == 0 ? pad_factor(pad_along(guard, b, 0))
+                        : axis == 1
+                            ? pad_factor(pad_along(guard, a, 1))
+                            : pad_product(pad_along(guard, a, axis), pad_along(guard, b, axis));
+        if (start) {
+            PadAxis initial = pad_along(guard, start, axis);
+            Value *label = initial.label == along.label || is_zero(initial) ? along.label : NULL;
+            along = pad_binary_kind(OP_ADD, initial, along, false, false);
+            along.label = label;
+        }
+        pad->axes[axis] = along;
+    }
+}
+
+/* ---- the walk ---- */
+
+static void pad_of_op(Guard *guard, Op *op, Pad *pad) {
+    const Value *result = op->results[0];
+    int rank = result->type.rank < MOST_AXES ? result->type.rank : MOST_AXES;
+    for (int axis = 0; axis < MOST_AXES; axis++) pad->axes[axis] = ordinary;
+    if (op->code == OP_LOAD) {
+        pad_load(guard, op, pad);
+        return;
+    }
+    if (op->code == OP_SUM || op->code == OP_MAX || op->code == OP_MIN || op->code == OP_ARGMAX ||
+        op->code == OP_ARGMIN) {
+        pad_reduced(guard, op, pad);
+        return;
+    }
+    if (op->code == OP_DOT) {
+        pad_dot(guard, op, pad);
+        return;
+    }
+    if (op->code == OP_FULL) {
+        for (int axis = 0; axis < MOST_AXES; axis++)
+            pad->axes[axis] = pad_along(guard, op->operands[1], axis);
+        return;
+    }
+    if (op->code == OP_ARANGE) {
+        pad->axes[0].slope = SLOPE_UP;
+        return;
+    }
+    bool elementwise = op_rows[op->code].shape == SHAPE_BROADCAST ||
+                       op_rows[op->code].shape == SHAPE_SAME || op->code == OP_CAST;
+    for (int axis = 0; axis < rank; axis++) {
+        PadAxis *along = &pad->axes[axis];
+        if (op->code == OP_WHERE) {
+            PadAxis x = pad_along(guard, op->operands[1], axis),
+                    y = pad_along(guard, op->operands[2], axis);
+            *along = pad_chosen(op, pad_along(guard, op->operands[0], axis), x, y);
+            along->label = is_zero(y) ? x.label : is_zero(x) ? y.label : along->label;
+            along->slope = SLOPE_ANY;
+        } else if (moves_known(op)) {
+            int from = source_axis(op, axis);
+            *along = from >= 0 ? pad_along(guard, op->operands[0], from)
+                               : pad_along(guard, op->operands[0], MOST_AXES);
+        } else if (op->code == OP_CAST || op->code == OP_MULTIPLE_OF ||
+                   op->code == OP_MAX_CONTIGUOUS) {
+            *along = pad_along(guard, op->operands[0], axis);
+        } else if (elementwise && op->operand_count == 2 && op->operands[1]) {
+            *along = pad_binary(guard, op, axis);
+        } else if (elementwise && op->operand_count >= 1 &&
+                   (op->operand_count == 1 || !op->operands[1])) {
+            PadAxis of = pad_along(guard, op->operands[0], axis);
+            *along = pad_unary(op->code, of);
+            along->label = of.label;
+        } else {
+            for (int i = 0; i < op->operand_count; i++) {
+                if (!op->operands[i]) continue;
+                PadAxis of = elementwise ? pad_along(guard, op->operands[i], axis)
+                                         : worst_axis(guard, op->operands[i]);
+                if (of.kind == PAD_KNOWN) of = odd;
+                if (of.kind > along->kind) *along = of;
+            }
+            along->label = NULL;
+            along->slope = SLOPE_ANY;
+        }
+    }
+}
+
+static void pad_set(Guard *guard, const Value *value, const Pad *pad) {
+    Pad *copy = map_get_pointer(&guard->pads, value);
+    if (!copy) {
+        copy = ARENA_NEW(guard->arena, Pad);
+        map_set_pointer(&guard->pads, value, copy);
+    }
+    *copy = *pad;
+}
+
+static Pad pad_get(const Guard *guard, const Value *value) {
+    Pad pad;
+    for (int axis = 0; axis < MOST_AXES; axis++) pad.axes[axis] = pad_along(guard, value, axis);
+    return pad;
+}
+
+/// Joins into what is known of `value`; whether that changed it.
+static bool pad_meet(Guard *guard, const Value *value, const Pad *next) {
+    Pad now = pad_get(guard, value);
+    bool changed = false;
+    for (int axis = 0; axis < MOST_AXES; axis++) {
+        PadAxis joined = pad_join(now.axes[axis], next->axes[axis]);
+        changed = changed || joined.kind != now.axes[axis].kind ||
+                  (has_number(joined) && joined.number != now.axes[axis].number) ||
+                  joined.label != now.axes[axis].label || joined.slope != now.axes[axis].slope;
+        now.axes[axis] = joined;
+    }
+    pad_set(guard, value, &now);
+    return changed;
+}
+
+static void guard_region(Guard *guard, const Region *region);
+
+static void guard_loop(Guard *guard, const Op *op) {
+    enum { ROUNDS = 8 };
+    bool is_while = op->code == OP_WHILE;
+    int first = is_while ? 0 : 3, argument = is_while ? 0 : 1;
+    const Region *body = op->regions[is_while ? 1 : 0];
+    for (int i = 0; i < op->result_count; i++) {
+        Pad start = pad_get(guard, op->operands[first + i]);
+        for (int r = 0; r < op->region_count; r++)
+            pad_set(guard, op->regions[r]->arguments[argument + i], &start);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        bool changed = false;
+        for (int r = 0; r < op->region_count; r++) guard_region(guard, op->regions[r]);
+        const Op *yield = region_terminator(body);
+        for (int i = 0; i < op->result_count; i++) {
+            Pad next = pad_get(guard, yield->operands[i]);
+            for (int r = 0; r < op->region_count; r++)
+                changed =
+                    pad_meet(guard, op->regions[r]->arguments[argument + i], &next) || changed;
+        }
+        if (!changed) break;
+    }
+    for (int i = 0; i < op->result_count; i++) {
+        Pad last = pad_get(guard, op->regions[0]->arguments[argument + i]);
+        pad_set(guard, op->results[i], &last);
+    }
+}
+
+static void guard_region(Guard *guard, const Region *region) {
+    for (Op *op = region->first; op; op = op->next) {
+        if (op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE) {
+            guard_loop(guard, op);
+        } else if (op->code == OP_IF) {
+            for (int r = 0; r < 2; r++) guard_region(guard, op->regions[r]);
+            for (int i = 0; i < op->result_count; i++) {
+                Pad yes = pad_get(guard, region_terminator(op->regions[0])->operands[i]);
+                Pad no = pad_get(guard, region_terminator(op->regions[1])->operands[i]);
+                pad_set(guard, op->results[i], &yes);
+                pad_meet(guard, op->results[i], &no);
+            }
+        } else if (op->result_count) {
+            Pad pad;
+            pad_of_op(guard, op, &pad);
+            for (int i = 0; i < op->result_count; i++) pad_set(guard, op->results[i], &pad);
+        }
+    }
+}
+
+/* ---- masking ---- */
+
+static Builder builder_before(const Guard *guard, Op *op) {
+    return (Builder){.function = guard->state->backward,
+                     .region = op->parent,
+                     .before = op,
+                     .range = op->range,
+                     .call = op->call};
+}
+
+/// `where(mask, tile, 0)` with a mask of rank 1 laid along `axis` of the tile.
+static Value *masked(Builder *builder, Value *tile, Value *mask, int axis) {
+    int rank = tile->type.rank;
+    for (int position = 0; position < rank; position++)
+        if (position != rank - 1 - axis) {
+            Value *operands[] = {mask, build_int(builder, position)};
+            mask = build(builder, OP_EXPAND_DIMS, operands, 2);
+        }
+    Value *result = build_ternary(builder, OP_WHERE, mask, tile, build_float(builder, 0.0));
+    result->name = tile->name;
+    return result;
+}
+
+/// The same below casts and transpositions, where other uses of the tile may share it.
+static Value *masked_below(Builder *builder, Value *tile, Value *mask, int axis) {
+    const Op *op = tile->op;
+    bool turns = op && op->code == OP_TRANS && tile->type.rank == 2;
+    if (!turns && !(op && op->code == OP_CAST)) return masked(builder, tile, mask, axis);
+    Value *operands[4] = {0};
+    if (op->operand_count > 4) return masked(builder, tile, mask, axis);
+    for (int i = 0; i < op->operand_count; i++) operands[i] = op->operands[i];
+    operands[0] = masked_below(builder, operands[0], mask, turns ? 1 - axis : axis);
+    Value *result = build(builder, op->code, operands, op->operand_count);
+    result->name = tile->name;
+    return result;
+}
+
+static bool is_bad(const Guard *guard, const Value *value, int axis) {
+    return value && is_long(value, axis) && pad_along(guard, value, axis).kind == PAD_BAD;
+}
+
+/// The axis of operand `index` that lies at `axis` of the result; -1: none, or not known.
+static int operand_axis(const Op *op, int index, int axis) {
+    int gone;
+    if (op->code == OP_DOT) return index == 2 || axis == 1 - index ? axis : -1;
+    if (op->code == OP_SUM) {
+        if (index || !reduced_axis(op, &gone)) return -1;
+        return op->results[0]->type.rank == op->operands[0]->type.rank || axis < gone ? axis
+                                                                                      : axis + 1;
+    }
+    if (moves_known(op)) return index ? -1 : source_axis(op, axis);
+    if (op->code == OP_WHERE || op->code == OP_CAST)
+        return index ? axis : op->code == OP_CAST ? axis : -1;
+    return op_rows[op->code].shape == SHAPE_BROADCAST || op_rows[op->code].shape == SHAPE_SAME
+               ? axis
+               : -1;
+}
+
+static void mask_origin(Guard *guard, Value *value, int axis);
+
+/// Whether an operand may be 0 where the result is multiplied by 0 anyway.
+static bool is_factor(const Op *op, int index) {
+    return op->code == OP_MUL || op->code == OP_DOT || (op->code == OP_WHERE && index > 0);
+}
+
+/// Masks what makes an operation's result bad: its adjoint operands where these start, else the factors that are. False
+/// where it is none of them.
+static bool mask_causes(Guard *guard, Op *op, int axis, Value *label) {
+    bool found = false;
+    for (int pass = 0; pass < 2 && !found; pass++)
+        for (int i = 0; i < op->operand_count; i++) {
+            Value *operand = op->operands[i];
+            int from = operand_axis(op, i, axis);
+            if (from < 0 || !is_bad(guard, operand, from)) continue;
+            bool is_adjoint = pad_along(guard, operand, from).label != NULL;
+            if (is_adjoint != (pass == 0)) continue;
+            if (!is_adjoint && !is_factor(op, i)) return false;
+            found = true;
+            if (is_adjoint) {
+                mask_origin(guard, operand, from);
+                continue;
+            }
+            Builder builder = builder_before(guard, op);
+            op_set_operand(op, i, masked_below(&builder, operand, label, from));
+        }
+    return found;
+}
+
+/// Masks an adjoint, or what it became bad from, up to where it starts.
+static void mask_origin(Guard *guard, Value *value, int axis) {
+    Op *op = value->op;
+    if (!op || map_has_pointer(&guard->masked, value)) return;
+    map_set_pointer(&guard->masked, value, value);
+    Value *label = pad_along(guard, value, axis).label;
+    guard->changed = true;
+    if (!op->region_count && mask_causes(guard, op, axis, label)) return;
+    Builder builder = builder_before(guard, op);
+    builder.before = op->next;
+    Value *result = masked(&builder, value, label, axis);
+    region_replace_uses(guard->state->backward->body, value, result);
+    for (int i = 0; i < result->op->operand_count; i++)
+        if (result->op->operands[i] == result) op_set_operand(result->op, i, value);
+}
+
+static void mask_operand(Guard *guard, Op *op, int index, int axis, Value *label) {
+    Value *tile = op->operands[index];
+    if (!label || !is_bad(guard, tile, axis)) return;
+    if (pad_along(guard, tile, axis).label && tile->op) {
+        mask_origin(guard, tile, axis);
+        return;
+    }
+    Builder builder = builder_before(guard, op);
+    op_set_operand(op, index, masked_below(&builder, tile, label, axis));
+    guard->changed = true;
+}
+
+static bool visit_contraction(void *context, Op *op) {
+    Guard *guard = context;
+    int axis;
+    if (op->code == OP_DOT) {
+        Value *label = pad_along(guard, op->operands[0], 0).label;
+        if (!label) label = pad_along(guard, op->operands[1], 1).label;
+        mask_operand(guard, op, 0, 0, label);
+        mask_operand(guard, op, 1, 1, label);
+    } else if ((op->code == OP_SUM || op->code == OP_CUMSUM) && reduced_axis(op, &axis)) {
+        mask_operand(guard, op, 0, axis, pad_along(guard, op->operands[0], axis).label);
+    } else if (op->code == OP_SUM) {
+        for (int k = 0; k < op->operands[0]->type.rank; k++)
+            mask_operand(guard, op, 0, k, pad_along(guard, op->operands[0], k).label);
+    }
+    return true;
+}
+
+/// Masks that nothing came to need.
+static void drop_vectors(Guard *guard) {
+    Map uses = function_count_uses(guard->arena, guard->state->backward);
+    for (int i = guard->vectors.count - 1; i >= 0; i--) {
+        Value *vector = guard->vectors.items[i].value;
+        if (vector->op && vector->id >= guard->first_id && !map_has_pointer(&uses, vector))
+            op_remove(vector->op);
+    }
+}
+
+void guard_padding(Differentiation *state) {
+    enum { ROUNDS = 8 };
+    for (int round = 0; round < ROUNDS; round++) {
+        Guard guard = {.state = state,
+                       .arena = state->arena,
+                       .pads = map_new(state->arena),
+                       .first_id = state->backward->value_count,
+                       .masked = map_new(state->arena)};
+        guard_region(&guard, state->backward->body);
+        region_walk(state->backward->body, visit_contraction, &guard);
+        drop_vectors(&guard);
+        if (!guard.changed) return;
+    }
+}

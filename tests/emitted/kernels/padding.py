@@ -1,0 +1,78 @@
+"""Lanes beyond the masks hold 0 / 0 or -inf + inf, which nobody stores; gradients are summed along them."""
+
+import triton
+import triton.language as tl
+
+
+# tad: m=11, n=13, scale=0.3, q=f32[m, 16], k=f32[n, 16], v=f32[n, 16], out=f32[m, 16], D=16, M=16, N=16, grid=(1,)
+@triton.jit
+def rows_without_scores(
+    q, k, v, out, m, n, scale, D: tl.constexpr, M: tl.constexpr, N: tl.constexpr
+):
+    """Rows beyond the end see no key: their maximum is -inf."""
+    i = tl.program_id(0) * M + tl.arange(0, M)
+    j = tl.arange(0, N)
+    d = tl.arange(0, D)
+    a = tl.load(q + i[:, None] * D + d[None, :], mask=(i < m)[:, None], other=0.0)
+    b = tl.load(k + j[:, None] * D + d[None, :], mask=(j < n)[:, None], other=0.0)
+    c = tl.load(v + j[:, None] * D + d[None, :], mask=(j < n)[:, None], other=0.0)
+    s = tl.dot(a, tl.trans(b), input_precision="ieee") * scale
+    s = tl.where((i[:, None] < m) & (j[None, :] < n), s, -float("inf"))
+    p = tl.exp(s - tl.max(s, axis=1)[:, None])
+    p = p / tl.sum(p, axis=1)[:, None]
+    o = tl.dot(p.to(c.dtype), c, input_precision="ieee")
+    tl.store(out + i[:, None] * D + d[None, :], o, mask=(i < m)[:, None])
+
+
+# tad: n=19, window=3, scale=0.3, q=f32[n, 16], k=f32[n, 16], v=f32[n, 16], out=f32[n, 16], lse=f32[n], D=16, B=16, grid=(2,)
+@triton.jit
+def window_of_scores(q, k, v, out, lse, n, window, scale, D: tl.constexpr, B: tl.constexpr):
+    """Online softmax over the last keys; rows far beyond the end see none of them."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    d = tl.arange(0, D)
+    a = tl.load(q + i[:, None] * D + d[None, :], mask=(i < n)[:, None], other=0.0)
+    top = tl.full((B,), -1.0e30, dtype=tl.float32)
+    total = tl.zeros((B,), dtype=tl.float32)
+    acc = tl.zeros((B, D), dtype=tl.float32)
+    for start in range(0, n, B):
+        j = start + tl.arange(0, B)
+        b = tl.load(k + j[:, None] * D + d[None, :], mask=(j < n)[:, None], other=0.0)
+        c = tl.load(v + j[:, None] * D + d[None, :], mask=(j < n)[:, None], other=0.0)
+        s = tl.dot(a, tl.trans(b), input_precision="ieee") * scale
+        seen = (j[None, :] <= i[:, None]) & (i[:, None] - j[None, :] < window) & (j[None, :] < n)
+        s = tl.where(seen, s, -1.0e30)
+        larger = tl.maximum(top, tl.max(s, axis=1))
+        p = tl.where(seen, tl.exp(s - larger[:, None]), 0.0)
+        keep = tl.exp(top - larger)
+        total = total * keep + tl.sum(p, axis=1)
+        acc = acc * keep[:, None] + tl.dot(p.to(c.dtype), c, input_precision="ieee")
+        top = larger
+    tl.store(out + i[:, None] * D + d[None, :], acc / total[:, None], mask=(i < n)[:, None])
+    tl.store(lse + i, top + tl.log(total), mask=i < n)
+
+
+# tad: m=5, n=13, x=f32[m, n], w=f32[n], out=f32[m, n], M=8, N=16, grid=(1,)
+@triton.jit
+def unit_rows(x, w, out, m, n, M: tl.constexpr, N: tl.constexpr):
+    """A row of zeros has no direction."""
+    i = tl.program_id(0) * M + tl.arange(0, M)
+    j = tl.arange(0, N)
+    inside = (i < m)[:, None] & (j < n)[None, :]
+    a = tl.load(x + i[:, None] * n + j[None, :], mask=inside, other=0.0)
+    b = tl.load(w + j, mask=j < n, other=0.0)
+    length = tl.sqrt(tl.sum(a * a, axis=1))
+    tl.store(out + i[:, None] * n + j[None, :], a / length[:, None] * b[None, :], mask=inside)
+
+
+# tad: m=5, n=13, x=f32[m, n], w=f32[m], out=f32[n], M=8, N=16, grid=(1,)
+@triton.jit
+def log_of_columns(x, w, out, m, n, M: tl.constexpr, N: tl.constexpr):
+    """The logarithm of 0 beyond the columns, summed with a weight along them in the backward."""
+    i = tl.arange(0, M)
+    j = tl.arange(0, N)
+    a = tl.load(
+        x + i[:, None] * n + j[None, :], mask=(i < m)[:, None] & (j < n)[None, :], other=0.0
+    )
+    b = tl.load(w + i, mask=i < m, other=0.0)
+    squares = tl.sum(a * a, axis=0)
+    tl.store(out + j, tl.log(squares) * tl.sum(a * b[:, None], axis=0), mask=j < n)

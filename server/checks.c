@@ -345,7 +345,7 @@ static Json *prepare_work(Request *request) {
     for (int i = 0; snapshot && i < snapshot->kernels.count; i++) {
         const Kernel *kernel = &snapshot->kernels.items[i];
         bool is_asked = !preparation->kernel
-                            ? kernel->function && kernel_is_forward(kernel)
+                            ? kernel_has_gradients(snapshot, kernel)
                             : str_is(kernel->definition->name, preparation->kernel);
         if (atomic_load(&preparation->check->is_cancelled)) break;
         if (is_asked) proof_prepare(request, preparation->check, snapshot, kernel);

@@ -304,7 +304,7 @@ static Json *derive_work(Request *request) {
         if (atomic_load(&request->document->newest) != request->text->version ||
             atomic_load(&request->server->is_closing))
             break;
-        if (!kernel->function || !kernel_is_forward(kernel)) continue;
+        if (!kernel_has_gradients(snapshot, kernel)) continue;
         uint64_t hash = kernel_hash(snapshot, kernel);
         Arena *arena = arena_new();
         const char *name = kernel->function->name;

@@ -75,6 +75,8 @@ void gradients_tell_stale(Server *server, const char *uri, int version, const St
 
 /// The forward kernel of one that we generated, in the same file; or NULL.
 const Kernel *kernel_of_backward(const Snapshot *snapshot, const Kernel *backward);
+/// Whether its gradients are worth a check: understood, a forward, and no backward of another in the file.
+bool kernel_has_gradients(const Snapshot *snapshot, const Kernel *kernel);
 
 /// Keeps a result and tells the client. `line` is the kernel's in the text that was checked. On the loop's thread.
 void gradients_record(struct Gradients *gradients, const char *uri, const char *kernel, int version,

@@ -110,6 +110,10 @@ const Kernel *kernel_of_backward(const Snapshot *snapshot, const Kernel *backwar
     return NULL;
 }
 
+bool kernel_has_gradients(const Snapshot *snapshot, const Kernel *kernel) {
+    return kernel->function && kernel_is_forward(kernel) && !kernel_of_backward(snapshot, kernel);
+}
+
 /// The sum does not depend on the order in which an edited module lists its names.
 uint64_t kernel_hash(const Snapshot *snapshot, const Kernel *kernel) {
     Arena *scratch = arena_new();

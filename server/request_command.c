@@ -100,7 +100,7 @@ static const Kernel *kernel_of(Request *request, const Snapshot *snapshot) {
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
         bool is_it = name ? str_is(kernel->definition->name, name)
-                          : !only && kernel->function && kernel_is_forward(kernel);
+                          : !only && kernel_has_gradients(snapshot, kernel);
         if (is_it) only = kernel;
     }
     if (!only)
@@ -117,7 +117,7 @@ static Json *command_kernels(Request *request) {
     Json *list = json_array(arena);
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
-        if (!kernel->function || !kernel_is_forward(kernel)) continue;
+        if (!kernel_has_gradients(snapshot, kernel)) continue;
         const char *name = kernel->function->name;
         GradientStatus status = gradient_status(request->server->gradients, arena, uri, name,
                                                 kernel_hash(snapshot, kernel));

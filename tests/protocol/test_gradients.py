@@ -106,6 +106,10 @@ def test_generated_and_checked(editor: Client, kernel: str) -> None:
     assert titles(editor, create["uri"])
     checked = editor.request("workspace/executeCommand", command("checkGradients", create["uri"]))
     assert checked["status"] == "proved"
+    # The backward is no forward of its own.
+    for name in ("kernels", "checkAllGradients"):
+        listed = editor.request("workspace/executeCommand", command(name, create["uri"], None))
+        assert [one["kernel"] for one in listed] == ["scale_kernel"]
 
 
 def test_a_wrong_backward_is_found(editor: Client, kernel: str) -> None:

@@ -1,4 +1,5 @@
-// Gradient checks in the Testing view: files, in them kernels; run, cancel, and a failure as expected and actual.
+// Gradient checks in the Testing view: files, in them kernels; run, cancel, and a failure as expected and actual. A check
+// that was started elsewhere (lens, panel, after a backward was accepted) is shown here as well, and a stale one greyed out.
 import * as vscode from "vscode";
 import {
   serverCommands,
@@ -7,7 +8,7 @@ import {
 } from "./protocol";
 import type { Server } from "./server";
 import { kernelKey, type StatusStore } from "./status-store";
-import { formatError, formatIndex, formatSeconds, summary, worstInput } from "./words";
+import { counted, formatElement, formatError, formatSeconds, isFinal, summary, worstInput } from "./words";
 
 const MOST_FILES = 2000;
 
@@ -23,6 +24,10 @@ export class GradientTests implements vscode.Disposable {
   private readonly controller = vscode.tests.createTestController("tad.gradients", "Gradients of Triton kernels");
   private readonly subscriptions: vscode.Disposable[];
   private readonly refreshing = new Map<string, NodeJS.Timeout>();
+  /** Kernels that a run of this view is at: their results are its own. */
+  private readonly own = new Set<string>();
+  /** What the view shows last of each kernel, as text. */
+  private readonly shown = new Map<string, string>();
 
   constructor(
     private readonly server: Server,
@@ -42,6 +47,7 @@ export class GradientTests implements vscode.Disposable {
       vscode.workspace.onDidDeleteFiles((event) => {
         for (const file of event.files) this.controller.items.delete(file.toString());
       }),
+      store.onChange((status) => void this.mirror(status)),
       server.onHealth((health) => {
         if (health.state !== "running") return;
         for (const document of vscode.workspace.textDocuments) this.refreshSoon(document);
@@ -137,6 +143,34 @@ export class GradientTests implements vscode.Disposable {
     }
   }
 
+  private item(status: GradientStatus): vscode.TestItem | undefined {
+    const uri = vscode.Uri.parse(status.uri);
+    return this.controller.items.get(uri.toString())?.children.get(kernelKey(status.uri, status.kernel));
+  }
+
+  /** A result that no run of this view asked for, and results that no longer hold. */
+  private async mirror(status: GradientStatus): Promise<void> {
+    const key = kernelKey(status.uri, status.kernel);
+    if (this.own.has(key)) return;
+    if (!isFinal(status.status)) {
+      this.shown.delete(key);
+      return;
+    }
+    if (!status.stale && this.shown.get(key) === textOf(status)) return; // notified, and then answered
+    if (status.stale) this.shown.delete(key);
+    else this.shown.set(key, textOf(status));
+    if (!this.item(status)) await this.refreshFile(vscode.Uri.parse(status.uri));
+    const item = this.item(status);
+    if (!item) return;
+    if (status.stale) {
+      this.controller.invalidateTestResults(item);
+      return;
+    }
+    const run = this.controller.createTestRun(new vscode.TestRunRequest([item]), "Gradients", false);
+    this.report(run, item, status, (status.seconds ?? 0) * 1000);
+    run.end();
+  }
+
   private async runOne(run: vscode.TestRun, item: vscode.TestItem, token: vscode.CancellationToken): Promise<void> {
     if (!item.uri) return;
     if (!vscode.workspace.isTrusted) {
@@ -144,15 +178,21 @@ export class GradientTests implements vscode.Disposable {
       return;
     }
     const started = Date.now();
+    this.own.add(item.id);
     try {
       const uri = this.server.uriText(item.uri);
       const argument = { uri, kernel: item.label };
       const status = await this.server.command<GradientStatus | null>(serverCommands.checkGradients, argument, token);
-      if (status) this.store.take(status);
+      if (status) {
+        this.store.take(status);
+        this.shown.set(item.id, textOf(status));
+      }
       this.report(run, item, status, Date.now() - started);
     } catch (error) {
       if (token.isCancellationRequested) run.skipped(item);
       else run.errored(item, new vscode.TestMessage(error instanceof Error ? error.message : String(error)));
+    } finally {
+      this.own.delete(item.id);
     }
   }
 
@@ -179,15 +219,20 @@ export class GradientTests implements vscode.Disposable {
   }
 }
 
-/** The worst element as expected and actual; at the store or load that the server names, else at the kernel. */
+/** What tells one result from another. */
+function textOf(status: GradientStatus): string {
+  return JSON.stringify({ ...status, version: null, stale: false });
+}
+
+/** The worst element as expected and actual; where the file writes the gradient if it does, else at the kernel. */
 function failure(status: GradientStatus, item: vscode.TestItem): vscode.TestMessage {
   const worst = worstInput(status.inputs);
   const text = status.reason ?? summary(status);
   const message = worst?.worst
     ? vscode.TestMessage.diff(
         text,
-        `d${worst.name}${formatIndex(worst.worst.index)} = ${worst.worst.expected}`,
-        `d${worst.name}${formatIndex(worst.worst.index)} = ${worst.worst.actual}`,
+        formatElement(worst.name, worst.worst.index, worst.worst.expected),
+        formatElement(worst.name, worst.worst.index, worst.worst.actual),
       )
     : new vscode.TestMessage(text);
   const range = status.range ? toRange(status.range) : item.range;
@@ -200,7 +245,7 @@ function outputOf(status: GradientStatus): string {
   const lines = [`${status.kernel}: ${summary(status)}`];
   if (status.reason) lines.push(`  ${status.reason}`);
   for (const input of status.inputs ?? [])
-    lines.push(`  d${input.name}: error ${formatError(input.error)} in ${input.directions} directions`);
+    lines.push(`  d${input.name}: error ${formatError(input.error)} in ${counted(input.directions, "direction")}`);
   for (const row of status.configurations ?? []) lines.push(`  ${row.status ?? "run"}: ${row.text}`);
   for (const row of status.discarded ?? []) lines.push(`  not run: ${row.text}: ${row.reason ?? ""}`);
   if (typeof status.seconds === "number") lines.push(`  ${formatSeconds(status.seconds)}`);

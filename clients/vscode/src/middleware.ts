@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
 import { serverCommands, type KernelPlace } from "./protocol";
+import { shortened } from "./words";
 
 function placeOf(argument: unknown): KernelPlace | undefined {
   const place = argument as Partial<KernelPlace> | null | undefined;
@@ -23,9 +24,13 @@ interface ActionData {
   start: number;
 }
 
-/** The server would edit at once; we show first. What is disabled keeps its reason. */
+/** The server would edit at once; we show first. What is disabled says why: VS Code itself tells only screen readers. */
 function previewInstead(action: vscode.CodeAction | vscode.Command, document: vscode.TextDocument): void {
-  if (!(action instanceof vscode.CodeAction) || action.disabled) return;
+  if (!(action instanceof vscode.CodeAction)) return;
+  if (action.disabled) {
+    action.title = `${action.title} (${shortened(action.disabled.reason, 90)})`;
+    return;
+  }
   const data = (action as { data?: Partial<ActionData> }).data;
   const where = backwardActions.get(data?.action);
   if (!where || data?.start === undefined) return;

@@ -1,24 +1,29 @@
 // Runs in the panel's page: puts a PanelState into it, sends back what was pressed.
 import type { PanelMessage, PanelState } from "./panel";
 import { schedulePictures } from "./picture";
-import { configurationTable, escapeHtml, inputTable } from "./table";
-import { heading, summary } from "./words";
+import { configurationTable, escapeHtml, inputTable, markdownCode, sign } from "./table";
+import { heading, sentence, summary } from "./words";
 
 declare function acquireVsCodeApi(): { postMessage(message: PanelMessage): void };
 
 const api = acquireVsCodeApi();
 
-function section(title: string, content: string): string {
-  return content ? `<section><h2>${title}</h2>${content}</section>` : "";
+function section(title: string, content: string, stale = false): string {
+  return content ? `<section${stale ? ' class="stale"' : ""}><h2>${title}</h2>${content}</section>` : "";
 }
 
-function statusLine({ status, trusted }: PanelState): string {
-  if (!trusted)
-    return '<p class="status quiet">This workspace is not trusted, so no kernel is run. Manage Workspace Trust to check gradients.</p>';
-  if (!status) return `<p class="status quiet">${heading("unchecked")}.</p>`;
-  const kind = status.stale ? "quiet" : status.status;
-  const reason = status.reason ? `<p>${escapeHtml(status.reason)}</p>` : "";
-  return `<p class="status ${kind}">${escapeHtml(summary(status))}</p>${reason}`;
+/** The result in words: what a screen reader is told when it changes. */
+function statusText({ status, trusted }: PanelState): string {
+  if (!trusted) return "This workspace is not trusted, so no kernel is run. Manage Workspace Trust to check gradients.";
+  return status ? summary(status) : `${heading("unchecked")}.`;
+}
+
+function statusLine(state: PanelState): string {
+  const { status } = state;
+  const isQuiet = !state.trusted || !status || status.stale;
+  const reason = state.trusted && status?.reason ? `<p>${markdownCode(sentence(status.reason))}</p>` : "";
+  const shown = isQuiet ? "" : sign(status.status);
+  return `<p class="status ${isQuiet ? "quiet" : status.status}">${shown}${escapeHtml(statusText(state))}</p>${reason}`;
 }
 
 // Not `disabled`: a button that is pressed by keyboard keeps the focus while it cannot be pressed again.
@@ -29,6 +34,8 @@ function button(type: PanelMessage["type"], label: string, kind: string, disable
 function render(state: PanelState): string {
   const { status, schedule, problem } = state;
   const running = status?.status === "running";
+  const stale = status?.stale === true;
+  const isWrong = status?.status === "failed" && !stale && status.range !== undefined;
   const directions =
     typeof status?.dot_test === "number"
       ? `<p class="quiet">Largest disagreement of a whole direction: ${status.dot_test.toExponential(1)}.</p>`
@@ -37,18 +44,21 @@ function render(state: PanelState): string {
     `<header><h1><code>${escapeHtml(state.kernel)}</code></h1>` +
     `<p class="quiet">${escapeHtml(state.file)}</p>${statusLine(state)}` +
     `<div class="buttons">${button("check", running ? "Checking …" : "Check gradients", "primary", running || !state.trusted)}` +
-    `${button("preview", "Generate backward", "secondary")}${button("open", "Show kernel", "secondary")}</div></header>` +
-    section("Gradients against directional derivatives", status ? inputTable(status) + directions : "") +
+    `${button("preview", "Generate backward", "secondary")}${button("open", isWrong ? "Show wrong gradient" : "Show kernel", "secondary")}</div></header>` +
+    section("Gradients against directional derivatives", status ? inputTable(status) + directions : "", stale) +
     section("Which program writes what", schedule ? schedulePictures(schedule) : problem ? `<p class="quiet">${escapeHtml(problem)}</p>` : "") +
-    section("Configurations", status ? configurationTable(status) : "")
+    section("Configurations", status ? configurationTable(status) : "", stale)
   );
 }
 
 const content = document.getElementById("content");
+const announcement = document.getElementById("announcement");
 window.addEventListener("message", (event: MessageEvent<PanelState>) => {
   if (!content) return;
   const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset["type"] : undefined;
   content.innerHTML = render(event.data);
+  const text = statusText(event.data);
+  if (announcement && announcement.textContent !== text) announcement.textContent = text;
   // Who works by keyboard stays on the button that was pressed.
   if (focused) content.querySelector<HTMLElement>(`[data-type="${focused}"]`)?.focus();
 });

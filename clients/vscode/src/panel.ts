@@ -1,6 +1,6 @@
 // The panel "Gradients": the check's tables and the picture of which program writes what, for one kernel.
 import * as vscode from "vscode";
-import { serverCommands, type GradientStatus, type KernelPlace, type Schedule } from "./protocol";
+import { serverCommands, type GradientStatus, type KernelEntry, type KernelPlace, type Schedule } from "./protocol";
 import type { Server } from "./server";
 import { kernelKey, type StatusStore } from "./status-store";
 
@@ -94,7 +94,8 @@ export class GradientPanel implements vscode.Disposable {
 <title>Gradients</title>
 </head>
 <body>
-<main id="content" aria-live="polite"></main>
+<main id="content"></main>
+<div id="announcement" role="status" class="unseen"></div>
 <script nonce="${nonce}" src="${uri("dist", "panel.js")}"></script>
 </body>
 </html>`;
@@ -114,9 +115,23 @@ export class GradientPanel implements vscode.Disposable {
         void vscode.commands.executeCommand("tad.previewBackward", place);
         break;
       case "open":
-        void vscode.window.showTextDocument(vscode.Uri.parse(place.uri), { viewColumn: vscode.ViewColumn.One });
+        void this.open(place);
         break;
     }
+  }
+
+  /** The wrong gradient where there is one and the file writes it; else the kernel. */
+  private async open(place: KernelPlace): Promise<void> {
+    const uri = vscode.Uri.parse(place.uri);
+    const status = this.store.get(place.uri, place.kernel);
+    let range = status?.status === "failed" && !status.stale ? status.range : undefined;
+    if (!range) {
+      const kernels = await this.server.command<KernelEntry[] | null>(serverCommands.kernels, { uri: place.uri });
+      range = kernels?.find((entry) => entry.kernel === place.kernel)?.range;
+    }
+    const selection =
+      range && new vscode.Range(range.start.line, range.start.character, range.start.line, range.start.character);
+    await vscode.window.showTextDocument(uri, { viewColumn: vscode.ViewColumn.One, selection });
   }
 
   private post(): void {

@@ -1,16 +1,21 @@
 // How programs write a gradient, as SVG: the programs of a launch above, the elements they write below.
-// Before: the forward's own schedule turned round. After: the derived one. Pure; colours are classes of the panel's sheet.
+// Before: the forward's own schedule turned round. After: the derived one. What colour says is said by signs and dashes as
+// well: `=` is a plain store, `+=` an atomic add. Pure; colours are classes of the panel's sheet.
 import type { GradientSchedule, Schedule, Writes } from "./protocol";
-import { escapeHtml } from "./table";
+import { escapeHtml, markdownCode } from "./table";
+import { sentence } from "./words";
 
-const BOX = 26;
-const STEP = 32;
+const BOX = 28;
+const STEP = 36;
 const GROUP_GAP = 14; // between the programs that differ in the first of two axes
-const PROGRAMS_TOP = 44;
-const ELEMENTS_TOP = 128;
-const HEIGHT = ELEMENTS_TOP + BOX + 4;
+const MORE = 18; // for the dots after the last program
+const PROGRAMS_TOP = 46;
+const ELEMENTS_TOP = 130;
+const CAPTION = ELEMENTS_TOP + BOX + 18;
+const HEIGHT = CAPTION + 6;
 const ALONG_ONE_AXIS = 5;
 const ALONG_TWO_AXES = 3;
+const LEAST_WIDTH = 240;
 
 /** A program that is drawn: its place, and its coordinates along the drawn axes. */
 interface Program {
@@ -51,9 +56,14 @@ function box(x: number, y: number, kind: string, content: string): string {
   );
 }
 
+function extentOf(schedule: Schedule, axis: number): string | undefined {
+  return schedule.axes.find((candidate) => candidate.axis === axis)?.extent;
+}
+
+/** `program_id(0) of M`: what the numbers in the boxes are. */
 function axisName(schedule: Schedule, axis: number): string {
-  const extent = schedule.axes.find((candidate) => candidate.axis === axis)?.extent;
-  return extent ? `program_id(${axis}) < ${extent}` : `program_id(${axis})`;
+  const extent = extentOf(schedule, axis);
+  return `program_id(${axis})${extent ? ` of ${extent}` : ""}`;
 }
 
 /** In one sentence what the picture shows: its text for who cannot see it. */
@@ -62,6 +72,14 @@ export function describeWrites(writes: Writes): string {
   const axes = writes.shared.map((axis) => `program_id(${axis})`).join(" and ");
   const meet = `Programs that differ in ${axes} meet in the same element`;
   return writes.atomic ? `${meet}: atomic adds.` : `${meet}, in turn.`;
+}
+
+/** What stands below the elements. */
+function captionOf(schedule: Schedule, input: string, writes: Writes): string {
+  if (writes.shared.length === 0) return `d${input}: one program an element`;
+  const extents = writes.shared.map((axis) => extentOf(schedule, axis));
+  const count = extents.every((extent) => extent !== undefined) ? extents.join(" · ") : "many";
+  return `d${input}: ${count} programs an element`;
 }
 
 function drawSide(schedule: Schedule, gradient: GradientSchedule, writes: Writes, title: string): string {
@@ -76,7 +94,7 @@ function drawSide(schedule: Schedule, gradient: GradientSchedule, writes: Writes
   const span = writers.size * STEP - (STEP - BOX);
   const isPrivate = writers.size === programs.length;
   const wires: string[] = [];
-  const boxes: string[] = [];
+  const boxes: string[] = [label(width + MORE / 2, PROGRAMS_TOP + BOX / 2 + 4, "…", "axis", "middle")];
   [...writers.values()].forEach((group, i) => {
     const kind = group.length > 1 ? "collides" : "private";
     const left = isPrivate ? (group[0]?.x ?? 0) : (width - span) / 2 + i * STEP;
@@ -87,44 +105,52 @@ function drawSide(schedule: Schedule, gradient: GradientSchedule, writes: Writes
       wires.push(`<path class="wire ${kind}" d="M${from} ${top}C${from} ${middle} ${to} ${middle} ${to} ${bottom}"/>`);
       boxes.push(box(program.x, PROGRAMS_TOP, `program ${kind}`, program.at.join(",")));
     }
-    boxes.push(box(left, ELEMENTS_TOP, `element ${kind}`, group.length > 1 ? `×${group.length}` : ""));
+    boxes.push(box(left, ELEMENTS_TOP, `element ${kind}`, writes.atomic && group.length > 1 ? "+=" : "="));
   });
+  if (isPrivate) boxes.push(label(width + MORE / 2, ELEMENTS_TOP + BOX / 2 + 4, "…", "axis", "middle"));
   const names = axes.map((axis) => axisName(schedule, axis)).join(", ");
-  const texts = label(0, 14, title, "title") + label(0, 32, names, "axis");
+  const caption = captionOf(schedule, gradient.input, writes);
+  const texts = label(0, 14, title, "title") + label(0, 34, names, "axis") + label(0, CAPTION, caption, "axis");
   const description = `${title}: ${describeWrites(writes)}`;
-  const fullWidth = Math.max(width, 205);
+  const fullWidth = Math.max(width + MORE, LEAST_WIDTH);
   return (
     `<svg viewBox="0 0 ${fullWidth} ${HEIGHT}" width="${fullWidth}" height="${HEIGHT}" role="img" ` +
     `aria-label="${escapeHtml(description)}">${wires.join("")}${boxes.join("")}${texts}</svg>`
   );
 }
 
-/** The picture of one gradient: before, and beside it after. */
+function sameWrites(a: Writes, b: Writes): boolean {
+  return a.atomic === b.atomic && a.own.join() === b.own.join() && a.shared.join() === b.shared.join();
+}
+
+/** The picture of one gradient: before, and beside it after; one where nothing changed. */
 export function gradientPicture(schedule: Schedule, gradient: GradientSchedule): string {
-  const before = drawSide(schedule, gradient, gradient.before, "Before: the forward turned round");
-  const after = drawSide(schedule, gradient, gradient.after, "After: derived");
-  return `<div class="pictures">${before}${after}</div>`;
+  const { before, after } = gradient;
+  if (sameWrites(before, after))
+    return `<div class="pictures">${drawSide(schedule, gradient, after, "Before and after")}</div>`;
+  return (
+    `<div class="pictures">${drawSide(schedule, gradient, before, "Before: the forward turned round")}` +
+    `<span class="becomes" aria-hidden="true">→</span>${drawSide(schedule, gradient, after, "After: derived")}</div>`
+  );
 }
 
-/** Words between backticks are code. */
-function withCode(text: string): string {
-  return escapeHtml(text).replace(/`([^`]*)`/g, "<code>$1</code>");
-}
+const legend =
+  '<ul class="legend"><li><span class="sign private" aria-hidden="true">=</span>plain store: one program owns the element</li>' +
+  '<li><span class="sign collides" aria-hidden="true">+=</span>atomic add: programs meet in the element</li></ul>';
 
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
-}
-
-/** All pictures of a kernel, each with its sentence. */
+/** All pictures of a kernel, each with its sentence; those that changed and those that collide first. */
 export function schedulePictures(schedule: Schedule): string {
   if (schedule.gradients.length === 0)
-    return `<p class="quiet">${withCode(schedule.reason ?? "There is no gradient to write.")}</p>`;
-  return schedule.gradients
+    return `<p class="quiet">${markdownCode(schedule.reason ?? "There is no gradient to write.")}</p>`;
+  const interest = ({ before, after }: GradientSchedule): number =>
+    (sameWrites(before, after) ? 0 : 2) + Number(after.shared.length > 0);
+  const figures = [...schedule.gradients]
+    .sort((a, b) => interest(b) - interest(a))
     .map(
       (gradient) =>
-        `<figure tabindex="0"><figcaption><code>d${escapeHtml(gradient.input)}</code> ` +
-        `${withCode(sentence(gradient.after.why ?? describeWrites(gradient.after)))}</figcaption>` +
+        `<figure tabindex="0" aria-label="Gradient d${escapeHtml(gradient.input)}"><figcaption><code>d${escapeHtml(gradient.input)}</code> ` +
+        `${markdownCode(sentence(gradient.after.why ?? describeWrites(gradient.after)))}</figcaption>` +
         `${gradientPicture(schedule, gradient)}</figure>`,
-    )
-    .join("");
+    );
+  return legend + figures.join("");
 }

@@ -1,6 +1,6 @@
 // A gradient status to the panel's tables, as HTML text. Pure: the panel's script puts it into the page, tests read it.
-import type { Configuration, GradientStatus } from "./protocol";
-import { formatError, formatIndex } from "./words";
+import type { CheckState, Configuration, GradientStatus, InputResult } from "./protocol";
+import { formatError, formatIndex, formatNumber } from "./words";
 
 const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
@@ -8,41 +8,64 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }
 
+/** Words between backticks are code. */
+export function markdownCode(text: string): string {
+  return escapeHtml(text).replace(/`([^`]*)`/g, "<code>$1</code>");
+}
+
+const signs: Partial<Record<CheckState, string>> = { proved: "✓", failed: "✗", unproved: "!", refused: "!", running: "…" };
+
+/** A sign before a result, so that it is not told by colour alone; the words after it say the same. */
+export function sign(state: CheckState): string {
+  const text = signs[state];
+  return text ? `<span class="sign" aria-hidden="true">${text}</span> ` : "";
+}
+
 function cell(text: string, kind = ""): string {
   return `<td${kind ? ` class="${kind}"` : ""}>${escapeHtml(text)}</td>`;
 }
 
-/** Inputs, error, direction tests, worst element. Empty text where nothing was compared. */
+function verdict(input: InputResult): string {
+  if (input.worst) return `<td class="bad">${sign("failed")}differs</td>`;
+  if (input.error === null || input.directions === 0) return '<td class="quiet">not compared</td>';
+  return `<td class="good">${sign("proved")}agrees</td>`;
+}
+
+function table(heads: [name: string, kind?: string][], rows: string[]): string {
+  const head = heads.map(([name, kind]) => `<th scope="col"${kind ? ` class="${kind}"` : ""}>${name}</th>`);
+  return `<div class="wide"><table><thead><tr>${head.join("")}</tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
+}
+
+/** Inputs, verdict, error, direction tests; the first wrong element where there is one. Empty text where nothing was compared. */
 export function inputTable(status: GradientStatus): string {
   const inputs = status.inputs ?? [];
   if (inputs.length === 0) return "";
-  const rows = inputs.map((input) => {
-    const worst = input.worst;
-    return (
-      `<tr><th scope="row"><code>d${escapeHtml(input.name)}</code></th>` +
+  const hasWrong = inputs.some((input) => input.worst);
+  const rows = inputs.map(
+    (input) =>
+      `<tr><th scope="row"><code>d${escapeHtml(input.name)}</code></th>${verdict(input)}` +
+      (hasWrong
+        ? cell(input.worst ? formatIndex(input.worst.index) : "–") +
+          cell(input.worst ? formatNumber(input.worst.expected) : "–", "number") +
+          cell(input.worst ? formatNumber(input.worst.actual) : "–", input.worst ? "number bad" : "number")
+        : "") +
       cell(formatError(input.error), "number") +
       cell(String(input.directions), "number") +
-      cell(worst ? formatIndex(worst.index) : "–") +
-      cell(worst ? String(worst.expected) : "–", "number") +
-      cell(worst ? String(worst.actual) : "–", "number") +
-      "</tr>"
-    );
-  });
-  return (
-    "<table><thead><tr>" +
-    '<th scope="col">gradient</th><th scope="col" class="number">error</th>' +
-    '<th scope="col" class="number">directions</th><th scope="col">worst element</th>' +
-    '<th scope="col" class="number">expected</th><th scope="col" class="number">actual</th>' +
-    `</tr></thead><tbody>${rows.join("")}</tbody></table>`
+      "</tr>",
   );
+  const wrong: [string, string?][] = hasWrong ? [["element"], ["expected", "number"], ["actual", "number"]] : [];
+  return table([["gradient"], ["result"], ...wrong, ["worst error", "number"], ["directions", "number"]], rows);
 }
 
+const outcomes: Record<string, CheckState> = { proved: "proved", failed: "failed", unproved: "unproved" };
+
 function configurationRow(configuration: Configuration, outcome: string): string {
+  const state = outcomes[outcome];
+  const kind = state === "failed" ? "bad" : state === "proved" ? "good" : "quiet";
   return (
-    `<tr><td><code>${escapeHtml(configuration.text)}</code></td>` +
+    `<tr><td class="${kind}">${state ? sign(state) : ""}${escapeHtml(outcome)}</td>` +
     cell(configuration.source ?? "–") +
-    cell(outcome, outcome === "failed" ? "bad" : "") +
-    "</tr>"
+    `<td><code>${escapeHtml(configuration.text)}</code></td></tr>`
   );
 }
 
@@ -54,9 +77,5 @@ export function configurationTable(status: GradientStatus): string {
       configurationRow(row, row.reason ? `not run: ${row.reason}` : "not run"),
     ),
   ];
-  if (rows.length === 0) return "";
-  return (
-    '<table><thead><tr><th scope="col">configuration</th><th scope="col">from</th>' +
-    `<th scope="col">outcome</th></tr></thead><tbody>${rows.join("")}</tbody></table>`
-  );
+  return rows.length ? table([["outcome"], ["from"], ["configuration"]], rows) : "";
 }

@@ -3,7 +3,8 @@ import type { CheckState, GradientStatus, InputResult } from "./protocol";
 
 export function formatError(error: number | null | undefined): string {
   if (error === null || error === undefined) return "–";
-  return error === 0 ? "0" : error.toExponential(1).replace("e+0", "");
+  if (error === 0 || (error >= 1e-3 && error < 1e4)) return String(Number(error.toPrecision(2)));
+  return error.toExponential(1).replace("e+", "e");
 }
 
 export function formatSeconds(seconds: number): string {
@@ -35,12 +36,38 @@ export function heading(state: CheckState): string {
   return headings[state];
 }
 
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** First letter large, full stop at the end. */
+export function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+}
+
+/** At most `longest` characters of a text, cut between words. */
+export function shortened(text: string, longest: number): string {
+  if (text.length <= longest) return text;
+  const space = text.lastIndexOf(" ", longest - 1);
+  return `${text.slice(0, space > 0 ? space : longest - 1)}…`;
+}
+
 export function isFinal(state: CheckState): boolean {
   return state !== "running" && state !== "unchecked";
 }
 
 export function formatIndex(index: readonly number[]): string {
   return `[${index.join(", ")}]`;
+}
+
+/** Six digits: what the check tells apart, and no noise of rounding. */
+export function formatNumber(value: number): string {
+  return String(Number(value.toPrecision(6)));
+}
+
+/** `dw[3, 7] = 2` */
+export function formatElement(input: string, index: readonly number[], value: number): string {
+  return `d${input}${formatIndex(index)} = ${formatNumber(value)}`;
 }
 
 /** The input with the worst element: the one to show as expected and actual. */

@@ -138,33 +138,56 @@ export class Workbench {
     throw new Error(`${keys} opens no input`);
   }
 
-  async chooseFirst() {
-    await this.page.locator(".quick-input-list .monaco-list-row").first().waitFor();
-    await this.page.waitForTimeout(200);
+  /** Does something until its effect is there: a busy workbench loses keys and clicks, and a busy machine is slow. */
+  async act(what, action, effect) {
+    for (let attempt = 0; attempt < 8; attempt++) {
+      const done = await action().then(() => true, () => false);
+      if (done && (await effect.first().waitFor({ timeout: 6000 }).then(() => true, () => false))) return;
+      await this.page.keyboard.press("Escape");
+    }
+    throw new Error(`${what}: nothing happens`);
+  }
+
+  /** Types into the input that `keys` open, and takes the first row once it is the one that is meant. */
+  async choose(keys, text, row) {
+    await this.quickInput(keys, text);
+    await this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: row }).waitFor({ timeout: 5000 });
     await this.page.keyboard.press("Enter");
   }
 
   async openFile(name) {
-    await this.quickInput("Control+p", name);
-    await this.chooseFirst();
+    await this.act(`opening ${name}`, () => this.choose("Control+p", name, name), this.tab(name));
     await this.editorOf(name);
+  }
+
+  tab(name) {
+    return this.page.locator(`.tab.active[data-resource-name="${name}"]`);
   }
 
   /** The editor of a file is there and shows text. */
   async editorOf(name) {
-    await this.page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor({ timeout: 60_000 });
+    await this.tab(name).waitFor();
     await this.page.locator(".editor-instance .view-line").first().waitFor();
   }
 
-  async command(title) {
-    await this.quickInput("F1", `>${title}`);
-    await this.chooseFirst();
+  /** A command of the palette; with an effect it is given until that is there. */
+  async command(title, effect) {
+    if (effect) await this.act(title, () => this.choose("F1", `>${title}`, title), effect);
+    else await this.choose("F1", `>${title}`, title);
   }
 
   async goToLine(line, column = 1) {
-    await this.quickInput("Control+g", `:${line}:${column}`);
-    await this.page.waitForTimeout(100);
-    await this.page.keyboard.press("Enter");
+    const go = async () => {
+      await this.quickInput("Control+g", `:${line}:${column}`);
+      await this.page.locator(".quick-input-list .monaco-list-row", { hasText: `line ${line}` }).first().waitFor({ timeout: 5000 });
+      await this.page.keyboard.press("Enter");
+    };
+    await this.act(`going to line ${line}`, go, this.atLine(line));
+  }
+
+  /** The status bar says that the cursor is in this line. */
+  atLine(line) {
+    return this.page.locator(".statusbar-item", { hasText: new RegExp(`^Ln ${line},`) });
   }
 
   lenses(text) {
@@ -177,27 +200,57 @@ export class Workbench {
 
   /** Clicks a lens until `effect` is there: a click while lenses are laid out anew goes nowhere. */
   async clickLens(text, effect) {
-    for (let attempt = 0; attempt < 8; attempt++) {
-      await this.lens(text).click({ timeout: 5000 }).catch(() => {});
-      if (await effect.first().waitFor({ timeout: 4000 }).then(() => true, () => false)) return;
-    }
-    throw new Error(`the lens ${text} does nothing`);
+    await this.act(`the lens ${text}`, () => this.lens(text).click({ timeout: 5000 }), effect);
   }
 
   testRow(label) {
     return this.page.locator(".test-explorer .monaco-list-row", { hasText: label }).first();
   }
 
-  async runTest(label) {
-    const row = this.testRow(label);
-    await row.hover();
-    await row.locator("a[aria-label^='Run Test']").first().click();
+  /** Runs what a row of the Testing view stands for until `effect` is there. */
+  async runTest(label, effect) {
+    const run = async () => {
+      await this.testRow(label).hover({ timeout: 5000 });
+      await this.testRow(label).locator("a[aria-label^='Run Test']").first().click({ timeout: 5000 });
+    };
+    await this.act(`running ${label}`, run, effect);
+  }
+
+  /** A colour theme by its name in the picker; `mark` is its class on the workbench. */
+  async theme(name, mark) {
+    const choose = async () => {
+      const picker = this.page.locator('.quick-input-widget input[placeholder*="Theme"]');
+      await this.page.keyboard.press("Control+k");
+      await this.page.keyboard.press("Control+t");
+      await picker.fill(name, { timeout: 5000 });
+      await this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: name }).waitFor({ timeout: 5000 });
+      await this.page.keyboard.press("Enter");
+      await picker.waitFor({ state: "hidden" });
+    };
+    await this.act(`the theme ${name}`, choose, this.page.locator(`.monaco-workbench.${mark}`));
+  }
+
+  async clickAt(locator) {
+    const box = await locator.boundingBox();
+    await this.page.mouse.move(box.x + box.width / 2 - 2, box.y + box.height / 2, { steps: 3 });
+    await this.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  }
+
+  /** The page inside our panel. */
+  panel() {
+    return this.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+  }
+
+  async closePanel() {
+    const tab = this.page.locator(".tab", { hasText: "Gradients: " });
+    await tab.locator(".codicon-close").click();
+    await tab.waitFor({ state: "detached" });
   }
 
   /** Rests the mouse on an element until a hover with this text is there: one that comes while the page is busy goes again. */
   async hover(locator, text) {
     const hover = this.page.locator(".monaco-hover:visible", { hasText: text }).first();
-    for (let attempt = 0; attempt < 8; attempt++) {
+    for (let attempt = 0; attempt < 16; attempt++) {
       await this.page.mouse.move(700, 790);
       await this.page.waitForTimeout(300);
       await this.hoverOver(locator);

@@ -37,3 +37,15 @@ test("README has the table of the settings (node tools/settings.mjs writes it)",
   const readme = readFileSync("README.md", "utf8");
   assert.ok(readme.includes(tool.rowsOf(manifest.contributes.configuration.properties)));
 });
+
+test("the packed README carries every image, and names no file", async () => {
+  const tool = (await import(pathToFileURL("tools/readme.mjs").href)) as {
+    embedImages(markdown: string, folder: string): string;
+  };
+  const readme = readFileSync("README.md", "utf8");
+  const images = [...readme.matchAll(/!\[/g)].length;
+  const packed = tool.embedImages(readme, ".");
+  assert.ok(images > 0);
+  assert.equal([...packed.matchAll(/!\[[^\]]+\]\(data:image\/png;base64,[A-Za-z0-9+/=]+\)/g)].length, images);
+  assert.ok(!/\]\(\.\.?\//.test(packed), "a link to a file of the repository");
+});

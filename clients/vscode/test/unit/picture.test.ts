@@ -19,18 +19,33 @@ test("programs that meet are drawn at one element, with their number", () => {
   const svg = gradientPicture(schedule([gradient]), gradient);
   assert.equal(count(svg, /<rect class="program collides"/g), 9, "before: three programs along each of two axes");
   assert.equal(count(svg, /<rect class="element collides"/g), 3, "before: an element for each of the owning axis");
-  assert.equal(count(svg, />×3</g), 3, "before: three programs in each");
+  assert.equal(count(svg, />\+=</g), 3, "before: an atomic add to each");
+  assert.equal(count(svg, />=</g), 9, "after: plain stores");
+  assert.match(svg, /dw: n_rows programs an element/);
   assert.equal(count(svg, /<rect class="element private"/g), 9, "after: each program its own");
   assert.equal(count(svg, /class="wire/g), 18);
 });
 
-test("along one axis, all meet in one element", () => {
+test("along one axis, all meet in one element; what did not change is drawn once", () => {
   const all: Writes = { own: [], shared: [0], atomic: true };
   const gradient = { input: "scale", before: all, after: all };
   const one = { kernel: "k", axes: [{ axis: 0 }], gradients: [gradient] };
   const svg = gradientPicture(one, gradient);
-  assert.equal(count(svg, /<rect class="element collides"/g), 2, "one before, one after");
-  assert.equal(count(svg, />×5</g), 2);
+  assert.equal(count(svg, /<rect class="program collides"/g), 5);
+  assert.equal(count(svg, /<rect class="element collides"/g), 1);
+  assert.match(svg, /Before and after/);
+  assert.match(svg, /dscale: many programs an element/);
+});
+
+test("gradients whose schedule changed come first, then those that collide", () => {
+  const gradients = [
+    { input: "same", before: owned, after: owned },
+    { input: "atomic", before: shared, after: shared },
+    { input: "changed", before: shared, after: owned },
+  ];
+  const html = schedulePictures(schedule(gradients));
+  const order = [...html.matchAll(/aria-label="Gradient d(\w+)"/g)].map((match) => match[1]);
+  assert.deepEqual(order, ["changed", "atomic", "same"]);
 });
 
 test("the sentence says what the picture shows", () => {

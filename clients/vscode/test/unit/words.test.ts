@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GradientStatus, InputResult } from "../../src/protocol";
 import { configurationTable, inputTable } from "../../src/table";
-import { formatError, summary, worstInput } from "../../src/words";
+import { formatElement, formatError, shortened, summary, worstInput } from "../../src/words";
 
 const base: GradientStatus = { uri: "file:///k.py", kernel: "k", status: "proved" };
 const right: InputResult = { name: "x", error: 2e-15, directions: 4, worst: null };
@@ -23,7 +23,13 @@ test("a result in one line", () => {
 });
 
 test("errors: none is a dash, zero is zero", () => {
-  assert.deepEqual([null, undefined, 0, 0.5, 2e-15].map(formatError), ["–", "–", "0", "5.0e-1", "2.0e-15"]);
+  assert.deepEqual([null, undefined, 0, 0.5, 12.34, 2e-15, 1e9].map(formatError), ["–", "–", "0", "0.5", "12", "2.0e-15", "1.0e9"]);
+});
+
+test("a text is cut between words", () => {
+  assert.equal(shortened("short", 10), "short");
+  assert.equal(shortened("one two three", 10), "one two…");
+  assert.equal(shortened("abcdefghijkl", 10), "abcdefghi…");
 });
 
 test("the worst input is the one with the largest error that has an element to show", () => {
@@ -35,8 +41,21 @@ test("the worst input is the one with the largest error that has an element to s
 test("the table has a row for each gradient, with its worst element", () => {
   const html = inputTable({ ...base, inputs: [right, wrong] });
   assert.equal([...html.matchAll(/<tr>/g)].length, 3);
-  assert.match(html, /\[3, 7\]<\/td><td class="number">2<\/td><td class="number">1</);
+  assert.match(html, /\[3, 7\]<\/td><td class="number">2<\/td><td class="number bad">1<\/td><td class="number">0.5</);
+  assert.match(html, /dx<\/code><\/th><td class="good">.*✓.*agrees/);
+  assert.match(html, /dw<\/code><\/th><td class="bad">.*✗.*differs/);
   assert.equal(inputTable(base), "");
+});
+
+test("where all agree there are no columns for what is wrong", () => {
+  const html = inputTable({ ...base, inputs: [right, { name: "b", error: null, directions: 0, worst: null }] });
+  assert.ok(!html.includes("expected"));
+  assert.match(html, /db<\/code><\/th><td class="quiet">not compared/);
+});
+
+test("an element is written as in the code, without the noise of rounding", () => {
+  assert.equal(formatElement("w", [3, 7], 0.1 + 0.2), "dw[3, 7] = 0.3");
+  assert.equal(formatElement("x", [0], -1.23456789e-9), "dx[0] = -1.23457e-9");
 });
 
 test("configurations: what ran and what did not, as text", () => {

@@ -124,6 +124,24 @@ const tests = {
     );
   },
 
+  async "a wrong gradient is an error where the file writes it, with its worst element"() {
+    const editor = await open("softmax_kernel_backward.py");
+    const { document } = editor;
+    const right = "dx = dnumerator * numerator";
+    await editor.edit((edit) => edit.insert(positionOf(document, right).translate(0, right.length), " * 0.5"));
+    const status = await api.server.command("tad.checkGradients", place("softmax_kernel_backward.py", "softmax_kernel"));
+    assert.equal(status.status, "failed", status.reason);
+    const { worst } = status.inputs[0];
+    assert.ok(Math.abs(worst.actual / worst.expected - 0.5) < 1e-4, `${worst.actual} is half of ${worst.expected}`);
+    const written = positionOf(document, "tl.store(din_ptr");
+    assert.deepEqual(status.range.start, { line: written.line, character: written.character });
+    const wrong = await until("the error", () => serious(document).find((one) => (one.code?.value ?? one.code) === "gradient-wrong"));
+    assert.ok(wrong.range.start.isEqual(written));
+    await vscode.commands.executeCommand("undo");
+    await until("no error of another text", () => serious(document).length === 0);
+    await vscode.commands.executeCommand("workbench.action.files.revert");
+  },
+
   async "a result is stale as soon as the kernel changes"() {
     const editor = await open("softmax.py");
     const wanted = place("softmax.py", "softmax_kernel");

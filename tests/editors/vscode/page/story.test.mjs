@@ -11,17 +11,39 @@ before(async () => {
   editor = await Editor.start({ vsix: process.env.TAD_VSIX, trusted: true });
   page = await editor.page({ file: "softmax.py" });
   bench = new Workbench(page);
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
 });
 
 after(() => editor?.stop());
 
-async function until(condition, what) {
-  const deadline = Date.now() + 20_000;
-  while (!condition()) {
+async function until(condition, what, seconds = 30) {
+  const deadline = Date.now() + seconds * 1000;
+  while (!(await condition())) {
     assert.ok(Date.now() < deadline, `waited in vain for ${what}`);
     await page.waitForTimeout(50);
   }
+}
+
+/** Number, from one, of the line that holds `part`. */
+function lineOf(text, part) {
+  const line = text.split("\n").findIndex((candidate) => candidate.includes(part)) + 1;
+  assert.ok(line > 0, `there is no ${part}`);
+  return line;
+}
+
+/** `name[i, j] = value` in one side of a diff editor. */
+async function elementIn(diff, side) {
+  const text = (await diff.locator(`.editor.${side} .view-line`).first().innerText()).replaceAll("\u00a0", " ");
+  const [, name, value] = /^(d\w+\[[\d, ]+\]) = (\S+)$/.exec(text.trim()) ?? assert.fail(`${text} is no element`);
+  return { name, value: Number(value) };
+}
+
+/** Expected and actual in a diff editor: one element, the second half the first. */
+async function expectHalf(diff) {
+  await diff.locator(".editor.original .view-line", { hasText: /\]\s=\s/ }).first().waitFor();
+  const [expected, actual] = await Promise.all([elementIn(diff, "original"), elementIn(diff, "modified")]);
+  assert.equal(expected.name, actual.name);
+  assert.ok(Math.abs(actual.value / expected.value - 0.5) < 1e-4, `${actual.value} is half of ${expected.value}`);
 }
 
 /** A step; what the page looked like is kept when it fails. */
@@ -39,7 +61,7 @@ function step(name, action) {
 step("a kernel opens with lenses over it and shapes beside its names", async () => {
   await bench.ready();
   await bench.editorOf("softmax.py");
-  await bench.lens("Generate backward").waitFor({ timeout: 60_000 });
+  await bench.lens("Generate backward").waitFor();
   assert.equal(await bench.lenses("Check gradients").count(), 2);
   await page.locator(".view-line", { hasText: /numerator.*BLOCK/ }).first().waitFor();
 });
@@ -53,7 +75,7 @@ step("a mistake is underlined while it is typed, and hover explains it", async (
   await page.keyboard.press("Escape");
   const squiggle = page.locator(".squiggly-error").first();
   await squiggle.waitFor();
-    await bench.hover(squiggle, "no parameter `mosk`");
+  await bench.hover(squiggle, "no parameter `mosk`");
   await bench.shot("finding");
   await page.keyboard.press("Escape");
   for (let i = 0; i < ", mosk=1".length; i++) await page.keyboard.press("Backspace");
@@ -85,7 +107,47 @@ step("the gradients are verified, and both lenses say so", async () => {
   await bench.shot("editor");
 });
 
+step("a backward that was made wrong by hand is refuted: lens, squiggle, Testing view, panel", async () => {
+  const name = "softmax_kernel_backward.py";
+  const text = readFileSync(join(editor.workspace, name), "utf8");
+  const wrong = lineOf(text, "dx = dnumerator * numerator");
+  await bench.openFile(name);
+  await bench.goToLine(wrong);
+  await page.keyboard.press("End");
+  await page.keyboard.type(" * 0.5");
+  await bench.goToLine(lineOf(text, "def softmax_kernel_backward("));
+  // The failure opens where the wrong gradient is written.
+  const peek = page.locator(".zone-widget .monaco-diff-editor");
+  await bench.clickLens("Check gradients", peek);
+  await page.locator(".squiggly-error").first().waitFor();
+  await expectHalf(peek);
+  await bench.shot("wrong");
+  await page.keyboard.press("Escape");
+  await bench.goToLine(lineOf(text, "def softmax_kernel_backward("));
+  await bench.lens(/gradients wrong/).waitFor();
+  await bench.command("Testing: Focus on Test Explorer View");
+  await bench.runTest(name, bench.testRow(name).locator(".codicon-testing-failed-icon"));
+  await bench.shot("wrong-testing");
+  await page.keyboard.press("Escape");
+  await bench.goToLine(wrong);
+  const panel = bench.panel();
+  await bench.command("Triton: Show Gradients", panel.locator(".status.failed"));
+  await panel.locator("td.bad", { hasText: "differs" }).waitFor();
+  await bench.shot("wrong-panel");
+  await panel.locator("[data-type=open]", { hasText: "Show wrong gradient" }).click();
+  await bench.closePanel();
+  await bench.editorOf(name);
+  await bench.atLine(lineOf(text, "tl.store(din_ptr")).waitFor();
+  await bench.goToLine(wrong);
+  await page.keyboard.press("End");
+  for (let i = 0; i < " * 0.5".length; i++) await page.keyboard.press("Backspace");
+  await page.keyboard.press("Control+s");
+  await page.locator(".squiggly-error").first().waitFor({ state: "detached" });
+  await page.locator(".test-explorer .computed-state.retired").waitFor(); // what was found of the other text is pale
+});
+
 step("an edit makes the result stale, undo makes it good again", async () => {
+  await bench.openFile("softmax.py");
   await bench.goToLine(16);
   await page.keyboard.press("End");
   await page.keyboard.type(" * 1.0");
@@ -100,23 +162,34 @@ step("the panel has the table of the check and the picture of the schedule", asy
   await bench.openFile("layer_norm.py");
   await bench.clickLens("Check gradients", bench.lenses(/gradients verified, worst/));
   await bench.goToLine(21);
-  await bench.command("Triton: Show Gradients");
-  const pick = page.locator(".quick-input-list .monaco-list-row", { hasText: "layer_norm_kernel" });
-  await pick.waitFor();
-  await page.keyboard.press("Enter");
-  const frame = page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
-  await frame.locator("table tbody tr").first().waitFor();
+  const frame = bench.panel();
+  const show = async () => {
+    const pick = page.locator(".quick-input-list .monaco-list-row.focused", { hasText: "layer_norm_kernel" });
+    await bench.command("Triton: Show Gradients", pick);
+    await page.keyboard.press("Enter");
+  };
+  await bench.act("the panel", show, frame.locator("table tbody tr"));
   assert.match(await frame.locator("h1").innerText(), /layer_norm_kernel/);
   assert.ok((await frame.locator("svg .element.collides").count()) > 0, "the weights' gradients collide in the forward turned round");
   assert.ok((await frame.locator("svg .element.private").count()) > 0);
   await frame.locator('[data-type="check"]').focus();
+  // The words for a screen reader change when the check that was started by key runs, and again when it is over.
+  const spoken = frame.locator("#announcement");
+  await spoken.evaluate((element) => {
+    element.heard = [];
+    new MutationObserver(() => element.heard.push(element.textContent)).observe(element, { childList: true, characterData: true, subtree: true });
+  });
   await page.keyboard.press("Enter");
-  await page.waitForTimeout(1000); // the check that was started by key is under way, or over
-  await frame.locator(".status.proved").waitFor({ timeout: 60_000 });
+  await until(async () => (await spoken.evaluate((element) => element.heard)).some((text) => /verified/.test(text)), "the result in words", 60);
+  await frame.locator(".status.proved").waitFor();
   assert.equal(await frame.locator(":focus").getAttribute("data-type"), "check", "the keyboard stays where it was");
   await bench.shot("panel");
+  for (const [theme, mark] of [["Light Modern", "vs"], ["Dark High Contrast", "hc-black"], ["Dark Modern", "vs-dark"]]) {
+    await bench.theme(theme, mark);
+    await bench.shot(`panel-${mark}`);
+  }
   await frame.locator('[data-type="open"]').click();
-  await page.locator(".tab", { hasText: "Gradients: layer_norm_kernel" }).locator(".codicon-close").click();
+  await bench.closePanel();
 });
 
 step("the Testing view checks a file and shows each kernel's result", async () => {
@@ -125,8 +198,7 @@ step("the Testing view checks a file and shows each kernel's result", async () =
   await row.click();
   await page.keyboard.press("ArrowRight");
   await bench.testRow("layer_norm_row_kernel").waitFor();
-  await bench.runTest("layer_norm.py");
-  await bench.testRow("layer_norm_row_kernel").locator(".codicon-testing-passed-icon").waitFor({ timeout: 60_000 });
+  await bench.runTest("layer_norm.py", bench.testRow("layer_norm_row_kernel").locator(".codicon-testing-passed-icon"));
   await row.locator(".codicon-testing-passed-icon").waitFor();
   await bench.shot("testing");
 });
@@ -137,25 +209,33 @@ step("where the rules refuse, the light bulb has the action disabled, and the le
   await bench.goToLine(8, 8);
   await page.keyboard.press("Control+Shift+r");
   const menu = page.locator(".action-widget");
+  const offer = menu.locator(".monaco-list-row", { hasText: "Generate backward" });
   await menu.locator("a", { hasText: "Show Disabled" }).waitFor();
-  assert.equal(await menu.locator(".monaco-list-row", { hasText: "Generate backward" }).count(), 0, "it cannot be chosen");
+  assert.equal(await offer.count(), 0, "it cannot be chosen");
+  await bench.clickAt(menu.locator("a", { hasText: "Show Disabled" })); // a menu takes clicks only once the mouse moved over it
+  await offer.first().waitFor();
+  assert.match(await offer.first().getAttribute("class"), /option-disabled/);
+  assert.match(await offer.first().innerText(), /inline_asm_elementwise. has no derivative/, "with the reason");
   await bench.shot("refused");
   await page.keyboard.press("Escape");
 });
 
 step("a refused kernel is skipped, with its reason in the results", async () => {
-  await bench.runTest("refused.py");
-  await bench.testRow("refused.py").locator(".codicon-testing-skipped-icon").waitFor();
+  await bench.runTest("refused.py", bench.testRow("refused.py").locator(".codicon-testing-skipped-icon"));
 });
 
 step("a long check is cancelled", async () => {
-  await bench.runTest("slow.py");
-  await page.locator(".monaco-action-bar a[aria-label^='Cancel Test Run']:visible").first().click();
+  const cancel = page.locator(".monaco-action-bar a[aria-label^='Cancel Test Run']:visible");
+  await bench.runTest("slow.py", cancel);
+  await cancel.first().click();
   await bench.testRow("slow.py").locator(".codicon-testing-skipped-icon").waitFor();
 });
 
 step("the server is started again from the palette, and lenses come back", async () => {
   await bench.openFile("softmax.py");
+  // The lenses of the old server go first.
+  const gone = bench.lens(/gradients verified/).waitFor({ state: "detached" });
   await bench.command("Triton: Restart Language Server");
+  await gone;
   await bench.lens("Check gradients").waitFor();
 });

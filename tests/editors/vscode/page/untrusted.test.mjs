@@ -15,7 +15,7 @@ before(async () => {
   writeFileSync(join(editor.workspace, "evil"), `#!/bin/sh\ntouch "${join(editor.workspace, "started")}"\n`, { mode: 0o755 });
   page = await editor.page({ file: "softmax.py" });
   bench = new Workbench(page);
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
 });
 
 after(() => editor?.stop());
@@ -32,7 +32,7 @@ test("kernels are analysed, but gradients are not checked", async () => {
 async function story() {
   await bench.ready();
   await bench.editorOf("softmax.py");
-  await bench.lens("Generate backward").waitFor({ timeout: 60_000 });
+  await bench.lens("Generate backward").waitFor();
   await page.locator(".statusbar-item", { hasText: "Restricted Mode" }).waitFor();
   await bench.clickLens("Check gradients", page.locator(".notification-list-item", { hasText: "not trusted" }));
   await bench.shot("untrusted");

@@ -1,6 +1,6 @@
 // Who calls or launches whom: kernels, helpers and launchers.
 #include "features/describe.h"
-#include "features/features.h"
+#include "features/shared.h"
 
 #include <string.h>
 
@@ -108,22 +108,37 @@ static SyntaxNode call_of(SyntaxNode identifier) {
     return (SyntaxNode){0};
 }
 
-Calls calls_into(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
-    Names names = names_of(arena, snapshot);
-    CallSearch search = {.names = &names, .index = map_new(arena)};
-    const FunctionDefinition *wanted = function_asked(&names, offset);
-    if (!is_in_hierarchy(&names, wanted)) return search.calls;
-    Words words = words_of(&names, wanted->name);
-    for (LIST_EACH(int, i, words.list)) {
-        SyntaxNode call = call_of(words.list.items[i]);
-        if (node_is_null(call)) continue;
-        Name callee = callee_resolve(&names, call);
-        const FunctionDefinition *caller = function_asked_by_node(&names, call);
-        if (callee.kind == NAME_FUNCTION && caller &&
-            function_is_same(&names, callee.function, wanted))
-            call_add(&search, caller, callee.range);
+static Calls calls_of(Names *names, const FunctionDefinition *wanted, const Texts *spellings) {
+    CallSearch search = {.names = names, .index = map_new(names->arena)};
+    for (LIST_EACH(int, k, spellings->list)) {
+        Words words = words_of(names, spellings->list.items[k]);
+        for (LIST_EACH(int, i, words.list)) {
+            SyntaxNode call = call_of(words.list.items[i]);
+            if (node_is_null(call)) continue;
+            Name callee = callee_resolve(names, call);
+            const FunctionDefinition *caller = function_asked_by_node(names, call);
+            if (callee.kind == NAME_FUNCTION && caller &&
+                function_is_same(names, callee.function, wanted))
+                call_add(&search, caller, callee.range);
+        }
     }
     return search.calls;
+}
+
+Calls calls_into(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
+    Names names = names_of(arena, snapshot);
+    const FunctionDefinition *wanted = function_asked(&names, offset);
+    if (!is_in_hierarchy(&names, wanted)) return (Calls){0};
+    Texts spellings = {0};
+    LIST_PUSH(arena, &spellings.list, wanted->name);
+    return calls_of(&names, wanted, &spellings);
+}
+
+Calls shared_calls_into(Arena *arena, const Snapshot *snapshot, const SharedName *shared) {
+    Names names = names_of(arena, snapshot);
+    Texts spellings = shared_spellings(&names, shared);
+    const FunctionDefinition *wanted = shared_function(&names, shared);
+    return wanted ? calls_of(&names, wanted, &spellings) : (Calls){0};
 }
 
 Calls calls_from(Arena *arena, const Snapshot *snapshot, uint32_t offset) {

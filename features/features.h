@@ -143,6 +143,23 @@ Links definition_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
 Links declaration_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
 /// Where the type of the value was decided: its load, its cast, its dot.
 Links type_definition_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+/// A name that other files can mean: a jit function, a global, or a parameter of a jit function.
+typedef struct SharedName {
+    const char
+        *path;  // of the file that defines it; NULL: only the file that was asked knows the name
+    Str name;   // of the function or global
+    Str parameter;  // empty: the function or global itself
+    bool is_alias;  // it is called something else where it was asked for
+    bool (*same_file)(const char *a, const char *b);  // whether two paths are one file
+} SharedName;
+SharedName shared_name_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+/// The places of this file, any that can see the name, that mean it; and those to change when it becomes `text`: also
+/// strings in `__all__`. `*refusal`: a sentence where it cannot.
+Ranges shared_references(Arena *arena, const Snapshot *snapshot, const SharedName *shared,
+                         bool include_declaration);
+Ranges shared_rename(Arena *arena, const Snapshot *snapshot, const SharedName *shared, Str text,
+                     const char **refusal);
+
 /// Every use of the name at `offset` in its scope: local names in their function, jit functions and globals in the file.
 Ranges references_at(Arena *arena, const Snapshot *snapshot, uint32_t offset,
                      bool include_declaration);
@@ -207,6 +224,8 @@ typedef struct Calls {
 /// The function at `offset` (a name of it or its body). `selection.source` NULL: none.
 CallItem call_item_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
 Calls calls_into(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+/// The calls of a function in this file, any that can see it.
+Calls shared_calls_into(Arena *arena, const Snapshot *snapshot, const SharedName *shared);
 Calls calls_from(Arena *arena, const Snapshot *snapshot, uint32_t offset);
 
 #endif

@@ -131,8 +131,7 @@ NamePlaces places_of(Names *names, const Name *name) {
 
 // --- Names in texts
 
-static Name parameter_name(Names *names, const FunctionDefinition *function, int index,
-                           Range range) {
+Name parameter_name(Names *names, const FunctionDefinition *function, int index, Range range) {
     Name name = {.kind = NAME_PARAMETER,
                  .range = range,
                  .text = function->parameters[index].name,
@@ -141,7 +140,8 @@ static Name parameter_name(Names *names, const FunctionDefinition *function, int
                  .op = OP_COUNT,
                  .kernel = NULL};
     Range place = snapshot_range(names->snapshot, function->name_range);
-    name.scope = function_around(node_at(names->root, place.start, place.end));
+    if (place.source == names->source)
+        name.scope = function_around(node_at(names->root, place.start, place.end));
     return name;
 }
 

@@ -19,6 +19,8 @@ typedef struct NamePlaces {
 bool name_is_same(Names *names, const Name *a, const Name *b);
 /// All places that mean `name`; for parameters also keyword arguments, configurations, grids and `# tad:` comments.
 NamePlaces places_of(Names *names, const Name *name);
+/// The parameter `index` of a function, as the name at `range`.
+Name parameter_name(Names *names, const FunctionDefinition *function, int index, Range range);
 /// The parameter whose name the text (a string or a `# tad:` comment) at `offset` spells; NAME_NOTHING otherwise.
 Name name_in_text(Names *names, uint32_t offset);
 

@@ -1,11 +1,9 @@
 // Uses of a name, and the changes that renaming it takes.
-#include "features/arguments.h"
-#include "features/features.h"
-#include "features/places.h"
+#include "features/shared.h"
 
 #include <string.h>
 
-static Name name_asked(Names *names, uint32_t offset) {
+Name name_asked(Names *names, uint32_t offset) {
     SyntaxNode identifier = identifier_at(names, offset);
     if (!node_is_null(identifier)) return name_resolve(names, identifier);
     return name_in_text(names, offset);
@@ -61,24 +59,15 @@ static bool is_identifier(Str name) {
     return name.size > 0;
 }
 
-static const char *refusal_of_kind(Names *names, const Name *name) {
+static const char *refusal_of_kind(const Name *name) {
     switch (name->kind) {
-    case NAME_LOCAL: return NULL;
+    case NAME_LOCAL:
     case NAME_PARAMETER:
-    case NAME_FUNCTION: {
-        if (name->kind == NAME_FUNCTION && !name->function->is_jit)
-            return "This is host code: rename it with your Python language server.";
-        Range range = snapshot_range(names->snapshot, name->function->name_range);
-        return range.source == names->source
+    case NAME_GLOBAL: return NULL;
+    case NAME_FUNCTION:
+        return name->function->is_jit
                    ? NULL
-                   : arena_printf(names->arena, "It is defined in `%s`; rename it there.",
-                                  range.source ? range.source->path : "another file");
-    }
-    case NAME_GLOBAL:
-        return name->entry.module == names->snapshot->module
-                   ? NULL
-                   : arena_printf(names->arena, "It is defined in `%s`; rename it there.",
-                                  name->entry.module->source->path);
+                   : "This is host code: rename it with your Python language server.";
     case NAME_OPERATION:
     case NAME_METHOD:
     case NAME_OPERATION_KEYWORD:
@@ -109,7 +98,7 @@ static int open_call_line(Names *names, const Name *name) {
     return 0;
 }
 
-static const char *refusal_of_places(Names *names, const Name *name, const NamePlaces *places) {
+const char *rename_refusal_of_places(Names *names, const Name *name, const NamePlaces *places) {
     for (LIST_EACH(int, i, places->list))
         if (places->list.items[i].is_shared)
             return arena_printf(names->arena,
@@ -127,7 +116,7 @@ Range rename_prepare(Arena *arena, const Snapshot *snapshot, uint32_t offset,
                      const char **refusal) {
     Names names = names_of(arena, snapshot);
     Name name = name_asked(&names, offset);
-    *refusal = refusal_of_kind(&names, &name);
+    *refusal = refusal_of_kind(&name);
     return *refusal ? (Range){0} : name.range;
 }
 
@@ -150,7 +139,7 @@ static SyntaxNode capture_in(Names *names, SyntaxNode below, Str text) {
 }
 
 /// Module-level names are seen in every function, unless that binds the name itself.
-static const char *refusal_of_global(Names *names, Str text) {
+const char *rename_refusal_of_global(Names *names, Str text) {
     SyntaxNode place = capture_in(names, names->root, text);
     bool is_taken = !node_is_null(place) || map_has(&names->snapshot->module->scope->names, text);
     if (!is_taken) return NULL;
@@ -158,11 +147,11 @@ static const char *refusal_of_global(Names *names, Str text) {
                         node_is_null(place) ? 1 : range_line(range_of(names, place)));
 }
 
-static const char *refusal_of_name(Names *names, const Name *name, Str text) {
+const char *rename_refusal_of_name(Names *names, const Name *name, Str text) {
     if (!is_identifier(text))
         return arena_printf(names->arena, "`%.*s` is no name in Python.", STR_ARGS(text));
     if (name->kind == NAME_FUNCTION || name->kind == NAME_GLOBAL)
-        return refusal_of_global(names, text);
+        return rename_refusal_of_global(names, text);
     SyntaxNode scope = name->scope;
     if (name->kind == NAME_LOCAL && node_kind(scope) != SYNTAX_FUNCTION)
         scope = function_around(scope);
@@ -178,12 +167,12 @@ Ranges rename_at(Arena *arena, const Snapshot *snapshot, uint32_t offset, Str te
     Names names = names_of(arena, snapshot);
     Name name = name_asked(&names, offset);
     Ranges ranges = {0};
-    *refusal = refusal_of_kind(&names, &name);
+    *refusal = refusal_of_kind(&name);
     if (*refusal || str_equal(text, name.text)) return ranges;
-    *refusal = refusal_of_name(&names, &name, text);
+    *refusal = rename_refusal_of_name(&names, &name, text);
     if (*refusal) return ranges;
     NamePlaces places = places_of(&names, &name);
-    *refusal = refusal_of_places(&names, &name, &places);
+    *refusal = rename_refusal_of_places(&names, &name, &places);
     if (*refusal) return ranges;
     for (LIST_EACH(int, i, places.list)) LIST_PUSH(arena, &ranges.list, places.list.items[i].range);
     return ranges;

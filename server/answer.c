@@ -1,6 +1,8 @@
 // Offsets and texts of features as JSON.
 #include "server/answer.h"
 
+#include <string.h>
+
 bool position_offset(Request *request, const Json *json, uint32_t *offset) {
     LinePosition position;
     if (!position_read(json, &position)) {
@@ -44,9 +46,7 @@ int symbol_kind_number(SymbolKind kind) {
 static const char ANNOTATION[] = "tad";
 
 EditWriter edit_writer_new(Request *request) {
-    return (EditWriter){.request = request,
-                        .edits = json_array(request->arena),
-                        .files = json_array(request->arena)};
+    return (EditWriter){.request = request, .files = json_array(request->arena)};
 }
 
 void edit_annotate(EditWriter *writer, const char *label, const char *description,
@@ -72,9 +72,21 @@ static Json *text_edit_json(const EditWriter *writer, Json *range, Str text) {
     return json;
 }
 
+static Json *edits_of_document(EditWriter *writer) {
+    Request *request = writer->request;
+    const char *uri = request->document->uri;
+    for (LIST_EACH(int, i, writer->documents))
+        if (strcmp(writer->documents.items[i].uri, uri) == 0)
+            return writer->documents.items[i].edits;
+    DocumentEdits document = {arena_strdup(request->arena, uri), request_version_json(request),
+                              json_array(request->arena)};
+    LIST_PUSH(request->arena, &writer->documents, document);
+    return document.edits;
+}
+
 void edit_replace(EditWriter *writer, const Snapshot *snapshot, Range range, Str text) {
     Json *place = request_range_json(writer->request, snapshot, range);
-    json_push(writer->edits, text_edit_json(writer, place, text));
+    json_push(edits_of_document(writer), text_edit_json(writer, place, text));
 }
 
 static Json *document_edit_json(Arena *arena, const char *uri, Json *version, Json *edits) {
@@ -107,18 +119,19 @@ bool edit_new_file(EditWriter *writer, const char *path, const char *text) {
 Json *edit_finish(EditWriter *writer) {
     const Request *request = writer->request;
     Arena *arena = request->arena;
-    Json *json = json_object(arena);
-    if (!request->server->client.document_changes) {
-        Json *changes = json_object(arena);
-        if (writer->edits->count) json_set(changes, request->document->uri, writer->edits);
-        json_set(json, "changes", changes);
-        return json;
+    Json *json = json_object(arena), *changes = json_object(arena);
+    bool has_versions = request->server->client.document_changes;
+    for (LIST_EACH(int, i, writer->documents)) {
+        const DocumentEdits *document = &writer->documents.items[i];
+        if (has_versions)
+            json_push(writer->files,
+                      document_edit_json(arena, document->uri, document->version, document->edits));
+        else
+            json_set(changes, document->uri, document->edits);
     }
-    if (writer->edits->count)
-        json_push(writer->files,
-                  document_edit_json(arena, request->document->uri,
-                                     json_number(arena, request->text->version), writer->edits));
-    json_set(json, "documentChanges", writer->files);
-    if (writer->annotations) json_set(json, "changeAnnotations", writer->annotations);
+    json_set(json, has_versions ? "documentChanges" : "changes",
+             has_versions ? writer->files : changes);
+    if (has_versions && writer->annotations)
+        json_set(json, "changeAnnotations", writer->annotations);
     return json;
 }

@@ -16,10 +16,16 @@ Json *markup_json(Request *request, const char *markdown);
 /// LSP's SymbolKind.
 int symbol_kind_number(SymbolKind kind);
 
-/// A WorkspaceEdit of the request's document and of new files; versioned, with an annotation, where the client has these.
+/// The edits of one document.
+typedef struct DocumentEdits {
+    const char *uri;
+    Json *version, *edits;
+} DocumentEdits;
+
+/// A WorkspaceEdit of documents and of new files; versioned, with an annotation, where the client has these.
 typedef struct EditWriter {
     Request *request;
-    Json *edits;             // of the document
+    LIST(DocumentEdits) documents;
     Json *files;             // operations that make files, each followed by the edit that fills it
     const char *annotation;  // identifier, or NULL
     Json *annotations;
@@ -29,6 +35,7 @@ EditWriter edit_writer_new(Request *request);
 /// From now on edits are under this annotation, where the client shows them.
 void edit_annotate(EditWriter *writer, const char *label, const char *description,
                    bool needs_confirmation);
+/// In what is the request's document now.
 void edit_replace(EditWriter *writer, const Snapshot *snapshot, Range range, Str text);
 /// False where the client cannot make files.
 bool edit_new_file(EditWriter *writer, const char *path, const char *text);

@@ -19,6 +19,7 @@ typedef struct Proof {
     int line;
     GradientStatus status;  // final already where the rules refuse
     Json *params;           // for the runner; NULL: there is nothing to run
+    const char *runner;     // command that the settings name, "" for our own
     Json *places;  // of each input's gradient, where the file holds the backward; else NULL
     double limit_s;
     int deaths;
@@ -43,7 +44,8 @@ struct Check {
 typedef struct Prover {
     Checks *checks;
     RunnerClient *client;
-    Proof *proof;  // in work, or NULL
+    const char *runner;  // command that the client was made for
+    Proof *proof;        // in work, or NULL
     uint64_t started_ms;
 } Prover;
 
@@ -53,7 +55,6 @@ struct Checks {
     Proof *queue, **queue_end;
     Prover provers[MOST_PROVERS];
     int last_token;
-    const char *runner;  // command line that the provers were made for
 };
 
 Checks *checks_new(Server *server) {
@@ -186,20 +187,44 @@ static Proof *queue_take(Checks *checks) {
     return proof;
 }
 
+static bool prover_prepare(Prover *prover, const char *wish, Error *error) {
+    Arena *arena = prover->checks->server->arena;
+    *error = NULL;
+    if (prover->client && strcmp(prover->runner, wish) == 0) return true;
+    if (prover->client) runner_client_close(prover->client);
+    prover->client = NULL;
+    const char *runner = runner_find(arena, *wish ? arena_strdup(arena, wish) : NULL, error);
+    if (*error) return false;
+    prover->runner = arena_strdup(arena, wish);
+    prover->client = runner_client_new(arena, prover->checks->server->loop,
+                                       runner_command(arena, runner), prover_progress, prover);
+    return true;
+}
+
 /// Takes the proof that it has, or the next of the queue; without one its process ends.
 static void prover_next(Prover *prover) {
     Checks *checks = prover->checks;
-    if (!prover->proof) {
-        prover->proof = queue_take(checks);
-        prover->started_ms = loop_now_ms(checks->server->loop);
+    for (;;) {
+        if (!prover->proof) {
+            prover->proof = queue_take(checks);
+            prover->started_ms = loop_now_ms(checks->server->loop);
+        }
+        Proof *proof = prover->proof;
+        Error error;
+        if (!proof) {
+            if (prover->client) runner_client_close(prover->client);
+            return;
+        }
+        if (prover_prepare(prover, proof->runner, &error)) {
+            runner_client_request(prover->client, "gradcheck", proof->params,
+                                  proof_limit_ms(proof->limit_s), prover_answered, prover);
+            return;
+        }
+        proof->status.state = GRADIENT_UNPROVED;
+        proof->status.reason = arena_strdup(proof->arena, error);
+        prover->proof = NULL;
+        proof_done(proof);
     }
-    Proof *proof = prover->proof;
-    if (!proof) {
-        runner_client_close(prover->client);
-        return;
-    }
-    runner_client_request(prover->client, "gradcheck", proof->params,
-                          proof_limit_ms(proof->limit_s), prover_answered, prover);
 }
 
 static int provers_wanted(const Server *server) {
@@ -208,39 +233,12 @@ static int provers_wanted(const Server *server) {
     return count > MOST_PROVERS ? MOST_PROVERS : count;
 }
 
-static bool prover_prepare(Prover *prover, Checks *checks, Error *error) {
-    Arena *arena = checks->server->arena;
-    const char *wish = checks->server->configuration->runner;
-    if (!checks->runner || strcmp(checks->runner, wish) != 0) {
-        checks->runner = arena_strdup(arena, wish);
-        for (int i = 0; i < MOST_PROVERS; i++)
-            if (!checks->provers[i].proof) checks->provers[i].client = NULL;
-    }
-    *error = NULL;
-    if (prover->client) return true;
-    const char *runner = runner_find(arena, *wish ? checks->runner : NULL, error);
-    if (*error) return false;
-    prover->checks = checks;
-    prover->client = runner_client_new(arena, checks->server->loop, runner_command(arena, runner),
-                                       prover_progress, prover);
-    return true;
-}
-
 static void provers_start(Checks *checks) {
     int count = provers_wanted(checks->server);
     for (int i = 0; i < count && checks->queue; i++) {
         Prover *prover = &checks->provers[i];
-        Error error;
-        if (prover->proof) continue;
-        if (prover_prepare(prover, checks, &error)) {
-            prover_next(prover);
-            continue;
-        }
-        for (Proof *proof; (proof = queue_take(checks));) {
-            proof->status.state = GRADIENT_UNPROVED;
-            proof->status.reason = arena_strdup(proof->arena, error);
-            proof_done(proof);
-        }
+        prover->checks = checks;
+        if (!prover->proof) prover_next(prover);
     }
 }
 
@@ -321,6 +319,7 @@ static void proof_prepare(Request *request, Check *check, const Snapshot *snapsh
     proof->kernel = str_dup(arena, kernel->definition->name);
     proof->line = range_line(snapshot_range(snapshot, kernel->definition->name_range));
     proof->limit_s = request->configuration->time_limit_s;
+    proof->runner = arena_strdup(arena, request->configuration->runner);
     proof->status.reason = "";
     proof->status.hash = kernel_hash(snapshot, kernel);
     LIST_PUSH(check->arena, &check->proofs, proof);
@@ -407,8 +406,7 @@ void checks_start(Checks *checks, LaneDocument *document, Text *text, const char
     Preparation *preparation = ARENA_NEW(prepare->arena, Preparation);
     *preparation = (Preparation){check, kernel ? arena_strdup(prepare->arena, kernel) : NULL};
     prepare->context = preparation;
-    prepare->document = lane_document_retain(document);
-    prepare->text = text_retain(text);
+    request_set_document(prepare, document, text);
     prepare->work = prepare_work;
     prepare->finish = prepare_finish;
     request_start(prepare, LANE_SLOW);

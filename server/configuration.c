@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "server/files.h"
+
 typedef enum SettingType { SETTING_FLAG, SETTING_NUMBER, SETTING_TEXT, SETTING_NAMES } SettingType;
 
 typedef struct SettingRow {
@@ -23,10 +25,10 @@ static const SettingRow rows[] = {
 #define DEFAULT_TEXT(field, missing) configuration->field = (missing);
 #define DEFAULT_NAMES(field, missing)
 
-static Configuration *defaults_new(void) {
-    Arena *arena = arena_new();
+static Configuration *defaults_new(Arena *arena) {
     Configuration *configuration = ARENA_NEW(arena, Configuration);
     configuration->arena = arena;
+    configuration->whole = configuration;
     atomic_init(&configuration->count, 1);
 #define SETTING(id, name, type, field, missing, help) DEFAULT_##type(field, missing)
 #include "server/settings.def"
@@ -75,10 +77,9 @@ static bool setting_read(Configuration *configuration, const SettingRow *row, co
     return false;
 }
 
-Configuration *configuration_new(const Json *section, const Json *fallback, Arena *arena,
-                                 Error *complaint) {
-    Configuration *configuration = defaults_new();
-    *complaint = NULL;
+static void settings_read(Configuration *configuration, const Json *section, const Json *fallback,
+                          Arena *arena, Error *complaint) {
+    configuration->section = section ? json_copy(configuration->arena, section) : NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const Json *value = member(section, rows[i].name);
         if (!value) value = member(fallback, rows[i].name);
@@ -87,15 +88,72 @@ Configuration *configuration_new(const Json *section, const Json *fallback, Aren
             *complaint = arena_printf(arena, "the setting tad.%s has a value of another type: %s",
                                       rows[i].name, json_print(arena, value, false));
     }
+}
+
+Configuration *configuration_new(const Json *section, const Json *fallback, Arena *arena,
+                                 Error *complaint) {
+    Configuration *configuration = defaults_new(arena_new());
+    *complaint = NULL;
+    settings_read(configuration, section, fallback, arena, complaint);
     return configuration;
 }
 
-Configuration *configuration_retain(Configuration *configuration) {
-    if (configuration) atomic_fetch_add(&configuration->count, 1);
-    return configuration;
+/// `./tools/runner` of a folder's settings, where there is such a program; commands of PATH stay what they are.
+static const char *program_in(Arena *arena, const char *folder, const char *command) {
+    if (*command == '/' || !strchr(command, '/')) return command;
+    const char *path = path_normal(arena, path_join(arena, folder, command));
+    return file_exists(path) ? path : command;
 }
 
-void configuration_release(Configuration *configuration) {
-    if (configuration && atomic_fetch_sub(&configuration->count, 1) == 1)
-        arena_free(configuration->arena);
+void configuration_add_folder(Configuration *whole, FolderSection folder, const Json *section,
+                              const Json *fallback, Arena *arena, Error *complaint) {
+    Configuration *own = defaults_new(whole->arena);
+    own->whole = whole;
+    own->folder = arena_strdup(whole->arena, folder.path);
+    settings_read(own, folder.section ? folder.section : section, fallback, arena, complaint);
+    own->runner = program_in(whole->arena, own->folder, own->runner);
+    own->python = program_in(whole->arena, own->folder, own->python);
+    LIST_PUSH(whole->arena, &whole->folders, own);
+}
+
+const Configuration *configuration_for(const Configuration *configuration, const char *path) {
+    const Configuration *best = configuration->whole;
+    size_t longest = 0;
+    for (LIST_EACH(int, i, configuration->whole->folders)) {
+        const Configuration *own = configuration->whole->folders.items[i];
+        size_t size = strlen(own->folder);
+        while (size > 1 && own->folder[size - 1] == '/') size--;
+        bool holds = strncmp(path, own->folder, size) == 0 &&
+                     (path[size] == '/' || path[size] == 0 || size == 1);
+        if (!holds || size <= longest) continue;
+        longest = size;
+        best = own;
+    }
+    return best;
+}
+
+Names configuration_folders(const Configuration *configuration, Arena *arena) {
+    const Configuration *whole = configuration->whole;
+    Names names = {ARENA_ARRAY(arena, const char *, whole->folders.count + 1),
+                   whole->folders.count};
+    for (int i = 0; i < names.count; i++)
+        names.items[i] = arena_strdup(arena, whole->folders.items[i]->folder);
+    return names;
+}
+
+void configuration_distrust(Configuration *whole) {
+    whole->trusted = false;
+    for (LIST_EACH(int, i, whole->folders)) whole->folders.items[i]->trusted = false;
+}
+
+Configuration *configuration_retain(const Configuration *configuration) {
+    Configuration *held = (Configuration *)(uintptr_t)configuration;
+    if (held) atomic_fetch_add(&held->whole->count, 1);
+    return held;
+}
+
+void configuration_release(const Configuration *configuration) {
+    if (!configuration) return;
+    Configuration *whole = configuration->whole;
+    if (atomic_fetch_sub(&whole->count, 1) == 1) arena_free(whole->arena);
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/files.h"
 #include "server/gradients.h"
 #include "server/timings.h"
 
@@ -169,12 +170,19 @@ static void request_end(Request *request) {
 
 static void job_run(Job *job) { request_work((Request *)job); }
 
+static void request_post(Request *request, Lane lane);
+
 static void job_done(Job *job, bool has_run) {
     Request *request = (Request *)job;
-    if (has_run)
-        request_end(request);
-    else
+    if (!has_run) {
         request_drop(request);
+    } else if (request->is_moved) {
+        request->is_moved = false;
+        request_unlink(request);
+        request_post(request, request->moved_to);
+    } else {
+        request_end(request);
+    }
 }
 
 static void request_track(Request *request) {
@@ -285,6 +293,42 @@ static const char *params_uri(const Json *params) {
     return uri ? uri : json_get_string(params, "uri", NULL);
 }
 
+void request_set_document(Request *request, LaneDocument *document, const Text *text) {
+    request->document = lane_document_retain(document);
+    request->text = text_retain(text);
+    const Configuration *own = configuration_for(request->configuration, document->path);
+    Configuration *held = configuration_retain(own);
+    configuration_release(request->configuration);
+    request->configuration = held;
+}
+
+bool request_bind_file(Request *request, const char *uri) {
+    const Document *open = documents_find(&request->server->documents, uri);
+    if (open) {
+        request_set_document(request, open->lane, open->text);
+        return true;
+    }
+    Str content;
+    const char *path = path_of_uri(request->arena, uri);
+    Error error = *path ? file_read(request->arena, path, &content) : "it is not open";
+    if (error) {
+        request_fail(request, ERROR_REQUEST_FAILED, "%s: %s", uri, error);
+        return false;
+    }
+    LaneDocument *document = lane_document_new(uri);
+    Text *text = text_new(content, VERSION_ON_DISK);
+    request_set_document(request, document, text);
+    lane_document_release(document);
+    text_release(text);
+    return true;
+}
+
+Json *request_version_json(Request *request) {
+    int version = request->text->version;
+    return version == VERSION_ON_DISK ? json_null(request->arena)
+                                      : json_number(request->arena, version);
+}
+
 static bool request_bind(Request *request) {
     const char *uri = params_uri(request->params);
     if (!uri) {
@@ -292,13 +336,13 @@ static bool request_bind(Request *request) {
                      request->method->name);
         return false;
     }
+    if (request->method->subject == SUBJECT_FILE) return request_bind_file(request, uri);
     const Document *document = documents_find(&request->server->documents, uri);
     if (!document) {
         request_fail(request, ERROR_INVALID_PARAMS, "%s is not open", uri);
         return false;
     }
-    request->document = lane_document_retain(document->lane);
-    request->text = text_retain(document->text);
+    request_set_document(request, document->lane, document->text);
     return true;
 }
 

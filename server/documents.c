@@ -28,9 +28,10 @@ Text *text_new(Str text, int version) {
     return result;
 }
 
-Text *text_retain(Text *text) {
-    if (text) atomic_fetch_add(&text->count, 1);
-    return text;
+Text *text_retain(const Text *text) {
+    Text *held = (Text *)(uintptr_t)text;
+    if (held) atomic_fetch_add(&held->count, 1);
+    return held;
 }
 
 void text_release(Text *text) {

@@ -2,10 +2,14 @@
 #ifndef TAD_SERVER_DOCUMENTS_H
 #define TAD_SERVER_DOCUMENTS_H
 
+#include <limits.h>
 #include <stdatomic.h>
 
 #include "base/map.h"
 #include "server/protocol.h"
+
+/// Of a file that is not open.
+enum { VERSION_ON_DISK = INT_MIN };
 
 typedef struct Text {
     Arena *arena;
@@ -18,7 +22,7 @@ typedef struct Text {
 
 /// Copies `text`. The caller holds one count.
 Text *text_new(Str text, int version);
-Text *text_retain(Text *text);
+Text *text_retain(const Text *text);
 /// NULL is allowed.
 void text_release(Text *text);
 /// The text after `contentChanges`, one after the other; a place outside is moved inside. NULL and `*error` where a change is malformed.

@@ -329,8 +329,7 @@ static void derive_unseen(void *context) {
         Document *document = documents_find(&server->documents, gradients->unseen.items[i]);
         if (!document || !server->configuration->derive) continue;
         Request *request = request_new(server, arena_new());
-        request->document = lane_document_retain(document->lane);
-        request->text = text_retain(document->text);
+        request_set_document(request, document->lane, document->text);
         request->work = derive_work;
         request->finish = derive_finish;
         request_start(request, LANE_BACKGROUND);

@@ -159,5 +159,16 @@ bool overlay_is_open(const Overlay *overlay, const char *path) {
     return is_open;
 }
 
+OpenPaths overlay_open_paths(const Overlay *overlay, Arena *arena) {
+    OpenPaths paths = {0};
+    Overlay *held = overlay_lock(overlay);
+    for (int i = 0; i < held->by_path.count; i++) {
+        const Entry *entry = held->by_path.entries[i].value;
+        if (entry->text) LIST_PUSH(arena, &paths, str_dup(arena, held->by_path.entries[i].key));
+    }
+    overlay_unlock(held);
+    return paths;
+}
+
 int overlay_listing(const Overlay *overlay) { return atomic_load(&overlay->listing); }
 int overlay_generation(const Overlay *overlay) { return atomic_load(&overlay->generation); }

@@ -2,6 +2,7 @@
 #ifndef TAD_SERVER_OVERLAY_H
 #define TAD_SERVER_OVERLAY_H
 
+#include "base/list.h"
 #include "server/documents.h"
 
 /// Files are known by their real path, so that links to one are one.
@@ -27,6 +28,9 @@ Text *overlay_import(Overlay *overlay, const char *path, int *stamp);
 int overlay_stamp(const Overlay *overlay, const char *path);
 /// Whether overlay_import was asked for it.
 bool overlay_is_imported(const Overlay *overlay, const char *path);
+typedef LIST(const char *) OpenPaths;
+/// The real paths of open files.
+OpenPaths overlay_open_paths(const Overlay *overlay, Arena *arena);
 bool overlay_is_open(const Overlay *overlay, const char *path);
 /// The same as overlay_import without counting; `*uri`, in `arena`, is the client's name of it. NULL where it is not open.
 Text *overlay_open_text(const Overlay *overlay, Arena *arena, const char *path, const char **uri);

@@ -123,8 +123,7 @@ static void publish_finish(Request *request) {
 
 void publish_document(Server *server, Document *document) {
     Request *request = request_new(server, arena_new());
-    request->document = lane_document_retain(document->lane);
-    request->text = text_retain(document->text);
+    request_set_document(request, document->lane, document->text);
     request->work = publish_work;
     request->finish = publish_finish;
     request_start(request, LANE_FAST);

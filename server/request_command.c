@@ -6,7 +6,6 @@
 #include "server/checks.h"
 #include "server/client.h"
 #include "server/explain.h"
-#include "server/files.h"
 #include "server/schedule_json.h"
 #include "server/slow_lane.h"
 #include "server/timings.h"
@@ -41,26 +40,6 @@ static const Json *argument_of(const Request *request) {
     return has_one ? arguments->items[0] : NULL;
 }
 
-/// A file that is not open is read from disk, as version 0.
-static bool bind_document(Request *request, const char *uri) {
-    const Document *document = documents_find(&request->server->documents, uri);
-    if (document) {
-        request->document = lane_document_retain(document->lane);
-        request->text = text_retain(document->text);
-        return true;
-    }
-    Str text;
-    const char *path = path_of_uri(request->arena, uri);
-    Error error = *path ? file_read(request->arena, path, &text) : "it is not open";
-    if (error) {
-        request_fail(request, ERROR_REQUEST_FAILED, "%s: %s", uri, error);
-        return false;
-    }
-    request->document = lane_document_new(uri);
-    request->text = text_new(text, 0);
-    return true;
-}
-
 Json *handle_execute_command(Request *request) {
     const char *name = json_get_string(request->params, "command", "");
     const CommandRow *row = NULL;
@@ -76,7 +55,7 @@ Json *handle_execute_command(Request *request) {
             request_fail(request, ERROR_INVALID_PARAMS, "`%s` takes [{\"uri\": ...}]", name);
             return NULL;
         }
-        if (!bind_document(request, uri)) return NULL;
+        if (!request_bind_file(request, uri)) return NULL;
     }
     if (row->lane == LANE_LOOP) return row->handler(request);
     request_move(request, row->lane, row->handler);

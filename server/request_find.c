@@ -1,8 +1,11 @@
-// Requests that go somewhere: definitions, uses, renames, calls. On the fast lane.
+// Requests that go somewhere: definitions, uses, renames, calls. On the fast lane; what other files may know goes on
+// over the workspace, on the slow one.
 #include <string.h>
 
 #include "features/features.h"
 #include "server/answer.h"
+#include "server/slow_lane.h"
+#include "server/workspace.h"
 
 typedef Links LinkFinder(Arena *arena, const Snapshot *snapshot, uint32_t offset);
 
@@ -37,6 +40,54 @@ Json *handle_definition(Request *request) { return links_answer(request, definit
 Json *handle_declaration(Request *request) { return links_answer(request, declaration_at); }
 Json *handle_type_definition(Request *request) { return links_answer(request, type_definition_at); }
 
+// --- Uses, here and in other files
+
+/// A search over the workspace, begun on the fast lane.
+typedef struct SharedSearch {
+    SharedName name;
+    bool with_declaration;
+    Json *list;
+    EditWriter writer;  // of a rename
+    Str text;
+} SharedSearch;
+
+/// The search for what is at `offset`; NULL where only this file knows it.
+static SharedSearch *search_new(Request *request, const Snapshot *snapshot, uint32_t offset) {
+    Arena *arena = request->arena;
+    SharedName name = shared_name_at(arena, snapshot, offset);
+    if (!name.path || !*request->document->path) return NULL;
+    SharedSearch *search = request->context = ARENA_NEW(arena, SharedSearch);
+    search->name = (SharedName){.path = arena_strdup(arena, name.path),
+                                .name = str_from(str_dup(arena, name.name)),
+                                .parameter = str_from(str_dup(arena, name.parameter)),
+                                .is_alias = name.is_alias,
+                                .same_file = file_is_same};
+    search->list = json_array(arena);
+    return search;
+}
+
+static void search_files(Request *request, FileVisitor *visit) {
+    SharedSearch *search = request->context;
+    WorkspaceScan scan = {
+        .visit = visit, .context = search, .word = search->name.name, .path = search->name.path};
+    workspace_scan(request, &scan);
+}
+
+static void push_references(Request *request, const Snapshot *snapshot, const Settings *settings,
+                            void *context) {
+    (void)settings;
+    SharedSearch *search = context;
+    Ranges ranges =
+        shared_references(request->arena, snapshot, &search->name, search->with_declaration);
+    for (LIST_EACH(int, i, ranges.list))
+        json_push(search->list, location_json(request, snapshot, ranges.list.items[i]));
+}
+
+static Json *references_work(Request *request) {
+    search_files(request, push_references);
+    return ((const SharedSearch *)request->context)->list;
+}
+
 Json *handle_references(Request *request) {
     Arena *arena = request->arena;
     uint32_t offset;
@@ -44,6 +95,12 @@ Json *handle_references(Request *request) {
     if (!snapshot) return NULL;
     bool with_declaration =
         json_get_bool(json_get(request->params, "context"), "includeDeclaration", true);
+    SharedSearch *search = search_new(request, snapshot, offset);
+    if (search) {
+        search->with_declaration = with_declaration;
+        request_move(request, LANE_SLOW, references_work);
+        return NULL;
+    }
     Ranges ranges = references_at(arena, snapshot, offset, with_declaration);
     Json *list = json_array(arena);
     for (LIST_EACH(int, i, ranges.list))
@@ -71,6 +128,14 @@ Json *handle_document_highlight(Request *request) {
 
 // --- Rename
 
+/// Whether the definition of what is shared may be changed.
+static bool may_change(Request *request, const SharedSearch *search) {
+    if (workspace_holds(request, search->name.path)) return true;
+    request_fail(request, ERROR_REQUEST_FAILED, "It is defined in `%s`, outside of the workspace.",
+                 search->name.path);
+    return false;
+}
+
 Json *handle_prepare_rename(Request *request) {
     uint32_t offset;
     const Snapshot *snapshot = request_snapshot_at(request, &offset);
@@ -82,12 +147,38 @@ Json *handle_prepare_rename(Request *request) {
                      refusal ? refusal : "there is no name here");
         return NULL;
     }
+    const SharedSearch *search = search_new(request, snapshot, offset);
+    if (search && !search->name.is_alias && !may_change(request, search)) return NULL;
     Json *json = json_object(request->arena);
     json_set(json, "range", request_range_json(request, snapshot, range));
     Range shown = snapshot_range(snapshot, range);
     Str name = {snapshot->source->text.data + shown.start, shown.end - shown.start};
     json_set(json, "placeholder", json_str(request->arena, name));
     return json;
+}
+
+static void write_edits(EditWriter *writer, const Snapshot *snapshot, const Ranges *ranges,
+                        Str text) {
+    for (LIST_EACH(int, i, ranges->list))
+        edit_replace(writer, snapshot, ranges->list.items[i], text);
+}
+
+static void push_edits(Request *request, const Snapshot *snapshot, const Settings *settings,
+                       void *context) {
+    (void)settings;
+    SharedSearch *search = context;
+    const char *refusal = NULL;
+    Ranges ranges = shared_rename(request->arena, snapshot, &search->name, search->text, &refusal);
+    if (refusal)
+        request_fail(request, ERROR_REQUEST_FAILED, "%s: %s", request->document->path, refusal);
+    write_edits(&search->writer, snapshot, &ranges, search->text);
+}
+
+static Json *rename_work(Request *request) {
+    SharedSearch *search = request->context;
+    search->writer = edit_writer_new(request);
+    search_files(request, push_edits);
+    return request->error_code ? NULL : edit_finish(&search->writer);
 }
 
 Json *handle_rename(Request *request) {
@@ -106,9 +197,14 @@ Json *handle_rename(Request *request) {
         request_fail(request, ERROR_REQUEST_FAILED, "%s", refusal);
         return NULL;
     }
+    SharedSearch *search = search_new(request, snapshot, offset);
+    if (search && !search->name.is_alias && ranges.list.count) {
+        search->text = name->string;
+        if (may_change(request, search)) request_move(request, LANE_SLOW, rename_work);
+        return NULL;
+    }
     EditWriter writer = edit_writer_new(request);
-    for (LIST_EACH(int, i, ranges.list))
-        edit_replace(&writer, snapshot, ranges.list.items[i], name->string);
+    write_edits(&writer, snapshot, &ranges, name->string);
     return edit_finish(&writer);
 }
 
@@ -140,28 +236,55 @@ Json *handle_prepare_call_hierarchy(Request *request) {
     return list;
 }
 
-static Json *calls_answer(Request *request, Calls find(Arena *, const Snapshot *, uint32_t),
-                          const char *end) {
-    Arena *arena = request->arena;
-    const Json *item = json_get(request->params, "item");
-    uint32_t offset;
-    if (!position_offset(request, json_get(json_get(item, "selectionRange"), "start"), &offset))
-        return NULL;
-    const Snapshot *snapshot = request_snapshot(request);
-    if (!snapshot) return NULL;
-    Calls calls = find(arena, snapshot, offset);
-    Json *list = json_array(arena);
-    for (LIST_EACH(int, i, calls.list)) {
-        const Call *call = &calls.list.items[i];
-        Json *json = json_object(arena), *places = json_array(arena);
+static void push_calls(Request *request, const Snapshot *snapshot, const Calls *calls,
+                       const char *end, Json *list) {
+    for (LIST_EACH(int, i, calls->list)) {
+        const Call *call = &calls->list.items[i];
+        Json *json = json_object(request->arena), *places = json_array(request->arena);
         json_set(json, end, call_item_json(request, snapshot, &call->item));
         for (LIST_EACH(int, k, call->places.list))
             json_push(places, request_range_json(request, snapshot, call->places.list.items[k]));
         json_set(json, "fromRanges", places);
         json_push(list, json);
     }
+}
+
+/// The snapshot of the item's file, and where its name stands in it.
+static const Snapshot *snapshot_of_item(Request *request, uint32_t *offset) {
+    const Json *item = json_get(request->params, "item");
+    const Json *start = json_get(json_get(item, "selectionRange"), "start");
+    return position_offset(request, start, offset) ? slow_snapshot(request) : NULL;
+}
+
+static void push_incoming(Request *request, const Snapshot *snapshot, const Settings *settings,
+                          void *context) {
+    (void)settings;
+    SharedSearch *search = context;
+    Calls calls = shared_calls_into(request->arena, snapshot, &search->name);
+    push_calls(request, snapshot, &calls, "from", search->list);
+}
+
+Json *handle_incoming_calls(Request *request) {
+    uint32_t offset;
+    const Snapshot *snapshot = snapshot_of_item(request, &offset);
+    if (!snapshot) return NULL;
+    SharedSearch *search = search_new(request, snapshot, offset);
+    if (search) {
+        search_files(request, push_incoming);
+        return search->list;
+    }
+    Calls calls = calls_into(request->arena, snapshot, offset);
+    Json *list = json_array(request->arena);
+    push_calls(request, snapshot, &calls, "from", list);
     return list;
 }
 
-Json *handle_incoming_calls(Request *request) { return calls_answer(request, calls_into, "from"); }
-Json *handle_outgoing_calls(Request *request) { return calls_answer(request, calls_from, "to"); }
+Json *handle_outgoing_calls(Request *request) {
+    uint32_t offset;
+    const Snapshot *snapshot = snapshot_of_item(request, &offset);
+    if (!snapshot) return NULL;
+    Calls calls = calls_from(request->arena, snapshot, offset);
+    Json *list = json_array(request->arena);
+    push_calls(request, snapshot, &calls, "to", list);
+    return list;
+}

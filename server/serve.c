@@ -5,6 +5,7 @@
 #include "server/gradients.h"
 #include "server/slow_lane.h"
 #include "server/timings.h"
+#include "server/workspace.h"
 
 /// Deep syntax and regions are walked by recursion.
 enum { LANE_STACK_BYTES = 64 * 1024 * 1024, LAST_WRITES_MS = 1000 };
@@ -90,6 +91,7 @@ int command_serve(const Options *options) {
     server->documents = documents_new(arena);
     server->reader = frame_reader_new();
     server->overlay = overlay_new();
+    server->index = workspace_index_new();
     server->lane = fast_lane_new(arena, server->overlay);
     Error complaint;
     server->configuration = configuration_new(NULL, NULL, arena, &complaint);
@@ -114,6 +116,7 @@ int command_serve(const Options *options) {
     timings_free(server->timings);
     fast_lane_free(server->lane);
     for (int lane = LANE_SLOW; lane < LANE_COUNT; lane++) slow_lane_free(server->slow_lanes[lane]);
+    workspace_index_free(server->index);
     overlay_free(server->overlay);
     configuration_release(server->configuration);
     frame_reader_free(&server->reader);

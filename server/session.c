@@ -120,6 +120,15 @@ static void folders_add(Server *server, const Json *folders) {
     }
 }
 
+/// Older clients have one root, older still its path.
+static void folders_begin(Server *server, const Json *params) {
+    folders_add(server, json_get(params, "workspaceFolders"));
+    if (server->folders.count) return;
+    const char *root = path_of_uri(server->arena, json_get_string(params, "rootUri", ""));
+    if (!*root) root = arena_strdup(server->arena, json_get_string(params, "rootPath", ""));
+    if (*root == '/') LIST_PUSH(server->arena, &server->folders, root);
+}
+
 static void folders_remove(Server *server, const Json *folders) {
     Arena *arena = arena_new();
     for (int i = 0; folders && folders->kind == JSON_ARRAY && i < folders->count; i++) {
@@ -161,8 +170,8 @@ Json *handle_initialize(Request *request) {
     server->initial_settings = json_get(options, "settings");
     if (server->initial_settings)
         server->initial_settings = json_copy(server->arena, server->initial_settings);
-    folders_add(server, json_get(params, "workspaceFolders"));
-    server_configure(server, NULL);
+    folders_begin(server, params);
+    server_configure(server, NULL, NULL, 0);
     const char *trace = json_get_string(params, "trace", "off");
     server->trace = strcmp(trace, "verbose") == 0 ? 2 : strcmp(trace, "messages") == 0;
     server_watch_client(server, (int)json_get_number(params, "processId", 0));
@@ -190,11 +199,24 @@ void server_recheck(Server *server) {
     }
 }
 
-void server_configure(Server *server, const Json *section) {
+static const Json *section_of(const char *path, const FolderSection *sections, int count) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(sections[i].path, path) == 0) return sections[i].section;
+    return NULL;
+}
+
+void server_configure(Server *server, const Json *section, const FolderSection *folders,
+                      int folder_count) {
     Arena *arena = arena_new();
     Error complaint = NULL;
-    Configuration *fresh = configuration_new(section, server->initial_settings, arena, &complaint);
-    fresh->trusted = fresh->trusted && server->is_trusted;
+    const Json *initial = server->initial_settings;
+    Configuration *fresh = configuration_new(section, initial, arena, &complaint);
+    for (LIST_EACH(int, i, server->folders)) {
+        const char *path = server->folders.items[i];
+        FolderSection folder = {path, section_of(path, folders, folder_count)};
+        configuration_add_folder(fresh, folder, section, initial, arena, &complaint);
+    }
+    if (!server->is_trusted) configuration_distrust(fresh);
     configuration_release(server->configuration);
     server->configuration = fresh;
     if (complaint) client_show_message(server, 2, complaint);
@@ -204,13 +226,25 @@ void server_configure(Server *server, const Json *section) {
     client_refresh(server, true, true);
 }
 
+/// With the settings as they were, for other folders.
+static void configure_again(Server *server) {
+    const Configuration *old = server->configuration;
+    Arena *arena = arena_new();
+    FolderSection *sections = ARENA_ARRAY(arena, FolderSection, old->folders.count + 1);
+    for (LIST_EACH(int, i, old->folders))
+        sections[i] = (FolderSection){arena_strdup(arena, old->folders.items[i]->folder),
+                                      old->folders.items[i]->section};
+    server_configure(server, old->section, sections, old->folders.count);
+    arena_free(arena);
+}
+
 Json *handle_did_change_configuration(Request *request) {
     const Json *settings = json_get(request->params, "settings");
     const Json *section = json_get(settings, "tad");
     if (request->server->client.configuration)
         client_ask_configuration(request->server);
     else
-        server_configure(request->server, section ? section : settings);
+        server_configure(request->server, section ? section : settings, NULL, 0);
     return NULL;
 }
 
@@ -266,6 +300,8 @@ Json *handle_did_change_workspace_folders(Request *request) {
     const Json *event = json_get(request->params, "event");
     folders_remove(server, json_get(event, "removed"));
     folders_add(server, json_get(event, "added"));
+    configure_again(server);
+    client_ask_configuration(server);  // for what the new ones have of their own
     return NULL;
 }
 

@@ -22,7 +22,8 @@ typedef enum MethodId {
 typedef enum MethodKind { METHOD_REQUEST, METHOD_NOTIFICATION } MethodKind;
 /// LANE_BACKGROUND is as LANE_SLOW, for what nobody waits for.
 typedef enum Lane { LANE_LOOP, LANE_FAST, LANE_SLOW, LANE_BACKGROUND, LANE_COUNT } Lane;
-typedef enum Subject { SUBJECT_NOTHING, SUBJECT_DOCUMENT } Subject;
+/// SUBJECT_FILE is as SUBJECT_DOCUMENT, but it may be on disk only.
+typedef enum Subject { SUBJECT_NOTHING, SUBJECT_DOCUMENT, SUBJECT_FILE } Subject;
 typedef enum Origin { ORIGIN_USER, ORIGIN_EDITOR } Origin;
 
 typedef struct Server Server;
@@ -142,8 +143,9 @@ struct Server {
     int last_outgoing;
     int trace;  // 0 off, 1 messages, 2 verbose
     struct FastLane *lane;
-    Timer *refresh_pause;        // before the client is asked to refresh; or NULL
-    LIST(const char *) folders;  // of the workspace: paths
+    struct WorkspaceIndex *index;  // the slow lane's
+    Timer *refresh_pause;          // before the client is asked to refresh; or NULL
+    LIST(const char *) folders;    // of the workspace: paths
 };
 
 /// Writes a message to the client. On the loop's thread.
@@ -164,8 +166,9 @@ void server_take_answer(Server *server, const Json *id, const Json *message);
 void server_balance(Server *server);
 /// Takes bytes from the client.
 void dispatch_bytes(Server *server, const char *data, size_t size);
-/// Takes the `tad` section of the settings.
-void server_configure(Server *server, const Json *section);
+/// Takes the `tad` section of the settings, and one for each folder or NULL for a folder that has none of its own.
+void server_configure(Server *server, const Json *section, const FolderSection *folders,
+                      int folder_count);
 /// Analyses all open documents anew.
 void server_recheck(Server *server);
 /// Analyses those anew that import what has changed.
@@ -174,7 +177,13 @@ void server_recheck_importers(Server *server);
 /// Runs `request` on its lane, or at once. Takes it over.
 void request_start(Request *request, Lane lane);
 Request *request_new(Server *server, Arena *arena);
-/// From a handler on the loop's thread: goes on with `work` on another lane.
+/// The document, counted, and the text that the request is about; its settings with it.
+void request_set_document(Request *request, LaneDocument *document, const Text *text);
+/// A file that is not open is read from disk. False and a failed request where it cannot be.
+bool request_bind_file(Request *request, const char *uri);
+/// The version of the request's text, null for a file on disk.
+Json *request_version_json(Request *request);
+/// From a handler on the loop's thread or on a lane: goes on with `work` on another lane.
 void request_move(Request *request, Lane lane, Handler *work);
 /// From a handler on the loop's thread: will be answered by request_complete.
 void request_hold(Request *request);

@@ -205,8 +205,7 @@ void timings_start(struct Timings *timings, Request *request, const char *kernel
     progress_begin(server, clock->token, arena_printf(arena, "Timing %s", kernel));
     Request *prepare = request_new(server, arena_new());
     prepare->context = clock;
-    prepare->document = lane_document_retain(request->document);
-    prepare->text = text_retain(request->text);
+    request_set_document(prepare, request->document, request->text);
     prepare->work = clock_prepare;
     prepare->finish = clock_prepared;
     request_start(prepare, LANE_SLOW);

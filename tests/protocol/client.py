@@ -78,6 +78,7 @@ class Client:
         self.notifications: list[dict[str, Any]] = []
         self.requests: list[dict[str, Any]] = []
         self.configuration: dict[str, Any] = {}
+        self.configurations: dict[str, dict[str, Any]] = {}  # of folders, by URI
         self.stderr = b""
         threading.Thread(target=self._read_all, daemon=True).start()
         self.stderr_reader = threading.Thread(target=self._read_stderr, daemon=True)
@@ -142,7 +143,10 @@ class Client:
     def _answer(self, request: dict[str, Any]) -> None:
         result: Any = None
         if request["method"] == "workspace/configuration":
-            result = [self.configuration for _ in request["params"]["items"]]
+            result = [
+                self.configurations.get(item.get("scopeUri"), self.configuration)
+                for item in request["params"]["items"]
+            ]
         elif request["method"] == "workspace/applyEdit":
             result = {"applied": True}
         self.send({"id": request["id"], "result": result})

@@ -616,7 +616,14 @@ TEST(imports) {
         CHECK_EQ_TEXT(source_slice(links.list.items[0].target), "S: tl.constexpr = 2");
     const char *refusal;
     rename_prepare(arena, snapshot, call, &refusal);
-    CHECK(refusal && strstr(refusal, "library.py"));
+    CHECK(!refusal);
+    Ranges alias = rename_at(arena, snapshot, call, STR("two"), &refusal);
+    CHECK(!refusal);
+    CHECK_EQ_INT(alias.list.count, 2);  // the import's `as double`, and this use
+    SharedName shared = shared_name_at(arena, snapshot, call);
+    CHECK_EQ_STR(shared.path, "library.py");
+    CHECK_EQ_TEXT(shared.name, "twice");
+    CHECK(shared.is_alias);
     Calls from = calls_from(arena, snapshot, (uint32_t)(strstr(text, "k(p)") - text));
     CHECK_EQ_INT(from.list.count, 1);
     if (from.list.count) CHECK_EQ_STR(from.list.items[0].item.detail, "library.py");

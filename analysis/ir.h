@@ -73,7 +73,8 @@ struct Op {
     Range range;
     const CallSite *call;
     const char *
-        note;  // OP_UNKNOWN: what was not understood; OP_TUPLE: the names of its items, or NULL; loops: an emitted comment
+        note;  // OP_UNKNOWN: what was not understood; OP_TUPLE: the names of its items, or NULL; loops: an emitted comment;
+               // an address: that it is in the backward's own memory, which is never None
     Region *parent;
     Op *previous;
     Op *next;

@@ -6,6 +6,7 @@
 
 #include "analysis/infer.h"
 #include "analysis/loops.h"
+#include "autodiff/tape.h"
 
 void adjoint_fail(Differentiation *state, DiagnosticId id, Range range, const char *format, ...) {
     if (state->failed) return;
@@ -277,18 +278,33 @@ static bool any_state_read(const Differentiation *state, const LoopPlan *plan) {
     return false;
 }
 
-/// Recomputes the carried values as they are at the start of iteration `trip` by running the loop up to there.
-static void recompute_states(Differentiation *state, const LoopPlan *plan, Value *trip, Value *iv) {
+/// The loop variable in iteration `trip`.
+static Value *iteration_value(const Differentiation *state, Builder *b, const Op *loop,
+                              Value *trip) {
+    Value *lower = recomputed(state, loop->operands[0]),
+          *step = recomputed(state, loop->operands[2]);
+    int64_t number;
+    bool by_one = value_is_int(step, &number) && number == 1;
+    Value *distance = by_one ? trip : build_binary(b, OP_MUL, trip, step);
+    bool from_zero = value_is_int(lower, &number) && number == 0;
+    return from_zero ? distance : build_binary(b, OP_ADD, lower, distance);
+}
+
+/// Recomputes the carried values as they are at the start of iteration `trip` by running the loop up to there: from its
+/// start, or from iteration `from` with the values that a tape has for it.
+static void recompute_states(Differentiation *state, const LoopPlan *plan, Value *trip, Value *iv,
+                             const TapedLoop *taped, Value *from, Value *const *start) {
     const Op *loop = plan->loop;
     Builder *b = &state->builder;
-    Builder outside = *b;
     OpCode code = plan->is_while ? OP_FOR : loop->code;
-    Value *operands[3] = {build_int(b, 0), trip, build_int(b, 1)};
+    Value *operands[3] = {from ? from : build_int(b, 0), trip, build_int(b, 1)};
     if (!plan->is_while) {
         operands[0] = recomputed(state, loop->operands[0]);
         operands[1] = iv;
         operands[2] = recomputed(state, loop->operands[2]);
+        if (from) operands[0] = iteration_value(state, b, loop, from);
     }
+    Builder outside = *b;
     Op *prefix = op_append(b, code, operands, 3, 0);
     prefix->range = loop->range;
     Region *body = op_add_region(b, prefix);
@@ -300,51 +316,51 @@ static void recompute_states(Differentiation *state, const LoopPlan *plan, Value
     } else {
         index->type = trip->type;
     }
-    const Region *from = loop_body(loop);
+    const Region *primal = loop_body(loop);
     for (int i = 0; i < loop->result_count; i++) {
-        Value *initial = recomputed(state, loop->operands[loop_first(loop) + i]);
+        Value *initial = start ? start[i] : recomputed(state, loop->operands[loop_first(loop) + i]);
         op_append_operand(state->backward, prefix, initial);
-        Value *from_argument = from->arguments[i + loop_shift(loop)];
-        Type type = recomputed_type(state, from_argument->type);
-        Value *argument = region_add_argument(state->backward, body, type, from_argument->name);
-        map_set_pointer(&state->values, from_argument, argument);
+        Value *argument = primal->arguments[i + loop_shift(loop)];
+        Type type = recomputed_type(state, argument->type);
+        map_set_pointer(&state->values, argument,
+                        region_add_argument(state->backward, body, type, argument->name));
         Value *result = op_append_result(state->backward, prefix, type);
-        result->name = from_argument->name;
+        result->name = argument->name;
     }
     enter(state, body);
-    recompute_region(state, from);
-    const Op *yield = region_terminator(from);
+    if (taped) tape_map_steps(state, taped, index);
+    recompute_region(state, primal);
+    const Op *yield = region_terminator(primal);
     Value **next = ARENA_ARRAY(state->arena, Value *, loop->result_count);
     for (int i = 0; i < loop->result_count; i++) next[i] = recomputed(state, yield->operands[i]);
     op_append(&state->builder, OP_YIELD, next, loop->result_count, 0);
     state->builder = outside;
     for (int i = 0; i < loop->result_count; i++)
-        map_set_pointer(&state->values, from->arguments[i + loop_shift(loop)], prefix->results[i]);
+        map_set_pointer(&state->values, primal->arguments[i + loop_shift(loop)],
+                        prefix->results[i]);
+    if (taped) tape_map_steps(state, taped, trip);
 }
 
-/// Counts a while loop's trips by running it once more with a counter.
-static Value *while_trips(Differentiation *state, const Op *loop) {
-    Map values = state->values;
-    Map copy = map_new(state->arena);
-    for (int i = 0; i < values.count; i++)
-        map_set_number(&copy, values.entries[i].number, values.entries[i].value);
-    Builder *b = &state->builder;
-    Value *zero = build_int(b, 0);
-    Op *counted = op_clone(b, loop, &copy);
-    Value *one = build_int(b, 1);
-    op_append_operand(state->backward, counted, zero);
-    Type type = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
-    for (int r = 0; r < 2; r++) {
-        Value *argument = region_add_argument(state->backward, counted->regions[r], type, "trips");
-        if (r == 0) continue;
-        Op *yield = region_terminator(counted->regions[1]);
-        Builder inside = {
-            .function = state->backward, .region = counted->regions[1], .before = yield};
-        op_append_operand(state->backward, yield, build_binary(&inside, OP_ADD, argument, one));
+/// The carried values as they are at the start of iteration `trip`: from the tape where there is one.
+static void recall_states(Differentiation *state, const LoopPlan *plan, const TapedLoop *taped,
+                          Value *trip, Value *iv) {
+    const Op *loop = plan->loop;
+    if (!taped) {
+        LIST_PUSH(state->arena, &state->recomputed_loops, loop->range);
+        recompute_states(state, plan, trip, iv, NULL, NULL, NULL);
+        return;
     }
-    Value *trips = op_append_result(state->backward, counted, type);
-    trips->name = "trips";
-    return trips;
+    if (!trip)
+        trip = iteration_number(&state->builder, iv, recomputed(state, loop->operands[0]),
+                                recomputed(state, loop->operands[2]));
+    Value **start = ARENA_ARRAY(state->arena, Value *, loop->result_count + 1);
+    Value *from = tape_recall(state, taped, trip, start);
+    if (from != trip) {
+        recompute_states(state, plan, trip, iv, taped, from, start);
+        return;
+    }
+    for (int i = 0; i < loop->result_count; i++)
+        map_set_pointer(&state->values, loop_body(loop)->arguments[i + loop_shift(loop)], start[i]);
 }
 
 static Value *initial_adjoint(Differentiation *state, Builder *at, const Op *loop, int index) {
@@ -426,7 +442,8 @@ static void hand_on_captured(Differentiation *state, Op *reversed, const Op *loo
 }
 
 /// The reversed loop's header: in the forward's order where the order is free, else counted from the end.
-static Op *reversed_header(Differentiation *state, const LoopPlan *plan, Value **trip, Value **iv) {
+static Op *reversed_header(Differentiation *state, const LoopPlan *plan, const TapedLoop *taped,
+                           Value **trip, Value **iv) {
     const Op *loop = plan->loop;
     Builder *b = &state->builder;
     OpCode code = plan->is_while ? OP_FOR : loop->code;
@@ -445,7 +462,9 @@ static Op *reversed_header(Differentiation *state, const LoopPlan *plan, Value *
         *trip = NULL;
         return reversed;
     }
-    Value *trips = plan->is_while ? while_trips(state, loop) : loop_trips(state, loop);
+    Value *trips = taped            ? taped->trips
+                   : plan->is_while ? while_count(state, loop, b)
+                                    : loop_trips(state, loop);
     Value *last = build_binary(b, OP_SUB, trips, build_int(b, 1));
     Value *operands[3] = {build_int(b, 0), trips, build_int(b, 1)};
     reversed = op_append(b, code, operands, 3, 0);
@@ -456,23 +475,17 @@ static Op *reversed_header(Differentiation *state, const LoopPlan *plan, Value *
     *trip = build_binary(&inside, OP_SUB, last, count);
     *iv = NULL;
     if (plan->is_while) return reversed;
-    Value *lower = recomputed(state, loop->operands[0]),
-          *step = recomputed(state, loop->operands[2]);
-    int64_t number;
-    Value *distance = value_is_int(step, &number) && number == 1
-                          ? *trip
-                          : build_binary(&inside, OP_MUL, *trip, step);
-    *iv = value_is_int(lower, &number) && number == 0
-              ? distance
-              : build_binary(&inside, OP_ADD, lower, distance);
+    *iv = iteration_value(state, &inside, loop, *trip);
     (*iv)->name = loop->regions[0]->arguments[0]->name;
     return reversed;
 }
 
 static void sweep_loop(Differentiation *state, const Op *loop) {
     LoopPlan plan = loop_plan(state, loop);
+    bool recalls = any_state_read(state, &plan);
+    const TapedLoop *taped = recalls ? tape_keep(state, loop) : NULL;
     Value *trip, *iv;
-    Op *reversed = reversed_header(state, &plan, &trip, &iv);
+    Op *reversed = reversed_header(state, &plan, taped, &trip, &iv);
     reversed->note = "back through the loop of line";
     Builder outside = state->builder;
     Builder before = {.function = state->backward,
@@ -496,8 +509,8 @@ static void sweep_loop(Differentiation *state, const Op *loop) {
     Frame frame;
     enter(state, body);
     frame_push(state, &frame);
-    if (any_state_read(state, &plan))
-        recompute_states(state, &plan, trip, iv ? iv : trip);
+    if (recalls)
+        recall_states(state, &plan, taped, trip, iv ? iv : trip);
     else
         forget_states(state, loop);
     if (!plan.is_while) map_set_pointer(&state->values, loop->regions[0]->arguments[0], iv);

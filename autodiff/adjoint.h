@@ -48,6 +48,8 @@ typedef struct Differentiation {
     Frame *frame;
     LIST(Accumulation) accumulations;
     LIST(RunningStep) running_steps;
+    LIST(struct Tape *) tapes;     // states kept in memory (tape.h)
+    LIST(Range) recomputed_loops;  // loops whose states are computed anew for each iteration
     Diagnostics *diagnostics;
     bool failed;
     const char *failure;
@@ -91,7 +93,9 @@ void adjoint_fail(Differentiation *state, DiagnosticId id, Range range, const ch
 /// After the sweep: decides per gradient between plain stores and atomics and rewrites the accumulations. Fills `gradients`.
 void schedule_accumulations(Differentiation *state, Backward *result);
 
-/// Python source of the kernel `function`, formatted as ruff format leaves it. `decorators`: text above the def ("@triton.jit\n").
-const char *emit_kernel(Arena *arena, const Function *function, const char *decorators);
+/// Python source of the kernel `function`, formatted as ruff format leaves it. `decorators`: text above the def ("@triton.jit\n");
+/// `comment`: lines at the start of the body, indented.
+const char *emit_kernel(Arena *arena, const Function *function, const char *decorators,
+                        const char *comment);
 
 #endif

@@ -12,6 +12,7 @@
 #include "autodiff/rewrite.h"
 #include "autodiff/saved.h"
 #include "autodiff/stores.h"
+#include "autodiff/tape.h"
 #include "autodiff/variants.h"
 
 /* ---- what the kernel does to memory ---- */
@@ -138,14 +139,29 @@ static ArgumentUse argument_use(const Differentiation *state, const Value *value
         *of = parameter_of_root(state, primal->value)->name;
         return ARGUMENT_BEFORE;
     }
-    *of = NULL;
-    return ARGUMENT_SAME;
+    const Tape *tape = tape_of(state, value);
+    *of = tape ? state->backward->parameters[value->index].name : NULL;
+    if (!tape) return ARGUMENT_SAME;
+    return tape->steps == value ? ARGUMENT_STEPS : ARGUMENT_SCRATCH;
+}
+
+/// What the launcher has to know of memory that it allocates.
+static void describe_scratch(const Differentiation *state, const Value *value,
+                             BackwardArgument *argument) {
+    const Tape *tape = tape_of(state, value);
+    if (argument->use == ARGUMENT_STEPS) {
+        argument->elements = tape_step_elements(state, value);
+        argument->trips = tape->trips;
+    } else if (argument->use == ARGUMENT_SCRATCH) {
+        argument->elements = tape->elements;
+        argument->dtype = tape->dtype;
+    }
 }
 
 int argument_rank(ArgumentUse use, const Parameter *parameter) {
     if (parameter->is_constexpr) return 4;
     if (use == ARGUMENT_UPSTREAM || use == ARGUMENT_RUNNING) return 0;
-    if (use == ARGUMENT_GRADIENT) return 2;
+    if (use == ARGUMENT_GRADIENT || use == ARGUMENT_SCRATCH) return 2;
     return parameter->value->type.kind == TYPE_POINTER ? 1 : 3;
 }
 
@@ -214,6 +230,7 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
                                            .use = role,
                                            .of = of,
                                            .is_constexpr = parameter->is_constexpr};
+            describe_scratch(state, parameter->value, argument);
             bool sums = role == ARGUMENT_GRADIENT || role == ARGUMENT_RUNNING;
             for (int g = 0; sums && g < result->gradient_count; g++)
                 if (strcmp(result->gradients[g].input, of) == 0)
@@ -326,10 +343,14 @@ static void derive(Differentiation *state, Backward *result) {
         map_set_pointer(&ours, state->accumulations.items[i].op, (void *)1);
     for (int i = 0; i < state->running_steps.count; i++)
         map_set_pointer(&ours, state->running_steps.items[i].op, (void *)1);
+    for (LIST_EACH(int, t, state->tapes))
+        for (LIST_EACH(int, i, state->tapes.items[t]->ops))
+            map_set_pointer(&ours, state->tapes.items[t]->ops.items[i], (void *)1);
     saved_values_load(state, result->kernel->definition, &ours);
     remove_forward_stores(state, state->backward->body, &ours);
     remove_forward_effects(state->backward->body, &ours);
     function_drop_dead(state->backward);
+    tapes_prune(state);
     function_clean(state->backward);
     memory_refuse_lost_values(state);
     if (state->failed) return;
@@ -429,6 +450,8 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
     variant->backward = state.backward;
     result->assumptions = state.assumptions.items;
     result->assumption_count = state.assumptions.count;
+    result->recomputed_loops = state.recomputed_loops.items;
+    result->recomputed_loop_count = state.recomputed_loops.count;
     arrange_parameters(&state, result, &variant->launch);
     list_inputs(&state, result, &variant->launch);
     result->status = BACKWARD_DERIVED;
@@ -464,7 +487,8 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     result->launches = &variant->launch;
     result->launch_count = 1;
     result->kernel_text = emit_kernel(arena, variant->backward,
-                                      backward_decorators(arena, kernel->definition, result));
+                                      backward_decorators(arena, kernel->definition, result),
+                                      tape_comment(arena, &result->launches[0]));
     report_assumptions(result, diagnostics);
     report_atomics(result, diagnostics);
     return result;

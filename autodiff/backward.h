@@ -25,15 +25,20 @@ typedef enum ArgumentUse {
     ARGUMENT_UPSTREAM,  // gradient of the forward's output `of`, same layout as the output
     ARGUMENT_GRADIENT,  // gradient of the forward's input `of`, same layout, zero-filled
     ARGUMENT_RUNNING,  // `of` is updated in place: a copy of its upstream gradient, in the end its gradient as an input
-    ARGUMENT_BEFORE,  // a copy of the forward's argument `of` from before the forward ran
-    ARGUMENT_SCRATCH,  // zero-filled fp32 buffer of `elements` (Python text over the forward's arguments)
+    ARGUMENT_BEFORE,   // a copy of the forward's argument `of` from before the forward ran
+    ARGUMENT_SCRATCH,  // memory for `elements` a program, whatever it holds
+    ARGUMENT_STEPS,  // how many tiles the scratch of one loop holds: any number from 1 on is right, more are faster
 } ArgumentUse;
 
 typedef struct BackwardArgument {
     const char *name;  // of the emitted kernel's parameter
     ArgumentUse use;
     const char *of;
-    const char *elements;
+    // Python over the forward's arguments and those of ARGUMENT_STEPS:
+    const char *elements;  // of _SCRATCH, a program's; of _STEPS, a tile's
+    const char *trips;     // ARGUMENT_STEPS: about as many tiles as can be used; NULL: nobody knows
+    const char
+        *dtype;  // ARGUMENT_SCRATCH, as torch names it; NULL: float32, float64 where a tensor is
     bool is_constexpr;
     bool
         is_float32;  // ARGUMENT_GRADIENT and _RUNNING: the buffer is float32 whatever the input is (atomics), cast afterwards
@@ -74,7 +79,9 @@ typedef struct Backward {
     int output_count;
     Gradient *gradients;  // one per input
     int gradient_count;
-    int atomics;  // gradients that need an atomic
+    int atomics;              // gradients that need an atomic
+    Range *recomputed_loops;  // whose states are computed anew for each iteration
+    int recomputed_loop_count;
     Assumption *assumptions;
     int assumption_count;
 } Backward;

@@ -36,7 +36,7 @@ static void text_set(Emitter *emitter, const Value *value, const char *text, int
 
 static const char *name_value(Emitter *emitter, const Value *value) {
     const char *name = value->op ? name_again(emitter, value, value->op, value->name)
-                                 : name_new(emitter, value->name);
+                                 : name_new(emitter, value, value->name);
     text_set(emitter, value, name, PRECEDENCE_ATOM);
     return name;
 }
@@ -131,7 +131,8 @@ static bool wants_inlining(Emitter *emitter, const Op *op, Text text) {
     if (is_small_step(emitter, op) && (is_repeated || reader)) return true;
     bool is_argument = op->operand_count > 1 && op->operands[1] &&
                        !op->operands[1]->op;  // a carried name may change
-    if (is_base_address(op) && !is_argument && is_for_arms(emitter, op)) return true;
+    bool may_be_none = is_base_address(op) && !op->note;
+    if (may_be_none && !is_argument && is_for_arms(emitter, op)) return true;
     const Op *user = reader;
     if (!user || user->parent != op->parent) {
         bool is_bare_expand = op->code == OP_EXPAND_DIMS && size <= 24;
@@ -226,7 +227,7 @@ static void emit_yields(Emitter *emitter, const Op *loop, const Region *body,
         const Value *argument = body->arguments[i + shift];
         if (yield->operands[i] == argument) continue;
         if (!reads_changed(emitter, yield->operands[i], body, i, 0)) continue;
-        held[i] = name_new(emitter, arena_printf(emitter->arena, "next_%s", names[i]));
+        held[i] = name_new(emitter, NULL, arena_printf(emitter->arena, "next_%s", names[i]));
         emit_assignment(emitter, held[i], emit_value(emitter, yield->operands[i]));
     }
     for (int i = 0; i < yield->operand_count; i++) {
@@ -299,6 +300,7 @@ static void emit_loop(Emitter *emitter, const Op *op) {
                    emit_value(emitter, region_terminator(op->regions[0])->operands[0]).text, ":");
     } else {
         const char *iv = name_value(emitter, body->arguments[0]);
+        map_set(&emitter->counters, str_from(iv), body->arguments[0]);
         emit_parts(emitter, arena_printf(emitter->arena, "for %s in ", iv), range_text(emitter, op),
                    ":");
     }
@@ -524,24 +526,27 @@ static void emit_header(Emitter *emitter, const char *decorators) {
     buffer_puts(&emitter->out, "):\n");
 }
 
-static void emit_function(Emitter *emitter, const char *decorators) {
+static void emit_function(Emitter *emitter, const char *decorators, const char *comment) {
     Map names = map_new(emitter->arena);
     emitter->names = &names;
     emitter->texts = map_new(emitter->arena);
     emitter->promised = map_new(emitter->arena);
+    emitter->counters = map_new(emitter->arena);
     emitter->out = buffer_new(emitter->arena);
     emitter->indent = 1;
     emit_header(emitter, decorators);
+    buffer_puts(&emitter->out, comment);
     size_t before = emitter->out.size;
     emit_region(emitter, emitter->function->body);
     if (emitter->out.size == before) buffer_puts(&emitter->out, "    pass\n");
 }
 
-const char *emit_kernel(Arena *arena, const Function *function, const char *decorators) {
+const char *emit_kernel(Arena *arena, const Function *function, const char *decorators,
+                        const char *comment) {
     Emitter emitter = {.arena = arena, .function = function, .inlined = map_new(arena)};
     emitter.uses = function_count_uses(arena, function);
-    emit_function(&emitter, decorators);  // finds what is inlined
+    emit_function(&emitter, decorators, comment);  // finds what is inlined
     emitter.lifetimes = lifetimes_of(arena, function, &emitter.inlined);
-    emit_function(&emitter, decorators);
+    emit_function(&emitter, decorators, comment);
     return buffer_text(&emitter.out);
 }

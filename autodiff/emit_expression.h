@@ -20,6 +20,7 @@ typedef struct Emitter {
     Map uses;   // value -> number of uses
     Map *
         names;  // names visible in the scope under way (loops open a copy): text -> the value it stands for, or NULL
+    Map counters;          // name -> the variable of a loop, now or earlier, that has it
     Map promised;          // value -> the name that the end of its arm would give it
     Map inlined;           // values that print as expressions
     Lifetimes *lifetimes;  // NULL while `inlined` is being found

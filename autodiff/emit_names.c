@@ -19,10 +19,18 @@ static bool is_keyword(const char *name) {
     return false;
 }
 
-const char *name_new(Emitter *emitter, const char *hint) {
+/// Triton keeps the variable of a `for` after its loop. In a later loop it may be assigned again, but not change its type.
+static bool is_of_another_loop(const Emitter *emitter, const char *name, const Value *value) {
+    const Value *counter = map_get(&emitter->counters, str_from(name));
+    return counter && !(value && type_equal(counter->type, value->type));
+}
+
+const char *name_new(Emitter *emitter, const Value *value, const char *hint) {
     if (!hint || !*hint) hint = "t";
     const char *name = hint;
-    for (int i = 1; map_has(emitter->names, str_from(name)) || is_keyword(name); i++)
+    for (int i = 1; map_has(emitter->names, str_from(name)) || is_keyword(name) ||
+                    is_of_another_loop(emitter, name, value);
+         i++)
         name = arena_printf(emitter->arena, "%s_%d", hint, i);
     map_set(emitter->names, str_from(name), NULL);
     return name;
@@ -32,9 +40,11 @@ const char *name_again(Emitter *emitter, const Value *value, const Op *op, const
     const char *name = map_get_pointer(&emitter->promised, value);
     if (!name && emitter->lifetimes && hint && *hint) {
         const Value *holder = map_get(emitter->names, str_from(hint));
-        if (holder && lifetimes_let_reuse(emitter->lifetimes, holder, value, op)) name = hint;
+        if (holder && !is_of_another_loop(emitter, hint, value) &&
+            lifetimes_let_reuse(emitter->lifetimes, holder, value, op))
+            name = hint;
     }
-    if (!name) name = name_new(emitter, hint);
+    if (!name) name = name_new(emitter, value, hint);
     map_set(emitter->names, str_from(name), (void *)(uintptr_t)value);
     return name;
 }

@@ -4,8 +4,9 @@
 
 #include "autodiff/emit_expression.h"
 
-/// A name that nothing in scope has: `hint`, or `hint_1` and so on; "t" where `hint` is NULL. It stands for no value yet.
-const char *name_new(Emitter *emitter, const char *hint);
+/// A name that nothing in scope has: `hint`, or `hint_1` and so on; "t" where `hint` is NULL. It stands for no value yet; it
+/// will for `value` (NULL: something of any type).
+const char *name_new(Emitter *emitter, const Value *value, const char *hint);
 
 /// A name for `value`, which `op` defines: `hint` itself where nothing reads what stands there any more, as one would write it
 /// by hand; else a new one.

@@ -105,12 +105,16 @@ int backward_in_place(Arena *arena, const Snapshot *snapshot, const Backward *ba
     add(&place, below, below,
         arena_printf(arena, "\n\n\n%.*s\n\n\n%.*s", STR_ARGS(kernel), STR_ARGS(wrapper)));
     add_launchers(&place, &plan);
-    if (!is_bound(&place, "_gradient_buffer")) {
-        Str helpers = str_trim(str_from(autograd_helpers()));
+    Buffer helpers = buffer_new(arena);
+    if (!is_bound(&place, "_gradient_buffer")) buffer_puts(&helpers, autograd_helpers());
+    if (launch_has_tape(&backward->launches[0]) && !is_bound(&place, "_tape"))
+        buffer_printf(&helpers, "%s%s", helpers.size ? "\n\n" : "", tape_helpers());
+    if (helpers.size) {
+        Str text = str_trim(str_from(buffer_text(&helpers)));
         uint32_t end = (uint32_t)snapshot->source->text.size;
         bool ends_line = end && snapshot->source->text.data[end - 1] == '\n';
         add(&place, end, end,
-            arena_printf(arena, "%s\n\n%.*s\n", ends_line ? "" : "\n", STR_ARGS(helpers)));
+            arena_printf(arena, "%s\n\n%.*s\n", ends_line ? "" : "\n", STR_ARGS(text)));
     }
     *edits = place.edits.items;
     return place.edits.count;

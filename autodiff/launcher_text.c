@@ -305,12 +305,20 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
                                    argument->name, index));
             continue;
         }
+        if (argument->use == ARGUMENT_SCRATCH || argument->use == ARGUMENT_STEPS) continue;
         const char *value = argument->use == ARGUMENT_SAME ? argument->of : argument->name;
         index = argument->use == ARGUMENT_SAME
                     ? parameter_index(plan->kernel, str_from(argument->of))
                     : -1;
         if (index >= 0 && !plan->passed[index]) continue;  // autotune sets it, or it has a default
         LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, value));
+    }
+    if (launch_has_tape(launch)) {
+        Names rest = {0};
+        buffer_puts(out, tape_statements(arena, plan, "ctx.grid", call.items, call.count, 8,
+                                         &rest.items, &rest.count));
+        rest.capacity = rest.count;
+        call = rest;
     }
     if (plan->has_options) LIST_PUSH(arena, &call, "**ctx.options");
     statement(out, "",

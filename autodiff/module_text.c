@@ -307,5 +307,9 @@ const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *co
     buffer_puts(&out, buffer_text(&body));
     if (wrapper != WRAPPER_NONE && writer.plan_count)
         buffer_printf(&out, "\n\n%s", writer.operators ? operator_helpers() : autograd_helpers());
+    bool has_tape = false;
+    for (int p = 0; p < writer.plan_count; p++)
+        has_tape = has_tape || launch_has_tape(&writer.plans[p].backward->launches[0]);
+    if (wrapper != WRAPPER_NONE && has_tape) buffer_printf(&out, "\n\n%s", tape_helpers());
     return buffer_text(&out);
 }

@@ -40,6 +40,18 @@ const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel,
 /// Whether the backward keeps the parameter although its body does not use it (autotune and heuristics ask for it by name).
 bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool is_constexpr);
 
+/// tape_text.c: what an emitted kernel's scratch has to be, as lines of comment; empty where it has none.
+const char *tape_comment(Arena *arena, const BackwardLaunch *launch);
+/// Whether a launcher has to allocate scratch.
+bool launch_has_tape(const BackwardLaunch *launch);
+/// Statements that allocate it, indented by `indent` columns, and `*rest`: the keyword arguments of the launch, by name
+/// `name=value` in `call` so far. `grid`: Python of the grid.
+const char *tape_statements(Arena *arena, const LaunchPlan *plan, const char *grid,
+                            const char *const *call, int count, int indent, const char ***rest,
+                            int *rest_count);
+/// Helper functions that these use.
+const char *tape_helpers(void);
+
 /// `prefix(arguments...)` on one line where it fits `room` columns, else one argument a line; continuation lines indented by `indent`.
 const char *call_lines(Arena *arena, const char *prefix, const char *const *arguments, int count,
                        int indent);

@@ -127,8 +127,7 @@ static void plan_roles(OperatorPlan *plan, Arena *arena) {
     const Backward *backward = plan->launch->backward;
     for (int i = 0; i < backward->launches[0].argument_count; i++) {
         const BackwardArgument *argument = &backward->launches[0].arguments[i];
-        bool known = argument->use == ARGUMENT_SAME || argument->use == ARGUMENT_UPSTREAM ||
-                     argument->use == ARGUMENT_GRADIENT;
+        bool known = argument->use != ARGUMENT_BEFORE && argument->use != ARGUMENT_RUNNING;
         if (!known) refuse(plan, arena_printf(arena, "it updates `%s` in place", argument->of));
     }
     if (backward->launch_count != 1) refuse(plan, "its backward is several launches");
@@ -224,21 +223,12 @@ static void push_options(Arena *arena, Names *names, const OperatorPlan *plan, c
     }
 }
 
-static const char *launch_head(Arena *arena, const OperatorPlan *plan, const char *kernel) {
-    return arena_printf(arena, "torch.library.wrap_triton(%s)[%s]", kernel,
-                        plan->grid ? plan->grid : "tuple(grid)");
-}
-
-/// The lambda's own line, so that the launch below stays readable.
-static const char *add_launch(Arena *arena, Buffer *out, const OperatorPlan *plan,
-                              const char *kernel, const Names *arguments) {
-    const char *head = launch_head(arena, plan, kernel);
-    if (plan->grid) {
-        add_body(out, "grid = ", plan->grid);
-        head = arena_printf(arena, "torch.library.wrap_triton(%s)[grid]", kernel);
-    }
-    add_body(out, head, joined(arena, arguments, "(", ")"));
-    return head;
+static void add_launch(Arena *arena, Buffer *out, const OperatorPlan *plan, const char *kernel,
+                       const Names *arguments) {
+    add_body(out,
+             arena_printf(arena, "torch.library.wrap_triton(%s)[%s]", kernel,
+                          plan->grid ? "grid" : "tuple(grid)"),
+             joined(arena, arguments, "(", ")"));
 }
 
 /// ` -> type:` of a function that returns so many tensors.
@@ -302,6 +292,8 @@ static void add_forward(Arena *arena, Buffer *out, const OperatorPlan *plan, con
                  arena_printf(arena, plan->is_filled[p] ? "_copied(%s)" : "_another(%s)",
                               parameter->name));
     }
+    if (plan->grid)
+        add_body(out, "grid = ", plan->grid);  // its own line: the launch stays readable
     add_launch(arena, out, plan, kernel_name, &call);
     add_body(out, "return ", value_of(arena, &outputs));
 }
@@ -360,7 +352,8 @@ static void add_backward(Arena *arena, Buffer *out, const OperatorPlan *plan, co
         const BackwardArgument *argument = &launch->arguments[i];
         bool same = argument->use == ARGUMENT_SAME;
         int index = same ? parameter_index(plan, argument->of) : -1;
-        if (index >= 0 && !plan->launch->passed[index]) continue;
+        bool scratch = argument->use == ARGUMENT_SCRATCH || argument->use == ARGUMENT_STEPS;
+        if (scratch || (index >= 0 && !plan->launch->passed[index])) continue;
         LIST_PUSH(
             arena, &call,
             arena_printf(arena, "%s=%s", argument->name, same ? argument->of : argument->name));
@@ -374,7 +367,6 @@ static void add_backward(Arena *arena, Buffer *out, const OperatorPlan *plan, co
             result = arena_printf(arena, "%s.to(%s.dtype)", argument->name, argument->of);
         LIST_PUSH(arena, &results, result);
     }
-    push_options(arena, &call, plan, "keyword");
     add_decorator(out, space, launch->kernel);
     layout_statement(out, 0, arena_printf(arena, "def %s_op", launch->kernel),
                      joined(arena, &parameters, "(", ")"), returned_type(arena, results.count));
@@ -385,6 +377,15 @@ static void add_backward(Arena *arena, Buffer *out, const OperatorPlan *plan, co
                  arena_printf(arena, "_gradient_buffer(%s%s)", argument->of,
                               argument->is_float32 ? ", accumulate=True" : ""));
     }
+    if (plan->grid) add_body(out, "grid = ", plan->grid);
+    if (launch_has_tape(launch)) {
+        Names rest = {0};
+        buffer_puts(out, tape_statements(arena, plan->launch, "grid", call.items, call.count, 4,
+                                         &rest.items, &rest.count));
+        rest.capacity = rest.count;
+        call = rest;
+    }
+    push_options(arena, &call, plan, "keyword");
     add_launch(arena, out, plan, launch->kernel, &call);
     add_body(out, "return ", value_of(arena, &results));
 }

@@ -283,6 +283,8 @@ static MemoryBuffer *scratch_buffer(Run *run, const Actual *actual) {
     }
     MemoryBuffer *buffer =
         memory_add(run->memory, actual->name, actual->dtype, (Content){.kind = CONTENT_ZERO});
+    buffer->extent = actual->extent;
+    buffer->is_uninitialised = buffer->is_gradient = true;
     if (run->scratch_count == 64) return buffer;
     run->scratch_names[run->scratch_count] = actual->name;
     run->scratch[run->scratch_count++] = buffer;

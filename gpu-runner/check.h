@@ -11,7 +11,7 @@ typedef enum ActualKind {
     ACTUAL_GRADIENT,  // the gradient buffer of an input, zero at first
     ACTUAL_RUNNING,  // the gradient of a buffer updated in place: upstream at first, the input's at the end
     ACTUAL_BEFORE,   // the forward's argument as it was before the forward ran
-    ACTUAL_SCRATCH,  // a zeroed buffer, shared by name
+    ACTUAL_SCRATCH,  // memory of `extent` elements, shared by name; nobody wrote to it before
     ACTUAL_CONSTANT,
     ACTUAL_PROGRAMS,  // programs of the forward's grid along an axis
 } ActualKind;
@@ -23,6 +23,7 @@ typedef struct Actual {
     DTypeCode dtype;
     const Constant *constant;
     int axis;
+    int64_t extent;  // of scratch; 0: not known
 } Actual;
 
 typedef struct GradientLaunch {

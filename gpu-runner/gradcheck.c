@@ -9,6 +9,8 @@ static const double DEFAULT_SECONDS = 30, SHARE_OF_TIME = 0.6;
 /// With this many configurations proved, time is up when as many seconds have passed.
 enum { ENOUGH_PROVED = 2, ENOUGH_DISCARDED = 2, ENOUGH_SPREAD = 2 };
 static const double ENOUGH_SECONDS = 1.5;
+/// Tiles of a tape with few: states between them are computed anew, so that this is proved, too.
+enum { STEPS = 3 };
 
 typedef struct InputSummary {
     const char *name;
@@ -43,6 +45,16 @@ static int parameter_named(const FunctionDefinition *definition, const char *nam
     for (int i = 0; name && i < definition->parameter_count; i++)
         if (str_is(definition->parameters[i].name, name)) return i;
     return -1;
+}
+
+/// A copy with room for `more` arguments.
+static Configuration configuration_copy(Arena *arena, const Configuration *configuration,
+                                        int more) {
+    Configuration copy = *configuration;
+    copy.arguments = ARENA_ARRAY(arena, Argument, configuration->argument_count + more + 1);
+    memcpy(copy.arguments, configuration->arguments,
+           sizeof(Argument) * (size_t)configuration->argument_count);
+    return copy;
 }
 
 // --- the backward's arguments -------------------------------------------------------------------------------------------
@@ -88,6 +100,8 @@ static bool actual_from_json(const Gradcheck *check, const Configuration *config
         *actual = (Actual){.kind = ACTUAL_SCRATCH,
                            .name = scratch,
                            .dtype = dtype_from_text(dtype, DTYPE_FLOAT32)};
+    } else if (json_get(json, "steps")) {
+        *actual = constant_actual(constant_int(arena, STEPS));
     } else if (json_get(json, "programs")) {
         int axis = (int)json_get_number(json, "programs", 0);
         *actual = (Actual){.kind = ACTUAL_PROGRAMS, .axis = axis < 0 || axis > 2 ? 0 : axis};
@@ -103,6 +117,28 @@ static bool actual_from_json(const Gradcheck *check, const Configuration *config
             arena_printf(arena, "the backward's argument `%s` says not where it comes from", name);
     }
     return *error == NULL;
+}
+
+/// Scratch is as large as the launcher allocates it, and as wide.
+static void size_scratch(const Gradcheck *check, const Configuration *configuration,
+                         const Json *arguments, const char *name, Actual *actual, Error *error) {
+    const Json *json = json_get(arguments, name);
+    const char *elements = json_get_string(json, "elements", NULL);
+    if (actual->kind != ACTUAL_SCRATCH || !elements || *error) return;
+    Configuration known = configuration_copy(check->arena, configuration, arguments->count);
+    for (int i = 0; i < arguments->count; i++)
+        if (json_get(arguments->items[i], "steps"))
+            known.arguments[known.argument_count++] =
+                (Argument){.name = arguments->keys[i], .kind = ARGUMENT_INTEGER, .integer = STEPS};
+    double count = spec_number(check->arena, &known, str_from(elements), error);
+    for (int axis = 0; axis < 3; axis++) count *= (double)configuration->grid[axis];
+    actual->extent = count < 1 ? 1 : (int64_t)count;
+    bool is_double = false;
+    for (int i = 0; i < configuration->argument_count; i++)
+        if (configuration->arguments[i].kind == ARGUMENT_POINTER &&
+            configuration->arguments[i].dtype == DTYPE_FLOAT64)
+            is_double = true;
+    if (is_double && !json_get(json, "dtype")) actual->dtype = DTYPE_FLOAT64;
 }
 
 /// How the backward's parameter is bound for lowering.
@@ -158,6 +194,9 @@ static bool make_launch(Gradcheck *check, const Configuration *configuration, co
         }
         if (!actual_from_json(check, configuration, parameter_name, argument, &actuals[i], error))
             return false;
+        size_scratch(check, configuration, json_get(json, "arguments"), parameter_name, &actuals[i],
+                     error);
+        if (*error) return false;
         if (bind_actual(check, configuration, parameter, &actuals[i], &bindings[bound])) bound++;
     }
     launch->actuals = actuals;
@@ -357,14 +396,6 @@ static bool is_not_finite(const CheckResult *result) {
            (result->status == CHECK_INVALID || result->status == CHECK_UNPROVED);
 }
 
-static Configuration configuration_copy(Arena *arena, const Configuration *configuration) {
-    Configuration copy = *configuration;
-    copy.arguments = ARENA_ARRAY(arena, Argument, configuration->argument_count + 1);
-    memcpy(copy.arguments, configuration->arguments,
-           sizeof(Argument) * (size_t)configuration->argument_count);
-    return copy;
-}
-
 static SpecRequest spec_request(const Gradcheck *check) {
     const Json *spec = json_get(check->params, "spec"), *pyproject = json_get(spec, "pyproject");
     return (SpecRequest){
@@ -387,7 +418,7 @@ static CheckResult check_contents(Gradcheck *check, Configuration *configuration
     if (result.status == CHECK_INVALID && is_outside(&result) && drop_extents(configuration))
         result = check_configuration(arena, problem);
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges && is_not_finite(&result); i++) {
-        Configuration other = configuration_copy(arena, configuration);
+        Configuration other = configuration_copy(arena, configuration, 0);
         set_contents(&other, ranges[i][0], ranges[i][1]);
         problem->configuration = &other;
         CheckResult again = check_configuration(arena, problem);
@@ -451,7 +482,7 @@ static bool check_spread(Gradcheck *check, const Configuration *configuration,
     if (result->status != CHECK_FAILED && result->status != CHECK_INVALID && !finds) return false;
     if (result->status == CHECK_INVALID && check->spread++ >= ENOUGH_SPREAD) return false;
     SpecRequest request = spec_request(check);
-    Configuration other = configuration_copy(check->arena, configuration);
+    Configuration other = configuration_copy(check->arena, configuration, 0);
     Spread spread = spec_spread(check->arena, &request, &other);
     if (spread == SPREAD_NONE) return false;
     Problem problem;

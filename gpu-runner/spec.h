@@ -26,6 +26,10 @@ Configurations spec_configurations(Arena *arena, const SpecRequest *request, Err
 /// Names that are no parameters are helpers for later expressions. A sentence where the text is not understood.
 Error spec_parse(Arena *arena, const SpecRequest *request, Str text, Configuration *configuration);
 
+/// spec_text.c: the number that an expression over the configuration's whole numbers comes to. Zero and a sentence where
+/// it is not understood.
+double spec_number(Arena *arena, const Configuration *configuration, Str text, Error *error);
+
 /// spec_guess.c: fills what is open from the evidence in the kernel; several candidates.
 Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed,
                           Error *error);

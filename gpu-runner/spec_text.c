@@ -482,3 +482,24 @@ Error spec_parse(Arena *arena, const SpecRequest *request, Str text, Configurati
     }
     return error;
 }
+
+double spec_number(Arena *arena, const Configuration *configuration, Str text, Error *error) {
+    SpecRequest request = {0};
+    SpecParser parser = {
+        .arena = arena, .request = &request, .names = map_new(arena), .text = text};
+    for (int i = 0; i < configuration->argument_count; i++) {
+        const Argument *argument = &configuration->arguments[i];
+        bool is_constant =
+            argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_INT;
+        if (argument->kind != ARGUMENT_INTEGER && !is_constant) continue;
+        SpecValue *value = ARENA_NEW(arena, SpecValue);
+        set_number(value, (double)(is_constant ? argument->constant->integer : argument->integer),
+                   true);
+        map_set(&parser.names, argument->name, value);
+    }
+    double number = parse_number(&parser);
+    skip_space(&parser);
+    if (parser.at < text.size) fail(&parser, "`%.*s` is no expression", STR_ARGS(text));
+    *error = parser.error;
+    return parser.error ? 0 : number;
+}

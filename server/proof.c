@@ -15,12 +15,12 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
         [ARGUMENT_SAME] = "same",         [ARGUMENT_UPSTREAM] = "upstream",
         [ARGUMENT_GRADIENT] = "gradient", [ARGUMENT_RUNNING] = "running",
         [ARGUMENT_BEFORE] = "before",     [ARGUMENT_SCRATCH] = "scratch",
+        [ARGUMENT_STEPS] = "steps",
     };
     Json *json = json_object(arena);
-    const char *of = argument->use == ARGUMENT_SCRATCH ? argument->name : argument->of;
-    json_set_string(json, uses[argument->use], of);
-    if (argument->use == ARGUMENT_SCRATCH || argument->is_float32)
-        json_set_string(json, "dtype", "fp32");
+    json_set_string(json, uses[argument->use], argument->of);
+    if (argument->is_float32) json_set_string(json, "dtype", "fp32");
+    if (argument->dtype) json_set_string(json, "dtype", argument->dtype);
     if (argument->elements) json_set_string(json, "elements", argument->elements);
     return json;
 }

@@ -7,6 +7,7 @@ derivative of the forward along a direction by central differences.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from tests.support.worker import Worker
 from tests.triton.interpret import interpret_kernel
 
 STEP = 1e-5
+TAPE_STEPS = 3  # few, so that states between those that are kept are computed anew
 
 
 def in_doubles(source: str) -> str:
@@ -112,9 +114,24 @@ class Problem:
                 result[name] = gradients.get(of)
             elif "before" in use:
                 result[name] = self.data.get(of)
+            elif "steps" in use:
+                result[name] = TAPE_STEPS
+            elif "scratch" in use:
+                result[name] = self.scratch(use, launch)
             else:
                 raise AssertionError(f"an argument of a kind this does not know: {use}")
         return result
+
+    def scratch(self, use: dict, launch: dict) -> np.ndarray:
+        """Memory as large as the launcher allocates it, with nothing in it that could be taken for a state."""
+        steps = {k: TAPE_STEPS for k, v in launch["arguments"].items() if "steps" in v}
+        names = {**self.specification.values, **steps}
+        text = use["elements"].replace("triton.cdiv", "cdiv")
+        size = eval(text, {"cdiv": lambda a, b: -(-a // b), "min": min, "max": max}, names)  # noqa: S307
+        count = max(size * math.prod(self.specification.grid), 1)
+        if use.get("dtype") == "int64":
+            return np.full(count, -(1 << 40), np.int64)
+        return np.full(count, np.nan, np.float64 if self.doubles else np.float32)
 
     def fresh_gradients(self) -> dict[str, np.ndarray]:
         """Zeros for every input that is there; what is updated in place starts from its upstream gradient."""
@@ -175,7 +192,7 @@ class Problem:
         if isinstance(value, np.ndarray):
             integer = value.dtype.kind in "iu"
             data = [None if v != v else v for v in value.tolist()]
-            return {"data": data, "dtype": "i32" if integer else "fp64"}
+            return {"data": data, "dtype": f"i{8 * value.itemsize}" if integer else "fp64"}
         if isinstance(value, bool) or value is None or isinstance(value, str):
             return {"value": value}
         return {"int" if isinstance(value, int) else "float": value}

@@ -49,6 +49,8 @@ CONFIGURATIONS = {
 # How many kernels of the tables above, beside the two of this folder's and examples' own, there are at least.
 LEAST_KERNELS = 100
 DTYPES = {"f32": "fp32", "f64": "fp64", "f16": "fp16", "bf16": "bf16", "i1": "i1"}
+# Of scratch, where it has one: else it is as wide as the widest float of the launch, and float32 at least.
+TORCH_TYPES = {"float32": "fp32", "float64": "fp64", "int64": "i64"}
 SECONDS = 20
 KEYS = kernels(tuple(FILES))
 PROVABLE = [key for key in KEYS if key not in UNPROVED]
@@ -129,7 +131,11 @@ def types_of(
     constants: dict[str, object] = {}
     for name, use in arguments.items():
         value = values.values.get(next(iter(use.values())))
-        if isinstance(value, Buffer):
+        if "scratch" in use:
+            types[name] = "*" + TORCH_TYPES[use.get("dtype", "float32")]
+        elif "steps" in use:
+            types[name] = "i32"
+        elif isinstance(value, Buffer):
             own = value.type if value.is_integer else floats
             types[name] = "*" + (
                 use.get("dtype", floats) if "gradient" in use or "running" in use else own

@@ -1,0 +1,63 @@
+// Inside autodiff/: the states of a recurrence, kept in scratch memory on the way forwards and read on the way back.
+#ifndef TAD_AUTODIFF_TAPE_H
+#define TAD_AUTODIFF_TAPE_H
+
+#include "autodiff/adjoint.h"
+
+/// One carried value of a loop in memory: a slice a program, in it one tile for each iteration that is kept.
+typedef struct Tape {
+    Op *sweep;      // the loop that fills it
+    Value *buffer;  // pointer parameter of the backward
+    Value
+        *steps;  // its parameter that says how many tiles a slice has; NULL: one for each iteration
+    const char
+        *elements;  // of a slice, as Python over the forward's parameters and the name of `steps`
+    const char *tile;  // of a tile, the same
+    const char
+        *trips;  // iterations of the loop, at least about; NULL: nobody knows before the launch
+    const char *dtype;  // as torch names it; NULL: float32, or float64 where the launch has doubles
+    LIST(Op *) ops;     // stores, and the barriers between them and the loads
+} Tape;
+
+/// A carried value: on a tape, or a sum of equal steps.
+typedef struct TapedValue {
+    Tape *tape;
+    Value *slice;      // where the program's tiles begin
+    Value *lanes;      // offsets in a tile; NULL: a scalar
+    Value *size;       // elements of a tile
+    Value *increment;  // of the primal; NULL: it is on the tape
+} TapedValue;
+
+/// A loop whose states are kept, in the region under way.
+typedef struct TapedLoop {
+    const Op *loop;  // of the primal
+    Op *sweep;       // its recomputation, which stores them
+    Value *trips;
+    Value *every;  // one state is kept of so many iterations; NULL: all are
+    TapedValue *values;
+} TapedLoop;
+
+/// Has the recomputation of `loop` keep what it carries, as it is at the start of an iteration. NULL where that is not
+/// worth it (few iterations, unrolled) or cannot be (a carried value that is no number of known shape).
+TapedLoop *tape_keep(Differentiation *state, const Op *loop);
+/// The carried values as kept for iteration `trip`, at the builder's place, into `values`. The iteration that they are the
+/// start of: `trip` itself, or an earlier one where not every state is kept.
+Value *tape_recall(Differentiation *state, const TapedLoop *taped, Value *trip, Value **values);
+/// What grows by equal steps is an expression of the number of the iteration: the primal's carried values of the kind are mapped.
+void tape_map_steps(Differentiation *state, const TapedLoop *taped, Value *trip);
+/// A while loop's trips: it runs once more at `place`, with a counter.
+Value *while_count(Differentiation *state, const Op *loop, Builder *place);
+/// Which iteration of a `for` has this value of its variable.
+Value *iteration_number(Builder *b, Value *variable, Value *lower, Value *step);
+/// Drops tapes that nothing reads any more, and what only they needed.
+void tapes_prune(Differentiation *state);
+/// The tape that a parameter of the backward is of, or whose number of tiles it is. NULL for other parameters.
+const Tape *tape_of(const Differentiation *state, const Value *parameter);
+/// Elements of one step of the tapes that share `steps`, as Python.
+const char *tape_step_elements(const Differentiation *state, const Value *steps);
+
+/// tape_size.c: Python that computes a whole number from the kernel's arguments: what the launcher can know of `value`. NULL
+/// where it depends on more. `is_estimate`: either arm of a branch will do.
+const char *host_text(Arena *arena, const Function *function, const Value *value, bool is_estimate);
+
+#endif

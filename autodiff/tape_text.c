@@ -1,0 +1,170 @@
+// Scratch of an emitted kernel in, the lines of its launcher that allocate it out.
+#include <ctype.h>
+#include <string.h>
+
+#include "autodiff/emit_layout.h"
+#include "autodiff/module_text.h"
+
+typedef LIST(const char *) Names;
+
+bool launch_has_tape(const BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++)
+        if (launch->arguments[i].use == ARGUMENT_SCRATCH) return true;
+    return false;
+}
+
+static const char *dtype_text(const BackwardArgument *argument) {
+    return argument->dtype ? argument->dtype : "float32";
+}
+
+const char *tape_comment(Arena *arena, const BackwardLaunch *launch) {
+    Buffer out = buffer_new(arena);
+    if (launch_has_tape(launch))
+        buffer_puts(&out, "    # scratch memory of any contents, for each program:\n");
+    for (int i = 0; i < launch->argument_count; i++) {
+        const BackwardArgument *argument = &launch->arguments[i];
+        if (argument->use == ARGUMENT_SCRATCH)
+            buffer_printf(&out, "    # %s: %s %s\n", argument->name, argument->elements,
+                          dtype_text(argument));
+    }
+    for (int i = 0; i < launch->argument_count; i++)
+        if (launch->arguments[i].use == ARGUMENT_STEPS)
+            buffer_printf(&out, "    # %s: states it has room for, at least 1; more are faster\n",
+                          launch->arguments[i].name);
+    return buffer_text(&out);
+}
+
+/* ---- the launcher ---- */
+
+static bool is_tuned(const FunctionDefinition *kernel, Str name) {
+    for (LIST_EACH(int, i, kernel->tuned_names))
+        if (str_equal(kernel->tuned_names.items[i], name)) return true;
+    return false;
+}
+
+/// How a lambda over a launch's arguments reads the forward's parameter; NULL for other names.
+static const char *meta_name(Arena *arena, const LaunchPlan *plan, Str name) {
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        const ParameterDefinition *parameter = &plan->kernel->parameters[p];
+        if (!str_equal(parameter->name, name)) continue;
+        bool is_default =
+            !plan->passed[p] && parameter->default_text.size > 0 && !is_tuned(plan->kernel, name);
+        if (is_default) return arena_printf(arena, "(%.*s)", STR_ARGS(parameter->default_text));
+        return arena_printf(arena, "meta[\"%.*s\"]", STR_ARGS(name));
+    }
+    return NULL;
+}
+
+/// Where the line is too long, its body goes into parentheses on a line of its own.
+static const char *meta_lambda(Arena *arena, const LaunchPlan *plan, const char *text, int indent) {
+    Buffer out = buffer_new(arena);
+    for (const char *at = text; *at;) {
+        size_t size = 0;
+        while (isalnum((unsigned char)at[size]) || at[size] == '_') size++;
+        bool is_member = at > text && at[-1] == '.';
+        const char *read = size && !is_member ? meta_name(arena, plan, (Str){at, size}) : NULL;
+        if (read)
+            buffer_puts(&out, read);
+        else
+            buffer_add(&out, at, size ? size : 1);
+        at += size ? size : 1;
+    }
+    static const char head[] = "lambda meta: ";
+    bool fits = out.size + sizeof head + (size_t)indent + 4 <= LINE_LIMIT;
+    return fits ? arena_printf(arena, "%s%s", head, buffer_text(&out))
+                : arena_printf(arena, "%s(\n%*s%s\n%*s)", head, indent + 8, "", buffer_text(&out),
+                               indent + 4, "");
+}
+
+/// A local name that no parameter has.
+static const char *local_name(Arena *arena, const LaunchPlan *plan, const char *name) {
+    const BackwardLaunch *launch = &plan->backward->launches[0];
+    for (int i = 0; i < launch->argument_count; i++)
+        if (strcmp(launch->arguments[i].name, name) == 0)
+            return local_name(arena, plan, arena_printf(arena, "%s_", name));
+    return name;
+}
+
+static void add_call(Buffer *out, int indent, const char *target, const char *function,
+                     const Names *arguments) {
+    const char *head = arena_printf(out->arena, "%s = %s", target, function);
+    buffer_printf(out, "%*s%s\n", indent, "",
+                  call_lines(out->arena, head, arguments->items, arguments->count, indent));
+}
+
+static void add_allocation(Arena *arena, Buffer *out, const LaunchPlan *plan,
+                           const BackwardArgument *argument, const char *given,
+                           const char *launches, int indent) {
+    bool is_tape = argument->use == ARGUMENT_SCRATCH;
+    Names call = {0};
+    if (is_tape) LIST_PUSH(arena, &call, given);
+    LIST_PUSH(arena, &call, launches);
+    LIST_PUSH(arena, &call, meta_lambda(arena, plan, argument->elements, indent));
+    if (argument->trips) LIST_PUSH(arena, &call, meta_lambda(arena, plan, argument->trips, indent));
+    if (is_tape && argument->dtype)
+        LIST_PUSH(arena, &call, arena_printf(arena, "torch.%s", argument->dtype));
+    add_call(out, indent, argument->name, is_tape ? "_tape" : "_tape_steps", &call);
+}
+
+const char *tape_statements(Arena *arena, const LaunchPlan *plan, const char *grid,
+                            const char *const *call, int count, int indent, const char ***rest,
+                            int *rest_count) {
+    const BackwardLaunch *launch = &plan->backward->launches[0];
+    const char *given = local_name(arena, plan, "given"),
+               *launches = local_name(arena, plan, "launches");
+    Names known = {0}, left = {0}, search = {0};
+    LIST_PUSH(arena, &left, arena_printf(arena, "**%s", given));
+    for (int i = 0; i < count; i++) LIST_PUSH(arena, &known, call[i]);
+    Buffer out = buffer_new(arena);
+    add_call(&out, indent, given, "dict", &known);
+    LIST_PUSH(arena, &search, launch->kernel);
+    LIST_PUSH(arena, &search, grid);
+    LIST_PUSH(arena, &search, given);
+    add_call(&out, indent, launches, "_launches", &search);
+    for (int pass = 0; pass < 2; pass++)  // sizes of tapes are in terms of steps
+        for (int i = 0; i < launch->argument_count; i++) {
+            const BackwardArgument *argument = &launch->arguments[i];
+            if (argument->use != (pass ? ARGUMENT_SCRATCH : ARGUMENT_STEPS)) continue;
+            add_allocation(arena, &out, plan, argument, given, launches, indent);
+            LIST_PUSH(arena, &left, arena_printf(arena, "%s=%s", argument->name, argument->name));
+        }
+    *rest = left.items;
+    *rest_count = left.count;
+    return buffer_text(&out);
+}
+
+const char *tape_helpers(void) {
+    return "def _launches(kernel, grid, given):\n"
+           "    \"\"\"A launch's arguments and number of programs, for each choice of its decorators.\"\"\"\n"
+           "    choices = [dict(given)]\n"
+           "    while kernel is not None:\n"
+           "        if hasattr(kernel, \"configs\"):\n"
+           "            configs = [config.kwargs for config in kernel.configs]\n"
+           "            choices = [{**meta, **config} for meta in choices for config in configs]\n"
+           "        for name, value in getattr(kernel, \"values\", {}).items():\n"
+           "            choices = [{**meta, name: value(meta)} for meta in choices]\n"
+           "        kernel = getattr(kernel, \"fn\", None)\n"
+           "    launches = []\n"
+           "    for meta in choices:\n"
+           "        programs = 1\n"
+           "        for extent in grid(meta) if callable(grid) else grid:\n"
+           "            programs = programs * extent\n"
+           "        launches.append((meta, programs))\n"
+           "    return launches\n"
+           "\n\n"
+           "def _tape(given, launches, elements, dtype=None):\n"
+           "    \"\"\"Memory for the states of a loop: `elements` for each program of any launch.\"\"\"\n"
+           "    tensors = [value for value in given.values() if isinstance(value, torch.Tensor)]\n"
+           "    if dtype is None:\n"
+           "        doubles = any(tensor.dtype == torch.float64 for tensor in tensors)\n"
+           "        dtype = torch.float64 if doubles else torch.float32\n"
+           "    size = max(programs * elements(meta) for meta, programs in launches)\n"
+           "    return tensors[0].new_empty((max(size, 1),), dtype=dtype)\n"
+           "\n\n"
+           "def _tape_steps(launches, elements, trips=None):\n"
+           "    \"\"\"Room for so many states: for all of `trips`, or what 1 GB or less can hold.\"\"\"\n"
+           "    limit = 1 << (26 if trips is None else 28)\n"
+           "    most = [limit // max(1, programs * elements(meta)) for meta, programs in launches]\n"
+           "    wanted = [1024 if trips is None else trips(meta) for meta, _ in launches]\n"
+           "    return max(1, min(min(most), max(wanted)))\n";
+}

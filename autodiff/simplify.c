@@ -1,4 +1,6 @@
 // Local algebra on the tile IR: each op may be replaced by an operand or by a simpler op of the same type.
+#include <math.h>
+
 #include "analysis/infer.h"
 #include "autodiff/rewrite.h"
 
@@ -49,6 +51,83 @@ static Value *simplify_product(Builder *builder, const Op *op, const Value *resu
     if (is_number(a, -1) && same_type(b, result)) return build_unary(builder, OP_NEG, b);
     if (made_by(a, OP_NEG) && made_by(b, OP_NEG))
         return build_binary(builder, OP_MUL, a->op->operands[0], b->op->operands[0]);
+    return NULL;
+}
+
+// --- Lanes whose gradient is 0: times what is not a number there it must stay 0
+
+enum { ZERO_DEPTH = 12 };
+
+/// The `where` that makes some lanes of `value` 0, through what keeps them 0; NULL: there is none.
+static const Op *zeroing(const Value *value, int depth) {
+    const Op *op = value ? value->op : NULL;
+    if (!op || depth > ZERO_DEPTH || !dtype_is_float(value->type.element)) return NULL;
+    const Op *found;
+    switch (op->code) {
+    case OP_WHERE:
+        return is_number(op->operands[1], 0) || is_number(op->operands[2], 0) ? op : NULL;
+    case OP_MUL:
+        found = zeroing(op->operands[0], depth + 1);
+        return found ? found : zeroing(op->operands[1], depth + 1);
+    case OP_DIV:
+    case OP_NEG:
+    case OP_CAST: return zeroing(op->operands[0], depth + 1);
+    default: return NULL;
+    }
+}
+
+/// Whether a value can be infinite or no number where the forward does not look: an exponential, a quotient, -inf.
+static bool may_be_infinite(const Value *value, int depth) {
+    const Op *op = value ? value->op : NULL;
+    double number;
+    if (!value || depth > ZERO_DEPTH) return false;
+    if (value_is_number(value, &number)) return !isfinite(number);
+    if (!op || value->type.is_constexpr) return false;
+    switch (op->code) {
+    case OP_EXP:
+    case OP_EXP2:
+    case OP_LOG:
+    case OP_LOG2:
+    case OP_RSQRT:
+    case OP_POW: return true;
+    case OP_DIV: return !op->operands[1]->type.is_constexpr && !op->operands[1]->constant;
+    case OP_LOAD: return op->operand_count > 2 && may_be_infinite(op->operands[2], depth + 1);
+    case OP_WHERE:
+        return may_be_infinite(op->operands[1], depth + 1) ||
+               may_be_infinite(op->operands[2], depth + 1);
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+        return may_be_infinite(op->operands[0], depth + 1) ||
+               may_be_infinite(op->operands[1], depth + 1);
+    case OP_NEG:
+    case OP_CAST:
+    case OP_EXPAND_DIMS:
+    case OP_BROADCAST_TO: return may_be_infinite(op->operands[0], depth + 1);
+    default: return false;
+    }
+}
+
+/// where(c, g, 0) * e is where(c, where(c, g, 0) * e, 0): 0 also where `e` is no number.
+static Value *keep_zeros(Builder *builder, const Op *op, const Value *result) {
+    for (int i = 0; i < (op->code == OP_MUL ? 2 : 1); i++) {
+        const Op *zeros = zeroing(op->operands[i], 0);
+        const Value *other = op->operands[1 - i];
+        bool is_risky =
+            op->code == OP_DIV ? other->op && !other->type.is_constexpr : may_be_infinite(other, 0);
+        if (!zeros || !is_risky || zeros->operands[0]->type.rank != result->type.rank ||
+            zeroing(other, 0))
+            continue;
+        bool is_first = is_number(zeros->operands[1], 0);
+        const Op *next = op->next;
+        bool is_kept = next && next->code == OP_WHERE && next->operands[0] == zeros->operands[0] &&
+                       next->operands[is_first ? 2 : 1] == result;
+        if (is_kept) return NULL;
+        Value *same = build_binary(builder, op->code, op->operands[0], op->operands[1]);
+        Value *zero = build_float(builder, 0.0);
+        return is_first ? build_ternary(builder, OP_WHERE, zeros->operands[0], zero, same)
+                        : build_ternary(builder, OP_WHERE, zeros->operands[0], same, zero);
+    }
     return NULL;
 }
 
@@ -170,7 +249,10 @@ static Value *simplified(Builder *builder, Op *op) {
     case OP_ADD:
     case OP_SUB: return simplify_sum(builder, op, result);
     case OP_MUL:
-    case OP_DIV: return simplify_product(builder, op, result);
+    case OP_DIV: {
+        Value *simpler = simplify_product(builder, op, result);
+        return simpler ? simpler : keep_zeros(builder, op, result);
+    }
     case OP_NEG: return made_by(op->operands[0], OP_NEG) ? op->operands[0]->op->operands[0] : NULL;
     case OP_TRANS: return simplify_trans(builder, op, result);
     case OP_RESHAPE:

@@ -79,6 +79,7 @@ static void note_compared(Walk *walk, const Value *value, const Value *other) {
 static void note_bound(Walk *walk, const Origin *moving, const Origin *bound) {
     bool moves = moving->has_program || moving->has_loop || bound->has_program || bound->has_loop;
     ParameterSet blocks = set_union(moving->blocks, bound->blocks);
+    FOR_EACH_PARAMETER(walk, i, moving->parameters) walk->facts[i].is_tile = true;
     FOR_EACH_PARAMETER(walk, i, bound->parameters) {
         ParameterFacts *facts = &walk->facts[i];
         if (set_has(moving->blocks, i)) continue;
@@ -256,8 +257,12 @@ static void visit_block(Walk *walk, const Op *op) {
         return;
     for (int i = 0; i < dims->op->operand_count; i++) {
         const Origin *length = origin(walk, dims->op->operands[i]);
-        FOR_EACH_PARAMETER(walk, k, origin(walk, sizes->op->operands[i])->parameters)
-        walk->facts[k].blocks = set_union(walk->facts[k].blocks, length->parameters);
+        FOR_EACH_PARAMETER(walk, k, origin(walk, sizes->op->operands[i])->parameters) {
+            int64_t lanes;
+            walk->facts[k].blocks = set_union(walk->facts[k].blocks, length->parameters);
+            if (value_is_int(dims->op->operands[i], &lanes) && lanes > walk->facts[k].lanes)
+                walk->facts[k].lanes = lanes;
+        }
     }
 }
 
@@ -299,7 +304,11 @@ static void visit_memory(Walk *walk, const Op *op) {
     bool stores = (op_rows[op->code].effects & EFFECT_WRITES) != 0;
     if (address->pointer) {
         ParameterFacts *facts = &walk->facts[address->pointer - 1];
-        if (op_rows[op->code].effects & EFFECT_READS) facts->is_loaded = true;
+        if (op_rows[op->code].effects & EFFECT_READS) {
+            facts->is_loaded = true;
+            FOR_EACH_PARAMETER(walk, i, address->loaded)
+            set_add(&walk->facts[i].indexes, address->pointer - 1);
+        }
         if (stores) facts->is_stored = true;
         if (op_rows[op->code].effects & EFFECT_ATOMIC) facts->is_atomic = true;
     }
@@ -377,6 +386,13 @@ static void visit_arithmetic(Walk *walk, const Op *op) {
     if (op->code == OP_SUB) {
         FOR_EACH_PARAMETER(walk, i, a->loaded)
         if (set_has(b->loaded, i)) walk->facts[i].is_offset_list = true;
+    }
+    for (int k = 0; walk->is_second && op->code == OP_MUL && k < 2; k++) {
+        int counted = parameter_of(walk, op->operands[k]);
+        int block = parameter_of(walk, op->operands[1 - k]);
+        if (counted >= 0 && block >= 0 && walk->facts[block].is_block &&
+            !walk->facts[counted].is_block)
+            walk->facts[counted].is_block_count = true;
     }
     if (walk->is_second && (op->code == OP_ADD || op->code == OP_SUB)) {
         if (a->pointer)
@@ -544,5 +560,7 @@ ParameterFacts *facts_of(Arena *arena, const Function *function) {
     walk.is_second = true;
     walk_region(&walk, function->body);
     region_walk(function->body, visit_dot, &walk);
+    for (int i = 0; i < walk.count; i++) FOR_EACH_PARAMETER(&walk, k, walk.facts[i].indexes)
+    if (k != i && walk.facts[k].is_offset_list) walk.facts[i].is_list_index = true;
     return walk.facts;
 }

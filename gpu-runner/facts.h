@@ -21,30 +21,34 @@ static inline ParameterSet set_union(ParameterSet a, ParameterSet b) {
 
 typedef struct ParameterFacts {
     bool is_used;
-    bool is_block;      // the length of an arange or a dim of a tile
-    bool is_dot;        // ... of a dot's operand
-    bool is_flag;       // an `if` decides on it
-    bool is_size;       // lanes are compared with it
-    bool is_tiled;      // ... lanes that a program id or a loop moves along
-    bool is_masked;     // ... in a mask, so that it need not be a multiple of a block
-    bool is_whole;      // ... lanes that nothing moves: they must cover it
-    bool is_trip;       // the bound of a loop that does not go by blocks
-    bool is_stride;     // multiplies an index in an address
-    bool is_aligned;    // a descriptor's stride, which must be a multiple of 16 bytes
-    bool is_start;      // added to a program id
-    bool is_divisor;    // x // it, x % it
-    bool is_numerator;  // it // x
-    bool is_scale;      // meets floats
-    bool is_dtype;      // names an element type
-    bool is_string;     // an option that is text
+    bool is_block;    // the length of an arange or a dim of a tile
+    bool is_dot;      // ... of a dot's operand
+    bool is_flag;     // an `if` decides on it
+    bool is_size;     // lanes are compared with it
+    bool is_tiled;    // ... lanes that a program id or a loop moves along
+    bool is_masked;   // ... in a mask, so that it need not be a multiple of a block
+    bool is_whole;    // ... lanes that nothing moves: they must cover it
+    bool is_trip;     // the bound of a loop that does not go by blocks
+    bool is_stride;   // multiplies an index in an address
+    bool is_aligned;  // a descriptor's stride, which must be a multiple of 16 bytes
+    bool is_tile;     // multiplies a program id or a loop variable in what is compared with a size
+    bool is_block_count;  // multiplies a block
+    bool is_start;        // added to a program id
+    bool is_divisor;      // x // it, x % it
+    bool is_numerator;    // it // x
+    bool is_scale;        // meets floats
+    bool is_dtype;        // names an element type
+    bool is_string;       // an option that is text
     bool is_none_tested;
     bool is_loaded, is_stored, is_atomic;  // pointers
     bool is_offset_list;  // pointers to integers: differences or bounds of what is loaded matter
     bool is_integer;      // pointers to what an operation on integers takes
+    bool is_list_index;   // ... what is loaded says where in such a list to look
     bool is_store_index;  // ... what is loaded addresses a store
     bool is_compared_with_loaded;  // an integer such as an ignored index
     ParameterSet blocks;           // of a size: the blocks that walk it
     int64_t lanes;                 // of a size: constant lengths of the aranges that walk it
+    ParameterSet indexes;          // of a pointer to integers: pointers that they address loads of
     ParameterSet strides;          // of a pointer: integers that multiply in its addresses
     bool has_unit;  // ... and an index that nothing multiplies: neighbours lie side by side
     LIST(const Constant *) compared;  // constants that it is compared with

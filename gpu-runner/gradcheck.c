@@ -504,10 +504,38 @@ static bool check_spread(Gradcheck *check, const Configuration *configuration,
     return true;
 }
 
+static bool collides(const CheckResult *result) {
+    if (result->status != CHECK_INVALID) return false;
+    for (LIST_EACH(int, i, result->findings))
+        if (result->findings.items[i].kind == FINDING_RACE) return true;
+    return result->reason && strstr(result->reason, "two programs");
+}
+
+/// A made-up grid may have more programs along an axis than the kernel is made for: fewer, where some collide.
+static void check_narrow(Gradcheck *check, Configuration *configuration, Problem *problem,
+                         CheckResult *result) {
+    for (int axis = 2; axis >= 0; axis--) {
+        for (int64_t programs = 2; programs > 0; programs--) {
+            if (configuration->grid[axis] <= programs || !collides(result)) continue;
+            Configuration other = configuration_copy(check->arena, configuration);
+            other.grid[axis] = programs;
+            problem->configuration = &other;
+            CheckResult again = check_contents(check, &other, problem);
+            problem->configuration = configuration;
+            if (again.status == CHECK_INVALID) continue;
+            *configuration = other;
+            *result = again;
+        }
+    }
+}
+
 static void check_one(Gradcheck *check, Configuration *configuration) {
     Problem problem;
     Error error = NULL;
+    bool grid_is_made_up = configuration->is_guess && !configuration->grid_is_known;
     CheckResult result = check_ready(check, configuration, &problem, &error);
+    if (!error && grid_is_made_up && check->checked == 0)
+        check_narrow(check, configuration, &problem, &result);
     if (error)
         discard(check, configuration, error);
     else if (!check_spread(check, configuration, &result))

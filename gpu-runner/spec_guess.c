@@ -1,9 +1,16 @@
 // A kernel alone: sizes that are no multiples of the blocks, strides far apart, every flag both ways.
 #include <string.h>
 
+#include "gpu-runner/relations.h"
 #include "gpu-runner/spec.h"
 
-enum { MOST_CHOICES = 4, MOST_CANDIDATES = 12, MOST_FALLBACKS = 4, LONGEST_STRIDE_LEVEL = 4 };
+enum {
+    MOST_CHOICES = 4,
+    MOST_CANDIDATES = 12,
+    MOST_FALLBACKS = 4,
+    MOST_REPAIRS = 3,
+    LONGEST_STRIDE_LEVEL = 4
+};
 
 /// The values to try for one parameter, the likeliest first.
 typedef struct Choices {
@@ -66,6 +73,14 @@ static bool chosen_int(const Guess *guess, int index, int64_t *value) {
     return true;
 }
 
+static int64_t tile_of(const Guess *guess);
+
+/// A number of blocks may be the place of one, too: the first.
+static void choose_tile(Guess *guess, int index) {
+    choose_int(guess, index, tile_of(guess));
+    if (guess->facts[index].is_block_count) choose_int(guess, index, 0);
+}
+
 static int64_t block_of(const Guess *guess, int index) {
     static const int64_t dot_blocks[] = {16, 32}, other_blocks[] = {16, 8, 32};
     int position = 0;
@@ -90,6 +105,23 @@ static int64_t size_of(const Guess *guess, int index) {
     if (facts->is_whole && smallest > 4)
         return smallest - 3 + (int64_t)(guess->variation % 2) * 2;  // must fit one block
     return 2 * largest + 3 + (int64_t)(guess->variation % 2) * 2;
+}
+
+/// A length that program ids are multiplied by, without lanes of its own: the largest block, or two of them.
+static int64_t tile_of(const Guess *guess) {
+    int64_t largest = 16, block;
+    for (int i = 0; i < guess->count; i++)
+        if (guess->facts[i].is_block && chosen_int(guess, i, &block) && block > largest)
+            largest = block;
+    return largest * (guess->variation % 2 ? 1 : 2);
+}
+
+static bool is_tile(const Guess *guess, int index) {
+    const ParameterFacts *facts = &guess->facts[index];
+    bool has_blocks = (facts->blocks.bits[0] | facts->blocks.bits[1]) != 0 || facts->lanes;
+    return facts->is_tile && !facts->is_divisor &&
+           guess->function->parameters[index].is_constexpr && !facts->is_block &&
+           !(facts->is_size && has_blocks);
 }
 
 /// Elements to a multiple of 16 bytes, whatever their type.
@@ -133,7 +165,9 @@ DTypeCode pointee_guess(const Parameter *parameter, const ParameterFacts *facts)
 Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t seed) {
     if (dtype_code_is_float(dtype)) return (Content){.kind = CONTENT_NORMAL, .seed = seed};
     if (facts->is_atomic) return (Content){.kind = CONTENT_ZERO};
-    if (facts->is_offset_list) return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = 19};
+    if (facts->is_offset_list && !facts->is_list_index && dtype_bits(dtype) > 8)
+        return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = 19};
+    if (facts->is_list_index) return (Content){.kind = CONTENT_SMALL, .seed = seed, .high = 2};
     if (facts->is_store_index) return (Content){.kind = CONTENT_DISTINCT};
     return (Content){.kind = CONTENT_SMALL, .seed = seed, .high = dtype_bits(dtype) <= 8 ? 2 : 5};
 }
@@ -189,7 +223,7 @@ static void guess_numbers(Guess *guess, int index) {
     Choices *choices = &guess->choices[index];
     const Constant *given = parameter->default_value;
     bool numeric = facts->is_block || facts->is_size || facts->is_stride || facts->is_trip ||
-                   facts->is_divisor || facts->is_numerator;
+                   facts->is_divisor || facts->is_numerator || is_tile(guess, index);
     bool is_float = dtype_is_float(parameter->value->type.element) ||
                     (facts->is_scale && !numeric && !facts->is_flag);
     if (!parameter->is_constexpr && is_float) {
@@ -201,6 +235,8 @@ static void guess_numbers(Guess *guess, int index) {
     if (facts->is_start && !facts->is_block) choose_int(guess, index, 0);
     if (facts->is_block)
         choose_int(guess, index, block_of(guess, index));
+    else if (is_tile(guess, index))
+        choose_tile(guess, index);
     else if (facts->is_size)
         choose_int(guess, index,
                    facts->is_aligned ? aligned(size_of(guess, index)) : size_of(guess, index));
@@ -336,6 +372,26 @@ Spread spec_spread(Arena *arena, const SpecRequest *request, Configuration *conf
     return spread;
 }
 
+/// Other constexprs where the operations demand it, and sizes that go with those. False where nothing was to be mended.
+static bool repair(Guess *guess, const Relations *relations, const Configuration *fixed, int which,
+                   Configuration *configuration) {
+    Configuration pinned = *fixed;
+    pinned.arguments = ARENA_ARRAY(guess->arena, Argument, guess->count + 1);
+    memcpy(pinned.arguments, fixed->arguments, sizeof(Argument) * (size_t)guess->count);
+    for (int round = 0; round < MOST_REPAIRS; round++) {
+        Configuration before = *configuration;
+        before.arguments = ARENA_ARRAY(guess->arena, Argument, guess->count + 1);
+        memcpy(before.arguments, configuration->arguments, sizeof(Argument) * (size_t)guess->count);
+        if (!relations_repair(guess->arena, relations, fixed, configuration)) return round > 0;
+        for (int i = 0; i < guess->count; i++)
+            if (configuration->arguments[i].constant != before.arguments[i].constant)
+                pinned.arguments[i] = configuration->arguments[i];
+        guess_all(guess, &pinned);
+        candidate(guess, &pinned, which, configuration);
+    }
+    return true;
+}
+
 Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed,
                           Error *error) {
     Configurations all = {0};
@@ -344,9 +400,11 @@ Configurations spec_guess(Arena *arena, const SpecRequest *request, const Config
         *error = "the kernel's parameters are not understood";
         return all;
     }
-    for (int number = 0; number < MOST_CANDIDATES + MOST_FALLBACKS; number++) {
-        guess.is_even = number >= MOST_CANDIDATES;
-        int which = guess.is_even ? number - MOST_CANDIDATES : number;
+    const Relations *relations = relations_of(arena, guess.function);
+    for (int number = 0; number < MOST_CANDIDATES + 2 * MOST_FALLBACKS; number++) {
+        bool is_fallback = number >= MOST_CANDIDATES;
+        guess.is_even = number >= MOST_CANDIDATES + MOST_FALLBACKS;
+        int which = is_fallback ? (number - MOST_CANDIDATES) % MOST_FALLBACKS : number;
         guess.variation = (uint64_t)which;  // odd candidates have other blocks and inner strides
         guess_all(&guess, fixed);
         for (int i = 0; i < guess.count; i++) {
@@ -359,9 +417,11 @@ Configurations spec_guess(Arena *arena, const SpecRequest *request, const Config
         }
         Configuration configuration;
         if (!candidate(&guess, fixed, which, &configuration) && which != 1) continue;
+        bool is_repaired = is_fallback && repair(&guess, relations, fixed, which, &configuration);
+        if (is_fallback && !guess.is_even && !is_repaired) continue;  // tried before
         configuration.is_guess =
             strcmp(fixed->source, "comment") != 0 && strcmp(fixed->source, "pyproject") != 0;
-        configuration.is_fallback = guess.is_even;
+        configuration.is_fallback = is_fallback;
         note_strides(&guess, &configuration);
         LIST_PUSH(arena, &all, configuration);
     }

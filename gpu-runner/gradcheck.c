@@ -517,7 +517,7 @@ static void check_narrow(Gradcheck *check, Configuration *configuration, Problem
     for (int axis = 2; axis >= 0; axis--) {
         for (int64_t programs = 2; programs > 0; programs--) {
             if (configuration->grid[axis] <= programs || !collides(result)) continue;
-            Configuration other = configuration_copy(check->arena, configuration);
+            Configuration other = configuration_copy(check->arena, configuration, 0);
             other.grid[axis] = programs;
             problem->configuration = &other;
             CheckResult again = check_contents(check, &other, problem);

@@ -8,6 +8,7 @@
 #include "server/diff.h"
 #include "server/files.h"
 #include "server/formats.h"
+#include "server/grad.h"
 #include "server/resolve.h"
 
 typedef struct Target {
@@ -27,6 +28,7 @@ typedef struct Derivation {
     Arena *arena;
     const Snapshot *snapshot;
     BackwardOptions backward;
+    ImportResolver *resolver;
     Report *report;  // findings for stderr
     LIST(Backward *) derived;
     int asked;  // kernels that should have a backward
@@ -144,6 +146,51 @@ static void say_findings(const Report *report) {
     fputs(buffer_text(&out), stderr);
 }
 
+/* ---- proof ---- */
+
+static void say_verdict(const KernelResult *result, bool quiet) {
+    switch (result->status) {
+    case KERNEL_PROVED:
+        if (!quiet)
+            say("%s: gradients proved, worst error %.1e", result->name, result->worst_error);
+        break;
+    case KERNEL_FAILED:
+        say("%s:%d: WRONG GRADIENTS in the backward of `%s`: %s; please report this kernel",
+            result->file, result->line, result->name, result->reason);
+        break;
+    case KERNEL_DERIVED:
+        if (!str_starts(str_from(result->reason), "not proved: "))  // that one is said once for all
+            say("%s: gradients not proved: %s", result->name, result->reason);
+        break;
+    default: break;
+    }
+}
+
+/// Has the gradients of the text proved by tad-runner and says what came out. In: the module's text. Out: the same, under a
+/// warning a kernel whose gradients the proof contradicts; `*failed` counts those.
+static const char *prove(Derivation *derivation, const Target *target, const char *text,
+                         int *failed) {
+    Arena *arena = derivation->arena;
+    Loop *loop = loop_new();
+    Report report = {.arena = arena};
+    SettingsCache *settings = settings_cache_new(arena, &report);
+    Grad *grad = grad_new(arena, loop, &report, derivation->resolver, derivation->options);
+    grad_derive(grad, derivation->snapshot, settings_for(settings, target->path), target->kernel);
+    grad_prove(grad);
+    loop_free(loop);
+    Buffer warned = buffer_new(arena);
+    for (LIST_EACH(int, i, report.kernels)) {
+        const KernelResult *result = &report.kernels.items[i];
+        say_verdict(result, derivation->options->quiet);
+        if (result->status != KERNEL_FAILED) continue;
+        ++*failed;
+        buffer_printf(&warned, "# WARNING: the proof contradicts the gradients of `%s`: %s\n",
+                      result->name, result->reason);
+    }
+    buffer_puts(&warned, text);
+    return buffer_text(&warned);
+}
+
 static int backward_write(Derivation *derivation, const Target *target) {
     const Options *options = derivation->options;
     Error error = target_refuse(derivation, target);
@@ -157,7 +204,9 @@ static int backward_write(Derivation *derivation, const Target *target) {
         if (derivation->asked == 0) say("%s has no forward kernel to differentiate", target->path);
         return STATUS_FINDINGS;
     }
-    bool complete = derivation->derived.count == derivation->asked;
+    int failed = 0;
+    if (!options->no_proof) text = prove(derivation, target, text, &failed);
+    bool complete = derivation->derived.count == derivation->asked && failed == 0;
     int status = complete ? STATUS_CLEAN : STATUS_FINDINGS;
     if (options->diff) {
         int changed = print_diff(derivation->arena, options, target, text);
@@ -184,6 +233,7 @@ static int backward_of_text(const Options *options, Arena *arena, const Target *
             .options = options,
             .arena = arena,
             .snapshot = snapshot,
+            .resolver = resolver,
             .backward = {.wrt = options->wrt.items,
                          .wrt_count = options->wrt.count,
                          .wrapper = (WrapperKind)options->wrapper},

@@ -98,7 +98,7 @@ typedef struct Check {
 static void check_snapshot(Check *check, const Snapshot *snapshot, const Settings *settings) {
     report_take(check->report, &snapshot->diagnostics, settings, check->options);
     check->report->kernel_count += snapshot->kernels.count;
-    if (check->grad) grad_derive(check->grad, snapshot, settings);
+    if (check->grad) grad_derive(check->grad, snapshot, settings, NULL);
 }
 
 static bool is_name(char c) {

@@ -90,7 +90,9 @@ static void derive_kernel(const Deriving *deriving, const Kernel *kernel, Arena 
     Grad *grad = deriving->grad;
     Report *report = grad->report;
     uint64_t started = loop_now_ms(grad->loop);
-    BackwardOptions options = {.wrapper = WRAPPER_NONE};
+    BackwardOptions options = {.wrapper = WRAPPER_NONE,
+                               .wrt = grad->options->wrt.items,
+                               .wrt_count = grad->options->wrt.count};
     Diagnostics diagnostics = {.arena = arena};
     Backward *backward = backward_derive(arena, deriving->snapshot, kernel, &options, &diagnostics);
     const char *text = NULL;
@@ -111,7 +113,7 @@ static void derive_kernel(const Deriving *deriving, const Kernel *kernel, Arena 
     if (text) proof_queue(deriving, kernel, backward, text, report->kernels.count - 1, seconds);
 }
 
-void grad_derive(Grad *grad, const Snapshot *snapshot, const Settings *settings) {
+void grad_derive(Grad *grad, const Snapshot *snapshot, const Settings *settings, const char *only) {
     Arena *arena = grad->arena;
     ProofFile *file = ARENA_NEW(arena, ProofFile);
     Str text = snapshot->source->text;
@@ -122,6 +124,7 @@ void grad_derive(Grad *grad, const Snapshot *snapshot, const Settings *settings)
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
         if (!kernel_is_forward(kernel)) continue;
+        if (only && strcmp(kernel->function->name, only) != 0) continue;
         Arena *scratch = arena_new();
         BugGuard guard;
         if (BUG_GUARD(&guard)) {

@@ -1,4 +1,4 @@
-// `--check --grad`: derives the backward of every forward kernel, has it proved by worker processes, fills the report's kernels.
+// `--check --grad` and `--backward`: derives the backward of every forward kernel, has it proved by worker processes, fills the report's kernels.
 #ifndef TAD_SERVER_GRAD_H
 #define TAD_SERVER_GRAD_H
 
@@ -13,8 +13,10 @@ typedef struct Grad Grad;
 
 Grad *grad_new(Arena *arena, Loop *loop, Report *report, ImportResolver *resolver,
                const Options *options);
-/// Derives every forward kernel of the snapshot and queues the proofs. Keeps nothing of the snapshot.
-void grad_derive(Grad *grad, const Snapshot *snapshot, const Settings *settings);
+/// Derives every forward kernel of the snapshot, or only the one named `kernel`, and queues the proofs. Keeps nothing of the
+/// snapshot.
+void grad_derive(Grad *grad, const Snapshot *snapshot, const Settings *settings,
+                 const char *kernel);
 /// Runs the queued proofs, several at a time, to the last one.
 void grad_prove(Grad *grad);
 

@@ -293,7 +293,8 @@ static Error parse_finish(Parse *parse) {
 }
 
 Error options_parse(Arena *arena, int argument_count, char **arguments, Options *options) {
-    *options = (Options){.time_limit_s = 60};
+    enum { CHECK_SECONDS = 60, BACKWARD_SECONDS = 10 };
+    *options = (Options){0};
     Parse parse = {.arena = arena,
                    .count = argument_count,
                    .arguments = arguments,
@@ -311,6 +312,9 @@ Error options_parse(Arena *arena, int argument_count, char **arguments, Options 
     Error error = parse_finish(&parse);
     if (error) return error;
     options->command = (CommandId)parse.command;
+    if (options->time_limit_s == 0)
+        options->time_limit_s =
+            options->command == COMMAND_BACKWARD ? BACKWARD_SECONDS : CHECK_SECONDS;
     options->operands = parse.operands.items;
     options->operand_count = parse.operands.count;
     return NULL;

@@ -32,7 +32,7 @@ typedef struct Options {
     CommandId command;
     const char **operands;
     int operand_count;
-    bool stdio, grad, quiet, diff;
+    bool stdio, grad, quiet, diff, no_proof;
     const char *pipe;            // NULL: stdin and stdout
     const char *record;          // NULL: do not
     int socket, client_process;  // 0: none

@@ -2,6 +2,7 @@
 
 import ast
 import subprocess
+from pathlib import Path
 
 from tests.cli.conftest import CLEAN, HEADER, Workspace
 
@@ -161,3 +162,41 @@ def test_what_a_gradient_assumes_is_said(workspace: Workspace) -> None:
     for line, text in zip(said, wanted.values(), strict=True):
         assert text in line
     assert {f"{name}_backward" for name in [*wanted, "digits"]} <= functions(result.stdout)
+
+
+def test_what_is_written_is_proved(workspace: Workspace, fake_runner: Path) -> None:
+    workspace.write(
+        {
+            "a.py": HEADER
+            + "\n\n".join(
+                KERNEL.replace("scale_kernel", name) for name in ("good", "unsure", "wrong")
+            )
+        }
+    )
+    result = workspace.tad("--backward", "a.py", "--runner", fake_runner)
+    assert result.status == 1
+    assert "good: gradients proved, worst error 2.5e-10" in result.stderr
+    assert "unsure: gradients not proved: not finite" in result.stderr
+    assert "WRONG GRADIENTS in the backward of `wrong`: dx[3]: expected 3, got 0" in result.stderr
+    warnings = [line for line in result.stdout.splitlines() if line.startswith("# WARNING")]
+    assert warnings == [
+        "# WARNING: the proof contradicts the gradients of `wrong`: dx[3]: expected 3, got 0"
+    ]
+    assert {"good_backward", "unsure_backward", "wrong_backward"} <= functions(result.stdout)
+    one = workspace.tad("--backward", "a.py:good", "--runner", fake_runner, "--quiet")
+    assert (one.status, one.stderr) == (0, "")
+
+
+def test_proofs_can_be_left_out(workspace: Workspace, fake_runner: Path) -> None:
+    workspace.write({"a.py": HEADER + KERNEL.replace("scale_kernel", "wrong")})
+    result = workspace.tad("--backward", "a.py", "--runner", fake_runner, "--no-proof")
+    assert (result.status, result.stderr) == (0, "")
+    assert "WARNING" not in result.stdout
+
+
+def test_no_worker_is_no_failure(workspace: Workspace) -> None:
+    workspace.write({"a.py": CLEAN})
+    result = workspace.tad("--backward", "a.py", "--runner", "/no/such/runner")
+    assert result.status == 0
+    assert result.stderr.count("/no/such/runner") == 1
+    assert "scale_kernel_backward" in functions(result.stdout)

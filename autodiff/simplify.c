@@ -115,9 +115,7 @@ static Value *keep_zeros(Builder *builder, const Op *op, const Value *result) {
         const Value *other = op->operands[1 - i];
         bool is_risky =
             op->code == OP_DIV ? other->op && !other->type.is_constexpr : may_be_infinite(other, 0);
-        if (!zeros || !is_risky || zeros->operands[0]->type.rank != result->type.rank ||
-            zeroing(other, 0))
-            continue;
+        if (!zeros || !is_risky || zeros->operands[0]->type.rank != result->type.rank) continue;
         bool is_first = is_number(zeros->operands[1], 0);
         const Op *next = op->next;
         bool is_kept = next && next->code == OP_WHERE && next->operands[0] == zeros->operands[0] &&

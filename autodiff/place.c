@@ -77,10 +77,29 @@ static bool is_fixed(const Poly *poly) {
     return true;
 }
 
-/// A run-time stride: one parameter, which is a dimension of its own.
-static bool is_stride(const Poly *poly) {
-    return poly->count == 1 && poly->terms[0].coefficient == 1 && poly->terms[0].atom_count == 1 &&
-           !poly->terms[0].atoms[0]->op && !poly->terms[0].atoms[0]->type.is_constexpr;
+static bool bounds_a_lane(Type type, const Value *atom, int depth) {
+    for (int i = 0; i < type.rank; i++)
+        if (type.dims[i] && poly_mentions(type.dims[i], atom)) return true;
+    const Op *op = atom->type.is_constexpr ? atom->op : NULL;
+    for (int i = 0; op && depth < 16 && i < op->operand_count; i++)
+        if (op->operands[i] && !op->operands[i]->constant &&
+            bounds_a_lane(type, op->operands[i], depth + 1))
+            return true;
+    return false;
+}
+
+/// Whether a weight is a product with a size that no lane runs up to and that `distance` and `end` know nothing of: a
+/// dimension of its own.
+static bool is_other_dimension(Type type, const Poly *weight, const Poly *distance,
+                               const Poly *end) {
+    if (weight->count != 1 || weight->terms[0].coefficient < 1) return false;
+    for (int i = 0; i < weight->terms[0].atom_count; i++) {
+        const Value *atom = weight->terms[0].atoms[i];
+        if (!bounds_a_lane(type, atom, 0) && !poly_mentions(distance, atom) &&
+            !poly_mentions(end, atom) && !atom->op)
+            return true;
+    }
+    return false;
 }
 
 /* ---- one dimension of a tile ---- */
@@ -151,18 +170,13 @@ static Span lane_span(Arena *arena, const Access *access, int lane) {
         poly_multiply(arena, weight, bound.bound)};
 }
 
-static bool mentions_any(const Poly *poly, const Value *atom) {
-    return poly && poly_mentions(poly, atom);
-}
-
 /// Whether the other lanes step over all of a dimension that reaches up to `end`.
 static bool others_step_over(Arena *arena, const Access *access, int lane, const Poly *distance,
                              const Poly *end) {
     for (int i = 0; i < access->offset.rank; i++) {
         const Poly *weight = access->offset.lane[i];
         if (i == lane || is_zero(weight)) continue;
-        bool is_apart = is_stride(weight) && !mentions_any(distance, weight->terms[0].atoms[0]) &&
-                        !mentions_any(end, weight->terms[0].atoms[0]);
+        bool is_apart = is_other_dimension(access->op->operands[0]->type, weight, distance, end);
         if (!is_apart && !sizes_are_nonnegative(arena, poly_subtract(arena, weight, end)))
             return false;
     }
@@ -269,17 +283,6 @@ bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window) {
 }
 
 /* ---- lanes ---- */
-
-static bool bounds_a_lane(Type type, const Value *atom, int depth) {
-    for (int i = 0; i < type.rank; i++)
-        if (type.dims[i] && poly_mentions(type.dims[i], atom)) return true;
-    const Op *op = atom->type.is_constexpr ? atom->op : NULL;
-    for (int i = 0; op && depth < 16 && i < op->operand_count; i++)
-        if (op->operands[i] && !op->operands[i]->constant &&
-            bounds_a_lane(type, op->operands[i], depth + 1))
-            return true;
-    return false;
-}
 
 /// Whether a lane's weight holds something that is no block size: a stride.
 static bool holds_stride(Type type, const Poly *weight) {

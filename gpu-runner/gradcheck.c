@@ -472,12 +472,13 @@ static bool has_shapes(const Configuration *configuration) {
     return true;
 }
 
-/// The shapes that a launcher's tensors are given may contradict each other, so that rows overlap. A launch that goes
-/// wrong is tried with rows far apart; where the gradient is right then, the launcher's strides were to blame.
+/// The shapes that a launcher's tensors are given may contradict each other, so that rows overlap, and so may strides that
+/// are made up. What goes wrong is tried with rows far apart; where the gradient is right then, the strides were to blame.
 static bool check_spread(Gradcheck *check, const Configuration *configuration,
                          const CheckResult *result) {
-    if (strcmp(configuration->source, "launcher") != 0 || clock_seconds() > check->deadline)
-        return false;
+    bool is_launch = strcmp(configuration->source, "launcher") == 0;
+    if (clock_seconds() > check->deadline) return false;
+    if (!is_launch && (!configuration->is_guess || result->status != CHECK_FAILED)) return false;
     bool finds = result->status == CHECK_UNPROVED && result->findings.count > 0;
     if (result->status != CHECK_FAILED && result->status != CHECK_INVALID && !finds) return false;
     if (result->status == CHECK_INVALID && check->spread++ >= ENOUGH_SPREAD) return false;
@@ -490,7 +491,7 @@ static bool check_spread(Gradcheck *check, const Configuration *configuration,
     CheckResult again = check_ready(check, &other, &problem, &error);
     bool proved = !error && again.status == CHECK_PROVED;
     if (again.status == CHECK_FAILED || (!proved && result->status != CHECK_FAILED)) return false;
-    bool is_certain = has_shapes(configuration) || spread == SPREAD_CHOICES;
+    bool is_certain = is_launch && (has_shapes(configuration) || spread == SPREAD_CHOICES);
     if (!proved || (result->status != CHECK_INVALID && is_certain)) {
         again = *result;
         again.status = CHECK_UNPROVED;

@@ -123,12 +123,22 @@ static Page *page_of(Memory *memory, MemoryBuffer *buffer, int64_t offset) {
     return page;
 }
 
+// Half of what an offset holds: what is further away has run over into the neighbouring buffer's numbers.
+#define FARTHEST_OFFSET ((int64_t)1 << 46)
+
 static MemoryBuffer *buffer_at(Memory *memory, int64_t address, int64_t *offset, const char *verb) {
     MemoryBuffer *buffer = memory_buffer(memory, address);
     *offset = address_offset(address);
     if (!buffer) {
         memory_report(memory, FINDING_OUT_OF_BOUNDS, true,
                       "%s through an integer that is no address", verb);
+        return NULL;
+    }
+    if (*offset <= -FARTHEST_OFFSET || *offset >= FARTHEST_OFFSET) {
+        memory_report(memory, FINDING_OUT_OF_BOUNDS, true,
+                      "%s an element too far away to have an "
+                      "address",
+                      verb);
         return NULL;
     }
     if (buffer->extent && (*offset < 0 || *offset >= buffer->extent))

@@ -27,6 +27,7 @@ typedef struct Guess {
     int count;
     uint64_t variation;  // other block sizes and strides
     bool is_even;        // every size a multiple of its blocks
+    bool is_far;         // rows further apart than any tile reaches
 } Guess;
 
 static void choose(Choices *choices, Argument argument) {
@@ -147,9 +148,12 @@ static int stride_level(const Guess *guess, int index) {
 
 static int64_t stride_of(const Guess *guess, int index) {
     static const int64_t by_level[] = {1, 4099, 4099 * 131, (int64_t)4099 * 131 * 131,
-                                       (int64_t)4099 * 131 * 131 * 131};
+                                       (int64_t)4099 * 131 * 131 * 131},
+                         far_by_level[] = {1, 4099, 4099 * 1031, (int64_t)4099 * 1031 * 211,
+                                           (int64_t)4099 * 1031 * 211 * 131};
     int level = stride_level(guess, index);
-    int64_t stride = by_level[level] * (1 + 2 * (int64_t)(guess->variation % 2));
+    int64_t stride = (guess->is_far ? far_by_level : by_level)[level] *
+                     (1 + 2 * (int64_t)(guess->variation % 2));
     return guess->facts[index].is_aligned ? aligned(stride) : stride;
 }
 
@@ -351,6 +355,7 @@ static Guess guess_new(Arena *arena, const SpecRequest *request) {
 
 Spread spec_spread(Arena *arena, const SpecRequest *request, Configuration *configuration) {
     Guess guess = guess_new(arena, request);
+    guess.is_far = true;
     Spread spread = SPREAD_NONE;
     for (int i = 0; i < guess.count && i < configuration->argument_count; i++) {
         Argument *argument = &configuration->arguments[i];

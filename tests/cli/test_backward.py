@@ -151,7 +151,7 @@ def pairs(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
 def test_what_a_gradient_assumes_is_said(workspace: Workspace) -> None:
     workspace.write({"a.py": SCATTER})
-    result = workspace.tad("--backward", "a.py")
+    result = workspace.tad("--backward", "a.py", "--no-proof")
     said = [line for line in result.stderr.splitlines() if "gradient-assumes-distinct" in line]
     wanted = {
         "scatter": "read from memory",
@@ -200,3 +200,30 @@ def test_no_worker_is_no_failure(workspace: Workspace) -> None:
     assert result.status == 0
     assert result.stderr.count("/no/such/runner") == 1
     assert "scale_kernel_backward" in functions(result.stdout)
+
+
+HALVES = (
+    HEADER
+    + """
+
+@triton.jit
+def rotate(x_ptr, y_ptr, T, H: tl.constexpr, D: tl.constexpr, R: tl.constexpr, BT: tl.constexpr, BR: tl.constexpr):
+    rows = tl.program_id(0) * BT + tl.arange(0, BT)
+    lanes = tl.arange(0, BR)
+    mask = (rows < T)[:, None] & (lanes < R)[None, :]
+    place = rows[:, None] * H * D + tl.program_id(1) * D + lanes[None, :]
+    a = tl.load(x_ptr + place, mask=mask, other=0.0)
+    b = tl.load(x_ptr + place + R, mask=mask, other=0.0)
+    tl.store(y_ptr + place, a - b, mask=mask)
+    tl.store(y_ptr + place + R, a + b, mask=mask)
+"""
+)
+
+
+def test_two_halves_of_a_row_do_not_meet(workspace: Workspace) -> None:
+    """Sizes of other dimensions, constexpr or not, step over what lies in this one: plain loads and stores."""
+    workspace.write({"a.py": HALVES})
+    result = workspace.tad("--backward", "a.py", "--no-proof")
+    assert result.status == 0, result.stderr
+    assert "rotate_backward" in functions(result.stdout)
+    assert "debug_barrier" not in result.stdout

@@ -164,3 +164,44 @@ def test_real_worker_proves(workspace: Workspace) -> None:
     assert kernel["worst_error"] < 1e-6
     assert kernel["atomics"] == 0
     assert result.json["summary"]["proved"] == 1
+
+
+FLAT = (
+    HEADER
+    + """
+
+@triton.jit
+def flat_kernel(
+    x_ptr, out_ptr, N, SIDE: tl.constexpr, stride_n: tl.constexpr, stride_m: tl.constexpr,
+    stride_on: tl.constexpr, stride_oi: tl.constexpr, stride_oj: tl.constexpr,
+):
+    row = tl.program_id(0)
+    if row >= N:
+        return
+    i = tl.arange(0, SIDE)[:, None]
+    j = tl.arange(0, SIDE)[None, :]
+    x = tl.load(x_ptr + row * stride_n + (2 * SIDE + i * SIDE + j) * stride_m)
+    tl.store(out_ptr + row * stride_on + i * stride_oi + j * stride_oj, x * x)
+
+
+@triton.jit
+def far_kernel(x_ptr, ids_ptr, count_ptr, out_ptr, N, stride_i, stride_x, stride_o, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    lanes = tl.arange(0, BLOCK)
+    mask = lanes < N
+    first = tl.load(ids_ptr + row * stride_i)
+    last = tl.load(ids_ptr + (row + 1) * stride_i)
+    for k in range(first, tl.minimum(last, first + 3)):
+        x = tl.load(x_ptr + row.to(tl.int64) * stride_x + lanes, mask=mask, other=0.0)
+        tl.atomic_add(out_ptr + k.to(tl.int64) * stride_o * 131 + lanes, x * x, mask=mask)
+"""
+)
+
+
+def test_made_up_strides_do_not_refute(workspace: Workspace) -> None:
+    """Rows of a guessed configuration that reach into each other, or leave all that has an address, say nothing."""
+    workspace.write({"a.py": FLAT})
+    result = workspace.tad("--check", "--grad", "-f", "json", "a.py")
+    statuses = {entry["name"]: entry["status"] for entry in json.loads(result.stdout)["kernels"]}
+    assert statuses["flat_kernel"] == "proved"
+    assert statuses["far_kernel"] != "failed"

@@ -40,8 +40,8 @@ CENTRED = "the sum is 0: the rows are centred"
 GAUGE = "softmax does not see a common shift"
 OWN = "nothing else adds to these elements before"
 EQUAL = {
-    "gate = tl.load(packed_ptr_1 + cols).to(tl.float32)": PACKED,
-    "value = tl.load(packed_ptr_1 + n_cols + cols).to(tl.float32)": PACKED,
+    "gate = tl.load(packed_ptr + cols).to(tl.float32)": PACKED,
+    "value = tl.load(packed_ptr + n_cols + cols).to(tl.float32)": PACKED,
     "dmean_3 = ((dmean + dmean_1) - (dmean_2))": CENTRED,
     "dmean_3 = (dmean + dmean_1)": CENTRED,
     "numerator = tl.exp(((x) + (tl.max(x, axis=0))))": GAUGE,

@@ -75,11 +75,21 @@ static void add_launchers(InPlace *place, const LaunchPlan *plan) {
         const char *text =
             function->is_jit || !launches
                 ? NULL
-                : launcher_text(place->arena, place->module, function, plan, 1, &why);
+                : launcher_text(place->arena, place->module,
+                                node_range(place->module->source, function->node), plan, 1, &why);
         Range range = snapshot_range(place->snapshot, function->range);
         if (text && range.source == place->snapshot->source)
             add(place, range.start, range.end, text);
     }
+}
+
+/// At the end of the file.
+static void add_helpers(InPlace *place, const char *text) {
+    Str helpers = str_trim(str_from(text)), source = place->snapshot->source->text;
+    uint32_t end = (uint32_t)source.size;
+    bool ends_line = end && source.data[end - 1] == '\n';
+    add(place, end, end,
+        arena_printf(place->arena, "%s\n\n%.*s\n", ends_line ? "" : "\n", STR_ARGS(helpers)));
 }
 
 /// The emitted kernel of an earlier time, as it stands in the file. NULL: none yet.
@@ -105,17 +115,11 @@ int backward_in_place(Arena *arena, const Snapshot *snapshot, const Backward *ba
     add(&place, below, below,
         arena_printf(arena, "\n\n\n%.*s\n\n\n%.*s", STR_ARGS(kernel), STR_ARGS(wrapper)));
     add_launchers(&place, &plan);
-    Buffer helpers = buffer_new(arena);
-    if (!is_bound(&place, "_gradient_buffer")) buffer_puts(&helpers, autograd_helpers());
+    if (!is_bound(&place, "_gradient_buffer")) add_helpers(&place, autograd_helpers());
+    if (plan.has_launch && !is_bound(&place, "_written"))
+        add_helpers(&place, autograd_view_helpers());
     if (launch_has_tape(&backward->launches[0]) && !is_bound(&place, "_tape"))
-        buffer_printf(&helpers, "%s%s", helpers.size ? "\n\n" : "", tape_helpers());
-    if (helpers.size) {
-        Str text = str_trim(str_from(buffer_text(&helpers)));
-        uint32_t end = (uint32_t)snapshot->source->text.size;
-        bool ends_line = end && snapshot->source->text.data[end - 1] == '\n';
-        add(&place, end, end,
-            arena_printf(arena, "%s\n\n%.*s\n", ends_line ? "" : "\n", STR_ARGS(text)));
-    }
+        add_helpers(&place, tape_helpers());
     *edits = place.edits.items;
     return place.edits.count;
 }

@@ -130,6 +130,38 @@ static bool is_tuned(const FunctionDefinition *kernel, Str name) {
     return false;
 }
 
+static const Parameter *parameter_at(const LaunchPlan *plan, int index) {
+    return &plan->backward->kernel->function->parameters[index];
+}
+
+static bool is_identifier(Str text) {
+    for (size_t i = 0; i < text.size; i++)
+        if (!isalnum((unsigned char)text.data[i]) && text.data[i] != '_') return false;
+    return text.size > 0 && !isdigit((unsigned char)text.data[0]);
+}
+
+/// Whether `apply` will do: every written tensor has a name, and none is a view of another, which autograd takes only as a
+/// function's first input and only result.
+static bool is_plain(const Module *module, const LaunchPlan *plan, const BoundLaunch *bound) {
+    if (!bound->site->launcher) return true;
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        if (!is_output(parameter_at(plan, p))) continue;
+        Str text = bound->arguments[p];
+        if (p >= bound->spread_first && p <= bound->spread_last) return false;
+        if (!text.size || str_is(text, "None")) continue;
+        if (!is_identifier(text) || !launch_allocates(module, bound->site, text)) return false;
+    }
+    return true;
+}
+
+static bool has_keywords_spread(Arena *arena, const LaunchSite *site) {
+    SyntaxNode *children;
+    int count = node_children(arena, node_field(site->call, "arguments"), &children);
+    for (int i = 0; i < count; i++)
+        if (node_kind(children[i]) == SYNTAX_DICTIONARY_SPLAT) return true;
+    return false;
+}
+
 LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backward) {
     const FunctionDefinition *kernel = backward->kernel->definition;
     LaunchPlan plan = {
@@ -138,10 +170,17 @@ LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backw
     bool launched = false;
     for (LIST_EACH(int, i, module->launches)) {
         BoundLaunch bound;
-        if (module->launches.items[i].kernel != kernel ||
-            !launch_bind(arena, module, &module->launches.items[i], &bound))
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != kernel) continue;
+        if (has_keywords_spread(arena, site)) {
+            launched = plan.has_launch = plan.has_options = true;
+            for (int p = 0; p < kernel->parameter_count; p++)
+                if (!is_tuned(kernel, kernel->parameters[p].name)) plan.passed[p] = true;
             continue;
+        }
+        if (!launch_bind(arena, module, site, &bound)) continue;
         launched = true;
+        if (!is_plain(module, &plan, &bound)) plan.has_launch = true;
         if (bound.options.count) plan.has_options = true;
         for (int p = 0; p < kernel->parameter_count; p++)
             if (bound.arguments[p].size) plan.passed[p] = true;
@@ -152,10 +191,6 @@ LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backw
 }
 
 /* ---- the class ---- */
-
-static const Parameter *parameter_at(const LaunchPlan *plan, int index) {
-    return &plan->backward->kernel->function->parameters[index];
-}
 
 typedef LIST(const char *) Names;
 
@@ -250,6 +285,36 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
         statement(out, "return ", outputs->items[0]);
     else
         statement(out, "", tuple_lines(arena, "return ", outputs->items, outputs->count, 8));
+}
+
+/// Arguments as a launch has them, positions, keywords and defaults; written tensors may be views.
+static void class_launch(Arena *arena, Buffer *out, const LaunchPlan *plan) {
+    Names parameters = {0}, call = {0}, written = {0};
+    LIST_PUSH(arena, &parameters, "cls");
+    LIST_PUSH(arena, &parameters, "grid");
+    LIST_PUSH(arena, &call, "grid");
+    if (plan->has_options) LIST_PUSH(arena, &call, "options");
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        if (!plan->passed[p]) continue;
+        const Parameter *parameter = parameter_at(plan, p);
+        Str given = plan->kernel->parameters[p].default_text;
+        LIST_PUSH(arena, &parameters,
+                  given.size ? arena_printf(arena, "%s=%.*s", parameter->name, STR_ARGS(given))
+                             : parameter->name);
+        LIST_PUSH(arena, &call,
+                  is_output(parameter) ? arena_printf(arena, "_own(%s)", parameter->name)
+                                       : parameter->name);
+        if (is_output(parameter)) LIST_PUSH(arena, &written, parameter->name);
+    }
+    if (plan->has_options) LIST_PUSH(arena, &parameters, "**options");
+    buffer_puts(out, "    @classmethod\n    ");
+    buffer_printf(out, "%s:\n",
+                  call_lines_before(arena, "def launch", parameters.items, parameters.count, 4, 1));
+    statement(out, "\"\"\"Takes what the kernel takes; what it writes to may be views.\"\"\"", "");
+    statement(out, "results = ", call_lines(arena, "cls.apply", call.items, call.count, 8));
+    statement(out, "return ",
+              arena_printf(arena, "_written((%s), results)", list_text(arena, &written)));
+    buffer_putc(out, '\n');
 }
 
 /// `a, b, c = source`, one name a line where that is too long.
@@ -377,6 +442,7 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
     buffer_printf(&out, "class %s(torch.autograd.Function):\n", plan->class_name);
     buffer_printf(&out, "    \"\"\"A launch of `%.*s`, differentiable in %s.\"\"\"\n\n",
                   STR_ARGS(plan->kernel->name), buffer_text(&inputs));
+    if (plan->has_launch) class_launch(arena, &out, plan);
     class_forward(arena, &out, plan, &saved, &scalars, &outputs, &fixed);
     class_backward(arena, &out, plan, &saved, &scalars, &outputs);
     return buffer_text(&out);
@@ -428,13 +494,47 @@ const char *autograd_helpers(void) {
            "    return None if gradient is None else gradient.to(tensor.dtype)\n";
 }
 
-/* ---- the launcher ---- */
-
-static bool is_identifier(Str text) {
-    for (size_t i = 0; i < text.size; i++)
-        if (!isalnum((unsigned char)text.data[i]) && text.data[i] != '_') return false;
-    return text.size > 0 && !isdigit((unsigned char)text.data[0]);
+const char *autograd_view_helpers(void) {
+    return "class _Alias(torch.autograd.Function):\n"
+           "    @staticmethod\n"
+           "    def forward(ctx, view):\n"
+           "        return view.detach()\n"
+           "\n"
+           "    @staticmethod\n"
+           "    def backward(ctx, gradient):\n"
+           "        return gradient\n"
+           "\n\n"
+           "class _WriteToView(torch.autograd.Function):\n"
+           "    @staticmethod\n"
+           "    def forward(ctx, view, result):\n"
+           "        ctx.mark_dirty(view)\n"
+           "        return view\n"
+           "\n"
+           "    @staticmethod\n"
+           "    def backward(ctx, gradient):\n"
+           "        before = torch.zeros_like(gradient) if ctx.needs_input_grad[0] else None\n"
+           "        return before, gradient\n"
+           "\n\n"
+           "def _own(tensor):\n"
+           "    \"\"\"A view as a tensor of its own over the same memory.\"\"\"\n"
+           "    is_view = tensor is not None and tensor._is_view()\n"
+           "    return _Alias.apply(tensor) if is_view else tensor\n"
+           "\n\n"
+           "def _written(tensors, results):\n"
+           "    \"\"\"Has autograd see that a launch wrote to views: to a part of other tensors.\"\"\"\n"
+           "    if not isinstance(results, tuple):\n"
+           "        return _written(tensors, (results,))[0]\n"
+           "    seen = []\n"
+           "    for tensor, result in zip(tensors, results):\n"
+           "        if result is not tensor and result.requires_grad:\n"
+           "            with torch.autograd._unsafe_preserve_version_counter(tensor):\n"
+           "                result = _WriteToView.apply(tensor, result)\n"
+           "        seen.append(result)\n"
+           "    return tuple(seen)\n"
+           "\n\n";
 }
+
+/* ---- the launcher ---- */
 
 static const char *apply_text(Arena *arena, const Module *module, const LaunchPlan *plan,
                               const BoundLaunch *bound, int indent) {
@@ -487,20 +587,45 @@ static bool contains(Str text, const char *word) {
     return false;
 }
 
-const char *launcher_text(Arena *arena, const Module *module, const FunctionDefinition *launcher,
-                          const LaunchPlan *plans, int plan_count, const char **why) {
-    Range body = node_range(module->source, launcher->node);
-    Str text = source_slice(body);
-    if (contains(text, "no_grad") || contains(text, "inference_mode")) {
-        *why = "it launches under torch.no_grad";
-        return NULL;
-    }
-    Buffer out = buffer_new(arena);
-    uint32_t at = body.start;
+static bool runs_without_gradients(const Module *module, const LaunchSite *site) {
+    Str text = source_slice(node_range(module->source, site->launcher->node));
+    return contains(text, "no_grad") || contains(text, "inference_mode");
+}
+
+/// `Class.launch(grid, arguments as they stand)`.
+static const char *launch_text(Arena *arena, const Module *module, const LaunchPlan *plan,
+                               const LaunchSite *site, int indent) {
+    SyntaxNode *children;
+    int count = node_children(arena, node_field(site->call, "arguments"), &children);
+    Names arguments = {0};
+    LIST_PUSH(arena, &arguments, launch_grid_text(arena, module, site));
+    for (int i = 0; i < count; i++)
+        LIST_PUSH(arena, &arguments, str_dup(arena, node_text(module->source, children[i])));
+    return call_lines(arena, arena_printf(arena, "%s.launch", plan->class_name), arguments.items,
+                      arguments.count, indent);
+}
+
+/// The next launch in the text from `at` to the end of `range`, or NULL.
+static const LaunchSite *next_launch(const Module *module, Range range, uint32_t at) {
+    const LaunchSite *next = NULL;
     for (LIST_EACH(int, i, module->launches)) {
         const LaunchSite *site = &module->launches.items[i];
-        if (site->launcher != launcher) continue;
+        if (!site->launcher || site->range.start < at || site->range.end > range.end) continue;
+        if (!next || site->range.start < next->range.start) next = site;
+    }
+    return next;
+}
+
+const char *launcher_text(Arena *arena, const Module *module, Range range, const LaunchPlan *plans,
+                          int plan_count, const char **why) {
+    Buffer out = buffer_new(arena);
+    uint32_t at = range.start;
+    for (const LaunchSite *site; (site = next_launch(module, range, at)) != NULL;) {
         const LaunchPlan *plan = plan_of(plans, plan_count, site->kernel);
+        if (runs_without_gradients(module, site)) {
+            *why = "it launches under torch.no_grad";
+            return NULL;
+        }
         if (!plan) {
             *why = arena_printf(arena, "it also launches `%.*s`, which has no generated backward",
                                 STR_ARGS(site->kernel->name));
@@ -508,21 +633,22 @@ const char *launcher_text(Arena *arena, const Module *module, const FunctionDefi
         }
         BoundLaunch bound;
         Range call = node_range(module->source, site->call);
-        SyntaxNode parent = node_parent(site->call);
         bool is_bound = launch_bind(arena, module, site, &bound);
-        for (int p = bound.spread_first; is_bound && p >= 0 && p <= bound.spread_last; p++)
-            if (is_output(parameter_at(plan, p))) is_bound = false;  // it has to be named
-        if (!is_bound || node_kind(parent) != SYNTAX_EXPRESSION_STATEMENT || call.start < at) {
-            *why = "its launch passes **arguments or is part of an expression";
+        if ((!is_bound && !has_keywords_spread(arena, site)) ||
+            node_kind(node_parent(site->call)) != SYNTAX_EXPRESSION_STATEMENT) {
+            *why = "its launch has arguments that the kernel does not take, or is part of an "
+                   "expression";
             return NULL;
         }
         int line, column;
         source_position(module->source, call.start, &line, &column);
         buffer_add(&out, module->source->text.data + at, call.start - at);
-        buffer_puts(&out, apply_text(arena, module, plan, &bound, column));
+        buffer_puts(&out, is_bound && is_plain(module, plan, &bound)
+                              ? apply_text(arena, module, plan, &bound, column)
+                              : launch_text(arena, module, plan, site, column));
         at = call.end;
     }
-    buffer_add(&out, module->source->text.data + at, body.end - at);
+    buffer_add(&out, module->source->text.data + at, range.end - at);
     return buffer_text(&out);
 }
 

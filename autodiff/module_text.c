@@ -26,7 +26,7 @@ typedef struct ModuleWriter {
     int plan_count;
     WrapperKind wrapper;
     const char *space;  // the namespace of operators
-    LIST(const FunctionDefinition *) launchers;
+    LIST(Item *) launchers;
     LIST(const char *) launcher_texts;
     LIST(const char *) notes;
 } ModuleWriter;
@@ -116,16 +116,20 @@ static void collect_items(ModuleWriter *writer) {
     }
 }
 
+static void include_name(ModuleWriter *writer, Str name);
+
+static void include_item(ModuleWriter *writer, Item *item) {
+    if (item->is_included) return;
+    item->is_included = true;
+    for (int m = 0; m < item->mentions.count; m++)
+        include_name(writer, item->mentions.entries[m].key);
+}
+
 /// Includes what binds `name`, and what that mentions in turn.
 static void include_name(ModuleWriter *writer, Str name) {
     for (LIST_EACH(int, i, writer->items)) {
         Item *item = &writer->items.items[i];
-        if (!map_has(&item->binds, name) || (item->is_included && item->mentions.count == 0))
-            continue;
-        if (item->is_included) continue;
-        item->is_included = true;
-        for (int m = 0; m < item->mentions.count; m++)
-            include_name(writer, item->mentions.entries[m].key);
+        if (map_has(&item->binds, name)) include_item(writer, item);
     }
 }
 
@@ -137,38 +141,81 @@ static bool binds(const ModuleWriter *writer, const char *name) {
     return false;
 }
 
-static void find_launchers(ModuleWriter *writer) {
-    for (LIST_EACH(int, i, writer->items)) {
-        const FunctionDefinition *function = writer->items.items[i].function;
-        if (!function || function->is_jit) continue;
-        bool launches = false;
-        for (LIST_EACH(int, k, writer->module->launches)) {
-            const LaunchSite *site = &writer->module->launches.items[k];
-            for (int p = 0; site->launcher == function && p < writer->plan_count; p++)
-                if (writer->plans[p].kernel == site->kernel) launches = true;
+static bool has_plan(const ModuleWriter *writer, const FunctionDefinition *kernel) {
+    for (int p = 0; p < writer->plan_count; p++)
+        if (writer->plans[p].kernel == kernel) return true;
+    return false;
+}
+
+/// Whether a launch of a kernel with a backward lies in the function or class.
+static bool launches_in(const ModuleWriter *writer, const Item *item) {
+    for (LIST_EACH(int, k, writer->module->launches)) {
+        const LaunchSite *site = &writer->module->launches.items[k];
+        if (site->launcher && site->range.start >= item->range.start &&
+            site->range.end <= item->range.end && has_plan(writer, site->kernel))
+            return true;
+    }
+    return false;
+}
+
+/// The class of a top-level item, decorated or not; a null node for others.
+static SyntaxNode class_of(const Item *item) {
+    SyntaxNode node = item->node;
+    if (node_kind(node) == SYNTAX_DECORATED) node = node_field(node, "definition");
+    return node_kind(node) == SYNTAX_CLASS ? node : (SyntaxNode){0};
+}
+
+static bool is_autograd_function(const ModuleWriter *writer, SyntaxNode class) {
+    const Source *source = writer->module->source;
+    SyntaxNode bases = node_field(class, "superclasses");
+    for (uint32_t i = 0; !node_is_null(bases) && i < node_child_count(bases); i++)
+        if (str_ends(node_text(source, node_child(bases, i)), "Function")) return true;
+    return false;
+}
+
+static const char *text_with_launches(ModuleWriter *writer, const Item *item, const char **why) {
+    SyntaxNode class = class_of(item);
+    if (!writer->operators) {
+        if (!node_is_null(class) && is_autograd_function(writer, class)) {
+            *why = "it is an autograd.Function already";
+            return NULL;
         }
-        if (!launches) continue;
+        Range range =
+            item->function ? node_range(writer->module->source, item->function->node) : item->range;
+        return launcher_text(writer->arena, writer->module, range, writer->plans,
+                             writer->plan_count, why);
+    }
+    if (item->function)
+        return operator_launcher_text(writer->arena, writer->module, item->function,
+                                      writer->operators, writer->plan_count, why);
+    *why = "operators are called from functions, not from methods";
+    return NULL;
+}
+
+static void find_launchers(ModuleWriter *writer) {
+    const Source *source = writer->module->source;
+    for (LIST_EACH(int, i, writer->items)) {
+        Item *item = &writer->items.items[i];
+        SyntaxNode class = class_of(item);
+        if (!item->function && node_is_null(class)) continue;
+        if ((item->function && item->function->is_jit) || !launches_in(writer, item)) continue;
         const char *why = NULL;
-        const char *text = writer->operators
-                               ? operator_launcher_text(writer->arena, writer->module, function,
-                                                        writer->operators, writer->plan_count, &why)
-                               : launcher_text(writer->arena, writer->module, function,
-                                               writer->plans, writer->plan_count, &why);
+        const char *text = text_with_launches(writer, item, &why);
+        Str name =
+            item->function ? item->function->name : node_text(source, node_field(class, "name"));
         if (text) {
-            LIST_PUSH(writer->arena, &writer->launchers, function);
+            LIST_PUSH(writer->arena, &writer->launchers, item);
             LIST_PUSH(writer->arena, &writer->launcher_texts, text);
         } else {
             LIST_PUSH(writer->arena, &writer->notes,
-                      arena_printf(writer->arena, "`%.*s` is left out: %s.",
-                                   STR_ARGS(function->name), why));
+                      arena_printf(writer->arena, "`%.*s` is left out: %s.", STR_ARGS(name), why));
         }
     }
 }
 
-static const char *launcher_text_of(const ModuleWriter *writer,
-                                    const FunctionDefinition *function) {
+static const char *launcher_text_of(const ModuleWriter *writer, const Item *item) {
     for (LIST_EACH(int, i, writer->launchers))
-        if (writer->launchers.items[i] == function) return writer->launcher_texts.items[i];
+        if (writer->launchers.items[i] == item) return writer->launcher_texts.items[i];
     return NULL;
 }
 
@@ -199,7 +246,7 @@ static void write_items(ModuleWriter *writer, Buffer *out) {
         for (LIST_EACH(int, i, writer->items)) {
             Item *item = &writer->items.items[i];
             if (!item->is_included || item->is_future || is_import(item) != (pass == 0)) continue;
-            const char *launcher = item->function ? launcher_text_of(writer, item->function) : NULL;
+            const char *launcher = launcher_text_of(writer, item);
             bool definition = is_definition(item);
             if (pass == 1) buffer_puts(out, definition || after_definition || !any ? "\n\n" : "");
             if (launcher)
@@ -271,6 +318,51 @@ static void plan_operators(ModuleWriter *writer) {
     }
 }
 
+/// Whether code is there to be run, not to be called: it prints, measures or compares.
+static bool is_script(const Item *item) {
+    static const char *const words[] = {"print", "do_bench", "perf_report", "assert_close",
+                                        "allclose"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (map_has(&item->mentions, str_from(words[i]))) return true;
+    return false;
+}
+
+/// Functions and classes that call what is differentiable here belong to the module: it takes the place of the user's.
+static void include_callers(ModuleWriter *writer) {
+    Map callable = map_new(writer->arena);
+    for (LIST_EACH(int, i, writer->launchers)) {
+        const Map *binds = &writer->launchers.items[i]->binds;
+        for (int k = 0; k < binds->count; k++) map_set(&callable, binds->entries[k].key, writer);
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (LIST_EACH(int, i, writer->items)) {
+            Item *item = &writer->items.items[i];
+            SyntaxNode class = class_of(item);
+            bool is_function =
+                item->function && !item->function->is_jit && item->function->returns_value;
+            bool is_class = !node_is_null(class) && !is_autograd_function(writer, class);
+            if (item->is_included || (!is_function && !is_class) || is_script(item)) continue;
+            if (launches_in(writer, item)) continue;  // left out for a reason
+            bool calls = false;
+            for (int m = 0; m < item->mentions.count && !calls; m++)
+                calls = map_has(&callable, item->mentions.entries[m].key);
+            if (!calls) continue;
+            include_item(writer, item);
+            for (int k = 0; k < item->binds.count; k++)
+                map_set(&callable, item->binds.entries[k].key, writer);
+            changed = true;
+        }
+    }
+}
+
+static bool writes_views(const ModuleWriter *writer) {
+    if (writer->operators) return false;
+    for (int p = 0; p < writer->plan_count; p++)
+        if (writer->plans[p].has_launch) return true;
+    return false;
+}
+
 const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *const *backwards,
                             int count, const BackwardOptions *options, Diagnostics *diagnostics) {
     (void)diagnostics;
@@ -283,8 +375,8 @@ const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *co
     if (wrapper == WRAPPER_TRITON_OP) plan_operators(&writer);
     collect_items(&writer);
     if (wrapper != WRAPPER_NONE) find_launchers(&writer);
-    for (LIST_EACH(int, i, writer.launchers))
-        include_name(&writer, writer.launchers.items[i]->name);
+    for (LIST_EACH(int, i, writer.launchers)) include_item(&writer, writer.launchers.items[i]);
+    include_callers(&writer);
     for (int p = 0; p < writer.plan_count; p++) {
         include_name(&writer, writer.plans[p].kernel->name);
         include_names_in(&writer, writer.plans[p].backward->kernel_text);
@@ -306,7 +398,8 @@ const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *co
         buffer_puts(&out, "from triton.language.extra import libdevice\n");
     buffer_puts(&out, buffer_text(&body));
     if (wrapper != WRAPPER_NONE && writer.plan_count)
-        buffer_printf(&out, "\n\n%s", writer.operators ? operator_helpers() : autograd_helpers());
+        buffer_printf(&out, "\n\n%s%s", writes_views(&writer) ? autograd_view_helpers() : "",
+                      writer.operators ? operator_helpers() : autograd_helpers());
     bool has_tape = false;
     for (int p = 0; p < writer.plan_count; p++)
         has_tape = has_tape || launch_has_tape(&writer.plans[p].backward->launches[0]);

@@ -11,6 +11,7 @@ typedef struct LaunchPlan {
     const char *class_name;
     bool *passed;      // per parameter of the kernel: some launch passes it
     bool has_options;  // some launch passes num_warps or the like
+    bool has_launch;   // the class has a method that takes arguments as a launch does
 } LaunchPlan;
 
 /// One launch with its arguments bound to the kernel's parameters.
@@ -31,9 +32,14 @@ LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backw
 const char *autograd_class(Arena *arena, const LaunchPlan *plan);
 /// Helper functions that the classes use (layouts of gradients).
 const char *autograd_helpers(void);
-/// The launcher's text with its launches replaced by the classes' apply. NULL and `*why` where it cannot be.
-const char *launcher_text(Arena *arena, const Module *module, const FunctionDefinition *launcher,
-                          const LaunchPlan *plans, int plan_count, const char **why);
+/// Helper functions of classes with `has_launch`.
+const char *autograd_view_helpers(void);
+/// The text of a function or class with the launches in it replaced by the classes' apply or launch. NULL and `*why` where it
+/// cannot be.
+const char *launcher_text(Arena *arena, const Module *module, Range range, const LaunchPlan *plans,
+                          int plan_count, const char **why);
+/// Whether each binding of the name in the launcher up to the launch is an allocation of its own (torch.empty and its like).
+bool launch_allocates(const Module *module, const LaunchSite *site, Str name);
 /// Decorators of the backward kernel: the forward's own autotune and heuristics, then @triton.jit.
 const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel,
                                 const Backward *backward);

@@ -355,6 +355,62 @@ static Freshness freshness_of(const Module *module, const LaunchSite *site, Str 
     return freshness;
 }
 
+typedef struct Bindings {
+    const Module *module;
+    Str name;
+    uint32_t end;
+    int allocations, others;
+} Bindings;
+
+/// `torch.empty(...)`, `x.clone()`, None, or one of them as a condition says.
+static bool is_own_value(const Source *source, SyntaxNode node) {
+    if (node_is_null(node)) return false;
+    SyntaxKind kind = node_kind(node);
+    if (kind == SYNTAX_NONE) return true;
+    if (kind == SYNTAX_CONDITIONAL)
+        return node_child_count(node) == 3 && is_own_value(source, node_child(node, 0)) &&
+               is_own_value(source, node_child(node, 2));
+    if (kind != SYNTAX_CALL) return false;
+    SyntaxNode function = node_field(node, "function");
+    bool is_clone = node_kind(function) == SYNTAX_ATTRIBUTE &&
+                    str_is(node_text(source, node_field(function, "attribute")), "clone");
+    return is_clone || allocation_of(source, node);
+}
+
+/// Counts what a name is bound to, up to a place in the text.
+static bool visit_name_binding(void *context, SyntaxNode node) {
+    Bindings *bindings = context;
+    const Source *source = bindings->module->source;
+    if (node_kind(node) != SYNTAX_IDENTIFIER || !str_equal(node_text(source, node), bindings->name))
+        return true;
+    if (node_range(source, node).start >= bindings->end) return true;
+    SyntaxNode parent = node_parent(node);
+    SyntaxKind kind = node_kind(parent);
+    bool is_left = same_node(node_field(parent, "left"), node);
+    if (kind == SYNTAX_ASSIGNMENT && is_left) {
+        if (is_own_value(source, node_field(parent, "right")))
+            bindings->allocations++;
+        else
+            bindings->others++;
+    } else if (kind == SYNTAX_PATTERN_LIST || kind == SYNTAX_TUPLE_PATTERN ||
+               (kind == SYNTAX_FOR && is_left)) {
+        bindings->others++;
+    }
+    return true;
+}
+
+bool launch_allocates(const Module *module, const LaunchSite *site, Str name) {
+    const FunctionDefinition *launcher = site->launcher;
+    uint32_t end = is_in_loop(site->call, launcher->body)
+                       ? node_range(module->source, launcher->body).end
+                       : node_range(module->source, site->call).end;
+    Bindings bindings = {.module = module, .name = name, .end = end};
+    syntax_walk(launcher->body, visit_name_binding, &bindings);
+    for (int i = 0; i < launcher->parameter_count; i++)
+        if (str_equal(launcher->parameters[i].name, name)) return false;
+    return bindings.allocations > 0 && bindings.others == 0;
+}
+
 static bool is_identifier(Str text) {
     for (size_t i = 0; i < text.size; i++)
         if (!is_word(text.data[i])) return false;

@@ -247,7 +247,7 @@ def test_saved_values_are_loaded(dtype: str, loaded: bool, tmp_path: Path) -> No
     text = tad("--backward", source).stdout
     backward = text[text.index("def centre_kernel_backward") : text.index("class ")]
     assert ("tl.load(mean_ptr + row)" in backward) == loaded
-    assert ("mean = tl.sum(" in backward) == (not loaded)
+    assert ("    mean = tl.sum(" in backward) == (not loaded)
     assert ("ctx.save_for_backward(x_ptr, mean_ptr)" in text) == loaded
 
 
@@ -288,9 +288,7 @@ def test_grid_as_it_is_written(grid: str, tmp_path: Path, interpreter: Worker) -
     source.write_text(GRIDS.replace("GRID", grid))
     text = tad("--backward", source).stdout
     x, upstream = floats(3, 20), floats(3, 20) + 0.5
-    result = call_function(
-        text, "halve", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter
-    )
+    result = call_function(text, "halve", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter)
     np.testing.assert_allclose(result.outputs[0], 0.5 * x * x, rtol=1e-6)
     np.testing.assert_allclose(result.gradients[0], x * upstream, rtol=1e-6)
 
@@ -298,10 +296,126 @@ def test_grid_as_it_is_written(grid: str, tmp_path: Path, interpreter: Worker) -
 def test_grid_of_one_axis_without_parentheses(tmp_path: Path, interpreter: Worker) -> None:
     """`kernel[n,]` is a tuple."""
     source = tmp_path / "halve.py"
-    source.write_text(GRIDS.replace("GRID", "triton.cdiv(n, 8),").replace("x.shape", "1, x.numel()"))
+    source.write_text(
+        GRIDS.replace("GRID", "triton.cdiv(n, 8),").replace("x.shape", "1, x.numel()")
+    )
     text = tad("--backward", source).stdout
     x, upstream = floats(60), floats(60) + 0.5
-    result = call_function(
-        text, "halve", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter
-    )
+    result = call_function(text, "halve", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter)
     np.testing.assert_allclose(result.gradients[0], x * upstream, rtol=1e-6)
+
+
+LAUNCHERS = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale_kernel(x_ptr, w_ptr, y_ptr, n, SQUARE: tl.constexpr, BLOCK: tl.constexpr = 64):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + i, mask=i < n, other=0.0)
+    if SQUARE:
+        x = x * x
+    tl.store(y_ptr + row * n + i, x * tl.load(w_ptr + i, mask=i < n, other=0.0), mask=i < n)
+
+
+class Scale:
+    def __init__(self, w):
+        self.w = w
+
+    def __call__(self, x):
+        y = torch.empty_like(x)
+        scale_kernel[(x.shape[0],)](x, self.w, y, x.shape[1], SQUARE=True, num_warps=2)
+        return y
+
+    @staticmethod
+    def plain(x, w):
+        y = torch.zeros_like(x)
+        scale_kernel[x.shape[0],](x, w, y, x.shape[1], False)
+        return y
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        y = torch.empty_like(x)
+        scale_kernel[(x.shape[0],)](x, w, y, x.shape[1], SQUARE=False)
+        return y
+
+
+def by_method(x, w):
+    return Scale(w)(x)
+
+
+def by_static_method(x, w):
+    return 2.0 * Scale.plain(x, w)
+
+
+def by_dictionary(x, w):
+    y = torch.empty_like(x)
+    meta = {"SQUARE": True, "BLOCK": 32, "num_warps": 4}
+    scale_kernel[(x.shape[0],)](x, w_ptr=w, y_ptr=y, n=x.shape[1], **meta)
+    return y
+
+
+def by_tuple(x, w):
+    y = torch.empty_like(x)
+    arguments = (x, w, y, x.shape[1])
+    scale_kernel[(x.shape[0],)](*arguments, SQUARE=False)
+    return y
+
+
+def by_argument(x, w, out=None):
+    if out is None:
+        out = torch.empty_like(x)
+    scale_kernel[(x.shape[0],)](x, w, out, x.shape[1], SQUARE=True)
+    return out
+
+
+def by_view(x, w):
+    y = torch.empty_like(x)
+    scale_kernel[(x.shape[0],)](x, w, y.view(-1), x.shape[1], SQUARE=True)
+    return y
+
+
+def measured(x, w):
+    print(by_method(x, w))
+    return by_method(x, w)
+"""
+SQUARES = {"by_method": 1.0, "by_dictionary": 1.0, "by_argument": 1.0}
+
+
+@pytest.mark.parametrize(
+    "launcher", ["by_method", "by_static_method", "by_dictionary", "by_tuple", "by_argument"]
+)
+def test_launchers(launcher: str, tmp_path: Path, interpreter: Worker) -> None:
+    """Launches in methods, with spread arguments, into a caller's tensor; functions that call those."""
+    source = tmp_path / "scale.py"
+    source.write_text(LAUNCHERS)
+    text = tad("--backward", source).stdout
+    x, w, g = floats(3, 20), floats(20), floats(3, 20) + 0.5
+    result = call_function(text, launcher, [x, w], wrt=[0, 1], grad_outputs=[g], worker=interpreter)
+    if launcher in SQUARES:
+        expected = [g * w * 2 * x, (g * x * x).sum(0)]
+    else:
+        factor = 2.0 if launcher == "by_static_method" else 1.0
+        expected = [factor * g * w, factor * (g * x).sum(0)]
+    for gradient, wanted in zip(result.gradients, expected, strict=True):
+        np.testing.assert_allclose(gradient, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_what_of_the_launchers_is_written(tmp_path: Path) -> None:
+    """Written views go a way of their own, and what is no part of a library is left out."""
+    source = tmp_path / "scale.py"
+    source.write_text(LAUNCHERS)
+    text = tad("--backward", source).stdout
+    tree = ast.parse(text)
+    functions = {n.name: ast.unparse(n) for n in tree.body if isinstance(n, ast.FunctionDef)}
+    assert "ScaleKernelFunction.launch(" in functions["by_view"]
+    assert "y = ScaleKernelFunction.apply(" in ast.unparse(
+        next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Scale")
+    )
+    assert "measured" not in functions
+    assert "class Doubled" not in text
+    assert "`Doubled` is left out" in (ast.get_docstring(tree) or "")

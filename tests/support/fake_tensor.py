@@ -467,6 +467,10 @@ class Tensor:
         out = from_raw(self.raw, self.dtype, self.device)
         return record("Clone", out, [self], lambda g: (g,))
 
+    def _is_view(self) -> bool:
+        """The tape of the stand-in knows no views: what is written to one is not seen in its base."""
+        return False
+
     def detach(self) -> Tensor:
         """The same memory outside of the tape."""
         return self.view_as_strided(self.shape, self._strides, self._offset)

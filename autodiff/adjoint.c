@@ -474,6 +474,7 @@ static Op *reversed_header(Differentiation *state, const LoopPlan *plan, const T
     Builder inside = {.function = state->backward, .region = body, .range = loop->range};
     *trip = build_binary(&inside, OP_SUB, last, count);
     *iv = NULL;
+    if (plan->is_while) (*trip)->name = "turn";
     if (plan->is_while) return reversed;
     *iv = iteration_value(state, &inside, loop, *trip);
     (*iv)->name = loop->regions[0]->arguments[0]->name;

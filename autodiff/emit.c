@@ -114,6 +114,14 @@ static bool is_small_step(const Emitter *emitter, const Op *op) {
     return is_step && of->type.kind == TYPE_NUMBER && of->type.rank == 0;
 }
 
+/// Whether a loaded value is but where a carried name starts, with nothing in between that writes.
+static bool starts_loop(const Op *op, const Op *reader) {
+    if (!reader || !is_loop(reader)) return false;
+    for (op = op->next; op && op != reader; op = op->next)
+        if (op->region_count || (!op_is_pure(op) && op->code != OP_LOAD)) return false;
+    return op == reader;
+}
+
 /// Whether a use of the value prints its expression instead of a name. Decided while no name is used again: then they are longest.
 static bool wants_inlining(Emitter *emitter, const Op *op, Text text) {
     const Value *value = op->results[0];
@@ -125,6 +133,7 @@ static bool wants_inlining(Emitter *emitter, const Op *op, Text text) {
     if (op->code == OP_LOAD && reader && reader == op->next && reader->code == OP_CAST &&
         !value->name)
         return size <= 2 * INLINE_LIMIT;
+    if (op->code == OP_LOAD && starts_loop(op, reader)) return true;
     if (!op_is_pure(op) || op->region_count) return false;
     if (value->type.is_constexpr && size <= INLINE_LIMIT) return true;
     bool is_repeated = op->code == OP_NEG || is_comparison(op->code);

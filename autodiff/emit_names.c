@@ -27,6 +27,7 @@ static bool is_of_another_loop(const Emitter *emitter, const char *name, const V
 
 const char *name_new(Emitter *emitter, const Value *value, const char *hint) {
     if (!hint || !*hint) hint = "t";
+    if (strcmp(hint, "_") == 0 && value && map_has_pointer(&emitter->uses, value)) hint = "turn";
     const char *name = hint;
     for (int i = 1; map_has(emitter->names, str_from(name)) || is_keyword(name) ||
                     is_of_another_loop(emitter, name, value);

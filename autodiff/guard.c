@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "autodiff/place.h"
+#include "autodiff/tape.h"
 
 enum { MOST_AXES = 5 };
 
@@ -549,10 +550,21 @@ static void pad_dot(const Guard *guard, const Op *op, Pad *pad) {
 
 /* ---- the walk ---- */
 
+static Pad pad_get(const Guard *guard, const Value *value) {
+    Pad pad;
+    for (int axis = 0; axis < MOST_AXES; axis++) pad.axes[axis] = pad_along(guard, value, axis);
+    return pad;
+}
+
 static void pad_of_op(Guard *guard, Op *op, Pad *pad) {
     const Value *result = op->results[0];
     int rank = result->type.rank < MOST_AXES ? result->type.rank : MOST_AXES;
     for (int axis = 0; axis < MOST_AXES; axis++) pad->axes[axis] = ordinary;
+    const Value *kept = op->code == OP_LOAD ? tape_value(guard->state, op) : NULL;
+    if (kept) {
+        *pad = pad_get(guard, kept);
+        return;
+    }
     if (op->code == OP_LOAD) {
         pad_load(guard, op, pad);
         return;
@@ -620,12 +632,6 @@ static void pad_set(Guard *guard, const Value *value, const Pad *pad) {
         map_set_pointer(&guard->pads, value, copy);
     }
     *copy = *pad;
-}
-
-static Pad pad_get(const Guard *guard, const Value *value) {
-    Pad pad;
-    for (int axis = 0; axis < MOST_AXES; axis++) pad.axes[axis] = pad_along(guard, value, axis);
-    return pad;
 }
 
 /// Joins into what is known of `value`; whether that changed it.

@@ -427,7 +427,11 @@ Value *build_trip_count(Builder *builder, Value *lower, Value *upper, Value *ste
     bool from_zero = value_is_int(lower, &number) && number == 0;
     Value *distance = from_zero ? upper : build_binary(builder, OP_SUB, upper, lower);
     if (value_is_int(step, &number) && number == 1) return distance;
-    bool downwards = is_negative(builder->function->arena, step);
+    Arena *arena = builder->function->arena;
+    if (value_is_int(step, &number) && number == -1)
+        return build_poly(builder,
+                          poly_subtract(arena, value_poly(arena, lower), value_poly(arena, upper)));
+    bool downwards = is_negative(arena, step);
     Value *slack = build_binary(builder, downwards ? OP_ADD : OP_SUB, step, build_int(builder, 1));
     return build_binary(builder, OP_FLOORDIV, build_binary(builder, OP_ADD, distance, slack), step);
 }

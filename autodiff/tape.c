@@ -206,6 +206,8 @@ static bool is_in_loop(const Op *op) {
 
 Value *iteration_number(Builder *b, Value *variable, Value *lower, Value *step) {
     int64_t number;
+    if (value_is_int(step, &number) && number == -1)
+        return build_binary(b, OP_SUB, lower, variable);
     bool from_zero = value_is_int(lower, &number) && number == 0;
     Value *distance = from_zero ? variable : build_binary(b, OP_SUB, variable, lower);
     bool by_one = value_is_int(step, &number) && number == 1;
@@ -455,7 +457,7 @@ static void tell_tapes(const Differentiation *state, Op *sweep) {
         if (tape->sweep != sweep) continue;
         names = names ? arena_printf(state->arena, "%s, %s", names, name) : name;
     }
-    sweep->note = arena_printf(state->arena, "into %s: the loop of line", names);
+    sweep->note = arena_printf(state->arena, "fills %s: the loop of line", names);
 }
 
 void tapes_prune(Differentiation *state) {
@@ -480,6 +482,16 @@ const Tape *tape_of(const Differentiation *state, const Value *parameter) {
     for (LIST_EACH(int, i, state->tapes))
         if (state->tapes.items[i]->buffer == parameter || state->tapes.items[i]->steps == parameter)
             return state->tapes.items[i];
+    return NULL;
+}
+
+const Value *tape_value(const Differentiation *state, const Op *load) {
+    const Value *root = state->tapes.count ? pointer_root(load->operands[0]) : NULL;
+    const Tape *tape = root ? tape_of(state, root) : NULL;
+    for (int i = 0; tape && i < tape->ops.count; i++)
+        if (tape->ops.items[i]->code == OP_STORE &&
+            pointer_root(tape->ops.items[i]->operands[0]) == root)
+            return tape->ops.items[i]->operands[1];
     return NULL;
 }
 

@@ -53,6 +53,8 @@ Value *iteration_number(Builder *b, Value *variable, Value *lower, Value *step);
 void tapes_prune(Differentiation *state);
 /// The tape that a parameter of the backward is of, or whose number of tiles it is. NULL for other parameters.
 const Tape *tape_of(const Differentiation *state, const Value *parameter);
+/// What a load of the backward finds on a tape: the value that is stored there in each iteration. NULL for other loads.
+const Value *tape_value(const Differentiation *state, const Op *load);
 /// Elements of one step of the tapes that share `steps`, as Python.
 const char *tape_step_elements(const Differentiation *state, const Value *steps);
 

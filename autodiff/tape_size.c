@@ -44,7 +44,8 @@ static const char *enclosed(const Host *host, HostText text, int precedence) {
 
 static HostText host_binary(const Host *host, const Op *op, const char *symbol, int precedence,
                             int depth) {
-    HostText a = host_value(host, op->operands[0], depth + 1),
+    bool may_be_negative = op->code == OP_MUL && depth == 0;  // of tiles: then there are none
+    HostText a = host_value(host, op->operands[0], depth + !may_be_negative),
              b = host_value(host, op->operands[1], depth + 1);
     if (!a.text || !b.text) return (HostText){0};
     bool associates = op->code == OP_ADD || op->code == OP_MUL;
@@ -58,7 +59,7 @@ static HostText host_call(const Host *host, const char *name, HostText a, HostTe
     return (HostText){arena_printf(host->arena, "%s(%s, %s)", name, a.text, b.text), ATOM};
 }
 
-/// `(x + (d - 1)) // d` is said as cdiv.
+/// `(x + (d - 1)) // d` is said as cdiv. Not above 0 both divisions may differ; on the outside that says no turns anyway.
 static HostText host_quotient(const Host *host, const Op *op, int depth) {
     const Value *above = op->operands[0], *below = op->operands[1];
     bool is_exact = op->results[0]->type.is_constexpr || is_natural(above, 0);

@@ -368,11 +368,11 @@ static void visit(Walk *walk, Value *value, int depth) {
     }
     switch (op->code) {
     case OP_MUL:
+    case OP_SUB:  // i * j, i - j
         if (varies(walk, op->operands[0]) && varies(walk, op->operands[1]))
             note(walk, MEETING_POSSIBLE, computed);
         // fall through
     case OP_ADD:
-    case OP_SUB:
     case OP_OR:
     case OP_XOR:
     case OP_JOIN:

@@ -223,6 +223,7 @@ static void settle_axis(Differentiation *state, const Map *stored, Op *store, in
 typedef struct Settling {
     Differentiation *state;
     Map stored;
+    Map replaced;  // buffers that other atomics than additions change -> one such op
     LIST(Op *) stores;
     bool axes[3];
 } Settling;
@@ -233,12 +234,25 @@ static bool visit_op(void *context, Op *op) {
     if (op->code == OP_PROGRAM_ID && value_is_int(op->operands[0], &axis) && axis >= 0 && axis < 3)
         settling->axes[axis] = true;
     int effects = op_rows[op->code].effects;
-    if ((effects & (EFFECT_WRITES | EFFECT_ATOMIC)) && op->operand_count) {
-        Value *root = pointer_root(op->operands[0]);
-        if (root) map_set_pointer(&settling->stored, root, op);
-    }
-    if (op->code == OP_STORE) LIST_PUSH(settling->state->arena, &settling->stores, op);
+    bool writes = (effects & (EFFECT_WRITES | EFFECT_ATOMIC)) && op->operand_count;
+    Value *root = writes ? pointer_root(op->operands[0]) : NULL;
+    bool adds = op->code == OP_ATOMIC_ADD || op->code == OP_DESCRIPTOR_ATOMIC_ADD;
+    if (root) map_set_pointer(&settling->stored, root, op);
+    if (root && op->code != OP_STORE && !adds) map_set_pointer(&settling->replaced, root, op);
+    if (op->code == OP_STORE || adds) LIST_PUSH(settling->state->arena, &settling->stores, op);
     return true;
+}
+
+/// `atomic_max` and the like keep one of two values, and nobody knows any more which.
+static void refuse_replaced(Settling *settling, const Op *store) {
+    const Value *root = pointer_root(store->operands[0]);
+    const Op *atomic = root ? map_get_pointer(&settling->replaced, root) : NULL;
+    if (atomic)
+        adjoint_fail(settling->state, DIAGNOSTIC_GRADIENT_STORED_REPEATEDLY, atomic->range,
+                     "`%s` may replace what is stored to `%s` at line %d, so whose gradient that "
+                     "of the element is, is not known; use another buffer",
+                     op_rows[atomic->code].name ? op_rows[atomic->code].name : "an atomic",
+                     stored_name(settling->state, store), range_line(store->range));
 }
 
 static void settle_lanes(Differentiation *state, Op *store) {
@@ -256,11 +270,15 @@ static void settle_lanes(Differentiation *state, Op *store) {
 }
 
 void stores_settle(Differentiation *state) {
-    Settling settling = {.state = state, .stored = map_new(state->arena)};
+    Settling settling = {
+        .state = state, .stored = map_new(state->arena), .replaced = map_new(state->arena)};
     region_walk(state->primal->body, visit_op, &settling);
     for (LIST_EACH(int, i, settling.stores)) {
         Op *store = settling.stores.items[i];
-        if (!value_is_active(state, store->operands[1])) continue;
+        const Value *stored = store->operand_count > 1 ? store->operands[1] : NULL;
+        if (!stored || !value_is_active(state, stored)) continue;
+        refuse_replaced(&settling, store);
+        if (store->code != OP_STORE || state->failed) continue;
         settle_lanes(state, store);
         for (int axis = 0; axis < 3 && !state->failed; axis++)
             if (settling.axes[axis]) settle_axis(state, &settling.stored, store, axis);

@@ -26,6 +26,7 @@ UNPROVED = {
     "stores:broadcast_rows": ("refused", "they have the same address"),
     "stores:diagonals": ("refused", "its rows may reach into each other"),
     "stores:limited": ("refused", "lanes past the end repeat elements"),
+    "stores:replaced_by_an_atomic": ("refused", "`atomic_max` may replace"),
     "stores:place_from_a_counter": ("refused", "what an atomic gave"),
     "stores:limited_by_where": ("refused", "lanes past the end repeat elements"),
     "shapes:concatenated": ("refused", "leaves the order of elements open"),

@@ -146,3 +146,14 @@ def place_from_a_counter(x_ptr, count_ptr, y_ptr, n):
     place = tl.atomic_add(count_ptr, 1)
     x = tl.load(x_ptr + tl.program_id(0))
     tl.store(y_ptr + place, x * x)
+
+
+# tad: n=16, x_ptr=f32[n], y_ptr=f32[n], BLOCK=16, grid=(1,)
+@triton.jit
+def replaced_by_an_atomic(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    """Which of the two values stays depends on them."""
+    lanes = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + lanes)
+    tl.store(y_ptr + lanes, x * x)
+    tl.debug_barrier()
+    tl.atomic_max(y_ptr + lanes, tl.full([BLOCK], 0.3, tl.float32))

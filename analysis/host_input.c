@@ -15,7 +15,10 @@ static int64_t choose(const Host *host, const HostInput *input, int salt, int64_
 /// Sizes that are no multiple of a block of 16 and cross two of them; short for what is likely a batch.
 static int64_t choose_dim(const Host *host, const HostInput *input, int axis, int rank) {
     static const int64_t last[] = {37, 43, 41, 35}, rows[] = {21, 19, 23, 18}, outer[] = {2, 3};
+    static const int64_t even[] = {16, 8};
     int from_end = rank - 1 - axis;
+    if (host->policy.is_even && from_end < 2)
+        return even[from_end + choose(host, input, axis, 2 - from_end)];
     if (from_end == 0) return last[choose(host, input, axis, 4)];
     if (from_end == 1) return rows[choose(host, input, axis, 4)];
     return outer[(axis + choose(host, input, 7, 2)) % 2];
@@ -52,7 +55,7 @@ void host_decide(Host *host, HostInput *input, HostInputKind kind) {
     input->kind = kind;
     host->is_changed = true;
     switch (kind) {
-    case INPUT_INT: set_int(input, 4 + choose(host, input, 1, 2)); break;
+    case INPUT_INT: set_int(input, host->policy.is_even ? 8 : 4 + choose(host, input, 1, 2)); break;
     case INPUT_FLOAT:
         input->constant = (Constant){.kind = CONSTANT_FLOAT,
                                      .number = 0.5 + 0.125 * (double)choose(host, input, 1, 4)};

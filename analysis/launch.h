@@ -163,6 +163,8 @@ typedef struct HostPolicy {
     int variant;  // bits flip the undecided flags and the presence of optional arguments, first input lowest
     bool
         keep_blocks;  // otherwise power-of-two literals of 32 and more (block sizes) are made 16 or 32, so that small sizes have many blocks
+    bool
+        is_even;  // sizes are powers of two, as kernels want them that cover a dimension with one tile
     const Function *function;  // the lowered kernel, for the kinds of its parameters; may be NULL
 } HostPolicy;
 

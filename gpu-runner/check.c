@@ -613,7 +613,9 @@ static bool check_input(Checker *checker, const Run *forward, Run *backward, Che
     Str name = problem->configuration->arguments[input->parameter].name;
     find_worst_element(checker, forward, backward, input, index);
     bool is_infinite = !isfinite(input->error);
-    bool alone = is_infinite && input->has_worst && isfinite(input->expected);
+    // where the forward itself leaves its domain, other contents are tried
+    bool alone =
+        is_infinite && !checker->has_excluded && input->has_worst && isfinite(input->expected);
     bool is_rounding =
         !is_infinite && input->has_worst && fabs(input->expected - input->actual) < ROUNDED_AWAY;
     result->status = (is_infinite && !alone) || is_rounding ? CHECK_UNPROVED : CHECK_FAILED;

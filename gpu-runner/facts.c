@@ -147,6 +147,15 @@ static const Op *made_by(const Value *value) {
     return value ? value->op : NULL;
 }
 
+/// Of `PART * stride` the constexpr: which of several, not how far apart they are.
+static bool is_place(const Walk *walk, const Op *op, int index) {
+    if (op->code != OP_MUL || op->operand_count != 2) return false;
+    int own = parameter_of(walk, op->operands[index]);
+    int other = parameter_of(walk, op->operands[1 - index]);
+    return own >= 0 && other >= 0 && walk->function->parameters[own].is_constexpr &&
+           !walk->function->parameters[other].is_constexpr;
+}
+
 /// Marks the integers that multiply inside one term of an address; whether there were any but blocks.
 static bool note_factors(Walk *walk, int pointer, const Value *value, int depth) {
     bool found = false;
@@ -161,7 +170,8 @@ static bool note_factors(Walk *walk, int pointer, const Value *value, int depth)
     if (!op || depth > 40) return false;
     bool follows = op->code == OP_MUL || is_moved(op->code);
     for (int i = 0; follows && i < op->operand_count && op->operands[i]; i++)
-        found = note_factors(walk, pointer, op->operands[i], depth + 1) || found;
+        if (!is_place(walk, op, i))
+            found = note_factors(walk, pointer, op->operands[i], depth + 1) || found;
     return found;
 }
 
@@ -182,8 +192,10 @@ static void note_strides(Walk *walk, int pointer, const Value *value, int depth)
     }
     if (op && op->code == OP_MUL) {
         const Op *left = made_by(op->operands[0]), *right = made_by(op->operands[1]);
-        bool scaled = note_factors(walk, pointer, op->operands[0], depth + 1);
-        scaled = note_factors(walk, pointer, op->operands[1], depth + 1) || scaled;
+        bool scaled = false;
+        for (int i = 0; i < 2; i++)
+            if (!is_place(walk, op, i) && note_factors(walk, pointer, op->operands[i], depth + 1))
+                scaled = true;
         if (scaled) {  // (row * stride + column) * other
             if (left && left->code == OP_ADD)
                 note_strides(walk, pointer, op->operands[0], depth + 1);
@@ -367,6 +379,9 @@ static void visit_integers(Walk *walk, const Op *op) {
 
 static void visit_arithmetic(Walk *walk, const Op *op) {
     if (op->operand_count < 2) return;
+    if (op->code == OP_FLOORDIV || op->code == OP_MOD)
+        FOR_EACH_PARAMETER(walk, i, origin(walk, op->operands[1])->loaded)
+    walk->facts[i].is_divisor = true;
     for (int k = 0; k < 2; k++) {
         int parameter = op->operands[k] ? parameter_of(walk, op->operands[k]) : -1;
         if (parameter < 0) continue;

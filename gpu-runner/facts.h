@@ -34,7 +34,7 @@ typedef struct ParameterFacts {
     bool is_tile;     // multiplies a program id or a loop variable in what is compared with a size
     bool is_block_count;  // multiplies a block
     bool is_start;        // added to a program id
-    bool is_divisor;      // x // it, x % it
+    bool is_divisor;      // x // it, x % it; of a pointer: by what is loaded
     bool is_numerator;    // it // x
     bool is_scale;        // meets floats
     bool is_dtype;        // names an element type

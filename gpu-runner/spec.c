@@ -117,13 +117,18 @@ Configurations spec_configurations(Arena *arena, const SpecRequest *request, Err
     if (!*error && all.count == 0 && request->pyproject)
         add_pyproject(arena, request, request->pyproject, &all, error);
     if (*error || all.count > 0) return all;
-    if (request->uses_launchers) all = spec_from_launchers(arena, request);
+    if (request->uses_launchers) all = spec_from_launchers(arena, request, false);
     Configuration open = configuration_open(arena, request->kernel);
     open.source = "kernel";
     Configurations guessed = spec_guess(arena, request, &open, error);
     for (int i = 0; i < guessed.count; i++) {
-        if (all.count) take_integers(&guessed.items[i], &all.items[0]);
+        if (all.count && !guessed.items[i].is_fallback)
+            take_integers(&guessed.items[i], &all.items[0]);
         LIST_PUSH(arena, &all, guessed.items[i]);
+    }
+    if (request->uses_launchers) {
+        Configurations even = spec_from_launchers(arena, request, true);
+        for (int i = 0; i < even.count; i++) LIST_PUSH(arena, &all, even.items[i]);
     }
     if (all.count) *error = NULL;
     return all;

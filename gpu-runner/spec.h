@@ -49,8 +49,8 @@ Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t see
 /// The element type that the kernel alone gives a pointer parameter.
 DTypeCode pointee_guess(const Parameter *parameter, const ParameterFacts *facts);
 
-/// spec_launcher.c: what the launchers in the module pass.
-Configurations spec_from_launchers(Arena *arena, const SpecRequest *request);
+/// spec_launcher.c: what the launchers in the module pass; `is_even`: for tensors whose sizes are powers of two, as a last resort.
+Configurations spec_from_launchers(Arena *arena, const SpecRequest *request, bool is_even);
 
 /// An open configuration: one argument per parameter, nothing decided.
 Configuration configuration_open(Arena *arena, const FunctionDefinition *kernel);

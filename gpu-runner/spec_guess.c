@@ -173,7 +173,11 @@ Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t see
         return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = 19};
     if (facts->is_list_index) return (Content){.kind = CONTENT_SMALL, .seed = seed, .high = 2};
     if (facts->is_store_index) return (Content){.kind = CONTENT_DISTINCT};
-    return (Content){.kind = CONTENT_SMALL, .seed = seed, .high = dtype_bits(dtype) <= 8 ? 2 : 5};
+    double low = facts->is_divisor ? 1 : 0;
+    return (Content){.kind = CONTENT_SMALL,
+                     .seed = seed,
+                     .low = low,
+                     .high = low + (dtype_bits(dtype) <= 8 ? 2 : 5)};
 }
 
 static void guess_pointer(Guess *guess, int index) {

@@ -4,7 +4,7 @@
 #include "analysis/launch.h"
 #include "gpu-runner/spec.h"
 
-enum { VARIANTS = 4, MOST_SITES = 4 };
+enum { EVEN_VARIANTS = 2, VARIANTS = 4, MOST_SITES = 4 };
 
 static Content content_of(const ConcreteBuffer *buffer, const ParameterFacts *facts,
                           DTypeCode dtype, uint64_t seed) {
@@ -92,9 +92,10 @@ static bool set_argument(const Function *function, const ParameterFacts *facts,
 
 /// What the launcher leaves open is guessed from the kernel, first candidate only.
 static void add_launch(Arena *arena, const SpecRequest *request, const ParameterFacts *facts,
-                       const LaunchSite *site, int variant, Configurations *all) {
+                       const LaunchSite *site, int variant, bool is_even, Configurations *all) {
     HostPolicy policy = {.seed = request->seed + (uint64_t)variant,
                          .variant = variant,
+                         .is_even = is_even,
                          .function = request->symbolic};
     HostLaunch *host = host_launch(arena, request->module, site, &policy);
     if (!host || !host->is_reached || host->argument_count != request->symbolic->parameter_count)
@@ -120,10 +121,12 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
     }
     Error error = NULL;
     Configurations filled = spec_guess(arena, request, &fixed, &error);
-    if (filled.count) LIST_PUSH(arena, all, filled.items[0]);
+    if (!filled.count) return;
+    filled.items[0].is_fallback = is_even;
+    LIST_PUSH(arena, all, filled.items[0]);
 }
 
-Configurations spec_from_launchers(Arena *arena, const SpecRequest *request) {
+Configurations spec_from_launchers(Arena *arena, const SpecRequest *request, bool is_even) {
     Configurations all = {0};
     const ParameterFacts *facts = facts_of(arena, request->symbolic);
     int sites = 0;
@@ -131,8 +134,8 @@ Configurations spec_from_launchers(Arena *arena, const SpecRequest *request) {
         const LaunchSite *site = &request->module->launches.items[i];
         if (site->kernel != request->kernel) continue;
         sites++;
-        for (int variant = 0; variant < VARIANTS; variant++)
-            add_launch(arena, request, facts, site, variant, &all);
+        for (int variant = 0; variant < (is_even ? EVEN_VARIANTS : VARIANTS); variant++)
+            add_launch(arena, request, facts, site, variant, is_even, &all);
     }
     return all;
 }

@@ -57,3 +57,21 @@ def chunk_rows(x_ptr, y_ptr, offsets, chunks, T, D: tl.constexpr, BT: tl.constex
     at = (start + rows[:, None]) * D + columns[None, :]
     x = tl.load(x_ptr + at, mask=inside, other=0.0)
     tl.store(y_ptr + at, x * x, mask=inside)
+
+
+@triton.jit
+def part_of_a_table(t_ptr, x_ptr, y_ptr, n, st, sx, PART: tl.constexpr, OTHER: tl.constexpr, B: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.program_id(1) * B + tl.arange(0, B)
+    first = tl.load(t_ptr + row * sx + PART * st + at, mask=at < n, other=0.0)
+    second = tl.load(t_ptr + row * sx + OTHER * st + at, mask=at < n, other=0.0)
+    x = tl.load(x_ptr + row * sx + at, mask=at < n, other=0.0)
+    tl.store(y_ptr + row * sx + at, x * first + second, mask=at < n)
+
+
+@triton.jit
+def modular(p_ptr, moduli, scale_ptr, y_ptr, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    m = tl.load(moduli)
+    p = tl.load(p_ptr + at, mask=at < n, other=0)
+    tl.store(y_ptr + at, (p % m).to(tl.float32) * tl.load(scale_ptr), mask=at < n)

@@ -3,11 +3,13 @@ import * as vscode from "vscode";
 import { BackwardPreviews } from "./backward";
 import { GradientTests } from "./checks";
 import { makeMiddleware, previewAtCommand } from "./middleware";
+import { explainCommand, Pages } from "./pages";
 import { GradientPanel } from "./panel";
 import { serverCommands, type GradientStatus, type KernelEntry, type KernelPlace } from "./protocol";
 import { Server } from "./server";
 import { StatusItem } from "./status";
 import { StatusStore } from "./status-store";
+import { summary } from "./words";
 
 /** What other extensions, and our tests, may use. */
 export interface Api {
@@ -23,9 +25,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   server = running;
   const previews = new BackwardPreviews(running, store);
   const panel = new GradientPanel(context, running, store);
+  const pages = new Pages(running);
   running.onGradientStatus((status) => store.take(status));
   running.onHealth((health) => {
     if (health.state === "stopped") store.clear();
+    if (health.state === "missing" || health.state === "failed") void offerSettings(health.problem);
   });
 
   const choose = (place: KernelPlace | undefined, purpose: string): Promise<KernelPlace | undefined> =>
@@ -37,6 +41,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     store,
     previews,
     panel,
+    pages,
     new StatusItem(running),
     new GradientTests(running, store),
     command("tad.restartServer", () => running.restart()),
@@ -61,6 +66,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
       const chosen = await choose(place, "Show the gradients of");
       if (chosen) await guarded(() => panel.show(chosen));
     }),
+    command("tad.time", async (place) => {
+      const chosen = await choose(place, "Time");
+      if (chosen) await guarded(() => running.command(serverCommands.timeKernel, chosen));
+    }),
+    vscode.commands.registerCommand(explainCommand, (name: unknown) => guarded(() => pages.show(name))),
     vscode.workspace.onDidGrantWorkspaceTrust(() => running.restart()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("tad.server.path")) void running.restart();
@@ -89,6 +99,15 @@ async function guarded(action: () => Promise<void>): Promise<void> {
 async function offerOutput(text: string): Promise<void> {
   const show = "Show Output";
   if ((await vscode.window.showErrorMessage(text, show)) === show) server?.output.show();
+}
+
+/** Without a server nothing works: said once, with the way to mend it. */
+async function offerSettings(problem: string): Promise<void> {
+  const settings = "Open Settings";
+  const show = "Show Output";
+  const chosen = await vscode.window.showErrorMessage(problem, settings, show);
+  if (chosen === settings) await vscode.commands.executeCommand("workbench.action.openSettings", "tad.server.path");
+  if (chosen === show) server?.output.show();
 }
 
 async function checkKernel(running: Server, store: StatusStore, place: KernelPlace): Promise<void> {
@@ -129,7 +148,11 @@ async function chooseKernel(running: Server, purpose: string): Promise<KernelPla
   });
   const above = kernelAt(kernels, editor.selection.active.line);
   const items = kernels
-    .map((entry) => ({ label: entry.kernel, description: `line ${entry.range.start.line + 1}` }))
+    .map((entry) => ({
+      label: entry.kernel,
+      description: `line ${entry.range.start.line + 1}`,
+      ...(entry.status !== "unchecked" ? { detail: entry.reason ? `${summary(entry)}: ${entry.reason}` : summary(entry) } : {}),
+    }))
     .sort((a, b) => Number(b.label === above?.kernel) - Number(a.label === above?.kernel));
   if (items.length === 0) {
     void vscode.window.showInformationMessage("There is no forward kernel in this file.");

@@ -1,10 +1,16 @@
 // Where the server's executable is looked for, and what was found: pure, so that it is tested without an editor.
 import * as path from "node:path";
 
+export interface Folder {
+  name: string;
+  path: string;
+}
+
 export interface Places {
   /** Setting `tad.server.path`; empty: none. */
   setting: string;
-  workspaceFolder?: string;
+  /** What a relative setting is relative to, best first: the workspace's folders, the one of its `.code-workspace` file. */
+  folders?: readonly Folder[];
   home?: string;
   /** Folder of the extension. */
   extension: string;
@@ -13,6 +19,8 @@ export interface Places {
   /** Executable of the selected Python environment. */
   python?: string;
   platform: NodeJS.Platform;
+  /** Of the processor, as Node names it. */
+  architecture?: string;
   isExecutable(file: string): boolean;
 }
 
@@ -26,12 +34,19 @@ function executableName(platform: NodeJS.Platform): string {
   return platform === "win32" ? "tad-lsp.exe" : "tad-lsp";
 }
 
-/** `~` and `${workspaceFolder}` of a setting, as people write them. */
-export function expandSetting(setting: string, places: Pick<Places, "workspaceFolder" | "home">): string {
+/**
+ * The files that a setting may mean, `~`, `${workspaceFolder}` and `${workspaceFolder:name}` filled in as people write them:
+ * with several folders in the workspace one for each.
+ */
+export function expandSetting(setting: string, places: Pick<Places, "folders" | "home">): string[] {
+  const folders = places.folders ?? [];
   let text = setting.trim();
-  if (places.workspaceFolder) text = text.replaceAll("${workspaceFolder}", places.workspaceFolder);
+  if (!text) return [];
   if (places.home && (text === "~" || text.startsWith("~/"))) text = places.home + text.slice(1);
-  return text;
+  for (const folder of folders) text = text.replaceAll(`\${workspaceFolder:${folder.name}}`, folder.path);
+  const bases = folders.length ? folders.map((folder) => folder.path) : ["."];
+  const files = bases.map((base) => path.resolve(base, text.replaceAll("${workspaceFolder}", base)));
+  return [...new Set(files)];
 }
 
 /**
@@ -40,15 +55,13 @@ export function expandSetting(setting: string, places: Pick<Places, "workspaceFo
  */
 export function locateServer(places: Places): Located {
   const name = executableName(places.platform);
-  const setting = expandSetting(places.setting, places);
-  if (setting) {
-    const file = path.resolve(places.workspaceFolder ?? ".", setting);
-    if (places.isExecutable(file)) return { found: true, file, origin: "setting" };
-    return {
-      found: false,
-      problem: `\`tad.server.path\` names ${file}, which is no executable file.`,
-      tried: [file],
-    };
+  const wanted = expandSetting(places.setting, places);
+  if (wanted.length) {
+    const file = wanted.find((candidate) => places.isExecutable(candidate));
+    if (file) return { found: true, file, origin: "setting" };
+    const named = wanted.length === 1 ? wanted[0] : places.setting.trim();
+    const what = wanted.length === 1 ? "which is no executable file" : "which is no executable file in any folder";
+    return { found: false, problem: `\`tad.server.path\` names ${named}, ${what}.`, tried: wanted };
   }
   const candidates: { file: string; origin: Origin }[] = [
     { file: path.join(places.extension, "bin", name), origin: "bundled" },
@@ -62,7 +75,8 @@ export function locateServer(places: Places): Located {
   return {
     found: false,
     problem:
-      "No tad-lsp was found: this package has none for this platform, and there is none on PATH or in the selected Python environment.",
+      `No tad-lsp was found: this package has none for ${[places.platform, places.architecture].filter(Boolean).join("-")}, and ` +
+      "there is none on PATH or in the selected Python environment. Build it (`make build` in its repository) and name it in `tad.server.path`.",
     tried: candidates.map((candidate) => candidate.file),
   };
 }

@@ -1,6 +1,7 @@
 // What the editor does differently from what the server offers: backwards are shown before they are accepted.
 import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
+import { pageLink } from "./pages";
 import { serverCommands, type KernelPlace } from "./protocol";
 import { shortened } from "./words";
 
@@ -39,6 +40,12 @@ function previewInstead(action: vscode.CodeAction | vscode.Command, document: vs
   action.command = { title: action.title, command: previewAtCommand, arguments: [document.uri, position, where] };
 }
 
+/** The code of a diagnostic leads to its page, unless the server has a link for it. */
+function linkPage(diagnostic: vscode.Diagnostic): void {
+  const { code } = diagnostic;
+  if (typeof code === "string") diagnostic.code = { value: code, target: pageLink(code) };
+}
+
 /** [uri, position, where]: as "tad.previewBackward", for the kernel at a position. */
 export const previewAtCommand = "tad.previewBackwardAt";
 
@@ -48,6 +55,10 @@ export function makeMiddleware(): Middleware {
       const actions = await next(document, range, context, token);
       for (const action of actions ?? []) previewInstead(action, document);
       return actions;
+    },
+    handleDiagnostics: (uri, diagnostics, next) => {
+      for (const diagnostic of diagnostics) linkPage(diagnostic);
+      next(uri, diagnostics);
     },
     resolveCodeAction: (action, token, next) =>
       action.command?.command === previewAtCommand ? action : next(action, token),

@@ -16,7 +16,10 @@ export const serverCommands = {
   kernels: "tad.kernels",
   /** [{ uri, kernel }] -> Schedule. */
   schedule: "tad.schedule",
+  /** [{ name }] -> the page of a diagnostic or an operation, Markdown. */
   explain: "tad.explain",
+  /** [{ uri, kernel }]: forward and backward on the GPU; the lens shows what came out. Cancellable. */
+  timeKernel: "tad.timeKernel",
 } as const;
 
 /** Notification of the server: a GradientStatus whenever one changes. */
@@ -70,14 +73,10 @@ export interface GradientStatus {
   range?: Range;
 }
 
-export interface KernelEntry {
-  uri?: string;
-  kernel: string;
+/** A kernel of a file, with what is known of its gradients. */
+export interface KernelEntry extends GradientStatus {
   /** Of the name. */
   range: Range;
-  status?: CheckState;
-  stale?: boolean;
-  reason?: string;
 }
 
 export interface BackwardPreview {

@@ -1,6 +1,7 @@
 // The server's life: found, started, stopped, started again; and the requests the rest of the extension sends to it.
 import * as fs from "node:fs";
 import * as os from "node:os";
+import * as path from "node:path";
 import * as vscode from "vscode";
 import {
   CancellationToken,
@@ -110,17 +111,21 @@ export class Server implements vscode.Disposable {
   }
 
   private async locate(): Promise<Located> {
-    const folder = vscode.workspace.workspaceFolders?.[0];
+    const folders = (vscode.workspace.workspaceFolders ?? []).map(({ name, uri }) => ({ name, path: uri.fsPath }));
+    const file = vscode.workspace.workspaceFile;
+    if (file?.scheme === "file") folders.push({ name: "", path: path.dirname(file.fsPath) });
+    const resource = vscode.workspace.workspaceFolders?.[0]?.uri;
     // A workspace may not choose what is run before it is trusted: `restrictedConfigurations` of package.json.
-    const setting = vscode.workspace.getConfiguration("tad", folder).get<string>("server.path") ?? "";
+    const setting = vscode.workspace.getConfiguration("tad", resource).get<string>("server.path") ?? "";
     return locateServer({
       setting,
-      workspaceFolder: folder?.uri.fsPath,
+      folders,
       home: os.homedir(),
       extension: this.context.extensionPath,
       searchPath: process.env["PATH"] ?? "",
-      python: await selectedPython(folder?.uri),
+      python: await selectedPython(resource),
       platform: process.platform,
+      architecture: process.arch,
       isExecutable,
     });
   }

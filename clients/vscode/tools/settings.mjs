@@ -40,12 +40,17 @@ export function settingsOf(definition) {
     rows++;
     if (hidden.has(name)) continue;
     const description = [...words.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((part) => JSON.parse(`"${part[1]}"`)).join("");
-    const scope = name === "runner.command" ? "machine-overridable" : "window";
+    const scope = name.endsWith(".command") ? "machine-overridable" : "window";
     settings[`tad.${name}`] = { ...types[type](value.trim()), scope, markdownDescription: description };
   }
   const expected = code.split("SETTING(").length - 1;
   if (rows !== expected) throw new Error(`settings.def has ${expected} rows, ${rows} were understood`);
   return settings;
+}
+
+/** What may name a program: a workspace chooses none before it is trusted. */
+export function restrictedOf(settings) {
+  return Object.keys(settings).filter((name) => settings[name].scope === "machine-overridable");
 }
 
 /** The settings as rows of the table in README.md. */
@@ -62,6 +67,7 @@ const packageFile = new URL("../package.json", import.meta.url);
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const manifest = JSON.parse(readFileSync(packageFile, "utf8"));
   manifest.contributes.configuration.properties = settingsOf(readFileSync(definitionFile, "utf8"));
+  manifest.capabilities.untrustedWorkspaces.restrictedConfigurations = restrictedOf(manifest.contributes.configuration.properties);
   writeFileSync(packageFile, JSON.stringify(manifest, null, 2) + "\n");
   const readme = readFileSync(readmeFile, "utf8");
   writeFileSync(readmeFile, readme.replace(/(\|---\|---\|---\|\n)(\|.*\n)*/, `$1${rowsOf(manifest.contributes.configuration.properties)}`));

@@ -1,6 +1,7 @@
 -- A kernel author's morning, told to a headless Neovim (`nvim --headless --clean -S story.lua`).
 -- Prints TAP, exits 1 on a failure.
--- Environment: TAD_STORY_FILE, the Python file to work on (in a folder of its own); the plugin is on the runtime path.
+-- Environment: TAD_STORY_FILE, the Python file to work on (in a folder of its own), TAD_STORY_KERNEL, its kernel;
+-- TAD_STORY_SLOW, a file with `slow_kernel`, whose check takes long. The plugin is on the runtime path.
 local failures, count = 0, 0
 
 local function line(text)
@@ -157,6 +158,8 @@ local function story()
   end
   is(vim.fn.maparg('gra', 'n') == '' or vim.fn.maparg('gra', 'n', false, true).desc ~= nil, 'no key was mapped by us')
 
+  is(vim.lsp.commands['tad.generateBackward'] ~= nil, 'the lens shows a preview, without a :Tad before it')
+
   -- Backward and proof.
   wait('a lens offers the backward', function()
     return has_lens('[Bb]ackward')
@@ -177,8 +180,28 @@ local function story()
   end)
   local path = vim.api.nvim_buf_get_name(0)
   is(vim.fn.filereadable(path) == 0, 'nothing is written before it is accepted')
+  is(vim.api.nvim_get_current_line():find('_backward%('), 'the cursor is on the new kernel')
   vim.cmd('write')
   is(vim.fn.filereadable(path) == 1, 'writing accepts it')
+
+  -- A mistake in it by hand.
+  local written = position_of('tl%.store%(dx_ptr')
+  local whole = vim.api.nvim_buf_get_lines(0, written.line, written.line + 1, false)[1]
+  set_line(written.line, (whole:gsub('(tl%.store%(dx_ptr[^,]*, )([^,]+)', '%1(%2) * 0.5')))
+  said = {}
+  vim.cmd('Tad check ' .. vim.env.TAD_STORY_KERNEL)
+  wait('a backward that was made wrong is refuted, with the element', function()
+    return was_said('failed.*dx_ptr%[%d+.*expected')
+  end, 60000)
+  wait('the error stands where the gradient is written', function()
+    local found = findings('gradient-wrong')[1]
+    return found and found.lnum == written.line and found.severity == vim.diagnostic.severity.ERROR
+  end)
+  vim.cmd('undo')
+  wait('it goes with the mistake', function()
+    return #findings('gradient-wrong') == 0
+  end)
+  vim.cmd('silent! write')
   vim.cmd('tabclose')
   vim.cmd('buffer ' .. file)
 
@@ -189,6 +212,22 @@ local function story()
   wait('the lens says that the result is of an older text', function()
     return has_lens('changed since')
   end)
+
+  -- A long check, cancelled.
+  vim.cmd('edit ' .. vim.fn.fnameescape(vim.env.TAD_STORY_SLOW))
+  wait('another file is served', function()
+    return client.of_buffer(0) and has_lens('Check gradients')
+  end)
+  said = {}
+  vim.cmd('Tad check slow_kernel')
+  wait('its check runs', function()
+    return has_lens('checking')
+  end)
+  vim.cmd('Tad cancel')
+  wait('the check is cancelled', function()
+    return was_said('cancelled') and has_lens('Check gradients')
+  end)
+  vim.cmd('buffer ' .. file)
 
   -- The server goes and comes back.
   local before = client.of_buffer(0).id
@@ -203,6 +242,8 @@ local function story()
   vim.cmd('Tad nonsense')
   is(was_said('there is no `:Tad nonsense`'), 'an unknown sub-command is said')
   is(#vim.fn.getcompletion('Tad ba', 'cmdline') == 1, 'sub-commands complete')
+  local names = vim.fn.getcompletion('Tad check ', 'cmdline')
+  is(vim.tbl_contains(names, 'all') and vim.tbl_contains(names, vim.env.TAD_STORY_KERNEL), 'kernels complete', names)
   vim.cmd('silent! helptags ' .. vim.fn.fnameescape(require('tad.config').root() .. '/doc'))
   is(pcall(vim.cmd, 'help :Tad-backward'), 'there is a help page')
   vim.cmd('checkhealth tad')

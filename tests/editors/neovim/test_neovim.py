@@ -52,6 +52,7 @@ def project(tmp_path: Path) -> Path:
     """A folder with one kernel, as a user has it."""
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "kernels"\nversion = "1"\n')
     (tmp_path / "swish.py").write_text(KERNEL)
+    shutil.copy(ROOT / "tests/editors/vscode/workspace/slow.py", tmp_path)
     return tmp_path / "swish.py"
 
 
@@ -69,6 +70,7 @@ def environment(project: Path) -> dict[str, str]:
         "PATH": f"{BIN}:{os.environ['PATH']}",
         "TAD_STORY_FILE": str(project),
         "TAD_STORY_KERNEL": "swish_kernel",
+        "TAD_STORY_SLOW": str(project.with_name("slow.py")),
         "TERM": "xterm-256color",
     }
 

@@ -241,8 +241,8 @@ export class Workbench {
     return this.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
   }
 
-  async closePanel() {
-    const tab = this.page.locator(".tab", { hasText: "Gradients: " });
+  async closeTab(title) {
+    const tab = this.page.locator(".tab", { hasText: title });
     await tab.locator(".codicon-close").click();
     await tab.waitFor({ state: "detached" });
   }

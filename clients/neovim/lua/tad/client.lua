@@ -42,6 +42,14 @@ function M.request(client, method, params, handler, buffer)
   return client.request(method, params, handler, buffer)
 end
 
+function M.cancel(client, number)
+  if vim.fn.has('nvim-0.11') == 1 then
+    client:cancel_request(number)
+  else
+    client.cancel_request(number)
+  end
+end
+
 function M.supports(client, method)
   if vim.fn.has('nvim-0.11') == 1 then
     return client:supports_method(method)
@@ -95,6 +103,7 @@ end
 
 --- Called for each buffer that the server serves. Maps no key.
 function M.attached(client, buffer)
+  require('tad.commands') -- what lenses do, which Neovim looks up by name
   local chosen = config.get()
   if chosen.lens then
     show_lenses(client, buffer)

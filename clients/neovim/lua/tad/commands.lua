@@ -16,6 +16,11 @@ local function server()
   return found
 end
 
+local CANCELLED = -32800 -- RequestCancelled of the protocol
+
+-- Commands that are not answered yet: number of the request -> client.
+local pending = {}
+
 --- Sends a command of the server; `done` gets its result. Errors are said.
 local function execute(name, arguments, done)
   local found = server()
@@ -23,13 +28,22 @@ local function execute(name, arguments, done)
     return
   end
   local params = { command = name, arguments = arguments }
-  client.request(found, 'workspace/executeCommand', params, function(problem, result)
+  local number
+  local _, id = client.request(found, 'workspace/executeCommand', params, function(problem, result)
+    if number then
+      pending[number] = nil
+    end
     if problem then
-      say(problem.message or tostring(problem), vim.log.levels.ERROR)
+      local level = problem.code == CANCELLED and vim.log.levels.INFO or vim.log.levels.ERROR
+      say(problem.message or tostring(problem), level)
     elseif done then
       done(result)
     end
   end, vim.api.nvim_get_current_buf())
+  number = id
+  if number then
+    pending[number] = found
+  end
 end
 M.execute = execute
 
@@ -58,6 +72,30 @@ function M.kernel_at_cursor()
     end
   end
   return nil
+end
+
+--- Names of the jit functions of this buffer.
+local function kernel_names()
+  local names, is_jit = {}, false
+  for _, line in ipairs(vim.api.nvim_buf_get_lines(0, 0, -1, false)) do
+    local name = line:match('^%s*def%s+([%w_]+)')
+    if name and is_jit then
+      table.insert(names, name)
+    end
+    is_jit = not name and (is_jit or line:match('^%s*@.*jit') ~= nil)
+  end
+  return names
+end
+
+--- Names of the findings of this buffer.
+local function finding_names()
+  local names = {}
+  for _, diagnostic in ipairs(vim.diagnostic.get(0)) do
+    if diagnostic.source == 'tad' and diagnostic.code then
+      names[tostring(diagnostic.code)] = true
+    end
+  end
+  return vim.tbl_keys(names)
 end
 
 local function kernel_named(name)
@@ -106,6 +144,9 @@ local function preview(result)
   if existed then
     vim.cmd('diffthis')
   end
+  vim.fn.cursor(1, 1)
+  vim.fn.search([[^def \w\+_backward\>]], 'cW')
+  vim.cmd('normal! zz')
   say('`:write` keeps this backward, `:undo` or `:quit!` drops it')
 end
 M.preview = preview
@@ -143,11 +184,10 @@ local function check(name)
   end
 end
 
-local function float(text, filetype)
-  local lines = lines_of(text)
-  if vim.lsp.util.open_floating_preview then
-    vim.lsp.util.open_floating_preview(lines, filetype or 'markdown', { border = 'rounded', focus_id = 'tad' })
-  end
+--- Shows Markdown beside the cursor; called again with the same name it moves into the window.
+local function float(text, name)
+  local options = { border = 'rounded', focus_id = 'tad-' .. name, max_width = 100 }
+  vim.lsp.util.open_floating_preview(lines_of(text), 'markdown', options)
 end
 
 local function explain(name)
@@ -167,30 +207,26 @@ local function explain(name)
   execute('tad.explain', { { name = name } }, function(result)
     local text = type(result) == 'table' and (result.text or result.markdown) or result
     if type(text) == 'string' then
-      float(text)
+      float(text, 'explain ' .. name)
     end
   end)
 end
 
-local function axes_text(axes)
-  if not axes or #axes == 0 then
-    return 'no axis'
-  end
+--- `grid axis 0 (M programs)` for each axis of a list.
+local function axes_text(axes, extents)
   local words = {}
   for _, axis in ipairs(axes) do
-    table.insert(words, tostring(axis))
+    table.insert(words, ('grid axis %d%s'):format(axis, extents[axis] and (' (`%s`)'):format(extents[axis]) or ''))
   end
-  return 'axis ' .. table.concat(words, ', ')
+  return table.concat(words, ' and ')
 end
 
-local function writes_text(writes)
-  if not writes then
-    return ''
-  end
+local function writes_text(writes, extents)
   if writes.shared and #writes.shared > 0 then
-    return (writes.atomic and 'atomics; ' or '') .. 'programs along ' .. axes_text(writes.shared) .. ' meet'
+    local meet = 'programs along ' .. axes_text(writes.shared, extents) .. ' meet in one element'
+    return meet .. (writes.atomic and ': atomic adds' or ', in turn')
   end
-  return 'a store by its one owner'
+  return 'one program owns each element: a plain store'
 end
 
 local function schedule(name)
@@ -206,14 +242,39 @@ local function schedule(name)
       say(result.reason, vim.log.levels.WARN)
       return
     end
-    local lines = { '# Who writes which gradient of `' .. name .. '`', '' }
-    for _, gradient in ipairs(result.gradients or {}) do
-      table.insert(lines, '- `' .. gradient.input .. '`')
-      table.insert(lines, '  - the forward turned round: ' .. writes_text(gradient.before))
-      table.insert(lines, '  - derived: ' .. writes_text(gradient.after))
+    local extents = {}
+    for _, axis in ipairs(result.axes or {}) do
+      extents[axis.axis] = axis.extent
     end
-    float(table.concat(lines, '\n'))
+    local lines = { '# Who writes which gradient of `' .. name .. '`' }
+    for _, gradient in ipairs(result.gradients or {}) do
+      local before, after = writes_text(gradient.before, extents), writes_text(gradient.after, extents)
+      table.insert(lines, '')
+      table.insert(lines, ('**d%s** %s'):format(gradient.input, before == after and after or 'before: ' .. before))
+      if before ~= after then
+        table.insert(lines, 'after: ' .. after)
+      end
+    end
+    float(table.concat(lines, '\n'), 'schedule ' .. name)
   end)
+end
+
+local function time(name)
+  name = kernel_named(name)
+  if name then
+    execute('tad.timeKernel', { { uri = vim.uri_from_bufnr(0), kernel = name } }, function()
+      say('timed: the lens of ' .. name .. ' shows it')
+    end)
+  end
+end
+
+local function cancel()
+  if next(pending) == nil then
+    say('nothing of tad is running')
+  end
+  for number, one in pairs(pending) do
+    client.cancel(one, number)
+  end
 end
 
 local function toggle_hints()
@@ -242,12 +303,14 @@ local function health()
   vim.cmd('checkhealth tad')
 end
 
--- name, function, what it does, values that its argument may have
+-- name, function, what it does, values that its argument may have, what lists further ones
 M.rows = {
-  { 'backward', backward, 'preview the backward of a kernel, in a new file or here', { 'file', 'here' } },
-  { 'check', check, 'check the gradients of a kernel, or of all of this file', { 'all' } },
-  { 'schedule', schedule, 'which program writes which gradient', {} },
-  { 'explain', explain, 'the page of a diagnostic or of an operation', {} },
+  { 'backward', backward, 'preview the backward of a kernel, in a new file or here', { 'file', 'here' }, kernel_names },
+  { 'check', check, 'check the gradients of a kernel, or of all of this file', { 'all' }, kernel_names },
+  { 'cancel', cancel, 'stop the checks and timings that run', {} },
+  { 'time', time, 'time forward and backward of a kernel on the GPU', {}, kernel_names },
+  { 'schedule', schedule, 'which program writes which gradient', {}, kernel_names },
+  { 'explain', explain, 'the page of a diagnostic or of an operation', {}, finding_names },
   { 'lens', run_lens, 'run the code lens of this line', {} },
   { 'hints', toggle_hints, 'inlay hints of shapes on or off', {} },
   { 'restart', restart, 'end the server and start it again', {} },
@@ -288,7 +351,7 @@ function M.complete(lead, line)
   else
     for _, row in ipairs(M.rows) do
       if row[1] == before[1] then
-        choices = row[4]
+        choices = vim.list_extend(vim.list_extend({}, row[4]), row[5] and row[5]() or {})
       end
     end
   end

@@ -15,6 +15,15 @@ local function summary(status)
   if type(status.reason) == 'string' and status.reason ~= '' then
     text = text .. ' (' .. status.reason .. ')'
   end
+  for _, input in ipairs(type(status.inputs) == 'table' and status.inputs or {}) do
+    local worst = input.worst
+    if type(worst) == 'table' then
+      local place = table.concat(vim.tbl_map(function(index)
+        return ('%d'):format(index)
+      end, worst.index or {}), ', ')
+      text = text .. ('; d%s[%s] is %.6g, expected %.6g'):format(input.name, place, worst.actual, worst.expected)
+    end
+  end
   return text
 end
 M.summary = summary

@@ -28,7 +28,7 @@ test("the bundled server comes before PATH, PATH before the Python environment",
 });
 
 test("a setting wins, with ~ and ${workspaceFolder} filled in", () => {
-  const more = { home: "/home/u", workspaceFolder: "/src" };
+  const more = { home: "/home/u", folders: [{ name: "src", path: "/src" }] };
   const inHome = locateServer(places(["/home/u/tad-lsp", "/ext/bin/tad-lsp"], { ...more, setting: "~/tad-lsp" }));
   assert.deepEqual(inHome, { found: true, file: "/home/u/tad-lsp", origin: "setting" });
   const setting = "${workspaceFolder}/build/tad-lsp";
@@ -51,4 +51,28 @@ test("what was tried is told when there is no server", () => {
     "/opt/bin/tad-lsp",
     "/venv/bin/tad-lsp",
   ]);
+});
+
+test("in a workspace of several folders a relative setting is looked for in each", () => {
+  const folders = [
+    { name: "one", path: "/work/one" },
+    { name: "two", path: "/work/two" },
+  ];
+  const executables = ["/work/two/build/tad-lsp"];
+  const locate = (setting: string): string | undefined => {
+    const located = locateServer(places(executables, { folders, setting }));
+    return located.found ? located.file : undefined;
+  };
+  assert.equal(locate("build/tad-lsp"), "/work/two/build/tad-lsp");
+  assert.equal(locate("${workspaceFolder}/build/tad-lsp"), "/work/two/build/tad-lsp");
+  assert.equal(locate("${workspaceFolder:two}/build/tad-lsp"), "/work/two/build/tad-lsp");
+  assert.equal(locate("${workspaceFolder:one}/build/tad-lsp"), undefined);
+  const missing = locateServer(places([], { folders, setting: "bin/tad-lsp" }));
+  assert.deepEqual(!missing.found && missing.tried, ["/work/one/bin/tad-lsp", "/work/two/bin/tad-lsp"]);
+});
+
+test("where the package has no program for the platform, it says so and what to do", () => {
+  const located = locateServer(places([], { platform: "darwin", architecture: "arm64" }));
+  assert.ok(!located.found);
+  assert.match(located.problem, /none for darwin-arm64.*tad\.server\.path/);
 });

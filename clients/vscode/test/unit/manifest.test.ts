@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
 interface Manifest {
+  capabilities: { untrustedWorkspaces: { restrictedConfigurations: string[] } };
   contributes: {
     commands: { command: string }[];
     configuration: { properties: Record<string, unknown> };
@@ -17,10 +18,14 @@ const sources = readdirSync("src").map((name) => readFileSync(`src/${name}`, "ut
 test("the settings are those of server/settings.def (node tools/settings.mjs writes them)", async () => {
   const tool = (await import(pathToFileURL("tools/settings.mjs").href)) as {
     settingsOf(definition: string): Record<string, unknown>;
+    restrictedOf(settings: object): string[];
   };
   const expected = tool.settingsOf(readFileSync("../../server/settings.def", "utf8"));
   assert.ok(Object.keys(expected).length > 5);
   assert.deepEqual(manifest.contributes.configuration.properties, expected);
+  const { restrictedConfigurations } = manifest.capabilities.untrustedWorkspaces;
+  assert.deepEqual(restrictedConfigurations, ["tad.server.path", "tad.runner.command", "tad.python.command"]);
+  assert.deepEqual(tool.restrictedOf(expected), restrictedConfigurations);
 });
 
 test("each command of the palette is registered, and each of ours in a link exists", () => {

@@ -9,9 +9,9 @@ let editor, page, bench;
 
 before(async () => {
   editor = await Editor.start({ vsix: process.env.TAD_VSIX, trusted: false });
-  // The workspace wants another server: it must not be started.
+  // The workspace wants another server, another worker and another Python: none may be started.
   mkdirSync(join(editor.workspace, ".vscode"), { recursive: true });
-  writeFileSync(join(editor.workspace, ".vscode/settings.json"), JSON.stringify({ "tad.server.path": join(editor.workspace, "evil") }));
+  writeFileSync(join(editor.workspace, ".vscode/settings.json"), JSON.stringify(Object.fromEntries(["server.path", "runner.command", "python.command"].map((name) => [`tad.${name}`, join(editor.workspace, "evil")]))));
   writeFileSync(join(editor.workspace, "evil"), `#!/bin/sh\ntouch "${join(editor.workspace, "started")}"\n`, { mode: 0o755 });
   page = await editor.page({ file: "softmax.py" });
   bench = new Workbench(page);
@@ -36,6 +36,7 @@ async function story() {
   await page.locator(".statusbar-item", { hasText: "Restricted Mode" }).waitFor();
   await bench.clickLens("Check gradients", page.locator(".notification-list-item", { hasText: "not trusted" }));
   await bench.shot("untrusted");
+  await bench.clickLens("Time", page.locator(".notification-list-item", { hasText: "nothing of it is run" }));
   assert.equal(await bench.lenses(/gradients verified/).count(), 0);
-  assert.ok(!existsSync(join(editor.workspace, "started")), "the server that the workspace names is not started");
+  assert.ok(!existsSync(join(editor.workspace, "started")), "no program that the workspace names is started");
 }

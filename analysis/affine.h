@@ -64,6 +64,9 @@ typedef enum AxisDependence { AXIS_FREE, AXIS_OWNED, AXIS_SCATTERED } AxisDepend
 int access_axes(Arena *arena, const Function *function, const Access *access, Axis *axes,
                 AxisDependence *dependence, int capacity);
 
+/// Whether two strides may be of one dimension: but for numbers that a caller chooses (`is_chosen`) they are the same.
+bool strides_may_meet(Arena *arena, const Poly *a, const Poly *b);
+
 /// True where `poly` >= 0 follows from every atom being at least 1.
 bool poly_is_nonnegative(Arena *arena, const Poly *poly);
 const char *affine_print(Arena *arena, const Affine *affine);

@@ -437,6 +437,50 @@ static bool shares_a_dimension(Analysis *analysis, const Mover *mover) {
     return search.found;
 }
 
+/// A stride without the numbers in it that a caller chooses.
+static const Poly *settled(Arena *arena, const Monomial *term, bool *is_chosen) {
+    const Poly *rest = poly_constant(arena, 1);
+    for (int a = 0; a < term->atom_count; a++) {
+        if (term->atoms[a]->is_chosen)
+            *is_chosen = true;
+        else
+            rest = poly_multiply(arena, rest, poly_atom(arena, term->atoms[a]));
+    }
+    return rest;
+}
+
+bool strides_may_meet(Arena *arena, const Poly *a, const Poly *b) {
+    for (int i = 0; i < a->count; i++)
+        for (int k = 0; k < b->count; k++) {
+            bool is_chosen = false;
+            const Poly *left = settled(arena, &a->terms[i], &is_chosen);
+            const Poly *right = settled(arena, &b->terms[k], &is_chosen);
+            if (is_chosen && poly_equal(left, right)) return true;
+        }
+    return false;
+}
+
+/// Whether something else moves by a stride that is told from `stride` only by a number that a caller chooses: hops of a
+/// transform and the samples of its frames.
+static bool meets_others(Analysis *analysis, const Mover *mover, const Poly *stride) {
+    const Affine *offset = &analysis->access->offset;
+    const Poly *moved[MAX_MOVERS + TYPE_MAX_RANK], *rest;
+    int count = 0;
+    for (int k = 0; k < offset->rank; k++) moved[count++] = offset->lane[k];
+    for (int i = 0; i < analysis->mover_count; i++)
+        if (&analysis->movers[i] != mover &&
+            poly_split(analysis->arena, analysis->base, analysis->movers[i].atom, &moved[count],
+                       &rest))
+            count++;
+    for (int i = 0; i < count; i++)
+        for (int t = 0; t < moved[i]->count; t++) {
+            const Poly *other = term_stride(analysis, &moved[i]->terms[t]);
+            if (!poly_equal(other, stride) && strides_may_meet(analysis->arena, other, stride))
+                return true;
+        }
+    return false;
+}
+
 /// Whether different values of `atom`, a mover that stands in the base by itself, touch different elements.
 static bool owns_directly(Analysis *analysis, const Mover *mover) {
     Arena *arena = analysis->arena;
@@ -450,6 +494,7 @@ static bool owns_directly(Analysis *analysis, const Mover *mover) {
     weight = magnitude(arena, poly_multiply(arena, weight, mover->step));
     const Poly *reach = lanes_reach(analysis, stride);
     if (!weight || !reach || shares_a_dimension(analysis, mover)) return false;
+    if (meets_others(analysis, mover, stride)) return false;
     const Poly *one = poly_constant(arena, 1);
     for (int i = 0; i < analysis->mover_count; i++) {
         const Mover *other = &analysis->movers[i];

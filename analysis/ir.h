@@ -44,7 +44,8 @@ struct Value {
     int index;                 // result or argument number
     const char *name;          // the user's name for it, or NULL
     const Constant *constant;  // when its value is known
-    Range range;               // of the expression that made it
+    bool is_chosen;  // a parameter: what the launcher's caller picks (launches_note_chosen)
+    Range range;     // of the expression that made it
 };
 
 /// Where an inlined helper was called from (innermost first).

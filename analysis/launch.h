@@ -173,6 +173,13 @@ typedef struct HostPolicy {
 HostLaunch *host_launch(Arena *arena, const Module *module, const LaunchSite *site,
                         const HostPolicy *policy);
 
+/// Whether a scalar is what somebody chose (`stride=2`), not what follows from the sizes of tensors.
+bool host_argument_is_chosen(const HostArgument *argument);
+
+/// Marks the parameters of the kernel whose value a launcher's caller picks and that bound nothing in it, as the stride of a
+/// convolution: they do not tell how far apart the rows of a tensor are.
+void launches_note_chosen(Arena *arena, const FunctionDefinition *kernel, Function *function);
+
 /// One kernel argument with numbers in it.
 typedef struct ConcreteArgument {
     enum {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/affine.h"
+#include "analysis/launch.h"
 #include "analysis/loops.h"
 #include "autodiff/adjoint.h"
 #include "autodiff/guard.h"
@@ -65,6 +66,7 @@ static void add_primal_parameters(Differentiation *state) {
         const Parameter *from = &state->primal->parameters[i];
         Value *value = function_add_parameter(state->backward, from->name, from->value->type);
         value->constant = from->value->constant;
+        value->is_chosen = from->value->is_chosen;
         Parameter copy = *from;
         copy.value = value;
         state->backward->parameters[value->index] = copy;
@@ -414,6 +416,7 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
                              .ordered = map_new(arena),
                              .owners = map_new(arena)};
     state.primal = function_copy(arena, forward, forward->name, NULL);
+    launches_note_chosen(arena, kernel->definition, state.primal);
     Range range = where;
     const char *failure = function_normalize(state.primal, &range);
     if (failure) {

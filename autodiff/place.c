@@ -96,7 +96,7 @@ static bool is_other_dimension(Type type, const Poly *weight, const Poly *distan
     for (int i = 0; i < weight->terms[0].atom_count; i++) {
         const Value *atom = weight->terms[0].atoms[i];
         if (!bounds_a_lane(type, atom, 0) && !poly_mentions(distance, atom) &&
-            !poly_mentions(end, atom) && !atom->op)
+            !poly_mentions(end, atom) && !atom->op && !atom->is_chosen)
             return true;
     }
     return false;
@@ -313,6 +313,7 @@ bool lanes_are_apart(Arena *arena, Op *op) {
             const Poly *other = k < type.rank ? type.dims[k] : NULL;
             if (other && poly_is_constant(other, &one) && one == 1) continue;
             bool strides = !poly_equal(access.offset.lane[i], access.offset.lane[k]) &&
+                           !strides_may_meet(arena, access.offset.lane[i], access.offset.lane[k]) &&
                            (holds_stride(type, access.offset.lane[i]) ||
                             holds_stride(type, access.offset.lane[k]));
             if (!strides && !steps_over(arena, &access, i, k) && !steps_over(arena, &access, k, i))

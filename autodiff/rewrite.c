@@ -15,6 +15,7 @@ Function *function_copy(Arena *arena, const Function *function, const char *name
         const Parameter *from = &function->parameters[i];
         Value *value = function_add_parameter(copy, from->name, from->value->type);
         value->constant = from->value->constant;
+        value->is_chosen = from->value->is_chosen;
         Parameter kept = *from;
         kept.value = value;
         copy->parameters[i] = kept;

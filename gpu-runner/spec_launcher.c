@@ -30,13 +30,6 @@ static bool is_factor(const ParameterFacts *facts) {
            !facts->is_start && !facts->is_compared_with_loaded;
 }
 
-/// Whether a scalar is what somebody chose (`stride=2`), not what follows from the sizes of tensors.
-static bool is_choice(const HostValue *value) {
-    if (value->kind == HOST_CONSTANT)
-        return value->constant.kind == CONSTANT_INT && value->constant.integer > 1;
-    return value->kind == HOST_INPUT;
-}
-
 /// False where the launcher does not say.
 static bool set_argument(const Function *function, const ParameterFacts *facts,
                          const ConcreteLaunch *launch, int index, uint64_t seed,
@@ -109,8 +102,7 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
                           &fixed.arguments[i])) {
             open++;
         } else {
-            fixed.arguments[i].is_caller_choice =
-                host->arguments[i].value && is_choice(host->arguments[i].value);
+            fixed.arguments[i].is_caller_choice = host_argument_is_chosen(&host->arguments[i]);
         }
     }
     if (3 * open > fixed.argument_count) return;

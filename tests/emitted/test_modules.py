@@ -419,3 +419,89 @@ def test_what_of_the_launchers_is_written(tmp_path: Path) -> None:
     assert "measured" not in functions
     assert "class Doubled" not in text
     assert "`Doubled` is left out" in (ast.get_docstring(tree) or "")
+
+
+HOPS = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def frames_kernel(x_ptr, w_ptr, y_ptr, hop, N: tl.constexpr):
+    frame = tl.program_id(0)
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + frame * hop + i)
+    tl.store(y_ptr + frame * N + i, x * tl.load(w_ptr + i))
+
+
+def frames(x, w, hop):
+    size = w.numel()
+    count = (x.numel() - size) // hop + 1
+    y = torch.empty(count, size, device=x.device, dtype=x.dtype)
+    frames_kernel[(count,)](x, w, y, hop, size)
+    return y
+
+
+@triton.jit
+def tile_kernel(x_ptr, y_ptr, hop, ROWS: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, ROWS)
+    j = tl.arange(0, N)
+    tile = tl.load(x_ptr + i[:, None] * hop + j[None, :])
+    tl.store(y_ptr + i[:, None] * N + j[None, :], tile * tile)
+
+
+def tile(x, hop):
+    y = torch.empty(4, 8, device=x.device, dtype=x.dtype)
+    tile_kernel[(1,)](x, y, hop, 4, 8)
+    return y
+
+
+@triton.jit
+def window_kernel(x_ptr, w_ptr, y_ptr, L, OUT, stride, K: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    t = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    acc = tl.zeros([BLOCK], tl.float32)
+    for k in range(K):
+        x = tl.load(x_ptr + row * L + t * stride + k, mask=t < OUT, other=0.0)
+        acc += x * tl.load(w_ptr + k)
+    tl.store(y_ptr + row * OUT + t, acc, mask=t < OUT)
+
+
+def window(x, w, stride=1):
+    rows, length = x.shape
+    out = (length - w.numel()) // stride + 1
+    y = torch.empty(rows, out, device=x.device, dtype=x.dtype)
+    window_kernel[rows, triton.cdiv(out, 16)](x, w, y, length, out, stride, w.numel(), BLOCK=16)
+    return y
+"""
+
+
+def test_numbers_of_the_caller_are_no_dimensions(tmp_path: Path, interpreter: Worker) -> None:
+    """Frames that overlap by what the caller chooses share elements: their gradients add up."""
+    source = tmp_path / "hops.py"
+    source.write_text(HOPS)
+    text = tad("--backward", source).stdout
+    random = np.random.default_rng(3)
+
+    def gradient(launcher: str, arguments: list[object], upstream: np.ndarray) -> np.ndarray:
+        call = call_function(
+            text, launcher, arguments, wrt=[0], grad_outputs=[upstream], worker=interpreter
+        )
+        assert call.gradients[0] is not None
+        return call.gradients[0]
+
+    x, w, up = random.random(40), random.random(16), random.random((7, 16))
+    want = np.zeros(40)
+    for frame in range(7):
+        want[4 * frame : 4 * frame + 16] += up[frame] * w
+    np.testing.assert_allclose(gradient("frames", [x, w, 4], up), want, rtol=1e-5)
+    x, up = random.random(20), random.random((4, 8))
+    want = np.zeros(20)
+    for i in range(4):
+        want[3 * i : 3 * i + 8] += 2 * up[i] * x[3 * i : 3 * i + 8]
+    np.testing.assert_allclose(gradient("tile", [x, 3], up), want, rtol=1e-5)
+    x, w, up = random.random((2, 30)), random.random(3), random.random((2, 28))
+    want = np.zeros((2, 30))
+    for k in range(3):
+        want[:, k : k + 28] += up * w[k]
+    np.testing.assert_allclose(gradient("window", [x, w], up), want, rtol=1e-5)

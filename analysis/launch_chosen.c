@@ -1,0 +1,123 @@
+// From launches to the parameters of a kernel that are free numbers (a convolution's stride, the hop of a transform): no
+// tensor's sizes say them, and nothing in the kernel is bounded by them.
+#include "analysis/affine.h"
+#include "analysis/infer.h"
+#include "analysis/launch.h"
+
+static bool is_given(const HostValue *value) {
+    bool is_any = false;
+    for (int i = 0; value->kind == HOST_OPERATION && i < value->count; i++) {
+        if (value->items[i]->kind == HOST_CONSTANT) continue;
+        if (!is_given(value->items[i])) return false;
+        is_any = true;
+    }
+    return is_any || (value->kind == HOST_INPUT && value->input->is_argument);
+}
+
+bool host_argument_is_chosen(const HostArgument *argument) {
+    const HostValue *value = argument->value;
+    if (!value || argument->is_default || argument->is_tuned) return false;
+    if (value->kind != HOST_CONSTANT) return is_given(value);
+    if (value->constant.kind != CONSTANT_INT) return false;
+    // A stride of 0 is one of an expanded tensor.
+    Str text = source_slice(argument->range);
+    return value->constant.integer == 0 ||
+           (text.size && text.data[0] >= '0' && text.data[0] <= '9');
+}
+
+/// Inputs that a dimension is made of, by multiplication: `empty(rows, groups)` makes a size of `groups`.
+static void note_factors(Map *sizes, const HostValue *value) {
+    if (!value) return;
+    if (value->kind == HOST_INPUT) map_set_pointer(sizes, value->input, sizes);
+    if (value->kind != HOST_OPERATION || value->operation != HOST_OP_MULTIPLY) return;
+    for (int i = 0; i < value->count; i++) note_factors(sizes, value->items[i]);
+}
+
+static void note_dimensions(Map *sizes, const HostLaunch *launch) {
+    for (int p = 0; p < launch->argument_count; p++) {
+        const HostValue *value = launch->arguments[p].value;
+        if (!value || value->kind != HOST_TENSOR) continue;
+        for (int i = 0; i < value->tensor->rank; i++) note_factors(sizes, value->tensor->dims[i]);
+    }
+}
+
+static bool mentions_any(const Map *sizes, const HostValue *value) {
+    if (value->kind == HOST_INPUT) return map_has_pointer(sizes, value->input);
+    for (int i = 0; value->kind == HOST_OPERATION && i < value->count; i++)
+        if (mentions_any(sizes, value->items[i])) return true;
+    return false;
+}
+
+typedef struct Bounds {
+    Arena *arena;
+    Map seen;  // parameters that are a size somewhere
+} Bounds;
+
+static void note_size(Bounds *bounds, Value *value) {
+    Affine form = value ? affine_of(bounds->arena, value) : (Affine){0};
+    if (!form.known) return;
+    for (int k = 0; k < form.rank; k++)
+        if (form.lane[k]->count) return;
+    for (int t = 0; t < form.base->count; t++)
+        for (int a = 0; a < form.base->terms[t].atom_count; a++) {
+            const Value *atom = form.base->terms[t].atoms[a];
+            if (atom->op || atom->region->parent) return;  // moves with something: no bound
+        }
+    for (int t = 0; t < form.base->count; t++)
+        for (int a = 0; a < form.base->terms[t].atom_count; a++)
+            map_set_pointer(&bounds->seen, form.base->terms[t].atoms[a], bounds);
+}
+
+static bool visit_bound(void *context, Op *op) {
+    Bounds *bounds = context;
+    switch (op->code) {
+    case OP_LT:
+    case OP_LE:
+    case OP_GT:
+    case OP_GE:
+    case OP_MINIMUM:
+    case OP_MAXIMUM:
+        note_size(bounds, op->operands[0]);
+        note_size(bounds, op->operands[1]);
+        break;
+    case OP_FLOORDIV:
+    case OP_MOD: note_size(bounds, op->operands[1]); break;
+    case OP_FOR:
+    case OP_STATIC_FOR: note_size(bounds, op->operands[1]); break;
+    default: break;
+    }
+    return true;
+}
+
+/// Whether some parameter is an integer that bounds nothing.
+static bool any_candidate(const Bounds *bounds, const Function *function) {
+    for (int i = 0; i < function->parameter_count; i++) {
+        const Value *value = function->parameters[i].value;
+        if (value->type.kind == TYPE_NUMBER && dtype_is_integer(value->type.element) &&
+            !map_has_pointer(&bounds->seen, value))
+            return true;
+    }
+    return false;
+}
+
+void launches_note_chosen(Arena *arena, const FunctionDefinition *kernel, Function *function) {
+    Bounds bounds = {arena, map_new(arena)};
+    region_walk(function->body, visit_bound, &bounds);
+    if (!kernel || !any_candidate(&bounds, function)) return;
+    const Module *module = kernel->module;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != kernel) continue;
+        HostPolicy policy = {.keep_blocks = true, .function = function};
+        const HostLaunch *launch = host_launch(arena, module, site, &policy);
+        Map sizes = map_new(arena);
+        note_dimensions(&sizes, launch);
+        for (int p = 0; p < function->parameter_count && p < launch->argument_count; p++) {
+            const HostValue *given = launch->arguments[p].value;
+            Value *value = function->parameters[p].value;
+            if (!map_has_pointer(&bounds.seen, value) &&
+                host_argument_is_chosen(&launch->arguments[p]) && !mentions_any(&sizes, given))
+                value->is_chosen = true;
+        }
+    }
+}

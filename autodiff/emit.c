@@ -272,12 +272,14 @@ static const char *emit_initial(Emitter *emitter, const Op *loop, int index, con
     const Value *argument = body->arguments[index + (loop->code == OP_WHILE ? 0 : 1)];
     const char *hint = argument->name ? argument->name : result->name;
     if (!hint) hint = "acc";
-    if (emitter->lifetimes && is_in_place(emitter, hint, initial) &&
-        lifetimes_let_carry(emitter->lifetimes, loop, index)) {
-        map_set(emitter->names, str_from(hint), (void *)(uintptr_t)result);
-        return hint;
-    }
     Text text = emit_value(emitter, initial);
+    bool is_same = initial->name && strcmp(initial->name, hint) == 0 &&
+                   is_in_place(emitter, text.text, initial) &&
+                   !map_has_pointer(&emitter->inlined, initial);
+    if (emitter->lifetimes && is_same && lifetimes_let_carry(emitter->lifetimes, loop, index)) {
+        map_set(emitter->names, str_from(text.text), (void *)(uintptr_t)result);
+        return text.text;
+    }
     const char *name = name_again(emitter, result, loop, hint);
     emit_assignment(emitter, name, text);
     return name;

@@ -27,6 +27,8 @@ static bool is_bound(const InPlace *place, const char *name) {
     return module_resolve(place->arena, place->module, str_from(name)).kind != SCOPE_MISSING;
 }
 
+static bool is_bound_above(const void *place, const char *name) { return is_bound(place, name); }
+
 /// Behind the last import at module level, or behind the docstring.
 static uint32_t end_of_imports(const InPlace *place) {
     SyntaxNode root = syntax_root(place->module->tree);
@@ -115,11 +117,8 @@ int backward_in_place(Arena *arena, const Snapshot *snapshot, const Backward *ba
     add(&place, below, below,
         arena_printf(arena, "\n\n\n%.*s\n\n\n%.*s", STR_ARGS(kernel), STR_ARGS(wrapper)));
     add_launchers(&place, &plan);
-    if (!is_bound(&place, "_gradient_buffer")) add_helpers(&place, autograd_helpers());
-    if (plan.has_launch && !is_bound(&place, "_written"))
-        add_helpers(&place, autograd_view_helpers());
-    if (launch_has_tape(&backward->launches[0]) && !is_bound(&place, "_tape"))
-        add_helpers(&place, tape_helpers());
+    const char *helpers = helpers_text(arena, str_dup(arena, wrapper), is_bound_above, &place);
+    if (*helpers) add_helpers(&place, helpers);
     *edits = place.edits.items;
     return place.edits.count;
 }

@@ -248,7 +248,7 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     for (int i = 0; i < reversed->argument_count; i++)
         if (reversed->arguments[i].use == ARGUMENT_BEFORE)
             statement(out, arena_printf(arena, "%s = ", reversed->arguments[i].name),
-                      arena_printf(arena, "_copy(%s)", reversed->arguments[i].of));
+                      arena_printf(arena, "_kept_copy(%s)", reversed->arguments[i].of));
     const char *launch = arena_printf(arena, "%.*s[grid]", STR_ARGS(plan->kernel->name));
     statement(out, "", call_lines(arena, launch, call.items, call.count, 8));
     statement(out, "", call_lines(arena, "ctx.save_for_backward", saved->items, saved->count, 8));
@@ -265,7 +265,7 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     bool optional = false;
     for (int i = 0; i < outputs->count; i++) {
         const char *name = outputs->items[i];
-        LIST_PUSH(arena, &strides, arena_printf(arena, "_stride(%s)", name));
+        LIST_PUSH(arena, &strides, arena_printf(arena, "_stride_of(%s)", name));
         LIST_PUSH(arena, &tensors, name);
         optional = true;
     }
@@ -446,92 +446,6 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
     class_forward(arena, &out, plan, &saved, &scalars, &outputs, &fixed);
     class_backward(arena, &out, plan, &saved, &scalars, &outputs);
     return buffer_text(&out);
-}
-
-const char *autograd_helpers(void) {
-    return "def _stride(tensor):\n"
-           "    return None if tensor is None else tensor.stride()\n"
-           "\n\n"
-           "def _mark_written(ctx, written, constant=()):\n"
-           "    ctx.mark_dirty(*(tensor for tensor in written if tensor is not None))\n"
-           "    ctx.mark_non_differentiable(*(tensor for tensor in constant if tensor is not None))\n"
-           "\n\n"
-           "def _with_stride(gradient, stride):\n"
-           "    \"\"\"The upstream gradient in the memory layout of the output that it belongs to.\"\"\"\n"
-           "    if gradient is None or gradient.stride() == stride:\n"
-           "        return gradient\n"
-           "    buffer = gradient.new_empty(0).new_empty_strided(gradient.shape, stride)\n"
-           "    return buffer.copy_(gradient)\n"
-           "\n\n"
-           "def _gradient_buffer(tensor, accumulate=False):\n"
-           "    \"\"\"Zeros in the memory layout of `tensor`; at least float32 where programs add to it.\"\"\"\n"
-           "    if tensor is None:\n"
-           "        return None\n"
-           "    if any(size > 1 and step == 0 for size, step in zip(tensor.shape, tensor.stride())):\n"
-           "        raise ValueError(\"an expanded tensor has no gradients: use .contiguous()\")\n"
-           "    dtype = tensor.dtype\n"
-           "    if accumulate:\n"
-           "        dtype = torch.promote_types(dtype, torch.float32)\n"
-           "    return tensor.new_empty_strided(tensor.shape, tensor.stride(), dtype=dtype).zero_()\n"
-           "\n\n"
-           "def _copy(tensor):\n"
-           "    \"\"\"What a tensor holds before a launch overwrites it, in its memory layout.\"\"\"\n"
-           "    if tensor is None:\n"
-           "        return None\n"
-           "    return tensor.new_empty_strided(tensor.shape, tensor.stride()).copy_(tensor)\n"
-           "\n\n"
-           "def _running_gradient(gradient, stride, accumulate=False):\n"
-           "    \"\"\"The upstream gradient, to be turned into that of what was there before.\"\"\"\n"
-           "    if gradient is None:\n"
-           "        return None\n"
-           "    dtype = gradient.dtype\n"
-           "    if accumulate:\n"
-           "        dtype = torch.promote_types(dtype, torch.float32)\n"
-           "    buffer = gradient.new_empty_strided(gradient.shape, stride, dtype=dtype)\n"
-           "    return buffer.copy_(gradient)\n"
-           "\n\n"
-           "def _like(gradient, tensor):\n"
-           "    return None if gradient is None else gradient.to(tensor.dtype)\n";
-}
-
-const char *autograd_view_helpers(void) {
-    return "class _Alias(torch.autograd.Function):\n"
-           "    @staticmethod\n"
-           "    def forward(ctx, view):\n"
-           "        return view.detach()\n"
-           "\n"
-           "    @staticmethod\n"
-           "    def backward(ctx, gradient):\n"
-           "        return gradient\n"
-           "\n\n"
-           "class _WriteToView(torch.autograd.Function):\n"
-           "    @staticmethod\n"
-           "    def forward(ctx, view, result):\n"
-           "        ctx.mark_dirty(view)\n"
-           "        return view\n"
-           "\n"
-           "    @staticmethod\n"
-           "    def backward(ctx, gradient):\n"
-           "        before = torch.zeros_like(gradient) if ctx.needs_input_grad[0] else None\n"
-           "        return before, gradient\n"
-           "\n\n"
-           "def _own(tensor):\n"
-           "    \"\"\"A view as a tensor of its own over the same memory.\"\"\"\n"
-           "    is_view = tensor is not None and tensor._is_view()\n"
-           "    return _Alias.apply(tensor) if is_view else tensor\n"
-           "\n\n"
-           "def _written(tensors, results):\n"
-           "    \"\"\"Has autograd see that a launch wrote to views: to a part of other tensors.\"\"\"\n"
-           "    if not isinstance(results, tuple):\n"
-           "        return _written(tensors, (results,))[0]\n"
-           "    seen = []\n"
-           "    for tensor, result in zip(tensors, results):\n"
-           "        if result is not tensor and result.requires_grad:\n"
-           "            with torch.autograd._unsafe_preserve_version_counter(tensor):\n"
-           "                result = _WriteToView.apply(tensor, result)\n"
-           "        seen.append(result)\n"
-           "    return tuple(seen)\n"
-           "\n\n";
 }
 
 /* ---- the launcher ---- */

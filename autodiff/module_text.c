@@ -141,6 +141,8 @@ static bool binds(const ModuleWriter *writer, const char *name) {
     return false;
 }
 
+static bool binds_it(const void *writer, const char *name) { return binds(writer, name); }
+
 static bool has_plan(const ModuleWriter *writer, const FunctionDefinition *kernel) {
     for (int p = 0; p < writer->plan_count; p++)
         if (writer->plans[p].kernel == kernel) return true;
@@ -356,13 +358,6 @@ static void include_callers(ModuleWriter *writer) {
     }
 }
 
-static bool writes_views(const ModuleWriter *writer) {
-    if (writer->operators) return false;
-    for (int p = 0; p < writer->plan_count; p++)
-        if (writer->plans[p].has_launch) return true;
-    return false;
-}
-
 const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *const *backwards,
                             int count, const BackwardOptions *options, Diagnostics *diagnostics) {
     (void)diagnostics;
@@ -397,12 +392,8 @@ const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *co
     if (kernels_mention(&writer, "libdevice.") && !binds(&writer, "libdevice"))
         buffer_puts(&out, "from triton.language.extra import libdevice\n");
     buffer_puts(&out, buffer_text(&body));
-    if (wrapper != WRAPPER_NONE && writer.plan_count)
-        buffer_printf(&out, "\n\n%s%s", writes_views(&writer) ? autograd_view_helpers() : "",
-                      writer.operators ? operator_helpers() : autograd_helpers());
-    bool has_tape = false;
-    for (int p = 0; p < writer.plan_count; p++)
-        has_tape = has_tape || launch_has_tape(&writer.plans[p].backward->launches[0]);
-    if (wrapper != WRAPPER_NONE && has_tape) buffer_printf(&out, "\n\n%s", tape_helpers());
+    const char *helpers =
+        helpers_text(arena, wrapper == WRAPPER_NONE ? "" : buffer_text(&body), binds_it, &writer);
+    if (*helpers) buffer_printf(&out, "\n\n%s", helpers);
     return buffer_text(&out);
 }

@@ -30,10 +30,6 @@ bool launch_bind(Arena *arena, const Module *module, const LaunchSite *site, Bou
 LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backward);
 /// The torch.autograd.Function class.
 const char *autograd_class(Arena *arena, const LaunchPlan *plan);
-/// Helper functions that the classes use (layouts of gradients).
-const char *autograd_helpers(void);
-/// Helper functions of classes with `has_launch`.
-const char *autograd_view_helpers(void);
 /// The text of a function or class with the launches in it replaced by the classes' apply or launch. NULL and `*why` where it
 /// cannot be.
 const char *launcher_text(Arena *arena, const Module *module, Range range, const LaunchPlan *plans,
@@ -55,8 +51,12 @@ bool launch_has_tape(const BackwardLaunch *launch);
 const char *tape_statements(Arena *arena, const LaunchPlan *plan, const char *grid,
                             const char *const *call, int count, int indent, const char ***rest,
                             int *rest_count);
-/// Helper functions that these use.
-const char *tape_helpers(void);
+/// helpers.c: whether a module has something of this name already.
+typedef bool NameIsBound(const void *context, const char *name);
+/// The Python functions of helpers.def that `text` calls, and that these call, without those that are bound; functions are two
+/// empty lines apart, and the whole is empty where nothing is needed.
+const char *helpers_text(Arena *arena, const char *text, NameIsBound *is_bound,
+                         const void *context);
 
 /// `prefix(arguments...)` on one line where it fits `room` columns, else one argument a line; continuation lines indented by `indent`.
 const char *call_lines(Arena *arena, const char *prefix, const char *const *arguments, int count,

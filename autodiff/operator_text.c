@@ -289,7 +289,7 @@ static void add_forward(Arena *arena, Buffer *out, const OperatorPlan *plan, con
         const Parameter *parameter = parameter_at(plan, p);
         if (!plan->launch->passed[p] || !is_output(parameter)) continue;
         add_body(out, arena_printf(arena, "%s = ", parameter->name),
-                 arena_printf(arena, plan->is_filled[p] ? "_copied(%s)" : "_another(%s)",
+                 arena_printf(arena, plan->is_filled[p] ? "_kept_copy(%s)" : "_empty_as(%s)",
                               parameter->name));
     }
     if (plan->grid)
@@ -496,34 +496,4 @@ const char *operator_text(Arena *arena, const OperatorPlan *plan, const char *sp
         &out, 0, arena_printf(arena, "%s.register_autograd", plan->name),
         arena_printf(arena, "(_%s_gradients, setup_context=_%s_save)", plan->name, plan->name), "");
     return buffer_text(&out);
-}
-
-const char *operator_helpers(void) {
-    return "def _another(tensor):\n"
-           "    \"\"\"A new tensor in the memory layout of `tensor`.\"\"\"\n"
-           "    return tensor.new_empty_strided(tensor.shape, tensor.stride())\n"
-           "\n\n"
-           "def _copied(tensor):\n"
-           "    return _another(tensor).copy_(tensor)\n"
-           "\n\n"
-           "def _present(gradient, other):\n"
-           "    \"\"\"An operator returns tensors only: an empty one for no gradient.\"\"\"\n"
-           "    return other.new_empty(0) if gradient is None else gradient\n"
-           "\n\n"
-           "def _with_stride(gradient, stride):\n"
-           "    \"\"\"The upstream gradient in the memory layout of the output that it belongs to.\"\"\"\n"
-           "    if gradient.stride() == stride:\n"
-           "        return gradient\n"
-           "    return gradient.new_empty_strided(gradient.shape, stride).copy_(gradient)\n"
-           "\n\n"
-           "def _gradient_buffer(tensor, accumulate=False):\n"
-           "    \"\"\"Zeros in the memory layout of `tensor`; at least float32 where programs add to it.\"\"\"\n"
-           "    if tensor is None:\n"
-           "        return None\n"
-           "    if any(size > 1 and step == 0 for size, step in zip(tensor.shape, tensor.stride())):\n"
-           "        raise ValueError(\"an expanded tensor has no gradients: use .contiguous()\")\n"
-           "    dtype = tensor.dtype\n"
-           "    if accumulate:\n"
-           "        dtype = torch.promote_types(dtype, torch.float32)\n"
-           "    return tensor.new_empty_strided(tensor.shape, tensor.stride(), dtype=dtype).zero_()\n";
 }

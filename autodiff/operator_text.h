@@ -20,8 +20,6 @@ typedef struct OperatorPlan {
 OperatorPlan operator_plan(Arena *arena, const Module *module, const LaunchPlan *launch);
 /// The two operators, forward and backward, in the namespace `space`, and what connects them.
 const char *operator_text(Arena *arena, const OperatorPlan *plan, const char *space);
-/// Helper functions that the operators use.
-const char *operator_helpers(void);
 /// The launcher's text with its launches replaced by operators. NULL and `*why` where it cannot be.
 const char *operator_launcher_text(Arena *arena, const Module *module,
                                    const FunctionDefinition *launcher, const OperatorPlan *plans,

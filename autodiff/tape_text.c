@@ -103,7 +103,7 @@ static void add_allocation(Arena *arena, Buffer *out, const LaunchPlan *plan,
     if (argument->trips) LIST_PUSH(arena, &call, meta_lambda(arena, plan, argument->trips, indent));
     if (is_tape && argument->dtype)
         LIST_PUSH(arena, &call, arena_printf(arena, "torch.%s", argument->dtype));
-    add_call(out, indent, argument->name, is_tape ? "_tape" : "_tape_steps", &call);
+    add_call(out, indent, argument->name, is_tape ? "_state_tape" : "_tape_steps", &call);
 }
 
 const char *tape_statements(Arena *arena, const LaunchPlan *plan, const char *grid,
@@ -120,7 +120,7 @@ const char *tape_statements(Arena *arena, const LaunchPlan *plan, const char *gr
     LIST_PUSH(arena, &search, launch->kernel);
     LIST_PUSH(arena, &search, grid);
     LIST_PUSH(arena, &search, given);
-    add_call(&out, indent, launches, "_launches", &search);
+    add_call(&out, indent, launches, "_launches_of", &search);
     for (int pass = 0; pass < 2; pass++)  // sizes of tapes are in terms of steps
         for (int i = 0; i < launch->argument_count; i++) {
             const BackwardArgument *argument = &launch->arguments[i];
@@ -131,40 +131,4 @@ const char *tape_statements(Arena *arena, const LaunchPlan *plan, const char *gr
     *rest = left.items;
     *rest_count = left.count;
     return buffer_text(&out);
-}
-
-const char *tape_helpers(void) {
-    return "def _launches(kernel, grid, given):\n"
-           "    \"\"\"A launch's arguments and number of programs, for each choice of its decorators.\"\"\"\n"
-           "    choices = [dict(given)]\n"
-           "    while kernel is not None:\n"
-           "        if hasattr(kernel, \"configs\"):\n"
-           "            configs = [config.kwargs for config in kernel.configs]\n"
-           "            choices = [{**meta, **config} for meta in choices for config in configs]\n"
-           "        for name, value in getattr(kernel, \"values\", {}).items():\n"
-           "            choices = [{**meta, name: value(meta)} for meta in choices]\n"
-           "        kernel = getattr(kernel, \"fn\", None)\n"
-           "    launches = []\n"
-           "    for meta in choices:\n"
-           "        programs = 1\n"
-           "        for extent in grid(meta) if callable(grid) else grid:\n"
-           "            programs = programs * extent\n"
-           "        launches.append((meta, programs))\n"
-           "    return launches\n"
-           "\n\n"
-           "def _tape(given, launches, elements, dtype=None):\n"
-           "    \"\"\"Memory for the states of a loop: `elements` for each program of any launch.\"\"\"\n"
-           "    tensors = [value for value in given.values() if isinstance(value, torch.Tensor)]\n"
-           "    if dtype is None:\n"
-           "        doubles = any(tensor.dtype == torch.float64 for tensor in tensors)\n"
-           "        dtype = torch.float64 if doubles else torch.float32\n"
-           "    size = max(programs * elements(meta) for meta, programs in launches)\n"
-           "    return tensors[0].new_empty((max(size, 1),), dtype=dtype)\n"
-           "\n\n"
-           "def _tape_steps(launches, elements, trips=None):\n"
-           "    \"\"\"Room for so many states: for all of `trips`, or what 1 GB or less can hold.\"\"\"\n"
-           "    limit = 1 << (26 if trips is None else 28)\n"
-           "    most = [limit // max(1, programs * elements(meta)) for meta, programs in launches]\n"
-           "    wanted = [1024 if trips is None else trips(meta) for meta, _ in launches]\n"
-           "    return max(1, min(min(most), max(wanted)))\n";
 }

@@ -1,4 +1,6 @@
 // Classifies what a loop carries by looking at how the yielded value comes from the region argument.
+#include <math.h>
+
 #include "analysis/loops.h"
 
 enum { DEPTH_LIMIT = 200 };
@@ -271,6 +273,20 @@ static const Value *strip_shape(const Value *value) {
     return value;
 }
 
+/// The gauge below `where(m == -inf, 0, m)`: where nothing was seen yet, what it rescales is 0.
+static const Value *strip_guard(const Value *value) {
+    value = strip_shape(value);
+    if (!value || !value->op || value->op->code != OP_WHERE) return value;
+    const Op *condition = value->op->operands[0]->op;
+    if (!condition || (condition->code != OP_EQ && condition->code != OP_NE)) return value;
+    const Value *kept = strip_shape(value->op->operands[condition->code == OP_EQ ? 2 : 1]);
+    const Value *limit = strip_shape(condition->operands[1]);
+    double number;
+    if (limit && limit->op && limit->op->code == OP_FULL) limit = limit->op->operands[1];
+    bool is_infinite = limit && value_is_number(limit, &number) && isinf(number);
+    return is_infinite && strip_shape(condition->operands[0]) == kept ? kept : value;
+}
+
 /// Whether `b` is `a` with `from` replaced by `to`: g(m) against g(m').
 static bool equal_replacing(const Classifier *classifier, const Value *a, const Value *b,
                             const Value *from, const Value *to, int depth) {
@@ -321,8 +337,9 @@ static bool is_cocycle(const Classifier *classifier, const Value *factor, const 
     } else if (op->code != OP_DIV) {
         return false;
     }
-    return equal_replacing(classifier, pair->operands[0], pair->operands[1], gauge, next, 0) ||
-           equal_replacing(classifier, pair->operands[1], pair->operands[0], gauge, next, 0);
+    const Value *one = strip_guard(pair->operands[0]), *other = strip_guard(pair->operands[1]);
+    return equal_replacing(classifier, one, other, gauge, next, 0) ||
+           equal_replacing(classifier, other, one, gauge, next, 0);
 }
 
 /// Whether `next` = argument * r + f, r a cocycle of the gauge, f free of the argument and of the old gauge. Sets `*factor`.

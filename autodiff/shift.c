@@ -80,6 +80,7 @@ static bool is_still(Shift shift) {
 static Shift shift_join(Shift a, Shift b) {
     if (a.kind == b.kind && fabs(a.amount - b.amount) < 1e-9)
         return (Shift){a.kind, a.amount, a.axes | b.axes};
+    if (is_still(a) && is_still(b)) return invariant;  // `where(seen, 0, -inf)`
     if (a.kind == SHIFT_ANY_SCALE && (b.kind == SHIFT_MULTIPLICATIVE || b.kind == SHIFT_INVARIANT))
         return b;
     if (b.kind == SHIFT_ANY_SCALE && (a.kind == SHIFT_MULTIPLICATIVE || a.kind == SHIFT_INVARIANT))
@@ -191,6 +192,42 @@ static Shift shift_moved(const Op *op, Shift x) {
     return x;
 }
 
+static const Value *bare(const Value *value) {
+    while (value && value->op && (value->op->code == OP_FULL || value->op->code == OP_BROADCAST_TO))
+        value = value->op->operands[value->op->code == OP_FULL ? 1 : 0];
+    return value;
+}
+
+/// `x == -inf` of what is shifted, `x == 0` and `x > 0` of what is scaled: they stay as they are.
+static bool is_comparison_kept(const ShiftAnalysis *analysis, const Op *op) {
+    bool is_equality = op->code == OP_EQ || op->code == OP_NE;
+    if (!is_equality && op->code != OP_GT && op->code != OP_LT && op->code != OP_GE &&
+        op->code != OP_LE)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        double number;
+        Shift other = shift_get(analysis, op->operands[1 - i]);
+        if (!value_is_number(bare(op->operands[i]), &number)) continue;
+        if (other.kind == SHIFT_ADDITIVE && isinf(number)) return true;
+        if (other.kind == SHIFT_MULTIPLICATIVE && number == 0) return true;
+    }
+    return false;
+}
+
+/// `where(x == -inf, 0, x)` and `where(x == 0, 1, x)`: where nothing was seen, exponentials are 0 whatever is taken from
+/// them, and sums of them are 0 whatever divides them. So it is x. -1: something else, else the arm that is x.
+static int kept_arm(const ShiftAnalysis *analysis, const Op *op) {
+    const Value *condition = op->operands[0];
+    double number;
+    if (!condition->op || !is_comparison_kept(analysis, condition->op)) return -1;
+    for (int arm = 1; arm < 3; arm++)
+        for (int i = 0; i < 2; i++)
+            if (condition->op->operands[i] == op->operands[arm] &&
+                value_is_number(bare(op->operands[3 - arm]), &number) && isfinite(number))
+                return arm;
+    return -1;
+}
+
 static Shift shift_of_op(const ShiftAnalysis *analysis, const Op *op) {
     Shift first = op->operand_count ? shift_get(analysis, op->operands[0]) : invariant;
     Shift second = op->operand_count > 1 ? shift_get(analysis, op->operands[1]) : invariant;
@@ -208,9 +245,12 @@ static Shift shift_of_op(const ShiftAnalysis *analysis, const Op *op) {
     case OP_EXP2: return shift_of_exp(first, LOG_2);
     case OP_LOG: return shift_of_log(first, 1);
     case OP_LOG2: return shift_of_log(first, LOG_2);
-    case OP_WHERE:
+    case OP_WHERE: {
+        int kept = kept_arm(analysis, op);
+        if (kept > 0) return shift_get(analysis, op->operands[kept]);
         if (!is_still(first)) return broken;
         return shift_join(second, shift_get(analysis, op->operands[2]));
+    }
     case OP_MAXIMUM:
     case OP_MINIMUM: {
         Shift joined = shift_join(first, second);
@@ -238,7 +278,8 @@ static Shift shift_of_op(const ShiftAnalysis *analysis, const Op *op) {
     case OP_MULTIPLE_OF:
     case OP_MAX_CONTIGUOUS: return first;
     case OP_UNDEFINED: return any_scale;
-    default: return all_still(analysis, op, 0) ? invariant : broken;
+    default:
+        return all_still(analysis, op, 0) || is_comparison_kept(analysis, op) ? invariant : broken;
     }
 }
 

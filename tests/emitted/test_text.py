@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -73,3 +74,17 @@ def findings(path: Path) -> list[tuple[str, str]]:
     assert report["problems"] == []
     severe = [d for d in report["diagnostics"] if d["severity"] in ("error", "warning")]
     return [(d["name"], d["message"]) for d in severe]
+
+
+@pytest.mark.parametrize("kernel", ["guarded_rows", "added_masks"])
+def test_online_softmax_in_one_pass(kernel: str, written: dict[Path, Path]) -> None:
+    """No turn of the loop is computed anew for another, and no state is kept."""
+    path = next(p for p in written if p.name == "online.py")
+    tree = ast.parse(written[path].read_text())
+    backward = next(
+        n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == f"{kernel}_backward"
+    )
+    loops = [n for n in ast.walk(backward) if isinstance(n, ast.For)]
+    assert loops
+    assert not any(isinstance(n, ast.For) for loop in loops for n in ast.walk(loop) if n != loop)
+    assert not any("tape" in a.arg for a in backward.args.args)

@@ -25,7 +25,13 @@ def mathematics(x, out, n, BLOCK: tl.constexpr):
     a = tl.load(x + offsets, mask=mask, other=1.0)
     total = tl.exp(-a) + tl.exp2(a) + tl.log(a) * tl.log2(a + 2.0)
     total += tl.sqrt(a) * tl.rsqrt(a + 1.0) + tl.sin(a) * tl.cos(2.0 * a)
-    total += tl.sigmoid(a) + tl.erf(a * 0.5) + tl.fma(a, a, total) + tl.div_rn(a, total + 9.0) + tl.fdiv(1.0, a)
+    total += (
+        tl.sigmoid(a)
+        + tl.erf(a * 0.5)
+        + tl.fma(a, a, total)
+        + tl.div_rn(a, total + 9.0)
+        + tl.fdiv(1.0, a)
+    )
     total += tl.abs(a - 1.0) + tl.floor(a) * a + tl.ceil(a)
     tl.store(out + offsets, total, mask=mask)
 
@@ -38,7 +44,12 @@ def device_functions(x, out, n, BLOCK: tl.constexpr):
     a = tl.load(x + offsets, mask=mask, other=0.5)
     total = libdevice.tanh(a) + libdevice.log1p(a) * libdevice.expm1(a) + libdevice.pow(a, 2.5)
     total += libdevice.atan(a) * libdevice.asin(a) + libdevice.acos(a) + libdevice.atan2(a, total)
-    total += libdevice.hypot(a, 2.0 * a) + libdevice.cbrt(a) + libdevice.erfc(a) + libdevice.sinh(a) * libdevice.cosh(a)
+    total += (
+        libdevice.hypot(a, 2.0 * a)
+        + libdevice.cbrt(a)
+        + libdevice.erfc(a)
+        + libdevice.sinh(a) * libdevice.cosh(a)
+    )
     tl.store(out + offsets, total, mask=mask)
 
 

@@ -14,7 +14,9 @@ def sums_of_axes(x, rows, cols, out, m, n, M: tl.constexpr, N: tl.constexpr):
     tl.store(rows + i, tl.sum(tile * tile, axis=1), mask=i < m)
     tl.store(cols + j, tl.sum(tile, 0), mask=j < n)
     centred = tile - tl.sum(tile, axis=1, keep_dims=True) / n - tl.sum(tile * tile) / (m * n)
-    tl.store(out + i[:, None] * n + j[None, :], centred * tl.sum(tile, 0, keep_dims=True), mask=mask)
+    tl.store(
+        out + i[:, None] * n + j[None, :], centred * tl.sum(tile, 0, keep_dims=True), mask=mask
+    )
 
 
 # tad: x=f32[4, 8, 16], out=f32[4, 16], total=f32[1], A=4, B=8, C=16, grid=(1,)
@@ -117,7 +119,9 @@ def reduced_by_functions(x, out, M: tl.constexpr, N: tl.constexpr):
 def scanned_by_function(x, out, N: tl.constexpr):
     j = tl.arange(0, N)
     a = tl.load(x + j)
-    tl.store(out + j, tl.associative_scan(a * a, 0, add) + tl.associative_scan(a, 0, add, reverse=True))
+    tl.store(
+        out + j, tl.associative_scan(a * a, 0, add) + tl.associative_scan(a, 0, add, reverse=True)
+    )
 
 
 @triton.jit
@@ -146,7 +150,9 @@ def welford(mean1, m1, w1, mean2, m2, w2):
 def variance_by_welford(x, out, N: tl.constexpr):
     j = tl.arange(0, N)
     a = tl.load(x + j)
-    mean, m2, weight = tl.reduce((a, tl.zeros([N], tl.float32), tl.full([N], 1.0, tl.float32)), 0, welford)
+    mean, m2, weight = tl.reduce(
+        (a, tl.zeros([N], tl.float32), tl.full([N], 1.0, tl.float32)), 0, welford
+    )
     tl.store(out, mean)
     tl.store(out + 1, m2 / weight)
 

@@ -13,7 +13,9 @@ def broadcast_both_ways(x, y, s, out, m, n, M: tl.constexpr, N: tl.constexpr):
     a = tl.load(x + i, mask=i < m, other=0.0)[:, None]
     b = tl.load(y + j, mask=j < n, other=0.0)[None, :]
     tile = a * b + tl.load(s) * a - tl.broadcast_to(b, (M, N))
-    tl.store(out + i[:, None] * n + j[None, :], tile + tl.expand_dims(tl.sum(tile, 1), 1), mask=mask)
+    tl.store(
+        out + i[:, None] * n + j[None, :], tile + tl.expand_dims(tl.sum(tile, 1), 1), mask=mask
+    )
 
 
 # tad: x=f32[8, 16], y=f32[16, 8], out=f32[16, 8], M=8, N=16, grid=(1,)
@@ -23,7 +25,9 @@ def transposes(x, y, out, M: tl.constexpr, N: tl.constexpr):
     j = tl.arange(0, N)
     a = tl.load(x + i[:, None] * N + j[None, :])
     b = tl.load(y + j[:, None] * M + i[None, :])
-    tl.store(out + j[:, None] * M + i[None, :], tl.trans(a) * b + a.T * 2.0 + tl.permute(a * a, (1, 0)))
+    tl.store(
+        out + j[:, None] * M + i[None, :], tl.trans(a) * b + a.T * 2.0 + tl.permute(a * a, (1, 0))
+    )
 
 
 # tad: x=f32[4, 8, 16], out=f32[16, 4, 8], A=4, B=8, C=16, grid=(1,)
@@ -34,7 +38,11 @@ def permuted_cube(x, out, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
     k = tl.arange(0, C)[None, None, :]
     cube = tl.load(x + i * B * C + j * C + k)
     turned = tl.permute(cube * cube, (2, 0, 1))
-    at = tl.arange(0, C)[:, None, None] * A * B + tl.arange(0, A)[None, :, None] * B + tl.arange(0, B)[None, None, :]
+    at = (
+        tl.arange(0, C)[:, None, None] * A * B
+        + tl.arange(0, A)[None, :, None] * B
+        + tl.arange(0, B)[None, None, :]
+    )
     tl.store(out + at, turned)
 
 
@@ -118,7 +126,9 @@ def batched_dot(a, b, out, B: tl.constexpr, N: tl.constexpr):
 
 # tad: m=20, n=24, k=40, a=f32[m, k], b=f32[k, n], c=f32[m, n], BM=16, BN=16, BK=16, GROUP=2, grid=(4,)
 @triton.jit
-def grouped_matmul(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr):
+def grouped_matmul(
+    a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr
+):
     pid = tl.program_id(0)
     rows = tl.cdiv(m, BM)
     cols = tl.cdiv(n, BN)

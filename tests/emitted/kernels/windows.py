@@ -6,7 +6,9 @@ import triton.language as tl
 
 # tad: t=29, stride=2, dilation=3, pad=2, x=f32[t], w=f32[3], out=f32[14], TAPS=3, BLOCK=8, n_out=14, grid=(2,)
 @triton.jit
-def strided_window(x, w, out, t, n_out, stride, dilation, pad, TAPS: tl.constexpr, BLOCK: tl.constexpr):
+def strided_window(
+    x, w, out, t, n_out, stride, dilation, pad, TAPS: tl.constexpr, BLOCK: tl.constexpr
+):
     o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     acc = tl.zeros((BLOCK,), dtype=tl.float32)
     for k in range(TAPS):
@@ -17,7 +19,9 @@ def strided_window(x, w, out, t, n_out, stride, dilation, pad, TAPS: tl.constexp
 
 # tad: h=7, v=9, c=2, stride=1, dilation=2, x=f32[2 * c, h, v], w=f32[c, 3, 3], out=f32[2 * c, 3, 5], K=3, BH=4, BW=4, grid=(4, 1, 2)
 @triton.jit
-def depthwise_window(x, w, out, c, h, v, stride, dilation, K: tl.constexpr, BH: tl.constexpr, BW: tl.constexpr):
+def depthwise_window(
+    x, w, out, c, h, v, stride, dilation, K: tl.constexpr, BH: tl.constexpr, BW: tl.constexpr
+):
     plane = tl.program_id(0)
     channel = plane % c
     rows = tl.program_id(1) * BH + tl.arange(0, BH)

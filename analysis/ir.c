@@ -10,6 +10,7 @@ Function *function_new(Arena *arena, const char *name) {
     function->arena = arena;
     function->name = arena_strdup(arena, name);
     function->sightings = map_new(arena);
+    function->inlined = map_new(arena);
     function->body = region_new(function);
     return function;
 }

@@ -115,6 +115,7 @@ struct Function {
     int op_count;
     Map shared;  // build.c: constexpr expressions by their text, so that equal ones are one value
     Map sightings;  // lower.c: what expressions of the kernel's own text came to; asked by function_value_at
+    Map inlined;  // the same of names in helpers of the file: node id -> Map; asked by function_inlined_at
 };
 
 /* Shapes of the structural ops.

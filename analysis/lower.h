@@ -35,6 +35,17 @@ void types_observe(Arena *arena, Type *known, const Type *seen, int count);
 /// an operator. Of a loop that is unrolled, in its last round. NULL where nothing was lowered. For editors.
 Value *function_value_at(const Function *function, uint32_t start, uint32_t end);
 
+/// Values of one place, each of another type.
+typedef struct InlinedValue {
+    Value *value;
+    struct InlinedValue *next;
+} InlinedValue;
+
+/// What a name in a helper of the same file, or for the range of its body its result, came to where `function` inlines it; the
+/// first few types. NULL where it does not. Bytes of the text of `helper`.
+const InlinedValue *function_inlined_at(const Function *function, const FunctionDefinition *helper,
+                                        uint32_t start, uint32_t end);
+
 typedef struct NamedValue {
     const char *name;
     Value *value;

@@ -426,9 +426,17 @@ Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Argume
         .definition = callee, .module = callee->module, .source = callee->module->source};
     frame_enter(lowering, &frame);
     call_observe(lowering, callee, values);
-    for (int i = 0; i < callee->parameter_count; i++)
-        variable_set(lowering, callee->parameters[i].name, values[i]);
+    for (int i = 0; i < callee->parameter_count; i++) {
+        const ParameterDefinition *parameter = &callee->parameters[i];
+        uint32_t start = parameter->range.start;
+        variable_set(lowering, parameter->name, values[i]);
+        lowering_sight_inlined(lowering, start, start + (uint32_t)parameter->name.size, values[i]);
+    }
     Outcome outcome = lower_block(lowering, callee->body);
+    if (outcome.value) {
+        Range body = node_range(frame.source, callee->body);
+        lowering_sight_inlined(lowering, body.start, body.end, outcome.value);
+    }
     frame_leave(lowering, &frame);
     lowering->call_depth--;
     // Ops may have been put before the former place, so only the place in the call stack is restored.

@@ -115,6 +115,12 @@ static void sightings_replace(const Cleanup *cleanup) {
     Map *sightings = &cleanup->function->sightings;
     for (int i = 0; i < sightings->count; i++)
         sightings->entries[i].value = value_final(cleanup, sightings->entries[i].value);
+    for (int i = 0; i < cleanup->function->inlined.count; i++) {
+        const Map *places = cleanup->function->inlined.entries[i].value;
+        for (int k = 0; k < places->count; k++)
+            for (InlinedValue *each = places->entries[k].value; each; each = each->next)
+                each->value = value_final(cleanup, each->value);
+    }
 }
 
 static bool region_is_empty(const Region *region) {

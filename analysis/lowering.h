@@ -113,6 +113,8 @@ Value *lowering_silent(Lowering *lowering, const char *note);
 Value *lowering_opaque(Lowering *lowering, const char *note);
 /// Remembers for function_value_at what `node` came to; where nodes of the kernel itself are lowered.
 void lowering_sight(Lowering *lowering, SyntaxNode node, Value *value);
+/// Remembers for function_inlined_at what a place of the helper that is being inlined came to.
+void lowering_sight_inlined(Lowering *lowering, uint32_t start, uint32_t end, Value *value);
 /// Whether a limit is reached; says so once. Asked once per statement.
 bool lowering_over(Lowering *lowering, SyntaxNode node);
 /// One level deeper; false (and said once) when that is too deep. Ended by `lowering->depth--` either way.

@@ -76,6 +76,70 @@ const char *value_label(Arena *arena, const Value *value) {
 
 bool value_is_told(const Value *value) { return value && value->type.kind != TYPE_UNKNOWN; }
 
+/// What a place of a helper comes to where kernels inline it: each label once, with the first kernel.
+typedef struct CallLabel {
+    const char *label;
+    const Value *value;
+    const Kernel *kernel;
+} CallLabel;
+typedef struct CallLabels {
+    LIST(CallLabel) list;
+} CallLabels;
+
+static void call_label_add(Arena *arena, CallLabels *labels, const Value *value,
+                           const Kernel *kernel) {
+    CallLabel label = {value_label(arena, value), value, kernel};
+    for (LIST_EACH(int, i, labels->list))
+        if (strcmp(labels->list.items[i].label, label.label) == 0) return;
+    LIST_PUSH(arena, &labels->list, label);
+}
+
+static CallLabels call_labels(Names *names, const Kernel *helper, Range place) {
+    CallLabels labels = {0};
+    for (LIST_EACH(int, i, names->snapshot->kernels)) {
+        const Kernel *kernel = &names->snapshot->kernels.items[i];
+        if (kernel->is_helper || !kernel->function) continue;
+        const InlinedValue *each =
+            function_inlined_at(kernel->function, helper->definition, place.start, place.end);
+        for (; each; each = each->next) call_label_add(names->arena, &labels, each->value, kernel);
+    }
+    return labels;
+}
+
+/// Whether the helper's own words for a type, in its own constexprs, say what all calls say.
+static bool own_holds(Arena *arena, const Value *own, const CallLabels *labels) {
+    if (!value_is_told(own) || strchr(value_label(arena, own), '?')) return false;
+    for (LIST_EACH(int, i, labels->list)) {
+        Type type = labels->list.items[i].value->type;
+        if (type.kind != own->type.kind || type.rank != own->type.rank ||
+            type.element.code != own->type.element.code)
+            return false;
+    }
+    return true;
+}
+
+Told told_at(Names *names, const Kernel *kernel, Range place, const Value *own) {
+    Arena *arena = names->arena;
+    Told told = {0};
+    CallLabels labels = {0};
+    if (kernel && kernel->is_helper) labels = call_labels(names, kernel, place);
+    if (labels.list.count == 0 || own_holds(arena, own, &labels)) {
+        if (value_is_told(own)) told = (Told){own, value_label(arena, own), NULL};
+        return told;
+    }
+    told.value = labels.list.items[0].value;
+    if (labels.list.count == 1) {
+        told.label = labels.list.items[0].label;
+        return told;
+    }
+    Buffer out = buffer_new(arena);
+    for (LIST_EACH(int, i, labels.list))
+        buffer_printf(&out, "%s`%s` in `%.*s`", i ? ", " : "", labels.list.items[i].label,
+                      STR_ARGS(labels.list.items[i].kernel->definition->name));
+    told.varies = buffer_text(&out);
+    return told;
+}
+
 const char *constant_label(Arena *arena, const Constant *constant) {
     if (!constant) return NULL;
     switch (constant->kind) {
@@ -205,7 +269,7 @@ const char *function_label(Arena *arena, const FunctionDefinition *function) {
 typedef struct ReturnSearch {
     Names *names;
     const Kernel *kernel;
-    const char *label;
+    const Value *value;
     bool differs;
 } ReturnSearch;
 
@@ -217,17 +281,21 @@ static bool visit_return(void *context, SyntaxNode node) {
     const Value *value = value_of_node(search->names, search->kernel, node_child(node, 0));
     if (!value_is_told(value)) return false;
     const char *label = value_label(search->names->arena, value);
-    if (search->label && strcmp(label, search->label) != 0) search->differs = true;
-    search->label = label;
+    const char *former = search->value ? value_label(search->names->arena, search->value) : label;
+    if (strcmp(label, former) != 0) search->differs = true;
+    search->value = value;
     return false;
 }
 
 const char *return_label(Names *names, const Kernel *kernel) {
     if (!kernel->definition->returns_value) return NULL;
     SyntaxNode function = node_of_kernel(names, kernel);
-    ReturnSearch search = {names, kernel, NULL, false};
-    if (!node_is_null(function)) syntax_walk(node_field(function, "body"), visit_return, &search);
-    return search.differs ? NULL : search.label;
+    ReturnSearch search = {.names = names, .kernel = kernel};
+    if (node_is_null(function)) return NULL;
+    SyntaxNode body = node_field(function, "body");
+    syntax_walk(body, visit_return, &search);
+    return told_at(names, kernel, range_of(names, body), search.differs ? NULL : search.value)
+        .label;
 }
 
 Str function_documentation(const FunctionDefinition *function) {

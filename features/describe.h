@@ -8,6 +8,14 @@
 const char *type_label(Arena *arena, Type type);
 /// The same, items of tuples told.
 const char *value_label(Arena *arena, const Value *value);
+/// What there is to tell of a place of a kernel. In a helper the calls in the file know more than its own analysis.
+typedef struct Told {
+    const Value *value;  // an example of it; NULL: there is nothing to tell
+    const char *label;   // NULL where calls differ
+    const char *varies;  // then: "`f32[BLOCK]` in `a`, `f32[N]` in `b`"; else NULL
+} Told;
+/// `own` is what the kernel's own analysis says of the place, or NULL.
+Told told_at(Names *names, const Kernel *kernel, Range place, const Value *own);
 /// Whether there is anything to tell of the type.
 bool value_is_told(const Value *value);
 /// A compile-time value as Python text: "128", "tl.float32"; NULL where it is not known.

@@ -35,6 +35,11 @@ static void put_headline(Buffer *out, const char *kind, Str name, const char *ty
     buffer_printf(out, "```python\n(%s) %.*s: %s\n```", kind, STR_ARGS(name), type);
 }
 
+static void put_told(Buffer *out, const char *kind, Str name, const Told *told) {
+    put_headline(out, kind, name, told->label ? told->label : told->varies ? "varies" : "?");
+    if (told->varies) buffer_printf(out, "\n\nVaries: %s.", told->varies);
+}
+
 // --- Parameters
 
 static void put_passed(Buffer *out, Names *names, const FunctionDefinition *function, int index) {
@@ -91,12 +96,15 @@ static void hover_parameter(Buffer *out, Names *names, const Name *name) {
         put_headline(out, kind, name->text, definition->is_constexpr ? "tl.constexpr" : "?");
         return;
     }
-    const char *type =
-        definition->is_constexpr ? "tl.constexpr" : value_label(out->arena, parameter->value);
+    Range place = snapshot_range(names->snapshot, definition->range);
+    place.end = place.start + (uint32_t)definition->name.size;
     // Inside a branch or a loop it may stand for something else by now.
     const Value *here = name->is_keyword ? NULL : value_of_node(names, name->kernel, name->node);
     bool is_changed = here && here != parameter->value && value_is_told(here) && !here->constant;
-    put_headline(out, kind, name->text, is_changed ? value_label(out->arena, here) : type);
+    Told told = is_changed ? told_at(names, kernel, name->range, here)
+                           : told_at(names, kernel, place, parameter->value);
+    if (definition->is_constexpr && !is_changed) told = (Told){.label = "tl.constexpr"};
+    put_told(out, kind, name->text, &told);
     put_parameter_facts(out, parameter);
     if (is_changed) describe_value(out, names, kernel, here);
     if (!parameter->is_constexpr) describe_accesses(out, names, kernel, parameter->value);
@@ -217,9 +225,10 @@ static void hover_keyword(Buffer *out, const Name *name) {
 
 static void hover_value(Buffer *out, Names *names, const Name *name) {
     const Value *value = value_of_node(names, name->kernel, name->node);
-    if (!value_is_told(value)) return;
-    put_headline(out, kind_word(value), name->text, value_label(out->arena, value));
-    describe_value(out, names, name->kernel, value);
+    Told told = told_at(names, name->kernel, name->range, value);
+    if (!told.value) return;
+    put_told(out, kind_word(told.value), name->text, &told);
+    if (value_is_told(value)) describe_value(out, names, name->kernel, value);
 }
 
 static void hover_option(Buffer *out, const Name *name) {

@@ -49,9 +49,11 @@ static bool is_obvious(Names *names, const Target *target, const Value *value) {
 
 static void hint_target(HintWriter *writer, const Target *target) {
     Names *names = writer->names;
-    const Value *value = value_of_node(names, writer->kernel, target->node);
-    if (!value_is_told(value) || value->type.kind == TYPE_TUPLE) return;
-    const char *label = value_label(names->arena, value);
+    Told told = told_at(names, writer->kernel, range_of(names, target->node),
+                        value_of_node(names, writer->kernel, target->node));
+    const Value *value = told.value;
+    const char *label = told.label;
+    if (!value || !label || value->type.kind == TYPE_TUPLE) return;
     if (strcmp(label, "?") == 0 || strcmp(label, "None") == 0) return;
     Str name = text_of(names, target->node);
     const char *last = map_get(&writer->labels, name);
@@ -72,13 +74,14 @@ static void hint_parameters(HintWriter *writer) {
     const FunctionDefinition *definition = writer->kernel->definition;
     for (int i = 0; i < function->parameter_count && i < definition->parameter_count; i++) {
         const Value *value = function->parameters[i].value;
-        const char *label = value_label(names->arena, value);
-        map_set(&writer->labels, definition->parameters[i].name, (void *)(uintptr_t)label);
-        if (!parameter_is_plain(&definition->parameters[i]) || !value_is_told(value)) continue;
-        if (strcmp(label, "number") == 0 || value->type.kind == TYPE_NONE) continue;
         Range range = snapshot_range(names->snapshot, definition->parameters[i].range);
-        uint32_t end = range.start + (uint32_t)definition->parameters[i].name.size;
-        hint_add(writer, end, arena_printf(names->arena, ": %s", label));
+        range.end = range.start + (uint32_t)definition->parameters[i].name.size;
+        Told told = told_at(names, writer->kernel, range, value);
+        const char *label = told.label ? told.label : "?";
+        map_set(&writer->labels, definition->parameters[i].name, (void *)(uintptr_t)label);
+        if (!parameter_is_plain(&definition->parameters[i]) || !told.value || !told.label) continue;
+        if (strcmp(label, "number") == 0 || told.value->type.kind == TYPE_NONE) continue;
+        hint_add(writer, range.end, arena_printf(names->arena, ": %s", label));
     }
 }
 

@@ -49,6 +49,11 @@ static Symbol *symbol_new(Arena *arena, const char *name, SymbolKind kind, Range
     return symbol;
 }
 
+static const char *told_label(Names *names, const Kernel *kernel, Range place, const Value *own) {
+    Told told = told_at(names, kernel, place, own);
+    return told.label ? told.label : told.varies ? "varies" : "?";
+}
+
 static void symbol_parameters(Names *names, Symbol *symbol, const Kernel *kernel) {
     for (int i = 0; kernel->function && i < kernel->function->parameter_count; i++) {
         const Parameter *parameter = &kernel->function->parameters[i];
@@ -58,8 +63,9 @@ static void symbol_parameters(Names *names, Symbol *symbol, const Kernel *kernel
         if (selection.end > range.end) selection.end = range.end;
         Symbol *child =
             symbol_new(names->arena, parameter->name, SYMBOL_PARAMETER, range, selection);
-        child->detail =
-            parameter->is_constexpr ? "tl.constexpr" : value_label(names->arena, parameter->value);
+        child->detail = parameter->is_constexpr
+                            ? "tl.constexpr"
+                            : told_label(names, kernel, selection, parameter->value);
         LIST_PUSH(names->arena, &symbol->children, child);
     }
 }
@@ -77,7 +83,7 @@ static void symbol_tiles(Names *names, Symbol *symbol, const Kernel *kernel, Syn
         Range range = range_of(names, node);
         Symbol *child =
             symbol_new(names->arena, str_dup(names->arena, text), SYMBOL_TILE, range, range);
-        child->detail = value_label(names->arena, value);
+        child->detail = told_label(names, kernel, range, value);
         LIST_PUSH(names->arena, &symbol->children, child);
     }
 }

@@ -11,7 +11,7 @@ LOG2E: tl.constexpr = 1.4426950408889634
 def scaled(x, scale):
     """Scales a tile."""
     return x * scale
-    #      ^ hover: x: f32[?]
+    #      ^ hover: x: f32[BLOCK]
 
 
 @triton.jit
@@ -47,7 +47,7 @@ def softmax_kernel(x_ptr, y_ptr, stride, n, BLOCK: tl.constexpr):
     #            ^ hover: (tile) x - tl.max(x, axis=0): f32[BLOCK]
     #                 ^^^ hover: x̄ᵢ += ȳ where xᵢ is the maximum
     q = scaled(p, LOG2E) / tl.sum(p, axis=0)
-    #   ^^^^^^ hover: (helper) scaled(x, scale) -> f32[?]
+    #   ^^^^^^ hover: (helper) scaled(x, scale) -> f32[BLOCK]
     #   ^^^^^^ hover: Scales a tile.
     #   ^^^^^^ hover: calls it with `x: f32[BLOCK]`, `scale: constexpr
     #             ^^^^^ hover: (constexpr global) LOG2E = 1.4426950408889634
@@ -87,3 +87,24 @@ def softmax(x):
     #                                                                        ^^^^^^^^^ hover: Warps per program
     return y
     #      ^ hover: none
+
+
+@triton.jit
+def shifted(x, by):
+    #       ^ hover: (parameter) x: varies
+    moved = x + by
+    # <^^^^ hover: (tile) moved: varies
+    # <^^^^ hover: Varies: `f32[M, N]` in `rows_kernel`, `f32[N]` in `flat_kernel`.
+    return moved
+
+
+@triton.jit
+def rows_kernel(x_ptr, M: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(x_ptr + i, shifted(tl.load(x_ptr + i).to(tl.float32), 1.0))
+
+
+@triton.jit
+def flat_kernel(x_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(x_ptr + i, shifted(tl.load(x_ptr + i).to(tl.float32), 2.0))

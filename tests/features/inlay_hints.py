@@ -6,9 +6,9 @@ import triton.language as tl
 
 @triton.jit
 def halves(x, y):
-    #      ^ inlay: f32[?, ?]
-    #         ^ inlay: f32[?, ?]
-    # <^^^^^^^^^^^ inlay: -> (f32[?, ?], f32[?, ?])
+    #      ^ inlay: f32[BLOCK_M, BLOCK_N]
+    #         ^ inlay: f32[BLOCK_M, BLOCK_N]
+    # <^^^^^^^^^^^ inlay: -> (f32[BLOCK_M, BLOCK_N], f32[BLOCK_M, BLOCK_N])
     return x * 0.5, y * 0.5
 
 
@@ -54,3 +54,39 @@ def matmul(a, b, c):
     #                                                     ^^ inlay: BLOCK_M=
     #                                                         ^^ inlay: BLOCK_N=
     #                                                             ^^ inlay: BLOCK_K=
+
+
+@triton.jit
+def normalize(x, axis: tl.constexpr):
+    #         ^ inlay: f32[M, N]
+    # <^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ inlay: -> f32[M, N]
+    top = tl.max(x, axis)
+    # <^^ inlay: f32[M]
+    e = tl.exp(x - top[:, None])
+    # <^ inlay: f32[M, N]
+    return e
+
+
+@triton.jit
+def shifted(x, by):
+    #          ^^ inlay: f32
+    moved = x + by
+    return moved
+
+
+@triton.jit
+def rows_kernel(x_ptr, M: tl.constexpr, N: tl.constexpr):
+    #           ^^^^^ inlay: *float
+    i = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    # <^ inlay: i32[M, N]
+    x = tl.load(x_ptr + i).to(tl.float32)
+    # <^ inlay: f32[M, N]
+    tl.store(x_ptr + i, shifted(normalize(x, 1), 1.0))
+
+
+@triton.jit
+def flat_kernel(x_ptr, N: tl.constexpr):
+    #           ^^^^^ inlay: *float
+    i = tl.arange(0, N)
+    # <^ inlay: i32[N]
+    tl.store(x_ptr + i, shifted(tl.load(x_ptr + i).to(tl.float32), 2.0))

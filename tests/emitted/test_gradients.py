@@ -5,16 +5,19 @@ What no backward exists for, and what the interpreter lacks, stands in tables th
 
 from __future__ import annotations
 
-import functools
-import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.emitted import specification
+from tests.emitted.configuration import (
+    KEYS,
+    proof_of,
+    proved,
+    specification_of,
+)
 from tests.emitted.launch import Problem
-from tests.emitted.plan import FILES, Runner, derived, kernels
+from tests.emitted.plan import Runner, derived
 from tests.emitted.specification import Buffer, Specification
 from tests.support.worker import Worker
 from tests.triton.compile import CompileFailure, compile_kernel
@@ -39,47 +42,12 @@ REMOVED_FROM_TRITON = {
 }
 # Functions that Triton has for float32 alone.
 SINGLE_ONLY = {"elementwise:device_functions", "elementwise:mathematics"}
-# Where the launcher's sizes will not do: a descriptor's rows start at multiples of 16 bytes.
-CONFIGURATIONS = {
-    "matmul:matmul_descriptor_kernel": "# tad: M=24, N=20, K=40, a_ptr=f32[M, K], b_ptr=f32[K, N], "
-    "c_ptr=f32[M, N], BLOCK_M=16, BLOCK_N=16, BLOCK_K=16, grid=(2, 2)",
-    "state_space:selective_scan_kernel": "# tad: B=2, T=5, C=10, N=4, x_ptr=f32[B, T, C], dt_ptr=f32[B, T, C], "
-    "A_ptr=f32[C, N], B_ptr=f32[B, T, N], C_ptr=f32[B, T, N], D_ptr=f32[C], y_ptr=f32[B, T, C], N_CHANNELS=10, "
-    "N_STATE=4, BLOCK_D=8, grid=(2, 2)",
-}
 # How many kernels of the tables above, beside the two of this folder's and examples' own, there are at least.
 LEAST_KERNELS = 100
 DTYPES = {"f32": "fp32", "f64": "fp64", "f16": "fp16", "bf16": "bf16", "i1": "i1"}
 # Of scratch, where it has one: else it is as wide as the widest float of the launch, and float32 at least.
 TORCH_TYPES = {"float32": "fp32", "float64": "fp64", "int64": "i64"}
-SECONDS = 20
-KEYS = kernels(tuple(FILES))
 PROVABLE = [key for key in KEYS if key not in UNPROVED]
-
-
-def proof_of(key: str) -> dict:
-    """The request for the proof of a kernel."""
-    path, name = KEYS[key]
-    assert name in derived(path)[1], derived(path)[0][name]["reason"]
-    return derived(path)[1][name]
-
-
-@functools.cache
-def proved(runner: Runner, key: str) -> dict:
-    """tad-runner's answer for a kernel."""
-    return runner.ask("gradcheck", {**proof_of(key), "max_seconds": SECONDS})
-
-
-def specification_of(runner: Runner, key: str) -> Specification:
-    """What to run a kernel with: its own line, else the smallest that tad-runner found."""
-    own = CONFIGURATIONS.get(key) or proof_of(key)["spec"]["text"]
-    if own:
-        return specification.parse(own)
-    found = proved(runner, key)["configurations"]
-    # Those made up from the kernel alone have strides far apart: too much memory for arrays.
-    near = [c for c in found if c["source"] == "launcher"]
-    assert near, f"no launcher of {key} was understood: give it a line in CONFIGURATIONS"
-    return min((specification.parse(c["text"]) for c in near), key=lambda s: math.prod(s.grid))
 
 
 def test_there_is_enough() -> None:

@@ -1,0 +1,104 @@
+"""On a CUDA machine: the backward of every kernel of tests/emitted/kernels and examples/, launched for real.
+
+    TAD_BIN=build python bench/gpu/kernels.py [NAME...]
+
+Each gradient is compared with what tad-runner computes from the same text and data: in doubles, and where
+Triton has none for an operation, in singles.  Prints a line a kernel that differs or does not run, and the
+counts.  Exit status 1 where one differs.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+import numpy as np
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.emitted.configuration import KEYS, proof_of, specification_of  # noqa: E402
+from tests.emitted.launch import Problem  # noqa: E402
+from tests.emitted.plan import Runner, derived  # noqa: E402
+
+TOLERANCE = {True: 1e-9, False: 2e-3}
+
+
+def on_device(value: object) -> object:
+    """Arrays as tensors of the GPU; the rest as it is."""
+    return torch.from_numpy(value.copy()).cuda() if isinstance(value, np.ndarray) else value
+
+
+class DeviceProblem(Problem):
+    """A problem whose launches are real ones."""
+
+    def run(self, source: str, kernel: str, arguments: dict[str, object]) -> dict[str, np.ndarray]:
+        with tempfile.NamedTemporaryFile("w", suffix=".py", dir=self.worker, delete=False) as file:
+            file.write(self.text(source))
+        spec = importlib.util.spec_from_file_location(Path(file.name).stem, file.name)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        tensors = {name: on_device(value) for name, value in arguments.items()}
+        launched = getattr(module, kernel)
+        while not hasattr(launched, "arg_names"):  # without autotune: the configuration is given
+            launched = launched.fn
+        launched[tuple(self.specification.grid)](**tensors)
+        torch.cuda.synchronize()
+        return {k: v.cpu().numpy() for k, v in tensors.items() if isinstance(v, torch.Tensor)}
+
+
+def error_of(key: str, runner: Runner, folder: str, doubles: bool) -> float:
+    """The largest difference of a gradient, relative to that gradient's largest element."""
+    problem = DeviceProblem(proof_of(key), specification_of(runner, key), 1, folder, doubles)
+    gradients, own = problem.backward(), problem.own_backward(runner.ask)
+    worst = 0.0
+    for name, gradient in gradients.items():
+        scale = float(np.abs(own[name]).max()) or 1.0
+        worst = max(worst, float(np.abs(gradient - own[name]).max()) / scale)
+        if not np.isfinite(gradient).all():
+            worst = float("inf")
+    return worst
+
+
+def verdict_of(key: str, runner: Runner, folder: str) -> str:
+    """`agrees`, or what is wrong."""
+    why = ""
+    for doubles in (True, False):
+        try:
+            error = error_of(key, runner, folder, doubles)
+        except Exception:  # noqa: BLE001 what Triton raises is not one type
+            why = traceback.format_exc().strip().splitlines()[-1][:200]
+            continue
+        if error <= TOLERANCE[doubles]:
+            return "agrees" if doubles else "agrees in singles"
+        why = f"differs: relative error {error:.1e}"
+        if doubles:  # random numbers are singles in Triton
+            continue
+    return why
+
+
+def main() -> int:
+    """Runs all of them, or those whose names contain an argument."""
+    runner, counts, differs = Runner(), {}, 0
+    with tempfile.TemporaryDirectory() as folder:
+        for key, (path, name) in KEYS.items():
+            if sys.argv[1:] and not any(part in key for part in sys.argv[1:]):
+                continue
+            if name not in derived(path)[1]:
+                continue
+            verdict = verdict_of(key, runner, folder)
+            kind = verdict if verdict.startswith("agrees") else verdict.split(":")[0]
+            counts[kind] = counts.get(kind, 0) + 1
+            if not verdict.startswith("agrees"):
+                print(f"{key}: {verdict}", flush=True)
+            differs += verdict.startswith("differs")
+    for kind, count in sorted(counts.items()):
+        print(f"{count:4} {kind}")
+    return 1 if differs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

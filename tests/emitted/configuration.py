@@ -1,0 +1,49 @@
+"""What each kernel of tests/emitted/kernels and examples/ is run with.
+
+In: `file:kernel`.  Out: the request for its proof, tad-runner's answer, and the smallest configuration that bites.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+from tests.emitted import specification
+from tests.emitted.plan import FILES, Runner, derived, kernels
+from tests.emitted.specification import Specification
+
+# Where the launcher's sizes will not do: a descriptor's rows start at multiples of 16 bytes.
+CONFIGURATIONS = {
+    "matmul:matmul_descriptor_kernel": "# tad: M=24, N=20, K=40, a_ptr=f32[M, K], b_ptr=f32[K, N], "
+    "c_ptr=f32[M, N], BLOCK_M=16, BLOCK_N=16, BLOCK_K=16, grid=(2, 2)",
+    "state_space:selective_scan_kernel": "# tad: B=2, T=5, C=10, N=4, x_ptr=f32[B, T, C], dt_ptr=f32[B, T, C], "
+    "A_ptr=f32[C, N], B_ptr=f32[B, T, N], C_ptr=f32[B, T, N], D_ptr=f32[C], y_ptr=f32[B, T, C], N_CHANNELS=10, "
+    "N_STATE=4, BLOCK_D=8, grid=(2, 2)",
+}
+SECONDS = 20
+KEYS = kernels(tuple(FILES))
+
+
+def proof_of(key: str) -> dict:
+    """The request for the proof of a kernel."""
+    path, name = KEYS[key]
+    assert name in derived(path)[1], derived(path)[0][name]["reason"]
+    return derived(path)[1][name]
+
+
+@functools.cache
+def proved(runner: Runner, key: str) -> dict:
+    """tad-runner's answer for a kernel."""
+    return runner.ask("gradcheck", {**proof_of(key), "max_seconds": SECONDS})
+
+
+def specification_of(runner: Runner, key: str) -> Specification:
+    """What to run a kernel with: its own line, else the smallest that tad-runner found."""
+    own = CONFIGURATIONS.get(key) or proof_of(key)["spec"]["text"]
+    if own:
+        return specification.parse(own)
+    found = proved(runner, key)["configurations"]
+    # Those made up from the kernel alone have strides far apart: too much memory for arrays.
+    near = [c for c in found if c["source"] == "launcher"]
+    assert near, f"no launcher of {key} was understood: give it a line in CONFIGURATIONS"
+    return min((specification.parse(c["text"]) for c in near), key=lambda s: math.prod(s.grid))

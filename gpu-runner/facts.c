@@ -307,6 +307,21 @@ static void visit_for(Walk *walk, const Op *op, Origin *induction) {
     induction->has_loop = true;
 }
 
+/// Whether an address is `pointer + 2 * index`, or 1 more.
+static bool steps_by_two(const Value *address, int depth) {
+    enum { DEEPEST = 8 };
+    const Op *op = address ? address->op : NULL;
+    int64_t factor;
+    if (!op || depth > DEEPEST || op->code == OP_LOAD) return false;
+    if (op->code == OP_MUL)
+        return (value_is_int(op->operands[0], &factor) && factor == 2) ||
+               (value_is_int(op->operands[1], &factor) && factor == 2);
+    if (op->code != OP_ADD && !is_moved(op->code)) return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (steps_by_two(op->operands[i], depth + 1)) return true;
+    return false;
+}
+
 static void visit_memory(Walk *walk, const Op *op) {
     int boundary = op_parameter_index(op->code, STR("boundary_check"));
     if (boundary >= 0 && boundary < op->operand_count && op->operands[boundary] &&
@@ -318,6 +333,7 @@ static void visit_memory(Walk *walk, const Op *op) {
         ParameterFacts *facts = &walk->facts[address->pointer - 1];
         if (op_rows[op->code].effects & EFFECT_READS) {
             facts->is_loaded = true;
+            facts->is_paired = facts->is_paired || steps_by_two(op->operands[0], 0);
             FOR_EACH_PARAMETER(walk, i, address->loaded)
             set_add(&walk->facts[i].indexes, address->pointer - 1);
         }

@@ -43,6 +43,7 @@ typedef struct ParameterFacts {
     bool is_loaded, is_stored, is_atomic;  // pointers
     bool is_offset_list;  // pointers to integers: differences or bounds of what is loaded matter
     bool is_integer;      // pointers to what an operation on integers takes
+    bool is_paired;       // ... it is read at two times an index
     bool is_list_index;   // ... what is loaded says where in such a list to look
     bool is_store_index;  // ... what is loaded addresses a store
     bool is_compared_with_loaded;  // an integer such as an ignored index

@@ -166,12 +166,20 @@ DTypeCode pointee_guess(const Parameter *parameter, const ParameterFacts *facts)
     return DTYPE_FLOAT32;
 }
 
+enum { LIST_PAIRS = 40 };
+/// Which sequence, and which part of it: two parts of each.
+static const double list_pairs[LIST_PAIRS] = {0, 0, 0, 1, 1, 0, 1, 1, 2, 0, 2, 1, 3, 0,
+                                              3, 1, 4, 0, 4, 1, 5, 0, 5, 1, 6, 0, 6, 1,
+                                              7, 0, 7, 1, 8, 0, 8, 1, 9, 0, 9, 1};
+
 Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t seed) {
     if (dtype_code_is_float(dtype)) return (Content){.kind = CONTENT_NORMAL, .seed = seed};
     if (facts->is_atomic) return (Content){.kind = CONTENT_ZERO};
     if (facts->is_offset_list && !facts->is_list_index && dtype_bits(dtype) > 8)
         return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = 19};
-    if (facts->is_list_index) return (Content){.kind = CONTENT_SMALL, .seed = seed, .high = 2};
+    if (facts->is_list_index && facts->is_paired)
+        return (Content){.kind = CONTENT_VALUES, .values = list_pairs, .value_count = LIST_PAIRS};
+    if (facts->is_list_index) return (Content){.kind = CONTENT_DISTINCT};
     if (facts->is_store_index) return (Content){.kind = CONTENT_DISTINCT};
     double low = facts->is_divisor ? 1 : 0;
     return (Content){.kind = CONTENT_SMALL,
@@ -240,7 +248,10 @@ static void guess_numbers(Guess *guess, int index) {
                                    .number = 0.37 + 0.0625 * (index % 5)});
         return;
     }
-    if (facts->is_start && !facts->is_block) choose_int(guess, index, 0);
+    if (facts->is_start && !facts->is_block) {
+        choose_int(guess, index, 0);
+        return;
+    }
     if (facts->is_block)
         choose_int(guess, index, block_of(guess, index));
     else if (is_tile(guess, index))

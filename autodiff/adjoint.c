@@ -346,7 +346,7 @@ static void recall_states(Differentiation *state, const LoopPlan *plan, const Ta
                           Value *trip, Value *iv) {
     const Op *loop = plan->loop;
     if (!taped) {
-        LIST_PUSH(state->arena, &state->recomputed_loops, loop->range);
+        tape_refused(state, loop);
         recompute_states(state, plan, trip, iv, NULL, NULL, NULL);
         return;
     }

@@ -43,13 +43,13 @@ typedef struct Differentiation {
     Map origins;  // parameters that stand for another version of a buffer -> the forward's parameter
     Map lost;     // those of them whose contents nobody kept -> the forward's parameter
     Map ordered;  // loops that have to be walked backwards because of what they store
-    Map owners;   // stores that several programs do alike -> the primal condition of the one with the gradient
+    Map owners;  // stores that several programs do alike -> the primal condition of the one with the gradient
     LIST(Assumption) assumptions;
     Frame *frame;
     LIST(Accumulation) accumulations;
     LIST(RunningStep) running_steps;
-    LIST(struct Tape *) tapes;     // states kept in memory (tape.h)
-    LIST(Range) recomputed_loops;  // loops whose states are computed anew for each iteration
+    LIST(struct Tape *) tapes;  // states kept in memory (tape.h)
+    LIST(LoopNote) loop_notes;
     Diagnostics *diagnostics;
     bool failed;
     const char *failure;

@@ -393,6 +393,16 @@ static void report_atomics(const Backward *result, Diagnostics *diagnostics) {
     }
 }
 
+static void report_loops(const Backward *result, Diagnostics *diagnostics) {
+    for (int i = 0; diagnostics && i < result->loop_note_count; i++) {
+        const LoopNote *note = &result->loop_notes[i];
+        diagnose(diagnostics,
+                 note->is_recomputed ? DIAGNOSTIC_GRADIENT_RECOMPUTED_STATE
+                                     : DIAGNOSTIC_GRADIENT_TAPE,
+                 note->range, "%s", note->text);
+    }
+}
+
 static void variant_refuse(Variant *variant, BackwardStatus status, int id, const char *reason,
                            Range range) {
     refuse(&variant->result, status, reason, range);
@@ -453,8 +463,9 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
     variant->backward = state.backward;
     result->assumptions = state.assumptions.items;
     result->assumption_count = state.assumptions.count;
-    result->recomputed_loops = state.recomputed_loops.items;
-    result->recomputed_loop_count = state.recomputed_loops.count;
+    tapes_describe(&state);
+    result->loop_notes = state.loop_notes.items;
+    result->loop_note_count = state.loop_notes.count;
     arrange_parameters(&state, result, &variant->launch);
     list_inputs(&state, result, &variant->launch);
     result->status = BACKWARD_DERIVED;
@@ -494,5 +505,6 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
                                       tape_comment(arena, &result->launches[0]));
     report_assumptions(result, diagnostics);
     report_atomics(result, diagnostics);
+    report_loops(result, diagnostics);
     return result;
 }

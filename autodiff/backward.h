@@ -65,6 +65,13 @@ typedef struct Assumption {
     Range range;       // the store that it is about
 } Assumption;
 
+/// How the backward has the states of a recurrence in reverse order.
+typedef struct LoopNote {
+    Range range;  // the forward's loop
+    bool is_recomputed;
+    const char *text;
+} LoopNote;
+
 typedef struct Backward {
     BackwardStatus status;
     const Kernel *kernel;
@@ -79,9 +86,9 @@ typedef struct Backward {
     int output_count;
     Gradient *gradients;  // one per input
     int gradient_count;
-    int atomics;              // gradients that need an atomic
-    Range *recomputed_loops;  // whose states are computed anew for each iteration
-    int recomputed_loop_count;
+    int atomics;  // gradients that need an atomic
+    LoopNote *loop_notes;
+    int loop_note_count;
     Assumption *assumptions;
     int assumption_count;
 } Backward;

@@ -294,6 +294,7 @@ static void add_tape(Differentiation *state, TapedLoop *taped, int index, Builde
         .buffer =
             add_parameter(state, arena_printf(state->arena, "%s_tape", hint), buffer_type(dtype)),
         .sweep = taped->sweep,
+        .name = hint,
         .steps = steps,
         .elements = host_text(state->arena, state->backward, elements, false),
         .tile = value->size ? host_text(state->arena, state->backward, value->size, false) : "1",
@@ -372,6 +373,15 @@ TapedLoop *tape_keep(Differentiation *state, const Op *loop) {
     after.before = sweep->next;
     add_barrier(state, taped, after);
     return taped;
+}
+
+void tape_refused(Differentiation *state, const Op *loop) {
+    if (loop->code == OP_STATIC_FOR || has_few_trips(loop)) return;
+    LoopNote note = {.range = loop->range,
+                     .is_recomputed = true,
+                     .text = "its backward runs this loop again up to each turn: what it carries "
+                             "cannot be kept in memory"};
+    LIST_PUSH(state->arena, &state->loop_notes, note);
 }
 
 /* ---- the way back ---- */
@@ -476,6 +486,34 @@ void tapes_prune(Differentiation *state) {
         function_drop_dead(state->backward);
     }
     for (LIST_EACH(int, i, state->tapes)) tell_tapes(state, state->tapes.items[i]->sweep);
+}
+
+/// Whether an earlier tape is of the same loop.
+static bool is_told(const Differentiation *state, int index) {
+    for (int i = 0; i < index; i++)
+        if (state->tapes.items[i]->sweep == state->tapes.items[index]->sweep) return true;
+    return false;
+}
+
+void tapes_describe(Differentiation *state) {
+    for (LIST_EACH(int, i, state->tapes)) {
+        const Tape *first = state->tapes.items[i];
+        const char *what = NULL;
+        for (int k = i; k < state->tapes.count && !is_told(state, i); k++) {
+            const Tape *tape = state->tapes.items[k];
+            if (tape->sweep != first->sweep) continue;
+            const char *one = arena_printf(state->arena, "%s %s of `%s`", tape->elements,
+                                           tape->dtype ? tape->dtype : "float32", tape->name);
+            what = what ? arena_printf(state->arena, "%s, %s", what, one) : one;
+        }
+        if (!what) continue;
+        LoopNote note = {.range = first->sweep->range};
+        note.text = arena_printf(state->arena,
+                                 "its backward keeps states of %s turns in memory: %s a program%s",
+                                 first->steps ? "some" : "all", what,
+                                 first->steps ? ", as many steps as there is room for" : "");
+        LIST_PUSH(state->arena, &state->loop_notes, note);
+    }
 }
 
 const Tape *tape_of(const Differentiation *state, const Value *parameter) {

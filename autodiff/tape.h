@@ -6,8 +6,9 @@
 
 /// One carried value of a loop in memory: a slice a program, in it one tile for each iteration that is kept.
 typedef struct Tape {
-    Op *sweep;      // the loop that fills it
-    Value *buffer;  // pointer parameter of the backward
+    const char *name;  // the user's, of the carried value
+    Op *sweep;         // the loop that fills it
+    Value *buffer;     // pointer parameter of the backward
     Value
         *steps;  // its parameter that says how many tiles a slice has; NULL: one for each iteration
     const char
@@ -40,6 +41,8 @@ typedef struct TapedLoop {
 /// Has the recomputation of `loop` keep what it carries, as it is at the start of an iteration. NULL where that is not
 /// worth it (few iterations, unrolled) or cannot be (a carried value that is no number of known shape).
 TapedLoop *tape_keep(Differentiation *state, const Op *loop);
+/// Notes that the states of the loop are computed anew for each iteration, unless these are few.
+void tape_refused(Differentiation *state, const Op *loop);
 /// The carried values as kept for iteration `trip`, at the builder's place, into `values`. The iteration that they are the
 /// start of: `trip` itself, or an earlier one where not every state is kept.
 Value *tape_recall(Differentiation *state, const TapedLoop *taped, Value *trip, Value **values);
@@ -51,6 +54,8 @@ Value *while_count(Differentiation *state, const Op *loop, Builder *place);
 Value *iteration_number(Builder *b, Value *variable, Value *lower, Value *step);
 /// Drops tapes that nothing reads any more, and what only they needed.
 void tapes_prune(Differentiation *state);
+/// Notes for the user: what is kept of which loop.
+void tapes_describe(Differentiation *state);
 /// The tape that a parameter of the backward is of, or whose number of tiles it is. NULL for other parameters.
 const Tape *tape_of(const Differentiation *state, const Value *parameter);
 /// What a load of the backward finds on a tape: the value that is stored there in each iteration. NULL for other loads.

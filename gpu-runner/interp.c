@@ -412,6 +412,7 @@ Error interp_launch(Interp *interp, Memory *memory, const Function *function,
         int64_t at = reversed ? count - 1 - i : i;
         int64_t program[3] = {at % grid[0], at / grid[0] % grid[1], at / grid[0] / grid[1]};
         Error error = interp_program(interp, program);
+        memory->steps = interp->steps;
         if (error) return error;
     }
     return NULL;

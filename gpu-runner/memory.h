@@ -96,6 +96,7 @@ typedef struct Memory {
         synchronised;  // this program took a lock (atomic cas or exchange): its plain accesses are ordered
     int64_t new_elements;  // stored in this program that no program of this launch had stored
     int64_t stores;
+    int64_t steps;  // elements computed by the latest launch
     const char *
         overwritten;  // an element was stored twice, unread by one program or by two: NULL or a sentence
     const char *kernel;

@@ -109,6 +109,7 @@ static Json *run_kernel(Arena *arena, const Json *params, Sources *sources,
         json_push(findings, json);
     }
     json_set(result, "findings", findings);
+    json_set_number(result, "steps", (double)memory->steps);
     return result;
 }
 

@@ -1,6 +1,7 @@
 """Every mistake in a backward must be refuted: a mutant that is proved is a hole in the gradient check.
 
-The backwards are those that tad-lsp writes for kernels of examples/; mutations.py makes the mistakes.
+The backwards are those that tad-lsp writes for kernels of examples/ and tests/emitted/kernels/. mutations.py makes
+the mistakes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ KERNELS = [
     ("softmax", "online_softmax_kernel"),
     ("softmax", "softmax_kernel"),
     ("state_space", "recurrence_kernel"),
+    ("recurrences", "channels"),
+    ("recurrences", "delta_rule"),
 ]
+FOLDERS = [ROOT / "examples", ROOT / "tests" / "emitted" / "kernels"]
 OF_A_KIND = 2  # of one kernel are tried
 LEAST = 250
 SECONDS = 10
@@ -39,7 +43,11 @@ PACKED = "the other half of the packed row is read, and not used"
 CENTRED = "the sum is 0: the rows are centred"
 GAUGE = "softmax does not see a common shift"
 OWN = "nothing else adds to these elements before"
+FEWER = "fewer states are kept than there is room for"
 EQUAL = {
+    "every = ((n + tape_steps)) // tape_steps": FEWER,
+    "every = (((n + tape_steps) + (1))) // tape_steps": FEWER,
+    "for t in range(n - (1)):": "the state of the last turn is computed from one that is kept",
     "gate = tl.load(packed_ptr + cols).to(tl.float32)": PACKED,
     "value = tl.load(packed_ptr + n_cols + cols).to(tl.float32)": PACKED,
     "dmean_3 = ((dmean + dmean_1) - (dmean_2))": CENTRED,
@@ -65,8 +73,9 @@ def sampled(mutants: list[Mutant]) -> list[Mutant]:
 
 
 def proof_of(file: str, kernel: str) -> dict:
-    """The request for the proof of a kernel of examples/."""
-    return {**derived(ROOT / "examples" / f"{file}.py")[1][kernel], "max_seconds": SECONDS}
+    """The request for the proof of a kernel."""
+    path = next(p for p in (folder / f"{file}.py" for folder in FOLDERS) if p.exists())
+    return {**derived(path)[1][kernel], "max_seconds": SECONDS}
 
 
 def with_backward(proof: dict, text: str) -> dict:

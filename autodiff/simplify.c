@@ -58,6 +58,8 @@ static Value *simplify_product(Builder *builder, const Op *op, const Value *resu
 
 enum { ZERO_DEPTH = 12 };
 
+static const Op *zeroing_of_rows(const Op *expand, int depth);
+
 /// The `where` that makes some lanes of `value` 0, through what keeps them 0; NULL: there is none.
 static const Op *zeroing(const Value *value, int depth) {
     const Op *op = value ? value->op : NULL;
@@ -69,11 +71,39 @@ static const Op *zeroing(const Value *value, int depth) {
     case OP_MUL:
         found = zeroing(op->operands[0], depth + 1);
         return found ? found : zeroing(op->operands[1], depth + 1);
+    case OP_ADD:
+    case OP_SUB: {
+        found = zeroing(op->operands[0], depth + 1);
+        const Op *other = found ? zeroing(op->operands[1], depth + 1) : NULL;
+        bool is_same = other && found->operands[0] == other->operands[0] &&
+                       is_number(found->operands[1], 0) == is_number(other->operands[1], 0);
+        return is_same ? found : NULL;
+    }
+    case OP_EXPAND_DIMS: return zeroing_of_rows(op, depth);
     case OP_DIV:
     case OP_NEG:
+    case OP_BROADCAST_TO:
     case OP_CAST: return zeroing(op->operands[0], depth + 1);
     default: return NULL;
     }
+}
+
+/// sum(where(rows, x, 0), axis)[:, None]: the sums of rows that are left out are 0, too.
+static const Op *zeroing_of_rows(const Op *expand, int depth) {
+    const Op *sum = expand->operands[0]->op;
+    int64_t axis, summed, one;
+    if (!sum || sum->code != OP_SUM || sum->operand_count < 2 || !sum->operands[1] ||
+        !value_is_int(expand->operands[1], &axis) || !value_is_int(sum->operands[1], &summed))
+        return NULL;
+    const Op *found = zeroing(sum->operands[0], depth + 1);
+    if (!found) return NULL;
+    const Type rows = found->operands[0]->type;
+    int rank = expand->results[0]->type.rank;
+    if (axis < 0) axis += rank;
+    if (summed < 0) summed += rank;
+    bool is_even = axis == summed && rows.rank == rank && rows.dims[axis] &&
+                   poly_is_constant(rows.dims[axis], &one) && one == 1;
+    return is_even ? found : NULL;
 }
 
 /// Whether a value can be infinite or no number where the forward does not look: an exponential, a quotient, -inf.

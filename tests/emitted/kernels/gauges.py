@@ -29,3 +29,16 @@ def rows_shifted_columns_summed(x, out, m, n, M: tl.constexpr, N: tl.constexpr):
     z = tl.load(x + i[:, None] * n + j[None, :], mask=mask, other=0.0)
     e = tl.exp(z - tl.max(z, axis=1)[:, None])
     tl.store(out + i[:, None] * n + j[None, :], e / tl.sum(e, axis=0)[None, :], mask=mask)
+
+
+# tad: m=7, n=11, x=f32[m, n], w=f32[n] in uniform(0.2, 1.5), out=f32[m, n], M=4, N=16, grid=(2,)
+@triton.jit
+def rows_past_the_end(x, w, out, m, n, M: tl.constexpr, N: tl.constexpr):
+    """Rows that are not there are no numbers in the forward; the gradient of the weights sums over them."""
+    i = tl.program_id(0) * M + tl.arange(0, M)
+    j = tl.arange(0, N)
+    weights = tl.load(w + j, mask=j < n, other=0.0)
+    mask = (i[:, None] < m) & (j[None, :] < n)
+    a = tl.load(x + i[:, None] * n + j[None, :], mask=mask, other=-float("inf"))
+    e = tl.exp(a - tl.max(a, axis=1)[:, None]) * weights[None, :]
+    tl.store(out + i[:, None] * n + j[None, :], e / tl.sum(e, axis=1)[:, None], mask=mask)

@@ -227,8 +227,40 @@ static void statement(Buffer *out, const char *format, const char *text) {
     buffer_puts(out, arena_printf(out->arena, "%s%s\n", format, text));
 }
 
+/// A name for a local variable that no parameter has.
+static const char *fresh_name(Arena *arena, const LaunchPlan *plan, const char *name) {
+    for (int p = 0; p < plan->kernel->parameter_count; p++)
+        if (strcmp(parameter_at(plan, p)->name, name) == 0)
+            return fresh_name(arena, plan, arena_printf(arena, "%s_", name));
+    return name;
+}
+
+/// Saves what the backward reads. The first `read` of `saved` are tensors that the kernel only reads: one that the launch
+/// overwrites under another name is saved as it was before.
+static void save_tensors(Arena *arena, Buffer *out, const LaunchPlan *plan, const Names *saved,
+                         int read, const char *launch) {
+    const char *kept = fresh_name(arena, plan, "read");
+    Names all = {0};
+    if (read) LIST_PUSH(arena, &all, arena_printf(arena, "*%s", kept));
+    for (int i = read; i < saved->count; i++) LIST_PUSH(arena, &all, saved->items[i]);
+    if (read) {
+        Names written = {0}, reads = {0};
+        for (int i = 0; i < read; i++) LIST_PUSH(arena, &reads, saved->items[i]);
+        for (int p = 0; p < plan->kernel->parameter_count; p++)
+            if (plan->passed[p] && is_output(parameter_at(plan, p)))
+                LIST_PUSH(arena, &written, parameter_at(plan, p)->name);
+        const char *lists[] = {arena_printf(arena, "(%s)", list_text(arena, &reads)),
+                               arena_printf(arena, "(%s)", list_text(arena, &written))};
+        statement(out, arena_printf(arena, "%s = ", kept),
+                  call_lines_before(arena, "_kept_inputs", lists, 2, 8, strlen(kept) + 3));
+    }
+    statement(out, "", launch);
+    statement(out, "", call_lines(arena, "ctx.save_for_backward", all.items, all.count, 8));
+}
+
 static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Names *saved,
-                          const Names *scalars, const Names *outputs, const Names *fixed) {
+                          int read, const Names *scalars, const Names *outputs,
+                          const Names *fixed) {
     Names parameters = {0}, call = {0};
     LIST_PUSH(arena, &parameters, "ctx");
     LIST_PUSH(arena, &parameters, "grid");
@@ -250,8 +282,8 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
             statement(out, arena_printf(arena, "%s = ", reversed->arguments[i].name),
                       arena_printf(arena, "_kept_copy(%s)", reversed->arguments[i].of));
     const char *launch = arena_printf(arena, "%.*s[grid]", STR_ARGS(plan->kernel->name));
-    statement(out, "", call_lines(arena, launch, call.items, call.count, 8));
-    statement(out, "", call_lines(arena, "ctx.save_for_backward", saved->items, saved->count, 8));
+    save_tensors(arena, out, plan, saved, read,
+                 call_lines(arena, launch, call.items, call.count, 8));
     if (plan->has_options)
         statement(out, "ctx.grid, ctx.options = grid, options", "");
     else
@@ -412,16 +444,18 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
 
 const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
     const Backward *backward = plan->backward;
-    Names saved = {0}, scalars = {0}, outputs = {0}, fixed = {0}, quoted = {0};
+    Names saved = {0}, others = {0}, scalars = {0}, outputs = {0}, fixed = {0}, quoted = {0};
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         const Parameter *parameter = parameter_at(plan, p);
         if (!plan->passed[p]) continue;
         bool same = argument_for(backward, ARGUMENT_SAME, parameter->name) != NULL;
         bool gradient = argument_for(backward, ARGUMENT_GRADIENT, parameter->name) != NULL;
         const BackwardArgument *before = argument_for(backward, ARGUMENT_BEFORE, parameter->name);
-        if (is_pointer_like(parameter) && (same || gradient))
+        if (is_pointer_like(parameter) && same && !is_output(parameter))
             LIST_PUSH(arena, &saved, parameter->name);
-        if (before) LIST_PUSH(arena, &saved, before->name);
+        else if (is_pointer_like(parameter) && (same || gradient))
+            LIST_PUSH(arena, &others, parameter->name);
+        if (before) LIST_PUSH(arena, &others, before->name);
         if (!is_pointer_like(parameter) && same) LIST_PUSH(arena, &scalars, parameter->name);
         if (!is_output(parameter)) continue;
         LIST_PUSH(arena, &outputs, parameter->name);
@@ -429,6 +463,8 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
             !argument_for(backward, ARGUMENT_RUNNING, parameter->name))
             LIST_PUSH(arena, &fixed, parameter->name);
     }
+    int read = outputs.count ? saved.count : 0;
+    for (LIST_EACH(int, i, others)) LIST_PUSH(arena, &saved, others.items[i]);
     for (int i = 0; i < backward->input_count; i++)
         LIST_PUSH(arena, &quoted, arena_printf(arena, "`%s`", backward->inputs[i]));
     Buffer inputs = buffer_new(arena);
@@ -443,7 +479,7 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
     buffer_printf(&out, "    \"\"\"A launch of `%.*s`, differentiable in %s.\"\"\"\n\n",
                   STR_ARGS(plan->kernel->name), buffer_text(&inputs));
     if (plan->has_launch) class_launch(arena, &out, plan);
-    class_forward(arena, &out, plan, &saved, &scalars, &outputs, &fixed);
+    class_forward(arena, &out, plan, &saved, read, &scalars, &outputs, &fixed);
     class_backward(arena, &out, plan, &saved, &scalars, &outputs);
     return buffer_text(&out);
 }

@@ -248,7 +248,41 @@ def test_saved_values_are_loaded(dtype: str, loaded: bool, tmp_path: Path) -> No
     backward = text[text.index("def centre_kernel_backward") : text.index("class ")]
     assert ("tl.load(mean_ptr + row)" in backward) == loaded
     assert ("    mean = tl.sum(" in backward) == (not loaded)
-    assert ("ctx.save_for_backward(x_ptr, mean_ptr)" in text) == loaded
+    assert ("ctx.save_for_backward(*read, mean_ptr)" in text) == loaded
+
+
+OVER = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def cube_kernel(x_ptr, scale_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    tl.store(y_ptr + i, x * x * x * tl.load(scale_ptr), mask=i < n)
+
+
+def cube(x, scale):
+    y = x * 1.0
+    n = y.numel()
+    cube_kernel[(triton.cdiv(n, 8),)](y, scale, y, n, BLOCK=8)
+    return y
+"""
+
+
+def test_a_launch_may_write_over_what_it_reads(tmp_path: Path, interpreter: Worker) -> None:
+    """One tensor under two names: the backward has what was there before."""
+    source = tmp_path / "cube.py"
+    source.write_text(OVER)
+    text = tad("--backward", source, "--no-proof").stdout
+    x, scale, upstream = floats(20), np.array([1.5]), floats(20) + 0.5
+    result = call_function(
+        text, "cube", [x, scale], wrt=[0, 1], grad_outputs=[upstream], worker=interpreter
+    )
+    np.testing.assert_allclose(result.outputs[0], 1.5 * x**3, rtol=1e-6)
+    np.testing.assert_allclose(result.gradients[0], 4.5 * x**2 * upstream, rtol=1e-6)
+    np.testing.assert_allclose(result.gradients[1], [(x**3 * upstream).sum()], rtol=1e-6)
 
 
 GRIDS = """import torch

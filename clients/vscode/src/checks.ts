@@ -140,6 +140,16 @@ export class GradientTests implements vscode.Disposable {
       }
     } finally {
       run.end();
+      for (const item of kernels) this.release(item);
+    }
+  }
+
+  /** The view's run of a kernel is over; an edit while it ran made its result one of an earlier text. */
+  private release(item: vscode.TestItem): void {
+    this.own.delete(item.id);
+    if (item.uri && this.store.get(item.uri.toString(), item.label)?.stale) {
+      this.shown.delete(item.id);
+      this.controller.invalidateTestResults(item);
     }
   }
 
@@ -191,8 +201,6 @@ export class GradientTests implements vscode.Disposable {
     } catch (error) {
       if (token.isCancellationRequested) run.skipped(item);
       else run.errored(item, new vscode.TestMessage(error instanceof Error ? error.message : String(error)));
-    } finally {
-      this.own.delete(item.id);
     }
   }
 

@@ -29,7 +29,7 @@ interface ActionData {
 function previewInstead(action: vscode.CodeAction | vscode.Command, document: vscode.TextDocument): void {
   if (!(action instanceof vscode.CodeAction)) return;
   if (action.disabled) {
-    action.title = `${action.title} (${shortened(action.disabled.reason, 90)})`;
+    action.title = `${action.title} (${shortened(action.disabled.reason, 56)})`;
     return;
   }
   const data = (action as { data?: Partial<ActionData> }).data;

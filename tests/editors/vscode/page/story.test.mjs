@@ -9,7 +9,7 @@ let editor, page, bench;
 
 before(async () => {
   editor = await Editor.start({ vsix: process.env.TAD_VSIX, trusted: true });
-  page = await editor.page({ file: "softmax.py" });
+  page = await editor.page({ file: "softmax.py", viewport: { width: 1280, height: 800 } });
   bench = new Workbench(page);
   page.setDefaultTimeout(60_000);
 });
@@ -154,6 +154,8 @@ step("a backward that was made wrong by hand is refuted: lens, squiggle, Testing
   await page.keyboard.press("Control+s");
   await page.locator(".squiggly-error").first().waitFor({ state: "detached" });
   await page.locator(".test-explorer .computed-state.retired").waitFor(); // what was found of the other text is pale
+  await bench.command("View: Hide Panel", page.locator(".monaco-workbench.nopanel"));
+  await bench.command("View: Show Explorer", page.locator(".explorer-folders-view"));
 });
 
 step("an edit makes the result stale, undo makes it good again", async () => {
@@ -193,11 +195,14 @@ step("the panel has the table of the check and the picture of the schedule", asy
   await until(async () => (await spoken.evaluate((element) => element.heard)).some((text) => /verified/.test(text)), "the result in words", 60);
   await frame.locator(".status.proved").waitFor();
   assert.equal(await frame.locator(":focus").getAttribute("data-type"), "check", "the keyboard stays where it was");
+  const sides = "View: Toggle Primary Side Bar Visibility";
+  await bench.command(sides, page.locator(".monaco-workbench.nosidebar"));
   await bench.shot("panel");
   for (const [theme, mark] of [["Light Modern", "vs"], ["Dark High Contrast", "hc-black"], ["Dark Modern", "vs-dark"]]) {
     await bench.theme(theme, mark);
     await bench.shot(`panel-${mark}`);
   }
+  await bench.command(sides, page.locator(".monaco-workbench:not(.nosidebar)"));
   await frame.locator('[data-type="open"]').click();
   await bench.closeTab("Gradients: ");
 });

@@ -277,11 +277,13 @@ static void scan_assignment(Module *module, SyntaxNode node, const BlockContext 
 typedef struct Nesting {
     Module *module;
     FunctionFacts *facts;
+    NodeList names;  // assignments of `module.attribute`: what jit functions beside them may call
+    bool has_jit;
 } Nesting;
 
 static bool visit_nested(void *context, SyntaxNode node) {
     // Only functions inside functions are left to find, jit functions made on demand, and the imports beside them.
-    const Nesting *nesting = context;
+    Nesting *nesting = context;
     Module *module = nesting->module;
     static const BlockContext nested = {.conditional = true};
     if (node_kind(node) == SYNTAX_IMPORT) scan_import(module, node, &nested);
@@ -289,6 +291,9 @@ static bool visit_nested(void *context, SyntaxNode node) {
     bool concerns = node_kind(node) == SYNTAX_IMPORT || node_kind(node) == SYNTAX_IMPORT_FROM ||
                     node_kind(node) == SYNTAX_DECORATED;
     nesting->facts->nests = nesting->facts->nests || concerns;
+    if (node_kind(node) == SYNTAX_ASSIGNMENT &&
+        node_kind(node_field(node, "right")) == SYNTAX_ATTRIBUTE)
+        LIST_PUSH(module->arena, &nesting->names, node);
     if (node_kind(node) != SYNTAX_DECORATED) return true;
     SyntaxNode definition = node_field(node, "definition");
     if (node_kind(definition) != SYNTAX_FUNCTION) return true;
@@ -298,7 +303,7 @@ static bool visit_nested(void *context, SyntaxNode node) {
         int flags = module_wrapper_flags(module->arena, module, node_child(child, 0), 0);
         if (!(flags & WRAPS_JIT)) continue;
         FunctionDefinition *function = module_add_function(module, definition, node);
-        function->is_jit = true;
+        function->is_jit = nesting->has_jit = true;
         ScopeEntry entry = {.kind = SCOPE_FUNCTION, .function = function};
         scope_define(module, function->name, entry, &nested);
         return false;
@@ -326,10 +331,13 @@ static void scan_function(Module *module, SyntaxNode definition, SyntaxNode deco
     FunctionFacts *facts = function->facts;
     if (function->is_jit || (facts->has_nested && !facts->nests)) return;
     facts->has_nested = true;
-    Nesting nesting = {module, facts};
+    Nesting nesting = {.module = module, .facts = facts};
     // Only a decorator can make a nested function one of ours, and most functions have none.
     if (text_contains(text_of(module, function->body), "@"))
         syntax_walk(function->body, visit_nested, &nesting);
+    static const BlockContext nested = {.conditional = true};
+    for (int i = 0; nesting.has_jit && i < nesting.names.count; i++)
+        scan_assignment(module, nesting.names.items[i], &nested);
 }
 
 static void scan_try(Module *module, SyntaxNode node, BlockContext context) {

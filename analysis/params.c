@@ -173,6 +173,9 @@ static void roles_of_regions(Roles *roles, const Op *op) {
         int role = role_of(roles, op->results[i]) | role_of(roles, body->arguments[i + shift]);
         if (op->code == OP_WHILE) role |= role_of(roles, op->regions[0]->arguments[i]);
         if (body->arguments[i + shift]->type.kind == TYPE_POINTER) role |= ROLE_POINTER;
+        // What starts as an integer stays one in a loop that Triton compiles.
+        const Constant *initial = op->operands[first + i]->constant;
+        if (op->code != OP_STATIC_FOR && initial && initial->kind == CONSTANT_INT) role |= ROLE_INT;
         role_add(roles, op->operands[first + i], role);
         if (yield) role_add(roles, yield->operands[i], role);
     }
@@ -219,6 +222,8 @@ static bool visit_roles(void *context, Op *op) {
             role_add(roles, op->operands[i], role & ROLES_OF_NUMBERS);
         roles_of_mates(roles, op);
         return true;
+    case OP_SUM:
+    case OP_CUMSUM: role_add(roles, op->operands[0], role & (ROLE_INT | ROLE_FLOAT)); return true;
     case OP_DIV: roles_of_mates(roles, op); return true;
     case OP_MOD:
         for (int i = 0; i < 2; i++)

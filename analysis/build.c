@@ -28,39 +28,44 @@ static bool op_is_shareable(OpCode code, Value *const *operands, int operand_cou
     return true;
 }
 
-static void key_add_constant(Buffer *key, const Constant *constant) {
+/// What tells constants of one kind apart, but for text; returns how many numbers.
+static int constant_numbers(const Constant *constant, int64_t *numbers) {
     switch (constant->kind) {
-    case CONSTANT_NONE: buffer_puts(key, "none"); break;
+    case CONSTANT_NONE:
+    case CONSTANT_STRING: return 0;
     case CONSTANT_BOOL:
-    case CONSTANT_INT:
-        buffer_printf(key, "%d:%lld", constant->kind, (long long)constant->integer);
-        break;
-    case CONSTANT_FLOAT: buffer_printf(key, "f%a", constant->number); break;
-    case CONSTANT_STRING:
-        buffer_printf(key, "s%zu:", constant->string.size);
-        buffer_add(key, constant->string.data, constant->string.size);
-        break;
+    case CONSTANT_INT: numbers[0] = constant->integer; return 1;
+    case CONSTANT_FLOAT: memcpy(numbers, &constant->number, sizeof constant->number); return 1;
     case CONSTANT_DTYPE:
-        buffer_printf(key, "d%d,%d,%d", constant->dtype.code, constant->dtype.parameter,
-                      constant->is_pointer);
-        break;
+        numbers[0] = constant->dtype.code;
+        numbers[1] = constant->dtype.parameter;
+        numbers[2] = constant->is_pointer;
+        return 3;
     case CONSTANT_FUNCTION:
-        buffer_printf(key, "p%p,%d", (const void *)constant->function, constant->op);
-        break;
+        numbers[0] = (int64_t)(intptr_t)constant->function;
+        numbers[1] = constant->op;
+        return 2;
     }
+    return 0;
 }
 
+/// Bytes that are equal where the op, its operands and the constant are.
 static Str share_key(Arena *arena, OpCode code, Value *const *operands, int operand_count,
                      const Constant *constant) {
-    Buffer key = buffer_new(arena);
-    buffer_printf(&key, "%d", code);
-    for (int i = 0; i < operand_count; i++)
-        buffer_printf(&key, ",%d", operands[i] ? operands[i]->id : -1);
+    enum { MOST_NUMBERS = 8 };
+    Str text = constant && constant->kind == CONSTANT_STRING ? constant->string : (Str){0};
+    int64_t *key =
+        arena_alloc(arena, sizeof *key * (size_t)(operand_count + MOST_NUMBERS) + text.size);
+    int count = 0;
+    key[count++] = code;
+    key[count++] = operand_count;
+    for (int i = 0; i < operand_count; i++) key[count++] = operands[i] ? operands[i]->id : -1;
     if (constant) {
-        buffer_putc(&key, '=');
-        key_add_constant(&key, constant);
+        key[count++] = constant->kind;
+        count += constant_numbers(constant, &key[count]);
     }
-    return (Str){buffer_text(&key), key.size};
+    if (text.size) memcpy(&key[count], text.data, text.size);
+    return (Str){(const char *)key, sizeof *key * (size_t)count + text.size};
 }
 
 static const Region *value_home(const Value *value) {

@@ -259,6 +259,33 @@ static bool carry_is_open(const LoopCarry *carry) {
     return false;
 }
 
+/// Finds the types that are carried, by trying in silence. Returns the loop as tried last where all is silent: it would be
+/// made again just so. Else NULL.
+static Op *loop_try(Lowering *lowering, const Loop *loop, LoopCarry *carry, Variables *before) {
+    Diagnostics *diagnostics = lowering->diagnostics;
+    struct Diagnostics *inner = lowering->builder.diagnostics;
+    int unrepeated = lowering->unrepeated;
+    bool is_final = false;
+    Op *op = NULL;
+    lowering->diagnostics = NULL;
+    lowering->builder.diagnostics = NULL;
+    lowering->attempts++;
+    for (int i = 0; i < 2; i++) {
+        Value **yields = loop_attempt(lowering, loop, carry, &op);
+        bool widened = carry_widen(lowering, carry, loop, yields);
+        is_final = !widened && !diagnostics && !inner && lowering->unrepeated == unrepeated;
+        if (!is_final) op_remove(op);
+        lowering->frame->variables = *before;
+        *before = variables_copy(lowering);
+        if (!widened || lowering->stopped) break;
+    }
+    lowering->attempts--;
+    lowering->unrepeated = unrepeated;
+    lowering->diagnostics = diagnostics;
+    lowering->builder.diagnostics = inner;
+    return is_final ? op : NULL;
+}
+
 /// Each loop is lowered a few times, within those around it.
 enum { LOOP_NESTING_LIMIT = 32 };
 
@@ -273,29 +300,14 @@ static void loop_lower(Lowering *lowering, const Loop *loop) {
     }
     LoopCarry carry = carry_find(lowering, loop);
     Variables before = variables_copy(lowering);
-    bool may_repeat =
-        (carry_is_open(&carry) || loop->code == OP_STATIC_FOR) && lowering->attempts < MAX_ATTEMPTS;
     Op *op = NULL;
-    if (may_repeat) {
-        // A first try, silent, finds the types that the second is told about.
-        Diagnostics *diagnostics = lowering->diagnostics;
-        struct Diagnostics *inner = lowering->builder.diagnostics;
-        lowering->diagnostics = NULL;
-        lowering->builder.diagnostics = NULL;
-        lowering->attempts++;
-        for (int i = 0; i < 2; i++) {
-            Value **yields = loop_attempt(lowering, loop, &carry, &op);
-            bool widened = carry_widen(lowering, &carry, loop, yields);
-            op_remove(op);
-            lowering->frame->variables = before;
-            before = variables_copy(lowering);
-            if (!widened || lowering->stopped) break;
-        }
-        lowering->attempts--;
-        lowering->diagnostics = diagnostics;
-        lowering->builder.diagnostics = inner;
+    if (carry_is_open(&carry) || loop->code == OP_STATIC_FOR) {
+        if (lowering->attempts < MAX_ATTEMPTS)
+            op = loop_try(lowering, loop, &carry, &before);
+        else
+            lowering->unrepeated++;
     }
-    loop_attempt(lowering, loop, &carry, &op);
+    if (!op) loop_attempt(lowering, loop, &carry, &op);
     lowering->frame->variables = before;
     carry_leave(lowering, &carry, op);
 }

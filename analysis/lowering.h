@@ -36,9 +36,10 @@ typedef struct Lowering {
     Diagnostics *diagnostics;  // NULL while the kinds of parameters are still sought
     const Source *root;        // diagnostics in other files are told at the call in this one
     Frame *frame;
-    int depth;     // of expressions and blocks, against the C stack
-    int attempts;  // enclosing loops that are lowered a second time
-    int steps;     // statements so far
+    int depth;       // of expressions and blocks, against the C stack
+    int attempts;    // enclosing loops that are lowered a second time
+    int unrepeated;  // loops that were not tried first because so many around them are
+    int steps;       // statements so far
     int call_depth;
     int global_depth;
     int global_count;  // evaluations of globals so far

@@ -13,7 +13,11 @@ static ScopeEntry resolve_at(Arena *arena, const Module *module, Str name, int d
 static Str dotted_join(Arena *arena, Str head, Str tail) {
     if (head.size == 0) return tail;
     if (tail.size == 0) return head;
-    return str_from(arena_printf(arena, "%.*s.%.*s", STR_ARGS(head), STR_ARGS(tail)));
+    Buffer joined = buffer_sized(arena, head.size + tail.size + 1);
+    buffer_add(&joined, head.data, head.size);
+    buffer_putc(&joined, '.');
+    buffer_add(&joined, tail.data, tail.size);
+    return (Str){joined.data, joined.size};
 }
 
 static ScopeEntry entry_external(Str dotted) {

@@ -111,12 +111,13 @@ static void roles_of_dtypes(Roles *roles, const Op *op) {
     for (int i = 0; i < count && i < op->operand_count; i++) {
         const Value *operand = op->operands[i];
         if (!operand) continue;
-        if (str_is(parameters[i].name, "dtype") || str_is(parameters[i].name, "out_dtype"))
-            role_add(roles, operand, ROLE_DTYPE);
+        Str name = parameters[i].name;
         Str missing = parameters[i].default_text;
+        if (str_is(name, "dtype") || str_is(name, "out_dtype"))
+            role_add(roles, operand, ROLE_DTYPE);
         if (missing.size && missing.data[0] == '\'') role_add(roles, operand, ROLE_STRING);
-        if (str_is(parameters[i].name, "input_precision")) role_add(roles, operand, ROLE_STRING);
-        if (str_is(parameters[i].name, "shape") || str_is(parameters[i].name, "block_shape"))
+        if (str_is(name, "input_precision")) role_add(roles, operand, ROLE_STRING);
+        if (str_is(name, "shape") || str_is(name, "block_shape"))
             role_add(roles, operand, ROLE_INT | ROLE_SIZE);
     }
 }

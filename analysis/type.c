@@ -62,14 +62,20 @@ int dtype_bits(DTypeCode code) { return dtype_rows[code].bits; }
 int dtype_mantissa_bits(DTypeCode code) { return dtype_rows[code].mantissa; }
 int dtype_exponent_bits(DTypeCode code) { return dtype_rows[code].exponent; }
 
+/// Most names are none of these: the first letter tells.
+static bool name_is(Str name, const char *text) {
+    return name.data[0] == text[0] && str_is(name, text);
+}
+
 DTypeCode dtype_from_name(Str name) {
+    if (name.size == 0) return DTYPE_UNKNOWN;
     for (int code = 0; code < DTYPE_COUNT; code++) {
         const DTypeRow *row = &dtype_rows[code];
-        if (row->name && (str_is(name, row->name) || str_is(name, row->short_name)))
+        if (row->name && (name_is(name, row->name) || name_is(name, row->short_name)))
             return (DTypeCode)code;
     }
     for (size_t i = 0; i < sizeof dtype_spellings / sizeof *dtype_spellings; i++)
-        if (str_is(name, dtype_spellings[i].name)) return dtype_spellings[i].code;
+        if (name_is(name, dtype_spellings[i].name)) return dtype_spellings[i].code;
     return DTYPE_UNKNOWN;
 }
 

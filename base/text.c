@@ -10,12 +10,6 @@ bool str_equal(Str a, Str b) {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-bool str_is(Str a, const char *text) {
-    for (size_t i = 0; i < a.size; i++)
-        if (a.data[i] != text[i] || text[i] == '\0') return false;
-    return text[a.size] == '\0';
-}
-
 bool str_starts(Str a, const char *prefix) {
     size_t size = strlen(prefix);
     return a.size >= size && memcmp(a.data, prefix, size) == 0;
@@ -60,6 +54,10 @@ int str_distance(Str a, Str b) {
 }
 
 Buffer buffer_new(Arena *arena) { return (Buffer){.arena = arena}; }
+
+Buffer buffer_sized(Arena *arena, size_t size) {
+    return (Buffer){.arena = arena, .data = arena_alloc(arena, size + 1), .capacity = size + 1};
+}
 
 void buffer_add(Buffer *buffer, const char *data, size_t size) {
     if (buffer->size + size + 1 > buffer->capacity) {

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/arena.h"
 
@@ -19,7 +20,10 @@ typedef struct Str {
 
 Str str_from(const char *text);
 bool str_equal(Str a, Str b);
-bool str_is(Str a, const char *text);
+static inline bool str_is(Str a, const char *text) {
+    size_t size = strlen(text);
+    return a.size == size && (size == 0 || memcmp(a.data, text, size) == 0);
+}
 bool str_starts(Str a, const char *prefix);
 bool str_ends(Str a, const char *suffix);
 char *str_dup(Arena *arena, Str text);
@@ -36,6 +40,8 @@ typedef struct Buffer {
 } Buffer;
 
 Buffer buffer_new(Arena *arena);
+/// The same with room for `size` bytes.
+Buffer buffer_sized(Arena *arena, size_t size);
 void buffer_add(Buffer *buffer, const char *data, size_t size);
 void buffer_puts(Buffer *buffer, const char *text);
 void buffer_putc(Buffer *buffer, char c);

@@ -145,8 +145,14 @@ void frame_reader_retry(FrameReader *reader) {
 }
 
 Str frame_write(Arena *arena, const Json *message) {
-    const char *body = json_print(arena, message, false);
-    size_t size = strlen(body);
-    char *framed = arena_printf(arena, "Content-Length: %zu\r\n\r\n%s", size, body);
-    return (Str){framed, strlen(framed)};
+    // The length comes first and is known last: the header is put before the body, at the end of the room left for it.
+    enum { ROOM = 48 };
+    char header[ROOM];
+    Buffer text = buffer_new(arena);
+    buffer_add(&text, (const char[ROOM]){0}, ROOM);
+    json_add(&text, message, false);
+    int size = snprintf(header, sizeof header, "Content-Length: %zu\r\n\r\n", text.size - ROOM);
+    size_t start = ROOM - (size_t)size;
+    memcpy(text.data + start, header, (size_t)size);
+    return (Str){text.data + start, text.size - start};
 }

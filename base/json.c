@@ -1,4 +1,4 @@
-// cJSON parses; values are copied into the arena so that they share its lifetime. Printing is cJSON's too.
+// cJSON parses; values are copied into the arena so that they share its lifetime. Printing: base/json_print.c.
 #include "base/json.h"
 
 #include <cjson/cJSON.h>
@@ -183,40 +183,4 @@ Json *json_parse(Arena *arena, Str text, Error *error) {
     cJSON_Delete(root);
     *error = NULL;
     return value;
-}
-
-static bool is_small_integer(double number) {
-    return number > -1e9 && number < 1e9 && number - (int)number == 0;
-}
-
-static cJSON *to_cjson(Arena *arena, const Json *value) {
-    switch (value->kind) {
-    case JSON_BOOL: return cJSON_CreateBool(value->number != 0);
-    case JSON_NUMBER:
-        if (is_small_integer(value->number))  // most are, and cJSON prints all numbers as fractions
-            return cJSON_CreateRaw(arena_printf(arena, "%d", (int)value->number));
-        return isfinite(value->number) ? cJSON_CreateNumber(value->number) : cJSON_CreateNull();
-    case JSON_STRING: return cJSON_CreateString(value->string.data);
-    case JSON_NULL: return cJSON_CreateNull();
-    case JSON_ARRAY:
-    case JSON_OBJECT: break;
-    }
-    cJSON *node = value->kind == JSON_ARRAY ? cJSON_CreateArray() : cJSON_CreateObject();
-    for (int i = 0; i < value->count; i++) {
-        cJSON *item = to_cjson(arena, value->items[i]);
-        if (value->kind == JSON_ARRAY)
-            cJSON_AddItemToArray(node, item);
-        else
-            cJSON_AddItemToObject(node, value->keys[i].data, item);
-    }
-    return node;
-}
-
-const char *json_print(Arena *arena, const Json *value, bool pretty) {
-    cJSON *node = to_cjson(arena, value);
-    char *printed = pretty ? cJSON_Print(node) : cJSON_PrintUnformatted(node);
-    const char *copy = arena_strdup(arena, printed ? printed : "null");
-    cJSON_free(printed);
-    cJSON_Delete(node);
-    return copy;
 }

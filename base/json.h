@@ -23,6 +23,8 @@ struct Json {
 Json *json_parse(Arena *arena, Str text, Error *error);
 /// One line (`pretty` false) or indented text; strings are valid UTF-8, non-finite numbers become null.
 const char *json_print(Arena *arena, const Json *value, bool pretty);
+/// The same at the end of `text`.
+void json_add(Buffer *text, const Json *value, bool pretty);
 
 Json *json_null(Arena *arena);
 Json *json_bool(Arena *arena, bool value);

@@ -328,9 +328,43 @@ static void knowledge_keep(Arena *arena, const FunctionDefinition *definition,
     }
 }
 
+/// A pass that may be the last: what it makes, says and observes stays.
+static Function *lasting_pass(Arena *arena, KernelPass *pass, Diagnostics *diagnostics) {
+    knowledge_keep(arena, pass->definition, pass->knowledge);
+    pass->diagnostics = diagnostics;
+    Function *function = kernel_pass(arena, pass);
+    pass->diagnostics = NULL;
+    return function;
+}
+
+/// Passes until the kinds of the parameters are known. Once the undecided ones are settled a pass is made as if it were the
+/// last; it is returned when it taught nothing more, else unsaid. NULL: a last one is still to be made.
+static Function *kinds_search(Arena *arena, Arena *search, KernelPass *pass, const bool *is_fixed,
+                              Diagnostics *diagnostics) {
+    Map *observed = pass->options ? pass->options->observed : NULL;
+    int said = diagnostics ? diagnostics->list.count : 0;
+    bool may_last = false;
+    for (int i = 0; i < MAX_PASSES; i++) {
+        Function *function =
+            may_last ? lasting_pass(arena, pass, diagnostics) : kernel_pass(search, pass);
+        bool learnt = parameters_learn(search, function, is_fixed, pass->knowledge);
+        bool settled =
+            !learnt && !pass->has_limit && parameters_settle(function, pass->knowledge, is_fixed);
+        bool is_done = pass->has_limit || !(learnt || settled);
+        if (may_last && is_done && !pass->has_limit) return function;
+        if (may_last) {
+            if (diagnostics) diagnostics->list.count = said;
+            if (observed) *observed = map_new(observed->arena);
+        }
+        if (is_done) break;
+        may_last = settled;
+    }
+    return NULL;
+}
+
 Function *lower_kernel(Arena *arena, const FunctionDefinition *definition,
                        const LowerOptions *options, Diagnostics *diagnostics) {
-    // Memory of the search is given back; only the last pass stays.
+    // Memory of the search is given back.
     Arena *search = arena_new();
     ParameterKnowledge knowledge = {0};
     KernelPass pass = {definition, options, &knowledge, NULL, false};
@@ -338,15 +372,8 @@ Function *lower_kernel(Arena *arena, const FunctionDefinition *definition,
     knowledge_start(search, &pass, is_fixed);
     BugGuard guard;
     if (BUG_GUARD(&guard)) {
-        for (int i = 0; i < MAX_PASSES; i++) {
-            Function *function = kernel_pass(search, &pass);
-            bool learnt = parameters_learn(search, function, is_fixed, &knowledge);
-            if (pass.has_limit) break;
-            if (!learnt && !parameters_settle(function, &knowledge, is_fixed)) break;
-        }
-        pass.diagnostics = diagnostics;
-        knowledge_keep(arena, definition, &knowledge);
-        Function *function = kernel_pass(arena, &pass);
+        Function *function = kinds_search(arena, search, &pass, is_fixed, diagnostics);
+        if (!function) function = lasting_pass(arena, &pass, diagnostics);
         parameters_describe(function);
         bug_guard_end(&guard);
         arena_free(search);

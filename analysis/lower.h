@@ -19,7 +19,8 @@ typedef struct LowerOptions {
         unroll_static;  // unroll tl.static_range with known bounds (execution); else keep OP_STATIC_FOR
     int max_ops;        // 0: a default; beyond it lowering stops with a diagnostic
     int max_depth;      // of inlined calls
-    Map *observed;  // out, or NULL: helper (FunctionDefinition *) -> Type[] that it was called with
+    Map *
+        observed;  // out (empty before), or NULL: helper (FunctionDefinition *) -> Type[] that it was called with
 } LowerOptions;
 
 /// Lowers and infers types in one walk, as Triton's own code generator does; repeated until the kinds of

@@ -36,6 +36,20 @@ Json *json_string(Arena *arena, const char *value) {
     return value ? json_str(arena, str_from(value)) : json_null(arena);
 }
 
+Json *json_numbers(Arena *arena, const uint32_t *items, int count) {
+    enum { USUAL_SIZE = 3 };
+    Json *json = json_new(arena, JSON_TEXT);
+    Buffer text = buffer_sized(arena, (size_t)count * USUAL_SIZE + 2);
+    buffer_putc(&text, '[');
+    for (int i = 0; i < count; i++) {
+        if (i) buffer_putc(&text, ',');
+        buffer_put_int(&text, items[i]);
+    }
+    buffer_putc(&text, ']');
+    json->string = (Str){text.data, text.size};
+    return json;
+}
+
 Json *json_array(Arena *arena) { return json_new(arena, JSON_ARRAY); }
 Json *json_object(Arena *arena) { return json_new(arena, JSON_OBJECT); }
 
@@ -79,8 +93,11 @@ void json_set_bool(Json *object, const char *key, bool value) {
 }
 
 Json *json_copy(Arena *arena, const Json *value) {
-    if (value->kind == JSON_STRING) return json_str(arena, value->string);
     Json *copy = json_new(arena, value->kind);
+    copy->string = value->string.data
+                       ? (Str){arena_strndup(arena, value->string.data, value->string.size),
+                               value->string.size}
+                       : value->string;
     copy->number = value->number;
     for (int i = 0; i < value->count; i++) {
         Str key = value->kind == JSON_OBJECT ? value->keys[i] : (Str){0};

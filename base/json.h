@@ -5,7 +5,15 @@
 #include "base/error.h"
 #include "base/text.h"
 
-typedef enum { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT } JsonKind;
+typedef enum {
+    JSON_NULL,
+    JSON_BOOL,
+    JSON_NUMBER,
+    JSON_STRING,
+    JSON_ARRAY,
+    JSON_OBJECT,
+    JSON_TEXT  // a value as it is written: what is large and only to be printed
+} JsonKind;
 
 typedef struct Json Json;
 struct Json {
@@ -31,6 +39,8 @@ Json *json_bool(Arena *arena, bool value);
 Json *json_number(Arena *arena, double value);
 Json *json_string(Arena *arena, const char *value);
 Json *json_str(Arena *arena, Str value);
+/// An array of numbers, for printing only.
+Json *json_numbers(Arena *arena, const uint32_t *items, int count);
 Json *json_array(Arena *arena);
 Json *json_object(Arena *arena);
 void json_push(Json *array, Json *item);

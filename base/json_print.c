@@ -12,20 +12,6 @@ typedef struct Printer {
 
 static void value_print(Printer *printer, const Json *value);
 
-/// Integers by hand: most numbers are small ones, and there are many.
-static void integer_print(Buffer *text, int value) {
-    char digits[16];
-    char *end = digits + sizeof digits;
-    char *at = end;
-    unsigned left = value < 0 ? 0u - (unsigned)value : (unsigned)value;
-    do {
-        *--at = (char)('0' + left % 10);
-        left /= 10;
-    } while (left);
-    if (value < 0) *--at = '-';
-    buffer_add(text, at, (size_t)(end - at));
-}
-
 /// Fifteen digits where they tell the number, else seventeen, which always do.
 static void number_print(Buffer *text, double number) {
     enum { LARGEST_INTEGER = 1000000000 };
@@ -34,7 +20,7 @@ static void number_print(Buffer *text, double number) {
         return;
     }
     if (fabs(number) < LARGEST_INTEGER && number == (int)number) {
-        integer_print(text, (int)number);
+        buffer_put_int(text, (int)number);
         return;
     }
     char digits[32];
@@ -116,6 +102,7 @@ static void value_print(Printer *printer, const Json *value) {
     case JSON_STRING: string_print(&printer->text, value->string); break;
     case JSON_ARRAY: array_print(printer, value); break;
     case JSON_OBJECT: object_print(printer, value); break;
+    case JSON_TEXT: buffer_add(&printer->text, value->string.data, value->string.size); break;
     }
     printer->depth--;
 }

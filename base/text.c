@@ -75,6 +75,19 @@ void buffer_puts(Buffer *buffer, const char *text) { buffer_add(buffer, text, st
 
 void buffer_putc(Buffer *buffer, char c) { buffer_add(buffer, &c, 1); }
 
+void buffer_put_int(Buffer *buffer, int64_t value) {
+    char digits[24];
+    char *end = digits + sizeof digits;
+    char *at = end;
+    uint64_t left = value < 0 ? 0u - (uint64_t)value : (uint64_t)value;
+    do {
+        *--at = (char)('0' + left % 10);
+        left /= 10;
+    } while (left);
+    if (value < 0) *--at = '-';
+    buffer_add(buffer, at, (size_t)(end - at));
+}
+
 void buffer_printf(Buffer *buffer, const char *format, ...) {
     char small[256];
     va_list arguments;

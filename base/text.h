@@ -45,6 +45,8 @@ Buffer buffer_sized(Arena *arena, size_t size);
 void buffer_add(Buffer *buffer, const char *data, size_t size);
 void buffer_puts(Buffer *buffer, const char *text);
 void buffer_putc(Buffer *buffer, char c);
+/// In decimal.
+void buffer_put_int(Buffer *buffer, int64_t value);
 void buffer_printf(Buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /// NUL-terminated contents; valid until the next addition.
 const char *buffer_text(Buffer *buffer);

@@ -82,6 +82,13 @@ uint32_t lines_offset(const Lines *lines, Str text, Encoding encoding, LinePosit
     return at;
 }
 
+/// Whether the next eight bytes are a character each.
+static bool is_ascii_word(const char *at) {
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return (word & UINT64_C(0x8080808080808080)) == 0;
+}
+
 LinePosition lines_position(const Lines *lines, Str text, Encoding encoding, uint32_t offset) {
     if (offset > text.size) offset = (uint32_t)text.size;
     int low = 0, high = lines->count - 1;
@@ -97,6 +104,10 @@ LinePosition lines_position(const Lines *lines, Str text, Encoding encoding, uin
     if (offset < end) end = offset;
     while (at < end) {
         uint32_t units;
+        for (; end - at >= sizeof(uint64_t) && is_ascii_word(text.data + at);
+             at += sizeof(uint64_t))
+            position.character += sizeof(uint64_t);
+        if (at == end) break;
         at += character_size(text, at, end, encoding, &units);
         position.character += units;
     }

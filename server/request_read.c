@@ -101,12 +101,6 @@ static Numbers tokens_encode(Request *request, const Tokens *tokens) {
     return numbers;
 }
 
-static Json *numbers_json(Arena *arena, const uint32_t *items, int count) {
-    Json *list = json_array(arena);
-    for (int i = 0; i < count; i++) json_push(list, json_number(arena, items[i]));
-    return list;
-}
-
 /// Replaces what is remembered of the document. Returns the new result's id.
 static int tokens_remember(LaneDocument *document, const Numbers *numbers) {
     struct TokenMemory *old = document->tokens;
@@ -143,7 +137,7 @@ Json *handle_tokens_full(Request *request) {
     Json *result = json_object(request->arena);
     int id = tokens_remember(request->document, &numbers);
     json_set_string(result, "resultId", result_id(request->arena, id));
-    json_set(result, "data", numbers_json(request->arena, numbers.items, numbers.count));
+    json_set(result, "data", json_numbers(request->arena, numbers.items, numbers.count));
     return result;
 }
 
@@ -161,7 +155,7 @@ static Json *tokens_difference(Arena *arena, const struct TokenMemory *old, cons
     Json *edit = json_object(arena);
     json_set_number(edit, "start", start);
     json_set_number(edit, "deleteCount", deleted);
-    json_set(edit, "data", numbers_json(arena, fresh->items + start, inserted));
+    json_set(edit, "data", json_numbers(arena, fresh->items + start, inserted));
     json_push(edits, edit);
     return edits;
 }
@@ -180,7 +174,7 @@ Json *handle_tokens_delta(Request *request) {
     if (is_known)
         json_set(result, "edits", edits);
     else
-        json_set(result, "data", numbers_json(arena, numbers.items, numbers.count));
+        json_set(result, "data", json_numbers(arena, numbers.items, numbers.count));
     return result;
 }
 
@@ -190,7 +184,7 @@ Json *handle_tokens_range(Request *request) {
     if (!request_range(request, json_get(request->params, "range"), &start, &end)) return NULL;
     if (!tokens_of(request, start, end, &numbers)) return NULL;
     Json *result = json_object(request->arena);
-    json_set(result, "data", numbers_json(request->arena, numbers.items, numbers.count));
+    json_set(result, "data", json_numbers(request->arena, numbers.items, numbers.count));
     return result;
 }
 

@@ -51,6 +51,16 @@ TEST(numbers_read_back_exactly) {
     arena_free(arena);
 }
 
+TEST(numbers_are_an_array) {
+    Arena *arena = arena_new();
+    static const uint32_t numbers[] = {0, 7, 4294967295u};
+    CHECK_EQ_STR(json_print(arena, json_numbers(arena, numbers, 3), false), "[0,7,4294967295]");
+    CHECK_EQ_STR(json_print(arena, json_numbers(arena, numbers, 0), false), "[]");
+    const Json *copy = json_copy(arena, json_numbers(arena, numbers, 2));
+    CHECK_EQ_STR(json_print(arena, copy, false), "[0,7]");
+    arena_free(arena);
+}
+
 TEST(pretty_text_has_a_member_a_line) {
     Arena *arena = arena_new();
     Error error;
@@ -61,4 +71,4 @@ TEST(pretty_text_has_a_member_a_line) {
 }
 
 TEST_MAIN(TEST_ROW(values_are_written_as_they_were_read), TEST_ROW(numbers_read_back_exactly),
-          TEST_ROW(pretty_text_has_a_member_a_line))
+          TEST_ROW(numbers_are_an_array), TEST_ROW(pretty_text_has_a_member_a_line))

@@ -55,6 +55,12 @@ static bool is_output(const Parameter *parameter) {
     return parameter->value->type.kind == TYPE_POINTER && parameter->is_stored;
 }
 
+static bool is_tuned(const FunctionDefinition *kernel, Str name) {
+    for (LIST_EACH(int, i, kernel->tuned_names))
+        if (str_equal(kernel->tuned_names.items[i], name)) return true;
+    return false;
+}
+
 /// Spread positional arguments fill what lies between the plain ones and the first keyword's parameter.
 static bool bind_spread(const Module *module, BoundLaunch *bound, SyntaxNode first,
                         SyntaxNode last) {
@@ -67,6 +73,11 @@ static bool bind_spread(const Module *module, BoundLaunch *bound, SyntaxNode fir
         if (bound->arguments[p].size || kernel->parameters[p].is_constexpr) break;
         bound->arguments[p] = STR("*");
         bound->spread_last = p;
+    }
+    for (int p = 0; p < kernel->parameter_count; p++) {
+        const ParameterDefinition *parameter = &kernel->parameters[p];
+        bool is_given = bound->arguments[p].size || parameter->default_text.size;
+        if (!is_given && !is_tuned(kernel, parameter->name)) return false;
     }
     return bound->spread_last >= bound->spread_first;
 }
@@ -124,12 +135,6 @@ static const char *class_name_of(Arena *arena, Str kernel) {
     return buffer_text(&name);
 }
 
-static bool is_tuned(const FunctionDefinition *kernel, Str name) {
-    for (LIST_EACH(int, i, kernel->tuned_names))
-        if (str_equal(kernel->tuned_names.items[i], name)) return true;
-    return false;
-}
-
 static const Parameter *parameter_at(const LaunchPlan *plan, int index) {
     return &plan->backward->kernel->function->parameters[index];
 }
@@ -154,12 +159,25 @@ static bool is_plain(const Module *module, const LaunchPlan *plan, const BoundLa
     return true;
 }
 
-static bool has_keywords_spread(Arena *arena, const LaunchSite *site) {
+/// `*x.stride()`, `*x.shape`: so many numbers as `x` has axes.
+static bool is_spread_of_axes(Str text) {
+    return str_ends(text, ".stride()") || str_ends(text, ".shape") || str_ends(text, ".size()");
+}
+
+/// Whether only Python can tell which parameters get which arguments: `**meta`, `*arguments`, `*x.stride(), 16`.
+static bool binds_at_run_time(Arena *arena, const Module *module, const LaunchSite *site) {
     SyntaxNode *children;
     int count = node_children(arena, node_field(site->call, "arguments"), &children);
-    for (int i = 0; i < count; i++)
+    bool spreads = false;
+    for (int i = 0; i < count; i++) {
         if (node_kind(children[i]) == SYNTAX_DICTIONARY_SPLAT) return true;
-    return false;
+        Str text = node_text(module->source, children[i]);
+        if (!str_starts(text, "*")) continue;
+        spreads = true;
+        if (!is_spread_of_axes(text)) return true;
+    }
+    BoundLaunch bound;
+    return spreads && !launch_bind(arena, module, site, &bound);
 }
 
 LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backward) {
@@ -172,7 +190,7 @@ LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backw
         BoundLaunch bound;
         const LaunchSite *site = &module->launches.items[i];
         if (site->kernel != kernel) continue;
-        if (has_keywords_spread(arena, site)) {
+        if (binds_at_run_time(arena, module, site)) {
             launched = plan.has_launch = plan.has_options = true;
             for (int p = 0; p < kernel->parameter_count; p++)
                 if (!is_tuned(kernel, kernel->parameters[p].name)) plan.passed[p] = true;
@@ -584,7 +602,8 @@ const char *launcher_text(Arena *arena, const Module *module, Range range, const
         BoundLaunch bound;
         Range call = node_range(module->source, site->call);
         bool is_bound = launch_bind(arena, module, site, &bound);
-        if ((!is_bound && !has_keywords_spread(arena, site)) ||
+        bool is_late = binds_at_run_time(arena, module, site);
+        if ((!is_bound && !is_late) ||
             node_kind(node_parent(site->call)) != SYNTAX_EXPRESSION_STATEMENT) {
             *why = "its launch has arguments that the kernel does not take, or is part of an "
                    "expression";
@@ -593,7 +612,7 @@ const char *launcher_text(Arena *arena, const Module *module, Range range, const
         int line, column;
         source_position(module->source, call.start, &line, &column);
         buffer_add(&out, module->source->text.data + at, call.start - at);
-        buffer_puts(&out, is_bound && is_plain(module, plan, &bound)
+        buffer_puts(&out, !is_late && is_plain(module, plan, &bound)
                               ? apply_text(arena, module, plan, &bound, column)
                               : launch_text(arena, module, plan, site, column));
         at = call.end;

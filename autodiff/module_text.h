@@ -25,7 +25,7 @@ typedef struct BoundLaunch {
     LIST(Str) options;
 } BoundLaunch;
 
-/// False where the launch passes ** or spreads an output's pointer: then nothing is known of the places.
+/// False where the launch passes ** or spreads more than the parameters it should fill: then nothing is known of the places.
 bool launch_bind(Arena *arena, const Module *module, const LaunchSite *site, BoundLaunch *bound);
 LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backward);
 /// The torch.autograd.Function class.

@@ -400,6 +400,12 @@ def by_tuple(x, w):
     return y
 
 
+def by_places(x, w):
+    y = torch.empty_like(x)
+    scale_kernel[(x.shape[0],)](x, w, y, *x.shape[1:], True, 32)
+    return y
+
+
 def by_argument(x, w, out=None):
     if out is None:
         out = torch.empty_like(x)
@@ -417,11 +423,12 @@ def measured(x, w):
     print(by_method(x, w))
     return by_method(x, w)
 """
-SQUARES = {"by_method": 1.0, "by_dictionary": 1.0, "by_argument": 1.0}
+SQUARES = {"by_method", "by_dictionary", "by_argument", "by_places"}
 
 
 @pytest.mark.parametrize(
-    "launcher", ["by_method", "by_static_method", "by_dictionary", "by_tuple", "by_argument"]
+    "launcher",
+    ["by_method", "by_static_method", "by_dictionary", "by_tuple", "by_argument", "by_places"],
 )
 def test_launchers(launcher: str, tmp_path: Path, interpreter: Worker) -> None:
     """Launches in methods, with spread arguments, into a caller's tensor; functions that call those."""

@@ -70,6 +70,35 @@ static const char *known_refusal(void *context, const Kernel *kernel) {
                             kernel_hash(ask->snapshot, kernel));
 }
 
+/// Where no lens shows it, the gradient check of a kernel is an action.
+static void push_check(Request *request, const Kernel *kernel, Json *list) {
+    Arena *arena = request->arena;
+    Json *json = json_object(arena), *command = json_object(arena), *place = json_object(arena);
+    Json *arguments = json_array(arena);
+    const char *name = str_dup(arena, kernel->definition->name);
+    const char *title = arena_printf(arena, "Check the gradients of %s", name);
+    json_set_string(place, "uri", request->document->uri);
+    json_set_string(place, "kernel", name);
+    json_push(arguments, place);
+    json_set_string(command, "title", title);
+    json_set_string(command, "command", "tad.checkGradients");
+    json_set(command, "arguments", arguments);
+    json_set_string(json, "title", title);
+    json_set_string(json, "kind", "refactor.check");
+    json_set(json, "command", command);
+    json_push(list, json);
+}
+
+static void push_checks(Request *request, const Snapshot *snapshot, uint32_t start, uint32_t end,
+                        Json *list) {
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        Range range = snapshot_range(snapshot, kernel->definition->range);
+        bool touches = range.start <= end && start <= range.end;
+        if (touches && kernel_has_gradients(snapshot, kernel)) push_check(request, kernel, list);
+    }
+}
+
 Json *handle_code_action(Request *request) {
     Arena *arena = request->arena;
     uint32_t start, end;
@@ -86,6 +115,8 @@ Json *handle_code_action(Request *request) {
         if (action->disabled && !request->server->client.disabled_actions) continue;
         json_push(list, action_json(request, snapshot, action));
     }
+    if (!request->server->client.lenses && is_asked(only, "refactor.check"))
+        push_checks(request, snapshot, start, end, list);
     if (is_asked(only, FIX_ALL)) {
         Json *json = json_object(arena);
         json_set_string(json, "title", "Fix all that is safe to fix in kernels");

@@ -44,6 +44,7 @@ static Client client_read(const Json *capabilities) {
         .code_description =
             can(capabilities, "textDocument", "publishDiagnostics", "codeDescriptionSupport"),
         .diagnostic_data = can(capabilities, "textDocument", "publishDiagnostics", "dataSupport"),
+        .lenses = json_get(document, "codeLens") || json_get(workspace, "codeLens"),
         .lens_refresh = refreshes(capabilities, "codeLens"),
         .hint_refresh = refreshes(capabilities, "inlayHint"),
         .token_refresh = refreshes(capabilities, "semanticTokens"),

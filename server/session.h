@@ -109,7 +109,7 @@ typedef struct Client {
     Encoding encoding;
     bool configuration, configuration_changes, watched_files, work_done_progress, show_document;
     bool related_information, code_description, diagnostic_data, pulls_diagnostics;
-    bool lens_refresh, hint_refresh, token_refresh, diagnostic_refresh;
+    bool lenses, lens_refresh, hint_refresh, token_refresh, diagnostic_refresh;
     bool snippets, markdown, document_changes, annotations, disabled_actions, resource_create;
     bool hierarchical_symbols, links;
 } Client;

@@ -163,6 +163,31 @@ def test_preview_below_and_refusals(editor: Client, kernel: str) -> None:
     assert backward["disabled"]["reason"]
 
 
+@pytest.mark.parametrize("has_lenses", [True, False])
+def test_where_no_lens_is_shown_the_check_is_an_action(
+    server: Client, kernel: str, has_lenses: bool
+) -> None:
+    server.initialize({"textDocument": {"codeLens": {}} if has_lenses else {}})
+    server.open(kernel, KERNEL)
+    at = place(KERNEL, "tl.load")
+    asked = {
+        "textDocument": {"uri": kernel},
+        "range": {"start": at, "end": at},
+        "context": {"diagnostics": []},
+    }
+    actions = server.request("textDocument/codeAction", asked)
+    checks = [action for action in actions if "command" in action]
+    assert [action["title"] for action in checks] == (
+        [] if has_lenses else ["Check the gradients of scale_kernel"]
+    )
+    for action in checks:
+        call = {key: action["command"][key] for key in ("command", "arguments")}
+        assert server.request("workspace/executeCommand", call)["status"] == "proved"
+    asked["context"]["only"] = ["quickfix"]
+    assert all(a["kind"] == "quickfix" for a in server.request("textDocument/codeAction", asked))
+    assert server.shut_down() == 0
+
+
 def test_kernels_schedule_explain(editor: Client, kernel: str) -> None:
     # Not open: read from disk.
     kernels = editor.request("workspace/executeCommand", command("kernels", kernel, None))

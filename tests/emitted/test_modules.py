@@ -546,3 +546,56 @@ def test_numbers_of_the_caller_are_no_dimensions(tmp_path: Path, interpreter: Wo
     for k in range(3):
         want[:, k : k + 28] += up * w[k]
     np.testing.assert_allclose(gradient("window", [x, w], up), want, rtol=1e-5)
+
+
+TUNED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.heuristics({"HAS_START": lambda args: args["start"] is not None})
+@triton.autotune(configs=[triton.Config({"BLOCK": 8}, num_warps=2)], key=["d"])
+@triton.jit
+def decay_kernel(x, start, out, n, d, BLOCK: tl.constexpr, HAS_START: tl.constexpr):
+    channel = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = channel < d
+    h = tl.zeros([BLOCK], dtype=tl.float32)
+    if HAS_START:
+        h += tl.load(start + channel, mask=inside, other=0.0)
+    for t in range(n):
+        h = tl.sin(h) * 0.9 + tl.load(x + t * d + channel, mask=inside, other=0.0)
+        tl.store(out + t * d + channel, h * h, mask=inside)
+
+
+def decay(x, start):
+    n, d = x.shape
+    out = torch.empty_like(x)
+    decay_kernel[lambda meta: (triton.cdiv(d, meta["BLOCK"]),)](x, start, out, n, d)
+    return out
+"""
+
+
+@pytest.mark.parametrize("has_start", [True, False])
+def test_scratch_of_tuned_kernels(has_start: bool, tmp_path: Path, interpreter: Worker) -> None:
+    """Room for the states, though the launcher knows neither the block nor the flag."""
+    source = tmp_path / "decay.py"
+    source.write_text(TUNED)
+    text = tad("--backward", source).stdout
+    assert '(given, launches, lambda meta: meta["n"] * meta["BLOCK"])' in text
+    random = np.random.default_rng(6)
+    x = random.standard_normal((5, 11))
+    start = random.standard_normal(11) if has_start else None
+    weights = random.standard_normal((5, 11))
+    along = random.standard_normal((5, 11))
+
+    def loss(step: float) -> float:
+        outputs = call_function(
+            text, "decay", [x + step * along, start], worker=interpreter
+        ).outputs
+        return float((tensor_outputs(outputs)[0] * weights).sum())
+
+    result = call_function(
+        text, "decay", [x, start], wrt=[0], grad_outputs=[weights], worker=interpreter
+    )
+    expected = (loss(STEP) - loss(-STEP)) / (2 * STEP)
+    assert float((result.gradients[0] * along).sum()) == pytest.approx(expected, rel=1e-3)

@@ -1,0 +1,57 @@
+"""What the pages show is what the programs do: the backward in README, links to files, options in commands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Workspace
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "clients/*/*.md", "examples/**/*.md")
+    for path in ROOT.glob(pattern)
+)
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+
+def jit_function(text: str, name: str) -> str:
+    """Its decorator and body, without its docstring."""
+    text = re.sub(r'^    """.*?"""\n', "", text, flags=re.MULTILINE)
+    start = text.index(f"@triton.jit\ndef {name}(")
+    return text[start:].split("\n\n\n")[0].rstrip("\n") + "\n"
+
+
+def test_readme_shows_a_real_backward(workspace: Workspace) -> None:
+    forward, backward = blocks((ROOT / "README.md").read_text())[:2]
+    source = (ROOT / "examples" / "softmax.py").read_text()
+    assert forward == jit_function(source, "softmax_kernel")
+    workspace.write({"softmax.py": source})
+    result = workspace.tad("--backward", "softmax.py:softmax_kernel")
+    assert result.status == 0, result.stderr
+    assert backward == jit_function(result.stdout, "softmax_kernel_backward")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_to_files(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    relative = [link.split("#")[0] for link in links if not re.match(r"[a-z]+:|#|data:", link)]
+    assert [link for link in relative if link and not (page.parent / link).exists()] == []
+
+
+def test_commands_have_options_that_exist(workspace: Workspace) -> None:
+    known = set(re.findall(r"--[a-z][a-z-]*", workspace.tad("--help").stdout))
+    seen = 0
+    for page in PAGES:
+        for command in re.findall(r"tad-lsp((?: [^\s`|#&>]+)+)", page.read_text()):
+            for option in re.findall(r"(?<=\s)--[a-z][a-z-]*", command):
+                seen += 1
+                assert option in known, f"{page.relative_to(ROOT)}: tad-lsp{command}"
+    assert seen > 20

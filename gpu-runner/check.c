@@ -20,6 +20,7 @@ typedef struct Checker {
     Arena *arena;
     const Problem *problem;
     Interp *interp;
+    bool left_domain;  // the forward divided by zero somewhere, if only in lanes that it drops
     Map excluded;  // output * 2^48 + offset -> marker: elements that are not finite, left out of the loss
     bool has_excluded;
     Arena *keeps_in;  // runs live here instead of in an arena of their own
@@ -614,8 +615,10 @@ static bool check_input(Checker *checker, const Run *forward, Run *backward, Che
     find_worst_element(checker, forward, backward, input, index);
     bool is_infinite = !isfinite(input->error);
     // where the forward itself leaves its domain, other contents are tried
-    bool alone =
-        is_infinite && !checker->has_excluded && input->has_worst && isfinite(input->expected);
+    bool is_trusted = !checker->left_domain || !problem->configuration->is_guess ||
+                      strcmp(problem->configuration->source, "kernel") != 0;
+    bool alone = is_infinite && !checker->has_excluded && input->has_worst &&
+                 isfinite(input->expected) && is_trusted;
     bool is_rounding =
         !is_infinite && input->has_worst && fabs(input->expected - input->actual) < ROUNDED_AWAY;
     result->status = (is_infinite && !alone) || is_rounding ? CHECK_UNPROVED : CHECK_FAILED;
@@ -707,6 +710,7 @@ CheckResult check_configuration(Arena *arena, const Problem *problem) {
     Checker checker = checker_new(scratch, problem);
     checker.arena = arena;
     Run forward = run_forward(&checker, NULL), backward = {0};
+    checker.left_domain = checker.interp->left_domain;
     if (forward_is_usable(&checker, &forward, &result)) {
         int first = result.findings.count;
         backward = run_backward(&checker, false);

@@ -35,6 +35,8 @@ typedef struct Interp {
     jmp_buf stop;
     Error error;
     bool out_of_time;  // stopped by deadline or cancel, not by the kernel
+    bool
+        left_domain;  // some lane was divided by zero, or a logarithm or root taken of what has none
 } Interp;
 
 Interp *interp_new(Arena *arena, const InterpOptions *options);

@@ -142,6 +142,16 @@ static bool float_slopes(OpCode code, const FloatLanes *in, const double *result
     return false;
 }
 
+/// Numbers in, none out: a quotient by zero, a logarithm or a root of what has none.
+static bool leaves_domain(OpCode code, const FloatLanes *in, const double *values) {
+    bool may =
+        code == OP_DIV || code == OP_LOG || code == OP_LOG2 || code == OP_SQRT || code == OP_RSQRT;
+    for (int64_t i = 0; may && i < in->count; i++)
+        if (!isfinite(values[i]) && isfinite(in->a[i * in->sa]) && isfinite(in->b[i * in->sb]))
+            return true;
+    return false;
+}
+
 static Tile *run_floats(Interp *interp, OpCode code, Tile *const *operands, int count,
                         DTypeCode dtype, DTypeCode result_dtype) {
     static const double zero = 0;
@@ -160,6 +170,7 @@ static Tile *run_floats(Interp *interp, OpCode code, Tile *const *operands, int 
     }
     if (!float_values(code, &in, values->number))
         interp_stop(interp, "%s cannot be executed here", op_rows[code].id);
+    if (!interp->left_domain) interp->left_domain = leaves_domain(code, &in, values->number);
     if (has_tangent && is_float_code(result_dtype)) {
         double *tangent = tile_need_tangent(&interp->pool, values);
         if (!float_slopes(code, &in, values->number, tangent))

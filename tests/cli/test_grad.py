@@ -205,3 +205,31 @@ def test_made_up_strides_do_not_refute(workspace: Workspace) -> None:
     statuses = {entry["name"]: entry["status"] for entry in json.loads(result.stdout)["kernels"]}
     assert statuses["flat_kernel"] == "proved"
     assert statuses["far_kernel"] != "failed"
+
+
+DIVIDED = HEADER + """
+
+@triton.jit
+def divided_kernel(x_ptr, ids_ptr, y_ptr, T, E, stride, BLOCK_T: tl.constexpr, BLOCK_E: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK_T + tl.arange(0, BLOCK_T)
+    cols = tl.arange(0, BLOCK_E)
+    ok = (rows < T)[:, None] & (cols < E)[None, :]
+    place = rows[:, None] * stride + cols[None, :]
+    x = tl.load(x_ptr + place, mask=ok, other=0.0)
+    ids = tl.load(ids_ptr + rows, mask=rows < T, other=0)
+    chosen = (cols[None, :] == ids[:, None] + 1000) & ok
+    e = tl.where((cols < E)[None, :], tl.exp(x), 0.0)
+    p = e / tl.sum(e, axis=1)[:, None]
+    total = tl.sum(tl.where(chosen, p, 0.0), axis=1)
+    w = p / total[:, None]
+    s = tl.sum(tl.where(chosen, w * x, 0.0), axis=1)
+    d = tl.where(chosen, (x - s[:, None]) / total[:, None], 0.0)
+    tl.store(y_ptr + place, p * (x + d - tl.sum(d * p, axis=1)[:, None]), mask=ok)
+"""
+
+
+def test_made_up_contents_that_divide_by_zero_do_not_refute(workspace: Workspace) -> None:
+    """No row has a chosen column: that is no input which the kernel is made for, and nothing is proved or refuted."""
+    workspace.write({"a.py": DIVIDED})
+    result = workspace.tad("--check", "--grad", "-f", "json", "a.py")
+    assert [entry["status"] for entry in json.loads(result.stdout)["kernels"]] != ["failed"]

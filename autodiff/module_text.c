@@ -175,6 +175,22 @@ static bool is_autograd_function(const ModuleWriter *writer, SyntaxNode class) {
     return false;
 }
 
+/// Decorators under which a launcher has gradients. Those that take them away are left out.
+static const char *kept_decorators(const ModuleWriter *writer, const FunctionDefinition *function) {
+    static const char *const dropped[] = {"no_grad", "inference_mode", "custom_op", "triton_op",
+                                          "register_fake"};
+    Buffer out = buffer_new(writer->arena);
+    for (LIST_EACH(int, i, function->decorators)) {
+        Str text = node_text(writer->module->source, function->decorators.items[i]);
+        bool is_dropped = false;
+        for (size_t k = 0; k < sizeof dropped / sizeof *dropped; k++)
+            is_dropped = is_dropped || strstr(str_dup(writer->arena, text), dropped[k]);
+        if (!is_dropped)
+            buffer_printf(&out, "%s%.*s\n", str_starts(text, "@") ? "" : "@", STR_ARGS(text));
+    }
+    return buffer_text(&out);
+}
+
 static const char *text_with_launches(ModuleWriter *writer, const Item *item, const char **why) {
     SyntaxNode class = class_of(item);
     if (!writer->operators) {
@@ -184,12 +200,19 @@ static const char *text_with_launches(ModuleWriter *writer, const Item *item, co
         }
         Range range =
             item->function ? node_range(writer->module->source, item->function->node) : item->range;
-        return launcher_text(writer->arena, writer->module, range, writer->plans,
-                             writer->plan_count, why);
+        const char *text = launcher_text(writer->arena, writer->module, range, writer->plans,
+                                         writer->plan_count, why);
+        return text && item->function ? arena_printf(writer->arena, "%s%s",
+                                                     kept_decorators(writer, item->function), text)
+                                      : text;
     }
-    if (item->function)
-        return operator_launcher_text(writer->arena, writer->module, item->function,
-                                      writer->operators, writer->plan_count, why);
+    if (item->function) {
+        const char *text = operator_launcher_text(writer->arena, writer->module, item->function,
+                                                  writer->operators, writer->plan_count, why);
+        return text ? arena_printf(writer->arena, "%s%s", kept_decorators(writer, item->function),
+                                   text)
+                    : NULL;
+    }
     *why = "operators are called from functions, not from methods";
     return NULL;
 }

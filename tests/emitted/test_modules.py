@@ -413,6 +413,25 @@ def by_argument(x, w, out=None):
     return out
 
 
+def contiguous(function):
+    def wrapped(*tensors):
+        return function(*[t.contiguous() for t in tensors])
+
+    return wrapped
+
+
+@torch.no_grad()
+@contiguous
+def by_decorator(x, w):
+    y = torch.empty_like(x)
+    scale_kernel[(x.shape[0],)](x, w, y, x.shape[1], SQUARE=True)
+    return y
+
+
+def transposed(x, w):
+    return by_decorator(x.t().contiguous().t(), w)
+
+
 def by_view(x, w):
     y = torch.empty_like(x)
     scale_kernel[(x.shape[0],)](x, w, y.view(-1), x.shape[1], SQUARE=True)
@@ -423,12 +442,20 @@ def measured(x, w):
     print(by_method(x, w))
     return by_method(x, w)
 """
-SQUARES = {"by_method", "by_dictionary", "by_argument", "by_places"}
+SQUARES = {"by_method", "by_dictionary", "by_argument", "by_places", "transposed"}
 
 
 @pytest.mark.parametrize(
     "launcher",
-    ["by_method", "by_static_method", "by_dictionary", "by_tuple", "by_argument", "by_places"],
+    [
+        "by_method",
+        "by_static_method",
+        "by_dictionary",
+        "by_tuple",
+        "by_argument",
+        "by_places",
+        "transposed",
+    ],
 )
 def test_launchers(launcher: str, tmp_path: Path, interpreter: Worker) -> None:
     """Launches in methods, with spread arguments, into a caller's tensor; functions that call those."""

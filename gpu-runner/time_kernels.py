@@ -57,6 +57,7 @@ class Timer:
         torch.manual_seed(0)
         self.values = {name: self.value(argument) for name, argument in self.by_name.items()}
         self.made = {}
+        self.steps = {}
         self.grid = tuple(int(size) for size in self.plan["grid"])
 
     def dtype(self, name):
@@ -92,6 +93,38 @@ class Timer:
             return int(value)
         return float(value) if kind == "float" else value
 
+    def number(self, text):
+        """What an expression over the arguments comes to; the derivation wrote it."""
+        names = {"triton": self.triton, "min": min, "max": max, "__builtins__": {}}
+        return eval(text, names, {**self.values, **self.steps})
+
+    def room(self, source):
+        """Steps of a tape, as the launchers that are written count them."""
+        trips = source.get("trips")
+        limit = 1 << (28 if trips else 26)
+        most = limit // max(1, self.programs() * self.number(source["elements"]))
+        return max(1, min(most, self.number(trips) if trips else 1024))
+
+    def programs(self):
+        count = 1
+        for size in self.grid:
+            count *= size
+        return count
+
+    def scratch(self, source):
+        """Memory of any contents."""
+        torch = self.torch
+        doubles = any(getattr(value, "dtype", None) == torch.float64 for value in self.values.values())
+        dtype = self.dtype(source.get("dtype", "float64" if doubles else "float32"))
+        count = max(self.programs() * self.number(source["elements"]), 1)
+        return torch.empty(count, device="cuda", dtype=dtype)
+
+    def bound(self, launch):
+        """The arguments of one launch of the backward."""
+        arguments = launch["arguments"]
+        self.steps = {name: self.room(source) for name, source in arguments.items() if "steps" in source}
+        return {name: self.actual(source) for name, source in arguments.items()}
+
     def actual(self, source):
         """What an argument of the backward is bound to."""
         torch = self.torch
@@ -101,6 +134,10 @@ class Timer:
             return self.grid[int(source["programs"])]
         if "value" in source:
             return source["value"]
+        if "steps" in source:
+            return self.steps[source["steps"]]
+        if "scratch" in source:
+            return self.scratch(source)
         key = json.dumps(source, sort_keys=True)
         if key not in self.made:
             of = next((source[k] for k in ("upstream", "gradient", "running", "before") if k in source), None)
@@ -163,7 +200,7 @@ def time_kernels(request):
         launches = [
             (
                 kernel_of(module, launch["kernel"], triton),
-                {name: timer.actual(source) for name, source in launch["arguments"].items()},
+                timer.bound(launch),
             )
             for launch in request.get("launches", [])
         ]

@@ -22,6 +22,7 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
     if (argument->is_float32) json_set_string(json, "dtype", "fp32");
     if (argument->dtype) json_set_string(json, "dtype", argument->dtype);
     if (argument->elements) json_set_string(json, "elements", argument->elements);
+    if (argument->trips) json_set_string(json, "trips", argument->trips);
     return json;
 }
 

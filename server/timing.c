@@ -86,7 +86,7 @@ static void child_is_late(void *context) {
 static const char *const *child_command(const Timing *timing) {
     int count = 0;
     while (timing->python[count]) count++;
-    const char **command = ARENA_ARRAY(timing->arena, const char *, count + 2);
+    const char **command = ARENA_ARRAY(timing->arena, const char *, count + 3);
     memcpy(command, timing->python, sizeof *command * (size_t)count);
     const char *folder = executable_folder(timing->arena);
     command[count] =

@@ -119,6 +119,7 @@ static void visit_compare(Walk *walk, const Op *op) {
         walk->facts[i].is_compared_with_loaded = true;
         return;
     }
+    if (dtype_is_float(a->type.element) || dtype_is_float(b->type.element)) return;
     if (x->has_lanes && !y->has_lanes)
         note_bound(walk, x, y);
     else if (y->has_lanes && !x->has_lanes)
@@ -581,7 +582,9 @@ ParameterFacts *facts_of(Arena *arena, const Function *function) {
         if (parameter->value->type.kind == TYPE_POINTER ||
             parameter->value->type.kind == TYPE_DESCRIPTOR)
             of->pointer = i + 1;
-        else
+        else if (parameter->value->type.kind == TYPE_DTYPE)
+            walk.facts[i].is_dtype = true;
+        else if (parameter->value->type.kind != TYPE_STRING)
             set_add(&of->parameters, i);
         if (!parameter->is_constexpr && dtype_is_float(parameter->value->type.element) &&
             parameter->value->type.kind == TYPE_NUMBER)

@@ -392,8 +392,8 @@ Spread spec_spread(Arena *arena, const SpecRequest *request, Configuration *conf
     return spread;
 }
 
-/// Other constexprs where the operations demand it, and sizes that go with those. False where nothing was to be mended.
-static bool repair(Guess *guess, const Relations *relations, const Configuration *fixed, int which,
+/// Other constexprs where the operations demand it, and sizes that go with those.
+static void repair(Guess *guess, const Relations *relations, const Configuration *fixed, int which,
                    Configuration *configuration) {
     Configuration pinned = *fixed;
     pinned.arguments = ARENA_ARRAY(guess->arena, Argument, guess->count + 1);
@@ -402,14 +402,13 @@ static bool repair(Guess *guess, const Relations *relations, const Configuration
         Configuration before = *configuration;
         before.arguments = ARENA_ARRAY(guess->arena, Argument, guess->count + 1);
         memcpy(before.arguments, configuration->arguments, sizeof(Argument) * (size_t)guess->count);
-        if (!relations_repair(guess->arena, relations, fixed, configuration)) return round > 0;
+        if (!relations_repair(guess->arena, relations, fixed, configuration)) return;
         for (int i = 0; i < guess->count; i++)
             if (configuration->arguments[i].constant != before.arguments[i].constant)
                 pinned.arguments[i] = configuration->arguments[i];
         guess_all(guess, &pinned);
         candidate(guess, &pinned, which, configuration);
     }
-    return true;
 }
 
 Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed,
@@ -421,10 +420,9 @@ Configurations spec_guess(Arena *arena, const SpecRequest *request, const Config
         return all;
     }
     const Relations *relations = relations_of(arena, guess.function);
-    for (int number = 0; number < MOST_CANDIDATES + 2 * MOST_FALLBACKS; number++) {
-        bool is_fallback = number >= MOST_CANDIDATES;
-        guess.is_even = number >= MOST_CANDIDATES + MOST_FALLBACKS;
-        int which = is_fallback ? (number - MOST_CANDIDATES) % MOST_FALLBACKS : number;
+    for (int number = 0; number < MOST_CANDIDATES + MOST_FALLBACKS; number++) {
+        guess.is_even = number >= MOST_CANDIDATES;
+        int which = guess.is_even ? number - MOST_CANDIDATES : number;
         guess.variation = (uint64_t)which;  // odd candidates have other blocks and inner strides
         guess_all(&guess, fixed);
         for (int i = 0; i < guess.count; i++) {
@@ -437,11 +435,10 @@ Configurations spec_guess(Arena *arena, const SpecRequest *request, const Config
         }
         Configuration configuration;
         if (!candidate(&guess, fixed, which, &configuration) && which != 1) continue;
-        bool is_repaired = is_fallback && repair(&guess, relations, fixed, which, &configuration);
-        if (is_fallback && !guess.is_even && !is_repaired) continue;  // tried before
+        repair(&guess, relations, fixed, which, &configuration);
         configuration.is_guess =
             strcmp(fixed->source, "comment") != 0 && strcmp(fixed->source, "pyproject") != 0;
-        configuration.is_fallback = is_fallback;
+        configuration.is_fallback = guess.is_even;
         note_strides(&guess, &configuration);
         LIST_PUSH(arena, &all, configuration);
     }

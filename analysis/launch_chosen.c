@@ -1,28 +1,38 @@
 // From launches to the parameters of a kernel that are free numbers (a convolution's stride, the hop of a transform): no
 // tensor's sizes say them, and nothing in the kernel is bounded by them.
+#include <string.h>
+
 #include "analysis/affine.h"
 #include "analysis/infer.h"
 #include "analysis/launch.h"
 
+/// Whether nothing but numbers that come from outside and constants are in the value. What a call gave may be a stride.
 static bool is_given(const HostValue *value) {
-    bool is_any = false;
-    for (int i = 0; value->kind == HOST_OPERATION && i < value->count; i++) {
-        if (value->items[i]->kind == HOST_CONSTANT) continue;
+    if (value->kind == HOST_CONSTANT) return value->constant.kind != CONSTANT_STRING;
+    if (value->kind == HOST_INPUT) return !strchr(value->input->name, '(');
+    if (value->kind != HOST_OPERATION) return false;
+    for (int i = 0; i < value->count; i++)
         if (!is_given(value->items[i])) return false;
-        is_any = true;
-    }
-    return is_any || (value->kind == HOST_INPUT && value->input->is_argument);
+    return true;
+}
+
+/// Whether the expression asks a tensor for a number that happens to be known.
+static bool asks_tensor(Str text) {
+    static const char *const questions[] = {".stride", ".size", ".shape", ".numel", "len("};
+    for (size_t start = 0; start < text.size; start++)
+        for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+            if (str_starts((Str){text.data + start, text.size - start}, questions[i])) return true;
+    return false;
 }
 
 bool host_argument_is_chosen(const HostArgument *argument) {
     const HostValue *value = argument->value;
-    if (!value || argument->is_default || argument->is_tuned) return false;
-    if (value->kind != HOST_CONSTANT) return is_given(value);
+    if (!value || argument->is_tuned || !is_given(value)) return false;
+    if (value->kind != HOST_CONSTANT) return true;
     if (value->constant.kind != CONSTANT_INT) return false;
     // A stride of 0 is one of an expanded tensor.
-    Str text = source_slice(argument->range);
-    return value->constant.integer == 0 ||
-           (text.size && text.data[0] >= '0' && text.data[0] <= '9');
+    return value->constant.integer == 0 || argument->is_default ||
+           !asks_tensor(source_slice(argument->range));
 }
 
 /// Inputs that a dimension is made of, by multiplication: `empty(rows, groups)` makes a size of `groups`.
@@ -39,6 +49,13 @@ static void note_dimensions(Map *sizes, const HostLaunch *launch) {
         if (!value || value->kind != HOST_TENSOR) continue;
         for (int i = 0; i < value->tensor->rank; i++) note_factors(sizes, value->tensor->dims[i]);
     }
+}
+
+/// Whether the number is how many programs there are along an axis: what `row * n + program` counts in.
+static bool is_extent_of_grid(const HostLaunch *launch, const HostValue *value) {
+    for (int i = 0; i < launch->grid_rank; i++)
+        if (launch->grid[i] == value) return true;
+    return false;
 }
 
 static bool mentions_any(const Map *sizes, const HostValue *value) {
@@ -116,7 +133,8 @@ void launches_note_chosen(Arena *arena, const FunctionDefinition *kernel, Functi
             const HostValue *given = launch->arguments[p].value;
             Value *value = function->parameters[p].value;
             if (!map_has_pointer(&bounds.seen, value) &&
-                host_argument_is_chosen(&launch->arguments[p]) && !mentions_any(&sizes, given))
+                host_argument_is_chosen(&launch->arguments[p]) && !mentions_any(&sizes, given) &&
+                !is_extent_of_grid(launch, given))
                 value->is_chosen = true;
         }
     }

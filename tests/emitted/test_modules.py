@@ -541,6 +541,27 @@ def window(x, w, stride=1):
     y = torch.empty(rows, out, device=x.device, dtype=x.dtype)
     window_kernel[rows, triton.cdiv(out, 16)](x, w, y, length, out, stride, w.numel(), BLOCK=16)
     return y
+
+
+@triton.jit
+def taps_kernel(x_ptr, y_ptr, OUT, step, BLOCK: tl.constexpr, K: tl.constexpr = 3, S: tl.constexpr = 1):
+    t = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    acc = tl.zeros([BLOCK], tl.float32)
+    for k in tl.static_range(K):
+        x = tl.load(x_ptr + t * S * step + k, mask=t < OUT, other=0.0)
+        acc += x * x
+    tl.store(y_ptr + t, acc, mask=t < OUT)
+
+
+class Settings:
+    step = 1
+
+
+def taps(x, settings=Settings):
+    out = x.numel() - 2
+    y = torch.empty(out, device=x.device, dtype=x.dtype)
+    taps_kernel[(triton.cdiv(out, 8),)](x, y, out, settings.step, BLOCK=8)
+    return y
 """
 
 
@@ -573,6 +594,11 @@ def test_numbers_of_the_caller_are_no_dimensions(tmp_path: Path, interpreter: Wo
     for k in range(3):
         want[:, k : k + 28] += up * w[k]
     np.testing.assert_allclose(gradient("window", [x, w], up), want, rtol=1e-5)
+    x, up = random.random(30), random.random(28)
+    want = np.zeros(30)
+    for k in range(3):
+        want[k : k + 28] += 2 * up * x[k : k + 28]
+    np.testing.assert_allclose(gradient("taps", [x], up), want, rtol=1e-5)
 
 
 TUNED = """import torch

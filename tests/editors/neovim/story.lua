@@ -21,7 +21,7 @@ end
 
 local function wait(what, condition, limit_ms)
   local last
-  local good = vim.wait(limit_ms or 20000, function()
+  local good = vim.wait(limit_ms or 60000, function()
     local fine, value = pcall(condition)
     last = value
     return fine and value and true or false
@@ -169,7 +169,7 @@ local function story()
   vim.cmd('Tad check')
   wait('the gradients are proved', function()
     return was_said('proved')
-  end, 60000)
+  end)
   wait('the result stands on a lens', function()
     return has_lens('verified')
   end)
@@ -192,7 +192,7 @@ local function story()
   vim.cmd('Tad check ' .. vim.env.TAD_STORY_KERNEL)
   wait('a backward that was made wrong is refuted, with the element', function()
     return was_said('failed.*dx_ptr%[%d+.*expected')
-  end, 60000)
+  end)
   wait('the error stands where the gradient is written', function()
     local found = findings('gradient-wrong')[1]
     return found and found.lnum == written.line and found.severity == vim.diagnostic.severity.ERROR

@@ -91,7 +91,7 @@ def test_story(version: str, project: Path) -> None:
         cwd=project.parent,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=500,
         check=False,
     )
     report = run.stdout + run.stderr
@@ -130,7 +130,7 @@ class Terminal:
         """The screen."""
         return "\n".join(line.rstrip() for line in self.screen.display)
 
-    def wait_for(self, pattern: str, seconds: float = 30) -> str:
+    def wait_for(self, pattern: str, seconds: float = 90) -> str:
         """The screen once it shows the pattern."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -167,7 +167,7 @@ def test_in_a_terminal(project: Path) -> None:
         terminal.wait_for(r"has no `lod`")
         terminal.type("u")
         terminal.type(":Tad check\r")
-        terminal.wait_for(r"verified|proved", 60)
+        terminal.wait_for(r"verified|proved")
         terminal.type(":Tad backward\r")
         terminal.wait_for(r"swish_kernel_backward")
     finally:

@@ -1,6 +1,6 @@
 // A real VS Code: starts code-server with the packed extension, opens its page in Chromium, and knows where things are on it.
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -89,13 +89,26 @@ export class Editor {
     return editor;
   }
 
-  /** A page of this editor's workspace; `payload` as the web workbench takes it. */
-  async page({ file, payload = [], viewport = { width: 1400, height: 860 }, before } = {}) {
+  /** A workspace of two folders, whose setting names a server that lies in the second; the second has a kernel of its own. */
+  twoRoots() {
+    const other = join(this.folder, "other");
+    mkdirSync(join(other, "bin"), { recursive: true });
+    cpSync(join(here, "../../../examples/rms_norm.py"), join(other, "rms_norm.py"));
+    const bundled = join(this.folder, "extensions", readdirSync(join(this.folder, "extensions")).find((name) => name.startsWith("tad-lsp")), "bin/tad-lsp");
+    writeFileSync(join(other, "bin/tad-lsp"), `#!/bin/sh\nexec "${bundled}" "$@"\n`, { mode: 0o755 });
+    const file = join(this.folder, "two.code-workspace");
+    writeFileSync(file, JSON.stringify({ folders: [{ path: "workspace" }, { path: "other" }], settings: { "tad.server.path": "bin/tad-lsp" } }));
+    return file;
+  }
+
+  /** A page of this editor's workspace, or of a `.code-workspace` file; `payload` as the web workbench takes it. */
+  async page({ file, workspaceFile, payload = [], viewport = { width: 1400, height: 860 }, before } = {}) {
     const page = await this.browser.newPage({ viewport });
     if (before) await before(page);
     if (file) payload = [...payload, ["openFile", `vscode-remote://127.0.0.1:${this.port}${this.workspace}/${file}`]];
     const query = payload.length ? `&payload=${encodeURIComponent(JSON.stringify(payload))}` : "";
-    await page.goto(`http://127.0.0.1:${this.port}/?folder=${this.workspace}${query}`, { timeout: 60_000 });
+    const what = workspaceFile ? `workspace=${workspaceFile}` : `folder=${this.workspace}`;
+    await page.goto(`http://127.0.0.1:${this.port}/?${what}${query}`, { timeout: 60_000 });
     return page;
   }
 

@@ -1,18 +1,19 @@
-// The editor's tests: node run.mjs EXTENSION.vsix [host|page]... In the extension host, then by clicks on the page.
+// The editor's tests: node run.mjs EXTENSION.vsix [host|roots|page]... In the extension host, then by clicks on the page.
 import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 import { Editor, here } from "./editor.mjs";
 
-const HOST_TIMEOUT_MS = 150_000;
+const HOST_TIMEOUT_MS = 400_000;
 
-/** Runs host/index.js inside the extension host; true when everything in it passed. */
-async function runHostTests(vsix) {
+/** Runs host/index.js inside the extension host, with one folder or with two; true when everything in it passed. */
+async function runHostTests(vsix, hasTwoRoots) {
   const editor = await Editor.start({ vsix, trusted: true, keep: Boolean(process.env.TAD_KEEP) });
   try {
     let finish;
     const finished = new Promise((done) => (finish = done));
     const origin = `vscode-remote://127.0.0.1:${editor.port}`;
     await editor.page({
+      workspaceFile: hasTwoRoots ? editor.twoRoots() : undefined,
       payload: [
         ["extensionDevelopmentPath", `${origin}${here}/host`],
         ["extensionTestsPath", `${origin}${here}/host/index`],
@@ -41,10 +42,11 @@ function runPageTests(vsix) {
 }
 
 const [vsixArgument, ...parts] = process.argv.slice(2);
-if (!vsixArgument) throw new Error("usage: node run.mjs EXTENSION.vsix [host|page]...");
+if (!vsixArgument) throw new Error("usage: node run.mjs EXTENSION.vsix [host|roots|page]...");
 const vsix = resolve(vsixArgument);
 const wanted = (part) => parts.length === 0 || parts.includes(part);
 let passed = true;
-if (wanted("host")) passed = (await runHostTests(vsix)) && passed;
+if (wanted("host")) passed = (await runHostTests(vsix, false)) && passed;
+if (wanted("roots")) passed = (await runHostTests(vsix, true)) && passed;
 if (wanted("page")) passed = runPageTests(vsix) && passed;
 process.exit(passed ? 0 : 1);

@@ -8,8 +8,15 @@ local function say(text, level)
   vim.notify('tad: ' .. text, level or vim.log.levels.INFO)
 end
 
+--- The server of this buffer; one that is about to start is waited for.
 local function server()
   local found = client.of_buffer(0)
+  if not found and vim.bo.filetype == 'python' and require('tad.config').find() then
+    vim.wait(3000, function()
+      found = client.of_buffer(0)
+      return found ~= nil
+    end, 20)
+  end
   if not found then
     say('no server for this buffer; `:checkhealth tad` says why', vim.log.levels.WARN)
   end

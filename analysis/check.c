@@ -7,7 +7,7 @@
 
 static CheckOp *const op_checks[] = {
     check_operand_types, check_matrix_products, check_shapes_of_op, check_addresses,
-    check_conditions,    check_carried_types,   check_constants,
+    check_conditions,    check_carried_types,   check_constants,    check_shared_starts,
 };
 
 static CheckKernel *const kernel_checks[] = {

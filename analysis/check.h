@@ -28,7 +28,7 @@ typedef void CheckKernel(Check *check);
 
 // The rows of the table in check.c.
 CheckOp check_operand_types, check_matrix_products, check_shapes_of_op, check_addresses,
-    check_conditions, check_carried_types, check_constants;
+    check_conditions, check_carried_types, check_constants, check_shared_starts;
 CheckKernel check_masks, check_masked_values, check_races, check_redundant_memory,
     check_access_patterns, check_offsets, check_sums, check_softmax, check_variances, check_random,
     check_products, check_atomics, check_loop_work, check_loops, check_autotuning, check_launches,

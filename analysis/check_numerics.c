@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "analysis/loops.h"
+
 enum { SEARCH_LIMIT = 400 };
 
 static bool is_half(DType dtype) {
@@ -257,4 +259,28 @@ void check_constants(Check *check, Op *op) {
              !integer_fits(type.element, value))
         check_report(check, DIAGNOSTIC_CONSTANT_OVERFLOW, op, "%.0f does not fit into %s", value,
                      dtype_name(type.element.code));
+}
+
+/* ---- variables that Triton takes for constants ---- */
+
+void check_shared_starts(Check *check, Op *op) {
+    if (!check->is_entry || (op->code != OP_FOR && op->code != OP_WHILE)) return;
+    const Region *body = op->regions[op->region_count - 1];
+    int shift = op->code == OP_FOR ? 1 : 0;
+    Range header = op->range;
+    const Op *end = op->code == OP_WHILE ? region_terminator(op->regions[0]) : NULL;
+    if (end && end->operands[0]->op) header = end->operands[0]->op->range;
+    if (header.source != check->kernel->definition->module->source) header = op->range;
+    for (int i = 0; i < op->result_count; i++) {
+        int other = loop_shared_start(op, i);
+        if (other < 0) continue;
+        const char *name = body->arguments[i + shift]->name;
+        const char *from = body->arguments[other + shift]->name;
+        if (!name || !from) continue;
+        check_report(
+            check, DIAGNOSTIC_SHARED_START, op,
+            "Triton does not see that %s changes in this loop: it starts as %s and becomes "
+            "what %s was; start it with `%s + 0`",
+            name, from, from, from);
+    }
 }

@@ -414,3 +414,39 @@ Carried *loop_classify(Arena *arena, const Op *loop) {
     classify_gauges(&classifier, all, count);
     return all;
 }
+
+/// A cast to the type that a value has already is that value.
+static const Value *without_casts(const Value *value) {
+    while (value && value->op && value->op->code == OP_CAST) value = value->op->operands[0];
+    return value;
+}
+
+/// The number of a carried value that is a region argument of the loop's body, or -1.
+static int carried_number(const Op *loop, const Value *value) {
+    const Region *body = loop->regions[loop->region_count - 1];
+    int shift = loop->code == OP_FOR ? 1 : 0;
+    if (!value || value->op || value->region != body) return -1;
+    return value->index - shift;
+}
+
+int loop_shared_start(const Op *loop, int index) {
+    if (loop->code != OP_FOR && loop->code != OP_WHILE) return -1;
+    int first = loop->code == OP_FOR ? 3 : 0;
+    const Op *yield = region_terminator(loop->regions[loop->region_count - 1]);
+    if (!yield || index >= yield->operand_count) return -1;
+    const Value *start = without_casts(loop->operands[first + index]);
+    if (!start || start->constant || start->type.is_constexpr) return -1;
+    int found = carried_number(loop, without_casts(yield->operands[index]));
+    // Values that only change places are all the same: something new has to come into the row.
+    for (int at = found, steps = 0; steps <= yield->operand_count; steps++) {
+        if (at < 0 || at == index || at >= yield->operand_count ||
+            without_casts(loop->operands[first + at]) != start)
+            return -1;
+        int next = carried_number(loop, without_casts(yield->operands[at]));
+        if (next == at) return -1;
+        bool goes_on = next >= 0 && without_casts(loop->operands[first + next]) == start;
+        if (!goes_on) return found;
+        at = next;
+    }
+    return -1;
+}

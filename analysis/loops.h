@@ -33,6 +33,10 @@ typedef struct Carried {
 Carried *loop_classify(Arena *arena, const Op *loop);
 const char *carried_class_name(CarriedClass class);
 
+/// The carried value of an OP_FOR or OP_WHILE whose former value number `index` becomes, having started as the same value; -1
+/// where there is none. Triton (3.9: CodeGenerator._find_carries compares handles) takes number `index` for unchanged then.
+int loop_shared_start(const Op *loop, int index);
+
 /// Whether `value` is the same in each iteration: defined outside the loop, or in its body by pure ops of such values.
 bool loop_invariant(const Op *loop, const Value *value);
 /// Whether `value` can change when `on` does, through operands, regions and carried values. Stops at `stop` (may be NULL).

@@ -265,6 +265,35 @@ static void emit_comment(Emitter *emitter, const char *format, int line) {
     buffer_puts(&emitter->out, arena_printf(emitter->arena, "%s %d\n", format, line));
 }
 
+/// Whether Triton would not see this variable change (loop_shared_start); what prints as an expression is a value of its own.
+static bool shares_start(const Emitter *emitter, const Op *loop, int index) {
+    int first = loop->code == OP_WHILE ? 0 : 3;
+    const Value *initial = loop->operands[first + index];
+    if (loop_shared_start(loop, index) < 0) return false;
+    while (map_has_pointer(&emitter->inlined, initial)) {
+        if (!initial->op || initial->op->code != OP_CAST) return false;
+        initial = initial->op->operands[0];
+    }
+    return true;
+}
+
+static const char *emit_own_start(Emitter *emitter, const Op *loop, int index, const char *hint,
+                                  Text text) {
+    const Value *result = loop->results[index];
+    const char *nothing =
+        result->type.element.code == DTYPE_INT1                                       ? "| False"
+        : dtype_is_integer(result->type.element) || result->type.kind == TYPE_POINTER ? "+ 0"
+                                                                                      : "+ 0.0";
+    const char *name = name_again(emitter, result, loop, hint);
+    emit_line(emitter, "# a value of its own, or Triton would take it for unchanged in the loop");
+    const char *start = text.precedence == PRECEDENCE_ATOM
+                            ? text.text
+                            : arena_printf(emitter->arena, "(%s)", text.text);
+    const char *sum = arena_printf(emitter->arena, "%s %s", start, nothing);
+    emit_assignment(emitter, name, (Text){sum, 1});
+    return name;
+}
+
 /// Assigns what a carried variable begins with; its name.
 static const char *emit_initial(Emitter *emitter, const Op *loop, int index, const Value *initial) {
     const Value *result = loop->results[index];
@@ -273,6 +302,7 @@ static const char *emit_initial(Emitter *emitter, const Op *loop, int index, con
     const char *hint = argument->name ? argument->name : result->name;
     if (!hint) hint = "acc";
     Text text = emit_value(emitter, initial);
+    if (shares_start(emitter, loop, index)) return emit_own_start(emitter, loop, index, hint, text);
     bool is_same = initial->name && strcmp(initial->name, hint) == 0 &&
                    is_in_place(emitter, text.text, initial) &&
                    !map_has_pointer(&emitter->inlined, initial);

@@ -30,6 +30,8 @@ class Server:
         self.diagnostics: queue.Queue[tuple[float, int | None]] = queue.Queue()
         self.answers: queue.Queue[tuple[float, dict[str, Any]]] = queue.Queue()
         self.number = 0
+        self.shown = 0  # the newest version that diagnostics came for
+        self.stale = 0  # diagnostics that came after those of a newer version
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self) -> None:
@@ -44,7 +46,10 @@ class Server:
             message = json.loads(stream.read(size))
             now = time.perf_counter()
             if message.get("method") == "textDocument/publishDiagnostics":
-                self.diagnostics.put((now, message["params"].get("version")))
+                version = message["params"].get("version")
+                self.stale += version is not None and version < self.shown
+                self.shown = max(self.shown, version or 0)
+                self.diagnostics.put((now, version))
             elif "method" in message and "id" in message:
                 self.answer(message)
             elif "id" in message:
@@ -182,6 +187,7 @@ def type_keys(server: Server, path: Path, line: int, column: int, seconds: float
     return {
         "edits": version - 1,
         "unanswered": unanswered,
+        "stale": server.stale,
         "p50_ms": statistics.median(latencies) if latencies else None,
         "p99_ms": percentile(latencies, 0.99),
     }

@@ -314,13 +314,13 @@ static bool visit_nested(void *context, SyntaxNode node) {
 static void scan_function(Module *module, SyntaxNode definition, SyntaxNode decorated,
                           BlockContext context) {
     FunctionDefinition *function = module_add_function(module, definition, decorated);
-    for (LIST_EACH(int, i, function->decorators))
-        function_apply_flags(function, module_wrapper_flags(module->arena, module,
-                                                            function->decorators.items[i], 0));
-    for (LIST_EACH(int, i, function->decorators))
-        if (module_wrapper_flags(module->arena, module, function->decorators.items[i], 0) &
-            WRAPS_FOREIGN)
-            function->is_jit = false;
+    int all_flags = 0;
+    for (LIST_EACH(int, i, function->decorators)) {
+        int flags = module_wrapper_flags(module->arena, module, function->decorators.items[i], 0);
+        function_apply_flags(function, flags);
+        all_flags |= flags;
+    }
+    if (all_flags & WRAPS_FOREIGN) function->is_jit = false;
     bool is_method = context.in_class && function->parameter_count > 0 &&
                      str_is(function->parameters[0].name, "self");
     if (is_method) function->is_jit = false;

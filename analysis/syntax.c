@@ -72,7 +72,9 @@ static SyntaxKind symbol_kind(TSSymbol symbol, const TSLanguage *language) {
     return (SyntaxKind)atomic_load_explicit(&symbol_kinds[symbol], memory_order_relaxed);
 }
 
-static SyntaxRecord record_of(const TSTreeCursor *cursor, const TSLanguage *language) {
+/// The node at the cursor; `may_err` where anything in the tree is no Python.
+static SyntaxRecord record_of(const TSTreeCursor *cursor, const TSLanguage *language,
+                              bool may_err) {
     TSNode node = ts_tree_cursor_current_node(cursor);
     TSSymbol symbol = ts_node_symbol(node);
     return (SyntaxRecord){
@@ -85,8 +87,8 @@ static SyntaxRecord record_of(const TSTreeCursor *cursor, const TSLanguage *lang
         .is_named = ts_node_is_named(node),
         .is_extra = ts_node_is_extra(node),
         .is_error = ts_node_is_error(node),
-        .is_missing = ts_node_is_missing(node),
-        .has_error = ts_node_has_error(node),
+        .is_missing = may_err && ts_node_is_missing(node),
+        .has_error = may_err && ts_node_has_error(node),
     };
 }
 
@@ -100,9 +102,10 @@ static SyntaxRecords *records_new(TSNode root, const TSLanguage *language) {
     LIST(SyntaxRecord)
     list = {.items = ARENA_ARRAY(arena, SyntaxRecord, expected), .capacity = (int)expected};
     TSTreeCursor cursor = ts_tree_cursor_new(root);
+    bool may_err = ts_node_has_error(root);
     int parent = -1;
     do {
-        SyntaxRecord record = record_of(&cursor, language);
+        SyntaxRecord record = record_of(&cursor, language, may_err);
         int at = list.count;
         record.above = parent < 0 ? 0 : (uint32_t)(at - parent);
         // What an error swept together has no parts.

@@ -184,6 +184,10 @@ step("the panel has the table of the check and the picture of the schedule", asy
   assert.match(await frame.locator("h1").innerText(), /layer_norm_kernel/);
   assert.ok((await frame.locator("svg .element.collides").count()) > 0, "the weights' gradients collide in the forward turned round");
   assert.ok((await frame.locator("svg .element.private").count()) > 0);
+  // What a screen reader has: headings, buttons, a table with named rows, pictures in words.
+  const tree = await frame.locator("main").ariaSnapshot();
+  for (const part of [/heading "layer_norm_kernel" \[level=1\]/, /button "Check gradients"/, /rowheader "dX"/, /cell "agrees"/, /columnheader "worst error"/, /img "Before and after: Programs that differ in program_id\(0\) meet/])
+    assert.match(tree, part, tree);
   await frame.locator('[data-type="check"]').focus();
   // The words for a screen reader change when the check that was started by key runs, and again when it is over.
   const spoken = frame.locator("#announcement");

@@ -545,9 +545,23 @@ static void check_one(Gradcheck *check, Configuration *configuration) {
     CheckResult result = check_ready(check, configuration, &problem, &error);
     if (!error && grid_is_made_up && check->checked == 0)
         check_narrow(check, configuration, &problem, &result);
-    if (error)
+    if (error) {
         discard(check, configuration, error);
-    else if (!check_spread(check, configuration, &result))
+        return;
+    }
+    SpecRequest request = spec_request(check);
+    const char *zero = result.status == CHECK_FAILED
+                           ? spec_zero_stride(check->arena, &request, configuration)
+                           : NULL;
+    if (zero) {
+        result.status = CHECK_UNPROVED;
+        result.reason = arena_printf(
+            check->arena,
+            "`%s` is 0, a stride of an expanded tensor, whose gradient has no memory of its own: "
+            "the written module refuses such a tensor; pass `.contiguous()`",
+            zero);
+    }
+    if (!check_spread(check, configuration, &result))
         take_result(check, configuration, &problem, &result);
 }
 

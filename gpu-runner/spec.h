@@ -44,6 +44,10 @@ typedef enum Spread {
 /// forgets the extents.
 Spread spec_spread(Arena *arena, const SpecRequest *request, Configuration *configuration);
 
+/// The stride that is 0, of a tensor that the launcher expands; NULL: there is none.
+const char *spec_zero_stride(Arena *arena, const SpecRequest *request,
+                             const Configuration *configuration);
+
 /// What a buffer of that type holds, by how the kernel uses what it loads from it.
 Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t seed);
 /// The element type that the kernel alone gives a pointer parameter.

@@ -411,6 +411,20 @@ static void repair(Guess *guess, const Relations *relations, const Configuration
     }
 }
 
+const char *spec_zero_stride(Arena *arena, const SpecRequest *request,
+                             const Configuration *configuration) {
+    Guess guess = guess_new(arena, request);
+    for (int i = 0; i < guess.count && i < configuration->argument_count; i++) {
+        const Argument *argument = &configuration->arguments[i];
+        bool is_zero =
+            (argument->kind == ARGUMENT_INTEGER && argument->integer == 0) ||
+            (argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_INT &&
+             argument->constant->integer == 0);
+        if (is_zero && is_plain_stride(&guess, i)) return guess.function->parameters[i].name;
+    }
+    return NULL;
+}
+
 Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed,
                           Error *error) {
     Configurations all = {0};

@@ -233,3 +233,32 @@ def test_made_up_contents_that_divide_by_zero_do_not_refute(workspace: Workspace
     workspace.write({"a.py": DIVIDED})
     result = workspace.tad("--check", "--grad", "-f", "json", "a.py")
     assert [entry["status"] for entry in json.loads(result.stdout)["kernels"]] != ["failed"]
+
+
+EXPANDED = "import torch\n" + HEADER + """
+
+@triton.jit
+def product_kernel(a_ptr, b_ptr, o_ptr, N, stride_a, stride_b, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    j = tl.arange(0, BLOCK)
+    a = tl.load(a_ptr + row * stride_a + j, mask=j < N)
+    b = tl.load(b_ptr + row * stride_b + j, mask=j < N)
+    tl.store(o_ptr + row * N + j, a * b, mask=j < N)
+
+
+def product(a, b):
+    M, N = b.shape
+    a = a[None].expand(M, N)
+    o = torch.empty_like(b)
+    product_kernel[(M,)](a, b, o, N, a.stride(0), b.stride(0), BLOCK=triton.next_power_of_2(N))
+    return o
+"""
+
+
+def test_expanded_tensor_is_no_wrong_gradient(workspace: Workspace) -> None:
+    """The written module refuses a stride of 0 before it could give a wrong gradient: the check says just that."""
+    workspace.write({"a.py": EXPANDED})
+    result = workspace.tad("--check", "--grad", "-f", "json", "a.py")
+    (kernel,) = json.loads(result.stdout)["kernels"]
+    assert kernel["status"] != "failed"
+    assert kernel["status"] == "proved" or "`stride_a` is 0" in kernel["reason"]

@@ -369,9 +369,11 @@ def sample_files(most_bytes: int = 12_000) -> list[str]:
     return chosen
 
 
-def examine(files: list[str], progress: bool = False) -> list[FileResult]:
+def examine(
+    files: list[str], progress: bool = False, processes: int = PROCESSES
+) -> list[FileResult]:
     """The results of files, in order, by a few processes."""
-    examiners = [Examiner() for _ in range(PROCESSES)]
+    examiners = [Examiner() for _ in range(processes)]
     free = list(examiners)
     done = 0
 
@@ -388,7 +390,7 @@ def examine(files: list[str], progress: bool = False) -> list[FileResult]:
         return result
 
     try:
-        with ThreadPoolExecutor(PROCESSES) as threads:
+        with ThreadPoolExecutor(processes) as threads:
             return list(threads.map(one, files))
     finally:
         for examiner in examiners:
@@ -416,6 +418,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure what tad-lsp makes of the corpus.")
     parser.add_argument("package", nargs="*")
     parser.add_argument("--quick", action="store_true", help="a fixed sample only")
+    parser.add_argument("--processes", type=int, default=PROCESSES, help="as many at a time")
     parser.add_argument("--json", type=Path, help="also write all results")
     options = parser.parse_args()
     chosen = options.package or packages()
@@ -424,7 +427,7 @@ def main() -> int:
         files = sample_files()
     else:
         files = [file for package in chosen for file in kernel_files(package)]
-    results = examine(files, progress=True)
+    results = examine(files, progress=True, processes=options.processes)
     if options.json:
         options.json.write_text(json.dumps([asdict(r) for r in results]), encoding="utf-8")
     text = document(results, crashes)

@@ -573,8 +573,7 @@ static const char *launch_text(Arena *arena, const Module *module, const LaunchP
                       arguments.count, indent);
 }
 
-/// The next launch in the text from `at` to the end of `range`, or NULL.
-static const LaunchSite *next_launch(const Module *module, Range range, uint32_t at) {
+const LaunchSite *launch_after(const Module *module, Range range, uint32_t at) {
     const LaunchSite *next = NULL;
     for (LIST_EACH(int, i, module->launches)) {
         const LaunchSite *site = &module->launches.items[i];
@@ -588,7 +587,7 @@ const char *launcher_text(Arena *arena, const Module *module, Range range, const
                           int plan_count, const char **why) {
     Buffer out = buffer_new(arena);
     uint32_t at = range.start;
-    for (const LaunchSite *site; (site = next_launch(module, range, at)) != NULL;) {
+    for (const LaunchSite *site; (site = launch_after(module, range, at)) != NULL;) {
         const LaunchPlan *plan = plan_of(plans, plan_count, site->kernel);
         if (runs_without_gradients(module, site)) {
             *why = "it launches under torch.no_grad";

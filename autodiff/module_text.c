@@ -193,28 +193,20 @@ static const char *kept_decorators(const ModuleWriter *writer, const FunctionDef
 
 static const char *text_with_launches(ModuleWriter *writer, const Item *item, const char **why) {
     SyntaxNode class = class_of(item);
-    if (!writer->operators) {
-        if (!node_is_null(class) && is_autograd_function(writer, class)) {
-            *why = "it is an autograd.Function already";
-            return NULL;
-        }
-        Range range =
-            item->function ? node_range(writer->module->source, item->function->node) : item->range;
-        const char *text = launcher_text(writer->arena, writer->module, range, writer->plans,
-                                         writer->plan_count, why);
-        return text && item->function ? arena_printf(writer->arena, "%s%s",
-                                                     kept_decorators(writer, item->function), text)
-                                      : text;
+    if (!node_is_null(class) && is_autograd_function(writer, class)) {
+        *why = "it is an autograd.Function already";
+        return NULL;
     }
-    if (item->function) {
-        const char *text = operator_launcher_text(writer->arena, writer->module, item->function,
-                                                  writer->operators, writer->plan_count, why);
-        return text ? arena_printf(writer->arena, "%s%s", kept_decorators(writer, item->function),
-                                   text)
-                    : NULL;
-    }
-    *why = "operators are called from functions, not from methods";
-    return NULL;
+    const FunctionDefinition *function = item->function;
+    Range range = function ? node_range(writer->module->source, function->node) : item->range;
+    const char *text = writer->operators
+                           ? operator_launcher_text(writer->arena, writer->module, range,
+                                                    writer->operators, writer->plan_count, why)
+                           : launcher_text(writer->arena, writer->module, range, writer->plans,
+                                           writer->plan_count, why);
+    return text && function
+               ? arena_printf(writer->arena, "%s%s", kept_decorators(writer, function), text)
+               : text;
 }
 
 static void find_launchers(ModuleWriter *writer) {

@@ -280,6 +280,27 @@ static const Allocation *allocation_of(const Source *source, SyntaxNode node) {
     return NULL;
 }
 
+/// What an assignment binds the identifier to, in `y = ...` and `y, z = ..., ...`; a null node where it binds nothing, or
+/// not so plainly.
+static SyntaxNode bound_value(SyntaxNode identifier) {
+    SyntaxNode parent = node_parent(identifier), none = {0};
+    SyntaxKind kind = node_kind(parent);
+    if (kind == SYNTAX_ASSIGNMENT)
+        return same_node(node_field(parent, "left"), identifier) ? node_field(parent, "right")
+                                                                 : none;
+    SyntaxNode assignment = node_parent(parent);
+    if ((kind != SYNTAX_PATTERN_LIST && kind != SYNTAX_TUPLE_PATTERN) ||
+        node_kind(assignment) != SYNTAX_ASSIGNMENT)
+        return none;
+    SyntaxNode right = node_field(assignment, "right");
+    bool is_list = !node_is_null(right) &&
+                   (node_kind(right) == SYNTAX_EXPRESSION_LIST || node_kind(right) == SYNTAX_TUPLE);
+    if (!is_list || node_child_count(right) != node_child_count(parent)) return none;
+    for (uint32_t i = 0; i < node_child_count(parent); i++)
+        if (same_node(node_child(parent, i), identifier)) return node_child(right, i);
+    return none;
+}
+
 typedef struct Freshness {
     const Module *module;
     const LaunchSite *site;
@@ -323,8 +344,9 @@ static bool visit_mention(void *context, SyntaxNode node) {
     if (kind == SYNTAX_ATTRIBUTE &&
         is_harmless_member(node_text(source, node_field(parent, "attribute"))))
         return true;
-    if (kind == SYNTAX_ASSIGNMENT && same_node(node_field(parent, "left"), node)) {
-        const Allocation *allocation = allocation_of(source, node_field(parent, "right"));
+    SyntaxNode value = bound_value(node);
+    if (!node_is_null(value)) {
+        const Allocation *allocation = allocation_of(source, value);
         freshness->allocations++;
         if (!allocation) freshness->is_fresh = false;
         if (!allocation || !allocation->is_empty) freshness->is_empty = false;
@@ -387,8 +409,9 @@ static bool visit_name_binding(void *context, SyntaxNode node) {
     SyntaxNode parent = node_parent(node);
     SyntaxKind kind = node_kind(parent);
     bool is_left = same_node(node_field(parent, "left"), node);
-    if (kind == SYNTAX_ASSIGNMENT && is_left) {
-        if (is_own_value(source, node_field(parent, "right")))
+    SyntaxNode value = bound_value(node);
+    if (!node_is_null(value)) {
+        if (is_own_value(source, value))
             bindings->allocations++;
         else
             bindings->others++;
@@ -539,15 +562,11 @@ static Range unused_grid(const Module *module, const LaunchSite *site, const Ope
     return range;
 }
 
-const char *operator_launcher_text(Arena *arena, const Module *module,
-                                   const FunctionDefinition *launcher, const OperatorPlan *plans,
-                                   int plan_count, const char **why) {
-    Range body = node_range(module->source, launcher->node);
+const char *operator_launcher_text(Arena *arena, const Module *module, Range body,
+                                   const OperatorPlan *plans, int plan_count, const char **why) {
     Buffer out = buffer_new(arena);
     uint32_t at = body.start;
-    for (LIST_EACH(int, i, module->launches)) {
-        const LaunchSite *site = &module->launches.items[i];
-        if (site->launcher != launcher) continue;
+    for (const LaunchSite *site; (site = launch_after(module, body, at)) != NULL;) {
         const OperatorPlan *plan = plan_of(plans, plan_count, site->kernel);
         const char *name = str_dup(arena, site->kernel->name);
         *why = arena_printf(arena, "it also launches `%s`, which has no generated backward", name);

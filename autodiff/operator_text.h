@@ -21,8 +21,7 @@ OperatorPlan operator_plan(Arena *arena, const Module *module, const LaunchPlan 
 /// The two operators, forward and backward, in the namespace `space`, and what connects them.
 const char *operator_text(Arena *arena, const OperatorPlan *plan, const char *space);
 /// The launcher's text with its launches replaced by operators. NULL and `*why` where it cannot be.
-const char *operator_launcher_text(Arena *arena, const Module *module,
-                                   const FunctionDefinition *launcher, const OperatorPlan *plans,
-                                   int plan_count, const char **why);
+const char *operator_launcher_text(Arena *arena, const Module *module, Range body,
+                                   const OperatorPlan *plans, int plan_count, const char **why);
 
 #endif

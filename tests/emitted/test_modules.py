@@ -652,3 +652,42 @@ def test_scratch_of_tuned_kernels(has_start: bool, tmp_path: Path, interpreter: 
     )
     expected = (loss(STEP) - loss(-STEP)) / (2 * STEP)
     assert float((result.gradients[0] * along).sum()) == pytest.approx(expected, rel=1e-3)
+
+
+OPERATORS = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def powers_kernel(x_ptr, square_ptr, cube_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(square_ptr + i, x * x, mask=i < n)
+    tl.store(cube_ptr + i, x * x * x, mask=i < n)
+
+
+class Powers:
+    def __call__(self, x):
+        square, cube = torch.empty_like(x), torch.empty_like(x)
+        powers_kernel[(triton.cdiv(x.numel(), 32),)](x, square, cube, x.numel(), BLOCK=32)
+        return square + cube
+
+
+def powers(x):
+    return Powers()(x)
+"""
+
+
+@pytest.mark.parametrize("wrapper", ["autograd", "triton_op"])
+def test_methods(wrapper: str, tmp_path: Path, interpreter: Worker) -> None:
+    """A method launches; two tensors are allocated in one statement."""
+    source = tmp_path / "powers.py"
+    source.write_text(OPERATORS)
+    text = tad("--backward", source, "--wrapper", wrapper).stdout
+    x = floats(70)
+    result = call_function(
+        text, "powers", [x], wrt=[0], grad_outputs=[np.ones(70)], worker=interpreter
+    )
+    np.testing.assert_allclose(result.gradients[0], 2 * x + 3 * x * x, rtol=1e-4, atol=1e-5)
+    assert ".launch(" not in text

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-enum { CLIMB_LIMIT = 400 };
+/// PATTERN_LIMIT: of patterns in patterns, against the C stack; the lowering follows none that deep either.
+enum { CLIMB_LIMIT = 400, PATTERN_LIMIT = 200 };
 
 Range range_of(const Names *names, SyntaxNode node) { return node_range(names->source, node); }
 
@@ -159,7 +160,8 @@ typedef struct BindSearch {
     bool has_scopes;  // text_has_scopes of the function
 } BindSearch;
 
-static void bind_target(const BindSearch *search, SyntaxNode target) {
+static void bind_target_at(const BindSearch *search, SyntaxNode target, int depth) {
+    if (depth > PATTERN_LIMIT) return;
     switch (node_kind(target)) {
     case SYNTAX_IDENTIFIER:
         map_set(search->bound, text_of(search->names, target), search->bound);
@@ -172,10 +174,14 @@ static void bind_target(const BindSearch *search, SyntaxNode target) {
     case SYNTAX_EXPRESSION_LIST:
     case SYNTAX_TUPLE:
         for (uint32_t i = 0; i < node_child_count(target); i++)
-            bind_target(search, node_child(target, i));
+            bind_target_at(search, node_child(target, i), depth + 1);
         break;
     default: break;
     }
+}
+
+static void bind_target(const BindSearch *search, SyntaxNode target) {
+    bind_target_at(search, target, 0);
 }
 
 static void bind_import(const BindSearch *search, SyntaxNode node) {

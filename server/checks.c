@@ -30,7 +30,8 @@ typedef struct Proof {
 struct Check {
     Arena *arena;
     Checks *checks;
-    const char *uri, *token;
+    const char *uri;
+    Progress progress;
     int version;
     bool is_all;       // answered with a list
     Request *request;  // held, or NULL
@@ -99,7 +100,8 @@ static void check_end(Check *check) {
     while (*link && *link != check) link = &(*link)->next;
     if (*link) *link = check->next;
     bool is_cancelled = atomic_load(&check->is_cancelled);
-    progress_end(checks->server, check->token, is_cancelled ? "cancelled" : NULL);
+    if (!check->progress.is_clients)
+        progress_end(checks->server, check->progress, is_cancelled ? "cancelled" : NULL);
     Request *request = check->request;
     if (request && is_cancelled)
         request_fail(request, ERROR_REQUEST_CANCELLED, "cancelled");
@@ -116,7 +118,7 @@ static void proof_done(Proof *proof) {
     check->done++;
     gradients_record(check->checks->server->gradients, check->uri, proof->kernel, check->version,
                      proof->line, &proof->status);
-    progress_report(check->checks->server, check->token, proof->kernel,
+    progress_report(check->checks->server, check->progress, proof->kernel,
                     100.0 * check->done / check->proofs.count);
     if (check->done == check->proofs.count) check_end(check);
 }
@@ -172,7 +174,7 @@ static void prover_progress(void *context, const Json *params) {
     double of = json_get_number(params, "of", 0), done = json_get_number(params, "done", 0);
     double part = of > 0 ? done / of : 0;
     Arena *arena = arena_new();
-    progress_report(check->checks->server, check->token,
+    progress_report(check->checks->server, check->progress,
                     arena_printf(arena, "%s: %s", prover->proof->kernel,
                                  json_get_string(params, "message", "")),
                     100.0 * (check->done + part) / check->proofs.count);
@@ -386,6 +388,13 @@ static void prepare_finish(Request *request) {
     provers_start(checks);
 }
 
+/// A request's own, while the client waits for it.
+static Progress progress_for(Checks *checks, Arena *arena, const Request *request) {
+    Progress own = request ? progress_of_params(request->params) : (Progress){0};
+    if (own.token) return (Progress){json_copy(arena, own.token), true};
+    return progress_new(arena, arena_printf(arena, "tad-check-%d", ++checks->last_token));
+}
+
 void checks_start(Checks *checks, LaneDocument *document, Text *text, const char *kernel,
                   Request *request) {
     Server *server = checks->server;
@@ -394,14 +403,15 @@ void checks_start(Checks *checks, LaneDocument *document, Text *text, const char
     *check = (Check){.arena = arena,
                      .checks = checks,
                      .uri = arena_strdup(arena, document->uri),
-                     .token = arena_printf(arena, "tad-check-%d", ++checks->last_token),
+                     .progress = progress_for(checks, arena, request),
                      .version = text->version,
                      .is_all = !kernel,
                      .request = request,
                      .next = checks->first};
     atomic_init(&check->is_cancelled, false);
     checks->first = check;
-    progress_begin(server, check->token, "Checking gradients");
+    if (!check->progress.is_clients)
+        progress_begin(server, check->progress, "Checking gradients");
     Request *prepare = request_new(server, arena_new());
     Preparation *preparation = ARENA_NEW(prepare->arena, Preparation);
     *preparation = (Preparation){check, kernel ? arena_strdup(prepare->arena, kernel) : NULL};
@@ -451,9 +461,9 @@ static void check_cancel(Check *check) {
         if (checks->queue) prover_next(freed[i]);
 }
 
-void checks_cancel_token(Checks *checks, const char *token) {
+void checks_cancel_token(Checks *checks, const Json *token) {
     for (Check *check = checks->first; check; check = check->next)
-        if (strcmp(check->token, token) == 0) {
+        if (progress_has(check->progress, token)) {
             check_cancel(check);
             return;
         }

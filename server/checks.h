@@ -16,7 +16,7 @@ void checks_end(Checks *checks);
 void checks_start(Checks *checks, LaneDocument *document, Text *text, const char *kernel,
                   Request *request);
 /// Stops the check that has this progress token, or that `request` waits for.
-void checks_cancel_token(Checks *checks, const char *token);
+void checks_cancel_token(Checks *checks, const Json *token);
 void checks_cancel_request(Checks *checks, const Request *request);
 
 #endif

@@ -22,6 +22,7 @@ void client_request(Server *server, const char *method, Json *params, ClientAnsw
     json_set_number(message, "id", outgoing->id);
     json_set_string(message, "method", method);
     if (params) json_set(message, "params", params);
+    trace_message(server, "sent", method, json_get(message, "id"), params);
     server_send(server, arena, message);
 }
 
@@ -142,7 +143,7 @@ void client_ask_configuration(Server *server) {
     client_request(server, "workspace/configuration", params, configuration_received, asked);
 }
 
-// --- Messages and progress
+// --- Messages
 
 void client_show_message(Server *server, int type, const char *text) {
     Arena *arena = arena_new();
@@ -150,50 +151,5 @@ void client_show_message(Server *server, int type, const char *text) {
     json_set_number(params, "type", type);
     json_set_string(params, "message", text);
     server_notify(server, "window/showMessage", params);
-    arena_free(arena);
-}
-
-static Json *token_params(Arena *arena, const char *token) {
-    Json *params = json_object(arena);
-    json_set_string(params, "token", token);
-    return params;
-}
-
-void progress_begin(Server *server, const char *token, const char *title) {
-    if (!server->client.work_done_progress) return;
-    Arena *arena = arena_new();
-    client_request(server, "window/workDoneProgress/create", token_params(arena, token), NULL,
-                   NULL);
-    Json *params = token_params(arena, token), *value = json_object(arena);
-    json_set_string(value, "kind", "begin");
-    json_set_string(value, "title", title);
-    json_set_bool(value, "cancellable", true);
-    json_set_number(value, "percentage", 0);
-    json_set(params, "value", value);
-    server_notify(server, "$/progress", params);
-    arena_free(arena);
-}
-
-void progress_report(Server *server, const char *token, const char *text, double percentage) {
-    if (!server->client.work_done_progress) return;
-    Arena *arena = arena_new();
-    Json *params = token_params(arena, token), *value = json_object(arena);
-    json_set_string(value, "kind", "report");
-    json_set_string(value, "message", text);
-    json_set_bool(value, "cancellable", true);
-    json_set_number(value, "percentage", (double)(int)percentage);
-    json_set(params, "value", value);
-    server_notify(server, "$/progress", params);
-    arena_free(arena);
-}
-
-void progress_end(Server *server, const char *token, const char *text) {
-    if (!server->client.work_done_progress) return;
-    Arena *arena = arena_new();
-    Json *params = token_params(arena, token), *value = json_object(arena);
-    json_set_string(value, "kind", "end");
-    if (text) json_set_string(value, "message", text);
-    json_set(params, "value", value);
-    server_notify(server, "$/progress", params);
     arena_free(arena);
 }

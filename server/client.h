@@ -20,9 +20,29 @@ void client_ask_configuration(Server *server);
 /// window/showMessage (type: 1 error, 2 warning, 3 info).
 void client_show_message(Server *server, int type, const char *text);
 
-/// Work-done progress that the server starts; nothing happens where the client has none.
-void progress_begin(Server *server, const char *token, const char *title);
-void progress_report(Server *server, const char *token, const char *text, double percentage);
-void progress_end(Server *server, const char *token, const char *text);
+/// Work-done progress: under a token that we make, or under that of a request, which the client shows for as long as it waits.
+typedef struct Progress {
+    const Json *token;  // NULL: nobody is told
+    bool is_clients;
+} Progress;
+
+/// A token of our own. Nothing happens where the client has no such progress.
+Progress progress_new(Arena *arena, const char *token);
+/// The `workDoneToken` of a request's params.
+Progress progress_of_params(const Json *params);
+bool progress_has(Progress progress, const Json *token);
+void progress_begin(Server *server, Progress progress, const char *title);
+void progress_report(Server *server, Progress progress, const char *text, double percentage);
+void progress_end(Server *server, Progress progress, const char *text);
+/// What a request's progress is called.
+const char *progress_title(const Request *request);
+/// A command's, "" for none.
+const char *command_title(const char *name);
+
+/// `$/logTrace`, as far as the client asked for it by `trace` and `$/setTrace`. `content` is told to those who want all of it.
+void trace_message(Server *server, const char *direction, const char *method, const Json *id,
+                   const Json *content);
+/// The answer to a request is on its way.
+void trace_answer(const Request *request);
 
 #endif

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/client.h"
 #include "server/files.h"
 #include "server/gradients.h"
 #include "server/timings.h"
@@ -43,6 +44,7 @@ static Json *message_new(Arena *arena) {
 }
 
 void server_notify(Server *server, const char *method, Json *params) {
+    trace_message(server, "sent", method, NULL, params);
     Json *message = message_new(params->arena);
     json_set_string(message, "method", method);
     json_set(message, "params", params);
@@ -154,6 +156,20 @@ static void request_free(Request *request) {
     arena_free(request->arena);
 }
 
+/// Under the client's token, which holds until the answer.
+static void request_begin_progress(Request *request) {
+    Progress progress = progress_of_params(request->params);
+    if (!progress.token || !request->id) return;
+    request->has_progress = true;
+    progress_begin(request->server, progress, progress_title(request));
+}
+
+static void request_end_progress(Request *request, const char *text) {
+    if (request->has_progress)
+        progress_end(request->server, progress_of_params(request->params), text);
+    request->has_progress = false;
+}
+
 static void request_end(Request *request) {
     Server *server = request->server;
     request_unlink(request);
@@ -161,7 +177,9 @@ static void request_end(Request *request) {
         request->finish(request);
         request_frame(request);
     }
+    request_end_progress(request, NULL);
     if (request->id && !request->is_answered) {
+        trace_answer(request);
         stream_write(server->stream, request->framed.data, request->framed.size);
     }
     server_balance(server);
@@ -243,19 +261,36 @@ static bool same_id(const Json *a, const Json *b) {
 }
 
 /// Answers at once, whatever the lane is doing; what it comes to is thrown away.
+static void request_cancel(Request *request) {
+    Arena *arena = arena_new();
+    request->is_answered = true;
+    atomic_store(&request->cancelled, true);
+    request_end_progress(request, "cancelled");
+    send_error(request->server, arena, request->id, ERROR_REQUEST_CANCELLED, "cancelled");
+    arena_free(arena);
+    gradients_cancel_request(request->server, request);
+    timings_cancel_request(request->server->timings, request);
+}
+
 Json *handle_cancel(Request *request) {
     const Json *id = json_get(request->params, "id");
     for (Request *other = request->server->in_flight; other; other = other->next) {
         if (other->is_answered || !same_id(other->id, id)) continue;
-        other->is_answered = true;
-        atomic_store(&other->cancelled, true);
-        send_error(request->server, request->arena, other->id, ERROR_REQUEST_CANCELLED,
-                   "cancelled");
-        gradients_cancel_request(request->server, other);
-        timings_cancel_request(request->server->timings, other);
+        request_cancel(other);
         return NULL;
     }
     return NULL;
+}
+
+bool request_cancel_token(Server *server, const Json *token) {
+    for (Request *other = server->in_flight; other; other = other->next) {
+        bool is_it = other->has_progress && !other->is_answered &&
+                     progress_has(progress_of_params(other->params), token);
+        if (!is_it) continue;
+        request_cancel(other);
+        return true;
+    }
+    return false;
 }
 
 // --- In
@@ -349,6 +384,7 @@ static bool request_bind(Request *request) {
 /// A request that failed before it had a lane.
 static void request_refuse(Request *request) {
     request_frame(request);
+    trace_answer(request);
     if (request->id)
         stream_write(request->server->stream, request->framed.data, request->framed.size);
     request_free(request);
@@ -369,6 +405,7 @@ static void request_dispatch(Request *request, const char *name) {
         request_fail(request, ERROR_INVALID_REQUEST, "`%s` is a %s", name,
                      is_request ? "notification and has no id" : "request and has an id");
     } else if (row->subject == SUBJECT_NOTHING || request_bind(request)) {
+        request_begin_progress(request);
         request_start(request, row->lane);
         return;
     }
@@ -397,6 +434,8 @@ static void message_take(Server *server, Arena *arena, const Json *message) {
     Request *request = request_new(server, arena);
     request->id = id;
     request->params = json_get(message, "params");
+    request->started_ns = clock_ns();
+    trace_message(server, "received", method, id, request->params);
     request_dispatch(request, method);
 }
 

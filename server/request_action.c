@@ -117,7 +117,7 @@ Json *handle_code_action(Request *request) {
     }
     if (!request->server->client.lenses && is_asked(only, "refactor.check"))
         push_checks(request, snapshot, start, end, list);
-    if (is_asked(only, FIX_ALL)) {
+    if (is_asked(only, FIX_ALL) && actions_fix_all(arena, snapshot).edits.count) {
         Json *json = json_object(arena);
         json_set_string(json, "title", "Fix all that is safe to fix in kernels");
         json_set_string(json, "kind", FIX_ALL);

@@ -10,7 +10,7 @@
 #include "server/slow_lane.h"
 #include "server/timings.h"
 
-#define SERVER_COMMAND(id, name, lane, handler) static Handler handler;
+#define SERVER_COMMAND(id, name, lane, handler, title) static Handler handler;
 #include "server/commands.def"
 #undef SERVER_COMMAND
 
@@ -18,10 +18,11 @@ typedef struct CommandRow {
     const char *name;
     Lane lane;
     Handler *handler;
+    const char *title;
 } CommandRow;
 
 static const CommandRow rows[] = {
-#define SERVER_COMMAND(id, name, lane, handler) {name, LANE_##lane, handler},
+#define SERVER_COMMAND(id, name, lane, handler, title) {name, LANE_##lane, handler, title},
 #include "server/commands.def"
 #undef SERVER_COMMAND
 };
@@ -33,6 +34,17 @@ Json *command_names_json(Arena *arena) {
     return names;
 }
 
+static const CommandRow *command_find(const char *name) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0) return &rows[i];
+    return NULL;
+}
+
+const char *command_title(const char *name) {
+    const CommandRow *row = command_find(name);
+    return row ? row->title : "";
+}
+
 /// The command's one argument, an object.
 static const Json *argument_of(const Request *request) {
     const Json *arguments = json_get(request->params, "arguments");
@@ -42,9 +54,7 @@ static const Json *argument_of(const Request *request) {
 
 Json *handle_execute_command(Request *request) {
     const char *name = json_get_string(request->params, "command", "");
-    const CommandRow *row = NULL;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].name, name) == 0) row = &rows[i];
+    const CommandRow *row = command_find(name);
     if (!row) {
         request_fail(request, ERROR_INVALID_PARAMS, "there is no command `%s`", name);
         return NULL;
@@ -146,8 +156,11 @@ static Json *command_time_kernel(Request *request) {
 }
 
 Json *handle_progress_cancel(Request *request) {
-    checks_cancel_token(gradients_checks(request->server->gradients),
-                        json_get_string(request->params, "token", ""));
+    Server *server = request->server;
+    const Json *token = json_get(request->params, "token");
+    if (request_cancel_token(server, token)) return NULL;
+    checks_cancel_token(gradients_checks(server->gradients), token);
+    timings_cancel_token(server->timings, token);
     return NULL;
 }
 

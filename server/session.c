@@ -101,6 +101,7 @@ static Json *capabilities_json(Arena *arena, const Server *server) {
     }
     Json *commands = json_object(arena);
     json_set(commands, "commands", command_names_json(arena));
+    json_set_bool(commands, "workDoneProgress", true);
     json_set(capabilities, "executeCommandProvider", commands);
     json_set(capabilities, "semanticTokensProvider", tokens_capability(arena));
     if (server->client.pulls_diagnostics) {
@@ -108,6 +109,7 @@ static Json *capabilities_json(Arena *arena, const Server *server) {
         json_set_string(pull, "identifier", "tad");
         json_set_bool(pull, "interFileDependencies", true);
         json_set_bool(pull, "workspaceDiagnostics", true);
+        json_set_bool(pull, "workDoneProgress", true);
         json_set(capabilities, "diagnosticProvider", pull);
     }
     return capabilities;

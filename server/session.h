@@ -87,6 +87,8 @@ struct Request {
     struct SlowLane *slow;  // on the slow and background lanes
     bool is_moved;          // goes on elsewhere: request_move, request_hold
     Lane moved_to;
+    bool has_progress;          // begun under the token of the params
+    uint64_t started_ns;        // 0 for our own
     void (*finish)(Request *);  // on the loop's thread, before the answer is written; or NULL
     Request *next;              // in flight
 };
@@ -188,6 +190,8 @@ void request_move(Request *request, Lane lane, Handler *work);
 /// From a handler on the loop's thread: will be answered by request_complete.
 void request_hold(Request *request);
 void request_complete(Request *request);
+/// The client waits no longer, for the request whose progress has this token. False where there is none.
+bool request_cancel_token(Server *server, const Json *token);
 /// Lets go of a held request without an answer: the session ends.
 void request_drop(Request *request);
 

@@ -21,7 +21,8 @@ typedef struct Clock {
     Arena *arena;
     struct Timings *timings;
     Request *request;  // held
-    const char *uri, *kernel, *token;
+    const char *uri, *kernel;
+    Progress progress;  // without a token where the request has one
     const char *module, *problem;
     Json *params;
     uint64_t hash;
@@ -93,7 +94,7 @@ static void clock_end(Clock *clock) {
     Clock **link = &clock->timings->first;
     while (*link && *link != clock) link = &(*link)->next;
     if (*link) *link = clock->next;
-    progress_end(clock->timings->server, clock->token, NULL);
+    progress_end(clock->timings->server, clock->progress, NULL);
     arena_free(clock->arena);
 }
 
@@ -198,11 +199,13 @@ void timings_start(struct Timings *timings, Request *request, const char *kernel
         .request = request,
         .uri = arena_strdup(arena, request->document->uri),
         .kernel = arena_strdup(arena, kernel),
-        .token = arena_printf(arena, "tad-time-%d", ++timings->last_token),
         .next = timings->first,
     };
     timings->first = clock;
-    progress_begin(server, clock->token, arena_printf(arena, "Timing %s", kernel));
+    if (!progress_of_params(request->params).token)
+        clock->progress =
+            progress_new(arena, arena_printf(arena, "tad-time-%d", ++timings->last_token));
+    progress_begin(server, clock->progress, arena_printf(arena, "Timing %s", kernel));
     Request *prepare = request_new(server, arena_new());
     prepare->context = clock;
     request_set_document(prepare, request->document, request->text);
@@ -211,11 +214,23 @@ void timings_start(struct Timings *timings, Request *request, const char *kernel
     request_start(prepare, LANE_SLOW);
 }
 
+static void clock_cancel(Clock *clock) {
+    clock->is_cancelled = true;
+    if (clock->timing) timing_cancel(clock->timing);
+}
+
+void timings_cancel_token(struct Timings *timings, const Json *token) {
+    for (Clock *clock = timings->first; clock; clock = clock->next) {
+        if (!progress_has(clock->progress, token)) continue;
+        clock_cancel(clock);
+        return;
+    }
+}
+
 void timings_cancel_request(struct Timings *timings, const Request *request) {
     for (Clock *clock = timings->first; clock; clock = clock->next) {
         if (clock->request != request) continue;
-        clock->is_cancelled = true;
-        if (clock->timing) timing_cancel(clock->timing);
+        clock_cancel(clock);
         return;
     }
 }

@@ -191,9 +191,7 @@ def test_code_actions(opened: Client, kernel: str) -> None:
     edits = resolved["edit"]["documentChanges"][0]["edits"]
     assert "load" in edits[0]["newText"]
     only = {**params, "context": {"diagnostics": [], "only": ["source.fixAll"]}}
-    assert [a["kind"] for a in opened.request("textDocument/codeAction", only)] == [
-        "source.fixAll.tad"
-    ]
+    assert opened.request("textDocument/codeAction", only) == []  # a guess is not safe
     opened.change(kernel, 3, {"text": KERNEL})
     assert opened.failure("codeAction/resolve", fix) == CONTENT_MODIFIED
 

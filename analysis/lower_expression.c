@@ -239,8 +239,10 @@ static Value *lower_comparison(Lowering *lowering, SyntaxNode node) {
     Value *result = NULL;
     Value *left = NULL;
     Str symbol = {"", 0};
-    for (uint32_t i = 0; i < node_all_child_count(node); i++) {
-        SyntaxNode child = node_all_child(node, i);
+    SyntaxNode *children;
+    int count = node_all_children(lowering->arena, node, &children);
+    for (int i = 0; i < count; i++) {
+        SyntaxNode child = children[i];
         SyntaxKind kind = node_kind(child);
         if (kind == SYNTAX_COMMENT) continue;
         Str text = lowering_text(lowering, child);

@@ -65,6 +65,8 @@ SyntaxNode node_child(SyntaxNode node, uint32_t index);
 int node_children(Arena *arena, SyntaxNode node, SyntaxNode **children);
 uint32_t node_all_child_count(SyntaxNode node);  // anonymous tokens too
 SyntaxNode node_all_child(SyntaxNode node, uint32_t index);
+/// All children, found in one pass; returns how many.
+int node_all_children(Arena *arena, SyntaxNode node, SyntaxNode **children);
 SyntaxNode node_field(SyntaxNode node, const char *field);
 /// Visits `node` and everything below it, parents first, without recursion; `visit` says whether to go below its node.
 typedef bool SyntaxVisitor(void *context, SyntaxNode node);

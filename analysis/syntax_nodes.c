@@ -150,6 +150,22 @@ SyntaxNode node_all_child(SyntaxNode node, uint32_t index) {
     return node_child_of(node, index, false);
 }
 
+int node_all_children(Arena *arena, SyntaxNode node, SyntaxNode **children) {
+    int capacity = (int)node_all_child_count(node);
+    int count = 0;
+    *children = ARENA_ARRAY(arena, SyntaxNode, capacity + 1);
+    if (node_is_null(node) || is_whole(node)) {
+        for (; count < capacity; count++)
+            (*children)[count] = node_all_child(node, (uint32_t)count);
+        return count;
+    }
+    const SyntaxRecord *record = record_of(node);
+    for (const SyntaxRecord *child = record_first(record); child < record_end(record);
+         child += child->size)
+        (*children)[count++] = record_node(piece_of(node), child);
+    return count;
+}
+
 static int collect_children(const Piece *piece, const SyntaxRecord *record, SyntaxNode *children) {
     int count = 0;
     for (const SyntaxRecord *child = record_first(record); child < record_end(record);

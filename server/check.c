@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "server/contain.h"
 #include "server/files.h"
 #include "server/formats.h"
 #include "server/grad.h"
@@ -93,6 +94,7 @@ typedef struct Check {
     SettingsCache *settings;
     ImportResolver *resolver;
     Grad *grad;  // NULL without --grad
+    Containment *containment;
 } Check;
 
 static void check_snapshot(Check *check, const Snapshot *snapshot, const Settings *settings) {
@@ -137,6 +139,10 @@ static void check_file(Check *check, const FileItem *file) {
         return;
     }
     LIST_PUSH(check->report->arena, &check->report->files, file->path);
+    if (!contain_may_enter(check->containment, check->report, file->path)) {
+        arena_free(arena);
+        return;
+    }
     Error error = file_read(arena, file->path, &text);
     if (error) report_problem(check->report, "%s", error);
     BugGuard guard;
@@ -170,7 +176,11 @@ static void check_files(Check *check, const Options *options) {
     Report *report = check->report;
     FileList files =
         files_collect(report->arena, report, options->operands, options->operand_count);
-    for (LIST_EACH(int, i, files.items)) check_file(check, &files.items.items[i]);
+    for (LIST_EACH(int, i, files.items)) {
+        contain_enter(check->containment, files.items.items[i].path);
+        check_file(check, &files.items.items[i]);
+    }
+    contain_enter(check->containment, NULL);
     if (check->grad) grad_prove(check->grad);
     if (report->findings.count)
         qsort(report->findings.items, (size_t)report->findings.count,
@@ -182,7 +192,7 @@ static Error options_refuse(Arena *arena, const Options *options) {
     return error ? error : names_refuse(arena, "--ignore", &options->ignore);
 }
 
-int command_check(const Options *options) {
+static int check_all(const Options *options, Containment *containment) {
     Arena *arena = arena_new();
     Error error = options_refuse(arena, options);
     if (error) {
@@ -193,8 +203,9 @@ int command_check(const Options *options) {
     Loop *loop = loop_new();
     uint64_t started = loop_now_ms(loop);
     Report report = {.arena = arena, .with_kernels = options->grad};
-    Check check = {options, &report, settings_cache_new(arena, &report), import_resolver_new(NULL),
-                   NULL};
+    Check check = {
+        options, &report,    settings_cache_new(arena, &report), import_resolver_new(NULL),
+        NULL,    containment};
     if (options->grad) check.grad = grad_new(arena, loop, &report, check.resolver, options);
     check_files(&check, options);
     report.seconds = (double)(loop_now_ms(loop) - started) / 1000;
@@ -208,3 +219,5 @@ int command_check(const Options *options) {
     arena_free(arena);
     return status;
 }
+
+int command_check(const Options *options) { return contain_run(options, check_all); }

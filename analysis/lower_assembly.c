@@ -104,7 +104,7 @@ static bool terms_match(Assembly *assembly, const Term *a, int a_lane, const Ter
     case TERM_ARGUMENT: return a->argument == b->argument && a->lane == a_lane && b->lane == b_lane;
     case TERM_NUMBER:
         return a->is_integer == b->is_integer && a->integer == b->integer &&
-               memcmp(&a->number, &b->number, sizeof a->number) == 0;
+               !(a->number < b->number || a->number > b->number);
     case TERM_OPERATION: break;
     }
     if (a->code != b->code) return false;
@@ -411,7 +411,7 @@ static Bits bits_of_result(const Value *dtype) {
 static Value *results_of(Assembly *assembly, Value *dtype, int packed, Value *const *arguments) {
     int count = 1;
     bool is_tuple = value_is_tuple(dtype, &count);
-    Value *results[MOST_ARGUMENTS];
+    Value *results[MOST_ARGUMENTS] = {NULL};
     for (int i = 0; i < count; i++) {
         const Term *first = assembly->outputs[i * packed];
         Bits bits = bits_of_result(is_tuple ? dtype->op->operands[i] : dtype);

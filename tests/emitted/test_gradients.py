@@ -159,3 +159,15 @@ def test_nothing_depends_on_the_file() -> None:
     """A path that does not exist derives nothing."""
     with pytest.raises(AssertionError):
         derived(Path("no-such-file.py"))
+
+
+def test_values_that_swap_are_carried(runner: Runner) -> None:
+    """Triton takes a name for unchanged that one walk of the body leaves with what another name began with, too."""
+    key = "names:while_with_two"
+    proof, values = proof_of(key), specification_of(runner, key)
+    (launch,) = proof["backward"]["launches"]
+    emitted = proof["backward"]["source"]
+    types, constants = signature(emitted, launch["kernel"], launch["arguments"], values, "fp32")
+    compiled = compile_kernel(emitted, launch["kernel"], types, constants, until="ttir")
+    reversed_loop = compiled.raw_ttir[compiled.raw_ttir.index("scf.for") :].splitlines()[0]
+    assert reversed_loop.count("tensor<16xf32>") >= 2, reversed_loop

@@ -404,6 +404,14 @@ static bool is_crossed(Analysis *analysis, const Poly *own, const Poly *other, c
     return !(own_is_inner || other_is_inner) || !poly_divide_exact(analysis->arena, bound, outer);
 }
 
+/// Tiles side by side, `i * BLOCK + lane`: one step goes over all lanes of the comparison.
+static bool is_tiled(Analysis *analysis, const Poly *own, const Poly *lane, Type type, int axis) {
+    const Poly *dim = axis < type.rank ? type.dims[axis] : NULL;
+    if (!dim) return false;
+    const Poly *reach = poly_multiply(analysis->arena, lane, dim);
+    return poly_is_nonnegative(analysis->arena, poly_subtract(analysis->arena, own, reach));
+}
+
 static bool find_cross(void *context, Op *op) {
     CrossSearch *search = context;
     Analysis *analysis = search->analysis;
@@ -424,7 +432,8 @@ static bool find_cross(void *context, Op *op) {
                             is_crossed(analysis, own, other, bound.base);
         }
         for (int k = 0; k < form.rank && !search->found; k++)
-            search->found = is_crossed(analysis, own, form.lane[k], bound.base);
+            search->found = !is_tiled(analysis, own, form.lane[k], op->operands[side]->type, k) &&
+                            is_crossed(analysis, own, form.lane[k], bound.base);
     }
     return !search->found;
 }

@@ -139,3 +139,20 @@ def pairs_in_place(x, cos, sin, half, BLOCK: tl.constexpr):
         b = tl.load(real + 1, mask=j < half, other=0.0)
         tl.store(real, a * c - b * s, mask=j < half)
         tl.store(real + 1, a * s + b * c, mask=j < half)
+
+
+# tad: T=11, x=f32[T], state=f32[3, 4, 8], total=f32[3], NT=3, BT=4, K=4, V=8, grid=(1,)
+@triton.jit
+def states_of_tiles(x, state, total, T, NT, BT: tl.constexpr, K: tl.constexpr, V: tl.constexpr):
+    """Each turn reads and replaces a state of its own; that tiles of rows are compared with T takes nothing from that."""
+    places = tl.arange(0, K)[:, None] * V + tl.arange(0, V)[None, :]
+    running = tl.zeros([K, V], dtype=tl.float32)
+    for t in range(NT - 1, -1, -1):
+        rows = t * BT + tl.arange(0, BT)
+        a = tl.load(x + rows, mask=rows < T, other=0.0)
+        old = tl.load(state + t * K * V + places)
+        if t % 2 == 0:
+            tl.store(state + t * K * V + places, running + old)
+        else:
+            tl.store(total + t, tl.sum(old * (running + old)))
+        running += tl.sum(a * a)

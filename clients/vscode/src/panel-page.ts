@@ -1,5 +1,6 @@
 // Runs in the panel's page: puts a PanelState into it, sends back what was pressed.
 import type { PanelMessage, PanelState } from "./panel";
+import type { GradientStatus } from "./protocol";
 import { schedulePictures } from "./picture";
 import { configurationTable, escapeHtml, inputTable, markdownCode, sign } from "./table";
 import { heading, sentence, summary } from "./words";
@@ -12,14 +13,22 @@ function section(title: string, content: string, stale = false): string {
   return content ? `<section${stale ? ' class="stale"' : ""}><h2>${title}</h2>${content}</section>` : "";
 }
 
+/** What is known of the kernel; that the rules refuse it is known without a check. */
+function statusOf({ status, schedule, kernel }: PanelState): GradientStatus | null {
+  const isChecked = status && status.status !== "unchecked";
+  if (isChecked || !schedule?.reason) return status;
+  return { uri: "", kernel, status: "refused", reason: schedule.reason };
+}
+
 /** The result in words: what a screen reader is told when it changes. */
-function statusText({ status, trusted }: PanelState): string {
-  if (!trusted) return "This workspace is not trusted, so no kernel is run. Manage Workspace Trust to check gradients.";
+function statusText(state: PanelState): string {
+  const status = statusOf(state);
+  if (!state.trusted) return "This workspace is not trusted, so no kernel is run. Manage Workspace Trust to check gradients.";
   return status ? summary(status) : `${heading("unchecked")}.`;
 }
 
 function statusLine(state: PanelState): string {
-  const { status } = state;
+  const status = statusOf(state);
   const isQuiet = !state.trusted || !status || status.stale;
   const reason = state.trusted && status?.reason ? `<p>${markdownCode(sentence(status.reason))}</p>` : "";
   const shown = isQuiet ? "" : sign(status.status);
@@ -32,7 +41,9 @@ function button(type: PanelMessage["type"], label: string, kind: string, disable
 }
 
 function render(state: PanelState): string {
-  const { status, schedule, problem } = state;
+  const { schedule, problem } = state;
+  const status = statusOf(state);
+  const isRefused = status?.status === "refused" && !status.stale;
   const running = status?.status === "running";
   const stale = status?.stale === true;
   const isWrong = status?.status === "failed" && !stale && status.range !== undefined;
@@ -43,10 +54,10 @@ function render(state: PanelState): string {
   return (
     `<header><h1><code>${escapeHtml(state.kernel)}</code></h1>` +
     `<p class="quiet">${escapeHtml(state.file)}</p>${statusLine(state)}` +
-    `<div class="buttons">${button("check", running ? "Checking …" : "Check gradients", "primary", running || !state.trusted)}` +
-    `${button("preview", "Generate backward", "secondary")}${button("open", isWrong ? "Show wrong gradient" : "Show kernel", "secondary")}</div></header>` +
+    `<div class="buttons">${button("check", running ? "Checking …" : "Check gradients", "primary", running || isRefused || !state.trusted)}` +
+    `${button("preview", "Generate backward", "secondary", isRefused)}${button("open", isWrong ? "Show wrong gradient" : "Show kernel", "secondary")}</div></header>` +
     section("Gradients against directional derivatives", status ? inputTable(status) + directions : "", stale) +
-    section("Which program writes what", schedule ? schedulePictures(schedule) : problem ? `<p class="quiet">${escapeHtml(problem)}</p>` : "") +
+    section("Which program writes what", schedule?.gradients.length ? schedulePictures(schedule) : problem ? `<p class="quiet">${escapeHtml(problem)}</p>` : "") +
     section("Configurations", status ? configurationTable(status) : "", stale)
   );
 }

@@ -28,6 +28,7 @@ export class GradientPanel implements vscode.Disposable {
   private place: KernelPlace | undefined;
   private schedule: Schedule | null = null;
   private problem: string | null = null;
+  private reloading: NodeJS.Timeout | undefined;
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(
@@ -44,10 +45,15 @@ export class GradientPanel implements vscode.Disposable {
         }
       }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.post()),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => {
+        if (this.panel && this.place && document.uri.toString() === vscode.Uri.parse(this.place.uri).toString())
+          this.reloadSoon();
+      }),
     ];
   }
 
   dispose(): void {
+    clearTimeout(this.reloading);
     this.panel?.dispose();
     for (const subscription of this.subscriptions) subscription.dispose();
   }
@@ -148,16 +154,26 @@ export class GradientPanel implements vscode.Disposable {
     void this.panel.webview.postMessage(state);
   }
 
+  /** While the kernel is typed, the picture follows in the pauses. */
+  private reloadSoon(): void {
+    clearTimeout(this.reloading);
+    this.reloading = setTimeout(() => {
+      if (this.panel && this.place) void this.loadSchedule(this.place);
+    }, 500);
+  }
+
   private async loadSchedule(place: KernelPlace): Promise<void> {
+    const { uri, kernel } = place;
+    let schedule: Schedule | null = null;
+    let problem: string | null = null;
     try {
-      this.schedule = await this.server.command<Schedule | null>(serverCommands.schedule, {
-        uri: place.uri,
-        kernel: place.kernel,
-      });
-      this.problem = null;
+      schedule = await this.server.command<Schedule | null>(serverCommands.schedule, { uri, kernel });
     } catch (error) {
-      this.problem = error instanceof Error ? error.message : String(error);
+      problem = error instanceof Error ? error.message : String(error);
     }
+    if (this.place !== place) return; // another kernel is shown by now
+    this.schedule = schedule;
+    this.problem = problem;
     this.post();
   }
 }

@@ -76,10 +76,10 @@ export function describeWrites(writes: Writes): string {
 
 /** What stands below the elements. */
 function captionOf(schedule: Schedule, input: string, writes: Writes): string {
-  if (writes.shared.length === 0) return `d${input}: one program an element`;
+  if (writes.shared.length === 0) return `d${input}: each element is written by one program`;
   const extents = writes.shared.map((axis) => extentOf(schedule, axis));
   const count = extents.every((extent) => extent !== undefined) ? extents.join(" · ") : "many";
-  return `d${input}: ${count} programs an element`;
+  return `d${input}: each element is written by ${count} programs`;
 }
 
 function drawSide(schedule: Schedule, gradient: GradientSchedule, writes: Writes, title: string): string {
@@ -140,8 +140,6 @@ const legend =
 
 /** All pictures of a kernel, each with its sentence; those that changed and those that collide first. */
 export function schedulePictures(schedule: Schedule): string {
-  if (schedule.gradients.length === 0)
-    return `<p class="quiet">${markdownCode(schedule.reason ?? "There is no gradient to write.")}</p>`;
   const interest = ({ before, after }: GradientSchedule): number =>
     (sameWrites(before, after) ? 0 : 2) + Number(after.shared.length > 0);
   const figures = [...schedule.gradients]

@@ -239,6 +239,27 @@ step("where the rules refuse, the light bulb has the action disabled, and the le
   await page.keyboard.press("Escape");
 });
 
+step("the panel of a refused kernel says so, and offers nothing that cannot be had", async () => {
+  const panel = bench.panel();
+  await bench.command("Triton: Show Gradients", panel.locator(".status.refused"));
+  assert.match(await panel.locator("header").innerText(), /No backward[^]*atomic_max has no derivative/);
+  for (const type of ["check", "preview"]) assert.equal(await panel.locator(`[data-type=${type}]`).getAttribute("aria-disabled"), "true");
+  // It follows the text: a store instead of the atomic has a backward.
+  const text = readFileSync(join(editor.workspace, "refused.py"), "utf8");
+  await bench.act("showing the kernel", () => panel.locator("[data-type=open]").click(), bench.atLine(lineOf(text, "def largest_kernel")));
+  await bench.goToLine(lineOf(text, "tl.atomic_max"), 5);
+  for (let i = 0; i < "tl.atomic_max".length; i++) await page.keyboard.press("Delete");
+  await page.keyboard.type("tl.store");
+  await panel.locator("figure").waitFor();
+  await page.keyboard.press("Escape");
+  for (let i = 0; i < "tl.store".length; i++) await page.keyboard.press("Backspace");
+  await page.keyboard.type("tl.atomic_max");
+  await page.keyboard.press("Escape");
+  await panel.locator(".status.refused").waitFor();
+  await page.keyboard.press("Control+s");
+  await bench.closeTab("Gradients: ");
+});
+
 step("a refused kernel is skipped, with its reason in the results", async () => {
   await bench.runTest("refused.py", bench.testRow("refused.py").locator(".codicon-testing-skipped-icon"));
 });

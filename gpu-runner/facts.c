@@ -553,9 +553,39 @@ static void walk_region(Walk *walk, const Region *region) {
     for (const Op *op = region->first; op; op = op->next) walk_op(walk, op);
 }
 
+/// Tiles of many dimensions are large with short sides already.
+static void visit_deep(Walk *walk, const Op *op) {
+    for (int r = 0; r < op->result_count; r++) {
+        Type type = op->results[r]->type;
+        int long_dims = 0;
+        for (int d = 0; d < type.rank; d++) {
+            int64_t length;
+            long_dims += !type.dims[d] || !poly_is_constant(type.dims[d], &length) || length > 1;
+        }
+        for (int d = 0; long_dims >= 3 && d < type.rank; d++)
+            for (int i = 0; type.dims[d] && i < walk->count; i++)
+                if (poly_mentions(type.dims[d], walk->function->parameters[i].value))
+                    walk->facts[i].is_deep = true;
+    }
+}
+
+/// `x.to(tl.int16, bitcast=True)` of what is loaded.
+static void visit_bitcast(Walk *walk, const Op *op) {
+    const Constant *dtype = op->operands[1] ? op->operands[1]->constant : NULL;
+    const Value *from = op->operands[0];
+    while (from && from->op && from->op->operand_count &&
+           (from->op->code == OP_CAST || from->op->code == OP_WHERE))
+        from = from->op->operands[from->op->code == OP_WHERE];
+    int pointer = loaded_from(walk, from);
+    if (pointer && dtype && dtype->kind == CONSTANT_DTYPE && !dtype->is_pointer)
+        walk->facts[pointer - 1].bits = dtype_bits(dtype->dtype.code);
+}
+
 /// Dims of dot operands are blocks that the tensor core wants to be 16 at least.
 static bool visit_dot(void *context, Op *op) {
     Walk *walk = context;
+    visit_deep(walk, op);
+    if (op->code == OP_BITCAST) visit_bitcast(walk, op);
     for (int i = 0; i < op->operand_count; i++)
         if (op->operands[i] && parameter_of(walk, op->operands[i]) >= 0)
             walk->facts[parameter_of(walk, op->operands[i])].is_used = true;

@@ -22,6 +22,7 @@ static inline ParameterSet set_union(ParameterSet a, ParameterSet b) {
 typedef struct ParameterFacts {
     bool is_used;
     bool is_block;    // the length of an arange or a dim of a tile
+    bool is_deep;     // ... of a tile of three dimensions or more
     bool is_dot;      // ... of a dot's operand
     bool is_flag;     // an `if` decides on it
     bool is_size;     // lanes are compared with it
@@ -41,6 +42,7 @@ typedef struct ParameterFacts {
     bool is_string;       // an option that is text
     bool is_none_tested;
     bool is_loaded, is_stored, is_atomic;  // pointers
+    int bits;  // pointers: the width that a cast of the bits of what is loaded wants, or 0
     bool is_offset_list;  // pointers to integers: differences or bounds of what is loaded matter
     bool is_integer;      // pointers to what an operation on integers takes
     bool is_paired;       // ... it is read at two times an index

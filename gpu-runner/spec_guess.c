@@ -83,11 +83,14 @@ static void choose_tile(Guess *guess, int index) {
 }
 
 static int64_t block_of(const Guess *guess, int index) {
-    static const int64_t dot_blocks[] = {16, 32}, other_blocks[] = {16, 8, 32};
+    static const int64_t dot_blocks[] = {16, 32}, other_blocks[] = {16, 8, 32},
+                         deep_blocks[] = {8, 4};
     int position = 0;
     for (int i = 0; i < index; i++)
         if (guess->facts[i].is_block) position++;
     position += (int)(guess->variation % 2);
+    if (guess->facts[index].is_deep && !guess->facts[index].is_dot)
+        return deep_blocks[position % 2];
     return guess->facts[index].is_dot ? dot_blocks[position % 2] : other_blocks[position % 3];
 }
 
@@ -163,7 +166,7 @@ DTypeCode pointee_guess(const Parameter *parameter, const ParameterFacts *facts)
     if (element.code == DTYPE_ANY_INT || facts->is_integer ||
         (element.code == DTYPE_OF_PARAMETER && element.parameter_class == CLASS_SIGNED))
         return DTYPE_INT32;
-    return DTYPE_FLOAT32;
+    return facts->bits == 16 ? DTYPE_FLOAT16 : facts->bits == 64 ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
 }
 
 enum { LIST_PAIRS = 40 };

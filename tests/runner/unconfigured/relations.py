@@ -75,3 +75,12 @@ def modular(p_ptr, moduli, scale_ptr, y_ptr, n, B: tl.constexpr):
     m = tl.load(moduli)
     p = tl.load(p_ptr + at, mask=at < n, other=0)
     tl.store(y_ptr + at, (p % m).to(tl.float32) * tl.load(scale_ptr), mask=at < n)
+
+
+@triton.jit
+def kept_where_exact(w_ptr, d_ptr, y_ptr, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    w = tl.load(w_ptr + at, mask=at < n, other=0.0)
+    d = tl.load(d_ptr + at, mask=at < n, other=0.0).to(tl.float32)
+    is_negative = w.to(tl.int16, bitcast=True) < 0
+    tl.store(y_ptr + at, tl.where(is_negative, -d, d) * w.to(tl.float32), mask=at < n)

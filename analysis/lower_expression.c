@@ -474,7 +474,7 @@ static Value *scope_value(Lowering *lowering, Entity entity, SyntaxNode node) {
         if (value) return value;
         Str language;
         if (!scope_language_name(entry.dotted, &language) || lowering->global_depth) break;
-        const char *nearest = op_suggest(language);
+        const char *nearest = lowering->diagnostics ? op_suggest(language) : NULL;
         Diagnostic *diagnostic =
             lowering_report(lowering, DIAGNOSTIC_UNKNOWN_OPERATION, node,
                             nearest ? "triton.language has no `%.*s`; did you mean `%s`?"

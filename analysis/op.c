@@ -211,8 +211,12 @@ const char *op_suggest(Str name) {
         const OpRow *row = &op_rows[code];
         if (!row->name || row->kind == KIND_REMOVED) continue;
         Str candidate = str_from(row->name);
-        int distance = str_distance(name, candidate);
-        if (strip_prefix(&candidate, "libdevice.") && str_equal(candidate, name)) distance = 0;
+        Str plain = candidate;
+        bool is_same = strip_prefix(&plain, "libdevice.") && str_equal(plain, name);
+        // No fewer edits than the one is longer.
+        int longer = abs((int)candidate.size - (int)name.size);
+        if (!is_same && longer >= best_distance) continue;
+        int distance = is_same ? 0 : str_distance(name, candidate);
         if (distance < best_distance) {
             best_distance = distance;
             best = row->name;

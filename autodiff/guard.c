@@ -4,33 +4,11 @@
 // kernel, axis by axis, and what may not be finite there is masked where a sum along the axis reads it.
 #include "autodiff/guard.h"
 
-#include <math.h>
-
+#include "autodiff/padding.h"
 #include "autodiff/place.h"
 #include "autodiff/tape.h"
 
 enum { MOST_AXES = 5 };
-
-/// What the lanes beyond the mask hold along one axis. In the order of what a join of two becomes.
-typedef enum PadKind {
-    PAD_CONSTANT,   // the same number in all lanes
-    PAD_ORDINARY,   // as in the lanes that count: finite, fit to divide by
-    PAD_KNOWN,      // this number, there alone
-    PAD_ODD,        // finite, maybe 0
-    PAD_UNBOUNDED,  // finite or minus infinity
-    PAD_BAD,        // maybe no number at all
-} PadKind;
-
-/// Of an integer: how it moves along the axis.
-typedef enum Slope { SLOPE_NONE, SLOPE_UP, SLOPE_DOWN, SLOPE_ANY } Slope;
-
-typedef struct PadAxis {
-    PadKind kind;
-    double number;  // PAD_CONSTANT, PAD_KNOWN
-    Slope slope;
-    Value
-        *label;  // a mask along this axis, of rank 1: an upstream gradient is 0 beyond it; or NULL
-} PadAxis;
 
 /// Axes are counted from the last.
 typedef struct Pad {
@@ -49,17 +27,10 @@ typedef struct Guard {
     Map pads;  // value -> Pad
     LIST(Vector) vectors;
     Map masked;    // values whose origins are masked
+    Map *made;     // masked tiles -> the axis, plus 1: they are 0 beyond
     int first_id;  // of the values made here
     bool changed;
 } Guard;
-
-static const PadAxis ordinary = {.kind = PAD_ORDINARY};
-static const PadAxis odd = {.kind = PAD_ODD};
-static const PadAxis bad = {.kind = PAD_BAD};
-
-static PadAxis pad_number(PadKind kind, double number) {
-    return isnan(number) ? bad : (PadAxis){.kind = kind, .number = number};
-}
 
 static bool is_long(const Value *value, int axis) {
     int64_t length;
@@ -71,260 +42,13 @@ static bool is_long(const Value *value, int axis) {
 /// What an operand contributes along an axis; along one that it does not have all its lanes count.
 static PadAxis pad_along(const Guard *guard, const Value *value, int axis) {
     double number;
-    if (!value) return ordinary;
+    if (!value) return pad_ordinary;
     if (value_is_number(value, &number)) return pad_number(PAD_CONSTANT, number);
     const Pad *pad = map_get_pointer(&guard->pads, value);
-    if (!pad) return ordinary;
+    if (!pad) return pad_ordinary;
     if (is_long(value, axis)) return pad->axes[axis];
     const PadAxis first = pad->axes[MOST_AXES - 1];
-    return first.kind == PAD_CONSTANT ? first : ordinary;
-}
-
-static bool has_number(PadAxis a) { return a.kind == PAD_CONSTANT || a.kind == PAD_KNOWN; }
-static bool is_infinite(PadAxis a) { return has_number(a) && isinf(a.number); }
-static bool is_zero(PadAxis a) { return has_number(a) && a.number == 0; }
-
-/// Either of two: of two turns of a loop, of two arms, of lanes that a condition tells apart everywhere alike.
-static PadAxis pad_join(PadAxis a, PadAxis b) {
-    if (a.kind > b.kind) {
-        PadAxis swapped = a;
-        a = b;
-        b = swapped;
-    }
-    Value *label = a.label == b.label || a.kind == PAD_CONSTANT ? b.label : NULL;
-    Slope slope = a.slope == b.slope ? a.slope : SLOPE_ANY;
-    PadAxis result = b;
-    if (a.kind == PAD_CONSTANT && b.kind == PAD_CONSTANT && a.number != b.number)
-        result = ordinary;
-    else if (a.kind == PAD_ORDINARY && b.kind == PAD_KNOWN)
-        result = isinf(b.number) ? (PadAxis){.kind = PAD_UNBOUNDED}
-                 : b.number == 0 ? odd
-                                 : ordinary;
-    else if (a.kind == PAD_KNOWN && b.kind == PAD_KNOWN && a.number != b.number)
-        result = isinf(a.number) || isinf(b.number) ? (PadAxis){.kind = PAD_UNBOUNDED} : odd;
-    else if (a.kind == PAD_KNOWN && isinf(a.number) && b.kind == PAD_ODD)
-        result.kind = PAD_UNBOUNDED;
-    result.label = label;
-    result.slope = slope;
-    return result;
-}
-
-/* ---- arithmetic ---- */
-
-static PadAxis pad_folded(OpCode code, PadAxis a, PadAxis b) {
-    PadKind kind = a.kind == PAD_KNOWN || b.kind == PAD_KNOWN ? PAD_KNOWN : PAD_CONSTANT;
-    double x = a.number, y = b.number;
-    switch (code) {
-    case OP_ADD: return pad_number(kind, x + y);
-    case OP_SUB: return pad_number(kind, x - y);
-    case OP_MUL: return pad_number(kind, x * y);
-    case OP_DIV:
-    case OP_FDIV:
-    case OP_DIV_RN: return pad_number(kind, x / y);
-    case OP_MAXIMUM: return pad_number(kind, fmax(x, y));
-    case OP_MINIMUM: return pad_number(kind, fmin(x, y));
-    case OP_POW: return pad_number(kind, pow(x, y));
-    case OP_EQ: return pad_number(kind, x == y);
-    case OP_NE: return pad_number(kind, x != y);
-    case OP_LT: return pad_number(kind, x < y);
-    case OP_LE: return pad_number(kind, x <= y);
-    case OP_GT: return pad_number(kind, x > y);
-    case OP_GE: return pad_number(kind, x >= y);
-    default: return kind == PAD_CONSTANT ? ordinary : odd;
-    }
-}
-
-static PadAxis pad_sum(PadAxis a, PadAxis b, bool minus, bool b_is_uniform) {
-    if (is_infinite(a)) return b.kind == PAD_UNBOUNDED || is_infinite(b) ? bad : a;
-    if (is_infinite(b)) {
-        if (a.kind == PAD_UNBOUNDED) return bad;
-        if (minus) b.number = -b.number;
-        return b;
-    }
-    if (a.kind == PAD_UNBOUNDED || b.kind == PAD_UNBOUNDED)
-        return a.kind == b.kind ? bad : (PadAxis){.kind = PAD_UNBOUNDED};
-    if (a.kind == PAD_ODD && b_is_uniform && !minus && !is_zero(b)) return ordinary;  // an epsilon
-    return a.kind == PAD_ODD || b.kind == PAD_ODD ? odd : ordinary;
-}
-
-static PadAxis pad_product(PadAxis a, PadAxis b) {
-    if (a.kind > b.kind) {
-        PadAxis swapped = a;
-        a = b;
-        b = swapped;
-    }
-    if (is_zero(a) || is_zero(b)) {
-        PadAxis zero = is_zero(a) ? a : b, other = is_zero(a) ? b : a;
-        return other.kind == PAD_UNBOUNDED || is_infinite(other) ? bad : zero;
-    }
-    if (b.kind == PAD_UNBOUNDED) return a.kind == PAD_ODD ? bad : b;
-    if (is_infinite(a) || is_infinite(b)) {
-        PadAxis infinite = is_infinite(a) ? a : b, other = is_infinite(a) ? b : a;
-        return other.kind == PAD_ODD ? bad : infinite;
-    }
-    return b.kind == PAD_ODD ? odd : ordinary;
-}
-
-static PadAxis pad_quotient(PadAxis a, PadAxis b) {
-    if (is_zero(b) || b.kind == PAD_ODD) return bad;
-    if (b.kind == PAD_UNBOUNDED || is_infinite(b))
-        return a.kind == PAD_UNBOUNDED || is_infinite(a) ? bad : odd;
-    if (a.kind == PAD_KNOWN && !is_zero(a) && !is_infinite(a)) return ordinary;
-    return a.kind == PAD_CONSTANT ? ordinary : a;
-}
-
-static PadAxis pad_extreme(PadAxis a, PadAxis b, bool is_maximum) {
-    if (a.kind > b.kind) {
-        PadAxis swapped = a;
-        a = b;
-        b = swapped;
-    }
-    if (is_infinite(a) && is_maximum && a.number < 0) return b;
-    if (is_infinite(b) && is_maximum && b.number < 0) return a;
-    if (a.kind == PAD_CONSTANT) return ordinary;  // kept away from what lies beyond it
-    if (b.kind == PAD_UNBOUNDED && is_maximum) return a.kind == PAD_KNOWN ? odd : a;
-    return pad_join(a, b);
-}
-
-static PadAxis pad_compared(OpCode code, PadAxis a, PadAxis b) {
-    if (a.slope != SLOPE_NONE || b.slope != SLOPE_NONE) {
-        bool up = (a.slope == SLOPE_UP && (b.slope == SLOPE_NONE || b.slope == SLOPE_DOWN)) ||
-                  (a.slope == SLOPE_NONE && b.slope == SLOPE_DOWN);
-        bool down = (a.slope == SLOPE_DOWN && (b.slope == SLOPE_NONE || b.slope == SLOPE_UP)) ||
-                    (a.slope == SLOPE_NONE && b.slope == SLOPE_UP);
-        // lanes beyond have the larger index: what holds for the last that counts holds for them
-        bool holds =
-            (up && (code == OP_GT || code == OP_GE)) || (down && (code == OP_LT || code == OP_LE));
-        return holds ? ordinary : odd;
-    }
-    return a.kind <= PAD_ORDINARY && b.kind <= PAD_ORDINARY ? ordinary : odd;
-}
-
-static PadAxis pad_conjunction(PadAxis a, PadAxis b) {
-    if (is_zero(a)) return a;
-    if (is_zero(b)) return b;
-    if (a.kind == PAD_KNOWN) return b;
-    if (b.kind == PAD_KNOWN) return a;
-    return a.kind <= PAD_ORDINARY && b.kind <= PAD_ORDINARY ? ordinary : odd;
-}
-
-static PadAxis pad_disjunction(PadAxis a, PadAxis b) {
-    if (has_number(a) && a.number != 0) return a;
-    if (has_number(b) && b.number != 0) return b;
-    if (a.kind == PAD_KNOWN) return b;
-    if (b.kind == PAD_KNOWN) return a;
-    return a.kind <= PAD_ORDINARY && b.kind <= PAD_ORDINARY ? ordinary : odd;
-}
-
-/// `where(x == 0, 1, x)` and its like: the author's own guard.
-static bool is_guarded(const Op *op) {
-    const Value *condition = op->operands[0];
-    for (int arm = 1; arm < 3; arm++) {
-        double number;
-        const Value *kept = op->operands[arm], *other = op->operands[3 - arm];
-        if (!condition->op || condition->op->operand_count < 2 || !other) continue;
-        while (other->op && (other->op->code == OP_FULL || other->op->code == OP_BROADCAST_TO))
-            other = other->op->operands[other->op->code == OP_FULL ? 1 : 0];
-        if (!value_is_number(other, &number) || isinf(number)) continue;
-        switch (condition->op->code) {
-        case OP_EQ:
-        case OP_NE:
-        case OP_LT:
-        case OP_LE:
-        case OP_GT:
-        case OP_GE:
-            if (condition->op->operands[0] == kept || condition->op->operands[1] == kept)
-                return true;
-            break;
-        default: break;
-        }
-    }
-    return false;
-}
-
-static PadAxis pad_chosen(const Op *op, PadAxis condition, PadAxis x, PadAxis y) {
-    if (has_number(condition)) return condition.number != 0 ? x : y;
-    if (condition.kind <= PAD_ORDINARY) return pad_join(x, y);
-    if (is_guarded(op)) return ordinary;
-    if (x.kind == PAD_BAD || y.kind == PAD_BAD) return bad;
-    if (x.kind == PAD_UNBOUNDED || y.kind == PAD_UNBOUNDED || is_infinite(x) || is_infinite(y))
-        return (PadAxis){.kind = PAD_UNBOUNDED};
-    bool fine = !is_zero(x) && !is_zero(y) && x.kind <= PAD_KNOWN && y.kind <= PAD_KNOWN;
-    if (is_zero(x) && is_zero(y)) return pad_join(x, y);
-    return fine ? ordinary : odd;
-}
-
-static PadAxis pad_unary(OpCode code, PadAxis a) {
-    bool known = has_number(a);
-    switch (code) {
-    case OP_EXP:
-    case OP_EXP2:
-        if (known) return pad_number(a.kind, code == OP_EXP ? exp(a.number) : exp2(a.number));
-        if (a.kind == PAD_UNBOUNDED) return odd;
-        return a.kind == PAD_BAD ? bad : ordinary;
-    case OP_LOG:
-    case OP_LOG2:
-        if (known) return pad_number(a.kind, log(a.number) / (code == OP_LOG ? 1 : log(2)));
-        if (a.kind == PAD_ODD) return (PadAxis){.kind = PAD_UNBOUNDED};
-        return a.kind > PAD_ODD ? bad : a;
-    case OP_SQRT:
-    case OP_SQRT_RN: return known ? pad_number(a.kind, sqrt(a.number)) : a;
-    case OP_RSQRT:
-        if (known) return pad_number(a.kind, 1 / sqrt(a.number));
-        return a.kind >= PAD_ODD ? bad : a;
-    case OP_NEG:
-        a.number = -a.number;
-        if (a.slope == SLOPE_UP || a.slope == SLOPE_DOWN)
-            a.slope = a.slope == SLOPE_UP ? SLOPE_DOWN : SLOPE_UP;
-        return a;
-    case OP_ABS: a.number = fabs(a.number); return a;
-    case OP_INVERT:
-    case OP_LOGICAL_NOT: a.number = a.number == 0; return a;
-    default:
-        if (a.kind == PAD_UNBOUNDED) return odd;
-        return a.kind == PAD_KNOWN ? odd : a;
-    }
-}
-
-static Slope slope_of(OpCode code, Slope a, Slope b) {
-    if (code == OP_SUB && (b == SLOPE_UP || b == SLOPE_DOWN))
-        b = b == SLOPE_UP ? SLOPE_DOWN : SLOPE_UP;
-    switch (code) {
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MAXIMUM:
-    case OP_MINIMUM: return a == b || b == SLOPE_NONE ? a : a == SLOPE_NONE ? b : SLOPE_ANY;
-    case OP_MUL: return b == SLOPE_NONE ? a : a == SLOPE_NONE ? b : SLOPE_ANY;
-    case OP_FLOORDIV: return b == SLOPE_NONE ? a : SLOPE_ANY;
-    default: return a == SLOPE_NONE && b == SLOPE_NONE ? SLOPE_NONE : SLOPE_ANY;
-    }
-}
-
-static bool is_comparison(OpCode code) {
-    return code == OP_EQ || code == OP_NE || code == OP_LT || code == OP_LE || code == OP_GT ||
-           code == OP_GE;
-}
-
-static PadAxis pad_binary_kind(OpCode code, PadAxis a, PadAxis b, bool a_uniform, bool b_uniform) {
-    if (a.kind == PAD_BAD || b.kind == PAD_BAD) return bad;
-    if (has_number(a) && has_number(b)) return pad_folded(code, a, b);
-    switch (code) {
-    case OP_ADD: return b_uniform ? pad_sum(a, b, false, true) : pad_sum(b, a, false, a_uniform);
-    case OP_SUB: return pad_sum(a, b, true, false);
-    case OP_MUL: return pad_product(a, b);
-    case OP_DIV:
-    case OP_FDIV:
-    case OP_DIV_RN: return pad_quotient(a, b);
-    case OP_MAXIMUM:
-    case OP_MINIMUM: return pad_extreme(a, b, code == OP_MAXIMUM);
-    case OP_AND:
-    case OP_LOGICAL_AND: return pad_conjunction(a, b);
-    case OP_OR:
-    case OP_LOGICAL_OR: return pad_disjunction(a, b);
-    default: break;
-    }
-    if (a.kind == PAD_UNBOUNDED || b.kind == PAD_UNBOUNDED) return bad;
-    return a.kind <= PAD_ORDINARY && b.kind <= PAD_ORDINARY ? ordinary : odd;
+    return first.kind == PAD_CONSTANT ? first : pad_ordinary;
 }
 
 /// `x == max(x)` holds somewhere in every row.
@@ -335,23 +59,6 @@ static bool is_extreme_of(const Value *extreme, const Value *tile) {
         extreme = extreme->op->operands[0];
     return extreme && extreme->op && (extreme->op->code == OP_MAX || extreme->op->code == OP_MIN) &&
            extreme->op->operands[0] == tile;
-}
-
-static PadAxis pad_binary(const Guard *guard, const Op *op, int axis) {
-    const Value *x = op->operands[0], *y = op->operands[1];
-    PadAxis a = pad_along(guard, x, axis), b = pad_along(guard, y, axis);
-    PadAxis result = is_comparison(op->code) && !(has_number(a) && has_number(b))
-                         ? pad_compared(op->code, a, b)
-                         : pad_binary_kind(op->code, a, b, !is_long(x, axis), !is_long(y, axis));
-    if (op->code == OP_EQ && is_extreme_of(y, x)) result = ordinary;
-    bool is_index = !is_comparison(op->code) && dtype_is_integer(op->results[0]->type.element);
-    result.slope = is_index ? slope_of(op->code, a.slope, b.slope) : SLOPE_NONE;
-    bool is_sum = op->code == OP_ADD || op->code == OP_SUB;
-    result.label = !is_sum                            ? (a.label ? a.label : b.label)
-                   : a.label == b.label || is_zero(b) ? a.label
-                   : is_zero(a)                       ? b.label
-                                                      : NULL;
-    return result;
 }
 
 /* ---- masks ---- */
@@ -400,7 +107,7 @@ static Value *mask_vector(Guard *guard, Value *mask) {
     if (op->code == OP_EXPAND_DIMS || op->code == OP_BROADCAST_TO)
         return mask_vector(guard, op->operands[0]);
     bool is_arithmetic = op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL;
-    if (!is_comparison(op->code) && !(is_arithmetic && mask->type.rank > 1))
+    if (!op_is_comparison(op->code) && !(is_arithmetic && mask->type.rank > 1))
         return mask->type.rank == 1 ? mask : NULL;
     Value *a = mask_vector(guard, op->operands[0]), *b = mask_vector(guard, op->operands[1]);
     if (!a || !b || a->type.rank > 1 || b->type.rank > 1) return NULL;
@@ -450,13 +157,50 @@ static void pad_load(Guard *guard, Op *op, Pad *pad) {
     double other = 0;
     bool has_other = op->operand_count > 2 && value_is_number(op->operands[2], &other);
     for (int axis = 0; axis < op->results[0]->type.rank; axis++) {
-        PadAxis along = mask ? pad_along(guard, mask, axis) : ordinary;
+        PadAxis along = mask ? pad_along(guard, mask, axis) : pad_ordinary;
         bool left_out = along.kind == PAD_ODD || (along.kind == PAD_KNOWN && along.number == 0);
-        pad->axes[axis] = !left_out ? ordinary : has_other ? pad_number(PAD_KNOWN, other) : odd;
+        pad->axes[axis] = !left_out   ? pad_ordinary
+                          : has_other ? pad_number(PAD_KNOWN, other)
+                                      : pad_odd;
         pad->axes[axis].slope = SLOPE_NONE;
     }
     if (!is_upstream(guard, pointer_root(op->operands[0])) || !mask) return;
     add_labels(guard, mask, pad);
+}
+
+static bool is_part_of(const Value *label, const Value *of) {
+    if (label == of) return true;
+    return of->op && of->op->code == OP_OR &&
+           (is_part_of(label, of->op->operands[0]) || is_part_of(label, of->op->operands[1]));
+}
+
+/// The mask beyond which a sum is 0.
+static Value *label_of_sum(Guard *guard, PadAxis a, PadAxis b) {
+    if (pad_is_nothing(a)) return b.label;
+    if (pad_is_nothing(b)) return a.label;
+    if (!a.label || !b.label) return NULL;
+    if (is_part_of(b.label, a.label)) return a.label;
+    if (is_part_of(a.label, b.label)) return b.label;
+    return vector_of(guard, OP_OR, a.label, b.label);
+}
+
+static PadAxis pad_binary(Guard *guard, const Op *op, int axis) {
+    const Value *x = op->operands[0], *y = op->operands[1];
+    PadAxis a = pad_along(guard, x, axis), b = pad_along(guard, y, axis);
+    PadAxis result = op_is_comparison(op->code) && !(pad_has_number(a) && pad_has_number(b))
+                         ? pad_of_comparison(op->code, a, b)
+                         : pad_of_binary(op->code, a, b, !is_long(x, axis), !is_long(y, axis));
+    if (op->code == OP_EQ && is_extreme_of(y, x)) result = pad_ordinary;
+    bool is_index = !op_is_comparison(op->code) && dtype_is_integer(op->results[0]->type.element);
+    result.slope = is_index ? slope_of_binary(op->code, a.slope, b.slope) : SLOPE_NONE;
+    bool is_quotient = op->code == OP_DIV || op->code == OP_FDIV || op->code == OP_DIV_RN;
+    if (op->code == OP_ADD || op->code == OP_SUB)
+        result.label = label_of_sum(guard, a, b);
+    else if (op->code == OP_MUL)
+        result.label = a.label ? a.label : b.label;
+    else
+        result.label = is_quotient ? a.label : NULL;
+    return result;
 }
 
 /* ---- shapes ---- */
@@ -478,10 +222,10 @@ static int source_axis(const Op *op, int axis) {
 }
 
 static PadAxis worst_axis(const Guard *guard, const Value *value) {
-    PadAxis worst = ordinary;
+    PadAxis worst = pad_ordinary;
     for (int axis = 0; axis < value->type.rank && axis < MOST_AXES; axis++) {
         PadAxis along = pad_along(guard, value, axis);
-        if (along.kind == PAD_KNOWN) along = odd;
+        if (along.kind == PAD_KNOWN) along = pad_odd;
         if (along.kind > worst.kind) worst = along;
     }
     worst.label = NULL;
@@ -514,22 +258,22 @@ static void pad_reduced(const Guard *guard, const Op *op, Pad *pad) {
     bool kept = op->results[0]->type.rank == tile->type.rank;
     for (int axis = 0; axis < op->results[0]->type.rank; axis++) {
         PadAxis along = pad_along(guard, tile, kept || axis < gone ? axis : axis + 1);
-        if (kept && axis == gone) along = ordinary;
+        if (kept && axis == gone) along = pad_ordinary;
         bool is_sum = op->code == OP_SUM;
         if (is_sum && along.kind == PAD_KNOWN && along.number != 0 && !isinf(along.number))
             along.kind = PAD_ORDINARY;
-        if (op->code == OP_ARGMAX || op->code == OP_ARGMIN) along = ordinary;
+        if (op->code == OP_ARGMAX || op->code == OP_ARGMIN) along = pad_ordinary;
         pad->axes[axis] = along;
     }
 }
 
 static PadAxis pad_factor(PadAxis a) {
-    if (a.kind == PAD_UNBOUNDED || is_infinite(a)) return bad;
+    if (a.kind == PAD_UNBOUNDED || pad_is_infinite(a)) return pad_bad;
     if (a.kind == PAD_KNOWN && a.number != 0) a.kind = PAD_ORDINARY;
-    return a.kind == PAD_CONSTANT && a.number != 0 ? ordinary : a;
+    return a.kind == PAD_CONSTANT && a.number != 0 ? pad_ordinary : a;
 }
 
-static void pad_dot(const Guard *guard, const Op *op, Pad *pad) {
+static void pad_dot(Guard *guard, const Op *op, Pad *pad) {
     const Value *a = op->operands[0], *b = op->operands[1];
     const Value *start = op->operand_count > 2 ? op->operands[2] : NULL;
     if (start && value_is_none(start)) start = NULL;
@@ -540,8 +284,8 @@ static void pad_dot(const Guard *guard, const Op *op, Pad *pad) {
                             : pad_product(pad_along(guard, a, axis), pad_along(guard, b, axis));
         if (start) {
             PadAxis initial = pad_along(guard, start, axis);
-            Value *label = initial.label == along.label || is_zero(initial) ? along.label : NULL;
-            along = pad_binary_kind(OP_ADD, initial, along, false, false);
+            Value *label = label_of_sum(guard, initial, along);
+            along = pad_of_binary(OP_ADD, initial, along, false, false);
             along.label = label;
         }
         pad->axes[axis] = along;
@@ -559,7 +303,7 @@ static Pad pad_get(const Guard *guard, const Value *value) {
 static void pad_of_op(Guard *guard, Op *op, Pad *pad) {
     const Value *result = op->results[0];
     int rank = result->type.rank < MOST_AXES ? result->type.rank : MOST_AXES;
-    for (int axis = 0; axis < MOST_AXES; axis++) pad->axes[axis] = ordinary;
+    for (int axis = 0; axis < MOST_AXES; axis++) pad->axes[axis] = pad_ordinary;
     const Value *kept = op->code == OP_LOAD ? tape_value(guard->state, op) : NULL;
     if (kept) {
         *pad = pad_get(guard, kept);
@@ -595,7 +339,9 @@ static void pad_of_op(Guard *guard, Op *op, Pad *pad) {
             PadAxis x = pad_along(guard, op->operands[1], axis),
                     y = pad_along(guard, op->operands[2], axis);
             *along = pad_chosen(op, pad_along(guard, op->operands[0], axis), x, y);
-            along->label = is_zero(y) ? x.label : is_zero(x) ? y.label : along->label;
+            along->label = label_of_sum(guard, x, y);
+            if ((intptr_t)map_get_pointer(guard->made, result) == axis + 1)
+                *along = (PadAxis){.kind = PAD_KNOWN, .label = x.label};
             along->slope = SLOPE_ANY;
         } else if (moves_known(op)) {
             int from = source_axis(op, axis);
@@ -609,14 +355,14 @@ static void pad_of_op(Guard *guard, Op *op, Pad *pad) {
         } else if (elementwise && op->operand_count >= 1 &&
                    (op->operand_count == 1 || !op->operands[1])) {
             PadAxis of = pad_along(guard, op->operands[0], axis);
-            *along = pad_unary(op->code, of);
-            along->label = of.label;
+            *along = pad_of_unary(op->code, of);
+            along->label = op->code == OP_NEG || op->code == OP_ABS ? of.label : NULL;
         } else {
             for (int i = 0; i < op->operand_count; i++) {
                 if (!op->operands[i]) continue;
                 PadAxis of = elementwise ? pad_along(guard, op->operands[i], axis)
                                          : worst_axis(guard, op->operands[i]);
-                if (of.kind == PAD_KNOWN) of = odd;
+                if (of.kind == PAD_KNOWN) of = pad_odd;
                 if (of.kind > along->kind) *along = of;
             }
             along->label = NULL;
@@ -641,7 +387,7 @@ static bool pad_meet(Guard *guard, const Value *value, const Pad *next) {
     for (int axis = 0; axis < MOST_AXES; axis++) {
         PadAxis joined = pad_join(now.axes[axis], next->axes[axis]);
         changed = changed || joined.kind != now.axes[axis].kind ||
-                  (has_number(joined) && joined.number != now.axes[axis].number) ||
+                  (pad_has_number(joined) && joined.number != now.axes[axis].number) ||
                   joined.label != now.axes[axis].label || joined.slope != now.axes[axis].slope;
         now.axes[axis] = joined;
     }
@@ -710,7 +456,7 @@ static Builder builder_before(const Guard *guard, Op *op) {
 }
 
 /// `where(mask, tile, 0)` with a mask of rank 1 laid along `axis` of the tile.
-static Value *masked(Builder *builder, Value *tile, Value *mask, int axis) {
+static Value *masked(Guard *guard, Builder *builder, Value *tile, Value *mask, int axis) {
     int rank = tile->type.rank;
     for (int position = 0; position < rank; position++)
         if (position != rank - 1 - axis) {
@@ -719,18 +465,19 @@ static Value *masked(Builder *builder, Value *tile, Value *mask, int axis) {
         }
     Value *result = build_ternary(builder, OP_WHERE, mask, tile, build_float(builder, 0.0));
     result->name = tile->name;
+    map_set_pointer(guard->made, result, (void *)(intptr_t)(axis + 1));
     return result;
 }
 
 /// The same below casts and transpositions, where other uses of the tile may share it.
-static Value *masked_below(Builder *builder, Value *tile, Value *mask, int axis) {
+static Value *masked_below(Guard *guard, Builder *builder, Value *tile, Value *mask, int axis) {
     const Op *op = tile->op;
     bool turns = op && op->code == OP_TRANS && tile->type.rank == 2;
-    if (!turns && !(op && op->code == OP_CAST)) return masked(builder, tile, mask, axis);
+    if (!turns && !(op && op->code == OP_CAST)) return masked(guard, builder, tile, mask, axis);
     Value *operands[4] = {0};
-    if (op->operand_count > 4) return masked(builder, tile, mask, axis);
+    if (op->operand_count > 4) return masked(guard, builder, tile, mask, axis);
     for (int i = 0; i < op->operand_count; i++) operands[i] = op->operands[i];
-    operands[0] = masked_below(builder, operands[0], mask, turns ? 1 - axis : axis);
+    operands[0] = masked_below(guard, builder, operands[0], mask, turns ? 1 - axis : axis);
     Value *result = build(builder, op->code, operands, op->operand_count);
     result->name = tile->name;
     return result;
@@ -782,7 +529,7 @@ static bool mask_causes(Guard *guard, Op *op, int axis, Value *label) {
                 continue;
             }
             Builder builder = builder_before(guard, op);
-            op_set_operand(op, i, masked_below(&builder, operand, label, from));
+            op_set_operand(op, i, masked_below(guard, &builder, operand, label, from));
         }
     return found;
 }
@@ -797,7 +544,7 @@ static void mask_origin(Guard *guard, Value *value, int axis) {
     if (!op->region_count && mask_causes(guard, op, axis, label)) return;
     Builder builder = builder_before(guard, op);
     builder.before = op->next;
-    Value *result = masked(&builder, value, label, axis);
+    Value *result = masked(guard, &builder, value, label, axis);
     region_replace_uses(guard->state->backward->body, value, result);
     for (int i = 0; i < result->op->operand_count; i++)
         if (result->op->operands[i] == result) op_set_operand(result->op, i, value);
@@ -811,7 +558,7 @@ static void mask_operand(Guard *guard, Op *op, int index, int axis, Value *label
         return;
     }
     Builder builder = builder_before(guard, op);
-    op_set_operand(op, index, masked_below(&builder, tile, label, axis));
+    op_set_operand(op, index, masked_below(guard, &builder, tile, label, axis));
     guard->changed = true;
 }
 
@@ -844,10 +591,12 @@ static void drop_vectors(Guard *guard) {
 
 void guard_padding(Differentiation *state) {
     enum { ROUNDS = 8 };
+    Map made = map_new(state->arena);
     for (int round = 0; round < ROUNDS; round++) {
         Guard guard = {.state = state,
                        .arena = state->arena,
                        .pads = map_new(state->arena),
+                       .made = &made,
                        .first_id = state->backward->value_count,
                        .masked = map_new(state->arena)};
         guard_region(&guard, state->backward->body);

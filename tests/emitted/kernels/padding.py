@@ -76,3 +76,19 @@ def log_of_columns(x, w, out, m, n, M: tl.constexpr, N: tl.constexpr):
     b = tl.load(w + i, mask=i < m, other=0.0)
     squares = tl.sum(a * a, axis=0)
     tl.store(out + j, tl.log(squares) * tl.sum(a * b[:, None], axis=0), mask=j < n)
+
+
+# tad: m=7, k=4, n=13, x=f32[m, n], w=f32[n], out=f32[m, n], some=f32[k, n], M=8, N=16, grid=(1,)
+@triton.jit
+def stored_twice_apart(x, w, out, some, m, k, n, M: tl.constexpr, N: tl.constexpr):
+    """Two stores with other masks: a gradient is 0 only beyond both."""
+    i = tl.program_id(0) * M + tl.arange(0, M)
+    j = tl.arange(0, N)
+    inside = (i < m)[:, None] & (j < n)[None, :]
+    a = tl.load(x + i[:, None] * n + j[None, :], mask=inside, other=0.0)
+    b = tl.load(w + j, mask=j < n, other=0.0)
+    unit = a / tl.sqrt(tl.sum(a * a, axis=1))[:, None] * b[None, :]
+    tl.store(
+        some + i[:, None] * n + j[None, :], unit * unit, mask=(i < k)[:, None] & (j < n)[None, :]
+    )
+    tl.store(out + i[:, None] * n + j[None, :], unit, mask=inside)

@@ -22,6 +22,7 @@ Text *text_new(Str text, int version) {
     result->arena = arena;
     atomic_init(&result->count, 1);
     result->version = version;
+    result->caret = NO_CARET;
     result->text = (Str){arena_strndup(arena, text.data, text.size), text.size};
     result->analysed = with_line_feeds(arena, result->text);
     result->lines = lines_of(arena, result->text);
@@ -43,7 +44,17 @@ typedef struct Draft {
     Arena *arena;
     Str text;
     Lines lines;
+    uint32_t caret;  // of the last change
 } Draft;
+
+/// One character typed or taken away, or a pair of brackets or quotes that an editor completes.
+static uint32_t caret_after(uint32_t start, uint32_t end, Str with) {
+    bool is_pair = with.size == 2 && strchr("([{\"'", with.data[0]) && with.data[0];
+    bool is_typed = end == start && with.size == 1 && with.data[0] != '\n';
+    bool is_erased = end == start + 1 && with.size == 0;
+    if (is_pair || is_typed) return start + 1;
+    return is_erased ? start : NO_CARET;
+}
 
 static void draft_replace(Draft *draft, uint32_t start, uint32_t end, Str with) {
     size_t size = draft->text.size - (end - start) + with.size;
@@ -72,6 +83,7 @@ static bool draft_change(Draft *draft, const Json *change, Encoding encoding) {
         start = end;
         end = swap;
     }
+    draft->caret = caret_after(start, end, text->string);
     draft_replace(draft, start, end, text->string);
     return true;
 }
@@ -80,7 +92,7 @@ Text *text_edit(const Text *old, const Json *changes, Encoding encoding, int ver
                 Error *error) {
     enum { COMPACT_EVERY = 16 };  // edits, each of which leaves a copy behind
     *error = NULL;
-    Draft draft = {NULL, old->text, old->lines};
+    Draft draft = {NULL, old->text, old->lines, NO_CARET};
     Arena *scratch = NULL;
     bool is_list = changes && changes->kind == JSON_ARRAY;
     for (int i = 0; is_list && i < changes->count && !*error; i++) {
@@ -99,6 +111,7 @@ Text *text_edit(const Text *old, const Json *changes, Encoding encoding, int ver
     }
     if (!is_list) *error = "`contentChanges` is no list";
     Text *result = *error ? NULL : text_new(draft.text, version);
+    if (result && changes->count == 1) result->caret = draft.caret;
     arena_free(scratch);
     return result;
 }

@@ -18,7 +18,10 @@ typedef struct Text {
     Str text;
     Str analysed;  // the same with "\n" for a lone "\r", which the analysis does not take for the end of a line
     Lines lines;
+    uint32_t caret;  // behind what was just typed, NO_CARET where nobody seems to type
 } Text;
+
+#define NO_CARET UINT32_MAX
 
 /// Copies `text`. The caller holds one count.
 Text *text_new(Str text, int version);
@@ -37,6 +40,9 @@ typedef struct Document {
     const char *file;  // real path, "" where it is no file
     Text *text;
     struct LaneDocument *lane;  // what the lanes know of it
+    struct Timer *late;         // before diagnostics at the caret are shown; or NULL
+    struct LateDocument *late_context;
+    bool is_late;  // they are shown
 } Document;
 
 typedef struct Documents {

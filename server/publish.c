@@ -63,6 +63,33 @@ Json *diagnostic_json(Request *request, const Snapshot *snapshot, const Diagnost
     return json;
 }
 
+static bool is_word_byte(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/// Whether the caret is behind all that its line says, and `start` before it on the line.
+static bool is_at_end_of_line(Str text, uint32_t caret, uint32_t start) {
+    uint32_t end = caret;
+    while (end < text.size && (text.data[end] == ' ' || text.data[end] == '\t')) end++;
+    if (end < text.size && text.data[end] != '\n' && text.data[end] != '\r') return false;
+    return start <= caret && !memchr(text.data + start, '\n', caret - start);
+}
+
+/// Half a name, or half a line, is no mistake: what is wrong with the word that is being typed, with the call around the caret
+/// or with a line that is not ended yet waits for a pause.
+static bool is_held(const Request *request, const Diagnostic *diagnostic) {
+    uint32_t caret = request->text->caret;
+    const Range *range = &diagnostic->range;
+    Str text = request->text->text;
+    if (!request->holds_caret || caret == NO_CARET || caret > text.size || range->end > text.size)
+        return false;
+    bool is_word = caret && caret == range->end && is_word_byte(text.data[caret - 1]);
+    if (diagnostic->severity == SEVERITY_WARNING) return is_word;
+    bool is_around = range->start < caret && caret < range->end;
+    return diagnostic->severity == SEVERITY_ERROR &&
+           (is_word || is_around || is_at_end_of_line(text, caret, range->start));
+}
+
 void diagnostics_push(Request *request, const Snapshot *snapshot, const Settings *settings,
                       const Diagnostics *diagnostics, Json *list) {
     Options options = request_options(request);
@@ -70,7 +97,10 @@ void diagnostics_push(Request *request, const Snapshot *snapshot, const Settings
         Diagnostic diagnostic = diagnostics->list.items[i];
         diagnostic.range = snapshot_range(snapshot, diagnostic.range);
         bool suppressed;
-        if (diagnostic_is_wanted(&diagnostic, settings, &options, &suppressed))
+        if (!diagnostic_is_wanted(&diagnostic, settings, &options, &suppressed)) continue;
+        if (is_held(request, &diagnostic))
+            request->has_held = true;
+        else
             json_push(list, diagnostic_json(request, snapshot, &diagnostic));
     }
 }
@@ -90,6 +120,12 @@ Json *diagnostics_json(Request *request, const Snapshot *snapshot, StaleList *st
     return list;
 }
 
+struct LateDocument {
+    Server *server;
+    Document *document;
+};
+typedef struct LateDocument LateDocument;
+
 static Json *publish_params(Arena *arena, const char *uri, Json *diagnostics) {
     Json *params = json_object(arena);
     json_set_string(params, "uri", uri);
@@ -108,9 +144,12 @@ static Json *publish_work(Request *request) {
     return params;
 }
 
+static void publish_late(void *context);
+
 static void publish_finish(Request *request) {
+    enum { PAUSE_MS = 700 };
     Server *server = request->server;
-    const Document *document = documents_find(&server->documents, request->document->uri);
+    Document *document = documents_find(&server->documents, request->document->uri);
     bool is_newest =
         document && document->lane == request->document && document->text == request->text;
     if (request->error) server_log(server, 1, "%s", request->error);
@@ -119,14 +158,39 @@ static void publish_finish(Request *request) {
                              request->context);
     if (is_newest && request->result && !server->client.pulls_diagnostics)
         server_notify(server, "textDocument/publishDiagnostics", request->result);
+    if (is_newest && request->has_held && !document->late) {
+        if (!document->late_context)
+            document->late_context = ARENA_NEW(document->arena, LateDocument);
+        *document->late_context = (LateDocument){server, document};
+        document->late =
+            timer_start(server->loop, PAUSE_MS, 0, publish_late, document->late_context);
+    }
 }
 
-void publish_document(Server *server, Document *document) {
+static void publish(Server *server, Document *document, bool holds_caret) {
     Request *request = request_new(server, arena_new());
     request_set_document(request, document->lane, document->text);
+    request->holds_caret = holds_caret && !server->client.pulls_diagnostics;
     request->work = publish_work;
     request->finish = publish_finish;
     request_start(request, LANE_FAST);
+}
+
+void publish_document(Server *server, Document *document) {
+    publish(server, document, !document->is_late);
+}
+
+static void publish_late(void *context) {
+    const LateDocument *late = context;
+    publish_forget_late(late->document);
+    late->document->is_late = true;  // until the next text
+    publish(late->server, late->document, false);
+}
+
+void publish_forget_late(Document *document) {
+    timer_stop(document->late);
+    document->late = NULL;
+    document->is_late = false;
 }
 
 /// The result lists the URIs of documents to publish anew.

@@ -337,6 +337,7 @@ static void document_show(Server *server, const Document *document, Text *text) 
 }
 
 static void document_set(Server *server, Document *document, Text *text) {
+    publish_forget_late(document);
     if (document->text != text) text_release(document->text);
     document->text = text;
     atomic_store(&document->lane->newest, text->version);
@@ -408,6 +409,7 @@ Json *handle_did_save(Request *request) {
 Json *handle_did_close(Request *request) {
     Document *document = find_open(request);
     if (!document) return NULL;
+    publish_forget_late(document);
     publish_nothing(request->server, document->uri);
     document_show(request->server, document, NULL);
     Request *close = request_new(request->server, arena_new());

@@ -83,6 +83,8 @@ struct Request {
     int error_code;  // 0: none
     const char *error;
     Str framed;             // ready to be written
+    bool holds_caret;       // what is wrong where somebody types is left out, for now
+    bool has_held;          // and there was something
     Handler *work;          // instead of the method's handler
     struct SlowLane *slow;  // on the slow and background lanes
     bool is_moved;          // goes on elsewhere: request_move, request_hold
@@ -220,6 +222,8 @@ void token_memory_free(struct TokenMemory *memory);
 Json *diagnostic_json(Request *request, const Snapshot *snapshot, const Diagnostic *diagnostic);
 /// Analyses the document's newest text and publishes what was found. On the loop's thread.
 void publish_document(Server *server, Document *document);
+/// The text has changed, or the document is closed: what was held back is no more.
+void publish_forget_late(Document *document);
 void publish_nothing(Server *server, const char *uri);
 
 #endif

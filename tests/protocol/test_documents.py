@@ -66,6 +66,52 @@ def test_versions_and_incremental_edits(editor: Client, kernel: str) -> None:
     assert closed["diagnostics"] == []
 
 
+def typed(editor: Client, uri: str, text: str, word: str, version: int) -> tuple[str, int]:
+    """The text after `word` was typed behind "x = tl." in place of the first operation there, and the last version."""
+    at = place(text, "tl.load", inside=3)
+    line, start = at["line"], at["character"]
+    editor.change(uri, version, edit(line, start, line, start + 4, ""))
+    text = text.replace("tl.load", "tl.", 1)
+    for i, letter in enumerate(word):
+        version += 1
+        editor.change(uri, version, edit(line, start + i, line, start + i, letter))
+        text = text.replace("tl." + word[:i] + "(", "tl." + word[: i + 1] + "(", 1)
+    return text, version
+
+
+def test_half_a_name_is_no_mistake_until_there_is_a_pause(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    _, version = typed(editor, kernel, KERNEL, "loda", 2)
+    assert editor.diagnostics(kernel, version) == []
+
+    def told(params: dict) -> bool:
+        codes = [d["code"] for d in params["diagnostics"]]
+        return params.get("version") == version and codes == ["unknown-operation"]
+
+    editor.next_notification("textDocument/publishDiagnostics", told)  # after the pause
+    # From now on it stays, until the next key.
+    editor.notify("textDocument/didSave", {"textDocument": {"uri": kernel}})
+    editor.notify("workspace/didChangeConfiguration", {"settings": None})
+    editor.next_notification("textDocument/publishDiagnostics", told)
+
+
+def test_a_mistake_is_told_at_once_when_the_word_is_left(editor: Client, kernel: str) -> None:
+    text = KERNEL.replace("x * 3.0", "x * missing\n    x = 1")
+    editor.open(kernel, text)
+    end = place(text, "x = 1", inside=5)
+    line, character = end["line"], end["character"]
+    editor.change(kernel, 2, edit(line, character, line, character, "0"))
+    assert "undefined-name" in [d["code"] for d in editor.diagnostics(kernel, 2)]
+
+
+def test_closing_while_diagnostics_are_held_back(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    typed(editor, kernel, KERNEL, "lo", 2)
+    editor.notify("textDocument/didClose", {"textDocument": {"uri": kernel}})
+    editor.open(kernel, KERNEL, 9)
+    assert editor.diagnostics(kernel, 9) == []
+
+
 def test_only_the_newest_version_is_published(editor: Client, kernel: str) -> None:
     editor.open(kernel, KERNEL)
     line = place(KERNEL, "load")["line"]

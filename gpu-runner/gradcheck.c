@@ -465,6 +465,11 @@ static CheckResult check_ready(Gradcheck *check, Configuration *configuration, P
     problem->launches = launches;
     problem->launch_count = check->launches->count;
     if (!launch_error) return check_contents(check, configuration, problem);
+    // The backward's ranges are as long as the forward's tiles: such tiles Triton does not have.
+    if (strstr(launch_error, "the length must be a power of two")) {
+        *error = launch_error;
+        return (CheckResult){.status = CHECK_INVALID, .reason = launch_error};
+    }
     CheckResult result = {.status = CHECK_UNPROVED, .reason = launch_error};
     result.inputs = ARENA_ARRAY(arena, InputResult, problem->input_count + 1);
     for (int k = 0; k < problem->input_count; k++) result.inputs[k].parameter = problem->inputs[k];

@@ -217,10 +217,12 @@ static void walk_op(Relations *relations, const Guard *guard, const Op *op) {
         break;
     }
     case OP_ARANGE:
-        if (op->results[0]->type.rank == 1 && op->results[0]->type.dims[0])
-            relation_add(relations, (Relation){.kind = RELATION_POWER,
-                                               .left = op->results[0]->type.dims[0],
-                                               .guard = guard});
+    case OP_MAKE_BLOCK_POINTER:
+        for (int i = 0; i < op->results[0]->type.rank; i++)
+            if (op->results[0]->type.dims[i])
+                relation_add(relations, (Relation){.kind = RELATION_POWER,
+                                                   .left = op->results[0]->type.dims[i],
+                                                   .guard = guard});
         break;
     case OP_FLOORDIV:
         if (op->operands[0]->type.is_constexpr && op->operands[1]->type.is_constexpr &&

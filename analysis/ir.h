@@ -98,6 +98,9 @@ typedef struct Parameter {
     bool is_optional;  // compared with None, or defaults to None
     bool is_stored;    // something is stored through it
     bool is_loaded;
+    bool
+        has_contents;  // a launcher passes a copy of something: what the kernel leaves there counts
+    bool may_have_contents;         // or a tensor of its caller
     Str annotation;                 // as written, empty when none
     const Constant *default_value;  // NULL when none or not a constant
     Str default_text;               // as written, empty when none

@@ -177,7 +177,7 @@ HostLaunch *host_launch(Arena *arena, const Module *module, const LaunchSite *si
 bool host_argument_is_chosen(const HostArgument *argument);
 
 /// Marks the parameters of the kernel whose value a launcher's caller picks and that bound nothing in it, as the stride of a
-/// convolution: they do not tell how far apart the rows of a tensor are.
+/// convolution: they do not tell how far apart the rows of a tensor are. Notes also which tensors hold something before.
 void launches_note_chosen(Arena *arena, const FunctionDefinition *kernel, Function *function);
 
 /// One kernel argument with numbers in it.

@@ -251,7 +251,8 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
 static bool running_is_input(const Differentiation *state, const BackwardArgument *argument) {
     for (int i = 0; i < state->primal->parameter_count; i++) {
         const Parameter *parameter = &state->primal->parameters[i];
-        if (strcmp(parameter->name, argument->of) == 0) return parameter->is_loaded;
+        if (strcmp(parameter->name, argument->of) == 0)
+            return parameter->is_loaded || parameter->has_contents;
     }
     return false;
 }

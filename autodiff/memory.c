@@ -365,6 +365,30 @@ static void make_running(Differentiation *state, int index, const OpList *access
         if (made[i]) map_set_pointer(&state->running, made[i], (void *)1);
 }
 
+/* ---- what was there before ---- */
+
+static bool depends_on_load(const Value *value, int depth) {
+    const Op *op = value ? value->op : NULL;
+    if (!op || depth > 64) return false;
+    if (op->code == OP_LOAD || op->region_count) return true;
+    for (int i = 0; i < op->operand_count; i++)
+        if (depends_on_load(op->operands[i], depth + 1)) return true;
+    return false;
+}
+
+/// Whether elements that the kernel leaves, or adds to, have contents that somebody may want a gradient for: the launcher made
+/// them, or gets them, and data decides what is stored.
+static bool keeps_contents(const Parameter *parameter, const OpList *accesses) {
+    bool by_data = false;
+    for (int i = 0; i < accesses->count; i++) {
+        const Op *op = accesses->items[i];
+        if (op->code == OP_LOAD) return false;  // seen by its versions
+        by_data = by_data || op->code != OP_STORE || depends_on_load(op->operands[0], 0) ||
+                  depends_on_load(access_mask(op), 0);
+    }
+    return parameter->has_contents || (by_data && parameter->may_have_contents);
+}
+
 /* ---- all of it ---- */
 
 static void split_versions(Differentiation *state, int index, bool is_float, bool is_wanted) {
@@ -374,7 +398,9 @@ static void split_versions(Differentiation *state, int index, bool is_float, boo
         if (accesses.items[i]->code == OP_LOAD) forward_stored(state, accesses.items[i], &accesses);
     accesses = memory_accesses(state->arena, state->primal, root);
     Version *versions = ARENA_ARRAY(state->arena, Version, accesses.count + 1);
-    bool needs_running = is_float && is_stored_repeatedly(state, &accesses);
+    bool keeps = is_float && keeps_contents(&state->primal->parameters[index], &accesses);
+    bool needs_running = keeps || (is_float && is_stored_repeatedly(state, &accesses));
+    state->primal->parameters[index].has_contents = keeps;
     bool any_load = false;
     for (int i = 0; i < accesses.count; i++) {
         Op *load = accesses.items[i];

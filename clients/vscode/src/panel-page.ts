@@ -3,7 +3,7 @@ import type { PanelMessage, PanelState } from "./panel";
 import type { GradientStatus } from "./protocol";
 import { schedulePictures } from "./picture";
 import { configurationTable, escapeHtml, inputTable, markdownCode, sign } from "./table";
-import { heading, sentence, summary } from "./words";
+import { formatError, heading, sentence, summary } from "./words";
 
 declare function acquireVsCodeApi(): { postMessage(message: PanelMessage): void };
 
@@ -49,7 +49,7 @@ function render(state: PanelState): string {
   const isWrong = status?.status === "failed" && !stale && status.range !== undefined;
   const directions =
     typeof status?.dot_test === "number"
-      ? `<p class="quiet">Largest disagreement of a whole direction: ${status.dot_test.toExponential(1)}.</p>`
+      ? `<p class="quiet">Largest disagreement of a whole direction: ${formatError(status.dot_test)}.</p>`
       : "";
   return (
     `<header><h1><code>${escapeHtml(state.kernel)}</code></h1>` +

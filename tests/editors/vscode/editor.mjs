@@ -264,7 +264,7 @@ export class Workbench {
   async hover(locator, text) {
     const hover = this.page.locator(".monaco-hover:visible", { hasText: text }).first();
     for (let attempt = 0; attempt < 16; attempt++) {
-      await this.page.mouse.move(700, 780);
+      await this.page.mouse.move(700, 770);
       await this.page.waitForTimeout(300);
       await this.hoverOver(locator);
       if (await hover.waitFor({ timeout: 2500 }).then(() => true, () => false)) return;

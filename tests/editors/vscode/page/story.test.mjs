@@ -9,7 +9,7 @@ let editor, page, bench;
 
 before(async () => {
   editor = await Editor.start({ vsix: process.env.TAD_VSIX, trusted: true });
-  page = await editor.page({ file: "softmax.py", viewport: { width: 1280, height: 800 } });
+  page = await editor.page({ file: "softmax.py", viewport: { width: 1200, height: 780 } });
   bench = new Workbench(page);
   page.setDefaultTimeout(60_000);
 });

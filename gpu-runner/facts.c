@@ -412,7 +412,15 @@ static void visit_arithmetic(Walk *walk, const Op *op) {
         const Origin *other = origin(walk, op->operands[1 - k]);
         const Op *moving = made_by(op->operands[1 - k]);
         if (op->code == OP_ADD && moving && moving->code == OP_PROGRAM_ID) facts->is_start = true;
-        if (other->is_float || op->code == OP_DIV) facts->is_scale = true;
+        // `rows * BLOCK / part` counts; `1 / temperature` scales
+        const Value *numerator = op->operands[0];
+        bool counts = k == 1 && op->code == OP_DIV && !numerator->constant &&
+                      dtype_is_integer(numerator->type.element) &&
+                      numerator->type.kind == TYPE_NUMBER;
+        if (counts)
+            facts->is_divisor = true;
+        else if (other->is_float || op->code == OP_DIV)
+            facts->is_scale = true;
     }
     const Origin *a = origin(walk, op->operands[0]), *b = origin(walk, op->operands[1]);
     if (op->code == OP_SUB) {
@@ -542,6 +550,8 @@ static void walk_op(Walk *walk, const Op *op) {
     for (int i = 0; i < op->result_count; i++) {
         Origin result = all;
         if (op->results[i]->type.kind == TYPE_NUMBER) result.pointer = 0;
+        if (op->code == OP_CAST && dtype_is_integer(op->results[i]->type.element))
+            result.is_float = false;
         if (dtype_is_float(op->results[i]->type.element) &&
             op->results[i]->type.kind == TYPE_NUMBER)
             result.is_float = true;

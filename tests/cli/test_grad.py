@@ -262,3 +262,27 @@ def test_expanded_tensor_is_no_wrong_gradient(workspace: Workspace) -> None:
     (kernel,) = json.loads(result.stdout)["kernels"]
     assert kernel["status"] != "failed"
     assert kernel["status"] == "proved" or "`stride_a` is 0" in kernel["reason"]
+
+
+COUNTED = HEADER + """
+
+@triton.jit
+def counted_kernel(x_ptr, y_ptr, T, level, S: tl.constexpr, BT: tl.constexpr):
+    t = tl.program_id(0)
+    rows = t * BT + tl.arange(0, BT)
+    first = tl.floor(t * BT / S).to(tl.int32) * S
+    levels = tl.log2(float(BT)).to(tl.int32) + 1
+    total = tl.zeros([BT], dtype=tl.float32)
+    for start in range(first, t * BT + BT, BT):
+        x = tl.load(x_ptr + (start + tl.arange(0, BT)) * 16 + levels + level, mask=rows < T, other=0.0)
+        total += x * x
+    tl.store(y_ptr + rows, total, mask=rows < T)
+"""
+
+
+def test_what_counts_is_guessed_as_an_integer(workspace: Workspace) -> None:
+    """A divisor of indices and an offset beside what was a float before are no scales."""
+    workspace.write({"a.py": COUNTED})
+    result = workspace.tad("--check", "--grad", "-f", "json", "a.py")
+    entries = json.loads(result.stdout)["kernels"]
+    assert [(entry["status"], entry["reason"]) for entry in entries] == [("proved", "")]

@@ -7,7 +7,7 @@
 
 static const double DEFAULT_SECONDS = 30, SHARE_OF_TIME = 0.6;
 /// With this many configurations proved, time is up when as many seconds have passed.
-enum { ENOUGH_PROVED = 2, ENOUGH_DISCARDED = 2, ENOUGH_SPREAD = 2 };
+enum { ENOUGH_PROVED = 2, ENOUGH_DISCARDED = 2, ENOUGH_SPREAD = 2, ENOUGH_RAGGED = 3 };
 static const double ENOUGH_SECONDS = 1.5;
 /// Tiles of a tape with few: states between them are computed anew, so that this is proved, too.
 enum { STEPS = 3 };
@@ -36,6 +36,7 @@ typedef struct Gradcheck {
     const char *reason, *invalid_reason;
     InputSummary *inputs;
     int input_count, proved, checked, spread;
+    int ragged;  // configurations of the kernel alone whose last tiles reach what nobody defined
     double worst_error, dot_error;
     bool has_kink;
     Json *configurations, *discarded, *findings;
@@ -325,6 +326,8 @@ static void discard(Gradcheck *check, const Configuration *configuration, const 
     Json *json = configuration_json(check, configuration);
     json_set_string(json, "reason", reason);
     json_push(check->discarded, json);
+    if (strcmp(configuration->source, "kernel") == 0 && strstr(reason, "masked-off load"))
+        check->ragged++;
     if (!check->invalid_reason || !configuration->is_guess) check->invalid_reason = reason;
 }
 
@@ -669,6 +672,9 @@ static void check_candidates(Gradcheck *check, Configurations *candidates,
             Configuration *candidate = &candidates->items[i];
             if (pass == 1 && (!put_off[i] || check->checked > 0)) continue;
             if (candidate->is_fallback && check->checked > 0) break;
+            // Such kernels are made for sizes that are multiples of their blocks.
+            if (check->ragged >= ENOUGH_RAGGED && check->checked == 0 && !candidate->is_fallback)
+                continue;
             put_off[i] = pass == 0 && check->checked == 0 &&
                          check->discarded->count >= ENOUGH_DISCARDED &&
                          strcmp(candidate->source, "launcher") == 0;

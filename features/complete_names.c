@@ -172,6 +172,21 @@ static void complete_value(Completer *completer, const Value *value) {
     if (is_data && !(value && value->type.is_constexpr)) add_methods(completer, false, value);
 }
 
+/// `BLOCK: tl.` of a parameter or a global.
+static void complete_annotation(Completer *completer, Range object) {
+    const char *text = completer->names->source->text.data;
+    uint32_t at = object.start;
+    while (at > 0 && text[at - 1] == ' ') at--;
+    ScopeEntry entry = entry_of_dotted(completer->names, source_slice(object));
+    Str language;
+    if (!at || text[at - 1] != ':' || entry.kind != SCOPE_EXTERNAL ||
+        !scope_language_name(entry.dotted, &language) || language.size)
+        return;
+    complete_add(completer, (CompletionItem){.label = "constexpr",
+                                             .kind = COMPLETION_DTYPE,
+                                             .detail = "known when the kernel is compiled"});
+}
+
 void complete_members(Completer *completer, Range object) {
     Names *names = completer->names;
     Range range = dotted_before(names->source, object.end);
@@ -186,7 +201,10 @@ void complete_members(Completer *completer, Range object) {
         if (completer->kernel && text.size && text.data[0] == '.') complete_value(completer, NULL);
         return;
     }
-    if (!completer->kernel) return;
+    if (!completer->kernel) {
+        complete_annotation(completer, range);
+        return;
+    }
     size_t size = 0;
     while (size < text.size && text.data[size] != '.') size++;
     Str first = {text.data, size};
@@ -239,6 +257,7 @@ static void add_locals(Completer *completer) {
     for (LIST_EACH(int, i, targets.list)) {
         SyntaxNode node = targets.list.items[i].node;
         if (range_of(names, node).end >= completer->prefix.start) break;
+        if (!target_is_before(names, &targets.list.items[i], completer->prefix.start)) continue;
         map_set(&latest, text_of(names, node), value_of_node(names, kernel, node));
     }
     for (int i = 0; i < latest.count; i++) {

@@ -184,7 +184,9 @@ const Value *variable_before(Names *names, const Kernel *kernel, Str name, uint3
     for (LIST_EACH(int, i, targets.list)) {
         SyntaxNode node = targets.list.items[i].node;
         if (range_of(names, node).end >= offset) break;
-        if (!str_equal(text_of(names, node), name)) continue;
+        if (!str_equal(text_of(names, node), name) ||
+            !target_is_before(names, &targets.list.items[i], offset))
+            continue;
         const Value *assigned = value_of_node(names, kernel, node);
         if (assigned) value = assigned;
     }

@@ -71,3 +71,8 @@ Targets targets_of(Names *names, SyntaxNode function) {
     syntax_walk(body, visit_target, &search);
     return search.targets;
 }
+
+bool target_is_before(const Names *names, const Target *target, uint32_t offset) {
+    if (range_of(names, target->node).end >= offset) return false;
+    return node_is_null(target->right) || !range_touches(range_of(names, target->right), offset);
+}

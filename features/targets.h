@@ -26,4 +26,7 @@ typedef struct Targets {
 /// Of the function's own body; nested functions left out.
 Targets targets_of(Names *names, SyntaxNode function);
 
+/// Whether the identifier has its value at `offset`: the statement that gives it stands before, and is not being written there.
+bool target_is_before(const Names *names, const Target *target, uint32_t offset);
+
 #endif

@@ -334,6 +334,10 @@ static void complete(int line, const char *text, const char *expected) {
 TEST(completion_of_members) {
     COMPLETE(KERNEL "    x = tl.lo|" TAIL, "load log float32 !helper");
     COMPLETE(KERNEL "    x = tl.|" TAIL, "load store float32 math extra cdiv");
+    COMPLETE(KERNEL "    x = tl.load(p)\n    x = x.t|" TAIL, "to !value");
+    COMPLETE(KERNEL "    x = tl.load(p)\n    y = y|" TAIL, "x !y");
+    COMPLETE("import triton\nimport triton.language as tl\n@triton.jit\ndef g(x_ptr, BLOCK: tl.c|",
+             "constexpr !load");
     COMPLETE(KERNEL "    x = tl.|\n    y = o + 1" TAIL, "load store float32");
     COMPLETE(KERNEL "    x = triton.language.|" TAIL, "load int64");
     COMPLETE(KERNEL "    x = libdevice.ta|" TAIL, "tanh tan !load");

@@ -58,7 +58,9 @@ const Function *lower_concrete(Sources *sources, const FunctionDefinition *defin
     }
     for (LIST_EACH(int, i, diagnostics.list)) {
         const Diagnostic *diagnostic = &diagnostics.list.items[i];
-        if (diagnostic->severity != SEVERITY_ERROR) continue;
+        // beyond a limit the rest of the kernel is missing
+        bool is_cut = diagnostic->id == DIAGNOSTIC_LIMIT_REACHED;
+        if (diagnostic->severity != SEVERITY_ERROR && !is_cut) continue;
         *error = arena_printf(sources->arena, "line %d: %s", range_line(diagnostic->range),
                               diagnostic->message);
         return NULL;

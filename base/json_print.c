@@ -1,6 +1,7 @@
 // JSON values out as text, in one pass into one buffer.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/json.h"
 
@@ -24,10 +25,8 @@ static void number_print(Buffer *text, double number) {
         return;
     }
     char digits[32];
-    double again = 0;
     snprintf(digits, sizeof digits, "%1.15g", number);
-    if (sscanf(digits, "%lg", &again) != 1 || again != number)
-        snprintf(digits, sizeof digits, "%1.17g", number);
+    if (strtod(digits, NULL) != number) snprintf(digits, sizeof digits, "%1.17g", number);
     buffer_puts(text, digits);
 }
 

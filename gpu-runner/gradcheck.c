@@ -524,11 +524,14 @@ static bool check_spread(Gradcheck *check, const Configuration *configuration,
 static bool collides(const CheckResult *result) {
     if (result->status != CHECK_INVALID) return false;
     for (LIST_EACH(int, i, result->findings))
-        if (result->findings.items[i].kind == FINDING_RACE) return true;
+        if (result->findings.items[i].kind == FINDING_RACE ||
+            result->findings.items[i].kind == FINDING_POISON)
+            return true;
     return result->reason && strstr(result->reason, "two programs");
 }
 
-/// A made-up grid may have more programs along an axis than the kernel is made for: fewer, where some collide.
+/// A made-up grid may have more programs along an axis than the kernel is made for: fewer, where some collide or
+/// lie beyond what they read.
 static void check_narrow(Gradcheck *check, Configuration *configuration, Problem *problem,
                          CheckResult *result) {
     for (int axis = 2; axis >= 0; axis--) {

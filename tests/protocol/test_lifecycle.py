@@ -14,7 +14,7 @@ import pytest
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
-from tests.protocol.client import BIN, Client, Ended, frame
+from tests.protocol.client import BIN, Client, Ended, frame, place
 from tests.protocol.conftest import KERNEL
 
 NOT_INITIALIZED, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR = -32002, -32600, -32601, -32700
@@ -214,3 +214,33 @@ def test_with_another_client(tmp_path: Path) -> None:
     assert [
         d.code for d in found[0].diagnostics if d.severity == types.DiagnosticSeverity.Error
     ] == ["unknown-operation"]
+
+
+def test_a_recorded_session_is_replayed(kernel: str, tmp_path: Path) -> None:
+    record = tmp_path / "session"
+    client = Client("--record", str(record))
+    client.initialize()
+    client.open(kernel, KERNEL)
+    for word in ("mask = ", "offsets = ", "scale(x)"):
+        at = {"textDocument": {"uri": kernel}, "position": place(KERNEL, word)}
+        client.request("textDocument/hover", at)
+    assert client.shut_down() == 0
+    assert record.read_bytes().count(b"textDocument/hover") == 3
+    run = subprocess.run(
+        [BIN / "tad-lsp", "--replay", record], capture_output=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    hovers = next(line for line in run.stdout.decode().splitlines() if "hover" in line)
+    assert hovers.split()[1] == "3"
+
+
+def test_every_feature_at_every_word(tmp_path: Path) -> None:
+    file = tmp_path / "file.py"
+    file.write_text(KERNEL)
+    run = subprocess.run(
+        [BIN / "tad-lsp", "--self-check", file], capture_output=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    out = run.stdout.decode()
+    for feature in ("analysis", "hover", "completion", "rename", "call hierarchy", "inlay hints"):
+        assert feature in out

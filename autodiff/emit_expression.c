@@ -32,6 +32,26 @@ static const char *dtype_text(Emitter *emitter, DType dtype) {
     return arena_printf(emitter->arena, "tl.%s", name ? name : "float32");
 }
 
+static const char *string_text(Arena *arena, Str string) {
+    Buffer text = buffer_new(arena);
+    buffer_putc(&text, '"');
+    for (size_t i = 0; i < string.size; i++) {
+        unsigned char c = (unsigned char)string.data[i];
+        if (c == '\n')
+            buffer_puts(&text, "\\n");
+        else if (c == '\t')
+            buffer_puts(&text, "\\t");
+        else if (c == '"' || c == '\\')
+            buffer_printf(&text, "\\%c", c);
+        else if (c < ' ')
+            buffer_printf(&text, "\\x%02x", c);
+        else
+            buffer_putc(&text, (char)c);
+    }
+    buffer_putc(&text, '"');
+    return buffer_text(&text);
+}
+
 static Text constant_text(Emitter *emitter, const Constant *constant) {
     Arena *arena = emitter->arena;
     switch (constant->kind) {
@@ -46,7 +66,7 @@ static Text constant_text(Emitter *emitter, const Constant *constant) {
         const char *text = float_text(arena, constant->number);
         return (Text){text, text[0] == '-' ? 11 : PRECEDENCE_ATOM};
     }
-    case CONSTANT_STRING: return atom(arena_printf(arena, "\"%.*s\"", STR_ARGS(constant->string)));
+    case CONSTANT_STRING: return atom(string_text(arena, constant->string));
     case CONSTANT_DTYPE: {
         const char *text = dtype_text(emitter, constant->dtype);
         return atom(constant->is_pointer ? arena_printf(emitter->arena, "tl.pointer_type(%s)", text)
@@ -139,7 +159,8 @@ static const char *operand_beside(Emitter *emitter, const Value *value, const Va
 
 /// (x + (y - 1)) // y is tl.cdiv(x, y): that x, or NULL.
 static const Value *cdiv_numerator(const Emitter *emitter, const Op *op) {
-    if (op->code != OP_FLOORDIV) return NULL;
+    if (op->code != OP_FLOORDIV || op->results[0]->type.is_constexpr)
+        return NULL;  // tl.cdiv of constexprs is none: no bound of tl.static_range
     const Value *sum = op->operands[0], *y = op->operands[1];
     if (!sum->op || sum->op->code != OP_ADD || !map_has_pointer(&emitter->inlined, sum))
         return NULL;

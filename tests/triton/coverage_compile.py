@@ -213,6 +213,7 @@ def compile_backward(backward: object, signature: Signature, until: str) -> Comp
     """Compiles one emitted kernel; None when Triton accepts it."""
     names = list(backward.arg_names)  # type: ignore[attr-defined]
     types = {n: t for n in names if (t := type_of(n, signature)) is not None}
+    types |= scratch_types(backward.src, names)  # type: ignore[attr-defined]
     values = {n: v for n, v in signature.constexprs.items() if n in names}
     values |= {n: None for n in names if n not in types and n not in values}
     declared = {p.name for p in backward.params if p.is_constexpr}  # type: ignore[attr-defined]
@@ -228,6 +229,16 @@ def compile_backward(backward: object, signature: Signature, until: str) -> Comp
     except Exception as error:
         return CompileFailure(f"{type(error).__name__}: {error}", None, "backend")
     return None
+
+
+def scratch_types(source: str, names: list[str]) -> dict[str, str]:
+    """Scratch memory and its sizes, as the comments below the head of an emitted kernel declare them."""
+    kinds = {"float64": "*fp64", "int64": "*i64", "int32": "*i32"}
+    found = {}
+    for name, what in re.findall(r"^ *# (\w+): (.*)$", source, re.MULTILINE):
+        if name in names:
+            found[name] = "i32" if "room for" in what else kinds.get(what.split()[-1], "*fp32")
+    return found
 
 
 def type_of(name: str, signature: Signature) -> str | None:

@@ -378,8 +378,11 @@ static bool depends_on_load(const Value *value, int depth) {
 
 /// Whether elements that the kernel leaves, or adds to, have contents that somebody may want a gradient for: the launcher made
 /// them, or gets them, and data decides what is stored.
-static bool keeps_contents(const Parameter *parameter, const OpList *accesses) {
-    bool by_data = false;
+static bool keeps_contents(const Function *function, const Parameter *parameter,
+                           const OpList *accesses) {
+    bool by_data = false, has_locks = false;
+    region_walk(function->body, visit_lock, &has_locks);
+    if (has_locks) return false;
     for (int i = 0; i < accesses->count; i++) {
         const Op *op = accesses->items[i];
         if (op->code == OP_LOAD) return false;  // seen by its versions
@@ -398,7 +401,8 @@ static void split_versions(Differentiation *state, int index, bool is_float, boo
         if (accesses.items[i]->code == OP_LOAD) forward_stored(state, accesses.items[i], &accesses);
     accesses = memory_accesses(state->arena, state->primal, root);
     Version *versions = ARENA_ARRAY(state->arena, Version, accesses.count + 1);
-    bool keeps = is_float && keeps_contents(&state->primal->parameters[index], &accesses);
+    bool keeps =
+        is_float && keeps_contents(state->primal, &state->primal->parameters[index], &accesses);
     bool needs_running = keeps || (is_float && is_stored_repeatedly(state, &accesses));
     state->primal->parameters[index].has_contents = keeps;
     bool any_load = false;

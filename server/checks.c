@@ -410,8 +410,7 @@ void checks_start(Checks *checks, LaneDocument *document, Text *text, const char
                      .next = checks->first};
     atomic_init(&check->is_cancelled, false);
     checks->first = check;
-    if (!check->progress.is_clients)
-        progress_begin(server, check->progress, "Checking gradients");
+    if (!check->progress.is_clients) progress_begin(server, check->progress, "Checking gradients");
     Request *prepare = request_new(server, arena_new());
     Preparation *preparation = ARENA_NEW(prepare->arena, Preparation);
     *preparation = (Preparation){check, kernel ? arena_strdup(prepare->arena, kernel) : NULL};

@@ -113,9 +113,9 @@ static void trace_send(Server *server, Arena *arena, const char *text, const Jso
         Str all = str_from(json_print(arena, content, false));
         size_t size = all.size > LONGEST ? LONGEST : all.size;
         while (size < all.size && ((unsigned char)all.data[size] & 0xC0) == 0x80) size--;
-        json_set_string(params, "verbose",
-                        arena_printf(arena, "%.*s%s", (int)size, all.data,
-                                     size < all.size ? "..." : ""));
+        json_set_string(
+            params, "verbose",
+            arena_printf(arena, "%.*s%s", (int)size, all.data, size < all.size ? "..." : ""));
     }
     server_notify(server, "$/logTrace", params);
 }
@@ -124,8 +124,8 @@ void trace_message(Server *server, const char *direction, const char *method, co
                    const Json *content) {
     if (server->trace == TRACE_OFF || strcmp(method, "$/logTrace") == 0) return;
     Arena *arena = arena_new();
-    trace_send(server, arena,
-               arena_printf(arena, "%s %s%s", direction, method, id_text(arena, id)), content);
+    trace_send(server, arena, arena_printf(arena, "%s %s%s", direction, method, id_text(arena, id)),
+               content);
     arena_free(arena);
 }
 

@@ -267,10 +267,6 @@ void check_shared_starts(Check *check, Op *op) {
     if (!check->is_entry || (op->code != OP_FOR && op->code != OP_WHILE)) return;
     const Region *body = op->regions[op->region_count - 1];
     int shift = op->code == OP_FOR ? 1 : 0;
-    const Op *end = op->code == OP_WHILE ? region_terminator(op->regions[0]) : NULL;
-    bool has_condition =
-        end && end->operands[0]->op && end->operands[0]->op->range.source == op->range.source;
-    Range header = has_condition ? end->operands[0]->op->range : op->range;
     for (int i = 0; i < op->result_count; i++) {
         int other = loop_shared_start(op, i);
         if (other < 0) continue;

@@ -519,8 +519,14 @@ static void emit_statement(Emitter *emitter, const Op *op) {
         return;
     }
     const Value *value = op->results[0];
-    const char *name =
-        name_again(emitter, value, op, value->name ? value->name : name_hint(emitter, op));
+    const char *hint = value->name ? value->name : name_hint(emitter, op);
+    if (value->type.is_constexpr) {  // without the annotation Triton makes a tensor of it
+        const char *constant = name_new(emitter, value, hint);
+        emit_assignment(emitter, arena_printf(emitter->arena, "%s: tl.constexpr", constant), text);
+        text_set(emitter, value, constant, PRECEDENCE_ATOM);
+        return;
+    }
+    const char *name = name_again(emitter, value, op, hint);
     if (op->code == OP_ADD && is_in_place(emitter, name, op->operands[0]))
         emit_parts(emitter, arena_printf(emitter->arena, "%s += ", name),
                    emit_value(emitter, op->operands[1]).text, "");

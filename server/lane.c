@@ -46,7 +46,7 @@ static void settings_renew(struct FastLane *lane) {
 
 struct FastLane *fast_lane_new(Arena *arena, Overlay *overlay) {
     struct FastLane *lane = ARENA_NEW(arena, struct FastLane);
-    lane->arena = arena;
+    lane->arena = arena_new();  // its own: the main thread allocates from the session's
     lane->overlay = overlay;
     lane->resolver = resolver_new(overlay);
     settings_renew(lane);
@@ -56,6 +56,7 @@ struct FastLane *fast_lane_new(Arena *arena, Overlay *overlay) {
 void fast_lane_free(struct FastLane *lane) {
     resolver_release(lane->resolver);
     arena_free(lane->settings_arena);
+    arena_free(lane->arena);
 }
 
 void fast_lane_forget_settings(struct FastLane *lane) { settings_renew(lane); }

@@ -192,7 +192,7 @@ def mathematics() -> list[str]:
     pairs = [
         "u0, u1, u2, u3 = tl.rand4x(n, tl.arange(0, 16))",
         "k0, k1, k2, k3 = tl.randint4x(n, tl.arange(0, 16))",
-        "o0, o1 = tl.inline_asm_elementwise('mov.b32 $0, $2; mov.b32 $1, $2;', '=r,=r,r', [x],"
+        "o0, o1 = tl.inline_asm_elementwise('add.f32 $0, $2, $2; mov.b32 $1, $2;', '=r,=r,r', [x],"
         " dtype=(tl.float32, tl.int32), is_pure=True, pack=1)",
     ]
     return lines + numbered(expressions) + pairs

@@ -55,20 +55,20 @@ test("what was tried is told when there is no server", () => {
 
 test("in a workspace of several folders a relative setting is looked for in each", () => {
   const folders = [
-    { name: "one", path: "/work/one" },
-    { name: "two", path: "/work/two" },
+    { name: "one", path: "/home/me/one" },
+    { name: "two", path: "/home/me/two" },
   ];
-  const executables = ["/work/two/build/tad-lsp"];
+  const executables = ["/home/me/two/build/tad-lsp"];
   const locate = (setting: string): string | undefined => {
     const located = locateServer(places(executables, { folders, setting }));
     return located.found ? located.file : undefined;
   };
-  assert.equal(locate("build/tad-lsp"), "/work/two/build/tad-lsp");
-  assert.equal(locate("${workspaceFolder}/build/tad-lsp"), "/work/two/build/tad-lsp");
-  assert.equal(locate("${workspaceFolder:two}/build/tad-lsp"), "/work/two/build/tad-lsp");
+  assert.equal(locate("build/tad-lsp"), "/home/me/two/build/tad-lsp");
+  assert.equal(locate("${workspaceFolder}/build/tad-lsp"), "/home/me/two/build/tad-lsp");
+  assert.equal(locate("${workspaceFolder:two}/build/tad-lsp"), "/home/me/two/build/tad-lsp");
   assert.equal(locate("${workspaceFolder:one}/build/tad-lsp"), undefined);
   const missing = locateServer(places([], { folders, setting: "bin/tad-lsp" }));
-  assert.deepEqual(!missing.found && missing.tried, ["/work/one/bin/tad-lsp", "/work/two/bin/tad-lsp"]);
+  assert.deepEqual(!missing.found && missing.tried, ["/home/me/one/bin/tad-lsp", "/home/me/two/bin/tad-lsp"]);
 });
 
 test("where the package has no program for the platform, it says so and what to do", () => {

@@ -43,8 +43,9 @@ class Server:
                     size = int(line.split(b":")[1])
             if not size:
                 return
-            message = json.loads(stream.read(size))
+            body = stream.read(size)
             now = time.perf_counter()
+            message = json.loads(body)
             if message.get("method") == "textDocument/publishDiagnostics":
                 version = message["params"].get("version")
                 self.stale += version is not None and version < self.shown

@@ -2,6 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "gpu-runner/check.h"
+#include "gpu-runner/grid.h"
 #include "gpu-runner/request.h"
 #include "gpu-runner/spec.h"
 
@@ -458,8 +460,7 @@ static CheckResult check_ready(Gradcheck *check, Configuration *configuration, P
     problem->inputs = present_inputs(check, configuration, &problem->input_count);
     problem->outputs = stored_parameters(check, configuration, &problem->output_count);
     if (!*error && problem->input_count == 0) *error = "no differentiable input is present";
-    if (!*error && !configuration->grid_is_known)
-        *error = check_find_grid(arena, problem->forward, configuration, problem);
+    if (!*error && !configuration->grid_is_known) *error = grid_find(arena, problem, configuration);
     if (*error) return (CheckResult){.status = CHECK_INVALID, .reason = *error};
     GradientLaunch *launches = ARENA_ARRAY(arena, GradientLaunch, check->launches->count + 1);
     Error launch_error = NULL;

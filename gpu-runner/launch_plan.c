@@ -1,6 +1,7 @@
 // The request `plan`: the arguments, buffer sizes and grid of one launch, for whoever launches the kernel for real.
 #include <string.h>
 
+#include "gpu-runner/grid.h"
 #include "gpu-runner/request.h"
 #include "gpu-runner/spec.h"
 
@@ -109,10 +110,12 @@ static Json *plan_of(const Plan *plan, Configuration *configuration, Error *erro
     if (!*error && problem.forward->parameter_count != configuration->argument_count)
         *error = "the kernel's parameters are not understood";
     if (!*error && !configuration->grid_is_known)
-        *error = check_find_grid(arena, problem.forward, configuration, &problem);
-    Memory *memory;
-    MemoryBuffer **buffers = NULL;
-    if (!*error) *error = check_run_corners(arena, &problem, &memory, &buffers);
+        *error = grid_find(arena, &problem, configuration);
+    if (*error) return NULL;
+    Executor executor = executor_new(arena, &problem);
+    executor.keeps_in = arena;
+    Execution corners = grid_run_corners(&executor);
+    *error = corners.error;
     if (*error) return NULL;
     Json *result = json_object(arena), *grid = json_array(arena);
     json_set_string(result, "text", configuration_print(arena, configuration));
@@ -120,7 +123,7 @@ static Json *plan_of(const Plan *plan, Configuration *configuration, Error *erro
     for (int axis = 0; axis < 3; axis++)
         json_push(grid, json_number(arena, (double)configuration->grid[axis]));
     json_set(result, "grid", grid);
-    json_set(result, "arguments", arguments_json(arena, configuration, buffers));
+    json_set(result, "arguments", arguments_json(arena, configuration, corners.buffers));
     return result;
 }
 

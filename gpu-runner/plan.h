@@ -1,4 +1,4 @@
-// What to run a kernel with: a value per argument and a grid. Made by spec*.c, executed by check.c.
+// What to run a kernel with: a value per argument and a grid. Made by spec*.c, run by execution.c.
 #ifndef TAD_RUNNER_PLAN_H
 #define TAD_RUNNER_PLAN_H
 

@@ -3,7 +3,7 @@
 #define TAD_RUNNER_REQUEST_H
 
 #include "base/json.h"
-#include "gpu-runner/check.h"
+#include "gpu-runner/plan.h"
 
 /// Texts of the request and the modules made from them. Everything lives in the arena but the syntax trees.
 typedef struct Sources {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "gpu-runner/execution.h"
 #include "gpu-runner/request.h"
 #include "gpu-runner/spec.h"
 
@@ -92,13 +93,17 @@ static Json *run_kernel(Arena *arena, const Json *params, Sources *sources,
                                .kind = ARGUMENT_CONSTANT,
                                .constant = missing ? missing : constant_none(arena)};
     }
-    Memory *memory;
-    MemoryBuffer **buffers;
-    *error = check_run_forward(arena, &problem, json_get_bool(params, "own_types", false), &memory,
-                               &buffers);
+    bool own_types = json_get_bool(params, "own_types", false);
+    Executor executor = executor_new(arena, &problem);
+    executor.interp->options.own_types = executor.interp->options.allow_tf32 = own_types;
+    executor.keeps_in = arena;
+    Execution execution = execution_forward(&executor, NULL);
+    const Memory *memory = execution.memory;
+    *error = execution.error;
     if (*error) return NULL;
     Json *result = json_object(arena), *findings = json_array(arena);
-    json_set(result, "buffers", buffers_json(arena, &configuration, memory, buffers));
+    json_set(result, "buffers",
+             buffers_json(arena, &configuration, execution.memory, execution.buffers));
     for (LIST_EACH(int, i, memory->findings)) {
         const Finding *finding = &memory->findings.items[i];
         Json *json = json_object(arena);

@@ -1,0 +1,48 @@
+// What is to be proved: a forward, a configuration to run it in, and the backward kernels that follow.
+#ifndef TAD_RUNNER_PROBLEM_H
+#define TAD_RUNNER_PROBLEM_H
+
+#include "gpu-runner/plan.h"
+
+/// Where an argument of a backward kernel comes from.
+typedef enum ActualKind {
+    ACTUAL_SAME,      // the forward's argument
+    ACTUAL_UPSTREAM,  // the gradient of an output
+    ACTUAL_GRADIENT,  // the gradient buffer of an input, zero at first
+    ACTUAL_RUNNING,  // the gradient of a buffer updated in place: upstream at first, the input's at the end
+    ACTUAL_BEFORE,   // the forward's argument as it was before the forward ran
+    ACTUAL_SCRATCH,  // memory of `extent` elements, shared by name; nobody wrote to it before
+    ACTUAL_CONSTANT,
+    ACTUAL_PROGRAMS,  // programs of the forward's grid along an axis
+} ActualKind;
+
+typedef struct Actual {
+    ActualKind kind;
+    int parameter;  // of the forward
+    const char *name;
+    DTypeCode dtype;
+    const Constant *constant;
+    int axis;
+    int64_t extent;  // of scratch; 0: not known
+} Actual;
+
+typedef struct GradientLaunch {
+    const Function *function;
+    const Actual *actuals;  // per parameter of `function`
+} GradientLaunch;
+
+typedef struct Problem {
+    const Function *forward;
+    const Configuration *configuration;
+    const GradientLaunch *launches;
+    int launch_count;
+    const int *inputs;  // parameters of the forward: float pointers or float scalars
+    int input_count;
+    const int *outputs;
+    int output_count;
+    uint64_t seed;
+    double deadline;
+    const atomic_bool *cancelled;
+} Problem;
+
+#endif

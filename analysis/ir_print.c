@@ -1,7 +1,6 @@
 // A function of the tile IR as readable text, the `--dump ir` form: one op a line with its type, regions indented.
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/ir.h"
@@ -50,23 +49,12 @@ static void print_text(Buffer *buffer, Str text) {
     buffer_putc(buffer, '"');
 }
 
-/// The shortest text that reads back as the same number, always with a point or an exponent.
-static void print_float(Buffer *buffer, double number) {
-    char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, number);
-        if (strtod(text, NULL) == number) break;
-    }
-    buffer_puts(buffer, text);
-    if (!strpbrk(text, ".en")) buffer_puts(buffer, ".0");  // also inf and nan stay as they are
-}
-
 static void print_constant(Buffer *buffer, const Constant *constant) {
     switch (constant->kind) {
     case CONSTANT_NONE: buffer_puts(buffer, "None"); break;
     case CONSTANT_BOOL: buffer_puts(buffer, constant->integer ? "True" : "False"); break;
     case CONSTANT_INT: buffer_printf(buffer, "%lld", (long long)constant->integer); break;
-    case CONSTANT_FLOAT: print_float(buffer, constant->number); break;
+    case CONSTANT_FLOAT: buffer_put_float(buffer, constant->number); break;
     case CONSTANT_STRING: print_text(buffer, constant->string); break;
     case CONSTANT_DTYPE:
         if (constant->is_pointer) buffer_putc(buffer, '*');

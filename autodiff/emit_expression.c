@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/module.h"
@@ -13,15 +12,9 @@ static Text atom(const char *text) { return (Text){text, PRECEDENCE_ATOM}; }
 static const char *float_text(Arena *arena, double number) {
     if (isinf(number)) return number > 0 ? "float(\"inf\")" : "-float(\"inf\")";
     if (isnan(number)) return "float(\"nan\")";
-    char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, number);
-        if (strtod(text, NULL) == number) break;
-    }
-    char *plus = strstr(text, "e+");  // 1e30, as formatters write it
-    if (plus) memmove(plus + 1, plus + 2, strlen(plus + 2) + 1);
-    if (!strpbrk(text, ".e")) return arena_printf(arena, "%s.0", text);
-    return arena_strdup(arena, text);
+    Buffer text = buffer_new(arena);
+    buffer_put_float(&text, number);
+    return buffer_text(&text);
 }
 
 static const char *dtype_text(Emitter *emitter, DType dtype) {

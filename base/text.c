@@ -1,7 +1,9 @@
 // Slices, the text buffer and UTF-8 validation.
 #include "base/text.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 Str str_from(const char *text) { return (Str){text, text ? strlen(text) : 0}; }
@@ -86,6 +88,30 @@ void buffer_put_int(Buffer *buffer, int64_t value) {
     } while (left);
     if (value < 0) *--at = '-';
     buffer_add(buffer, at, (size_t)(end - at));
+}
+
+enum {
+    FIXED_LEAST = -4,  // powers of ten that are written without an exponent, as Python's repr does
+    FIXED_MOST = 15,
+};
+
+void buffer_put_float(Buffer *buffer, double number) {
+    char text[40];
+    if (!isfinite(number)) {
+        buffer_puts(buffer, isnan(number) ? "nan" : number < 0 ? "-inf" : "inf");
+        return;
+    }
+    int decimals = 0;
+    do snprintf(text, sizeof text, "%.*e", decimals, number);
+    while (strtod(text, NULL) != number && decimals++ < 16);
+    char *mantissa_end = strchr(text, 'e');
+    int exponent = atoi(mantissa_end + 1);
+    if (exponent >= FIXED_LEAST && exponent <= FIXED_MOST) {
+        buffer_printf(buffer, "%.*f", decimals > exponent ? decimals - exponent : 1, number);
+        return;
+    }
+    *mantissa_end = 0;
+    buffer_printf(buffer, "%se%d", text, exponent);
 }
 
 void buffer_printf(Buffer *buffer, const char *format, ...) {

@@ -47,6 +47,8 @@ void buffer_puts(Buffer *buffer, const char *text);
 void buffer_putc(Buffer *buffer, char c);
 /// In decimal.
 void buffer_put_int(Buffer *buffer, int64_t value);
+/// The shortest decimal that reads back as the same number, always with a point or an exponent: 20.0, 1e-6, inf, nan.
+void buffer_put_float(Buffer *buffer, double number);
 void buffer_printf(Buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /// NUL-terminated contents; valid until the next addition.
 const char *buffer_text(Buffer *buffer);

@@ -1,0 +1,35 @@
+// Numbers as the emitted source and the dumps write them.
+#include "base/text.h"
+
+#include <math.h>
+
+#include "tests/support/check.h"
+
+static Str float_text(Arena *arena, double number) {
+    Buffer buffer = buffer_new(arena);
+    buffer_put_float(&buffer, number);
+    return str_from(buffer_text(&buffer));
+}
+
+TEST(floats_are_written_as_a_person_writes_them) {
+    Arena *arena = arena_new();
+    CHECK_EQ_TEXT(float_text(arena, 20), "20.0");
+    CHECK_EQ_TEXT(float_text(arena, -0.5), "-0.5");
+    CHECK_EQ_TEXT(float_text(arena, 0), "0.0");
+    CHECK_EQ_TEXT(float_text(arena, -0.0), "-0.0");
+    CHECK_EQ_TEXT(float_text(arena, 0.1), "0.1");
+    CHECK_EQ_TEXT(float_text(arena, 0.7978845608028654), "0.7978845608028654");
+    CHECK_EQ_TEXT(float_text(arena, 1234567), "1234567.0");
+    CHECK_EQ_TEXT(float_text(arena, 0.0001), "0.0001");
+    CHECK_EQ_TEXT(float_text(arena, 1e-6), "1e-6");
+    CHECK_EQ_TEXT(float_text(arena, -1.5e30), "-1.5e30");
+    CHECK_EQ_TEXT(float_text(arena, 1e15), "1000000000000000.0");
+    CHECK_EQ_TEXT(float_text(arena, 1e16), "1e16");
+    CHECK_EQ_TEXT(float_text(arena, 1.7976931348623157e308), "1.7976931348623157e308");
+    CHECK_EQ_TEXT(float_text(arena, 5e-324), "5e-324");
+    CHECK_EQ_TEXT(float_text(arena, -INFINITY), "-inf");
+    CHECK_EQ_TEXT(float_text(arena, NAN), "nan");
+    arena_free(arena);
+}
+
+TEST_MAIN(TEST_ROW(floats_are_written_as_a_person_writes_them))

@@ -180,6 +180,12 @@ bool host_argument_is_chosen(const HostArgument *argument);
 /// convolution: they do not tell how far apart the rows of a tensor are. Notes also which tensors hold something before.
 void launches_note_chosen(Arena *arena, const FunctionDefinition *kernel, Function *function);
 
+#define LAUNCH_LEAST_UNKNOWN INT64_MAX
+
+/// The smallest value that the launches of a kernel can pass for an integer parameter, as far as it follows from sizes of
+/// tensors and constants; LAUNCH_LEAST_UNKNOWN where nobody says, as for what a launcher's caller picks.
+int64_t launches_least(Arena *arena, const Function *function, int parameter);
+
 /// One kernel argument with numbers in it.
 typedef struct ConcreteArgument {
     enum {

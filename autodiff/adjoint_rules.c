@@ -364,44 +364,6 @@ static void rule_cat(Differentiation *state, const Op *op, Value *gradient) {
     for (int i = 0; i < 2; i++) adjoint_add(state, op->operands[i], item(b, halves, i));
 }
 
-/* ---- dot ---- */
-
-/// `gradient` in the element type of the other operand, as tl.dot asks for equal types.
-static Value *cast_like(Builder *b, Value *gradient, Value *like) {
-    DType element = like->type.element;
-    if (dtype_equal(gradient->type.element, element) && element.code > DTYPE_OF_PARAMETER)
-        return gradient;
-    Value *dtype = element.code > DTYPE_OF_PARAMETER ? build_dtype(b, element)
-                                                     : build_unary(b, OP_DTYPE_OF, like);
-    return build_binary(b, OP_CAST, gradient, dtype);
-}
-
-static Value *swap_last(Builder *b, Value *value) {
-    if (value->type.rank == 2) return build_unary(b, OP_TRANS, value);
-    Value *dims[TYPE_MAX_RANK];
-    int rank = value->type.rank;
-    for (int i = 0; i < rank; i++)
-        dims[i] = build_int(b, i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i);
-    return build_binary(b, OP_PERMUTE, value, build_tuple(b, dims, rank));
-}
-
-static void rule_dot(Differentiation *state, const Op *op, Value *gradient) {
-    Builder *b = &state->builder;
-    Value *left = recomputed_operand(state, op, 0), *right = recomputed_operand(state, op, 1);
-    Value *precision = recomputed_operand(state, op, 3), *tf32 = recomputed_operand(state, op, 4);
-    if (value_is_active(state, op->operands[0])) {
-        Value *operands[] = {cast_like(b, gradient, right), swap_last(b, right), NULL, precision,
-                             tf32};
-        adjoint_add(state, op->operands[0], build(b, OP_DOT, operands, 5));
-    }
-    if (value_is_active(state, op->operands[1])) {
-        Value *operands[] = {swap_last(b, left), cast_like(b, gradient, left), NULL, precision,
-                             tf32};
-        adjoint_add(state, op->operands[1], build(b, OP_DOT, operands, 5));
-    }
-    if (operand(op, 2)) adjoint_add(state, op->operands[2], gradient);
-}
-
 /* ---- dispatch ---- */
 
 static void rule_tuple(Differentiation *state, const Op *op) {

@@ -46,5 +46,7 @@ static inline Value *lane_numbers(Builder *b, Type type, int axis) {
 void rule_extremum(Differentiation *state, const Op *op, Value *const *gradients);
 void rule_reduce(Differentiation *state, const Op *op, Value *const *gradients);
 void rule_scan(Differentiation *state, const Op *op, Value *const *gradients);
+/// Adjoint of tl.dot (adjoint_dot.c).
+void rule_dot(Differentiation *state, const Op *op, Value *gradient);
 
 #endif

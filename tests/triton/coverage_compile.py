@@ -245,6 +245,8 @@ def type_of(name: str, signature: Signature) -> str | None:
     """The type of an emitted parameter: the forward's, or that of what it is the gradient of; None for None."""
     if name in signature.types:
         return signature.types[name]
+    if name.removesuffix("_before") in signature.types:
+        return signature.types[name.removesuffix("_before")]
     for prefix in ("d_in_", "d_", "d"):
         of = name.removeprefix(prefix)
         if name.startswith(prefix) and of in signature.types:

@@ -252,6 +252,42 @@ TEST(examples_are_complete) {
     CHECK(sites > 35);
 }
 
+static int64_t least_block(const char *launcher) {
+    Arena *texts = arena_new();
+    Case it = evaluate(arena_printf(texts, PRELUDE "%s", launcher));
+    Function *function = function_new(it.arena, "kernel");
+    function->definition = it.launch->kernel;
+    int64_t least = launches_least(it.arena, function, 4);
+    done(it);
+    arena_free(texts);
+    return least;
+}
+
+/// Constants are themselves, sizes may be 1, and a caller's choice is not known.
+TEST(smallest_values) {
+    static const struct {
+        const char *block;
+        int64_t least;
+    } rows[] = {{"a.shape[0]", 1},
+                {"a.shape[0] // a.shape[1]", 1},
+                {"64", 64},
+                {"max(16, triton.next_power_of_2(a.shape[0]))", 16},
+                {"triton.next_power_of_2(a.shape[0] + 8)", 16},
+                {"min(64, triton.next_power_of_2(a.shape[0]))", 1},
+                {"block", LAUNCH_LEAST_UNKNOWN},
+                {"max(block, 32)", 32},
+                {"plan(a)", LAUNCH_LEAST_UNKNOWN}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "def run(a, block):\n    kernel[(1,)](a, a, 1, 1, BLOCK=%s)\n",
+                 rows[i].block);
+        CHECK_EQ_INT(least_block(text), rows[i].least);
+    }
+    CHECK_EQ_INT(least_block("def run(a):\n    kernel[(1,)](a, a, 1, 1, BLOCK=64)\n"
+                             "def few(a):\n    kernel[(1,)](a, a, 1, 1, BLOCK=8)\n"),
+                 8);
+}
+
 /// Loops without end, recursion, half-typed text and growing numbers end with an answer.
 TEST(bounded) {
     static const char *const texts[] = {
@@ -279,4 +315,4 @@ TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
           TEST_ROW(contradiction_is_not_reached), TEST_ROW(equal_names_are_equal_sizes),
           TEST_ROW(helpers_and_methods), TEST_ROW(optional_argument_by_variant),
           TEST_ROW(autotune_and_heuristics), TEST_ROW(certain_problems), TEST_ROW(spread_shapes),
-          TEST_ROW(examples_are_complete), TEST_ROW(bounded))
+          TEST_ROW(examples_are_complete), TEST_ROW(smallest_values), TEST_ROW(bounded))

@@ -1,0 +1,59 @@
+// From launches to the smallest value that a constexpr can have: a tile of `HQ // H` rows may have one, one of 64 has 64.
+#include "analysis/host.h"
+
+static int64_t least_of(const HostValue *value);
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static int64_t least_of_operation(const HostValue *value) {
+    int64_t a = least_of(value->items[0]);
+    int64_t b = value->count > 1 ? least_of(value->items[1]) : a;
+    bool is_open = a == LAUNCH_LEAST_UNKNOWN || b == LAUNCH_LEAST_UNKNOWN;
+    switch (value->operation) {
+    case HOST_OP_MAXIMUM:
+        if (is_open) return a == LAUNCH_LEAST_UNKNOWN && b > 1 ? b : larger(a, b);
+        return larger(a, b);
+    case HOST_OP_MINIMUM: return smaller(a, b);
+    case HOST_OP_NEXT_POWER_OF_2: {
+        int64_t power = 1;
+        while (!is_open && power < a && power < INT32_MAX) power *= 2;
+        return is_open ? a : power;
+    }
+    case HOST_OP_INT: return a;
+    case HOST_OP_ADD:
+    case HOST_OP_MULTIPLY:
+        if (is_open || a > INT32_MAX || b > INT32_MAX) return LAUNCH_LEAST_UNKNOWN;
+        return value->operation == HOST_OP_ADD ? a + b : a * b;
+    default: return is_open ? LAUNCH_LEAST_UNKNOWN : 1;
+    }
+}
+
+/// Of sizes and of what is computed from them. What a caller picks is taken for a choice that fits.
+static int64_t least_of(const HostValue *value) {
+    switch (value->kind) {
+    case HOST_CONSTANT:
+        return value->constant.kind == CONSTANT_INT ? value->constant.integer
+                                                    : LAUNCH_LEAST_UNKNOWN;
+    case HOST_SIZE: return 1;
+    case HOST_OPERATION: return least_of_operation(value);
+    default: return LAUNCH_LEAST_UNKNOWN;
+    }
+}
+
+int64_t launches_least(Arena *arena, const Function *function, int parameter) {
+    const FunctionDefinition *kernel = function->definition;
+    int64_t least = LAUNCH_LEAST_UNKNOWN;
+    if (!kernel) return least;
+    const Module *module = kernel->module;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != kernel) continue;
+        HostPolicy policy = {.keep_blocks = true, .function = function};
+        const HostLaunch *launch = host_launch(arena, module, site, &policy);
+        if (parameter >= launch->argument_count) continue;
+        const HostValue *value = launch->arguments[parameter].value;
+        if (value) least = smaller(least, least_of(value));
+    }
+    return least;
+}

@@ -2,7 +2,6 @@
 #include "gpu-runner/check.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "gpu-runner/derivative.h"
 
@@ -28,6 +27,7 @@ static void conclude(Checker *checker, CheckStatus status, const char *format, .
     va_list arguments;
     va_start(arguments, format);
     checker->result->status = status;
+    checker->result->cause = CHECK_CAUSE_OTHER;
     checker->result->reason = arena_vprintf(checker->arena, format, arguments);
     va_end(arguments);
 }
@@ -111,9 +111,7 @@ static Difference difference_of(Checker *checker, const InputResult *input, cons
         return is_small ? DIFFERENCE_ROUNDING : DIFFERENCE_WRONG;
     }
     // where the forward itself leaves its domain, other contents are tried
-    const char *source = checker->problem->configuration->source;
-    bool is_made_up = strcmp(source, "kernel") == 0 || strcmp(source, "launcher") == 0;
-    bool is_trusted = !checker->left_domain || !is_made_up;
+    bool is_trusted = !checker->left_domain || !checker->problem->configuration->is_guess;
     bool is_alone = !checker->executor.has_excluded && input->has_worst &&
                     isfinite(input->expected) && is_trusted;
     return is_alone ? DIFFERENCE_ALONE_NOT_FINITE : DIFFERENCE_NOT_FINITE;
@@ -123,16 +121,17 @@ static Difference difference_of(Checker *checker, const InputResult *input, cons
 static bool check_input(Checker *checker, int index, bool differences) {
     static const struct {
         CheckStatus status;
+        CheckCause cause;
         const char *what, *is;
     } verdicts[] = {
-        [DIFFERENCE_WRONG] = {CHECK_FAILED, "gradient of", "is wrong"},
-        [DIFFERENCE_NOISE] = {CHECK_INVALID, "derivative by",
+        [DIFFERENCE_WRONG] = {CHECK_FAILED, CHECK_CAUSE_OTHER, "gradient of", "is wrong"},
+        [DIFFERENCE_NOISE] = {CHECK_INVALID, CHECK_CAUSE_OTHER, "derivative by",
                               "changes with the last digits of these inputs"},
-        [DIFFERENCE_ROUNDING] = {CHECK_UNPROVED, "gradient of",
+        [DIFFERENCE_ROUNDING] = {CHECK_UNPROVED, CHECK_CAUSE_ROUNDING, "gradient of",
                                  "is as small as rounding with these inputs"},
-        [DIFFERENCE_NOT_FINITE] = {CHECK_UNPROVED, "gradient of",
+        [DIFFERENCE_NOT_FINITE] = {CHECK_UNPROVED, CHECK_CAUSE_NOT_FINITE, "gradient of",
                                    "is not finite with these inputs"},
-        [DIFFERENCE_ALONE_NOT_FINITE] = {CHECK_FAILED, "gradient of",
+        [DIFFERENCE_ALONE_NOT_FINITE] = {CHECK_FAILED, CHECK_CAUSE_NOT_FINITE, "gradient of",
                                          "is not finite where its derivative is"},
     };
     InputResult *input = &checker->result->inputs[index];
@@ -145,6 +144,7 @@ static bool check_input(Checker *checker, int index, bool differences) {
     Difference difference = difference_of(checker, input, active, seed);
     conclude(checker, verdicts[difference].status, "the %s %.*s %s", verdicts[difference].what,
              STR_ARGS(argument_of(checker, input->parameter)->name), verdicts[difference].is);
+    checker->result->cause = verdicts[difference].cause;
     if (difference == DIFFERENCE_WRONG)
         checker->result->reason = arena_printf(checker->arena, "%s: relative error %.2g",
                                                checker->result->reason, input->error);
@@ -277,15 +277,19 @@ static bool forward_is_usable(Checker *checker) {
     }
     keep_findings(checker, forward->memory);
     if (problem->configuration->is_guess && result->findings.count) {
-        result->reason = finding_text(checker, &result->findings.items[0]);
+        const Finding *first = &result->findings.items[0];
+        result->reason = finding_text(checker, first);
+        if (first->kind == FINDING_POISON) result->cause = CHECK_CAUSE_UNDEFINED;
         return false;
     }
     int64_t excluded, written, elements = 0;
     executor_exclude_infinite(&checker->executor, forward, &excluded, &written);
-    if (written == 0)
+    if (written == 0) {
         result->reason = "the forward writes no output";
-    else if (2 * excluded > written)
+    } else if (2 * excluded > written) {
         result->reason = "most outputs of the forward are not finite";
+        result->cause = CHECK_CAUSE_NOT_FINITE;
+    }
     for (int k = 0; k < problem->input_count; k++) {
         Offsets read = {0};
         input_offsets(problem, forward, checker->arena, problem->inputs[k], &read);
@@ -309,9 +313,11 @@ static void check_backward(Checker *checker) {
     check_footprint(checker);
     if (result->status == CHECK_PROVED) check_ownership(checker);
     // a made-up configuration in which elements collide proves nothing against the gradient
-    const char *overwritten = checker->forward.memory->overwritten;
-    if (result->status == CHECK_FAILED && checker->problem->configuration->is_guess && overwritten)
-        conclude(checker, CHECK_INVALID, "%s", overwritten);
+    const Memory *memory = checker->forward.memory;
+    if (result->status != CHECK_FAILED || !checker->problem->configuration->is_guess) return;
+    if (!memory->overwritten) return;
+    conclude(checker, CHECK_INVALID, "%s", memory->overwritten);
+    if (memory->overwritten_by_two) result->cause = CHECK_CAUSE_PROGRAMS_MEET;
 }
 
 CheckResult check_configuration(Arena *arena, const Problem *problem) {

@@ -11,6 +11,15 @@ typedef enum CheckStatus {
     CHECK_INVALID,  // the forward itself does not run in this configuration
 } CheckStatus;
 
+/// What a configuration that proves nothing suffers from, for those that other values may cure.
+typedef enum CheckCause {
+    CHECK_CAUSE_OTHER,
+    CHECK_CAUSE_UNDEFINED,      // what masked-off loads left undefined is stored
+    CHECK_CAUSE_PROGRAMS_MEET,  // two programs store one element
+    CHECK_CAUSE_NOT_FINITE,
+    CHECK_CAUSE_ROUNDING,  // the gradient is as small as rounding
+} CheckCause;
+
 typedef struct InputResult {
     int parameter;
     double error;  // worst relative error over directions
@@ -22,6 +31,7 @@ typedef struct InputResult {
 
 typedef struct CheckResult {
     CheckStatus status;
+    CheckCause cause;
     const char *reason;
     InputResult *inputs;
     double error;      // the worst of all directions

@@ -4,6 +4,7 @@
 
 #include "gpu-runner/check.h"
 #include "gpu-runner/grid.h"
+#include "gpu-runner/launches.h"
 #include "gpu-runner/request.h"
 #include "gpu-runner/spec.h"
 
@@ -11,8 +12,6 @@ static const double DEFAULT_SECONDS = 30, SHARE_OF_TIME = 0.6;
 /// With this many configurations proved, time is up when as many seconds have passed.
 enum { ENOUGH_PROVED = 2, ENOUGH_DISCARDED = 2, ENOUGH_SPREAD = 2, ENOUGH_RAGGED = 3 };
 static const double ENOUGH_SECONDS = 1.5;
-/// Tiles of a tape with few: states between them are computed anew, so that this is proved, too.
-enum { STEPS = 3 };
 
 typedef struct InputSummary {
     const char *name;
@@ -43,173 +42,6 @@ typedef struct Gradcheck {
     bool has_kink;
     Json *configurations, *discarded, *findings;
 } Gradcheck;
-
-static int parameter_named(const FunctionDefinition *definition, const char *name) {
-    for (int i = 0; name && i < definition->parameter_count; i++)
-        if (str_is(definition->parameters[i].name, name)) return i;
-    return -1;
-}
-
-/// A copy with room for `more` arguments.
-static Configuration configuration_copy(Arena *arena, const Configuration *configuration,
-                                        int more) {
-    Configuration copy = *configuration;
-    copy.arguments = ARENA_ARRAY(arena, Argument, configuration->argument_count + more + 1);
-    memcpy(copy.arguments, configuration->arguments,
-           sizeof(Argument) * (size_t)configuration->argument_count);
-    return copy;
-}
-
-// --- the backward's arguments -------------------------------------------------------------------------------------------
-
-static Actual constant_actual(const Constant *constant) {
-    return (Actual){.kind = ACTUAL_CONSTANT, .constant = constant};
-}
-
-/// One entry of "arguments"; false and `*error` where it makes no sense.
-static bool actual_from_json(const Gradcheck *check, const Configuration *configuration,
-                             const char *name, const Json *json, Actual *actual, Error *error) {
-    static const struct {
-        const char *key;
-        ActualKind kind;
-    } kinds[] = {{"same", ACTUAL_SAME},
-                 {"upstream", ACTUAL_UPSTREAM},
-                 {"gradient", ACTUAL_GRADIENT},
-                 {"running", ACTUAL_RUNNING},
-                 {"before", ACTUAL_BEFORE}};
-    Arena *arena = check->arena;
-    const char *dtype = json_get_string(json, "dtype", NULL);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        const char *of = json_get_string(json, kinds[i].key, NULL);
-        if (!of) continue;
-        int parameter = parameter_named(check->forward, of);
-        if (parameter < 0) {
-            *error = arena_printf(
-                arena, "the backward's argument `%s` is of `%s`, which the forward does not have",
-                name, of);
-            return false;
-        }
-        const Argument *argument = &configuration->arguments[parameter];
-        bool absent =
-            argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_NONE;
-        *actual = absent ? constant_actual(argument->constant)
-                         : (Actual){.kind = kinds[i].kind,
-                                    .parameter = parameter,
-                                    .dtype = dtype_from_text(dtype, argument->dtype)};
-        return true;
-    }
-    const char *scratch = json_get_string(json, "scratch", NULL);
-    if (scratch) {
-        *actual = (Actual){.kind = ACTUAL_SCRATCH,
-                           .name = scratch,
-                           .dtype = dtype_from_text(dtype, DTYPE_FLOAT32)};
-    } else if (json_get(json, "steps")) {
-        *actual = constant_actual(constant_int(arena, STEPS));
-    } else if (json_get(json, "programs")) {
-        int axis = (int)json_get_number(json, "programs", 0);
-        *actual = (Actual){.kind = ACTUAL_PROGRAMS, .axis = axis < 0 || axis > 2 ? 0 : axis};
-    } else if (json_get(json, "value")) {
-        const Constant *constant = constant_from_json(arena, json_get(json, "value"));
-        if (!constant)
-            *error = arena_printf(arena, "the value of the backward's argument `%s` is no constant",
-                                  name);
-        else
-            *actual = constant_actual(constant);
-    } else {
-        *error =
-            arena_printf(arena, "the backward's argument `%s` says not where it comes from", name);
-    }
-    return *error == NULL;
-}
-
-/// Scratch is as large as the launcher allocates it, and as wide.
-static void size_scratch(const Gradcheck *check, const Configuration *configuration,
-                         const Json *arguments, const char *name, Actual *actual, Error *error) {
-    const Json *json = json_get(arguments, name);
-    const char *elements = json_get_string(json, "elements", NULL);
-    if (actual->kind != ACTUAL_SCRATCH || !elements || *error) return;
-    Configuration known = configuration_copy(check->arena, configuration, arguments->count);
-    for (int i = 0; i < arguments->count; i++)
-        if (json_get(arguments->items[i], "steps"))
-            known.arguments[known.argument_count++] =
-                (Argument){.name = arguments->keys[i], .kind = ARGUMENT_INTEGER, .integer = STEPS};
-    double count = spec_number(check->arena, &known, str_from(elements), error);
-    for (int axis = 0; axis < 3; axis++) count *= (double)configuration->grid[axis];
-    actual->extent = count < 1 ? 1 : (int64_t)count;
-    bool is_double = false;
-    for (int i = 0; i < configuration->argument_count; i++)
-        if (configuration->arguments[i].kind == ARGUMENT_POINTER &&
-            configuration->arguments[i].dtype == DTYPE_FLOAT64)
-            is_double = true;
-    if (is_double && !json_get(json, "dtype")) actual->dtype = DTYPE_FLOAT64;
-}
-
-/// How the backward's parameter is bound for lowering.
-static bool bind_actual(const Gradcheck *check, const Configuration *configuration,
-                        const ParameterDefinition *parameter, const Actual *actual,
-                        Binding *binding) {
-    *binding = (Binding){.name = parameter->name};
-    const Argument *argument = &configuration->arguments[actual->parameter];
-    bool scalar_same = actual->kind == ACTUAL_SAME && argument->kind != ARGUMENT_POINTER;
-    if (actual->kind == ACTUAL_CONSTANT)
-        binding->constant = actual->constant;
-    else if (actual->kind == ACTUAL_PROGRAMS)
-        binding->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
-    else if (scalar_same && argument->kind == ARGUMENT_CONSTANT)
-        binding->constant = argument->constant;
-    else if (scalar_same && parameter->is_constexpr)
-        binding->constant = argument->kind == ARGUMENT_INTEGER
-                                ? constant_int(check->arena, argument->integer)
-                                : constant_float(check->arena, argument->number);
-    else if (scalar_same)
-        binding->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(argument->dtype)};
-    else
-        binding->type = (Type){
-            .kind = TYPE_POINTER,
-            .element = dtype_of(actual->kind == ACTUAL_SCRATCH || actual->dtype != DTYPE_UNKNOWN
-                                    ? actual->dtype
-                                    : argument->dtype)};
-    if (actual->kind == ACTUAL_PROGRAMS && parameter->is_constexpr) {
-        binding->constant = constant_int(check->arena, configuration->grid[actual->axis]);
-    }
-    return true;
-}
-
-static bool make_launch(Gradcheck *check, const Configuration *configuration, const Json *json,
-                        GradientLaunch *launch, Error *error) {
-    Arena *arena = check->arena;
-    const char *name = json_get_string(json, "kernel", "");
-    const FunctionDefinition *definition = module_find_function(check->backward, str_from(name));
-    if (!definition) {
-        *error = arena_printf(arena, "the backward has no kernel `%s`", name);
-        return false;
-    }
-    int count = definition->parameter_count, bound = 0;
-    Actual *actuals = ARENA_ARRAY(arena, Actual, count + 1);
-    Binding *bindings = ARENA_ARRAY(arena, Binding, count + 1);
-    for (int i = 0; i < count; i++) {
-        const ParameterDefinition *parameter = &definition->parameters[i];
-        const char *parameter_name = str_dup(arena, parameter->name);
-        const Json *argument = json_get(json_get(json, "arguments"), parameter_name);
-        if (!argument) {
-            *error = arena_printf(arena, "the backward's argument `%s` is missing", parameter_name);
-            return false;
-        }
-        if (!actual_from_json(check, configuration, parameter_name, argument, &actuals[i], error))
-            return false;
-        size_scratch(check, configuration, json_get(json, "arguments"), parameter_name, &actuals[i],
-                     error);
-        if (*error) return false;
-        if (bind_actual(check, configuration, parameter, &actuals[i], &bindings[bound])) bound++;
-    }
-    launch->actuals = actuals;
-    launch->function = lower_concrete(check->sources, definition, bindings, bound, error);
-    if (*error)
-        *error = arena_printf(arena, "the backward does not lower: %s", *error);
-    else if (launch->function->parameter_count != count)
-        *error = "the backward's parameters are not understood";
-    return *error == NULL;
-}
 
 // --- one configuration --------------------------------------------------------------------------------------------------
 
@@ -320,7 +152,7 @@ static void take_findings(Gradcheck *check, const CheckResult *result) {
 static Json *configuration_json(const Gradcheck *check, const Configuration *configuration) {
     Json *json = json_object(check->arena);
     json_set_string(json, "text", configuration_print(check->arena, configuration));
-    json_set_string(json, "source", configuration->source);
+    json_set_string(json, "source", spec_origin_name(configuration->origin));
     return json;
 }
 
@@ -328,8 +160,6 @@ static void discard(Gradcheck *check, const Configuration *configuration, const 
     Json *json = configuration_json(check, configuration);
     json_set_string(json, "reason", reason);
     json_push(check->discarded, json);
-    if (strcmp(configuration->source, "kernel") == 0 && strstr(reason, "masked-off load"))
-        check->ragged++;
     if (!check->invalid_reason || !configuration->is_guess) check->invalid_reason = reason;
 }
 
@@ -337,13 +167,15 @@ static void discard(Gradcheck *check, const Configuration *configuration, const 
 static void take_result(Gradcheck *check, const Configuration *configuration,
                         const Problem *problem, const CheckResult *result) {
     if (result->status == CHECK_INVALID) {
+        if (configuration->origin == SPEC_KERNEL && result->cause == CHECK_CAUSE_UNDEFINED)
+            check->ragged++;
         discard(check, configuration, result->reason);
         return;
     }
     // Values made up for the kernel alone that its derivative is not made for say nothing either.
-    bool is_beyond = result->status == CHECK_UNPROVED && configuration->is_guess &&
-                     strcmp(configuration->source, "kernel") == 0 && result->reason &&
-                     (strstr(result->reason, "with these inputs") != NULL);
+    bool is_beyond =
+        result->status == CHECK_UNPROVED && configuration->origin == SPEC_KERNEL &&
+        (result->cause == CHECK_CAUSE_NOT_FINITE || result->cause == CHECK_CAUSE_ROUNDING);
     if (is_beyond) {
         discard(check, configuration, result->reason);
         return;
@@ -395,7 +227,7 @@ static bool drop_extents(Configuration *configuration) {
         argument->extent = 0;
         argument->rank = 0;
     }
-    return dropped && strcmp(configuration->source, "launcher") == 0;
+    return dropped && configuration->origin == SPEC_LAUNCHER;
 }
 
 static bool is_outside(const CheckResult *result) {
@@ -405,7 +237,7 @@ static bool is_outside(const CheckResult *result) {
 }
 
 static bool is_not_finite(const CheckResult *result) {
-    return result->reason && strstr(result->reason, "not finite") &&
+    return result->cause == CHECK_CAUSE_NOT_FINITE &&
            (result->status == CHECK_INVALID || result->status == CHECK_UNPROVED);
 }
 
@@ -462,15 +294,16 @@ static CheckResult check_ready(Gradcheck *check, Configuration *configuration, P
     if (!*error && problem->input_count == 0) *error = "no differentiable input is present";
     if (!*error && !configuration->grid_is_known) *error = grid_find(arena, problem, configuration);
     if (*error) return (CheckResult){.status = CHECK_INVALID, .reason = *error};
+    LaunchReader reader = {arena, check->sources, check->forward, check->backward};
     GradientLaunch *launches = ARENA_ARRAY(arena, GradientLaunch, check->launches->count + 1);
     Error launch_error = NULL;
     for (int i = 0; i < check->launches->count && !launch_error; i++)
-        make_launch(check, configuration, check->launches->items[i], &launches[i], &launch_error);
+        launch_read(&reader, configuration, check->launches->items[i], &launches[i], &launch_error);
     problem->launches = launches;
     problem->launch_count = check->launches->count;
     if (!launch_error) return check_contents(check, configuration, problem);
     // The backward's ranges are as long as the forward's tiles: such tiles Triton does not have.
-    if (strstr(launch_error, "the length must be a power of two")) {
+    if (check->sources->refusal == DIAGNOSTIC_ARANGE_NOT_POWER_OF_TWO) {
         *error = launch_error;
         return (CheckResult){.status = CHECK_INVALID, .reason = launch_error};
     }
@@ -493,7 +326,7 @@ static bool has_shapes(const Configuration *configuration) {
 /// are made up. What goes wrong is tried with rows far apart; where the gradient is right then, the strides were to blame.
 static bool check_spread(Gradcheck *check, const Configuration *configuration,
                          const CheckResult *result) {
-    bool is_launch = strcmp(configuration->source, "launcher") == 0;
+    bool is_launch = configuration->origin == SPEC_LAUNCHER;
     if (clock_seconds() > check->deadline) return false;
     if (!is_launch && (!configuration->is_guess || result->status != CHECK_FAILED)) return false;
     bool finds = result->status == CHECK_UNPROVED && result->findings.count > 0;
@@ -528,7 +361,7 @@ static bool collides(const CheckResult *result) {
         if (result->findings.items[i].kind == FINDING_RACE ||
             result->findings.items[i].kind == FINDING_POISON)
             return true;
-    return result->reason && strstr(result->reason, "two programs");
+    return result->cause == CHECK_CAUSE_PROGRAMS_MEET;
 }
 
 /// A made-up grid may have more programs along an axis than the kernel is made for: fewer, where some collide or
@@ -681,7 +514,7 @@ static void check_candidates(Gradcheck *check, Configurations *candidates,
                 continue;
             put_off[i] = pass == 0 && check->checked == 0 &&
                          check->discarded->count >= ENOUGH_DISCARDED &&
-                         strcmp(candidate->source, "launcher") == 0;
+                         candidate->origin == SPEC_LAUNCHER;
             if (put_off[i]) continue;
             if (progress)
                 progress(context, json_get_string(check->params, "kernel", ""), i,

@@ -119,7 +119,7 @@ static Json *plan_of(const Plan *plan, Configuration *configuration, Error *erro
     if (*error) return NULL;
     Json *result = json_object(arena), *grid = json_array(arena);
     json_set_string(result, "text", configuration_print(arena, configuration));
-    json_set_string(result, "source", configuration->source);
+    json_set_string(result, "source", spec_origin_name(configuration->origin));
     for (int axis = 0; axis < 3; axis++)
         json_push(grid, json_number(arena, (double)configuration->grid[axis]));
     json_set(result, "grid", grid);

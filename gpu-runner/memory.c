@@ -220,11 +220,13 @@ static void check_owner(Memory *memory, const MemoryBuffer *buffer, const Page *
     else if (buffer->is_gradient)
         memory_report(memory, FINDING_RACE, false, "element %lld of %s is stored by two programs",
                       offset, buffer->name);
-    else if (!memory->overwritten && dtype_code_is_float(buffer->dtype))
-        memory->overwritten = arena_printf(
-            memory->arena,
-            "%s, line %d: two programs store element %lld of %s, whose gradient is counted twice",
-            memory->kernel, memory->line, offset, buffer->name);
+    if (!same || buffer->is_gradient) return;
+    if (memory->overwritten || !dtype_code_is_float(buffer->dtype)) return;
+    memory->overwritten_by_two = true;
+    memory->overwritten = arena_printf(
+        memory->arena,
+        "%s, line %d: two programs store element %lld of %s, whose gradient is counted twice",
+        memory->kernel, memory->line, offset, buffer->name);
 }
 
 /// Lanes or iterations that meet in one element: usually strides that do not fit the sizes.

@@ -99,6 +99,7 @@ typedef struct Memory {
     int64_t steps;  // elements computed by the latest launch
     const char *
         overwritten;  // an element was stored twice, unread by one program or by two: NULL or a sentence
+    bool overwritten_by_two;
     const char *kernel;
     int line;
 } Memory;

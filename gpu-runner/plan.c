@@ -5,6 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+Configuration configuration_copy(Arena *arena, const Configuration *configuration, int more) {
+    Configuration copy = *configuration;
+    copy.arguments = ARENA_ARRAY(arena, Argument, configuration->argument_count + more + 1);
+    memcpy(copy.arguments, configuration->arguments,
+           sizeof(Argument) * (size_t)configuration->argument_count);
+    return copy;
+}
+
+const char *spec_origin_name(SpecOrigin origin) {
+    static const char *const names[] = {[SPEC_COMMENT] = "comment",
+                                        [SPEC_PYPROJECT] = "pyproject",
+                                        [SPEC_LAUNCHER] = "launcher",
+                                        [SPEC_KERNEL] = "kernel"};
+    return names[origin];
+}
+
 void argument_set_shape(Argument *argument, int rank, const int64_t *dims) {
     int64_t stride = 1;
     argument->rank = rank;

@@ -31,20 +31,27 @@ typedef struct Argument {
         is_caller_choice;  // a scalar that the launcher is given, and computes from no tensor's sizes
 } Argument;
 
+/// Where a configuration comes from, the most trustworthy first.
+typedef enum SpecOrigin { SPEC_COMMENT, SPEC_PYPROJECT, SPEC_LAUNCHER, SPEC_KERNEL } SpecOrigin;
+
 typedef struct Configuration {
     Argument *arguments;  // one per parameter of the kernel
     int argument_count;
     int64_t grid[3];
     bool grid_is_known;
-    const char *source;  // "comment", "pyproject", "launcher", "kernel"
-    bool is_fallback;    // to be tried only when nothing else runs
-    bool is_guess;       // not the user's word: trouble in the forward means a bad configuration
+    SpecOrigin origin;
+    bool is_fallback;  // to be tried only when nothing else runs
+    bool is_guess;     // not the user's word: trouble in the forward means a bad configuration
 } Configuration;
 
 typedef LIST(Configuration) Configurations;
 
 /// The line that reproduces it: `# tad: M=128, X=f32[M, N], grid=(4,)`.
 const char *configuration_print(Arena *arena, const Configuration *configuration);
+/// "comment", "pyproject", "launcher" or "kernel", as the protocol says it.
+const char *spec_origin_name(SpecOrigin origin);
+/// A copy with room for `more` arguments.
+Configuration configuration_copy(Arena *arena, const Configuration *configuration, int more);
 /// Bindings for lowering: constants, None, and the types of the rest.
 Binding *configuration_bindings(Arena *arena, const Configuration *configuration, int *count);
 /// A buffer of a given shape: dense row-major strides and the extent that follow.

@@ -49,6 +49,7 @@ void sources_free(Sources *sources) {
 
 const Function *lower_concrete(Sources *sources, const FunctionDefinition *definition,
                                const Binding *bindings, int count, Error *error) {
+    sources->refusal = DIAGNOSTIC_COUNT;
     Diagnostics diagnostics = {.arena = sources->arena};
     LowerOptions options = {.bindings = bindings, .binding_count = count, .unroll_static = true};
     Function *function = lower_kernel(sources->arena, definition, &options, &diagnostics);
@@ -61,6 +62,7 @@ const Function *lower_concrete(Sources *sources, const FunctionDefinition *defin
         // beyond a limit the rest of the kernel is missing
         bool is_cut = diagnostic->id == DIAGNOSTIC_LIMIT_REACHED;
         if (diagnostic->severity != SEVERITY_ERROR && !is_cut) continue;
+        sources->refusal = diagnostic->id;
         *error = arena_printf(sources->arena, "line %d: %s", range_line(diagnostic->range),
                               diagnostic->message);
         return NULL;

@@ -13,6 +13,7 @@ typedef struct Sources {
     Map by_path;          // path -> Module
     LIST(Module *) built;
     Diagnostics diagnostics;
+    DiagnosticId refusal;  // why the latest lower_concrete refused its kernel, or DIAGNOSTIC_COUNT
 } Sources;
 
 Sources *sources_new(Arena *arena, const Json *params);

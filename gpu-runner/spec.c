@@ -53,7 +53,7 @@ const Constant *constant_dtype(Arena *arena, DTypeCode dtype) {
 }
 
 /// One text, possibly of several `# tad:` lines; each line is a configuration, the rest is guessed.
-static void add_text(Arena *arena, const SpecRequest *request, const char *text, const char *source,
+static void add_text(Arena *arena, const SpecRequest *request, const char *text, SpecOrigin origin,
                      Configurations *all, Error *error) {
     for (const char *line = text; line && *line;) {
         const char *end = strchr(line, '\n');
@@ -62,11 +62,11 @@ static void add_text(Arena *arena, const SpecRequest *request, const char *text,
         if (str_starts(one, "#")) one = str_trim((Str){one.data + 1, one.size - 1});
         if (str_starts(one, "tad:"))
             one = str_trim((Str){one.data + 4, one.size - 4});
-        else if (strcmp(source, "comment") == 0)
+        else if (origin == SPEC_COMMENT)
             continue;  // another comment
         if (one.size == 0 || str_starts(one, "ignore")) continue;
         Configuration fixed = configuration_open(arena, request->kernel);
-        fixed.source = source;
+        fixed.origin = origin;
         *error = spec_parse(arena, request, one, &fixed);
         if (*error) return;
         Configurations filled = spec_guess(arena, request, &fixed, error);
@@ -77,7 +77,7 @@ static void add_text(Arena *arena, const SpecRequest *request, const char *text,
 static void add_pyproject(Arena *arena, const SpecRequest *request, const Json *entry,
                           Configurations *all, Error *error) {
     if (entry->kind == JSON_STRING) {
-        add_text(arena, request, str_dup(arena, entry->string), "pyproject", all, error);
+        add_text(arena, request, str_dup(arena, entry->string), SPEC_PYPROJECT, all, error);
     } else if (entry->kind == JSON_ARRAY) {
         for (int i = 0; i < entry->count && !*error; i++)
             add_pyproject(arena, request, entry->items[i], all, error);
@@ -93,7 +93,7 @@ static void add_pyproject(Arena *arena, const SpecRequest *request, const Json *
             else
                 buffer_puts(&text, json_print(arena, value, false));
         }
-        add_text(arena, request, buffer_text(&text), "pyproject", all, error);
+        add_text(arena, request, buffer_text(&text), SPEC_PYPROJECT, all, error);
     }
 }
 
@@ -113,13 +113,13 @@ static void take_integers(Configuration *guessed, const Configuration *launched)
 Configurations spec_configurations(Arena *arena, const SpecRequest *request, Error *error) {
     Configurations all = {0};
     *error = NULL;
-    if (request->comment) add_text(arena, request, request->comment, "comment", &all, error);
+    if (request->comment) add_text(arena, request, request->comment, SPEC_COMMENT, &all, error);
     if (!*error && all.count == 0 && request->pyproject)
         add_pyproject(arena, request, request->pyproject, &all, error);
     if (*error || all.count > 0) return all;
     if (request->uses_launchers) all = spec_from_launchers(arena, request, false);
     Configuration open = configuration_open(arena, request->kernel);
-    open.source = "kernel";
+    open.origin = SPEC_KERNEL;
     Configurations guessed = spec_guess(arena, request, &open, error);
     for (int i = 0; i < guessed.count; i++) {
         if (all.count && !guessed.items[i].is_fallback)

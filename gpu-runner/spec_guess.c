@@ -453,8 +453,7 @@ Configurations spec_guess(Arena *arena, const SpecRequest *request, const Config
         Configuration configuration;
         if (!candidate(&guess, fixed, which, &configuration) && which != 1) continue;
         repair(&guess, relations, fixed, which, &configuration);
-        configuration.is_guess =
-            strcmp(fixed->source, "comment") != 0 && strcmp(fixed->source, "pyproject") != 0;
+        configuration.is_guess = fixed->origin == SPEC_LAUNCHER || fixed->origin == SPEC_KERNEL;
         configuration.is_fallback = guess.is_even;
         note_strides(&guess, &configuration);
         LIST_PUSH(arena, &all, configuration);

@@ -95,7 +95,7 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
         return;
     ConcreteLaunch *launch = host_concretize(arena, host);
     Configuration fixed = configuration_open(arena, request->kernel);
-    fixed.source = "launcher";
+    fixed.origin = SPEC_LAUNCHER;
     int open = 0;
     for (int i = 0; i < fixed.argument_count; i++) {
         if (!set_argument(request->symbolic, facts, launch, i, request->seed,

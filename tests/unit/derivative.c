@@ -29,7 +29,6 @@ static Prepared *prepare(const char *body, const char *spec) {
     const FunctionDefinition *kernel = module_find_function(module, str_from("k"));
     SpecRequest request = {.module = module, .kernel = kernel};
     prepared->configuration = configuration_open(arena, kernel);
-    prepared->configuration.source = "comment";
     error = spec_parse(arena, &request, str_from(spec), &prepared->configuration);
     CHECK(error == NULL);
     int count;

@@ -164,7 +164,7 @@ TEST(sizes_bite) {
     Fixture fixture = fixture_new(matmul, "matmul");
     Error error = NULL;
     Configuration open = configuration_open(fixture.arena, fixture.request.kernel);
-    open.source = "kernel";
+    open.origin = SPEC_KERNEL;
     Configurations all = spec_guess(fixture.arena, &fixture.request, &open, &error);
     CHECK_EQ_STR(error, NULL);
     bool with_bias = false, without_bias = false, relu = false, other = false;
@@ -204,7 +204,7 @@ TEST(rows_fit_their_block) {
         "rows");
     Error error = NULL;
     Configuration open = configuration_open(fixture.arena, fixture.request.kernel);
-    open.source = "kernel";
+    open.origin = SPEC_KERNEL;
     Configurations all = spec_guess(fixture.arena, &fixture.request, &open, &error);
     CHECK(all.count > 0);
     const Configuration *first = &all.items[0];

@@ -144,6 +144,14 @@ void frame_reader_retry(FrameReader *reader) {
     reader->is_lost = true;
 }
 
+const Json *frame_parse(FrameReader *reader, Arena *arena, Str body, Error *error) {
+    bool is_text = !utf8_find_invalid(body.data, body.size);
+    const Json *message = is_text ? json_parse(arena, body, error) : NULL;
+    if (!is_text) *error = "not valid UTF-8";
+    if (!message) frame_reader_retry(reader);
+    return message;
+}
+
 Str frame_write(Arena *arena, const Json *message) {
     // The length comes first and is known last: the header is put before the body, at the end of the room left for it.
     enum { ROOM = 48 };

@@ -22,6 +22,8 @@ void frame_reader_add(FrameReader *reader, const char *data, size_t size);
 bool frame_reader_next(FrameReader *reader, Str *body, Error *error);
 /// The last body was no JSON, so its length may have been wrong: goes back to the first header inside it, if there is one.
 void frame_reader_retry(FrameReader *reader);
+/// The JSON of a body that was just handed out. NULL and `*error` where it is none: then reading was taken back as above.
+const Json *frame_parse(FrameReader *reader, Arena *arena, Str body, Error *error);
 
 /// Header and body of `message`, ready to be written.
 Str frame_write(Arena *arena, const Json *message);

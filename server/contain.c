@@ -2,18 +2,14 @@
 // process after a segmentation fault is nothing, so it is not gone on with: the work starts again without that file.
 #include "server/contain.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
+
+#include "server/child.h"
 
 enum { MOST_CRASHES = 16 };
 
@@ -30,18 +26,6 @@ struct Containment {
 
 void contain_enter(Containment *containment, const char *path) {
     if (containment) snprintf(containment->at, sizeof containment->at, "%s", path ? path : "");
-}
-
-static const char *signal_text(int number) {
-    switch (number) {
-    case SIGSEGV: return "a segmentation fault";
-    case SIGBUS: return "a bus error";
-    case SIGABRT: return "an abort";
-    case SIGFPE: return "an arithmetic fault";
-    case SIGILL: return "an illegal instruction";
-    case SIGKILL: return "killed, perhaps for want of memory";
-    default: return "a signal";
-    }
 }
 
 bool contain_may_enter(const Containment *containment, Report *report, const char *path) {
@@ -63,30 +47,9 @@ static void pass_on(int number) {
     if (child_now > 0) kill(child_now, number);
 }
 
-/// Whoever kills the parent means the child.
-static void follow_parent(pid_t parent) {
-#ifdef __linux__
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-    if (getppid() != parent) _exit(STATUS_TROUBLE);
-}
-
-static bool is_crash(int number) {
-    return number == SIGSEGV || number == SIGBUS || number == SIGABRT || number == SIGFPE ||
-           number == SIGILL || number == SIGKILL;
-}
-
-/// The signal that ended the child, or 0 and its exit status.
-static int child_wait(pid_t child, int *status) {
-    int state = 0;
-    while (waitpid(child, &state, 0) < 0 && errno == EINTR) continue;
-    *status = WIFEXITED(state) ? WEXITSTATUS(state) : STATUS_TROUBLE;
-    return WIFSIGNALED(state) ? WTERMSIG(state) : 0;
-}
-
 /// Notes the file that the child was at. False where there is nothing to leave out.
 static bool crash_note(Containment *containment, int number) {
-    if (!is_crash(number) || !containment->at[0] || containment->crash_count == MOST_CRASHES)
+    if (!signal_is_crash(number) || !containment->at[0] || containment->crash_count == MOST_CRASHES)
         return false;
     Crash *crash = &containment->crashes[containment->crash_count++];
     memcpy(crash->path, containment->at, sizeof crash->path);
@@ -97,7 +60,7 @@ static bool crash_note(Containment *containment, int number) {
 
 /// As the child was ended, so that a shell sees it.
 static int end_likewise(int number) {
-    if (is_crash(number)) {
+    if (signal_is_crash(number)) {
         say("the check crashed (%s); please report it", signal_text(number));
         return STATUS_TROUBLE;
     }
@@ -113,13 +76,11 @@ static int contain_watch(const Options *options, Containment *containment,
     sigaction(SIGHUP, &pass, NULL);
     sigaction(SIGINT, &pass, NULL);
     for (;;) {
-        pid_t parent = getpid();
-        pid_t child = fork();
+        pid_t child = child_fork();
         if (child == 0) {
             signal(SIGTERM, SIG_DFL);
             signal(SIGHUP, SIG_DFL);
             signal(SIGINT, SIG_DFL);
-            follow_parent(parent);
             exit(command(options, containment));
         }
         if (child < 0) return command(options, NULL);  // no process to spare: without containment

@@ -9,6 +9,7 @@
 
 /// A client that does not read is not read from either.
 enum { LARGEST_BACKLOG = 4 * 1024 * 1024, MOST_IN_FLIGHT = 1000 };
+_Static_assert((int)LANE_COUNT == (int)BLACKBOX_LANES, "a note for each lane");
 
 const MethodRow method_rows[METHOD_COUNT] = {
 #define METHOD(id, name, kind, lane, subject, origin, handler, capability, value)                  \
@@ -186,7 +187,14 @@ static void request_end(Request *request) {
     request_free(request);
 }
 
-static void job_run(Job *job) { request_work((Request *)job); }
+static void job_run(Job *job) {
+    Request *request = (Request *)job;
+    Blackbox *box = request->server->blackbox;
+    blackbox_enter(box, (int)request->lane, request->document ? request->document->uri : NULL,
+                   request->text ? request->text->version : VERSION_ON_DISK);
+    request_work(request);
+    blackbox_leave(box, (int)request->lane);
+}
 
 static void request_post(Request *request, Lane lane);
 
@@ -219,6 +227,7 @@ static void request_post(Request *request, Lane lane) {
     Server *server = request->server;
     request_track(request);
     request->slow = server->slow_lanes[lane];
+    request->lane = lane;
     request->job = (Job){.run = job_run, .done = job_done};
     worker_post(server->workers[lane], &request->job);
 }
@@ -442,14 +451,11 @@ static void message_take(Server *server, Arena *arena, const Json *message) {
 static void take_body(Server *server, Str body) {
     Arena *arena = arena_new();
     Error error = NULL;
-    const char *invalid = utf8_find_invalid(body.data, body.size);
-    const Json *message = invalid ? NULL : json_parse(arena, body, &error);
-    if (invalid) error = "not valid UTF-8";
+    const Json *message = frame_parse(&server->reader, arena, body, &error);
     if (message) {
         message_take(server, arena, message);
         return;
     }
-    frame_reader_retry(&server->reader);
     send_error(server, arena, NULL, ERROR_PARSE_ERROR, error);
     arena_free(arena);
 }

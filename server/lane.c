@@ -1,6 +1,7 @@
 // The fast lane's side: each document's snapshot follows its text; features work on it in the order in which they were asked.
 #include <stdio.h>
 
+#include "server/fault.h"
 #include "server/files.h"
 #include "server/session.h"
 
@@ -15,6 +16,7 @@ typedef struct LaneResolver {
 struct FastLane {
     Arena *arena;
     Overlay *overlay;
+    const Blackbox *blackbox;
     LaneDocuments documents;  // the open ones
     LaneResolver *resolver;
     Arena *settings_arena;
@@ -44,10 +46,11 @@ static void settings_renew(struct FastLane *lane) {
     lane->settings_generation++;
 }
 
-struct FastLane *fast_lane_new(Arena *arena, Overlay *overlay) {
+struct FastLane *fast_lane_new(Arena *arena, Overlay *overlay, const Blackbox *box) {
     struct FastLane *lane = ARENA_NEW(arena, struct FastLane);
     lane->arena = arena_new();  // its own: the main thread allocates from the session's
     lane->overlay = overlay;
+    lane->blackbox = box;
     lane->resolver = resolver_new(overlay);
     settings_renew(lane);
     return lane;
@@ -115,6 +118,7 @@ static void document_build(struct FastLane *lane, LaneDocument *document, Text *
     LaneResolver *resolver = resolver_for(lane, document), *old_resolver = document->resolver;
     SnapshotOptions options = {.resolver = import_resolver_interface(resolver->imports)};
     Snapshot *old = document->snapshot;
+    fault_provoke("fast", text->analysed);
     document->snapshot = old && old_resolver == resolver
                              ? snapshot_update(old, text->analysed, &options)
                              : snapshot_build(document->path, text->analysed, &options);
@@ -130,7 +134,10 @@ static void document_follow(struct FastLane *lane, LaneDocument *document, Text 
     text_release(document->text);
     document->text = text_retain(text);
     BugGuard guard;
-    if (text->text.size > FILE_LARGEST_BYTES) {
+    const char *refusal = blackbox_refusal(lane->blackbox, LANE_FAST, document->uri, text->version);
+    if (refusal) {
+        snprintf(document->failure, sizeof document->failure, "%s", refusal);
+    } else if (text->text.size > FILE_LARGEST_BYTES) {
         snprintf(document->failure, sizeof document->failure, "the file is over 10 MB");
     } else if (BUG_GUARD(&guard)) {
         document_build(lane, document, text);

@@ -323,18 +323,25 @@ struct Stream {
     } ends[2];
     uv_stream_t *input, *output;  // NULL: a file
     uv_connect_t connecting;
+    uv_shutdown_t finishing;
     uv_fs_t reading;
     size_t backlog;
     Buffer waiting;  // written before the connection stands
     bool connected, closed, paused, reads_file;
+    bool has_ended;  // nothing more comes, which was told
     char buffer[READ_SIZE];
 };
 
-static void stream_close(Stream *stream, const char *why) {
-    if (stream->closed) return;
-    stream->closed = true;
+static void stream_end(Stream *stream, const char *why) {
+    if (stream->has_ended) return;
+    stream->has_ended = true;
     if (stream->input) uv_read_stop(stream->input);
-    stream->events.closed(stream->events.context, why);
+    if (stream->events.closed) stream->events.closed(stream->events.context, why);
+}
+
+static void stream_close(Stream *stream, const char *why) {
+    stream->closed = true;
+    stream_end(stream, why);
 }
 
 static void stream_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer) {
@@ -347,8 +354,10 @@ static void stream_has_read(uv_stream_t *handle, ssize_t size, const uv_buf_t *b
     Stream *stream = handle->data;
     if (size > 0)
         stream->events.data(stream->events.context, buffer->base, (size_t)size);
+    else if (size == UV_EOF)
+        stream_end(stream, NULL);
     else if (size < 0)
-        stream_close(stream, size == UV_EOF ? NULL : uv_strerror((int)size));
+        stream_close(stream, uv_strerror((int)size));
 }
 
 static void file_read_next(Stream *stream);
@@ -359,7 +368,7 @@ static void file_has_read(uv_fs_t *request) {
     uv_fs_req_cleanup(request);
     stream->reads_file = false;
     if (size <= 0) {
-        stream_close(stream, size == 0 ? NULL : uv_strerror((int)size));
+        stream_end(stream, size == 0 ? NULL : uv_strerror((int)size));
         return;
     }
     stream->events.data(stream->events.context, stream->buffer, (size_t)size);
@@ -367,7 +376,7 @@ static void file_has_read(uv_fs_t *request) {
 }
 
 static void file_read_next(Stream *stream) {
-    if (stream->reads_file || stream->closed) return;
+    if (stream->reads_file || stream->has_ended) return;
     stream->reads_file = true;
     stream->reading.data = stream;
     uv_buf_t buffer = uv_buf_init(stream->buffer, READ_SIZE);
@@ -377,7 +386,7 @@ static void file_read_next(Stream *stream) {
 
 void stream_resume(Stream *stream) {
     stream->paused = false;
-    if (stream->closed || !stream->connected) return;
+    if (stream->has_ended || !stream->connected) return;
     if (stream->input)
         uv_read_start(stream->input, stream_buffer, stream_has_read);
     else
@@ -428,6 +437,31 @@ Error stream_open_stdio(Loop *loop, Arena *arena, const StreamEvents *events, St
     *result = stream;
     stream_resume(stream);
     return NULL;
+}
+
+Stream *stream_open_socket(Loop *loop, int descriptor, const StreamEvents *events) {
+    Stream *stream = stream_new(loop, events);
+    uv_pipe_t *pipe = &stream->ends[0].pipe;
+    uv_pipe_init(&loop->uv, pipe, 0);
+    stream->input = stream->output = &stream->ends[0].stream;
+    stream->input->data = stream;
+    stream->connected = true;
+    int failed = uv_pipe_open(pipe, descriptor);
+    if (failed)
+        stream_close(stream, uv_strerror(failed));
+    else
+        stream_resume(stream);
+    return stream;
+}
+
+void stream_finish(Stream *stream) {
+    if (!stream->closed) uv_shutdown(&stream->finishing, stream->output, NULL);
+}
+
+void stream_abandon(Stream *stream) {
+    stream->events = (StreamEvents){0};
+    stream->closed = stream->has_ended = true;
+    uv_close((uv_handle_t *)stream->input, NULL);
 }
 
 static void stream_connected(uv_connect_t *request, int status) {

@@ -63,8 +63,14 @@ Error stream_open_stdio(Loop *loop, Arena *arena, const StreamEvents *events, St
 /// Connects as a client, to a pipe of that name or to a port of this machine.
 Stream *stream_connect_pipe(Loop *loop, const char *name, const StreamEvents *events);
 Stream *stream_connect_port(Loop *loop, int port, const StreamEvents *events);
-/// Copies what cannot be written at once.
+/// One end of a pair of connected sockets; takes it over.
+Stream *stream_open_socket(Loop *loop, int descriptor, const StreamEvents *events);
+/// Copies what cannot be written at once. It may be written on after the other side has ended its own writing.
 void stream_write(Stream *stream, const char *data, size_t size);
+/// Of a socket: the other side sees the end behind what was written.
+void stream_finish(Stream *stream);
+/// Of a socket: closes it; its owner hears no more of it.
+void stream_abandon(Stream *stream);
 /// Bytes that the other side has not taken yet.
 size_t stream_backlog(const Stream *stream);
 /// Stops and goes on reading.

@@ -133,12 +133,27 @@ static Json *publish_params(Arena *arena, const char *uri, Json *diagnostics) {
     return params;
 }
 
+/// Said at the first line of a text that was not analysed.
+static Json *failure_json(Request *request) {
+    enum { SEVERITY_IS_INFORMATION = 3 };
+    Arena *arena = request->arena;
+    Json *list = json_array(arena), *json = json_object(arena);
+    LinePosition start = {0, 0};
+    json_set(json, "range", span_json(arena, start, start));
+    json_set_number(json, "severity", SEVERITY_IS_INFORMATION);
+    json_set_string(json, "source", "tad");
+    json_set_string(json, "message",
+                    arena_printf(arena, "not analysed: %s", request->document->failure));
+    json_push(list, json);
+    return list;
+}
+
 static Json *publish_work(Request *request) {
     if (atomic_load(&request->document->newest) != request->text->version) return NULL;
     fast_lane_adopt(request->server->lane, request->document);
     const Snapshot *snapshot = request_snapshot(request);
     StaleList *stale = request->context = ARENA_NEW(request->arena, StaleList);
-    Json *list = snapshot ? diagnostics_json(request, snapshot, stale) : json_array(request->arena);
+    Json *list = snapshot ? diagnostics_json(request, snapshot, stale) : failure_json(request);
     Json *params = publish_params(request->arena, request->document->uri, list);
     json_set_number(params, "version", request->text->version);
     return params;

@@ -1,9 +1,10 @@
-// `tad-lsp` as a language server: opens the stream, starts the lanes, runs until the client is gone.
+// `tad-lsp` as a language server: opens the stream, starts the lanes, runs until the client is gone; watched by a supervisor.
 #include <stdio.h>
 
 #include "server/client.h"
 #include "server/gradients.h"
 #include "server/slow_lane.h"
+#include "server/supervise.h"
 #include "server/timings.h"
 #include "server/workspace.h"
 
@@ -11,12 +12,7 @@
 enum { LANE_STACK_BYTES = 64 * 1024 * 1024, LAST_WRITES_MS = 1000 };
 
 static void stream_data(void *context, const char *data, size_t size) {
-    Server *server = context;
-    if (server->record) {
-        fwrite(data, 1, size, server->record);
-        fflush(server->record);
-    }
-    dispatch_bytes(server, data, size);
+    dispatch_bytes(context, data, size);
 }
 
 static void stream_drained(void *context) {
@@ -45,21 +41,12 @@ void server_end(Server *server) {
         timer_start(server->loop, LAST_WRITES_MS, 0, last_writes_late, server);
 }
 
+/// To the supervisor, or without one to the client.
 static Error open_stream(Server *server, const Options *options) {
     StreamEvents events = {stream_data, stream_drained, stream_is_gone, server};
-    if (options->pipe)
-        server->stream = stream_connect_pipe(server->loop, options->pipe, &events);
-    else if (options->socket)
-        server->stream = stream_connect_port(server->loop, options->socket, &events);
-    else
+    if (server->blackbox)
         return stream_open_stdio(server->loop, server->arena, &events, &server->stream);
-    return NULL;
-}
-
-static Error open_record(Server *server, const char *path) {
-    if (!path) return NULL;
-    server->record = fopen(path, "wb");
-    return server->record ? NULL : arena_printf(server->arena, "%s cannot be written", path);
+    return stream_open_client(server->loop, server->arena, options, &events, &server->stream);
 }
 
 static void close_documents(Server *server) {
@@ -83,16 +70,20 @@ static int serve(Server *server) {
     return server->state == SERVER_SHUT_DOWN && server->saw_exit ? STATUS_CLEAN : 1;
 }
 
-int command_serve(const Options *options) {
+static int serve_client(const Options *options, Blackbox *box) {
     Arena *arena = arena_new();
     Server *server = ARENA_NEW(arena, Server);
     server->arena = arena;
+    server->blackbox = box;
+    blackbox_watch(box);
+    // No answer to an earlier server is taken for one to this.
+    server->last_outgoing = 1000000 * blackbox_generation(box);
     server->loop = loop_new();
     server->documents = documents_new(arena);
     server->reader = frame_reader_new();
     server->overlay = overlay_new();
     server->index = workspace_index_new();
-    server->lane = fast_lane_new(arena, server->overlay);
+    server->lane = fast_lane_new(arena, server->overlay, box);
     Error complaint;
     server->configuration = configuration_new(NULL, NULL, arena, &complaint);
     server->is_trusted = true;
@@ -102,11 +93,8 @@ int command_serve(const Options *options) {
     }
     server->gradients = gradients_new(server);
     server->timings = timings_new(server);
-    if (stdin_is_terminal() && !options->pipe && !options->socket)
-        say("waiting for an editor on stdin (`tad-lsp --help` lists the other uses)");
     server_watch_client(server, options->client_process);
-    Error error = open_record(server, options->record);
-    if (!error) error = open_stream(server, options);
+    Error error = open_stream(server, options);
     if (error) {
         say("%s", error);
         server->is_ending = true;
@@ -120,8 +108,10 @@ int command_serve(const Options *options) {
     overlay_free(server->overlay);
     configuration_release(server->configuration);
     frame_reader_free(&server->reader);
-    if (server->record) fclose(server->record);
     loop_free(server->loop);
     arena_free(arena);
+    blackbox_end(box);
     return status;
 }
+
+int command_serve(const Options *options) { return supervise(options, serve_client); }

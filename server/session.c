@@ -190,6 +190,7 @@ Json *handle_initialize(Request *request) {
 Json *handle_initialized(Request *request) {
     client_register(request->server);
     client_ask_configuration(request->server);
+    if (blackbox_generation(request->server->blackbox)) client_refresh(request->server, true, true);
     return NULL;
 }
 

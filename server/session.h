@@ -2,10 +2,9 @@
 #ifndef TAD_SERVER_SESSION_H
 #define TAD_SERVER_SESSION_H
 
-#include <stdio.h>
-
 #include "analysis/snapshot.h"
 #include "base/frames.h"
+#include "server/blackbox.h"
 #include "server/configuration.h"
 #include "server/documents.h"
 #include "server/loop.h"
@@ -87,6 +86,7 @@ struct Request {
     bool has_held;          // and there was something
     Handler *work;          // instead of the method's handler
     struct SlowLane *slow;  // on the slow and background lanes
+    Lane lane;              // that it was posted to
     bool is_moved;          // goes on elsewhere: request_move, request_hold
     Lane moved_to;
     bool has_progress;          // begun under the token of the params
@@ -131,7 +131,7 @@ struct Server {
     Overlay *overlay;
     atomic_bool is_closing;
     struct Gradients *gradients;
-    FILE *record;  // what the client sends, or NULL
+    Blackbox *blackbox;  // shared with the supervisor, or NULL
     struct Timings *timings;
     ServerState state;
     bool is_ending, saw_exit, is_paused;
@@ -198,7 +198,7 @@ bool request_cancel_token(Server *server, const Json *token);
 void request_drop(Request *request);
 
 // The fast lane: one snapshot a document, one resolver for all.
-struct FastLane *fast_lane_new(Arena *arena, Overlay *overlay);
+struct FastLane *fast_lane_new(Arena *arena, Overlay *overlay, const Blackbox *box);
 void fast_lane_free(struct FastLane *lane);
 /// The fast lane forgets the document's snapshot. The last request for it.
 void lane_document_close(Request *request);

@@ -1,6 +1,7 @@
 // One snapshot at a time: requests of these lanes come in runs for one file.
 #include "server/slow_lane.h"
 
+#include "server/fault.h"
 #include "server/files.h"
 
 struct SlowLane {
@@ -35,10 +36,18 @@ const Snapshot *slow_snapshot(Request *request) {
     if (lane->snapshot && lane->text == request->text && is_current(lane, overlay, path))
         return lane->snapshot;
     slow_lane_free(lane);
+    const char *refusal = blackbox_refusal(request->server->blackbox, (int)request->lane,
+                                           request->document->uri, request->text->version);
+    if (refusal) {
+        request_fail(request, ERROR_REQUEST_FAILED, "%s was not analysed: %s",
+                     request->document->uri, refusal);
+        return NULL;
+    }
     if (request->text->text.size > FILE_LARGEST_BYTES) {
         request_fail(request, ERROR_REQUEST_FAILED, "the file is over 10 MB");
         return NULL;
     }
+    fault_provoke("slow", request->text->analysed);
     lane->generation = overlay_generation(overlay);
     lane->listing = overlay_listing(overlay);
     lane->imports = import_resolver_new(overlay);

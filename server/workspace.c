@@ -95,6 +95,10 @@ static void visit_snapshot(Request *request, const Visit *visit, const char *pat
     Snapshot *volatile snapshot = NULL;
     SnapshotOptions options = {.resolver = import_resolver_interface(visit->imports),
                                .skip_checks = !visit->scan->with_checks};
+    Blackbox *box = request->server->blackbox;
+    const char *uri = request->document->uri;
+    if (blackbox_refusal(box, (int)request->lane, uri, request->text->version)) return;
+    blackbox_enter(box, (int)request->lane, uri, request->text->version);
     BugGuard guard;
     if (BUG_GUARD(&guard)) {
         snapshot = snapshot_build(path, request->text->analysed, &options);

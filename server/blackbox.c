@@ -1,0 +1,190 @@
+// One page of shared memory. The server writes what its lanes are at, the supervisor what is left alone.
+#include "server/blackbox.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/map.h"
+
+enum { LANE_OF_LOOP = 0, LANE_OF_EDITS = 1, MOST_ASIDE = 64, PATIENCE = 3, FORGOTTEN_S = 600 };
+
+typedef struct LaneNote {
+    atomic_uint_fast64_t jobs;  // odd while the lane is at one
+    uint64_t subject;           // 0: no text
+    int version;
+    char uri[512];
+} LaneNote;
+
+typedef struct Aside {
+    atomic_uint_fast64_t subject;  // 0: free
+    int version;
+    int crashes;  // of any version
+    time_t last_crash;
+    int lanes;  // that leave it alone, as bits
+    char uri[512];
+} Aside;
+
+struct Blackbox {
+    int generation;
+    atomic_bool has_ended;
+    atomic_int crashed_lane;  // 1 + the lane, 0 where it is not known
+    atomic_int signal;
+    LaneNote lanes[BLACKBOX_LANES];
+    Aside asides[MOST_ASIDE];
+    int next_aside;
+};
+
+static uint64_t subject_of(const char *uri) { return map_hash(str_from(uri)) | 1; }
+
+// --- The supervisor's side
+
+Blackbox *blackbox_new(void) {
+    Blackbox *box =
+        mmap(NULL, sizeof *box, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (box == MAP_FAILED) return NULL;
+    box->generation = -1;
+    return box;
+}
+
+void blackbox_free(Blackbox *box) { munmap(box, sizeof *box); }
+
+void blackbox_begin(Blackbox *box) {
+    box->generation++;
+    atomic_store(&box->has_ended, false);
+    atomic_store(&box->crashed_lane, 0);
+    atomic_store(&box->signal, 0);
+    memset(box->lanes, 0, sizeof box->lanes);
+}
+
+bool blackbox_has_ended(const Blackbox *box) { return atomic_load(&box->has_ended); }
+
+uint64_t blackbox_job(const Blackbox *box, int lane) {
+    uint64_t jobs = atomic_load(&box->lanes[lane].jobs);
+    return jobs % 2 ? jobs : 0;
+}
+
+int blackbox_signal(const Blackbox *box) { return atomic_load(&box->signal); }
+
+void blackbox_accuse(Blackbox *box, int lane) { atomic_store(&box->crashed_lane, 1 + lane); }
+
+static Aside *aside_find(Blackbox *box, uint64_t subject) {
+    for (int i = 0; i < MOST_ASIDE; i++)
+        if (atomic_load(&box->asides[i].subject) == subject) return &box->asides[i];
+    return NULL;
+}
+
+static Aside *aside_put(Blackbox *box, const LaneNote *note, int lane) {
+    Aside *aside = aside_find(box, note->subject);
+    if (!aside) aside = aside_find(box, 0);
+    if (!aside) aside = &box->asides[box->next_aside++ % MOST_ASIDE];
+    if (atomic_load(&aside->subject) != note->subject) {
+        memset(aside, 0, sizeof *aside);
+        memcpy(aside->uri, note->uri, sizeof aside->uri);
+    }
+    time_t now = time(NULL);
+    if (now - aside->last_crash > FORGOTTEN_S) aside->crashes = 0;
+    aside->last_crash = now;
+    aside->version = note->version;
+    aside->crashes++;
+    // What only deriving cannot bear is still analysed for the editor.
+    aside->lanes |= lane == LANE_OF_EDITS ? -1 : ~(1 << LANE_OF_EDITS);
+    atomic_store(&aside->subject, note->subject);
+    return aside;
+}
+
+int blackbox_blame(Blackbox *box, Culprit culprits[BLACKBOX_LANES]) {
+    int crashed = atomic_load(&box->crashed_lane), count = 0;
+    for (int lane = LANE_OF_LOOP + 1; lane < BLACKBOX_LANES; lane++) {
+        const LaneNote *note = &box->lanes[lane];
+        bool is_suspect = crashed ? lane == crashed - 1 : blackbox_job(box, lane) != 0;
+        if (!is_suspect || !note->subject) continue;
+        const Aside *aside = aside_put(box, note, lane);
+        culprits[count++] = (Culprit){aside->uri, aside->crashes};
+    }
+    return count;
+}
+
+void blackbox_forget(Blackbox *box, const char *uri) {
+    Aside *aside = aside_find(box, subject_of(uri));
+    if (aside) atomic_store(&aside->subject, 0);
+}
+
+// --- The server's side
+
+static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+enum { SIGNAL_COUNT = sizeof crash_signals / sizeof *crash_signals };
+
+static Blackbox *watched;
+static struct sigaction former[SIGNAL_COUNT];  // the default, or a sanitizer's
+static _Thread_local int lane_here = -1;
+
+/// The stack of a lane may be what has run out.
+static void give_signal_stack(int lane) {
+    enum { STACK_BYTES = 32 * 1024 };
+    static _Alignas(16) char stacks[BLACKBOX_LANES][STACK_BYTES];
+    stack_t now, own = {.ss_sp = stacks[lane], .ss_size = STACK_BYTES};
+    if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE)) sigaltstack(&own, NULL);
+}
+
+/// Notes the lane; then it goes on as if nobody had watched.
+static void crash_caught(int number, siginfo_t *info, void *context) {
+    (void)context;
+    atomic_store(&watched->crashed_lane, 1 + lane_here);
+    atomic_store(&watched->signal, number);
+    for (int i = 0; i < SIGNAL_COUNT; i++)
+        if (crash_signals[i] == number) sigaction(number, &former[i], NULL);
+    // A fault comes again by itself; what was sent does not.
+    if (info->si_code <= 0) raise(number);
+}
+
+static void be_lane(int lane) {
+    if (lane_here == lane) return;
+    lane_here = lane;
+    give_signal_stack(lane);
+}
+
+void blackbox_watch(Blackbox *box) {
+    if (!box) return;
+    watched = box;
+    be_lane(LANE_OF_LOOP);
+    struct sigaction action = {.sa_sigaction = crash_caught, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < SIGNAL_COUNT; i++) sigaction(crash_signals[i], &action, &former[i]);
+}
+
+int blackbox_generation(const Blackbox *box) { return box ? box->generation : 0; }
+
+void blackbox_enter(Blackbox *box, int lane, const char *uri, int version) {
+    if (!box) return;
+    be_lane(lane);
+    LaneNote *note = &box->lanes[lane];
+    note->subject = uri ? subject_of(uri) : 0;
+    note->version = version;
+    snprintf(note->uri, sizeof note->uri, "%s", uri ? uri : "");
+    if (atomic_load(&note->jobs) % 2 == 0) atomic_fetch_add(&note->jobs, 1);
+}
+
+void blackbox_leave(Blackbox *box, int lane) {
+    if (box) atomic_fetch_add(&box->lanes[lane].jobs, 1);
+}
+
+const char *blackbox_refusal(const Blackbox *box, int lane, const char *uri, int version) {
+    uint64_t subject = box ? subject_of(uri) : 0;
+    for (int i = 0; box && i < MOST_ASIDE; i++) {
+        const Aside *aside = &box->asides[i];
+        if (atomic_load(&aside->subject) != subject || !(aside->lanes & 1 << lane)) continue;
+        if (aside->crashes >= PATIENCE)
+            return "its analysis crashed several times; close and open it to have it tried again";
+        if (aside->version == version)
+            return "its analysis crashed; it is tried again when it changes";
+    }
+    return NULL;
+}
+
+void blackbox_end(Blackbox *box) {
+    if (box) atomic_store(&box->has_ended, true);
+}

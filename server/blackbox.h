@@ -1,0 +1,55 @@
+// What the server's lanes are at, in memory that outlives their process: which text a crash was about, and which texts are left
+// alone because of one. The supervisor (server/supervise.c) and the server share it.
+#ifndef TAD_SERVER_BLACKBOX_H
+#define TAD_SERVER_BLACKBOX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct Blackbox Blackbox;
+
+enum { BLACKBOX_LANES = 4 };
+
+// --- The supervisor's side
+
+/// NULL where there is no memory to share.
+Blackbox *blackbox_new(void);
+void blackbox_free(Blackbox *box);
+/// Before a server is started: it is at nothing.
+void blackbox_begin(Blackbox *box);
+/// Whether the server said that it ends.
+bool blackbox_has_ended(const Blackbox *box);
+/// The number of the job that the lane is at, 0 for none.
+uint64_t blackbox_job(const Blackbox *box, int lane);
+/// The signal that was seen when the server crashed, 0 for none.
+int blackbox_signal(const Blackbox *box);
+/// The lane that was ended from outside.
+void blackbox_accuse(Blackbox *box, int lane);
+
+/// A text that was at hand when the server crashed.
+typedef struct Culprit {
+    const char *uri;  // valid until the next blackbox_blame
+    int crashes;      // with this one, not long ago
+} Culprit;
+
+/// After a crash: the texts that the crashed lane was at, or every lane where that is not known, are left alone from now on.
+/// Returns how many.
+int blackbox_blame(Blackbox *box, Culprit culprits[BLACKBOX_LANES]);
+/// The file was opened, closed or changed on disk: what was known of it is void.
+void blackbox_forget(Blackbox *box, const char *uri);
+
+// --- The server's side; `box` may be NULL
+
+/// The signals of a crash leave a note of the thread that they came from. From the loop's thread.
+void blackbox_watch(Blackbox *box);
+/// How many servers there were before this one.
+int blackbox_generation(const Blackbox *box);
+/// The calling thread is the lane's, and at this text from now on; `uri` may be NULL.
+void blackbox_enter(Blackbox *box, int lane, const char *uri, int version);
+void blackbox_leave(Blackbox *box, int lane);
+/// NULL, or why the lane leaves this text alone.
+const char *blackbox_refusal(const Blackbox *box, int lane, const char *uri, int version);
+/// The server ends by itself.
+void blackbox_end(Blackbox *box);
+
+#endif

@@ -1,0 +1,188 @@
+"""A crash of the server at one file: the connection stands, the others are served, the file waits until it changes."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.protocol.client import BIN_DEV, LIMIT, Client, edit, place
+from tests.protocol.conftest import KERNEL
+
+METHOD_NOT_FOUND, INTERNAL_ERROR = -32601, -32603
+KINDS = {
+    "segv": "segmentation fault",
+    "overflow": "segmentation fault",
+    "abort": "abort",
+    "kill": "killed",
+}
+
+
+def fault(kind: str, lane: str = "fast") -> str:
+    return KERNEL + f"# tad-fault: {lane} {kind}\n"
+
+
+@pytest.fixture
+def editor() -> Iterator[Client]:
+    """A session with a build whose texts can make it crash."""
+    client = Client(
+        program=BIN_DEV / "tad-lsp",
+        env={"TAD_FAULTS": "1", "TAD_LONGEST_JOB_S": "1", "ASAN_OPTIONS": "detect_leaks=1"},
+    )
+    client.initialize()
+    yield client
+    if client.process.poll() is None:
+        client.kill()
+
+
+def uri_of(folder: Path, name: str) -> str:
+    (folder / name).write_text(KERNEL)
+    return (folder / name).as_uri()
+
+
+def told(client: Client) -> list[str]:
+    return [
+        message["params"]["message"]
+        for message in client.notifications
+        if message["method"] == "window/showMessage"
+    ]
+
+
+def hover(client: Client, uri: str) -> str:
+    at = {"textDocument": {"uri": uri}, "position": place(KERNEL, "x = tl.load")}
+    return client.request("textDocument/hover", at)["contents"]["value"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_others_are_served(editor: Client, tmp_path: Path, kind: str) -> None:
+    good, bad = uri_of(tmp_path, "good.py"), uri_of(tmp_path, "bad.py")
+    editor.open(good, KERNEL, 7)
+    assert editor.diagnostics(good, 7) == []
+    before = hover(editor, good)
+    editor.open(bad, fault(kind), 3)
+    (left_alone,) = editor.diagnostics(bad, 3)
+    assert left_alone["severity"] == 3 and "tried again when it changes" in left_alone["message"]
+    (message,) = told(editor)
+    assert "bad.py" in message and "report" in message and re.search(KINDS[kind], message)
+    assert editor.diagnostics(good, 7) == []
+    assert hover(editor, good) == before
+    # Edits go on from the text that the first server had.
+    editor.change(good, 8, edit(*position(KERNEL, "tl.load"), "tl.lod"))
+    assert [d["code"] for d in editor.diagnostics(good, 8)] == ["unknown-operation"]
+    assert editor.shut_down() == 0
+
+
+def position(text: str, word: str) -> tuple[int, int, int, int]:
+    at = place(text, word)
+    return at["line"], at["character"], at["line"], at["character"] + len(word)
+
+
+def test_a_changed_text_is_tried_again(editor: Client, tmp_path: Path) -> None:
+    bad = uri_of(tmp_path, "bad.py")
+    editor.open(bad, fault("segv"))
+    assert len(editor.diagnostics(bad, 1)) == 1
+    editor.change(bad, 2, {"text": KERNEL.replace("tl.load", "tl.lod")})
+    assert [d["code"] for d in editor.diagnostics(bad, 2)] == ["unknown-operation"]
+    assert editor.shut_down() == 0
+
+
+def test_a_file_that_crashes_again_and_again(editor: Client, tmp_path: Path) -> None:
+    """It is shown once, tried three times, and again when it is opened anew."""
+    bad = uri_of(tmp_path, "bad.py")
+    editor.open(bad, fault("abort"))
+    for version in (2, 3, 4, 5):
+        editor.change(bad, version, {"text": fault("abort") + "\n" * version})
+        (left_alone,) = editor.diagnostics(bad, version)
+    assert "close and open" in left_alone["message"]
+    editor.change(bad, 6, {"text": KERNEL})
+    assert "close and open" in editor.diagnostics(bad, 6)[0]["message"]
+    assert len(told(editor)) == 1
+    editor.notify("textDocument/didClose", {"textDocument": {"uri": bad}})
+    editor.open(bad, KERNEL, 1)
+    editor.next_notification(
+        "textDocument/publishDiagnostics", lambda p: p.get("version") == 1 and not p["diagnostics"]
+    )
+    assert editor.shut_down() == 0
+
+
+def test_an_analysis_without_end(editor: Client, tmp_path: Path) -> None:
+    good, bad = uri_of(tmp_path, "good.py"), uri_of(tmp_path, "bad.py")
+    editor.open(good, KERNEL)
+    editor.open(bad, fault("hang"))
+    (left_alone,) = editor.diagnostics(bad, 1)
+    assert "not analysed" in left_alone["message"]
+    assert "did not end" in told(editor)[0]
+    assert hover(editor, good)
+    assert editor.shut_down() == 0
+
+
+def test_what_is_asked_is_answered(editor: Client, tmp_path: Path) -> None:
+    """Each request once, progress to its end, and nothing is registered twice."""
+    good, bad = uri_of(tmp_path, "good.py"), uri_of(tmp_path, "bad.py")
+    editor.open(good, KERNEL)
+    editor.diagnostics(good, 1)
+    editor.open(bad, fault("segv", "slow"))
+    assert editor.diagnostics(bad, 1) == []
+    argument = {"uri": bad, "kernel": "scale_kernel"}
+    number = editor.start(
+        "workspace/executeCommand",
+        {"command": "tad.checkGradients", "arguments": [argument], "workDoneToken": "mine"},
+    )
+    assert editor.wait(number)["error"]["code"] == INTERNAL_ERROR
+    ends = editor.next_notification(
+        "$/progress", lambda p: p["token"] == "mine" and p["value"]["kind"] == "end"
+    )
+    assert ends
+    # What only deriving cannot bear is analysed as before.
+    assert hover(editor, bad) == hover(editor, good)
+    registered = [r for r in editor.requests if r["method"] == "client/registerCapability"]
+    assert len(registered) == 1
+    assert len({request["id"] for request in editor.requests}) == len(editor.requests)
+    assert editor.shut_down() == 0
+
+
+def server_below(client: Client, but: int = 0) -> int:
+    """The process that is the server; another one than that."""
+    pid = client.process.pid
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            if int(child) != but:
+                return int(child)
+    raise AssertionError("no server was started")
+
+
+def test_a_server_that_is_killed(tmp_path: Path, server: Client) -> None:
+    """Of the release: no text is to blame, and the session goes on, from the middle of a message."""
+    uri = uri_of(tmp_path, "good.py")
+    server.initialize(workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "here"}])
+    server.open(uri, KERNEL)
+    server.diagnostics(uri, 1)
+    first = server_below(server)
+    body = b'{"jsonrpc":"2.0","id":"late","method":"tad/unknown"}'
+    server.write(b"Content-Length: %d\r\n\r\n" % len(body) + body[:10])
+    os.kill(first, signal.SIGKILL)
+    shown = server.next_notification("window/showMessage")["message"]
+    assert "killed" in shown and "was started again" in shown
+    assert server_below(server, but=first)
+    server.write(body[10:])
+    assert server.wait("late")["error"]["code"] == METHOD_NOT_FOUND
+    assert hover(server, uri)
+    assert server.shut_down() == 0
+
+
+def test_a_server_that_cannot_stay(tmp_path: Path, server: Client) -> None:
+    """After a few crashes that nothing explains it is left to the editor what to do."""
+    server.initialize()
+    before = 0
+    for _ in range(4):
+        before = server_below(server, but=before)
+        os.kill(before, signal.SIGSEGV)
+    assert server.process.wait(LIMIT) == 2
+    server.stderr_reader.join(LIMIT)
+    assert b"again and again" in server.stderr

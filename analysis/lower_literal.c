@@ -55,9 +55,16 @@ static char unescape(char c) {
     }
 }
 
+/// Python reads the line ends of a file as \n, whatever they are.
+static bool is_half_line_end(Str text, size_t i) {
+    return text.data[i] == '\r' && i + 1 < text.size && text.data[i + 1] == '\n';
+}
+
 static void string_add_content(Buffer *buffer, Str text, bool is_raw) {
     for (size_t i = 0; i < text.size; i++) {
+        if (is_half_line_end(text, i)) continue;
         char c = text.data[i];
+        if (!is_raw && c == '\\' && i + 1 < text.size && is_half_line_end(text, i + 1)) i++;
         bool is_escape = !is_raw && c == '\\' && i + 1 < text.size;
         if (is_escape && text.data[i + 1] == '\n') {
             i++;

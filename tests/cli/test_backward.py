@@ -227,3 +227,29 @@ def test_two_halves_of_a_row_do_not_meet(workspace: Workspace) -> None:
     assert result.status == 0, result.stderr
     assert "rotate_backward" in functions(result.stdout)
     assert "debug_barrier" not in result.stdout
+
+
+ASSEMBLY = HEADER + '''
+
+@triton.jit
+def kernel(x, y, out, N: tl.constexpr):
+    j = tl.arange(0, N)
+    factor = tl.inline_asm_elementwise(
+        """
+        {
+        prmt.b32 $0, $1, \\
+            0, 0x1010;
+        }
+        """, "=r,r", [tl.load(y + j).to(tl.int32)], dtype=tl.float32, is_pure=True, pack=1)
+    tl.store(out + j, tl.load(x + j) * factor)
+'''
+
+
+def test_line_ends_within_texts(workspace: Workspace) -> None:
+    """A text of several lines is the same whatever the lines of its file end in, as in Python."""
+    workspace.write({"unix.py": ASSEMBLY, "windows.py": ASSEMBLY.replace("\n", "\r\n").encode()})
+    texts = [workspace.tad("--backward", f"{name}.py").stdout for name in ("unix", "windows")]
+    backwards = [text[text.index("def kernel_backward") :].split("\n\n")[0] for text in texts]
+    assert "prmt.b32 $0, $1,             0" in backwards[0]
+    assert backwards[0] == backwards[1].replace("\r\n", "\n")
+    assert "\\r" not in backwards[1] and "\\x0d" not in backwards[1]

@@ -47,7 +47,7 @@ CHECK_SECONDS = 600
 COMPILE_SECONDS = 60
 CUBIN_SECONDS = 60
 LAUNCHER_SECONDS = 2
-FORMAT = 6  # raised when what is kept changes its meaning
+FORMAT = 7  # raised when what is kept changes its meaning
 
 
 @dataclass
@@ -239,10 +239,19 @@ class Examiner:
         if emitted and compiled.backward == "ok":
             whole = self.try_compile(row, types, emitted, specifications, "cubin")
             if not whole.backward.startswith("crash: no answer"):
-                compiled = whole
+                compiled = self.blame(row, types, specifications, whole)
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(asdict(compiled)), encoding="utf-8")
         return compiled
+
+    def blame(
+        self, row: Row, types: dict[str, str], specifications: list[str], whole: Compiled
+    ) -> Compiled:
+        """What came of a backward, unless its forward does not become a cubin either."""
+        if whole.backward == "ok":
+            return whole
+        forward = self.try_compile(row, types, "", specifications, "cubin")
+        return whole if forward.forward == "ok" else forward
 
     def try_compile(
         self, row: Row, types: dict[str, str], emitted: str, specifications: list[str], until: str

@@ -80,7 +80,7 @@ def compile_pair(
     if signature is None:
         return Compiled(problem, "")
     if not emitted:
-        return Compiled("ok", "")
+        return whole_forward(forward, signature) if until == "cubin" else Compiled("ok", "")
     try:
         backwards = emitted_kernels(emitted, kernel_name)
     except Exception as error:
@@ -98,6 +98,16 @@ def compile_pair(
         "",
         bool(backwards and until == "cubin"),
     )
+
+
+def whole_forward(forward: object, signature: Signature) -> Compiled:
+    """A forward that the front end accepts, compiled to the end."""
+    own = {n: t for n, t in signature.types.items() if n not in signature.constexprs}
+    try:
+        compile_function(forward, own, signature.constexprs, TARGET, OPTIONS, "cubin", True)
+    except CompileFailure as failure:
+        return Compiled(f"{failure.stage}: {first_line(failure.message)}", "")
+    return Compiled("ok", "", "", True)
 
 
 def first_line(message: str) -> str:

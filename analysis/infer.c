@@ -108,6 +108,7 @@ DType infer_dtype_operand(const Value *value, bool *is_pointer) {
     if (value && value->constant && value->constant->kind == CONSTANT_STRING)
         return dtype_of(dtype_from_name(value->constant->string));
     const Op *op = value ? value->op : NULL;
+    *is_pointer = op && op->code == OP_POINTER_TYPE_NAME;
     bool asks =
         op && (op->code == OP_DTYPE_OF || op->code == OP_ELEMENT_TYPE_OF) && op->operands[0];
     if (asks && op->operands[0]->type.kind != TYPE_UNKNOWN) {

@@ -348,8 +348,8 @@ static Function *kinds_search(Arena *arena, Arena *search, KernelPass *pass, con
         Function *function =
             may_last ? lasting_pass(arena, pass, diagnostics) : kernel_pass(search, pass);
         bool learnt = parameters_learn(search, function, is_fixed, pass->knowledge);
-        bool settled =
-            !learnt && !pass->has_limit && parameters_settle(function, pass->knowledge, is_fixed);
+        bool settled = !learnt && !pass->has_limit &&
+                       parameters_settle(function, pass->knowledge, is_fixed, i >= MAX_PASSES / 2);
         bool is_done = pass->has_limit || !(learnt || settled);
         if (may_last && is_done && !pass->has_limit) return function;
         if (may_last) {

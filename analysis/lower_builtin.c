@@ -169,10 +169,14 @@ static Value *lower_length(Lowering *lowering, Value *value) {
 /// -1 when it is not known whether `value` is an instance of `class`.
 static int instance_of(const Value *value, const Value *class) {
     const char *note = class->op ? class->op->note : NULL;
+    bool is_operation =
+        class->constant && class->constant->kind == CONSTANT_FUNCTION && !class->constant->function;
+    if (is_operation) note = op_rows[class->constant->op].name;
     if (!note) return -1;
     Str name = str_from(note);
     if (text_contains(name, "constexpr")) return value->type.is_constexpr;
-    if (text_contains(name, "tensor_descriptor")) return value->type.kind == TYPE_DESCRIPTOR;
+    if (text_contains(name, "tensor_descriptor"))
+        return value->type.kind == TYPE_UNKNOWN ? -1 : value->type.kind == TYPE_DESCRIPTOR;
     if (text_contains(name, "tensor"))
         return value->type.kind == TYPE_UNKNOWN
                    ? -1
@@ -455,7 +459,8 @@ Value *lower_external_call(Lowering *lowering, Str dotted, Arguments *arguments,
                 return build_constant(&lowering->builder, (Constant){.kind = CONSTANT_DTYPE,
                                                                      .dtype = element->dtype,
                                                                      .is_pointer = true});
-            Value *symbolic = lowering_opaque(lowering, "a pointer type");
+            Value *symbolic =
+                build_unary(&lowering->builder, OP_POINTER_TYPE_NAME, first_of(arguments));
             symbolic->type = (Type){.kind = TYPE_DTYPE, .is_constexpr = true};
             return symbolic;
         }

@@ -228,8 +228,9 @@ typedef struct ParameterKnowledge {
 bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed,
                       ParameterKnowledge *knowledge);
 /// Defaults for what no use decides: pointers point to floats, scalars are what their default value is. True when something changed.
+/// One undecided parameter a call, as it may decide others, or all `at_once`.
 bool parameters_settle(const Function *function, ParameterKnowledge *knowledge,
-                       const bool *is_fixed);
+                       const bool *is_fixed, bool at_once);
 /// Fills what Parameter says about loads, stores and None.
 void parameters_describe(Function *function);
 Type parameter_type_of_annotation(Str annotation);

@@ -482,8 +482,10 @@ bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed,
         int role = role_of(&roles, parameter->value);
         Type old = knowledge->types[i];
         DTypeClass class = pointee_class(pointees.loaded[i], pointees.stored[i]);
+        // Of what may be either the kernel makes a descriptor itself.
+        bool is_described = role & ROLE_DESCRIPTOR && !(role & ROLE_POINTER);
         Type new = parameter->is_constexpr ? constexpr_type(old, role, parameter)
-                   : role &ROLE_DESCRIPTOR || old.kind == TYPE_DESCRIPTOR
+                   : is_described || old.kind == TYPE_DESCRIPTOR
                        ? descriptor_type(arena, old, roles.ranks[parameter->value->id], i, class)
                        : runtime_type(old, role, i, class);
         if (new.kind == old.kind &&dtype_equal(new.element, old.element)) continue;
@@ -494,7 +496,7 @@ bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed,
 }
 
 bool parameters_settle(const Function *function, ParameterKnowledge *knowledge,
-                       const bool *is_fixed) {
+                       const bool *is_fixed, bool at_once) {
     bool changed = false;
     bool is_kernel = !function->definition || !function->definition->is_helper;
     for (int i = 0; i < knowledge->count; i++) {
@@ -515,7 +517,7 @@ bool parameters_settle(const Function *function, ParameterKnowledge *knowledge,
         }
     }
     // What is left decides nothing; a kernel's parameter is a scalar then. A helper's may be a tile of any number.
-    for (int i = 0; i < knowledge->count && !changed; i++) {
+    for (int i = 0; i < knowledge->count && (at_once || !changed); i++) {
         const Parameter *parameter = &function->parameters[i];
         if (is_fixed[i] || parameter->is_constexpr || knowledge->types[i].kind != TYPE_UNKNOWN)
             continue;

@@ -137,6 +137,53 @@ TEST(complaints) {
     }
 }
 
+static const char *parameter_type(int index) {
+    return type_print(snapshot->arena,
+                      snapshot->kernels.items[0].function->parameters[index].value->type);
+}
+
+/// Scalars that no use decides are all settled, however many there are.
+TEST(undecided_parameters) {
+    build_file("@triton.jit\ndef k(x, a, b, c, d, e, f, g, h, i, j, D: tl.constexpr):\n"
+               "    for y in tl.static_range(2):\n"
+               "        tl.store(x + y, tl.full((1,), a, D) + tl.full((1,), b, D)"
+               " + tl.full((1,), c, D) + tl.full((1,), d, D) + tl.full((1,), e, D)"
+               " + tl.full((1,), f, D) + tl.full((1,), g, D) + tl.full((1,), h, D)"
+               " + tl.full((1,), i, D) + tl.full((1,), j - 1, D))\n");
+    for (int i = 1; i <= 10; i++) CHECK_EQ_STR(parameter_type(i), "i32");
+    snapshot_release(snapshot);
+}
+
+/// Addresses in memory, cast to pointers to a type that a constexpr chooses.
+TEST(pointers_to_a_chosen_type) {
+    build_file("@triton.jit\ndef k(table, out, D: tl.constexpr):\n"
+               "    chosen = tl.float32\n    if D == tl.float16:\n        chosen = tl.float16\n"
+               "    p = tl.load(table).to(tl.pointer_type(chosen))\n"
+               "    tl.store(out, tl.load(p + 1))\n");
+    Counts counts = count_ops(snapshot->kernels.items[0].function);
+    CHECK_EQ_INT(counts.codes[OP_UNKNOWN], 0);
+    const Op *store = snapshot->kernels.items[0].function->body->last;
+    while (store && store->code != OP_STORE) store = store->previous;
+    CHECK(store != NULL);
+    if (store) CHECK_EQ_INT(store->operands[1]->type.kind, TYPE_NUMBER);
+    snapshot_release(snapshot);
+}
+
+/// What may come as a pointer or as a descriptor of the host is taken for a pointer.
+TEST(descriptor_or_pointer) {
+    build_file("@triton.jit\ndef described(x):\n"
+               "    if isinstance(x, tl.tensor_descriptor):\n        return x\n"
+               "    else:\n        return tl.make_tensor_descriptor(x, [8], [1], [8])\n"
+               "@triton.jit\ndef k(x, y):\n"
+               "    described(y).store([0], described(x).load([0]))\n");
+    const Function *kernel = snapshot_find_kernel(snapshot, STR("k"))->function;
+    CHECK_EQ_INT(kernel->parameters[0].value->type.kind, TYPE_POINTER);
+    Counts counts = count_ops(kernel);
+    CHECK_EQ_INT(counts.codes[OP_UNKNOWN] + counts.codes[OP_IF], 0);
+    CHECK_EQ_INT(counts.codes[OP_MAKE_TENSOR_DESCRIPTOR], 2);
+    snapshot_release(snapshot);
+}
+
 static Value *rule(Builder *builder, const char *text, Value *x, Error *error) {
     NamedValue names[] = {{"x", x}, {"grad", x}, {"axis", build_none(builder)}};
     return lower_expression(builder, text, names, 3, error);
@@ -166,4 +213,5 @@ TEST(rules) {
 }
 
 TEST_MAIN(TEST_ROW(bound_constexprs_fold_and_unroll), TEST_ROW(recursion_on_constexprs),
-          TEST_ROW(limits_are_said), TEST_ROW(complaints), TEST_ROW(rules))
+          TEST_ROW(limits_are_said), TEST_ROW(complaints), TEST_ROW(undecided_parameters),
+          TEST_ROW(pointers_to_a_chosen_type), TEST_ROW(descriptor_or_pointer), TEST_ROW(rules))

@@ -3,6 +3,7 @@
 // A load sees the contents from before the launch, or what is there when the kernel has ended, or something between that
 // nobody has kept. The first two are read from a copy and from the buffer itself; the third only where its value is not needed.
 #include "autodiff/memory.h"
+#include "autodiff/order.h"
 
 #include "analysis/affine.h"
 #include "analysis/infer.h"
@@ -53,22 +54,8 @@ static bool is_write(const Op *op) {
     return op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC);
 }
 
-static bool op_is_before(const Op *a, const Op *b) {
-    for (const Op *op = a->next; op; op = op->next)
-        if (op == b) return true;
-    return false;
-}
-
 static bool is_loop(const Op *op) {
     return op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE;
-}
-
-static bool in_exclusive_arms(const Op *a, const Op *b) {
-    for (const Region *left = a->parent; left && left->parent; left = left->parent->parent)
-        for (const Region *right = b->parent; right && right->parent; right = right->parent->parent)
-            if (left->parent == right->parent && left != right && left->parent->code == OP_IF)
-                return true;
-    return false;
 }
 
 /// Whether a structured op holds another in its regions.
@@ -79,18 +66,6 @@ static bool holds(const Op *outer, const Op *op) {
 }
 
 /* ---- order ---- */
-
-/// The ancestors of two ops (or the ops themselves) in the innermost region that holds both.
-static void common_level(const Op *a, const Op *b, const Op **in_a, const Op **in_b) {
-    for (const Op *left = a; left; left = left->parent ? left->parent->parent : NULL)
-        for (const Op *right = b; right; right = right->parent ? right->parent->parent : NULL)
-            if (left->parent == right->parent) {
-                *in_a = left;
-                *in_b = right;
-                return;
-            }
-    *in_a = *in_b = NULL;
-}
 
 /// Whether an access touches other elements in each iteration of the loop.
 static bool is_owned_by_loop(const Differentiation *state, Op *op, const Op *loop) {
@@ -141,17 +116,17 @@ typedef enum Order { ORDER_FIRST, ORDER_SECOND, ORDER_NEVER_MEET, ORDER_UNKNOWN 
 
 /// When `a` happens, as far as the elements are concerned that both touch.
 static Order order_of(const Differentiation *state, Op *a, Op *b) {
-    if (in_exclusive_arms(a, b)) {
+    if (ops_are_exclusive(a, b)) {
         for (const Op *op = a->parent->parent; op; op = op->parent->parent)
             if (is_loop(op) && holds(op, b) && !iterations_are_apart(state, op, a, b))
                 return ORDER_UNKNOWN;
         return ORDER_NEVER_MEET;
     }
-    const Op *in_a, *in_b;
-    common_level(a, b, &in_a, &in_b);
+    Op *in_a, *in_b;
+    ops_common_level(a, b, &in_a, &in_b);
     if (!in_a || in_a == in_b || !order_is_textual(state, in_a, a, b)) return ORDER_UNKNOWN;
     if (places_are_apart(state->arena, a, b)) return ORDER_NEVER_MEET;
-    return op_is_before(in_a, in_b) ? ORDER_FIRST : ORDER_SECOND;
+    return op_precedes(in_a, in_b) ? ORDER_FIRST : ORDER_SECOND;
 }
 
 /* ---- loads of stored values ---- */
@@ -166,7 +141,7 @@ static bool sees_store(const Differentiation *state, Op *load, Op *store) {
     const Op *level = load;
     while (level && level->parent != store->parent)
         level = level->parent ? level->parent->parent : NULL;
-    return level && op_is_before(store, level);
+    return level && op_precedes(store, level);
 }
 
 /// A load of what the program itself stored before becomes the stored value. Any store between that may touch the same
@@ -180,10 +155,10 @@ static bool forward_stored(Differentiation *state, Op *load, const OpList *acces
             source = store;
             continue;
         }
-        const Op *in_load, *in_store;
-        common_level(load, store, &in_load, &in_store);
+        Op *in_load, *in_store;
+        ops_common_level(load, store, &in_load, &in_store);
         bool never_meet = order_of(state, load, store) == ORDER_NEVER_MEET;
-        bool later = in_load && in_store && op_is_before(in_load, in_store);
+        bool later = in_load && in_store && op_precedes(in_load, in_store);
         if (!never_meet && !later) source = NULL;
     }
     // Within a loop that does not hold the source, a later iteration sees what an earlier one stored.

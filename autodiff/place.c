@@ -1,8 +1,11 @@
 // Addresses as affine forms, compared: along one dimension of the tiles an access ends where another one starts.
 #include "autodiff/place.h"
 
+#include <limits.h>
+
 #include "analysis/affine.h"
 #include "analysis/infer.h"
+#include "autodiff/order.h"
 #include "autodiff/rewrite.h"
 
 Value *access_mask(const Op *op) {
@@ -280,6 +283,129 @@ bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window) {
                       access_span(arena, &right, by_mask), window))
             return true;
     return false;
+}
+
+/* ---- two accesses as one ---- */
+
+enum { AXES_MAX = 32, CHOICE_ID = INT_MIN / 2 };
+
+/// A loop variable of 0 and 1.
+static Value *choice_between_two(Arena *arena) {
+    static const Constant numbers[] = {{.kind = CONSTANT_INT, .integer = 0},
+                                       {.kind = CONSTANT_INT, .integer = 2},
+                                       {.kind = CONSTANT_INT, .integer = 1}};
+    Op *loop = ARENA_NEW(arena, Op);
+    Region *body = ARENA_NEW(arena, Region);
+    Value *choice = ARENA_NEW(arena, Value);
+    *loop = (Op){.code = OP_FOR,
+                 .operands = ARENA_ARRAY(arena, Value *, 3),
+                 .operand_count = 3,
+                 .regions = ARENA_ARRAY(arena, Region *, 1),
+                 .region_count = 1};
+    loop->regions[0] = body;
+    *body = (Region){.parent = loop};
+    *choice = (Value){.id = CHOICE_ID, .type.kind = TYPE_NUMBER, .region = body};
+    for (int i = 0; i < 3; i++) {
+        loop->operands[i] = ARENA_NEW(arena, Value);
+        *loop->operands[i] =
+            (Value){.id = CHOICE_ID - 1 - i, .type.kind = TYPE_NUMBER, .constant = &numbers[i]};
+    }
+    return choice;
+}
+
+static bool is_counted(const Op *op) { return op->code == OP_FOR || op->code == OP_STATIC_FOR; }
+
+/// The loop around `op`, below `level`, that counts as `loop` does, or NULL.
+static Op *loop_like(const Op *loop, Op *op, const Op *level) {
+    for (; op != level; op = op->parent->parent)
+        if (is_counted(op) && op->operands[0] == loop->operands[0] &&
+            op->operands[1] == loop->operands[1] && op->operands[2] == loop->operands[2])
+            return op;
+    return NULL;
+}
+
+/// What is between the two starts, but for the variables of loops that hold only one of them. Variables of `b`'s own loops
+/// are added to `base`, where they are not those of a loop of `a` that counts alike. NULL where it moves with anything else.
+static const Poly *fixed_distance(Arena *arena, const Access *a, const Access *b, Op *in_a,
+                                  Op *in_b, const Poly **base) {
+    const Poly *start = b->offset.base, *weight, *rest;
+    for (Op *op = b->op; op != in_b->parent->parent; op = op->parent->parent) {
+        if (!is_counted(op)) continue;
+        Value *variable = op->regions[0]->arguments[0];
+        Op *like = loop_like(op, a->op, in_a->parent->parent);
+        if (like) {
+            start = poly_substitute(arena, start, variable,
+                                    poly_atom(arena, like->regions[0]->arguments[0]));
+            continue;
+        }
+        if (!poly_split(arena, start, variable, &weight, &rest) || !is_fixed(weight)) return NULL;
+        *base = poly_add(arena, *base, poly_multiply(arena, weight, poly_atom(arena, variable)));
+        start = rest;
+    }
+    const Poly *distance = poly_subtract(arena, start, a->offset.base);
+    for (Op *op = a->op; op != in_a->parent->parent; op = op->parent->parent) {
+        if (!is_counted(op)) continue;
+        Value *variable = op->regions[0]->arguments[0];
+        if (poly_mentions(start, variable)) continue;  // as often in both, or the distance is none
+        if (!poly_split(arena, distance, variable, &weight, &rest)) return NULL;
+        distance = rest;
+    }
+    return is_fixed(distance) ? distance : NULL;
+}
+
+/// One tile with the lanes of both, where they differ.
+static bool join_lanes(Arena *arena, Access *joint, Type *type, const Access *b) {
+    Type other = b->op->operands[0]->type;
+    bool equal = joint->offset.rank == b->offset.rank && type->rank == other.rank;
+    for (int i = 0; equal && i < joint->offset.rank; i++)
+        equal = poly_equal(joint->offset.lane[i], b->offset.lane[i]) &&
+                (i >= type->rank || poly_equal(type->dims[i], other.dims[i]));
+    if (equal) return true;
+    if (type->rank != joint->offset.rank || other.rank != b->offset.rank ||
+        type->rank + other.rank > TYPE_MAX_RANK)
+        return false;
+    const Poly **dims = ARENA_ARRAY(arena, const Poly *, type->rank + other.rank + 1);
+    for (int i = 0; i < type->rank; i++) dims[i] = type->dims[i];
+    for (int i = 0; i < other.rank; i++) {
+        joint->offset.lane[joint->offset.rank++] = b->offset.lane[i];
+        dims[type->rank + i] = other.dims[i];
+    }
+    type->dims = dims;
+    type->rank += other.rank;
+    return true;
+}
+
+bool places_are_owned_together(Arena *arena, const Function *function, Op *a, Op *b,
+                               bool by_program) {
+    Access joint = access_of(arena, a), other = access_of(arena, b);
+    Op *in_a, *in_b;
+    ops_common_level(a, b, &in_a, &in_b);
+    if (!in_a || !joint.parameter || joint.parameter != other.parameter) return false;
+    if (!joint.offset.known || !other.offset.known) return false;
+    if (!places_are_equal(arena, a, b)) {
+        if (joint.offset.wrapped || other.offset.wrapped) return false;
+        const Poly *base = joint.offset.base;
+        const Poly *distance = fixed_distance(arena, &joint, &other, in_a, in_b, &base);
+        if (!distance) return false;
+        const Poly *choice = poly_atom(arena, choice_between_two(arena));
+        joint.offset.base = poly_add(arena, base, poly_multiply(arena, choice, distance));
+    }
+    Op *op = ARENA_NEW(arena, Op);
+    Value *pointer = ARENA_NEW(arena, Value);
+    *op = *a;
+    *pointer = *a->operands[0];
+    if (!join_lanes(arena, &joint, &pointer->type, &other)) return false;
+    op->operands = ARENA_ARRAY(arena, Value *, 1);
+    op->operands[0] = pointer;
+    op->operand_count = 1;
+    op->parent = in_a->parent;
+    joint.op = op;
+    Axis axes[AXES_MAX];
+    AxisDependence dependence[AXES_MAX];
+    int count = access_axes(arena, function, &joint, axes, dependence, AXES_MAX);
+    for (int i = 0; i < count; i++)
+        if (dependence[i] != AXIS_OWNED && (axes[i].is_program || !by_program)) return false;
+    return true;
 }
 
 /* ---- lanes ---- */

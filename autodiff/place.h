@@ -12,6 +12,11 @@ bool places_are_equal(Arena *arena, Op *a, Op *b);
 bool places_are_apart(Arena *arena, Op *a, Op *b);
 /// Whether all that two accesses touch lies within `window` consecutive elements, wherever these are.
 bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window);
+/// Whether what `a` touches in one program and iteration is never what `b` touches in another, of the programs and of the
+/// loops around both; with `by_program` in another program. In the same one they may meet (places_are_apart). False where
+/// it is not known.
+bool places_are_owned_together(Arena *arena, const Function *function, Op *a, Op *b,
+                               bool by_program);
 /// False where two lanes of one access may touch the same element.
 bool lanes_are_apart(Arena *arena, Op *op);
 

@@ -5,7 +5,9 @@
 #include "analysis/infer.h"
 #include "analysis/loops.h"
 #include "autodiff/adjoint.h"
+#include "autodiff/order.h"
 #include "autodiff/place.h"
+#include "autodiff/sink.h"
 
 enum { AXES_MAX = 32 };
 
@@ -16,103 +18,6 @@ static bool op_is_alive(const Function *function, const Op *op) {
     for (const Op *other = op->parent->first; other; other = other->next)
         if (other == op) return true;
     return false;
-}
-
-/* ---- moving statements into the last loop over the same elements ---- */
-
-static Op *loop_around(const Op *op) {
-    Op *owner = op->parent->parent;
-    return owner && (owner->code == OP_FOR || owner->code == OP_STATIC_FOR) ? owner : NULL;
-}
-
-/// Equal expressions up to the two loops' variables.
-static bool same_expression(const Value *a, const Value *b, const Value *iv_a, const Value *iv_b,
-                            int depth) {
-    if (a == b) return true;
-    if (!a || !b) return false;
-    if (a == iv_a && b == iv_b) return true;
-    if (!a->op || !b->op || depth > 200 || a->op->code != b->op->code || a->index != b->index)
-        return false;
-    if (a->op->region_count || a->op->operand_count != b->op->operand_count) return false;
-    if (!op_is_pure(a->op) && a->op->code != OP_LOAD) return false;
-    if (a->op->code == OP_CONSTANT) return false;  // shared constants are the same value
-    for (int i = 0; i < a->op->operand_count; i++)
-        if (!same_expression(a->op->operands[i], b->op->operands[i], iv_a, iv_b, depth + 1))
-            return false;
-    return true;
-}
-
-static bool loops_match(const Op *a, const Op *b) {
-    if (a == b || a->code != b->code || a->parent != b->parent) return false;
-    for (int i = 0; i < 3; i++)
-        if (a->operands[i] != b->operands[i]) return false;
-    return true;
-}
-
-static bool op_precedes(const Op *a, const Op *b) {
-    for (const Op *op = a->next; op; op = op->next)
-        if (op == b) return true;
-    return false;
-}
-
-/// Recomputes `value` of loop `from` at the builder's place in another loop. NULL where it needs state of its own loop.
-static Value *transplant(const Function *function, Builder *builder, const Op *from, Value *value,
-                         Map *values) {
-    Value *mapped = value ? map_get_pointer(values, value) : NULL;
-    if (mapped || !value) return mapped;
-    if (!region_defines(from->regions[0], value)) return value;
-    const Op *op = value->op;
-    if (!op || op->region_count || op->code == OP_UNDEFINED) return NULL;
-    if (!op_is_pure(op) && !op_is_stable_load(function, op)) return NULL;
-    for (int i = 0; i < op->operand_count; i++) {
-        if (!op->operands[i]) continue;
-        Value *operand = transplant(function, builder, from, op->operands[i], values);
-        if (!operand) return NULL;
-        map_set_pointer(values, op->operands[i], operand);
-    }
-    op_clone(builder, op, values);
-    return map_get_pointer(values, value);
-}
-
-static bool sink_into(Differentiation *state, const Accumulation *early, const Accumulation *late) {
-    Op *from = loop_around(early->op), *into = loop_around(late->op);
-    if (!from || !into || !loops_match(from, into) || !op_precedes(from, into)) return false;
-    const Value *iv_a = from->regions[0]->arguments[0], *iv_b = into->regions[0]->arguments[0];
-    if (!same_expression(early->op->operands[0], late->op->operands[0], iv_a, iv_b, 0))
-        return false;
-    if (!same_expression(early->op->operands[2], late->op->operands[2], iv_a, iv_b, 0) &&
-        early->op->operands[2] != late->op->operands[2])
-        return false;
-    Builder builder = {.function = state->backward,
-                       .region = into->regions[0],
-                       .before = late->op,
-                       .range = late->range};
-    Map values = map_new(state->arena);
-    map_set_pointer(&values, iv_a, (void *)(uintptr_t)iv_b);
-    Value *moved = transplant(state->backward, &builder, from, early->op->operands[1], &values);
-    if (!moved) return false;
-    Value *sum = build_binary(&builder, OP_ADD, moved, late->op->operands[1]);
-    sum->name = late->op->operands[1]->name;
-    late->op->operands[1]->name = NULL;
-    op_set_operand(late->op, 1, sum);
-    op_remove(early->op);
-    return true;
-}
-
-static void sink_statements(Differentiation *state) {
-    int count = state->accumulations.count;
-    for (int i = 0; i < count; i++) {
-        for (int k = 0; k < count; k++) {
-            Accumulation *early = &state->accumulations.items[i],
-                         *late = &state->accumulations.items[k];
-            if (i == k || !early->op || !late->op || early->gradient != late->gradient ||
-                early->is_running)
-                continue;
-            if (!sink_into(state, early, late)) continue;
-            early->op = NULL;
-            break;
-        }
-    }
 }
 
 /* ---- private or shared ---- */
@@ -163,18 +68,18 @@ static Sharing statement_sharing(Differentiation *state, const Accumulation *sta
     return (Sharing){.is_private = true};
 }
 
-/// Whether two arms of one branch hold the two ops.
-static bool exclusive_arms(const Op *a, const Op *b) {
-    for (const Region *left = a->parent; left && left->parent; left = left->parent->parent)
-        for (const Region *right = b->parent; right && right->parent; right = right->parent->parent)
-            if (left->parent == right->parent && left != right && left->parent->code == OP_IF)
-                return true;
-    return false;
-}
+/// How two statements that are private each are private together.
+typedef enum Pair {
+    PAIR_SHARED,   // other programs or iterations of the one meet the other
+    PAIR_APART,    // they never meet
+    PAIR_ORDERED,  // they meet in one program, the one after the other
+} Pair;
 
-static bool jointly_private(Differentiation *state, const Accumulation *a, const Accumulation *b) {
-    if (places_are_equal(state->arena, a->op, b->op)) return exclusive_arms(a->op, b->op);
-    return places_are_apart(state->arena, a->op, b->op);
+static Pair pair_of(Differentiation *state, const Accumulation *a, const Accumulation *b) {
+    if (!places_are_owned_together(state->arena, state->backward, a->op, b->op, false))
+        return PAIR_SHARED;
+    bool apart = ops_are_exclusive(a->op, b->op) || places_are_apart(state->arena, a->op, b->op);
+    return apart ? PAIR_APART : PAIR_ORDERED;
 }
 
 static void make_store(const Accumulation *statement, Function *function) {
@@ -186,35 +91,75 @@ static void make_store(const Accumulation *statement, Function *function) {
     op_remove(op);
 }
 
-static void schedule_group(Differentiation *state, Gradient *gradient, const Accumulation *group,
-                           int count) {
-    gradient->range = group[0].range;
-    for (int i = 0; i < count && !gradient->is_atomic; i++) {
-        Sharing sharing = statement_sharing(state, &group[i]);
-        if (!sharing.is_private) {
-            gradient->is_atomic = true;
-            gradient->why = sharing.why;
-            gradient->range = group[i].range;
-        }
-        for (int k = 0; k < i && !gradient->is_atomic; k++) {
-            if (jointly_private(state, &group[i], &group[k])) continue;
-            gradient->is_atomic = true;
-            gradient->why = arena_printf(
-                state->arena,
-                "`%s` is read at several places whose elements may overlap (lines %d and %d)",
-                gradient->input, range_line(group[k].range), range_line(group[i].range));
-        }
-    }
-    gradient->is_sum = gradient->is_atomic;
-    for (int i = 0; i < count && !gradient->is_atomic; i++) make_store(&group[i], state->backward);
-}
-
-/* ---- running gradients ---- */
-
 static Value *operand_or_null(const Op *op, int index) {
     Value *value = index < op->operand_count ? op->operands[index] : NULL;
     return value && value_is_none(value) ? NULL : value;
 }
+
+static void make_update(const Accumulation *statement, Function *function) {
+    Op *op = statement->op;
+    Builder b = {
+        .function = function, .region = op->parent, .before = op, .range = statement->range};
+    Value *mask = operand_or_null(op, 2);
+    Value *operands[] = {op->operands[0], mask, mask ? build_float(&b, 0.0) : NULL};
+    Value *sum = build_binary(&b, OP_ADD, build(&b, OP_LOAD, operands, 3), op->operands[1]);
+    build(&b, OP_STORE, (Value *[]){op->operands[0], sum, mask}, 3);
+    op_remove(op);
+}
+
+/// The later of two statements, whose program's threads wait in front of it for what the earlier one stored.
+static int make_ordered(Differentiation *state, const Accumulation *group, int a, int b) {
+    Op *in_a, *in_b;
+    ops_common_level(group[a].op, group[b].op, &in_a, &in_b);
+    int later = op_precedes(in_a, in_b) ? b : a;
+    Op *level = later == b ? in_b : in_a;
+    if (level->previous && level->previous->code == OP_DEBUG_BARRIER) return later;
+    Builder builder = {.function = state->backward,
+                       .region = level->parent,
+                       .before = level,
+                       .range = level->range};
+    op_append(&builder, OP_DEBUG_BARRIER, NULL, 0, 0);
+    return later;
+}
+
+static void share_group(Gradient *gradient, const Accumulation *statement, const char *why) {
+    gradient->is_atomic = gradient->is_sum = true;
+    gradient->why = why;
+    gradient->range = statement->range;
+}
+
+static void schedule_group(Differentiation *state, Gradient *gradient, const Accumulation *group,
+                           int count) {
+    Pair *pairs = ARENA_ARRAY(state->arena, Pair, count * count + 1);
+    gradient->range = group[0].range;
+    for (int i = 0; i < count; i++) {
+        Sharing sharing = statement_sharing(state, &group[i]);
+        if (!sharing.is_private) {
+            share_group(gradient, &group[i], sharing.why);
+            return;
+        }
+        for (int k = 0; k < i; k++) {
+            pairs[i * count + k] = pair_of(state, &group[i], &group[k]);
+            if (pairs[i * count + k] != PAIR_SHARED) continue;
+            share_group(
+                gradient, &group[i],
+                arena_printf(
+                    state->arena,
+                    "`%s` is read at several places whose elements may overlap (lines %d and %d)",
+                    gradient->input, range_line(group[k].range), range_line(group[i].range)));
+            return;
+        }
+    }
+    bool *adds = ARENA_ARRAY(state->arena, bool, count + 1);
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < i; k++)
+            if (pairs[i * count + k] == PAIR_ORDERED)
+                adds[make_ordered(state, group, k, i)] = gradient->is_sum = true;
+    for (int i = 0; i < count; i++)
+        adds[i] ? make_update(&group[i], state->backward) : make_store(&group[i], state->backward);
+}
+
+/* ---- running gradients ---- */
 
 /// The store of 0 that an accumulation follows, to the same lanes of the same place, or NULL.
 static RunningStep *zero_before(Differentiation *state, const Accumulation *statement) {
@@ -245,35 +190,22 @@ static bool running_is_replaced(Differentiation *state, const Accumulation *grou
         for (int k = 0; k < i; k++) {
             const RunningStep *b = &state->running_steps.items[k];
             if (!b->op || b->op->code != OP_STORE || b->gradient != a->gradient) continue;
-            if (!exclusive_arms(a->op, b->op) && !places_are_apart(state->arena, a->op, b->op))
+            if (!ops_are_exclusive(a->op, b->op) && !places_are_apart(state->arena, a->op, b->op))
                 return false;
         }
     }
     return true;
 }
 
-/// Whether no other program touches the elements: they can be added to without atomics.
-static bool programs_are_apart(Differentiation *state, const Accumulation *statement) {
-    Axis axes[AXES_MAX];
-    AxisDependence dependence[AXES_MAX];
-    Access access = access_of(state->arena, statement->op);
-    if (!access.parameter || !access.offset.known) return false;
-    if (!lanes_are_apart(state->arena, statement->op)) return false;
-    int count = access_axes(state->arena, state->backward, &access, axes, dependence, AXES_MAX);
-    for (int i = 0; i < count; i++)
-        if (axes[i].is_program && dependence[i] != AXIS_OWNED) return false;
+/// Whether no other program touches the elements of a statement: they can be added to without atomics.
+static bool programs_are_apart(Differentiation *state, const Accumulation *group, int count,
+                               int index) {
+    Op *op = group[index].op;
+    if (!lanes_are_apart(state->arena, op)) return false;
+    for (int k = 0; k < count; k++)
+        if (!places_are_owned_together(state->arena, state->backward, op, group[k].op, true))
+            return false;
     return true;
-}
-
-static void make_update(const Accumulation *statement, Function *function) {
-    Op *op = statement->op;
-    Builder b = {
-        .function = function, .region = op->parent, .before = op, .range = statement->range};
-    Value *mask = operand_or_null(op, 2);
-    Value *operands[] = {op->operands[0], mask, mask ? build_float(&b, 0.0) : NULL};
-    Value *sum = build_binary(&b, OP_ADD, build(&b, OP_LOAD, operands, 3), op->operands[1]);
-    build(&b, OP_STORE, (Value *[]){op->operands[0], sum, mask}, 3);
-    op_remove(op);
 }
 
 static void drop_step(RunningStep *step) {
@@ -303,17 +235,18 @@ static void schedule_running(Differentiation *state, Gradient *gradient, const A
         return;
     }
     gradient->is_sum = true;
+    bool *apart = ARENA_ARRAY(state->arena, bool, count + 1);
+    for (int i = 0; i < count; i++) apart[i] = programs_are_apart(state, group, count, i);
     for (int i = 0; i < count; i++) {
-        if (programs_are_apart(state, &group[i])) {
+        if (apart[i]) {
             make_update(&group[i], state->backward);
             continue;
         }
-        if (!gradient->is_atomic) gradient->why = statement_sharing(state, &group[i]).why;
-        if (!gradient->why)
-            gradient->why = arena_printf(
-                state->arena, "several places of `%s` that are read may overlap", gradient->input);
-        gradient->is_atomic = true;
-        gradient->range = group[i].range;
+        const char *why = statement_sharing(state, &group[i]).why;
+        if (!why)
+            why = arena_printf(state->arena, "several places of `%s` that are read may overlap",
+                               gradient->input);
+        share_group(gradient, &group[i], why);
     }
 }
 
@@ -324,7 +257,7 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
     for (int i = 0; i < state->running_steps.count; i++)
         if (!op_is_alive(state->backward, state->running_steps.items[i].op))
             state->running_steps.items[i].op = NULL;
-    sink_statements(state);
+    accumulations_sink(state);
     result->gradients = ARENA_ARRAY(state->arena, Gradient, state->accumulations.count + 1);
     for (int i = 0; i < state->accumulations.count; i++) {
         const Accumulation *first = &state->accumulations.items[i];

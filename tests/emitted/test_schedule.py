@@ -1,0 +1,44 @@
+"""Where a gradient is summed: plain stores where one program owns the elements, atomics where several meet."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.emitted.plan import ROOT, tad
+
+ATOMICS = {
+    "neighbours_across_turns": 1,
+    "tiles_across_turns": 1,
+    "tiles_across_programs": 1,
+    "two_widths": 0,
+    "recurrence_and_sum": 0,
+    "two_passes_and_a_flag": 1,  # of `w`, which all programs read
+    "halves": 0,
+}
+FILE = ROOT / "tests" / "emitted" / "kernels" / "overlaps.py"
+
+
+def test_gradients_of_one_program_are_stored() -> None:
+    report = json.loads(tad("--check", "--grad", "--format", "json", FILE).stdout)
+    found = {kernel["name"]: kernel for kernel in report["kernels"]}
+    assert {name: kernel["status"] for name, kernel in found.items()} == dict.fromkeys(ATOMICS, "proved")
+    assert {name: kernel["atomics"] for name, kernel in found.items()} == ATOMICS
+
+
+@pytest.mark.parametrize("kernel", ["two_widths", "recurrence_and_sum"])
+def test_threads_wait_between_the_stores_and_the_sums(kernel: str) -> None:
+    text = tad("--backward", f"{FILE}:{kernel}", "--wrapper", "none").stdout
+    lines = [line.strip() for line in text.splitlines()]
+    first_store = next(i for i, line in enumerate(lines) if line.startswith("tl.store(dx"))
+    barrier = lines.index("tl.debug_barrier()", first_store)
+    read_back = next(i for i, line in enumerate(lines) if line.startswith("dx_1 = tl.load(dx"))
+    assert first_store < barrier < read_back
+
+
+def test_a_flag_does_not_keep_statements_apart() -> None:
+    """What the first pass adds is recomputed in the second one, the branch with it: each element is stored once."""
+    text = tad("--backward", f"{FILE}:two_passes_and_a_flag", "--wrapper", "none").stdout
+    assert text.count("tl.store(dx") == 1
+    assert "tl.load(dx" not in text

@@ -234,17 +234,15 @@ Value *build_ternary(Builder *builder, OpCode code, Value *a, Value *b, Value *c
 }
 
 Value *build_int(Builder *builder, int64_t value) {
-    return build_constant(
-        builder, (Constant){.kind = CONSTANT_INT, .integer = value, .number = (double)value});
+    return build_constant(builder, constant_of_int(value));
 }
 
 Value *build_float(Builder *builder, double value) {
-    return build_constant(builder, (Constant){.kind = CONSTANT_FLOAT, .number = value});
+    return build_constant(builder, constant_of_float(value));
 }
 
 Value *build_bool(Builder *builder, bool value) {
-    return build_constant(builder,
-                          (Constant){.kind = CONSTANT_BOOL, .integer = value, .number = value});
+    return build_constant(builder, constant_of_bool(value));
 }
 
 Value *build_none(Builder *builder) {
@@ -253,7 +251,7 @@ Value *build_none(Builder *builder) {
 
 Value *build_string(Builder *builder, const char *text) {
     const char *copy = arena_strdup(builder->function->arena, text);
-    return build_constant(builder, (Constant){.kind = CONSTANT_STRING, .string = str_from(copy)});
+    return build_constant(builder, constant_of_string(str_from(copy)));
 }
 
 Value *build_dtype(Builder *builder, DType dtype) {

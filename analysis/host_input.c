@@ -46,9 +46,7 @@ static bool flag_bit(Host *host) {
     return bit < 31 && (host->policy.variant >> bit & 1) != 0;
 }
 
-static void set_int(HostInput *input, int64_t value) {
-    input->constant = (Constant){.kind = CONSTANT_INT, .integer = value, .number = (double)value};
-}
+static void set_int(HostInput *input, int64_t value) { input->constant = constant_of_int(value); }
 
 void host_decide(Host *host, HostInput *input, HostInputKind kind) {
     if (input->kind != INPUT_UNDECIDED) return;
@@ -57,15 +55,14 @@ void host_decide(Host *host, HostInput *input, HostInputKind kind) {
     switch (kind) {
     case INPUT_INT: set_int(input, host->policy.is_even ? 8 : 4 + choose(host, input, 1, 2)); break;
     case INPUT_FLOAT:
-        input->constant = (Constant){.kind = CONSTANT_FLOAT,
-                                     .number = 0.5 + 0.125 * (double)choose(host, input, 1, 4)};
+        input->constant = constant_of_float(0.5 + 0.125 * (double)choose(host, input, 1, 4));
         break;
     case INPUT_BOOL: {
         bool on = flag_bit(host);
-        input->constant = (Constant){.kind = CONSTANT_BOOL, .integer = on, .number = on};
+        input->constant = constant_of_bool(on);
         break;
     }
-    case INPUT_STRING: input->constant = (Constant){.kind = CONSTANT_STRING}; break;
+    case INPUT_STRING: input->constant = constant_of_string((Str){0}); break;
     case INPUT_DTYPE: input->dtype = DTYPE_FLOAT32; break;
     default: break;
     }
@@ -144,11 +141,10 @@ void host_default(Host *host, HostInput *input, Str annotation, const HostValue 
     } else if (kind == INPUT_BOOL) {
         bool on = input->constant.integer !=
                   value->constant.integer;  // the variant's bit flips the default
-        input->constant = (Constant){.kind = CONSTANT_BOOL, .integer = on, .number = on};
+        input->constant = constant_of_bool(on);
     } else {
         input->constant = value->constant;
         if (kind == INPUT_FLOAT && value->constant.kind == CONSTANT_INT)
-            input->constant =
-                (Constant){.kind = CONSTANT_FLOAT, .number = (double)value->constant.integer};
+            input->constant = constant_of_float((double)value->constant.integer);
     }
 }

@@ -57,8 +57,7 @@ static void collect(Search *search, const HostValue *value) {
 
 static void add_int(Constant *list, int *count, int64_t value) {
     if (value > 0 && value <= 8192 && *count < MAX_CANDIDATES)
-        list[(*count)++] =
-            (Constant){.kind = CONSTANT_INT, .integer = value, .number = (double)value};
+        list[(*count)++] = constant_of_int(value);
 }
 
 /// Values that `leaf` may take, likely ones first.
@@ -70,7 +69,7 @@ static int candidates(const Search *search, const HostValue *leaf, Constant *lis
     if (leaf->kind == HOST_IS_NONE || (leaf->kind == HOST_INPUT && input->kind == INPUT_BOOL)) {
         bool now =
             leaf->kind == HOST_IS_NONE ? input->kind == INPUT_NONE : input->constant.integer != 0;
-        list[count++] = (Constant){.kind = CONSTANT_BOOL, .integer = !now, .number = !now};
+        list[count++] = constant_of_bool(!now);
         return count;
     }
     if (leaf->kind == HOST_RANK) {
@@ -87,11 +86,10 @@ static int candidates(const Search *search, const HostValue *leaf, Constant *lis
         if (same_kind) list[count++] = value;
         if (leaf->kind == HOST_INPUT && input->kind == INPUT_FLOAT &&
             value.kind != CONSTANT_DTYPE && value.kind != CONSTANT_STRING)
-            list[count++] = (Constant){.kind = CONSTANT_FLOAT, .number = value.number};
+            list[count++] = constant_of_float(value.number);
     }
     if (leaf->kind == HOST_INPUT && input->kind == INPUT_FLOAT)
-        for (int i = -2; i <= 2; i++)
-            list[count++] = (Constant){.kind = CONSTANT_FLOAT, .number = 0.5 * i};
+        for (int i = -2; i <= 2; i++) list[count++] = constant_of_float(0.5 * i);
     if (!integer) return count;
     int64_t now = leaf->kind == HOST_SIZE ? input->dims[leaf->axis] : input->constant.integer;
     for (int64_t delta = 1; delta <= 16; delta++) {

@@ -30,25 +30,23 @@ const HostValue *host_constant(Host *host, Constant constant) {
 }
 
 const HostValue *host_of_int(Host *host, int64_t value) {
-    return host_constant(
-        host, (Constant){.kind = CONSTANT_INT, .integer = value, .number = (double)value});
+    return host_constant(host, constant_of_int(value));
 }
 
 const HostValue *host_of_bool(Host *host, bool value) {
-    return host_constant(host,
-                         (Constant){.kind = CONSTANT_BOOL, .integer = value, .number = value});
+    return host_constant(host, constant_of_bool(value));
 }
 
 const HostValue *host_of_float(Host *host, double value) {
-    return host_constant(host, (Constant){.kind = CONSTANT_FLOAT, .number = value});
+    return host_constant(host, constant_of_float(value));
 }
 
 const HostValue *host_of_string(Host *host, Str value) {
-    return host_constant(host, (Constant){.kind = CONSTANT_STRING, .string = value});
+    return host_constant(host, constant_of_string(value));
 }
 
 const HostValue *host_of_dtype(Host *host, DTypeCode code) {
-    return host_constant(host, (Constant){.kind = CONSTANT_DTYPE, .dtype = dtype_of(code)});
+    return host_constant(host, constant_of_dtype(code));
 }
 
 const HostValue *host_none(Host *host) {
@@ -92,8 +90,9 @@ const HostValue *host_input_property(Host *host, HostKind kind, HostInput *input
 static const struct {
     const char *text;
     int arity;
+    OpCode code;
 } operations[] = {
-#define HOST_OPERATION(id, text, arity) {text, arity},
+#define HOST_OPERATION(id, text, arity, code) {text, arity, OP_##code},
 #include "analysis/host_operations.def"
 #undef HOST_OPERATION
 };
@@ -103,228 +102,128 @@ const char *host_operation_text(HostOperation operation, int *arity) {
     return operations[operation].text;
 }
 
-bool constant_truth(const Constant *constant) {
-    switch (constant->kind) {
-    case CONSTANT_NONE: return false;
-    case CONSTANT_BOOL:
-    case CONSTANT_INT: return constant->integer != 0;
-    case CONSTANT_FLOAT: return constant->number != 0;
-    case CONSTANT_STRING: return constant->string.size > 0;
-    default: return true;
-    }
-}
-
-static bool is_integral(const Constant *c) {
-    return c->kind == CONSTANT_INT || c->kind == CONSTANT_BOOL;
-}
-static bool is_numeric(const Constant *c) { return is_integral(c) || c->kind == CONSTANT_FLOAT; }
-static double number_of(const Constant *c) {
-    return c->kind == CONSTANT_FLOAT ? c->number : (double)c->integer;
-}
-
-static Constant make_int(int64_t value) {
-    return (Constant){.kind = CONSTANT_INT, .integer = value, .number = (double)value};
-}
-static Constant make_bool(bool value) {
-    return (Constant){.kind = CONSTANT_BOOL, .integer = value, .number = value};
-}
-static Constant make_float(double value) {
-    return (Constant){.kind = CONSTANT_FLOAT, .number = value};
-}
-
-static bool constant_equal(const Constant *a, const Constant *b) {
-    if (is_numeric(a) && is_numeric(b)) return number_of(a) == number_of(b);
-    if (a->kind != b->kind) return false;
-    switch (a->kind) {
-    case CONSTANT_NONE: return true;
-    case CONSTANT_STRING: return str_equal(a->string, b->string);
-    case CONSTANT_DTYPE: return dtype_equal(a->dtype, b->dtype);
-    default: return false;
-    }
-}
-
-static int64_t floor_divide(int64_t a, int64_t b) {
-    int64_t quotient = a / b;
-    return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
 static int64_t next_power_of_2(int64_t n) {
     int64_t power = 1;
     while (power < n && power < INT64_MAX / 2) power *= 2;
     return power;
 }
 
-/// Sizes beyond this are no sizes; the arithmetic below cannot overflow under it.
+/// Sizes beyond this are no sizes.
 static const int64_t limit = (int64_t)1 << 52;
 
-static bool apply_integers(HostOperation operation, int64_t a, int64_t b, Constant *result) {
-    if (a > limit || a < -limit || b > limit || b < -limit) return false;
-    switch (operation) {
-    case HOST_OP_ADD: *result = make_int(a + b); return true;
-    case HOST_OP_SUBTRACT: *result = make_int(a - b); return true;
-    case HOST_OP_MULTIPLY: {
-        int64_t product = 0;
-        if (__builtin_mul_overflow(a, b, &product)) return false;
-        *result = make_int(product);
-        return true;
-    }
-    case HOST_OP_FLOOR_DIVIDE:
-        if (b == 0) return false;
-        *result = make_int(floor_divide(a, b));
-        return true;
-    case HOST_OP_MODULO:
-        if (b == 0) return false;
-        *result = make_int(a - floor_divide(a, b) * b);
-        return true;
-    case HOST_OP_CDIV:
-        if (b == 0) return false;
-        *result = make_int(-floor_divide(-a, b));
-        return true;
-    case HOST_OP_POWER: {
-        if (b < 0 || b > 62) return false;
-        int64_t power = 1;
-        for (int64_t i = 0; i < b; i++)
-            if (__builtin_mul_overflow(power, a, &power)) return false;
-        *result = make_int(power);
-        return true;
-    }
-    case HOST_OP_SHIFT_LEFT:
-        if (b < 0 || b > 50 || a < 0 || a > (limit >> b)) return false;
-        *result = make_int(a << b);
-        return true;
-    case HOST_OP_SHIFT_RIGHT:
-        if (b < 0 || b > 62) return false;
-        *result = make_int(floor_divide(a, (int64_t)1 << b));
-        return true;
-    case HOST_OP_BIT_AND: *result = make_int(a & b); return true;
-    case HOST_OP_BIT_OR: *result = make_int(a | b); return true;
-    case HOST_OP_BIT_XOR: *result = make_int(a ^ b); return true;
-    case HOST_OP_MINIMUM: *result = make_int(a < b ? a : b); return true;
-    case HOST_OP_MAXIMUM: *result = make_int(a > b ? a : b); return true;
-    case HOST_OP_GCD:
-        while (b != 0) {
-            int64_t rest = a % b;
-            a = b;
-            b = rest;
-        }
-        *result = make_int(a < 0 ? -a : a);
-        return true;
-    default: return false;
-    }
+static bool is_beyond(const Constant *constant) {
+    return constant_is_int(constant) && (constant->integer > limit || constant->integer < -limit);
 }
 
-static bool apply_floats(HostOperation operation, double a, double b, Constant *result) {
+static bool put_int(Constant *result, int64_t value) {
+    *result = constant_of_int(value);
+    return true;
+}
+
+/// A whole number from a float that is one.
+static bool put_whole(Constant *result, double value) {
+    return fabs(value) < 4e15 && put_int(result, (int64_t)value);
+}
+
+static bool put_float(Constant *result, double value) {
+    *result = constant_of_float(value);
+    return true;
+}
+
+static bool put_bool(Constant *result, bool value) {
+    *result = constant_of_bool(value);
+    return true;
+}
+
+static bool apply_to_int(HostOperation operation, int64_t n, Constant *result) {
     switch (operation) {
-    case HOST_OP_ADD: *result = make_float(a + b); return true;
-    case HOST_OP_SUBTRACT: *result = make_float(a - b); return true;
-    case HOST_OP_MULTIPLY: *result = make_float(a * b); return true;
-    case HOST_OP_FLOOR_DIVIDE:
-        if (b == 0) return false;
-        *result = make_float(floor(a / b));
-        return true;
-    case HOST_OP_MODULO:
-        if (b == 0) return false;
-        *result = make_float(a - floor(a / b) * b);
-        return true;
-    case HOST_OP_POWER: *result = make_float(pow(a, b)); return isfinite(result->number);
-    case HOST_OP_MINIMUM: *result = make_float(a < b ? a : b); return true;
-    case HOST_OP_MAXIMUM: *result = make_float(a > b ? a : b); return true;
+    case HOST_OP_NEXT_POWER_OF_2: return n < limit && put_int(result, next_power_of_2(n));
+    case HOST_OP_PREVIOUS_POWER_OF_2: {
+        if (n >= limit || n < 0) return false;
+        int64_t power = next_power_of_2(n);
+        return put_int(result, power == n ? n : power / 2);
+    }
+    case HOST_OP_IS_POWER_OF_2: return put_bool(result, n > 0 && (n & (n - 1)) == 0);
+    case HOST_OP_BIT_LENGTH: {
+        int64_t bits = 0;
+        for (int64_t rest = n; rest > 0; rest >>= 1) bits++;
+        return n >= 0 && put_int(result, bits);
+    }
+    case HOST_OP_ABSOLUTE: return n != INT64_MIN && put_int(result, n < 0 ? -n : n);
+    case HOST_OP_INT: return put_int(result, n);
     default: return false;
     }
 }
 
 static bool apply_unary(HostOperation operation, const Constant *a, Constant *result) {
-    if (operation == HOST_OP_NOT) return *result = make_bool(!constant_truth(a)), true;
-    if (operation == HOST_OP_BOOL) return *result = make_bool(constant_truth(a)), true;
-    if (!is_numeric(a)) return false;
-    double x = number_of(a);
-    bool integral = is_integral(a);
-    int64_t n = a->integer;
-    bool fits = fabs(x) < 4e15;
+    if (operation == HOST_OP_BOOL) return put_bool(result, constant_truth(a));
+    if (!constant_is_number(a)) return false;
+    if (constant_is_int(a) && apply_to_int(operation, a->integer, result)) return true;
+    double x = constant_number(a);
     switch (operation) {
-    case HOST_OP_NEGATE: *result = integral ? make_int(-n) : make_float(-x); return true;
-    case HOST_OP_ABSOLUTE:
-        *result = integral ? make_int(n < 0 ? -n : n) : make_float(fabs(x));
-        return true;
-    case HOST_OP_INVERT: *result = make_int(~n); return integral;
-    case HOST_OP_INT:
-        *result = integral ? make_int(n) : make_int(fits ? (int64_t)x : 0);
-        return integral || fits;
-    case HOST_OP_FLOAT: *result = make_float(x); return true;
-    case HOST_OP_CEIL: *result = make_int(fits ? (int64_t)ceil(x) : 0); return fits;
-    case HOST_OP_FLOOR: *result = make_int(fits ? (int64_t)floor(x) : 0); return fits;
-    case HOST_OP_ROUND: *result = make_int(fits ? (int64_t)nearbyint(x) : 0); return fits;
-    case HOST_OP_SQRT: *result = make_float(sqrt(x)); return x >= 0;
-    case HOST_OP_RSQRT: *result = make_float(1 / sqrt(x)); return x > 0;
-    case HOST_OP_EXP: *result = make_float(exp(x)); return x < 700;
-    case HOST_OP_LOG: *result = make_float(log(x)); return x > 0;
-    case HOST_OP_LOG2: *result = make_float(log2(x)); return x > 0;
-    case HOST_OP_NEXT_POWER_OF_2:
-        *result = make_int(next_power_of_2(n));
-        return integral && n < limit;
-    case HOST_OP_PREVIOUS_POWER_OF_2: {
-        if (!integral || n >= limit || n < 0) return false;
-        int64_t power = next_power_of_2(n);
-        *result = make_int(power == n ? n : power / 2);
-        return true;
-    }
-    case HOST_OP_IS_POWER_OF_2: *result = make_bool(n > 0 && (n & (n - 1)) == 0); return integral;
-    case HOST_OP_BIT_LENGTH: {
-        if (!integral || n < 0) return false;
-        int64_t bits = 0;
-        for (; n > 0; n >>= 1) bits++;
-        *result = make_int(bits);
-        return true;
-    }
+    case HOST_OP_ABSOLUTE: return put_float(result, fabs(x));
+    case HOST_OP_INT: return put_whole(result, x);
+    case HOST_OP_FLOAT: return put_float(result, x);
+    case HOST_OP_CEIL: return put_whole(result, ceil(x));
+    case HOST_OP_FLOOR: return put_whole(result, floor(x));
+    case HOST_OP_ROUND: return put_whole(result, nearbyint(x));
+    case HOST_OP_SQRT: return x >= 0 && put_float(result, sqrt(x));
+    case HOST_OP_RSQRT: return x > 0 && put_float(result, 1 / sqrt(x));
+    case HOST_OP_EXP: return x < 700 && put_float(result, exp(x));
+    case HOST_OP_LOG: return x > 0 && put_float(result, log(x));
+    case HOST_OP_LOG2: return x > 0 && put_float(result, log2(x));
     default: return false;
     }
 }
 
-bool constant_apply(HostOperation operation, const Constant *a, const Constant *b,
-                    Constant *result) {
-    if (operations[operation].arity == 1) return apply_unary(operation, a, result);
-    switch (operation) {
-    case HOST_OP_EQUAL: *result = make_bool(constant_equal(a, b)); return true;
-    case HOST_OP_UNEQUAL: *result = make_bool(!constant_equal(a, b)); return true;
-    case HOST_OP_AND: *result = make_bool(constant_truth(a) && constant_truth(b)); return true;
-    case HOST_OP_OR: *result = make_bool(constant_truth(a) || constant_truth(b)); return true;
+/// A quotient of whole numbers, rounded up.
+static bool apply_cdiv(int64_t a, int64_t b, Constant *result) {
+    return b != 0 && put_int(result, a / b + (a % b != 0 && (a < 0) == (b < 0)));
+}
+
+static bool apply_gcd(int64_t a, int64_t b, Constant *result) {
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return put_int(result, a < 0 ? -a : a);
+}
+
+/// What `operation` makes of constants; false where that is not known. `b` is NULL where it takes one.
+static bool operation_apply(HostOperation operation, const Constant *a, const Constant *b,
+                            Constant *result) {
+    OpCode code = operations[operation].code;
+    bool known;
+    switch (operation) {  // conditions, whatever they are made of
+    case HOST_OP_AND: return put_bool(result, constant_truth(a) && constant_truth(b));
+    case HOST_OP_OR: return put_bool(result, constant_truth(a) || constant_truth(b));
+    case HOST_OP_EQUAL: return put_bool(result, constant_equal(a, b, &known));
+    case HOST_OP_UNEQUAL: return put_bool(result, !constant_equal(a, b, &known));
     default: break;
     }
-    if (!is_numeric(a) || !is_numeric(b)) return false;
-    double x = number_of(a), y = number_of(b);
-    switch (operation) {
-    case HOST_OP_LESS: *result = make_bool(x < y); return true;
-    case HOST_OP_LESS_EQUAL: *result = make_bool(x <= y); return true;
-    case HOST_OP_GREATER: *result = make_bool(x > y); return true;
-    case HOST_OP_GREATER_EQUAL: *result = make_bool(x >= y); return true;
-    case HOST_OP_DIVIDE:
-        if (y == 0) return false;
-        *result = make_float(x / y);
-        return true;
-    default: break;
-    }
-    if (operation == HOST_OP_POWER && is_integral(a) && is_integral(b) && b->integer < 0)
-        return apply_floats(operation, x, y, result);
-    if (is_integral(a) && is_integral(b))
-        return apply_integers(operation, a->integer, b->integer, result);
-    return apply_floats(operation, x, y, result);
+    if (b && (is_beyond(a) || is_beyond(b))) return false;
+    if (code != OP_COUNT) return constant_apply(code, a, b, result);
+    if (!b) return apply_unary(operation, a, result);
+    if (!constant_is_int(a) || !constant_is_int(b)) return false;
+    return operation == HOST_OP_CDIV ? apply_cdiv(a->integer, b->integer, result)
+                                     : apply_gcd(a->integer, b->integer, result);
 }
 
 bool host_compute(const HostValue *value, Constant *result) {
     const HostInput *input = value->input;
     switch (value->kind) {
     case HOST_CONSTANT: *result = value->constant; return true;
-    case HOST_SIZE: *result = make_int(input->dims[value->axis]); return true;
-    case HOST_RANK: *result = make_int(input->rank); return true;
-    case HOST_IS_NONE: *result = make_bool(input->kind == INPUT_NONE); return true;
+    case HOST_SIZE: *result = constant_of_int(input->dims[value->axis]); return true;
+    case HOST_RANK: *result = constant_of_int(input->rank); return true;
+    case HOST_IS_NONE: *result = constant_of_bool(input->kind == INPUT_NONE); return true;
     case HOST_DTYPE:  // what is not said counts as float32 where the host code asks
-        *result = (Constant){.kind = CONSTANT_DTYPE,
-                             .dtype = dtype_of(input->dtype ? input->dtype : DTYPE_FLOAT32)};
+        *result = constant_of_dtype(input->dtype ? input->dtype : DTYPE_FLOAT32);
         return true;
     case HOST_INPUT:
         if (input->kind == INPUT_NONE) return *result = (Constant){.kind = CONSTANT_NONE}, true;
         if (input->kind == INPUT_DTYPE) {
-            *result = (Constant){.kind = CONSTANT_DTYPE, .dtype = dtype_of(input->dtype)};
+            *result = constant_of_dtype(input->dtype);
             return input->dtype != DTYPE_UNKNOWN;
         }
         *result = input->constant;
@@ -333,8 +232,8 @@ bool host_compute(const HostValue *value, Constant *result) {
         Constant operands[2];
         for (int i = 0; i < value->count; i++)
             if (!host_compute(value->items[i], &operands[i])) return false;
-        return constant_apply(value->operation, &operands[0],
-                              value->count > 1 ? &operands[1] : NULL, result);
+        return operation_apply(value->operation, &operands[0],
+                               value->count > 1 ? &operands[1] : NULL, result);
     }
     default: return false;
     }
@@ -362,7 +261,7 @@ const HostValue *host_apply(Host *host, HostOperation operation, const HostValue
     }
     if (constant) {
         Constant folded;
-        if (constant_apply(operation, &a->constant, b ? &b->constant : NULL, &folded))
+        if (operation_apply(operation, &a->constant, b ? &b->constant : NULL, &folded))
             return host_constant(host, folded);
         return host_unknown(host, "'%s' has no value here", operations[operation].text);
     }
@@ -437,13 +336,13 @@ bool host_is_string(const HostValue *value, const char *text) {
 }
 
 bool host_int(const HostValue *value, int64_t *integer) {
-    if (!value || !value->is_concrete || !is_integral(&value->constant)) return false;
+    if (!value || !value->is_concrete || !constant_is_int(&value->constant)) return false;
     *integer = value->constant.integer;
     return true;
 }
 
 bool host_number(const HostValue *value, double *number) {
-    if (!value || !value->is_concrete || !is_numeric(&value->constant)) return false;
-    *number = number_of(&value->constant);
+    if (!value || !value->is_concrete || !constant_is_number(&value->constant)) return false;
+    *number = constant_number(&value->constant);
     return true;
 }

@@ -266,15 +266,9 @@ void region_clone_into(Builder *builder, const Region *from, Map *values) {
         op_clone(builder, op, values);
 }
 
-bool constant_is_beyond_int64(const Constant *constant) {
-    return constant->kind == CONSTANT_INT && constant->integer < 0 && constant->number > 0;
-}
-
 bool value_is_int(const Value *value, int64_t *integer) {
     const Constant *constant = value ? value->constant : NULL;
-    if (!constant || (constant->kind != CONSTANT_INT && constant->kind != CONSTANT_BOOL))
-        return false;
-    if (constant_is_beyond_int64(constant)) return false;
+    if (!constant || !constant_is_int(constant) || constant_is_beyond_int64(constant)) return false;
     if (integer) *integer = constant->integer;
     return true;
 }

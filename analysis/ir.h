@@ -3,37 +3,12 @@
 #ifndef TAD_ANALYSIS_IR_H
 #define TAD_ANALYSIS_IR_H
 
-#include "analysis/op.h"
+#include "analysis/constant.h"
 #include "analysis/source.h"
-#include "analysis/type.h"
 
 typedef struct Op Op;
 typedef struct Region Region;
 typedef struct Function Function;
-typedef struct FunctionDefinition FunctionDefinition;  // analysis/module.h
-
-/// A compile-time value that is known. Python semantics (int and bool are apart, both behave as numbers).
-typedef enum ConstantKind {
-    CONSTANT_NONE,
-    CONSTANT_BOOL,
-    CONSTANT_INT,
-    CONSTANT_FLOAT,
-    CONSTANT_STRING,
-    CONSTANT_DTYPE,     // `dtype`; `is_pointer` for tl.pointer_type
-    CONSTANT_FUNCTION,  // `function`, or `op` for a built-in passed as a value
-} ConstantKind;
-
-typedef struct Constant {
-    ConstantKind kind;
-    int64_t
-        integer;  // also 0/1 of a bool; the bits of an integer from 2^63 on, whose value `number` has
-    double number;
-    Str string;
-    DType dtype;
-    bool is_pointer;
-    const FunctionDefinition *function;
-    OpCode op;
-} Constant;
 
 /// One SSA value: a result of an op or an argument of a region.
 struct Value {
@@ -211,7 +186,6 @@ const char *function_print(Arena *arena, const Function *function);
 const char *function_verify(Arena *arena, const Function *function);
 
 /// An integer from 2^63 up to 2^64 - 1.
-bool constant_is_beyond_int64(const Constant *constant);
 bool value_is_int(const Value *value, int64_t *integer);   // constant int or bool
 bool value_is_number(const Value *value, double *number);  // constant int, bool or float
 bool value_is_none(const Value *value);

@@ -86,7 +86,7 @@ typedef enum HostKind {
 } HostKind;
 
 typedef enum HostOperation {
-#define HOST_OPERATION(id, text, arity) HOST_OP_##id,
+#define HOST_OPERATION(id, text, arity, code) HOST_OP_##id,
 #include "analysis/host_operations.def"
 #undef HOST_OPERATION
     HOST_OP_COUNT

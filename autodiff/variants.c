@@ -254,8 +254,7 @@ static void derive_apart(Arena *arena, const Kernel *kernel, const Function *for
     if (!search.flag || count == FLAGS_MAX) return;
     Variant *variants[2];
     for (int r = 0; r < 2; r++) {
-        Constant *constant = ARENA_NEW(arena, Constant);
-        *constant = (Constant){.kind = CONSTANT_BOOL, .integer = r == 0};
+        const Constant *constant = constant_new(arena, constant_of_bool(r == 0));
         Binding *bindings = ARENA_ARRAY(arena, Binding, count + 1);
         if (count) memcpy(bindings, bound, sizeof(Binding) * (size_t)count);
         bindings[count] = (Binding){.name = str_from(search.flag->name), .constant = constant};

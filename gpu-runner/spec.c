@@ -12,44 +12,28 @@ Configuration configuration_open(Arena *arena, const FunctionDefinition *kernel)
     return configuration;
 }
 
-static Constant *constant_of(Arena *arena, ConstantKind kind) {
-    Constant *constant = ARENA_NEW(arena, Constant);
-    constant->kind = kind;
-    return constant;
-}
-
 const Constant *constant_int(Arena *arena, int64_t value) {
-    Constant *constant = constant_of(arena, CONSTANT_INT);
-    constant->integer = value;
-    constant->number = (double)value;
-    return constant;
+    return constant_new(arena, constant_of_int(value));
 }
 
 const Constant *constant_bool(Arena *arena, bool value) {
-    Constant *constant = constant_of(arena, CONSTANT_BOOL);
-    constant->integer = value;
-    constant->number = value;
-    return constant;
+    return constant_new(arena, constant_of_bool(value));
 }
 
 const Constant *constant_float(Arena *arena, double value) {
-    Constant *constant = constant_of(arena, CONSTANT_FLOAT);
-    constant->number = value;
-    return constant;
+    return constant_new(arena, constant_of_float(value));
 }
 
-const Constant *constant_none(Arena *arena) { return constant_of(arena, CONSTANT_NONE); }
+const Constant *constant_none(Arena *arena) {
+    return constant_new(arena, (Constant){.kind = CONSTANT_NONE});
+}
 
 const Constant *constant_text(Arena *arena, Str text) {
-    Constant *constant = constant_of(arena, CONSTANT_STRING);
-    constant->string = (Str){str_dup(arena, text), text.size};
-    return constant;
+    return constant_new(arena, constant_of_string((Str){str_dup(arena, text), text.size}));
 }
 
 const Constant *constant_dtype(Arena *arena, DTypeCode dtype) {
-    Constant *constant = constant_of(arena, CONSTANT_DTYPE);
-    constant->dtype = dtype_of(dtype);
-    return constant;
+    return constant_new(arena, constant_of_dtype(dtype));
 }
 
 /// One text, possibly of several `# tad:` lines; each line is a configuration, the rest is guessed.

@@ -34,6 +34,7 @@ static bool collect(void *context, Op *op) {
         LIST_PUSH(check->arena, &uses->list, op);
     }
     int64_t axis;
+    if (op->code == OP_PROGRAM_ID) LIST_PUSH(check->arena, &check->program_ids, op);
     if (op->code == OP_PROGRAM_ID && op->operands[0] && value_is_int(op->operands[0], &axis) &&
         axis >= 0 && axis < 3 && !check->programs[axis])
         check->programs[axis] = op->results[0];
@@ -165,10 +166,10 @@ Value *check_operand(const Op *op, const char *parameter) {
 }
 
 bool check_depends_on_program(Check *check, const Value *value, int axis) {
-    for (LIST_EACH(int, i, check->ops)) {
-        const Op *op = check->ops.items[i];
+    for (LIST_EACH(int, i, check->program_ids)) {
+        const Op *op = check->program_ids.items[i];
         int64_t number;
-        if (op->code != OP_PROGRAM_ID || !value_is_int(op->operands[0], &number)) continue;
+        if (!value_is_int(op->operands[0], &number)) continue;
         if ((axis < 0 || number == axis) &&
             value_depends_on(check->arena, value, op->results[0], NULL))
             return true;

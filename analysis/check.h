@@ -19,6 +19,7 @@ typedef struct Check {
     Map uses;               // Value -> Uses *
     Map accesses;           // Op -> Access *
     LIST(Op *) ops;         // every op, outer before inner
+    LIST(Op *) program_ids; // every tl.program_id
     Value *programs[3];     // results of tl.program_id by axis, NULL where not read
     LIST(Access *) memory;  // every load, store and atomic, in order
 } Check;

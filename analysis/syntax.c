@@ -4,6 +4,7 @@
 #include <tree_sitter/api.h>
 
 #include "analysis/split.h"
+#include "analysis/syntax_comments.h"
 #include "analysis/syntax_records.h"
 
 const TSLanguage *tree_sitter_python(void);
@@ -142,9 +143,12 @@ static void tree_add(SyntaxTree *tree, Piece piece) {
 }
 
 static void tree_parse(SyntaxTree *tree, TSParser *parser, Str text, uint32_t start, uint32_t end) {
-    TSTree *parsed = ts_parser_parse_string(parser, NULL, text.data + start, end - start);
+    Arena *scratch = arena_new();
+    Str own = comments_join(scratch, (Str){text.data + start, end - start});
+    TSTree *parsed = ts_parser_parse_string(parser, NULL, own.data, (uint32_t)own.size);
     SyntaxRecords *records = records_new(ts_tree_root_node(parsed), tree->language);
     ts_tree_delete(parsed);
+    arena_free(scratch);
     const SyntaxRecord *root = records->items;
     Piece piece = {.records = records,
                    .start = start,

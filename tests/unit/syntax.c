@@ -131,6 +131,55 @@ TEST(cuts_only_between_top_level_statements) {
     arena_free(arena);
 }
 
-TEST_MAIN(TEST_ROW(cuts_only_between_top_level_statements), TEST_ROW(kinds_and_fields),
+static bool count_comments(void *context, SyntaxNode node) {
+    if (node_kind(node) == SYNTAX_COMMENT) ++*(int *)context;
+    return true;
+}
+
+/// How many comments the text has for the parser, whose statements must be those of `bare`, the text without them.
+static int comments_in(Arena *arena, const char *text, const char *bare) {
+    SyntaxTree *tree = syntax_parse(source_new(arena, "", str_from(text)));
+    SyntaxTree *expected = syntax_parse(source_new(arena, "", str_from(bare)));
+    SyntaxNode *statements, *wanted;
+    int count = node_children(arena, syntax_root(tree), &statements), comments = 0;
+    CHECK_EQ_INT(count, node_children(arena, syntax_root(expected), &wanted));
+    CHECK(!node_has_error(syntax_root(tree)));
+    for (int i = 0; i < count; i++) CHECK_EQ_INT(node_kind(statements[i]), node_kind(wanted[i]));
+    syntax_walk(syntax_root(tree), count_comments, &comments);
+    syntax_free(tree);
+    syntax_free(expected);
+    return comments;
+}
+
+static const char *times(Arena *arena, int count, const char *text) {
+    Buffer all = buffer_new(arena);
+    for (int i = 0; i < count; i++) buffer_puts(&all, text);
+    return buffer_text(&all);
+}
+
+TEST(long_runs_of_comments_are_few_nodes) {
+    Arena *arena = arena_new();
+    static const char *const lines[] = {"# c\n", "    # c \"\"\" it's\r\n", "# c\n\n \n"};
+    for (size_t i = 0; i < 2 * sizeof lines / sizeof *lines; i++) {
+        bool is_few = i % 2;
+        const char *run = times(arena, is_few ? 12 : 3000, lines[i / 2]);
+        const char *text = arena_printf(arena, "def f():\n    a\n%s    b\n%sc\n", run, run);
+        int comments = comments_in(arena, text, "def f():\n    a\n    b\nc\n");
+        CHECK(is_few ? comments == 24 : comments < 200);
+    }
+    arena_free(arena);
+}
+
+TEST(lines_of_strings_are_no_comments) {
+    Arena *arena = arena_new();
+    const char *run = times(arena, 100, "# c\n"), *joined = times(arena, 100, "# c\\\n");
+    const char *text =
+        arena_printf(arena, "s = '''\n%s# '''\n%st = '\\\n%s#'\nu\n", run, run, joined);
+    CHECK(comments_in(arena, text, "s = ''\nt = ''\nu\n") < 40);
+    arena_free(arena);
+}
+
+TEST_MAIN(TEST_ROW(long_runs_of_comments_are_few_nodes), TEST_ROW(lines_of_strings_are_no_comments),
+          TEST_ROW(cuts_only_between_top_level_statements), TEST_ROW(kinds_and_fields),
           TEST_ROW(null_nodes_are_harmless), TEST_ROW(walks_parents_first_and_prunes),
           TEST_ROW(reparse_equals_parse))

@@ -1,5 +1,5 @@
 // Inside the host code evaluation (launch.h): shared by host_value.c, host_solve.c, host_tensor.c, host_call.c, host_expression.c,
-// host_statement.c and launch.c. Nobody else includes it.
+// host_statement.c, host_writes.c and launch.c. Nobody else includes it.
 #ifndef TAD_ANALYSIS_HOST_H
 #define TAD_ANALYSIS_HOST_H
 
@@ -37,6 +37,7 @@ typedef struct Host {
     Map attributes;  // "ctx.scale" -> value assigned
     LIST(HostConstraint) constraints;
     int buffer_count;
+    int loop_buffers;  // those made before the outermost loop that holds the launch: earlier turns may write to them
     int step_count;
     int depth;        // of expressions
     int call_depth;   // of Python functions
@@ -132,6 +133,19 @@ const HostValue *host_argument(const HostCall *call, int index, const char *name
 const HostValue *host_library_call(Host *host, Str name, const char *dotted, const HostCall *call);
 const HostValue *host_invoke(Host *host, const HostValue *function, const HostCall *call);
 HostCall host_call_arguments(Host *host, HostFrame *frame, SyntaxNode call);
+
+// host_writes.c
+/// What is not followed may write to the tensors in the value: a method, an unknown function, an earlier turn of a loop.
+void host_note_written(const HostValue *value);
+void host_note_written_by(const HostCall *call);
+/// The same for tensors whose names are in the text, without evaluating it.
+void host_note_named(HostFrame *frame, SyntaxNode node);
+/// The same for what an arm that is not taken binds to something else than new memory, and for what it calls.
+void host_note_skipped(HostFrame *frame, SyntaxNode arm);
+/// Whether the node is None or makes memory that holds nothing of another tensor: `torch.empty(...)`, `x.new_zeros(...)`.
+bool host_call_allocates(const Source *source, SyntaxNode node);
+/// Whether a Python function returns at several places.
+bool host_has_several_results(const HostValue *function);
 
 // host_expression.c
 const HostValue *host_evaluate(Host *host, HostFrame *frame, SyntaxNode node);

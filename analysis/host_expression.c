@@ -451,6 +451,7 @@ static const HostValue *boolean(Host *host, HostFrame *frame, SyntaxNode node) {
     bool truth = host_truth(a, &known);
     if (known && truth != is_and) return a;  // short circuit; the right side is not looked at
     const HostValue *b = host_evaluate(host, frame, node_field(node, "right"));
+    host_note_written(b);  // or it is `a`
     bool scalars = a->kind >= HOST_INPUT && a->kind <= HOST_OPERATION && b->kind >= HOST_CONSTANT &&
                    b->kind <= HOST_OPERATION;
     if (scalars && a->is_concrete && a->constant.kind == CONSTANT_BOOL)
@@ -471,7 +472,9 @@ static const HostValue *conditional(Host *host, HostFrame *frame, SyntaxNode nod
         host_decide(host, condition->input, INPUT_BOOL);
         truth = condition->input->constant.integer != 0;
     }
-    return host_evaluate(host, frame, parts[truth ? 0 : 2]);
+    const HostValue *value = host_evaluate(host, frame, parts[truth ? 0 : 2]);
+    if (!host_call_allocates(frame->module->source, parts[truth ? 2 : 0])) host_note_written(value);
+    return value;
 }
 
 static const HostValue *dictionary(Host *host, HostFrame *frame, SyntaxNode node) {
@@ -658,7 +661,10 @@ static const HostValue *method(Host *host, HostFrame *frame, SyntaxNode node, Sy
         result = host_tensor_method(host, self, host_as_tensor(host, self), name, &call);
     else
         result = container_method(host, frame, self, name, &call, node);
-    return result ? result : made_up(host, frame, node);
+    if (result) return result;
+    host_note_written(self);
+    host_note_written_by(&call);
+    return made_up(host, frame, node);
 }
 
 static const HostValue *call(Host *host, HostFrame *frame, SyntaxNode node) {
@@ -667,7 +673,10 @@ static const HostValue *call(Host *host, HostFrame *frame, SyntaxNode node) {
         return host_none(host);
     }
     SyntaxNode function = node_field(node, "function");
-    if (is_launch(function)) return host_none(host);  // another kernel
+    if (is_launch(function)) {  // another kernel
+        host_note_named(frame, node_field(node, "arguments"));
+        return host_none(host);
+    }
     const HostValue *callee = NULL;
     if (node_kind(function) == SYNTAX_ATTRIBUTE) {
         const HostValue *result = method(host, frame, node, function, &callee);
@@ -683,8 +692,13 @@ static const HostValue *call(Host *host, HostFrame *frame, SyntaxNode node) {
         result = host_library_call(host, STR(""), callee->note, &arguments);
     else if (callee->kind == HOST_UNKNOWN)
         return callee;
+    host_note_written(host_keyword(&arguments, "out"));
     if (callee->kind == HOST_FUNCTION && result && result->kind == HOST_UNKNOWN) result = NULL;
-    return result ? result : made_up(host, frame, node);
+    if (callee->kind == HOST_FUNCTION && host_has_several_results(callee))
+        host_note_written(result);
+    if (result) return result;
+    host_note_written_by(&arguments);
+    return made_up(host, frame, node);
 }
 
 static const HostValue *function_value(Host *host, HostFrame *frame, SyntaxNode node) {

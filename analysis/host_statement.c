@@ -91,6 +91,7 @@ void host_assign(Host *host, HostFrame *frame, SyntaxNode target, const HostValu
         const char *base = object->kind == HOST_INPUT    ? object->input->name
                            : object->kind == HOST_OBJECT ? object->note
                                                          : NULL;
+        host_note_written(value);  // from now on others have it
         if (base)
             map_set(&host->attributes,
                     str_from(arena_printf(host->arena, "%s.%.*s", base, STR_ARGS(name))),
@@ -100,6 +101,7 @@ void host_assign(Host *host, HostFrame *frame, SyntaxNode target, const HostValu
     case SYNTAX_SUBSCRIPT: {
         SyntaxNode holder = node_field(target, "value");
         const HostValue *object = host_evaluate(host, frame, holder);
+        host_note_written(object);
         const HostValue *key = host_evaluate(host, frame, node_field(target, "subscript"));
         Str text = STR("");
         if (object->kind != HOST_DICTIONARY || !host_key(host, key, &text) ||
@@ -209,27 +211,48 @@ static bool decide_condition(Host *host, HostFrame *frame, SyntaxNode condition_
     return wanted;
 }
 
+/// Of an `if`: itself, then elif and else.
+typedef LIST(SyntaxNode) Clauses;
+
+static SyntaxNode arm_of(SyntaxNode clause) {
+    return node_field(clause, node_kind(clause) == SYNTAX_ELSE ? "body" : "consequence");
+}
+
+/// One arm is run; what the others would have done to tensors is remembered. `taken`: its number, or that of clauses for none.
+static HostFlow run_arm(Host *host, HostFrame *frame, const Clauses *clauses, int taken) {
+    HostFlow flow = FLOW_NEXT;
+    if (taken < clauses->count) flow = host_run_block(host, frame, arm_of(clauses->items[taken]));
+    for (int i = 0; i < clauses->count && !host->is_reached; i++)
+        if (i != taken && !always_leaves(host, arm_of(clauses->items[i])))
+            host_note_skipped(frame, arm_of(clauses->items[i]));
+    return flow;
+}
+
 static HostFlow run_if(Host *host, HostFrame *frame, SyntaxNode node) {
     SyntaxNode *children = NULL;
     int count = node_children(host->arena, node, &children);
-    LIST(SyntaxNode) clauses = {0};  // the if itself, then elif and else
+    Clauses clauses = {0};
     LIST_PUSH(host->arena, &clauses, node);
     for (int i = 0; i < count; i++)
         if (node_kind(children[i]) == SYNTAX_ELIF || node_kind(children[i]) == SYNTAX_ELSE)
             LIST_PUSH(host->arena, &clauses, children[i]);
     for (int i = 0; i < clauses.count; i++) {
         SyntaxNode clause = clauses.items[i];
-        if (node_kind(clause) == SYNTAX_ELSE)
-            return host_run_block(host, frame, node_field(clause, "body"));
+        if (node_kind(clause) == SYNTAX_ELSE) return run_arm(host, frame, &clauses, i);
         bool later = false;
         for (int k = i + 1; k < clauses.count; k++)
             later = later || host_contains_site(host, frame, clauses.items[k]);
         SyntaxNode arm = node_field(clause, "consequence");
         if (decide_condition(host, frame, node_field(clause, "condition"), arm, later))
-            return host_run_block(host, frame, arm);
+            return run_arm(host, frame, &clauses, i);
         if (host->is_reached) return FLOW_STOP;
     }
-    return FLOW_NEXT;
+    return run_arm(host, frame, &clauses, clauses.count);
+}
+
+/// Memory from before the outermost loop that holds the launch was perhaps written to in an earlier turn.
+static void enter_loop(Host *host, bool has_site) {
+    if (has_site && host->loop_buffers == 0) host->loop_buffers = host->buffer_count;
 }
 
 static HostFlow run_for(Host *host, HostFrame *frame, SyntaxNode node) {
@@ -238,6 +261,7 @@ static HostFlow run_for(Host *host, HostFrame *frame, SyntaxNode node) {
     const HostValue *const *items = NULL;
     int count = 0;
     bool has_site = host_contains_site(host, frame, body);
+    enter_loop(host, has_site);
     if (!host_items(host, source, &items, &count) || (count == 0 && has_site)) {
         if (!has_site) return FLOW_NEXT;
         const char *name =
@@ -258,6 +282,7 @@ static HostFlow run_for(Host *host, HostFrame *frame, SyntaxNode node) {
 static HostFlow run_while(Host *host, HostFrame *frame, SyntaxNode node) {
     SyntaxNode body = node_field(node, "body");
     bool has_site = host_contains_site(host, frame, body);
+    enter_loop(host, has_site);
     for (int i = 0; i < MAX_TRIPS; i++) {
         bool known = false,
              truth = host_truth(host_evaluate(host, frame, node_field(node, "condition")), &known);
@@ -318,7 +343,9 @@ static void run_augmented(Host *host, HostFrame *frame, SyntaxNode node) {
         if (str_is(text, operators[i].text)) {
             bool tensor =
                 a->kind == HOST_TENSOR || (a->kind == HOST_INPUT && a->input->kind == INPUT_TENSOR);
-            if (!tensor)
+            if (tensor)
+                host_note_written(a);
+            else
                 host_assign(host, frame, left, host_apply(host, operators[i].operation, a, b));
         }
 }

@@ -436,6 +436,9 @@ static const HostValue *size_or_stride(Host *host, HostTensor *tensor, const Hos
 const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTensor *tensor, Str name,
                                     const HostCall *call) {
     size_t row = 0, rows = sizeof methods / sizeof *methods;
+    if (str_ends(name, "_") && !str_is(name, "zero_") && !str_is(name, "fill_") &&
+        !str_is(name, "requires_grad_"))
+        host_note_written(self);
     while (row < rows && !str_is(name, methods[row].name)) row++;
     if (row == rows) {
         for (size_t i = 0; i < sizeof elementwise / sizeof *elementwise; i++)

@@ -19,8 +19,8 @@ struct Value {
     int index;                 // result or argument number
     const char *name;          // the user's name for it, or NULL
     const Constant *constant;  // when its value is known
-    bool is_chosen;  // a parameter: what the launcher's caller picks (launches_note_chosen)
-    Range range;     // of the expression that made it
+    bool is_chosen;            // a parameter: what the launcher's caller picks (launch_note_chosen)
+    Range range;               // of the expression that made it
 };
 
 /// Where an inlined helper was called from (innermost first).
@@ -73,10 +73,9 @@ typedef struct Parameter {
     bool is_optional;  // compared with None, or defaults to None
     bool is_stored;    // something is stored through it
     bool is_loaded;
-    bool
-        has_contents;  // a launcher passes a copy of something: what the kernel leaves there counts
-    bool may_have_contents;         // or a tensor of its caller
-    Str annotation;                 // as written, empty when none
+    bool may_have_contents;  // a launcher passes what is not certainly new memory (launches_note)
+    bool has_contents;       // and the backward gives the gradient of what was there before
+    Str annotation;          // as written, empty when none
     const Constant *default_value;  // NULL when none or not a constant
     Str default_text;               // as written, empty when none
     Range range;

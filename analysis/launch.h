@@ -55,6 +55,8 @@ typedef struct HostBuffer {
     int id;
     const HostInput *input;  // CONTENTS_INPUT: whose; else NULL
     HostContents contents;
+    bool
+        may_be_written;  // since it was made, by another launch or by host code that is not followed
     const HostValue *fill;
     const HostValue *numel;
 } HostBuffer;
@@ -176,9 +178,13 @@ HostLaunch *host_launch(Arena *arena, const Module *module, const LaunchSite *si
 /// Whether a scalar is what somebody chose (`stride=2`), not what follows from the sizes of tensors.
 bool host_argument_is_chosen(const HostArgument *argument);
 
+/// Whether some parameter is an integer that bounds nothing in the kernel.
+bool function_may_have_chosen(Arena *arena, const Function *function);
 /// Marks the parameters of the kernel whose value a launcher's caller picks and that bound nothing in it, as the stride of a
-/// convolution: they do not tell how far apart the rows of a tensor are. Notes also which tensors hold something before.
-void launches_note_chosen(Arena *arena, const FunctionDefinition *kernel, Function *function);
+/// convolution: they do not tell how far apart the rows of a tensor are.
+void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *function);
+/// That for all launches of the kernel in its module, and `may_have_contents` of the tensors that it stores to.
+void launches_note(Arena *arena, const FunctionDefinition *kernel, Function *function);
 
 #define LAUNCH_LEAST_UNKNOWN INT64_MAX
 

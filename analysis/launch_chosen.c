@@ -1,4 +1,4 @@
-// From launches to what holds tensors whose contents count, and to the parameters that are free numbers (a convolution's stride, the hop of a transform): no
+// From a launch to the kernel's parameters that are free numbers (a convolution's stride, the hop of a transform): no
 // tensor's sizes say them, and nothing in the kernel is bounded by them.
 #include <string.h>
 
@@ -106,46 +106,34 @@ static bool visit_bound(void *context, Op *op) {
     return true;
 }
 
-/// Whether some parameter is an integer that bounds nothing, or a tensor that is stored to and not read.
-static bool any_candidate(const Bounds *bounds, const Function *function) {
-    for (int i = 0; i < function->parameter_count; i++) {
-        const Value *value = function->parameters[i].value;
-        if (function->parameters[i].is_stored && !function->parameters[i].is_loaded) return true;
-        if (value->type.kind == TYPE_NUMBER && dtype_is_integer(value->type.element) &&
-            !map_has_pointer(&bounds->seen, value))
-            return true;
-    }
+static bool is_candidate(const Bounds *bounds, const Value *value) {
+    return value->type.kind == TYPE_NUMBER && dtype_is_integer(value->type.element) &&
+           !map_has_pointer(&bounds->seen, value);
+}
+
+static Bounds bounds_of(Arena *arena, const Function *function) {
+    Bounds bounds = {arena, map_new(arena)};
+    region_walk(function->body, visit_bound, &bounds);
+    return bounds;
+}
+
+bool function_may_have_chosen(Arena *arena, const Function *function) {
+    Bounds bounds = bounds_of(arena, function);
+    for (int i = 0; i < function->parameter_count; i++)
+        if (is_candidate(&bounds, function->parameters[i].value)) return true;
     return false;
 }
 
-/// What a tensor holds before the launch.
-static void note_contents(Parameter *parameter, const HostValue *given) {
-    if (!given || given->kind != HOST_TENSOR || !given->tensor->buffer) return;
-    HostContents contents = given->tensor->buffer->contents;
-    if (contents == CONTENTS_COMPUTED) parameter->has_contents = true;
-    if (contents == CONTENTS_INPUT) parameter->may_have_contents = true;
-}
-
-void launches_note_chosen(Arena *arena, const FunctionDefinition *kernel, Function *function) {
-    Bounds bounds = {arena, map_new(arena)};
-    region_walk(function->body, visit_bound, &bounds);
-    if (!kernel || !any_candidate(&bounds, function)) return;
-    const Module *module = kernel->module;
-    for (LIST_EACH(int, i, module->launches)) {
-        const LaunchSite *site = &module->launches.items[i];
-        if (site->kernel != kernel) continue;
-        HostPolicy policy = {.keep_blocks = true, .function = function};
-        const HostLaunch *launch = host_launch(arena, module, site, &policy);
-        Map sizes = map_new(arena);
-        note_dimensions(&sizes, launch);
-        for (int p = 0; p < function->parameter_count && p < launch->argument_count; p++) {
-            const HostValue *given = launch->arguments[p].value;
-            Value *value = function->parameters[p].value;
-            note_contents(&function->parameters[p], given);
-            if (!map_has_pointer(&bounds.seen, value) &&
-                host_argument_is_chosen(&launch->arguments[p]) && !mentions_any(&sizes, given) &&
-                !is_extent_of_grid(launch, given))
-                value->is_chosen = true;
-        }
+void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *function) {
+    Bounds bounds = bounds_of(arena, function);
+    Map sizes = map_new(arena);
+    note_dimensions(&sizes, launch);
+    for (int p = 0; p < function->parameter_count && p < launch->argument_count; p++) {
+        const HostValue *given = launch->arguments[p].value;
+        Value *value = function->parameters[p].value;
+        if (!map_has_pointer(&bounds.seen, value) &&
+            host_argument_is_chosen(&launch->arguments[p]) && !mentions_any(&sizes, given) &&
+            !is_extent_of_grid(launch, given))
+            value->is_chosen = true;
     }
 }

@@ -562,7 +562,9 @@ static bool visit_touch(void *context, Op *op) {
         if (value_is_active(touch->state, op->results[i])) touch->found = true;
     if (op->code == OP_STORE) {
         const Value *root = pointer_root(op->operands[0]);
-        if (root && map_has_pointer(&touch->state->running, root)) touch->found = true;
+        if (root && (map_has_pointer(&touch->state->running, root) ||
+                     map_has_pointer(&touch->state->kept, root)))
+            touch->found = true;
     }
     return !touch->found;
 }

@@ -23,7 +23,7 @@ typedef struct Accumulation {
     bool is_running;         // the gradient's buffer has contents already
 } Accumulation;
 
-/// Statements of the backward on a running gradient, beside accumulations.
+/// Statements of the backward on a running or kept gradient, beside accumulations.
 typedef struct RunningStep {
     Op *op;           // a store of 0 or a barrier
     Value *gradient;  // the backward's parameter that it is about
@@ -40,6 +40,7 @@ typedef struct Differentiation {
     Map gradients;  // pointer parameter of the primal -> its gradient's parameter (inputs)
     Map upstreams;  // pointer parameter of the primal -> its upstream gradient's parameter (outputs)
     Map running;  // pointer parameters whose gradient changes as the sweep goes: one buffer, upstream at first
+    Map kept;  // pointer parameters that may hold something before -> the parameter for its gradient, which may be None
     Map origins;  // parameters that stand for another version of a buffer -> the forward's parameter
     Map lost;     // those of them whose contents nobody kept -> the forward's parameter
     Map ordered;  // loops that have to be walked backwards because of what they store

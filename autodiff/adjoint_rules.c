@@ -149,12 +149,29 @@ static void rule_load(Differentiation *state, const Op *op, Value *gradient) {
     LIST_PUSH(state->arena, &state->accumulations, accumulation);
 }
 
+/// The same for the gradient of what a tensor held before the launch, where that is wanted at all.
+static void keep_gradient(Differentiation *state, const Op *op, Value *root, Value *kept) {
+    Builder outside = state->builder;
+    Value *present = build_unary(&outside, OP_LOGICAL_NOT, build_unary(&outside, OP_IS_NONE, kept));
+    Op *branch = op_append(&outside, OP_IF, &present, 1, 0);
+    for (int r = 0; r < 2; r++) {
+        state->builder.region = op_add_region(&outside, branch);
+        state->builder.before = NULL;
+        if (r == 0)
+            running_forget(state, kept, shadow_pointer(state, op->operands[0], root, kept),
+                           recomputed_operand(state, op, 2));
+        op_append(&state->builder, OP_YIELD, NULL, 0, 0);
+    }
+    state->builder = outside;
+}
+
 static void rule_store(Differentiation *state, const Op *op) {
     Value *stored = operand(op, 1);
     Value *root = pointer_root(op->operands[0]);
+    Value *kept = root && op->code == OP_STORE ? map_get_pointer(&state->kept, root) : NULL;
     bool running = root && map_has_pointer(&state->running, root) && op->code == OP_STORE;
     bool active = stored && value_is_active(state, stored);
-    if (!active && !running) return;
+    if (!active && !running && !kept) return;
     Value *source = root ? map_get_pointer(&state->upstreams, root) : NULL;
     if (!source || !pointer_is_expression(op->operands[0], root)) {
         adjoint_fail(
@@ -162,6 +179,8 @@ static void rule_store(Differentiation *state, const Op *op) {
             "the address of this store is chosen at run time, so its upstream gradient cannot be read");
         return;
     }
+    if (kept) keep_gradient(state, op, root, kept);
+    if (!active && !running) return;
     Builder *b = &state->builder;
     Value *pointer = shadow_pointer(state, op->operands[0], root, source);
     Value *mask = recomputed_operand(state, op, 2);

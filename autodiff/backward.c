@@ -49,11 +49,12 @@ static bool parameter_is_wanted(const void *options, const Parameter *parameter)
 /* ---- setting up ---- */
 
 static Value *add_gradient_parameter(Differentiation *state, const Parameter *of,
-                                     const char *prefix) {
-    const char *name = arena_printf(state->arena, "%s%s", prefix, of->name);
+                                     const char *prefix, const char *suffix) {
+    const char *name = arena_printf(state->arena, "%s%s%s", prefix, of->name, suffix);
     for (int i = 0; i < state->backward->parameter_count; i++)
         if (strcmp(state->backward->parameters[i].name, name) == 0)
-            return add_gradient_parameter(state, of, arena_printf(state->arena, "%s_", prefix));
+            return add_gradient_parameter(state, of, arena_printf(state->arena, "%s_", prefix),
+                                          suffix);
     Type type = of->value->type;
     Value *value = function_add_parameter(state->backward, name, type);
     Parameter *parameter = &state->backward->parameters[value->index];
@@ -93,7 +94,12 @@ static void add_gradients(Differentiation *state, const Memory *memory,
         bool running = map_has_pointer(&state->running, root);
         bool wanted = loaded && !stored && is_wanted(options, parameter->name);
         if (!stored && !wanted) continue;
-        Value *gradient = add_gradient_parameter(state, parameter, "d");
+        Value *gradient = add_gradient_parameter(state, parameter, "d", "");
+        if (map_has_pointer(&state->kept, root)) {
+            Value *kept = add_gradient_parameter(state, parameter, "d", "_before");
+            state->backward->parameters[kept->index].is_optional = true;
+            map_set_pointer(&state->kept, root, kept);
+        }
         if (stored) map_set_pointer(&state->upstreams, root, gradient);
         if (wanted || running) map_set_pointer(&state->gradients, root, gradient);
     }
@@ -134,6 +140,7 @@ static ArgumentUse argument_use(const Differentiation *state, const Value *value
         if (map_get_pointer(&state->upstreams, primal->value) == value &&
             map_has_pointer(&state->running, primal->value))
             return ARGUMENT_RUNNING;
+        if (map_get_pointer(&state->kept, primal->value) == value) return ARGUMENT_KEPT;
         if (map_get_pointer(&state->gradients, primal->value) == value) return ARGUMENT_GRADIENT;
         if (map_get_pointer(&state->upstreams, primal->value) == value) return ARGUMENT_UPSTREAM;
         if (map_get_pointer(&state->values, primal->value) != value) continue;
@@ -163,7 +170,7 @@ static void describe_scratch(const Differentiation *state, const Value *value,
 int argument_rank(ArgumentUse use, const Parameter *parameter) {
     if (parameter->is_constexpr) return 4;
     if (use == ARGUMENT_UPSTREAM || use == ARGUMENT_RUNNING) return 0;
-    if (use == ARGUMENT_GRADIENT || use == ARGUMENT_SCRATCH) return 2;
+    if (use == ARGUMENT_GRADIENT || use == ARGUMENT_KEPT || use == ARGUMENT_SCRATCH) return 2;
     return parameter->value->type.kind == TYPE_POINTER ? 1 : 3;
 }
 
@@ -225,7 +232,8 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
             bool kept_by_name = primal_index >= 0 && parameter->value->type.kind != TYPE_POINTER &&
                                 decorators_mention(result->kernel->definition, parameter->name,
                                                    parameter->is_constexpr);
-            bool needed = kept_by_name || parameter_is_used(&use, parameter, primal_index);
+            bool needed = kept_by_name || role == ARGUMENT_KEPT ||
+                          parameter_is_used(&use, parameter, primal_index);
             if (argument_rank(role, parameter) != rank || !needed) continue;
             BackwardArgument *argument = &launch->arguments[count];
             *argument = (BackwardArgument){.name = parameter->name,
@@ -262,8 +270,9 @@ static void list_inputs(Differentiation *state, Backward *result, const Backward
     result->outputs = ARENA_ARRAY(state->arena, const char *, launch->argument_count + 1);
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
-        bool running = argument->use == ARGUMENT_RUNNING;
-        if (argument->use == ARGUMENT_GRADIENT || (running && running_is_input(state, argument)))
+        bool running = argument->use == ARGUMENT_RUNNING, kept = argument->use == ARGUMENT_KEPT;
+        if (argument->use == ARGUMENT_GRADIENT || kept ||
+            (running && running_is_input(state, argument)))
             result->inputs[result->input_count++] = argument->of;
         if (argument->use == ARGUMENT_UPSTREAM || running)
             result->outputs[result->output_count++] = argument->of;
@@ -422,12 +431,13 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
                              .gradients = map_new(arena),
                              .upstreams = map_new(arena),
                              .running = map_new(arena),
+                             .kept = map_new(arena),
                              .origins = map_new(arena),
                              .lost = map_new(arena),
                              .ordered = map_new(arena),
                              .owners = map_new(arena)};
     state.primal = function_copy(arena, forward, forward->name, NULL);
-    launches_note_chosen(arena, kernel->definition, state.primal);
+    launches_note(arena, kernel->definition, state.primal);
     Range range = where;
     const char *failure = function_normalize(state.primal, &range);
     if (failure) {

@@ -379,6 +379,22 @@ static void unpack(Buffer *out, const Names *names, const char *source) {
     statement(out, ") = ", source);
 }
 
+/// The gradient of what an output held before the launch, made where autograd asks for it.
+static const char *gradient_before_text(Arena *arena, const LaunchPlan *plan,
+                                        const BackwardArgument *kept, const Names *outputs) {
+    const BackwardArgument *upstream = argument_for(plan->backward, ARGUMENT_UPSTREAM, kept->of);
+    int index = 0, place = plan->has_options ? 2 : 1;  // behind the grid
+    while (index < outputs->count && strcmp(outputs->items[index], kept->of) != 0) index++;
+    for (int p = 0; strcmp(parameter_at(plan, p)->name, kept->of) != 0; p++)
+        place += plan->passed[p];
+    const char *arguments[] = {
+        upstream ? upstream->name : arena_printf(arena, "_d%s", kept->of),
+        arena_printf(arena, "ctx.strides[%d]", index),
+        arena_printf(arena, "ctx.needs_input_grad[%d]", place),
+    };
+    return call_lines_before(arena, "_gradient_before", arguments, 3, 8, strlen(kept->name) + 3);
+}
+
 static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Names *saved,
                            const Names *scalars, const Names *outputs) {
     const Backward *backward = plan->backward;
@@ -414,6 +430,9 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
                       arena_printf(arena, "_running_gradient(_d%s, ctx.strides[%d]%s)",
                                    argument->of, index,
                                    argument->is_float32 ? ", accumulate=True" : ""));
+        if (argument->use == ARGUMENT_KEPT)
+            statement(out, arena_printf(arena, "%s = ", argument->name),
+                      gradient_before_text(arena, plan, argument, outputs));
         if (argument->use == ARGUMENT_UPSTREAM) {
             LIST_PUSH(arena, &call,
                       arena_printf(arena, "%s=_with_stride(%s, ctx.strides[%d])", argument->name,
@@ -451,6 +470,8 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
         if (running && in_names(backward->inputs, backward->input_count, name))
             text = running->is_float32 ? arena_printf(arena, "_like(%s, _d%s)", running->name, name)
                                        : running->name;
+        const BackwardArgument *kept = argument_for(backward, ARGUMENT_KEPT, name);
+        if (kept) text = kept->name;
         if (gradient)
             text = gradient->is_float32
                        ? arena_printf(arena, "_like(%s, %s)", gradient->name, gradient->of)
@@ -478,7 +499,8 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
         if (!is_output(parameter)) continue;
         LIST_PUSH(arena, &outputs, parameter->name);
         if (!argument_for(backward, ARGUMENT_UPSTREAM, parameter->name) &&
-            !argument_for(backward, ARGUMENT_RUNNING, parameter->name))
+            !argument_for(backward, ARGUMENT_RUNNING, parameter->name) &&
+            !argument_for(backward, ARGUMENT_KEPT, parameter->name))
             LIST_PUSH(arena, &fixed, parameter->name);
     }
     int read = outputs.count ? saved.count : 0;

@@ -342,29 +342,23 @@ static void make_running(Differentiation *state, int index, const OpList *access
 
 /* ---- what was there before ---- */
 
-static bool depends_on_load(const Value *value, int depth) {
-    const Op *op = value ? value->op : NULL;
-    if (!op || depth > 64) return false;
-    if (op->code == OP_LOAD || op->region_count) return true;
-    for (int i = 0; i < op->operand_count; i++)
-        if (depends_on_load(op->operands[i], depth + 1)) return true;
-    return false;
-}
+typedef enum Keeping {
+    KEEPS_NOTHING,  // the tensor is new, or its loads say what they see
+    KEEPS_APART,    // a buffer of its own for the gradient of what was there
+    KEEPS_RUNNING,  // the running gradient is that one
+} Keeping;
 
-/// Whether elements that the kernel leaves, or adds to, have contents that somebody may want a gradient for: the launcher made
-/// them, or gets them, and data decides what is stored.
-static bool keeps_contents(const Function *function, const Parameter *parameter,
-                           const OpList *accesses) {
-    bool by_data = false, has_locks = false;
-    region_walk(function->body, visit_lock, &has_locks);
-    if (has_locks) return false;
+/// Where the gradient of what the kernel leaves, or adds to, of a tensor's contents from before the launch is made.
+static Keeping keeping_of(const Differentiation *state, const Parameter *parameter,
+                          const OpList *accesses) {
+    if (!parameter->may_have_contents) return KEEPS_NOTHING;
+    bool adds = false, has_locks = false;
     for (int i = 0; i < accesses->count; i++) {
-        const Op *op = accesses->items[i];
-        if (op->code == OP_LOAD) return false;  // seen by its versions
-        by_data = by_data || op->code != OP_STORE || depends_on_load(op->operands[0], 0) ||
-                  depends_on_load(access_mask(op), 0);
+        if (accesses->items[i]->code == OP_LOAD) return KEEPS_NOTHING;  // seen by its versions
+        adds = adds || accesses->items[i]->code != OP_STORE;
     }
-    return parameter->has_contents || (by_data && parameter->may_have_contents);
+    region_walk(state->primal->body, visit_lock, &has_locks);
+    return adds && !has_locks ? KEEPS_RUNNING : KEEPS_APART;
 }
 
 /* ---- all of it ---- */
@@ -376,10 +370,14 @@ static void split_versions(Differentiation *state, int index, bool is_float, boo
         if (accesses.items[i]->code == OP_LOAD) forward_stored(state, accesses.items[i], &accesses);
     accesses = memory_accesses(state->arena, state->primal, root);
     Version *versions = ARENA_ARRAY(state->arena, Version, accesses.count + 1);
-    bool keeps =
-        is_float && keeps_contents(state->primal, &state->primal->parameters[index], &accesses);
-    bool needs_running = keeps || (is_float && is_stored_repeatedly(state, &accesses));
-    state->primal->parameters[index].has_contents = keeps;
+    Keeping keeping = is_float && is_wanted
+                          ? keeping_of(state, &state->primal->parameters[index], &accesses)
+                          : KEEPS_NOTHING;
+    bool needs_running =
+        is_float && (keeping == KEEPS_RUNNING || is_stored_repeatedly(state, &accesses));
+    if (keeping == KEEPS_APART && !needs_running)
+        map_set_pointer(&state->kept, root, (void *)1);  // its parameter comes later
+    state->primal->parameters[index].has_contents = keeping != KEEPS_NOTHING;
     bool any_load = false;
     for (int i = 0; i < accesses.count; i++) {
         Op *load = accesses.items[i];

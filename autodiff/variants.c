@@ -241,8 +241,10 @@ static bool merge(Arena *arena, const Function *forward, const Parameter *flag,
 /* ---- both values of a flag ---- */
 
 static bool has_running(const Variant *variant) {
-    for (int i = 0; i < variant->launch.argument_count; i++)
-        if (variant->launch.arguments[i].use == ARGUMENT_RUNNING) return true;
+    for (int i = 0; i < variant->launch.argument_count; i++) {
+        ArgumentUse use = variant->launch.arguments[i].use;
+        if (use == ARGUMENT_RUNNING || use == ARGUMENT_KEPT) return true;
+    }
     return false;
 }
 

@@ -38,10 +38,12 @@ static double loss(const Executor *executor, Execution *run, bool tangent, doubl
 
 void input_offsets(const Problem *problem, const Execution *forward, Arena *arena, int parameter,
                    Offsets *offsets) {
-    if (problem->configuration->arguments[parameter].kind != ARGUMENT_POINTER)
+    if (problem->configuration->arguments[parameter].kind != ARGUMENT_POINTER) {
         LIST_PUSH(arena, offsets, 0);
-    else
-        memory_touched(arena, forward->buffers[parameter], false, offsets);
+        return;
+    }
+    memory_touched(arena, forward->buffers[parameter], false, offsets);
+    memory_touched_only(arena, forward->buffers[parameter], true, offsets);
 }
 
 double gradient_at(const Problem *problem, Execution *backward, int parameter, int64_t offset) {

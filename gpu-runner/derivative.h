@@ -33,7 +33,7 @@ double measured_error(const Measured *measured, double actual, double size, bool
 /// say. Then nothing can be compared with it. Also where the time is up before that is known.
 bool derivative_is_rounding(Executor *executor, const bool *active, uint64_t seed);
 
-/// Offsets of an input that the forward reads. A scalar has one, 0.
+/// Offsets of an input that the forward reads, or overwrites: what was there counts no more. A scalar has one, 0.
 void input_offsets(const Problem *problem, const Execution *forward, Arena *arena, int parameter,
                    Offsets *offsets);
 /// The derived gradient at an element; of a scalar, the sum of what the kernels wrote (one partial sum per program).

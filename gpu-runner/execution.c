@@ -182,13 +182,11 @@ static MemoryBuffer *gradient_buffer(const Problem *problem, Execution *run, int
     return run->gradients[parameter] = buffer;
 }
 
-static MemoryBuffer *upstream_buffer(const Executor *executor, Execution *run, int parameter) {
+static MemoryBuffer *upstream_copy(const Executor *executor, Execution *run, int parameter) {
     const Problem *problem = executor->problem;
-    if (run->upstreams[parameter]) return run->upstreams[parameter];
     const Argument *argument = &problem->configuration->arguments[parameter];
     MemoryBuffer *buffer = buffer_beside(run, argument, gradient_name(run->arena, argument),
                                          upstream_content(problem, parameter));
-    run->upstreams[parameter] = buffer;
     MemoryBuffer *output = run->buffers[parameter];
     if (!executor->has_excluded || !output) return buffer;
     Offsets written = {0};
@@ -199,9 +197,17 @@ static MemoryBuffer *upstream_buffer(const Executor *executor, Execution *run, i
     return buffer;
 }
 
-static int compare_offsets(const void *a, const void *b) {
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
+static MemoryBuffer *upstream_buffer(const Executor *executor, Execution *run, int parameter) {
+    if (!run->upstreams[parameter])
+        run->upstreams[parameter] = upstream_copy(executor, run, parameter);
+    return run->upstreams[parameter];
+}
+
+/// The gradient of what a buffer held before a forward that never reads it.
+static MemoryBuffer *kept_buffer(const Executor *executor, Execution *run, int parameter) {
+    if (!run->gradients[parameter])
+        run->gradients[parameter] = upstream_copy(executor, run, parameter);
+    return run->gradients[parameter];
 }
 
 /// The gradient of a buffer that the forward updates in place. What the forward reads and leaves as it is takes no
@@ -212,13 +218,9 @@ static MemoryBuffer *running_buffer(const Executor *executor, Execution *run, in
     run->gradients[parameter] = buffer;
     MemoryBuffer *forward = run->buffers[parameter];
     if (!forward) return buffer;
-    Offsets read = {0}, written = {0};
-    memory_touched(run->arena, forward, false, &read);
-    memory_touched(run->arena, forward, true, &written);
-    for (int i = 0; i < read.count; i++)
-        if (!bsearch(&read.items[i], written.items, (size_t)written.count, sizeof *written.items,
-                     compare_offsets))
-            memory_poke(run->memory, buffer, read.items[i], 0);
+    Offsets read = {0};
+    memory_touched_only(run->arena, forward, false, &read);
+    for (int i = 0; i < read.count; i++) memory_poke(run->memory, buffer, read.items[i], 0);
     return buffer;
 }
 
@@ -256,6 +258,7 @@ static Tile *actual_tile(Executor *executor, Execution *run, const Actual *actua
         return pointer_tile(pool, gradient_buffer(problem, run, actual->parameter));
     case ACTUAL_RUNNING:
         return pointer_tile(pool, running_buffer(executor, run, actual->parameter));
+    case ACTUAL_KEPT: return pointer_tile(pool, kept_buffer(executor, run, actual->parameter));
     case ACTUAL_BEFORE: return pointer_tile(pool, before_buffer(executor, run, actual->parameter));
     case ACTUAL_SCRATCH: return pointer_tile(pool, scratch_buffer(run, actual));
     case ACTUAL_CONSTANT: return tile_from_constant(pool, actual->constant);

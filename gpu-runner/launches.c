@@ -24,11 +24,9 @@ static bool actual_from_json(const LaunchReader *reader, const Configuration *co
     static const struct {
         const char *key;
         ActualKind kind;
-    } kinds[] = {{"same", ACTUAL_SAME},
-                 {"upstream", ACTUAL_UPSTREAM},
-                 {"gradient", ACTUAL_GRADIENT},
-                 {"running", ACTUAL_RUNNING},
-                 {"before", ACTUAL_BEFORE}};
+    } kinds[] = {{"same", ACTUAL_SAME},         {"upstream", ACTUAL_UPSTREAM},
+                 {"gradient", ACTUAL_GRADIENT}, {"running", ACTUAL_RUNNING},
+                 {"kept", ACTUAL_KEPT},         {"before", ACTUAL_BEFORE}};
     Arena *arena = reader->arena;
     const char *dtype = json_get_string(json, "dtype", NULL);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

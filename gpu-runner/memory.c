@@ -310,16 +310,26 @@ static int compare_pages(const void *a, const void *b) {
     return ((*left)->first > (*right)->first) - ((*left)->first < (*right)->first);
 }
 
-void memory_touched(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets) {
+static void touched(Arena *arena, const MemoryBuffer *buffer, bool written, bool only,
+                    Offsets *offsets) {
     int count = buffer->pages.count;
     const Page **pages = ARENA_ARRAY(arena, const Page *, count + 1);
     for (int i = 0; i < count; i++) pages[i] = buffer->pages.entries[i].value;
     qsort(pages, (size_t)count, sizeof *pages, compare_pages);
     for (int i = 0; i < count; i++) {
         uint64_t bits = written ? pages[i]->written : pages[i]->read;
+        if (only) bits &= ~(written ? pages[i]->read : pages[i]->written);
         for (int at = 0; at < PAGE_ELEMENTS; at++)
             if ((bits >> at) & 1) LIST_PUSH(arena, offsets, pages[i]->first + at);
     }
+}
+
+void memory_touched(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets) {
+    touched(arena, buffer, written, false, offsets);
+}
+
+void memory_touched_only(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets) {
+    touched(arena, buffer, written, true, offsets);
 }
 
 bool memory_beyond(const MemoryBuffer *used, const MemoryBuffer *footprint, Beyond *beyond) {

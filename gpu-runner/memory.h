@@ -139,6 +139,8 @@ void memory_poke(Memory *memory, MemoryBuffer *buffer, int64_t offset, double va
 typedef LIST(int64_t) Offsets;
 /// Offsets whose initial content was read, or which were written, in increasing order.
 void memory_touched(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets);
+/// Those of the offsets that were not also written, or read.
+void memory_touched_only(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets);
 
 typedef struct Beyond {
     int64_t offset;

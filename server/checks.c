@@ -271,7 +271,9 @@ static Json *places_json(Request *request, const Snapshot *snapshot, const Kerne
         const BackwardLaunch *launch = &backward->launches[i];
         for (int k = 0; k < launch->argument_count; k++) {
             const BackwardArgument *argument = &launch->arguments[k];
-            if (argument->use != ARGUMENT_GRADIENT && argument->use != ARGUMENT_RUNNING) continue;
+            if (argument->use != ARGUMENT_GRADIENT && argument->use != ARGUMENT_RUNNING &&
+                argument->use != ARGUMENT_KEPT)
+                continue;
             GradientWriter writer = {str_from(argument->of), str_from(launch->kernel),
                                      str_from(argument->name)};
             Range place =

@@ -22,7 +22,8 @@ static const char *wrong_input(const Json *answer) {
 
 static bool is_gradient_of(const Json *argument, const char *input) {
     return strcmp(json_get_string(argument, "gradient", ""), input) == 0 ||
-           strcmp(json_get_string(argument, "running", ""), input) == 0;
+           strcmp(json_get_string(argument, "running", ""), input) == 0 ||
+           strcmp(json_get_string(argument, "kept", ""), input) == 0;
 }
 
 GradientWriter gradient_writer(const Json *backward, const Json *answer) {

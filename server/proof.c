@@ -14,8 +14,8 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
     static const char *const uses[] = {
         [ARGUMENT_SAME] = "same",         [ARGUMENT_UPSTREAM] = "upstream",
         [ARGUMENT_GRADIENT] = "gradient", [ARGUMENT_RUNNING] = "running",
-        [ARGUMENT_BEFORE] = "before",     [ARGUMENT_SCRATCH] = "scratch",
-        [ARGUMENT_STEPS] = "steps",
+        [ARGUMENT_KEPT] = "kept",         [ARGUMENT_BEFORE] = "before",
+        [ARGUMENT_SCRATCH] = "scratch",   [ARGUMENT_STEPS] = "steps",
     };
     Json *json = json_object(arena);
     json_set_string(json, uses[argument->use], argument->of);

@@ -110,7 +110,7 @@ class Problem:
                 result[name] = value
             elif "upstream" in use:
                 result[name] = self.upstream.get(of, None)
-            elif "gradient" in use or "running" in use:
+            elif "gradient" in use or "running" in use or "kept" in use:
                 result[name] = gradients.get(of)
             elif "before" in use:
                 result[name] = self.data.get(of)
@@ -143,8 +143,8 @@ class Problem:
         }
         for launch in self.proof["backward"]["launches"]:
             for use in launch["arguments"].values():
-                if use.get("running") in self.upstream:
-                    result[use["running"]] = self.upstream[use["running"]].copy()
+                if (of := use.get("running") or use.get("kept")) in self.upstream:
+                    result[of] = self.upstream[of].copy()
         return result
 
     def backward(self) -> dict[str, np.ndarray]:
@@ -154,7 +154,7 @@ class Problem:
             arguments = self.arguments(launch, after, gradients)
             left = self.run(self.proof["backward"]["source"], launch["kernel"], arguments)
             for name, use in launch["arguments"].items():
-                of = use.get("gradient") or use.get("running")
+                of = use.get("gradient") or use.get("running") or use.get("kept")
                 if of and name in left:
                     gradients[of] = left[name]
         return self.of_inputs(gradients)
@@ -177,7 +177,7 @@ class Problem:
             )
             assert answer["findings"] == []
             for name, use in launch["arguments"].items():
-                of = use.get("gradient") or use.get("running")
+                of = use.get("gradient") or use.get("running") or use.get("kept")
                 if of and name in answer["buffers"]:
                     values = [np.nan if v is None else v for v in answer["buffers"][name]]
                     gradients[of] = np.array(values)

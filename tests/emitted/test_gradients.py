@@ -107,7 +107,7 @@ def types_of(
         elif isinstance(value, Buffer):
             own = value.type if value.is_integer else floats
             types[name] = "*" + (
-                use.get("dtype", floats) if "gradient" in use or "running" in use else own
+                use.get("dtype", floats) if {"gradient", "running", "kept"} & use.keys() else own
             )
         else:
             constants[name] = value

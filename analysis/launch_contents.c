@@ -1,0 +1,43 @@
+// From all launches of a kernel to what they say of its parameters: which numbers are chosen, and which tensors may hold
+// something before the launch whose gradient somebody wants.
+#include "analysis/infer.h"
+#include "analysis/launch.h"
+
+/// Whether the argument is certainly no tensor, or memory that was allocated for this launch: no gradient goes to what it held.
+static bool is_new(const HostArgument *argument) {
+    const HostValue *value = argument->value;
+    if (!value || value->kind == HOST_UNKNOWN) return false;
+    if (value->kind != HOST_TENSOR) return value->kind == HOST_CONSTANT;
+    const HostBuffer *buffer = value->tensor->buffer;
+    return !buffer->may_be_written && buffer->contents != CONTENTS_INPUT &&
+           buffer->contents != CONTENTS_COMPUTED;
+}
+
+static void note_contents(const HostLaunch *launch, Function *function) {
+    for (int p = 0; p < function->parameter_count; p++) {
+        Parameter *parameter = &function->parameters[p];
+        bool known = p < launch->argument_count && is_new(&launch->arguments[p]);
+        if (parameter->is_stored && !known) parameter->may_have_contents = true;
+    }
+}
+
+static bool stores_floats(const Function *function) {
+    for (int i = 0; i < function->parameter_count; i++) {
+        const Parameter *parameter = &function->parameters[i];
+        if (parameter->is_stored && !dtype_is_integer(parameter->value->type.element)) return true;
+    }
+    return false;
+}
+
+void launches_note(Arena *arena, const FunctionDefinition *kernel, Function *function) {
+    if (!kernel || (!stores_floats(function) && !function_may_have_chosen(arena, function))) return;
+    const Module *module = kernel->module;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != kernel) continue;
+        HostPolicy policy = {.keep_blocks = true, .function = function};
+        const HostLaunch *launch = host_launch(arena, module, site, &policy);
+        launch_note_chosen(arena, launch, function);
+        note_contents(launch, function);
+    }
+}

@@ -2,7 +2,6 @@
 #include "gpu-runner/execution.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static uint64_t input_seed(const Perturbation *perturbation, int parameter) {

@@ -92,15 +92,22 @@ static void roles_of_sum(Roles *roles, const Op *op, int role) {
     if (b->type.kind == TYPE_POINTER) role_add(roles, a, ROLE_INT);
 }
 
+/// A number that is written in the kernel, maybe as a tile: what it meets need not be of its type.
+static bool is_written(const Value *value) {
+    while (value->op && (value->op->code == OP_FULL || value->op->code == OP_BROADCAST_TO))
+        value = value->op->operands[value->op->code == OP_FULL ? 1 : 0];
+    return value->constant || value->type.is_constexpr;
+}
+
 static void roles_of_mates(Roles *roles, const Op *op) {
     for (int i = 0; i < op->operand_count; i++)
         for (int j = 0; j < op->operand_count; j++) {
             const Value *known = op->operands[i];
             if (i == j || !known || !op->operands[j]) continue;
-            bool is_evidence = !known->constant && !known->type.is_constexpr;
             if (is_float(known) || (known->constant && known->constant->kind == CONSTANT_FLOAT))
                 role_add(roles, op->operands[j], ROLE_FLOAT | ROLE_REAL);
-            else if (is_evidence && is_integer(known) && op->code >= OP_EQ && op->code <= OP_GE)
+            else if (is_integer(known) && !is_written(known) && op->code >= OP_EQ &&
+                     op->code <= OP_GE)
                 role_add(roles, op->operands[j], ROLE_WHOLE);
         }
 }

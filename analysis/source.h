@@ -10,6 +10,7 @@ typedef struct Source {
     Str text;
     uint32_t *line_starts;
     int line_count;
+    bool is_library;  // no file of the user's: nothing that an editor could open
 } Source;
 
 /// A half-open byte range of one source. `source` is NULL for made-up code.

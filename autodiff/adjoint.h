@@ -95,8 +95,9 @@ void adjoint_fail(Differentiation *state, DiagnosticId id, Range range, const ch
 void schedule_accumulations(Differentiation *state, Backward *result);
 
 /// Python source of the kernel `function`, formatted as ruff format leaves it. `decorators`: text above the def ("@triton.jit\n");
-/// `comment`: lines at the start of the body, indented.
+/// `comment`: lines at the start of the body, indented. `helpers`: takes the combine functions that the file of the kernel
+/// does not have (they came with a helper of another file), or "".
 const char *emit_kernel(Arena *arena, const Function *function, const char *decorators,
-                        const char *comment);
+                        const char *comment, const char **helpers);
 
 #endif

@@ -511,9 +511,9 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     variant->launch.kernel = variant->backward->name;
     result->launches = &variant->launch;
     result->launch_count = 1;
-    result->kernel_text = emit_kernel(arena, variant->backward,
-                                      backward_decorators(arena, kernel->definition, result),
-                                      tape_comment(arena, &result->launches[0]));
+    result->kernel_text = emit_kernel(
+        arena, variant->backward, backward_decorators(arena, kernel->definition, result),
+        tape_comment(arena, &result->launches[0]), &result->helper_text);
     report_assumptions(result, diagnostics);
     report_atomics(result, diagnostics);
     report_loops(result, diagnostics);

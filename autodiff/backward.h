@@ -79,6 +79,7 @@ typedef struct Backward {
     const char *reason;  // for REFUSED and NOT_DIFFERENTIABLE: one sentence
     Range reason_range;
     const char *kernel_text;  // the emitted kernels only
+    const char *helper_text;  // combine functions that they need and the file lacks, or ""
     BackwardLaunch *launches;
     int launch_count;
     const char **inputs;  // parameter names that get a gradient

@@ -66,7 +66,10 @@ static Text constant_text(Emitter *emitter, const Constant *constant) {
                                          : text);
     }
     case CONSTANT_FUNCTION:
-        if (constant->function) return atom(str_dup(arena, constant->function->name));
+        if (constant->function) {
+            const char *name = map_get_pointer(&emitter->functions, constant->function);
+            return atom(name ? name : str_dup(arena, constant->function->name));
+        }
         return atom(arena_printf(arena, "tl.%s", op_rows[constant->op].name));
     }
     return atom("None");

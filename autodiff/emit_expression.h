@@ -23,6 +23,7 @@ typedef struct Emitter {
     Map counters;          // name -> the variable of a loop, now or earlier, that has it
     Map promised;          // value -> the name that the end of its arm would give it
     Map inlined;           // values that print as expressions
+    Map functions;         // FunctionDefinition -> the name of a combine function
     Lifetimes *lifetimes;  // NULL while `inlined` is being found
     Buffer out;
     int indent;

@@ -114,11 +114,13 @@ int backward_in_place(Arena *arena, const Snapshot *snapshot, const Backward *ba
     add_imports(&place, backward->kernel_text);
     uint32_t below = snapshot_range(snapshot, backward->kernel->definition->range).end;
     Str wrapper = str_trim(str_from(autograd_class(arena, &plan)));
+    Str helpers = str_trim(str_from(backward->helper_text));
     add(&place, below, below,
-        arena_printf(arena, "\n\n\n%.*s\n\n\n%.*s", STR_ARGS(kernel), STR_ARGS(wrapper)));
+        arena_printf(arena, "%s%.*s\n\n\n%.*s\n\n\n%.*s", helpers.size ? "\n\n\n" : "",
+                     STR_ARGS(helpers), STR_ARGS(kernel), STR_ARGS(wrapper)));
     add_launchers(&place, &plan);
-    const char *helpers = helpers_text(arena, str_dup(arena, wrapper), is_bound_above, &place);
-    if (*helpers) add_helpers(&place, helpers);
+    const char *functions = helpers_text(arena, str_dup(arena, wrapper), is_bound_above, &place);
+    if (*functions) add_helpers(&place, functions);
     *edits = place.edits.items;
     return place.edits.count;
 }

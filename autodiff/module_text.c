@@ -57,7 +57,9 @@ static void bind_targets(ModuleWriter *writer, Item *item, SyntaxNode node) {
 
 static void bind_import(ModuleWriter *writer, Item *item, SyntaxNode node) {
     const Source *source = writer->module->source;
-    for (uint32_t i = 0; i < node_child_count(node); i++) {
+    // `from a.b import c` binds no `a`.
+    uint32_t first = node_kind(node) == SYNTAX_IMPORT_FROM ? 1 : 0;
+    for (uint32_t i = first; i < node_child_count(node); i++) {
         SyntaxNode child = node_child(node, i);
         SyntaxKind kind = node_kind(child);
         if (kind == SYNTAX_ALIASED_IMPORT)
@@ -249,7 +251,11 @@ static bool is_definition(const Item *item) {
 
 static void write_backward(ModuleWriter *writer, Buffer *out, int p) {
     Arena *arena = writer->arena;
-    buffer_printf(out, "\n\n%s", writer->plans[p].backward->kernel_text);
+    const Backward *backward = writer->plans[p].backward;
+    // Kernels of one file may need the same one.
+    if (*backward->helper_text && !strstr(buffer_text(out), backward->helper_text))
+        buffer_printf(out, "\n\n%s", backward->helper_text);
+    buffer_printf(out, "\n\n%s", backward->kernel_text);
     if (writer->wrapper == WRAPPER_AUTOGRAD)
         buffer_printf(out, "\n\n%s", autograd_class(arena, &writer->plans[p]));
     if (writer->operators && !writer->operators[p].refusal)

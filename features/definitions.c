@@ -8,7 +8,8 @@
 
 static void link_add(Names *names, Links *links, Range origin, Range target, Range selection) {
     Link link = {origin, target, selection};
-    if (selection.source) LIST_PUSH(names->arena, &links->list, link);
+    if (selection.source && !selection.source->is_library)
+        LIST_PUSH(names->arena, &links->list, link);
 }
 
 static void link_function(Names *names, Links *links, const Name *name) {

@@ -1,4 +1,5 @@
-// Relative imports go from the file's folder; absolute ones from the file's package root, then from the folders above it.
+// Relative imports go from the file's folder; absolute ones from the file's package root, then from the folders above it,
+// then to texts of our own (library.h).
 // Each file is read once; a cycle ends at the module that is still being built.
 #include "server/resolve.h"
 
@@ -7,12 +8,13 @@
 #include "analysis/module_scope.h"
 #include "base/map.h"
 #include "server/files.h"
+#include "server/library.h"
 
 enum { MOST_PARENTS = 12 };
 
 typedef struct Loaded {
     const char *path;
-    const char *real;  // for the overlay
+    const char *real;  // for the overlay; NULL: a text of our own
     Module *module;    // NULL while it is being built, or when it cannot be read
     Str text;
     Text *open;  // counted; where it was open
@@ -94,14 +96,17 @@ static bool load_text(ImportResolver *resolver, Loaded *loaded) {
     return loaded->text.size <= FILE_LARGEST_BYTES;
 }
 
-static const Loaded *load(ImportResolver *resolver, const char *path) {
+/// `library`: its text where that is one of our own, else empty.
+static const Loaded *load(ImportResolver *resolver, const char *path, Str library) {
     Loaded *loaded = map_get(&resolver->by_path, str_from(path));
     if (loaded) return loaded;
     loaded = ARENA_NEW(resolver->arena, Loaded);
     loaded->path = path;
+    loaded->text = library;
     map_set(&resolver->by_path, str_from(path), loaded);
-    if (!load_text(resolver, loaded)) return loaded;
+    if (!library.size && !load_text(resolver, loaded)) return loaded;
     Source *source = source_new(resolver->arena, path, loaded->text);
+    source->is_library = library.size > 0;
     loaded->module = module_build(resolver->arena, source, &resolver->interface, NULL);
     return loaded;
 }
@@ -130,11 +135,13 @@ static const Module *resolve(void *context, const Source *from, Str dotted, int 
                                  : find_absolute(resolver, folder, dotted);
         answer = ARENA_NEW(arena, Answer);
         map_set(&resolver->by_question, str_from(question), answer);
+        Str library = path || level ? (Str){"", 0} : library_text(arena, dotted);
+        if (library.size) path = arena_printf(arena, "<%.*s>", STR_ARGS(dotted));
         if (!path) {
             if (resolver->overlay) overlay_miss(resolver->overlay, text_last_component(dotted));
             return NULL;
         }
-        answer->loaded = load(resolver, path_normal(arena, path));
+        answer->loaded = load(resolver, library.size ? path : path_normal(arena, path), library);
         Import edge = {arena_strdup(arena, from->path),
                        arena_printf(arena, "%s%.*s", dots, STR_ARGS(dotted)), answer->loaded->path,
                        answer->loaded->text};
@@ -189,7 +196,7 @@ Imports import_resolver_closure(const ImportResolver *resolver, Arena *arena, co
 // --- What has changed since
 
 static bool is_outdated(const ImportResolver *resolver, const Loaded *loaded) {
-    return overlay_stamp(resolver->overlay, loaded->real) != loaded->stamp;
+    return loaded->real && overlay_stamp(resolver->overlay, loaded->real) != loaded->stamp;
 }
 
 bool import_resolver_is_stale(const ImportResolver *resolver, const char *path) {

@@ -159,6 +159,17 @@ def test_a_file_seen_through_a_link_is_the_same_file(editor: Client, tmp_path: P
     assert [link["targetUri"] for link in links] == [helpers]
 
 
+def test_what_a_library_text_defines_has_no_place(editor: Client, tmp_path: Path) -> None:
+    text = USER.replace("from helpers import scale", "from torch._inductor.runtime import triton_helpers")
+    text = text.replace("scale(x)", "triton_helpers.maximum(x, 0.0)")
+    uri = (tmp_path / "generated.py").as_uri()
+    editor.open(uri, text)
+    assert "[BLOCK]" in hover(editor, uri, text, "y = ")
+    at = {"textDocument": {"uri": uri}, "position": place(text, "maximum(x")}
+    assert not editor.request("textDocument/definition", at)
+    assert "maximum" in hover(editor, uri, text, "maximum(x")
+
+
 def test_disk_and_settings_are_read_again(pair: tuple[Client, str, str], tmp_path: Path) -> None:
     editor, helpers, user = pair
     editor.open(user, USER)

@@ -27,18 +27,32 @@ typedef struct Sharing {
     const char *why;
 } Sharing;
 
+/// Whether a value comes from memory, by operands alone.
+static bool is_made_of_loads(const Value *value, Map *seen) {
+    if (!value || !value->op || map_has_pointer(seen, value)) return false;
+    if (value->op->code == OP_LOAD) return true;
+    map_set_pointer(seen, value, seen);
+    for (int i = 0; i < value->op->operand_count; i++)
+        if (is_made_of_loads(value->op->operands[i], seen)) return true;
+    return false;
+}
+
+/// An address of which nothing is known but this.
+static const char *unknown_address(Arena *arena, const Op *op, const char *name) {
+    Map seen = map_new(arena);
+    return arena_printf(
+        arena, "the address of `%s` %s, so any two programs may add to the same element", name,
+        is_made_of_loads(op->operands[0], &seen) ? "depends on loaded data"
+                                                 : "is not linear in the lanes of its tile");
+}
+
 static Sharing statement_sharing(Differentiation *state, const Accumulation *statement) {
     Axis axes[AXES_MAX];
     AxisDependence dependence[AXES_MAX];
     Access access = access_of(state->arena, statement->op);
     const char *name = statement->input->name;
     if (!access.parameter || !access.offset.known)
-        return (Sharing){
-            false,
-            arena_printf(
-                state->arena,
-                "the address of `%s` depends on loaded data, so any two programs may add to the same element",
-                name)};
+        return (Sharing){false, unknown_address(state->arena, statement->op, name)};
     if (!lanes_are_apart(state->arena, statement->op))
         return (Sharing){
             false,

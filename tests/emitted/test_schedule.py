@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -42,3 +43,27 @@ def test_a_flag_does_not_keep_statements_apart() -> None:
     text = tad("--backward", f"{FILE}:two_passes_and_a_flag", "--wrapper", "none").stdout
     assert text.count("tl.store(dx") == 1
     assert "tl.load(dx" not in text
+
+
+SCALES = '''
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def grouped_scales(x, scales, ids, tables, y, n, GROUP: tl.constexpr, BLOCK: tl.constexpr):
+    lanes = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    scale = tl.load(scales + lanes // GROUP, mask=lanes < n, other=0.0)
+    table = tl.load(tables + tl.load(ids + lanes, mask=lanes < n, other=0), mask=lanes < n, other=0.0)
+    tl.store(y + lanes, tl.load(x + lanes, mask=lanes < n, other=0.0) * scale * table, mask=lanes < n)
+'''
+
+
+def test_the_reason_for_an_atomic_is_the_right_one(tmp_path: Path) -> None:
+    file = tmp_path / "scales.py"
+    file.write_text(SCALES)
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    spots = [d for d in report["diagnostics"] if d["name"] == "gradient-atomic-hot-spot"]
+    said = {spot["message"].split("`")[1]: spot["message"] for spot in spots}
+    assert "is not linear in the lanes" in said["scales"]
+    assert "depends on loaded data" in said["tables"]

@@ -31,7 +31,7 @@ typedef enum Library {
     LIBRARY_DIVMOD,
     LIBRARY_CONFIG,      // triton.Config
     LIBRARY_SAME,        // its argument
-    LIBRARY_DESCRIPTOR,  // a tensor descriptor is the tensor that it describes
+    LIBRARY_DESCRIPTOR,  // a view of the tensor; with detail 1 its shape and strides are given
 } Library;
 
 static const struct {
@@ -126,7 +126,7 @@ static const struct {
     {"constexpr", LIBRARY_SAME, 0},
     {"cast", LIBRARY_SAME, 1},
     {"from_tensor", LIBRARY_DESCRIPTOR, 0},
-    {"TensorDescriptor", LIBRARY_DESCRIPTOR, 0},
+    {"TensorDescriptor", LIBRARY_DESCRIPTOR, 1},
 };
 
 const HostValue *host_keyword(const HostCall *call, const char *name) {
@@ -369,6 +369,30 @@ static const HostValue *isinstance_call(Host *host, const HostCall *call) {
     return host_unknown(host, "isinstance that is not understood");
 }
 
+/// A tensor descriptor: its tensor, as the shape and strides say that it describes.
+static const HostValue *descriptor_call(Host *host, const HostCall *call, int is_explicit) {
+    const HostValue *base = host_argument(call, 0, is_explicit ? "base" : "tensor");
+    HostTensor *tensor = base ? host_as_tensor(host, base) : NULL;
+    const HostValue *const *dims, *const *strides;
+    int rank, stride_count;
+    if (!tensor || !is_explicit) return tensor ? host_of_tensor(host, tensor) : NULL;
+    const HostValue *shape = host_argument(call, 1, "shape"),
+                    *steps = host_argument(call, 2, "strides");
+    if (!shape || !steps || !host_items(host, shape, &dims, &rank) ||
+        !host_items(host, steps, &strides, &stride_count) || rank != stride_count ||
+        rank > TYPE_MAX_RANK)
+        return NULL;
+    HostTensor *view = ARENA_NEW(host->arena, HostTensor);
+    *view = *tensor;
+    view->rank = rank;
+    view->like = NULL;
+    for (int axis = 0; axis < rank; axis++) {
+        view->dims[axis] = dims[axis];
+        view->strides[axis] = strides[axis];
+    }
+    return host_of_tensor(host, view);
+}
+
 static const HostValue *dictionary_call(Host *host, const HostCall *call, bool config) {
     HostValue *value = host_new(host, HOST_DICTIONARY);
     const HostValue *base = config        ? host_argument(call, 0, "kwargs")
@@ -562,12 +586,7 @@ const HostValue *host_library_call(Host *host, Str name, const char *dotted, con
         }
         return host_sequence(host, results, call->count);
     }
-    case LIBRARY_DESCRIPTOR: {
-        const HostValue *base = host_argument(call, 0, "tensor");
-        if (!base) base = host_keyword(call, "base");
-        HostTensor *tensor = base ? host_as_tensor(host, base) : NULL;
-        return tensor ? host_of_tensor(host, tensor) : NULL;
-    }
+    case LIBRARY_DESCRIPTOR: return descriptor_call(host, call, detail);
     case LIBRARY_SAME: return detail < call->count ? call->items[detail] : NULL;
     case LIBRARY_DICTIONARY: return dictionary_call(host, call, false);
     case LIBRARY_CONFIG: return dictionary_call(host, call, true);

@@ -231,6 +231,16 @@ static Value *lower_default(Lowering *lowering, const ParameterDefinition *param
     return value;
 }
 
+/// Sizes that an earlier pass learnt, over the parameters of this one.
+static void blocks_renew(Lowering *lowering, Type *type) {
+    const Poly **dims = ARENA_ARRAY(lowering->arena, const Poly *, type->rank + 1);
+    for (int axis = 0; axis < type->rank; axis++)
+        if (type->dims[axis])
+            dims[axis] =
+                poly_in_function(lowering->arena, type->dims[axis], lowering->builder.function);
+    type->dims = dims;
+}
+
 static void parameters_add(Lowering *lowering, const KernelPass *pass) {
     const FunctionDefinition *definition = pass->definition;
     Function *function = lowering->builder.function;
@@ -249,6 +259,7 @@ static void parameters_add(Lowering *lowering, const KernelPass *pass) {
         const ParameterDefinition *from = &definition->parameters[i];
         Parameter *to = &function->parameters[i];
         Value *value = to->value;
+        if (value->type.kind == TYPE_DESCRIPTOR) blocks_renew(lowering, &value->type);
         const Binding *binding = binding_of(pass->options, from->name);
         if (binding && binding->constant) {
             value->constant = binding->constant;

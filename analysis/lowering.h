@@ -235,4 +235,10 @@ bool parameters_settle(const Function *function, ParameterKnowledge *knowledge,
 void parameters_describe(Function *function);
 Type parameter_type_of_annotation(Str annotation);
 
+// descriptor_blocks.c
+/// Block shapes of the descriptors that the host makes, as far as the IR of one pass tells; true when something new was learnt.
+bool descriptor_blocks_learn(Arena *arena, Function *function, ParameterKnowledge *knowledge);
+/// The same over the parameters of another pass. All atoms are parameters.
+const Poly *poly_in_function(Arena *arena, const Poly *poly, const Function *function);
+
 #endif

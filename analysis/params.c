@@ -482,7 +482,7 @@ bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed,
                          .stored = ARENA_ARRAY(arena, unsigned short, knowledge->count + 1),
                          .function = function};
     region_walk(function->body, visit_pointees, &pointees);
-    bool learnt = false;
+    bool learnt = descriptor_blocks_learn(arena, function, knowledge);
     for (int i = 0; i < knowledge->count; i++) {
         const Parameter *parameter = &function->parameters[i];
         if (is_fixed[i]) continue;

@@ -41,6 +41,8 @@ typedef struct Differentiation {
     Map upstreams;  // pointer parameter of the primal -> its upstream gradient's parameter (outputs)
     Map running;  // pointer parameters whose gradient changes as the sweep goes: one buffer, upstream at first
     Map kept;  // pointer parameters that may hold something before -> the parameter for its gradient, which may be None
+    Map numbers;  // parameters that the launcher reads off a descriptor -> DescriptorNumber
+    Map pointer_names;  // pointer parameters that are descriptors of the launcher -> their names in the backward
     Map origins;  // parameters that stand for another version of a buffer -> the forward's parameter
     Map lost;     // those of them whose contents nobody kept -> the forward's parameter
     Map ordered;  // loops that have to be walked backwards because of what they store

@@ -7,6 +7,7 @@
 #include "analysis/launch.h"
 #include "analysis/loops.h"
 #include "autodiff/adjoint.h"
+#include "autodiff/descriptors.h"
 #include "autodiff/guard.h"
 #include "autodiff/memory.h"
 #include "autodiff/module_text.h"
@@ -50,7 +51,9 @@ static bool parameter_is_wanted(const void *options, const Parameter *parameter)
 
 static Value *add_gradient_parameter(Differentiation *state, const Parameter *of,
                                      const char *prefix, const char *suffix) {
-    const char *name = arena_printf(state->arena, "%s%s%s", prefix, of->name, suffix);
+    const char *own =
+        map_get_pointer(&state->values, of->value) ? recomputed(state, of->value)->name : of->name;
+    const char *name = arena_printf(state->arena, "%s%s%s", prefix, own, suffix);
     for (int i = 0; i < state->backward->parameter_count; i++)
         if (strcmp(state->backward->parameters[i].name, name) == 0)
             return add_gradient_parameter(state, of, arena_printf(state->arena, "%s_", prefix),
@@ -65,11 +68,14 @@ static Value *add_gradient_parameter(Differentiation *state, const Parameter *of
 static void add_primal_parameters(Differentiation *state) {
     for (int i = 0; i < state->primal->parameter_count; i++) {
         const Parameter *from = &state->primal->parameters[i];
-        Value *value = function_add_parameter(state->backward, from->name, from->value->type);
+        const char *name = map_get_pointer(&state->pointer_names, from->value);
+        Value *value =
+            function_add_parameter(state->backward, name ? name : from->name, from->value->type);
         value->constant = from->value->constant;
         value->is_chosen = from->value->is_chosen;
         Parameter copy = *from;
         copy.value = value;
+        if (name) copy.name = name;
         state->backward->parameters[value->index] = copy;
         map_set_pointer(&state->values, from->value, value);
     }
@@ -144,6 +150,11 @@ static ArgumentUse argument_use(const Differentiation *state, const Value *value
         if (map_get_pointer(&state->gradients, primal->value) == value) return ARGUMENT_GRADIENT;
         if (map_get_pointer(&state->upstreams, primal->value) == value) return ARGUMENT_UPSTREAM;
         if (map_get_pointer(&state->values, primal->value) != value) continue;
+        const DescriptorNumber *number = descriptor_number(state, primal->value);
+        if (number) {
+            *of = number->of;
+            return number->use;
+        }
         if (!map_has_pointer(&state->origins, primal->value)) return ARGUMENT_SAME;
         *of = parameter_of_root(state, primal->value)->name;
         return ARGUMENT_BEFORE;
@@ -241,6 +252,8 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
                                            .of = of,
                                            .is_constexpr = parameter->is_constexpr};
             describe_scratch(state, parameter->value, argument);
+            if (role == ARGUMENT_SHAPE || role == ARGUMENT_STRIDE)
+                argument->axis = descriptor_number(state, state->primal->parameters[i].value)->axis;
             bool sums = role == ARGUMENT_GRADIENT || role == ARGUMENT_RUNNING;
             for (int g = 0; sums && g < result->gradient_count; g++)
                 if (strcmp(result->gradients[g].input, of) == 0)
@@ -432,6 +445,8 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
                              .upstreams = map_new(arena),
                              .running = map_new(arena),
                              .kept = map_new(arena),
+                             .numbers = map_new(arena),
+                             .pointer_names = map_new(arena),
                              .origins = map_new(arena),
                              .lost = map_new(arena),
                              .ordered = map_new(arena),
@@ -439,10 +454,12 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
     state.primal = function_copy(arena, forward, forward->name, NULL);
     launches_note(arena, kernel->definition, state.primal);
     Range range = where;
-    const char *failure = function_normalize(state.primal, &range);
-    if (failure) {
-        variant_refuse(variant, BACKWARD_REFUSED, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, failure,
-                       range);
+    descriptors_open(&state);
+    const char *failure = state.failed ? NULL : function_normalize(state.primal, &range);
+    if (failure) adjoint_fail(&state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, range, "%s", failure);
+    if (state.failed) {
+        variant_refuse(variant, BACKWARD_REFUSED, state.failure_id, state.failure,
+                       state.failure_range);
         return;
     }
     function_simplify(state.primal);
@@ -513,7 +530,9 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     result->launch_count = 1;
     result->kernel_text = emit_kernel(
         arena, variant->backward, backward_decorators(arena, kernel->definition, result),
-        tape_comment(arena, &result->launches[0]), &result->helper_text);
+        arena_printf(arena, "%s%s", descriptor_comment(arena, variant->backward, &variant->launch),
+                     tape_comment(arena, &variant->launch)),
+        &result->helper_text);
     report_assumptions(result, diagnostics);
     report_atomics(result, diagnostics);
     report_loops(result, diagnostics);

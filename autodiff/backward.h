@@ -21,7 +21,9 @@ typedef enum BackwardStatus {
 
 /// What an argument of an emitted kernel is bound to.
 typedef enum ArgumentUse {
-    ARGUMENT_SAME,      // the forward's argument `of` (after the forward ran)
+    ARGUMENT_SAME,  // the forward's argument `of` (after the forward ran); of a descriptor the tensor that it describes
+    ARGUMENT_SHAPE,     // how far the descriptor `of` reaches along `axis`
+    ARGUMENT_STRIDE,    // its stride along `axis`, in elements
     ARGUMENT_UPSTREAM,  // gradient of the forward's output `of`, same layout as the output
     ARGUMENT_GRADIENT,  // gradient of the forward's input `of`, same layout, zero-filled
     ARGUMENT_RUNNING,  // `of` is updated in place: a copy of its upstream gradient, in the end its gradient as an input
@@ -35,6 +37,7 @@ typedef struct BackwardArgument {
     const char *name;  // of the emitted kernel's parameter
     ArgumentUse use;
     const char *of;
+    int axis;  // of _SHAPE and _STRIDE
     // Python over the forward's arguments and those of ARGUMENT_STEPS:
     const char *elements;  // of _SCRATCH, a program's; of _STEPS, a tile's
     const char *trips;     // ARGUMENT_STEPS: about as many tiles as can be used; NULL: nobody knows

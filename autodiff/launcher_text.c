@@ -51,8 +51,12 @@ static int parameter_index(const FunctionDefinition *kernel, Str name) {
     return -1;
 }
 
+static bool is_pointer_like(const Parameter *parameter) {
+    return parameter->value->type.kind == TYPE_POINTER || parameter_is_descriptor(parameter);
+}
+
 static bool is_output(const Parameter *parameter) {
-    return parameter->value->type.kind == TYPE_POINTER && parameter->is_stored;
+    return is_pointer_like(parameter) && parameter->is_stored;
 }
 
 static bool is_tuned(const FunctionDefinition *kernel, Str name) {
@@ -149,6 +153,7 @@ static bool is_identifier(Str text) {
 /// function's first input and only result.
 static bool is_plain(const Module *module, const LaunchPlan *plan, const BoundLaunch *bound) {
     if (!bound->site->launcher) return true;
+    if (plan_has_descriptors(plan)) return false;
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         if (!is_output(parameter_at(plan, p))) continue;
         Str text = bound->arguments[p];
@@ -205,6 +210,7 @@ LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backw
     }
     for (int p = 0; !launched && p < kernel->parameter_count; p++)
         plan.passed[p] = !is_tuned(kernel, kernel->parameters[p].name);
+    if (plan_has_descriptors(&plan)) plan.has_launch = true;
     return plan;
 }
 
@@ -225,11 +231,6 @@ static const BackwardArgument *argument_for(const Backward *backward, ArgumentUs
         if (launch->arguments[i].use == use && strcmp(launch->arguments[i].of, of) == 0)
             return &launch->arguments[i];
     return NULL;
-}
-
-static bool is_pointer_like(const Parameter *parameter) {
-    TypeKind kind = parameter->value->type.kind;
-    return kind == TYPE_POINTER || kind == TYPE_DESCRIPTOR;
 }
 
 static const char *list_text(Arena *arena, const Names *names) {
@@ -283,12 +284,17 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     LIST_PUSH(arena, &parameters, "ctx");
     LIST_PUSH(arena, &parameters, "grid");
     if (plan->has_options) LIST_PUSH(arena, &parameters, "options");
+    const char *described =
+        plan_has_descriptors(plan) ? fresh_name(arena, plan, "described") : NULL;
+    if (described) LIST_PUSH(arena, &parameters, described);
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         if (!plan->passed[p]) continue;
         const Parameter *parameter = parameter_at(plan, p);
         LIST_PUSH(arena, &parameters, parameter->name);
-        LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", parameter->name, parameter->name));
+        if (!parameter_is_descriptor(parameter))
+            LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", parameter->name, parameter->name));
     }
+    if (described) LIST_PUSH(arena, &call, arena_printf(arena, "**%s", described));
     if (plan->has_options) LIST_PUSH(arena, &call, "**options");
     buffer_puts(out, "    @staticmethod\n    ");
     buffer_printf(
@@ -306,6 +312,7 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
         statement(out, "ctx.grid, ctx.options = grid, options", "");
     else
         statement(out, "ctx.grid = grid", "");
+    if (described) buffer_puts(out, descriptor_layout_text(arena, plan, described));
     if (scalars->count)
         statement(out, "",
                   scalars->count == 1
@@ -344,23 +351,38 @@ static void class_launch(Arena *arena, Buffer *out, const LaunchPlan *plan) {
     LIST_PUSH(arena, &parameters, "grid");
     LIST_PUSH(arena, &call, "grid");
     if (plan->has_options) LIST_PUSH(arena, &call, "options");
+    Names described = {0};
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        const Parameter *parameter = parameter_at(plan, p);
+        if (plan->passed[p] && parameter_is_descriptor(parameter))
+            LIST_PUSH(arena, &described,
+                      arena_printf(arena, "%s=%s", parameter->name, parameter->name));
+    }
+    if (described.count) LIST_PUSH(arena, &call, fresh_name(arena, plan, "described"));
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         if (!plan->passed[p]) continue;
         const Parameter *parameter = parameter_at(plan, p);
+        const char *tensor = parameter_is_descriptor(parameter)
+                                 ? arena_printf(arena, "_base_of(%s)", parameter->name)
+                                 : parameter->name;
         Str given = plan->kernel->parameters[p].default_text;
         LIST_PUSH(arena, &parameters,
                   given.size ? arena_printf(arena, "%s=%.*s", parameter->name, STR_ARGS(given))
                              : parameter->name);
         LIST_PUSH(arena, &call,
-                  is_output(parameter) ? arena_printf(arena, "_own(%s)", parameter->name)
-                                       : parameter->name);
-        if (is_output(parameter)) LIST_PUSH(arena, &written, parameter->name);
+                  is_output(parameter) ? arena_printf(arena, "_own(%s)", tensor) : tensor);
+        if (is_output(parameter)) LIST_PUSH(arena, &written, tensor);
     }
     if (plan->has_options) LIST_PUSH(arena, &parameters, "**options");
     buffer_puts(out, "    @classmethod\n    ");
     buffer_printf(out, "%s:\n",
                   call_lines_before(arena, "def launch", parameters.items, parameters.count, 4, 1));
     statement(out, "\"\"\"Takes what the kernel takes; what it writes to may be views.\"\"\"", "");
+    if (described.count)
+        statement(out, "",
+                  call_lines(arena,
+                             arena_printf(arena, "%s = dict", fresh_name(arena, plan, "described")),
+                             described.items, described.count, 8));
     statement(out, "results = ", call_lines(arena, "cls.apply", call.items, call.count, 8));
     statement(out, "return ",
               arena_printf(arena, "_written((%s), results)", list_text(arena, &written)));
@@ -441,6 +463,8 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
         }
         if (argument->use == ARGUMENT_SCRATCH || argument->use == ARGUMENT_STEPS) continue;
         const char *value = argument->use == ARGUMENT_SAME ? argument->of : argument->name;
+        const char *number = descriptor_number_text(arena, argument);
+        if (number) value = number;
         index = argument->use == ARGUMENT_SAME
                     ? parameter_index(plan->kernel, str_from(argument->of))
                     : -1;
@@ -461,6 +485,7 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
     Names results = {0};
     LIST_PUSH(arena, &results, "None");
     if (plan->has_options) LIST_PUSH(arena, &results, "None");
+    if (plan_has_descriptors(plan)) LIST_PUSH(arena, &results, "None");
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         if (!plan->passed[p]) continue;
         const char *name = parameter_at(plan, p)->name;
@@ -660,6 +685,22 @@ static Str call_argument(Arena *arena, const Source *source, SyntaxNode call, co
     return (Str){0};
 }
 
+/// The forward's configurations. Hooks of one that takes descriptors prepare these, which the backward does not have.
+static const char *configurations_text(Arena *arena, const Backward *backward, Str configs) {
+    const BackwardLaunch *launch = &backward->launches[0];
+    bool reads_descriptors = false;
+    for (int i = 0; i < launch->argument_count; i++)
+        reads_descriptors = reads_descriptors || launch->arguments[i].use == ARGUMENT_SHAPE;
+    if (!reads_descriptors) return arena_printf(arena, "configs=%.*s", STR_ARGS(configs));
+    return arena_printf(
+        arena,
+        "configs=[\n"
+        "        triton.Config(c.kwargs, num_warps=c.num_warps, num_stages=c.num_stages)\n"
+        "        for c in %.*s\n"
+        "    ]",
+        STR_ARGS(configs));
+}
+
 const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel,
                                 const Backward *backward) {
     Buffer out = buffer_new(arena);
@@ -675,7 +716,7 @@ const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel,
         Str configs = call_argument(arena, source, node, "configs", 0),
             key = call_argument(arena, source, node, "key", 1);
         Names arguments = {0};
-        LIST_PUSH(arena, &arguments, arena_printf(arena, "configs=%.*s", STR_ARGS(configs)));
+        LIST_PUSH(arena, &arguments, configurations_text(arena, backward, configs));
         LIST_PUSH(arena, &arguments, arena_printf(arena, "key=%.*s", STR_ARGS(key)));
         Buffer reset = buffer_new(arena), restore = buffer_new(arena);
         for (int g = 0; g < backward->launches[0].argument_count; g++) {

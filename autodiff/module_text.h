@@ -44,6 +44,18 @@ const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel,
 /// Whether the backward keeps the parameter although its body does not use it (autotune and heuristics ask for it by name).
 bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool is_constexpr);
 
+/// descriptor_text.c: whether a kernel's parameter is a tensor descriptor that the launcher makes.
+bool parameter_is_descriptor(const Parameter *parameter);
+bool plan_has_descriptors(const LaunchPlan *plan);
+/// Statements of the class's forward, indented, that keep what its backward reads of the descriptors, and reject other blocks
+/// than it is made for. `described`: the name of their dictionary.
+const char *descriptor_layout_text(Arena *arena, const LaunchPlan *plan, const char *described);
+/// How the class's backward reads an ARGUMENT_SHAPE or ARGUMENT_STRIDE; NULL for other uses.
+const char *descriptor_number_text(Arena *arena, const BackwardArgument *argument);
+/// What the emitted kernel is to be given in the place of descriptors, as lines of comment.
+const char *descriptor_comment(Arena *arena, const Function *backward,
+                               const BackwardLaunch *launch);
+
 /// tape_text.c: what an emitted kernel's scratch has to be, as lines of comment; empty where it has none.
 const char *tape_comment(Arena *arena, const BackwardLaunch *launch);
 /// Whether a launcher has to allocate scratch.

@@ -21,6 +21,10 @@ Function *function_copy(Arena *arena, const Function *function, const char *name
         copy->parameters[i] = kept;
         map_set_pointer(values, from->value, value);
     }
+    for (int i = 0; i < copy->parameter_count; i++) {
+        Value *value = copy->parameters[i].value;
+        value->type = type_mapped(arena, value->type, values);
+    }
     Builder builder = {.function = copy, .region = copy->body};
     region_clone_into(&builder, function->body, values);
     return copy;

@@ -49,6 +49,15 @@ static Tile *pointer_tile(TilePool *pool, const MemoryBuffer *buffer) {
     return tile;
 }
 
+static Tile *argument_tile(TilePool *pool, const MemoryBuffer *buffer, const Argument *argument,
+                           Direction direction) {
+    if (!buffer) return scalar_tile(pool, argument, direction);
+    Tile *pointer = pointer_tile(pool, buffer);
+    if (!argument->block_rank) return pointer;
+    return tile_descriptor(pool, pointer, argument->block_rank, argument->block, argument->dims,
+                           argument->strides);
+}
+
 Executor executor_new(Arena *arena, const Problem *problem) {
     InterpOptions options = {.deadline = problem->deadline, .cancelled = problem->cancelled};
     return (Executor){
@@ -89,9 +98,8 @@ Tile **execution_arguments(Executor *executor, Execution *execution,
     Tile **tiles = ARENA_ARRAY(execution->arena, Tile *, count + 1);
     for (int i = 0; i < count && i < configuration->argument_count; i++) {
         Direction direction = perturbation_direction(problem, perturbation, i);
-        tiles[i] = execution->buffers[i]
-                       ? pointer_tile(pool, execution->buffers[i])
-                       : scalar_tile(pool, &configuration->arguments[i], direction);
+        tiles[i] =
+            argument_tile(pool, execution->buffers[i], &configuration->arguments[i], direction);
     }
     return tiles;
 }
@@ -260,6 +268,7 @@ static Tile *actual_tile(Executor *executor, Execution *run, const Actual *actua
     case ACTUAL_KEPT: return pointer_tile(pool, kept_buffer(executor, run, actual->parameter));
     case ACTUAL_BEFORE: return pointer_tile(pool, before_buffer(executor, run, actual->parameter));
     case ACTUAL_SCRATCH: return pointer_tile(pool, scratch_buffer(run, actual));
+    case ACTUAL_NUMBER: return tile_int(pool, actual->number, DTYPE_INT64);
     case ACTUAL_CONSTANT: return tile_from_constant(pool, actual->constant);
     case ACTUAL_PROGRAMS: break;
     }

@@ -55,6 +55,20 @@ static void put_buffer(Json *json, Arena *arena, const Argument *argument,
     json_set_number(json, "high", argument->content.high);
 }
 
+static Json *numbers_json(Arena *arena, const int64_t *numbers, int count) {
+    Json *json = json_array(arena);
+    for (int i = 0; i < count; i++) json_push(json, json_number(arena, (double)numbers[i]));
+    return json;
+}
+
+/// What a descriptor is to be made with.
+static void put_descriptor(Json *json, Arena *arena, const Argument *argument) {
+    if (!argument->block_rank) return;
+    json_set(json, "shape", numbers_json(arena, argument->dims, argument->block_rank));
+    json_set(json, "strides", numbers_json(arena, argument->strides, argument->block_rank));
+    json_set(json, "block", numbers_json(arena, argument->block, argument->block_rank));
+}
+
 static Json *arguments_json(Arena *arena, const Configuration *configuration,
                             MemoryBuffer *const *buffers) {
     Json *arguments = json_array(arena);
@@ -66,6 +80,7 @@ static Json *arguments_json(Arena *arena, const Configuration *configuration,
         case ARGUMENT_POINTER:
             json_set_string(json, "kind", "buffer");
             put_buffer(json, arena, argument, buffers[i]);
+            put_descriptor(json, arena, argument);
             break;
         case ARGUMENT_INTEGER:
             json_set_string(json, "kind", "int");

@@ -18,6 +18,20 @@ static Actual constant_actual(const Constant *constant) {
     return (Actual){.kind = ACTUAL_CONSTANT, .constant = constant};
 }
 
+/// A descriptor's size or stride along an axis.
+static bool number_from_json(const LaunchReader *reader, const Configuration *configuration,
+                             const Json *json, Actual *actual) {
+    const char *shape = json_get_string(json, "shape", NULL),
+               *stride = json_get_string(json, "stride", NULL);
+    int parameter = parameter_named(reader->forward, shape ? shape : stride);
+    int axis = (int)json_get_number(json, "axis", 0);
+    if (parameter < 0 || axis < 0 || axis >= TYPE_MAX_RANK) return false;
+    const Argument *argument = &configuration->arguments[parameter];
+    *actual = (Actual){.kind = ACTUAL_NUMBER,
+                       .number = shape ? argument->dims[axis] : argument->strides[axis]};
+    return true;
+}
+
 /// One entry of "arguments"; false and `*error` where it makes no sense.
 static bool actual_from_json(const LaunchReader *reader, const Configuration *configuration,
                              const char *name, const Json *json, Actual *actual, Error *error) {
@@ -48,6 +62,7 @@ static bool actual_from_json(const LaunchReader *reader, const Configuration *co
                                     .dtype = dtype_from_text(dtype, argument->dtype)};
         return true;
     }
+    if (number_from_json(reader, configuration, json, actual)) return true;
     const char *scratch = json_get_string(json, "scratch", NULL);
     if (scratch) {
         *actual = (Actual){.kind = ACTUAL_SCRATCH,
@@ -103,8 +118,10 @@ static void bind_actual(const LaunchReader *reader, const Configuration *configu
     bool scalar_same = actual->kind == ACTUAL_SAME && argument->kind != ARGUMENT_POINTER;
     if (actual->kind == ACTUAL_CONSTANT)
         binding->constant = actual->constant;
-    else if (actual->kind == ACTUAL_PROGRAMS)
-        binding->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
+    else if (actual->kind == ACTUAL_PROGRAMS || actual->kind == ACTUAL_NUMBER)
+        binding->type =
+            (Type){.kind = TYPE_NUMBER,
+                   .element = dtype_of(actual->kind == ACTUAL_NUMBER ? DTYPE_INT64 : DTYPE_INT32)};
     else if (scalar_same && argument->kind == ARGUMENT_CONSTANT)
         binding->constant = argument->constant;
     else if (scalar_same && parameter->is_constexpr)

@@ -119,6 +119,15 @@ const char *configuration_print(Arena *arena, const Configuration *configuration
     return buffer_text(&text);
 }
 
+static void bind_block(Arena *arena, const Argument *argument, Type *type) {
+    const Poly **dims = ARENA_ARRAY(arena, const Poly *, argument->block_rank + 1);
+    for (int axis = 0; axis < argument->block_rank; axis++)
+        dims[axis] = poly_constant(arena, argument->block[axis]);
+    type->kind = TYPE_DESCRIPTOR;
+    type->rank = argument->block_rank;
+    type->dims = dims;
+}
+
 Binding *configuration_bindings(Arena *arena, const Configuration *configuration, int *count) {
     Binding *bindings = ARENA_ARRAY(arena, Binding, configuration->argument_count + 1);
     *count = 0;
@@ -131,6 +140,7 @@ Binding *configuration_bindings(Arena *arena, const Configuration *configuration
         } else {
             binding.type.kind = argument->kind == ARGUMENT_POINTER ? TYPE_POINTER : TYPE_NUMBER;
             binding.type.element = dtype_of(argument->dtype);
+            if (argument->block_rank) bind_block(arena, argument, &binding.type);
         }
         bindings[(*count)++] = binding;
     }

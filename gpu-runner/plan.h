@@ -27,6 +27,8 @@ typedef struct Argument {
         [TYPE_MAX_RANK];  // elements; of a buffer without known shape: those its address uses, largest first
     int stride_count;
     int64_t extent;  // elements, 0: not known
+    int block_rank;  // of a tensor descriptor, else 0
+    int64_t block[TYPE_MAX_RANK];
     bool
         is_caller_choice;  // a scalar that the launcher is given, and computes from no tensor's sizes
 } Argument;

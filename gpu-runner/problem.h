@@ -13,6 +13,7 @@ typedef enum ActualKind {
     ACTUAL_KEPT,  // a copy of the upstream gradient, at the end the gradient of what was there before
     ACTUAL_BEFORE,   // the forward's argument as it was before the forward ran
     ACTUAL_SCRATCH,  // memory of `extent` elements, shared by name; nobody wrote to it before
+    ACTUAL_NUMBER,   // a whole number at run time
     ACTUAL_CONSTANT,
     ACTUAL_PROGRAMS,  // programs of the forward's grid along an axis
 } ActualKind;
@@ -25,6 +26,7 @@ typedef struct Actual {
     const Constant *constant;
     int axis;
     int64_t extent;  // of scratch; 0: not known
+    int64_t number;
 } Actual;
 
 typedef struct GradientLaunch {

@@ -30,6 +30,9 @@ Error spec_parse(Arena *arena, const SpecRequest *request, Str text, Configurati
 /// it is not understood.
 double spec_number(Arena *arena, const Configuration *configuration, Str text, Error *error);
 
+/// spec_descriptor.c: the blocks of descriptors, and shapes for those that have none. The rest is chosen.
+void spec_describe(const Function *symbolic, Configuration *configuration);
+
 /// spec_guess.c: fills what is open from the evidence in the kernel; several candidates.
 Configurations spec_guess(Arena *arena, const SpecRequest *request, const Configuration *fixed,
                           Error *error);

@@ -295,6 +295,11 @@ static void guess_numbers(Guess *guess, int index) {
     if (facts->is_none_tested) choose_constant(choices, constant_none(guess->arena));
 }
 
+static bool points_to_memory(const Parameter *parameter) {
+    TypeKind kind = parameter->value->type.kind;
+    return kind == TYPE_POINTER || kind == TYPE_DESCRIPTOR;
+}
+
 /// Blocks first, for sizes go by them.
 static void guess_all(Guess *guess, const Configuration *fixed) {
     for (int pass = 0; pass < 2; pass++) {
@@ -304,7 +309,7 @@ static void guess_all(Guess *guess, const Configuration *fixed) {
             guess->choices[i].count = 0;
             if (fixed->arguments[i].kind != ARGUMENT_OPEN)
                 choose(&guess->choices[i], fixed->arguments[i]);
-            else if (guess->function->parameters[i].value->type.kind == TYPE_POINTER)
+            else if (points_to_memory(&guess->function->parameters[i]))
                 guess_pointer(guess, i);
             else
                 guess_numbers(guess, i);
@@ -377,6 +382,7 @@ Spread spec_spread(Arena *arena, const SpecRequest *request, Configuration *conf
     Spread spread = SPREAD_NONE;
     for (int i = 0; i < guess.count && i < configuration->argument_count; i++) {
         Argument *argument = &configuration->arguments[i];
+        if (argument->block_rank) continue;
         argument->extent = 0;
         argument->rank = 0;
         if (!is_plain_stride(&guess, i)) continue;
@@ -455,6 +461,7 @@ Configurations spec_guess(Arena *arena, const SpecRequest *request, const Config
         repair(&guess, relations, fixed, which, &configuration);
         configuration.is_guess = fixed->origin == SPEC_LAUNCHER || fixed->origin == SPEC_KERNEL;
         configuration.is_fallback = guess.is_even;
+        spec_describe(guess.function, &configuration);
         note_strides(&guess, &configuration);
         LIST_PUSH(arena, &all, configuration);
     }

@@ -55,7 +55,8 @@ static bool set_argument(const Function *function, const ParameterFacts *facts,
             argument->strides[i] = given->strides[i];
             extent += given->dims[i] > 0 ? (given->dims[i] - 1) * given->strides[i] : 0;
         }
-        if (buffer->is_extent_certain)
+        bool is_described = parameter->value->type.kind == TYPE_DESCRIPTOR;
+        if (buffer->is_extent_certain || is_described)
             argument->extent = extent;
         else
             argument->rank = 0;

@@ -104,6 +104,23 @@ Tile *tile_tuple(TilePool *pool, Tile *const *items, int count) {
     return tile;
 }
 
+static Tile *tile_numbers(TilePool *pool, const int64_t *numbers, int count) {
+    Tile *items[TYPE_MAX_RANK];
+    for (int i = 0; i < count; i++) items[i] = tile_int(pool, numbers[i], DTYPE_INT64);
+    return tile_tuple(pool, items, count);
+}
+
+Tile *tile_descriptor(TilePool *pool, Tile *base, int rank, const int64_t *block,
+                      const int64_t *shape, const int64_t *strides) {
+    Tile *tile = tile_new(pool, TILE_DESCRIPTOR, base->dtype, rank, block);
+    tile->item_count = 3;
+    tile->items = pool_block(pool, sizeof(Tile *) * 3);
+    tile->items[0] = base;
+    tile->items[1] = tile_numbers(pool, shape, rank);
+    tile->items[2] = tile_numbers(pool, strides, rank);
+    return tile;
+}
+
 Tile *tile_special(TilePool *pool, TileKind kind, const Constant *constant) {
     Tile *tile = tile_header(pool, kind);
     tile->constant = constant;

@@ -63,6 +63,9 @@ Tile *tile_weak_int(TilePool *pool, int64_t value);
 Tile *tile_weak_float(TilePool *pool, double value);
 /// Takes over the items' references.
 Tile *tile_tuple(TilePool *pool, Tile *const *items, int count);
+/// A tensor descriptor. Takes over the reference to `base`, a pointer.
+Tile *tile_descriptor(TilePool *pool, Tile *base, int rank, const int64_t *block,
+                      const int64_t *shape, const int64_t *strides);
 Tile *tile_special(TilePool *pool, TileKind kind, const Constant *constant);
 Tile *tile_from_constant(TilePool *pool, const Constant *constant);
 

@@ -93,6 +93,17 @@ class Timer:
             return int(value)
         return float(value) if kind == "float" else value
 
+    def forward_values(self):
+        """The forward's arguments, descriptors made of the tensors that they describe."""
+        values = dict(self.values)
+        for name, argument in self.by_name.items():
+            if "block" in argument:
+                from triton.tools.tensor_descriptor import TensorDescriptor
+
+                layout = ([int(size) for size in argument[key]] for key in ("shape", "strides", "block"))
+                values[name] = TensorDescriptor(values[name], *layout)
+        return values
+
     def number(self, text):
         """What an expression over the arguments comes to; the derivation wrote it."""
         names = {"triton": self.triton, "min": min, "max": max, "__builtins__": {}}
@@ -130,6 +141,10 @@ class Timer:
         torch = self.torch
         if "same" in source:
             return self.values[source["same"]]
+        if "axis" in source:
+            which = "shape" if "shape" in source else "strides"
+            of = source["shape"] if "shape" in source else source["stride"]
+            return int(self.by_name[of][which][int(source["axis"])])
         if "programs" in source:
             return self.grid[int(source["programs"])]
         if "value" in source:
@@ -189,13 +204,14 @@ def time_kernels(request):
         module = load(request["module"], folder)
         timer = Timer(torch, triton, request)
         forward = kernel_of(module, request["kernel"], triton)
+        values = timer.forward_values()
         result = {
             "device": torch.cuda.get_device_name(),
             "triton": triton.__version__,
             "torch": torch.__version__,
             "text": request["plan"]["text"],
             "bytes": timer.bytes(),
-            "forward": timer.measure(lambda: forward[timer.grid](**timer.values)),
+            "forward": timer.measure(lambda: forward[timer.grid](**values)),
         }
         launches = [
             (

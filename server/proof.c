@@ -16,9 +16,12 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
         [ARGUMENT_GRADIENT] = "gradient", [ARGUMENT_RUNNING] = "running",
         [ARGUMENT_KEPT] = "kept",         [ARGUMENT_BEFORE] = "before",
         [ARGUMENT_SCRATCH] = "scratch",   [ARGUMENT_STEPS] = "steps",
+        [ARGUMENT_SHAPE] = "shape",       [ARGUMENT_STRIDE] = "stride",
     };
     Json *json = json_object(arena);
     json_set_string(json, uses[argument->use], argument->of);
+    if (argument->use == ARGUMENT_SHAPE || argument->use == ARGUMENT_STRIDE)
+        json_set_number(json, "axis", argument->axis);
     if (argument->is_float32) json_set_string(json, "dtype", "fp32");
     if (argument->dtype) json_set_string(json, "dtype", argument->dtype);
     if (argument->elements) json_set_string(json, "elements", argument->elements);

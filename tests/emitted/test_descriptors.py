@@ -1,0 +1,226 @@
+"""Kernels that get tensor descriptors from their launchers: written modules against differences and formulas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emitted.plan import tad
+from tests.support.worker import Worker
+from tests.triton.compile import compile_kernel
+from tests.triton.interpret import call_function
+
+HEAD = """import torch
+import triton
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+"""
+PRODUCT = (
+    HEAD
+    + """
+@triton.jit
+def product_kernel(
+    a_desc, b_desc, c_desc, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr
+):
+    row = tl.program_id(0) * BLOCK_M
+    column = tl.program_id(1) * BLOCK_N
+    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        total = tl.dot(a_desc.load([row, k]), b_desc.load([k, column]), total)
+    c_desc.store([row, column], total.to(c_desc.dtype))
+
+
+def product(a, b):
+    m, k = a.shape
+    n = b.shape[1]
+    c = torch.empty((m, n), device=a.device, dtype=a.dtype)
+    a_desc = TensorDescriptor.from_tensor(a, [16, 32])
+    b_desc = TensorDescriptor(b, shape=[k, n], strides=[n, 1], block_shape=[32, 16])
+    c_desc = TensorDescriptor.from_tensor(c, [16, 16])
+    grid = (triton.cdiv(m, 16), triton.cdiv(n, 16))
+    product_kernel[grid](a_desc, b_desc, c_desc, k, BLOCK_M=16, BLOCK_N=16, BLOCK_K=32)
+    return c
+"""
+)
+ROWS = (
+    HEAD
+    + """
+@triton.jit
+def scale_kernel(rows, weights, out, n, SIZE: tl.constexpr):
+    first = tl.program_id(0) * 4
+    x = rows.load([first, 0])
+    w = weights.load([0])
+    out.store([first, 0], tl.reshape(x * tl.reshape(w, [1, SIZE]) + x * x, [4, SIZE]))
+
+
+def scale(x, w):
+    y = torch.empty_like(x)
+    scale_kernel[(triton.cdiv(x.shape[0], 4),)](
+        TensorDescriptor.from_tensor(x, [4, 16]),
+        TensorDescriptor.from_tensor(w, [16]),
+        TensorDescriptor.from_tensor(y, [4, 16]),
+        x.shape[1],
+        SIZE=16,
+    )
+    return y
+"""
+)
+TUNED = (
+    HEAD
+    + """
+def set_blocks(nargs):
+    nargs["x_desc"].block_shape = [nargs["ROWS"], nargs["COLS"]]
+    nargs["y_desc"].block_shape = [nargs["ROWS"], nargs["COLS"]]
+
+
+@triton.autotune(
+    configs=[triton.Config({"ROWS": 4, "COLS": 16}, num_warps=2, pre_hook=set_blocks)], key=["n"]
+)
+@triton.jit
+def cube_kernel(x_desc, y_desc, n, ROWS: tl.constexpr, COLS: tl.constexpr):
+    row, column = tl.program_id(0) * ROWS, tl.program_id(1) * COLS
+    x = x_desc.load([row, column])
+    y_desc.store([row, column], x * x * x)
+
+
+def cube(x):
+    y = torch.empty_like(x)
+    m, n = x.shape
+    cube_kernel[lambda meta: (triton.cdiv(m, meta["ROWS"]), triton.cdiv(n, meta["COLS"]))](
+        TensorDescriptor.from_tensor(x, [1, 4]), TensorDescriptor.from_tensor(y, [1, 4]), n
+    )
+    return y
+"""
+)
+SUMS = (
+    HEAD
+    + """
+@triton.jit
+def sums_kernel(x_desc, y_ptr, STEP: tl.constexpr):
+    x = x_desc.load([tl.program_id(0) * STEP])
+    tl.store(y_ptr + tl.program_id(0), tl.sum(x * x))
+
+
+def sums(x):
+    y = torch.empty(x.shape[0] // 8, device=x.device, dtype=x.dtype)
+    sums_kernel[(y.shape[0],)](TensorDescriptor.from_tensor(x, [16]), y, STEP=8)
+    return y
+"""
+)
+
+
+def floats(*shape: int) -> np.ndarray:
+    """Numbers that are the same in each run."""
+    return np.random.default_rng(sum(shape)).uniform(-1.0, 1.0, shape)
+
+
+def module_of(folder: Path, source: str) -> str:
+    """The module written for a source."""
+    path = folder / "described.py"
+    path.write_text(source)
+    run = tad("--backward", path, "--no-proof")
+    assert run.stdout, run.stderr
+    return run.stdout
+
+
+@pytest.mark.parametrize("source", [PRODUCT, ROWS, TUNED])
+def test_proved(source: str, tmp_path: Path) -> None:
+    """The kernels run with descriptors, ragged at their ends, and their gradients are proved."""
+    path = tmp_path / "described.py"
+    path.write_text(source)
+    run = tad("--check", "--grad", "-f", "json", path)
+    (kernel,) = json.loads(run.stdout)["kernels"]
+    assert kernel["status"] == "proved", kernel
+
+
+def test_matrix_product(tmp_path: Path, interpreter: Worker) -> None:
+    """Blocks beyond the ends of all three matrices; one descriptor says shape and strides itself."""
+    a, b, up = floats(20, 36), floats(36, 24), floats(20, 24) + 0.5
+    result = call_function(
+        module_of(tmp_path, PRODUCT),
+        "product",
+        [a, b],
+        wrt=[0, 1],
+        grad_outputs=[up],
+        worker=interpreter,
+    )
+    np.testing.assert_allclose(result.outputs[0], a @ b, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(result.gradients[0], up @ b.T, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(result.gradients[1], a.T @ up, rtol=1e-4, atol=1e-5)
+
+
+def test_rows_and_weights(tmp_path: Path, interpreter: Worker) -> None:
+    """A descriptor of one dimension; sizes that only a reshape and a product of tiles tell."""
+    x, w, up = floats(6, 16), floats(16), floats(6, 16) + 0.3
+    result = call_function(
+        module_of(tmp_path, ROWS),
+        "scale",
+        [x, w],
+        wrt=[0, 1],
+        grad_outputs=[up],
+        worker=interpreter,
+    )
+    np.testing.assert_allclose(result.outputs[0], x * w + x * x, rtol=1e-4)
+    np.testing.assert_allclose(result.gradients[0], up * (w + 2 * x), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(result.gradients[1], (up * x).sum(axis=0), rtol=1e-4, atol=1e-6)
+
+
+def test_blocks_that_a_hook_sets(tmp_path: Path, interpreter: Worker) -> None:
+    """Autotuning sets the blocks of the forward's descriptors; the backward has none and no hooks."""
+    text = module_of(tmp_path, TUNED)
+    x, up = floats(6, 24), floats(6, 24) + 0.5
+    result = call_function(text, "cube", [x], wrt=[0], grad_outputs=[up], worker=interpreter)
+    np.testing.assert_allclose(result.gradients[0], 3 * x * x * up, rtol=1e-5)
+
+
+def test_other_blocks_are_rejected(tmp_path: Path, interpreter: Worker) -> None:
+    """Blocks that overlap: a gradient for blocks side by side would be another one."""
+    text = module_of(tmp_path, SUMS)
+    with pytest.raises(Exception, match=r"`x_desc` is not in blocks of \(8,\)"):
+        call_function(text, "sums", [floats(48)], worker=interpreter)
+    x, up = floats(48), floats(6)
+    text = text.replace("[16])", "[8])")
+    result = call_function(text, "sums", [x], wrt=[0], grad_outputs=[up], worker=interpreter)
+    np.testing.assert_allclose(result.gradients[0], 2 * x * np.repeat(up, 8), rtol=1e-4, atol=1e-6)
+
+
+def test_blocks_that_nothing_tells(tmp_path: Path) -> None:
+    """One block at a fixed place, summed up: how long it is stands nowhere in the kernel."""
+    path = tmp_path / "described.py"
+    path.write_text(SUMS.replace("tl.program_id(0) * STEP", "tl.program_id(0)"))
+    run = tad("--check", "--grad", path)
+    assert "the size of the blocks of `x_desc` along axis 0 is not to be seen" in run.stdout
+
+
+def test_parameters_without_launcher_are_explained(tmp_path: Path) -> None:
+    """The kernels alone say what stands for a descriptor."""
+    path = tmp_path / "described.py"
+    path.write_text(PRODUCT)
+    text = tad("--backward", path, "--no-proof", "--wrapper", "none").stdout
+    assert "# a_ptr, a_shape_*, a_stride_*: the tensor of `a_desc`, its shape and strides" in text
+
+
+def test_compiles(tmp_path: Path) -> None:
+    """The real Triton takes the forward with descriptors and the backward with pointers, both to machine code."""
+    path = tmp_path / "backward.py"
+    path.write_text(module_of(tmp_path, PRODUCT))
+    blocks = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}
+    sides = {"a_desc": "16, 32", "b_desc": "32, 16", "c_desc": "16, 16"}
+    described = {name: f"tensordesc<fp16[{sizes}]>" for name, sizes in sides.items()}
+    forward = compile_kernel(path, "product_kernel", {**described, "K": "i32"}, blocks)
+    pointers = {"dc_ptr": "*fp16", "a_ptr": "*fp16", "b_ptr": "*fp16"}
+    sums = {"da_ptr": "*fp32", "db_ptr": "*fp32", "K": "i32"}
+    numbers = {
+        f"{name}_{what}": "i32" if what.startswith("shape") else "i64"
+        for name in "abc"
+        for what in ("shape_0", "shape_1", "stride_0")
+    }
+    backward = compile_kernel(
+        path, "product_kernel_backward", {**pointers, **sums, **numbers}, blocks
+    )
+    assert forward.cubin_size > 1000
+    assert backward.cubin_size > 1000

@@ -22,17 +22,12 @@ static bool is_guess(const Value *value, int depth) {
         return !carried || operand >= loop->operand_count ||
                is_guess(loop->operands[operand], depth + 1);
     }
+    if (op_is_comparison(value->op->code)) return false;
     switch (value->op->code) {
     case OP_LOAD:
     case OP_PROGRAM_ID:
     case OP_NUM_PROGRAMS:
     case OP_ARANGE:
-    case OP_EQ:
-    case OP_NE:
-    case OP_LT:
-    case OP_LE:
-    case OP_GT:
-    case OP_GE:
     case OP_CAST:
     case OP_FULL:
     case OP_DOT:

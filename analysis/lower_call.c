@@ -365,15 +365,9 @@ static bool inline_allowed(Lowering *lowering, const FunctionDefinition *callee,
     return true;
 }
 
-/// A type that means something outside of this function: no dims and elements of its values and parameters.
-static Type type_detached(Arena *arena, Type type) {
-    const Poly **dims = ARENA_ARRAY(arena, const Poly *, type.rank + 1);
-    for (int i = 0; i < type.rank; i++) {
-        int64_t size;
-        if (type.dims[i] && poly_is_constant(type.dims[i], &size))
-            dims[i] = poly_constant(arena, size);
-    }
-    type.dims = dims;
+/// What a helper sees of an argument: nothing of the values and parameters of its caller.
+static Type type_of_caller(Arena *arena, Type type) {
+    type = type_detached(arena, type);
     if (type.element.code == DTYPE_OF_PARAMETER) {
         DTypeClass class = type.element.parameter_class;
         type.element = dtype_of(class == CLASS_SIGNED  ? DTYPE_ANY_INT
@@ -396,7 +390,7 @@ static void call_observe(Lowering *lowering, const FunctionDefinition *callee,
     }
     Type *seen = ARENA_ARRAY(observed->arena, Type, callee->parameter_count + 1);
     for (int i = 0; i < callee->parameter_count; i++) {
-        seen[i] = type_detached(observed->arena, type_at_runtime(values[i]));
+        seen[i] = type_of_caller(observed->arena, type_at_runtime(values[i]));
         if (values[i]->constant)
             seen[i] = (Type){.kind = values[i]->type.kind == TYPE_NUMBER ? seen[i].kind : TYPE_NONE,
                              .element = seen[i].element};

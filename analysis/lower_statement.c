@@ -31,41 +31,30 @@ typedef struct NameSearch {
     bool has_walrus;  // else expressions assign nothing
 } NameSearch;
 
-/// Patterns nest less deep than this in any program.
-enum { PATTERN_LIMIT = 200 };
-
-static void target_names(const NameSearch *search, SyntaxNode target, int depth) {
-    if (depth > PATTERN_LIMIT) return;
-    switch (node_kind(target)) {
-    case SYNTAX_IDENTIFIER:
-        map_set(search->names, lowering_text(search->lowering, target), search->names);
-        break;
-    case SYNTAX_PATTERN_LIST:
-    case SYNTAX_TUPLE_PATTERN:
-    case SYNTAX_LIST_PATTERN:
-    case SYNTAX_LIST_SPLAT_PATTERN:
-    case SYNTAX_AS_PATTERN_TARGET:
-        for (uint32_t i = 0; i < node_child_count(target); i++)
-            target_names(search, node_child(target, i), depth + 1);
-        break;
-    default: break;
-    }
+static void visit_name(void *context, SyntaxNode identifier, bool is_item) {
+    const NameSearch *search = context;
+    (void)is_item;
+    map_set(search->names, lowering_text(search->lowering, identifier), search->names);
 }
 
 static bool visit_assigned(void *context, SyntaxNode node) {
-    const NameSearch *search = context;
+    NameSearch *search = context;
     switch (node_kind(node)) {
     case SYNTAX_ASSIGNMENT:
         if (!node_is_null(node_field(node, "right")))
-            target_names(search, node_field(node, "left"), 0);
+            syntax_targets(node_field(node, "left"), visit_name, search);
         return search->has_walrus || node_kind(node_field(node, "right")) == SYNTAX_ASSIGNMENT;
     case SYNTAX_CALL:
     case SYNTAX_BINARY:
     case SYNTAX_COMPARISON: return search->has_walrus;
     case SYNTAX_AUGMENTED_ASSIGNMENT:
-    case SYNTAX_FOR: target_names(search, node_field(node, "left"), 0); return true;
-    case SYNTAX_NAMED_EXPRESSION: target_names(search, node_field(node, "name"), 0); return true;
-    case SYNTAX_AS_PATTERN: target_names(search, node_field(node, "alias"), 0); return true;
+    case SYNTAX_FOR: syntax_targets(node_field(node, "left"), visit_name, search); return true;
+    case SYNTAX_NAMED_EXPRESSION:
+        syntax_targets(node_field(node, "name"), visit_name, search);
+        return true;
+    case SYNTAX_AS_PATTERN:
+        syntax_targets(node_field(node, "alias"), visit_name, search);
+        return true;
     default: return !is_loop_or_definition(node_kind(node));
     }
 }

@@ -286,3 +286,8 @@ const char *op_table_print(Arena *arena) {
     }
     return buffer_text(&buffer);
 }
+
+bool op_is_comparison(OpCode code) {
+    return code == OP_EQ || code == OP_NE || code == OP_LT || code == OP_LE || code == OP_GT ||
+           code == OP_GE;
+}

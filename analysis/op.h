@@ -94,6 +94,9 @@ OpCode op_find_method(Str name);
 /// The nearest public name, for "did you mean", or NULL.
 const char *op_suggest(Str name);
 
+/// == != < <= > >=
+bool op_is_comparison(OpCode code);
+
 typedef struct OpParameter {
     Str name;
     Str default_text;      // empty: required (or variadic)

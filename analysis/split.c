@@ -17,11 +17,7 @@ enum { DECORATOR_LINES = 64 };
 
 static char char_at(Str text, size_t at) { return at < text.size ? text.data[at] : '\0'; }
 
-static bool is_letter(char c) {
-    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
-}
-
-static bool is_word(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
+static bool is_letter(char c) { return byte_is_word(c) && !(c >= '0' && c <= '9'); }
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -32,7 +28,7 @@ static size_t line_end(Str text, size_t at) {
 
 static Str word_at(Str text, size_t at) {
     size_t end = at;
-    while (is_word(char_at(text, end))) end++;
+    while (byte_is_word(char_at(text, end))) end++;
     return (Str){text.data + at, end - at};
 }
 
@@ -56,7 +52,7 @@ static bool imports_from(Str text, Str word) {
     if (!is_blank(char_at(text, at))) return false;
     while (is_blank(char_at(text, at))) at++;
     size_t module = at;
-    while (is_word(char_at(text, at)) || char_at(text, at) == '.') at++;
+    while (byte_is_word(char_at(text, at)) || char_at(text, at) == '.') at++;
     Str name = {text.data + module, at - module};
     return name.size && str_is(next_word(text, name), "import");
 }

@@ -73,6 +73,10 @@ typedef bool SyntaxVisitor(void *context, SyntaxNode node);
 void syntax_walk(SyntaxNode node, SyntaxVisitor *visit, void *context);
 /// The same over the children of the root that lie in one piece.
 void syntax_walk_piece(const SyntaxTree *tree, int piece, SyntaxVisitor *visit, void *context);
+/// The identifiers that an assignment's target binds, in order; `is_item`: within a pattern. Patterns that nest deeper than any
+/// program's are left out.
+typedef void TargetVisitor(void *context, SyntaxNode identifier, bool is_item);
+void syntax_targets(SyntaxNode target, TargetVisitor *visit, void *context);
 /// The smallest node that covers the bytes.
 SyntaxNode node_at(SyntaxNode root, uint32_t start, uint32_t end);
 

@@ -272,3 +272,27 @@ SyntaxNode node_at(SyntaxNode node, uint32_t start, uint32_t end) {
         if (record->is_named) smallest = record;
     return node_shown(piece, smallest);
 }
+
+enum { PATTERN_LIMIT = 200 };
+
+static void targets_below(SyntaxNode target, TargetVisitor *visit, void *context, int depth) {
+    if (depth > PATTERN_LIMIT) return;
+    switch (node_kind(target)) {
+    case SYNTAX_IDENTIFIER: visit(context, target, depth > 0); break;
+    case SYNTAX_PATTERN_LIST:
+    case SYNTAX_TUPLE_PATTERN:
+    case SYNTAX_LIST_PATTERN:
+    case SYNTAX_LIST_SPLAT_PATTERN:
+    case SYNTAX_AS_PATTERN_TARGET:
+    case SYNTAX_EXPRESSION_LIST:
+    case SYNTAX_TUPLE:
+        for (uint32_t i = 0; i < node_child_count(target); i++)
+            targets_below(node_child(target, i), visit, context, depth + 1);
+        break;
+    default: break;
+    }
+}
+
+void syntax_targets(SyntaxNode target, TargetVisitor *visit, void *context) {
+    targets_below(target, visit, context, 0);
+}

@@ -216,3 +216,14 @@ const char *type_print(Arena *arena, Type type) {
     print_dims(&buffer, arena, type);
     return buffer_text(&buffer);
 }
+
+Type type_detached(Arena *arena, Type type) {
+    const Poly **dims = ARENA_ARRAY(arena, const Poly *, type.rank + 1);
+    for (int i = 0; i < type.rank; i++) {
+        int64_t size;
+        if (type.dims[i] && poly_is_constant(type.dims[i], &size))
+            dims[i] = poly_constant(arena, size);
+    }
+    type.dims = dims;
+    return type;
+}

@@ -78,6 +78,8 @@ DType dtype_promote(DType a, bool a_is_constexpr_scalar, DType b, bool b_is_cons
 bool type_is_tile(Type type);  // NUMBER or POINTER of rank > 0
 bool type_is_scalar_number(Type type);
 bool type_equal(Type a, Type b);
+/// A copy in `arena` that means something outside of its function: dims that are no plain numbers are not known.
+Type type_detached(Arena *arena, Type type);
 /// "f32[BLOCK_M, 64]", "*f16[BLOCK]", "constexpr", "tuple", "?".
 const char *type_print(Arena *arena, Type type);
 

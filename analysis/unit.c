@@ -31,18 +31,6 @@ void unit_release(Unit *unit) {
 
 /* ---- what helpers are called with ---- */
 
-/// A copy whose dims live in `arena`; those of observed types are constants or not known.
-static Type type_keep(Arena *arena, Type type) {
-    const Poly **dims = ARENA_ARRAY(arena, const Poly *, type.rank + 1);
-    for (int i = 0; i < type.rank; i++) {
-        int64_t size;
-        if (type.dims[i] && poly_is_constant(type.dims[i], &size))
-            dims[i] = poly_constant(arena, size);
-    }
-    type.dims = dims;
-    return type;
-}
-
 const Type *calls_find(const Calls *calls, const FunctionDefinition *definition) {
     return map_get_pointer(&calls->types, definition->node.id);
 }
@@ -81,7 +69,7 @@ static void bind_observed(Unit *unit, LowerOptions *options, const FunctionDefin
     int count = 0;
     for (int i = 0; i < definition->parameter_count; i++) {
         const ParameterDefinition *parameter = &definition->parameters[i];
-        kept[i] = type_keep(unit->arena, types[i]);
+        kept[i] = type_detached(unit->arena, types[i]);
         bool is_data = types[i].kind == TYPE_NUMBER || types[i].kind == TYPE_POINTER ||
                        types[i].kind == TYPE_BLOCK_POINTER || types[i].kind == TYPE_DESCRIPTOR;
         if (parameter->is_constexpr || !is_data) continue;
@@ -183,15 +171,10 @@ Unit *unit_build(SnapshotBase *base, const FunctionDefinition *definition, const
 
 /* ---- holding ---- */
 
-static bool is_word(char c) {
-    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (unsigned char)c >= 0x80;
-}
-
 static void words_collect(Map *words, Str text) {
     for (size_t i = 0; i < text.size;) {
         size_t start = i;
-        while (i < text.size && is_word(text.data[i])) i++;
+        while (i < text.size && byte_is_word(text.data[i])) i++;
         if (i > start) map_set_number(words, map_hash((Str){text.data + start, i - start}), words);
         i += i == start;
     }

@@ -98,11 +98,6 @@ static bool is_for_arms(const Emitter *emitter, const Op *op) {
     return !search.leaves;
 }
 
-static bool is_comparison(OpCode code) {
-    return code == OP_LT || code == OP_LE || code == OP_GT || code == OP_GE || code == OP_EQ ||
-           code == OP_NE;
-}
-
 /// `-x`, `n - 1` and `n > 0`, as short as a name for them. What a loop carries may have changed where they are read.
 static bool is_small_step(const Emitter *emitter, const Op *op) {
     const Value *of = op->operand_count ? op->operands[0] : NULL;
@@ -110,7 +105,7 @@ static bool is_small_step(const Emitter *emitter, const Op *op) {
     const Text *name = map_get_pointer(&emitter->texts, of);
     if (!name || name->precedence != PRECEDENCE_ATOM || strpbrk(name->text, "(.[ ")) return false;
     if (op->code == OP_NEG) return true;
-    bool is_step = (op->code == OP_ADD || op->code == OP_SUB || is_comparison(op->code)) &&
+    bool is_step = (op->code == OP_ADD || op->code == OP_SUB || op_is_comparison(op->code)) &&
                    op->operands[1]->constant;
     return is_step && of->type.kind == TYPE_NUMBER && of->type.rank == 0;
 }
@@ -137,7 +132,7 @@ static bool wants_inlining(Emitter *emitter, const Op *op, Text text) {
     if (op->code == OP_LOAD && starts_loop(op, reader)) return true;
     if (!op_is_pure(op) || op->region_count) return false;
     if (value->type.is_constexpr && size <= INLINE_LIMIT) return true;
-    bool is_repeated = op->code == OP_NEG || is_comparison(op->code);
+    bool is_repeated = op->code == OP_NEG || op_is_comparison(op->code);
     if (is_small_step(emitter, op) && (is_repeated || reader)) return true;
     bool is_argument = op->operand_count > 1 && op->operands[1] &&
                        !op->operands[1]->op;  // a carried name may change

@@ -15,14 +15,11 @@ static const Helper helpers[] = {
 
 enum { HELPER_COUNT = sizeof helpers / sizeof *helpers };
 
-static bool is_word(char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool calls(const char *text, const char *name) {
     size_t size = strlen(name);
     for (const char *at = text; (at = strstr(at, name)); at += size)
-        if ((at == text || !is_word(at[-1])) && (at[size] == '(' || at[size] == '.')) return true;
+        if ((at == text || !byte_is_word(at[-1])) && (at[size] == '(' || at[size] == '.'))
+            return true;
     return false;
 }
 

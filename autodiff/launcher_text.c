@@ -143,12 +143,6 @@ static const Parameter *parameter_at(const LaunchPlan *plan, int index) {
     return &plan->backward->kernel->function->parameters[index];
 }
 
-static bool is_identifier(Str text) {
-    for (size_t i = 0; i < text.size; i++)
-        if (!isalnum((unsigned char)text.data[i]) && text.data[i] != '_') return false;
-    return text.size > 0 && !isdigit((unsigned char)text.data[0]);
-}
-
 /// Whether `apply` will do: every written tensor has a name, and none is a view of another, which autograd takes only as a
 /// function's first input and only result.
 static bool is_plain(const Module *module, const LaunchPlan *plan, const BoundLaunch *bound) {
@@ -159,7 +153,7 @@ static bool is_plain(const Module *module, const LaunchPlan *plan, const BoundLa
         Str text = bound->arguments[p];
         if (p >= bound->spread_first && p <= bound->spread_last) return false;
         if (!text.size || str_is(text, "None")) continue;
-        if (!is_identifier(text) || !launch_allocates(module, bound->site, text)) return false;
+        if (!str_is_name(text) || !launch_allocates(module, bound->site, text)) return false;
     }
     return true;
 }
@@ -224,8 +218,7 @@ static bool in_names(const char *const *names, int count, const char *name) {
     return false;
 }
 
-static const BackwardArgument *argument_for(const Backward *backward, ArgumentUse use,
-                                            const char *of) {
+const BackwardArgument *launch_argument(const Backward *backward, ArgumentUse use, const char *of) {
     const BackwardLaunch *launch = &backward->launches[0];
     for (int i = 0; i < launch->argument_count; i++)
         if (launch->arguments[i].use == use && strcmp(launch->arguments[i].of, of) == 0)
@@ -404,7 +397,7 @@ static void unpack(Buffer *out, const Names *names, const char *source) {
 /// The gradient of what an output held before the launch, made where autograd asks for it.
 static const char *gradient_before_text(Arena *arena, const LaunchPlan *plan,
                                         const BackwardArgument *kept, const Names *outputs) {
-    const BackwardArgument *upstream = argument_for(plan->backward, ARGUMENT_UPSTREAM, kept->of);
+    const BackwardArgument *upstream = launch_argument(plan->backward, ARGUMENT_UPSTREAM, kept->of);
     int index = 0, place = plan->has_options ? 2 : 1;  // behind the grid
     while (index < outputs->count && strcmp(outputs->items[index], kept->of) != 0) index++;
     for (int p = 0; strcmp(parameter_at(plan, p)->name, kept->of) != 0; p++)
@@ -425,7 +418,7 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
     LIST_PUSH(arena, &parameters, "ctx");
     for (int i = 0; i < outputs->count; i++) {
         const BackwardArgument *argument =
-            argument_for(backward, ARGUMENT_UPSTREAM, outputs->items[i]);
+            launch_argument(backward, ARGUMENT_UPSTREAM, outputs->items[i]);
         LIST_PUSH(arena, &parameters,
                   argument ? argument->name : arena_printf(arena, "_d%s", outputs->items[i]));
     }
@@ -489,13 +482,13 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         if (!plan->passed[p]) continue;
         const char *name = parameter_at(plan, p)->name;
-        const BackwardArgument *gradient = argument_for(backward, ARGUMENT_GRADIENT, name);
-        const BackwardArgument *running = argument_for(backward, ARGUMENT_RUNNING, name);
+        const BackwardArgument *gradient = launch_argument(backward, ARGUMENT_GRADIENT, name);
+        const BackwardArgument *running = launch_argument(backward, ARGUMENT_RUNNING, name);
         const char *text = "None";
         if (running && in_names(backward->inputs, backward->input_count, name))
             text = running->is_float32 ? arena_printf(arena, "_like(%s, _d%s)", running->name, name)
                                        : running->name;
-        const BackwardArgument *kept = argument_for(backward, ARGUMENT_KEPT, name);
+        const BackwardArgument *kept = launch_argument(backward, ARGUMENT_KEPT, name);
         if (kept) text = kept->name;
         if (gradient)
             text = gradient->is_float32
@@ -512,9 +505,10 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         const Parameter *parameter = parameter_at(plan, p);
         if (!plan->passed[p]) continue;
-        bool same = argument_for(backward, ARGUMENT_SAME, parameter->name) != NULL;
-        bool gradient = argument_for(backward, ARGUMENT_GRADIENT, parameter->name) != NULL;
-        const BackwardArgument *before = argument_for(backward, ARGUMENT_BEFORE, parameter->name);
+        bool same = launch_argument(backward, ARGUMENT_SAME, parameter->name) != NULL;
+        bool gradient = launch_argument(backward, ARGUMENT_GRADIENT, parameter->name) != NULL;
+        const BackwardArgument *before =
+            launch_argument(backward, ARGUMENT_BEFORE, parameter->name);
         if (is_pointer_like(parameter) && same && !is_output(parameter))
             LIST_PUSH(arena, &saved, parameter->name);
         else if (is_pointer_like(parameter) && (same || gradient))
@@ -523,9 +517,9 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
         if (!is_pointer_like(parameter) && same) LIST_PUSH(arena, &scalars, parameter->name);
         if (!is_output(parameter)) continue;
         LIST_PUSH(arena, &outputs, parameter->name);
-        if (!argument_for(backward, ARGUMENT_UPSTREAM, parameter->name) &&
-            !argument_for(backward, ARGUMENT_RUNNING, parameter->name) &&
-            !argument_for(backward, ARGUMENT_KEPT, parameter->name))
+        if (!launch_argument(backward, ARGUMENT_UPSTREAM, parameter->name) &&
+            !launch_argument(backward, ARGUMENT_RUNNING, parameter->name) &&
+            !launch_argument(backward, ARGUMENT_KEPT, parameter->name))
             LIST_PUSH(arena, &fixed, parameter->name);
     }
     int read = outputs.count ? saved.count : 0;
@@ -578,7 +572,7 @@ static const char *apply_text(Arena *arena, const Module *module, const LaunchPl
                        : STR("None");
         LIST_PUSH(arena, &arguments, str_dup(arena, text));
         if (!is_output(parameter_at(plan, p))) continue;
-        bool is_name = is_identifier(text) && !str_is(text, "None");
+        bool is_name = str_is_name(text) && !str_is(text, "None");
         buffer_printf(&targets, "%s%.*s", outputs ? ", " : "", STR_ARGS(is_name ? text : STR("_")));
         outputs++;
         named += is_name;

@@ -36,6 +36,8 @@ const char *launcher_text(Arena *arena, const Module *module, Range range, const
                           int plan_count, const char **why);
 /// The next launch in a function from `at` to the end of `range`, or NULL.
 const LaunchSite *launch_after(const Module *module, Range range, uint32_t at);
+/// What the first launch passes as the `use` of the forward's parameter `of`; NULL: nothing.
+const BackwardArgument *launch_argument(const Backward *backward, ArgumentUse use, const char *of);
 /// Whether each binding of the name in the launcher up to the launch is an allocation of its own (torch.empty and its like).
 bool launch_allocates(const Module *module, const LaunchSite *site, Str name);
 /// Decorators of the backward kernel: the forward's own autotune and heuristics, then @triton.jit.

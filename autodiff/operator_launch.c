@@ -30,15 +30,12 @@ static const char *flat_text(Arena *arena, Str text) {
     return buffer_text(&out);
 }
 
-static bool is_word(char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 bool operator_grid_reads(const OperatorPlan *plan, const char *name) {
     size_t size = strlen(name);
     for (const char *at = plan->grid; at && (at = strstr(at, name)); at += size) {
         char before = at > plan->grid ? at[-1] : ' ';
-        if (!is_word(before) && before != '.' && before != '"' && !is_word(at[size])) return true;
+        if (!byte_is_word(before) && before != '.' && before != '"' && !byte_is_word(at[size]))
+            return true;
     }
     return false;
 }
@@ -434,12 +431,6 @@ bool launch_allocates(const Module *module, const LaunchSite *site, Str name) {
     return bindings.allocations > 0 && bindings.others == 0;
 }
 
-static bool is_identifier(Str text) {
-    for (size_t i = 0; i < text.size; i++)
-        if (!is_word(text.data[i])) return false;
-    return text.size > 0 && !(text.data[0] >= '0' && text.data[0] <= '9');
-}
-
 void operator_plan_launch(Arena *arena, const Module *module, const LaunchSite *site,
                           OperatorPlan *plan, bool is_first) {
     BoundLaunch bound;
@@ -450,7 +441,7 @@ void operator_plan_launch(Arena *arena, const Module *module, const LaunchSite *
         const Parameter *parameter = parameter_at(plan, p);
         if (!is_output(parameter) || !plan->launch->passed[p]) continue;
         bool is_read = parameter->is_loaded;
-        if (is_read || !is_identifier(bound.arguments[p]) ||
+        if (is_read || !str_is_name(bound.arguments[p]) ||
             !freshness_of(module, site, bound.arguments[p]).is_empty)
             plan->is_filled[p] = true;
     }
@@ -465,7 +456,7 @@ static const char *refuse_launch(Arena *arena, const Module *module, const Bound
     for (int p = 0; p < site->kernel->parameter_count; p++) {
         if (!plan->launch->passed[p] || !is_output(parameter_at(plan, p))) continue;
         Str text = bound->arguments[p];
-        if (!is_identifier(text) || !freshness_of(module, site, text).is_fresh)
+        if (!str_is_name(text) || !freshness_of(module, site, text).is_fresh)
             return arena_printf(
                 arena,
                 "`%.*s` writes to `%.*s`, which is not a tensor of its own that only it knows",

@@ -192,15 +192,6 @@ static void add_unpack(Buffer *out, const Names *names, const char *source) {
     buffer_printf(out, "    ) = %s\n", source);
 }
 
-static const BackwardArgument *argument_for(const Backward *backward, ArgumentUse use,
-                                            const char *of) {
-    const BackwardLaunch *launch = &backward->launches[0];
-    for (int i = 0; i < launch->argument_count; i++)
-        if (launch->arguments[i].use == use && strcmp(launch->arguments[i].of, of) == 0)
-            return &launch->arguments[i];
-    return NULL;
-}
-
 /// The grid's own parameters: its sizes, or what computes them beside the kernel's arguments.
 static void push_grid(Arena *arena, Names *names, const OperatorPlan *plan, bool annotated) {
     if (!plan->grid) {
@@ -319,10 +310,10 @@ static void list_saved(Arena *arena, const OperatorPlan *plan, Names *tensors, N
         if (!plan->launch->passed[p]) continue;
         const Parameter *parameter = parameter_at(plan, p);
         bool same =
-            argument_for(backward, ARGUMENT_SAME, parameter->name) ||
+            launch_argument(backward, ARGUMENT_SAME, parameter->name) ||
             (plan->grid && !is_pointer(parameter) && operator_grid_reads(plan, parameter->name));
         bool gradient =
-            argument_for(backward, ARGUMENT_GRADIENT, parameter->name) ||
+            launch_argument(backward, ARGUMENT_GRADIENT, parameter->name) ||
             (plan->grid && is_pointer(parameter) && operator_grid_reads(plan, parameter->name));
         if (is_pointer(parameter) && (same || gradient)) LIST_PUSH(arena, tensors, parameter->name);
         if (!is_pointer(parameter) && same) LIST_PUSH(arena, scalars, parameter->name);
@@ -412,7 +403,7 @@ static void add_save(Arena *arena, Buffer *out, const OperatorPlan *plan) {
     push_options(arena, &inputs, plan, "name");
     for (int i = 0; i < outputs.count; i++) {
         LIST_PUSH(arena, &used, outputs.items[i]);
-        if (argument_for(backward, ARGUMENT_UPSTREAM, outputs.items[i]))
+        if (launch_argument(backward, ARGUMENT_UPSTREAM, outputs.items[i]))
             LIST_PUSH(arena, &strides, arena_printf(arena, "%s.stride()", outputs.items[i]));
     }
     buffer_printf(out, "def _%s_save(ctx, inputs, output):\n", plan->name);
@@ -432,7 +423,7 @@ static void add_gradients(Arena *arena, Buffer *out, const OperatorPlan *plan) {
     LIST_PUSH(arena, &parameters, "ctx");
     for (int i = 0; i < outputs.count; i++) {
         const BackwardArgument *upstream =
-            argument_for(backward, ARGUMENT_UPSTREAM, outputs.items[i]);
+            launch_argument(backward, ARGUMENT_UPSTREAM, outputs.items[i]);
         LIST_PUSH(arena, &parameters,
                   upstream ? upstream->name : arena_printf(arena, "_d%s", outputs.items[i]));
     }
@@ -448,7 +439,7 @@ static void add_gradients(Arena *arena, Buffer *out, const OperatorPlan *plan) {
             if (strcmp(outputs.items[stride], launch->arguments[i].of) == 0) break;
         int index = 0;  // among those with an upstream gradient
         for (int k = 0; k < stride; k++)
-            index += argument_for(backward, ARGUMENT_UPSTREAM, outputs.items[k]) != NULL;
+            index += launch_argument(backward, ARGUMENT_UPSTREAM, outputs.items[k]) != NULL;
         LIST_PUSH(arena, &call,
                   arena_printf(arena, "_with_stride(%s, ctx.strides[%d])",
                                launch->arguments[i].name, index));
@@ -472,7 +463,7 @@ static void add_gradients(Arena *arena, Buffer *out, const OperatorPlan *plan) {
     for (int p = 0; p < plan->launch->kernel->parameter_count; p++) {
         if (!plan->launch->passed[p]) continue;
         const char *name = parameter_at(plan, p)->name;
-        const BackwardArgument *gradient = argument_for(backward, ARGUMENT_GRADIENT, name);
+        const BackwardArgument *gradient = launch_argument(backward, ARGUMENT_GRADIENT, name);
         const char *text = gradient ? gradient->name : "None";
         if (gradient && is_optional_parameter(plan, name))
             text = arena_printf(arena, "None if %s is None else %s.to(%s.dtype)", name, text, name);

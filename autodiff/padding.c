@@ -141,18 +141,9 @@ static bool is_guarded(const Op *op) {
         while (other->op && (other->op->code == OP_FULL || other->op->code == OP_BROADCAST_TO))
             other = other->op->operands[other->op->code == OP_FULL ? 1 : 0];
         if (!value_is_number(other, &number) || isinf(number)) continue;
-        switch (condition->op->code) {
-        case OP_EQ:
-        case OP_NE:
-        case OP_LT:
-        case OP_LE:
-        case OP_GT:
-        case OP_GE:
-            if (condition->op->operands[0] == kept || condition->op->operands[1] == kept)
-                return true;
-            break;
-        default: break;
-        }
+        if (op_is_comparison(condition->op->code) &&
+            (condition->op->operands[0] == kept || condition->op->operands[1] == kept))
+            return true;
     }
     return false;
 }
@@ -214,11 +205,6 @@ Slope slope_of_binary(OpCode code, Slope a, Slope b) {
     case OP_FLOORDIV: return b == SLOPE_NONE ? a : SLOPE_ANY;
     default: return a == SLOPE_NONE && b == SLOPE_NONE ? SLOPE_NONE : SLOPE_ANY;
     }
-}
-
-bool op_is_comparison(OpCode code) {
-    return code == OP_EQ || code == OP_NE || code == OP_LT || code == OP_LE || code == OP_GT ||
-           code == OP_GE;
 }
 
 PadAxis pad_of_binary(OpCode code, PadAxis a, PadAxis b, bool a_uniform, bool b_uniform) {

@@ -55,6 +55,5 @@ PadAxis pad_chosen(const Op *op, PadAxis condition, PadAxis x, PadAxis y);
 /// How an integer moves that is computed from two.
 Slope slope_of_binary(OpCode code, Slope a, Slope b);
 /// ==, !=, <, <=, >, >=.
-bool op_is_comparison(OpCode code);
 
 #endif

@@ -147,7 +147,13 @@ static Value *first_program(Function *function, Op *store, AxisUse use, int axis
     return build_binary(&b, OP_EQ, id, build_int(&b, 0));
 }
 
-static void assume(Differentiation *state, const Op *store, const char *text) {
+static void assume(Differentiation *state, const Op *store, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void assume(Differentiation *state, const Op *store, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = arena_vprintf(state->arena, format, arguments);
+    va_end(arguments);
     LIST_PUSH(state->arena, &state->assumptions, (Assumption){text, store->range});
 }
 
@@ -189,10 +195,9 @@ static void settle_axis(Differentiation *state, const Map *stored, Op *store, in
     if (place.direct) {
         if (tiles_overlap(state->arena, store, axis))
             assume(state, store,
-                   arena_printf(state->arena,
-                                "the tiles of neighbouring programs along grid axis %d do not "
-                                "share elements of `%s`",
-                                axis, stored_name(state, store)));
+                   "the tiles of neighbouring programs along grid axis %d do not "
+                   "share elements of `%s`",
+                   axis, stored_name(state, store));
         return;
     }
     AxisUse value = value_use(state->arena, stored, store, axis);
@@ -203,10 +208,9 @@ static void settle_axis(Differentiation *state, const Map *stored, Op *store, in
     if (!is_alike || (divisor && !is_known_at(divisor, store))) {
         if (!is_under_constexpr(store))
             assume(state, store,
-                   arena_printf(state->arena,
-                                "only one program along grid axis %d stores to each element of "
-                                "`%s`, though its id does not tell which",
-                                axis, stored_name(state, store)));
+                   "only one program along grid axis %d stores to each element of "
+                   "`%s`, though its id does not tell which",
+                   axis, stored_name(state, store));
         return;
     }
     Value *condition = first_program(state->primal, store, place, axis);
@@ -263,10 +267,8 @@ static void settle_lanes(Differentiation *state, Op *store) {
                      "stays (%s): mask the others",
                      stored_name(state, store), lanes.why);
     if (lanes.meeting == MEETING_POSSIBLE)
-        assume(state, store,
-               arena_printf(state->arena,
-                            "no two lanes of this store write to one element of `%s`: %s",
-                            stored_name(state, store), lanes.why));
+        assume(state, store, "no two lanes of this store write to one element of `%s`: %s",
+               stored_name(state, store), lanes.why);
 }
 
 void stores_settle(Differentiation *state) {

@@ -60,7 +60,7 @@ static const char *meta_lambda(Arena *arena, const LaunchPlan *plan, const char 
     Buffer out = buffer_new(arena);
     for (const char *at = text; *at;) {
         size_t size = 0;
-        while (isalnum((unsigned char)at[size]) || at[size] == '_') size++;
+        while (byte_is_word(at[size])) size++;
         bool is_member = at > text && at[-1] == '.';
         const char *read = size && !is_member ? meta_name(arena, plan, (Str){at, size}) : NULL;
         if (read)

@@ -22,6 +22,17 @@ bool str_ends(Str a, const char *suffix) {
     return a.size >= size && memcmp(a.data + a.size - size, suffix, size) == 0;
 }
 
+bool byte_is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           (unsigned char)c >= 0x80;
+}
+
+bool str_is_name(Str text) {
+    for (size_t i = 0; i < text.size; i++)
+        if (!byte_is_word(text.data[i])) return false;
+    return text.size > 0 && !(text.data[0] >= '0' && text.data[0] <= '9');
+}
+
 char *str_dup(Arena *arena, Str text) { return arena_strndup(arena, text.data, text.size); }
 
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }

@@ -26,6 +26,10 @@ static inline bool str_is(Str a, const char *text) {
 }
 bool str_starts(Str a, const char *prefix);
 bool str_ends(Str a, const char *suffix);
+/// A letter, digit or underscore of a Python name. Any byte of a character beyond ASCII counts.
+bool byte_is_word(char c);
+/// Words without a digit in front: the shape of a Python name.
+bool str_is_name(Str text);
 char *str_dup(Arena *arena, Str text);
 Str str_trim(Str text);
 /// Bytes of edits (insert, delete, replace) that turn `a` into `b`; for "did you mean".

@@ -161,16 +161,6 @@ const char *constant_label(Arena *arena, const Constant *constant) {
 
 // --- Polynomials
 
-static bool is_word(Str text) {
-    for (size_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-        bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                    c == '_' || (unsigned char)c >= 0x80;
-        if (!fits) return false;
-    }
-    return text.size > 0;
-}
-
 static const char *atom_label(Arena *arena, const Value *atom, bool alone) {
     if (atom->name) return atom->name;
     const Op *op = atom->op;
@@ -181,7 +171,7 @@ static const char *atom_label(Arena *arena, const Value *atom, bool alone) {
     bool is_short =
         text.size && text.size <= LABEL_ATOM_LIMIT && !memchr(text.data, '\n', text.size);
     if (!is_short) return "…";
-    bool is_closed = is_word(text) || alone || text.data[text.size - 1] == ')';
+    bool is_closed = str_is_name(text) || alone || text.data[text.size - 1] == ')';
     return arena_printf(arena, is_closed ? "%.*s" : "(%.*s)", STR_ARGS(text));
 }
 

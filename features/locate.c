@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/// PATTERN_LIMIT: of patterns in patterns, against the C stack; the lowering follows none that deep either.
-enum { CLIMB_LIMIT = 400, PATTERN_LIMIT = 200 };
+enum { CLIMB_LIMIT = 400 };
 
 Range range_of(const Names *names, SyntaxNode node) { return node_range(names->source, node); }
 
@@ -160,28 +159,15 @@ typedef struct BindSearch {
     bool has_scopes;  // text_has_scopes of the function
 } BindSearch;
 
-static void bind_target_at(const BindSearch *search, SyntaxNode target, int depth) {
-    if (depth > PATTERN_LIMIT) return;
-    switch (node_kind(target)) {
-    case SYNTAX_IDENTIFIER:
-        map_set(search->bound, text_of(search->names, target), search->bound);
-        break;
-    case SYNTAX_PATTERN_LIST:
-    case SYNTAX_TUPLE_PATTERN:
-    case SYNTAX_LIST_PATTERN:
-    case SYNTAX_LIST_SPLAT_PATTERN:
-    case SYNTAX_AS_PATTERN_TARGET:
-    case SYNTAX_EXPRESSION_LIST:
-    case SYNTAX_TUPLE:
-        for (uint32_t i = 0; i < node_child_count(target); i++)
-            bind_target_at(search, node_child(target, i), depth + 1);
-        break;
-    default: break;
-    }
+static void bind_name(void *context, SyntaxNode identifier, bool is_item) {
+    const BindSearch *search = context;
+    (void)is_item;
+    map_set(search->bound, text_of(search->names, identifier), search->bound);
 }
 
 static void bind_target(const BindSearch *search, SyntaxNode target) {
-    bind_target_at(search, target, 0);
+    BindSearch copy = *search;
+    syntax_targets(target, bind_name, &copy);
 }
 
 static void bind_import(const BindSearch *search, SyntaxNode node) {
@@ -624,11 +610,6 @@ Name callee_resolve(Names *names, SyntaxNode call) {
 }
 
 // --- Words
-
-bool byte_is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           (unsigned char)c >= 0x80;
-}
 
 Words words_of(Names *names, Str text) {
     return words_within(names, text, (Range){names->source, 0, (uint32_t)names->source->text.size});

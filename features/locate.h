@@ -100,7 +100,6 @@ bool text_has_scopes(Str text);
 bool kind_is_expression(SyntaxKind kind);
 /// The names that a function binds (parameters included), as a set. Cached.
 const Map *names_bound(Names *names, SyntaxNode function);
-bool byte_is_word(char c);
 /// Whether the node is inside a comment or a string.
 bool offset_is_text(Names *names, uint32_t offset);
 

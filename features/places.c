@@ -174,3 +174,16 @@ Name name_in_text(Names *names, uint32_t offset) {
     }
     return nothing;
 }
+
+Ranges places_ranges(Arena *arena, const NamePlaces *places, bool include_declaration) {
+    Ranges ranges = {0};
+    bool is_declared = include_declaration;
+    for (LIST_EACH(int, i, places->list)) {
+        const NamePlace *place = &places->list.items[i];
+        if (place->is_write && !is_declared)
+            is_declared = true;
+        else
+            LIST_PUSH(arena, &ranges.list, place->range);
+    }
+    return ranges;
+}

@@ -2,6 +2,7 @@
 #ifndef TAD_FEATURES_PLACES_H
 #define TAD_FEATURES_PLACES_H
 
+#include "features/features.h"
 #include "features/locate.h"
 
 typedef struct NamePlace {
@@ -19,6 +20,8 @@ typedef struct NamePlaces {
 bool name_is_same(Names *names, const Name *a, const Name *b);
 /// All places that mean `name`; for parameters also keyword arguments, configurations, grids and `# tad:` comments.
 NamePlaces places_of(Names *names, const Name *name);
+/// Where they are; without the first that binds the name, which declares it, unless it is asked for.
+Ranges places_ranges(Arena *arena, const NamePlaces *places, bool include_declaration);
 /// The parameter `index` of a function, as the name at `range`.
 Name parameter_name(Names *names, const FunctionDefinition *function, int index, Range range);
 /// The parameter whose name the text (a string or a `# tad:` comment) at `offset` spells; NAME_NOTHING otherwise.

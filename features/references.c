@@ -14,16 +14,7 @@ Ranges references_at(Arena *arena, const Snapshot *snapshot, uint32_t offset,
     Names names = names_of(arena, snapshot);
     Name name = name_asked(&names, offset);
     NamePlaces places = places_of(&names, &name);
-    Ranges ranges = {0};
-    bool is_first = true;
-    for (LIST_EACH(int, i, places.list)) {
-        const NamePlace *place = &places.list.items[i];
-        // The first place that binds the name declares it.
-        bool declares = place->is_write && is_first;
-        if (place->is_write) is_first = false;
-        if (!declares || include_declaration) LIST_PUSH(arena, &ranges.list, place->range);
-    }
-    return ranges;
+    return places_ranges(arena, &places, include_declaration);
 }
 
 Highlights highlights_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
@@ -47,16 +38,9 @@ static const char *const python_words[] = {
     "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
 
 static bool is_identifier(Str name) {
-    for (size_t i = 0; i < name.size; i++) {
-        char c = name.data[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-                         (unsigned char)c >= 0x80;
-        bool is_digit = c >= '0' && c <= '9';
-        if (!is_letter && !(is_digit && i > 0)) return false;
-    }
     for (size_t i = 0; i < sizeof python_words / sizeof *python_words; i++)
         if (str_is(name, python_words[i])) return false;
-    return name.size > 0;
+    return str_is_name(name);
 }
 
 static const char *refusal_of_kind(const Name *name) {

@@ -134,15 +134,7 @@ Ranges shared_references(Arena *arena, const Snapshot *snapshot, const SharedNam
     Names names = names_of(arena, snapshot);
     Name name;
     NamePlaces places = shared_places(&names, shared, &name);
-    Ranges ranges = {0};
-    bool is_first = is_defined_here(&names, shared);
-    for (LIST_EACH(int, i, places.list)) {
-        const NamePlace *place = &places.list.items[i];
-        bool declares = place->is_write && is_first;
-        if (place->is_write) is_first = false;
-        if (!declares || include_declaration) LIST_PUSH(arena, &ranges.list, place->range);
-    }
-    return ranges;
+    return places_ranges(arena, &places, include_declaration || !is_defined_here(&names, shared));
 }
 
 // --- Renaming

@@ -1,34 +1,24 @@
 // A function's syntax in, the identifiers that it assigns out.
 #include "features/targets.h"
 
-enum { PATTERN_DEPTH = 16 };
-
 typedef struct TargetSearch {
     Arena *arena;
     bool has_scopes;
+    Target next;  // all of it but the node
     Targets targets;
 } TargetSearch;
 
-static void target_add(TargetSearch *search, SyntaxNode node, Target target, int depth) {
-    if (depth > PATTERN_DEPTH) return;
-    switch (node_kind(node)) {
-    case SYNTAX_IDENTIFIER:
-        target.node = node;
-        LIST_PUSH(search->arena, &search->targets.list, target);
-        break;
-    case SYNTAX_PATTERN_LIST:
-    case SYNTAX_TUPLE_PATTERN:
-    case SYNTAX_LIST_PATTERN:
-    case SYNTAX_EXPRESSION_LIST:
-    case SYNTAX_TUPLE:
-    case SYNTAX_LIST_SPLAT_PATTERN:
-    case SYNTAX_AS_PATTERN_TARGET:
-        target.is_item = true;
-        for (uint32_t i = 0; i < node_child_count(node); i++)
-            target_add(search, node_child(node, i), target, depth + 1);
-        break;
-    default: break;
-    }
+static void add_name(void *context, SyntaxNode identifier, bool is_item) {
+    TargetSearch *search = context;
+    Target target = search->next;
+    target.node = identifier;
+    target.is_item = is_item;
+    LIST_PUSH(search->arena, &search->targets.list, target);
+}
+
+static void target_add(TargetSearch *search, SyntaxNode node, Target target) {
+    search->next = target;
+    syntax_targets(node, add_name, search);
 }
 
 static bool visit_target(void *context, SyntaxNode node) {
@@ -42,20 +32,20 @@ static bool visit_target(void *context, SyntaxNode node) {
     case SYNTAX_ASSIGNMENT:
         if (node_is_null(target.right)) return true;
         target.is_annotated = !node_is_null(node_field(node, "type"));
-        target_add(search, node_field(node, "left"), target, 0);
+        target_add(search, node_field(node, "left"), target);
         return true;
     case SYNTAX_AUGMENTED_ASSIGNMENT:
         target.kind = TARGET_AUGMENTED;
-        target_add(search, node_field(node, "left"), target, 0);
+        target_add(search, node_field(node, "left"), target);
         return true;
     case SYNTAX_FOR:
         target.kind = TARGET_LOOP;
-        target_add(search, node_field(node, "left"), target, 0);
+        target_add(search, node_field(node, "left"), target);
         return true;
     case SYNTAX_NAMED_EXPRESSION:
         target.kind = TARGET_INSIDE;
         target.right = node_field(node, "value");
-        target_add(search, node_field(node, "name"), target, 0);
+        target_add(search, node_field(node, "name"), target);
         return true;
     case SYNTAX_FUNCTION:
     case SYNTAX_CLASS:

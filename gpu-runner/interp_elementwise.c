@@ -78,14 +78,9 @@ static bool float_comparison(OpCode code, double a, double b) {
     }
 }
 
-static bool is_comparison(OpCode code) {
-    return code == OP_EQ || code == OP_NE || code == OP_LT || code == OP_LE || code == OP_GT ||
-           code == OP_GE;
-}
-
 /// False where the op has no VALUE column.
 static bool float_values(OpCode code, const FloatLanes *in, double *result) {
-    if (is_comparison(code)) {
+    if (op_is_comparison(code)) {
         for (int64_t i = 0; i < in->count; i++)
             result[i] = float_comparison(code, in->a[i * in->sa], in->b[i * in->sb]);
         return true;
@@ -347,7 +342,7 @@ static Tile *run_integers(Interp *interp, OpCode code, Tile *const *operands, in
 static Tile *run_pointers(Interp *interp, OpCode code, Tile *const *operands) {
     Tile *pointer = operands[0]->kind == TILE_POINTER ? operands[0] : operands[1];
     bool both = operands[0]->kind == TILE_POINTER && operands[1]->kind == TILE_POINTER;
-    if (is_comparison(code))
+    if (op_is_comparison(code))
         return run_integers(interp, code, operands, 2, DTYPE_INT64, DTYPE_INT1, TILE_NUMBER);
     if (both || (code != OP_ADD && code != OP_SUB))
         interp_stop(interp, "%s on pointers", op_rows[code].id);

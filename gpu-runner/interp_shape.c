@@ -66,20 +66,7 @@ static Tile *permuted(Interp *interp, const Tile *source, const int *order) {
     for (int i = rank - 1; i >= 0; i--) source_strides[i] = stride, stride *= source->dims[i];
     for (int i = 0; i < rank; i++)
         dims[i] = source->dims[order[i]], strides[i] = source_strides[order[i]];
-    size_t size = sizeof(int64_t) * (size_t)source->count;
-    int64_t *indices = pool_block(&interp->pool, size), at[TYPE_MAX_RANK] = {0}, from = 0;
-    for (int64_t i = 0; i < source->count; i++) {
-        indices[i] = from;
-        for (int d = rank - 1; d >= 0; d--) {
-            from += strides[d];
-            if (++at[d] < dims[d]) break;
-            from -= strides[d] * dims[d];
-            at[d] = 0;
-        }
-    }
-    Tile *result = tile_take(&interp->pool, source, rank, dims, indices);
-    pool_free(&interp->pool, indices, size);
-    return result;
+    return tile_take_strided(&interp->pool, source, rank, dims, strides);
 }
 
 void run_transpose(Interp *interp, const Op *op) {

@@ -58,8 +58,7 @@ static bool accept(SpecParser *parser, const char *token) {
         memcmp(parser->text.data + parser->at, token, size) != 0)
         return false;
     char next = parser->at + size < parser->text.size ? parser->text.data[parser->at + size] : ' ';
-    if (isalpha((unsigned char)token[0]) && (isalnum((unsigned char)next) || next == '_'))
-        return false;
+    if (isalpha((unsigned char)token[0]) && byte_is_word(next)) return false;
     parser->at += size;
     return true;
 }
@@ -73,8 +72,8 @@ static Str accept_name(SpecParser *parser) {
     skip_space(parser);
     size_t start = parser->at;
     while (parser->at < parser->text.size) {
-        unsigned char c = (unsigned char)parser->text.data[parser->at];
-        if (!isalnum(c) && c != '_' && c != '.') break;
+        char c = parser->text.data[parser->at];
+        if (!byte_is_word(c) && c != '.') break;
         parser->at++;
     }
     Str name = {parser->text.data + start, parser->at - start};

@@ -229,19 +229,11 @@ bool shapes_broadcast(int *rank, int64_t *dims, const Tile *tile) {
     return true;
 }
 
-Tile *tile_broadcast(TilePool *pool, Tile *source, int rank, const int64_t *dims) {
-    if (source->rank == rank && memcmp(source->dims, dims, sizeof(int64_t) * (size_t)rank) == 0)
-        return tile_retain(source);
-    int64_t count = 1, strides[TYPE_MAX_RANK] = {0}, stride = 1;
-    for (int i = rank - 1; i >= 0; i--) {
-        int from = i - (rank - source->rank);
-        count *= dims[i];
-        if (from < 0) continue;
-        strides[i] = source->dims[from] == 1 ? 0 : stride;
-        stride *= source->dims[from];
-    }
+Tile *tile_take_strided(TilePool *pool, const Tile *source, int rank, const int64_t *dims,
+                        const int64_t *strides) {
+    int64_t count = 1, at[TYPE_MAX_RANK] = {0}, from = 0;
+    for (int i = 0; i < rank; i++) count *= dims[i];
     int64_t *indices = pool_block(pool, sizeof(int64_t) * (size_t)count);
-    int64_t at[TYPE_MAX_RANK] = {0}, from = 0;
     for (int64_t i = 0; i < count; i++) {
         indices[i] = from;
         for (int d = rank - 1; d >= 0; d--) {
@@ -254,6 +246,19 @@ Tile *tile_broadcast(TilePool *pool, Tile *source, int rank, const int64_t *dims
     Tile *tile = tile_take(pool, source, rank, dims, indices);
     pool_free(pool, indices, sizeof(int64_t) * (size_t)count);
     return tile;
+}
+
+Tile *tile_broadcast(TilePool *pool, Tile *source, int rank, const int64_t *dims) {
+    if (source->rank == rank && memcmp(source->dims, dims, sizeof(int64_t) * (size_t)rank) == 0)
+        return tile_retain(source);
+    int64_t strides[TYPE_MAX_RANK] = {0}, stride = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        int from = i - (rank - source->rank);
+        if (from < 0) continue;
+        strides[i] = source->dims[from] == 1 ? 0 : stride;
+        stride *= source->dims[from];
+    }
+    return tile_take_strided(pool, source, rank, dims, strides);
 }
 
 int64_t wrap_integer(int64_t value, DTypeCode dtype) {

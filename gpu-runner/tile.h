@@ -80,6 +80,9 @@ void pool_free(TilePool *pool, void *block, size_t size_bytes);
 /// result[i] = source[indices[i]], tangent and poison along; -1 gives zero.
 Tile *tile_take(TilePool *pool, const Tile *source, int rank, const int64_t *dims,
                 const int64_t *indices);
+/// The same over all indices of `dims`, each with a stride, in elements of `source`.
+Tile *tile_take_strided(TilePool *pool, const Tile *source, int rank, const int64_t *dims,
+                        const int64_t *strides);
 /// The same values under another shape of equal count.
 Tile *tile_reshape(TilePool *pool, const Tile *source, int rank, const int64_t *dims);
 /// Broadcast to a shape that `source` broadcasts to. Retains `source` where nothing changes.

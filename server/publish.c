@@ -63,10 +63,6 @@ Json *diagnostic_json(Request *request, const Snapshot *snapshot, const Diagnost
     return json;
 }
 
-static bool is_word_byte(char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /// Whether the caret is behind all that its line says, and `start` before it on the line.
 static bool is_at_end_of_line(Str text, uint32_t caret, uint32_t start) {
     uint32_t end = caret;
@@ -83,7 +79,7 @@ static bool is_held(const Request *request, const Diagnostic *diagnostic) {
     Str text = request->text->text;
     if (!request->holds_caret || caret == NO_CARET || caret > text.size || range->end > text.size)
         return false;
-    bool is_word = caret && caret == range->end && is_word_byte(text.data[caret - 1]);
+    bool is_word = caret && caret == range->end && byte_is_word(text.data[caret - 1]);
     if (diagnostic->severity == SEVERITY_WARNING) return is_word;
     bool is_around = range->start < caret && caret < range->end;
     return diagnostic->severity == SEVERITY_ERROR &&

@@ -132,10 +132,7 @@ static void probe_run(SelfCheck *check, const Feature *feature, uint32_t offset)
 /// The first byte of each word and of each sign.
 static bool opens_token(Str text, size_t at) {
     if (isspace((unsigned char)text.data[at])) return false;
-    bool is_word = isalnum((unsigned char)text.data[at]) || text.data[at] == '_';
-    bool was_word =
-        at > 0 && (isalnum((unsigned char)text.data[at - 1]) || text.data[at - 1] == '_');
-    return !is_word || !was_word;
+    return !byte_is_word(text.data[at]) || at == 0 || !byte_is_word(text.data[at - 1]);
 }
 
 static void check_everywhere(SelfCheck *check) {

@@ -32,4 +32,14 @@ TEST(floats_are_written_as_a_person_writes_them) {
     arena_free(arena);
 }
 
-TEST_MAIN(TEST_ROW(floats_are_written_as_a_person_writes_them))
+TEST(names_have_the_shape_of_names) {
+    static const char *const names[] = {"x", "_", "x1", "BLOCK_M", "\xc3\xa9t\xc3\xa9"};
+    static const char *const others[] = {"", "1x", "x.y", "x ", "f(x)", "-x"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        CHECK(str_is_name(str_from(names[i])));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        CHECK(!str_is_name(str_from(others[i])));
+}
+
+TEST_MAIN(TEST_ROW(names_have_the_shape_of_names),
+          TEST_ROW(floats_are_written_as_a_person_writes_them))

@@ -114,7 +114,14 @@ def start(command: list[str], root: Path, path: Path) -> tuple[Server, dict[str,
         "textDocument": {
             "publishDiagnostics": {"versionSupport": True},
             "hover": {"contentFormat": ["markdown"]},
-            "completion": {"completionItem": {"snippetSupport": True}},
+            # As the common editors say.
+            "completion": {
+                "completionItem": {
+                    "snippetSupport": True,
+                    "resolveSupport": {"properties": ["documentation", "detail"]},
+                },
+                "completionList": {"itemDefaults": ["editRange"]},
+            },
         },
         "workspace": {"configuration": True},
         "window": {"workDoneProgress": True},

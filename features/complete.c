@@ -145,6 +145,13 @@ static OpCode code_of_id(const char *id) {
     return OP_COUNT;
 }
 
+const char *completion_detail(Arena *arena, const char *key) {
+    bool is_method = strncmp(key, "method:", 7) == 0;
+    if (!is_method && strncmp(key, "op:", 3) != 0) return NULL;
+    OpCode code = code_of_id(strchr(key, ':') + 1);
+    return code == OP_COUNT ? NULL : operation_detail(arena, code, is_method);
+}
+
 const char *completion_documentation(Arena *arena, const char *key) {
     const char *colon = key ? strchr(key, ':') : NULL;
     if (!colon) return NULL;

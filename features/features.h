@@ -109,6 +109,8 @@ typedef struct Completions {
     LIST(CompletionItem) list;
 } Completions;
 Completions completions_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+/// The detail of an item with that key, NULL where the key does not tell it.
+const char *completion_detail(Arena *arena, const char *key);
 /// Markdown for an item's key, NULL where there is none. The lazy part of an item.
 const char *completion_documentation(Arena *arena, const char *key);
 

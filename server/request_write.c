@@ -33,26 +33,41 @@ static const char *snippet_plain(Arena *arena, const char *snippet) {
     return buffer_text(&plain);
 }
 
+/// What the item puts in place of `replace`, as briefly as the client understands it.
+static void set_edit(Request *request, Json *json, const CompletionItem *item, Json *replace) {
+    Arena *arena = request->arena;
+    const Client *client = &request->server->client;
+    const char *text = item->insert ? item->insert : item->label;
+    if (item->is_snippet && !client->snippets) text = snippet_plain(arena, text);
+    if (client->default_edit_range) {
+        if (strcmp(text, item->label) != 0) json_set_string(json, "textEditText", text);
+        return;
+    }
+    Json *edit = json_object(arena);
+    json_set(edit, "range", replace);
+    json_set_string(edit, "newText", text);
+    json_set(json, "textEdit", edit);
+}
+
 static Json *completion_json(Request *request, const CompletionItem *item, Json *replace) {
     enum { FORMAT_SNIPPET = 2, TAG_DEPRECATED = 1 };
     Arena *arena = request->arena;
-    Json *json = json_object(arena), *edit = json_object(arena);
-    bool snippet = item->is_snippet && request->server->client.snippets;
-    const char *text = item->insert ? item->insert : item->label;
+    const Client *client = &request->server->client;
+    Json *json = json_object(arena);
     json_set_string(json, "label", item->label);
     json_set_number(json, "kind", completion_kind_number(item->kind));
-    if (item->detail) json_set_string(json, "detail", item->detail);
+    bool is_operation = item->kind == COMPLETION_OPERATION || item->kind == COMPLETION_METHOD;
+    if (item->detail && !(is_operation && client->resolves_detail))
+        json_set_string(json, "detail", item->detail);
     if (item->sort) json_set_string(json, "sortText", item->sort);
-    if (snippet) json_set_number(json, "insertTextFormat", FORMAT_SNIPPET);
+    if (item->is_snippet && client->snippets)
+        json_set_number(json, "insertTextFormat", FORMAT_SNIPPET);
     if (item->is_deprecated) {
         Json *tags = json_array(arena);
         json_push(tags, json_number(arena, TAG_DEPRECATED));
         json_set(json, "tags", tags);
     }
-    json_set(edit, "range", replace);
-    json_set_string(edit, "newText",
-                    item->is_snippet && !snippet ? snippet_plain(arena, text) : text);
-    json_set(json, "textEdit", edit);
+    set_edit(request, json, item, replace);
     if (item->key) {
         Json *data = json_object(arena);
         json_set_string(data, "key", item->key);
@@ -70,10 +85,15 @@ Json *handle_completion(Request *request) {
     Json *result = json_object(arena), *items = json_array(arena);
     Range range = completions.replace;
     if (!range.source) range = (Range){snapshot->source, offset, offset};
+    Json *replace = request_range_json(request, snapshot, range);
     for (LIST_EACH(int, i, completions.list))
-        json_push(items, completion_json(request, &completions.list.items[i],
-                                         request_range_json(request, snapshot, range)));
+        json_push(items, completion_json(request, &completions.list.items[i], replace));
     json_set_bool(result, "isIncomplete", false);
+    if (request->server->client.default_edit_range) {
+        Json *defaults = json_object(arena);
+        json_set(defaults, "editRange", replace);
+        json_set(result, "itemDefaults", defaults);
+    }
     json_set(result, "items", items);
     return result;
 }
@@ -85,6 +105,8 @@ Json *handle_completion_resolve(Request *request) {
         return NULL;
     }
     Json *item = json_copy(request->arena, request->params);
+    const char *detail = key ? completion_detail(request->arena, key) : NULL;
+    if (detail) json_set_string(item, "detail", detail);
     const char *documentation = key ? completion_documentation(request->arena, key) : NULL;
     if (documentation) json_set(item, "documentation", markup_json(request, documentation));
     return item;

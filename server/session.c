@@ -29,7 +29,10 @@ static Client client_read(const Json *capabilities) {
     const Json *window = json_get(capabilities, "window");
     const Json *edit = json_get(workspace, "workspaceEdit");
     const Json *hover = json_get(json_get(document, "hover"), "contentFormat");
-    const Json *item = json_get(json_get(document, "completion"), "completionItem");
+    const Json *completion = json_get(document, "completion");
+    const Json *item = json_get(completion, "completionItem");
+    const Json *defaults = json_get(json_get(completion, "completionList"), "itemDefaults");
+    const Json *resolved = json_get(json_get(item, "resolveSupport"), "properties");
     return (Client){
         .encoding = encoding_choose(capabilities),
         .configuration = json_get_bool(workspace, "configuration", false),
@@ -49,6 +52,8 @@ static Client client_read(const Json *capabilities) {
         .hint_refresh = refreshes(capabilities, "inlayHint"),
         .token_refresh = refreshes(capabilities, "semanticTokens"),
         .diagnostic_refresh = refreshes(capabilities, "diagnostics"),
+        .default_edit_range = lists(defaults, "editRange"),
+        .resolves_detail = lists(resolved, "detail"),
         .snippets = json_get_bool(item, "snippetSupport", false),
         .markdown = !hover || lists(hover, "markdown"),
         .document_changes = json_get_bool(edit, "documentChanges", false),

@@ -114,6 +114,7 @@ typedef struct Client {
     bool configuration, configuration_changes, watched_files, work_done_progress, show_document;
     bool related_information, code_description, diagnostic_data, pulls_diagnostics;
     bool lenses, lens_refresh, hint_refresh, token_refresh, diagnostic_refresh;
+    bool default_edit_range, resolves_detail;  // of completion items
     bool snippets, markdown, document_changes, annotations, disabled_actions, resource_create;
     bool hierarchical_symbols, links;
 } Client;

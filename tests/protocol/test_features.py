@@ -54,6 +54,34 @@ def test_completion(opened: Client, kernel: str) -> None:
     assert "Values at `pointer`" in resolved["documentation"]["value"]
 
 
+def test_completion_in_few_words(server: Client, kernel: str) -> None:
+    """A client that knows a range for all items and asks for details gets the list without them."""
+    server.initialize(
+        {
+            "textDocument": {
+                "completion": {
+                    "completionItem": {
+                        "snippetSupport": True,
+                        "resolveSupport": {"properties": ["documentation", "detail"]},
+                    },
+                    "completionList": {"itemDefaults": ["editRange"]},
+                }
+            }
+        }
+    )
+    server.open(kernel, KERNEL)
+    answer = server.request("textDocument/completion", at(kernel, "tl.constexpr", inside=5))
+    assert text_of(answer["itemDefaults"]["editRange"]) == "co"
+    items = {item["label"]: item for item in answer["items"]}
+    assert not any("textEdit" in item for item in items.values())
+    assert "detail" not in items["load"] and "textEditText" not in items["float16"]
+    assert items["load"]["textEditText"] == "load($0)" and items["load"]["insertTextFormat"] == 2
+    assert items["float16"]["detail"]
+    resolved = server.request("completionItem/resolve", items["load"])
+    assert resolved["detail"].startswith("(pointer, mask=None")
+    assert server.shut_down() == 0
+
+
 def test_signature_help(opened: Client, kernel: str) -> None:
     position = at(kernel, "mask=mask", inside=5)
     answer = opened.request("textDocument/signatureHelp", position)

@@ -1,5 +1,5 @@
-// Relative imports go from the file's folder; absolute ones from the file's package root, then from the folders above it,
-// then to texts of our own (library.h).
+// Relative imports go from the file's folder; absolute ones from the file's package root, then from the folders above it and
+// from where projects in these keep their packages, then to texts of our own (library.h).
 // Each file is read once; a cycle ends at the module that is still being built.
 #include "server/resolve.h"
 
@@ -8,6 +8,7 @@
 #include "analysis/module_scope.h"
 #include "base/map.h"
 #include "server/files.h"
+#include "server/import_roots.h"
 #include "server/library.h"
 
 enum { MOST_PARENTS = 12 };
@@ -26,6 +27,7 @@ struct ImportResolver {
     Resolver interface;
     Map by_path;      // -> Loaded
     Map by_question;  // "from\ndotted" -> Answer
+    Map roots;        // folder -> Names *: where the project in it keeps packages
     Map importers;    // path -> ImportList: what the file there imports
     Overlay *overlay;
 };
@@ -71,12 +73,30 @@ static const char *find_relative(ImportResolver *resolver, const char *folder, S
     return find_module(resolver, folder, dotted);
 }
 
+static const Names *roots_of(ImportResolver *resolver, const char *folder) {
+    Names *roots = map_get(&resolver->roots, str_from(folder));
+    if (roots) return roots;
+    roots = ARENA_NEW(resolver->arena, Names);
+    *roots = import_roots(resolver->arena, folder);
+    map_set(&resolver->roots, str_from(folder), roots);
+    return roots;
+}
+
+/// From a folder that is no package, or from where its project keeps packages.
+static const char *find_below(ImportResolver *resolver, const char *folder, Str dotted) {
+    const char *found = find_module(resolver, folder, dotted);
+    const Names *roots = found ? NULL : roots_of(resolver, folder);
+    for (int i = 0; roots && i < roots->count && !found; i++)
+        found = find_module(resolver, roots->items[i], dotted);
+    return found;
+}
+
 static const char *find_absolute(ImportResolver *resolver, const char *folder, Str dotted) {
     Arena *arena = resolver->arena;
     for (int i = 0; i < MOST_PARENTS; i++) {
         bool in_package = is_file(resolver, path_join(arena, folder, "__init__.py"));
         // Inside a package only its root can be on the path.
-        const char *found = in_package ? NULL : find_module(resolver, folder, dotted);
+        const char *found = in_package ? NULL : find_below(resolver, folder, dotted);
         if (found) return found;
         const char *parent = parent_of(arena, folder);
         if (strcmp(parent, folder) == 0) return NULL;
@@ -157,6 +177,7 @@ ImportResolver *import_resolver_new(Overlay *overlay) {
     resolver->interface = (Resolver){resolve, resolver};
     resolver->by_path = map_new(arena);
     resolver->by_question = map_new(arena);
+    resolver->roots = map_new(arena);
     resolver->importers = map_new(arena);
     resolver->overlay = overlay;
     return resolver;

@@ -271,6 +271,7 @@ typedef struct FileNews {
 
 static void news_tell(Server *server, FileNews news) {
     if (news.has_settings) {
+        overlay_relist(server->overlay);  // packages may be elsewhere now
         Request *request = request_new(server, arena_new());
         request->work = forget_settings_work;
         request_start(request, LANE_FAST);

@@ -45,6 +45,60 @@ def test_helper_is_found(workspace: Workspace, layout: str) -> None:
     assert absolute.names == ["wrong-argument"]
 
 
+PROJECTS = {
+    "plain src": ("pyproject.toml", "", "src/pkg"),
+    "no pyproject": ("setup.py", "", "src/pkg"),
+    "package-dir": ("pyproject.toml", '[tool.setuptools]\npackage-dir = {"" = "lib"}\n', "lib/pkg"),
+    "package-dir of a package": (
+        "pyproject.toml",
+        '[tool.setuptools.package-dir]\npkg = "code/pkg"\n',
+        "code/pkg",
+    ),
+    "find": ("pyproject.toml", '[tool.setuptools.packages.find]\nwhere = ["py", "c"]\n', "py/pkg"),
+    "poetry": (
+        "pyproject.toml",
+        '[tool.poetry]\npackages = [{include = "x"}, {include = "pkg", from = "lib"}]\n',
+        "lib/pkg",
+    ),
+    "hatch": (
+        "pyproject.toml",
+        '[tool.hatch.build.targets.wheel]\npackages = ["a/pkg/"]\n',
+        "a/pkg",
+    ),
+    "maturin": ("pyproject.toml", '[tool.maturin]\npython-source = "python"\n', "python/pkg"),
+    "pytest": ("pyproject.toml", '[tool.pytest.ini_options]\npythonpath = ["here"]\n', "here/pkg"),
+}
+
+
+@pytest.mark.parametrize("project", PROJECTS)
+def test_packages_that_a_project_keeps_elsewhere(workspace: Workspace, project: str) -> None:
+    mark, text, package = PROJECTS[project]
+    workspace.write({mark: text, f"{package}/helpers.py": HELPER, f"{package}/__init__.py": ""})
+    workspace.write({"tests/kernels/main.py": caller("from pkg.helpers import twice")})
+    result = workspace.tad("--check", "tests/kernels/main.py", "-f", "json")
+    assert result.names == ["wrong-argument"], result.stdout
+
+
+def test_src_is_nothing_special_outside_of_a_project(workspace: Workspace) -> None:
+    workspace.write({"src/pkg/helpers.py": HELPER, "tests/main.py": caller("from pkg.helpers import twice")})
+    assert workspace.tad("--check", "tests/main.py", "-f", "json").names == []
+
+
+def test_the_projects_own_folder_comes_first(workspace: Workspace) -> None:
+    fine = HELPER.replace("def twice(x)", "def twice(x, y)")
+    workspace.write({"pyproject.toml": "", "pkg/helpers.py": fine, "src/pkg/helpers.py": HELPER})
+    workspace.write({"tests/main.py": caller("from pkg.helpers import twice")})
+    assert workspace.tad("--check", "tests/main.py", "-f", "json").names == []
+
+
+def test_a_malformed_project_is_no_error_of_imports(workspace: Workspace) -> None:
+    text = "[tool.setuptools]\npackage-dir = 3\n[tool.poetry]\npackages = [1, [2]]\n"
+    for project in (text, "[tool.setuptools\n"):
+        workspace.write({"pyproject.toml": project, "src/pkg/helpers.py": HELPER})
+        workspace.write({"main.py": caller("from pkg.helpers import twice")})
+        assert workspace.tad("--check", "main.py", "-f", "json").names == ["wrong-argument"]
+
+
 def test_through_an_init_file_and_a_star(workspace: Workspace) -> None:
     workspace.write({"pkg/__init__.py": "from .ops import *\n", "pkg/ops.py": "from .deep import twice\n"})
     workspace.write({"pkg/deep.py": HELPER, "main.py": caller("from pkg import twice")})

@@ -44,6 +44,21 @@ def hover(client: Client, uri: str, text: str, word: str, occurrence: int = 1) -
     return answer["contents"]["value"] if answer else ""
 
 
+def test_a_project_that_moves_its_packages(editor: Client, tmp_path: Path) -> None:
+    project = tmp_path / "pyproject.toml"
+    project.write_text("[tool.setuptools]\n")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/helpers.py").write_text(HELPERS)
+    user = (tmp_path / "user.py").as_uri()
+    editor.open(user, USER)
+    assert "float[BLOCK]" not in hover(editor, user, USER, "y = scale")
+    project.write_text('[tool.setuptools]\npackage-dir = {"" = "lib"}\n')
+    editor.notify(
+        "workspace/didChangeWatchedFiles", {"changes": [{"uri": project.as_uri(), "type": 2}]}
+    )
+    assert "float[BLOCK]" in hover(editor, user, USER, "y = scale")
+
+
 def retyped(text: str, before: str, after: str) -> dict[str, object]:
     start = place(text, before)
     end = place(text, before, inside=len(before))

@@ -69,12 +69,13 @@ static bool comes_before(const Op *a, const Op *b) {
     return false;
 }
 
-/// Right behind the later of two values, so that it is there wherever both are.
+/// Right behind the later of two values, so that it is there wherever both are. `b` may be NULL.
 static Builder builder_behind(const Guard *guard, const Value *a, const Value *b) {
     Region *body = guard->state->backward->body;
     Builder builder = {.function = guard->state->backward, .region = body, .before = body->first};
     const Value *values[] = {a, b};
     for (int i = 0; i < 2; i++) {
+        if (!values[i]) continue;
         Op *op = values[i]->op;
         Region *region = op ? op->parent : values[i]->region;
         if (!region) continue;
@@ -94,7 +95,7 @@ static Value *vector_of(Guard *guard, OpCode code, Value *a, Value *b) {
         if (known->code == code && known->a == a && known->b == b) return known->value;
     }
     Builder builder = builder_behind(guard, a, b);
-    Value *vector = build_binary(&builder, code, a, b);
+    Value *vector = b ? build_binary(&builder, code, a, b) : build_unary(&builder, code, a);
     if (!vector) return NULL;
     LIST_PUSH(guard->arena, &guard->vectors, (Vector){code, a, b, vector});
     return vector;
@@ -152,16 +153,20 @@ static bool is_upstream(const Guard *guard, const Value *root) {
     return false;
 }
 
+/// Whether an access under the mask leaves the lanes beyond out.
+static bool leaves_out(const Guard *guard, const Value *mask, int axis) {
+    PadAxis along = mask ? pad_along(guard, mask, axis) : pad_ordinary;
+    return along.kind == PAD_ODD || (along.kind == PAD_KNOWN && along.number == 0);
+}
+
 static void pad_load(Guard *guard, Op *op, Pad *pad) {
     Value *mask = access_mask(op);
     double other = 0;
     bool has_other = op->operand_count > 2 && value_is_number(op->operands[2], &other);
     for (int axis = 0; axis < op->results[0]->type.rank; axis++) {
-        PadAxis along = mask ? pad_along(guard, mask, axis) : pad_ordinary;
-        bool left_out = along.kind == PAD_ODD || (along.kind == PAD_KNOWN && along.number == 0);
-        pad->axes[axis] = !left_out   ? pad_ordinary
-                          : has_other ? pad_number(PAD_KNOWN, other)
-                                      : pad_odd;
+        pad->axes[axis] = !leaves_out(guard, mask, axis) ? pad_ordinary
+                          : has_other                    ? pad_number(PAD_KNOWN, other)
+                                                         : pad_odd;
         pad->axes[axis].slope = SLOPE_NONE;
     }
     if (!is_upstream(guard, pointer_root(op->operands[0])) || !mask) return;
@@ -425,18 +430,50 @@ static void guard_loop(Guard *guard, const Op *op) {
     }
 }
 
+/// Whether the value is there where the op stands, outside of its regions.
+static bool is_there(const Value *value, const Op *op) {
+    const Region *region = value->op ? value->op->parent : value->region;
+    for (; op; op = op->parent ? op->parent->parent : NULL)
+        if (op->parent == region) return !value->op || comes_before(value->op, op);
+    return false;
+}
+
+/// The mask beyond which what either arm yields is 0: `mask | not condition` where one arm alone has a mask.
+static Value *label_of_arms(Guard *guard, const Op *branch, Value *yes, Value *no) {
+    Value *condition = branch->operands[0];
+    if (yes == no || (yes && !is_there(yes, branch)) || (no && !is_there(no, branch)))
+        return yes == no ? yes : NULL;
+    if (yes && no)
+        return is_part_of(no, yes)   ? yes
+               : is_part_of(yes, no) ? no
+                                     : vector_of(guard, OP_OR, yes, no);
+    bool is_flag = condition->type.element.code == DTYPE_INT1;
+    if (!is_flag || !is_there(condition, branch)) return NULL;
+    if (yes) condition = vector_of(guard, OP_LOGICAL_NOT, condition, NULL);
+    return condition ? vector_of(guard, OP_OR, yes ? yes : no, condition) : NULL;
+}
+
+static void guard_branch(Guard *guard, const Op *op) {
+    for (int r = 0; r < 2; r++) guard_region(guard, op->regions[r]);
+    for (int i = 0; i < op->result_count; i++) {
+        Pad arms[2];
+        for (int r = 0; r < 2; r++)
+            arms[r] = pad_get(guard, region_terminator(op->regions[r])->operands[i]);
+        for (int axis = 0; axis < MOST_AXES; axis++) {
+            PadAxis *yes = &arms[0].axes[axis], *no = &arms[1].axes[axis];
+            yes->label = no->label = label_of_arms(guard, op, yes->label, no->label);
+        }
+        pad_set(guard, op->results[i], &arms[0]);
+        pad_meet(guard, op->results[i], &arms[1]);
+    }
+}
+
 static void guard_region(Guard *guard, const Region *region) {
     for (Op *op = region->first; op; op = op->next) {
         if (op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE) {
             guard_loop(guard, op);
         } else if (op->code == OP_IF) {
-            for (int r = 0; r < 2; r++) guard_region(guard, op->regions[r]);
-            for (int i = 0; i < op->result_count; i++) {
-                Pad yes = pad_get(guard, region_terminator(op->regions[0])->operands[i]);
-                Pad no = pad_get(guard, region_terminator(op->regions[1])->operands[i]);
-                pad_set(guard, op->results[i], &yes);
-                pad_meet(guard, op->results[i], &no);
-            }
+            guard_branch(guard, op);
         } else if (op->result_count) {
             Pad pad;
             pad_of_op(guard, op, &pad);
@@ -520,7 +557,7 @@ static bool mask_causes(Guard *guard, Op *op, int axis, Value *label) {
             Value *operand = op->operands[i];
             int from = operand_axis(op, i, axis);
             if (from < 0 || !is_bad(guard, operand, from)) continue;
-            bool is_adjoint = pad_along(guard, operand, from).label != NULL;
+            bool is_adjoint = pad_along(guard, operand, from).label && operand->op;
             if (is_adjoint != (pass == 0)) continue;
             if (!is_adjoint && !is_factor(op, i)) return false;
             found = true;
@@ -537,7 +574,7 @@ static bool mask_causes(Guard *guard, Op *op, int axis, Value *label) {
 /// Masks an adjoint, or what it became bad from, up to where it starts.
 static void mask_origin(Guard *guard, Value *value, int axis) {
     Op *op = value->op;
-    if (!op || map_has_pointer(&guard->masked, value)) return;
+    if (map_has_pointer(&guard->masked, value)) return;
     map_set_pointer(&guard->masked, value, value);
     Value *label = pad_along(guard, value, axis).label;
     guard->changed = true;
@@ -575,6 +612,12 @@ static bool visit_contraction(void *context, Op *op) {
     } else if (op->code == OP_SUM) {
         for (int k = 0; k < op->operands[0]->type.rank; k++)
             mask_operand(guard, op, 0, k, pad_along(guard, op->operands[0], k).label);
+    } else if (
+        op->code ==
+        OP_ATOMIC_ADD) {  // a sum, too, where lanes beyond have places: an index read as 0 there
+        for (int k = 0; k < op->operands[1]->type.rank; k++)
+            if (!leaves_out(guard, access_mask(op), k))
+                mask_operand(guard, op, 1, k, pad_along(guard, op->operands[1], k).label);
     }
     return true;
 }

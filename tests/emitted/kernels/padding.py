@@ -92,3 +92,52 @@ def stored_twice_apart(x, w, out, some, m, k, n, M: tl.constexpr, N: tl.constexp
         some + i[:, None] * n + j[None, :], unit * unit, mask=(i < k)[:, None] & (j < n)[None, :]
     )
     tl.store(out + i[:, None] * n + j[None, :], unit, mask=inside)
+
+
+# tad: m=11, label=i32[m] in (2, 0, 1, 1, 0, 2, 2, 1, 0, 1, 2), table=f32[3, 16], x=f32[m, 16], out=f32[m, 16], M=16, N=16, grid=(1,)
+@triton.jit
+def table_without_a_mask(label, table, x, out, m, M: tl.constexpr, N: tl.constexpr):
+    """Rows beyond the end are 0 / 0, and add to the table's first row, whose index they read."""
+    i = tl.program_id(0) * M + tl.arange(0, M)
+    j = tl.arange(0, N)
+    row = tl.load(label + i, mask=i < m, other=0)
+    a = tl.load(x + i[:, None] * N + j[None, :], mask=(i < m)[:, None], other=0.0)
+    cost = tl.load(table + row[:, None] * N + j[None, :])
+    a = (a + cost) / tl.sqrt(tl.sum(a * a, axis=1))[:, None]
+    tl.store(out + i[:, None] * N + j[None, :], a, mask=(i < m)[:, None])
+
+
+# tad: n=19, width=4, q=f32[n, 16], k=f32[n, 16], v=f32[n, 16], scale=f32[1], out=f32[n, 16], D=16, B=16, grid=(2,)
+@triton.jit
+def stored_under_a_mask_where_asked(
+    q, k, v, scale, out, n, width, D: tl.constexpr, B: tl.constexpr
+):
+    """Rows beyond the end, if there are any, carry -inf - -inf from turn to turn."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    d = tl.arange(0, D)
+    if n % B != 0:
+        a = tl.load(q + i[:, None] * D + d[None, :], mask=(i < n)[:, None], other=0.0)
+    else:
+        a = tl.load(q + i[:, None] * D + d[None, :])
+    top = tl.full((B,), -float("inf"), dtype=tl.float32)
+    total = tl.zeros((B,), dtype=tl.float32)
+    acc = tl.zeros((B, D), dtype=tl.float32)
+    for start in range(0, n, B):
+        j = start + tl.arange(0, B)
+        seen = (i // width * width < n)[:, None] & (i < n)[:, None] & (j[None, :] < n)
+        b = tl.load(k + j[:, None] * D + d[None, :], mask=(j < n)[:, None], other=0.0)
+        c = tl.load(v + j[:, None] * D + d[None, :], mask=(j < n)[:, None], other=0.0)
+        c = c * tl.load(scale)
+        s = tl.where(seen, tl.dot(a, tl.trans(b), input_precision="ieee"), -float("inf"))
+        larger = tl.maximum(top, tl.max(s, axis=1))
+        p = tl.where(seen, tl.exp(s - larger[:, None]), 0.0)
+        keep = tl.exp(top - larger)
+        total = total * keep + tl.sum(p, axis=1)
+        acc = acc * keep[:, None] + tl.dot(p, c, input_precision="ieee")
+        top = larger
+    acc = acc / tl.maximum(total, 1e-30)[:, None]
+    places = out + i[:, None] * D + d[None, :]
+    if n % B != 0:
+        tl.store(places, acc, mask=(i < n)[:, None])
+    else:
+        tl.store(places, acc)

@@ -391,19 +391,23 @@ static bool is_tail(const Op *op) { return op->next == NULL && op->parent->paren
 
 /// Names the results of an `if`; what an arm makes for one of them has its name at once where that loses nothing.
 static const char **name_results(Emitter *emitter, const Op *op) {
-    const char **names = ARENA_ARRAY(emitter->arena, const char *, op->result_count + 1);
-    for (int i = 0; i < op->result_count; i++) {
+    int count = op->result_count;
+    const char **names = ARENA_ARRAY(emitter->arena, const char *, count + 1);
+    const Value **holders = ARENA_ARRAY(emitter->arena, const Value *, count + 1);
+    for (int i = 0; i < count; i++) {
         const Value *result = op->results[i];
         const char *wanted = map_get_pointer(&emitter->promised, result);
         if (!wanted) wanted = result->name ? result->name : "";
-        const Value *holder = map_get(emitter->names, str_from(wanted));
+        holders[i] = map_get(emitter->names, str_from(wanted));
         names[i] = name_value(emitter, result);
-        if (strcmp(names[i], wanted) != 0) holder = NULL;
-        if (holder)  // until an arm ends
-            map_set(emitter->names, str_from(names[i]), (void *)(uintptr_t)holder);
+        if (strcmp(names[i], wanted) != 0) holders[i] = NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        if (holders[i])  // until an arm ends
+            map_set(emitter->names, str_from(names[i]), (void *)(uintptr_t)holders[i]);
         for (int arm = 0; arm < 2 && emitter->lifetimes; arm++) {
             const Op *yield = region_terminator(op->regions[arm]);
-            if (lifetimes_let_promise(emitter->lifetimes, holder, op, arm, i))
+            if (lifetimes_let_promise(emitter->lifetimes, holders[i], op, arm, i))
                 map_set_pointer(&emitter->promised, yield->operands[i],
                                 (void *)(uintptr_t)names[i]);
         }

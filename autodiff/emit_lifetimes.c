@@ -158,6 +158,7 @@ static bool arms_let_reuse(const Lifetimes *lifetimes, const Value *holder, cons
 bool lifetimes_let_reuse(Lifetimes *lifetimes, const Value *holder, const Value *value,
                          const Op *op) {
     if (region_of(holder) != op->parent || !kinds_agree(holder, value)) return false;
+    if (holder->op == op) return false;  // results of one op hold their values side by side
     intptr_t end = end_of(lifetimes, holder), here = position(&lifetimes->first, op);
     if (op->code == OP_IF)
         return end <= position(&lifetimes->last, op) &&

@@ -91,3 +91,16 @@ def while_with_two(x, out, n, steps, BLOCK: tl.constexpr):
         a, b = a + b, a * 0.25
         b = b * b
     tl.store(out + i, a + b, mask=i < n)
+
+
+# tad: L=3, x=f32[4], z=f32[L, 4], y=f32[L, 4], sums=f32[1], B=4, grid=(1,)
+@triton.jit
+def gradients_side_by_side(x, z, y, sums, L, B: tl.constexpr):
+    """The state's gradient and the sum that `v` gets are both `dv`, in one loop."""
+    c = tl.arange(0, B)
+    v = tl.load(x + c)
+    state = tl.zeros([B], tl.float32)
+    for i in range(L):
+        tl.store(y + i * B + c, tl.load(z + i * B + c))
+        state = 0.5 * state + v
+    tl.store(sums, tl.sum(state, axis=0))

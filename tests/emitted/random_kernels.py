@@ -1,0 +1,220 @@
+"""Kernels of every shape: a hypothesis strategy for straight lines, branches and loops over a few names that are used again
+and again, with loads at affine addresses that may overlap and stores that never do.
+
+Out: the text of a module with one kernel, `drawn`, and the comment that configures it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+
+LANES = 4
+MOST_TURNS = 3
+TENSORS = ("x", "w", "z", "q")
+TILES = ("a", "b", "acc", "v")
+SCALARS = ("s", "m")
+WEIGHTS = (1, 2, 3, LANES, 5, 2 * LANES, 20)
+UNARY = (
+    "tl.sin({})",
+    "tl.exp(0.2 * tl.sin({}))",
+    "tl.sigmoid({})",
+    "tl.sqrt(0.5 + {0} * {0})",
+    "tl.abs({})",
+)
+BINARY = (
+    "({} + {})",
+    "({} - {})",
+    "({} * {})",
+    "({} / (1.5 + tl.sin({})))",
+    "tl.maximum({}, {})",
+)
+GROWTH = ("{0} + {1}", "0.5 * {0} + {1}", "tl.sin({0}) + {1}", "tl.maximum({0}, {1})")
+REDUCTIONS = ("tl.sum({}, axis=0)", "tl.max({}, axis=0)", "tl.min({}, axis=0)")
+SELECTIONS = ("tl.where(c % 2 == 0, {}, {})", "tl.where(c < n, {}, {})", "tl.where(c == p, {}, {})")
+CONDITIONS = ("p % 2 == 0", "FLAG", "start > 0.0")
+
+
+@dataclass
+class Scope:
+    """What may be read and assigned at one place."""
+
+    tiles: list[str]
+    scalars: list[str]
+    loops: list[str] = field(default_factory=list)
+    in_while: bool = False
+
+    def inner(self, loop: str | None = None, in_while: bool = False) -> Scope:
+        loops = self.loops + ([loop] if loop else [])
+        return Scope(list(self.tiles), list(self.scalars), loops, self.in_while or in_while)
+
+
+class Author:
+    """Writes one kernel, each choice drawn."""
+
+    def __init__(self, draw: Callable) -> None:
+        self.draw = draw
+        self.lines: list[str] = []
+        self.outputs: list[str] = []
+        self.counters = 0
+        self.reach = 0  # the last element that a load may touch
+
+    def one_of(self, items: tuple[str, ...] | list[str] | tuple[int, ...]) -> str:
+        return self.draw(st.sampled_from(items))
+
+    def chance(self) -> bool:
+        return self.draw(st.booleans())
+
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("    " * (depth + 1) + text)
+
+    # ---- expressions ----
+
+    def tile(self, scope: Scope, depth: int = 0) -> str:
+        kind = self.draw(st.integers(0, 5)) if depth < 3 else 0
+        if kind == 1:
+            return self.one_of(UNARY).format(self.tile(scope, depth + 1))
+        if kind in (2, 3):
+            parts = [self.tile(scope, depth + 1), self.tile(scope, depth + 1)]
+            if kind == 3:
+                parts[self.chance()] = self.scalar(scope, depth + 1)
+            return self.one_of(BINARY).format(*parts)
+        if kind == 4:
+            both = self.tile(scope, depth + 1), self.tile(scope, depth + 1)
+            return self.one_of(SELECTIONS).format(*both)
+        if kind == 5:
+            return f"tl.cumsum({self.tile(scope, depth + 1)}, axis=0)"
+        return self.one_of(scope.tiles)
+
+    def scalar(self, scope: Scope, depth: int = 0) -> str:
+        kind = self.draw(st.integers(0, 3)) if depth < 3 else 0
+        if kind == 1:
+            return self.one_of(UNARY).format(self.scalar(scope, depth + 1))
+        if kind == 2:
+            both = self.scalar(scope, depth + 1), self.scalar(scope, depth + 1)
+            return self.one_of(BINARY).format(*both)
+        if kind == 3:
+            return self.one_of(REDUCTIONS).format(self.tile(scope, depth + 1))
+        return self.one_of(scope.scalars)
+
+    def address(self, scope: Scope, is_tile: bool) -> str:
+        terms = []
+        start = self.draw(st.sampled_from((0, 0, 1, LANES, 7)))
+        self_reach = start
+        for axis in ["p", *scope.loops]:
+            if self.draw(st.integers(0, 4)):
+                weight = self.draw(st.sampled_from(WEIGHTS))
+                terms.append(f"{axis} * {weight}")
+                self_reach += weight * (MOST_TURNS - 1)
+        if is_tile:
+            lane = self.draw(st.sampled_from(("c", "c", "c", "2 * c", "(3 - c)")))
+            terms.append(lane)
+            self_reach += 2 * LANES
+        self.reach = max(self.reach, self_reach)
+        return " + ".join([*terms, str(start)])
+
+    # ---- statements ----
+
+    def load(self, depth: int, scope: Scope) -> None:
+        is_tile = self.chance() or self.chance()
+        name = self.one_of(scope.tiles if is_tile else scope.scalars)
+        mask = ", mask=c < n, other=0.0" if is_tile and self.chance() else ""
+        self.line(depth, f"{name} = {self.loaded(scope, is_tile, mask)}")
+
+    def loaded(self, scope: Scope, is_tile: bool, mask: str = "") -> str:
+        return f"tl.load({self.one_of(TENSORS)} + {self.address(scope, is_tile)}{mask})"
+
+    def begin(self, scope: Scope) -> None:
+        """Every name gets a value before anything else happens."""
+        for name in scope.tiles:
+            zeros = "tl.zeros([B], tl.float32)"
+            self.line(0, f"{name} = {zeros if self.chance() else self.loaded(scope, True)}")
+        for name in scope.scalars:
+            self.line(0, f"{name} = {'0.5' if self.chance() else self.loaded(scope, False)}")
+
+    def assign(self, depth: int, scope: Scope) -> None:
+        is_tile = self.chance() or self.chance()
+        name = self.one_of(scope.tiles if is_tile else scope.scalars)
+        value = self.tile(scope, 1) if is_tile else self.scalar(scope, 1)
+        if self.chance():
+            value = self.one_of(GROWTH).format(name, value)
+        self.line(depth, f"{name} = {value}")
+
+    def store(self, depth: int, scope: Scope) -> None:
+        name = f"y{len(self.outputs)}"
+        self.outputs.append(name)
+        place = "p"
+        for loop in scope.loops:
+            place = f"({place} * {MOST_TURNS} + {loop})"
+        self.line(depth, f"tl.store({name} + {place} * {LANES} + c, {self.tile(scope)})")
+
+    def branch(self, depth: int, scope: Scope, budget: int) -> None:
+        conditions = CONDITIONS + tuple(f"{loop} % 2 == 0" for loop in scope.loops)
+        self.line(depth, f"if {self.one_of(conditions)}:")
+        self.block(depth + 1, scope.inner(), budget - 1)
+        if self.chance():
+            self.line(depth, "else:")
+            self.block(depth + 1, scope.inner(), budget - 1)
+
+    def loop(self, depth: int, scope: Scope, budget: int) -> None:
+        if self.draw(st.integers(0, 3)) == 0:
+            counter = f"k{self.counters}"
+            self.counters += 1
+            self.line(depth, f"{counter} = 0")
+            self.line(depth, f"while {counter} < {self.one_of(('L', 'M', '2'))}:")
+            self.block(depth + 1, scope.inner(in_while=True), budget - 1)
+            self.line(depth + 1, f"{counter} += 1")
+            return
+        name = "ij"[len(scope.loops)]
+        bounds = self.one_of(("range(L)", "range(M)", "range(L - 1, -1, -1)", "tl.static_range(2)"))
+        self.line(depth, f"for {name} in {bounds}:")
+        self.block(depth + 1, scope.inner(name), budget - 1)
+
+    def block(self, depth: int, scope: Scope, budget: int) -> None:
+        for _ in range(self.draw(st.integers(1, 4))):
+            kind = self.draw(st.integers(0, 9))
+            if kind < 3:
+                self.load(depth, scope)
+            elif kind == 3 and not scope.in_while:
+                self.store(depth, scope)
+            elif kind == 4 and budget > 0:
+                self.branch(depth, scope, budget)
+            elif kind in (5, 6) and budget > 0 and len(scope.loops) < 2:
+                self.loop(depth, scope, budget)
+            else:
+                self.assign(depth, scope)
+
+
+@st.composite
+def modules(draw: Callable) -> str:
+    """A module with the kernel `drawn`."""
+    author = Author(draw)
+    scope = Scope(list(TILES), list(SCALARS))
+    author.begin(scope)
+    author.block(0, scope, 3)
+    author.store(0, scope)
+    programs, turns, inner = (draw(st.integers(1, MOST_TURNS)) for _ in range(3))
+    size = author.reach + 1
+    outputs = [f"{name}=f32[{programs * MOST_TURNS**2 * LANES}]" for name in author.outputs]
+    values = [
+        *(f"{name}=f32[{size}]" for name in TENSORS),
+        *outputs,
+        f"L={turns}, M={inner}, n=3, FLAG={draw(st.booleans())}, B={LANES}, grid=({programs},)",
+    ]
+    parameters = ", ".join([*TENSORS, *author.outputs, "L", "M", "n"])
+    lines = [
+        "import triton",
+        "import triton.language as tl",
+        "",
+        "",
+        f"# tad: {', '.join(values)}",
+        "@triton.jit",
+        f"def drawn({parameters}, FLAG: tl.constexpr, B: tl.constexpr):",
+        "    p = tl.program_id(0)",
+        "    c = tl.arange(0, B)",
+        "    start = tl.load(w + p)",
+        *author.lines,
+    ]
+    return "\n".join(lines) + "\n"

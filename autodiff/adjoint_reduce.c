@@ -142,8 +142,9 @@ static bool is_close(double a, double b) {
     return difference <= 1e-9 * size;
 }
 
-/// Whether the function merges (mean, sum of squared differences, count) of two groups; `order`: which argument is which.
-static bool merges_moments(Arena *arena, const Region *region, const int *order) {
+/// Whether the function merges (mean, sum of squared differences, count) of two groups; `order`: which argument is which;
+/// `scale`: counts are whole multiples of it.
+static bool merges_moments(Arena *arena, const Region *region, const int *order, double scale) {
     uint64_t state = 88172645463325252u;
     for (int probe = 0; probe < PROBES; probe++) {
         double x[6], results[6] = {0};
@@ -155,8 +156,7 @@ static bool merges_moments(Arena *arena, const Region *region, const int *order)
         }
         for (int side = 0; side < 2; side++) {
             double *count = &x[3 * side + order[2]];
-            *count =
-                (double)(1 + (uint64_t)(*count * 1000 + 4000) % 7);  // at least 1, as counts are
+            *count = scale * (double)(1 + (uint64_t)(*count * 1000 + 4000) % 7);
         }
         if (!probe_combine(arena, region, x, results)) return false;
         double n_a = x[order[2]], n_b = x[3 + order[2]];
@@ -180,8 +180,15 @@ static bool reduce_moments(Differentiation *state, const Op *op, Value *const *g
                  tuple->code == OP_TUPLE && tuple->operand_count == 3 && op->result_count == 3;
     const int *order = NULL;
     for (int i = 0; three && i < 6 && !order; i++)
-        if (merges_moments(state->arena, op->regions[0], orders[i])) order = orders[i];
+        if (merges_moments(state->arena, op->regions[0], orders[i], 1)) order = orders[i];
     if (!order) return false;
+    if (value_is_active(state, tuple->operands[order[2]]) &&
+        !merges_moments(state->arena, op->regions[0], order, 0.125)) {
+        adjoint_fail(
+            state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
+            "this combine function merges means and variances only where counts are 1 or more, so it has no derivative by them; pass the counts as integers");
+        return true;
+    }
     Value *axis = recomputed_operand(state, op, 1);
     bool keeps = false;
     if (operand(op, 3)) value_is_bool(op->operands[3], &keeps);

@@ -15,8 +15,9 @@ static const Module *resolve(void *context, const Source *from, Str dotted, int 
         size_t dots = strspn(name, ".");
         if ((int)dots != level || !str_is(dotted, name + dots)) continue;
         const Json *text = json_get(entry, "source");
-        if (text && text->kind == JSON_STRING)
-            return sources_module(sources, json_get_string(entry, "path", name), text->string);
+        const char *path = json_get_string(entry, "path", name);
+        if (map_get(&sources->building, str_from(path))) return NULL;  // a cycle of imports
+        if (text && text->kind == JSON_STRING) return sources_module(sources, path, text->string);
     }
     return NULL;
 }
@@ -27,6 +28,7 @@ Sources *sources_new(Arena *arena, const Json *params) {
     sources->modules = json_get(params, "modules");
     if (sources->modules && sources->modules->kind != JSON_ARRAY) sources->modules = NULL;
     sources->by_path = map_new(arena);
+    sources->building = map_new(arena);
     sources->resolver = (Resolver){resolve, sources};
     sources->diagnostics.arena = arena;
     return sources;
@@ -36,8 +38,10 @@ Module *sources_module(Sources *sources, const char *path, Str text) {
     Module *known = map_get(&sources->by_path, str_from(path));
     if (known && str_equal(known->source->text, text)) return known;
     Source *source = source_new(sources->arena, path, text);
+    map_set(&sources->building, str_from(path), source);
     Module *module =
         module_build(sources->arena, source, &sources->resolver, &sources->diagnostics);
+    map_set(&sources->building, str_from(path), NULL);
     map_set(&sources->by_path, str_from(path), module);
     LIST_PUSH(sources->arena, &sources->built, module);
     return module;

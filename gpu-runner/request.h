@@ -11,6 +11,7 @@ typedef struct Sources {
     Resolver resolver;
     const Json *modules;  // the request's "modules"
     Map by_path;          // path -> Module
+    Map building;         // path -> its Source, while its module is being built
     LIST(Module *) built;
     Diagnostics diagnostics;
     DiagnosticId refusal;  // why the latest lower_concrete refused its kernel, or DIAGNOSTIC_COUNT

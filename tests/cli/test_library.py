@@ -139,3 +139,33 @@ def test_a_combine_function_of_another_file(workspace: Workspace, taken: str) ->
     workspace.write({"a.py": imports + taken + COMBINED, "helpers.py": HEADER + HELPERS})
     report = workspace.tad("--check", "--grad", "a.py", "-f", "json").json
     assert [(k["status"], k["reason"]) for k in report["kernels"]] == [("proved", "")]
+
+
+MERGED = """@triton.jit
+def merge(mean_a, count_a, m2_a, mean_b, count_b, m2_b):
+    count = count_a + count_b
+    total = SMALLEST
+    mean = (mean_a * count_a + mean_b * count_b) / total
+    squares = m2_a + mean_a * mean_a * count_a + m2_b + mean_b * mean_b * count_b
+    return mean, count, squares - count * mean * mean
+
+
+@triton.jit
+def merged(mean_ptr, count_ptr, m2_ptr, out_ptr, N: tl.constexpr):
+    lanes = tl.arange(0, N)
+    mean = tl.load(mean_ptr + lanes).to(tl.float32)
+    count = tl.load(count_ptr + lanes).to(tl.float32)
+    m2 = tl.load(m2_ptr + lanes).to(tl.float32)
+    mean, count, m2 = tl.reduce((mean, count, m2), 0, merge)
+    tl.store(out_ptr, m2)
+"""
+
+
+def test_counts_of_a_merge_of_variances(workspace: Workspace) -> None:
+    """By counts that it takes for at least 1 the merge has another derivative: none, and never a wrong one."""
+    workspace.write({"a.py": HEADER + MERGED.replace("SMALLEST", "count")})
+    proved(workspace)
+    workspace.write({"a.py": HEADER + MERGED.replace("SMALLEST", "tl.maximum(count, 1)")})
+    report = workspace.check("--grad").json
+    assert [k["status"] for k in report["kernels"]] == ["refused"]
+    assert "counts are 1 or more" in report["kernels"][0]["reason"]

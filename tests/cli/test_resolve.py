@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cli.conftest import HEADER, Workspace
+from tests.cli.conftest import CLEAN, HEADER, Workspace
 
 HELPER = HEADER + "@triton.jit\ndef twice(x):\n    return x * 2\n"
 
@@ -137,3 +137,19 @@ def test_finding_in_a_shared_helper_is_reported_once(workspace: Workspace) -> No
     result = workspace.check()
     places = [(d["file"], d["range"]["start"]["line"], d["message"]) for d in result.json["diagnostics"]]
     assert len(places) == len(set(places))
+
+
+def test_a_proof_with_modules_that_all_import_each_other(workspace: Workspace) -> None:
+    names = [f"part{i}" for i in range(12)]
+
+    def module(own: str) -> str:
+        others = [name for name in names if name != own]
+        imports = "".join(f"from .{name} import wrap_{name}\n" for name in others)
+        wrapped = "".join(f"{name} = wrap_{name}(print)\n" for name in others)
+        return f"{imports}\n\ndef wrap_{own}(f):\n    return f\n\n\n{wrapped}"
+
+    workspace.write({f"pkg/{name}.py": module(name) for name in names} | {"pkg/__init__.py": ""})
+    kernel = CLEAN.replace("\n\n\n", "\nfrom .part0 import wrap_part0\n\n\nwrapped = wrap_part0(print)\n\n", 1)
+    workspace.write({"pkg/main.py": kernel})
+    report = workspace.tad("--check", "--grad", "pkg/main.py", "-f", "json").json
+    assert [(k["status"], k["reason"]) for k in report["kernels"]] == [("proved", "")]

@@ -13,7 +13,7 @@ typedef struct Entry {
     Arena *arena;
     GradientStatus status;
     int line;  // of the kernel's `def` when it was checked, one-based
-    bool was_stale;
+    bool was_stale;  // as the client was told
     uint64_t derived_hash;  // 0: not derived
     char refusal[400];      // "": it was derived
 } Entry;
@@ -240,7 +240,6 @@ void gradients_diagnose(struct Gradients *gradients, Arena *arena, const Snapsho
         bool is_stale = entry->status.hash != kernel_hash(snapshot, kernel);
         if (!is_stale) add_result(diagnostics, snapshot, kernel, entry);
         if (is_stale == entry->was_stale) continue;
-        entry->was_stale = is_stale;
         Stale item = {name, status_copy(arena, &entry->status)};
         item.status.is_stale = is_stale;
         LIST_PUSH(arena, &stale->list, item);
@@ -248,10 +247,27 @@ void gradients_diagnose(struct Gradients *gradients, Arena *arena, const Snapsho
     pthread_mutex_unlock(&gradients->lock);
 }
 
+/// Whether it is still news: neither told for another list nor about a check that was followed by another.
+static bool note_stale(struct Gradients *gradients, Arena *arena, const char *uri,
+                       const Stale *item) {
+    pthread_mutex_lock(&gradients->lock);
+    Entry *entry = entry_find(gradients, arena, uri, item->kernel);
+    bool is_news = entry && entry->status.state == item->status.state &&
+                   entry->status.hash == item->status.hash &&
+                   entry->was_stale != item->status.is_stale;
+    if (is_news) entry->was_stale = item->status.is_stale;
+    pthread_mutex_unlock(&gradients->lock);
+    return is_news;
+}
+
 void gradients_tell_stale(Server *server, const char *uri, int version, const StaleList *stale) {
-    for (LIST_EACH(int, i, stale->list))
-        notify_status(server, uri, stale->list.items[i].kernel, version,
-                      &stale->list.items[i].status);
+    Arena *scratch = arena_new();
+    for (LIST_EACH(int, i, stale->list)) {
+        const Stale *item = &stale->list.items[i];
+        if (note_stale(server->gradients, scratch, uri, item))
+            notify_status(server, uri, item->kernel, version, &item->status);
+    }
+    arena_free(scratch);
 }
 
 // --- Deriving in the background

@@ -63,7 +63,8 @@ typedef struct StaleList {
     LIST(Stale) list;
 } StaleList;
 
-/// Adds what the last checks found, as far as it holds for this text, and notes what changed its staleness. On the fast lane.
+/// Adds what the last checks found, as far as it holds for this text, and lists what the client was told otherwise about its
+/// staleness. On the fast lane.
 void gradients_diagnose(struct Gradients *gradients, Arena *arena, const Snapshot *snapshot,
                         const char *uri, Diagnostics *diagnostics, StaleList *stale);
 /// Appends those of `diagnostics`, of the request's document, that are wanted.
@@ -71,6 +72,7 @@ void diagnostics_push(Request *request, const Snapshot *snapshot, const Settings
                       const Diagnostics *diagnostics, Json *list);
 /// What the client is told of a snapshot: what the settings want and no comment silences; and the results of checks.
 Json *diagnostics_json(Request *request, const Snapshot *snapshot, StaleList *stale);
+/// Tells what of the list is still news. On the loop's thread.
 void gradients_tell_stale(Server *server, const char *uri, int version, const StaleList *stale);
 
 /// The forward kernel of one that we generated, in the same file; or NULL.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import FAKE_RUNNER
-from tests.protocol.client import Client, edit, place
+from tests.protocol.client import Client, edit, frame, place
 from tests.protocol.conftest import KERNEL
 
 CANCELLED, REQUEST_FAILED, INVALID_PARAMS = -32800, -32803, -32602
@@ -313,6 +314,31 @@ def test_settings(server: Client, kernel: str, tmp_path: Path) -> None:
     server.change(kernel, 4, edit(0, 0, 0, 0, ""))
     assert "unknown-operation" not in [d["code"] for d in server.diagnostics(kernel, 4)]
     assert server.shut_down() == 0
+
+def test_every_edit_is_told_apart_from_a_result(editor: Client, kernel: str) -> None:
+    """Of two edits in one breath, the news of the first may not get lost with its diagnostics."""
+    editor.open(kernel, KERNEL)
+    editor.request("workspace/executeCommand", command("checkGradients", kernel))
+    status(editor, "proved")
+    at = place(KERNEL, "x * 3.0", inside=4)
+    put = edit(at["line"], at["character"], at["line"], at["character"], "1")
+    more = edit(at["line"], at["character"], at["line"], at["character"], "2")
+    back = edit(at["line"], at["character"], at["line"], at["character"] + 2, "")
+    version = 1
+    for changes in [[put, more], [back]] * 30:
+        messages = b""
+        for change in changes:
+            version += 1
+            params = {
+                "textDocument": {"uri": kernel, "version": version},
+                "contentChanges": [change],
+            }
+            message = {"jsonrpc": "2.0", "method": "textDocument/didChange", "params": params}
+            messages += frame(json.dumps(message).encode())
+        editor.write(messages)
+        is_stale = changes != [back]
+        assert status(editor, "proved")["stale"] is is_stale
+    editor.settle()
 
 
 def test_imports_are_read_again(editor: Client, tmp_path: Path) -> None:

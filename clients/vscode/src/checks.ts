@@ -7,7 +7,7 @@ import {
   type KernelEntry,
 } from "./protocol";
 import type { Server } from "./server";
-import { kernelKey, type StatusStore } from "./status-store";
+import { kernelKey, textOf, type StatusStore } from "./status-store";
 import { counted, formatElement, formatError, formatSeconds, isFinal, summary, worstInput } from "./words";
 
 const MOST_FILES = 2000;
@@ -28,6 +28,9 @@ export class GradientTests implements vscode.Disposable {
   private readonly own = new Set<string>();
   /** What the view shows last of each kernel, as text. */
   private readonly shown = new Map<string, string>();
+  private readonly greyed = new vscode.EventEmitter<string>();
+  /** The key of a kernel whose results are shown as no longer true. */
+  readonly onGreyed = this.greyed.event;
 
   constructor(
     private readonly server: Server,
@@ -58,6 +61,7 @@ export class GradientTests implements vscode.Disposable {
   dispose(): void {
     for (const timer of this.refreshing.values()) clearTimeout(timer);
     for (const subscription of this.subscriptions) subscription.dispose();
+    this.greyed.dispose();
     this.controller.dispose();
   }
 
@@ -107,8 +111,11 @@ export class GradientTests implements vscode.Disposable {
   private kernelItem(uri: vscode.Uri, entry: KernelEntry, file: vscode.TestItem): vscode.TestItem {
     const id = kernelKey(uri.toString(), entry.kernel);
     // An item that is there already keeps its result in the view.
-    const item = file.children.get(id) ?? this.controller.createTestItem(id, entry.kernel, uri);
+    const old = file.children.get(id);
+    const item = old ?? this.controller.createTestItem(id, entry.kernel, uri);
     item.range = toRange(entry.range);
+    // While somebody types a kernel may be gone for a moment, and its result have become stale meanwhile.
+    if (!old) this.greyIfStale(item);
     return item;
   }
 
@@ -147,10 +154,14 @@ export class GradientTests implements vscode.Disposable {
   /** The view's run of a kernel is over; an edit while it ran made its result one of an earlier text. */
   private release(item: vscode.TestItem): void {
     this.own.delete(item.id);
-    if (item.uri && this.store.get(item.uri.toString(), item.label)?.stale) {
-      this.shown.delete(item.id);
-      this.controller.invalidateTestResults(item);
-    }
+    this.greyIfStale(item);
+  }
+
+  private greyIfStale(item: vscode.TestItem): void {
+    if (!item.uri || !this.store.get(item.uri.toString(), item.label)?.stale) return;
+    this.shown.delete(item.id);
+    this.controller.invalidateTestResults(item);
+    this.greyed.fire(item.id);
   }
 
   private item(status: GradientStatus): vscode.TestItem | undefined {
@@ -159,23 +170,24 @@ export class GradientTests implements vscode.Disposable {
   }
 
   /** A result that no run of this view asked for, and results that no longer hold. */
-  private async mirror(status: GradientStatus): Promise<void> {
+  private async mirror(news: GradientStatus): Promise<void> {
+    if (!this.item(news) && isFinal(news.status)) await this.refreshFile(vscode.Uri.parse(news.uri));
+    // Whatever came while the file was asked for its kernels counts.
+    const status = this.store.get(news.uri, news.kernel) ?? news;
     const key = kernelKey(status.uri, status.kernel);
+    const item = this.item(status);
     if (this.own.has(key)) return;
     if (!isFinal(status.status)) {
       this.shown.delete(key);
       return;
     }
-    if (!status.stale && this.shown.get(key) === textOf(status)) return; // notified, and then answered
-    if (status.stale) this.shown.delete(key);
-    else this.shown.set(key, textOf(status));
-    if (!this.item(status)) await this.refreshFile(vscode.Uri.parse(status.uri));
-    const item = this.item(status);
     if (!item) return;
     if (status.stale) {
-      this.controller.invalidateTestResults(item);
+      this.greyIfStale(item);
       return;
     }
+    if (this.shown.get(key) === textOf(status)) return; // notified, and then answered
+    this.shown.set(key, textOf(status));
     const run = this.controller.createTestRun(new vscode.TestRunRequest([item]), "Gradients", false);
     this.report(run, item, status, (status.seconds ?? 0) * 1000);
     run.end();
@@ -194,7 +206,7 @@ export class GradientTests implements vscode.Disposable {
       const argument = { uri, kernel: item.label };
       const status = await this.server.command<GradientStatus | null>(serverCommands.checkGradients, argument, token);
       if (status) {
-        this.store.take(status);
+        this.store.takeAnswer(status);
         this.shown.set(item.id, textOf(status));
       }
       this.report(run, item, status, Date.now() - started);
@@ -225,11 +237,6 @@ export class GradientTests implements vscode.Disposable {
         run.errored(item, new vscode.TestMessage(status.reason ?? summary(status)), ms);
     }
   }
-}
-
-/** What tells one result from another. */
-function textOf(status: GradientStatus): string {
-  return JSON.stringify({ ...status, version: null, stale: false });
 }
 
 /** The worst element as expected and actual; where the file writes the gradient if it does, else at the kernel. */

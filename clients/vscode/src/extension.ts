@@ -15,6 +15,7 @@ import { summary } from "./words";
 export interface Api {
   readonly server: Server;
   readonly store: StatusStore;
+  readonly checks: GradientTests;
 }
 
 let server: Server | undefined;
@@ -26,6 +27,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   const previews = new BackwardPreviews(running, store);
   const panel = new GradientPanel(context, running, store);
   const pages = new Pages(running);
+  const checks = new GradientTests(running, store);
   running.onGradientStatus((status) => store.take(status));
   running.onHealth((health) => {
     if (health.state === "stopped") store.clear();
@@ -43,7 +45,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     panel,
     pages,
     new StatusItem(running),
-    new GradientTests(running, store),
+    checks,
     command("tad.restartServer", () => running.restart()),
     command("tad.showOutput", () => running.output.show()),
     command("tad.previewBackward", async (place) => {
@@ -78,7 +80,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     }),
   );
   await running.start();
-  return { server: running, store };
+  return { server: running, store, checks };
 }
 
 export async function deactivate(): Promise<void> {
@@ -120,7 +122,7 @@ async function checkKernel(running: Server, store: StatusStore, place: KernelPla
   }
   // The server shows the progress and its cancel button.
   const status = await running.command<GradientStatus | null>(serverCommands.checkGradients, place);
-  if (status) store.take(status);
+  if (status) store.takeAnswer(status);
 }
 
 async function kernelsOf(running: Server, uri: vscode.Uri): Promise<KernelEntry[]> {

@@ -6,6 +6,11 @@ export function kernelKey(uri: string, kernel: string): string {
   return `${vscode.Uri.parse(uri).toString()}#${kernel}`;
 }
 
+/** What tells one result from another. */
+export function textOf(status: GradientStatus): string {
+  return JSON.stringify({ ...status, version: null, stale: false });
+}
+
 export class StatusStore implements vscode.Disposable {
   private readonly known = new Map<string, GradientStatus>();
   private readonly changed = new vscode.EventEmitter<GradientStatus>();
@@ -17,6 +22,13 @@ export class StatusStore implements vscode.Disposable {
     const kept = status.status === "running" ? { ...this.known.get(key), ...status } : status;
     this.known.set(key, kept);
     this.changed.fire(kept);
+  }
+
+  /** The answer to a command; that its result is stale may have been notified before it was read. */
+  takeAnswer(status: GradientStatus): void {
+    const known = this.get(status.uri, status.kernel);
+    if (known?.stale && textOf(known) === textOf(status)) return;
+    this.take(status);
   }
 
   get(uri: string, kernel: string): GradientStatus | undefined {

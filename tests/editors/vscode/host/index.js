@@ -169,6 +169,34 @@ const tests = {
     await vscode.commands.executeCommand("workbench.action.files.revert");
   },
 
+  async "results of a changed kernel are greyed, also of one that is gone while it is typed"() {
+    const editor = await open("softmax.py");
+    const wanted = place("softmax.py", "softmax_kernel");
+    const key = `${file("softmax.py").toString()}#softmax_kernel`;
+    const greyed = [];
+    const listening = api.checks.onGreyed((id) => greyed.push(id));
+    const check = async () => {
+      const status = await api.server.command("tad.checkGradients", wanted);
+      api.store.takeAnswer(status);
+      assert.equal(status.status, "proved", status.reason);
+      greyed.length = 0;
+    };
+    const insert = (at, text) => editor.edit((edit) => edit.insert(at, text));
+    await check();
+    await insert(positionOf(editor.document, "numerator / tl.sum"), "1.0 * ");
+    await until("a greyed result", () => greyed.includes(key));
+    await check();
+    const name = positionOf(editor.document, "softmax_kernel(");
+    await Promise.all([insert(positionOf(editor.document, "numerator / tl.sum"), "2.0 * "), insert(name, "other_")]);
+    const gone = async () => !(await api.server.command("tad.kernels", { uri: wanted.uri })).some((one) => one.kernel === wanted.kernel);
+    await until("another name", gone);
+    await new Promise((resolve) => setTimeout(resolve, 1000)); // the view has followed
+    await editor.edit((edit) => edit.delete(new vscode.Range(name, name.translate(0, "other_".length))));
+    await until("a result greyed later", () => greyed.includes(key));
+    listening.dispose();
+    await vscode.commands.executeCommand("workbench.action.files.revert");
+  },
+
   async "the light bulb offers the backward as a preview"() {
     const { document } = await open("layer_norm.py");
     const name = positionOf(document, "layer_norm_row_kernel(");

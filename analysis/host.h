@@ -67,7 +67,6 @@ const HostValue *host_equal(Host *host, const HostValue *a, const HostValue *b);
 /// True where the value under the present choice is known and truthy; `*known` says whether it is known.
 bool host_truth(const HostValue *value, bool *known);
 bool host_is_none(const HostValue *value);
-bool host_is_string(const HostValue *value, const char *text);
 /// A scalar anew from what the inputs are now; false where it is not known.
 bool host_compute(const HostValue *value, Constant *result);
 const char *host_operation_text(HostOperation operation, int *arity);

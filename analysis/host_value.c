@@ -330,11 +330,6 @@ bool host_is_none(const HostValue *value) {
     return value->is_concrete && value->constant.kind == CONSTANT_NONE;
 }
 
-bool host_is_string(const HostValue *value, const char *text) {
-    return value->is_concrete && value->constant.kind == CONSTANT_STRING &&
-           str_is(value->constant.string, text);
-}
-
 bool host_int(const HostValue *value, int64_t *integer) {
     if (!value || !value->is_concrete || !constant_is_int(&value->constant)) return false;
     *integer = value->constant.integer;

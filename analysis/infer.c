@@ -140,7 +140,8 @@ static bool dim_broadcast(const Poly *a, const Poly *b, const Poly **dim) {
     return true;
 }
 
-bool shape_broadcast(Arena *arena, Type a, Type b, int *rank, const Poly **dims) {
+/// The broadcast shape of two shapes; false when it is certain that they do not broadcast. Unequal symbolic dims are taken as equal.
+static bool shape_broadcast(Arena *arena, Type a, Type b, int *rank, const Poly **dims) {
     (void)arena;
     int count = a.rank > b.rank ? a.rank : b.rank;
     const Poly *result[TYPE_MAX_RANK];

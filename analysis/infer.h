@@ -10,8 +10,6 @@
 void infer_op(Arena *arena, Op *op, Diagnostics *diagnostics);
 /// How many results an op of these operands has (0 for stores and prints). More than one: split, return_indices, tuples.
 int infer_result_count(OpCode code, Value *const *operands, int operand_count);
-/// The broadcast shape of two shapes; false when it is certain that they do not broadcast. Unequal symbolic dims are taken as equal.
-bool shape_broadcast(Arena *arena, Type a, Type b, int *rank, const Poly **dims);
 /// A constant result where all that matters is constant, else NULL. Pure; Python semantics for constexprs.
 const Constant *fold_op(Arena *arena, OpCode code, Value *const *operands, int operand_count);
 /// The value of an integer scalar as a polynomial over atoms (parameters, program ids, opaque values); never NULL.

@@ -19,7 +19,7 @@ static int leaves_within(const Value *value, int limit) {
     return total;
 }
 
-Value *tuple_make(Lowering *lowering, Value *const *items, int count, SyntaxNode node) {
+static Value *tuple_make(Lowering *lowering, Value *const *items, int count, SyntaxNode node) {
     int total = 0;
     for (int i = 0; i < count && total <= ITERABLE_LIMIT; i++)
         total += leaves_within(items[i], ITERABLE_LIMIT - total);

@@ -17,7 +17,7 @@ static bool visit_kind(void *context, SyntaxNode node) {
     return !search->found && !is_loop_or_definition(kind);
 }
 
-bool block_contains(SyntaxNode node, SyntaxKind kind) {
+static bool block_contains(SyntaxNode node, SyntaxKind kind) {
     KindSearch search = {kind, false};
     syntax_walk(node, visit_kind, &search);
     return search.found;

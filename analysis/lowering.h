@@ -125,7 +125,6 @@ bool lowering_deeper(Lowering *lowering, SyntaxNode node);
 Outcome lower_rest(Lowering *lowering, const Rest *rest);
 Outcome lower_block(Lowering *lowering, SyntaxNode block);
 void lower_assign(Lowering *lowering, SyntaxNode target, Value *value);
-bool block_contains(SyntaxNode node, SyntaxKind kind);
 void names_assigned(Lowering *lowering, SyntaxNode node, Map *names);
 /// Whether the statements to come read `name` before they certainly assign it.
 bool rest_reads(const Lowering *lowering, const Rest *rest, Str name);
@@ -165,7 +164,6 @@ Value *entity_value(Lowering *lowering, Entity entity, SyntaxNode node);
 Value *lower_operator(Lowering *lowering, Str symbol, Value *left, Value *right, SyntaxNode node);
 bool value_is_tuple(const Value *value, int *count);
 /// A tuple, or an unknown (said once) where it would have more values in all than any program needs.
-Value *tuple_make(Lowering *lowering, Value *const *items, int count, SyntaxNode node);
 Value *tuple_item(Lowering *lowering, Value *tuple, int index);
 /// The items that a `for` or a comprehension runs over when they are known: a tuple, range(), zip(), enumerate(). False otherwise.
 bool lower_iterable(Lowering *lowering, SyntaxNode node, Value ***items, int *count);

@@ -59,11 +59,6 @@ Toml *toml_get(const Toml *table, const char *key) {
     return table && table->kind == TOML_TABLE ? table_get(table, str_from(key)) : NULL;
 }
 
-const char *toml_kind_name(TomlKind kind) {
-    static const char *const names[] = {"string", "integer", "float", "boolean", "array", "table"};
-    return names[kind];
-}
-
 static void add_utf8(Buffer *out, unsigned long code) {
     if (code < 0x80) {
         buffer_putc(out, (char)code);

@@ -32,7 +32,5 @@ struct Toml {
 Toml *toml_parse(Arena *arena, const Source *source, Error *error);
 /// The member `key` of a table, or NULL (also where `table` is NULL or no table).
 Toml *toml_get(const Toml *table, const char *key);
-/// "string", "integer", ...
-const char *toml_kind_name(TomlKind kind);
 
 #endif

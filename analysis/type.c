@@ -175,8 +175,6 @@ bool type_is_tile(Type type) {
     return (type.kind == TYPE_NUMBER || type.kind == TYPE_POINTER) && type.rank > 0;
 }
 
-bool type_is_scalar_number(Type type) { return type.kind == TYPE_NUMBER && type.rank == 0; }
-
 bool type_equal(Type a, Type b) {
     if (a.kind != b.kind || a.rank != b.rank || !dtype_equal(a.element, b.element)) return false;
     for (int i = 0; i < a.rank; i++)

@@ -76,7 +76,6 @@ DType dtype_promote(DType a, bool a_is_constexpr_scalar, DType b, bool b_is_cons
                     bool division);
 
 bool type_is_tile(Type type);  // NUMBER or POINTER of rank > 0
-bool type_is_scalar_number(Type type);
 bool type_equal(Type a, Type b);
 /// A copy in `arena` that means something outside of its function: dims that are no plain numbers are not known.
 Type type_detached(Arena *arena, Type type);

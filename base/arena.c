@@ -29,7 +29,6 @@ typedef struct Chunk {
 struct Arena {
     Chunk *chunks;
     size_t next_size;
-    size_t used;
 };
 
 static void *checked_malloc(size_t size) {
@@ -70,7 +69,6 @@ static Chunk *chunk_add(Arena *arena, size_t size) {
 static void *arena_take(Arena *arena, size_t size_bytes) {
     size_t align = sizeof(max_align_t);
     size_t size = (size_bytes + align - 1) / align * align;
-    arena->used += size;
     Chunk *chunk = arena->chunks;
     if (ARENA_SEPARATE || !chunk || chunk->size - chunk->used < size) {
         size_t chunk_size = size;
@@ -95,8 +93,6 @@ void *arena_grow(Arena *arena, const void *old, size_t old_bytes, size_t new_byt
     memset(grown + old_bytes, 0, new_bytes - old_bytes);
     return grown;
 }
-
-size_t arena_used_bytes(const Arena *arena) { return arena->used; }
 
 char *arena_strndup(Arena *arena, const char *text, size_t size) {
     char *copy = arena_take(arena, size + 1);

@@ -18,8 +18,6 @@ void arena_free(Arena *arena);
 void *arena_alloc(Arena *arena, size_t size_bytes);
 /// A larger zero-extended copy of `old`; the old block stays valid.
 void *arena_grow(Arena *arena, const void *old, size_t old_bytes, size_t new_bytes);
-/// Bytes handed out so far.
-size_t arena_used_bytes(const Arena *arena);
 /// A NUL-terminated copy of `size` bytes at `text`.
 char *arena_strndup(Arena *arena, const char *text, size_t size);
 char *arena_strdup(Arena *arena, const char *text);

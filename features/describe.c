@@ -29,7 +29,8 @@ static void put_dims(Buffer *out, Type type) {
     buffer_putc(out, ']');
 }
 
-const char *type_label(Arena *arena, Type type) {
+/// "f32[BLOCK_M, 64]", "*f16[BLOCK]", "*float" (the caller decides which), "(f32, i32[N])"; "?" where it is not understood.
+static const char *type_label(Arena *arena, Type type) {
     Buffer out = buffer_new(arena);
     switch (type.kind) {
     case TYPE_NUMBER: break;
@@ -346,7 +347,7 @@ static bool type_is_float(Type type) {
            type.element.code != DTYPE_UNKNOWN;
 }
 
-void describe_rule(Buffer *out, OpCode code) {
+static void describe_rule(Buffer *out, OpCode code) {
     Rule rule = rule_of(out->arena, code);
     if (rule.computes) buffer_printf(out, "\n\n**Computes** `%s`", rule.computes);
     buffer_printf(out, rule.computes ? "  \n**Derivative** `%s`" : "\n\n**Derivative** `%s`",

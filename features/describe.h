@@ -4,8 +4,6 @@
 
 #include "features/locate.h"
 
-/// "f32[BLOCK_M, 64]", "*f16[BLOCK]", "*float" (the caller decides which), "(f32, i32[N])"; "?" where it is not understood.
-const char *type_label(Arena *arena, Type type);
 /// The same, items of tuples told.
 const char *value_label(Arena *arena, const Value *value);
 /// What there is to tell of a place of a kernel. In a helper the calls in the file know more than its own analysis.
@@ -44,6 +42,5 @@ void describe_access(Buffer *out, const Kernel *kernel, Op *op);
 void describe_accesses(Buffer *out, Names *names, const Kernel *kernel, const Value *parameter);
 /// Signature, documentation, versions, definition and derivative of an operation.
 void describe_operation(Buffer *out, OpCode code, bool method);
-void describe_rule(Buffer *out, OpCode code);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-bool name_is_same(Names *names, const Name *a, const Name *b) {
+/// Whether both stand for the same thing.
+static bool name_is_same(Names *names, const Name *a, const Name *b) {
     if (a->kind != b->kind || a->kind == NAME_NOTHING) return false;
     switch (a->kind) {
     case NAME_LOCAL: return node_same(a->scope, b->scope) && str_equal(a->text, b->text);

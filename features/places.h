@@ -16,8 +16,6 @@ typedef struct NamePlaces {
     LIST(NamePlace) list;  // in order, without repetition
 } NamePlaces;
 
-/// Whether both stand for the same thing.
-bool name_is_same(Names *names, const Name *a, const Name *b);
 /// All places that mean `name`; for parameters also keyword arguments, configurations, grids and `# tad:` comments.
 NamePlaces places_of(Names *names, const Name *name);
 /// Where they are; without the first that binds the name, which declares it, unless it is asked for.

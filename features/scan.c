@@ -226,7 +226,8 @@ static Callee callee_of_entry(ScopeEntry entry, bool is_launch) {
     return callee;
 }
 
-Callee callee_before(Names *names, const Kernel *kernel, uint32_t bracket) {
+/// The callee whose argument list opens at `bracket`. `kernel` is the jit function around, or NULL.
+static Callee callee_before(Names *names, const Kernel *kernel, uint32_t bracket) {
     const Source *source = names->source;
     uint32_t end = skip_spaces_back(source, bracket);
     uint32_t inner = bracket_before(source, end);

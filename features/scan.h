@@ -43,8 +43,6 @@ typedef struct Callee {
     uint32_t start;  // of the callee's text
 } Callee;
 
-/// The callee whose argument list opens at `bracket`. `kernel` is the jit function around, or NULL.
-Callee callee_before(Names *names, const Kernel *kernel, uint32_t bracket);
 /// The innermost call around the cursor whose callee is known; its bracket in `*open`.
 Callee callee_around(Names *names, const Kernel *kernel, const Scan *scan, OpenBracket *open);
 /// The name of `name=` when the text of an argument starts with it; size 0 otherwise.

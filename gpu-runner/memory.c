@@ -23,7 +23,8 @@ MemoryBuffer *memory_add(Memory *memory, const char *name, DTypeCode dtype, Cont
     return buffer;
 }
 
-MemoryBuffer *memory_buffer(const Memory *memory, int64_t address) {
+/// The buffer of an address, or NULL.
+static MemoryBuffer *memory_buffer(const Memory *memory, int64_t address) {
     int64_t id = address >> 48;
     return id >= 1 && id <= memory->buffers.count ? memory->buffers.items[id - 1] : NULL;
 }

@@ -106,8 +106,6 @@ typedef struct Memory {
 
 Memory *memory_new(Arena *arena);
 MemoryBuffer *memory_add(Memory *memory, const char *name, DTypeCode dtype, Content content);
-/// The buffer of an address, or NULL.
-MemoryBuffer *memory_buffer(const Memory *memory, int64_t address);
 
 /// Addresses: buffer id in the top bits, element offset below, so that pointer arithmetic is integer arithmetic.
 static inline int64_t address_make(int id, int64_t offset) {

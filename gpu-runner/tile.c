@@ -90,7 +90,7 @@ Tile *tile_weak_int(TilePool *pool, int64_t value) {
     return tile;
 }
 
-Tile *tile_weak_float(TilePool *pool, double value) {
+static Tile *tile_weak_float(TilePool *pool, double value) {
     Tile *tile = tile_float(pool, value, DTYPE_FLOAT32);
     tile->is_weak = true;
     return tile;

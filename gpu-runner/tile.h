@@ -60,7 +60,6 @@ Tile *tile_float(TilePool *pool, double value, DTypeCode dtype);
 Tile *tile_bool(TilePool *pool, bool value);
 /// A Python number as Triton types it: int32 where it fits, else uint32 / int64; floats float32.
 Tile *tile_weak_int(TilePool *pool, int64_t value);
-Tile *tile_weak_float(TilePool *pool, double value);
 /// Takes over the items' references.
 Tile *tile_tuple(TilePool *pool, Tile *const *items, int count);
 /// A tensor descriptor. Takes over the reference to `base`, a pointer.

@@ -15,7 +15,8 @@
 #include "server/resolve.h"
 #include "server/suppress.h"
 
-bool wants_color(const Options *options) {
+/// Whether colour goes to `stdout`.
+static bool wants_color(const Options *options) {
     if (options->color != COLOR_AUTO) return options->color == COLOR_ALWAYS;
     const char *off = getenv("NO_COLOR");
     return !options->output && isatty(STDOUT_FILENO) && !(off && *off);

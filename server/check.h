@@ -15,8 +15,6 @@ void report_take(Report *report, const Diagnostics *diagnostics, const Settings 
                  const Options *options);
 /// Whether a file with this text, which ends in a NUL byte, may hold kernels or launches; most of a package's files do not.
 bool text_may_concern_kernels(const char *text);
-/// Whether colour goes to `stdout`.
-bool wants_color(const Options *options);
 /// Writes `text` to the output file, or to stdout. The exit status, `status` where all went well.
 int output_write(Arena *arena, const Options *options, const char *text, int status);
 

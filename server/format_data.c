@@ -11,7 +11,8 @@ static Json *position_json(Arena *arena, Position position) {
     return json;
 }
 
-Json *range_json(Arena *arena, const Place *place) {
+/// `{start: {line, character}, end: ...}` as in LSP.
+static Json *range_json(Arena *arena, const Place *place) {
     Json *json = json_object(arena);
     json_set(json, "start", position_json(arena, place->start));
     json_set(json, "end", position_json(arena, place->end));
@@ -52,7 +53,7 @@ static Json *kernel_json(Arena *arena, const KernelResult *kernel) {
     return json;
 }
 
-Json *summary_json(Arena *arena, const Report *report) {
+static Json *summary_json(Arena *arena, const Report *report) {
     Json *json = json_object(arena);
     json_set_number(json, "files", report->files.count);
     json_set_number(json, "kernels", report->kernel_count);

@@ -20,8 +20,4 @@ typedef void FormatWriter(Buffer *out, const Report *report, const FormatOptions
 /// The report in one format.
 void report_write(Buffer *out, const Report *report, Format format, const FormatOptions *options);
 
-/// `{start: {line, character}, end: ...}` as in LSP.
-Json *range_json(Arena *arena, const Place *place);
-Json *summary_json(Arena *arena, const Report *report);
-
 #endif

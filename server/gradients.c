@@ -34,8 +34,6 @@ static const char *const state_names[] = {
 #undef STATE
 };
 
-const char *gradient_state_name(GradientState state) { return state_names[state]; }
-
 struct Gradients *gradients_new(Server *server) {
     struct Gradients *gradients = ARENA_NEW(server->arena, struct Gradients);
     gradients->server = server;

@@ -46,7 +46,6 @@ uint64_t kernel_hash(const Snapshot *snapshot, const Kernel *kernel);
 /// From any thread; GRADIENT_UNCHECKED where nothing is known. `hash` says what is stale.
 GradientStatus gradient_status(const struct Gradients *gradients, Arena *arena, const char *uri,
                                const char *kernel, uint64_t hash);
-const char *gradient_state_name(GradientState state);
 /// GradientStatus of the extension protocol (docs/server.md).
 Json *gradient_status_json(Arena *arena, const char *uri, const char *kernel, int version,
                            const GradientStatus *status);

@@ -99,7 +99,7 @@ static const char *option_left(Arena *arena, const OptionRow *row) {
     return arena_printf(arena, "%s%s%s%s", letter, row->name, *row->value ? " " : "", row->value);
 }
 
-const char *options_help(Arena *arena) {
+static const char *options_help(Arena *arena) {
     Buffer out = buffer_new(arena);
     buffer_puts(&out,
                 "tad-lsp " TAD_VERSION ": Triton kernels, checked and differentiated\n\nUsage:\n");

@@ -52,7 +52,6 @@ enum { STATUS_CLEAN = 0, STATUS_FINDINGS = 1, STATUS_TROUBLE = 2 };
 
 /// Fills `options` (strings borrowed from `arguments`). Otherwise one sentence that says what is wrong.
 Error options_parse(Arena *arena, int argument_count, char **arguments, Options *options);
-const char *options_help(Arena *arena);
 /// Prints `tad-lsp: message` to stderr.
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

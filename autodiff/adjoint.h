@@ -44,13 +44,16 @@ typedef struct Differentiation {
     Map numbers;  // parameters that the launcher reads off a descriptor -> DescriptorNumber
     Map pointer_names;  // pointer parameters that are descriptors of the launcher -> their names in the backward
     Map origins;  // parameters that stand for another version of a buffer -> the forward's parameter
+    Map replays;  // those of them that the backward brings up to the state which loads see (replay.h)
     Map lost;     // those of them whose contents nobody kept -> the forward's parameter
-    Map ordered;  // loops that have to be walked backwards because of what they store
+    Map turns_apart;  // loops whose turns are taken to touch different elements of the buffer at hand
+    Map ordered;      // loops that have to be walked backwards because of what they store
     Map owners;  // stores that several programs do alike -> the primal condition of the one with the gradient
     LIST(Assumption) assumptions;
     Frame *frame;
     LIST(Accumulation) accumulations;
     LIST(RunningStep) running_steps;
+    LIST(Op *) replay_ops;      // stores into copies, each followed by its barrier
     LIST(struct Tape *) tapes;  // states kept in memory (tape.h)
     LIST(LoopNote) loop_notes;
     Diagnostics *diagnostics;

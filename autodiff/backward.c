@@ -11,6 +11,7 @@
 #include "autodiff/guard.h"
 #include "autodiff/memory.h"
 #include "autodiff/module_text.h"
+#include "autodiff/replay.h"
 #include "autodiff/rewrite.h"
 #include "autodiff/saved.h"
 #include "autodiff/stores.h"
@@ -157,7 +158,7 @@ static ArgumentUse argument_use(const Differentiation *state, const Value *value
         }
         if (!map_has_pointer(&state->origins, primal->value)) return ARGUMENT_SAME;
         *of = parameter_of_root(state, primal->value)->name;
-        return ARGUMENT_BEFORE;
+        return map_has_pointer(&state->replays, primal->value) ? ARGUMENT_AMID : ARGUMENT_BEFORE;
     }
     const Tape *tape = tape_of(state, value);
     *of = tape ? state->backward->parameters[value->index].name : NULL;
@@ -238,7 +239,8 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
             const Parameter *parameter = &backward->parameters[i];
             const char *of;
             ArgumentUse role = argument_use(state, parameter->value, &of);
-            bool is_value = role == ARGUMENT_SAME || role == ARGUMENT_BEFORE;
+            bool is_value =
+                role == ARGUMENT_SAME || role == ARGUMENT_BEFORE || role == ARGUMENT_AMID;
             int primal_index = is_value && i < state->primal->parameter_count ? i : -1;
             bool kept_by_name = primal_index >= 0 && parameter->value->type.kind != TYPE_POINTER &&
                                 decorators_mention(result->kernel->definition, parameter->name,
@@ -354,7 +356,7 @@ static void remove_forward_stores(Differentiation *state, Region *region, const 
         for (int i = 0; i < op->region_count; i++)
             remove_forward_stores(state, op->regions[i], ours);
         bool writes = op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC);
-        if (!writes || map_has_pointer(ours, op)) continue;
+        if (!writes || map_has_pointer(ours, op) || replay_keep(state, op)) continue;
         if (op->result_count == 1) forget_result(state, op);
         op_remove(op);
     }
@@ -372,11 +374,12 @@ static void derive(Differentiation *state, Backward *result) {
         for (LIST_EACH(int, i, state->tapes.items[t]->ops))
             map_set_pointer(&ours, state->tapes.items[t]->ops.items[i], (void *)1);
     saved_values_load(state, result->kernel->definition, &ours);
-    remove_forward_stores(state, state->backward->body, &ours);
     remove_forward_effects(state->backward->body, &ours);
+    remove_forward_stores(state, state->backward->body, &ours);
     function_drop_dead(state->backward);
     tapes_prune(state);
     function_clean(state->backward);
+    replay_prune(state);
     memory_refuse_lost_values(state);
     if (state->failed) return;
     schedule_accumulations(state, result);
@@ -448,7 +451,9 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
                              .numbers = map_new(arena),
                              .pointer_names = map_new(arena),
                              .origins = map_new(arena),
+                             .replays = map_new(arena),
                              .lost = map_new(arena),
+                             .turns_apart = map_new(arena),
                              .ordered = map_new(arena),
                              .owners = map_new(arena)};
     state.primal = function_copy(arena, forward, forward->name, NULL);

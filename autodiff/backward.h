@@ -28,7 +28,8 @@ typedef enum ArgumentUse {
     ARGUMENT_GRADIENT,  // gradient of the forward's input `of`, same layout, zero-filled
     ARGUMENT_RUNNING,  // `of` is updated in place: a copy of its upstream gradient, in the end its gradient as an input
     ARGUMENT_KEPT,  // a copy of the upstream gradient of `of`, in the end that of what `of` held before; None: not wanted
-    ARGUMENT_BEFORE,   // a copy of the forward's argument `of` from before the forward ran
+    ARGUMENT_BEFORE,  // a copy of the forward's argument `of` from before the forward ran
+    ARGUMENT_AMID,  // another such copy, of its own, in which the backward repeats stores of the forward
     ARGUMENT_SCRATCH,  // memory for `elements` a program, whatever it holds
     ARGUMENT_STEPS,  // how many tiles the scratch of one loop holds: any number from 1 on is right, more are faster
 } ArgumentUse;

@@ -295,7 +295,8 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
         call_lines_before(arena, "def forward", parameters.items, parameters.count, 4, 1));
     const BackwardLaunch *reversed = &plan->backward->launches[0];
     for (int i = 0; i < reversed->argument_count; i++)
-        if (reversed->arguments[i].use == ARGUMENT_BEFORE)
+        if (reversed->arguments[i].use == ARGUMENT_BEFORE ||
+            reversed->arguments[i].use == ARGUMENT_AMID)
             statement(out, arena_printf(arena, "%s = ", reversed->arguments[i].name),
                       arena_printf(arena, "_kept_copy(%s)", reversed->arguments[i].of));
     const char *launch = arena_printf(arena, "%.*s[grid]", STR_ARGS(plan->kernel->name));
@@ -513,7 +514,9 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
             LIST_PUSH(arena, &saved, parameter->name);
         else if (is_pointer_like(parameter) && (same || gradient))
             LIST_PUSH(arena, &others, parameter->name);
+        const BackwardArgument *amid = launch_argument(backward, ARGUMENT_AMID, parameter->name);
         if (before) LIST_PUSH(arena, &others, before->name);
+        if (amid) LIST_PUSH(arena, &others, amid->name);
         if (!is_pointer_like(parameter) && same) LIST_PUSH(arena, &scalars, parameter->name);
         if (!is_output(parameter)) continue;
         LIST_PUSH(arena, &outputs, parameter->name);

@@ -8,6 +8,7 @@
 #include "analysis/affine.h"
 #include "analysis/infer.h"
 #include "autodiff/place.h"
+#include "autodiff/replay.h"
 
 enum { AXES_MAX = 16 };
 
@@ -88,6 +89,7 @@ static bool is_stride_symbol(const Poly *poly) {
 /// Whether the elements of `a` in one iteration of the loop are never those of `b` in another.
 static bool iterations_are_apart(const Differentiation *state, const Op *loop, Op *a, Op *b) {
     if (loop->code == OP_WHILE) return false;
+    if (map_has_pointer(&state->turns_apart, loop)) return true;
     if (!is_owned_by_loop(state, a, loop) || !is_owned_by_loop(state, b, loop)) return false;
     if (places_are_equal(state->arena, a, b)) return true;
     Access left = access_of(state->arena, a), right = access_of(state->arena, b);
@@ -127,6 +129,77 @@ static Order order_of(const Differentiation *state, Op *a, Op *b) {
     if (!in_a || in_a == in_b || !order_is_textual(state, in_a, a, b)) return ORDER_UNKNOWN;
     if (places_are_apart(state->arena, a, b)) return ORDER_NEVER_MEET;
     return op_precedes(in_a, in_b) ? ORDER_FIRST : ORDER_SECOND;
+}
+
+/// `x[i] = f(x[i])` with places that move with the loop: each is read and then written, in one region.
+static bool is_updated_by_turns(const Differentiation *state, const OpList *accesses) {
+    const Region *region = accesses->count ? accesses->items[0]->parent : NULL;
+    bool stores = false;
+    for (int i = 0; i < accesses->count; i++) {
+        Op *op = accesses->items[i];
+        if ((op->code != OP_LOAD && op->code != OP_STORE) || op->parent != region) return false;
+        if (stores && op->code == OP_LOAD) return false;
+        stores = stores || op->code == OP_STORE;
+        bool has_mate = false;
+        for (int k = 0; k < accesses->count && !has_mate; k++) {
+            Op *mate = accesses->items[k];
+            has_mate = mate->code != op->code && access_mask(mate) == access_mask(op) &&
+                       places_are_equal(state->arena, op, mate);
+        }
+        if (!has_mate) return false;
+    }
+    return stores;
+}
+
+typedef struct Turning {
+    const Op *loop;
+    Map seen;
+    bool divides, wraps, clamps;
+} Turning;
+
+/// What an address does with what changes from turn to turn.
+static void turning_of(Turning *turning, const Value *value) {
+    const Op *op = value ? value->op : NULL;
+    if (!op || loop_invariant(turning->loop, value) || map_has_pointer(&turning->seen, value))
+        return;
+    map_set_pointer(&turning->seen, value, turning);
+    turning->divides = turning->divides || op->code == OP_FLOORDIV || op->code == OP_SHR;
+    turning->wraps = turning->wraps || op->code == OP_MOD || op->code == OP_AND;
+    turning->clamps = turning->clamps || op->code == OP_MINIMUM || op->code == OP_MAXIMUM ||
+                      op->code == OP_WHERE || op->code == OP_CLAMP;
+    for (int i = 0; i < op->operand_count; i++) turning_of(turning, op->operands[i]);
+}
+
+/// Whether an address moves with the loop, and so that it may well be another one in each turn: `i % n` alone comes back.
+static bool moves_on(const Differentiation *state, const Op *loop, const Op *access) {
+    const Value *pointer = access->operands[0];
+    Turning turning = {.loop = loop, .seen = map_new(state->arena)};
+    turning_of(&turning, pointer);
+    return !loop_invariant(loop, pointer) && turning.divides == turning.wraps && !turning.clamps;
+}
+
+/// Where an update of one place after the other moves in a way that is not understood, its turns are taken to be at different
+/// places, and this is said.
+static void assume_turns_apart(Differentiation *state, const Parameter *parameter,
+                               const OpList *accesses) {
+    state->turns_apart = map_new(state->arena);
+    if (!is_updated_by_turns(state, accesses)) return;
+    for (Op *loop = accesses->items[0]->parent->parent; loop; loop = loop->parent->parent) {
+        if (!is_loop(loop)) continue;
+        bool is_known = true, moves = loop->code != OP_WHILE;
+        for (int i = 0; i < accesses->count; i++) {
+            moves = moves && moves_on(state, loop, accesses->items[i]);
+            for (int k = 0; k <= i; k++)
+                is_known = is_known && iterations_are_apart(state, loop, accesses->items[i],
+                                                            accesses->items[k]);
+        }
+        if (is_known || !moves) continue;
+        map_set_pointer(&state->turns_apart, loop, loop);
+        const char *text =
+            arena_printf(state->arena, "no two turns of this loop touch the same elements of `%s`",
+                         parameter->name);
+        LIST_PUSH(state->arena, &state->assumptions, (Assumption){text, loop->range});
+    }
 }
 
 /* ---- loads of stored values ---- */
@@ -196,24 +269,50 @@ static bool forward_stored(Differentiation *state, Op *load, const OpList *acces
 typedef enum Version {
     VERSION_BEFORE,  // the contents from before the launch
     VERSION_AFTER,   // what the kernel leaves there
-    VERSION_BETWEEN  // neither, or not known
+    VERSION_AMID,    // what some of its stores have left, which others overwrite later
+    VERSION_BETWEEN  // not known
 } Version;
 
-static Version version_of(const Differentiation *state, Op *load, const OpList *accesses) {
-    bool first = true, last = true;
-    for (int i = 0; i < accesses->count && (first || last); i++) {
+enum { VERSION_COUNT = VERSION_BETWEEN + 1 };
+
+static bool list_has(const OpList *list, const Op *op) {
+    for (int i = 0; i < list->count; i++)
+        if (list->items[i] == op) return true;
+    return false;
+}
+
+/// What a load sees. The stores that came before it join `done` where others come later.
+static Version version_of(const Differentiation *state, Op *load, const OpList *accesses,
+                          OpList *done) {
+    bool first = true, last = true, known = true;
+    OpList before = {0};
+    for (int i = 0; i < accesses->count && known; i++) {
         Op *store = accesses->items[i];
         if (!is_write(store)) continue;
         Order order = order_of(state, load, store);
         if (order == ORDER_NEVER_MEET) continue;
+        known = order == ORDER_FIRST || (order == ORDER_SECOND && store->code == OP_STORE);
         first = first && order == ORDER_FIRST;
-        last = last && order == ORDER_SECOND && store->code == OP_STORE;
+        last = last && order == ORDER_SECOND;
+        if (order == ORDER_SECOND) LIST_PUSH(state->arena, &before, store);
     }
-    return first ? VERSION_BEFORE : last ? VERSION_AFTER : VERSION_BETWEEN;
+    if (!known) return VERSION_BETWEEN;
+    if (first || last) return first ? VERSION_BEFORE : VERSION_AFTER;
+    for (int i = 0; i < before.count; i++)
+        if (!list_has(done, before.items[i])) LIST_PUSH(state->arena, done, before.items[i]);
+    return VERSION_AMID;
 }
 
-/// The same address in another buffer, or NULL where the pointer is chosen at run time.
-static Value *rebase(Builder *b, Value *pointer, const Value *root, Value *instead) {
+/// Whether a copy with all these stores in it holds what the load sees: none of them comes later.
+static bool sees_all_of(const Differentiation *state, Op *load, const OpList *done) {
+    for (int i = 0; i < done->count; i++) {
+        Order order = order_of(state, load, done->items[i]);
+        if (order != ORDER_SECOND && order != ORDER_NEVER_MEET) return false;
+    }
+    return true;
+}
+
+Value *pointer_rebase(Builder *b, Value *pointer, const Value *root, Value *instead) {
     if (pointer == root) return instead;
     if (!pointer->op || pointer->op->region_count) return NULL;
     const Op *op = pointer->op;
@@ -221,7 +320,7 @@ static Value *rebase(Builder *b, Value *pointer, const Value *root, Value *inste
     for (int i = 0; i < op->operand_count; i++) {
         operands[i] = op->operands[i];
         if (!operands[i] || operands[i]->type.kind != TYPE_POINTER) continue;
-        operands[i] = rebase(b, operands[i], root, instead);
+        operands[i] = pointer_rebase(b, operands[i], root, instead);
         if (!operands[i]) return NULL;
     }
     Value *copy = build(b, op->code, operands, op->operand_count);
@@ -233,8 +332,9 @@ static Value *rebase(Builder *b, Value *pointer, const Value *root, Value *inste
 static Value *version_parameter(Differentiation *state, int index, Version version, Value **made) {
     if (*made) return *made;
     const Parameter *of = &state->primal->parameters[index];
-    const char *suffix = version == VERSION_BEFORE ? "before" : "between";
-    const char *name = arena_printf(state->arena, "%s_%s", of->name, suffix);
+    static const char *const suffixes[VERSION_COUNT] = {
+        [VERSION_BEFORE] = "before", [VERSION_AMID] = "amid", [VERSION_BETWEEN] = "between"};
+    const char *name = arena_printf(state->arena, "%s_%s", of->name, suffixes[version]);
     for (int i = 0; i < state->primal->parameter_count; i++)
         if (str_is(str_from(state->primal->parameters[i].name), name))
             name = arena_printf(state->arena, "%s_", name);
@@ -248,16 +348,16 @@ static Value *version_parameter(Differentiation *state, int index, Version versi
 }
 
 static void read_version(Differentiation *state, int index, Op *load, Version version,
-                         Value *made[2]) {
+                         Value *made[VERSION_COUNT]) {
     if (version == VERSION_AFTER) return;
     Value *root = state->primal->parameters[index].value;
-    Value *instead = version_parameter(state, index, version, &made[version == VERSION_BETWEEN]);
+    Value *instead = version_parameter(state, index, version, &made[version]);
     Builder b = {.function = state->primal,
                  .region = load->parent,
                  .before = load,
                  .range = load->range,
                  .call = load->call};
-    Value *pointer = rebase(&b, load->operands[0], root, instead);
+    Value *pointer = pointer_rebase(&b, load->operands[0], root, instead);
     if (pointer) {
         op_set_operand(load, 0, pointer);
         return;
@@ -321,7 +421,7 @@ static bool visit_lock(void *context, Op *op) {
 }
 
 static void make_running(Differentiation *state, int index, const OpList *accesses,
-                         Value *const made[2]) {
+                         Value *const made[VERSION_COUNT]) {
     const Parameter *parameter = &state->primal->parameters[index];
     bool has_locks = false;
     region_walk(state->primal->body, visit_lock, &has_locks);
@@ -336,7 +436,7 @@ static void make_running(Differentiation *state, int index, const OpList *access
             "several programs update and read `%s`, in an order that the backward does not know; use another buffer",
             parameter->name);
     map_set_pointer(&state->running, parameter->value, (void *)1);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < VERSION_COUNT; i++)
         if (made[i]) map_set_pointer(&state->running, made[i], (void *)1);
 }
 
@@ -369,6 +469,7 @@ static void split_versions(Differentiation *state, int index, bool is_float, boo
     for (int i = 0; i < accesses.count; i++)
         if (accesses.items[i]->code == OP_LOAD) forward_stored(state, accesses.items[i], &accesses);
     accesses = memory_accesses(state->arena, state->primal, root);
+    if (is_float) assume_turns_apart(state, &state->primal->parameters[index], &accesses);
     Version *versions = ARENA_ARRAY(state->arena, Version, accesses.count + 1);
     Keeping keeping = is_float && is_wanted
                           ? keeping_of(state, &state->primal->parameters[index], &accesses)
@@ -379,20 +480,26 @@ static void split_versions(Differentiation *state, int index, bool is_float, boo
         map_set_pointer(&state->kept, root, (void *)1);  // its parameter comes later
     state->primal->parameters[index].has_contents = keeping != KEEPS_NOTHING;
     bool any_load = false;
+    OpList done = {0};
     for (int i = 0; i < accesses.count; i++) {
         Op *load = accesses.items[i];
         if (load->code != OP_LOAD) continue;
         any_load = true;
-        versions[i] = version_of(state, load, &accesses);
+        versions[i] = version_of(state, load, &accesses, &done);
         if (is_float && (is_wanted || versions[i] != VERSION_BEFORE)) needs_running = true;
     }
     if (!any_load && !needs_running) return;
+    for (int i = 0; i < accesses.count; i++)
+        if (versions[i] == VERSION_AMID && accesses.items[i]->code == OP_LOAD &&
+            !sees_all_of(state, accesses.items[i], &done))
+            versions[i] = VERSION_BETWEEN;
     if (needs_running) mark_ordered_loops(state, &accesses);  // while all go through one pointer
-    Value *made[2] = {NULL, NULL};
+    Value *made[VERSION_COUNT] = {NULL};
     OpList before = accesses;
     for (int i = 0; i < accesses.count; i++)
         if (accesses.items[i]->code == OP_LOAD)
             read_version(state, index, accesses.items[i], versions[i], made);
+    if (made[VERSION_AMID]) replay_plan(state, made[VERSION_AMID], done.items, done.count);
     if (needs_running) make_running(state, index, &before, made);
 }
 

@@ -21,6 +21,8 @@ OpList memory_accesses(Arena *arena, const Function *function, const Value *root
 void memory_split_versions(Differentiation *state, const Memory *memory,
                            bool (*wants)(const void *context, const Parameter *parameter),
                            const void *context);
+/// The same address in another buffer, or NULL where the pointer is chosen at run time.
+Value *pointer_rebase(Builder *b, Value *pointer, const Value *root, Value *instead);
 /// Refuses a backward that reads values which nobody kept.
 void memory_refuse_lost_values(Differentiation *state);
 

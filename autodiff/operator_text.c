@@ -127,7 +127,8 @@ static void plan_roles(OperatorPlan *plan, Arena *arena) {
     const Backward *backward = plan->launch->backward;
     for (int i = 0; i < backward->launches[0].argument_count; i++) {
         const BackwardArgument *argument = &backward->launches[0].arguments[i];
-        bool known = argument->use != ARGUMENT_BEFORE && argument->use != ARGUMENT_RUNNING;
+        bool known = argument->use != ARGUMENT_BEFORE && argument->use != ARGUMENT_AMID &&
+                     argument->use != ARGUMENT_RUNNING;
         if (!known) refuse(plan, arena_printf(arena, "it updates `%s` in place", argument->of));
     }
     if (backward->launch_count != 1) refuse(plan, "its backward is several launches");

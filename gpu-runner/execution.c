@@ -74,6 +74,7 @@ Execution execution_new(const Executor *executor, const Perturbation *perturbati
     run.gradients = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.upstreams = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.befores = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
+    run.amids = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     for (int i = 0; i < count; i++) {
         const Argument *argument = &configuration->arguments[i];
         if (argument->kind != ARGUMENT_POINTER) continue;
@@ -231,11 +232,13 @@ static MemoryBuffer *running_buffer(const Executor *executor, Execution *run, in
     return buffer;
 }
 
-static MemoryBuffer *before_buffer(const Executor *executor, Execution *run, int parameter) {
-    if (run->befores[parameter]) return run->befores[parameter];
+/// `copies`: those that only the backward reads, or those in which it repeats stores.
+static MemoryBuffer *before_buffer(const Executor *executor, Execution *run, MemoryBuffer **copies,
+                                   int parameter) {
+    if (copies[parameter]) return copies[parameter];
     const Argument *argument = &executor->problem->configuration->arguments[parameter];
     const char *name = arena_printf(run->arena, "%.*s before the launch", STR_ARGS(argument->name));
-    return run->befores[parameter] = buffer_beside(run, argument, name, argument->content);
+    return copies[parameter] = buffer_beside(run, argument, name, argument->content);
 }
 
 static MemoryBuffer *scratch_buffer(Execution *run, const Actual *actual) {
@@ -266,7 +269,10 @@ static Tile *actual_tile(Executor *executor, Execution *run, const Actual *actua
     case ACTUAL_RUNNING:
         return pointer_tile(pool, running_buffer(executor, run, actual->parameter));
     case ACTUAL_KEPT: return pointer_tile(pool, kept_buffer(executor, run, actual->parameter));
-    case ACTUAL_BEFORE: return pointer_tile(pool, before_buffer(executor, run, actual->parameter));
+    case ACTUAL_BEFORE:
+        return pointer_tile(pool, before_buffer(executor, run, run->befores, actual->parameter));
+    case ACTUAL_AMID:
+        return pointer_tile(pool, before_buffer(executor, run, run->amids, actual->parameter));
     case ACTUAL_SCRATCH: return pointer_tile(pool, scratch_buffer(run, actual));
     case ACTUAL_NUMBER: return tile_int(pool, actual->number, DTYPE_INT64);
     case ACTUAL_CONSTANT: return tile_from_constant(pool, actual->constant);

@@ -31,6 +31,7 @@ typedef struct Execution {
     MemoryBuffer **gradients;  // the same, made when a backward kernel asks for it
     MemoryBuffer **upstreams;
     MemoryBuffer **befores;
+    MemoryBuffer **amids;
     LIST(MemoryBuffer *) scratch;
     Error error;  // why it stopped early, or NULL
 } Execution;

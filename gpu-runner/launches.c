@@ -40,7 +40,8 @@ static bool actual_from_json(const LaunchReader *reader, const Configuration *co
         ActualKind kind;
     } kinds[] = {{"same", ACTUAL_SAME},         {"upstream", ACTUAL_UPSTREAM},
                  {"gradient", ACTUAL_GRADIENT}, {"running", ACTUAL_RUNNING},
-                 {"kept", ACTUAL_KEPT},         {"before", ACTUAL_BEFORE}};
+                 {"kept", ACTUAL_KEPT},         {"before", ACTUAL_BEFORE},
+                 {"amid", ACTUAL_AMID}};
     Arena *arena = reader->arena;
     const char *dtype = json_get_string(json, "dtype", NULL);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

@@ -12,6 +12,7 @@ typedef enum ActualKind {
     ACTUAL_RUNNING,  // the gradient of a buffer updated in place: upstream at first, the input's at the end
     ACTUAL_KEPT,  // a copy of the upstream gradient, at the end the gradient of what was there before
     ACTUAL_BEFORE,   // the forward's argument as it was before the forward ran
+    ACTUAL_AMID,     // another such copy, in which the backward repeats stores of the forward
     ACTUAL_SCRATCH,  // memory of `extent` elements, shared by name; nobody wrote to it before
     ACTUAL_NUMBER,   // a whole number at run time
     ACTUAL_CONSTANT,

@@ -155,7 +155,7 @@ class Timer:
             return self.scratch(source)
         key = json.dumps(source, sort_keys=True)
         if key not in self.made:
-            of = next((source[k] for k in ("upstream", "gradient", "running", "before") if k in source), None)
+            of = next((source[k] for k in ("upstream", "gradient", "running", "before", "amid") if k in source), None)
             if of not in self.values:
                 raise Trouble(f"the backward's argument {source} cannot be timed")
             like = self.values[of]
@@ -163,7 +163,7 @@ class Timer:
                 return None
             dtype = self.dtype(source["dtype"]) if "dtype" in source else like.dtype
             is_given = "upstream" in source or "running" in source
-            if "before" in source:
+            if "before" in source or "amid" in source:
                 made = like.clone()
             else:
                 make = torch.randn if is_given and like.dtype.is_floating_point else torch.zeros

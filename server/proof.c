@@ -16,7 +16,8 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
         [ARGUMENT_GRADIENT] = "gradient", [ARGUMENT_RUNNING] = "running",
         [ARGUMENT_KEPT] = "kept",         [ARGUMENT_BEFORE] = "before",
         [ARGUMENT_SCRATCH] = "scratch",   [ARGUMENT_STEPS] = "steps",
-        [ARGUMENT_SHAPE] = "shape",       [ARGUMENT_STRIDE] = "stride",
+        [ARGUMENT_AMID] = "amid",         [ARGUMENT_SHAPE] = "shape",
+        [ARGUMENT_STRIDE] = "stride",
     };
     Json *json = json_object(arena);
     json_set_string(json, uses[argument->use], argument->of);

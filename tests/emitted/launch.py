@@ -114,6 +114,8 @@ class Problem:
                 result[name] = gradients.get(of)
             elif "before" in use:
                 result[name] = self.data.get(of)
+            elif "amid" in use:
+                result[name] = self.data[of].copy() if of in self.data else None
             elif "steps" in use:
                 result[name] = TAPE_STEPS
             elif "scratch" in use:

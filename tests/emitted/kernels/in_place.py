@@ -156,3 +156,85 @@ def states_of_tiles(x, state, total, T, NT, BT: tl.constexpr, K: tl.constexpr, V
         else:
             tl.store(total + t, tl.sum(old * (running + old)))
         running += tl.sum(a * a)
+
+
+# tad: x=f32[3, 8, 8], a=f32[3, 8, 8], N=8, grid=(3,)
+@triton.jit
+def rows_read_back(x, a, N: tl.constexpr):
+    """What is stored first is read back row by row, before the last store goes over it."""
+    i = tl.arange(0, N)
+    at = tl.program_id(0) * N * N + i[:, None] * N + i[None, :]
+    tile = tl.where(i[:, None] > i[None, :], tl.load(x + at), 0.0)
+    tl.store(a + at, tile * tile)
+    tl.debug_barrier()
+    solved = -tile
+    for row in range(1, N):
+        line = tl.where(i < row, -tl.load(a + tl.program_id(0) * N * N + row * N + i), 0.0)
+        line += tl.sum(line[:, None] * solved, 0)
+        solved = tl.where((i == row)[:, None], line[None, :], solved)
+    tl.store(a + at, solved)
+
+
+# tad: N=16, x=f32[2, 16], scratch=f32[2, 16], out=f32[2], flags=i32[2] in range(0, 2), grid=(2,)
+@triton.jit
+def read_back_in_arms(x, scratch, out, flags, N: tl.constexpr):
+    """Both arms store, read back and store again."""
+    row = tl.program_id(0)
+    i = tl.arange(0, N)
+    v = tl.load(x + row * N + i)
+    total = tl.sum(v)
+    if tl.load(flags + row) > 0:
+        tl.store(scratch + row * N + i, tl.exp(v))
+        tl.debug_barrier()
+        for k in range(N // 2):
+            total += tl.load(scratch + row * N + k) * tl.load(scratch + row * N + 2 * k)
+        tl.store(scratch + row * N + i, v)
+    else:
+        tl.store(scratch + row * N + i, v * v)
+        tl.debug_barrier()
+        for k in range(N // 2):
+            total += tl.load(scratch + row * N + k) * tl.load(scratch + row * N + 2 * k + 1)
+        tl.store(scratch + row * N + i, 2.0 * v)
+    tl.store(out + row, total)
+
+
+# tad: n=24, x=f32[n], out=f32[n], BLOCK=8, grid=(3,)
+@triton.jit
+def stored_before_and_after(x, out, n, BLOCK: tl.constexpr):
+    """Contents from before the launch are read, then what the first store left; the second store stays."""
+    i = tl.arange(0, BLOCK)
+    start = tl.program_id(0) * BLOCK
+    a = tl.load(x + start + i)
+    tl.store(x + start + i, tl.exp(a))
+    tl.debug_barrier()
+    mirrored = tl.load(x + start + BLOCK - 1 - i)
+    tl.store(out + start + i, mirrored * a)
+    tl.debug_barrier()
+    tl.store(x + start + i, a * mirrored)
+
+
+# tad: heads=3, q=f32[2, 3, 10], cos=f32[2, 5], half=5, size=10, BLOCK=4, grid=(2,)
+@triton.jit
+def pairs_by_quotient(q, cos, heads, half, size, BLOCK: tl.constexpr):
+    """Pairs of all heads in one row of lanes: their places are quotients and remainders."""
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    for _ in range(0, heads * half, BLOCK):
+        inside = i < heads * half
+        at = q + row * heads * size + (i // half) * size + i % half
+        x = tl.load(at, mask=inside, other=0.0)
+        y = tl.load(at + half, mask=inside, other=0.0)
+        c = tl.load(cos + row * half + i % half, mask=inside, other=0.0)
+        tl.store(at, x * c - y * y, mask=inside)
+        tl.store(at + half, y * c + x, mask=inside)
+        i += BLOCK
+
+
+# tad: x=f32[8], n=5, grid=(1,)
+@triton.jit
+def turns_come_back(x, n):
+    """Every other turn updates the same element: what it read is gone."""
+    for turn in range(n):
+        at = x + turn % 2
+        v = tl.load(at)
+        tl.store(at, tl.exp(v) * 0.1)

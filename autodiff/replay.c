@@ -1,0 +1,53 @@
+// Stores of the recomputed forward in, the same stores into copies from before the launch out.
+#include "autodiff/replay.h"
+
+#include <string.h>
+
+#include "autodiff/memory.h"
+
+void replay_plan(Differentiation *state, Value *copy, Op *const *stores, int count) {
+    map_set_pointer(&state->replays, copy, copy);
+    for (int i = 0; i < count; i++) stores[i]->note = copy->name;  // clones have it, too
+}
+
+/// The primal's parameter of that name.
+static Value *copy_named(const Differentiation *state, const char *name) {
+    for (int i = 0; i < state->replays.count; i++) {
+        Value *copy = state->replays.entries[i].value;
+        if (strcmp(copy->name, name) == 0) return copy;
+    }
+    return NULL;
+}
+
+bool replay_keep(Differentiation *state, Op *store) {
+    Value *copy = store->code == OP_STORE && store->note ? copy_named(state, store->note) : NULL;
+    if (!copy) return false;
+    Builder b = {.function = state->backward,
+                 .region = store->parent,
+                 .before = store,
+                 .range = store->range,
+                 .call = store->call};
+    Value *pointer = pointer_rebase(&b, store->operands[0], pointer_root(store->operands[0]),
+                                    recomputed(state, copy));
+    if (!pointer) return false;
+    op_set_operand(store, 0, pointer);
+    b.before = store->next;
+    // Another thread may load what this one stored.
+    Op *barrier = op_append(&b, OP_DEBUG_BARRIER, NULL, 0, 0);
+    LIST_PUSH(state->arena, &state->replay_ops, store);
+    LIST_PUSH(state->arena, &state->replay_ops, barrier);
+    return true;
+}
+
+void replay_prune(Differentiation *state) {
+    Memory memory = memory_of(state->arena, state->backward);
+    bool pruned = false;
+    for (int i = 0; i + 1 < state->replay_ops.count; i += 2) {
+        Op *store = state->replay_ops.items[i];
+        if (map_has_pointer(&memory.loaded, pointer_root(store->operands[0]))) continue;
+        op_remove(store);
+        op_remove(state->replay_ops.items[i + 1]);
+        pruned = true;
+    }
+    if (pruned) function_clean(state->backward);
+}

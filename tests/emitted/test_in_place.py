@@ -1,0 +1,53 @@
+"""Launchers of kernels that update in place: the written module against formulas, the tensor used before and after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tests.emitted.plan import tad
+from tests.support.worker import Worker
+from tests.triton.interpret import call_function
+
+MIRRORED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def mirror_kernel(x, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    start = tl.program_id(0) * BLOCK
+    a = tl.load(x + start + i)
+    tl.store(x + start + i, tl.exp(a))
+    tl.debug_barrier()
+    mirrored = tl.load(x + start + BLOCK - 1 - i)
+    tl.store(out + start + i, mirrored * a)
+    tl.debug_barrier()
+    tl.store(x + start + i, a * mirrored)
+
+
+def mirror(x):
+    y = x * 1.0
+    before = x * 3.0
+    out = torch.empty_like(y)
+    mirror_kernel[(triton.cdiv(y.numel(), 8),)](y, out, y.numel(), BLOCK=8)
+    return before + y + out * x
+"""
+
+
+def test_contents_between_two_stores(tmp_path: Path, interpreter: Worker) -> None:
+    """Contents from before, after the first and after the second store: all are in the gradient."""
+    source = tmp_path / "mirror.py"
+    source.write_text(MIRRORED)
+    text = tad("--backward", source, "--no-proof").stdout
+    assert "x_amid = _kept_copy(x)" in text
+    random = np.random.default_rng(4)
+    x, up = random.uniform(-1.0, 1.0, 24), random.uniform(0.5, 1.5, 24)
+    result = call_function(text, "mirror", [x], wrt=[0], grad_outputs=[up], worker=interpreter)
+    order = np.arange(24).reshape(3, 8)[:, ::-1].ravel()
+    factor = np.exp(x[order])
+    np.testing.assert_allclose(result.outputs[0], 3 * x + x * factor * (1 + x), rtol=1e-5)
+    want = up * (3 + factor * (1 + 2 * x)) + (up * x * (1 + x))[order] * np.exp(x)
+    np.testing.assert_allclose(result.gradients[0], want, rtol=1e-4)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,17 @@ PAGES = sorted(
     for pattern in ("*.md", "docs/**/*.md", "clients/*/*.md", "examples/**/*.md")
     for path in ROOT.glob(pattern)
 )
+DEVELOPERS_PAGES = [
+    ROOT / name
+    for name in (
+        "CONTRIBUTING.md",
+        "docs/architecture.md",
+        "docs/differentiation.md",
+        "docs/server.md",
+    )
+]
+# examples of what a user's file may be called
+NOT_OURS = {"softmax.py", "train.py"}
 
 
 def blocks(page: str) -> list[str]:
@@ -55,3 +68,38 @@ def test_commands_have_options_that_exist(workspace: Workspace) -> None:
                 seen += 1
                 assert option in known, f"{page.relative_to(ROOT)}: tad-lsp{command}"
     assert seen > 20
+
+
+def test_files_that_pages_name_exist() -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    seen = 0
+    for page in DEVELOPERS_PAGES:
+        for name in re.findall(r"`([\w./*-]+\.(?:c|h|def|mjs|py|txt))`", page.read_text()):
+            if name in NOT_OURS:
+                continue
+            seen += 1
+            pattern = "*/" + re.sub(r"[A-Z]{4,}", "*", name)  # FAMILY.py
+            assert any(fnmatch("/" + path, pattern) for path in tracked), f"{page.name}: {name}"
+    assert seen > 60
+
+
+def test_targets_that_pages_name_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in PAGES:
+        for target in re.findall(r"`make ([a-z-]+)", page.read_text()):
+            assert target in targets, f"{page.relative_to(ROOT)}: make {target}"
+
+
+def test_readme_counts_what_there_is() -> None:
+    readme = (ROOT / "README.md").read_text()
+    actions = re.findall(r"^ACTION\(", (ROOT / "codeactions/actions.def").read_text(), re.MULTILINE)
+    assert f"{len(actions)} code actions" in readme
+    coverage = (ROOT / "docs/coverage.md").read_text()
+    total = re.search(r"^\| \*\*total\*\* .*$", coverage, re.MULTILINE)
+    assert total
+    _understood, derived, compiles, proved = re.findall(r"\((\d+)\.\d %\)", total[0])
+    claim = re.search(r"derives (\d+) %.*?compiles (\d+) %.*?(\d+) % are proved", readme, re.DOTALL)
+    assert claim
+    assert [*claim.groups()] == [derived, compiles, proved]

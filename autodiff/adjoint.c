@@ -75,18 +75,23 @@ static Value *zeros_of(Differentiation *state, Builder *builder, Type type, Rang
                          build_dtype(builder, dtype_of(code)));
 }
 
+/// Only the whole of a sum keeps its name.
+static void forget_name_of_part(Value *part, const char *name) {
+    bool is_named = name && part->name && strcmp(name, part->name) == 0;
+    if (is_named && part->op && op_is_pure(part->op)) part->name = NULL;
+}
+
 void adjoint_add(Differentiation *state, Value *primal, Value *gradient) {
     if (!gradient || !value_is_active(state, primal)) return;
     Value *summed = sum_to(state, gradient, primal->type, primal->range);
     Value *sofar = map_get_pointer(&state->frame->adjoints, primal);
     const char *name = primal->name ? arena_printf(state->arena, "d%s", primal->name) : NULL;
     if (sofar) {
-        bool is_part = name && sofar->name && strcmp(name, sofar->name) == 0;
-        if (is_part && sofar->op && op_is_pure(sofar->op))
-            sofar->name = NULL;  // only the whole keeps the name
+        forget_name_of_part(sofar, name);
+        forget_name_of_part(summed, name);
         summed = build_binary(&state->builder, OP_ADD, sofar, summed);
     }
-    if (name) summed->name = name;
+    if (name && !summed->name) summed->name = name;
     map_set_pointer(&state->frame->adjoints, primal, summed);
 }
 
@@ -140,7 +145,25 @@ static void enter(Differentiation *state, Region *region) {
     state->builder.before = NULL;
 }
 
+/// What the sum of a value's gradient has come to before a loop or a branch; 0 at first.
+static Value *captured_start(Differentiation *state, Builder *before, const Frame *outer,
+                             Value *primal) {
+    Value *sofar = map_get_pointer(&outer->adjoints, primal);
+    if (!sofar) return zeros_of(state, before, primal->type, primal->range);
+    return conform(state, before, sofar, primal->type);
+}
+
 /* ---- branches ---- */
+
+/// A value's gradient at the end of an arm: what it was before (NULL: 0) and what the arm adds.
+static Value *arm_total(Differentiation *state, Builder *end, const Frame *arm, Value *primal,
+                        Value *sofar) {
+    Value *added = map_get_pointer(&arm->adjoints, primal);
+    if (!added) return sofar ? sofar : zeros_of(state, end, primal->type, primal->range);
+    added = conform(state, end, added, primal->type);
+    if (sofar && added->op && op_is_pure(added->op)) added->name = NULL;
+    return sofar ? build_binary(end, OP_ADD, sofar, added) : added;
+}
 
 static void sweep_if(Differentiation *state, const Op *op) {
     Builder outside = state->builder;
@@ -164,6 +187,8 @@ static void sweep_if(Differentiation *state, const Op *op) {
         ends[r] = state->builder;
         state->frame = outer;
     }
+    Builder before = outside;
+    before.before = reversed;
     Map captured = map_new(state->arena);
     for (int r = 0; r < 2; r++)
         for (int i = 0; i < frames[r].adjoints.count; i++)
@@ -172,22 +197,22 @@ static void sweep_if(Differentiation *state, const Op *op) {
     int count = captured.count;
     Value **yields[2];
     for (int r = 0; r < 2; r++) yields[r] = ARENA_ARRAY(state->arena, Value *, count + 1);
-    for (int r = 0; r < 2; r++) {
-        for (int i = 0; i < count; i++) {
-            Value *primal = entry_key(&captured.entries[i]);
-            Value *gradient = map_get_pointer(&frames[r].adjoints, primal);
-            yields[r][i] = gradient ? conform(state, &ends[r], gradient, primal->type)
-                                    : zeros_of(state, &ends[r], primal->type, primal->range);
-        }
-        op_append(&ends[r], OP_YIELD, yields[r], count, 0);
+    for (int i = 0; i < count; i++) {
+        Value *primal = entry_key(&captured.entries[i]);
+        Value *sofar = map_get_pointer(&outer->adjoints, primal);
+        if (sofar) sofar = conform(state, &before, sofar, primal->type);
+        for (int r = 0; r < 2; r++)
+            yields[r][i] = arm_total(state, &ends[r], &frames[r], primal, sofar);
     }
+    for (int r = 0; r < 2; r++) op_append(&ends[r], OP_YIELD, yields[r], count, 0);
     state->builder = outside;
     for (int i = 0; i < count; i++) {
         Value *primal = entry_key(&captured.entries[i]);
         Type type = yields[0][i]->type.rank >= yields[1][i]->type.rank ? yields[0][i]->type
                                                                        : yields[1][i]->type;
         Value *result = op_append_result(state->backward, reversed, type);
-        adjoint_add(state, primal, result);
+        if (primal->name) result->name = arena_printf(state->arena, "d%s", primal->name);
+        map_set_pointer(&outer->adjoints, primal, result);
     }
 }
 
@@ -420,13 +445,13 @@ static void carry_captured(Differentiation *state, Op *reversed, const Op *loop,
         if (is_inside(loop, primal)) continue;
         Value *delta = frame->adjoints.entries[i].value;
         if (delta->op && op_is_pure(delta->op)) delta->name = NULL;  // the running sum has the name
-        Value *zero = zeros_of(state, before, primal->type, primal->range);
+        Value *start = captured_start(state, before, frame->outer, primal);
         Value *argument = region_add_argument(
-            state->backward, reversed->regions[0], zero->type,
+            state->backward, reversed->regions[0], start->type,
             primal->name ? arena_printf(state->arena, "d%s", primal->name) : NULL);
-        op_append_operand(state->backward, reversed, zero);
+        op_append_operand(state->backward, reversed, start);
         op_append_operand(state->backward, yield, build_binary(&inside, OP_ADD, argument, delta));
-        Value *result = op_append_result(state->backward, reversed, zero->type);
+        Value *result = op_append_result(state->backward, reversed, start->type);
         result->name = argument->name;
     }
 }
@@ -437,7 +462,7 @@ static void hand_on_captured(Differentiation *state, Op *reversed, const Op *loo
     for (int i = 0; i < frame->adjoints.count; i++) {
         Value *primal = entry_key(&frame->adjoints.entries[i]);
         if (is_inside(loop, primal)) continue;
-        adjoint_add(state, primal, reversed->results[next++]);
+        map_set_pointer(&state->frame->adjoints, primal, reversed->results[next++]);
     }
 }
 
@@ -465,7 +490,11 @@ static Op *reversed_header(Differentiation *state, const LoopPlan *plan, const T
     Value *trips = taped            ? taped->trips
                    : plan->is_while ? while_count(state, loop, b)
                                     : loop_trips(state, loop);
-    Value *last = build_binary(b, OP_SUB, trips, build_int(b, 1));
+    const Poly *before = poly_constant(state->arena, -1);
+    Value *last =
+        trips->type.is_constexpr
+            ? build_poly(b, poly_add(state->arena, value_poly(state->arena, trips), before))
+            : build_binary(b, OP_SUB, trips, build_int(b, 1));
     Value *operands[3] = {build_int(b, 0), trips, build_int(b, 1)};
     reversed = op_append(b, code, operands, 3, 0);
     reversed->range = loop->range;
@@ -536,6 +565,7 @@ static void sweep_loop(Differentiation *state, const Op *loop) {
     carry_captured(state, reversed, loop, &frame, &before);
     state->builder = outside;
     state->frame = outer;
+    hand_on_captured(state, reversed, loop, &frame, plan.states);
     for (int i = 0; i < loop->result_count; i++) {
         Value *initial = loop->operands[loop_first(loop) + i];
         if (plan.roles[i] == ROLE_STATE)
@@ -544,7 +574,6 @@ static void sweep_loop(Differentiation *state, const Op *loop) {
         bool gauged = plan.carried && gauge_is_settled(state, loop, plan.carried, i);
         if (plan.roles[i] == ROLE_INVARIANT && whole && !gauged) adjoint_add(state, initial, whole);
     }
-    hand_on_captured(state, reversed, loop, &frame, plan.states);
 }
 
 /* ---- the walk ---- */

@@ -1,5 +1,8 @@
 // Adjoints of single ops: the table's GRAD text through the front end, and the cases that a line of text cannot say.
+#include <string.h>
+
 #include "analysis/affine.h"
+#include "autodiff/emit_names.h"
 #include "autodiff/rule_parts.h"
 
 static Value *cast_to_code(Builder *b, Value *value, DTypeCode code) {
@@ -165,6 +168,14 @@ static void keep_gradient(Differentiation *state, const Op *op, Value *root, Val
     state->builder = outside;
 }
 
+/// That of what the forward stores, else that of the tensor, if no parameter has it.
+static const char *upstream_name(const Differentiation *state, const Value *stored,
+                                 const Value *source) {
+    if (stored->name) return arena_printf(state->arena, "d%s", stored->name);
+    const char *name = name_of_tensor(state->arena, source->name);
+    return strcmp(name, source->name) == 0 ? "grad" : name;
+}
+
 static void rule_store(Differentiation *state, const Op *op) {
     Value *stored = operand(op, 1);
     Value *root = pointer_root(op->operands[0]);
@@ -198,7 +209,7 @@ static void rule_store(Differentiation *state, const Op *op) {
     DTypeCode code = upstream->type.element.code;
     if (code != DTYPE_FLOAT64 && code != DTYPE_FLOAT32)
         upstream = cast_to_code(b, upstream, DTYPE_FLOAT32);
-    upstream->name = stored->name ? arena_printf(state->arena, "d%s", stored->name) : "grad";
+    upstream->name = upstream_name(state, stored, source);
     adjoint_add(state, stored, upstream);
 }
 

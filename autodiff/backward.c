@@ -16,6 +16,7 @@
 #include "autodiff/saved.h"
 #include "autodiff/stores.h"
 #include "autodiff/tape.h"
+#include "autodiff/tidy.h"
 #include "autodiff/variants.h"
 
 /* ---- what the kernel does to memory ---- */
@@ -386,6 +387,7 @@ static void derive(Differentiation *state, Backward *result) {
     function_clean(state->backward);
     guard_padding(state);
     function_clean(state->backward);
+    function_tidy(state->backward);
     function_hoist(state->backward);
     function_clean(state->backward);
     function_sink_addresses(state->backward);

@@ -9,7 +9,7 @@
 #include "autodiff/emit_layout.h"
 #include "autodiff/emit_names.h"
 
-enum { INLINE_LIMIT = 44, INDENT = 4 };
+enum { INLINE_LIMIT = 52, INDENT = 4 };
 
 /* ---- lines ---- */
 
@@ -118,6 +118,13 @@ static bool starts_loop(const Op *op, const Op *reader) {
     return op == reader;
 }
 
+/// Whether a load of this size and the cast that reads it stand on one line.
+static bool fits_with_cast(Emitter *emitter, const Op *cast, size_t size) {
+    const char *name = cast->results[0]->name, *dtype = emit_value(emitter, cast->operands[1]).text;
+    size_t around = strlen(" = .to()") + strlen(dtype) + (name ? strlen(name) : INDENT);
+    return size + around + (size_t)(emitter->indent * INDENT) <= LINE_LIMIT;
+}
+
 /// Whether a use of the value prints its expression instead of a name. Decided while no name is used again: then they are longest.
 static bool wants_inlining(Emitter *emitter, const Op *op, Text text) {
     const Value *value = op->results[0];
@@ -128,7 +135,7 @@ static bool wants_inlining(Emitter *emitter, const Op *op, Text text) {
     const Op *reader = only_user(emitter, value);
     if (op->code == OP_LOAD && reader && reader == op->next && reader->code == OP_CAST &&
         !value->name)
-        return size <= 2 * INLINE_LIMIT;
+        return fits_with_cast(emitter, reader, size);
     if (op->code == OP_LOAD && starts_loop(op, reader)) return true;
     if (!op_is_pure(op) || op->region_count) return false;
     if (value->type.is_constexpr && size <= INLINE_LIMIT) return true;
@@ -206,20 +213,24 @@ static bool is_in_place(Emitter *emitter, const char *name, const Value *value) 
     return known && known->precedence == PRECEDENCE_ATOM && strcmp(known->text, name) == 0;
 }
 
-static void emit_update(Emitter *emitter, const char *name, const Value *argument,
-                        const Value *next) {
+/// `name += x` where `name = name + x` would stand, `name -= x` likewise; false: neither.
+static bool emit_step(Emitter *emitter, const char *name, const Op *op) {
+    if (op->code != OP_ADD && op->code != OP_SUB) return false;
+    int own = is_in_place(emitter, name, op->operands[0])                         ? 0
+              : op->code == OP_ADD && is_in_place(emitter, name, op->operands[1]) ? 1
+                                                                                  : -1;
+    if (own < 0) return false;
+    const char *head =
+        arena_printf(emitter->arena, "%s %c= ", name, op->code == OP_ADD ? '+' : '-');
+    emit_parts(emitter, head, emit_value(emitter, op->operands[1 - own]).text, "");
+    return true;
+}
+
+static void emit_update(Emitter *emitter, const char *name, const Value *next) {
     if (is_in_place(emitter, name, next)) return;
-    const Op *op = next->op;
-    bool inlined = op && op->code == OP_ADD && !map_has_pointer(&emitter->texts, next);
-    Text *known = map_get_pointer(&emitter->texts, next);
-    bool is_sum = op && op->code == OP_ADD &&
-                  (inlined || (known && strncmp(known->text, name, strlen(name)) == 0 &&
-                               known->precedence == 9));
-    if (is_sum && op->operands[0] == argument) {
-        emit_parts(emitter, arena_printf(emitter->arena, "%s += ", name),
-                   emit_value(emitter, op->operands[1]).text, "");
-        return;
-    }
+    const Text *known = map_get_pointer(&emitter->texts, next);
+    bool is_expression = next->op && (!known || known->precedence != PRECEDENCE_ATOM);
+    if (is_expression && emit_step(emitter, name, next->op)) return;
     emit_assignment(emitter, name, emit_value(emitter, next));
 }
 
@@ -241,18 +252,31 @@ static void emit_yields(Emitter *emitter, const Op *loop, const Region *body,
         if (held[i])
             emit_assignment(emitter, names[i], (Text){held[i], PRECEDENCE_ATOM});
         else
-            emit_update(emitter, names[i], argument, yield->operands[i]);
+            emit_update(emitter, names[i], yield->operands[i]);
     }
+}
+
+static Map *scope_copy(const Emitter *emitter, const Map *scope) {
+    Map *copy = ARENA_NEW(emitter->arena, Map);
+    *copy = map_new(emitter->arena);
+    for (int i = 0; i < scope->count; i++)
+        map_set(copy, scope->entries[i].key, scope->entries[i].value);
+    return copy;
 }
 
 static Map *scope_push(Emitter *emitter) {
     Map *outer = emitter->names;
-    Map *copy = ARENA_NEW(emitter->arena, Map);
-    *copy = map_new(emitter->arena);
-    for (int i = 0; i < outer->count; i++)
-        map_set(copy, outer->entries[i].key, outer->entries[i].value);
-    emitter->names = copy;
+    emitter->names = scope_copy(emitter, outer);
     return outer;
+}
+
+/// What an arm has named, or named anew, is taken behind it as well.
+static void scope_merge(Map *outer, const Map *arm, const Map *at_start) {
+    for (int i = 0; i < arm->count; i++) {
+        const MapEntry *entry = &arm->entries[i];
+        if (!map_has(at_start, entry->key) || map_get(at_start, entry->key) != entry->value)
+            map_set(outer, entry->key, entry->value);
+    }
 }
 
 static void emit_comment(Emitter *emitter, const char *format, int line) {
@@ -375,9 +399,7 @@ static bool emit_arm(Emitter *emitter, const Op *op, int index, const char *cons
     size_t before = emitter->out.size;
     emit_region(emitter, op->regions[index]);
     const Op *yield = region_terminator(op->regions[index]);
-    for (int i = 0; i < op->result_count; i++)
-        if (!is_in_place(emitter, names[i], yield->operands[i]))
-            emit_assignment(emitter, names[i], emit_value(emitter, yield->operands[i]));
+    for (int i = 0; i < op->result_count; i++) emit_update(emitter, names[i], yield->operands[i]);
     emitter->indent--;
     return emitter->out.size > before;
 }
@@ -465,14 +487,29 @@ static void emit_if(Emitter *emitter, const Op *op, const char *head) {
         emit_region(emitter, op->regions[1]);
         return;
     }
+    // Triton compiles one arm of a constexpr condition: both may use the same names.
+    bool is_apart = condition->type.is_constexpr;
+    Map *outer = emitter->names, *first = NULL;
+    const Map *at_start = scope_copy(emitter, outer);
+    if (is_apart) emitter->names = scope_copy(emitter, at_start);
     size_t before = emitter->out.size;
     emit_parts(emitter, head, emit_value(emitter, condition).text, ":");
-    if (!emit_arm(emitter, op, 0, names)) {
+    bool is_then_empty = !emit_arm(emitter, op, 0, names);
+    if (is_apart) {
+        first = emitter->names;
+        emitter->names = scope_copy(emitter, at_start);
+    }
+    if (is_then_empty) {
         buffer_cut(&emitter->out, before);
         emit_parts(emitter, head, negated(emitter, condition), ":");
         if (!emit_arm(emitter, op, 1, names)) buffer_cut(&emitter->out, before);
     } else {
         emit_else(emitter, op, names);
+    }
+    if (is_apart) {
+        scope_merge(outer, first, at_start);
+        scope_merge(outer, emitter->names, at_start);
+        emitter->names = outer;
     }
     for (int i = 0; i < op->result_count; i++)
         map_set(emitter->names, str_from(names[i]), op->results[i]);
@@ -527,11 +564,7 @@ static void emit_statement(Emitter *emitter, const Op *op) {
         return;
     }
     const char *name = name_again(emitter, value, op, hint);
-    if (op->code == OP_ADD && is_in_place(emitter, name, op->operands[0]))
-        emit_parts(emitter, arena_printf(emitter->arena, "%s += ", name),
-                   emit_value(emitter, op->operands[1]).text, "");
-    else
-        emit_assignment(emitter, name, text);
+    if (!emit_step(emitter, name, op)) emit_assignment(emitter, name, text);
     text_set(emitter, value, name, PRECEDENCE_ATOM);
 }
 

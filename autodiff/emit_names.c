@@ -52,15 +52,8 @@ const char *name_again(Emitter *emitter, const Value *value, const Op *op, const
 
 /* ---- hints ---- */
 
-/// The tensor that an address points into, in lower case and without `_ptr`; NULL where that is chosen at run time.
-static const char *tensor_name(Emitter *emitter, const Value *pointer) {
-    for (int depth = 0; pointer->op && depth < 100; depth++) {
-        if (pointer->op->operand_count == 0 || pointer->op->region_count) return NULL;
-        pointer = pointer->op->operands[0];
-        if (!pointer || pointer->type.kind != TYPE_POINTER) return NULL;
-    }
-    if (pointer->op || !pointer->name || !pointer->name[0]) return NULL;
-    char *name = arena_strdup(emitter->arena, pointer->name);
+const char *name_of_tensor(Arena *arena, const char *parameter) {
+    char *name = arena_strdup(arena, parameter);
     size_t size = strlen(name);
     static const char *const tails[] = {"_before", "_pointer", "_ptrs", "_ptr",
                                         "_PTR",    "Ptr",      "ptr"};
@@ -72,6 +65,17 @@ static const char *tensor_name(Emitter *emitter, const Value *pointer) {
     }
     for (char *c = name; *c; c++) *c = (char)tolower((unsigned char)*c);
     return name;
+}
+
+/// The tensor that an address points into, in lower case and without `_ptr`; NULL where that is chosen at run time.
+static const char *tensor_name(Emitter *emitter, const Value *pointer) {
+    for (int depth = 0; pointer->op && depth < 100; depth++) {
+        if (pointer->op->operand_count == 0 || pointer->op->region_count) return NULL;
+        pointer = pointer->op->operands[0];
+        if (!pointer || pointer->type.kind != TYPE_POINTER) return NULL;
+    }
+    if (pointer->op || !pointer->name || !pointer->name[0]) return NULL;
+    return name_of_tensor(emitter->arena, pointer->name);
 }
 
 typedef struct PurposeSearch {

@@ -15,4 +15,7 @@ const char *name_again(Emitter *emitter, const Value *value, const Op *op, const
 /// What to call the result of `op`, which the user gave no name: after what it is of, or what it is for.
 const char *name_hint(Emitter *emitter, const Op *op);
 
+/// What a tensor is called whose address this parameter is: in lower case and without `_ptr`.
+const char *name_of_tensor(Arena *arena, const char *parameter);
+
 #endif

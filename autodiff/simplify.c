@@ -2,32 +2,8 @@
 #include <math.h>
 
 #include "analysis/infer.h"
+#include "autodiff/algebra.h"
 #include "autodiff/rewrite.h"
-
-static bool is_number(const Value *value, double wanted) {
-    double number;
-    if (!value) return false;
-    if (value->op && value->op->code == OP_FULL) value = value->op->operands[1];
-    if (value->op && (value->op->code == OP_CAST || value->op->code == OP_BROADCAST_TO))
-        value = value->op->operands[0];
-    return value_is_number(value, &number) && number == wanted;
-}
-
-static bool same_shape(Type a, Type b) {
-    if (a.rank != b.rank) return false;
-    for (int i = 0; i < a.rank; i++)
-        if (!poly_equal(a.dims[i], b.dims[i])) return false;
-    return true;
-}
-
-static bool same_type(const Value *a, const Value *b) {
-    return a->type.kind == b->type.kind && same_shape(a->type, b->type) &&
-           (dtype_equal(a->type.element, b->type.element) || a->type.element.code == DTYPE_UNKNOWN);
-}
-
-static bool made_by(const Value *value, OpCode code) {
-    return value && value->op && value->op->code == code;
-}
 
 /// The pattern `a op NEG(b)`.
 static Value *simplify_sum(Builder *builder, const Op *op, const Value *result) {
@@ -106,8 +82,7 @@ static const Op *zeroing_of_rows(const Op *expand, int depth) {
     return is_even ? found : NULL;
 }
 
-/// Whether a value can be infinite or no number where the forward does not look: an exponential, a quotient, -inf.
-static bool may_be_infinite(const Value *value, int depth) {
+static bool may_be_infinite_within(const Value *value, int depth) {
     const Op *op = value ? value->op : NULL;
     double number;
     if (!value || depth > ZERO_DEPTH) return false;
@@ -121,30 +96,33 @@ static bool may_be_infinite(const Value *value, int depth) {
     case OP_RSQRT:
     case OP_POW: return true;
     case OP_DIV: return !op->operands[1]->type.is_constexpr && !op->operands[1]->constant;
-    case OP_LOAD: return op->operand_count > 2 && may_be_infinite(op->operands[2], depth + 1);
+    case OP_LOAD:
+        return op->operand_count > 2 && may_be_infinite_within(op->operands[2], depth + 1);
     case OP_WHERE:
-        return may_be_infinite(op->operands[1], depth + 1) ||
-               may_be_infinite(op->operands[2], depth + 1);
+        return may_be_infinite_within(op->operands[1], depth + 1) ||
+               may_be_infinite_within(op->operands[2], depth + 1);
     case OP_ADD:
     case OP_SUB:
     case OP_MUL:
-        return may_be_infinite(op->operands[0], depth + 1) ||
-               may_be_infinite(op->operands[1], depth + 1);
+        return may_be_infinite_within(op->operands[0], depth + 1) ||
+               may_be_infinite_within(op->operands[1], depth + 1);
     case OP_NEG:
     case OP_CAST:
     case OP_EXPAND_DIMS:
-    case OP_BROADCAST_TO: return may_be_infinite(op->operands[0], depth + 1);
+    case OP_BROADCAST_TO: return may_be_infinite_within(op->operands[0], depth + 1);
     default: return false;
     }
 }
+
+bool value_may_be_infinite(const Value *value) { return may_be_infinite_within(value, 0); }
 
 /// where(c, g, 0) * e is where(c, where(c, g, 0) * e, 0): 0 also where `e` is no number.
 static Value *keep_zeros(Builder *builder, const Op *op, const Value *result) {
     for (int i = 0; i < (op->code == OP_MUL ? 2 : 1); i++) {
         const Op *zeros = zeroing(op->operands[i], 0);
         const Value *other = op->operands[1 - i];
-        bool is_risky =
-            op->code == OP_DIV ? other->op && !other->type.is_constexpr : may_be_infinite(other, 0);
+        bool is_risky = op->code == OP_DIV ? other->op && !other->type.is_constexpr
+                                           : value_may_be_infinite(other);
         if (!zeros || !is_risky || zeros->operands[0]->type.rank != result->type.rank) continue;
         bool is_first = is_number(zeros->operands[1], 0);
         const Op *next = op->next;

@@ -183,3 +183,31 @@ def logarithms(x, out, n, d, C: tl.constexpr):
         h = h * (1.0 + 0.1 * tl.cos(a))
         total = total * 0.5 + tl.sum(tl.where(c < d, logarithm * a + h, 0.0), axis=0)
         tl.store(out + t, total)
+
+
+# tad: x=f32[16], steps=f32[5, 16], out=f32[16], T=5, N=16, grid=(1,)
+@triton.jit
+def start_read_again(x, steps, out, T, N: tl.constexpr):
+    j = tl.arange(0, N)
+    a = tl.load(x + j)
+    state = a
+    for t in range(T):
+        state = state * 0.5 * tl.load(steps + t * N + j) + a * a
+    tl.store(out + j, state * a)
+
+
+# tad: x=f32[16], steps=f32[5, 16], out=f32[16], n=3, T=5, N=16, FLAG=True, grid=(1,)
+# tad: x=f32[16], steps=f32[5, 16], out=f32[16], n=0, T=5, N=16, FLAG=False, grid=(1,)
+@triton.jit
+def read_before_within_and_after(x, steps, out, n, T, N: tl.constexpr, FLAG: tl.constexpr):
+    j = tl.arange(0, N)
+    a = tl.load(x + j)
+    b = a * a
+    if FLAG:
+        b = b * a + tl.sum(a)
+    if n > 1:
+        for t in range(T):
+            b += tl.load(steps + t * N + j) * a
+    else:
+        b = b * a
+    tl.store(out + j, a * b)

@@ -1,0 +1,96 @@
+"""Emitted kernels as a person would write them: signs, constants, masks, names and sums."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.emitted.plan import tad
+
+HEAD = "import triton\nimport triton.language as tl\n\n\n"
+LOADED = """
+    j = tl.arange(0, N)
+    mask = j < n
+    x = tl.load(x_ptr + j, mask=mask, other=0.0)
+"""
+STORED = "    tl.store(y_ptr + j, y, mask=mask)\n"
+
+
+def backward(folder: Path, body: str, parameters: str = "") -> str:
+    """The lines of the backward derived for a kernel of this body."""
+    file = folder / "kernel.py"
+    head = f"@triton.jit\ndef k(x_ptr, y_ptr, n, {parameters}N: tl.constexpr):"
+    file.write_text(HEAD + head + LOADED + body + STORED)
+    run = tad("--backward", file, "--wrapper", "none", "--no-proof")
+    assert run.returncode == 0, run.stderr
+    return run.stdout[run.stdout.index("def k_backward") :]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected", "unwanted"),
+    [
+        pytest.param("    y = x * x\n", ["* 2.0"], ["t +", "product + product"], id="square"),
+        pytest.param(
+            "    y = tl.exp2(x * 1.4426950408889634)\n", ["dx = dy"], ["0.69314"], id="log2e"
+        ),
+        pytest.param(
+            "    e = tl.exp(x)\n    y = e / tl.sum(e)\n", [" - tl.sum("], ["(-"], id="softmax"
+        ),
+        pytest.param("    y = (x * -0.5) * 4.0\n", ["* 2.0"], ["0.5", "4.0"], id="constants"),
+        pytest.param(
+            "    c = tl.where(mask, x - tl.sum(x) / n, 0.0)\n    y = x + tl.sum(c * c) / n\n",
+            ["dx = dy + dc - tl.sum(dc) / n"],
+            ["tl.where(mask, tl.sum", "tl.where(mask, product", "tl.where(mask, tl.where("],
+            id="variance",
+        ),
+    ],
+)
+def test_algebra(tmp_path: Path, body: str, expected: list[str], unwanted: list[str]) -> None:
+    """Signs go into differences, constants into one, and a mask stands once."""
+    text = backward(tmp_path, body)
+    for part in expected:
+        assert part in text, text
+    for part in unwanted:
+        assert part not in text, text
+
+
+def test_sums_go_on_through_branches_and_loops(tmp_path: Path) -> None:
+    """What a branch or a loop adds to a gradient is added there: no zeros in the other arm, no second sum."""
+    body = (
+        "    y = x * 0.5\n    if FLAG:\n        y += tl.sum(x * x)\n"
+        "    for t in range(T):\n        y += x * tl.load(x_ptr + t)\n"
+    )
+    text = backward(tmp_path, body, "T, FLAG: tl.constexpr, ")
+    branch = text[text.index("if FLAG:") :]
+    assert "else:" not in branch, text
+    assert "dx +=" in branch, text
+
+
+def test_arms_of_a_constexpr_share_names(tmp_path: Path) -> None:
+    """Triton compiles one of them."""
+    arm = (
+        "        s = tl.load(x_ptr + {} * j, mask=mask, other=0.0)\n        y = x * tl.exp(s) * s\n"
+    )
+    body = "    if FLAG:\n" + arm.format(2) + "    else:\n" + arm.format(3)
+    text = backward(tmp_path, body, "FLAG: tl.constexpr, ")
+    assert "s_1" not in text, text
+    assert text.count("s = tl.load(") == 2, text
+    assert "s_1" in backward(tmp_path, body, "FLAG, ")
+
+
+def test_steps_from_the_end(tmp_path: Path) -> None:
+    """`T - 2 - back`, not `T - 1 - 1 - back`."""
+    body = "    y = x\n    for t in range(1, T):\n        y = y * tl.load(x_ptr + t * n + j)\n"
+    text = backward(tmp_path, body, "T: tl.constexpr, ")
+    assert "T - 2 - back" in text, text
+    assert "- 1 - 1" not in text
+
+
+def test_rounded_up_quotients(tmp_path: Path) -> None:
+    """`tl.cdiv` also of constexprs, but not where Triton wants a constexpr."""
+    body = "    y = x\n    for t in {}(tl.cdiv(V, B)):\n        y += x * tl.load(x_ptr + t)\n"
+    parameters = "V: tl.constexpr, B: tl.constexpr, "
+    assert "in range(tl.cdiv(V, B))" in backward(tmp_path, body.format("range"), parameters)
+    text = backward(tmp_path, body.format("tl.static_range"), parameters)
+    assert "tl.cdiv" not in text, text

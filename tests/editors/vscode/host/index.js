@@ -149,7 +149,7 @@ const tests = {
     await editor.edit((edit) => edit.insert(positionOf(document, right).translate(0, right.length), " * 0.5"));
     const status = await api.server.command("tad.checkGradients", place("softmax_kernel_backward.py", "softmax_kernel"));
     assert.equal(status.status, "failed", status.reason);
-    const { worst } = status.inputs[0];
+    const { worst } = status.inputs.find((one) => one.worst);
     assert.ok(Math.abs(worst.actual / worst.expected - 0.5) < 1e-4, `${worst.actual} is half of ${worst.expected}`);
     const written = positionOf(document, "tl.store(din_ptr");
     assert.deepEqual(status.range.start, { line: written.line, character: written.character });
@@ -187,7 +187,8 @@ const tests = {
     await until("a greyed result", () => greyed.includes(key));
     await check();
     const name = positionOf(editor.document, "softmax_kernel(");
-    await Promise.all([insert(positionOf(editor.document, "numerator / tl.sum"), "2.0 * "), insert(name, "other_")]);
+    await insert(positionOf(editor.document, "numerator / tl.sum"), "2.0 * ");
+    await insert(name, "other_");
     const gone = async () => !(await api.server.command("tad.kernels", { uri: wanted.uri })).some((one) => one.kernel === wanted.kernel);
     await until("another name", gone);
     await new Promise((resolve) => setTimeout(resolve, 1000)); // the view has followed

@@ -2,13 +2,16 @@
 
 import json
 import re
+import shutil
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from jsonschema import Draft7Validator
 from pydantic import BaseModel
 from sarif_pydantic import Sarif
 
-from tests.cli.conftest import BROKEN, BROKEN_LINE, CLEAN, HEADER, Workspace
+from tests.cli.conftest import BROKEN, BROKEN_LINE, CLEAN, HEADER, ROOT, Workspace
 
 WIDE = (
     HEADER
@@ -129,6 +132,36 @@ def extras(model: BaseModel, path: str = "") -> list[str]:
             if isinstance(item, BaseModel):
                 found += extras(item, f"{path}.{name}[{index}]")
     return found
+
+
+SARIF_SCHEMA = Path(__file__).parent / "node_modules/@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json"
+
+
+@pytest.fixture(scope="module")
+def schema() -> Draft7Validator:
+    """Of the standard itself; what it says of formats is checked where Python can."""
+    text = json.loads(SARIF_SCHEMA.read_text())
+    Draft7Validator.check_schema(text)
+    return Draft7Validator(text, format_checker=Draft7Validator.FORMAT_CHECKER)
+
+
+def test_sarif_by_its_schema(workspace: Workspace, schema: Draft7Validator) -> None:
+    """What errors, warnings, hints, gradients that are wrong, suppressed findings and unreadable files become."""
+    wrong = CLEAN.replace("tl.load(", "tl.lod(  # tad: ignore\n        ")
+    workspace.write({"a.py": BROKEN, "sub/c d.py": BROKEN, "clean.py": CLEAN, "wrong.py": wrong, "nul.py": b"\0"})
+    shutil.copy(ROOT / "examples/layer_norm.py", workspace.path)
+    for more in ([], ["--grad"], ["--quiet"], ["--select", "unknown-operation"]):
+        log = json.loads(workspace.tad("--check", ".", "--format", "sarif", *more).stdout)
+        problems = [f"{error.json_path}: {error.message}" for error in schema.iter_errors(log)]
+        assert problems == []
+        assert log["runs"][0]["results"]
+    log["runs"][0]["results"][0]["level"] = "fatal"
+    del log["version"]
+    assert len(list(schema.iter_errors(log))) == 2
+
+
+def test_sarif_of_nothing_by_its_schema(workspace: Workspace, schema: Draft7Validator) -> None:
+    schema.validate(json.loads(workspace.tad("--check", ".", "--format", "sarif").stdout))
 
 
 def test_sarif(broken: Workspace) -> None:

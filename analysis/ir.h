@@ -73,6 +73,7 @@ typedef struct Parameter {
     bool is_optional;  // compared with None, or defaults to None
     bool is_stored;    // something is stored through it
     bool is_loaded;
+    bool may_be_descriptor;  // a pointer, where the launcher does not make the descriptor itself
     bool may_have_contents;  // a launcher passes what is not certainly new memory (launches_note)
     bool has_contents;       // and the backward gives the gradient of what was there before
     Str annotation;          // as written, empty when none

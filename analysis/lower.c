@@ -250,6 +250,7 @@ static void parameters_add(Lowering *lowering, const KernelPass *pass) {
                                pass->knowledge->types[i]);
         Parameter *to = &function->parameters[i];
         to->is_constexpr = from->is_constexpr;
+        to->may_be_descriptor = pass->knowledge->may_be_descriptor[i];
         to->annotation = from->annotation;
         to->default_text = from->default_text;
         to->range = from->range;
@@ -310,6 +311,7 @@ static void knowledge_start(Arena *arena, const KernelPass *pass, bool *is_fixed
     ParameterKnowledge *knowledge = pass->knowledge;
     knowledge->count = definition->parameter_count;
     knowledge->types = ARENA_ARRAY(arena, Type, knowledge->count + 1);
+    knowledge->may_be_descriptor = ARENA_ARRAY(arena, bool, knowledge->count + 1);
     for (int i = 0; i < definition->parameter_count; i++) {
         const ParameterDefinition *parameter = &definition->parameters[i];
         const Binding *binding = binding_of(pass->options, parameter->name);

@@ -220,6 +220,8 @@ void lower_clean(Function *function);
 /// What is known of the parameters' types between two passes.
 typedef struct ParameterKnowledge {
     Type *types;  // by parameter
+    bool *
+        may_be_descriptor;  // the same: used as a pointer or as a descriptor, whatever it turns out to be
     int count;
 } ParameterKnowledge;
 /// What the IR of one pass says about parameters that are not annotated; true when something new was learnt.

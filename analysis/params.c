@@ -490,7 +490,9 @@ bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed,
         Type old = knowledge->types[i];
         DTypeClass class = pointee_class(pointees.loaded[i], pointees.stored[i]);
         // Of what may be either the kernel makes a descriptor itself.
-        bool is_described = role & ROLE_DESCRIPTOR && !(role & ROLE_POINTER);
+        bool is_either = role & ROLE_DESCRIPTOR && role & ROLE_POINTER;
+        bool is_described = role & ROLE_DESCRIPTOR && !is_either;
+        if (is_either) knowledge->may_be_descriptor[i] = true;
         Type new = parameter->is_constexpr ? constexpr_type(old, role, parameter)
                    : is_described || old.kind == TYPE_DESCRIPTOR
                        ? descriptor_type(arena, old, roles.ranks[parameter->value->id], i, class)

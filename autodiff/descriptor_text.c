@@ -9,7 +9,7 @@ static const Parameter *parameter_at(const LaunchPlan *plan, int index) {
 }
 
 bool parameter_is_descriptor(const Parameter *parameter) {
-    return parameter->value->type.kind == TYPE_DESCRIPTOR;
+    return parameter->value->type.kind == TYPE_DESCRIPTOR || parameter->may_be_descriptor;
 }
 
 bool plan_has_descriptors(const LaunchPlan *plan) {
@@ -54,9 +54,10 @@ const char *descriptor_layout_text(Arena *arena, const LaunchPlan *plan, const c
     arguments[count++] = described;
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         const Parameter *parameter = parameter_at(plan, p);
-        if (plan->passed[p] && parameter_is_descriptor(parameter))
+        if (plan->passed[p] && parameter->value->type.kind == TYPE_DESCRIPTOR)
             arguments[count++] = block_text(arena, parameter);
     }
+    if (count == 1) return "";  // what may be a descriptor is a pointer to the backward
     const char *call = call_lines(arena, "ctx.sizes, ctx.steps = _layouts_of", arguments, count, 8);
     buffer_puts(&out, arena_printf(arena, "        %s\n", call));
     return buffer_text(&out);

@@ -684,11 +684,11 @@ static Str call_argument(Arena *arena, const Source *source, SyntaxNode call, co
 
 /// The forward's configurations. Hooks of one that takes descriptors prepare these, which the backward does not have.
 static const char *configurations_text(Arena *arena, const Backward *backward, Str configs) {
-    const BackwardLaunch *launch = &backward->launches[0];
-    bool reads_descriptors = false;
-    for (int i = 0; i < launch->argument_count; i++)
-        reads_descriptors = reads_descriptors || launch->arguments[i].use == ARGUMENT_SHAPE;
-    if (!reads_descriptors) return arena_printf(arena, "configs=%.*s", STR_ARGS(configs));
+    const Function *forward = backward->kernel->function;
+    bool takes_descriptors = false;
+    for (int i = 0; i < forward->parameter_count; i++)
+        takes_descriptors = takes_descriptors || parameter_is_descriptor(&forward->parameters[i]);
+    if (!takes_descriptors) return arena_printf(arena, "configs=%.*s", STR_ARGS(configs));
     return arena_printf(
         arena,
         "configs=[\n"

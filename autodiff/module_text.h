@@ -46,7 +46,7 @@ const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel,
 /// Whether the backward keeps the parameter although its body does not use it (autotune and heuristics ask for it by name).
 bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool is_constexpr);
 
-/// descriptor_text.c: whether a kernel's parameter is a tensor descriptor that the launcher makes.
+/// descriptor_text.c: whether a launcher passes, or may pass, a tensor descriptor to a kernel's parameter.
 bool parameter_is_descriptor(const Parameter *parameter);
 bool plan_has_descriptors(const LaunchPlan *plan);
 /// Statements of the class's forward, indented, that keep what its backward reads of the descriptors, and reject other blocks

@@ -96,6 +96,39 @@ def cube(x):
     return y
 """
 )
+EITHER = (
+    HEAD
+    + """
+@triton.jit
+def described(given, shape, strides, block_shape):
+    if isinstance(given, tl.tensor_descriptor):
+        return given
+    else:
+        return tl.make_tensor_descriptor(given, shape, strides, block_shape)
+
+
+@triton.jit
+def cube_kernel(desc_x, desc_y, M, N, ROWS: tl.constexpr, COLS: tl.constexpr):
+    desc_x = described(desc_x, [M, N], [N, 1], [ROWS, COLS])
+    desc_y = described(desc_y, [M, N], [N, 1], [ROWS, COLS])
+    row, column = tl.program_id(0) * ROWS, tl.program_id(1) * COLS
+    x = desc_x.load([row, column])
+    desc_y.store([row, column], x * x * x)
+
+
+def cube(x, by_host):
+    y = torch.empty_like(x)
+    m, n = x.shape
+    if by_host:
+        given = TensorDescriptor.from_tensor(x, [4, 16])
+        taken = TensorDescriptor.from_tensor(y, [4, 16])
+    else:
+        given, taken = x, y
+    grid = (triton.cdiv(m, 4), triton.cdiv(n, 16))
+    cube_kernel[grid](given, taken, m, n, ROWS=4, COLS=16)
+    return y
+"""
+)
 SUMS = (
     HEAD
     + """
@@ -127,7 +160,7 @@ def module_of(folder: Path, source: str) -> str:
     return run.stdout
 
 
-@pytest.mark.parametrize("source", [PRODUCT, ROWS, TUNED])
+@pytest.mark.parametrize("source", [PRODUCT, ROWS, TUNED, EITHER])
 def test_proved(source: str, tmp_path: Path) -> None:
     """The kernels run with descriptors, ragged at their ends, and their gradients are proved."""
     path = tmp_path / "described.py"
@@ -174,6 +207,17 @@ def test_blocks_that_a_hook_sets(tmp_path: Path, interpreter: Worker) -> None:
     text = module_of(tmp_path, TUNED)
     x, up = floats(6, 24), floats(6, 24) + 0.5
     result = call_function(text, "cube", [x], wrt=[0], grad_outputs=[up], worker=interpreter)
+    np.testing.assert_allclose(result.gradients[0], 3 * x * x * up, rtol=1e-5)
+
+
+@pytest.mark.parametrize("by_host", [True, False])
+def test_pointer_or_descriptor(by_host: bool, tmp_path: Path, interpreter: Worker) -> None:
+    """What the launcher does not describe the kernel does: autograd sees the tensor in both cases."""
+    x, up = floats(6, 24), floats(6, 24) + 0.5
+    text = module_of(tmp_path, EITHER)
+    result = call_function(
+        text, "cube", [x, by_host], wrt=[0], grad_outputs=[up], worker=interpreter
+    )
     np.testing.assert_allclose(result.gradients[0], 3 * x * x * up, rtol=1e-5)
 
 

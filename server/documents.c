@@ -16,7 +16,8 @@ static Str with_line_feeds(Arena *arena, Str text) {
     return copy ? (Str){copy, text.size} : text;
 }
 
-Text *text_new(Str text, int version) {
+/// Text and lines are copied.
+static Text *text_of(Str text, const Lines *lines, int version) {
     Arena *arena = arena_new();
     Text *result = ARENA_NEW(arena, Text);
     result->arena = arena;
@@ -25,9 +26,13 @@ Text *text_new(Str text, int version) {
     result->caret = NO_CARET;
     result->text = (Str){arena_strndup(arena, text.data, text.size), text.size};
     result->analysed = with_line_feeds(arena, result->text);
-    result->lines = lines_of(arena, result->text);
+    size_t bytes = lines ? sizeof *lines->starts * (size_t)lines->count : 0;
+    result->lines = lines ? (Lines){arena_grow(arena, lines->starts, bytes, bytes), lines->count}
+                          : lines_of(arena, result->text);
     return result;
 }
+
+Text *text_new(Str text, int version) { return text_of(text, NULL, version); }
 
 Text *text_retain(const Text *text) {
     Text *held = (Text *)(uintptr_t)text;
@@ -63,7 +68,8 @@ static void draft_replace(Draft *draft, uint32_t start, uint32_t end, Str with) 
     if (with.size) memcpy(data + start, with.data, with.size);
     memcpy(data + start + with.size, draft->text.data + end, draft->text.size - end);
     draft->text = (Str){data, size};
-    draft->lines = lines_of(draft->arena, draft->text);
+    draft->lines =
+        lines_edit(draft->arena, &draft->lines, draft->text, start, end, (uint32_t)with.size);
 }
 
 static bool draft_change(Draft *draft, const Json *change, Encoding encoding) {
@@ -101,7 +107,8 @@ Text *text_edit(const Text *old, const Json *changes, Encoding encoding, int ver
             if (i) {
                 draft.text =
                     (Str){arena_strndup(fresh, draft.text.data, draft.text.size), draft.text.size};
-                draft.lines = lines_of(fresh, draft.text);
+                size_t bytes = sizeof *draft.lines.starts * (size_t)draft.lines.count;
+                draft.lines.starts = arena_grow(fresh, draft.lines.starts, bytes, bytes);
             }
             arena_free(scratch);
             draft.arena = scratch = fresh;
@@ -110,7 +117,7 @@ Text *text_edit(const Text *old, const Json *changes, Encoding encoding, int ver
             *error = "a change has no `text`, or a `range` that is none";
     }
     if (!is_list) *error = "`contentChanges` is no list";
-    Text *result = *error ? NULL : text_new(draft.text, version);
+    Text *result = *error ? NULL : text_of(draft.text, &draft.lines, version);
     if (result && changes->count == 1) result->caret = draft.caret;
     arena_free(scratch);
     return result;

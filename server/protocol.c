@@ -48,6 +48,37 @@ Lines lines_of(Arena *arena, Str text) {
     return lines;
 }
 
+/// How many lines start before `offset`.
+static int lines_before(const Lines *lines, uint32_t offset) {
+    int low = 0, high = lines->count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (lines->starts[middle] < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+Lines lines_edit(Arena *arena, const Lines *old, Str text, uint32_t start, uint32_t end,
+                 uint32_t size) {
+    // Whether a line starts at a place is up to the bytes on both sides of it.
+    int before = start ? lines_before(old, start) : 1, behind = lines_before(old, end + 1);
+    Str own = {text.data, start + size};
+    if (own.size < text.size) own.size++;
+    bool has_returns = own.size && memchr(own.data, '\r', own.size);
+    int capacity = before + (int)size + 3 + old->count - behind;
+    Lines lines = {ARENA_ARRAY(arena, uint32_t, capacity), before};
+    memcpy(lines.starts, old->starts, sizeof *old->starts * (size_t)before);
+    for (size_t at = lines.starts[before - 1];
+         (at = line_after(own, at, has_returns)) && at <= start + size;)
+        if (at >= start) lines.starts[lines.count++] = (uint32_t)at;
+    for (int i = behind; i < old->count; i++)
+        lines.starts[lines.count++] = old->starts[i] - end + start + size;
+    return lines;
+}
+
 /// Where the line's text ends, its line end left out.
 static uint32_t line_end(const Lines *lines, Str text, int line) {
     uint32_t start = lines->starts[line];

@@ -36,6 +36,9 @@ typedef struct Lines {
 } Lines;
 
 Lines lines_of(Arena *arena, Str text);
+/// The lines of `text`, which was made from one with the lines `old` by putting `size` bytes in place of those from `start` to `end`.
+Lines lines_edit(Arena *arena, const Lines *old, Str text, uint32_t start, uint32_t end,
+                 uint32_t size);
 
 typedef struct LinePosition {
     uint32_t line, character;

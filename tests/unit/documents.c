@@ -1,6 +1,8 @@
 // Places in texts with every kind of line end and character, and edits of them.
 #include "server/documents.h"
 
+#include <string.h>
+
 #include "tests/support/check.h"
 
 static Json *change(Arena *arena, int line, int character, int end_line, int end_character,
@@ -115,6 +117,33 @@ TEST(malformed_changes) {
     arena_free(arena);
 }
 
-TEST_MAIN(TEST_ROW(edits), TEST_ROW(encodings), TEST_ROW(every_offset_and_back),
+/// Whether patched lines are those of the whole text.
+static bool lines_agree(Arena *arena, Str old, uint32_t start, uint32_t end, const char *with) {
+    Str fresh = str_from(arena_printf(arena, "%.*s%s%.*s", (int)start, old.data, with,
+                                      (int)(old.size - end), old.data + end));
+    Lines before = lines_of(arena, old), whole = lines_of(arena, fresh);
+    Lines patched = lines_edit(arena, &before, fresh, start, end, (uint32_t)strlen(with));
+    return patched.count == whole.count &&
+           memcmp(patched.starts, whole.starts, sizeof *whole.starts * (size_t)whole.count) == 0;
+}
+
+TEST(lines_of_every_edit_of_every_short_text) {
+    static const char letters[] = {'a', '\r', '\n'};
+    static const char *const inserted[] = {"", "a", "\r", "\n", "\r\n", "\n\r", "a\nb\rc\r\nd"};
+    enum { LENGTH = 5, TEXTS = 3 * 3 * 3 * 3 * 3 };
+    for (int number = 0; number < TEXTS; number++) {
+        Arena *arena = arena_new();
+        char text[LENGTH];
+        for (int i = 0, rest = number; i < LENGTH; i++, rest /= 3) text[i] = letters[rest % 3];
+        for (uint32_t start = 0; start <= LENGTH; start++)
+            for (uint32_t end = start; end <= LENGTH; end++)
+                for (size_t i = 0; i < sizeof inserted / sizeof *inserted; i++)
+                    CHECK(lines_agree(arena, (Str){text, LENGTH}, start, end, inserted[i]));
+        arena_free(arena);
+    }
+}
+
+TEST_MAIN(TEST_ROW(lines_of_every_edit_of_every_short_text), TEST_ROW(edits), TEST_ROW(encodings),
+          TEST_ROW(every_offset_and_back),
           TEST_ROW(lone_carriage_returns_are_analysed_as_line_feeds), TEST_ROW(uris),
           TEST_ROW(malformed_changes))

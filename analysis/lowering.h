@@ -222,6 +222,7 @@ typedef struct ParameterKnowledge {
     Type *types;  // by parameter
     bool *
         may_be_descriptor;  // the same: used as a pointer or as a descriptor, whatever it turns out to be
+    bool *is_cut;           // what is loaded is cast to an integer and meets no float
     int count;
 } ParameterKnowledge;
 /// What the IR of one pass says about parameters that are not annotated; true when something new was learnt.

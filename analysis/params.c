@@ -15,9 +15,10 @@ enum {
     ROLE_REMAINDER =
         128,  // an operand of `%`: an integer, unless something else says that it is a float
     ROLE_WHOLE =
-        256,  // cast to an integer or compared with one: an integer, unless arithmetic says that it is a float
+        256,  // compared with an integer: an integer, unless arithmetic says that it is a float
     ROLE_REAL = 512,  // met a float in arithmetic, was not only cast to one
-    ROLES_OF_NUMBERS = ROLE_INT | ROLE_FLOAT | ROLE_WHOLE | ROLE_REAL,
+    ROLE_CUT = 1024,  // cast to an integer: is one where the passes find nothing else
+    ROLES_OF_NUMBERS = ROLE_INT | ROLE_FLOAT | ROLE_WHOLE | ROLE_REAL | ROLE_CUT,
 };
 
 enum { ROLE_ROUNDS = 12, TRACE_DEPTH = 64 };
@@ -158,8 +159,8 @@ static void roles_of_cast(Roles *roles, const Op *op, int role) {
             role_add(roles, input, ROLE_INT);
     } else if (dtype_is_float(target->dtype)) {
         role_add(roles, input, ROLE_FLOAT);
-    } else {
-        role_add(roles, input, ROLE_WHOLE);
+    } else if (dtype_is_integer(target->dtype)) {
+        role_add(roles, input, ROLE_CUT);
     }
 }
 
@@ -364,7 +365,7 @@ static bool visit_pointees(void *context, Op *op) {
         if (op->result_count) {
             int role = role_of(pointees->roles, op->results[0]);
             // A number that is cast to an integer here and to a float there is an integer.
-            if (role & ROLE_WHOLE && !(role & ROLE_REAL)) role &= ~ROLE_FLOAT;
+            if (role & (ROLE_WHOLE | ROLE_CUT) && !(role & ROLE_REAL)) role &= ~ROLE_FLOAT;
             pointees->loaded[parameter] = (unsigned short)(pointees->loaded[parameter] | role);
         }
     }
@@ -412,7 +413,7 @@ static Type constexpr_type(Type old, int role, const Parameter *parameter) {
         return (Type){.kind = TYPE_FUNCTION, .is_constexpr = true};
     if (old.kind == TYPE_NUMBER && old.element.code == DTYPE_ANY_NUMBER &&
         (role & ROLE_SIZE ||
-         (role & (ROLE_INT | ROLE_REMAINDER | ROLE_WHOLE) && !(role & ROLE_FLOAT))))
+         (role & (ROLE_INT | ROLE_REMAINDER | ROLE_WHOLE | ROLE_CUT) && !(role & ROLE_FLOAT))))
         old.element = dtype_of(DTYPE_INT32);
     return old;
 }
@@ -441,7 +442,7 @@ static Type runtime_type(Type old, int role, int index, DTypeClass class) {
     if (old.kind == TYPE_NUMBER && old.element.code != DTYPE_FLOAT32) return old;
     if (role & ROLE_INT) return scalar_of(DTYPE_INT32);
     if (role & ROLE_FLOAT) return scalar_of(DTYPE_FLOAT32);
-    if (role & (ROLE_REMAINDER | ROLE_WHOLE)) return scalar_of(DTYPE_INT32);
+    if (role & (ROLE_REMAINDER | ROLE_WHOLE | ROLE_CUT)) return scalar_of(DTYPE_INT32);
     return old;
 }
 
@@ -489,6 +490,7 @@ bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed,
         int role = role_of(&roles, parameter->value);
         Type old = knowledge->types[i];
         DTypeClass class = pointee_class(pointees.loaded[i], pointees.stored[i]);
+        knowledge->is_cut[i] = pointees.loaded[i] & ROLE_CUT && class != CLASS_FLOAT;
         // Of what may be either the kernel makes a descriptor itself.
         bool is_either = role & ROLE_DESCRIPTOR && role & ROLE_POINTER;
         bool is_described = role & ROLE_DESCRIPTOR && !is_either;
@@ -516,7 +518,7 @@ bool parameters_settle(const Function *function, ParameterKnowledge *knowledge,
         bool is_memory = type->kind == TYPE_POINTER || type->kind == TYPE_DESCRIPTOR;
         if (is_memory && type->element.code == DTYPE_OF_PARAMETER &&
             type->element.parameter_class == CLASS_UNKNOWN) {
-            type->element.parameter_class = CLASS_FLOAT;
+            type->element.parameter_class = knowledge->is_cut[i] ? CLASS_SIGNED : CLASS_FLOAT;
             changed = true;
         } else if (type->kind == TYPE_UNKNOWN && missing && missing->kind != CONSTANT_NONE) {
             *type = scalar_of(missing->kind == CONSTANT_FLOAT  ? DTYPE_FLOAT32

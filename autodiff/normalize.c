@@ -313,6 +313,11 @@ static bool checked_dims(const Value *checks, int rank, bool *checked) {
         return true;
     }
     if (!checks->op || checks->op->code != OP_TUPLE) return checks->constant != NULL;
+    // Triton takes no dimension twice, so as many as there are are all of them, in whatever order.
+    if (checks->op->operand_count == rank) {
+        for (int i = 0; i < rank; i++) checked[i] = true;
+        return true;
+    }
     for (int i = 0; i < checks->op->operand_count; i++) {
         if (!value_is_int(checks->op->operands[i], &dim) || dim < 0 || dim >= rank) return false;
         checked[dim] = true;

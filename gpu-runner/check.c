@@ -7,7 +7,7 @@
 
 enum { ELEMENT_TRIALS = 96 };
 static const double SEARCH_SECONDS = 0.4;  // for the element that is most wrong
-static const double ROUNDED_AWAY = 1e-14;  // sums of numbers of size 1 that cancel differ by that
+static const double ROUNDED_AWAY = 1e-14;  // sums of numbers of size 1 that cancel leave that
 static const double SAME_SUM = 1e-9;  // added in another order, relative to the largest gradient
 static const double NOTHING = 1e-12;  // of the largest gradient: what is left of sums that cancel
 
@@ -17,6 +17,7 @@ typedef struct Checker {
     const Problem *problem;
     Executor executor;
     bool left_domain;  // the forward divided by zero somewhere, if only in lanes that it drops
+    double rounding;   // of the backward: what sums of its numbers that cancel may leave
     Execution forward, backward;
     CheckResult *result;
 } Checker;
@@ -48,7 +49,8 @@ static bool check_direction(Checker *checker, const bool *active, uint64_t seed,
                                                  &checker->backward, &perturbation, &size);
     Measured measured = {0};
     measured.dual = derivative_by_duals(&checker->executor, perturbation, &measured.error);
-    double dual_error = relative_error(measured.dual, actual, size, 0), error = dual_error;
+    double dual_error = relative_error(measured.dual, actual, size, checker->rounding),
+           error = dual_error;
     if (differences || !(dual_error < DERIVATIVE_TOLERANCE)) {
         if (!measured.error) derivative_by_differences(&checker->executor, perturbation, &measured);
         error = measured_error(&measured, actual, size, &result->has_kink);
@@ -107,7 +109,8 @@ static Difference difference_of(Checker *checker, const InputResult *input, cons
                                 uint64_t seed) {
     if (isfinite(input->error)) {
         if (derivative_is_rounding(&checker->executor, active, seed)) return DIFFERENCE_NOISE;
-        bool is_small = input->has_worst && fabs(input->expected - input->actual) < ROUNDED_AWAY;
+        double allowed = fmax(ROUNDED_AWAY, checker->rounding);
+        bool is_small = input->has_worst && fabs(input->expected - input->actual) < allowed;
         return is_small ? DIFFERENCE_ROUNDING : DIFFERENCE_WRONG;
     }
     // where the forward itself leaves its domain, other contents are tried
@@ -299,6 +302,23 @@ static bool forward_is_usable(Checker *checker) {
     return result->reason == NULL;
 }
 
+/// The rounding of the backward is that of its largest gradient: smaller ones may be what is left of numbers of that size.
+static double backward_rounding(Checker *checker) {
+    const Problem *problem = checker->problem;
+    double largest = 0;
+    for (int k = 0; k < problem->input_count; k++) {
+        int parameter = problem->inputs[k];
+        Offsets offsets = {0};
+        input_offsets(problem, &checker->forward, checker->arena, parameter, &offsets);
+        for (int i = 0; i < offsets.count; i++) {
+            double size =
+                fabs(gradient_at(problem, &checker->backward, parameter, offsets.items[i]));
+            if (isfinite(size)) largest = fmax(largest, size);
+        }
+    }
+    return ROUNDED_AWAY * largest;
+}
+
 static void check_backward(Checker *checker) {
     CheckResult *result = checker->result;
     int first = result->findings.count;
@@ -308,6 +328,7 @@ static void check_backward(Checker *checker) {
         conclude(checker, CHECK_UNPROVED, "the backward does not run: %s", checker->backward.error);
         return;
     }
+    checker->rounding = backward_rounding(checker);
     check_gradients(checker);
     judge_findings(checker, first);
     check_footprint(checker);

@@ -157,22 +157,23 @@ static bool is_place(const Walk *walk, const Op *op, int index) {
            !walk->function->parameters[other].is_constexpr;
 }
 
-/// Marks the integers that multiply inside one term of an address; whether there were any but blocks.
-static bool note_factors(Walk *walk, int pointer, const Value *value, int depth) {
-    bool found = false;
+/// Marks the integers that multiply inside one term of an address. How many there were but blocks; `last`: one of them.
+static int note_factors(Walk *walk, int pointer, const Value *value, int depth, int *last) {
+    int found = 0;
     int parameter = parameter_of(walk, value);
     if (parameter >= 0) {
-        if (walk->facts[parameter].is_block) return false;
+        if (walk->facts[parameter].is_block) return 0;
         walk->facts[parameter].is_stride = true;
         set_add(&walk->facts[pointer].strides, parameter);
-        return true;
+        *last = parameter;
+        return 1;
     }
     const Op *op = value ? value->op : NULL;
-    if (!op || depth > 40) return false;
+    if (!op || depth > 40) return 0;
     bool follows = op->code == OP_MUL || is_moved(op->code);
     for (int i = 0; follows && i < op->operand_count && op->operands[i]; i++)
         if (!is_place(walk, op, i))
-            found = note_factors(walk, pointer, op->operands[i], depth + 1) || found;
+            found += note_factors(walk, pointer, op->operands[i], depth + 1, last);
     return found;
 }
 
@@ -193,11 +194,12 @@ static void note_strides(Walk *walk, int pointer, const Value *value, int depth)
     }
     if (op && op->code == OP_MUL) {
         const Op *left = made_by(op->operands[0]), *right = made_by(op->operands[1]);
-        bool scaled = false;
+        int factors = 0, last = -1;
         for (int i = 0; i < 2; i++)
-            if (!is_place(walk, op, i) && note_factors(walk, pointer, op->operands[i], depth + 1))
-                scaled = true;
-        if (scaled) {  // (row * stride + column) * other
+            if (!is_place(walk, op, i))
+                factors += note_factors(walk, pointer, op->operands[i], depth + 1, &last);
+        if (factors == 1) walk->facts[last].is_lone_stride = true;
+        if (factors > 0) {  // (row * stride + column) * other
             if (left && left->code == OP_ADD)
                 note_strides(walk, pointer, op->operands[0], depth + 1);
             if (right && right->code == OP_ADD)
@@ -224,7 +226,7 @@ static void note_block(Walk *walk, int parameter, void *context) {
 }
 
 static void note_stride(Walk *walk, int parameter, void *context) {
-    walk->facts[parameter].is_stride = true;
+    walk->facts[parameter].is_stride = walk->facts[parameter].is_lone_stride = true;
     int *pointer = context;
     if (*pointer) set_add(&walk->facts[*pointer - 1].strides, parameter);
 }
@@ -323,11 +325,23 @@ static bool steps_by_two(const Value *address, int depth) {
     return false;
 }
 
-static void visit_memory(Walk *walk, const Op *op) {
+/// The dimensions that an access checks. Parameters among them are some order of all: the first one that comes to mind.
+static void visit_boundary(Walk *walk, const Op *op) {
     int boundary = op_parameter_index(op->code, STR("boundary_check"));
-    if (boundary >= 0 && boundary < op->operand_count && op->operands[boundary] &&
-        op->operands[boundary]->op && op->operands[boundary]->op->operand_count)
-        walk->has_boundary_check = true;
+    const Value *checks =
+        boundary >= 0 && boundary < op->operand_count ? op->operands[boundary] : NULL;
+    if (!checks || !checks->op || !checks->op->operand_count) return;
+    walk->has_boundary_check = true;
+    for (int i = 0; i < checks->op->operand_count; i++) {
+        int parameter = parameter_of(walk, checks->op->operands[i]);
+        if (parameter < 0) continue;
+        walk->facts[parameter].is_axis = true;
+        walk->facts[parameter].axis = i;
+    }
+}
+
+static void visit_memory(Walk *walk, const Op *op) {
+    visit_boundary(walk, op);
     const Origin *address = origin(walk, op->operands[0]);
     bool stores = (op_rows[op->code].effects & EFFECT_WRITES) != 0;
     if (address->pointer) {

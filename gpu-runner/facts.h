@@ -21,16 +21,18 @@ static inline ParameterSet set_union(ParameterSet a, ParameterSet b) {
 
 typedef struct ParameterFacts {
     bool is_used;
-    bool is_block;    // the length of an arange or a dim of a tile
-    bool is_deep;     // ... of a tile of three dimensions or more
-    bool is_dot;      // ... of a dot's operand
-    bool is_flag;     // an `if` decides on it
-    bool is_size;     // lanes are compared with it
-    bool is_tiled;    // ... lanes that a program id or a loop moves along
-    bool is_masked;   // ... in a mask, so that it need not be a multiple of a block
-    bool is_whole;    // ... lanes that nothing moves: they must cover it
-    bool is_trip;     // the bound of a loop that does not go by blocks
-    bool is_stride;   // multiplies an index in an address
+    bool is_block;   // the length of an arange or a dim of a tile
+    bool is_deep;    // ... of a tile of three dimensions or more
+    bool is_dot;     // ... of a dot's operand
+    bool is_flag;    // an `if` decides on it
+    bool is_size;    // lanes are compared with it
+    bool is_tiled;   // ... lanes that a program id or a loop moves along
+    bool is_masked;  // ... in a mask, so that it need not be a multiple of a block
+    bool is_whole;   // ... lanes that nothing moves: they must cover it
+    bool is_trip;    // the bound of a loop that does not go by blocks
+    bool is_stride;  // multiplies an index in an address
+    bool
+        is_lone_stride;  // ... without another: what only multiplies strides says how many of them there are
     bool is_aligned;  // a descriptor's stride, which must be a multiple of 16 bytes
     bool is_tile;     // multiplies a program id or a loop variable in what is compared with a size
     bool is_block_count;  // multiplies a block
@@ -40,6 +42,8 @@ typedef struct ParameterFacts {
     bool is_scale;        // meets floats
     bool is_dtype;        // names an element type
     bool is_string;       // an option that is text
+    bool is_axis;         // a dimension whose bounds an access checks, for example `axis`
+    int axis;
     bool is_none_tested;
     bool is_loaded, is_stored, is_atomic;  // pointers
     int bits;  // pointers: the width that a cast of the bits of what is loaded wants, or 0

@@ -66,9 +66,12 @@ static unsigned boundary_check(Interp *interp, const Op *op, int rank) {
     Tile *given = operand_named(interp, op, "boundary_check");
     int count = given ? tile_integers(given, dims, TYPE_MAX_RANK) : 0;
     unsigned checked = 0;
-    for (int i = 0; i < count; i++)
-        if (dims[i] >= -rank && dims[i] < rank)
-            checked |= 1u << (dims[i] < 0 ? dims[i] + rank : dims[i]);
+    for (int i = 0; i < count; i++) {
+        if (dims[i] < 0 || dims[i] >= rank || (checked >> dims[i]) & 1)
+            interp_stop(interp, "boundary_check of axis %lld of %d, or twice", (long long)dims[i],
+                        rank);
+        checked |= 1u << dims[i];
+    }
     return checked;
 }
 

@@ -9,7 +9,8 @@ enum {
     MOST_CANDIDATES = 12,
     MOST_FALLBACKS = 4,
     MOST_REPAIRS = 3,
-    LONGEST_STRIDE_LEVEL = 4
+    LONGEST_STRIDE_LEVEL = 5,
+    MORE_THAN_PROGRAMS = 37
 };
 
 /// The values to try for one parameter, the likeliest first.
@@ -150,11 +151,20 @@ static int stride_level(const Guess *guess, int index) {
 }
 
 static int64_t stride_of(const Guess *guess, int index) {
-    static const int64_t by_level[] = {1, 4099, 4099 * 131, (int64_t)4099 * 131 * 131,
-                                       (int64_t)4099 * 131 * 131 * 131},
-                         far_by_level[] = {1, 4099, 4099 * 1031, (int64_t)4099 * 1031 * 211,
-                                           (int64_t)4099 * 1031 * 211 * 131};
+    static const int64_t by_level[] = {1,
+                                       4099,
+                                       4099 * 131,
+                                       (int64_t)4099 * 131 * 131,
+                                       (int64_t)4099 * 131 * 131 * 131,
+                                       (int64_t)4099 * 131 * 131 * 131 * 131},
+                         far_by_level[] = {1,
+                                           4099,
+                                           4099 * 1031,
+                                           (int64_t)4099 * 1031 * 211,
+                                           (int64_t)4099 * 1031 * 211 * 131,
+                                           (int64_t)4099 * 1031 * 211 * 131 * 131};
     int level = stride_level(guess, index);
+    if (level == 0 && !guess->facts[index].is_lone_stride) return MORE_THAN_PROGRAMS;
     int64_t stride = (guess->is_far ? far_by_level : by_level)[level] *
                      (1 + 2 * (int64_t)(guess->variation % 2));
     return guess->facts[index].is_aligned ? aligned(stride) : stride;
@@ -253,6 +263,10 @@ static void guess_numbers(Guess *guess, int index) {
     }
     if (facts->is_start && !facts->is_block) {
         choose_int(guess, index, 0);
+        return;
+    }
+    if (facts->is_axis) {
+        choose_int(guess, index, facts->axis);
         return;
     }
     if (facts->is_block)

@@ -255,17 +255,22 @@ static void parse_digits(SpecParser *parser, SpecValue *value) {
     set_number(value, number, is_integer);
 }
 
+/// Of a list whose closing bracket was just read: `(a,)` is a tuple, `(a)` and `(min(a, b))` are not.
+static bool ends_in_comma(const SpecParser *parser) {
+    size_t at = parser->at - 1;
+    while (at > 0 && isspace((unsigned char)parser->text.data[at - 1])) at--;
+    return at > 0 && parser->text.data[at - 1] == ',';
+}
+
 static void parse_primary(SpecParser *parser, SpecValue *value) {
     skip_space(parser);
     char c = parser->at < parser->text.size ? parser->text.data[parser->at] : '\0';
     if (c == '(' || c == '[') {
         parser->at++;
         double items[MOST_ITEMS];
-        size_t before = parser->at;
         int count = parse_list(parser, c == '(' ? ")" : "]", items);
         if (parser->error) return;
-        bool comma = memchr(parser->text.data + before, ',', parser->at - before) != NULL;
-        if (count == 1 && !comma && c == '(') {
+        if (count == 1 && c == '(' && !ends_in_comma(parser)) {
             set_number(value, items[0], items[0] == floor(items[0]));
             return;
         }

@@ -92,6 +92,16 @@ static bool is_emitted(const Snapshot *snapshot, const Kernel *kernel) {
     return snapshot_find_kernel(snapshot, (Str){name.data, name.size - suffix.size}) != NULL;
 }
 
+/// It has no such comment, and sizes to choose.
+static bool comment_is_wanted(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                              Range range) {
+    if (kernel->definition->comment.size) return false;
+    ActionEdit edit = {0};
+    Fix fix = fix_open(arena, snapshot, NULL, range, &edit);
+    fix_run(&fix, ACTION_LAUNCH_COMMENT);
+    return !edit_is_empty(&edit);
+}
+
 static void offer_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                          ActionRefusal *refusal, void *context, Actions *actions) {
     const char *disabled =
@@ -100,7 +110,7 @@ static void offer_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *k
     for (int id = 0; id < ACTION_COUNT; id++) {
         if (action_rows[id].diagnostic) continue;
         bool differentiates = id != ACTION_LAUNCH_COMMENT;
-        if (!differentiates && kernel->definition->comment.size) continue;
+        if (!differentiates && !comment_is_wanted(arena, snapshot, kernel, range)) continue;
         LIST_PUSH(arena, &actions->list,
                   (Action){.id = (ActionId)id,
                            .title = action_rows[id].title,

@@ -96,7 +96,7 @@ typedef struct Sizes {
 
 static bool visit_size(void *context, Op *op) {
     Sizes *sizes = context;
-    bool compares = op->code >= OP_EQ && op->code <= OP_GE;
+    bool compares = op_is_comparison(op->code);
     bool loops = op->code == OP_FOR || op->code == OP_STATIC_FOR;
     for (int i = 0; i < op->operand_count && (compares || (loops && i < 3)); i++)
         sizes->found |= op->operands[i] == sizes->parameter;

@@ -1,4 +1,5 @@
 // Adjoints of reductions and scans, also those with a combine function of the user's own.
+#include "autodiff/combine.h"
 #include "autodiff/rule_parts.h"
 
 /* ---- reductions ---- */
@@ -55,7 +56,7 @@ static OpCode combine_code(const Op *op) {
 static void refuse_combine(Differentiation *state, const Op *op) {
     adjoint_fail(
         state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
-        "no derivative is known for this combine function; sums, products, maxima and minima of one value, mean and variance, and h = a * h + b are recognised");
+        "no derivative is known for this combine function; sums, products, maxima, minima and log-sum-exp of one value, mean and variance, maximum and sum of a softmax, and h = a * h + b are recognised");
 }
 
 /// The value reduced: a one-item tuple counts as its item.
@@ -67,104 +68,27 @@ static Value *single_operand(Value *value) {
 
 /* ---- a combine function by its numbers ---- */
 
-enum { COMBINE_MAX = 6, PROBES = 6, OPS_MAX = 200 };
-
-/// One number for each value of a combine function's region.
-typedef struct Probe {
-    Map values;  // Value -> double *
-    Arena *arena;
-    bool failed;
-} Probe;
-
-static double probe_value(Probe *probe, const Value *value) {
-    double number;
-    if (value_is_number(value, &number)) return number;
-    const double *known = map_get_pointer(&probe->values, value);
-    if (!known) probe->failed = true;
-    return known ? *known : 0;
-}
-
-static void probe_set(Probe *probe, const Value *value, double number) {
-    double *copy = ARENA_NEW(probe->arena, double);
-    *copy = number;
-    map_set_pointer(&probe->values, value, copy);
-}
-
-static double probe_op(Probe *probe, const Op *op) {
-    double x[3] = {0};
-    for (int i = 0; i < op->operand_count && i < 3; i++)
-        if (op->operands[i] && op->operands[i]->type.kind == TYPE_NUMBER)
-            x[i] = probe_value(probe, op->operands[i]);
-    switch (op->code) {
-    case OP_ADD: return x[0] + x[1];
-    case OP_SUB: return x[0] - x[1];
-    case OP_MUL: return x[0] * x[1];
-    case OP_DIV:
-    case OP_FDIV:
-    case OP_DIV_RN: return x[0] / x[1];
-    case OP_NEG: return -x[0];
-    case OP_FMA: return x[0] * x[1] + x[2];
-    case OP_MAXIMUM: return x[0] > x[1] ? x[0] : x[1];
-    case OP_MINIMUM: return x[0] < x[1] ? x[0] : x[1];
-    case OP_WHERE: return x[0] != 0 ? x[1] : x[2];
-    case OP_EQ: return !(x[0] < x[1]) && !(x[0] > x[1]);
-    case OP_NE: return x[0] < x[1] || x[0] > x[1];
-    case OP_LT: return x[0] < x[1];
-    case OP_LE: return x[0] <= x[1];
-    case OP_GT: return x[0] > x[1];
-    case OP_GE: return x[0] >= x[1];
-    case OP_CAST: return x[0];
-    default: probe->failed = true; return 0;
-    }
-}
-
-/// Runs a combine function on numbers. False where it does something else than arithmetic.
-static bool probe_combine(Arena *arena, const Region *region, const double *arguments,
-                          double *results) {
-    Probe probe = {.values = map_new(arena), .arena = arena};
-    for (int i = 0; i < region->argument_count; i++)
-        probe_set(&probe, region->arguments[i], arguments[i]);
-    const Op *yield = region_terminator(region);
-    int count = 0;
-    for (const Op *op = region->first; op && op != yield && !probe.failed; op = op->next) {
-        if (op->result_count != 1 || op->region_count || ++count > OPS_MAX) return false;
-        if (op->code == OP_CONSTANT) continue;
-        probe_set(&probe, op->results[0], probe_op(&probe, op));
-    }
-    for (int i = 0; yield && i < yield->operand_count; i++)
-        results[i] = probe_value(&probe, yield->operands[i]);
-    return yield && !probe.failed;
-}
-
-static bool is_close(double a, double b) {
-    double difference = a > b ? a - b : b - a;
-    double size = (a > 0 ? a : -a) + (b > 0 ? b : -b) + 1;
-    return difference <= 1e-9 * size;
-}
+enum { PROBES = 6 };
 
 /// Whether the function merges (mean, sum of squared differences, count) of two groups; `order`: which argument is which;
 /// `scale`: counts are whole multiples of it.
 static bool merges_moments(Arena *arena, const Region *region, const int *order, double scale) {
-    uint64_t state = 88172645463325252u;
+    uint64_t state = 0;
     for (int probe = 0; probe < PROBES; probe++) {
         double x[6], results[6] = {0};
-        for (int i = 0; i < 6; i++) {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            x[i] = (double)(state % 100003) / 25000.0 - 2.0;
-        }
+        for (int i = 0; i < 6; i++) x[i] = combine_number(&state, -2.0, 4.0);
         for (int side = 0; side < 2; side++) {
             double *count = &x[3 * side + order[2]];
             *count = scale * (double)(1 + (uint64_t)(*count * 1000 + 4000) % 7);
         }
-        if (!probe_combine(arena, region, x, results)) return false;
+        if (!combine_run(arena, region, x, results)) return false;
         double n_a = x[order[2]], n_b = x[3 + order[2]];
         double delta = x[3 + order[0]] - x[order[0]], n = n_a + n_b;
         double mean = x[order[0]] + delta * n_b / n;
         double squares = x[order[1]] + x[3 + order[1]] + delta * delta * n_a * n_b / n;
-        if (!is_close(results[order[0]], mean) || !is_close(results[order[1]], squares) ||
-            !is_close(results[order[2]], n))
+        if (!combine_is_close(results[order[0]], mean) ||
+            !combine_is_close(results[order[1]], squares) ||
+            !combine_is_close(results[order[2]], n))
             return false;
     }
     return true;
@@ -233,7 +157,8 @@ static bool reduce_moments(Differentiation *state, const Op *op, Value *const *g
 void rule_reduce(Differentiation *state, const Op *op, Value *const *gradients) {
     Builder *b = &state->builder;
     OpCode code = combine_code(op);
-    if (reduce_moments(state, op, gradients)) return;
+    if (reduce_moments(state, op, gradients) || reduce_by_exponentials(state, op, gradients))
+        return;
     Value *input = single_operand(op->operands[0]);
     Value *x = recomputed(state, input);
     Value *axis = recomputed_operand(state, op, 1);
@@ -264,12 +189,7 @@ void rule_reduce(Differentiation *state, const Op *op, Value *const *gradients) 
             3);
         zeros->name = "zeros";
         Value *filled = build_ternary(b, OP_WHERE, is_zero, build_float(b, 1.0), x);
-        Map values = map_new(state->arena);
-        map_set_pointer(&values, op->operands[0], filled);
-        Op *again = op_clone(b, op, &values);
-        for (int i = 1; i < again->operand_count; i++)
-            if (op->operands[i]) op_set_operand(again, i, recomputed(state, op->operands[i]));
-        op_set_operand(again, 0, filled);
+        Op *again = combine_again(state, op, filled);
         Value *rest = expand_reduced(b, again->results[0], axis, keeps);
         Value *no_zero = build_binary(b, OP_EQ, zeros, build_int(b, 0)),
               *one_zero = build_binary(b, OP_EQ, zeros, build_int(b, 1));
@@ -368,11 +288,7 @@ static void scan_affine(Differentiation *state, const Op *op, Value *const *grad
         Value *items[2];
         items[factor] = shifted(b, a, axis, ahead);
         items[1 - factor] = gradients[1 - factor];
-        Map values = map_new(state->arena);
-        map_set_pointer(&values, op->operands[0], build_tuple(b, items, 2));
-        Op *back = op_clone(b, op, &values);
-        for (int i = 1; i < back->operand_count; i++)
-            if (op->operands[i]) op_set_operand(back, i, recomputed(state, op->operands[i]));
+        Op *back = combine_again(state, op, build_tuple(b, items, 2));
         op_set_operand(back, 3, build_bool(b, !reverse));
         for (int i = 0; i < 2; i++) {
             back->results[i]->type = items[i]->type;
@@ -415,7 +331,8 @@ void rule_scan(Differentiation *state, const Op *op, Value *const *gradients) {
     } else if (op->operand_count > REVERSE_OF_SCAN && composes_affine(op, &factor) &&
                op->operands[0]->op && op->operands[0]->op->code == OP_TUPLE) {
         scan_affine(state, op, gradients, factor, axis, reverse);
-    } else {
+    } else if (!scan_by_exponentials(state, op, gradients, axis, reverse) &&
+               !scan_of_sums_before(state, op, gradients, axis, reverse)) {
         refuse_combine(state, op);
     }
 }

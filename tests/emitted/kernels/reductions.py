@@ -217,3 +217,78 @@ def scanned_by_another(x, out, N: tl.constexpr):
     a = tl.load(x + j)
     _, h = tl.associative_scan((a, a * a), 0, other)
     tl.store(out + j, h)
+
+
+@triton.jit
+def merge_softmax(m, s, n, t):
+    """The largest of two groups, and the sum of exponentials relative to it."""
+    most = tl.maximum(m, n)
+    return most, s * tl.exp(m - most) + t * tl.exp(n - most)
+
+
+# tad: x=f32[3, 40], w=f32[3, 40], out=f32[3], most=f32[3], n=29, N=32, grid=(3,)
+@triton.jit
+def softmax_pairs(x, w, out, most, n, N: tl.constexpr):
+    """The combine function of an online softmax, with weights."""
+    j = tl.arange(0, N)
+    at = tl.program_id(0) * 40 + j
+    a = tl.load(x + at, mask=j < n, other=-1.0e9)
+    weight = tl.load(w + at, mask=j < n, other=0.0)
+    m, s = tl.reduce((a, weight * weight + 1.0), 0, merge_softmax)
+    tl.store(out + tl.program_id(0), m + tl.log(s))
+    tl.store(most + tl.program_id(0), m * s)
+
+
+@triton.jit
+def merge_pairs_of_two(s, m, t, n):
+    """The same with powers of 2, the sum first."""
+    most = tl.where(m > n, m, n)
+    return t * tl.exp2(n - most) + s * tl.exp2(m - most), most
+
+
+# tad: x=f32[8, 16], out=f32[8], R=8, C=16, grid=(1,)
+@triton.jit
+def softmax_pairs_of_rows(x, out, R: tl.constexpr, C: tl.constexpr):
+    """Along the second axis, kept."""
+    at = tl.arange(0, R)[:, None] * C + tl.arange(0, C)[None, :]
+    a = tl.load(x + at)
+    s, m = tl.reduce((tl.full([R, C], 1.0, tl.float32), a), 1, merge_pairs_of_two, keep_dims=True)
+    p = tl.exp2(a - m) / s
+    tl.store(out + tl.arange(0, R), tl.sum(p * a * a, 1))
+
+
+@triton.jit
+def log_add(a, b):
+    """log(exp(a) + exp(b))."""
+    most = tl.maximum(a, b)
+    return most + tl.log(tl.exp(a - most) + tl.exp(b - most))
+
+
+# tad: x=f32[4, 16], out=f32[4, 16], whole=f32[4], N=16, grid=(4,)
+@triton.jit
+def logs_of_sums(x, out, whole, N: tl.constexpr):
+    """Scans both ways and a reduction by log-sum-exp; numbers far apart, and one of them missing."""
+    i = tl.arange(0, N)
+    j = tl.program_id(0) * N + i
+    a = tl.where(i == 3, -1.0e4, tl.load(x + j) * 40.0)
+    up = tl.associative_scan(a, 0, log_add)
+    down = tl.associative_scan(a, 0, log_add, reverse=True)
+    tl.store(out + j, tl.sin(up) * a - tl.cos(down))
+    tl.store(whole + tl.program_id(0), tl.reduce(a, 0, log_add))
+
+
+@triton.jit
+def join_before(s, x, t, y):
+    """All but the last of both."""
+    return s + x + t, y
+
+
+# tad: x=f32[4, 16], out=f32[4, 16], N=16, grid=(4,)
+@triton.jit
+def sums_before(x, out, N: tl.constexpr):
+    """Exclusive sums by scans of pairs, both ways."""
+    j = tl.program_id(0) * N + tl.arange(0, N)
+    a = tl.load(x + j)
+    before, last = tl.associative_scan((a * 0.5, a * a), 0, join_before)
+    behind, _ = tl.associative_scan((tl.zeros_like(a), a * a), 0, join_before, reverse=True)
+    tl.store(out + j, tl.sin(before) + last * a + behind * behind)

@@ -1,0 +1,181 @@
+// Adjoints of reductions and scans by combine functions of exponentials, and of sums before each element.
+#include <math.h>
+
+#include "autodiff/combine.h"
+#include "autodiff/rule_parts.h"
+
+/// Far below any logarithm, and finite: a combine function need not be made for infinities.
+static const double NOTHING = -1e30;
+
+static const Op *items_of(const Op *op, int count) {
+    const Op *tuple = op->operands[0]->op;
+    bool fits = op->region_count == 1 && tuple && tuple->code == OP_TUPLE &&
+                tuple->operand_count == count && op->result_count == count;
+    return fits ? tuple : NULL;
+}
+
+static Value *power(Builder *b, double base, Value *exponent) {
+    return build_unary(b, base > 2.5 ? OP_EXP : OP_EXP2, exponent);
+}
+
+static Value *logarithm(Builder *b, double base, Value *value) {
+    return build_unary(b, base > 2.5 ? OP_LOG : OP_LOG2, value);
+}
+
+static Value *times_log(Builder *b, double base, Value *value) {
+    return base > 2.5 ? value : build_binary(b, OP_MUL, value, build_float(b, log(base)));
+}
+
+static Value *expanded(Builder *b, Value *value, Value *axis, bool keeps) {
+    return keeps || !axis ? value : build_binary(b, OP_EXPAND_DIMS, value, axis);
+}
+
+static void add_spread(Differentiation *state, Value *primal, Value *gradient) {
+    Builder *b = &state->builder;
+    Value *shape = build_shape(b, recomputed(state, primal)->type);
+    adjoint_add(state, primal,
+                shape ? build_binary(b, OP_BROADCAST_TO, gradient, shape) : gradient);
+}
+
+/// (m, s) -> (M = max m, S = sum of s base^(m - M)): ds = dS base^(m - M), dm = s ds log(base), and what M gets, dM - S dS
+/// log(base), goes to the largest m, shared where several are.
+static void reduce_softmax(Differentiation *state, const Op *op, const Op *tuple,
+                           Value *const *gradients, int maximum, double base) {
+    Builder *b = &state->builder;
+    Value *axis = recomputed_operand(state, op, 1), *zero = build_float(b, 0.0);
+    bool keeps = false;
+    if (operand(op, 3)) value_is_bool(op->operands[3], &keeps);
+    Value *primal_m = tuple->operands[maximum], *primal_s = tuple->operands[1 - maximum];
+    Value *m = recomputed(state, primal_m), *s = recomputed(state, primal_s);
+    Value *most = expanded(b, recomputed(state, op->results[maximum]), axis, keeps);
+    Value *sum = expanded(b, recomputed(state, op->results[1 - maximum]), axis, keeps);
+    Value *dmost = gradients[maximum] ? expanded(b, gradients[maximum], axis, keeps) : NULL;
+    Value *dsum = gradients[1 - maximum] ? expanded(b, gradients[1 - maximum], axis, keeps) : NULL;
+    Value *ties = build_binary(b, OP_EQ, m, most);
+    ties->name = "ties";
+    Value *share = NULL;
+    if (dsum) {
+        Value *distance = build_ternary(b, OP_WHERE, ties, zero, build_binary(b, OP_SUB, m, most));
+        share = build_binary(b, OP_MUL, dsum, power(b, base, distance));
+        if (value_is_active(state, primal_s)) add_spread(state, primal_s, share);
+    }
+    if (!value_is_active(state, primal_m)) return;
+    Value *lost = dsum ? times_log(b, base, build_binary(b, OP_MUL, dsum, sum)) : NULL;
+    Value *top = !lost    ? dmost
+                 : !dmost ? build_unary(b, OP_NEG, lost)
+                          : build_binary(b, OP_SUB, dmost, lost);
+    Value *ones = build_binary(b, OP_CAST, ties, build_dtype(b, dtype_of(DTYPE_FLOAT32)));
+    Value *keep = axis ? build_bool(b, true) : NULL;
+    Value *count = build(b, OP_SUM, (Value *[]){ones, axis, keep}, 3);
+    Value *total = build_ternary(b, OP_WHERE, ties, build_binary(b, OP_DIV, top, count), zero);
+    if (share)
+        total =
+            build_binary(b, OP_ADD, total, times_log(b, base, build_binary(b, OP_MUL, s, share)));
+    add_spread(state, primal_m, total);
+}
+
+/// The one value that is reduced or scanned, or NULL.
+static Value *single_input(const Op *op) {
+    if (op->region_count != 1 || op->result_count != 1) return NULL;
+    const Op *tuple = items_of(op, 1);
+    return tuple ? tuple->operands[0] : op->operands[0];
+}
+
+bool reduce_by_exponentials(Differentiation *state, const Op *op, Value *const *gradients) {
+    Builder *b = &state->builder;
+    const Op *pair = items_of(op, 2);
+    double base;
+    int maximum;
+    if (pair && combine_merges_softmax(state->arena, op->regions[0], &maximum, &base)) {
+        reduce_softmax(state, op, pair, gradients, maximum, base);
+        return true;
+    }
+    Value *input = single_input(op);
+    if (!input || !combine_adds_exponentials(state->arena, op->regions[0], &base)) return false;
+    if (!gradients[0]) return true;
+    Value *axis = recomputed_operand(state, op, 1), *x = recomputed(state, input);
+    bool keeps = false;
+    if (operand(op, 3)) value_is_bool(op->operands[3], &keeps);
+    Value *total = expanded(b, recomputed(state, op->results[0]), axis, keeps);
+    Value *part = power(b, base, build_binary(b, OP_SUB, x, total));
+    Value *is_there = build_binary(b, OP_GT, x, build_float(b, -INFINITY));
+    part = build_ternary(b, OP_WHERE, is_there, part, build_float(b, 0.0));
+    add_spread(state, input, build_binary(b, OP_MUL, expanded(b, gradients[0], axis, keeps), part));
+    return true;
+}
+
+Op *combine_again(Differentiation *state, const Op *op, Value *items) {
+    // Constants of the combine function are where the recomputation has them.
+    Value *primal = op->operands[0], *known = map_get_pointer(&state->values, primal);
+    Value *results[COMBINE_MAX] = {NULL};
+    for (int i = 0; i < op->result_count && i < COMBINE_MAX; i++)
+        results[i] = map_get_pointer(&state->values, op->results[i]);
+    map_set_pointer(&state->values, primal, items);
+    Op *again = op_clone(&state->builder, op, &state->values);
+    map_set_pointer(&state->values, primal, known);
+    for (int i = 0; i < op->result_count && i < COMBINE_MAX; i++)
+        map_set_pointer(&state->values, op->results[i], results[i]);
+    return again;
+}
+
+/// The scan again over other values, from the other end.
+static Value *scan_back(Differentiation *state, const Op *op, Value *over, bool reverse) {
+    Builder *b = &state->builder;
+    const Op *tuple = items_of(op, 1);
+    Value *items = tuple ? build_tuple(b, &over, 1) : over;
+    Op *back = combine_again(state, op, items);
+    op_set_operand(back, 3, build_bool(b, !reverse));
+    back->results[0]->type = over->type;
+    back->results[0]->name = NULL;
+    return back->results[0];
+}
+
+/// r[t] = log of the sum of base^x[i] up to t. dx[i] = sum over t >= i of dr[t] base^(x[i] - r[t]): the scan of log(dr) - r
+/// from the other end, for what is positive of dr and for what is negative.
+bool scan_by_exponentials(Differentiation *state, const Op *op, Value *const *gradients, int axis,
+                          bool reverse) {
+    (void)axis;
+    Builder *b = &state->builder;
+    Value *input = single_input(op);
+    double base;
+    if (!input || op->code != OP_ASSOCIATIVE_SCAN || op->operand_count < 4 ||
+        !combine_adds_exponentials(state->arena, op->regions[0], &base))
+        return false;
+    Value *x = recomputed(state, input), *total = recomputed(state, op->results[0]);
+    Value *zero = build_float(b, 0.0), *parts[2];
+    Value *is_there = build_binary(b, OP_GT, total, build_float(b, -INFINITY));
+    for (int side = 0; side < 2; side++) {
+        Value *gradient = side ? build_unary(b, OP_NEG, gradients[0]) : gradients[0];
+        Value *counts = build_binary(b, OP_AND, build_binary(b, OP_GT, gradient, zero), is_there);
+        Value *size = build_ternary(b, OP_WHERE, counts, gradient, build_float(b, 1.0));
+        Value *term = build_ternary(b, OP_WHERE, counts,
+                                    build_binary(b, OP_SUB, logarithm(b, base, size), total),
+                                    build_float(b, NOTHING));
+        Value *behind = scan_back(state, op, term, reverse);
+        parts[side] = power(b, base, build_binary(b, OP_ADD, x, behind));
+    }
+    adjoint_add(state, input, build_binary(b, OP_SUB, parts[0], parts[1]));
+    return true;
+}
+
+bool scan_of_sums_before(Differentiation *state, const Op *op, Value *const *gradients, int axis,
+                         bool reverse) {
+    Builder *b = &state->builder;
+    const Op *tuple = items_of(op, 2);
+    int sum;
+    if (!tuple || op->code != OP_ASSOCIATIVE_SCAN ||
+        !combine_sums_before(state->arena, op->regions[0], &sum))
+        return false;
+    Value *dsum = gradients[sum], *dlast = gradients[1 - sum], *behind = NULL;
+    if (dsum) {
+        Value *operands[] = {dsum, build_int(b, axis), build_bool(b, !reverse)};
+        behind = build(b, OP_CUMSUM, operands, 3);
+        if (value_is_active(state, tuple->operands[sum]))
+            adjoint_add(state, tuple->operands[sum], behind);
+        behind = build_binary(b, OP_SUB, behind, dsum);
+    }
+    Value *total = !behind ? dlast : !dlast ? behind : build_binary(b, OP_ADD, behind, dlast);
+    if (total && value_is_active(state, tuple->operands[1 - sum]))
+        adjoint_add(state, tuple->operands[1 - sum], total);
+    return true;
+}

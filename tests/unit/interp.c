@@ -111,6 +111,15 @@ TEST(reductions) {
     CHECK_BUFFER(pairs, "Y", 5, 3);
 }
 
+TEST(small_integers_are_reduced_in_32_bits) {
+    Ran wide = run("@triton.jit\ndef k(X, Y, N: tl.constexpr):\n"
+                   "    x = tl.load(X + tl.arange(0, N))\n    tl.store(Y, tl.sum(x.to(tl.int8)))\n"
+                   "    tl.store(Y + 1, tl.sum(x.to(tl.uint8)))\n",
+                   "{\"X\":{\"data\":[100,100,100,-1],\"dtype\":\"int32\"},"
+                   "\"Y\":{\"data\":[0,0],\"dtype\":\"int32\"},\"N\":4}");
+    CHECK_BUFFER(wide, "Y", 299, 555);
+}
+
 TEST(custom_reductions_and_scans) {
     Ran reduced = run("@triton.jit\ndef mul(a, b):\n    return a * b\n\n" HEAD
                       "    tl.store(Y, tl.reduce(x, 0, mul))\n",
@@ -153,6 +162,15 @@ TEST(movement) {
         "    tl.store(Y + 2 * N + i, tl.gather(x, 3 - i, 0))\n",
         FOUR);
     CHECK_BUFFER(sorted, "Y", -7, 2, 3, 5, 5, 3, 2, -7, 5, 2, -7, 3);
+    Ran rows =
+        run("@triton.jit\ndef k(X, Y, N: tl.constexpr):\n"
+            "    at = tl.arange(0, 2)[:, None] * N + tl.arange(0, N)[None, :]\n"
+            "    x = tl.load(X + at)\n    tl.store(Y + at, tl.sort(x))\n"
+            "    two = tl.arange(0, 2)[:, None] * 2 + tl.arange(0, 2)[None, :]\n"
+            "    tl.store(Y + 2 * N + two, tl.topk(x, 2))\n",
+            "{\"X\":{\"data\":[3,-7,2,5,1,9,4,0]},\"Y\":{\"data\":[0,0,0,0,0,0,0,0,0,0,0,0]},"
+            "\"N\":4}");
+    CHECK_BUFFER(rows, "Y", -7, 2, 3, 5, 0, 1, 4, 9, 5, 3, 9, 4);
     Ran counts = run(HEAD "    tl.store(Y + i, tl.histogram(x & 3, 4))\n", WHOLE);
     CHECK_BUFFER(counts, "Y", 0, 2, 1, 1);
 }
@@ -269,7 +287,8 @@ TEST(what_does_not_end_is_stopped) {
 }
 
 TEST_MAIN(TEST_ROW(elementwise_and_broadcasting), TEST_ROW(integers_behave_as_in_c),
-          TEST_ROW(functions_of_bits), TEST_ROW(reductions), TEST_ROW(custom_reductions_and_scans),
+          TEST_ROW(functions_of_bits), TEST_ROW(reductions),
+          TEST_ROW(small_integers_are_reduced_in_32_bits), TEST_ROW(custom_reductions_and_scans),
           TEST_ROW(matrix_products), TEST_ROW(movement), TEST_ROW(control_flow),
           TEST_ROW(masks_and_blocks), TEST_ROW(atomics), TEST_ROW(own_types_round),
           TEST_ROW(random_numbers_are_tritons), TEST_ROW(findings),

@@ -33,6 +33,24 @@ TEST(contents_are_functions_of_the_offset) {
     arena_free(arena);
 }
 
+TEST(elements_before_the_first_are_apart) {
+    Arena *arena = arena_new();
+    MemoryBuffer *buffer;
+    Memory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
+    for (int at = -130; at <= 130; at++)
+        CHECK(memory_store(memory, address_make(1, at), (Element){.number = at + 0.5}));
+    Element element;
+    for (int at = -130; at <= 130; at++) {
+        CHECK(memory_load(memory, address_make(1, at), &element));
+        CHECK_NEAR(element.number, at + 0.5, 0);
+    }
+    Offsets written = {0};
+    memory_touched(arena, buffer, true, &written);
+    CHECK_EQ_INT(written.count, 261);
+    for (int i = 0; i < written.count; i++) CHECK_EQ_INT(written.items[i], i - 130);
+    arena_free(arena);
+}
+
 TEST(offset_lists_never_decrease) {
     const Content content = {.kind = CONTENT_MONOTONE, .seed = 3, .high = 19};
     CHECK_EQ_INT(content_integer(&content, 0), 0);
@@ -146,7 +164,8 @@ TEST(storing_twice_without_reading_is_noted) {
     arena_free(arena);
 }
 
-TEST_MAIN(TEST_ROW(contents_are_functions_of_the_offset), TEST_ROW(offset_lists_never_decrease),
+TEST_MAIN(TEST_ROW(contents_are_functions_of_the_offset),
+          TEST_ROW(elements_before_the_first_are_apart), TEST_ROW(offset_lists_never_decrease),
           TEST_ROW(directions_move_contents), TEST_ROW(two_programs_may_not_store_one_element),
           TEST_ROW(a_new_launch_forgets_writers), TEST_ROW(bad_accesses_are_reported),
           TEST_ROW(touched_elements_come_in_order),

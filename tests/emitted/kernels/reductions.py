@@ -292,3 +292,37 @@ def sums_before(x, out, N: tl.constexpr):
     before, last = tl.associative_scan((a * 0.5, a * a), 0, join_before)
     behind, _ = tl.associative_scan((tl.zeros_like(a), a * a), 0, join_before, reverse=True)
     tl.store(out + j, tl.sin(before) + last * a + behind * behind)
+
+
+# tad: rows=3, n=13, x=f32[rows, n], out=f32[rows, n], N=16, grid=(3,)
+@triton.jit
+def squares_of_shares(x, out, n, N: tl.constexpr):
+    """The maximum does not cancel: it is subtracted twice above and once below."""
+    i = tl.arange(0, N)
+    row = tl.program_id(0) * n
+    a = tl.load(x + row + i, mask=i < n, other=-float("inf"))
+    e = tl.exp(a - tl.max(a, axis=0))
+    tl.store(out + row + i, e * e / tl.sum(e, axis=0), mask=i < n)
+
+
+@triton.jit
+def turned_sum(a, b):
+    return b + a
+
+
+# tad: x=f32[16], out=f32[1], N=16, grid=(1,)
+@triton.jit
+def summed_by_turned(x, out, N: tl.constexpr):
+    a = tl.load(x + tl.arange(0, N))
+    tl.store(out, tl.reduce(a * a, 0, turned_sum))
+
+
+@triton.jit
+def last_twice(a, b):
+    return b + b
+
+
+# tad: x=f32[16], out=f32[1], N=16, grid=(1,)
+@triton.jit
+def reduced_by_another(x, out, N: tl.constexpr):
+    tl.store(out, tl.reduce(tl.load(x + tl.arange(0, N)), 0, last_twice))

@@ -111,13 +111,18 @@ TEST(reductions) {
     CHECK_BUFFER(pairs, "Y", 5, 3);
 }
 
-TEST(small_integers_are_reduced_in_32_bits) {
+TEST(integers_are_reduced_in_32_bits_or_their_own) {
     Ran wide = run("@triton.jit\ndef k(X, Y, N: tl.constexpr):\n"
                    "    x = tl.load(X + tl.arange(0, N))\n    tl.store(Y, tl.sum(x.to(tl.int8)))\n"
                    "    tl.store(Y + 1, tl.sum(x.to(tl.uint8)))\n",
                    "{\"X\":{\"data\":[100,100,100,-1],\"dtype\":\"int32\"},"
                    "\"Y\":{\"data\":[0,0],\"dtype\":\"int32\"},\"N\":4}");
     CHECK_BUFFER(wide, "Y", 299, 555);
+    Ran wider = run("@triton.jit\ndef k(X, Y, N: tl.constexpr):\n"
+                    "    x = tl.load(X + tl.arange(0, N))\n    tl.store(Y, tl.sum(x))\n",
+                    "{\"X\":{\"data\":[3000000000,3000000000],\"dtype\":\"int64\"},"
+                    "\"Y\":{\"data\":[0],\"dtype\":\"int64\"},\"N\":2}");
+    CHECK_BUFFER(wider, "Y", 6000000000);
 }
 
 TEST(custom_reductions_and_scans) {
@@ -288,8 +293,8 @@ TEST(what_does_not_end_is_stopped) {
 
 TEST_MAIN(TEST_ROW(elementwise_and_broadcasting), TEST_ROW(integers_behave_as_in_c),
           TEST_ROW(functions_of_bits), TEST_ROW(reductions),
-          TEST_ROW(small_integers_are_reduced_in_32_bits), TEST_ROW(custom_reductions_and_scans),
-          TEST_ROW(matrix_products), TEST_ROW(movement), TEST_ROW(control_flow),
-          TEST_ROW(masks_and_blocks), TEST_ROW(atomics), TEST_ROW(own_types_round),
-          TEST_ROW(random_numbers_are_tritons), TEST_ROW(findings),
+          TEST_ROW(integers_are_reduced_in_32_bits_or_their_own),
+          TEST_ROW(custom_reductions_and_scans), TEST_ROW(matrix_products), TEST_ROW(movement),
+          TEST_ROW(control_flow), TEST_ROW(masks_and_blocks), TEST_ROW(atomics),
+          TEST_ROW(own_types_round), TEST_ROW(random_numbers_are_tritons), TEST_ROW(findings),
           TEST_ROW(what_does_not_end_is_stopped))

@@ -236,6 +236,7 @@ typedef struct Block {
     Value *strides[TYPE_MAX_RANK];
     Value *offsets[TYPE_MAX_RANK];
     Value *lengths[TYPE_MAX_RANK];
+    Value *padding;  // of a descriptor, which has no offsets
 } Block;
 
 static bool tuple_items(Value *tuple, Value **items, int count) {
@@ -265,6 +266,7 @@ static bool block_find(Builder *builder, Value *pointer, Block *block) {
     bool is_descriptor = op->code == OP_MAKE_TENSOR_DESCRIPTOR;
     if (op->code != OP_MAKE_BLOCK_POINTER && !is_descriptor) return false;
     block->base = op->operands[0];
+    block->padding = is_descriptor && op->operand_count > 4 ? op->operands[4] : NULL;
     return tuple_items(op->operands[1], block->shape, block->rank) &&
            tuple_items(op->operands[2], block->strides, block->rank) &&
            (is_descriptor || tuple_items(op->operands[3], block->offsets, block->rank)) &&
@@ -504,13 +506,40 @@ static void branch_offsets(Normalizer *state, Op *branch) {
     }
 }
 
-/// Block pointers made in both arms: their parts become the branch's results.
+static bool lengths_are_equal(Arena *arena, const Block *a, const Block *b) {
+    for (int d = 0; d < a->rank; d++)
+        if (a->lengths[d] != b->lengths[d] &&
+            !poly_equal(value_poly(arena, a->lengths[d]), value_poly(arena, b->lengths[d])))
+            return false;
+    return true;
+}
+
+/// The block pointer or descriptor of these parts: the distance of its base from `root`, then shape, stride and offset of each axis.
+static Value *block_rebuild(Builder *after, const Block *block, Value *root, Value *const *parts,
+                            TypeKind kind) {
+    int rank = block->rank;
+    Value *items[3][TYPE_MAX_RANK];
+    for (int d = 0; d < rank; d++)
+        for (int k = 0; k < 3; k++) items[k][d] = parts[1 + 3 * d + k];
+    Value *base = build_binary(after, OP_ADD, root, parts[0]);
+    Value *shape = build_tuple(after, items[0], rank),
+          *strides = build_tuple(after, items[1], rank),
+          *lengths = build_tuple(after, (Value *const *)block->lengths, rank);
+    if (kind == TYPE_DESCRIPTOR)
+        return build(after, OP_MAKE_TENSOR_DESCRIPTOR,
+                     (Value *[]){base, shape, strides, lengths, block->padding}, 5);
+    Value *operands[] = {base, shape, strides, build_tuple(after, items[2], rank), lengths, NULL};
+    return build(after, OP_MAKE_BLOCK_POINTER, operands, 6);
+}
+
+/// Block pointers or descriptors made in both arms, or in one: their parts become the branch's results.
 static void branch_blocks(Normalizer *state, Op *branch) {
     Function *function = state->function;
     int count = branch->result_count;
     for (int i = 0; i < count; i++) {
         Value *result = branch->results[i];
-        if (result->type.kind != TYPE_BLOCK_POINTER) continue;
+        TypeKind kind = result->type.kind;
+        if (kind != TYPE_BLOCK_POINTER && kind != TYPE_DESCRIPTOR) continue;
         Block blocks[2] = {0};
         Builder inside[2];
         bool found = true;
@@ -520,14 +549,17 @@ static void branch_blocks(Normalizer *state, Op *branch) {
                                   .region = branch->regions[r],
                                   .before = yield,
                                   .range = branch->range};
-            found = found && (is_undefined(yield->operands[i]) ||
-                              block_find(&inside[r], yield->operands[i], &blocks[r]));
+            Value *made = yield->operands[i];
+            bool nothing = is_undefined(made) || value_is_none(made);
+            found = found && (nothing || block_find(&inside[r], made, &blocks[r]));
         }
         if (!blocks[0].base) blocks[0] = blocks[1];
         if (!blocks[1].base) blocks[1] = blocks[0];
         Value *root =
             found && blocks[0].base && blocks[1].base ? pointer_root(blocks[0].base) : NULL;
-        if (!root || pointer_root(blocks[1].base) != root || blocks[0].rank != blocks[1].rank)
+        if (!root || pointer_root(blocks[1].base) != root || blocks[0].rank != blocks[1].rank ||
+            blocks[0].padding != blocks[1].padding ||
+            !lengths_are_equal(function->arena, &blocks[0], &blocks[1]))
             continue;
         Value *parts[2][3 * TYPE_MAX_RANK + 1];
         int rank = blocks[0].rank, part_count = 0;
@@ -539,7 +571,8 @@ static void branch_blocks(Normalizer *state, Op *branch) {
             parts[r][part_count++] = own ? build_int(&inside[r], 0)
                                          : pointer_distance(&inside[r], blocks[r].base, root, 0);
             for (int d = 0; d < rank; d++) {
-                Value *each[3] = {blocks[r].shape[d], blocks[r].strides[d], blocks[r].offsets[d]};
+                Value *offset = kind == TYPE_DESCRIPTOR ? blocks[r].shape[d] : blocks[r].offsets[d];
+                Value *each[3] = {blocks[r].shape[d], blocks[r].strides[d], offset};
                 for (int k = 0; k < 3; k++)
                     parts[r][part_count++] = region_defines(branch->regions[1 - r], each[k])
                                                  ? build_int(&inside[r], 1)
@@ -564,14 +597,7 @@ static void branch_blocks(Normalizer *state, Op *branch) {
                          .region = branch->parent,
                          .before = branch->next,
                          .range = branch->range};
-        Value *items[3][TYPE_MAX_RANK];
-        for (int d = 0; d < rank; d++)
-            for (int k = 0; k < 3; k++) items[k][d] = values[1 + 3 * d + k];
-        Value *operands[6] = {
-            build_binary(&after, OP_ADD, root, values[0]), build_tuple(&after, items[0], rank),
-            build_tuple(&after, items[1], rank),           build_tuple(&after, items[2], rank),
-            build_tuple(&after, blocks[0].lengths, rank),  NULL};
-        Value *again = build(&after, OP_MAKE_BLOCK_POINTER, operands, 6);
+        Value *again = block_rebuild(&after, &blocks[0], root, values, kind);
         again->name = result->name;
         region_replace_uses(function->body, result, again);
     }

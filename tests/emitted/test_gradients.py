@@ -40,6 +40,7 @@ UNPROVED = {
 REMOVED_FROM_TRITON = {
     "attention_block_pointer:attention_block_kernel",
     "block_pointers:block_row_sums",
+    "block_pointers:optional_block",
     "matmul_block_pointer:matmul_block_kernel",
 }
 # Functions that Triton has for float32 alone.

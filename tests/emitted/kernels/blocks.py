@@ -12,3 +12,22 @@ def descriptor_tiles(x, out, m, n, M: tl.constexpr, N: tl.constexpr):
     at = [tl.program_id(0) * M, tl.program_id(1) * N]
     a = source.load(at)
     target.store(at, tl.exp(a) * a)
+
+
+# tad: M=13, N=32, extra=f32[M, N], x=f32[M, N], out=f32[M, N], HAS=True, R=8, C=16, grid=(2, 2)
+# tad: M=13, N=32, extra=f32[M, N], x=f32[M, N], out=f32[M, N], HAS=False, R=8, C=16, grid=(2, 2)
+@triton.jit
+def optional_descriptor(x, extra, out, M, N, HAS: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
+    """A descriptor or None."""
+    if HAS:
+        more = tl.make_tensor_descriptor(extra, [M, N], [N, 1], [R, C])
+    else:
+        more = None
+    source = tl.make_tensor_descriptor(x, [M, N], [N, 1], [R, C])
+    target = tl.make_tensor_descriptor(out, [M, N], [N, 1], [R, C])
+    row, column = tl.program_id(0) * R, tl.program_id(1) * C
+    a = source.load([row, column])
+    if HAS:
+        m = more.load([row, column])
+        a *= m * m
+    target.store([row, column], a * a)

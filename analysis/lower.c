@@ -16,6 +16,7 @@ enum {
 
 Frame *frame_enter(Lowering *lowering, Frame *frame) {
     frame->slots = map_new(lowering->arena);
+    frame->scalars = map_new(lowering->arena);
     frame->caller = lowering->frame;
     if (lowering->frame) frame->unknown_conditions = lowering->frame->unknown_conditions;
     lowering->frame = frame;

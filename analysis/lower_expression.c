@@ -132,10 +132,30 @@ Value *lower_operator(Lowering *lowering, Str symbol, Value *left, Value *right,
     return build_binary(&lowering->builder, code, left, right);
 }
 
+/// `s = 0.5` makes a float32 tensor of no dimensions: beside half precision it widens, which a bare 0.5 does not.
+Value *lower_named_number(Lowering *lowering, SyntaxNode node, Value *value, const Value *beside) {
+    const Type other = beside->type;
+    bool is_scalar = node_kind(node) == SYNTAX_IDENTIFIER && value->constant &&
+                     value->constant->kind == CONSTANT_FLOAT &&
+                     map_get(&lowering->frame->scalars, lowering_text(lowering, node));
+    bool is_wide = other.element.code == DTYPE_FLOAT32 || other.element.code == DTYPE_FLOAT64;
+    if (!is_scalar || other.kind != TYPE_NUMBER || other.is_constexpr || is_wide ||
+        !dtype_is_float(other.element))
+        return value;
+    Builder *b = &lowering->builder;
+    Value *tensor = build_ternary(b, OP_FULL, build_tuple(b, NULL, 0), value,
+                                  build_dtype(b, dtype_of(DTYPE_FLOAT32)));
+    if (!tensor->name) tensor->name = str_dup(lowering->arena, lowering_text(lowering, node));
+    return tensor;
+}
+
 static Value *lower_binary(Lowering *lowering, SyntaxNode node) {
-    Value *left = lower_value(lowering, node_field(node, "left"));
-    Value *right = lower_value(lowering, node_field(node, "right"));
+    SyntaxNode first = node_field(node, "left"), second = node_field(node, "right");
+    Value *left = lower_value(lowering, first);
+    Value *right = lower_value(lowering, second);
     lowering_at(lowering, node);
+    left = lower_named_number(lowering, first, left, right);
+    right = lower_named_number(lowering, second, right, left);
     return lower_operator(lowering, lowering_text(lowering, node_field(node, "operator")), left,
                           right, node);
 }

@@ -238,6 +238,16 @@ static void report_assignment(Lowering *lowering, SyntaxNode node, bool is_chain
                         STR_ARGS(lowering_text(lowering, target)));
 }
 
+/// Whether Triton makes a tensor of the numbers that a name stands for: they are not annotated as constexprs.
+static void note_scalar(Lowering *lowering, SyntaxNode node) {
+    SyntaxNode target = node_field(node, "left"), type = node_field(node, "type");
+    if (lowering->global_depth || !lowering->frame->module) return;
+    if (node_kind(target) != SYNTAX_IDENTIFIER) return;
+    bool is_constexpr = !node_is_null(type) && str_ends(lowering_text(lowering, type), "constexpr");
+    map_set(&lowering->frame->scalars, lowering_text(lowering, target),
+            is_constexpr ? NULL : lowering);
+}
+
 static Value *lower_assignment(Lowering *lowering, SyntaxNode node) {
     SyntaxNode right = node_field(node, "right");
     if (node_is_null(right)) {  // `x: int` only
@@ -253,6 +263,7 @@ static Value *lower_assignment(Lowering *lowering, SyntaxNode node) {
     if (!lowering->global_depth && lowering->frame->module)
         report_assignment(lowering, node, is_chain);
     lower_assign(lowering, node_field(node, "left"), value);
+    note_scalar(lowering, node);
     return value;
 }
 
@@ -261,8 +272,11 @@ static void lower_augmented(Lowering *lowering, SyntaxNode node) {
     Str symbol = lowering_text(lowering, node_field(node, "operator"));
     if (symbol.size) symbol.size--;
     Value *left = lower_value(lowering, target);
-    Value *right = lower_value(lowering, node_field(node, "right"));
+    SyntaxNode second = node_field(node, "right");
+    Value *right = lower_value(lowering, second);
     Range former = lowering_at(lowering, node);
+    left = lower_named_number(lowering, target, left, right);
+    right = lower_named_number(lowering, second, right, left);
     Value *value = lower_operator(lowering, symbol, left, right, node);
     lowering->builder.range = former;
     lower_assign(lowering, target, value);

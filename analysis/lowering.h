@@ -21,7 +21,8 @@ typedef struct Frame {
     const Module *module;  // where names that are no variables are looked up; NULL for rules
     const Source *source;  // what the nodes' text is in
     Map slots;             // name -> slot + 1
-    LIST(Str) names;       // by slot
+    Map scalars;  // names of numbers that are not annotated as constexprs: Triton makes tensors of them
+    LIST(Str) names;  // by slot
     Variables variables;
     int loops;               // around the statement at hand
     int unknown_conditions;  // around it, within all frames
@@ -161,6 +162,8 @@ Type type_at_runtime(const Value *value);
 Value *lower_value(Lowering *lowering, SyntaxNode node);
 Entity lower_entity(Lowering *lowering, SyntaxNode node);
 Value *entity_value(Lowering *lowering, Entity entity, SyntaxNode node);
+/// What the name of a number is in an operator `beside` another operand; anything else as it is.
+Value *lower_named_number(Lowering *lowering, SyntaxNode node, Value *value, const Value *beside);
 Value *lower_operator(Lowering *lowering, Str symbol, Value *left, Value *right, SyntaxNode node);
 bool value_is_tuple(const Value *value, int *count);
 /// A tuple, or an unknown (said once) where it would have more values in all than any program needs.

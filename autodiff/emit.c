@@ -125,6 +125,13 @@ static bool fits_with_cast(Emitter *emitter, const Op *cast, size_t size) {
     return size + around + (size_t)(emitter->indent * INDENT) <= LINE_LIMIT;
 }
 
+/// A number that Triton is to make a float32 tensor of: its name is assigned the bare number.
+static bool is_named_number(const Op *op) {
+    const Value *value = op->results[0];
+    return op->code == OP_FULL && value->type.rank == 0 && value->name &&
+           op->operands[1]->constant && value->type.element.code == DTYPE_FLOAT32;
+}
+
 /// Whether a use of the value prints its expression instead of a name. Decided while no name is used again: then they are longest.
 static bool wants_inlining(Emitter *emitter, const Op *op, Text text) {
     const Value *value = op->results[0];
@@ -137,7 +144,7 @@ static bool wants_inlining(Emitter *emitter, const Op *op, Text text) {
         !value->name)
         return fits_with_cast(emitter, reader, size);
     if (op->code == OP_LOAD && starts_loop(op, reader)) return true;
-    if (!op_is_pure(op) || op->region_count) return false;
+    if (!op_is_pure(op) || op->region_count || is_named_number(op)) return false;
     if (value->type.is_constexpr && size <= INLINE_LIMIT) return true;
     bool is_repeated = op->code == OP_NEG || op_is_comparison(op->code);
     if (is_small_step(emitter, op) && (is_repeated || reader)) return true;
@@ -549,7 +556,7 @@ static void emit_statement(Emitter *emitter, const Op *op) {
             emit_line(emitter, call.text);
         return;
     }
-    Text text = emit_op(emitter, op);
+    Text text = is_named_number(op) ? emit_value(emitter, op->operands[1]) : emit_op(emitter, op);
     if (is_inlined(emitter, op, text)) {
         if (op->code != OP_EXPAND_DIMS && op->code != OP_TUPLE)
             text_set(emitter, op->results[0], text.text, text.precedence);

@@ -184,6 +184,19 @@ def cast_there_and_back(x, out, N: tl.constexpr):
     tl.store(out + j, c * steps + b * j + j.to(tl.float32) * a)
 
 
+# tad: x=f32[16], scale=f32[1], out=f32[16], N=16, grid=(1,)
+@triton.jit
+def named_numbers(x, scale, out, N: tl.constexpr):
+    j = tl.arange(0, N)
+    half = 0.5
+    bare: tl.constexpr = 0.25
+    a = tl.load(x + j)
+    s = tl.load(scale)
+    b = tl.exp(a * half) + tl.sigmoid(half * s - a)
+    s *= half
+    tl.store(out + j, b + a * bare * s)
+
+
 # tad: x=f32[16], scale=f32[1], out=f32[16], factor=0.5, N=16, grid=(1,)
 @triton.jit
 def scalars_of_each_type(x, scale, out, factor, N: tl.constexpr):

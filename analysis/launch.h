@@ -183,7 +183,9 @@ bool function_may_have_chosen(Arena *arena, const Function *function);
 /// Marks the parameters of the kernel whose value a launcher's caller picks and that bound nothing in it, as the stride of a
 /// convolution: they do not tell how far apart the rows of a tensor are.
 void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *function);
-/// That for all launches of the kernel in its module, and `may_have_contents` of the tensors that it stores to.
+/// Sets `may_have_contents` of the tensors that the kernel stores to where the launch passes what is not certainly new.
+void launch_note_contents(const HostLaunch *launch, Function *function);
+/// Both for all launches of the kernel in its module.
 void launches_note(Arena *arena, const FunctionDefinition *kernel, Function *function);
 
 #define LAUNCH_LEAST_UNKNOWN INT64_MAX

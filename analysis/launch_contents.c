@@ -13,7 +13,7 @@ static bool is_new(const HostArgument *argument) {
            buffer->contents != CONTENTS_COMPUTED;
 }
 
-static void note_contents(const HostLaunch *launch, Function *function) {
+void launch_note_contents(const HostLaunch *launch, Function *function) {
     for (int p = 0; p < function->parameter_count; p++) {
         Parameter *parameter = &function->parameters[p];
         bool known = p < launch->argument_count && is_new(&launch->arguments[p]);
@@ -38,6 +38,6 @@ void launches_note(Arena *arena, const FunctionDefinition *kernel, Function *fun
         HostPolicy policy = {.keep_blocks = true, .function = function};
         const HostLaunch *launch = host_launch(arena, module, site, &policy);
         launch_note_chosen(arena, launch, function);
-        note_contents(launch, function);
+        launch_note_contents(launch, function);
     }
 }

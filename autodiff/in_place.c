@@ -77,7 +77,7 @@ static void add_launchers(InPlace *place, const LaunchPlan *plan) {
         const char *text =
             function->is_jit || !launches
                 ? NULL
-                : launcher_text(place->arena, place->module,
+                : launcher_text(place->arena, place->snapshot,
                                 node_range(place->module->source, function->node), plan, 1, &why);
         Range range = snapshot_range(place->snapshot, function->range);
         if (text && range.source == place->snapshot->source)

@@ -627,8 +627,9 @@ const LaunchSite *launch_after(const Module *module, Range range, uint32_t at) {
     return next;
 }
 
-const char *launcher_text(Arena *arena, const Module *module, Range range, const LaunchPlan *plans,
-                          int plan_count, const char **why) {
+const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
+                          const LaunchPlan *plans, int plan_count, const char **why) {
+    const Module *module = snapshot->module;
     Buffer out = buffer_new(arena);
     uint32_t at = range.start;
     for (const LaunchSite *site; (site = launch_after(module, range, at)) != NULL;) {
@@ -636,6 +637,12 @@ const char *launcher_text(Arena *arena, const Module *module, Range range, const
         if (runs_without_gradients(module, site)) {
             *why = "it launches under torch.no_grad";
             return NULL;
+        }
+        if (!plan && launch_stores_constants(arena, snapshot, site)) {
+            uint32_t end = node_range(module->source, site->call).end;
+            buffer_add(&out, module->source->text.data + at, end - at);
+            at = end;
+            continue;
         }
         if (!plan) {
             *why = arena_printf(arena, "it also launches `%.*s`, which has no generated backward",

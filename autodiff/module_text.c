@@ -19,6 +19,7 @@ typedef struct Item {
 
 typedef struct ModuleWriter {
     Arena *arena;
+    const Snapshot *snapshot;
     const Module *module;
     LIST(Item) items;
     LaunchPlan *plans;
@@ -204,7 +205,7 @@ static const char *text_with_launches(ModuleWriter *writer, const Item *item, co
     const char *text = writer->operators
                            ? operator_launcher_text(writer->arena, writer->module, range,
                                                     writer->operators, writer->plan_count, why)
-                           : launcher_text(writer->arena, writer->module, range, writer->plans,
+                           : launcher_text(writer->arena, writer->snapshot, range, writer->plans,
                                            writer->plan_count, why);
     return text && function
                ? arena_printf(writer->arena, "%s%s", kept_decorators(writer, function), text)
@@ -383,7 +384,8 @@ const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *co
                             int count, const BackwardOptions *options, Diagnostics *diagnostics) {
     (void)diagnostics;
     WrapperKind wrapper = options ? options->wrapper : WRAPPER_AUTOGRAD;
-    ModuleWriter writer = {.arena = arena, .module = snapshot->module, .wrapper = wrapper};
+    ModuleWriter writer = {
+        .arena = arena, .snapshot = snapshot, .module = snapshot->module, .wrapper = wrapper};
     writer.plans = ARENA_ARRAY(arena, LaunchPlan, count + 1);
     for (int i = 0; i < count; i++)
         if (backwards[i]->status == BACKWARD_DERIVED)

@@ -30,10 +30,12 @@ bool launch_bind(Arena *arena, const Module *module, const LaunchSite *site, Bou
 LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backward);
 /// The torch.autograd.Function class.
 const char *autograd_class(Arena *arena, const LaunchPlan *plan);
+/// Whether all that a launch stores is whole numbers and constants, and no tensor with a gradient takes them.
+bool launch_stores_constants(Arena *arena, const Snapshot *snapshot, const LaunchSite *site);
 /// The text of a function or class with the launches in it replaced by the classes' apply or launch. NULL and `*why` where it
 /// cannot be.
-const char *launcher_text(Arena *arena, const Module *module, Range range, const LaunchPlan *plans,
-                          int plan_count, const char **why);
+const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
+                          const LaunchPlan *plans, int plan_count, const char **why);
 /// The next launch in a function from `at` to the end of `range`, or NULL.
 const LaunchSite *launch_after(const Module *module, Range range, uint32_t at);
 /// What the first launch passes as the `use` of the forward's parameter `of`; NULL: nothing.

@@ -183,8 +183,10 @@ static void roles_of_regions(Roles *roles, const Op *op) {
         if (op->code == OP_WHILE) role |= role_of(roles, op->regions[0]->arguments[i]);
         if (body->arguments[i + shift]->type.kind == TYPE_POINTER) role |= ROLE_POINTER;
         // What starts as an integer stays one in a loop that Triton compiles.
-        const Constant *initial = op->operands[first + i]->constant;
-        if (op->code != OP_STATIC_FOR && initial && initial->kind == CONSTANT_INT) role |= ROLE_INT;
+        const Value *initial = op->operands[first + i];
+        bool starts_whole =
+            initial->constant ? initial->constant->kind == CONSTANT_INT : is_integer(initial);
+        if (op->code != OP_STATIC_FOR && starts_whole) role |= ROLE_INT;
         role_add(roles, op->operands[first + i], role);
         if (yield) role_add(roles, yield->operands[i], role);
     }
@@ -230,6 +232,9 @@ static bool visit_roles(void *context, Op *op) {
         for (int i = 0; i < op->operand_count; i++)
             role_add(roles, op->operands[i], role & ROLES_OF_NUMBERS);
         roles_of_mates(roles, op);
+        return true;
+    case OP_DOT:  // of integers where the result is one
+        for (int i = 0; i < 2; i++) role_add(roles, op->operands[i], role & ROLE_INT);
         return true;
     case OP_SUM:
     case OP_CUMSUM: role_add(roles, op->operands[0], role & (ROLE_INT | ROLE_FLOAT)); return true;

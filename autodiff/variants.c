@@ -46,7 +46,10 @@ static const Parameter *flag_in(const Function *function, const Value *condition
         return parameter->is_constexpr && !use.is_number ? parameter : NULL;
     }
     const Op *op = condition->op;
-    if (op->code != OP_LOGICAL_NOT && op->code != OP_LOGICAL_AND && op->code != OP_LOGICAL_OR)
+    // `dtype == tl.float16` with `dtype = tl.float8e5 if FLAG else tl.float16` asks for FLAG
+    if (op->code == OP_IF) return flag_in(function, op->operands[0], depth + 1);
+    if (op->code != OP_LOGICAL_NOT && op->code != OP_LOGICAL_AND && op->code != OP_LOGICAL_OR &&
+        op->code != OP_EQ && op->code != OP_NE)
         return NULL;
     for (int i = 0; i < op->operand_count; i++) {
         const Parameter *found = flag_in(function, op->operands[i], depth + 1);

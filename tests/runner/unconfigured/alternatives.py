@@ -68,3 +68,32 @@ def multiplied(x_ptr, w_ptr, y_ptr, B: tl.constexpr):
     at = tl.arange(0, B)
     p = at[:, None] * B + at[None, :]
     tl.store(y_ptr + p, product(tl.load(x_ptr + p), tl.load(w_ptr + p)))
+
+
+@triton.jit
+def inner_blocks(acc, p, v_desc, start, end, kind: tl.constexpr, B: tl.constexpr):
+    for at in range(start, end, B):
+        acc = acc * 0.5
+        if kind == tl.float8e5:
+            v = v_desc.load([0, at]).T
+        else:
+            v = v_desc.load([at, 0])
+        acc = tl.dot(p.to(kind), v, acc)
+    return acc
+
+
+@triton.jit
+def layout_by_a_type(p_ptr, v_ptr, y_ptr, n, STAGE: tl.constexpr, SMALL: tl.constexpr, B: tl.constexpr, D: tl.constexpr):
+    kind = tl.float8e5 if SMALL else tl.float16
+    if SMALL:
+        v_desc = tl.make_tensor_descriptor(v_ptr, [D, n], [n, 1], [D, B])
+    else:
+        v_desc = tl.make_tensor_descriptor(v_ptr, [n, D], [D, 1], [B, D])
+    rows = tl.program_id(0) * B + tl.arange(0, B)
+    p = tl.load(p_ptr + rows[:, None] * B + tl.arange(0, B)[None, :])
+    acc = tl.zeros([B, D], tl.float32)
+    if STAGE & 1:
+        acc = inner_blocks(acc, p, v_desc, 0, B, kind, B)
+    if STAGE & 2:
+        acc = inner_blocks(acc, p, v_desc, B, n, kind, B)
+    tl.store(y_ptr + rows[:, None] * D + tl.arange(0, D)[None, :], acc)

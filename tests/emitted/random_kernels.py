@@ -1,5 +1,5 @@
-"""Kernels of every shape: a hypothesis strategy for straight lines, branches and loops over a few names that are used again
-and again, with loads at affine addresses that may overlap and stores that never do.
+"""Kernels of every shape: a hypothesis strategy for straight lines, branches and loops over a few names that are
+used again and again, with loads at affine addresses that may overlap and stores that never do.
 
 Out: the text of a module with one kernel, `drawn`, and the comment that configures it.
 """

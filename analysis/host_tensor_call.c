@@ -433,33 +433,12 @@ static const HostValue *size_or_stride(Host *host, HostTensor *tensor, const Hos
     return strides ? tensor->strides[axis] : host_look_at(tensor->dims[axis]);
 }
 
-const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTensor *tensor, Str name,
-                                    const HostCall *call) {
-    size_t row = 0, rows = sizeof methods / sizeof *methods;
-    if (str_ends(name, "_") && !str_is(name, "zero_") && !str_is(name, "fill_") &&
-        !str_is(name, "requires_grad_"))
-        host_note_written(self);
-    while (row < rows && !str_is(name, methods[row].name)) row++;
-    if (row == rows) {
-        for (size_t i = 0; i < sizeof elementwise / sizeof *elementwise; i++)
-            if (str_is(name, elementwise[i])) return host_elementwise(host, tensor, NULL, NULL);
-        return NULL;
-    }
+/// The tensor with other sizes and strides, over the same elements.
+static const HostValue *rearranged(Host *host, const HostValue *self, HostTensor *tensor,
+                                   Method method, int detail, const HostCall *call) {
     const HostValue *dims[2 * TYPE_MAX_RANK];
-    int rank = 0, detail = methods[row].detail;
-    const HostValue *dtype = host_keyword(call, "dtype");
-    if (!dtype) dtype = tensor->dtype;
-    switch (methods[row].method) {
-    case METHOD_SIZE: return size_or_stride(host, tensor, call, false);
-    case METHOD_STRIDE: return size_or_stride(host, tensor, call, true);
-    case METHOD_NUMEL: return host_numel(host, tensor);
-    case METHOD_RANK: return host_tensor_attribute(host, self, tensor, STR("ndim"));
-    case METHOD_ELEMENT_SIZE: return host_of_int(host, 4);
-    case METHOD_TRUE: return host_of_bool(host, true);
-    case METHOD_ZERO: return host_of_int(host, 0);
-    case METHOD_SAME: return self;
-    case METHOD_CONTIGUOUS: return is_contiguous(tensor) ? self : copied(host, tensor, NULL);
-    case METHOD_COPY: return copied(host, tensor, NULL);
+    int rank = 0;
+    switch (method) {
     case METHOD_VIEW:
         if (call->count == 1 && call->items[0]->is_concrete &&
             call->items[0]->constant.kind == CONSTANT_DTYPE)
@@ -490,23 +469,64 @@ const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTenso
     case METHOD_UNFLATTEN: return unflattened(host, tensor, call);
     case METHOD_SQUEEZE: return squeezed(host, self, tensor, call, false);
     case METHOD_UNSQUEEZE: return squeezed(host, self, tensor, call, true);
+    default: return NULL;
+    }
+}
+
+/// What calls of new_empty and its like have for a type: the tensor's own where they say none.
+static const HostValue *new_dtype(const HostTensor *tensor, const HostCall *call) {
+    const HostValue *dtype = host_keyword(call, "dtype");
+    return dtype ? dtype : tensor->dtype;
+}
+
+static const HostValue *new_tensor(Host *host, const HostTensor *tensor, const HostCall *call,
+                                   HostContents contents) {
+    const HostValue *dims[2 * TYPE_MAX_RANK];
+    int rank = 0;
+    if (!given_dims(host, call, 0, dims, &rank))
+        return host_unknown(host, "a size that is not understood");
+    return host_allocate(host, dims, rank, new_dtype(tensor, call), contents,
+                         contents == CONTENTS_FILL ? host_of_int(host, 1) : NULL);
+}
+
+static const HostValue *new_full(Host *host, const HostTensor *tensor, const HostCall *call) {
+    const HostValue *dims[2 * TYPE_MAX_RANK], *fill = host_argument(call, 1, "fill_value");
+    HostCall sizes = {.items = call->items, .count = call->count > 0 ? 1 : 0};
+    int rank = 0;
+    if (!given_dims(host, &sizes, 0, dims, &rank))
+        return host_unknown(host, "a size that is not understood");
+    return host_allocate(host, dims, rank, new_dtype(tensor, call), CONTENTS_FILL, fill);
+}
+
+const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTensor *tensor, Str name,
+                                    const HostCall *call) {
+    size_t row = 0, rows = sizeof methods / sizeof *methods;
+    if (str_ends(name, "_") && !str_is(name, "zero_") && !str_is(name, "fill_") &&
+        !str_is(name, "requires_grad_"))
+        host_note_written(self);
+    while (row < rows && !str_is(name, methods[row].name)) row++;
+    if (row == rows) {
+        for (size_t i = 0; i < sizeof elementwise / sizeof *elementwise; i++)
+            if (str_is(name, elementwise[i])) return host_elementwise(host, tensor, NULL, NULL);
+        return NULL;
+    }
+    int detail = methods[row].detail;
+    switch (methods[row].method) {
+    case METHOD_SIZE: return size_or_stride(host, tensor, call, false);
+    case METHOD_STRIDE: return size_or_stride(host, tensor, call, true);
+    case METHOD_NUMEL: return host_numel(host, tensor);
+    case METHOD_RANK: return host_tensor_attribute(host, self, tensor, STR("ndim"));
+    case METHOD_ELEMENT_SIZE: return host_of_int(host, 4);
+    case METHOD_TRUE: return host_of_bool(host, true);
+    case METHOD_ZERO: return host_of_int(host, 0);
+    case METHOD_SAME: return self;
+    case METHOD_CONTIGUOUS: return is_contiguous(tensor) ? self : copied(host, tensor, NULL);
+    case METHOD_COPY: return copied(host, tensor, NULL);
     case METHOD_TO: return converted(host, self, tensor, call);
     case METHOD_DTYPE: {
         const HostValue *wanted = host_of_dtype(host, (DTypeCode)detail);
         HostCall to = {.items = &wanted, .count = 1};
         return converted(host, self, tensor, &to);
-    }
-    case METHOD_NEW:
-        if (!given_dims(host, call, 0, dims, &rank))
-            return host_unknown(host, "a size that is not understood");
-        return host_allocate(host, dims, rank, dtype, (HostContents)detail,
-                             detail == CONTENTS_FILL ? host_of_int(host, 1) : NULL);
-    case METHOD_NEW_FULL: {
-        const HostValue *fill = host_argument(call, 1, "fill_value");
-        HostCall sizes = {.items = call->items, .count = call->count > 0 ? 1 : 0};
-        if (!given_dims(host, &sizes, 0, dims, &rank))
-            return host_unknown(host, "a size that is not understood");
-        return host_allocate(host, dims, rank, dtype, CONTENTS_FILL, fill);
     }
     case METHOD_FILL:
         if (tensor->buffer->contents != CONTENTS_INPUT) {
@@ -514,6 +534,8 @@ const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTenso
             if (detail == CONTENTS_FILL) tensor->buffer->fill = host_argument(call, 0, "value");
         }
         return self;
+    case METHOD_NEW: return new_tensor(host, tensor, call, (HostContents)detail);
+    case METHOD_NEW_FULL: return new_full(host, tensor, call);
     case METHOD_CHUNK: return pieces(host, tensor, call, detail);
     case METHOD_REDUCE: return reduced(host, tensor, call);
     case METHOD_ELEMENTWISE: return host_elementwise(host, tensor, NULL, NULL);
@@ -528,6 +550,6 @@ const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTenso
             host,
             host_input(host, arena_printf(host->arena, "%.*s", STR_ARGS(source_slice(range)))));
     }
+    default: return rearranged(host, self, tensor, methods[row].method, detail, call);
     }
-    return NULL;
 }

@@ -213,6 +213,40 @@ static Value *merge_tuple(Merge *merge, Value *a, Value *b, int count) {
     return tuple;
 }
 
+static bool is_single(const Poly *dim) {
+    int64_t number;
+    return poly_is_constant(dim, &number) && number == 1;
+}
+
+/// Tiles of one rank that differ only where one has a single lane: a row of flags and a matrix of flags. What follows is the same
+/// for both, and stays one text (a loop that is split is no longer seen as a softmax).
+static bool shapes_broadcast(Type a, Type b) {
+    if (a.kind != TYPE_NUMBER || b.kind != TYPE_NUMBER || a.rank != b.rank) return false;
+    for (int i = 0; i < a.rank; i++) {
+        if (!a.dims[i] || !b.dims[i]) return false;
+        bool single = is_single(a.dims[i]) || is_single(b.dims[i]);
+        if (!single && !poly_equal(a.dims[i], b.dims[i])) return false;
+    }
+    return true;
+}
+
+/// The tile of an arm in the shape that both have once they are broadcast.
+static Value *spread_in(const Merge *merge, int arm, Value *value, Type other) {
+    Type type = value->type;
+    bool is_spread = false;
+    const Poly **dims = ARENA_ARRAY(merge->lowering->arena, const Poly *, type.rank + 1);
+    for (int i = 0; i < type.rank; i++) {
+        bool is_narrow = is_single(type.dims[i]) && !is_single(other.dims[i]);
+        dims[i] = is_narrow ? other.dims[i] : type.dims[i];
+        is_spread = is_spread || is_narrow;
+    }
+    if (!is_spread) return value;
+    type.dims = dims;
+    Builder builder = builder_in(merge->lowering, merge->op->regions[arm]);
+    Value *shape = build_shape(&builder, type);
+    return shape ? build_binary(&builder, OP_BROADCAST_TO, value, shape) : value;
+}
+
 /// The value after the arms of a variable that is `a` after the first and `b` after the second (NULL: undefined).
 static Value *merge_pair(Merge *merge, Value *a, Value *b, const char *name) {
     Lowering *lowering = merge->lowering;
@@ -228,6 +262,11 @@ static Value *merge_pair(Merge *merge, Value *a, Value *b, const char *name) {
     if (tuple_b && absent_a) return merge_tuple(merge, NULL, b, count_b);
     if (!a) a = undefined_in(merge, 0);
     if (!b) b = undefined_in(merge, 1);
+    if (merge->is_constexpr && shapes_broadcast(a->type, b->type)) {
+        Type narrow = a->type;
+        a = spread_in(merge, 0, a, b->type);
+        b = spread_in(merge, 1, b, narrow);
+    }
     LIST_PUSH(lowering->arena, &merge->yields[0], a);
     LIST_PUSH(lowering->arena, &merge->yields[1], b);
     bool stays_constexpr = merge->is_constexpr && a->type.is_constexpr && b->type.is_constexpr;
@@ -252,20 +291,6 @@ static Value *merge_pair(Merge *merge, Value *a, Value *b, const char *name) {
 static bool dims_are_known(Type type) {
     for (int i = 0; i < type.rank; i++)
         if (!type.dims[i]) return false;
-    return true;
-}
-
-/// Tiles of one rank that differ only where one has a single lane: a row of flags and a matrix of flags. What follows is the same
-/// for both, and stays one text (a loop that is split is no longer seen as a softmax).
-static bool shapes_broadcast(Type a, Type b) {
-    int64_t one;
-    if (a.kind != TYPE_NUMBER || b.kind != TYPE_NUMBER || a.rank != b.rank) return false;
-    for (int i = 0; i < a.rank; i++) {
-        if (!a.dims[i] || !b.dims[i]) return false;
-        bool single = (poly_is_constant(a.dims[i], &one) && one == 1) ||
-                      (poly_is_constant(b.dims[i], &one) && one == 1);
-        if (!single && !poly_equal(a.dims[i], b.dims[i])) return false;
-    }
     return true;
 }
 

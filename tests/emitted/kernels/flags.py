@@ -145,3 +145,19 @@ def cast_pointer(x_ptr, code_ptr, y_ptr, n, BLOCK: tl.constexpr):
     code = tl.load(codes + offsets, mask=mask, other=0)
     x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
     tl.store(y_ptr + offsets, x * x * (code & 3).to(tl.float32), mask=mask)
+
+
+# tad: x=f32[8, 16], scales=f32[8, 16], out=f32[8, 16], M=8, N=16, PER_ROW=True, grid=(1,)
+# tad: x=f32[8, 16], scales=f32[8, 16], out=f32[8, 16], M=8, N=16, PER_ROW=False, grid=(1,)
+@triton.jit
+def scales_of_rows_or_elements(
+    x, scales, out, M: tl.constexpr, N: tl.constexpr, PER_ROW: tl.constexpr
+):
+    i = tl.arange(0, M)[:, None]
+    at = i * N + tl.arange(0, N)[None, :]
+    a = tl.load(x + at)
+    if PER_ROW:
+        scale = tl.load(scales + i)
+    else:
+        scale = tl.load(scales + at)
+    tl.store(out + at, a * a * tl.exp(scale))

@@ -476,6 +476,7 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
     state.backward = function_new(arena, arena_printf(arena, "%s_backward", forward->name));
     state.backward->definition = kernel->definition;
     memory_split_versions(&state, &memory, parameter_is_wanted, options);
+    function_simplify(state.primal);  // what a loop stored and read back may be unchanged now
     function_share(state.primal);
     add_primal_parameters(&state);
     add_gradients(&state, &memory, options);

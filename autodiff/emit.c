@@ -110,12 +110,23 @@ static bool is_small_step(const Emitter *emitter, const Op *op) {
     return is_step && of->type.kind == TYPE_NUMBER && of->type.rank == 0;
 }
 
-/// Whether a loaded value is but where a carried name starts, with nothing in between that writes.
-static bool starts_loop(const Op *op, const Op *reader) {
-    if (!reader || !is_loop(reader)) return false;
+/// Whether the reader stands behind the op, with nothing in between that writes.
+static bool nothing_writes_before(const Op *op, const Op *reader) {
     for (op = op->next; op && op != reader; op = op->next)
         if (op->region_count || (!op_is_pure(op) && op->code != OP_LOAD)) return false;
-    return op == reader;
+    return op && op == reader;
+}
+
+/// Whether printing the op prints a load.
+static bool prints_load(const Emitter *emitter, const Op *op, int depth) {
+    if (op->code == OP_LOAD || depth > 100) return true;
+    for (int i = 0; i < op->operand_count; i++) {
+        const Value *value = op->operands[i];
+        if (value && value->op && map_has_pointer(&emitter->inlined, value) &&
+            prints_load(emitter, value->op, depth + 1))
+            return true;
+    }
+    return false;
 }
 
 /// Whether a load of this size and the cast that reads it stand on one line.
@@ -143,7 +154,8 @@ static bool wants_inlining(Emitter *emitter, const Op *op, Text text) {
     if (op->code == OP_LOAD && reader && reader == op->next && reader->code == OP_CAST &&
         !value->name)
         return fits_with_cast(emitter, reader, size);
-    if (op->code == OP_LOAD && starts_loop(op, reader)) return true;
+    if (prints_load(emitter, op, 0) && !nothing_writes_before(op, reader)) return false;
+    if (op->code == OP_LOAD && is_loop(reader)) return true;
     if (!op_is_pure(op) || op->region_count || is_named_number(op)) return false;
     if (value->type.is_constexpr && size <= INLINE_LIMIT) return true;
     bool is_repeated = op->code == OP_NEG || op_is_comparison(op->code);

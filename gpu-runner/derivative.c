@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-static const double STEP = 1e-4;  // of central differences; the second step is twice this
 static const double CONSISTENT =
     1e-5;  // two step sizes agree this well where the function is smooth
 static const double ROUNDING = 1e-14;  // of the loss, relative to the sizes of its terms
@@ -108,15 +107,16 @@ double derivative_by_duals(Executor *executor, Perturbation perturbation, Error 
 }
 
 /// Central differences with h and 2h; Richardson's extrapolation leaves an error of order h^4.
-void derivative_by_differences(Executor *executor, Perturbation perturbation, Measured *measured) {
+void derivative_by_differences(Executor *executor, Perturbation perturbation, double step,
+                               Measured *measured) {
     double slopes[2], size = 0;
     for (int i = 0; i < 2; i++) {
-        double step = STEP * (i + 1);
-        double above = loss_at_step(executor, perturbation, step, &size, &measured->error);
-        double below = loss_at_step(executor, perturbation, -step, &size, &measured->error);
-        slopes[i] = (above - below) / (2 * step);
+        double wide = step * (i + 1);
+        double above = loss_at_step(executor, perturbation, wide, &size, &measured->error);
+        double below = loss_at_step(executor, perturbation, -wide, &size, &measured->error);
+        slopes[i] = (above - below) / (2 * wide);
     }
-    measured->noise = ROUNDING * size / STEP;
+    measured->noise = ROUNDING * size / step;
     measured->difference = (4 * slopes[0] - slopes[1]) / 3;
     measured->is_smooth = relative_error(slopes[0], slopes[1], 0, measured->noise) < CONSISTENT;
 }

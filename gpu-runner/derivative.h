@@ -18,8 +18,9 @@ typedef struct Measured {
 
 /// At the inputs moved by `perturbation.step` along the direction. `*error`, where it is NULL, takes what stops the forward.
 double derivative_by_duals(Executor *executor, Perturbation perturbation, Error *error);
-/// Fills all of `measured` but `dual`, by two step sizes.
-void derivative_by_differences(Executor *executor, Perturbation perturbation, Measured *measured);
+/// Fills all of `measured` but `dual`, by steps of `step` and twice that.
+void derivative_by_differences(Executor *executor, Perturbation perturbation, double step,
+                               Measured *measured);
 /// <gradient, direction> over the elements that the forward reads, and the size to judge errors by.
 double derivative_by_gradient(const Problem *problem, const Execution *forward, Execution *backward,
                               const Perturbation *perturbation, double *size);

@@ -1,7 +1,8 @@
 """Kernels of every shape: a hypothesis strategy for straight lines, branches and loops over a few names that are
 used again and again, with loads at affine addresses that may overlap and stores that never do.
 
-Out: the text of a module with one kernel, `drawn`, and the comment that configures it.
+Out: the text of a module with one kernel, `drawn`, and the comment that configures it. Those of `modules` read and
+write different tensors; those of `in_place_modules` load and store the same ones, each program a part of its own.
 """
 
 from __future__ import annotations
@@ -187,34 +188,103 @@ class Author:
                 self.assign(depth, scope)
 
 
-@st.composite
-def modules(draw: Callable) -> str:
-    """A module with the kernel `drawn`."""
-    author = Author(draw)
-    scope = Scope(list(TILES), list(SCALARS))
-    author.begin(scope)
-    author.block(0, scope, 3)
-    author.store(0, scope)
-    programs, turns, inner = (draw(st.integers(1, MOST_TURNS)) for _ in range(3))
-    size = author.reach + 1
-    outputs = [f"{name}=f32[{programs * MOST_TURNS**2 * LANES}]" for name in author.outputs]
-    values = [
-        *(f"{name}=f32[{size}]" for name in TENSORS),
-        *outputs,
-        f"L={turns}, M={inner}, n=3, FLAG={draw(st.booleans())}, B={LANES}, grid=({programs},)",
-    ]
-    parameters = ", ".join([*TENSORS, *author.outputs, "L", "M", "n"])
+PART = 40  # elements of a tensor that one program has for itself
+IN_PLACE = ("x", "z")
+
+
+class Rewriter(Author):
+    """Loads and stores tensors in place, at few places, so that many of them meet."""
+
+    def __init__(self, draw: Callable) -> None:
+        super().__init__(draw)
+        self.places: list[tuple[int, str]] = []
+
+    def place(self, scope: Scope) -> str:
+        known = [place for loops, place in self.places if loops <= len(scope.loops)]
+        if known and self.chance():
+            return self.one_of(known)
+        terms = [f"p * {PART}"]
+        for loop in scope.loops:
+            if self.draw(st.integers(0, 4)):
+                terms.append(f"{loop} * {self.draw(st.sampled_from((1, LANES, 2 * LANES)))}")
+        place = " + ".join([*terms, "c", str(self.draw(st.sampled_from((0, 1, LANES))))])
+        self.places.append((len(scope.loops), place))
+        return place
+
+    def load(self, depth: int, scope: Scope) -> None:
+        mask = ", mask=c < 3, other=0.0" if self.draw(st.integers(0, 3)) == 0 else ""
+        name, tensor = self.one_of(scope.tiles), self.one_of(IN_PLACE)
+        self.line(depth, f"{name} = tl.load({tensor} + {self.place(scope)}{mask})")
+
+    def store(self, depth: int, scope: Scope) -> None:
+        mask = ", mask=c < 3" if self.draw(st.integers(0, 3)) == 0 else ""
+        value, tensor = self.tile(scope, 2), self.one_of(IN_PLACE)
+        self.line(depth, f"tl.store({tensor} + {self.place(scope)}, {value}{mask})")
+
+    def block(self, depth: int, scope: Scope, budget: int) -> None:
+        for _ in range(self.draw(st.integers(1, 5))):
+            kind = self.draw(st.integers(0, 9))
+            if kind < 3:
+                self.load(depth, scope)
+            elif kind < 6:
+                self.store(depth, scope)
+            elif kind == 6 and budget > 0:
+                self.branch(depth, scope, budget)
+            elif kind == 7 and budget > 0 and len(scope.loops) < 1:
+                name = "ij"[len(scope.loops)]
+                self.line(depth, f"for {name} in range({self.one_of(('L', 'M'))}):")
+                self.block(depth + 1, scope.inner(name), budget - 1)
+            else:
+                self.assign(depth, scope)
+
+
+def module(values: list[str], parameters: list[str], flag: bool, body: list[str]) -> str:
+    """A file with the kernel `drawn` under its configuration."""
     lines = [
         "import triton",
         "import triton.language as tl",
         "",
         "",
-        f"# tad: {', '.join(values)}",
+        f"# tad: {', '.join(values)}, n=3, FLAG={flag}, B={LANES}",
         "@triton.jit",
-        f"def drawn({parameters}, FLAG: tl.constexpr, B: tl.constexpr):",
+        f"def drawn({', '.join(parameters)}, L, M, n, FLAG: tl.constexpr, B: tl.constexpr):",
         "    p = tl.program_id(0)",
         "    c = tl.arange(0, B)",
-        "    start = tl.load(w + p)",
-        *author.lines,
+        *body,
     ]
     return "\n".join(lines) + "\n"
+
+
+@st.composite
+def modules(draw: Callable) -> str:
+    """Kernels whose loads may overlap and whose stores never do."""
+    author = Author(draw)
+    scope = Scope(list(TILES), list(SCALARS))
+    author.line(0, "start = tl.load(w + p)")
+    author.begin(scope)
+    author.block(0, scope, 3)
+    author.store(0, scope)
+    programs, turns, inner = (draw(st.integers(1, MOST_TURNS)) for _ in range(3))
+    values = [f"{name}=f32[{author.reach + 1}]" for name in TENSORS]
+    values += [f"{name}=f32[{programs * MOST_TURNS**2 * LANES}]" for name in author.outputs]
+    values += [f"L={turns}", f"M={inner}", f"grid=({programs},)"]
+    return module(values, [*TENSORS, *author.outputs], draw(st.booleans()), author.lines)
+
+
+@st.composite
+def in_place_modules(draw: Callable) -> str:
+    """Kernels that load what they stored and store where they loaded."""
+    author = Rewriter(draw)
+    scope = Scope(list(TILES), list(SCALARS))
+    author.line(0, "start = tl.load(w + p)")
+    for name in TILES:
+        author.line(0, f"{name} = tl.load(w + p * {LANES} + c)")
+    for name in SCALARS:
+        author.line(0, f"{name} = tl.load(w + p * {LANES})")
+    author.block(0, scope, 2)
+    author.line(0, f"tl.store(y + p * {LANES} + c, {author.tile(scope)})")
+    programs, turns, inner = (draw(st.integers(1, MOST_TURNS)) for _ in range(3))
+    values = [f"{name}=f32[{programs * PART}]" for name in IN_PLACE]
+    values += [f"{name}=f32[{programs * LANES}]" for name in ("w", "y")]
+    values += [f"L={turns}", f"M={inner}", f"grid=({programs},)"]
+    return module(values, [*IN_PLACE, "w", "y"], draw(st.booleans()), author.lines)

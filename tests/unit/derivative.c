@@ -61,7 +61,7 @@ static Measured measure(Prepared *prepared) {
     Perturbation perturbation = {.active = all, .seed = 11};
     Measured measured = {0};
     measured.dual = derivative_by_duals(&executor, perturbation, &measured.error);
-    derivative_by_differences(&executor, perturbation, &measured);
+    derivative_by_differences(&executor, perturbation, 1e-4, &measured);
     CHECK(measured.error == NULL);
     return measured;
 }

@@ -238,3 +238,29 @@ def turns_come_back(x, n):
         at = x + turn % 2
         v = tl.load(at)
         tl.store(at, tl.exp(v) * 0.1)
+
+
+# tad: x=f32[4], z=f32[4], w=f32[4], y=f32[4], B=4, grid=(1,)
+@triton.jit
+def read_then_replaced(x, z, w, y, B: tl.constexpr):
+    """The gradient of what is stored is read before that of what was loaded takes its place."""
+    c = tl.arange(0, B)
+    a = tl.load(w + c)
+    squares = tl.load(w + c)
+    tl.store(x + c, a * squares)
+    b = tl.load(z + c)
+    tl.store(z + c, a)
+    tl.store(y + c, squares * squares + b)
+
+
+# tad: x=f32[2, 4], L=2, B=4, y=f32[4], grid=(1,)
+@triton.jit
+def stored_and_read_back(x, y, L, B: tl.constexpr):
+    """What each turn reads back is what it stored: the value that the loop began with."""
+    c = tl.arange(0, B)
+    b = tl.load(x + c)
+    for i in range(L):
+        tl.store(x + i * B + c, b)
+        b = tl.load(x + i * B + c)
+        tl.store(x + i * B + c, tl.sin(b))
+    tl.store(y + c, b * b)

@@ -431,6 +431,26 @@ static void report_loops(const Backward *result, Diagnostics *diagnostics) {
     }
 }
 
+/// What the launcher has to copy because the kernel overwrites it.
+static void report_copies(const Snapshot *snapshot, const Backward *result,
+                          Diagnostics *diagnostics) {
+    const Function *forward = result->kernel->function;
+    for (int p = 0; diagnostics && p < forward->parameter_count; p++) {
+        const Parameter *parameter = &forward->parameters[p];
+        int copies = 0;
+        for (int i = 0; i < result->launches[0].argument_count; i++) {
+            const BackwardArgument *argument = &result->launches[0].arguments[i];
+            bool is_copy = argument->use == ARGUMENT_BEFORE || argument->use == ARGUMENT_AMID;
+            copies += is_copy && strcmp(argument->of, parameter->name) == 0;
+        }
+        if (copies)
+            diagnose(
+                diagnostics, DIAGNOSTIC_GRADIENT_COPY, snapshot_range(snapshot, parameter->range),
+                "its backward needs %s of `%s` from before the launch, which overwrites it: store to another tensor to do without",
+                copies > 1 ? "two copies" : "a copy", parameter->name);
+    }
+}
+
 static void variant_refuse(Variant *variant, BackwardStatus status, int id, const char *reason,
                            Range range) {
     refuse(&variant->result, status, reason, range);
@@ -544,5 +564,6 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     report_assumptions(result, diagnostics);
     report_atomics(result, diagnostics);
     report_loops(result, diagnostics);
+    report_copies(snapshot, result, diagnostics);
     return result;
 }

@@ -51,3 +51,21 @@ def test_contents_between_two_stores(tmp_path: Path, interpreter: Worker) -> Non
     np.testing.assert_allclose(result.outputs[0], 3 * x + x * factor * (1 + x), rtol=1e-5)
     want = up * (3 + factor * (1 + 2 * x)) + (up * x * (1 + x))[order] * np.exp(x)
     np.testing.assert_allclose(result.gradients[0], want, rtol=1e-4)
+
+
+def test_copies_are_told(tmp_path: Path) -> None:
+    """Where the backward keeps copies; none where the kernel stores elsewhere or needs no value."""
+    source = tmp_path / "mirror.py"
+    source.write_text(MIRRORED)
+    run = tad("--check", "--grad", source, "-f", "concise")
+    copies = [line for line in run.stdout.splitlines() if "hint[gradient-copy]" in line]
+    assert len(copies) == 1
+    assert ":7:19: " in copies[0]
+    assert "two copies of `x` from before the launch" in copies[0]
+    source.write_text(
+        MIRRORED.replace("tl.store(x + start + i, tl.exp(a))", "").replace("tl.exp", "")
+    )
+    source.write_text(
+        source.read_text().replace("a * mirrored", "2.0 * a").replace("mirrored * a", "a")
+    )
+    assert "gradient-copy" not in tad("--check", "--grad", source, "-f", "concise").stdout

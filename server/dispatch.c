@@ -272,13 +272,15 @@ static bool same_id(const Json *a, const Json *b) {
 /// Answers at once, whatever the lane is doing; what it comes to is thrown away.
 static void request_cancel(Request *request) {
     Arena *arena = arena_new();
+    Server *server = request->server;
     request->is_answered = true;
     atomic_store(&request->cancelled, true);
     request_end_progress(request, "cancelled");
-    send_error(request->server, arena, request->id, ERROR_REQUEST_CANCELLED, "cancelled");
+    send_error(server, arena, request->id, ERROR_REQUEST_CANCELLED, "cancelled");
     arena_free(arena);
-    gradients_cancel_request(request->server, request);
-    timings_cancel_request(request->server->timings, request);
+    // Whichever knows the request lets go of it.
+    gradients_cancel_request(server, request);
+    timings_cancel_request(server->timings, request);
 }
 
 Json *handle_cancel(Request *request) {

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import FAKE_RUNNER
-from tests.protocol.client import Client, edit, frame, place
+from tests.protocol.client import BIN_DEV, Client, edit, frame, place
 from tests.protocol.conftest import KERNEL
 
 CANCELLED, REQUEST_FAILED, INVALID_PARAMS = -32800, -32803, -32602
@@ -41,8 +41,9 @@ def renamed(word: str) -> str:
 
 
 @pytest.fixture
-def faked(server: Client, tmp_path: Path) -> Iterator[Client]:
-    """With a worker that does what the kernel's name says."""
+def faked(tmp_path: Path) -> Iterator[Client]:
+    """With a worker that does what the kernel's name says, under the address sanitizer."""
+    server = Client(program=BIN_DEV / "tad-lsp")
     folder = tmp_path / "bin"
     folder.mkdir()
     runner = folder / "fake-runner"
@@ -52,6 +53,7 @@ def faked(server: Client, tmp_path: Path) -> Iterator[Client]:
     server.initialize(initializationOptions={"settings": server.configuration})
     yield server
     assert server.shut_down() == 0
+    assert server.stderr == b""
 
 
 def test_a_check(editor: Client, kernel: str) -> None:

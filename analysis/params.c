@@ -511,6 +511,12 @@ bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed,
     return learnt;
 }
 
+static bool points_to_unknown(const Type *type) {
+    return (type->kind == TYPE_POINTER || type->kind == TYPE_DESCRIPTOR) &&
+           type->element.code == DTYPE_OF_PARAMETER &&
+           type->element.parameter_class == CLASS_UNKNOWN;
+}
+
 bool parameters_settle(const Function *function, ParameterKnowledge *knowledge,
                        const bool *is_fixed, bool at_once) {
     bool changed = false;
@@ -520,10 +526,9 @@ bool parameters_settle(const Function *function, ParameterKnowledge *knowledge,
         Type *type = &knowledge->types[i];
         if (is_fixed[i] || parameter->is_constexpr) continue;
         const Constant *missing = parameter->default_value;
-        bool is_memory = type->kind == TYPE_POINTER || type->kind == TYPE_DESCRIPTOR;
-        if (is_memory && type->element.code == DTYPE_OF_PARAMETER &&
-            type->element.parameter_class == CLASS_UNKNOWN) {
-            type->element.parameter_class = knowledge->is_cut[i] ? CLASS_SIGNED : CLASS_FLOAT;
+        if (points_to_unknown(type)) {
+            if (knowledge->is_cut[i]) continue;  // meets a float perhaps, once the others are known
+            type->element.parameter_class = CLASS_FLOAT;
             changed = true;
         } else if (type->kind == TYPE_UNKNOWN && missing && missing->kind != CONSTANT_NONE) {
             *type = scalar_of(missing->kind == CONSTANT_FLOAT  ? DTYPE_FLOAT32
@@ -531,6 +536,11 @@ bool parameters_settle(const Function *function, ParameterKnowledge *knowledge,
                                                                : DTYPE_INT32);
             changed = true;
         }
+    }
+    for (int i = 0; i < knowledge->count && (at_once || !changed); i++) {
+        if (is_fixed[i] || !points_to_unknown(&knowledge->types[i])) continue;
+        knowledge->types[i].element.parameter_class = CLASS_SIGNED;
+        changed = true;
     }
     // What is left decides nothing; a kernel's parameter is a scalar then. A helper's may be a tile of any number.
     for (int i = 0; i < knowledge->count && (at_once || !changed); i++) {

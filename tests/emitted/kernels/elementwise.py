@@ -186,3 +186,16 @@ def rounded_to_steps(x, w, level, out, n, B: tl.constexpr):
     b = tl.load(w + i, mask=i < n, other=0.0)
     steps = (a * 4).to(tl.int32) + tl.load(level + i, mask=i < n, other=0).to(tl.int32)
     tl.store(out + i, steps.to(tl.float32) * 0.25 * a * b, mask=i < n)
+
+
+# tad: n=37, m=20, x=f32[m], p=f32[n] in uniform(0, 1), out=f32[n], B=16, grid=(3,)
+@triton.jit
+def between_two(x, p, out, n, m, B: tl.constexpr):
+    """Linear interpolation: a place is cut to an integer, and what is cut off weighs."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    place = tl.load(p + i, mask=i < n, other=0.0) * (m - 2)
+    low = place.to(tl.int32)
+    part = place - low
+    a = tl.load(x + low, mask=i < n, other=0.0)
+    b = tl.load(x + low + 1, mask=i < n, other=0.0)
+    tl.store(out + i, a * (1 - part) + b * part, mask=i < n)

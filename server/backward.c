@@ -10,18 +10,7 @@
 #include "server/formats.h"
 #include "server/grad.h"
 #include "server/resolve.h"
-
-typedef struct Target {
-    const char *path;
-    const char *kernel;  // NULL: all forward kernels
-} Target;
-
-/// The colon before the kernel's name, where FILE itself is no such file.
-static Target target_of(Arena *arena, const char *operand) {
-    const char *colon = strrchr(operand, ':');
-    if (!colon || file_exists(operand)) return (Target){operand, NULL};
-    return (Target){arena_strndup(arena, operand, (size_t)(colon - operand)), colon + 1};
-}
+#include "server/target.h"
 
 typedef struct Derivation {
     const Options *options;

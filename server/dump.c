@@ -7,6 +7,7 @@
 #include "server/files.h"
 #include "server/options.h"
 #include "server/resolve.h"
+#include "server/target.h"
 
 typedef enum StageId {
 #define STAGE(id, name, help) STAGE_##id,
@@ -200,11 +201,10 @@ static DumpFunction *const dumps[STAGE_COUNT] = {
 
 static int dump_file(StageId stage, const char *operand) {
     Arena *arena = arena_new();
-    const char *colon = file_exists(operand) ? NULL : strrchr(operand, ':');
-    const char *path = colon ? arena_strndup(arena, operand, (size_t)(colon - operand)) : operand;
-    Dump dump = {.arena = arena, .kernel = colon ? str_from(colon + 1) : (Str){"", 0}};
+    Target target = target_of(arena, operand);
+    Dump dump = {.arena = arena, .kernel = str_from(target.kernel ? target.kernel : "")};
     Str text;
-    Error error = file_read(arena, path, &text);
+    Error error = file_read(arena, target.path, &text);
     if (error) {
         say("%s", error);
         arena_free(arena);
@@ -213,11 +213,11 @@ static int dump_file(StageId stage, const char *operand) {
     ImportResolver *resolver = import_resolver_new(NULL);
     SnapshotOptions options = {.resolver = import_resolver_interface(resolver),
                                .skip_checks = stage != STAGE_DIAGNOSTICS && stage != STAGE_ACTIONS};
-    Snapshot *snapshot = snapshot_build(path, text, &options);
+    Snapshot *snapshot = snapshot_build(target.path, text, &options);
     dump.snapshot = snapshot;
     int status = STATUS_CLEAN;
-    if (colon && !snapshot_find_kernel(snapshot, dump.kernel)) {
-        say("%s has no kernel named %s.", path, colon + 1);
+    if (target.kernel && !snapshot_find_kernel(snapshot, dump.kernel)) {
+        say("%s has no kernel named %s.", target.path, target.kernel);
         status = STATUS_TROUBLE;
     } else {
         dumps[stage](&dump);

@@ -5,6 +5,7 @@
 #include "server/check.h"
 #include "server/files.h"
 #include "server/proof.h"
+#include "server/target.h"
 #include "server/timing.h"
 
 typedef struct TimeRun {
@@ -88,12 +89,10 @@ static void time_file(TimeRun *run, const char *path, Str text, const char *kern
 
 int command_time(const Options *options) {
     Arena *arena = arena_new();
-    const char *operand = options->operands[0];
-    const char *colon = file_exists(operand) ? NULL : strrchr(operand, ':');
-    const char *path = colon ? arena_strndup(arena, operand, (size_t)(colon - operand)) : operand;
+    Target target = target_of(arena, options->operands[0]);
     TimeRun run = {.options = options, .arena = arena, .out = buffer_new(arena)};
     Str text;
-    Error error = file_read(arena, path, &text);
+    Error error = file_read(arena, target.path, &text);
     const char *runner = error ? NULL : runner_find(arena, options->runner, &error);
     int status = STATUS_TROUBLE;
     if (error) {
@@ -102,7 +101,7 @@ int command_time(const Options *options) {
         run.loop = loop_new();
         run.request.runner = runner_command(arena, runner);
         run.request.python = timing_python(arena, options->python);
-        time_file(&run, path, text, colon ? colon + 1 : NULL);
+        time_file(&run, target.path, text, target.kernel);
         loop_free(run.loop);
         status = output_write(arena, options, buffer_text(&run.out),
                               run.failed ? STATUS_TROUBLE : STATUS_CLEAN);

@@ -154,9 +154,16 @@ CASES = [
 ]
 
 
-def check(folder_module, launcher, inputs, options, reference):
-    module = importlib.import_module(folder_module + "_backward")
-    call = getattr(module, launcher)
+def reference_of(launcher, options, reference):
+    """PyTorch's own, in float64."""
+    if launcher != "group_norm":
+        return reference
+    weight, bias = options["weight"].double(), options["bias"].double()
+    return lambda x: F.group_norm(x, options["n_groups"], weight, bias)
+
+
+def errors(call, inputs, options, reference):
+    """Of a call's first result, and the largest of its gradients."""
     torch.manual_seed(1)
     tensors = [t.requires_grad_() for t in inputs()]
     out = call(*tensors, **options)
@@ -164,12 +171,15 @@ def check(folder_module, launcher, inputs, options, reference):
     upstream = torch.randn_like(out)
     got = torch.autograd.grad(out, tensors, upstream)
     doubles = [t.detach().double().requires_grad_() for t in tensors]
-    if launcher == "group_norm":
-        reference = lambda x: F.group_norm(x, options["n_groups"], options["weight"].double(), options["bias"].double())  # noqa: E731
     want_out = reference(*doubles)
     want = torch.autograd.grad(want_out, doubles, upstream.double())
     forward = ((out.double() - want_out).norm() / want_out.norm()).item()
     return forward, max(((g.double() - w).norm() / w.norm()).item() for g, w in zip(got, want, strict=True))
+
+
+def check(folder_module, launcher, inputs, options, reference):
+    call = getattr(importlib.import_module(folder_module + "_backward"), launcher)
+    return errors(call, inputs, options, reference_of(launcher, options, reference))
 
 
 def time_ms(function):

@@ -13,34 +13,12 @@ import traceback
 
 import gradients
 import torch
-import torch.nn.functional as F
-
-
-def errors(call, inputs, options, reference):
-    """Of the gradients of a call's first result."""
-    torch.manual_seed(1)
-    tensors = [t.requires_grad_() for t in inputs()]
-    out = call(*tensors, **options)
-    out = out[0] if isinstance(out, tuple) else out
-    upstream = torch.randn_like(out)
-    got = torch.autograd.grad(out, tensors, upstream)
-    doubles = [t.detach().double().requires_grad_() for t in tensors]
-    want = torch.autograd.grad(reference(*doubles), doubles, upstream.double())
-    return max(((g.double() - w).norm() / w.norm()).item() for g, w in zip(got, want, strict=True))
-
-
-def reference_of(launcher, options, reference):
-    """PyTorch's own, in float64."""
-    if launcher != "group_norm":
-        return reference
-    weight, bias = options["weight"].double(), options["bias"].double()
-    return lambda x: F.group_norm(x, options["n_groups"], weight, bias)
 
 
 def attempt(name, launcher, how, call, *problem_of):
     """One row; True when it is wrong or fails."""
     try:
-        error = errors(call, *problem_of)
+        _, error = gradients.errors(call, *problem_of)
     except Exception as problem:  # every case is reported
         text = " ".join(str(problem).split())[:300]
         print(
@@ -64,7 +42,7 @@ def main():
         if call is None:
             print(f"| {name} | {launcher} | left out | |", flush=True)
             continue
-        want = reference_of(launcher, options, reference)
+        want = gradients.reference_of(launcher, options, reference)
         torch.compiler.reset()
         compiled = torch.compile(call, fullgraph=True)
         for how, function in (("eager", call), ("compiled", compiled)):

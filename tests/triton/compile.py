@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import atexit
+import functools
 import inspect
 import re
 import tempfile
@@ -109,15 +110,12 @@ def make_worker(release: Path | None = None, permissive: bool = False) -> Worker
     return Worker("tests.triton.compile", environment, [release] if release else [])
 
 
-_default: list[Worker] = []
-
-
+@functools.cache
 def default_worker() -> Worker:
     """One child shared by all plain calls of this process."""
-    if not _default:
-        _default.append(make_worker())
-        atexit.register(_default[0].close)
-    return _default[0]
+    worker = make_worker()
+    atexit.register(worker.close)
+    return worker
 
 
 def compile_kernel(

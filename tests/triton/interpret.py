@@ -8,6 +8,7 @@ The work happens in child processes, so that a wild pointer ends a child and not
 from __future__ import annotations
 
 import atexit
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,15 +69,12 @@ def make_worker(release: Path | None = None, permissive: bool = False) -> Worker
     return Worker("tests.triton.interpret", environment, [release] if release else [])
 
 
-_default: list[Worker] = []
-
-
+@functools.cache
 def default_worker() -> Worker:
     """One child shared by all plain calls of this process."""
-    if not _default:
-        _default.append(make_worker())
-        atexit.register(_default[0].close)
-    return _default[0]
+    worker = make_worker()
+    atexit.register(worker.close)
+    return worker
 
 
 def interpret_kernel(

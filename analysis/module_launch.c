@@ -115,7 +115,7 @@ void module_find_tuned(Module *module, const ModuleChanges *changes) {
 
 typedef struct LaunchSearch {
     Module *module;
-    Map launched;           // FunctionDefinition -> itself
+    Map launched;           // FunctionDefinition of each kernel -> the search
     Map referenced;         // by other jit functions
     uint64_t callable[64];  // a bit for the hash of each name of a function
 } LaunchSearch;
@@ -157,20 +157,48 @@ static uint32_t piece_start(const Module *module, SyntaxNode node) {
     return syntax_piece_range(module->tree, module->source, node_piece(node)).start;
 }
 
+static SyntaxNode class_around(SyntaxNode node) {
+    while (!node_is_null(node) && node_kind(node) != SYNTAX_CLASS) node = node_parent(node);
+    return node;
+}
+
+/// A kernel that is a static method: `self.kernel`, `cls.kernel` within its class, `Class.kernel` anywhere. NULL: none.
+static const FunctionDefinition *find_method(const Module *module, SyntaxNode callee) {
+    SyntaxNode object = node_field(callee, "object");
+    if (node_kind(callee) != SYNTAX_ATTRIBUTE || node_kind(object) != SYNTAX_IDENTIFIER)
+        return NULL;
+    Str name = node_text(module->source, node_field(callee, "attribute"));
+    Str owner = node_text(module->source, object);
+    bool is_own = str_is(owner, "self") || str_is(owner, "cls");
+    SyntaxNode own = is_own ? class_around(callee) : (SyntaxNode){0};
+    for (LIST_EACH(int, i, module->functions)) {
+        const FunctionDefinition *function = module->functions.items[i];
+        if (!function->is_jit || !str_equal(function->name, name)) continue;
+        SyntaxNode class = class_around(function->node);
+        if (node_is_null(class)) continue;
+        if (is_own ? class.id == own.id
+                   : str_equal(node_text(module->source, node_field(class, "name")), owner))
+            return function;
+    }
+    return NULL;
+}
+
 static void launches_add(LaunchSearch *search, const FunctionDefinition *launcher, NodeList calls) {
     const Module *module = search->module;
     for (LIST_EACH(int, i, calls)) {
         SyntaxNode subscript = node_field(calls.items[i], "function");
-        ScopeEntry entry =
-            scope_of_expression(module->arena, module, node_field(subscript, "value"));
-        if (entry.kind != SCOPE_FUNCTION || !entry.function->is_jit) continue;
-        LaunchSite site = {.kernel = entry.function,
+        SyntaxNode callee = node_field(subscript, "value");
+        ScopeEntry entry = scope_of_expression(module->arena, module, callee);
+        bool is_kernel = entry.kind == SCOPE_FUNCTION && entry.function->is_jit;
+        const FunctionDefinition *kernel = is_kernel ? entry.function : find_method(module, callee);
+        if (!kernel) continue;
+        LaunchSite site = {.kernel = kernel,
                            .launcher = launcher,
                            .call = calls.items[i],
                            .grid = node_field(subscript, "subscript"),
                            .range = node_range(module->source, calls.items[i])};
         LIST_PUSH(module->arena, &search->module->launches, site);
-        map_set_pointer(&search->launched, entry.function, entry.function);
+        map_set_pointer(&search->launched, kernel, search);
     }
 }
 

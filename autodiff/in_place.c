@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analysis/module_scope.h"
+#include "autodiff/hoist.h"
 #include "autodiff/module_text.h"
 
 typedef struct InPlace {
@@ -110,6 +111,8 @@ int backward_in_place(Arena *arena, const Snapshot *snapshot, const Backward *ba
         *edits = place.edits.items;
         return place.edits.count;
     }
+    // Inside a class or a function there is no place for it.
+    if (kernel_is_nested(backward->kernel->definition)) return 0;
     LaunchPlan plan = launch_plan(arena, snapshot->module, backward);
     add_imports(&place, backward->kernel_text);
     uint32_t below = snapshot_range(snapshot, backward->kernel->definition->range).end;

@@ -588,7 +588,7 @@ static const char *apply_text(Arena *arena, const Module *module, const LaunchPl
 static const LaunchPlan *plan_of(const LaunchPlan *plans, int count,
                                  const FunctionDefinition *kernel) {
     for (int i = 0; i < count; i++)
-        if (plans[i].kernel == kernel) return &plans[i];
+        if (plans[i].kernel == kernel && !plans[i].is_apart) return &plans[i];
     return NULL;
 }
 

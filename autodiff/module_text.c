@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "autodiff/hoist.h"
 #include "autodiff/operator_text.h"
 
 /// A statement at module level with the names that it binds and mentions.
@@ -148,7 +149,7 @@ static bool binds_it(const void *writer, const char *name) { return binds(writer
 
 static bool has_plan(const ModuleWriter *writer, const FunctionDefinition *kernel) {
     for (int p = 0; p < writer->plan_count; p++)
-        if (writer->plans[p].kernel == kernel) return true;
+        if (writer->plans[p].kernel == kernel) return !writer->plans[p].is_apart;
     return false;
 }
 
@@ -256,7 +257,10 @@ static void write_backward(ModuleWriter *writer, Buffer *out, int p) {
     // Kernels of one file may need the same one.
     if (*backward->helper_text && !strstr(buffer_text(out), backward->helper_text))
         buffer_printf(out, "\n\n%s", backward->helper_text);
+    if (writer->plans[p].hoisted && writer->wrapper != WRAPPER_NONE)
+        buffer_printf(out, "\n\n%s", writer->plans[p].hoisted);
     buffer_printf(out, "\n\n%s", backward->kernel_text);
+    if (writer->plans[p].is_apart) return;
     if (writer->wrapper == WRAPPER_AUTOGRAD)
         buffer_printf(out, "\n\n%s", autograd_class(arena, &writer->plans[p]));
     if (writer->operators && !writer->operators[p].refusal)
@@ -380,6 +384,36 @@ static void include_callers(ModuleWriter *writer) {
     }
 }
 
+/// Whether the name stands for something else at module level, or for another kernel that comes to be there.
+static bool is_taken(const ModuleWriter *writer, int plan) {
+    Str name = writer->plans[plan].kernel->name;
+    for (LIST_EACH(int, i, writer->items))
+        if (map_has(&writer->items.items[i].binds, name)) return true;
+    for (int p = 0; p < plan; p++)
+        if (writer->plans[p].hoisted && str_equal(writer->plans[p].kernel->name, name)) return true;
+    return false;
+}
+
+/// Kernels inside functions and classes come to module level, where the Functions launch them.
+static void hoist_kernels(ModuleWriter *writer) {
+    for (int p = 0; p < writer->plan_count; p++) {
+        LaunchPlan *plan = &writer->plans[p];
+        if (!kernel_is_nested(plan->kernel)) continue;
+        Str name = plan->kernel->name, captured = {"", 0};
+        bool taken = is_taken(writer, p);
+        plan->hoisted = taken ? NULL : kernel_hoisted(writer->arena, plan->kernel, &captured);
+        plan->is_apart = !plan->hoisted;
+        if (!plan->is_apart || writer->wrapper == WRAPPER_NONE) continue;
+        const char *why = taken
+                              ? "shares its name with something outside of its scope"
+                              : arena_printf(writer->arena, "uses `%.*s` of the function around it",
+                                             STR_ARGS(captured));
+        LIST_PUSH(writer->arena, &writer->notes,
+                  arena_printf(writer->arena, "`%.*s` %s: its backward kernel alone is written.",
+                               STR_ARGS(name), why));
+    }
+}
+
 const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *const *backwards,
                             int count, const BackwardOptions *options, Diagnostics *diagnostics) {
     (void)diagnostics;
@@ -390,14 +424,16 @@ const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *co
     for (int i = 0; i < count; i++)
         if (backwards[i]->status == BACKWARD_DERIVED)
             writer.plans[writer.plan_count++] = launch_plan(arena, snapshot->module, backwards[i]);
-    if (wrapper == WRAPPER_TRITON_OP) plan_operators(&writer);
     collect_items(&writer);
+    hoist_kernels(&writer);
+    if (wrapper == WRAPPER_TRITON_OP) plan_operators(&writer);
     if (wrapper != WRAPPER_NONE) find_launchers(&writer);
     for (LIST_EACH(int, i, writer.launchers)) include_item(&writer, writer.launchers.items[i]);
     include_callers(&writer);
     for (int p = 0; p < writer.plan_count; p++) {
         include_name(&writer, writer.plans[p].kernel->name);
         include_names_in(&writer, writer.plans[p].backward->kernel_text);
+        if (writer.plans[p].hoisted) include_names_in(&writer, writer.plans[p].hoisted);
     }
     include_name(&writer, STR("triton"));
     include_name(&writer, STR("tl"));

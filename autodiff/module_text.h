@@ -12,6 +12,9 @@ typedef struct LaunchPlan {
     bool *passed;      // per parameter of the kernel: some launch passes it
     bool has_options;  // some launch passes num_warps or the like
     bool has_launch;   // the class has a method that takes arguments as a launch does
+    const char *
+        hoisted;  // the forward kernel at module level, where it is defined inside something; or NULL
+    bool is_apart;  // it cannot be there: its backward kernel alone is written
 } LaunchPlan;
 
 /// One launch with its arguments bound to the kernel's parameters.

@@ -507,7 +507,7 @@ static void add_call(Arena *arena, Buffer *out, const Module *module, const Oper
 static const OperatorPlan *plan_of(const OperatorPlan *plans, int count,
                                    const FunctionDefinition *kernel) {
     for (int i = 0; i < count; i++)
-        if (plans[i].launch->kernel == kernel) return &plans[i];
+        if (plans[i].launch->kernel == kernel && !plans[i].launch->is_apart) return &plans[i];
     return NULL;
 }
 

@@ -440,3 +440,15 @@ HostLaunch *host_launch(Arena *arena, const Module *module, const LaunchSite *si
     find_reason(&host);
     return launch;
 }
+
+HostLaunches host_launches(Arena *arena, const FunctionDefinition *kernel,
+                           const Function *function) {
+    HostLaunches all = {0};
+    const HostPolicy policy = {.keep_blocks = true, .function = function};
+    for (LIST_EACH(int, i, kernel->module->launches)) {
+        const LaunchSite *site = &kernel->module->launches.items[i];
+        if (site->kernel == kernel)
+            LIST_PUSH(arena, &all, host_launch(arena, kernel->module, site, &policy));
+    }
+    return all;
+}

@@ -175,6 +175,11 @@ typedef struct HostPolicy {
 HostLaunch *host_launch(Arena *arena, const Module *module, const LaunchSite *site,
                         const HostPolicy *policy);
 
+typedef LIST(const HostLaunch *) HostLaunches;
+/// All launches of a kernel in its module, with the block sizes that stand there. `function`: the kernel, lowered.
+HostLaunches host_launches(Arena *arena, const FunctionDefinition *kernel,
+                           const Function *function);
+
 /// Whether a scalar is what somebody chose (`stride=2`), not what follows from the sizes of tensors.
 bool host_argument_is_chosen(const HostArgument *argument);
 

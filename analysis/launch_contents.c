@@ -31,13 +31,9 @@ static bool stores_floats(const Function *function) {
 
 void launches_note(Arena *arena, const FunctionDefinition *kernel, Function *function) {
     if (!kernel || (!stores_floats(function) && !function_may_have_chosen(arena, function))) return;
-    const Module *module = kernel->module;
-    for (LIST_EACH(int, i, module->launches)) {
-        const LaunchSite *site = &module->launches.items[i];
-        if (site->kernel != kernel) continue;
-        HostPolicy policy = {.keep_blocks = true, .function = function};
-        const HostLaunch *launch = host_launch(arena, module, site, &policy);
-        launch_note_chosen(arena, launch, function);
-        launch_note_contents(launch, function);
+    HostLaunches launches = host_launches(arena, kernel, function);
+    for (LIST_EACH(int, i, launches)) {
+        launch_note_chosen(arena, launches.items[i], function);
+        launch_note_contents(launches.items[i], function);
     }
 }

@@ -42,15 +42,11 @@ static int64_t least_of(const HostValue *value) {
 }
 
 int64_t launches_least(Arena *arena, const Function *function, int parameter) {
-    const FunctionDefinition *kernel = function->definition;
     int64_t least = LAUNCH_LEAST_UNKNOWN;
-    if (!kernel) return least;
-    const Module *module = kernel->module;
-    for (LIST_EACH(int, i, module->launches)) {
-        const LaunchSite *site = &module->launches.items[i];
-        if (site->kernel != kernel) continue;
-        HostPolicy policy = {.keep_blocks = true, .function = function};
-        const HostLaunch *launch = host_launch(arena, module, site, &policy);
+    if (!function->definition) return least;
+    HostLaunches launches = host_launches(arena, function->definition, function);
+    for (LIST_EACH(int, i, launches)) {
+        const HostLaunch *launch = launches.items[i];
         if (parameter >= launch->argument_count) continue;
         const HostValue *value = launch->arguments[parameter].value;
         if (value) least = smaller(least, least_of(value));

@@ -9,13 +9,9 @@
 /// Whether every launch that is known passes a float32 tensor for this parameter; a value rounded to less is another one.
 static bool is_float32_tensor(Arena *arena, const FunctionDefinition *kernel,
                               const Function *function, int index) {
-    const Module *module = kernel->module;
-    int known = 0;
-    for (LIST_EACH(int, i, module->launches)) {
-        const LaunchSite *site = &module->launches.items[i];
-        if (site->kernel != kernel) continue;
-        HostPolicy policy = {.keep_blocks = true, .function = function};
-        const HostLaunch *launch = host_launch(arena, module, site, &policy);
+    HostLaunches launches = host_launches(arena, kernel, function);
+    for (LIST_EACH(int, i, launches)) {
+        const HostLaunch *launch = launches.items[i];
         const HostValue *value =
             index < launch->argument_count ? launch->arguments[index].value : NULL;
         if (!value || value->kind != HOST_TENSOR || !value->tensor->dtype) return false;
@@ -23,9 +19,8 @@ static bool is_float32_tensor(Arena *arena, const FunctionDefinition *kernel,
         bool is_single = dtype->kind == HOST_CONSTANT && dtype->constant.kind == CONSTANT_DTYPE &&
                          dtype->constant.dtype.code == DTYPE_FLOAT32;
         if (!is_single) return false;
-        known++;
     }
-    return known > 0;
+    return launches.count > 0;
 }
 
 /* ---- which stores ---- */

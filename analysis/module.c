@@ -297,18 +297,19 @@ static bool visit_nested(void *context, SyntaxNode node) {
     if (node_kind(node) != SYNTAX_DECORATED) return true;
     SyntaxNode definition = node_field(node, "definition");
     if (node_kind(definition) != SYNTAX_FUNCTION) return true;
+    int flags = 0;
     for (uint32_t i = 0; i < node_child_count(node); i++) {
         SyntaxNode child = node_child(node, i);
-        if (node_kind(child) != SYNTAX_DECORATOR) continue;
-        int flags = module_wrapper_flags(module->arena, module, node_child(child, 0), 0);
-        if (!(flags & WRAPS_JIT)) continue;
-        FunctionDefinition *function = module_add_function(module, definition, node);
-        function->is_jit = nesting->has_jit = true;
-        ScopeEntry entry = {.kind = SCOPE_FUNCTION, .function = function};
-        scope_define(module, function->name, entry, &nested);
-        return false;
+        if (node_kind(child) == SYNTAX_DECORATOR)
+            flags |= module_wrapper_flags(module->arena, module, node_child(child, 0), 0);
     }
-    return true;
+    if (!(flags & WRAPS_JIT) || flags & WRAPS_FOREIGN) return true;
+    nesting->has_jit = true;
+    FunctionDefinition *function = module_add_function(module, definition, node);
+    function_apply_flags(function, flags);
+    ScopeEntry entry = {.kind = SCOPE_FUNCTION, .function = function};
+    scope_define(module, function->name, entry, &nested);
+    return false;
 }
 
 static void scan_function(Module *module, SyntaxNode definition, SyntaxNode decorated,

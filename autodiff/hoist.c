@@ -88,6 +88,9 @@ const char *kernel_hoisted(Arena *arena, const FunctionDefinition *kernel, Str *
                            .around = bound_in(arena, source, around),
                            .own = bound_in(arena, source, kernel->node)};
         syntax_walk(kernel->body, visit_capture, &capture);
+        syntax_walk(node_field(kernel->node, "parameters"), visit_capture, &capture);
+        for (LIST_EACH(int, i, kernel->decorators))
+            syntax_walk(kernel->decorators.items[i], visit_capture, &capture);
         *captured = capture.found;
         if (capture.found.size) return NULL;
     }

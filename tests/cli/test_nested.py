@@ -78,6 +78,18 @@ def test_a_closure_that_uses_a_variable_around_it(workspace: Workspace) -> None:
     assert "InnerFunction" not in ast.unparse(module)
 
 
+def test_a_closure_under_autotune(workspace: Workspace) -> None:
+    tuned = (
+        '    @triton.autotune(configs=[triton.Config({"BLOCK": 64})], key=["n"])\n    @triton.jit\n'
+    )
+    text = CLOSURE.replace("    @triton.jit\n", tuned).replace("VALUE", "x * x")
+    text += launch("inner").replace(", BLOCK=64", "") + "\n    return call\n"
+    module = written(workspace, text)
+    assert "autotune" in source_of(module, "inner")
+    module = written(workspace, text.replace("configs=[", "configs=[*factor, "))
+    assert "`inner` uses `factor` of the function around it" in str(ast.get_docstring(module))
+
+
 def test_two_methods_of_one_name(workspace: Workspace) -> None:
     second = (
         METHOD.split("\n\n\n", 1)[1]

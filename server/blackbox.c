@@ -13,8 +13,8 @@
 enum { LANE_OF_LOOP = 0, LANE_OF_EDITS = 1, MOST_ASIDE = 64, PATIENCE = 3, FORGOTTEN_S = 600 };
 
 typedef struct LaneNote {
-    atomic_uint_fast64_t jobs;  // odd while the lane is at one
-    uint64_t subject;           // 0: no text
+    atomic_uint_fast64_t steps;  // odd while the lane is at one
+    uint64_t subject;            // 0: no text
     int version;
     char uri[512];
 } LaneNote;
@@ -62,9 +62,9 @@ void blackbox_begin(Blackbox *box) {
 
 bool blackbox_has_ended(const Blackbox *box) { return atomic_load(&box->has_ended); }
 
-uint64_t blackbox_job(const Blackbox *box, int lane) {
-    uint64_t jobs = atomic_load(&box->lanes[lane].jobs);
-    return jobs % 2 ? jobs : 0;
+uint64_t blackbox_step(const Blackbox *box, int lane) {
+    uint64_t steps = atomic_load(&box->lanes[lane].steps);
+    return steps % 2 ? steps : 0;
 }
 
 int blackbox_signal(const Blackbox *box) { return atomic_load(&box->signal); }
@@ -100,7 +100,7 @@ int blackbox_blame(Blackbox *box, Culprit culprits[BLACKBOX_LANES]) {
     int crashed = atomic_load(&box->crashed_lane), count = 0;
     for (int lane = LANE_OF_LOOP + 1; lane < BLACKBOX_LANES; lane++) {
         const LaneNote *note = &box->lanes[lane];
-        bool is_suspect = crashed ? lane == crashed - 1 : blackbox_job(box, lane) != 0;
+        bool is_suspect = crashed ? lane == crashed - 1 : blackbox_step(box, lane) != 0;
         if (!is_suspect || !note->subject) continue;
         const Aside *aside = aside_put(box, note, lane);
         culprits[count++] = (Culprit){aside->uri, aside->crashes};
@@ -165,11 +165,11 @@ void blackbox_enter(Blackbox *box, int lane, const char *uri, int version) {
     note->subject = uri ? subject_of(uri) : 0;
     note->version = version;
     snprintf(note->uri, sizeof note->uri, "%s", uri ? uri : "");
-    if (atomic_load(&note->jobs) % 2 == 0) atomic_fetch_add(&note->jobs, 1);
+    atomic_fetch_add(&note->steps, atomic_load(&note->steps) % 2 ? 2 : 1);
 }
 
 void blackbox_leave(Blackbox *box, int lane) {
-    if (box) atomic_fetch_add(&box->lanes[lane].jobs, 1);
+    if (box) atomic_fetch_add(&box->lanes[lane].steps, 1);
 }
 
 const char *blackbox_refusal(const Blackbox *box, int lane, const char *uri, int version) {

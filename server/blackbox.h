@@ -19,8 +19,8 @@ void blackbox_free(Blackbox *box);
 void blackbox_begin(Blackbox *box);
 /// Whether the server said that it ends.
 bool blackbox_has_ended(const Blackbox *box);
-/// The number of the job that the lane is at, 0 for none.
-uint64_t blackbox_job(const Blackbox *box, int lane);
+/// The number of the step that the lane is at, 0 for none. A step is a job, or one file of it.
+uint64_t blackbox_step(const Blackbox *box, int lane);
 /// The signal that was seen when the server crashed, 0 for none.
 int blackbox_signal(const Blackbox *box);
 /// The lane that was ended from outside.

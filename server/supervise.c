@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,8 +18,14 @@ enum {
     LAST_WRITES_MS = 1000,
     MOST_UNEXPLAINED = 3,  // crashes that no text is blamed for
     LANE_OF_EDITS = 1,
-    LONGEST_JOB_S = 30,  // of the processor's time
+    LONGEST_STEP_S = 30,  // of the processor's time, on the fast lane
 };
+
+/// The step that a lane was seen at, and how much time of the processor the server had taken then.
+typedef struct Watched {
+    uint64_t step;
+    double since_s;
+} Watched;
 
 typedef struct Supervisor {
     const Options *options;
@@ -33,8 +40,7 @@ typedef struct Supervisor {
     Recollection *recollection;
     FILE *record;  // what the client sends, or NULL
     Timer *watch, *late;
-    uint64_t watched_job;
-    double watched_since_s;
+    Watched watched[BLACKBOX_LANES];
     bool is_stuck, client_is_gone;
     int unexplained;
     int status;
@@ -68,35 +74,44 @@ static double child_seconds(const Supervisor *supervisor) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static double longest_job_s(void) {
+static double longest_step_s(void) {
 #ifdef TAD_FAULTS
-    const char *shorter = getenv("TAD_LONGEST_JOB_S");
+    const char *shorter = getenv("TAD_LONGEST_STEP_S");
     if (shorter) return strtod(shorter, NULL);
 #endif
-    return LONGEST_JOB_S;
+    return LONGEST_STEP_S;
 }
 
-/// Ends a server whose fast lane has been at one job for too long.
+/// Whether the lane has been at one step for too long; what people wait for behind it is less urgent on the slow lanes.
+static bool lane_is_stuck(Supervisor *supervisor, int lane, double now_s) {
+    enum { SLOWER = 4 };
+    Watched *watched = &supervisor->watched[lane];
+    uint64_t step = blackbox_step(supervisor->box, lane);
+    if (step != watched->step) *watched = (Watched){step, now_s};
+    return step &&
+           now_s - watched->since_s > longest_step_s() * (lane == LANE_OF_EDITS ? 1 : SLOWER);
+}
+
+/// Ends a server that does not get on.
 static void watch_server(void *context) {
     Supervisor *supervisor = context;
-    uint64_t job = supervisor->server ? blackbox_job(supervisor->box, LANE_OF_EDITS) : 0;
     double now_s = child_seconds(supervisor);
-    if (job == 0) {
-        timer_stop(supervisor->watch);
-        supervisor->watch = NULL;
-    } else if (job != supervisor->watched_job) {
-        supervisor->watched_since_s = now_s;
-    } else if (now_s - supervisor->watched_since_s > longest_job_s() && !supervisor->is_stuck) {
+    bool is_at_work = false;
+    for (int lane = LANE_OF_EDITS; lane < BLACKBOX_LANES && !supervisor->is_stuck; lane++) {
+        if (!supervisor->server || !blackbox_step(supervisor->box, lane)) continue;
+        is_at_work = true;
+        if (!lane_is_stuck(supervisor, lane, now_s)) continue;
         supervisor->is_stuck = true;
-        blackbox_accuse(supervisor->box, LANE_OF_EDITS);
+        blackbox_accuse(supervisor->box, lane);
         kill(supervisor->child, SIGKILL);
     }
-    supervisor->watched_job = job;
+    if (is_at_work) return;
+    timer_stop(supervisor->watch);
+    supervisor->watch = NULL;
 }
 
 static void watch_begin(Supervisor *supervisor) {
     enum { EVERY_MS = 1000 };
-    supervisor->watched_job = 0;
     if (!supervisor->watch)
         supervisor->watch =
             timer_start(supervisor->loop, EVERY_MS, EVERY_MS, watch_server, supervisor);
@@ -253,6 +268,7 @@ static const StreamEvents *server_events(Supervisor *supervisor);
 
 static void server_connect(Supervisor *supervisor) {
     supervisor->is_stuck = false;
+    memset(supervisor->watched, 0, sizeof supervisor->watched);
     supervisor->server =
         stream_open_socket(supervisor->loop, supervisor->server_socket, server_events(supervisor));
 }

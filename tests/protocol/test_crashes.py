@@ -32,7 +32,7 @@ def editor() -> Iterator[Client]:
     """A session with a build whose texts can make it crash."""
     client = Client(
         program=BIN_DEV / "tad-lsp",
-        env={"TAD_FAULTS": "1", "TAD_LONGEST_JOB_S": "1", "ASAN_OPTIONS": "detect_leaks=1"},
+        env={"TAD_FAULTS": "1", "TAD_LONGEST_STEP_S": "1", "ASAN_OPTIONS": "detect_leaks=1"},
     )
     client.initialize()
     yield client
@@ -118,6 +118,22 @@ def test_an_analysis_without_end(editor: Client, tmp_path: Path) -> None:
     assert "not analysed" in left_alone["message"]
     assert "did not end" in told(editor)[0]
     assert hover(editor, good)
+    assert editor.shut_down() == 0
+
+
+def test_a_derivation_without_end(editor: Client, tmp_path: Path) -> None:
+    bad = uri_of(tmp_path, "bad.py")
+    editor.open(bad, fault("hang", "slow"))
+    assert editor.diagnostics(bad, 1) == []
+    argument = {"uri": bad, "kernel": "scale_kernel"}
+    preview = {"command": "tad.backwardPreview", "arguments": [{**argument, "where": "below"}]}
+    number = editor.start("workspace/executeCommand", preview)
+    assert editor.wait(number)["error"]["code"] == INTERNAL_ERROR
+    assert "did not end" in told(editor)[0]
+    assert "tried again when it changes" in editor.wait(
+        editor.start("workspace/executeCommand", preview)
+    )["error"]["message"]
+    assert hover(editor, bad)
     assert editor.shut_down() == 0
 
 

@@ -139,13 +139,7 @@ static void take_findings(Gradcheck *check, const CheckResult *result) {
                     (int)json_get_number(other, "line", 0) == finding->line &&
                     strcmp(json_get_string(other, "kernel", ""), finding->kernel) == 0;
         }
-        if (known) continue;
-        Json *json = json_object(check->arena);
-        json_set_string(json, "kind", finding_name(finding->kind));
-        json_set_string(json, "kernel", finding->kernel);
-        json_set_number(json, "line", finding->line);
-        json_set_string(json, "message", finding->message);
-        json_push(check->findings, json);
+        if (!known) json_push(check->findings, finding_json(check->arena, finding));
     }
 }
 
@@ -463,20 +457,17 @@ static Json *result_json(const Gradcheck *check) {
 
 static Error prepare(Gradcheck *check) {
     Arena *arena = check->arena;
-    const Json *params = check->params, *source = json_get(params, "source"),
+    const Json *params = check->params,
                *backward = json_get(json_get(params, "backward"), "source");
-    const char *path = json_get_string(params, "path", ""),
-               *kernel = json_get_string(params, "kernel", "");
-    if (!source || source->kind != JSON_STRING || !backward || backward->kind != JSON_STRING)
-        return "gradcheck needs `source` and `backward.source`";
+    Error error = NULL;
+    if (!backward || backward->kind != JSON_STRING) return "gradcheck needs `backward.source`";
     check->launches = json_get(json_get(params, "backward"), "launches");
     if (!check->launches || check->launches->kind != JSON_ARRAY || check->launches->count == 0)
         return "gradcheck needs `backward.launches`";
-    Module *module = sources_module(check->sources, path, source->string);
-    check->forward = module_find_function(module, str_from(kernel));
-    if (!check->forward)
-        return arena_printf(arena, "there is no kernel `%s` in the source", kernel);
-    check->backward = sources_module(check->sources, path, backward->string);
+    check->forward = sources_kernel(check->sources, params, &error);
+    if (!check->forward) return error;
+    check->backward =
+        sources_module(check->sources, json_get_string(params, "path", ""), backward->string);
     LowerOptions options = {0};
     check->symbolic = lower_kernel(arena, check->forward, &options, &check->sources->diagnostics);
     const Json *inputs = json_get(params, "inputs");

@@ -154,19 +154,12 @@ static Json *plan_guarded(const Plan *plan, Configuration *configuration, Error 
 }
 
 static Json *plan_first(Plan *plan, const Json *params, Error *error) {
-    const Json *source = json_get(params, "source"), *spec = json_get(params, "spec"),
-               *pyproject = json_get(spec, "pyproject");
-    const char *name = json_get_string(params, "kernel", "");
-    *error = "plan needs `source`";
-    if (!source || source->kind != JSON_STRING) return NULL;
-    Module *module =
-        sources_module(plan->sources, json_get_string(params, "path", ""), source->string);
-    plan->kernel = module_find_function(module, str_from(name));
-    *error = arena_printf(plan->arena, "there is no kernel `%s` in the source", name);
+    const Json *spec = json_get(params, "spec"), *pyproject = json_get(spec, "pyproject");
+    plan->kernel = sources_kernel(plan->sources, params, error);
     if (!plan->kernel) return NULL;
     LowerOptions options = {0};
     SpecRequest request = {
-        .module = module,
+        .module = plan->kernel->module,
         .kernel = plan->kernel,
         .symbolic = lower_kernel(plan->arena, plan->kernel, &options, &plan->sources->diagnostics),
         .comment = timing_text(plan->arena, json_get_string(spec, "text", NULL)),

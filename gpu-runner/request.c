@@ -47,6 +47,21 @@ Module *sources_module(Sources *sources, const char *path, Str text) {
     return module;
 }
 
+const FunctionDefinition *sources_kernel(Sources *sources, const Json *params, Error *error) {
+    const Json *source = json_get(params, "source");
+    const char *name = json_get_string(params, "kernel", "");
+    if (!source || source->kind != JSON_STRING) {
+        *error = "the request needs `source`";
+        return NULL;
+    }
+    const Module *module =
+        sources_module(sources, json_get_string(params, "path", ""), source->string);
+    const FunctionDefinition *kernel = module_find_function(module, str_from(name));
+    if (!kernel)
+        *error = arena_printf(sources->arena, "there is no kernel `%s` in the source", name);
+    return kernel;
+}
+
 void sources_free(Sources *sources) {
     for (LIST_EACH(int, i, sources->built)) module_release(sources->built.items[i]);
 }
@@ -95,4 +110,13 @@ const Constant *constant_from_json(Arena *arena, const Json *value) {
                  (double)(int64_t)value->number - value->number == 0;
     return whole ? constant_int(arena, (int64_t)value->number)
                  : constant_float(arena, value->number);
+}
+
+Json *finding_json(Arena *arena, const Finding *finding) {
+    Json *json = json_object(arena);
+    json_set_string(json, "kind", finding_name(finding->kind));
+    json_set_string(json, "kernel", finding->kernel);
+    json_set_number(json, "line", finding->line);
+    json_set_string(json, "message", finding->message);
+    return json;
 }

@@ -20,6 +20,8 @@ typedef struct Sources {
 Sources *sources_new(Arena *arena, const Json *params);
 /// Parses `text` as the file `path`.
 Module *sources_module(Sources *sources, const char *path, Str text);
+/// The kernel that a request is about: "path", "source" and "kernel" of it. NULL and `*error` where there is none.
+const FunctionDefinition *sources_kernel(Sources *sources, const Json *params, Error *error);
 void sources_free(Sources *sources);
 
 /// Lowers with all constexprs bound by the configuration. NULL and `*error` where that goes wrong.
@@ -30,6 +32,9 @@ const Function *lower_concrete(Sources *sources, const FunctionDefinition *defin
 const Constant *constant_from_json(Arena *arena, const Json *value);
 /// "fp32", "f32", "float32", "tl.float32"; `missing` when `name` is NULL or unknown.
 DTypeCode dtype_from_text(const char *name, DTypeCode missing);
+
+/// {"kind", "kernel", "line", "message"}
+Json *finding_json(Arena *arena, const Finding *finding);
 
 typedef void ProgressCallback(void *context, const char *kernel, int done, int of,
                               const char *message);

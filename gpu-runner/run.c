@@ -55,44 +55,48 @@ static Json *buffers_json(Arena *arena, const Configuration *configuration, Memo
     return result;
 }
 
-static Json *run_kernel(Arena *arena, const Json *params, Sources *sources,
-                        const atomic_bool *cancelled, Error *error) {
-    const Json *source = json_get(params, "source"), *arguments = json_get(params, "arguments"),
-               *grid = json_get(params, "grid");
-    if (!source || source->kind != JSON_STRING) {
-        *error = "run needs `source`";
-        return NULL;
-    }
-    Module *module = sources_module(sources, json_get_string(params, "path", ""), source->string);
-    const char *name = json_get_string(params, "kernel", "");
-    const FunctionDefinition *kernel = module_find_function(module, str_from(name));
-    if (!kernel) {
-        *error = arena_printf(arena, "there is no kernel `%s` in the source", name);
-        return NULL;
-    }
-    Configuration configuration = configuration_open(arena, kernel);
-    for (int i = 0; i < configuration.argument_count; i++) {
-        Argument *argument = &configuration.arguments[i];
+/// The request's arguments and grid; what has a default may be left out. False and `*error` where one is not understood.
+static bool configuration_from_json(Arena *arena, const Json *params,
+                                    const FunctionDefinition *kernel, Configuration *configuration,
+                                    Error *error) {
+    const Json *arguments = json_get(params, "arguments"), *grid = json_get(params, "grid");
+    *configuration = configuration_open(arena, kernel);
+    for (int i = 0; i < configuration->argument_count; i++) {
+        Argument *argument = &configuration->arguments[i];
         const Json *given = json_get(arguments, str_dup(arena, argument->name));
-        if (!given && kernel->parameters[i].default_text.size) continue;  // its default
-        if (!argument_from_json(arena, given, argument, error)) return NULL;
+        if (!given && kernel->parameters[i].default_text.size) continue;
+        if (!argument_from_json(arena, given, argument, error)) return false;
     }
     for (int axis = 0; grid && axis < 3 && axis < grid->count; axis++)
-        configuration.grid[axis] = (int64_t)grid->items[axis]->number;
+        configuration->grid[axis] = (int64_t)grid->items[axis]->number;
+    return true;
+}
+
+/// Defaults, as the lowering took them.
+static void take_defaults(Arena *arena, const Function *forward, Configuration *configuration) {
+    for (int i = 0; i < configuration->argument_count; i++) {
+        Argument *argument = &configuration->arguments[i];
+        if (argument->kind != ARGUMENT_OPEN) continue;
+        const Constant *missing = forward->parameters[i].default_value;
+        *argument = (Argument){.name = argument->name,
+                               .kind = ARGUMENT_CONSTANT,
+                               .constant = missing ? missing : constant_none(arena)};
+    }
+}
+
+static Json *run_kernel(Arena *arena, const Json *params, Sources *sources,
+                        const atomic_bool *cancelled, Error *error) {
+    const FunctionDefinition *kernel = sources_kernel(sources, params, error);
+    Configuration configuration;
+    if (!kernel || !configuration_from_json(arena, params, kernel, &configuration, error))
+        return NULL;
     int count;
     Binding *bindings = configuration_bindings(arena, &configuration, &count);
     Problem problem = {.configuration = &configuration, .cancelled = cancelled};
     problem.deadline = clock_seconds() + json_get_number(params, "max_seconds", 30);
     problem.forward = lower_concrete(sources, kernel, bindings, count, error);
     if (*error) return NULL;
-    for (int i = 0; i < configuration.argument_count; i++) {  // defaults, as the lowering took them
-        Argument *argument = &configuration.arguments[i];
-        if (argument->kind != ARGUMENT_OPEN) continue;
-        const Constant *missing = problem.forward->parameters[i].default_value;
-        *argument = (Argument){.name = argument->name,
-                               .kind = ARGUMENT_CONSTANT,
-                               .constant = missing ? missing : constant_none(arena)};
-    }
+    take_defaults(arena, problem.forward, &configuration);
     bool own_types = json_get_bool(params, "own_types", false);
     Executor executor = executor_new(arena, &problem);
     executor.interp->options.own_types = executor.interp->options.allow_tf32 = own_types;
@@ -104,15 +108,8 @@ static Json *run_kernel(Arena *arena, const Json *params, Sources *sources,
     Json *result = json_object(arena), *findings = json_array(arena);
     json_set(result, "buffers",
              buffers_json(arena, &configuration, execution.memory, execution.buffers));
-    for (LIST_EACH(int, i, memory->findings)) {
-        const Finding *finding = &memory->findings.items[i];
-        Json *json = json_object(arena);
-        json_set_string(json, "kind", finding_name(finding->kind));
-        json_set_string(json, "kernel", finding->kernel);
-        json_set_number(json, "line", finding->line);
-        json_set_string(json, "message", finding->message);
-        json_push(findings, json);
-    }
+    for (LIST_EACH(int, i, memory->findings))
+        json_push(findings, finding_json(arena, &memory->findings.items[i]));
     json_set(result, "findings", findings);
     json_set_number(result, "steps", (double)memory->steps);
     return result;

@@ -7,6 +7,7 @@
 #include "analysis/launch.h"
 #include "analysis/loops.h"
 #include "autodiff/adjoint.h"
+#include "autodiff/branches.h"
 #include "autodiff/descriptors.h"
 #include "autodiff/guard.h"
 #include "autodiff/memory.h"
@@ -387,6 +388,7 @@ static void derive(Differentiation *state, Backward *result) {
     function_clean(state->backward);
     guard_padding(state);
     function_clean(state->backward);
+    function_join_branches(state->backward);
     function_tidy(state->backward);
     function_hoist(state->backward);
     function_clean(state->backward);

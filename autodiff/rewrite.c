@@ -169,7 +169,7 @@ static bool is_loop(const Op *op) {
     return op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_WHILE;
 }
 
-static void op_move_before(Op *op, Op *place) {
+void op_move_before(Op *op, Op *place) {
     op_remove(op);
     Region *region = place->parent;
     op->parent = region;

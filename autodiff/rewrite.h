@@ -14,6 +14,7 @@ bool op_is_stable_load(const Function *function, const Op *op);
 /// The pointer parameter that an address expression starts from, or NULL.
 Value *pointer_root(Value *pointer);
 
+void op_move_before(Op *op, Op *place);
 /// Equal pure ops and equal stable loads become one (the outermost that dominates). Returns how many went away.
 int function_share(Function *function);
 /// Moves loop-invariant pure ops and stable loads out of `for` loops.

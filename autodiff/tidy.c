@@ -8,7 +8,7 @@
 #include "autodiff/algebra.h"
 #include "autodiff/rewrite.h"
 
-enum { ROUNDS = 4, MASK_DEPTH = 12, MOST_OPERANDS = 8 };
+enum { ROUNDS = 4, MASK_DEPTH = 12, MOST_OPERANDS = 8, MOST_NEGATIVE_USES = 3 };
 
 typedef struct Tidy {
     Function *function;
@@ -33,9 +33,11 @@ static bool is_float_constant(const Value *value, double *number) {
 
 /* ---- signs ---- */
 
-/// What `value` is the negative of, where nothing else reads it; else NULL.
-static Value *negated_once(const Tidy *tidy, const Value *value) {
-    return made_by(value, OP_NEG) && is_used_once(tidy, value) ? value->op->operands[0] : NULL;
+/// What `value` is the negative of, where little else reads it; else NULL.
+static Value *negated(const Tidy *tidy, const Value *value) {
+    bool is_negative = made_by(value, OP_NEG) &&
+                       (intptr_t)map_get_pointer(&tidy->uses, value) <= MOST_NEGATIVE_USES;
+    return is_negative ? value->op->operands[0] : NULL;
 }
 
 /// The same op of other operands.
@@ -55,7 +57,7 @@ static Value *negative_of(Builder *b, const Op *op, int index, Value *operand) {
 /// where(c, -x, 0) is -where(c, x, 0).
 static Value *where_without_sign(const Tidy *tidy, Builder *b, const Op *op) {
     for (int i = 1; i < 3; i++) {
-        Value *positive = negated_once(tidy, op->operands[i]);
+        Value *positive = negated(tidy, op->operands[i]);
         if (positive && is_number(op->operands[3 - i], 0)) return negative_of(b, op, i, positive);
     }
     return NULL;
@@ -77,12 +79,12 @@ static Value *opposite(const Tidy *tidy, Builder *b, const Op *op) {
 
 /// Takes a sign out of an op, to where a sum makes a difference of it.
 static Value *sign_outwards(const Tidy *tidy, Builder *b, const Op *op) {
-    Value *positive = negated_once(tidy, op->operands[0]);
+    Value *positive = negated(tidy, op->operands[0]);
     switch (op->code) {
     case OP_MUL:
     case OP_DIV:
         if (positive) return negative_of(b, op, 0, positive);
-        positive = negated_once(tidy, op->operands[1]);
+        positive = negated(tidy, op->operands[1]);
         return positive ? negative_of(b, op, 1, positive) : without_negative_constant(b, op);
     case OP_SUB:
         return positive ? build_unary(b, OP_NEG, build_binary(b, OP_ADD, positive, op->operands[1]))

@@ -94,3 +94,25 @@ def test_rounded_up_quotients(tmp_path: Path) -> None:
     assert "in range(tl.cdiv(V, B))" in backward(tmp_path, body.format("range"), parameters)
     text = backward(tmp_path, body.format("tl.static_range"), parameters)
     assert "tl.cdiv" not in text, text
+
+
+def test_branches_on_one_condition_are_one(tmp_path: Path) -> None:
+    """What follows the first is computed in it, and what both arms do alike stands before it."""
+    body = (
+        "    if FLAG:\n        a = x * 2.0\n    else:\n        a = x\n"
+        "    s = tl.sum(x)\n"
+        "    if FLAG:\n        b = tl.exp(x)\n    else:\n        b = tl.exp(x) + a\n"
+        "    y = a * b * s\n"
+    )
+    text = backward(tmp_path, body, "FLAG: tl.constexpr, ")
+    before = text[: text.index("dy = ")]
+    assert before.count("if FLAG:") == 1, text
+    assert before.index("tl.exp(") < before.index("if FLAG:"), text
+    assert before.count("tl.exp(") == 1, text
+
+
+def test_signs_of_two_readers(tmp_path: Path) -> None:
+    """A negative that two products read is a sign in neither."""
+    text = backward(tmp_path, "    s = tl.sum(x)\n    y = x * x - (x - s) * s\n")
+    assert "+ -" not in text, text
+    assert "(-" not in text, text

@@ -15,13 +15,13 @@ typedef struct Check {
     const Kernel *kernel;
     const Function *function;
     Diagnostics *diagnostics;
-    bool is_entry;          // kernel_is_entry
-    Map uses;               // Value -> Uses *
-    Map accesses;           // Op -> Access *
-    LIST(Op *) ops;         // every op, outer before inner
-    LIST(Op *) program_ids; // every tl.program_id
-    Value *programs[3];     // results of tl.program_id by axis, NULL where not read
-    LIST(Access *) memory;  // every load, store and atomic, in order
+    bool is_entry;           // kernel_is_entry
+    Map uses;                // Value -> Uses *
+    Map accesses;            // Op -> Access *
+    LIST(Op *) ops;          // every op, outer before inner
+    LIST(Op *) program_ids;  // every tl.program_id
+    Value *programs[3];      // results of tl.program_id by axis, NULL where not read
+    LIST(Access *) memory;   // every load, store and atomic, in order
 } Check;
 
 typedef void CheckOp(Check *check, Op *op);

@@ -12,8 +12,8 @@
 typedef struct Entry {
     Arena *arena;
     GradientStatus status;
-    int line;  // of the kernel's `def` when it was checked, one-based
-    bool was_stale;  // as the client was told
+    int line;               // of the kernel's `def` when it was checked, one-based
+    bool was_stale;         // as the client was told
     uint64_t derived_hash;  // 0: not derived
     char refusal[400];      // "": it was derived
 } Entry;

@@ -84,7 +84,8 @@ TEST(values_of_every_kind) {
 
 TEST(names_may_come_later) {
     Fixture fixture = fixture_new(copy, "copy");
-    Configuration parsed = parse(&fixture, "grid=(cdiv(n, BLOCK) * 2 - 5), X=f32[n], n=33, BLOCK=8");
+    Configuration parsed =
+        parse(&fixture, "grid=(cdiv(n, BLOCK) * 2 - 5), X=f32[n], n=33, BLOCK=8");
     CHECK_EQ_STR(fixture.error, NULL);
     CHECK_EQ_INT(parsed.grid[0], 5);
     CHECK_EQ_INT(argument(&parsed, "X")->extent, 33);

@@ -184,6 +184,24 @@ TEST(descriptor_or_pointer) {
     snapshot_release(snapshot);
 }
 
+/// Blocks of the launcher's descriptors: by dots and reshapes, by the steps of offsets, and one that nothing tells.
+TEST(blocks_of_descriptors) {
+    build_file(
+        "@triton.jit\ndef k(a, b, c, d, n, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):\n"
+        "    acc = tl.zeros((M, N), dtype=tl.float32)\n"
+        "    at = 0\n"
+        "    for i in range(n):\n"
+        "        x = tl.reshape(a.load([i, tl.program_id(0) * M, at]), [M, K])\n"
+        "        acc += tl.dot(x, b.load([tl.program_id(1) * N, at]).T)\n"
+        "        at += K\n"
+        "    c.store([tl.program_id(0) * M, 0], acc * tl.sum(d.load([n])))\n");
+    CHECK_EQ_STR(parameter_type(0), "descriptor element0[1, M, K]");
+    CHECK_EQ_STR(parameter_type(1), "descriptor element1[N, K]");
+    CHECK_EQ_STR(parameter_type(2), "descriptor element2[M, N]");
+    CHECK_EQ_STR(parameter_type(3), "descriptor element3[?]");
+    snapshot_release(snapshot);
+}
+
 static Value *rule(Builder *builder, const char *text, Value *x, Error *error) {
     NamedValue names[] = {{"x", x}, {"grad", x}, {"axis", build_none(builder)}};
     return lower_expression(builder, text, names, 3, error);
@@ -214,4 +232,5 @@ TEST(rules) {
 
 TEST_MAIN(TEST_ROW(bound_constexprs_fold_and_unroll), TEST_ROW(recursion_on_constexprs),
           TEST_ROW(limits_are_said), TEST_ROW(complaints), TEST_ROW(undecided_parameters),
-          TEST_ROW(pointers_to_a_chosen_type), TEST_ROW(descriptor_or_pointer), TEST_ROW(rules))
+          TEST_ROW(pointers_to_a_chosen_type), TEST_ROW(descriptor_or_pointer),
+          TEST_ROW(blocks_of_descriptors), TEST_ROW(rules))

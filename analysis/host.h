@@ -37,7 +37,7 @@ typedef struct Host {
     Map attributes;  // "ctx.scale" -> value assigned
     LIST(HostConstraint) constraints;
     int buffer_count;
-    int loop_buffers;  // those made before the outermost loop that holds the launch: earlier turns may write to them
+    int older_buffers;  // those made before the innermost loop or function that holds the launch, which may run often
     int step_count;
     int depth;        // of expressions
     int call_depth;   // of Python functions

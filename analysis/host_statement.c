@@ -5,6 +5,9 @@
 
 enum { MAX_TRIPS = 64 };
 
+/// What was made before a loop or an inner function with the launch was perhaps written to when that ran before.
+static void enter_repeated(Host *host) { host->older_buffers = host->buffer_count; }
+
 HostFrame *host_frame(Host *host, HostFrame *outer, const Module *module) {
     HostFrame *frame = ARENA_NEW(host->arena, HostFrame);
     frame->names = map_new(host->arena);
@@ -153,6 +156,7 @@ const HostValue *host_of_entry(Host *host, ScopeEntry entry, Str name) {
         const HostValue *value =
             host_evaluate(host, host_module_frame(host, entry.module), entry.node);
         host->call_depth--;
+        host_note_written(value);  // by an earlier call
         return entry.item >= 0 ? host_item(host, value, entry.item) : value;
     }
     default: break;
@@ -250,18 +254,13 @@ static HostFlow run_if(Host *host, HostFrame *frame, SyntaxNode node) {
     return run_arm(host, frame, &clauses, clauses.count);
 }
 
-/// Memory from before the outermost loop that holds the launch was perhaps written to in an earlier turn.
-static void enter_loop(Host *host, bool has_site) {
-    if (has_site && host->loop_buffers == 0) host->loop_buffers = host->buffer_count;
-}
-
 static HostFlow run_for(Host *host, HostFrame *frame, SyntaxNode node) {
     const HostValue *source = host_evaluate(host, frame, node_field(node, "right"));
     SyntaxNode body = node_field(node, "body"), target = node_field(node, "left");
     const HostValue *const *items = NULL;
     int count = 0;
     bool has_site = host_contains_site(host, frame, body);
-    enter_loop(host, has_site);
+    if (has_site) enter_repeated(host);
     if (!host_items(host, source, &items, &count) || (count == 0 && has_site)) {
         if (!has_site) return FLOW_NEXT;
         const char *name =
@@ -282,7 +281,7 @@ static HostFlow run_for(Host *host, HostFrame *frame, SyntaxNode node) {
 static HostFlow run_while(Host *host, HostFrame *frame, SyntaxNode node) {
     SyntaxNode body = node_field(node, "body");
     bool has_site = host_contains_site(host, frame, body);
-    enter_loop(host, has_site);
+    if (has_site) enter_repeated(host);
     for (int i = 0; i < MAX_TRIPS; i++) {
         bool known = false,
              truth = host_truth(host_evaluate(host, frame, node_field(node, "condition")), &known);
@@ -354,6 +353,7 @@ static HostFlow enter_function(Host *host, HostFrame *frame, SyntaxNode node) {
     const Source *source = frame->module->source;
     HostFrame *inner = host_frame(host, frame, frame->module);
     inner->is_on_path = true;
+    if (!frame->is_global) enter_repeated(host);
     SyntaxNode *children = NULL;
     int count = node_children(host->arena, node_field(node, "parameters"), &children);
     for (int i = 0; i < count; i++) {

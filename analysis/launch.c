@@ -138,7 +138,7 @@ static const HostValue *settle(Host *host, int index, const HostValue *value) {
         host_require(host, host_apply(host, HOST_OP_IS_POWER_OF_2, value, NULL), true, HOST_WISH);
     if (!is_tensor(value)) return value;
     HostTensor *tensor = host_as_tensor(host, value);
-    if (tensor->buffer->id < host->loop_buffers) tensor->buffer->may_be_written = true;
+    if (tensor->buffer->id < host->older_buffers) tensor->buffer->may_be_written = true;
     return host_of_tensor(host, tensor);
 }
 
@@ -376,7 +376,7 @@ static void run_once(Host *host) {
     host->attributes = map_new(host->arena);
     host->constraints.count = 0;
     host->buffer_count = 0;
-    host->loop_buffers = 0;
+    host->older_buffers = 0;
     host->step_count = 0;
     host->depth = 0;
     host->call_depth = 0;

@@ -419,8 +419,16 @@ static bool visit_name_binding(void *context, SyntaxNode node) {
     return true;
 }
 
+/// Whether the node belongs to a function within the one whose body is `root`: names bound there are its own.
+static bool is_in_inner_function(SyntaxNode node, SyntaxNode root) {
+    for (; !node_is_null(node) && !same_node(node, root); node = node_parent(node))
+        if (node_kind(node) == SYNTAX_FUNCTION || node_kind(node) == SYNTAX_LAMBDA) return true;
+    return false;
+}
+
 bool launch_allocates(const Module *module, const LaunchSite *site, Str name) {
     const FunctionDefinition *launcher = site->launcher;
+    if (is_in_inner_function(site->call, launcher->body)) return false;
     uint32_t end = is_in_loop(site->call, launcher->body)
                        ? node_range(module->source, launcher->body).end
                        : node_range(module->source, site->call).end;

@@ -119,6 +119,27 @@ def in_turns(y, x):
     return out
 
 
+def by_inner_function(y, x):
+    out = torch.zeros(20, device=x.device)
+
+    def write(values, start):
+        triple_kernel[(1,)](values * 1.0, out, start, 5, BLOCK=8)
+
+    write(y, 2)
+    write(x, 4)
+    return out * 1.0
+
+
+def in_inner_turns(y, x):
+    out = []
+    for values in (y, x):
+        part = torch.zeros(20, device=x.device)
+        for turn in range(2):
+            triple_kernel[(1,)](values * 1.0, part, turn, 5, BLOCK=8)
+        out.append(part * 1.0)
+    return out[0] * 2.0 + out[1]
+
+
 def zeroed(y, x):
     y = torch.cat([y])
     z = torch.empty_like(x)
@@ -220,6 +241,24 @@ def test_in_turns(module: str, interpreter: Worker) -> None:
     want[0] += 3 * (up[0] + up[1])
     np.testing.assert_allclose(dy, want, rtol=1e-6)
     np.testing.assert_allclose(dx, 3 * up[9:14], rtol=1e-6)
+
+
+def test_by_inner_function(module: str, interpreter: Worker) -> None:
+    """A function within the launcher, called twice, writes to the launcher's tensor."""
+    y, x, up = RANDOM.random(5), RANDOM.standard_normal(5), RANDOM.random(20)
+    dy, dx = gradients(module, "by_inner_function", [y, x], up, interpreter)
+    np.testing.assert_allclose(dy, [3 * up[2], 3 * up[3], 0, 0, 0], rtol=1e-6)
+    np.testing.assert_allclose(dx, 3 * up[4:9], rtol=1e-6)
+
+
+def test_in_inner_turns(module: str, interpreter: Worker) -> None:
+    """A loop within the loop that makes the memory."""
+    y, x, up = RANDOM.random(5), RANDOM.standard_normal(5), RANDOM.random(20)
+    dy, dx = gradients(module, "in_inner_turns", [y, x], up, interpreter)
+    want = 3 * up[1:6]
+    want[0] += 3 * up[0]
+    np.testing.assert_allclose(dy, 2 * want, rtol=1e-6)
+    np.testing.assert_allclose(dx, want, rtol=1e-6)
 
 
 def test_zeroed(module: str, interpreter: Worker) -> None:

@@ -84,6 +84,12 @@ TEST(memory_that_holds_something) {
         PRELUDE "    y = out if out is not None else torch.empty_like(x)\n" LAUNCH,
         PRELUDE "    y = torch.empty_like(x)\n    for i in range(3):\n    " LAUNCH,
         PRELUDE "    y = torch.empty_like(x)\n    while x.sum() > 3:\n    " LAUNCH,
+        PRELUDE "    for i in range(3):\n        y = torch.empty_like(x)\n"
+                "        for j in range(3):\n        " LAUNCH,
+        PRELUDE
+        "    y = torch.empty_like(x)\n    def step(j):\n        kernel[(1,)](x, y, j, BLOCK=16)\n"
+        "    for j in range(3):\n        step(j)\n    return y\n",
+        "import torch\nshared = torch.zeros(64)\n" PRELUDE "    y = shared\n" LAUNCH,
     };
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
         CHECK_EQ_INT((holds_something(launchers[i]) ? 1 : -1) * (int)(i + 1), (int)(i + 1));

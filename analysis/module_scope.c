@@ -125,7 +125,14 @@ static bool is_makeshift(const ScopeEntry *entry) {
     return str_ends(text, "return None") || text_contains(text, "inline_asm");
 }
 
-enum { RANK_NEVER = -1, RANK_MAKESHIFT, RANK_OPEN, RANK_CERTAIN };
+/// Functions that are there to say that something is missing.
+static bool only_raises(const ScopeEntry *entry) {
+    if (entry->kind != SCOPE_FUNCTION) return false;
+    const FunctionDefinition *function = entry->function;
+    return str_starts(str_trim(node_text(function->module->source, function->body)), "raise ");
+}
+
+enum { RANK_NEVER = -1, RANK_RAISING, RANK_MAKESHIFT, RANK_OPEN, RANK_CERTAIN };
 
 /// How much speaks for one of several definitions of a name. The first of equals is taken, of certain ones the last.
 static int alternative_rank(Arena *arena, const Module *module, const ScopeEntry *written,
@@ -134,6 +141,7 @@ static int alternative_rank(Arena *arena, const Module *module, const ScopeEntry
     Truth truth = condition_truth(arena, module, written->condition, depth + 1);
     if (truth == TRUTH_NO) return RANK_NEVER;
     if (truth == TRUTH_YES && written->condition) return RANK_CERTAIN;
+    if (only_raises(followed)) return RANK_RAISING;
     return is_makeshift(followed) ? RANK_MAKESHIFT : RANK_OPEN;
 }
 

@@ -153,3 +153,13 @@ def test_a_proof_with_modules_that_all_import_each_other(workspace: Workspace) -
     workspace.write({"pkg/main.py": kernel})
     report = workspace.tad("--check", "--grad", "pkg/main.py", "-f", "json").json
     assert [(k["status"], k["reason"]) for k in report["kernels"]] == [("proved", "")]
+
+
+def test_what_only_raises_is_not_the_function(workspace: Workspace) -> None:
+    assembly = '    return tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], tl.float32, True, 1)\n'
+    helper = "@triton.jit\ndef twice(x):\n" + assembly
+    indented = "".join(f"    {line}\n" for line in helper.splitlines())
+    fallback = "    def twice(*arguments):\n        raise RuntimeError('needs Triton')\n"
+    text = HEADER + "from elsewhere import has_triton\n\nif has_triton():\n\n" + indented + "\nelse:\n\n" + fallback
+    workspace.write({"helpers.py": text, "main.py": caller("from helpers import twice").replace("(x, 3)", "(x)")})
+    assert workspace.tad("--check", "main.py", "-f", "json").names == []

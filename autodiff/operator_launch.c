@@ -419,21 +419,21 @@ static bool visit_name_binding(void *context, SyntaxNode node) {
     return true;
 }
 
-/// Whether the node belongs to a function within the one whose body is `root`: names bound there are its own.
-static bool is_in_inner_function(SyntaxNode node, SyntaxNode root) {
+/// The body of the innermost function around the node, at most `root`: names that are bound there are its own.
+static SyntaxNode body_around(SyntaxNode node, SyntaxNode root) {
     for (; !node_is_null(node) && !same_node(node, root); node = node_parent(node))
-        if (node_kind(node) == SYNTAX_FUNCTION || node_kind(node) == SYNTAX_LAMBDA) return true;
-    return false;
+        if (node_kind(node) == SYNTAX_FUNCTION || node_kind(node) == SYNTAX_LAMBDA)
+            return node_field(node, "body");
+    return root;
 }
 
 bool launch_allocates(const Module *module, const LaunchSite *site, Str name) {
     const FunctionDefinition *launcher = site->launcher;
-    if (is_in_inner_function(site->call, launcher->body)) return false;
-    uint32_t end = is_in_loop(site->call, launcher->body)
-                       ? node_range(module->source, launcher->body).end
-                       : node_range(module->source, site->call).end;
+    SyntaxNode body = body_around(site->call, launcher->body);
+    uint32_t end = is_in_loop(site->call, body) ? node_range(module->source, body).end
+                                                : node_range(module->source, site->call).end;
     Bindings bindings = {.module = module, .name = name, .end = end};
-    syntax_walk(launcher->body, visit_name_binding, &bindings);
+    syntax_walk(body, visit_name_binding, &bindings);
     for (int i = 0; i < launcher->parameter_count; i++)
         if (str_equal(launcher->parameters[i].name, name)) return false;
     return bindings.allocations > 0 && bindings.others == 0;

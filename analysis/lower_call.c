@@ -615,6 +615,20 @@ static Value *lower_has_operation(Lowering *lowering, SyntaxNode list) {
     return build_bool(&lowering->builder, scope_language_has(language));
 }
 
+/// tl.maximum(half, x), tl.where(c, x, half): a named number widens `x`, as beside an operator.
+static void name_numbers(Lowering *lowering, OpCode code, SyntaxNode list, Arguments *arguments) {
+    int first = code == OP_WHERE ? 1 : 0;
+    SyntaxNode *nodes;
+    int count = node_children(lowering->arena, list, &nodes);
+    bool is_plain = code == OP_WHERE || code == OP_MAXIMUM || code == OP_MINIMUM;
+    if (!is_plain || count < first + 2 || arguments->positional.count < first + 2) return;
+    for (int i = 0; i < first + 2; i++)
+        if (node_kind(nodes[i]) == SYNTAX_LIST_SPLAT) return;
+    Value **values = arguments->positional.items + first;
+    for (int i = 0; i < 2; i++)
+        values[i] = lower_named_number(lowering, nodes[first + i], values[i], values[1 - i]);
+}
+
 Value *lower_call(Lowering *lowering, SyntaxNode node) {
     Entity callee = lower_entity(lowering, node_field(node, "function"));
     SyntaxNode list = node_field(node, "arguments");
@@ -627,5 +641,8 @@ Value *lower_call(Lowering *lowering, SyntaxNode node) {
     if (limits) return limits;
     Arguments arguments = arguments_lower(lowering, list);
     lowering_at(lowering, node);
+    Str language;
+    if (callee.kind == ENTITY_SCOPE && scope_language_name(callee.entry.dotted, &language))
+        name_numbers(lowering, op_find(language), list, &arguments);
     return lower_entity_call(lowering, callee, &arguments, node);
 }

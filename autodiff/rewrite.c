@@ -1,6 +1,7 @@
 // Copying, sharing, hoisting and dropping ops: each pass is one walk over the regions.
 #include "autodiff/rewrite.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analysis/affine.h"
@@ -134,6 +135,13 @@ static Op *share_find(const ShareScope *scope, Str key) {
     return NULL;
 }
 
+/// `half = 0.5`: one number, and nothing that a sum or a maximum starts from.
+static bool is_named_number(const Op *op) {
+    double number;
+    return op->results[0]->type.rank == 0 && value_is_number(op->operands[1], &number) &&
+           number != 0 && isfinite(number);
+}
+
 static int share_region(Function *function, Region *region, const ShareScope *outer) {
     ShareScope scope = {.table = map_new(function->arena), .outer = outer};
     int gone = 0;
@@ -143,7 +151,8 @@ static int share_region(Function *function, Region *region, const ShareScope *ou
             gone += share_region(function, op->regions[i], &scope);
         bool shareable = op_is_pure(op) || op_is_stable_load(function, op);
         if (!shareable || op->region_count || op->result_count == 0) continue;
-        if (op->code == OP_FULL || op->code == OP_UNDEFINED)
+        bool starts_loops = op->code == OP_FULL && !is_named_number(op);
+        if (starts_loops || op->code == OP_UNDEFINED)
             continue;  // each loop starts from its own zeros
         Str key = op_key(function->arena, op);
         Op *same = share_find(&scope, key);

@@ -116,3 +116,12 @@ def test_signs_of_two_readers(tmp_path: Path) -> None:
     text = backward(tmp_path, "    s = tl.sum(x)\n    y = x * x - (x - s) * s\n")
     assert "+ -" not in text, text
     assert "(-" not in text, text
+
+
+def test_named_numbers_are_assigned_once(tmp_path: Path) -> None:
+    """A number that widens half precision keeps its name; one annotated as a constexpr does not need it."""
+    body = "    half = 0.5\n    two: tl.constexpr = 2.0\n    y = tl.exp(x * half) * two * tl.maximum(half, x)\n"
+    text = backward(tmp_path, body)
+    assert text.count(" = 0.5") == 1, text
+    assert "x * half" in text, text
+    assert "two" not in text, text

@@ -194,6 +194,7 @@ def named_numbers(x, scale, out, N: tl.constexpr):
     s = tl.load(scale)
     b = tl.exp(a * half) + tl.sigmoid(half * s - a)
     s *= half
+    b += tl.sigmoid(tl.maximum(half, a)) + tl.exp(tl.where(j < 8, a, half))
     tl.store(out + j, b + a * bare * s)
 
 

@@ -78,14 +78,15 @@ static SyntaxRecord record_of(const TSTreeCursor *cursor, const TSLanguage *lang
                               bool may_err) {
     TSNode node = ts_tree_cursor_current_node(cursor);
     TSSymbol symbol = ts_node_symbol(node);
+    SyntaxKind kind = symbol_kind(symbol, language);
     return (SyntaxRecord){
         .start = ts_node_start_byte(node),
         .end = ts_node_end_byte(node),
         .size = 1,
         .symbol = symbol,
-        .kind = (uint8_t)symbol_kind(symbol, language),
+        .kind = (uint8_t)kind,
         .field = (uint8_t)ts_tree_cursor_current_field_id(cursor),
-        .is_named = ts_node_is_named(node),
+        .is_named = ts_node_is_named(node) && kind != SYNTAX_LINE_CONTINUATION,
         .is_extra = ts_node_is_extra(node),
         .is_error = ts_node_is_error(node),
         .is_missing = may_err && ts_node_is_missing(node),

@@ -140,7 +140,8 @@ static bool fits_with_cast(Emitter *emitter, const Op *cast, size_t size) {
 static bool is_named_number(const Op *op) {
     const Value *value = op->results[0];
     return op->code == OP_FULL && value->type.rank == 0 && value->name &&
-           op->operands[1]->constant && value->type.element.code == DTYPE_FLOAT32;
+           op->operands[1]->constant && op->operands[1]->constant->kind == CONSTANT_FLOAT &&
+           value->type.element.code == DTYPE_FLOAT32;
 }
 
 /// Whether a use of the value prints its expression instead of a name. Decided while no name is used again: then they are longest.

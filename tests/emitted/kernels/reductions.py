@@ -326,3 +326,16 @@ def last_twice(a, b):
 @triton.jit
 def reduced_by_another(x, out, N: tl.constexpr):
     tl.store(out, tl.reduce(tl.load(x + tl.arange(0, N)), 0, last_twice))
+
+
+# tad: n=40, x=f32[n], out=f32[n], B=8, grid=(1,)
+@triton.jit
+def over_a_count(x, out, n, B: tl.constexpr):
+    """A number that starts as `tl.zeros((), ...)` is no integer in a loop."""
+    count = tl.zeros((), tl.float32)
+    for start in range(0, n, B):
+        i = start + tl.arange(0, B)
+        count += tl.sum((tl.load(x + i, mask=i < n, other=0.0) > 0).to(tl.float32), axis=0)
+    for start in range(0, n, B):
+        i = start + tl.arange(0, B)
+        tl.store(out + i, tl.load(x + i, mask=i < n, other=0.0) / (count + 1.0), mask=i < n)

@@ -621,9 +621,9 @@ static void sweep_op(Differentiation *state, const Op *op) {
         return;
     default: break;
     }
-    Value *gradients[16] = {0};
+    Value **gradients = ARENA_ARRAY(state->arena, Value *, op->result_count + 1);
     bool any = false;
-    for (int i = 0; i < op->result_count && i < 16; i++) {
+    for (int i = 0; i < op->result_count; i++) {
         gradients[i] = map_has_pointer(&state->constant, op->results[i])
                            ? NULL
                            : adjoint_get(state, op->results[i]);

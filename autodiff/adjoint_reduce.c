@@ -38,6 +38,12 @@ void rule_extremum(Differentiation *state, const Op *op, Value *const *gradients
                 build_ternary(b, OP_WHERE, ties, share, build_float(b, 0.0)));
 }
 
+/// Whether a binary op takes these two, in whichever order.
+static bool takes_both(const Op *op, const Value *a, const Value *b) {
+    return op->operand_count >= 2 && ((op->operands[0] == a && op->operands[1] == b) ||
+                                      (op->operands[0] == b && op->operands[1] == a));
+}
+
 /// The binary op that a combine region of one value consists of, or OP_COUNT.
 static OpCode combine_code(const Op *op) {
     if (op->region_count != 1 || op->regions[0]->argument_count != 2) return OP_COUNT;
@@ -45,12 +51,8 @@ static OpCode combine_code(const Op *op) {
     const Op *yield = region_terminator(region);
     if (!yield || yield->operand_count != 1 || !yield->operands[0]->op) return OP_COUNT;
     const Op *combine = yield->operands[0]->op;
-    if (combine->operand_count < 2) return OP_COUNT;
-    bool plain = (combine->operands[0] == region->arguments[0] &&
-                  combine->operands[1] == region->arguments[1]) ||
-                 (combine->operands[0] == region->arguments[1] &&
-                  combine->operands[1] == region->arguments[0]);
-    return plain ? combine->code : OP_COUNT;
+    return takes_both(combine, region->arguments[0], region->arguments[1]) ? combine->code
+                                                                           : OP_COUNT;
 }
 
 static void refuse_combine(Differentiation *state, const Op *op) {
@@ -154,17 +156,56 @@ static bool reduce_moments(Differentiation *state, const Op *op, Value *const *g
     return true;
 }
 
+/// Whether the function adds each of several values to its own partner.
+static bool adds_pairs(const Op *op) {
+    const Region *region = op->region_count == 1 ? op->regions[0] : NULL;
+    const Op *yield = region ? region_terminator(region) : NULL;
+    int count = op->result_count;
+    if (!yield || yield->operand_count != count || region->argument_count != 2 * count)
+        return false;
+    for (int i = 0; i < count; i++) {
+        const Op *sum = yield->operands[i]->op;
+        if (!sum || sum->code != OP_ADD ||
+            !takes_both(sum, region->arguments[i], region->arguments[count + i]))
+            return false;
+    }
+    return true;
+}
+
+/// A reduction of several values by a function that is none of those above: sums side by side, or nothing that is known.
+static void reduce_several(Differentiation *state, const Op *op, Value *const *gradients) {
+    const Op *tuple = op->operands[0]->op;
+    if (!adds_pairs(op) || !tuple || tuple->code != OP_TUPLE ||
+        tuple->operand_count != op->result_count) {
+        refuse_combine(state, op);
+        return;
+    }
+    Value *axis = recomputed_operand(state, op, 1);
+    bool keeps = false;
+    if (operand(op, 3)) value_is_bool(op->operands[3], &keeps);
+    for (int i = 0; i < op->result_count; i++) {
+        Value *input = tuple->operands[i];
+        if (!gradients[i] || !value_is_active(state, input)) continue;
+        Value *gradient = expand_reduced(&state->builder, gradients[i], axis, keeps);
+        Value *shape = build_shape(&state->builder, recomputed(state, input)->type);
+        adjoint_add(state, input, build_binary(&state->builder, OP_BROADCAST_TO, gradient, shape));
+    }
+}
+
 void rule_reduce(Differentiation *state, const Op *op, Value *const *gradients) {
     Builder *b = &state->builder;
     OpCode code = combine_code(op);
     if (reduce_moments(state, op, gradients) || reduce_by_exponentials(state, op, gradients))
         return;
+    if (op->result_count > 1) {
+        reduce_several(state, op, gradients);
+        return;
+    }
     Value *input = single_operand(op->operands[0]);
     Value *x = recomputed(state, input);
     Value *axis = recomputed_operand(state, op, 1);
     bool keeps = false;
     if (operand(op, 3)) value_is_bool(op->operands[3], &keeps);
-    if (!gradients[0]) return;
     Value *gradient = expand_reduced(b, gradients[0], axis, keeps);
     Value *result = expand_reduced(b, recomputed(state, op->results[0]), axis, keeps);
     Value *zero = build_float(b, 0.0);

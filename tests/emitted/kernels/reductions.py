@@ -339,3 +339,38 @@ def over_a_count(x, out, n, B: tl.constexpr):
     for start in range(0, n, B):
         i = start + tl.arange(0, B)
         tl.store(out + i, tl.load(x + i, mask=i < n, other=0.0) / (count + 1.0), mask=i < n)
+
+
+@triton.jit
+def add_pairs(s, t, u, v):
+    return s + u, v + t
+
+
+# tad: x=f32[4, 16], out=f32[4], N=16, grid=(4,)
+@triton.jit
+def second_of_two_sums(x, out, N: tl.constexpr):
+    """Nobody reads the first."""
+    a = tl.load(x + tl.program_id(0) * N + tl.arange(0, N))
+    _, squares = tl.reduce((a, a * a), 0, add_pairs)
+    tl.store(out + tl.program_id(0), squares + tl.max(a, 0))
+
+
+# tad: x=f32[4, 16], out=f32[4], M=4, N=16, grid=(1,)
+@triton.jit
+def two_sums_of_rows(x, out, M: tl.constexpr, N: tl.constexpr):
+    a = tl.load(x + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
+    total, squares = tl.reduce((a, a * a), 1, add_pairs)
+    tl.store(out + tl.arange(0, M), squares - total * total / N)
+
+
+@triton.jit
+def larger_and_product(s, t, u, v):
+    return tl.maximum(s, u), t * v
+
+
+# tad: x=f32[16], out=f32[1], N=16, grid=(1,)
+@triton.jit
+def second_of_another_pair(x, out, N: tl.constexpr):
+    a = tl.load(x + tl.arange(0, N))
+    _, product = tl.reduce((a, a + 1.5), 0, larger_and_product)
+    tl.store(out, product)

@@ -238,6 +238,29 @@ TEST(wrap_around) {
     finish();
 }
 
+TEST(limits_by_where) {
+    start();
+    Value *x = pointer("x");
+    Value *m = integer("M");
+    Value *rows = add(multiply(program(0), block("BM")), range(block("BN")));
+    Value *zero = build_int(&builder, 0);
+    static const struct {
+        OpCode compares;
+        bool is_wrap;
+    } cases[] = {{OP_LT, true}, {OP_GE, false}, {OP_GT, false}, {OP_EQ, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Value *inside = build_binary(&builder, cases[i].compares, rows, m);
+        Value *limited = build_ternary(&builder, OP_WHERE, inside, rows, zero);
+        Access access = access_of(arena, load(add(x, limited)));
+        CHECK(access.offset.wrapped == cases[i].is_wrap);
+        CHECK(access.offset.known == cases[i].is_wrap);
+    }
+    Value *other = build_binary(&builder, OP_LT, add(rows, m), m);  // of another value
+    Value *chosen = build_ternary(&builder, OP_WHERE, other, rows, zero);
+    CHECK(!access_of(arena, load(add(x, chosen))).offset.wrapped);
+    finish();
+}
+
 TEST(indices_from_memory) {
     start();
     Value *x = pointer("x");
@@ -309,5 +332,5 @@ TEST_MAIN(TEST_ROW(block_of_a_vector), TEST_ROW(same_program_id_twice_is_one_ato
           TEST_ROW(matrix_rows_and_columns), TEST_ROW(row_of_a_contiguous_matrix),
           TEST_ROW(overlapping_window), TEST_ROW(pointer_increment_in_a_loop),
           TEST_ROW(loop_that_starts_at_the_program), TEST_ROW(batch_and_head_from_one_program_id),
-          TEST_ROW(wrap_around), TEST_ROW(indices_from_memory), TEST_ROW(block_pointer),
-          TEST_ROW(what_is_not_affine), TEST_ROW(nonnegative))
+          TEST_ROW(wrap_around), TEST_ROW(limits_by_where), TEST_ROW(indices_from_memory),
+          TEST_ROW(block_pointer), TEST_ROW(what_is_not_affine), TEST_ROW(nonnegative))

@@ -116,13 +116,13 @@ void buffer_put_float(Buffer *buffer, double number) {
     do snprintf(text, sizeof text, "%.*e", decimals, number);
     while (strtod(text, NULL) != number && decimals++ < 16);
     char *mantissa_end = strchr(text, 'e');
-    int exponent = atoi(mantissa_end + 1);
+    long exponent = strtol(mantissa_end + 1, NULL, 10);
     if (exponent >= FIXED_LEAST && exponent <= FIXED_MOST) {
-        buffer_printf(buffer, "%.*f", decimals > exponent ? decimals - exponent : 1, number);
+        buffer_printf(buffer, "%.*f", decimals > exponent ? decimals - (int)exponent : 1, number);
         return;
     }
     *mantissa_end = 0;
-    buffer_printf(buffer, "%se%d", text, exponent);
+    buffer_printf(buffer, "%se%ld", text, exponent);
 }
 
 void buffer_printf(Buffer *buffer, const char *format, ...) {

@@ -324,15 +324,40 @@ static Op *loop_like(const Op *loop, Op *op, const Op *level) {
     return NULL;
 }
 
-/// What is between the two starts, but for the variables of loops that hold only one of them. Variables of `b`'s own loops
-/// are added to `base`, where they are not those of a loop of `a` that counts alike. NULL where it moves with anything else.
+/// The start with a loop counted from its end, where it falls with the loop's variable: what all its turns touch is the same.
+static const Poly *ascending(Arena *arena, const Op *loop, const Poly *start) {
+    Value *variable = loop->regions[0]->arguments[0];
+    const Poly *weight, *rest, *one = poly_constant(arena, 1);
+    int64_t lower, step;
+    if (!poly_split(arena, start, variable, &weight, &rest) || is_zero(weight)) return start;
+    const Poly *fall = poly_subtract(arena, poly_constant(arena, 0), weight);
+    bool counts = value_is_int(loop->operands[0], &lower) && lower == 0 &&
+                  value_is_int(loop->operands[2], &step) && step == 1;
+    if (!counts || !poly_is_nonnegative(arena, fall)) return start;
+    const Poly *last = poly_subtract(arena, value_poly(arena, loop->operands[1]), one);
+    const Poly *turn = poly_subtract(arena, last, poly_atom(arena, variable));
+    return poly_add(arena, rest, poly_multiply(arena, weight, turn));
+}
+
+static const Poly *ascending_below(Arena *arena, Op *op, const Op *level, const Poly *start) {
+    for (; op != level; op = op->parent->parent)
+        if (is_counted(op)) start = ascending(arena, op, start);
+    return start;
+}
+
+/// What is between the two starts, but for the variables of loops that hold only one of them; `base` is the start of `a` and
+/// the variables of `b`'s own loops, where they are not those of a loop of `a` that counts alike. NULL where it moves with
+/// anything else.
 static const Poly *fixed_distance(Arena *arena, const Access *a, const Access *b, Op *in_a,
                                   Op *in_b, const Poly **base) {
-    const Poly *start = b->offset.base, *weight, *rest;
+    const Op *level = in_a->parent->parent;
+    const Poly *weight, *rest;
+    const Poly *from = *base = ascending_below(arena, a->op, level, a->offset.base);
+    const Poly *start = ascending_below(arena, b->op, in_b->parent->parent, b->offset.base);
     for (Op *op = b->op; op != in_b->parent->parent; op = op->parent->parent) {
         if (!is_counted(op)) continue;
         Value *variable = op->regions[0]->arguments[0];
-        Op *like = loop_like(op, a->op, in_a->parent->parent);
+        Op *like = loop_like(op, a->op, level);
         if (like) {
             start = poly_substitute(arena, start, variable,
                                     poly_atom(arena, like->regions[0]->arguments[0]));
@@ -342,8 +367,8 @@ static const Poly *fixed_distance(Arena *arena, const Access *a, const Access *b
         *base = poly_add(arena, *base, poly_multiply(arena, weight, poly_atom(arena, variable)));
         start = rest;
     }
-    const Poly *distance = poly_subtract(arena, start, a->offset.base);
-    for (Op *op = a->op; op != in_a->parent->parent; op = op->parent->parent) {
+    const Poly *distance = poly_subtract(arena, start, from);
+    for (Op *op = a->op; op != level; op = op->parent->parent) {
         if (!is_counted(op)) continue;
         Value *variable = op->regions[0]->arguments[0];
         if (poly_mentions(start, variable)) continue;  // as often in both, or the distance is none
@@ -351,6 +376,19 @@ static const Poly *fixed_distance(Arena *arena, const Access *a, const Access *b
         distance = rest;
     }
     return is_fixed(distance) ? distance : NULL;
+}
+
+/// Whether the distance is so many elements or tiles. By a stride or a size of the caller's, one program's elements may become
+/// another's.
+static bool is_plain(const Poly *distance, const Access *a, const Access *b) {
+    for (int t = 0; t < distance->count; t++)
+        for (int i = 0; i < distance->terms[t].atom_count; i++) {
+            const Value *atom = distance->terms[t].atoms[i];
+            if (!bounds_a_lane(a->op->operands[0]->type, atom, 0) &&
+                !bounds_a_lane(b->op->operands[0]->type, atom, 0))
+                return false;
+        }
+    return true;
 }
 
 /// One tile with the lanes of both, where they differ.
@@ -384,9 +422,10 @@ bool places_are_owned_together(Arena *arena, const Function *function, Op *a, Op
     if (!joint.offset.known || !other.offset.known) return false;
     if (!places_are_equal(arena, a, b)) {
         if (joint.offset.wrapped || other.offset.wrapped) return false;
-        const Poly *base = joint.offset.base;
+        const Poly *base;
         const Poly *distance = fixed_distance(arena, &joint, &other, in_a, in_b, &base);
         if (!distance) return false;
+        if (!is_plain(distance, &joint, &other) && !places_are_apart(arena, a, b)) return false;
         const Poly *choice = poly_atom(arena, choice_between_two(arena));
         joint.offset.base = poly_add(arena, base, poly_multiply(arena, choice, distance));
     }

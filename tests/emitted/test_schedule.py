@@ -17,6 +17,7 @@ ATOMICS = {
     "recurrence_and_sum": 0,
     "two_passes_and_a_flag": 1,  # of `w`, which all programs read
     "halves": 0,
+    "shifted_by_a_size": 1,
 }
 FILE = ROOT / "tests" / "emitted" / "kernels" / "overlaps.py"
 

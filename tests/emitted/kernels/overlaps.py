@@ -93,3 +93,12 @@ def halves(x, y, HALF: tl.constexpr):
     high = tl.load(x + row * 2 * HALF + HALF + lanes)
     tl.store(y + row * 2 * HALF + lanes, low * low - high)
     tl.store(y + row * 2 * HALF + HALF + lanes, low * high)
+
+
+# tad: n=30, shift=5, BLOCK=8, x=f32[n], y=f32[n], grid=(4,)
+@triton.jit
+def shifted_by_a_size(x, y, n, shift, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    here = tl.load(x + i, mask=i < n, other=0.0)
+    there = tl.load(x + i + shift, mask=i + shift < n, other=0.0)
+    tl.store(y + i, here * tl.exp(there), mask=i < n)

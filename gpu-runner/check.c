@@ -121,7 +121,10 @@ static Difference difference_of(Checker *checker, const InputResult *input, cons
     bool is_trusted = !checker->left_domain || !checker->problem->configuration->is_guess;
     bool is_alone = !checker->executor.has_excluded && input->has_worst &&
                     isfinite(input->expected) && is_trusted;
-    return is_alone ? DIFFERENCE_ALONE_NOT_FINITE : DIFFERENCE_NOT_FINITE;
+    if (!is_alone) return DIFFERENCE_NOT_FINITE;
+    // an iteration that diverges overflows on the way back first
+    bool is_noise = derivative_is_rounding(&checker->executor, active, seed);
+    return is_noise ? DIFFERENCE_NOISE : DIFFERENCE_ALONE_NOT_FINITE;
 }
 
 /// One input alone. False where the forward does not run.

@@ -141,3 +141,15 @@ def stored_under_a_mask_where_asked(
         tl.store(places, acc, mask=(i < n)[:, None])
     else:
         tl.store(places, acc)
+
+
+# tad: x=f32[80], z=f32[80], w=f32[8], y=f32[8], L=1, M=1, n=3, B=4, grid=(2,)
+@triton.jit
+def beside_a_kink(x, z, w, y, L, M, n, B: tl.constexpr):
+    """One `b` lies closer to 0 than the proof's first step: smaller ones see the slope beside the kink."""
+    p = tl.program_id(0)
+    c = tl.arange(0, B)
+    b = tl.load(w + p * 4 + c)
+    a = tl.load(x + p * 40 + c, mask=c < n, other=0.0)
+    larger = tl.maximum(a, b)
+    tl.store(y + p * 4 + c, tl.cumsum(tl.sqrt(0.5 + larger * larger), axis=0))

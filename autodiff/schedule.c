@@ -105,16 +105,11 @@ static void make_store(const Accumulation *statement, Function *function) {
     op_remove(op);
 }
 
-static Value *operand_or_null(const Op *op, int index) {
-    Value *value = index < op->operand_count ? op->operands[index] : NULL;
-    return value && value_is_none(value) ? NULL : value;
-}
-
 static void make_update(const Accumulation *statement, Function *function) {
     Op *op = statement->op;
     Builder b = {
         .function = function, .region = op->parent, .before = op, .range = statement->range};
-    Value *mask = operand_or_null(op, 2);
+    Value *mask = access_mask(op);
     Value *operands[] = {op->operands[0], mask, mask ? build_float(&b, 0.0) : NULL};
     Value *sum = build_binary(&b, OP_ADD, build(&b, OP_LOAD, operands, 3), op->operands[1]);
     build(&b, OP_STORE, (Value *[]){op->operands[0], sum, mask}, 3);
@@ -183,7 +178,7 @@ static RunningStep *zero_before(Differentiation *state, const Accumulation *stat
             continue;
         bool same = step->op->parent == statement->op->parent &&
                     places_are_equal(state->arena, step->op, statement->op) &&
-                    operand_or_null(step->op, 2) == operand_or_null(statement->op, 2);
+                    access_mask(step->op) == access_mask(statement->op);
         if (same && op_precedes(step->op, statement->op)) return step;
     }
     return NULL;

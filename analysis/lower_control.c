@@ -54,8 +54,35 @@ static bool runtime_at(const Value *value, int depth) {
 
 bool value_is_runtime(const Value *value) { return runtime_at(value, 0); }
 
+/// The operand that `==` or `!=` compares with a constant, or NULL.
+static const Value *compared(const Value *condition, const Constant **constant) {
+    const Op *op = condition->op;
+    if (!op || (op->code != OP_EQ && op->code != OP_NE)) return NULL;
+    int side = op->operands[0]->constant ? 0 : 1;
+    *constant = op->operands[side]->constant;
+    return *constant ? op->operands[1 - side] : NULL;
+}
+
+/// `MODE == "a"` where `MODE` is known to be "b", or not to be "a".
+static bool comparison_known(const Lowering *lowering, const Value *value, bool *result) {
+    const Constant *asked;
+    const Value *subject = compared(value, &asked);
+    if (!subject || subject->constant || !subject->type.is_constexpr) return false;
+    for (const Assumption *known = lowering->assumptions; known; known = known->outer) {
+        const Constant *constant;
+        if (compared(known->condition, &constant) != subject) continue;
+        bool is_told;
+        bool same = constant_equal(constant, asked, &is_told);
+        bool is_equal = (known->condition->op->code == OP_EQ) == known->truth;
+        if (!is_told || (!is_equal && !same)) continue;
+        *result = (value->op->code == OP_EQ) == (is_equal && same);
+        return true;
+    }
+    return false;
+}
+
 bool condition_known(const Lowering *lowering, const Value *value, bool *result) {
-    if (value_truth(value, result)) return true;
+    if (value_truth(value, result) || comparison_known(lowering, value, result)) return true;
     for (const Assumption *known = lowering->assumptions; known; known = known->outer)
         if (known->condition == value) {
             *result = known->truth;
@@ -175,6 +202,13 @@ typedef struct Merge {
     bool is_runtime;    // in every instance
     LIST(Value *) yields[2];
 } Merge;
+
+/// What an arm came to, and whether it reads a variable that has no value there: Triton refuses it.
+typedef struct Arm {
+    Outcome outcome;
+    Variables after;
+    bool is_refused;
+} Arm;
 
 /// What becomes of the statements after the arms.
 typedef enum After {
@@ -329,15 +363,18 @@ static void merge_variables(Merge *merge, Variables first, Variables second) {
     }
 }
 
-static Outcome lower_arm(Lowering *lowering, Op *op, int arm, ArmLowerer *lower, void *context) {
+static Arm lower_arm(Lowering *lowering, Op *op, int arm, ArmLowerer *lower, void *context) {
     Builder outside = lowering->builder;
     const Assumption *assumptions = lowering->assumptions;
+    int unassigned = lowering->unassigned;
     lowering->builder = builder_in(lowering, op->regions[arm]);
     lowering_assume(lowering, op->operands[0], arm == 0, false);
     Outcome outcome = lower(lowering, context, arm == 0);
     lowering->assumptions = assumptions;
     lowering->builder = outside;
-    return outcome;
+    return (Arm){.outcome = outcome,
+                 .after = lowering->frame->variables,
+                 .is_refused = lowering->unassigned > unassigned};
 }
 
 static void append_yield(const Lowering *lowering, Region *region, Value *const *values,
@@ -346,37 +383,36 @@ static void append_yield(const Lowering *lowering, Region *region, Value *const 
     op_append(&builder, OP_YIELD, values, count, 0);
 }
 
-/// OP_IF with both arms lowered. Arms that run to the end of the function hand on what it returns.
+/// OP_IF with both arms lowered. Arms that run to the end of the function hand on what it returns. `only`: 1 the first
+/// arm, 0 the second, if the other is one that Triton refuses, else -1.
 static Outcome lower_arms(Lowering *lowering, Value *condition, ArmLowerer *lower, void *context,
-                          After after) {
+                          After after, int *only) {
     Op *op = op_append(&lowering->builder, OP_IF, &condition, 1, 0);
     op_add_region(&lowering->builder, op);
     op_add_region(&lowering->builder, op);
     Frame *frame = lowering->frame;
     Variables before = variables_copy(lowering);
     frame->unknown_conditions++;
-    Outcome first = lower_arm(lowering, op, 0, lower, context);
-    Variables after_first = frame->variables;
+    Arm first = lower_arm(lowering, op, 0, lower, context);
     frame->variables = before;
-    Outcome second = lower_arm(lowering, op, 1, lower, context);
-    Variables after_second = frame->variables;
+    Arm second = lower_arm(lowering, op, 1, lower, context);
     frame->unknown_conditions--;
+    *only = first.is_refused == second.is_refused ? -1 : second.is_refused;
     Merge merge = {.lowering = lowering,
                    .op = op,
                    .is_constexpr = condition->type.is_constexpr,
                    .is_runtime = value_is_runtime(condition)};
+    Value *values[2] = {first.outcome.value, second.outcome.value};
     Outcome outcome = {.ended = after == AFTER_SPLITS};
-    bool returns = after == AFTER_SPLITS && (first.returned || second.returned);
+    bool returns = after == AFTER_SPLITS && (first.outcome.returned || second.outcome.returned);
     if (after == AFTER_LEAVES || returns) {
         outcome.returned = true;
-        if (first.value || second.value)
-            outcome.value = merge_pair(&merge, first.value, second.value, NULL);
+        if (values[0] || values[1]) outcome.value = merge_pair(&merge, values[0], values[1], NULL);
     } else {
         frame->variables = variables_copy(lowering);
-        merge_variables(&merge, after_first, after_second);
-        outcome.value = first.value && second.value
-                            ? merge_pair(&merge, first.value, second.value, NULL)
-                            : NULL;
+        merge_variables(&merge, first.after, second.after);
+        outcome.value =
+            values[0] && values[1] ? merge_pair(&merge, values[0], values[1], NULL) : NULL;
     }
     append_yield(lowering, op->regions[0], merge.yields[0].items, merge.yields[0].count);
     append_yield(lowering, op->regions[1], merge.yields[1].items, merge.yields[1].count);
@@ -399,7 +435,7 @@ Value *lower_choice(Lowering *lowering, Value *condition, ChoiceLowerer *lower, 
     bool truth;
     if (condition_known(lowering, condition, &truth)) return lower(lowering, context, truth);
     Choice choice = {lower, context};
-    return lower_arms(lowering, condition, choice_arm, &choice, AFTER_FOLLOWS).value;
+    return lower_arms(lowering, condition, choice_arm, &choice, AFTER_FOLLOWS, &(int){0}).value;
 }
 
 Value *function_choice(const Value *value, Value *functions[2]) {
@@ -476,32 +512,65 @@ static bool split_helps(const Lowering *lowering, const Chain *chain, int forgot
     return false;
 }
 
-/// Both arms. Where they leave a variable with two shapes or kinds, and an instance of the kernel has only one of them,
-/// what follows is lowered once for each.
-static Outcome chain_arms(Lowering *lowering, Chain chain, Value *condition) {
-    if (!condition->type.is_constexpr)
-        return lower_arms(lowering, condition, chain_arm, &chain, chain.mode);
-    int forgotten = lowering->forgotten.count;
-    int said = lowering->diagnostics ? lowering->diagnostics->list.count : 0;
-    Op *last = lowering->builder.region->last;
-    Variables before = variables_copy(lowering);
-    Outcome outcome = lower_arms(lowering, condition, chain_arm, &chain, chain.mode);
-    if (!split_helps(lowering, &chain, forgotten)) return outcome;
+/// Where a chain's arms begin, to take them back.
+typedef struct Start {
+    const Op *last;
+    Variables variables;
+    int forgotten;
+    int said;
+    int unassigned;
+} Start;
+
+static Start chain_start(Lowering *lowering) {
+    return (Start){.last = lowering->builder.region->last,
+                   .variables = variables_copy(lowering),
+                   .forgotten = lowering->forgotten.count,
+                   .said = lowering->diagnostics ? lowering->diagnostics->list.count : 0,
+                   .unassigned = lowering->unassigned};
+}
+
+/// Takes back the arms of `condition`; false where something stands behind them.
+static bool chain_restart(Lowering *lowering, const Start *start, const Value *condition) {
     // Constexpr expressions were put further up, so the last op is the one to take back.
     Op *made = lowering->builder.before ? lowering->builder.before->previous
                                         : lowering->builder.region->last;
-    if (made == last || made->code != OP_IF || made->operands[0] != condition) return outcome;
+    if (made == start->last || made->code != OP_IF || made->operands[0] != condition) return false;
     op_remove(made);
-    lowering->frame->variables = before;
-    lowering->forgotten.count = forgotten;
-    if (lowering->diagnostics) lowering->diagnostics->list.count = said;
+    lowering->frame->variables = start->variables;
+    lowering->forgotten.count = start->forgotten;
+    lowering->unassigned = start->unassigned;
+    if (lowering->diagnostics) lowering->diagnostics->list.count = start->said;
+    return true;
+}
+
+/// The arm that an instance of the kernel takes if it compiles: the truth of the condition from here on.
+static Outcome chain_only(Lowering *lowering, Chain chain, const Value *condition, bool truth) {
+    lowering_assume(lowering, condition, truth, true);
+    return chain_arm(lowering, &chain, truth);
+}
+
+/// Both arms. Where they leave a variable with two shapes or kinds, and an instance of the kernel has only one of them,
+/// what follows is lowered once for each.
+static Outcome chain_arms(Lowering *lowering, Chain chain, Value *condition) {
+    int only;
+    if (!condition->type.is_constexpr)
+        return lower_arms(lowering, condition, chain_arm, &chain, chain.mode, &only);
+    Start start = chain_start(lowering);
+    Outcome outcome = lower_arms(lowering, condition, chain_arm, &chain, chain.mode, &only);
+    bool splits = only < 0 && split_helps(lowering, &chain, start.forgotten);
+    if (only < 0 && !splits) return outcome;
+    if (!chain_restart(lowering, &start, condition)) return outcome;
+    if (!splits) return chain_only(lowering, chain, condition, only);
+    Chain whole = chain;
     chain.rest = chain.after;
     chain.mode = AFTER_SPLITS;
+    start = chain_start(lowering);
     lowering->split_depth++;
-    outcome = lower_arms(lowering, condition, chain_arm, &chain, chain.mode);
+    outcome = lower_arms(lowering, condition, chain_arm, &chain, chain.mode, &only);
     lowering->split_depth--;
-    lowering->forgotten.count = forgotten;
-    return outcome;
+    lowering->forgotten.count = start.forgotten;
+    bool is_one = only >= 0 && chain_restart(lowering, &start, condition);
+    return is_one ? chain_only(lowering, whole, condition, only) : outcome;
 }
 
 static Outcome chain_lower(Lowering *lowering, Chain chain) {
@@ -511,10 +580,7 @@ static Outcome chain_lower(Lowering *lowering, Chain chain) {
     bool truth;
     if (condition_known(lowering, condition, &truth)) return chain_arm(lowering, &chain, truth);
     int only = chain_only_arm(lowering, &chain, condition);
-    if (only >= 0) {
-        lowering_assume(lowering, condition, only, true);
-        return chain_arm(lowering, &chain, only);
-    }
+    if (only >= 0) return chain_only(lowering, chain, condition, only);
     Range former = lowering_at(lowering, node);
     Outcome outcome = chain_arms(lowering, chain, condition);
     lowering->builder.range = former;
@@ -560,5 +626,5 @@ Value *lower_conditional(Lowering *lowering, SyntaxNode node) {
     if (condition_known(lowering, condition, &truth))
         return lower_value(lowering, arms[truth ? 0 : 1]);
     lowering_at(lowering, node);
-    return lower_arms(lowering, condition, conditional_arm, arms, AFTER_FOLLOWS).value;
+    return lower_arms(lowering, condition, conditional_arm, arms, AFTER_FOLLOWS, &(int){0}).value;
 }

@@ -473,6 +473,7 @@ static Entity lower_name(Lowering *lowering, SyntaxNode node) {
     }
     // The statements after an arm were taken into it, also into arms of no instance that there is.
     bool may_be_dead = lowering->split_depth > 0 && map_get(&lowering->frame->slots, name);
+    lowering->unassigned += may_be_dead;
     if (!may_be_dead && !frame_is_nested(lowering->frame) &&
         !module_has_errors(lowering->frame->module))
         lowering_report(lowering, DIAGNOSTIC_UNDEFINED_NAME, node, "`%.*s` is not defined here.",

@@ -46,10 +46,11 @@ typedef struct Lowering {
     int global_count;  // evaluations of globals so far
     int max_ops;
     int max_depth;
-    int split_depth;                       // arms around that took the statements after them along
-    LIST(Str) forgotten;                   // variables that lost their type where two arms met
-    bool stopped;                          // a limit was reached: finish quickly
-    bool keeps_sightings;                  // the pass that stays
+    int split_depth;       // arms around that took the statements after them along
+    int unassigned;        // reads so far, below such arms, of variables without a value
+    LIST(Str) forgotten;   // variables that lost their type where two arms met
+    bool stopped;          // a limit was reached: finish quickly
+    bool keeps_sightings;  // the pass that stays
     const struct Assumption *assumptions;  // conditions of the arms around, innermost first
 } Lowering;
 

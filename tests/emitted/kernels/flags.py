@@ -161,3 +161,59 @@ def scales_of_rows_or_elements(
     else:
         scale = tl.load(scales + at)
     tl.store(out + at, a * a * tl.exp(scale))
+
+
+@triton.jit
+def biased_sums(
+    x, k, bias, out, n, d, BIAS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr
+):
+    """A word says whether there is a bias and which shape it has: with another word, Triton finds no `term`."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    lanes = tl.arange(0, BN)
+    depth = tl.arange(0, BD)
+    q = tl.load(x + rows[:, None] * d + depth[None, :], mask=depth[None, :] < d, other=0.0)
+    if BIAS == "row":
+        p_bias = bias + lanes
+    elif BIAS == "matrix":
+        p_bias = bias + rows[:, None] * n + lanes[None, :]
+    total = tl.zeros([BM], dtype=tl.float32)
+    for start in range(0, n, BN):
+        places = (start + lanes)[:, None] * d + depth[None, :]
+        inside = (start + lanes)[:, None] < n
+        b = tl.load(k + places, mask=inside & (depth[None, :] < d), other=0.0)
+        s = tl.dot(q, tl.trans(b))
+        if BIAS != "none":
+            if BIAS == "row":
+                term = tl.load(p_bias + start, mask=start + lanes < n, other=0.0)
+                term = term[None, :]
+            elif BIAS == "matrix":
+                term = tl.load(p_bias + start, mask=(start + lanes)[None, :] < n, other=0.0)
+            s = s * 0.5 + term
+            total += tl.sum(tl.where((start + lanes)[None, :] < n, tl.exp(s), 0.0), axis=1)
+        else:
+            total += tl.sum(tl.where((start + lanes)[None, :] < n, tl.exp(s * 0.5), 0.0), axis=1)
+    tl.store(out + rows, tl.log(total))
+
+
+# tad: n=20, d=5, x=f32[32, d], k=f32[n, d], bias=f32[n], out=f32[32], BIAS="row", BM=16, BN=16, BD=16, grid=(2,)
+@triton.jit
+def bias_of_a_row(
+    x, k, bias, out, n, d, BIAS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr
+):
+    biased_sums(x, k, bias, out, n, d, BIAS, BM, BN, BD)
+
+
+# tad: n=20, d=5, x=f32[32, d], k=f32[n, d], bias=f32[32, n], out=f32[32], BIAS="matrix", BM=16, BN=16, BD=16, grid=(2,)
+@triton.jit
+def bias_of_a_matrix(
+    x, k, bias, out, n, d, BIAS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr
+):
+    biased_sums(x, k, bias, out, n, d, BIAS, BM, BN, BD)
+
+
+# tad: n=20, d=5, x=f32[32, d], k=f32[n, d], out=f32[32], bias=None, BIAS="none", BM=16, BN=16, BD=16, grid=(2,)
+@triton.jit
+def bias_of_nothing(
+    x, k, bias, out, n, d, BIAS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr
+):
+    biased_sums(x, k, bias, out, n, d, BIAS, BM, BN, BD)

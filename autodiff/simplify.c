@@ -5,13 +5,16 @@
 #include "autodiff/algebra.h"
 #include "autodiff/rewrite.h"
 
-/// The pattern `a op NEG(b)`.
+/// The patterns `a op NEG(b)` and, of whole numbers, `a - (a - b)`.
 static Value *simplify_sum(Builder *builder, const Op *op, const Value *result) {
     Value *a = op->operands[0], *b = op->operands[1];
     bool minus = op->code == OP_SUB;
     if (is_number(b, 0) && same_type(a, result)) return a;
     if (!minus && is_number(a, 0) && same_type(b, result)) return b;
     if (minus && is_number(a, 0) && same_type(b, result)) return build_unary(builder, OP_NEG, b);
+    if (minus && made_by(b, OP_SUB) && b->op->operands[0] == a &&
+        dtype_is_integer(result->type.element) && same_type(b->op->operands[1], result))
+        return b->op->operands[1];
     if (made_by(b, OP_NEG))
         return build_binary(builder, minus ? OP_ADD : OP_SUB, a, b->op->operands[0]);
     if (!minus && made_by(a, OP_NEG)) return build_binary(builder, OP_SUB, b, a->op->operands[0]);

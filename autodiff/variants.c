@@ -1,4 +1,4 @@
-// A kernel whose flag decides shapes: lowered again with the flag true and false, derived twice, merged below one `if`.
+// A kernel whose flag decides shapes or the way of a scan: lowered again with the flag true and false, derived twice, merged below one `if`.
 #include "autodiff/variants.h"
 
 #include <string.h>
@@ -19,6 +19,16 @@ static bool is_undecided(const Value *value) {
     return false;
 }
 
+/// What of an operation has to be known to differentiate it: the way of a scan or a sort, the rank of a sum.
+static const char *const modes[] = {"reverse", "descending", "keep_dims"};
+
+/// Whether operand `index` is such a mode.
+static bool is_mode(const Op *op, int index) {
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (op_parameter_index(op->code, str_from(modes[i])) == index) return true;
+    return false;
+}
+
 typedef struct FlagUse {
     const Value *flag;
     bool is_number;  // used as more than a condition
@@ -29,7 +39,8 @@ static bool visit_flag_use(void *context, Op *op) {
     bool logical =
         op->code == OP_LOGICAL_NOT || op->code == OP_LOGICAL_AND || op->code == OP_LOGICAL_OR;
     for (int i = 0; i < op->operand_count; i++)
-        if (op->operands[i] == use->flag && !logical && !(op->code == OP_IF && i == 0))
+        if (op->operands[i] == use->flag && !logical && !(op->code == OP_IF && i == 0) &&
+            !is_mode(op, i))
             use->is_number = true;
     return !use->is_number;
 }
@@ -63,9 +74,12 @@ typedef struct FlagSearch {
     const Parameter *flag;
 } FlagSearch;
 
-static bool visit_branch(void *context, Op *op) {
+/// Finds the flag of the first branch or mode that is open and should not be.
+static bool visit_flagged(void *context, Op *op) {
     FlagSearch *search = context;
-    if (op->code != OP_IF) return true;
+    for (int i = 0; i < op->operand_count && !search->flag; i++)
+        if (is_mode(op, i)) search->flag = flag_in(search->function, op->operands[i], 0);
+    if (op->code != OP_IF) return !search->flag;
     bool undecided = false;
     for (int i = 0; i < op->result_count; i++)
         undecided = undecided || is_undecided(op->results[i]);
@@ -255,7 +269,7 @@ static void derive_apart(Arena *arena, const Kernel *kernel, const Function *for
                          const BackwardOptions *options, const Binding *bound, int count,
                          Variant *variant) {
     FlagSearch search = {.function = forward};
-    region_walk(forward->body, visit_branch, &search);
+    region_walk(forward->body, visit_flagged, &search);
     if (!search.flag || count == FLAGS_MAX) return;
     Variant *variants[2];
     for (int r = 0; r < 2; r++) {

@@ -217,3 +217,45 @@ def bias_of_nothing(
     x, k, bias, out, n, d, BIAS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr
 ):
     biased_sums(x, k, bias, out, n, d, BIAS, BM, BN, BD)
+
+
+def way_of_a_scan(x, out, n, FORWARD: tl.constexpr, N: tl.constexpr):
+    """The flag says from which end the products are taken."""
+    row = tl.program_id(0)
+    j = tl.arange(0, N)
+    a = tl.load(x + row * n + j, mask=j < n, other=1.0)
+    tl.store(out + row * n + j, tl.cumprod(a, 0, reverse=not FORWARD), mask=j < n)
+
+
+# tad: n=13, x=f32[3, n], out=f32[3, n], FORWARD=True, N=16, grid=(3,)
+@triton.jit
+def products_forward(x, out, n, FORWARD: tl.constexpr, N: tl.constexpr):
+    way_of_a_scan(x, out, n, FORWARD, N)
+
+
+# tad: n=13, x=f32[3, n], out=f32[3, n], FORWARD=False, N=16, grid=(3,)
+@triton.jit
+def products_backward(x, out, n, FORWARD: tl.constexpr, N: tl.constexpr):
+    way_of_a_scan(x, out, n, FORWARD, N)
+
+
+# tad: x=f32[3, 16], out=f32[3, 16], DOWN=True, N=16, grid=(3,)
+@triton.jit
+def order_of_a_sort(x, out, DOWN: tl.constexpr, N: tl.constexpr):
+    """The flag says which end comes first."""
+    row = tl.program_id(0)
+    j = tl.arange(0, N)
+    a = tl.load(x + row * N + j)
+    tl.store(out + row * N + j, tl.sort(a, descending=DOWN) * a)
+
+
+# tad: x=f32[4, 16], out=f32[4, 16], KEEP=True, M=4, N=16, grid=(1,)
+@triton.jit
+def rank_of_a_sum(x, out, KEEP: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
+    """The flag says whether the summed axis stays."""
+    places = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    a = tl.load(x + places)
+    total = tl.sum(a * a, 1, keep_dims=KEEP)
+    if not KEEP:
+        total = total[:, None]
+    tl.store(out + places, a * total)

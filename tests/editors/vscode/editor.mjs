@@ -1,6 +1,6 @@
 // A real VS Code: starts code-server with the packed extension, opens its page in Chromium, and knows where things are on it.
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,6 +11,8 @@ export const here = dirname(fileURLToPath(import.meta.url));
 const codeServer = join(here, "node_modules/code-server/out/node/entry.js");
 // Kernels of the demo; what no example shows is in workspace/.
 const examples = ["softmax.py", "layer_norm.py"];
+// What any wait is given: a machine may be several times slower than the one these tests were written on.
+export const PATIENCE_MS = 120_000;
 const browserFlags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--force-color-profile=srgb"];
 
 const settings = {
@@ -69,24 +71,38 @@ export class Editor {
     editor.folder = mkdtempSync(join(tmpdir(), "tad-editor-"));
     editor.workspace = join(editor.folder, "workspace");
     editor.keep = keep;
-    cpSync(join(here, "workspace"), editor.workspace, { recursive: true });
-    for (const name of examples) cpSync(join(here, "../../../examples", name), join(editor.workspace, name));
+    editor.restoreFiles();
     const user = join(editor.folder, "user");
     mkdirSync(join(user, "User"), { recursive: true });
     writeFileSync(join(user, "User/settings.json"), JSON.stringify({ ...settings, ...userSettings }));
     editor.logFile = join(editor.folder, "editor.log");
     const log = openSync(editor.logFile, "a");
     const folders = ["--user-data-dir", user, "--extensions-dir", join(editor.folder, "extensions"), "--config", join(editor.folder, "config.yaml")];
-    await runToEnd(process.execPath, [codeServer, ...folders, "--install-extension", vsix], log);
+    await runToEnd(process.execPath, [codeServer, ...folders, "--install-extension", vsix], log).catch((error) => {
+      throw new Error([error.message, ...editor.lastLogLines()].join("\n"), { cause: error });
+    });
     editor.port = await freePort();
     editor.process = spawn(
       process.execPath,
       [codeServer, ...folders, "--bind-addr", `127.0.0.1:${editor.port}`, "--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override", ...(trusted ? ["--disable-workspace-trust"] : [])],
       { stdio: ["ignore", log, log], env: { ...process.env, VSCODE_IPC_HOOK_CLI: "" } },
     );
-    await answers(`http://127.0.0.1:${editor.port}/healthz`, Date.now() + 30_000);
+    await answers(`http://127.0.0.1:${editor.port}/healthz`, Date.now() + PATIENCE_MS);
     editor.browser = await chromium.launch({ executablePath: browserPath(), args: browserFlags });
     return editor;
+  }
+
+  /** Each file of the workspace as it was at first; what tests added stays. */
+  restoreFiles() {
+    cpSync(join(here, "workspace"), this.workspace, { recursive: true });
+    for (const name of examples) cpSync(join(here, "../../../examples", name), join(this.workspace, name));
+  }
+
+  /** The last lines of our output channel, and of what code-server itself says. */
+  lastLogLines(count = 15) {
+    const logs = join(this.folder, "user/logs");
+    const files = existsSync(logs) ? readdirSync(logs, { recursive: true }).filter((name) => /tad-lsp[^/]*\.log$/.test(name)) : [];
+    return [...files.map((name) => join(logs, name)), this.logFile].flatMap((file) => [`--- ${file}`, ...readFileSync(file, "utf8").trimEnd().split("\n").slice(-count)]);
   }
 
   /** A workspace of two folders, whose setting names a server that lies in the second; the second has a kernel of its own. */
@@ -104,11 +120,13 @@ export class Editor {
   /** A page of this editor's workspace, or of a `.code-workspace` file; `payload` as the web workbench takes it. */
   async page({ file, workspaceFile, payload = [], viewport = { width: 1400, height: 860 }, before } = {}) {
     const page = await this.browser.newPage({ viewport });
+    page.setDefaultTimeout(PATIENCE_MS);
+    await slowDown(page);
     if (before) await before(page);
     if (file) payload = [...payload, ["openFile", `vscode-remote://127.0.0.1:${this.port}${this.workspace}/${file}`]];
     const query = payload.length ? `&payload=${encodeURIComponent(JSON.stringify(payload))}` : "";
     const what = workspaceFile ? `workspace=${workspaceFile}` : `folder=${this.workspace}`;
-    await page.goto(`http://127.0.0.1:${this.port}/?${what}${query}`, { timeout: 60_000 });
+    await page.goto(`http://127.0.0.1:${this.port}/?${what}${query}`);
     return page;
   }
 
@@ -124,11 +142,22 @@ export class Editor {
   }
 }
 
+/** TAD_SLOWDOWN=4: the page runs as on a machine four times slower. */
+async function slowDown(page) {
+  const rate = Number(process.env.TAD_SLOWDOWN ?? 1);
+  if (rate <= 1) return;
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate });
+}
+
 function browserPath() {
   const path = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((file) => file && existsSync(file));
   if (!path) throw new Error("no Chromium: install Debian's package `chromium`, or set CHROMIUM");
   return path;
 }
+
+// Where the mouse rests on nothing that would show a hover.
+const neutral = [700, 770];
 
 /** What a person does on the page. */
 export class Workbench {
@@ -137,7 +166,7 @@ export class Workbench {
   }
 
   async ready() {
-    await this.page.locator(".monaco-workbench .activitybar").waitFor({ timeout: 60_000 });
+    await this.page.locator(".monaco-workbench .activitybar").waitFor();
   }
 
   /** Presses keys until the input that they open is there: the workbench hears nothing while it still loads. */
@@ -151,21 +180,32 @@ export class Workbench {
     throw new Error(`${keys} opens no input`);
   }
 
-  /** Does something until its effect is there: a busy workbench loses keys and clicks, and a busy machine is slow. */
+  /**
+   * Does something until its effect is there: a busy workbench loses keys and clicks. Each attempt is given more time than
+   * the last, so that a lost click is soon followed by another, and a slow machine is not asked for the same again and again.
+   */
   async act(what, action, effect) {
-    for (let attempt = 0; attempt < 8; attempt++) {
+    for (let patience = 6000; patience < PATIENCE_MS; patience *= 1.6) {
       const done = await action().then(() => true, () => false);
-      if (done && (await effect.first().waitFor({ timeout: 6000 }).then(() => true, () => false))) return;
+      if (await effect.first().waitFor({ timeout: done ? patience : 500 }).then(() => true, () => false)) return;
       await this.page.keyboard.press("Escape");
     }
     throw new Error(`${what}: nothing happens`);
   }
 
+  /**
+   * Takes a row of the quick input. Clicked, not entered: when something else takes the focus and the input is gone, a key would
+   * go into the editor, and a click fails.
+   */
+  async take(row) {
+    await row.first().click({ timeout: 5000 });
+    await this.page.mouse.move(...neutral);
+  }
+
   /** Types into the input that `keys` open, and takes the first row once it is the one that is meant. */
   async choose(keys, text, row) {
     await this.quickInput(keys, text);
-    await this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: row }).waitFor({ timeout: 5000 });
-    await this.page.keyboard.press("Enter");
+    await this.take(this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: row }));
   }
 
   async openFile(name) {
@@ -192,10 +232,10 @@ export class Workbench {
   async goToLine(line, column = 1) {
     const go = async () => {
       await this.quickInput("Control+g", `:${line}:${column}`);
-      await this.page.locator(".quick-input-list .monaco-list-row", { hasText: `line ${line}` }).first().waitFor({ timeout: 5000 });
-      await this.page.keyboard.press("Enter");
+      await this.take(this.page.locator(".quick-input-list .monaco-list-row", { hasText: `line ${line}` }));
     };
     await this.act(`going to line ${line}`, go, this.atLine(line));
+    await this.page.locator(".editor-instance .monaco-editor.focused").first().waitFor(); // keys go there
   }
 
   /** The status bar says that the cursor is in this line. */
@@ -203,8 +243,9 @@ export class Workbench {
     return this.page.locator(".statusbar-item", { hasText: new RegExp(`^Ln ${line},`) });
   }
 
+  /** Those that can be seen: an editor that is hidden keeps its own. */
   lenses(text) {
-    return this.page.locator(".codelens-decoration a, .codelens-decoration > span", { hasText: text });
+    return this.page.locator(".codelens-decoration a:visible, .codelens-decoration > span:visible", { hasText: text });
   }
 
   lens(text) {
@@ -220,13 +261,26 @@ export class Workbench {
     return this.page.locator(".test-explorer .monaco-list-row", { hasText: label }).first();
   }
 
-  /** Runs what a row of the Testing view stands for until `effect` is there. */
+  async showTests() {
+    await this.command("Testing: Focus on Test Explorer View", this.page.locator(".test-explorer .monaco-list-row"));
+  }
+
+  /** Runs what a row of the Testing view stands for until `effect` is there, which no earlier result can be taken for. */
   async runTest(label, effect) {
+    await this.showTests();
+    await this.command("Test: Clear All Results");
+    await effect.first().waitFor({ state: "detached" });
     const run = async () => {
       await this.testRow(label).hover({ timeout: 5000 });
       await this.testRow(label).locator("a[aria-label^='Run Test']").first().click({ timeout: 5000 });
     };
     await this.act(`running ${label}`, run, effect);
+  }
+
+  /** Closes what is shown between an editor's lines: it has the focus, and would take the next keys. */
+  async closePeek() {
+    const close = this.page.locator(".zone-widget .codicon-close:visible").first();
+    while (await close.isVisible()) await close.click({ timeout: 5000 }).catch(() => {});
   }
 
   /** A colour theme by its name in the picker; `mark` is its class on the workbench. */
@@ -236,8 +290,7 @@ export class Workbench {
       await this.page.keyboard.press("Control+k");
       await this.page.keyboard.press("Control+t");
       await picker.fill(name, { timeout: 5000 });
-      await this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: name }).waitFor({ timeout: 5000 });
-      await this.page.keyboard.press("Enter");
+      await this.take(this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: name }));
       await picker.waitFor({ state: "hidden" });
     };
     await this.act(`the theme ${name}`, choose, this.page.locator(`.monaco-workbench.${mark}`));
@@ -264,7 +317,7 @@ export class Workbench {
   async hover(locator, text) {
     const hover = this.page.locator(".monaco-hover:visible", { hasText: text }).first();
     for (let attempt = 0; attempt < 16; attempt++) {
-      await this.page.mouse.move(700, 770);
+      await this.page.mouse.move(...neutral);
       await this.page.waitForTimeout(300);
       await this.hoverOver(locator);
       if (await hover.waitFor({ timeout: 2500 }).then(() => true, () => false)) return;
@@ -279,6 +332,41 @@ export class Workbench {
     await this.page.mouse.move(box.x + box.width / 2 - 4, box.y + box.height / 2);
     await this.page.waitForTimeout(100);
     await this.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 4 });
+  }
+
+  /** What the page shows, as lines of a log. */
+  async report() {
+    const texts = async (selector) => (await this.page.locator(selector).allInnerTexts()).map((text) => text.replaceAll("\u00a0", " ").trim()).filter(Boolean);
+    const lines = [];
+    for (const [what, selector] of Object.entries({
+      tabs: ".tab",
+      "active tab": ".tab.active",
+      lenses: ".codelens-decoration:visible",
+      "inline views": ".zone-widget:visible",
+      "quick input": ".quick-input-widget:visible",
+      notifications: ".notification-list-item",
+      "status bar": ".statusbar-item",
+      tests: ".test-explorer .monaco-list-row",
+      editor: ".editor-group-container .view-lines",
+    }))
+      lines.push(`${what}: ${JSON.stringify(await texts(selector))}`);
+    for (const frame of this.page.frames().slice(1)) {
+      const body = frame.locator("body");
+      const shown = await body.evaluate((element) => element.innerText + (element.querySelector(".status")?.className ?? "")).catch(String);
+      lines.push(`frame ${frame.url().split("?")[0]}: ${JSON.stringify(shown)}`);
+    }
+    lines.push(`focus: ${await this.page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200))}`);
+    return lines;
+  }
+
+  /** After a step that failed: nothing open, nothing unsaved, the views as at first. */
+  async tidy() {
+    for (let i = 0; i < 4; i++) await this.page.keyboard.press("Escape");
+    await this.command("File: Save All Files").catch(() => {}); // so that closing asks nothing
+    await this.command("View: Close All Editors");
+    await this.page.locator(".tab").first().waitFor({ state: "detached" });
+    await this.command("View: Hide Panel").catch(() => {});
+    await this.command("View: Show Explorer").catch(() => {});
   }
 
   async shot(name) {

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 import { Editor, here } from "./editor.mjs";
 
-const HOST_TIMEOUT_MS = 400_000;
+const HOST_TIMEOUT_MS = 900_000;
 
 /** Runs host/index.js inside the extension host, with one folder or with two; true when everything in it passed. */
 async function runHostTests(vsix, hasTwoRoots) {

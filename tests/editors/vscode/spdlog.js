@@ -1,10 +1,12 @@
 // Stands in for @vscode/spdlog, which would have to be compiled: a logger that appends lines to its file.
 "use strict";
 const fs = require("node:fs");
+const path = require("node:path");
 
 class Logger {
   constructor(name, file) {
     this.file = file;
+    fs.mkdirSync(path.dirname(file), { recursive: true });
   }
   write(level, text) {
     fs.appendFileSync(this.file, `${new Date().toISOString()} [${level}] ${text}\n`);
@@ -26,12 +28,11 @@ for (const level of ["trace", "debug", "info", "warn", "error", "critical"])
   };
 
 const make = async (name, file) => new Logger(name, file);
-module.exports = {
-  version: 0,
-  Logger,
-  setFlushOn() {},
-  setLevel() {},
-  shutdown() {},
-  createRotatingLogger: make,
-  createAsyncRotatingLogger: make,
-};
+// One assignment a name: VS Code imports them, and Node finds the names of an object only where it is written so.
+exports.version = 0;
+exports.Logger = Logger;
+exports.setFlushOn = () => {};
+exports.setLevel = () => {};
+exports.shutdown = () => {};
+exports.createRotatingLogger = make;
+exports.createAsyncRotatingLogger = make;

@@ -2,23 +2,25 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { Editor, Workbench } from "../editor.mjs";
+import { after, before } from "node:test";
+import { Editor, PATIENCE_MS, Workbench } from "../editor.mjs";
+import { stepsOn } from "../steps.mjs";
 
+const stage = {};
+const step = stepsOn(stage);
 let editor, page, bench;
 let refusal; // how the reason begins why refused.py has no backward
 
 before(async () => {
-  editor = await Editor.start({ vsix: process.env.TAD_VSIX, trusted: true });
+  editor = stage.editor = await Editor.start({ vsix: process.env.TAD_VSIX, trusted: true });
   page = await editor.page({ file: "softmax.py", viewport: { width: 1200, height: 780 } });
-  bench = new Workbench(page);
-  page.setDefaultTimeout(60_000);
+  bench = stage.bench = new Workbench(page);
 });
 
 after(() => editor?.stop());
 
-async function until(condition, what, seconds = 30) {
-  const deadline = Date.now() + seconds * 1000;
+async function until(condition, what) {
+  const deadline = Date.now() + PATIENCE_MS;
   while (!(await condition())) {
     assert.ok(Date.now() < deadline, `waited in vain for ${what}`);
     await page.waitForTimeout(50);
@@ -45,18 +47,6 @@ async function expectHalf(diff) {
   const [expected, actual] = await Promise.all([elementIn(diff, "original"), elementIn(diff, "modified")]);
   assert.equal(expected.name, actual.name);
   assert.ok(Math.abs(actual.value / expected.value - 0.5) < 1e-4, `${actual.value} is half of ${expected.value}`);
-}
-
-/** A step; what the page looked like is kept when it fails. */
-function step(name, action) {
-  test(name, async () => {
-    try {
-      await action();
-    } catch (error) {
-      await bench.shot(`failed-${name.replace(/\W+/g, "-")}`);
-      throw error;
-    }
-  });
 }
 
 step("a kernel opens with lenses over it and shapes beside its names", async () => {
@@ -133,13 +123,14 @@ step("a backward that was made wrong by hand is refuted: lens, squiggle, Testing
   await page.locator(".squiggly-error").first().waitFor();
   await expectHalf(peek);
   await bench.shot("wrong");
-  await page.keyboard.press("Escape");
+  await bench.closePeek();
   await bench.goToLine(lineOf(text, "def softmax_kernel_backward("));
   await bench.lens(/gradients wrong/).waitFor();
-  await bench.command("Testing: Focus on Test Explorer View");
   await bench.runTest(name, bench.testRow(name).locator(".codicon-testing-failed-icon"));
+  await peek.waitFor();
   await bench.shot("wrong-testing");
-  await page.keyboard.press("Escape");
+  await bench.closePeek();
+  await bench.openFile(name);
   await bench.goToLine(wrong);
   const panel = bench.panel();
   await bench.command("Triton: Show Gradients", page.locator(".tab", { hasText: "Gradients: " }));
@@ -197,7 +188,7 @@ step("the panel has the table of the check and the picture of the schedule", asy
     new MutationObserver(() => element.heard.push(element.textContent)).observe(element, { childList: true, characterData: true, subtree: true });
   });
   await page.keyboard.press("Enter");
-  await until(async () => (await spoken.evaluate((element) => element.heard)).some((text) => /verified/.test(text)), "the result in words", 60);
+  await until(async () => (await spoken.evaluate((element) => element.heard)).some((text) => /verified/.test(text)), "the result in words");
   await frame.locator(".status.proved").waitFor();
   assert.equal(await frame.locator(":focus").getAttribute("data-type"), "check", "the keyboard stays where it was");
   const sides = "View: Toggle Primary Side Bar Visibility";
@@ -213,7 +204,7 @@ step("the panel has the table of the check and the picture of the schedule", asy
 });
 
 step("the Testing view checks a file and shows each kernel's result", async () => {
-  await bench.command("Testing: Focus on Test Explorer View");
+  await bench.showTests();
   const row = bench.testRow("layer_norm.py");
   await row.click();
   await page.keyboard.press("ArrowRight");
@@ -242,6 +233,7 @@ step("where the rules refuse, the light bulb has the action disabled, and the le
 
 step("the panel of a refused kernel says so, and offers nothing that cannot be had", async () => {
   const panel = bench.panel();
+  await bench.openFile("refused.py");
   await bench.command("Triton: Show Gradients", page.locator(".tab", { hasText: "Gradients: " }));
   await panel.locator(".status.refused").waitFor();
   const header = await panel.locator("header").innerText();
@@ -277,9 +269,9 @@ step("a long check is cancelled", async () => {
 
 step("the server is started again from the palette, and lenses come back", async () => {
   await bench.openFile("softmax.py");
-  // The lenses of the old server go first.
-  const gone = bench.lens(/gradients verified/).waitFor({ state: "detached" });
+  const verified = bench.lens(/gradients verified/);
+  if ((await verified.count()) === 0) await bench.clickLens("Check gradients", verified);
   await bench.command("Triton: Restart Language Server");
-  await gone;
+  await verified.waitFor({ state: "detached" }); // the new server knows of no check
   await bench.lens("Check gradients").waitFor();
 });

@@ -100,10 +100,14 @@ static bool complete_repaired(Arena *arena, Names *names, const Scan *scan, Comp
     return true;
 }
 
-/// Whether the statement around the cursor is a jit function, by its text.
+/// Whether the statement around the cursor is a jit function, by its text: other functions are not worth a second analysis.
 static bool looks_like_kernel(Names *names, const Scan *scan) {
     Str text = {names->source->text.data + scan->start, scan->offset - scan->start};
-    return text.size && text.data[0] == '@' && text_contains(text, "def ");
+    if (!text.size || text.data[0] != '@') return false;
+    for (size_t at = 1; at + 4 <= text.size; at++)
+        if (text.data[at - 1] == '\n' && strncmp(text.data + at, "def ", 4) == 0)
+            return text_contains((Str){text.data, at}, "jit");
+    return false;
 }
 
 static Completions complete_in(Arena *arena, const Snapshot *snapshot, uint32_t offset,

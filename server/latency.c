@@ -3,17 +3,34 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-void latency_add(Arena *arena, Latencies *latencies, const char *name, double seconds) {
-    for (LIST_EACH(int, i, latencies->list)) {
-        Latency *latency = &latencies->list.items[i];
-        if (strcmp(latency->name, name) != 0) continue;
-        LIST_PUSH(arena, &latency->seconds, seconds);
-        return;
-    }
-    Latency fresh = {.name = name};
-    LIST_PUSH(arena, &fresh.seconds, seconds);
-    LIST_PUSH(arena, &latencies->list, fresh);
+static Latency *latency_find(Arena *arena, Latencies *latencies, const char *name) {
+    for (LIST_EACH(int, i, latencies->list))
+        if (strcmp(latencies->list.items[i].name, name) == 0) return &latencies->list.items[i];
+    LIST_PUSH(arena, &latencies->list, (Latency){.name = name});
+    return &latencies->list.items[latencies->list.count - 1];
+}
+
+Latency *latency_add(Arena *arena, Latencies *latencies, const char *name, double seconds) {
+    Latency *latency = latency_find(arena, latencies, name);
+    LIST_PUSH(arena, &latency->seconds, seconds);
+    return latency;
+}
+
+void latency_add_at(Arena *arena, Latencies *latencies, const char *name, double seconds, int line,
+                    int column) {
+    Latency *latency = latency_add(arena, latencies, name, seconds);
+    if (seconds <= latency->slowest) return;
+    latency->slowest = seconds;
+    latency->line = line;
+    latency->column = column;
+}
+
+uint64_t latency_clock_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
 static int compare_seconds(const void *left, const void *right) {
@@ -32,8 +49,10 @@ void latencies_write(Buffer *out, Latencies *latencies) {
         Latency *latency = &latencies->list.items[i];
         qsort(latency->seconds.items, (size_t)latency->seconds.count,
               sizeof *latency->seconds.items, compare_seconds);
-        buffer_printf(out, "%-40s %8d %10.3f %10.3f %10.3f\n", latency->name,
-                      latency->seconds.count, 1e3 * percentile(latency, 50),
-                      1e3 * percentile(latency, 99), 1e3 * percentile(latency, 100));
+        buffer_printf(out, "%-40s %8d %10.3f %10.3f %10.3f", latency->name, latency->seconds.count,
+                      1e3 * percentile(latency, 50), 1e3 * percentile(latency, 99),
+                      1e3 * percentile(latency, 100));
+        if (latency->line) buffer_printf(out, " at %d:%d", latency->line, latency->column);
+        buffer_putc(out, '\n');
     }
 }

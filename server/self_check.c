@@ -113,19 +113,23 @@ static void probe_run(SelfCheck *check, const Feature *feature, uint32_t offset)
     const Source *source = check->snapshot->source;
     Arena *scratch = arena_new();
     BugGuard guard;
-    uint64_t started = clock_ns();
+    int line, column;
+    source_position(source, offset, &line, &column);
+    uint64_t started = latency_clock_ns();
     if (BUG_GUARD(&guard)) {
         feature->probe(scratch, check->snapshot, offset, (uint32_t)source->text.size);
         bug_guard_end(&guard);
     } else {
-        int line, column;
-        source_position(source, offset, &line, &column);
         say("%s:%d:%d: %s: internal error: %s", source->path, line + 1, column + 1, feature->name,
             guard.message);
         check->faults++;
     }
-    latency_add(check->arena, &check->latencies, feature->name,
-                (double)(clock_ns() - started) * 1e-9);
+    double seconds = (double)(latency_clock_ns() - started) * 1e-9;
+    if (feature->is_of_place)
+        latency_add_at(check->arena, &check->latencies, feature->name, seconds, line + 1,
+                       column + 1);
+    else
+        latency_add(check->arena, &check->latencies, feature->name, seconds);
     arena_free(scratch);
 }
 
@@ -158,9 +162,9 @@ int command_self_check(const Options *options) {
     ImportResolver *imports = import_resolver_new(NULL);
     SnapshotOptions snapshot_options = {.resolver = import_resolver_interface(imports)};
     SelfCheck check = {.arena = arena};
-    uint64_t started = clock_ns();
+    uint64_t started = latency_clock_ns();
     Snapshot *snapshot = snapshot_build(path, text, &snapshot_options);
-    latency_add(arena, &check.latencies, "analysis", (double)(clock_ns() - started) * 1e-9);
+    latency_add(arena, &check.latencies, "analysis", (double)(latency_clock_ns() - started) * 1e-9);
     check.snapshot = snapshot;
     check_everywhere(&check);
     Buffer out = buffer_new(arena);

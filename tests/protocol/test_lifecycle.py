@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -244,3 +245,7 @@ def test_every_feature_at_every_word(tmp_path: Path) -> None:
     out = run.stdout.decode()
     for feature in ("analysis", "hover", "completion", "rename", "call hierarchy", "inlay hints"):
         assert feature in out
+    for feature in ("hover", "completion"):
+        row = next(line for line in out.splitlines() if line.startswith(feature))
+        line, column = re.search(r" at (\d+):(\d+)$", row).groups()
+        assert KERNEL.splitlines()[int(line) - 1][int(column) - 1].strip(), "a word or a sign"

@@ -8,9 +8,9 @@ folders := base analysis autodiff gpu-runner features codeactions server tests
 c_files = $(shell find $(folders) -name node_modules -prune -o -name '*.[ch]' -print 2>/dev/null)
 python := .venv/bin/python
 
-# $(call cmake_build,PRESET,FOLDER): configure once; ninja reconfigures by itself later on.
+# $(call cmake_build,PRESET,FOLDER,TARGETS): configure once; ninja reconfigures by itself later on.
 cmake_build = @if [ ! -f $(2)/build.ninja ]; then cmake --preset $(1) >/dev/null; fi; \
-	ninja -C $(2)
+	ninja -C $(2) $(3)
 
 .PHONY: build
 build:
@@ -78,7 +78,7 @@ format: setup-test
 
 .PHONY: fuzz
 fuzz: setup-test
-	$(call cmake_build,fuzz,build-fuzz)
+	$(call cmake_build,fuzz,build-fuzz,fuzz)
 
 # A bounded run of each fuzzer; what it finds is kept in build-fuzz.
 FUZZ_SECONDS ?= 20
@@ -89,8 +89,7 @@ test-fuzz: fuzz
 # The unit tests that use threads, under the thread sanitizer.
 .PHONY: test-threads
 test-threads: setup-test
-	@if [ ! -f build-threads/build.ninja ]; then cmake --preset threads >/dev/null; fi
-	ninja -C build-threads unit-edits unit-deep
+	$(call cmake_build,threads,build-threads,unit-edits unit-deep)
 	TSAN_OPTIONS=suppressions=$(CURDIR)/tests/protocol/threads.supp build-threads/unit/unit-edits threads
 	TSAN_OPTIONS=suppressions=$(CURDIR)/tests/protocol/threads.supp build-threads/unit/unit-deep recursion
 

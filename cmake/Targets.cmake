@@ -83,12 +83,13 @@ function(tad_unit_tests)
     endforeach()
 endfunction()
 
-# One file under tests/fuzz, one libFuzzer program.
+# One file under tests/fuzz, one libFuzzer program; the target `fuzz` is all of them.
 function(tad_fuzz_targets)
     if(NOT TAD_FUZZ)
         return()
     endif()
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/*.c)
+    add_custom_target(fuzz)
     foreach(source ${sources})
         get_filename_component(name ${source} NAME_WE)
         tad_libraries_of(libraries ${source})
@@ -96,6 +97,7 @@ function(tad_fuzz_targets)
         tad_own(fuzz-${name})
         target_link_libraries(fuzz-${name} PRIVATE ${libraries})
         target_link_options(fuzz-${name} PRIVATE -fsanitize=fuzzer)
+        add_dependencies(fuzz fuzz-${name})
     endforeach()
 endfunction()
 

@@ -10,6 +10,7 @@ column of the `#` is written `# <^^^`. Several markers may follow one line.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ class Expected:
     text: str
 
 
+@functools.cache
 def read_markers(path: Path) -> list[Expected]:
     """All markers of a file, in order."""
     found = []
@@ -54,6 +56,7 @@ def fixture_files() -> list[Path]:
     return sorted(FIXTURES.glob("*.py"))
 
 
+@functools.cache
 def functions(path: Path) -> dict[str, tuple[int, int]]:
     """First line (decorators included) and last line of each function, the markers after it included."""
     lines = path.read_text().split("\n")

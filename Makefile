@@ -37,7 +37,7 @@ test-c: setup-test
 
 .PHONY: test-python
 test-python: setup-test build
-	@TAD_BIN=$(CURDIR)/build TAD_BIN_DEV=$(CURDIR)/build-dev $(python) -m pytest -n 2
+	@TAD_BIN=$(CURDIR)/build TAD_BIN_DEV=$(CURDIR)/build-dev $(python) -m pytest -n 2 --dist loadscope
 
 # Real editors with the real server: tests/editors.
 .PHONY: test-editors

@@ -6,33 +6,27 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.emitted.plan import tad
+from tests.emitted.plan import ROOT, tad
+from tests.fixture_files import functions
 from tests.support.worker import Worker
 from tests.triton.interpret import call_function
 
-MIRRORED = """import torch
+KERNELS = ROOT / "tests" / "emitted" / "kernels" / "in_place.py"
+FIRST, LAST = functions(KERNELS)["stored_before_and_after"]
+KERNEL = "\n".join(KERNELS.read_text().split("\n")[FIRST - 1 : LAST])
+MIRRORED = f"""import torch
 import triton
 import triton.language as tl
 
 
-@triton.jit
-def mirror_kernel(x, out, n, BLOCK: tl.constexpr):
-    i = tl.arange(0, BLOCK)
-    start = tl.program_id(0) * BLOCK
-    a = tl.load(x + start + i)
-    tl.store(x + start + i, tl.exp(a))
-    tl.debug_barrier()
-    mirrored = tl.load(x + start + BLOCK - 1 - i)
-    tl.store(out + start + i, mirrored * a)
-    tl.debug_barrier()
-    tl.store(x + start + i, a * mirrored)
+{KERNEL}
 
 
 def mirror(x):
     y = x * 1.0
     before = x * 3.0
     out = torch.empty_like(y)
-    mirror_kernel[(triton.cdiv(y.numel(), 8),)](y, out, y.numel(), BLOCK=8)
+    stored_before_and_after[(triton.cdiv(y.numel(), 8),)](y, out, y.numel(), BLOCK=8)
     return before + y + out * x
 """
 
@@ -60,7 +54,7 @@ def test_copies_are_told(tmp_path: Path) -> None:
     run = tad("--check", "--grad", source, "-f", "concise")
     copies = [line for line in run.stdout.splitlines() if "hint[gradient-copy]" in line]
     assert len(copies) == 1
-    assert ":7:19: " in copies[0]
+    assert ":7:29: " in copies[0]
     assert "two copies of `x` from before the launch" in copies[0]
     source.write_text(
         MIRRORED.replace("tl.store(x + start + i, tl.exp(a))", "").replace("tl.exp", "")

@@ -6,6 +6,7 @@
 
 #include "analysis/infer.h"
 #include "analysis/loops.h"
+#include "autodiff/load_tape.h"
 #include "autodiff/tape.h"
 
 void adjoint_fail(Differentiation *state, DiagnosticId id, Range range, const char *format, ...) {
@@ -643,6 +644,7 @@ void adjoint_sweep(Differentiation *state) {
     frame_push(state, &frame);
     state->builder = (Builder){.function = state->backward, .region = state->backward->body};
     recompute_region(state, state->primal->body);
+    loads_fill(state);
     sweep_region(state, state->primal->body);
     state->frame = NULL;
 }

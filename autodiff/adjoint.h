@@ -29,6 +29,17 @@ typedef struct RunningStep {
     Value *gradient;  // the backward's parameter that it is about
 } RunningStep;
 
+/// A load of the primal whose values the backward keeps as it goes through the forward once more (load_tape.h).
+typedef struct KeptLoad {
+    Op *load;     // of the buffer itself
+    Op *recall;   // of the tape: stands for it in the rest of the primal; NULL: it happens but once
+    Value *tape;  // parameter of the primal
+    const char *name;      // of the buffer
+    const char *elements;  // of a program's slice, as Python
+    const char *tile;      // of a tile
+    const char *dtype;     // of torch; NULL: the launch decides
+} KeptLoad;
+
 typedef struct Differentiation {
     Arena *arena;
     Function *primal;    // normalized forward
@@ -45,7 +56,9 @@ typedef struct Differentiation {
     Map pointer_names;  // pointer parameters that are descriptors of the launcher -> their names in the backward
     Map origins;  // parameters that stand for another version of a buffer -> the forward's parameter
     Map replays;  // those of them that the backward brings up to the state which loads see (replay.h)
-    Map lost;     // those of them whose contents nobody kept -> the forward's parameter
+    Map load_tapes;  // parameters that are tapes of loads -> the load of the tape (load_tape.h)
+    Map first_stores;  // stores of the backward where it goes through the forward for the tapes of loads
+    Map lost;          // those of them whose contents nobody kept -> the forward's parameter
     Map turns_apart;  // loops whose turns are taken to touch different elements of the buffer at hand
     Map ordered;      // loops that have to be walked backwards because of what they store
     Map owners;  // stores that several programs do alike -> the primal condition of the one with the gradient
@@ -53,7 +66,10 @@ typedef struct Differentiation {
     Frame *frame;
     LIST(Accumulation) accumulations;
     LIST(RunningStep) running_steps;
-    LIST(Op *) replay_ops;      // stores into copies, each followed by its barrier
+    LIST(Op *) replay_ops;  // stores into copies, each followed by its barriers (or NULL)
+    LIST(KeptLoad) kept_loads;
+    bool keeps_loads;           // what loads see and the kernel overwrites later goes to tapes
+    bool loses_values;          // the backward needs such a value and has no tape of it
     LIST(struct Tape *) tapes;  // states kept in memory (tape.h)
     LIST(LoopNote) loop_notes;
     Diagnostics *diagnostics;

@@ -3,6 +3,7 @@
 
 #include "analysis/affine.h"
 #include "autodiff/emit_names.h"
+#include "autodiff/load_tape.h"
 #include "autodiff/rule_parts.h"
 
 static Value *cast_to_code(Builder *b, Value *value, DTypeCode code) {
@@ -115,7 +116,8 @@ static void running_forget(Differentiation *state, Value *gradient, Value *point
 }
 
 static void rule_load(Differentiation *state, const Op *op, Value *gradient) {
-    Value *root = pointer_root(op->operands[0]);
+    Value *address = load_kept(state, op)->operands[0];
+    Value *root = pointer_root(address);
     Value *mask = recomputed_operand(state, op, 1);
     Value *other = operand(op, 2);
     Builder *b = &state->builder;
@@ -124,15 +126,15 @@ static void rule_load(Differentiation *state, const Op *op, Value *gradient) {
         adjoint_add(state, other, missed);
     }
     Value *target = root ? map_get_pointer(&state->gradients, root) : NULL;
-    bool chosen = !root && pointer_may_reach_gradient(state, op->operands[0]);
+    bool chosen = !root && pointer_may_reach_gradient(state, address);
     if (!target && !chosen) return;
-    if (chosen || !pointer_is_expression(op->operands[0], root)) {
+    if (chosen || !pointer_is_expression(address, root)) {
         adjoint_fail(
             state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, op->range,
             "the address of this load is chosen at run time, so there is no place to add its gradient to");
         return;
     }
-    Value *pointer = shadow_pointer(state, op->operands[0], root, target);
+    Value *pointer = shadow_pointer(state, address, root, target);
     if (gradient->type.rank < pointer->type.rank) {
         Value *shape = build_shape(b, type_here(state, op->results[0]));
         if (shape) gradient = build_binary(b, OP_BROADCAST_TO, gradient, shape);
@@ -179,6 +181,7 @@ static const char *upstream_name(const Differentiation *state, const Value *stor
 static void rule_store(Differentiation *state, const Op *op) {
     Value *stored = operand(op, 1);
     Value *root = pointer_root(op->operands[0]);
+    if (is_load_tape(state, root)) return;
     Value *kept = root && op->code == OP_STORE ? map_get_pointer(&state->kept, root) : NULL;
     bool running = root && map_has_pointer(&state->running, root) && op->code == OP_STORE;
     bool active = stored && value_is_active(state, stored);

@@ -143,7 +143,8 @@ static bool parameter_is_used(const ParameterUse *use, const Parameter *paramete
 }
 
 static ArgumentUse argument_use(const Differentiation *state, const Value *value, const char **of) {
-    for (int i = 0; i < state->primal->parameter_count; i++) {
+    const Tape *tape = tape_of(state, value);
+    for (int i = 0; i < state->primal->parameter_count && !tape; i++) {
         const Parameter *primal = &state->primal->parameters[i];
         *of = primal->name;
         if (map_get_pointer(&state->upstreams, primal->value) == value &&
@@ -162,7 +163,6 @@ static ArgumentUse argument_use(const Differentiation *state, const Value *value
         *of = parameter_of_root(state, primal->value)->name;
         return map_has_pointer(&state->replays, primal->value) ? ARGUMENT_AMID : ARGUMENT_BEFORE;
     }
-    const Tape *tape = tape_of(state, value);
     *of = tape ? state->backward->parameters[value->index].name : NULL;
     if (!tape) return ARGUMENT_SAME;
     return tape->steps == value ? ARGUMENT_STEPS : ARGUMENT_SCRATCH;
@@ -459,8 +459,9 @@ static void variant_refuse(Variant *variant, BackwardStatus status, int id, cons
     variant->failure_id = id;
 }
 
-void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
-                    const BackwardOptions *options, Variant *variant) {
+/// `keeps_loads`: what loads see and the kernel overwrites later is kept. Whether that would help where this did not.
+static bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
+                        const BackwardOptions *options, bool keeps_loads, Variant *variant) {
     Backward *result = &variant->result;
     *variant = (Variant){.result.kernel = kernel};
     Range where = kernel->definition->name_range;
@@ -476,6 +477,9 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
                              .pointer_names = map_new(arena),
                              .origins = map_new(arena),
                              .replays = map_new(arena),
+                             .load_tapes = map_new(arena),
+                             .first_stores = map_new(arena),
+                             .keeps_loads = keeps_loads,
                              .lost = map_new(arena),
                              .turns_apart = map_new(arena),
                              .ordered = map_new(arena),
@@ -489,7 +493,7 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
     if (state.failed) {
         variant_refuse(variant, BACKWARD_REFUSED, state.failure_id, state.failure,
                        state.failure_range);
-        return;
+        return false;
     }
     function_simplify(state.primal);
     function_share(state.primal);
@@ -508,7 +512,7 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
             result, BACKWARD_NOT_DIFFERENTIABLE,
             "no floating-point input reaches a floating-point output through operations with a derivative",
             where);
-        return;
+        return false;
     }
     gauge_mark(&state);
     if (!state.failed) stores_settle(&state);
@@ -516,7 +520,7 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
     if (state.failed) {
         variant_refuse(variant, BACKWARD_REFUSED, state.failure_id, state.failure,
                        state.failure_range);
-        return;
+        return state.loses_values;
     }
     variant->backward = state.backward;
     result->assumptions = state.assumptions.items;
@@ -529,6 +533,15 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
     result->status = BACKWARD_DERIVED;
     if (result->input_count == 0)
         refuse(result, BACKWARD_NOT_DIFFERENTIABLE, "every gradient is zero", where);
+    return false;
+}
+
+void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
+                    const BackwardOptions *options, Variant *variant) {
+    if (!variant_try(arena, kernel, forward, options, false, variant)) return;
+    Variant keeping;
+    variant_try(arena, kernel, forward, options, true, &keeping);
+    if (keeping.result.status != BACKWARD_REFUSED) *variant = keeping;
 }
 
 Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,

@@ -1,12 +1,13 @@
 // Memory that a kernel both reads and writes: which contents each load sees, and where the gradient of such a buffer lives.
 //
-// A load sees the contents from before the launch, or what is there when the kernel has ended, or something between that
-// nobody has kept. The first two are read from a copy and from the buffer itself; the third only where its value is not needed.
+// A load sees the contents from before the launch, or what is there when the kernel has ended, or something between.
+// The first two are read from a copy and from the buffer itself; the third is made again, and kept where its order is not that of the text.
 #include "autodiff/memory.h"
 #include "autodiff/order.h"
 
 #include "analysis/affine.h"
 #include "analysis/infer.h"
+#include "autodiff/load_tape.h"
 #include "autodiff/place.h"
 #include "autodiff/replay.h"
 
@@ -267,13 +268,14 @@ static bool forward_stored(Differentiation *state, Op *load, const OpList *acces
 /* ---- versions ---- */
 
 typedef enum Version {
-    VERSION_BEFORE,  // the contents from before the launch
-    VERSION_AFTER,   // what the kernel leaves there
-    VERSION_AMID,    // what some of its stores have left, which others overwrite later
-    VERSION_BETWEEN  // not known
+    VERSION_BEFORE,   // the contents from before the launch
+    VERSION_AFTER,    // what the kernel leaves there
+    VERSION_AMID,     // what some of its stores have left, which others overwrite later
+    VERSION_BETWEEN,  // not known
+    VERSION_KEPT,  // what the backward sees where it repeats the stores in their order, and keeps
 } Version;
 
-enum { VERSION_COUNT = VERSION_BETWEEN + 1 };
+enum { VERSION_COUNT = VERSION_KEPT + 1 };
 
 static bool list_has(const OpList *list, const Op *op) {
     for (int i = 0; i < list->count; i++)
@@ -349,7 +351,7 @@ static Value *version_parameter(Differentiation *state, int index, Version versi
 
 static void read_version(Differentiation *state, int index, Op *load, Version version,
                          Value *made[VERSION_COUNT]) {
-    if (version == VERSION_AFTER) return;
+    if (version == VERSION_AFTER || version == VERSION_KEPT) return;
     Value *root = state->primal->parameters[index].value;
     Value *instead = version_parameter(state, index, version, &made[version]);
     Builder b = {.function = state->primal,
@@ -463,6 +465,27 @@ static Keeping keeping_of(const Differentiation *state, const Parameter *paramet
 
 /* ---- all of it ---- */
 
+/// Where what some load sees is not known, all stores are repeated in a copy, in their order, and the loads keep what is there.
+static void keep_loads(Differentiation *state, int index, const OpList *accesses, Version *versions,
+                       OpList *done) {
+    bool any = false, has_atomics = false;
+    for (int i = 0; i < accesses->count; i++) {
+        const Op *op = accesses->items[i];
+        any = any || (op->code == OP_LOAD && versions[i] == VERSION_BETWEEN);
+        has_atomics = has_atomics || (op->code != OP_LOAD && op->code != OP_STORE);
+    }
+    if (!any || has_atomics) return;
+    const char *name = state->primal->parameters[index].name;
+    done->count = 0;
+    for (int i = 0; i < accesses->count; i++) {
+        Op *op = accesses->items[i];
+        if (op->code == OP_STORE) LIST_PUSH(state->arena, done, op);
+        bool is_amid = versions[i] == VERSION_BETWEEN || versions[i] == VERSION_AMID;
+        if (op->code == OP_LOAD && is_amid)
+            versions[i] = load_keep(state, op, name) ? VERSION_KEPT : VERSION_BETWEEN;
+    }
+}
+
 static void split_versions(Differentiation *state, int index, bool is_float, bool is_wanted) {
     Value *root = state->primal->parameters[index].value;
     OpList accesses = memory_accesses(state->arena, state->primal, root);
@@ -489,16 +512,20 @@ static void split_versions(Differentiation *state, int index, bool is_float, boo
         if (is_float && (is_wanted || versions[i] != VERSION_BEFORE)) needs_running = true;
     }
     if (!any_load && !needs_running) return;
+    if (needs_running) mark_ordered_loops(state, &accesses);  // while all go through one pointer
     for (int i = 0; i < accesses.count; i++)
         if (versions[i] == VERSION_AMID && accesses.items[i]->code == OP_LOAD &&
             !sees_all_of(state, accesses.items[i], &done))
             versions[i] = VERSION_BETWEEN;
-    if (needs_running) mark_ordered_loops(state, &accesses);  // while all go through one pointer
+    if (state->keeps_loads) keep_loads(state, index, &accesses, versions, &done);
     Value *made[VERSION_COUNT] = {NULL};
     OpList before = accesses;
     for (int i = 0; i < accesses.count; i++)
         if (accesses.items[i]->code == OP_LOAD)
             read_version(state, index, accesses.items[i], versions[i], made);
+    for (int i = 0; i < accesses.count; i++)
+        if (accesses.items[i]->code == OP_LOAD && versions[i] == VERSION_KEPT)
+            version_parameter(state, index, VERSION_AMID, &made[VERSION_AMID]);
     if (made[VERSION_AMID]) replay_plan(state, made[VERSION_AMID], done.items, done.count);
     if (needs_running) make_running(state, index, &before, made);
 }
@@ -521,6 +548,7 @@ void memory_refuse_lost_values(Differentiation *state) {
         const Op *load = map_get_pointer(&after.loaded, value_mapped(&state->values, root));
         if (!load) continue;
         const Value *origin = state->lost.entries[i].value;
+        state->loses_values = true;
         adjoint_fail(
             state, DIAGNOSTIC_GRADIENT_IN_PLACE, load->range,
             "the backward has to read what `%s` held here, which the kernel overwrites later; keep it in another tensor",

@@ -19,9 +19,26 @@ static Value *copy_named(const Differentiation *state, const char *name) {
     return NULL;
 }
 
+void replay_load(const Differentiation *state, const Op *load, Op *clone) {
+    const Value *root = pointer_root(load->operands[0]);
+    for (int i = 0; i < state->replays.count; i++) {
+        Value *copy = state->replays.entries[i].value;
+        if (map_get_pointer(&state->origins, copy) != root) continue;
+        Builder b = {.function = state->backward,
+                     .region = clone->parent,
+                     .before = clone,
+                     .range = clone->range,
+                     .call = clone->call};
+        Value *pointer = clone->operands[0];
+        pointer = pointer_rebase(&b, pointer, pointer_root(pointer), recomputed(state, copy));
+        if (pointer) op_set_operand(clone, 0, pointer);
+    }
+}
+
 bool replay_keep(Differentiation *state, Op *store) {
     Value *copy = store->code == OP_STORE && store->note ? copy_named(state, store->note) : NULL;
-    if (!copy) return false;
+    bool is_ordered = state->kept_loads.count > 0;
+    if (!copy || (is_ordered && !map_has_pointer(&state->first_stores, store))) return false;
     Builder b = {.function = state->backward,
                  .region = store->parent,
                  .before = store,
@@ -31,10 +48,12 @@ bool replay_keep(Differentiation *state, Op *store) {
                                     recomputed(state, copy));
     if (!pointer) return false;
     op_set_operand(store, 0, pointer);
-    b.before = store->next;
-    // Another thread may load what this one stored.
-    Op *barrier = op_append(&b, OP_DEBUG_BARRIER, NULL, 0, 0);
+    // Another thread may still load what was there before, and may load what this one stored.
+    Op *barrier = is_ordered ? op_append(&b, OP_DEBUG_BARRIER, NULL, 0, 0) : NULL;
     LIST_PUSH(state->arena, &state->replay_ops, store);
+    LIST_PUSH(state->arena, &state->replay_ops, barrier);
+    b.before = store->next;
+    barrier = op_append(&b, OP_DEBUG_BARRIER, NULL, 0, 0);
     LIST_PUSH(state->arena, &state->replay_ops, barrier);
     return true;
 }
@@ -42,11 +61,12 @@ bool replay_keep(Differentiation *state, Op *store) {
 void replay_prune(Differentiation *state) {
     Memory memory = memory_of(state->arena, state->backward);
     bool pruned = false;
-    for (int i = 0; i + 1 < state->replay_ops.count; i += 2) {
+    for (int i = 0; i + 2 < state->replay_ops.count; i += 3) {
         Op *store = state->replay_ops.items[i];
         if (map_has_pointer(&memory.loaded, pointer_root(store->operands[0]))) continue;
         op_remove(store);
-        op_remove(state->replay_ops.items[i + 1]);
+        for (int k = 1; k < 3; k++)
+            if (state->replay_ops.items[i + k]) op_remove(state->replay_ops.items[i + k]);
         pruned = true;
     }
     if (pruned) function_clean(state->backward);

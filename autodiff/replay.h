@@ -6,6 +6,8 @@
 
 /// Has the backward repeat these stores of the primal into `copy`, one of its parameters: what loads through it see.
 void replay_plan(Differentiation *state, Value *copy, Op *const *stores, int count);
+/// Has the recomputation of a load of the primal read the copy in which the stores to its buffer are repeated.
+void replay_load(const Differentiation *state, const Op *load, Op *clone);
 /// Sends a store of the recomputed forward to the copy that it is repeated in. False where it is repeated in none.
 bool replay_keep(Differentiation *state, Op *store);
 /// Drops the stores to copies that nothing reads.

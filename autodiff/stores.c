@@ -6,6 +6,7 @@
 
 #include "analysis/affine.h"
 #include "analysis/infer.h"
+#include "autodiff/load_tape.h"
 #include "autodiff/place.h"
 
 /* ---- how a program id is used ---- */
@@ -243,6 +244,7 @@ static bool visit_op(void *context, Op *op) {
     bool adds = op->code == OP_ATOMIC_ADD || op->code == OP_DESCRIPTOR_ATOMIC_ADD;
     if (root) map_set_pointer(&settling->stored, root, op);
     if (root && op->code != OP_STORE && !adds) map_set_pointer(&settling->replaced, root, op);
+    if (is_load_tape(settling->state, root)) return true;
     if (op->code == OP_STORE || adds) LIST_PUSH(settling->state->arena, &settling->stores, op);
     return true;
 }

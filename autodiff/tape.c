@@ -19,7 +19,7 @@ static bool has_few_trips(const Op *loop) {
     return bounds[2] != 0 && (bounds[1] - bounds[0]) / bounds[2] <= FEW_TRIPS;
 }
 
-static bool can_be_kept(Type type) {
+bool tape_holds(Type type) {
     if (type.kind != TYPE_NUMBER) return false;
     for (int i = 0; i < type.rank; i++)
         if (!type.dims[i]) return false;
@@ -111,7 +111,7 @@ static const char *torch_dtype(const Value *initial, Type type) {
                                                                                    : NULL;
 }
 
-static Type buffer_type(const char *dtype) {
+Type tape_type(const char *dtype) {
     DTypeCode code = !dtype || strcmp(dtype, "float32") == 0 ? DTYPE_FLOAT32
                      : strcmp(dtype, "int64") == 0           ? DTYPE_INT64
                                                              : DTYPE_FLOAT64;
@@ -132,8 +132,7 @@ static bool visit_program(void *context, Op *op) {
     return true;
 }
 
-/// Number of the program among those that differ, 64 bits wide: it counts whole slices. NULL: there is but one.
-static Value *program_number(const Differentiation *state, Builder *b) {
+Value *tape_program(const Differentiation *state, Builder *b) {
     Axes axes = {{false}};
     region_walk(state->primal->body, visit_program, &axes);
     Value *number = NULL, *wide = build_dtype(b, dtype_of(DTYPE_INT64));
@@ -181,10 +180,23 @@ static Value *tile_lanes(Builder *b, Type type) {
     return lanes;
 }
 
-static Value *address_at(Builder *b, const TapedLoop *taped, int index, Value *slot) {
-    const TapedValue *value = &taped->values[index];
+Value *tape_address(Builder *b, const TapedValue *value, Value *slot) {
     Value *address = build_binary(b, OP_ADD, value->slice, in_elements(b, slot, value->size));
     return value->lanes ? build_binary(b, OP_ADD, address, value->lanes) : address;
+}
+
+Value *tape_slice(Builder *b, TapedValue *value, Value *buffer, Type type, Value *program,
+                  Value *tiles, const char *name) {
+    value->lanes = tile_lanes(b, type);
+    value->size = tile_size(b, type);
+    value->slice = buffer;
+    Value *elements = in_elements(b, tiles, value->size);
+    if (!program) return elements;
+    Value *behind = in_elements(b, build_binary(b, OP_MUL, program, tiles), value->size);
+    value->slice = build_binary(b, OP_ADD, buffer, behind);
+    value->slice->name = arena_printf(b->function->arena, "%s_slice", name);
+    value->slice->op->note = "own memory";
+    return elements;
 }
 
 /* ---- the way forwards ---- */
@@ -270,7 +282,7 @@ static void add_stores(Differentiation *state, TapedLoop *taped, Value *counter)
     for (int i = 0; i < taped->loop->result_count; i++) {
         Tape *tape = taped->values[i].tape;
         if (!tape) continue;
-        Value *address = address_at(&inside, taped, i, slot);
+        Value *address = tape_address(&inside, &taped->values[i], slot);
         build(&inside, OP_STORE, (Value *[]){address, body->arguments[i + loop_shift(taped->loop)]},
               2);
         LIST_PUSH(state->arena, &tape->ops, inside.before->previous);
@@ -286,13 +298,12 @@ static void add_tape(Differentiation *state, TapedLoop *taped, int index, Builde
     const char *hint = argument->name ? argument->name : "state";
     const char *dtype = torch_dtype(loop->operands[loop_first(loop) + index], type);
     Value *tiles = steps ? steps : taped->trips;
-    value->lanes = tile_lanes(b, type);
-    value->size = tile_size(b, type);
-    Value *elements = in_elements(b, tiles, value->size);
+    Value *buffer =
+        add_parameter(state, arena_printf(state->arena, "%s_tape", hint), tape_type(dtype));
+    Value *elements = tape_slice(b, value, buffer, type, program, tiles, hint);
     Tape *tape = value->tape = ARENA_NEW(state->arena, Tape);
     *tape = (Tape){
-        .buffer =
-            add_parameter(state, arena_printf(state->arena, "%s_tape", hint), buffer_type(dtype)),
+        .buffer = buffer,
         .sweep = taped->sweep,
         .name = hint,
         .steps = steps,
@@ -302,16 +313,10 @@ static void add_tape(Differentiation *state, TapedLoop *taped, int index, Builde
         .dtype = dtype,
     };
     LIST_PUSH(state->arena, &state->tapes, tape);
-    value->slice = tape->buffer;
-    if (!program) return;
-    Value *behind = in_elements(b, build_binary(b, OP_MUL, program, tiles), value->size);
-    value->slice = build_binary(b, OP_ADD, tape->buffer, behind);
-    value->slice->name = arena_printf(state->arena, "%s_slice", hint);
-    value->slice->op->note = "own memory";
 }
 
 static void add_tapes(Differentiation *state, TapedLoop *taped, Builder *b, Value *steps) {
-    Value *program = program_number(state, b);
+    Value *program = tape_program(state, b);
     taped->values = ARENA_ARRAY(state->arena, TapedValue, taped->loop->result_count);
     for (int i = 0; i < taped->loop->result_count; i++) {
         taped->values[i].increment = increment_of(taped->loop, i);
@@ -330,7 +335,7 @@ static bool keeps_each(Differentiation *state, const Op *loop, const Value *trip
 static bool sizes_are_known(Differentiation *state, const Op *loop, Builder *b) {
     for (int i = 0; i < loop->result_count; i++) {
         const Value *argument = loop_body(loop)->arguments[i + loop_shift(loop)];
-        if (!can_be_kept(argument->type)) return false;
+        if (!tape_holds(argument->type)) return false;
         Type type = type_mapped(state->arena, argument->type, &state->values);
         Value *size = tile_size(b, type);
         if (size && !host_text(state->arena, state->backward, size, false)) return false;
@@ -389,9 +394,9 @@ void tape_refused(Differentiation *state, const Op *loop) {
 static Value *recall_value(Differentiation *state, const TapedLoop *taped, int index, Value *slot) {
     Builder *b = &state->builder;
     const Value *argument = loop_body(taped->loop)->arguments[index + loop_shift(taped->loop)];
-    Value *kept = build(b, OP_LOAD, (Value *[]){address_at(b, taped, index, slot)}, 1);
+    Value *kept = build(b, OP_LOAD, (Value *[]){tape_address(b, &taped->values[index], slot)}, 1);
     DType element = type_mapped(state->arena, argument->type, &state->values).element;
-    DTypeCode stored = buffer_type(taped->values[index].tape->dtype).element.code;
+    DTypeCode stored = tape_type(taped->values[index].tape->dtype).element.code;
     if (element.code >= DTYPE_OF_PARAMETER && element.code != stored)
         kept = build_binary(b, OP_CAST, kept, build_dtype(b, element));
     kept->name = argument->name;
@@ -464,10 +469,10 @@ static void tell_tapes(const Differentiation *state, Op *sweep) {
     for (LIST_EACH(int, i, state->tapes)) {
         const Tape *tape = state->tapes.items[i];
         const char *name = state->backward->parameters[tape->buffer->index].name;
-        if (tape->sweep != sweep) continue;
+        if (tape->sweep != sweep || sweep->code == OP_IF) continue;
         names = names ? arena_printf(state->arena, "%s, %s", names, name) : name;
     }
-    sweep->note = arena_printf(state->arena, "fills %s: the loop of line", names);
+    if (names) sweep->note = arena_printf(state->arena, "fills %s: the loop of line", names);
 }
 
 void tapes_prune(Differentiation *state) {

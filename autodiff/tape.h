@@ -29,6 +29,18 @@ typedef struct TapedValue {
     Value *increment;  // of the primal; NULL: it is on the tape
 } TapedValue;
 
+/// Whether values of the type can be kept: numbers of known shape.
+bool tape_holds(Type type);
+/// Of the buffer with elements of a type of torch (NULL: float32, or float64 where the launch has doubles).
+Type tape_type(const char *dtype);
+/// Number of the program among those that differ, 64 bits wide: it counts whole slices. NULL: there is but one.
+Value *tape_program(const Differentiation *state, Builder *b);
+/// Lays out a program's slice of `buffer`, `tiles` tiles of `type`, in `value`. Its size in elements.
+Value *tape_slice(Builder *b, TapedValue *value, Value *buffer, Type type, Value *program,
+                  Value *tiles, const char *name);
+/// The elements of the slice's tile `slot`.
+Value *tape_address(Builder *b, const TapedValue *value, Value *slot);
+
 /// A loop whose states are kept, in the region under way.
 typedef struct TapedLoop {
     const Op *loop;  // of the primal

@@ -28,8 +28,8 @@ static bool is_natural(const Value *value, int depth) {
     case OP_MUL:
     case OP_FLOORDIV:
     case OP_MOD:
-    case OP_MINIMUM:
-    case OP_MAXIMUM: return both && is_natural(op->operands[1], depth + 1);
+    case OP_MINIMUM: return both && is_natural(op->operands[1], depth + 1);
+    case OP_MAXIMUM: return both || is_natural(op->operands[1], depth + 1);
     case OP_SUB:  // BLOCK - 1
         return both && !op->operands[0]->op && value_is_int(op->operands[1], &number) &&
                number <= 1;

@@ -63,3 +63,48 @@ def test_copies_are_told(tmp_path: Path) -> None:
         source.read_text().replace("a * mirrored", "2.0 * a").replace("mirrored * a", "a")
     )
     assert "gradient-copy" not in tad("--check", "--grad", source, "-f", "concise").stdout
+
+
+STEPPED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def step_kernel(x, h, n, stride, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    for t in range(n):
+        a = tl.load(x + (row * n + t) * stride + i, mask=i < stride, other=0.0)
+        s = tl.load(h + row * stride + i, mask=i < stride, other=0.0)
+        tl.store(h + row * stride + i, s * s + a, mask=i < stride)
+
+
+def step(x, h):
+    state = h * 1.0
+    step_kernel[(x.shape[0],)](x, state, x.shape[1], x.shape[2], BLOCK=8)
+    return state
+"""
+
+
+def test_state_in_memory(tmp_path: Path, interpreter: Worker) -> None:
+    """A state that each turn overwrites: the launcher allocates a tape of what each turn read."""
+    source = tmp_path / "step.py"
+    source.write_text(STEPPED)
+    text = tad("--backward", source, "--no-proof").stdout
+    assert "h_amid = _kept_copy(h)" in text
+    assert "h_tape = _state_tape(" in text
+    random = np.random.default_rng(5)
+    x, h = random.uniform(-0.6, 0.6, (3, 4, 6)), random.uniform(-0.6, 0.6, (3, 6))
+    up = random.uniform(0.5, 1.5, (3, 6))
+    result = call_function(text, "step", [x, h], wrt=[0, 1], grad_outputs=[up], worker=interpreter)
+    states = [h]
+    for t in range(4):
+        states.append(states[-1] ** 2 + x[:, t])
+    np.testing.assert_allclose(result.outputs[0], states[-1], rtol=1e-5)
+    want = np.zeros_like(x)
+    for t in reversed(range(4)):
+        want[:, t] = up
+        up = up * 2.0 * states[t]
+    np.testing.assert_allclose(result.gradients[0], want, rtol=1e-4)
+    np.testing.assert_allclose(result.gradients[1], up, rtol=1e-4)

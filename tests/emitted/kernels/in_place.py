@@ -98,17 +98,6 @@ def sum_in_memory(x, out, n, BLOCK: tl.constexpr):
         tl.store(out + lanes, tl.load(out + lanes) * 0.5 + a * a)
 
 
-# tad: n=5, x=f32[n, 8], out=f32[8], BLOCK=8, grid=(1,)
-@triton.jit
-def memory_as_state(x, out, n, BLOCK: tl.constexpr):
-    """A state that lives in memory and is overwritten: its values are gone."""
-    lanes = tl.arange(0, BLOCK)
-    for i in range(n):
-        a = tl.load(x + i * BLOCK + lanes)
-        h = tl.load(out + lanes)
-        tl.store(out + lanes, h * h + a)
-
-
 # tad: n=40, x=f32[n], y=f32[n], out=f32[n], FLAG=True, BLOCK=16, grid=(3,)
 @triton.jit
 def stored_in_arms(x, y, out, n, FLAG: tl.constexpr, BLOCK: tl.constexpr):
@@ -228,16 +217,6 @@ def pairs_by_quotient(q, cos, heads, half, size, BLOCK: tl.constexpr):
         tl.store(at, x * c - y * y, mask=inside)
         tl.store(at + half, y * c + x, mask=inside)
         i += BLOCK
-
-
-# tad: x=f32[8], n=5, grid=(1,)
-@triton.jit
-def turns_come_back(x, n):
-    """Every other turn updates the same element: what it read is gone."""
-    for turn in range(n):
-        at = x + turn % 2
-        v = tl.load(at)
-        tl.store(at, tl.exp(v) * 0.1)
 
 
 # tad: x=f32[4], z=f32[4], w=f32[4], y=f32[4], B=4, grid=(1,)

@@ -246,6 +246,11 @@ void check_matrix_products(Check *check, Op *op) {
 
 static void check_bounds_are_constexpr(Check *check, Op *op, DiagnosticId id, Value *bound,
                                        const char *what) {
+    bool is_quotient = bound && bound->op && bound->op->code == OP_DIV && !bound->constant &&
+                       bound->type.is_constexpr && dtype_is_float(bound->type.element);
+    if (is_quotient)
+        check_report(check, id, op, "%s is a float, and %s is a whole number: divide with `//`",
+                     check_name(check, bound), what);
     if (!is_certainly_runtime(check, bound)) return;
     check_report(check, id, op,
                  "%s is known only at run time, and %s is part of a type: make it a `tl.constexpr`",
@@ -493,9 +498,48 @@ static void check_arms(Check *check, Op *op) {
     }
 }
 
+/// A plain number of the caller's is less or more than another: no constexpr, as words and modes that `==` asks for may be.
+static bool is_plain_comparison(const Check *check, const Value *condition) {
+    const Op *op = condition->op;
+    if (!op || !op_is_comparison(op->code) || op->code == OP_EQ || op->code == OP_NE) return false;
+    for (int i = 0; i < 2; i++) {
+        const Value *side = op->operands[i];
+        if (!side || side->type.kind != TYPE_NUMBER) return false;
+        if (check_is_parameter(side) && check->function->parameters[side->index].is_optional)
+            return false;
+    }
+    return is_certainly_runtime(check, op->operands[0]) ||
+           is_certainly_runtime(check, op->operands[1]);
+}
+
+/// What one arm alone assigns, used after it.
+static void check_one_armed(Check *check, Op *op) {
+    const Op *ends[] = {region_terminator(op->regions[0]), region_terminator(op->regions[1])};
+    if (!ends[0] || !ends[1] || !is_plain_comparison(check, op->operands[0])) return;
+    for (int i = 0; i < op->result_count; i++) {
+        bool is_one_armed = false;
+        for (int arm = 0; arm < 2; arm++) {
+            const Value *value = i < ends[arm]->operand_count ? ends[arm]->operands[i] : NULL;
+            is_one_armed = is_one_armed || (value && value->op && value->op->code == OP_UNDEFINED);
+        }
+        const Uses *uses = check_uses(check, op->results[i]);
+        const Op *use = NULL;
+        for (LIST_EACH(int, k, uses->list))
+            if (!use && uses->list.items[k]->code != OP_YIELD) use = uses->list.items[k];
+        if (!is_one_armed || !use || !op->results[i]->name) continue;
+        Diagnostic *said = check_report(check, DIAGNOSTIC_UNDEFINED_NAME, use,
+                                        "`%s` is assigned in one arm of a run-time `if`: Triton "
+                                        "does not know it here",
+                                        op->results[i]->name);
+        check_relate(check, said, op, "the `if`");
+    }
+}
+
 void check_carried_types(Check *check, Op *op) {
     if (!check->is_entry)
         return;  // whether a condition is a constexpr, and what starts as what, is up to the caller
     if (op->code == OP_FOR || op->code == OP_WHILE) check_loop_carried(check, op);
-    if (op->code == OP_IF) check_arms(check, op);
+    if (op->code != OP_IF) return;
+    check_arms(check, op);
+    check_one_armed(check, op);
 }

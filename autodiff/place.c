@@ -219,6 +219,28 @@ static bool lie_between(Arena *arena, const Access *a, const Access *b) {
            distance % divisor != 0;
 }
 
+/// From the first element that an access may touch to behind the last one. `reach` NULL where it is not known.
+static Span access_span(Arena *arena, const Access *access, bool by_mask) {
+    Span all = {.start = access->offset.base, .reach = poly_constant(arena, 1)};
+    for (int i = 0; i < access->offset.rank; i++) {
+        const Poly *weight = access->offset.lane[i];
+        if (is_zero(weight)) continue;
+        Span span = by_mask ? lane_span(arena, access, i) : tile_span(arena, access, i);
+        if (!span.reach || !sizes_are_nonnegative(arena, weight)) return (Span){0};
+        all.start =
+            poly_add(arena, all.start, poly_subtract(arena, span.start, access->offset.base));
+        all.reach = poly_add(arena, all.reach, poly_subtract(arena, span.reach, weight));
+    }
+    return all;
+}
+
+static bool spans_are_apart(Arena *arena, Span first, Span second) {
+    if (!first.reach || !second.reach) return false;
+    const Poly *distance = poly_subtract(arena, second.start, first.start);
+    return is_fixed(distance) && is_fixed(first.reach) &&
+           sizes_are_nonnegative(arena, poly_subtract(arena, distance, first.reach));
+}
+
 bool places_are_apart(Arena *arena, Op *a, Op *b) {
     Access left = access_of(arena, a), right = access_of(arena, b);
     if (!left.parameter || left.parameter != right.parameter) return false;
@@ -239,22 +261,13 @@ bool places_are_apart(Arena *arena, Op *a, Op *b) {
             if (lies_before(arena, &left, i, &right, k) || lies_before(arena, &right, k, &left, i))
                 return true;
         }
-    return false;
-}
-
-/// From the first element that an access may touch to behind the last one. `reach` NULL where it is not known.
-static Span access_span(Arena *arena, const Access *access, bool by_mask) {
-    Span all = {.start = access->offset.base, .reach = poly_constant(arena, 1)};
-    for (int i = 0; i < access->offset.rank; i++) {
-        const Poly *weight = access->offset.lane[i];
-        if (is_zero(weight)) continue;
-        Span span = by_mask ? lane_span(arena, access, i) : tile_span(arena, access, i);
-        if (!span.reach || !sizes_are_nonnegative(arena, weight)) return (Span){0};
-        all.start =
-            poly_add(arena, all.start, poly_subtract(arena, span.start, access->offset.base));
-        all.reach = poly_add(arena, all.reach, poly_subtract(arena, span.reach, weight));
+    for (int by_mask = 0; by_mask < 2; by_mask++) {
+        Span first = access_span(arena, &left, by_mask),
+             second = access_span(arena, &right, by_mask);
+        if (spans_are_apart(arena, first, second) || spans_are_apart(arena, second, first))
+            return true;
     }
-    return all;
+    return false;
 }
 
 static bool spans_fit(Arena *arena, Span first, Span second, const Poly *window) {

@@ -18,6 +18,8 @@ ATOMICS = {
     "two_passes_and_a_flag": 1,  # of `w`, which all programs read
     "halves": 0,
     "shifted_by_a_size": 1,
+    "parts_apart": 0,
+    "parts_that_overlap": 1,
 }
 FILE = ROOT / "tests" / "emitted" / "kernels" / "overlaps.py"
 

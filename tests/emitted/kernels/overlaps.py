@@ -102,3 +102,26 @@ def shifted_by_a_size(x, y, n, shift, BLOCK: tl.constexpr):
     here = tl.load(x + i, mask=i < n, other=0.0)
     there = tl.load(x + i + shift, mask=i + shift < n, other=0.0)
     tl.store(y + i, here * tl.exp(there), mask=i < n)
+
+
+@triton.jit
+def two_parts(packed, y, distance, H: tl.constexpr, D: tl.constexpr, ROWS: tl.constexpr):
+    """Rows of heads, of which there are fewer than lanes, and rows so far behind."""
+    row = tl.program_id(0)
+    h = tl.arange(0, ROWS)[:, None]
+    lanes = h * D + tl.arange(0, D)[None, :]
+    first = tl.load(packed + row * 2 * H * D + lanes, mask=h < H, other=0.0)
+    second = tl.load(packed + row * 2 * H * D + distance + lanes, mask=h < H, other=0.0)
+    tl.store(y + row * H * D + lanes, first * second, mask=h < H)
+
+
+# tad: H=3, D=4, ROWS=4, packed=f32[5, 2, H, D], y=f32[5, H, D], grid=(5,)
+@triton.jit
+def parts_apart(packed, y, H: tl.constexpr, D: tl.constexpr, ROWS: tl.constexpr):
+    two_parts(packed, y, H * D, H, D, ROWS)
+
+
+# tad: H=3, D=4, ROWS=4, packed=f32[5, 2, H, D], y=f32[5, H, D], grid=(5,)
+@triton.jit
+def parts_that_overlap(packed, y, H: tl.constexpr, D: tl.constexpr, ROWS: tl.constexpr):
+    two_parts(packed, y, H * D - 1, H, D, ROWS)

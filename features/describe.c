@@ -355,7 +355,6 @@ static void describe_rule(Buffer *out, OpCode code) {
 }
 
 void describe_value(Buffer *out, Names *names, const Kernel *kernel, const Value *value) {
-    (void)names;
     Value *asked = (Value *)(uintptr_t)value;
     const char *constant = constant_label(out->arena, value->constant);
     if (constant) {
@@ -363,7 +362,7 @@ void describe_value(Buffer *out, Names *names, const Kernel *kernel, const Value
         return;
     }
     if (value->type.is_constexpr) return;
-    describe_carried(out, value);
+    describe_carried(out, names, value);
     describe_address(out, asked);
     Op *op = asked->op;
     if (!op) return;

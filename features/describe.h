@@ -33,7 +33,7 @@ Str function_documentation(const FunctionDefinition *function);
 /// Paragraphs of Markdown on a value: its constant, loop, address, memory, derivative.
 void describe_value(Buffer *out, Names *names, const Kernel *kernel, const Value *value);
 /// What the loop around does with the value, where it carries it.
-void describe_carried(Buffer *out, const Value *value);
+void describe_carried(Buffer *out, Names *names, const Value *value);
 /// Lanes of an integer tile, address of a pointer.
 void describe_address(Buffer *out, Value *value);
 /// What a load, store or atomic touches, and which programs and iterations touch the same.

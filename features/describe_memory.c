@@ -78,12 +78,20 @@ static const char *written(Arena *arena, const Value *value) {
     return is_short ? str_dup(arena, text) : NULL;
 }
 
-void describe_carried(Buffer *out, const Value *value) {
+/// Once for each loop: a hover on `for` tells all that it carries.
+static const Carried *classified(Names *names, const Op *loop) {
+    Carried *all = map_get_pointer(&names->carried, loop);
+    if (all) return all;
+    all = loop_classify(names->arena, loop);
+    map_set_pointer(&names->carried, loop, all);
+    return all;
+}
+
+void describe_carried(Buffer *out, Names *names, const Value *value) {
     int index = 0;
     const Op *loop = carrier_of(value, &index);
     if (!loop) return;
-    Carried *all = loop_classify(out->arena, loop);
-    const Carried *carried = &all[index];
+    const Carried *carried = &classified(names, loop)[index];
     const char *sign = carried->negated ? "−" : "+";
     const char *step = written(out->arena, carried->step);
     const char *term = written(out->arena, carried->term);

@@ -23,7 +23,8 @@ Names names_of(Arena *arena, const Snapshot *snapshot) {
                    .functions = map_new(arena),
                    .kernels = map_new(arena),
                    .bound = map_new(arena),
-                   .globals = map_new(arena)};
+                   .globals = map_new(arena),
+                   .carried = map_new(arena)};
     for (LIST_EACH(int, i, snapshot->module->functions)) {
         FunctionDefinition *function = snapshot->module->functions.items[i];
         Range range = snapshot_range(snapshot, function->name_range);

@@ -58,6 +58,7 @@ typedef struct Names {
     Map kernels;    // likewise: Kernel
     Map bound;      // by where a function starts, + 1: Map of the names it binds
     Map globals;    // text, dotted ones too -> ScopeEntry
+    Map carried;    // by loop: what loop_classify says of it
     KernelPlace *places;
     int place_count;
 } Names;

@@ -8,6 +8,8 @@
 #include "server/loop.h"
 #include "server/options.h"
 
+enum { PATIENCE_MS = 5000 };
+
 typedef struct Recorded {
     const Json *message;
     Str framed;
@@ -26,6 +28,8 @@ typedef struct Replay {
     double awaited_version;
     const char *awaited_name;
     uint64_t sent_ns;
+    Timer *patience;  // while diagnostics are awaited, which a broken edit does not bring
+    bool pulls;       // diagnostics are asked for, not sent
     int status;
 } Replay;
 
@@ -44,21 +48,29 @@ static bool expect_answer(Replay *replay, const Json *message) {
     replay->awaited_name = method ? method : "";
     bool is_edit = strcmp(replay->awaited_name, "textDocument/didChange") == 0 ||
                    strcmp(replay->awaited_name, "textDocument/didOpen") == 0;
-    if (is_edit) {
+    if (is_edit && !replay->pulls) {
         replay->awaited_uri = json_get_string(document, "uri", NULL);
         replay->awaited_version = json_get_number(document, "version", -1);
     }
     return replay->awaited_id || replay->awaited_uri;
 }
 
+static void replay_send(Replay *replay);
+static void go_on(void *context) { replay_send(context); }
+
 /// Sends up to the next message that is answered.
 static void replay_send(Replay *replay) {
+    timer_stop(replay->patience);
+    replay->patience = NULL;
     while (replay->next < replay->messages.count) {
         const Recorded *recorded = &replay->messages.items[replay->next++];
         bool waits = expect_answer(replay, recorded->message);
         replay->sent_ns = clock_ns();
         process_write(replay->process, recorded->framed.data, recorded->framed.size);
-        if (waits) return;
+        if (!waits) continue;
+        if (replay->awaited_uri)
+            replay->patience = timer_start(replay->loop, PATIENCE_MS, 0, go_on, replay);
+        return;
     }
     process_close_input(replay->process);
 }
@@ -101,6 +113,16 @@ static void server_exited(void *context, int status, int signal_number) {
     loop_stop(replay->loop);
 }
 
+/// What `initialize` says of the editor that was recorded: its process is gone, and a server would end with it.
+static void read_editor(Replay *replay, const Json *message) {
+    if (strcmp(json_get_string(message, "method", ""), "initialize") != 0) return;
+    Json *params = json_get(message, "params");
+    if (!params) return;
+    json_set(params, "processId", json_null(replay->arena));
+    const Json *options = json_get(params, "initializationOptions");
+    replay->pulls = strcmp(json_get_string(options, "diagnostics", ""), "pull") == 0;
+}
+
 static Error replay_read(Replay *replay, const char *path) {
     FILE *file = fopen(path, "rb");
     if (!file) return arena_printf(replay->arena, "%s cannot be read", path);
@@ -111,9 +133,10 @@ static Error replay_read(Replay *replay, const char *path) {
     for (size_t size; (size = fread(chunk, 1, sizeof chunk, file)) > 0;) {
         frame_reader_add(&reader, chunk, size);
         while (frame_reader_next(&reader, &body, &error)) {
-            Recorded recorded = {.message = json_parse(replay->arena, body, &error)};
-            if (!recorded.message) continue;
-            recorded.framed = frame_write(replay->arena, recorded.message);
+            Json *message = json_parse(replay->arena, body, &error);
+            if (!message) continue;
+            read_editor(replay, message);
+            Recorded recorded = {message, frame_write(replay->arena, message)};
             LIST_PUSH(replay->arena, &replay->messages, recorded);
         }
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import socket
@@ -217,22 +218,63 @@ def test_with_another_client(tmp_path: Path) -> None:
     ] == ["unknown-operation"]
 
 
-def test_a_recorded_session_is_replayed(kernel: str, tmp_path: Path) -> None:
+def replay_rows(record: Path) -> dict[str, int]:
+    """How often a replay of the session got an answer to each method."""
+    run = subprocess.run(
+        [BIN / "tad-lsp", "--replay", record], capture_output=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    rows = [line.split() for line in run.stdout.decode().splitlines()[1:]]
+    return {row[0]: int(row[1]) for row in rows}
+
+
+@pytest.mark.parametrize("diagnostics", ["push", "pull"])
+def test_a_recorded_session_is_replayed(kernel: str, tmp_path: Path, diagnostics: str) -> None:
     record = tmp_path / "session"
     client = Client("--record", str(record))
-    client.initialize()
+    client.initialize(initializationOptions={"diagnostics": diagnostics})
     client.open(kernel, KERNEL)
     for word in ("mask = ", "offsets = ", "scale(x)"):
         at = {"textDocument": {"uri": kernel}, "position": place(KERNEL, word)}
         client.request("textDocument/hover", at)
     assert client.shut_down() == 0
     assert record.read_bytes().count(b"textDocument/hover") == 3
-    run = subprocess.run(
-        [BIN / "tad-lsp", "--replay", record], capture_output=True, timeout=60, check=False
+    rows = replay_rows(record)
+    assert rows["textDocument/hover"] == 3
+    assert rows.get("textDocument/didOpen", 0) == (diagnostics == "push")
+
+
+def test_a_session_whose_editor_is_gone_is_replayed(kernel: str, tmp_path: Path) -> None:
+    record = tmp_path / "session"
+    gone = subprocess.Popen(["sleep", "60"])
+    client = Client("--record", str(record))
+    client.initialize(processId=gone.pid)
+    client.open(kernel, KERNEL)
+    client.request(
+        "textDocument/hover",
+        {"textDocument": {"uri": kernel}, "position": place(KERNEL, "mask = ")},
     )
-    assert run.returncode == 0, run.stderr
-    hovers = next(line for line in run.stdout.decode().splitlines() if "hover" in line)
-    assert hovers.split()[1] == "3"
+    gone.kill()
+    gone.wait()
+    assert client.process.wait(60) == 1
+    begun = record.read_bytes()
+    # An edit that brings no diagnostics is waited for longer than a server takes to see that a process is gone.
+    slow = {"uri": kernel, "version": 2}
+    broken = {
+        "jsonrpc": "2.0",
+        "method": "textDocument/didChange",
+        "params": {"textDocument": slow},
+    }
+    hover = {
+        "jsonrpc": "2.0",
+        "id": 99,
+        "method": "textDocument/hover",
+        "params": {"textDocument": {"uri": kernel}},
+    }
+    record.write_bytes(
+        begun + frame(json.dumps(broken).encode()) + frame(json.dumps(hover).encode())
+    )
+    assert replay_rows(record)["textDocument/hover"] == 2
 
 
 def test_every_feature_at_every_word(tmp_path: Path) -> None:

@@ -1,0 +1,144 @@
+"""`Time`: what a Python with a GPU measured stands on the lens until the text changes. The Python here is made up."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.protocol.client import LIMIT, Client
+from tests.protocol.conftest import KERNEL
+from tests.protocol.test_gradients import CANCELLED, REQUEST_FAILED, command, titles
+
+MEASURED = {
+    "forward": {"median_ms": 1.25},
+    "backward": {"median_ms": 2.5},
+    "bytes": 1_250_000_000,
+}
+FAKE_PYTHON = """#!{python}
+import json, pathlib, sys, time
+asked = json.load(sys.stdin)
+pathlib.Path({asked!r}).write_text(json.dumps(asked))
+{action}
+"""
+
+
+class Machine:
+    """A Python that does as it is told, and what it was asked."""
+
+    def __init__(self, folder: Path, client: Client) -> None:
+        self.file, self.asked = folder / "python", folder / "asked.json"
+        client.configuration = {"python": {"command": str(self.file)}}
+        client.notify("workspace/didChangeConfiguration", {"settings": None})
+        client.settle()  # the server asked for the settings, and has them
+
+    def does(self, action: str) -> None:
+        text = FAKE_PYTHON.format(python=sys.executable, asked=str(self.asked), action=action)
+        self.file.write_text(text)
+        self.file.chmod(0o755)
+
+
+@pytest.fixture
+def machine(editor: Client, tmp_path: Path, kernel: str) -> Machine:
+    machine = Machine(tmp_path, editor)
+    machine.does(f"print(json.dumps({MEASURED!r}))")
+    editor.open(kernel, KERNEL)
+    return machine
+
+
+def time_kernel(client: Client, uri: str, **more: Any) -> dict[str, Any]:
+    params = {**command("timeKernel", uri), **more}
+    return client.wait(client.start("workspace/executeCommand", params))
+
+
+def test_times_stand_on_the_lens_until_the_text_changes(
+    editor: Client, kernel: str, machine: Machine
+) -> None:
+    assert "Time" in titles(editor, kernel)
+    summary = time_kernel(editor, kernel)["result"]["summary"]
+    assert summary == "fwd 1.25 ms (1000 GB/s), bwd 2.5 ms, 2.0x fwd"
+    assert summary in titles(editor, kernel)
+    changed = KERNEL.replace("y = scale(x)", "y = scale(x) * 2")
+    editor.change(kernel, 2, {"text": changed})
+    assert "Time" in titles(editor, kernel)
+    editor.change(kernel, 3, {"text": KERNEL})
+    assert summary in titles(editor, kernel)
+
+
+def test_what_is_timed(editor: Client, kernel: str, machine: Machine) -> None:
+    time_kernel(editor, kernel)
+    asked = json.loads(machine.asked.read_text())
+    assert asked["kernel"] == "scale_kernel"
+    assert "def scale_kernel_backward(" in asked["module"]
+    assert asked["plan"] and asked["launches"]
+
+
+def test_progress_of_a_timing(editor: Client, kernel: str, machine: Machine) -> None:
+    time_kernel(editor, kernel, workDoneToken="mine")
+    values = [m["params"]["value"] for m in editor.notifications if m["method"] == "$/progress"]
+    assert [value["kind"] for value in values] == ["begin", "end"]
+
+
+@pytest.mark.parametrize(
+    ("action", "says"),
+    [
+        ("print(json.dumps({'error': 'there is no GPU'}))", "there is no GPU"),
+        ("sys.exit('no module named triton')", "no module named triton"),
+        ("print('{')", "ended with status 0"),
+        ("import os; os.kill(os.getpid(), 9)", "signal 9"),
+    ],
+)
+def test_what_cannot_be_timed_is_said(
+    editor: Client, kernel: str, machine: Machine, action: str, says: str
+) -> None:
+    machine.does(action)
+    error = time_kernel(editor, kernel)["error"]
+    assert error["code"] == REQUEST_FAILED and says in error["message"]
+    machine.does(f"print(json.dumps({MEASURED!r}))")
+    assert "result" in time_kernel(editor, kernel)
+
+
+def test_a_python_that_is_not_there(editor: Client, kernel: str, machine: Machine) -> None:
+    machine.file.unlink()
+    assert time_kernel(editor, kernel)["error"]["code"] == REQUEST_FAILED
+
+
+@pytest.mark.parametrize("by", ["request", "progress"])
+def test_a_timing_is_cancelled(editor: Client, kernel: str, machine: Machine, by: str) -> None:
+    machine.does("time.sleep(600)")
+    number = editor.start(
+        "workspace/executeCommand", {**command("timeKernel", kernel), "workDoneToken": "mine"}
+    )
+    while not machine.asked.exists():
+        editor.settle()
+    if by == "request":
+        editor.notify("$/cancelRequest", {"id": number})
+    else:
+        editor.notify("window/workDoneProgress/cancel", {"token": "mine"})
+    assert editor.wait(number)["error"]["code"] == CANCELLED
+    deadline = time.monotonic() + LIMIT
+    while "Time" not in titles(editor, kernel):  # the process has ended
+        assert time.monotonic() < deadline
+
+
+def test_a_session_that_ends_during_a_timing(editor: Client, kernel: str, machine: Machine) -> None:
+    machine.does("time.sleep(600)")
+    editor.start("workspace/executeCommand", command("timeKernel", kernel))
+    while not machine.asked.exists():
+        editor.settle()
+    assert editor.shut_down() == 0
+
+
+def test_nothing_is_timed_without_trust(server: Client, kernel: str, tmp_path: Path) -> None:
+    server.initialize(initializationOptions={"trusted": False})
+    machine = Machine(tmp_path, server)
+    server.configuration["trusted"] = False
+    machine.does("print('{}')")
+    server.open(kernel, KERNEL)
+    assert "trusted" in time_kernel(server, kernel)["error"]["message"]
+    assert not machine.asked.exists()
+    assert server.shut_down() == 0

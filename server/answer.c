@@ -24,10 +24,39 @@ Json *offset_json(Request *request, uint32_t offset) {
                                                         request->server->client.encoding, offset));
 }
 
+/// Our own Markdown without its signs: fences, emphasis, rules and the spaces that break lines. Code keeps its stars.
+static const char *plain_text(Arena *arena, const char *markdown) {
+    Buffer out = buffer_new(arena);
+    bool in_fence = false;
+    for (const char *line = markdown, *next; *line; line = next) {
+        const char *end = line + strcspn(line, "\n");
+        next = *end ? end + 1 : end;
+        if (strncmp(line, "```", 3) == 0) {
+            in_fence = !in_fence;
+            continue;
+        }
+        if (!in_fence && strncmp(line, "---", 3) == 0) continue;
+        bool in_code = in_fence;
+        while (end > line && end[-1] == ' ') end--;
+        for (const char *at = line; at < end; at++) {
+            bool is_tick = !in_fence && *at == '`';
+            if (is_tick)
+                in_code = !in_code;
+            else if (!in_code && at[0] == '*' && at[1] == '*')
+                at++;
+            else
+                buffer_putc(&out, *at);
+        }
+        buffer_putc(&out, '\n');
+    }
+    return str_dup(arena, str_trim((Str){buffer_text(&out), out.size}));
+}
+
 Json *markup_json(Request *request, const char *markdown) {
     Json *json = json_object(request->arena);
-    json_set_string(json, "kind", request->server->client.markdown ? "markdown" : "plaintext");
-    json_set_string(json, "value", markdown);
+    bool is_markdown = request->server->client.markdown;
+    json_set_string(json, "kind", is_markdown ? "markdown" : "plaintext");
+    json_set_string(json, "value", is_markdown ? markdown : plain_text(request->arena, markdown));
     return json;
 }
 

@@ -1,0 +1,156 @@
+"""What an author sees beside the code, over the wire: places and pages of problems, hints, hovers, ways to the forward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.protocol.client import Client, place
+from tests.protocol.conftest import KERNEL
+
+TWICE = KERNEL.replace(
+    "    y = scale(x)\n",
+    "    again = tl.load(x_ptr + offsets, mask=mask, other=0.0)\n    y = scale(x) + again\n",
+)
+UNUSED = KERNEL.replace("    y = scale(x)\n", "    y = tl.exp(offsets.to(tl.float32))\n")
+REMOVED = KERNEL.replace("tl.load(x_ptr", "tl.libdevice.load(x_ptr")
+
+
+def with_settings(client: Client, settings: dict[str, Any], **more: Any) -> None:
+    client.configuration = settings
+    client.initialize(initializationOptions={"settings": settings}, **more)
+    client.settle()
+
+
+def finding(client: Client, uri: str, text: str, code: str) -> dict[str, Any]:
+    client.open(uri, text)
+    return next(found for found in client.diagnostics(uri, 1) if found["code"] == code)
+
+
+def whole(uri: str) -> dict[str, Any]:
+    start, end = {"line": 0, "character": 0}, {"line": KERNEL.count("\n"), "character": 0}
+    return {"textDocument": {"uri": uri}, "range": {"start": start, "end": end}}
+
+
+def test_a_problem_names_the_other_place(editor: Client, kernel: str) -> None:
+    found = finding(editor, kernel, TWICE, "repeated-load")
+    related = found["relatedInformation"][0]
+    assert related["message"] == "loaded here"
+    assert related["location"]["uri"] == kernel
+    assert related["location"]["range"]["start"] == place(TWICE, "tl.load")
+
+
+def test_what_has_no_use_is_greyed(editor: Client, kernel: str) -> None:
+    assert finding(editor, kernel, UNUSED, "unused-load")["tags"] == [1]
+
+
+def test_a_problem_leads_to_its_page(server: Client, kernel: str) -> None:
+    with_settings(server, {"docs": {"url": "https://example.org/tad/"}})
+    found = finding(server, kernel, TWICE, "repeated-load")
+    assert found["codeDescription"]["href"] == "https://example.org/tad/repeated-load.md"
+    assert server.shut_down() == 0
+
+
+def test_clients_are_sent_what_they_know(server: Client, kernel: str) -> None:
+    with_settings(server, {"docs": {"url": "https://example.org/"}}, capabilities={})
+    found = finding(server, kernel, TWICE, "repeated-load")
+    assert "codeDescription" not in found and "relatedInformation" not in found
+    assert server.shut_down() == 0
+
+
+def test_what_is_ignored_is_logged(editor: Client, kernel: str) -> None:
+    editor.change(kernel, 2, {"text": ""})
+    logged = editor.next_notification("window/logMessage")
+    assert "not open" in logged["message"] and kernel in logged["message"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "method", "empty"),
+    [
+        ("inlayHints", "inlayHint", []),
+        ("codeLens", "codeLens", []),
+        ("semanticTokens", "semanticTokens/full", None),
+    ],
+)
+def test_what_is_switched_off(
+    server: Client, kernel: str, setting: str, method: str, empty: list | None
+) -> None:
+    with_settings(server, {setting: {"enable": False}})
+    server.open(kernel, KERNEL)
+    answer = server.request(f"textDocument/{method}", whole(kernel))
+    assert (answer["data"] == []) if empty is None and answer else answer == empty
+    server.configuration = {setting: {"enable": True}}
+    server.notify("workspace/didChangeConfiguration", {"settings": None})
+    server.settle()
+    answer = server.request(f"textDocument/{method}", whole(kernel))
+    assert answer["data"] if empty is None else answer
+    assert server.shut_down() == 0
+
+
+def test_a_hint_tells_how_it_came_about_only_when_asked(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    hints = editor.request("textDocument/inlayHint", whole(kernel))
+    assert not [hint for hint in hints if "tooltip" in hint]
+    lines = KERNEL.splitlines()
+    told = {
+        lines[hint["position"]["line"]].split()[0]: editor.request("inlayHint/resolve", hint)
+        for hint in hints
+    }
+    assert "i32[BLOCK]" in told["offsets"]["tooltip"]["value"]
+    assert "Lanes" in told["offsets"]["tooltip"]["value"]
+
+
+def hover(client: Client, uri: str, word: str, inside: int = 0) -> str:
+    at = {"textDocument": {"uri": uri}, "position": place(KERNEL, word, inside=inside)}
+    return client.request("textDocument/hover", at)["contents"]["value"]
+
+
+def test_what_a_hover_says(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    load = hover(editor, kernel, "tl.load", inside=4)
+    assert "tl.load(pointer, mask=None" in load, "signature"
+    assert "Values at `pointer`" in load, "documentation"
+    assert "**Derivative**" in load, "rule"
+    assert "i32[BLOCK]" in hover(editor, kernel, "offsets ="), "shape and type"
+    assert "program_id(0)" in hover(editor, kernel, "offsets ="), "address"
+    assert "x_ptr[BLOCK*program_id(0) + i]" in hover(editor, kernel, "x_ptr + off"), (
+        "who touches it"
+    )
+
+
+def test_plain_text_for_clients_without_markdown(server: Client, kernel: str) -> None:
+    plain = {"textDocument": {"hover": {"contentFormat": ["plaintext"]}}}
+    server.initialize(plain)
+    server.open(kernel, KERNEL)
+    at = {"textDocument": {"uri": kernel}, "position": place(KERNEL, "mask = ")}
+    contents = server.request("textDocument/hover", at)["contents"]
+    assert contents == {"kind": "plaintext", "value": "(tile) mask: i1[BLOCK]"}
+    load = {"textDocument": {"uri": kernel}, "position": place(KERNEL, "tl.load", inside=4)}
+    value = server.request("textDocument/hover", load)["contents"]["value"]
+    assert "lanes where mask is false read other" in value
+    assert "Derivative memory" in value and "`" not in value and "**" not in value
+    assert server.shut_down() == 0
+
+
+def test_from_a_line_of_the_backward_to_the_forward_and_back(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    argument = {"uri": kernel, "kernel": "scale_kernel"}
+    params = {"command": "tad.backwardPreview", "arguments": [argument]}
+    preview = editor.request("workspace/executeCommand", params)
+    uri, text = preview["uri"], preview["text"]
+    editor.open(uri, text)
+
+    def goes(method: str, word: str) -> dict[str, Any]:
+        at = {"textDocument": {"uri": uri}, "position": place(text, word)}
+        (link,) = editor.request(f"textDocument/{method}", at)
+        assert link["targetUri"] == uri
+        return link["targetSelectionRange"]["start"]
+
+    for forward, backward in [
+        ("scale_kernel(", "scale_kernel_backward("),
+        ("x = tl.load", "dx = "),
+        ("y = scale", "dy = "),
+    ]:
+        assert goes("definition", backward) == place(text, forward)
+        assert goes("declaration", forward) == place(text, backward)

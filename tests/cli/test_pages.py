@@ -70,10 +70,13 @@ def test_commands_have_options_that_exist(workspace: Workspace) -> None:
     assert seen > 20
 
 
+def tracked_files() -> list[str]:
+    run = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return run.stdout.splitlines()
+
+
 def test_files_that_pages_name_exist() -> None:
-    tracked = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    tracked = tracked_files()
     seen = 0
     for page in DEVELOPERS_PAGES:
         for name in re.findall(r"`([\w./*-]+\.(?:c|h|def|mjs|py|txt))`", page.read_text()):
@@ -83,6 +86,32 @@ def test_files_that_pages_name_exist() -> None:
             pattern = "*/" + re.sub(r"[A-Z]{4,}", "*", name)  # FAMILY.py
             assert any(fnmatch("/" + path, pattern) for path in tracked), f"{page.name}: {name}"
     assert seen > 60
+
+
+def declared_tests() -> dict[str, set[str]]:
+    """Names of tests, by the file they are in: C, Python and the editors' stories."""
+    declares = r'^(?:def test_(\w+)|TEST\((\w+)\)|step\("([^"]+)"|  async "([^"]+)")'
+    found: dict[str, set[str]] = {}
+    for file in map(ROOT.joinpath, tracked_files()):
+        if file.suffix not in (".py", ".c", ".js", ".mjs") or "tests" not in file.parts:
+            continue
+        names = {"".join(groups) for groups in re.findall(declares, file.read_text(), re.M)}
+        key = "host" if file.parent.name == "host" else file.name.split(".")[0]
+        found.setdefault(key, set()).update(names)
+    return found
+
+
+def test_each_feature_is_held_by_tests_that_exist() -> None:
+    tests = declared_tests()
+    text = (ROOT / "docs/editors/features.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "held by" not in line]
+    assert len(rows) > 15
+    for row in rows:
+        named = re.findall(r"`(\w+)::([^`]+)`", row)
+        assert named, row
+        assert [
+            f"{file}::{name}" for file, name in named if name not in tests.get(file, set())
+        ] == []
 
 
 def test_targets_that_pages_name_exist() -> None:

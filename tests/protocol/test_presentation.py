@@ -1,4 +1,4 @@
-"""What an author sees beside the code, over the wire: places and pages of problems, hints, hovers, ways to the forward."""
+"""What an author sees beside the code, over the wire: places and pages of problems, hints, hovers, ways to forwards."""
 
 from __future__ import annotations
 

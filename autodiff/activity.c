@@ -1,6 +1,7 @@
 // Which values carry a gradient: float values that depend on an active input, found forwards to a fixed point.
 #include "analysis/loops.h"
 #include "autodiff/adjoint.h"
+#include "autodiff/scalars.h"
 #include "autodiff/shift.h"
 
 bool value_is_active(const Differentiation *state, const Value *value) {
@@ -99,6 +100,12 @@ static bool visit_active(void *context, Op *op) {
 
 void activity_mark(Differentiation *state) {
     Marking marking = {.state = state, .changed = true};
+    for (int i = 0; i < state->primal->parameter_count; i++) {
+        const Parameter *parameter = &state->primal->parameters[i];
+        bool has_gradient = map_has_pointer(&state->gradients, parameter->value);
+        if (has_gradient && parameter_is_float_scalar(parameter))
+            active_mark(&marking, parameter->value);
+    }
     while (marking.changed) {
         marking.changed = false;
         region_walk(state->primal->body, visit_active, &marking);

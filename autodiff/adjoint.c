@@ -7,6 +7,7 @@
 #include "analysis/infer.h"
 #include "analysis/loops.h"
 #include "autodiff/load_tape.h"
+#include "autodiff/scalars.h"
 #include "autodiff/tape.h"
 
 void adjoint_fail(Differentiation *state, DiagnosticId id, Range range, const char *format, ...) {
@@ -646,5 +647,6 @@ void adjoint_sweep(Differentiation *state) {
     recompute_region(state, state->primal->body);
     loads_fill(state);
     sweep_region(state, state->primal->body);
+    scalars_store(state, &frame);
     state->frame = NULL;
 }

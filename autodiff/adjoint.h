@@ -21,6 +21,7 @@ typedef struct Accumulation {
     const Parameter *input;  // the forward's parameter
     Range range;             // the forward's load
     bool is_running;         // the gradient's buffer has contents already
+    bool is_program_sum;     // of a scalar: a plain store of the program's own sum
 } Accumulation;
 
 /// Statements of the backward on a running or kept gradient, beside accumulations.

@@ -15,6 +15,7 @@
 #include "autodiff/replay.h"
 #include "autodiff/rewrite.h"
 #include "autodiff/saved.h"
+#include "autodiff/scalars.h"
 #include "autodiff/stores.h"
 #include "autodiff/tape.h"
 #include "autodiff/tidy.h"
@@ -53,15 +54,14 @@ static bool parameter_is_wanted(const void *options, const Parameter *parameter)
 /* ---- setting up ---- */
 
 static Value *add_gradient_parameter(Differentiation *state, const Parameter *of,
-                                     const char *prefix, const char *suffix) {
+                                     const char *prefix, const char *suffix, Type type) {
     const char *own =
         map_get_pointer(&state->values, of->value) ? recomputed(state, of->value)->name : of->name;
     const char *name = arena_printf(state->arena, "%s%s%s", prefix, own, suffix);
     for (int i = 0; i < state->backward->parameter_count; i++)
         if (strcmp(state->backward->parameters[i].name, name) == 0)
             return add_gradient_parameter(state, of, arena_printf(state->arena, "%s_", prefix),
-                                          suffix);
-    Type type = of->value->type;
+                                          suffix, type);
     Value *value = function_add_parameter(state->backward, name, type);
     Parameter *parameter = &state->backward->parameters[value->index];
     parameter->is_optional = of->is_optional;
@@ -90,6 +90,11 @@ static void add_gradients(Differentiation *state, const Memory *memory,
     for (int i = 0; i < state->primal->parameter_count; i++) {
         const Parameter *parameter = &state->primal->parameters[i];
         Value *root = parameter->value;
+        if (parameter_is_float_scalar(parameter) && scalar_is_asked(options, parameter)) {
+            Type sums = {.kind = TYPE_POINTER, .element = dtype_of(DTYPE_FLOAT32)};
+            map_set_pointer(&state->gradients, root,
+                            add_gradient_parameter(state, parameter, "d", "_ptr", sums));
+        }
         if (!parameter_points_to_float(parameter)) continue;
         const Value *origin = map_get_pointer(&state->origins, root);
         if (origin) {  // another version of a buffer: the same gradient, where that has one
@@ -103,9 +108,9 @@ static void add_gradients(Differentiation *state, const Memory *memory,
         bool running = map_has_pointer(&state->running, root);
         bool wanted = loaded && !stored && is_wanted(options, parameter->name);
         if (!stored && !wanted) continue;
-        Value *gradient = add_gradient_parameter(state, parameter, "d", "");
+        Value *gradient = add_gradient_parameter(state, parameter, "d", "", root->type);
         if (map_has_pointer(&state->kept, root)) {
-            Value *kept = add_gradient_parameter(state, parameter, "d", "_before");
+            Value *kept = add_gradient_parameter(state, parameter, "d", "_before", root->type);
             state->backward->parameters[kept->index].is_optional = true;
             map_set_pointer(&state->kept, root, kept);
         }

@@ -132,15 +132,16 @@ static bool visit_program(void *context, Op *op) {
     return true;
 }
 
-Value *tape_program(const Differentiation *state, Builder *b) {
+Value *program_number(const Differentiation *state, Builder *b, bool is_wide) {
     Axes axes = {{false}};
     region_walk(state->primal->body, visit_program, &axes);
-    Value *number = NULL, *wide = build_dtype(b, dtype_of(DTYPE_INT64));
+    Value *number = NULL;
     for (int axis = 0; axis < 3; axis++) {
         if (!axes.used[axis]) continue;
         Value *along = build_int(b, axis), *id = build_unary(b, OP_PROGRAM_ID, along);
         if (!number) {
-            number = build_binary(b, OP_CAST, id, wide);
+            number = is_wide ? build_binary(b, OP_CAST, id, build_dtype(b, dtype_of(DTYPE_INT64)))
+                             : id;
             continue;
         }
         Value *programs = build_unary(b, OP_NUM_PROGRAMS, along);
@@ -316,7 +317,7 @@ static void add_tape(Differentiation *state, TapedLoop *taped, int index, Builde
 }
 
 static void add_tapes(Differentiation *state, TapedLoop *taped, Builder *b, Value *steps) {
-    Value *program = tape_program(state, b);
+    Value *program = program_number(state, b, true);  // it counts whole slices
     taped->values = ARENA_ARRAY(state->arena, TapedValue, taped->loop->result_count);
     for (int i = 0; i < taped->loop->result_count; i++) {
         taped->values[i].increment = increment_of(taped->loop, i);

@@ -33,8 +33,6 @@ typedef struct TapedValue {
 bool tape_holds(Type type);
 /// Of the buffer with elements of a type of torch (NULL: float32, or float64 where the launch has doubles).
 Type tape_type(const char *dtype);
-/// Number of the program among those that differ, 64 bits wide: it counts whole slices. NULL: there is but one.
-Value *tape_program(const Differentiation *state, Builder *b);
 /// Lays out a program's slice of `buffer`, `tiles` tiles of `type`, in `value`. Its size in elements.
 Value *tape_slice(Builder *b, TapedValue *value, Value *buffer, Type type, Value *program,
                   Value *tiles, const char *name);
@@ -62,6 +60,8 @@ Value *tape_recall(Differentiation *state, const TapedLoop *taped, Value *trip, 
 void tape_map_steps(Differentiation *state, const TapedLoop *taped, Value *trip);
 /// A while loop's trips: it runs once more at `place`, with a counter.
 Value *while_count(Differentiation *state, const Op *loop, Builder *place);
+/// Number of the program among those that differ, 64 bits wide or as wide as its identifiers. NULL: there is but one.
+Value *program_number(const Differentiation *state, Builder *b, bool is_wide);
 /// Which iteration of a `for` has this value of its variable.
 Value *iteration_number(Builder *b, Value *variable, Value *lower, Value *step);
 /// Drops tapes that nothing reads any more, and what only they needed.

@@ -1,0 +1,43 @@
+// Adjoints of a kernel's floating-point scalars in, a plain store a program into a buffer that the launcher sums out.
+#include "autodiff/scalars.h"
+
+#include <string.h>
+
+#include "autodiff/tape.h"
+
+bool parameter_is_float_scalar(const Parameter *parameter) {
+    Type type = parameter->value->type;
+    return !parameter->is_constexpr && type.kind == TYPE_NUMBER && type.rank == 0 &&
+           dtype_class(type.element) == CLASS_FLOAT;
+}
+
+bool scalar_is_asked(const BackwardOptions *options, const Parameter *parameter) {
+    for (int i = 0; options && i < options->wrt_count; i++)
+        if (strcmp(options->wrt[i], parameter->name) == 0) return true;
+    if (options && (options->wrt_count > 0 || options->wrapper == WRAPPER_TRITON_OP)) return false;
+    return parameter->comes_from_tensor;
+}
+
+static void store_sum(Differentiation *state, const Parameter *parameter, Value *gradient,
+                      Value *sum) {
+    Builder *b = &state->builder;
+    Value *program = program_number(state, b, false);
+    Value *address = program ? build_binary(b, OP_ADD, gradient, program) : gradient;
+    build(b, OP_STORE, (Value *[]){address, sum}, 2);
+    Accumulation accumulation = {.op = b->region->last,
+                                 .gradient = gradient,
+                                 .input = parameter,
+                                 .range = parameter->range,
+                                 .is_program_sum = true};
+    LIST_PUSH(state->arena, &state->accumulations, accumulation);
+}
+
+void scalars_store(Differentiation *state, const Frame *outermost) {
+    for (int i = 0; i < state->primal->parameter_count && !state->failed; i++) {
+        const Parameter *parameter = &state->primal->parameters[i];
+        Value *gradient = map_get_pointer(&state->gradients, parameter->value);
+        Value *sum = map_get_pointer(&outermost->adjoints, parameter->value);
+        if (gradient && sum && parameter_is_float_scalar(parameter))
+            store_sum(state, parameter, gradient, sum);
+    }
+}

@@ -1,4 +1,5 @@
 // Adjoints of single ops: the table's GRAD text through the front end, and the cases that a line of text cannot say.
+#include <math.h>
 #include <string.h>
 
 #include "analysis/affine.h"
@@ -9,6 +10,47 @@
 static Value *cast_to_code(Builder *b, Value *value, DTypeCode code) {
     if (value->type.element.code == code) return value;
     return build_binary(b, OP_CAST, value, build_dtype(b, dtype_of(code)));
+}
+
+/* ---- factors that hold infinities ---- */
+
+/// The sum of what infinities the author wrote into a tile: -inf, inf, or NaN for both; 0 for none.
+static double infinity_in(const Value *value, int depth) {
+    double number;
+    if (!value || depth > 32) return 0;
+    if (value_is_number(value, &number)) return isinf(number) ? number : 0;
+    if (!value->op) return 0;
+    int first = 0, last = 0;
+    switch (value->op->code) {
+    case OP_WHERE: first = 1, last = 2; break;
+    case OP_FULL: first = last = 1; break;
+    case OP_ADD:
+    case OP_MUL: last = 1; break;
+    case OP_CAST:
+    case OP_EXPAND_DIMS:
+    case OP_BROADCAST_TO:
+    case OP_RESHAPE:
+    case OP_TRANS: break;
+    default: return 0;
+    }
+    double sum = 0;
+    for (int i = first; i <= last; i++) sum += infinity_in(value->op->operands[i], depth + 1);
+    return sum;
+}
+
+/// A score of minus infinity counts for nothing, whatever it is multiplied by: 0 * inf must not get into the factor's sum.
+static Value *without_infinities(Differentiation *state, const Op *product, const Value *target,
+                                 Value *adjoint) {
+    Builder *b = &state->builder;
+    Value *other = product->operands[product->operands[0] == target ? 1 : 0];
+    double infinity = infinity_in(other, 0);
+    if (infinity == 0 || target->type.rank >= other->type.rank) return adjoint;
+    Value *tile = recomputed(state, other);
+    bool is_negative = infinity < 0;
+    if (!is_negative) tile = build_unary(b, OP_ABS, tile);
+    Value *counts = build_binary(b, is_negative ? OP_GT : OP_LT, tile,
+                                 build_float(b, is_negative ? -INFINITY : INFINITY));
+    return build_ternary(b, OP_WHERE, counts, adjoint, build_float(b, 0.0));
 }
 
 /* ---- rules written in Triton ---- */
@@ -53,6 +95,7 @@ static void rule_from_text(Differentiation *state, const Op *op, Value *gradient
                          row->name ? row->name : row->id, error ? error : "no value");
             return;
         }
+        if (op->code == OP_MUL) adjoint = without_infinities(state, op, target, adjoint);
         adjoint_add(state, target, adjoint);
     }
 }

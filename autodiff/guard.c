@@ -169,8 +169,12 @@ static void pad_load(Guard *guard, Op *op, Pad *pad) {
                                                          : pad_odd;
         pad->axes[axis].slope = SLOPE_NONE;
     }
-    if (!is_upstream(guard, pointer_root(op->operands[0])) || !mask) return;
-    add_labels(guard, mask, pad);
+    if (!mask) return;
+    if (is_upstream(guard, pointer_root(op->operands[0]))) add_labels(guard, mask, pad);
+    if (!has_other || !isinf(other)) return;
+    Pad masks = {0};
+    add_labels(guard, mask, &masks);
+    for (int axis = 0; axis < MOST_AXES; axis++) pad->axes[axis].beyond = masks.axes[axis].label;
 }
 
 static bool is_part_of(const Value *label, const Value *of) {
@@ -189,6 +193,16 @@ static Value *label_of_sum(Guard *guard, PadAxis a, PadAxis b) {
     return vector_of(guard, OP_OR, a.label, b.label);
 }
 
+/// The mask of the load beyond which both are what they are.
+static Value *beyond_of_both(PadAxis a, PadAxis b) {
+    return a.beyond == b.beyond || !b.beyond ? a.beyond : a.beyond ? NULL : b.beyond;
+}
+
+/// 0 times infinity is what is left of an exponential of minus infinity: its derivative is 0 there.
+static bool is_lost_zero(PadAxis a, PadAxis b) {
+    return (pad_is_zero(a) && pad_is_infinite(b)) || (pad_is_zero(b) && pad_is_infinite(a));
+}
+
 static PadAxis pad_binary(Guard *guard, const Op *op, int axis) {
     const Value *x = op->operands[0], *y = op->operands[1];
     PadAxis a = pad_along(guard, x, axis), b = pad_along(guard, y, axis);
@@ -205,6 +219,8 @@ static PadAxis pad_binary(Guard *guard, const Op *op, int axis) {
         result.label = a.label ? a.label : b.label;
     else
         result.label = is_quotient ? a.label : NULL;
+    result.beyond = beyond_of_both(a, b);
+    if (op->code == OP_MUL && !result.label && is_lost_zero(a, b)) result.label = result.beyond;
     return result;
 }
 
@@ -362,6 +378,7 @@ static void pad_of_op(Guard *guard, Op *op, Pad *pad) {
             PadAxis of = pad_along(guard, op->operands[0], axis);
             *along = pad_of_unary(op->code, of);
             along->label = op->code == OP_NEG || op->code == OP_ABS ? of.label : NULL;
+            along->beyond = of.beyond;
         } else {
             for (int i = 0; i < op->operand_count; i++) {
                 if (!op->operands[i]) continue;

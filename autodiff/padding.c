@@ -21,6 +21,7 @@ PadAxis pad_join(PadAxis a, PadAxis b) {
     else if (a.kind == PAD_KNOWN && isinf(a.number) && b.kind == PAD_ODD)
         result.kind = PAD_UNBOUNDED;
     result.label = label;
+    result.beyond = a.beyond == b.beyond ? a.beyond : NULL;
     result.slope = slope;
     return result;
 }

@@ -108,6 +108,11 @@ static bool float_values(OpCode code, const FloatLanes *in, double *result) {
     return false;
 }
 
+/// What does not move moves nothing, however steep; where the slope is 0, as an exponential's of minus infinity, nothing moves.
+static inline double moved(double slope, double tangent) {
+    return tangent == 0 || (slope == 0 && isinf(tangent)) ? 0 : slope * tangent;
+}
+
 static bool float_slopes(OpCode code, const FloatLanes *in, const double *result, double *tangent) {
     switch (code) {
 #define OP(id, ...)                                                                                                    \
@@ -121,9 +126,9 @@ static bool float_slopes(OpCode code, const FloatLanes *in, const double *result
         (void)a, (void)b, (void)c, (void)r;                                                                            \
         const double slope[3] = {__VA_ARGS__};                                                                         \
         double sum = 0;                                                                                                \
-        if (in->ta && in->ta[i * in->sa] != 0) sum += slope[0] * in->ta[i * in->sa];                                   \
-        if (in->tb && in->tb[i * in->sb] != 0) sum += slope[1] * in->tb[i * in->sb];                                   \
-        if (in->tc && in->tc[i * in->sc] != 0) sum += slope[2] * in->tc[i * in->sc];                                   \
+        if (in->ta) sum += moved(slope[0], in->ta[i * in->sa]);                                                        \
+        if (in->tb) sum += moved(slope[1], in->tb[i * in->sb]);                                                        \
+        if (in->tc) sum += moved(slope[2], in->tc[i * in->sc]);                                                        \
         tangent[i] = sum;                                                                                              \
     }                                                                                                                  \
     return true;

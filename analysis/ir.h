@@ -75,9 +75,10 @@ typedef struct Parameter {
     bool is_loaded;
     bool may_be_descriptor;  // a pointer, where the launcher does not make the descriptor itself
     bool may_have_contents;  // a launcher passes what is not certainly new memory (launches_note)
-    bool comes_from_tensor;  // a number that a launcher reads off a tensor it is given (launches_note)
-    bool has_contents;       // and the backward gives the gradient of what was there before
-    Str annotation;          // as written, empty when none
+    bool
+        comes_from_tensor;  // a number that a launcher reads off a tensor it is given (launches_note)
+    bool has_contents;      // and the backward gives the gradient of what was there before
+    Str annotation;         // as written, empty when none
     const Constant *default_value;  // NULL when none or not a constant
     Str default_text;               // as written, empty when none
     Range range;

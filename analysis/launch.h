@@ -190,7 +190,23 @@ bool function_may_have_chosen(Arena *arena, const Function *function);
 void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *function);
 /// Sets `may_have_contents` of the tensors that the kernel stores to where the launch passes what is not certainly new.
 void launch_note_contents(const HostLaunch *launch, Function *function);
-/// Both for all launches of the kernel in its module.
+/// The Python function that `launch_tensor` has take a tensor, or a number, in double precision.
+#define LAUNCH_DOUBLE_OF "_double_of"
+/// A number that the launcher reads off a tensor of its caller's, as a tensor: for autograd to see where it comes from.
+typedef struct LaunchTensor {
+    const char *text;     // Python of the tensor; NULL: the number comes from none
+    const char *name;     // to pass instead; NULL: `text` itself
+    uint32_t start, end;  // with a name: what takes the place of this part of the launcher
+    const char *binding;  // the same, so that the name is bound
+} LaunchTensor;
+LaunchTensor launch_tensor(Arena *arena, const Module *module, const LaunchSite *site,
+                           int parameter);
+/// The expression that a launch passes for a parameter of its kernel; a null node where that is not known, or none.
+SyntaxNode launch_argument_node(const Module *module, const LaunchSite *site, int parameter);
+/// Sets `comes_from_tensor` of the kernel's scalars.
+void launch_note_tensors(Arena *arena, const Module *module, const LaunchSite *site,
+                         Function *function);
+/// All three for all launches of the kernel in its module.
 void launches_note(Arena *arena, const FunctionDefinition *kernel, Function *function);
 
 #define LAUNCH_LEAST_UNKNOWN INT64_MAX

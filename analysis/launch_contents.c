@@ -35,5 +35,6 @@ void launches_note(Arena *arena, const FunctionDefinition *kernel, Function *fun
     for (LIST_EACH(int, i, launches)) {
         launch_note_chosen(arena, launches.items[i], function);
         launch_note_contents(launches.items[i], function);
+        launch_note_tensors(arena, kernel->module, launches.items[i]->site, function);
     }
 }

@@ -265,8 +265,10 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
                 argument->axis = descriptor_number(state, state->primal->parameters[i].value)->axis;
             bool sums = role == ARGUMENT_GRADIENT || role == ARGUMENT_RUNNING;
             for (int g = 0; sums && g < result->gradient_count; g++)
-                if (strcmp(result->gradients[g].input, of) == 0)
+                if (strcmp(result->gradients[g].input, of) == 0) {
                     argument->is_float32 = result->gradients[g].is_sum;
+                    argument->is_program_sum = result->gradients[g].is_program_sum;
+                }
             new_index[i] = count;
             kept[count++] = *parameter;
         }
@@ -569,6 +571,7 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     if (variant->result.status == BACKWARD_REFUSED)
         variants_derive_apart(arena, kernel, options, variant);
     *result = variant->result;
+    result->is_partial = options && options->wrt_count > 0;
     if (result->status == BACKWARD_REFUSED && diagnostics)
         diagnose(diagnostics, (DiagnosticId)variant->failure_id, result->reason_range, "%s",
                  result->reason);
@@ -578,8 +581,9 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     result->launch_count = 1;
     result->kernel_text = emit_kernel(
         arena, variant->backward, backward_decorators(arena, kernel->definition, result),
-        arena_printf(arena, "%s%s", descriptor_comment(arena, variant->backward, &variant->launch),
-                     tape_comment(arena, &variant->launch)),
+        arena_printf(
+            arena, "%s%s%s", descriptor_comment(arena, variant->backward, &variant->launch),
+            scalar_comment(arena, &variant->launch), tape_comment(arena, &variant->launch)),
         &result->helper_text);
     report_assumptions(result, diagnostics);
     report_atomics(result, diagnostics);

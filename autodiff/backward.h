@@ -46,6 +46,8 @@ typedef struct BackwardArgument {
         *dtype;  // ARGUMENT_SCRATCH, as torch names it; NULL: float32, float64 where a tensor is
     bool is_constexpr;
     bool
+        is_program_sum;  // ARGUMENT_GRADIENT of a scalar: one element a program, whose sum is the gradient
+    bool
         is_float32;  // ARGUMENT_GRADIENT and _RUNNING: the buffer is float32 whatever the input is (atomics), cast afterwards
 } BackwardArgument;
 
@@ -59,6 +61,7 @@ typedef struct BackwardLaunch {
 typedef struct Gradient {
     const char *input;
     bool is_atomic;
+    bool is_program_sum;  // of a scalar: each program stores a sum of its own
     bool is_sum;      // several statements, iterations or programs add to it: the buffer is float32
     const char *why;  // for atomics: the axis and how many programs collide, one sentence
     Range range;      // the load that makes it so
@@ -92,7 +95,8 @@ typedef struct Backward {
     int output_count;
     Gradient *gradients;  // one per input
     int gradient_count;
-    int atomics;  // gradients that need an atomic
+    int atomics;      // gradients that need an atomic
+    bool is_partial;  // options->wrt left inputs out
     LoopNote *loop_notes;
     int loop_note_count;
     Assumption *assumptions;

@@ -122,7 +122,9 @@ int backward_in_place(Arena *arena, const Snapshot *snapshot, const Backward *ba
         arena_printf(arena, "%s%.*s\n\n\n%.*s\n\n\n%.*s", helpers.size ? "\n\n\n" : "",
                      STR_ARGS(helpers), STR_ARGS(kernel), STR_ARGS(wrapper)));
     add_launchers(&place, &plan);
-    const char *functions = helpers_text(arena, str_dup(arena, wrapper), is_bound_above, &place);
+    Buffer written = buffer_new(arena);
+    for (LIST_EACH(int, i, place.edits)) buffer_printf(&written, "%s\n", place.edits.items[i].text);
+    const char *functions = helpers_text(arena, buffer_text(&written), is_bound_above, &place);
     if (*functions) add_helpers(&place, functions);
     *edits = place.edits.items;
     return place.edits.count;

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "analysis/launch.h"
 #include "autodiff/module_text.h"
 
 enum { LINE_LIMIT = 88 };
@@ -294,6 +295,7 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
         out, "%s:\n",
         call_lines_before(arena, "def forward", parameters.items, parameters.count, 4, 1));
     const BackwardLaunch *reversed = &plan->backward->launches[0];
+    buffer_puts(out, scalar_forms_text(arena, reversed));
     for (int i = 0; i < reversed->argument_count; i++)
         if (reversed->arguments[i].use == ARGUMENT_BEFORE ||
             reversed->arguments[i].use == ARGUMENT_AMID)
@@ -435,6 +437,7 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
     Names call = {0};
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
+        if (argument->is_program_sum) continue;
         if (argument->use == ARGUMENT_GRADIENT)
             statement(out, arena_printf(arena, "%s = ", argument->name),
                       arena_printf(arena, "_gradient_buffer(%s%s)", argument->of,
@@ -465,7 +468,7 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
         if (index >= 0 && !plan->passed[index]) continue;  // autotune sets it, or it has a default
         LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, value));
     }
-    if (launch_has_tape(launch)) {
+    if (launch_counts_programs(launch)) {
         Names rest = {0};
         buffer_puts(out, tape_statements(arena, plan, "ctx.grid", call.items, call.count, 8,
                                          &rest.items, &rest.count));
@@ -491,7 +494,10 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
                                        : running->name;
         const BackwardArgument *kept = launch_argument(backward, ARGUMENT_KEPT, name);
         if (kept) text = kept->name;
-        if (gradient)
+        if (gradient && gradient->is_program_sum)
+            text = arena_printf(arena, "_sum_as(%s, %s)", gradient->name,
+                                scalar_form(arena, launch, gradient));
+        else if (gradient)
             text = gradient->is_float32
                        ? arena_printf(arena, "_like(%s, %s)", gradient->name, gradient->of)
                        : gradient->name;
@@ -573,7 +579,8 @@ static const char *apply_text(Arena *arena, const Module *module, const LaunchPl
             text = plan->kernel->parameters[p].default_text.size
                        ? plan->kernel->parameters[p].default_text
                        : STR("None");
-        LIST_PUSH(arena, &arguments, str_dup(arena, text));
+        const char *tensor = scalar_argument_text(arena, module, plan, bound->site, p);
+        LIST_PUSH(arena, &arguments, tensor ? tensor : str_dup(arena, text));
         if (!is_output(parameter_at(plan, p))) continue;
         bool is_name = str_is_name(text) && !str_is(text, "None");
         buffer_printf(&targets, "%s%.*s", outputs ? ", " : "", STR_ARGS(is_name ? text : STR("_")));
@@ -611,8 +618,21 @@ static const char *launch_text(Arena *arena, const Module *module, const LaunchP
     int count = node_children(arena, node_field(site->call, "arguments"), &children);
     Names arguments = {0};
     LIST_PUSH(arena, &arguments, launch_grid_text(arena, module, site));
-    for (int i = 0; i < count; i++)
-        LIST_PUSH(arena, &arguments, str_dup(arena, node_text(module->source, children[i])));
+    for (int i = 0; i < count; i++) {
+        const char *text = str_dup(arena, node_text(module->source, children[i]));
+        SyntaxNode value = node_field(children[i], "value");
+        bool is_keyword = node_kind(children[i]) == SYNTAX_KEYWORD_ARGUMENT;
+        for (int p = 0; p < plan->kernel->parameter_count; p++) {
+            SyntaxNode given = launch_argument_node(module, site, p);
+            if (!node_same(given, is_keyword ? value : children[i])) continue;
+            const char *tensor = scalar_argument_text(arena, module, plan, site, p);
+            if (tensor)
+                text = is_keyword
+                           ? arena_printf(arena, "%s=%s", parameter_at(plan, p)->name, tensor)
+                           : tensor;
+        }
+        LIST_PUSH(arena, &arguments, text);
+    }
     return call_lines(arena, arena_printf(arena, "%s.launch", plan->class_name), arguments.items,
                       arguments.count, indent);
 }
@@ -640,7 +660,8 @@ const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
         }
         if (!plan && launch_stores_constants(arena, snapshot, site)) {
             uint32_t end = node_range(module->source, site->call).end;
-            buffer_add(&out, module->source->text.data + at, end - at);
+            buffer_puts(&out,
+                        scalar_bindings_text(arena, module, range, plans, plan_count, at, end));
             at = end;
             continue;
         }
@@ -661,7 +682,8 @@ const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
         }
         int line, column;
         source_position(module->source, call.start, &line, &column);
-        buffer_add(&out, module->source->text.data + at, call.start - at);
+        buffer_puts(&out,
+                    scalar_bindings_text(arena, module, range, plans, plan_count, at, call.start));
         buffer_puts(&out, !is_late && is_plain(module, plan, &bound)
                               ? apply_text(arena, module, plan, &bound, column)
                               : launch_text(arena, module, plan, site, column));

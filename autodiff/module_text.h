@@ -65,13 +65,28 @@ const char *descriptor_comment(Arena *arena, const Function *backward,
 
 /// tape_text.c: what an emitted kernel's scratch has to be, as lines of comment; empty where it has none.
 const char *tape_comment(Arena *arena, const BackwardLaunch *launch);
-/// Whether a launcher has to allocate scratch.
-bool launch_has_tape(const BackwardLaunch *launch);
+/// Whether a launcher has to allocate scratch, or sums of programs: then it has to know how many there are.
+bool launch_counts_programs(const BackwardLaunch *launch);
 /// Statements that allocate it, indented by `indent` columns, and `*rest`: the keyword arguments of the launch, by name
 /// `name=value` in `call` so far. `grid`: Python of the grid.
 const char *tape_statements(Arena *arena, const LaunchPlan *plan, const char *grid,
                             const char *const *call, int count, int indent, const char ***rest,
                             int *rest_count);
+/// scalar_text.c: what an emitted kernel's buffers for gradients of scalars have to be, as lines of comment.
+const char *scalar_comment(Arena *arena, const BackwardLaunch *launch);
+/// Statements of a Function's forward that make numbers of scalars which may be tensors; empty where none has a gradient.
+const char *scalar_forms_text(Arena *arena, const BackwardLaunch *launch);
+/// Python of how the gradient of a scalar has to look, in the Function's backward.
+const char *scalar_form(Arena *arena, const BackwardLaunch *launch,
+                        const BackwardArgument *argument);
+/// What a launch passes to the Function in place of a number that it reads off a tensor; NULL: the number as it stands.
+const char *scalar_argument_text(Arena *arena, const Module *module, const LaunchPlan *plan,
+                                 const LaunchSite *site, int parameter);
+/// The text of a launcher between two places, with the lines that keep such tensors for the launches in `range`.
+const char *scalar_bindings_text(Arena *arena, const Module *module, Range range,
+                                 const LaunchPlan *plans, int plan_count, uint32_t from,
+                                 uint32_t to);
+
 /// helpers.c: whether a module has something of this name already.
 typedef bool NameIsBound(const void *context, const char *name);
 /// The Python functions of helpers.def that `text` calls, and that these call, without those that are bound; functions are two

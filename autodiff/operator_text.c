@@ -370,7 +370,7 @@ static void add_backward(Arena *arena, Buffer *out, const OperatorPlan *plan, co
                               argument->is_float32 ? ", accumulate=True" : ""));
     }
     if (plan->grid) add_body(out, "grid = ", plan->grid);
-    if (launch_has_tape(launch)) {
+    if (launch_counts_programs(launch)) {
         Names rest = {0};
         buffer_puts(out, tape_statements(arena, plan->launch, "grid", call.items, call.count, 4,
                                          &rest.items, &rest.count));

@@ -25,7 +25,8 @@ typedef struct PadAxis {
     Slope slope;
     Value
         *label;  // a mask along this axis, of rank 1: an upstream gradient is 0 beyond it; or NULL
-    Value *beyond;  // the mask, of rank 1, of the load that PAD_KNOWN comes from, where that put infinity there; or NULL
+    Value *
+        beyond;  // the mask, of rank 1, of the load that PAD_KNOWN comes from, where that put infinity there; or NULL
 } PadAxis;
 
 static const PadAxis pad_ordinary = {.kind = PAD_ORDINARY};

@@ -285,7 +285,7 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
         Gradient *gradient = &result->gradients[result->gradient_count++];
         *gradient = (Gradient){.input = input};
         if (group[0].is_program_sum)  // a plain store already
-            gradient->is_sum = true;
+            gradient->is_sum = gradient->is_program_sum = true;
         else if (first_is_running)
             schedule_running(state, gradient, group, count);
         else

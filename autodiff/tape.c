@@ -140,8 +140,8 @@ Value *program_number(const Differentiation *state, Builder *b, bool is_wide) {
         if (!axes.used[axis]) continue;
         Value *along = build_int(b, axis), *id = build_unary(b, OP_PROGRAM_ID, along);
         if (!number) {
-            number = is_wide ? build_binary(b, OP_CAST, id, build_dtype(b, dtype_of(DTYPE_INT64)))
-                             : id;
+            number =
+                is_wide ? build_binary(b, OP_CAST, id, build_dtype(b, dtype_of(DTYPE_INT64))) : id;
             continue;
         }
         Value *programs = build_unary(b, OP_NUM_PROGRAMS, along);

@@ -7,10 +7,16 @@
 
 typedef LIST(const char *) Names;
 
-bool launch_has_tape(const BackwardLaunch *launch) {
+static bool has_tape(const BackwardLaunch *launch) {
     for (int i = 0; i < launch->argument_count; i++)
         if (launch->arguments[i].use == ARGUMENT_SCRATCH) return true;
     return false;
+}
+
+bool launch_counts_programs(const BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++)
+        if (launch->arguments[i].is_program_sum) return true;
+    return has_tape(launch);
 }
 
 static const char *dtype_text(const BackwardArgument *argument) {
@@ -19,7 +25,7 @@ static const char *dtype_text(const BackwardArgument *argument) {
 
 const char *tape_comment(Arena *arena, const BackwardLaunch *launch) {
     Buffer out = buffer_new(arena);
-    if (launch_has_tape(launch))
+    if (has_tape(launch))
         buffer_puts(&out, "    # scratch memory of any contents, for each program:\n");
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
@@ -124,8 +130,15 @@ const char *tape_statements(Arena *arena, const LaunchPlan *plan, const char *gr
     for (int pass = 0; pass < 2; pass++)  // sizes of tapes are in terms of steps
         for (int i = 0; i < launch->argument_count; i++) {
             const BackwardArgument *argument = &launch->arguments[i];
-            if (argument->use != (pass ? ARGUMENT_SCRATCH : ARGUMENT_STEPS)) continue;
-            add_allocation(arena, &out, plan, argument, given, launches, indent);
+            bool is_sum = pass && argument->is_program_sum;
+            if (argument->use != (pass ? ARGUMENT_SCRATCH : ARGUMENT_STEPS) && !is_sum) continue;
+            if (is_sum) {
+                const char *sizes[] = {given, launches, scalar_form(arena, launch, argument)};
+                Names arguments = {.items = sizes, .count = 3};
+                add_call(&out, indent, argument->name, "_program_sums", &arguments);
+            } else {
+                add_allocation(arena, &out, plan, argument, given, launches, indent);
+            }
             LIST_PUSH(arena, &left, arena_printf(arena, "%s=%s", argument->name, argument->name));
         }
     *rest = left.items;

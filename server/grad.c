@@ -90,12 +90,13 @@ static void derive_kernel(const Deriving *deriving, const Kernel *kernel, Arena 
     Grad *grad = deriving->grad;
     Report *report = grad->report;
     uint64_t started = loop_now_ms(grad->loop);
-    BackwardOptions options = {.wrapper = WRAPPER_NONE,
+    BackwardOptions options = {.wrapper = (WrapperKind)grad->options->wrapper,
                                .wrt = grad->options->wrt.items,
                                .wrt_count = grad->options->wrt.count};
     Diagnostics diagnostics = {.arena = arena};
     Backward *backward = backward_derive(arena, deriving->snapshot, kernel, &options, &diagnostics);
     const char *text = NULL;
+    options.wrapper = WRAPPER_NONE;  // the kernels are proved
     if (backward->status == BACKWARD_DERIVED)
         text = backward_module(arena, deriving->snapshot, &backward, 1, &options, &diagnostics);
     report_take(report, &diagnostics, deriving->file->settings, grad->options);

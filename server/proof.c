@@ -77,6 +77,7 @@ ProofPlan proof_plan(Arena *arena, const Kernel *kernel, const Backward *backwar
         .inputs = names_json(arena, backward->inputs, backward->input_count),
         .outputs = names_json(arena, backward->outputs, backward->output_count),
         .spec = spec_json(arena, kernel, settings),
+        .is_partial = backward->is_partial,
     };
     json_set_string(plan.backward, "source", text);
     json_set(plan.backward, "launches", launches_json(arena, backward));
@@ -94,6 +95,7 @@ Json *proof_params(Arena *arena, const ProofFile *file, const ProofPlan *plan, i
     json_set(params, "inputs", plan->inputs);
     json_set(params, "outputs", plan->outputs);
     json_set(params, "spec", plan->spec);
+    if (plan->is_partial) json_set_bool(params, "partial", true);
     json_set_number(params, "seed", seed);
     json_set_number(params, "max_seconds", max_seconds);
     return params;

@@ -18,6 +18,7 @@ typedef struct ProofFile {
 typedef struct ProofPlan {
     const char *kernel;
     Json *backward, *inputs, *outputs, *spec;
+    bool is_partial;  // other inputs may have a gradient as well
 } ProofPlan;
 
 /// `text` is the module with the backward's kernels.

@@ -18,6 +18,8 @@ from tests.support.worker import Worker
 from tests.triton.interpret import interpret_kernel
 
 STEP = 1e-5
+# Triton has scalars in single precision: they move further, and by a power of two, which adds without rounding.
+SCALAR_DIRECTION = 2.0**-11 / STEP
 TAPE_STEPS = 3  # few, so that states between those that are kept are computed anew
 
 
@@ -62,6 +64,11 @@ class Problem:
             for name in self.proof["inputs"]
             if is_float(buffers.get(name))
         }
+        values = self.specification.values
+        self.scalars = [n for n in self.proof["inputs"] if isinstance(values.get(n), float)]
+        for name in self.scalars:
+            values[name] = float(np.float32(values[name]))
+            self.directions[name] = np.array([SCALAR_DIRECTION])
 
     def text(self, source: str) -> str:
         """The source to interpret."""
@@ -88,6 +95,8 @@ class Problem:
             if step and name in self.directions:
                 moved = data + step * self.directions[name]
             arguments[name] = moved
+        for name in self.scalars:
+            arguments[name] = arguments[name] + step * float(self.directions[name][0])  # type: ignore[operator]
         after = self.run(self.proof["source"], self.proof["kernel"], arguments)
         return {**{k: v for k, v in arguments.items() if isinstance(v, np.ndarray)}, **after}
 
@@ -143,6 +152,8 @@ class Problem:
             for name in self.proof["inputs"]
             if name in self.data
         }
+        for name in self.scalars:  # a sum for each program
+            result[name] = np.zeros(math.prod(self.specification.grid), kind)
         for launch in self.proof["backward"]["launches"]:
             for use in launch["arguments"].values():
                 if (of := use.get("running") or use.get("kept")) in self.upstream:
@@ -186,7 +197,9 @@ class Problem:
         return self.of_inputs(gradients)
 
     def of_inputs(self, gradients: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Without those of buffers that are only written: nobody asks for them."""
+        """Without those of buffers that are only written: nobody asks for them. Programs' sums are added up."""
+        for name in self.scalars:
+            gradients[name] = gradients[name].sum(keepdims=True)
         return {name: gradient for name, gradient in gradients.items() if name in self.directions}
 
     def portable(self, value: object) -> object:

@@ -35,6 +35,8 @@ def signature(
             types[name] = "*" + TORCH_TYPES[use.get("dtype", "float32")]
         elif "steps" in use:
             types[name] = "i32"
+        elif "gradient" in use and isinstance(value, float):  # of a scalar: the programs' sums
+            types[name] = "*" + use["dtype"]
         elif isinstance(value, Buffer):
             own = value.type if value.is_integer else floats[of]
             is_gradient = {"gradient", "running", "kept"} & use.keys()

@@ -286,7 +286,7 @@ def to_tensor(value: object, tensors: dict[str, object], name: str, place: str =
         kind, raw = dtype_of_numpy(value.dtype), value
     else:
         return value
-    strides = strides or tuple(s // raw.itemsize for s in np.ascontiguousarray(raw).strides)
+    strides = strides or tuple(s // raw.itemsize for s in np.asarray(raw, order="C").strides)
     tensors[name] = strided_copy(raw, strides, kind, device(place))
     return tensors[name]
 

@@ -1,0 +1,192 @@
+"""Scalars that a launcher reads off tensors: what it passes instead, and the gradient that comes back to the tensor."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emitted.plan import ROOT, tad
+from tests.support.worker import Worker
+from tests.triton.interpret import call_function
+
+KERNELS = ROOT / "tests" / "emitted" / "kernels" / "scalars.py"
+STEP = 2.0**-10  # numbers that the kernels take in single precision move by it without rounding
+
+
+def floats(*shape: int, low: float = -1.0, high: float = 1.0) -> np.ndarray:
+    """Numbers that are the same in each run."""
+    return np.random.default_rng(sum(shape)).uniform(low, high, shape)
+
+
+def number(value: float, *shape: int) -> np.ndarray:
+    """A tensor of one element."""
+    return np.full(shape, value)
+
+
+# Launchers' arguments; those that are arrays are differentiated.
+CASES: dict[str, list[object]] = {
+    "run_reciprocals": [floats(70, low=0.3), number(0.75), number(0.25)],
+    "run_online_softmax": [floats(3, 50), number(1.5, 1)],
+    "run_branches": [floats(6, 50), number(0.125), number(0.5)],
+    "run_branches/numbers": [floats(6, 50), 0.125, 0.5],
+    "run_recurrence": [floats(9, 20), number(0.75), number(0.5, 1, 1)],
+    "run_counted": [floats(70), number(2.5)],
+    "run_scaled_product": [floats(20, 24), floats(24, 18), floats(20, 18), np.array([0.5, 0.25])],
+    "run_persistent": [floats(70), number(0.25)],
+    "run_horner": [floats(2, 9), number(0.375), number(1.5)],
+}
+WITHOUT = {("run_reciprocals", 2), ("run_counted", 1)}  # a threshold, a number that is cut off
+
+
+@functools.cache
+def module_text(path: Path) -> str:
+    """The module that is written for a file."""
+    run = tad("--backward", path, "--no-proof")
+    assert run.stdout, run.stderr
+    return run.stdout
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gradient_reaches_the_tensor(case: str, interpreter: Worker) -> None:
+    """Along each argument the gradient is the launcher's difference, in the argument's own shape."""
+    launcher, arguments, text = case.partition("/")[0], CASES[case], module_text(KERNELS)
+    wrt = [i for i, value in enumerate(arguments) if isinstance(value, np.ndarray)]
+
+    def outputs_at(index: int, direction: np.ndarray, step: float) -> list[np.ndarray]:
+        moved = [
+            np.array(a + step * direction) if i == index else a for i, a in enumerate(arguments)
+        ]  # type: ignore[operator]
+        found = call_function(text, launcher, moved, worker=interpreter).outputs
+        return [o for o in found if isinstance(o, np.ndarray)]
+
+    outputs = outputs_at(0, np.zeros(np.shape(arguments[0])), 0.0)
+    weights = [np.random.default_rng(3).standard_normal(o.shape) for o in outputs]
+    result = call_function(
+        text, launcher, arguments, wrt=wrt, grad_outputs=weights, worker=interpreter
+    )
+    for index in wrt:
+        gradient = result.gradients[index]
+        if (launcher, index) in WITHOUT:
+            assert gradient is None
+            continue
+        direction = np.sign(floats(*np.shape(arguments[index])))
+        above = outputs_at(index, direction, STEP)
+        below = outputs_at(index, direction, -STEP)
+        slopes = [(a - b) / (2 * STEP) * w for a, b, w in zip(above, below, weights, strict=True)]
+        size = sum(float(np.abs(s).sum()) for s in slopes)
+        assert gradient is not None
+        assert gradient.shape == np.shape(arguments[index])
+        assert size > 0
+        expected = sum(float(s.sum()) for s in slopes)
+        assert float((gradient * direction).sum()) == pytest.approx(expected, abs=1e-3 * size)
+
+
+def test_parameters_of_modules() -> None:
+    """An attribute of a module is a tensor like any."""
+    assert "self.scale, t, 16, 16" in module_text(KERNELS)
+
+
+LAUNCHER = """import math
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled(x_ptr, y_ptr, alpha, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + i, alpha * tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+
+def run(x, alpha, limit, given: torch.Tensor):
+    y = torch.empty_like(x)
+    n = x.numel()
+{before}    scaled[(triton.cdiv(n, 64),)](x, y, {value}, n, BLOCK=64)
+    return y
+"""
+# What stands before the launch, what is passed, and what both become.
+PASSED = [
+    ("", "alpha.item()", "", "alpha"),
+    ("", "alpha[0].item()", "", "alpha[0]"),
+    ("", "float(given)", "", "given"),
+    ("", "-alpha.item()", "", "-_double_of(alpha)"),
+    ("", "2 ** (float(given) - 1)", "", "2 ** (_double_of(given) - 1)"),
+    ("", "math.exp(alpha.item()) / n", "", "torch.exp(_double_of(alpha)) / n"),
+    ("", "float(alpha.item() * n)", "", "(_double_of(alpha) * n)"),
+    ("    a = alpha.item()\n", "a", "    a = alpha\n", "a"),
+    ("    a = alpha.item()\n    print(a)\n", "a", "    a = alpha.item()\n    print(a)\n", "alpha"),
+    (
+        "    a = 1 / alpha.item()\n    print(a)\n",
+        "a",
+        "    tensor_of_a = 1 / _double_of(alpha)\n    a = 1 / alpha.item()\n    print(a)\n",
+        "tensor_of_a",
+    ),
+    (
+        "    if limit:\n        alpha = float(alpha.item())\n",
+        "alpha",
+        "    tensor_of_alpha = alpha\n    if limit:\n        alpha = float(alpha.item())\n",
+        "tensor_of_alpha",
+    ),
+]
+# Numbers of no tensor, numbers that are cut off on purpose, and numbers that tensors cannot follow.
+PLAIN = [
+    ("", "alpha"),
+    ("", "0.5"),
+    ("", "float(alpha)"),
+    ("", "1.0 / math.sqrt(n)"),
+    ("", "alpha.detach().item()"),
+    ("", "alpha.data.item()"),
+    ("", "x.abs().max().item()"),
+    ("", "max(alpha.item(), 0.0)"),
+    ("", "math.exp(float(given))"),
+    ("    a = alpha.item()\n    a += 1\n", "a"),
+    ("    a = 1.0\n    if limit:\n        a = alpha.item()\n", "a"),
+    ("    for a in limit:\n        print(a)\n", "a"),
+]
+
+
+def written(folder: Path, before: str, value: str, *options: str) -> str:
+    """The module written for a launcher."""
+    path = folder / "launcher.py"
+    path.write_text(LAUNCHER.format(before=before, value=value))
+    run = tad("--backward", path, *options)
+    assert run.stdout, run.stderr
+    assert "WRONG" not in run.stderr
+    return run.stdout
+
+
+@pytest.mark.parametrize(("before", "value", "kept", "passed"), PASSED)
+def test_tensor_is_passed(before: str, value: str, kept: str, passed: str, tmp_path: Path) -> None:
+    """The Function gets the tensor that the number comes from."""
+    text = written(tmp_path, before, value)
+    launcher = text[text.index("def run(") : text.index("return y", text.index("def run("))]
+    call = " ".join(launcher[launcher.index("ScaledFunction.apply(") :].split())
+    assert "dalpha_ptr" in text
+    assert f"x, y, {passed}, n, 64" in call
+    assert f"    n = x.numel()\n{kept}    y = ScaledFunction" in launcher
+
+
+@pytest.mark.parametrize(("before", "value"), PLAIN)
+def test_numbers_have_no_gradient(before: str, value: str, tmp_path: Path) -> None:
+    """The launch stays as it is, and the kernel computes nothing for it."""
+    text = written(tmp_path, before, value)
+    assert "dalpha" not in text
+    assert "_number_of(" not in text
+    assert value in text[text.index("def run(") :]
+
+
+def test_an_operator_has_none(tmp_path: Path) -> None:
+    """torch.library's operators take numbers, which have no gradient."""
+    assert "dalpha" not in written(tmp_path, "", "alpha.item()", "--wrapper", "triton_op")
+
+
+def test_asked_for_by_name(tmp_path: Path) -> None:
+    """`--wrt` gives it whatever the launcher passes, to those who launch the kernel themselves."""
+    text = written(tmp_path, "", "0.5", "--wrt", "alpha", "--wrapper", "none")
+    assert "# dalpha_ptr: float32 zeros, one a program; the gradient is their sum" in text
+    assert "tl.store(dalpha_ptr + program, " in text
+    assert "dx_ptr" not in text

@@ -551,6 +551,32 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
     if (keeping.result.status != BACKWARD_REFUSED) *variant = keeping;
 }
 
+/// The kernel as a whole, else apart for the values of its flags.
+static Variant *derive_whole(Arena *arena, const Kernel *kernel, const Function *forward,
+                             const BackwardOptions *options) {
+    Variant *variant = ARENA_NEW(arena, Variant);
+    variant_derive(arena, kernel, forward, options, variant);
+    if (variant->result.status == BACKWARD_REFUSED)
+        variants_derive_apart(arena, kernel, options, variant);
+    return variant;
+}
+
+/// Scalars that nobody named must not stand in the way of the rest.
+static Variant *derive_kernel(Arena *arena, const Kernel *kernel, Function *forward,
+                              const BackwardOptions *options) {
+    Variant *variant = derive_whole(arena, kernel, forward, options);
+    if (variant->result.status != BACKWARD_REFUSED || (options && options->wrt_count))
+        return variant;
+    bool takes_scalars = false;
+    launches_note(arena, kernel->definition, forward);
+    for (int i = 0; i < forward->parameter_count; i++)
+        takes_scalars |= scalar_is_asked(options, &forward->parameters[i]);
+    if (!takes_scalars) return variant;
+    BackwardOptions others = options ? *options : (BackwardOptions){0};
+    others.skips_scalars = true;
+    return derive_whole(arena, kernel, forward, &others);
+}
+
 Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                           const BackwardOptions *options, Diagnostics *diagnostics) {
     Backward *result = ARENA_NEW(arena, Backward);
@@ -566,10 +592,7 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     // The kernel's IR may be of an earlier text; lines in comments and reasons are those of the present one.
     Function *forward = function_copy(arena, kernel->function, kernel->function->name, NULL);
     snapshot_relocate(snapshot, forward);
-    Variant *variant = ARENA_NEW(arena, Variant);
-    variant_derive(arena, kernel, forward, options, variant);
-    if (variant->result.status == BACKWARD_REFUSED)
-        variants_derive_apart(arena, kernel, options, variant);
+    Variant *variant = derive_kernel(arena, kernel, forward, options);
     *result = variant->result;
     result->is_partial = options && options->wrt_count > 0;
     if (result->status == BACKWARD_REFUSED && diagnostics)

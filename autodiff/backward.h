@@ -11,6 +11,7 @@ typedef struct BackwardOptions {
         *wrt;  // names of the inputs to differentiate; NULL: every floating-point input
     int wrt_count;
     WrapperKind wrapper;
+    bool skips_scalars;  // numbers that launchers read off tensors stay numbers
 } BackwardOptions;
 
 typedef enum BackwardStatus {

@@ -14,8 +14,9 @@ bool parameter_is_float_scalar(const Parameter *parameter) {
 bool scalar_is_asked(const BackwardOptions *options, const Parameter *parameter) {
     for (int i = 0; options && i < options->wrt_count; i++)
         if (strcmp(options->wrt[i], parameter->name) == 0) return true;
-    if (options && (options->wrt_count > 0 || options->wrapper == WRAPPER_TRITON_OP)) return false;
-    return parameter->comes_from_tensor;
+    bool is_left_out = options && (options->wrt_count > 0 || options->skips_scalars ||
+                                   options->wrapper == WRAPPER_TRITON_OP);
+    return parameter->comes_from_tensor && !is_left_out;
 }
 
 static void store_sum(Differentiation *state, const Parameter *parameter, Value *gradient,

@@ -39,14 +39,26 @@ static Error unknown_kernel(Arena *arena, const Snapshot *snapshot, const char *
                         nearest ? "`?" : "");
 }
 
-static bool has_parameter(const Snapshot *snapshot, const char *kernel, const char *name) {
+/// Why no kernel can have a gradient of the parameter; NULL where one may.
+static const char *without_gradient(const Snapshot *snapshot, const char *kernel,
+                                    const char *name) {
+    const char *why = "is a parameter of no kernel to differentiate";
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Function *function = snapshot->kernels.items[i].function;
         if (kernel && strcmp(function->name, kernel) != 0) continue;
-        for (int k = 0; k < function->parameter_count; k++)
-            if (strcmp(function->parameters[k].name, name) == 0) return true;
+        for (int k = 0; k < function->parameter_count; k++) {
+            const Parameter *parameter = &function->parameters[k];
+            Type type = parameter->value->type;
+            if (strcmp(parameter->name, name) != 0) continue;
+            if (parameter->is_constexpr)
+                why = "is a constexpr";
+            else if (type.kind == TYPE_NUMBER && dtype_is_integer(type.element))
+                why = "is a whole number";
+            else
+                return NULL;
+        }
     }
-    return false;
+    return why;
 }
 
 static Error target_refuse(const Derivation *derivation, const Target *target) {
@@ -63,10 +75,10 @@ static Error target_refuse(const Derivation *derivation, const Target *target) {
                 target->kernel);
     }
     const Names *wrt = &derivation->options->wrt;
-    for (int i = 0; i < wrt->count; i++)
-        if (!has_parameter(snapshot, target->kernel, wrt->items[i]))
-            return arena_printf(arena, "--wrt: no kernel to differentiate has a parameter `%s`",
-                                wrt->items[i]);
+    for (int i = 0; i < wrt->count; i++) {
+        const char *why = without_gradient(snapshot, target->kernel, wrt->items[i]);
+        if (why) return arena_printf(arena, "--wrt: `%s` %s", wrt->items[i], why);
+    }
     return NULL;
 }
 

@@ -190,3 +190,48 @@ def test_asked_for_by_name(tmp_path: Path) -> None:
     assert "# dalpha_ptr: float32 zeros, one a program; the gradient is their sum" in text
     assert "tl.store(dalpha_ptr + program, " in text
     assert "dx_ptr" not in text
+
+
+REFUSED = """import torch
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def gamma(x_ptr, y_ptr, alpha, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = libdevice.lgamma(alpha + 1.0)
+    tl.store(y_ptr + i, a * tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+
+def run(x, alpha):
+    y = torch.empty_like(x)
+    gamma[(triton.cdiv(x.numel(), 64),)](x, y, alpha.item(), x.numel(), BLOCK=64)
+    return y
+"""
+
+
+def test_a_scalar_without_a_rule_is_left_out(tmp_path: Path) -> None:
+    """It does not stand in the way of the tensors; asked for by name, it is refused where the rule is missing."""
+    path = tmp_path / "gamma.py"
+    path.write_text(REFUSED)
+    text = module_text(path)
+    assert "dx_ptr" in text
+    assert "dalpha" not in text
+    assert "alpha.item()" in text
+    run = tad("--backward", path, "--wrt", "alpha")
+    assert run.returncode == 1
+    assert "gamma.py:10" in run.stderr
+    assert "`libdevice.lgamma` has no derivative" in run.stderr
+
+
+@pytest.mark.parametrize(("name", "reason"), [("n", "whole number"), ("BLOCK", "constexpr")])
+def test_asked_for_what_has_none(name: str, reason: str, tmp_path: Path) -> None:
+    """An input by name that no gradient can have."""
+    path = tmp_path / "gamma.py"
+    path.write_text(REFUSED)
+    run = tad("--backward", path, "--wrt", f"x_ptr,{name}")
+    assert run.returncode == 2
+    assert f"--wrt: `{name}` " in run.stderr
+    assert reason in run.stderr

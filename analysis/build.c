@@ -13,7 +13,8 @@ static bool op_is_shareable(OpCode code, Value *const *operands, int operand_cou
     case OP_NUM_PROGRAMS: break;
     case OP_IS_NONE:
     case OP_DTYPE_OF:
-    case OP_ELEMENT_TYPE_OF: break;
+    case OP_ELEMENT_TYPE_OF:
+    case OP_DTYPE_QUESTION: break;
     default:
         if (!op_stays_constexpr(code)) return false;
     }

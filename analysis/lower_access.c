@@ -90,12 +90,10 @@ static DType dtype_meant(const Value *value, bool *is_pointer) {
 }
 
 /// What a question about an element type gives that only an instance of the kernel answers: a constexpr.
-static Value *dtype_asked(Lowering *lowering, Value *value, Str name, DTypeCode code) {
-    Op *op = op_append(&lowering->builder, OP_UNKNOWN, &value, 1, 1);
-    op->note = arena_printf(lowering->arena, "the answer to `dtype.%.*s`", STR_ARGS(name));
-    op->results[0]->type =
-        (Type){.kind = TYPE_NUMBER, .element = dtype_of(code), .is_constexpr = true};
-    return op->results[0];
+static Value *dtype_asked(Lowering *lowering, Value *value, Str name) {
+    Builder *builder = &lowering->builder;
+    return build_binary(builder, OP_DTYPE_QUESTION, value,
+                        build_string(builder, str_dup(lowering->arena, name)));
 }
 
 static bool name_asks_dtype(Str name) {
@@ -123,7 +121,7 @@ static Value *dtype_attribute(Lowering *lowering, Value *value, Str name) {
         int bits = dtype_bits(dtype.code);
         return build_int(builder, str_is(name, "itemsize") ? (bits + 7) / 8 : bits);
     }
-    if (is_width) return dtype_asked(lowering, value, name, DTYPE_INT32);
+    if (is_width) return dtype_asked(lowering, value, name);
     if (str_is(name, "name") && is_concrete(dtype))
         return build_string(builder, dtype_short_name(dtype.code));
     return NULL;
@@ -169,7 +167,7 @@ static Value *value_attribute(Lowering *lowering, Value *value, Str name) {
     Builder *builder = &lowering->builder;
     bool asks_width = str_is(name, "primitive_bitwidth") || str_is(name, "int_bitwidth");
     if (value->type.kind != TYPE_DTYPE && value->type.is_constexpr && asks_width)
-        return dtype_asked(lowering, value, name, DTYPE_INT32);
+        return dtype_asked(lowering, value, name);
     bool is_data = value->type.kind == TYPE_NUMBER || value->type.kind == TYPE_POINTER ||
                    value->type.kind == TYPE_UNKNOWN;
     if (str_is(name, "value") && value->type.is_constexpr) return value;
@@ -298,7 +296,7 @@ Value *lower_dtype_question(Lowering *lowering, Value *value, Str name) {
     DType dtype = dtype_meant(value, &is_pointer);
     if (dtype_answer(dtype, is_pointer, name, &answer))
         return build_bool(&lowering->builder, answer);
-    return dtype_asked(lowering, value, name, DTYPE_INT1);
+    return dtype_asked(lowering, value, name);
 }
 
 // --- Subscripts

@@ -147,6 +147,23 @@ static DType dtype_join(DType a, DType b) {
     return dtype_of(DTYPE_ANY_NUMBER);
 }
 
+/// Whether `dim` is `2 * (size // 2)`, with any number for 2: as both are of tiles and thus powers of two, that is `size`.
+static bool is_halved_and_doubled(const Poly *dim, const Poly *size) {
+    if (!dim || !size || dim->count != 1 || dim->terms[0].atom_count != 1) return false;
+    const Op *op = dim->terms[0].atoms[0]->op;
+    int64_t factor;
+    if (!op || op->code != OP_FLOORDIV || !value_is_int(op->operands[1], &factor)) return false;
+    bool is_size = size->count == 1 && size->terms[0].coefficient == 1 &&
+                   size->terms[0].atom_count == 1 && size->terms[0].atoms[0] == op->operands[0];
+    return is_size && dim->terms[0].coefficient == factor;
+}
+
+/// What is known of a dimension that is `a` in one arm and `b` in the other.
+static const Poly *dim_join(const Poly *a, const Poly *b) {
+    if (poly_equal(a, b) || is_halved_and_doubled(b, a)) return a;
+    return is_halved_and_doubled(a, b) ? b : NULL;
+}
+
 /// Tiles of the same rank, dims that differ not understood; a scalar takes the shape of the tile it stands in for.
 static Type shape_join(Arena *arena, Type result, Type a, Type b) {
     if (a.rank == 0 || b.rank == 0) {
@@ -157,7 +174,7 @@ static Type shape_join(Arena *arena, Type result, Type a, Type b) {
     }
     if (a.rank != b.rank) return (Type){0};
     const Poly **dims = ARENA_ARRAY(arena, const Poly *, a.rank);
-    for (int i = 0; i < a.rank; i++) dims[i] = poly_equal(a.dims[i], b.dims[i]) ? a.dims[i] : NULL;
+    for (int i = 0; i < a.rank; i++) dims[i] = dim_join(a.dims[i], b.dims[i]);
     result.rank = a.rank;
     result.dims = dims;
     return result;

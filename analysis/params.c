@@ -268,10 +268,7 @@ static bool visit_roles(void *context, Op *op) {
             if (is_float(op->operands[2])) role_add(roles, op->operands[1], ROLE_FLOAT);
         }
         return true;
-    case OP_UNKNOWN:
-        if (!op->note || !str_starts(str_from(op->note), "the answer to `dtype")) return true;
-        for (int i = 0; i < op->operand_count; i++) role_add(roles, op->operands[i], ROLE_DTYPE);
-        return true;
+    case OP_DTYPE_QUESTION: role_add(roles, op->operands[0], ROLE_DTYPE); return true;
     case OP_CAST: roles_of_cast(roles, op, role); return true;
     case OP_ELEMENT_TYPE_OF: role_add(roles, op->operands[0], ROLE_POINTER); return true;
     case OP_GATHER: role_add(roles, op->operands[1], ROLE_INT); return true;

@@ -330,6 +330,12 @@ Text emit_op(Emitter *emitter, const Op *op) {
         return atom(arena_printf(arena, of_pointer ? "%s.dtype.element_ty" : "%s.element_ty",
                                  emit_operand(emitter, inner, PRECEDENCE_ATOM, false)));
     }
+    case OP_DTYPE_QUESTION: {
+        Str name = op->operands[1]->constant->string;
+        return atom(arena_printf(arena, "%s.%.*s%s",
+                                 emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false),
+                                 STR_ARGS(name), str_starts(name, "is_") ? "()" : ""));
+    }
     case OP_GLOBAL:
         return atom(arena_printf(arena, "%.*s", STR_ARGS(op->operands[0]->constant->string)));
     case OP_PYTHON_CALL:

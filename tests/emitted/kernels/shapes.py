@@ -196,3 +196,31 @@ def concatenated_in_order(x, y, out, M: tl.constexpr, N: tl.constexpr):
     both = tl.cat(a * b, tl.exp(b), dim=1)
     wide = tl.arange(0, 2 * N)
     tl.store(out + tl.arange(0, M)[:, None] * 2 * N + wide[None, :], both * (wide[None, :] + 1.0))
+
+
+# tad: n=3, a=f32[n, 16], b=f32[n, 8], out=f32[n, 16], PAIRS=True, C=16, grid=(n,)
+@triton.jit
+def halved_and_doubled(a, b, out, n, PAIRS: tl.constexpr, C: tl.constexpr):
+    """One arm has C lanes, the other twice C // 2: with a power of two these are the same."""
+    row = tl.program_id(0)
+    half = tl.load(b + row * (C // 2) + tl.arange(0, C // 2))
+    if PAIRS:
+        w = tl.reshape(tl.join(half, half * half), (2 * (C // 2),))
+    else:
+        w = tl.load(a + row * C + tl.arange(0, C)) * 0.5
+    x = tl.load(a + row * C + tl.arange(0, C))
+    tl.store(out + row * C + tl.arange(0, C), x * w)
+
+
+# tad: n=3, x=f32[n, 16], scale=f32[1], out=f32[n, 16], C=16, grid=(n,)
+@triton.jit
+def asks_its_types(x, scale, out, n, C: tl.constexpr):
+    """What the kernel asks about element types is asked in its backward, too."""
+    row = tl.program_id(0)
+    lanes = tl.arange(0, C)
+    a = tl.load(x + row * C + lanes)
+    if a.dtype.is_fp16():
+        a = a.to(tl.float32) * tl.load(scale)
+    elif x.dtype.element_ty.primitive_bitwidth < 16:
+        a = a.to(tl.float32) * 3.0
+    tl.store(out + row * C + lanes, tl.exp(a.to(tl.float32)))

@@ -285,6 +285,30 @@ def test_a_launch_may_write_over_what_it_reads(tmp_path: Path, interpreter: Work
     np.testing.assert_allclose(result.gradients[1], [(x**3 * upstream).sum()], rtol=1e-6)
 
 
+def test_two_launches_may_read_one_result(tmp_path: Path, interpreter: Worker) -> None:
+    """To read a tensor is no write: both backwards have it as it was."""
+    source = tmp_path / "cubes.py"
+    launcher = (
+        OVER[: OVER.index("def cube(")]
+        + """def powers(x, scale):
+    n = x.numel()
+    y, left, right = torch.empty_like(x), torch.empty_like(x), torch.empty_like(x)
+    cube_kernel[(triton.cdiv(n, 8),)](x, scale, y, n, BLOCK=8)
+    cube_kernel[(triton.cdiv(n, 8),)](y, scale, left, n, BLOCK=8)
+    cube_kernel[(triton.cdiv(n, 8),)](y, scale, right, n, BLOCK=8)
+    return left + right
+"""
+    )
+    source.write_text(launcher)
+    text = tad("--backward", source, "--no-proof").stdout
+    x, scale, upstream = floats(20) + 1.5, np.array([1.0]), floats(20) + 0.5
+    result = call_function(
+        text, "powers", [x, scale], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    )
+    np.testing.assert_allclose(result.outputs[0], 2 * x**9, rtol=1e-5)
+    np.testing.assert_allclose(result.gradients[0], 18 * x**8 * upstream, rtol=1e-5)
+
+
 GRIDS = """import torch
 import triton
 import triton.language as tl

@@ -64,6 +64,8 @@ typedef enum AxisDependence { AXIS_FREE, AXIS_OWNED, AXIS_SCATTERED } AxisDepend
 int access_axes(Arena *arena, const Function *function, const Access *access, Axis *axes,
                 AxisDependence *dependence, int capacity);
 
+/// Whether a stride is 0 on one of the ways that it is made, in the kernel or by a launcher: no dimension of its own.
+bool stride_may_vanish(const Poly *weight);
 /// Whether two strides may be of one dimension: but for numbers that a caller chooses (`is_chosen`) they are the same.
 bool strides_may_meet(Arena *arena, const Poly *a, const Poly *b);
 

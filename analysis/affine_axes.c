@@ -359,7 +359,8 @@ static bool may_be_zero(const Value *value, int depth) {
     int64_t number;
     if (value_is_int(value, &number)) return number == 0;
     const Op *op = value->op;
-    if (!op || depth > 16) return false;
+    if (!op) return value->may_be_zero;
+    if (depth > 16) return false;
     switch (op->code) {
     case OP_CAST: return may_be_zero(op->operands[0], depth + 1);
     case OP_WHERE:
@@ -378,7 +379,7 @@ static bool may_be_zero(const Value *value, int depth) {
     }
 }
 
-static bool weight_may_vanish(const Poly *weight) {
+bool stride_may_vanish(const Poly *weight) {
     for (int t = 0; t < weight->count; t++)
         for (int a = 0; a < weight->terms[t].atom_count; a++)
             if (may_be_zero(weight->terms[t].atoms[a], 0)) return true;
@@ -496,7 +497,7 @@ static bool owns_directly(Analysis *analysis, const Mover *mover) {
     const Poly *coefficient, *rest;
     if (!poly_split(arena, analysis->base, mover->atom, &coefficient, &rest)) return false;
     if (is_zero(coefficient) || !poly_is_fixed(arena, coefficient)) return false;
-    if (weight_may_vanish(coefficient)) return false;
+    if (stride_may_vanish(coefficient)) return false;
     const Poly *stride = term_stride(analysis, &coefficient->terms[0]);
     const Poly *weight = part_in(analysis, coefficient, stride);
     if (!poly_equal(poly_multiply(arena, weight, stride), coefficient)) return false;  // a diagonal

@@ -20,6 +20,7 @@ struct Value {
     const char *name;          // the user's name for it, or NULL
     const Constant *constant;  // when its value is known
     bool is_chosen;            // a parameter: what the launcher's caller picks (launch_note_chosen)
+    bool may_be_zero;          // a parameter: a stride that a launcher sets to 0 on one of its ways
     Range range;               // of the expression that made it
 };
 

@@ -183,6 +183,9 @@ HostLaunches host_launches(Arena *arena, const FunctionDefinition *kernel,
 /// Whether a scalar is what somebody chose (`stride=2`), not what follows from the sizes of tensors.
 bool host_argument_is_chosen(const HostArgument *argument);
 
+/// Whether the launcher passes 0 for the parameter on one of its ways, which the sizes of a tensor decide between.
+bool host_argument_may_be_zero(const HostLaunch *launch, int parameter);
+
 /// Whether some parameter is an integer that bounds nothing in the kernel.
 bool function_may_have_chosen(Arena *arena, const Function *function);
 /// Marks the parameters of the kernel whose value a launcher's caller picks and that bound nothing in it, as the stride of a

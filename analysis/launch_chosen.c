@@ -135,5 +135,7 @@ void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *functi
             host_argument_is_chosen(&launch->arguments[p]) && !mentions_any(&sizes, given) &&
             !is_extent_of_grid(launch, given))
             value->is_chosen = true;
+        value->may_be_zero = value->may_be_zero ||
+                             (is_candidate(&bounds, value) && host_argument_may_be_zero(launch, p));
     }
 }

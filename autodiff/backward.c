@@ -76,6 +76,7 @@ static void add_primal_parameters(Differentiation *state) {
             function_add_parameter(state->backward, name ? name : from->name, from->value->type);
         value->constant = from->value->constant;
         value->is_chosen = from->value->is_chosen;
+        value->may_be_zero = from->value->may_be_zero;
         Parameter copy = *from;
         copy.value = value;
         if (name) copy.name = name;

@@ -486,7 +486,8 @@ bool lanes_are_apart(Arena *arena, Op *op) {
         int64_t one;
         const Poly *dim = i < type.rank ? type.dims[i] : NULL;
         if (dim && poly_is_constant(dim, &one) && one == 1) continue;
-        if (is_zero(access.offset.lane[i])) return false;
+        if (is_zero(access.offset.lane[i]) || stride_may_vanish(access.offset.lane[i]))
+            return false;
         for (int k = 0; k < i; k++) {
             const Poly *other = k < type.rank ? type.dims[k] : NULL;
             if (other && poly_is_constant(other, &one) && one == 1) continue;

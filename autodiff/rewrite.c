@@ -17,6 +17,7 @@ Function *function_copy(Arena *arena, const Function *function, const char *name
         Value *value = function_add_parameter(copy, from->name, from->value->type);
         value->constant = from->value->constant;
         value->is_chosen = from->value->is_chosen;
+        value->may_be_zero = from->value->may_be_zero;
         Parameter kept = *from;
         kept.value = value;
         copy->parameters[i] = kept;

@@ -309,6 +309,62 @@ def test_two_launches_may_read_one_result(tmp_path: Path, interpreter: Worker) -
     np.testing.assert_allclose(result.gradients[0], 18 * x**8 * upstream, rtol=1e-5)
 
 
+STEPS = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale_kernel(x_ptr, w_ptr, y_ptr, n, row_step, lane_step, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + i, mask=i < n)
+    w = tl.load(w_ptr + row * row_step + i * lane_step, mask=i < n)
+    tl.store(y_ptr + row * n + i, x * w, mask=i < n)
+
+
+def by_expression(x, w):
+    y = torch.empty_like(x)
+    row_step = 0 if w.shape[0] == 1 else w.stride(0)
+    lane_step = w.stride(1) if w.shape[1] > 1 else 0
+    scale_kernel[(x.shape[0],)](x, w, y, x.shape[1], row_step, lane_step, BLOCK=8)
+    return y
+
+
+def by_statement(x, w):
+    y = torch.empty_like(x)
+    row_step, lane_step = 0, 0
+    if w.size(0) > 1:
+        row_step = w.stride(0)
+    if w.size(1) > 1:
+        lane_step = w.stride(1)
+    scale_kernel[(x.shape[0],)](x, w, y, x.shape[1], row_step, lane_step, BLOCK=8)
+    return y
+"""
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 1), (1, 6), (3, 6)])
+@pytest.mark.parametrize("launcher", ["by_expression", "by_statement"])
+def test_a_launcher_may_set_strides_to_zero(
+    launcher: str, shape: tuple[int, int], tmp_path: Path, interpreter: Worker
+) -> None:
+    """What one number is read for is summed, over programs and over lanes."""
+    source = tmp_path / "steps.py"
+    source.write_text(STEPS)
+    text = tad("--backward", source, "--no-proof").stdout
+    x, w, upstream = floats(3, 6), floats(*shape) + 2.0, floats(3, 6) + 0.5
+    result = call_function(
+        text, launcher, [x, w], wrt=[0, 1], grad_outputs=[upstream], worker=interpreter
+    )
+    axes = tuple(axis for axis in (0, 1) if shape[axis] == 1)
+    np.testing.assert_allclose(
+        result.gradients[0], np.broadcast_to(w, x.shape) * upstream, rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        result.gradients[1], (x * upstream).sum(axis=axes, keepdims=True), rtol=1e-5
+    )
+
+
 GRIDS = """import torch
 import triton
 import triton.language as tl

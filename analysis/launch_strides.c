@@ -1,0 +1,83 @@
+// From the text around a launch to the strides that may be 0 there: `stride = 0 if w.numel() == 1 else w.stride(0)`.
+//
+// A launcher is evaluated on one way through its conditions; what the other ways pass is read here, by name.
+#include <string.h>
+
+#include "analysis/host.h"
+
+/// What a launcher says about one of its variables, or about an expression.
+typedef struct StrideText {
+    const Source *source;
+    Str name;
+    bool is_zero;   // on some way
+    bool is_asked;  // which way is taken depends on the sizes of a tensor
+} StrideText;
+
+static bool text_holds(Str text, const char *word) {
+    size_t size = strlen(word);
+    for (size_t i = 0; i + size <= text.size; i++)
+        if (memcmp(text.data + i, word, size) == 0) return true;
+    return false;
+}
+
+/// Whether a condition is about how large a tensor is. Of one that is absent nothing is read, whatever its stride.
+static bool asks_sizes(Str condition) {
+    static const char *const questions[] = {".shape", ".dim()", ".ndim",   ".numel()",
+                                            ".size",  "len(",   ".stride", ".is_contiguous"};
+    if (text_holds(condition, "None")) return false;
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+        if (text_holds(condition, questions[i])) return true;
+    return false;
+}
+
+static bool visit_number(void *context, SyntaxNode node) {
+    StrideText *text = context;
+    SyntaxKind kind = node_kind(node);
+    if (kind == SYNTAX_INTEGER) text->is_zero |= str_is(node_text(text->source, node), "0");
+    if (kind == SYNTAX_CONDITIONAL) {
+        SyntaxNode condition = node_child(node, 1);
+        text->is_asked |= asks_sizes(node_text(text->source, condition));
+    }
+    return kind != SYNTAX_CALL && kind != SYNTAX_SUBSCRIPT;
+}
+
+static void note_name(void *context, SyntaxNode identifier, bool is_item) {
+    (void)is_item;
+    StrideText *text = context;
+    if (str_equal(node_text(text->source, identifier), text->name)) text->name.size = 0;
+}
+
+/// An assignment to the variable: a 0 in it, and the conditions around it.
+static bool visit_assignment(void *context, SyntaxNode node) {
+    StrideText *text = context;
+    if (node_kind(node) != SYNTAX_ASSIGNMENT) return true;
+    StrideText target = {.source = text->source, .name = text->name};
+    syntax_targets(node_field(node, "left"), note_name, &target);
+    if (target.name.size) return true;
+    syntax_walk(node_field(node, "right"), visit_number, text);
+    for (SyntaxNode at = node_parent(node); !node_is_null(at); at = node_parent(at)) {
+        if (node_kind(at) == SYNTAX_FUNCTION) break;
+        if (node_kind(at) != SYNTAX_IF && node_kind(at) != SYNTAX_ELIF) continue;
+        SyntaxNode condition = node_field(at, "condition");
+        text->is_asked |= asks_sizes(node_text(text->source, condition));
+    }
+    return true;
+}
+
+bool host_argument_may_be_zero(const HostLaunch *launch, int parameter) {
+    const HostArgument *argument = &launch->arguments[parameter];
+    const FunctionDefinition *launcher = launch->site->launcher;
+    if (!launcher || argument->range.source != launcher->module->source) return false;
+    if (argument->is_default || argument->is_tuned) return false;
+    StrideText text = {.source = argument->range.source};
+    SyntaxNode node =
+        node_at(syntax_root(launcher->module->tree), argument->range.start, argument->range.end);
+    if (host_is_spread(node)) node = node_child(node, 0);
+    if (node_kind(node) == SYNTAX_IDENTIFIER) {
+        text.name = node_text(text.source, node);
+        syntax_walk(launcher->body, visit_assignment, &text);
+    } else {
+        syntax_walk(node, visit_number, &text);
+    }
+    return text.is_zero && text.is_asked;
+}

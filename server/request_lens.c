@@ -1,4 +1,5 @@
 // Lenses over kernels: generate the backward, check the gradients, and what the last check said. On the fast lane.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +13,9 @@ typedef struct LensText {
     const char *command;  // "" where there is nothing to do
 } LensText;
 
-/// "0.4 s" or "2 min".
+/// "38 ms", "0.4 s" or "2 min".
 static const char *duration(Arena *arena, double seconds) {
+    if (seconds < 0.1) return arena_printf(arena, "%.0f ms", fmax(1, seconds * 1000));
     return seconds < 100 ? arena_printf(arena, "%.1f s", seconds)
                          : arena_printf(arena, "%.0f min", seconds / 60);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,7 +64,8 @@ def test_a_check(editor: Client, kernel: str) -> None:
     assert result["inputs"][0]["name"] == "x_ptr" and result["stale"] is False
     assert status(editor, "running")["kernel"] == "scale_kernel"
     assert status(editor, "proved")["version"] == 1
-    assert any("gradients verified" in title for title in titles(editor, kernel))
+    title = next(title for title in titles(editor, kernel) if "gradients verified" in title)
+    assert re.search(r", worst \d\.\de[-+]\d\d, ([1-9]\d{0,2} ms|\d+\.\d s)$", title)
     verified: list[dict[str, Any]] = []
     while not verified:
         verified = [d for d in editor.diagnostics(kernel, 1) if d["code"] == "gradient-verified"]

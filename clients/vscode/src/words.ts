@@ -8,6 +8,7 @@ export function formatError(error: number | null | undefined): string {
 }
 
 export function formatSeconds(seconds: number): string {
+  if (seconds < 0.1) return `${Math.max(1, Math.round(seconds * 1000))} ms`;
   return seconds < 10 ? `${seconds.toFixed(1)} s` : `${Math.round(seconds)} s`;
 }
 

@@ -10,7 +10,8 @@ local function summary(status)
     text = text .. (', worst error %.1e'):format(status.worst_error)
   end
   if type(status.seconds) == 'number' then
-    text = text .. (', %.1f s'):format(status.seconds)
+    local is_short = status.seconds < 0.1
+    text = text .. (is_short and ', %.0f ms' or ', %.1f s'):format(status.seconds * (is_short and 1000 or 1))
   end
   if type(status.reason) == 'string' and status.reason ~= '' then
     text = text .. ' (' .. status.reason .. ')'

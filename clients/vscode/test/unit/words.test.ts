@@ -19,6 +19,7 @@ test("a result in one line", () => {
     "Gradients verified, worst error 3.1e-9, 0.4 s",
   );
   assert.match(summary({ ...base, stale: true }), /earlier text/);
+  assert.match(summary({ ...base, worst_error: 0, seconds: 0.038 }), /, 38 ms$/);
   assert.equal(summary({ ...base, status: "refused", seconds: 1 }), "No backward");
 });
 

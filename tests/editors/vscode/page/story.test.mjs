@@ -66,6 +66,7 @@ step("a mistake is underlined while it is typed, and hover explains it", async (
   await page.keyboard.press("Escape");
   const squiggle = page.locator(".squiggly-error").first();
   await squiggle.waitFor();
+  await bench.act("closing the parameter hints", () => page.keyboard.press("Escape"), page.locator("body:not(:has(.parameter-hints-widget.visible))"));
   await bench.hover(squiggle, "no parameter `mosk`");
   await bench.shot("finding");
   // The code in the hover leads to its page.

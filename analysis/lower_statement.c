@@ -125,9 +125,33 @@ static void assign_name(Lowering *lowering, SyntaxNode target, Value *value) {
     lowering_sight(lowering, target, value);
 }
 
+/// What a helper returned, of which one arm has as many values as there are names: then no instance that compiles has the other,
+/// and the ops of that arm take the place of both.
+static Value *fitting_arm(Lowering *lowering, Value *value, int wanted) {
+    Op *branch = value->op;
+    bool is_last = branch && branch->code == OP_IF && branch->parent == lowering->builder.region &&
+                   !branch->next && branch->result_count == 1;
+    if (!is_last || !branch->operands[0]->type.is_constexpr) return value;
+    int fitting = -1;
+    for (int arm = 0; arm < 2; arm++) {
+        int count;
+        const Op *yield = region_terminator(branch->regions[arm]);
+        if (!yield || !value_is_tuple(yield->operands[0], &count)) return value;
+        if (count == wanted) fitting = fitting < 0 ? arm : 2;
+    }
+    if (fitting < 0 || fitting > 1) return value;
+    Map values = map_new(lowering->arena);
+    const Region *arm = branch->regions[fitting];
+    region_clone_into(&lowering->builder, arm, &values);
+    lowering_assume(lowering, branch->operands[0], fitting == 0, true);
+    op_remove(branch);
+    return value_mapped(&values, region_terminator(arm)->operands[0]);
+}
+
 static void assign_items(Lowering *lowering, SyntaxNode target, Value *value) {
     SyntaxNode *targets;
     int target_count = node_children(lowering->arena, target, &targets);
+    if (value->type.kind == TYPE_TUPLE) value = fitting_arm(lowering, value, target_count);
     int count = 0;
     bool is_tuple = value_is_tuple(value, &count);
     int starred = -1;

@@ -392,9 +392,10 @@ static bool infer_structural(const Inference *inference) {
         type.is_constexpr = true;
         break;
     case OP_DTYPE_QUESTION:
-        type = type_number(
-            dtype_of(str_starts(op->operands[1]->constant->string, "is_") ? DTYPE_INT1 : DTYPE_INT32), 0,
-            NULL);
+        type = type_number(dtype_of(str_starts(op->operands[1]->constant->string, "is_")
+                                        ? DTYPE_INT1
+                                        : DTYPE_INT32),
+                           0, NULL);
         type.is_constexpr = true;
         break;
     case OP_GLOBAL:

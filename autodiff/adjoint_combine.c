@@ -104,6 +104,34 @@ bool reduce_by_exponentials(Differentiation *state, const Op *op, Value *const *
     return true;
 }
 
+/// The gradients go to the lane that was taken: where each of the values is the result's. Lanes that are alike in all share them.
+bool reduce_by_selection(Differentiation *state, const Op *op, Value *const *gradients) {
+    Builder *b = &state->builder;
+    if (op->region_count != 1 || !combine_selects(state->arena, op->regions[0])) return false;
+    const Op *tuple = items_of(op, op->result_count);
+    if (!tuple && op->result_count > 1) return false;
+    Value *axis = recomputed_operand(state, op, 1), *taken = NULL;
+    bool keeps = false;
+    if (operand(op, 3)) value_is_bool(op->operands[3], &keeps);
+    for (int i = 0; i < op->result_count; i++) {
+        Value *item = recomputed(state, tuple ? tuple->operands[i] : op->operands[0]);
+        Value *result = expanded(b, recomputed(state, op->results[i]), axis, keeps);
+        Value *is_it = build_binary(b, OP_EQ, item, result);
+        taken = taken ? build_binary(b, OP_AND, taken, is_it) : is_it;
+    }
+    taken->name = "taken";
+    Value *ones = build_binary(b, OP_CAST, taken, build_dtype(b, dtype_of(DTYPE_FLOAT32)));
+    Value *keep = axis ? build_bool(b, true) : NULL;
+    Value *count = build(b, OP_SUM, (Value *[]){ones, axis, keep}, 3);
+    for (int i = 0; i < op->result_count; i++) {
+        Value *input = tuple ? tuple->operands[i] : op->operands[0];
+        if (!gradients[i] || !value_is_active(state, input)) continue;
+        Value *share = build_binary(b, OP_DIV, expanded(b, gradients[i], axis, keeps), count);
+        add_spread(state, input, build_ternary(b, OP_WHERE, taken, share, build_float(b, 0.0)));
+    }
+    return true;
+}
+
 Op *combine_again(Differentiation *state, const Op *op, Value *items) {
     // Constants of the combine function are where the recomputation has them.
     Value *primal = op->operands[0], *known = map_get_pointer(&state->values, primal);

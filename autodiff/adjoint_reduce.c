@@ -58,7 +58,7 @@ static OpCode combine_code(const Op *op) {
 static void refuse_combine(Differentiation *state, const Op *op) {
     adjoint_fail(
         state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
-        "no derivative is known for this combine function; sums, products, maxima, minima and log-sum-exp of one value, mean and variance, maximum and sum of a softmax, and h = a * h + b are recognised");
+        "no derivative is known for this combine function; sums, products, maxima, minima and log-sum-exp of one value, choices among several (a maximum with its place), mean and variance, maximum and sum of a softmax, and h = a * h + b are recognised");
 }
 
 /// The value reduced: a one-item tuple counts as its item.
@@ -198,7 +198,7 @@ void rule_reduce(Differentiation *state, const Op *op, Value *const *gradients) 
     if (reduce_moments(state, op, gradients) || reduce_by_exponentials(state, op, gradients))
         return;
     if (op->result_count > 1) {
-        reduce_several(state, op, gradients);
+        if (!reduce_by_selection(state, op, gradients)) reduce_several(state, op, gradients);
         return;
     }
     Value *input = single_operand(op->operands[0]);
@@ -239,7 +239,7 @@ void rule_reduce(Differentiation *state, const Op *op, Value *const *gradients) 
         Value *others =
             build_ternary(b, OP_WHERE, no_zero, build_binary(b, OP_DIV, rest, filled), alone);
         adjoint_add(state, input, build_binary(b, OP_MUL, gradient, others));
-    } else {
+    } else if (!reduce_by_selection(state, op, gradients)) {
         refuse_combine(state, op);
     }
 }

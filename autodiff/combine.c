@@ -49,6 +49,12 @@ static double probe_op(Probe *probe, const Op *op) {
     case OP_LE: return x[0] <= x[1];
     case OP_GT: return x[0] > x[1];
     case OP_GE: return x[0] >= x[1];
+    case OP_AND: return (double)((int64_t)x[0] & (int64_t)x[1]);
+    case OP_OR: return (double)((int64_t)x[0] | (int64_t)x[1]);
+    case OP_XOR: return (double)((int64_t)x[0] ^ (int64_t)x[1]);
+    case OP_LOGICAL_AND: return x[0] != 0 && x[1] != 0;
+    case OP_LOGICAL_OR: return x[0] != 0 || x[1] != 0;
+    case OP_LOGICAL_NOT: return x[0] == 0;
     case OP_CAST: return x[0];
     case OP_ABS: return fabs(x[0]);
     case OP_EXP: return exp(x[0]);
@@ -130,6 +136,24 @@ bool combine_merges_softmax(Arena *arena, const Region *region, int *maximum, do
         for (int i = 0; i < BASES; i++)
             if (is_softmax_merge(arena, region, *maximum, *base = bases[i])) return true;
     return false;
+}
+
+bool combine_selects(Arena *arena, const Region *region) {
+    enum { MEETINGS = 64, NUMBERS = 3 };  // so few that values often tie
+    int count = region->argument_count / 2;
+    if (count < 1 || count > COMBINE_MAX) return false;
+    uint64_t state = 0;
+    for (int probe = 0; probe < MEETINGS; probe++) {
+        double x[2 * COMBINE_MAX], result[COMBINE_MAX] = {0};
+        for (int i = 0; i < 2 * count; i++) x[i] = floor(combine_number(&state, -1.0, NUMBERS));
+        if (!combine_run(arena, region, x, result)) return false;
+        bool is_one[2] = {true, true};
+        for (int i = 0; i < count; i++)
+            for (int side = 0; side < 2; side++)
+                is_one[side] = is_one[side] && combine_is_close(result[i], x[side * count + i]);
+        if (!is_one[0] && !is_one[1]) return false;
+    }
+    return true;
 }
 
 bool combine_sums_before(Arena *arena, const Region *region, int *sum) {

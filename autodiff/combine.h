@@ -16,6 +16,8 @@ bool combine_is_close(double a, double b);
 bool combine_adds_exponentials(Arena *arena, const Region *region, double *base);
 /// Whether it merges (maximum m, sum s of base^(x - m)) of two groups; `*maximum`: which of the two values is m.
 bool combine_merges_softmax(Arena *arena, const Region *region, int *maximum, double *base);
+/// Whether it is one of the two groups of values that it is given, all of it: the larger of two numbers with its place, say.
+bool combine_selects(Arena *arena, const Region *region);
 /// Whether it sums all elements but the last: (s, x) and (t, y) to (s + x + t, y). `*sum`: which of the two values is s.
 bool combine_sums_before(Arena *arena, const Region *region, int *sum);
 
@@ -23,6 +25,7 @@ bool combine_sums_before(Arena *arena, const Region *region, int *sum);
 Op *combine_again(Differentiation *state, const Op *op, Value *items);
 /// The adjoints of these. False where the combine function is another.
 bool reduce_by_exponentials(Differentiation *state, const Op *op, Value *const *gradients);
+bool reduce_by_selection(Differentiation *state, const Op *op, Value *const *gradients);
 bool scan_by_exponentials(Differentiation *state, const Op *op, Value *const *gradients, int axis,
                           bool reverse);
 bool scan_of_sums_before(Differentiation *state, const Op *op, Value *const *gradients, int axis,

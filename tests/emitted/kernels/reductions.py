@@ -374,3 +374,47 @@ def second_of_another_pair(x, out, N: tl.constexpr):
     a = tl.load(x + tl.arange(0, N))
     _, product = tl.reduce((a, a + 1.5), 0, larger_and_product)
     tl.store(out, product)
+
+
+@triton.jit
+def larger_with_place(a, i, b, j):
+    first = (a > b) | ((a == b) & (i < j))
+    return tl.where(first, a, b), tl.where(first, i, j)
+
+
+# tad: x=f32[4, 16], out=f32[4], places=i32[4], M=4, N=16, grid=(1,)
+@triton.jit
+def largest_with_its_place(x, out, places, M: tl.constexpr, N: tl.constexpr):
+    lanes = tl.arange(0, N)[None, :]
+    rows = tl.arange(0, M)
+    a = tl.load(x + rows[:, None] * N + lanes)
+    largest, place = tl.reduce((a, tl.broadcast_to(lanes, (M, N))), 1, larger_with_place)
+    tl.store(out + rows, largest * largest)
+    tl.store(places + rows, place)
+
+
+@triton.jit
+def of_the_larger_key(key, value, other_key, other_value):
+    is_first = key >= other_key
+    return tl.where(is_first, key, other_key), tl.where(is_first, value, other_value)
+
+
+# tad: keys=f32[16], values=f32[16], out=f32[1], N=16, grid=(1,)
+@triton.jit
+def value_of_the_largest_key(keys, values, out, N: tl.constexpr):
+    """The second value has the gradient, the first says which."""
+    lanes = tl.arange(0, N)
+    pair = (tl.load(keys + lanes), tl.load(values + lanes))
+    key, value = tl.reduce(pair, 0, of_the_larger_key)
+    tl.store(out, value * value + key)
+
+
+@triton.jit
+def farther_from_zero(a, b):
+    return tl.where(tl.abs(a) > tl.abs(b), a, b)
+
+
+# tad: x=f32[16], out=f32[1], N=16, grid=(1,)
+@triton.jit
+def farthest_from_zero(x, out, N: tl.constexpr):
+    tl.store(out, tl.exp(tl.reduce(tl.load(x + tl.arange(0, N)), 0, farther_from_zero)))

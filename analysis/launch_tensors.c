@@ -311,11 +311,13 @@ static bool is_same_number(Reader *reader, SyntaxNode node, Str name, int depth)
 
 /// `alpha = alpha.item()`, maybe on a condition: the tensor is what the name stood for at first.
 static bool only_converts(Reader *reader, const Bindings *bindings) {
-    for (LIST_EACH(int, i, bindings->assignments))
-        if (!is_same_number(reader, node_field(bindings->assignments.items[i], "right"),
-                            bindings->name, 0))
-            return false;
-    return is_argument(reader, bindings->name) && bindings->assignments.count > 0;
+    bool reads = false;
+    for (LIST_EACH(int, i, bindings->assignments)) {
+        SyntaxNode value = node_field(bindings->assignments.items[i], "right");
+        if (!is_same_number(reader, value, bindings->name, 0)) return false;
+        reads = reads || tensor_text(reader, value);
+    }
+    return reads && is_argument(reader, bindings->name);
 }
 
 static LaunchTensor tensor_of_name(Reader *reader, Str name) {

@@ -22,7 +22,7 @@ bool scalar_is_asked(const BackwardOptions *options, const Parameter *parameter)
 static void store_sum(Differentiation *state, const Parameter *parameter, Value *gradient,
                       Value *sum) {
     Builder *b = &state->builder;
-    Value *program = program_number(state, b, false);
+    Value *program = program_number(state, b, state->tapes.count > 0);  // shared with tapes
     Value *address = program ? build_binary(b, OP_ADD, gradient, program) : gradient;
     build(b, OP_STORE, (Value *[]){address, sum}, 2);
     Accumulation accumulation = {.op = b->region->last,

@@ -143,6 +143,8 @@ PLAIN = [
     ("", "x.abs().max().item()"),
     ("", "max(alpha.item(), 0.0)"),
     ("", "math.exp(float(given))"),
+    ("    alpha = alpha\n", "alpha"),
+    ("    alpha = float(alpha)\n", "alpha"),
     ("    a = alpha.item()\n    a += 1\n", "a"),
     ("    a = 1.0\n    if limit:\n        a = alpha.item()\n", "a"),
     ("    for a in limit:\n        print(a)\n", "a"),

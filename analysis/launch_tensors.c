@@ -3,22 +3,9 @@
 #include <string.h>
 
 #include "analysis/host.h"
-#include "analysis/launch.h"
+#include "analysis/launch_tensors.h"
 
 enum { DEEPEST = 32 };
-
-typedef struct Splice {
-    uint32_t start, end;
-    const char *text;
-} Splice;
-
-typedef struct Reader {
-    Arena *arena;
-    const Source *source;
-    const LaunchSite *site;
-    LIST(Splice) splices;  // in the order of the text
-    int conversions;       // by `float`, which may be of numbers
-} Reader;
 
 typedef enum Origin {
     ORIGIN_NUMBER,   // of no tensor
@@ -26,11 +13,11 @@ typedef enum Origin {
     ORIGIN_UNKNOWN,  // from tensors by something else
 } Origin;
 
-static Str text_of(const Reader *reader, SyntaxNode node) {
+static Str text_of(const TensorReader *reader, SyntaxNode node) {
     return node_text(reader->source, node);
 }
 
-static bool is_argument(const Reader *reader, Str name) {
+static bool is_argument(const TensorReader *reader, Str name) {
     const FunctionDefinition *launcher = reader->site->launcher;
     for (int i = 0; i < launcher->parameter_count; i++)
         if (str_equal(launcher->parameters[i].name, name)) return true;
@@ -38,9 +25,10 @@ static bool is_argument(const Reader *reader, Str name) {
 }
 
 /// A launcher's argument, its attributes and items: `alpha`, `self.alpha`, `weights[0]`. What `.data` gives is cut off on purpose.
-static bool is_given(const Reader *reader, SyntaxNode node) {
+static bool is_given(const TensorReader *reader, SyntaxNode node) {
     switch (node_kind(node)) {
-    case SYNTAX_IDENTIFIER: return is_argument(reader, text_of(reader, node));
+    case SYNTAX_IDENTIFIER:  // a Function's context is that of a backward
+        return is_argument(reader, text_of(reader, node)) && !str_is(text_of(reader, node), "ctx");
     case SYNTAX_ATTRIBUTE:
         return !str_is(text_of(reader, node_field(node, "attribute")), "data") &&
                is_given(reader, node_field(node, "object"));
@@ -50,7 +38,7 @@ static bool is_given(const Reader *reader, SyntaxNode node) {
 }
 
 typedef struct Evidence {
-    const Reader *reader;
+    const TensorReader *reader;
     Str name;
     bool found;
 } Evidence;
@@ -58,7 +46,7 @@ typedef struct Evidence {
 /// Whether the launcher treats the name as a tensor: `x.device`, `isinstance(x, torch.Tensor)`, `torch.is_tensor(x)`.
 static bool visit_evidence(void *context, SyntaxNode node) {
     Evidence *evidence = context;
-    const Reader *reader = evidence->reader;
+    const TensorReader *reader = evidence->reader;
     if (node_kind(node) == SYNTAX_ATTRIBUTE)
         evidence->found |= str_equal(text_of(reader, node_field(node, "object")), evidence->name) &&
                            host_is_tensor_member(text_of(reader, node_field(node, "attribute")));
@@ -74,7 +62,7 @@ static bool visit_evidence(void *context, SyntaxNode node) {
     return !evidence->found;
 }
 
-static bool is_known_tensor(const Reader *reader, SyntaxNode node) {
+static bool is_known_tensor(const TensorReader *reader, SyntaxNode node) {
     if (!is_given(reader, node)) return false;
     const FunctionDefinition *launcher = reader->site->launcher;
     Evidence evidence = {reader, text_of(reader, node), false};
@@ -86,13 +74,13 @@ static bool is_known_tensor(const Reader *reader, SyntaxNode node) {
     return evidence.found;
 }
 
-static void splice(Reader *reader, uint32_t start, uint32_t end, const char *text) {
+static void splice(TensorReader *reader, uint32_t start, uint32_t end, const char *text) {
     Splice one = {start, end, text};
     LIST_PUSH(reader->arena, &reader->splices, one);
 }
 
 /// The tensor that a call reads a number off, `tensor.item()` or `float(tensor)`; a null node for other calls.
-static SyntaxNode tensor_read(const Reader *reader, SyntaxNode call) {
+static SyntaxNode tensor_read(const TensorReader *reader, SyntaxNode call) {
     SyntaxNode function = node_field(call, "function"), list = node_field(call, "arguments");
     if (node_kind(list) != SYNTAX_ARGUMENT_LIST) return (SyntaxNode){0};
     if (node_kind(function) == SYNTAX_ATTRIBUTE) {
@@ -106,17 +94,18 @@ static SyntaxNode tensor_read(const Reader *reader, SyntaxNode call) {
     return converts && is_known_tensor(reader, argument) ? argument : (SyntaxNode){0};
 }
 
-static Origin origin_of(Reader *reader, SyntaxNode node, bool is_whole, int depth);
+static Origin origin_of(TensorReader *reader, SyntaxNode node, bool is_whole, int depth);
 
 /// Of all parts of something that tensors cannot do as numbers do.
-static Origin origin_of_parts(Reader *reader, SyntaxNode node, int depth) {
+static Origin origin_of_parts(TensorReader *reader, SyntaxNode node, int depth) {
     for (uint32_t i = 0; i < node_child_count(node); i++)
         if (origin_of(reader, node_child(node, i), false, depth + 1) != ORIGIN_NUMBER)
             return ORIGIN_UNKNOWN;
     return ORIGIN_NUMBER;
 }
 
-static Origin origin_of_two(Reader *reader, SyntaxNode a, SyntaxNode b, bool is_whole, int depth) {
+static Origin origin_of_two(TensorReader *reader, SyntaxNode a, SyntaxNode b, bool is_whole,
+                            int depth) {
     Origin first = origin_of(reader, a, is_whole, depth + 1),
            second = origin_of(reader, b, is_whole, depth + 1);
     return first > second ? first : second;
@@ -132,12 +121,13 @@ static bool is_shared_function(Str name) {
     return false;
 }
 
-static Origin origin_of_call(Reader *reader, SyntaxNode call, bool is_whole, int depth) {
+static Origin origin_of_call(TensorReader *reader, SyntaxNode call, bool is_whole, int depth) {
     SyntaxNode tensor = tensor_read(reader, call), function = node_field(call, "function"),
                list = node_field(call, "arguments");
     Range range = node_range(reader->source, call);
     if (!node_is_null(tensor)) {
         Range kept = node_range(reader->source, tensor);
+        LIST_PUSH(reader->arena, &reader->tensors, text_of(reader, tensor));
         reader->conversions += node_kind(function) != SYNTAX_ATTRIBUTE;
         // Python computes in double precision
         splice(reader, range.start, kept.start, is_whole ? "" : LAUNCH_DOUBLE_OF "(");
@@ -159,7 +149,7 @@ static Origin origin_of_call(Reader *reader, SyntaxNode call, bool is_whole, int
 }
 
 /// Notes how the text changes where tensors take the place of their numbers. `is_whole`: nothing is computed of the number.
-static Origin origin_of(Reader *reader, SyntaxNode node, bool is_whole, int depth) {
+static Origin origin_of(TensorReader *reader, SyntaxNode node, bool is_whole, int depth) {
     if (depth > DEEPEST) return ORIGIN_UNKNOWN;
     switch (node_kind(node)) {
     case SYNTAX_PARENTHESIZED:
@@ -185,9 +175,8 @@ static Origin origin_of(Reader *reader, SyntaxNode node, bool is_whole, int dept
     }
 }
 
-/// The expression with tensors for their numbers; NULL where it has none, or does more than tensors can.
-static const char *tensor_text(Reader *reader, SyntaxNode node) {
-    reader->splices.count = 0;
+const char *tensor_text(TensorReader *reader, SyntaxNode node) {
+    reader->splices.count = reader->tensors.count = 0;
     if (origin_of(reader, node, true, 0) != ORIGIN_TENSOR) return NULL;
     Range range = node_range(reader->source, node);
     Buffer out = buffer_new(reader->arena);
@@ -206,7 +195,7 @@ static const char *tensor_text(Reader *reader, SyntaxNode node) {
 // --- a name that was bound before the launch
 
 typedef struct Bindings {
-    const Reader *reader;
+    const TensorReader *reader;
     Str name;
     LIST(SyntaxNode) assignments;
     bool others;
@@ -247,20 +236,20 @@ static bool visit_binding(void *context, SyntaxNode node) {
     return true;
 }
 
-static Bindings bindings_of(const Reader *reader, Str name) {
+static Bindings bindings_of(const TensorReader *reader, Str name) {
     Bindings bindings = {.reader = reader, .name = name};
     syntax_walk(reader->site->launcher->body, visit_binding, &bindings);
     return bindings;
 }
 
 /// Where a line of its own can go in front of the statement; false where something else stands on its line.
-static bool starts_line(const Reader *reader, uint32_t at) {
+static bool starts_line(const TensorReader *reader, uint32_t at) {
     const char *text = reader->source->text.data;
     while (at > 0 && (text[at - 1] == ' ' || text[at - 1] == '\t')) at--;
     return at == 0 || text[at - 1] == '\n';
 }
 
-static bool holds(const Reader *reader, SyntaxNode outer, SyntaxNode inner) {
+static bool holds(const TensorReader *reader, SyntaxNode outer, SyntaxNode inner) {
     Range a = node_range(reader->source, outer), b = node_range(reader->source, inner);
     return a.start <= b.start && b.end <= a.end;
 }
@@ -271,7 +260,7 @@ static SyntaxNode statement_in(SyntaxNode node, SyntaxNode block) {
     return node;
 }
 
-static LaunchTensor bound_before(const Reader *reader, SyntaxNode statement, Str name,
+static LaunchTensor bound_before(const TensorReader *reader, SyntaxNode statement, Str name,
                                  const char *text) {
     Range range = node_range(reader->source, statement);
     uint32_t launch = node_range(reader->source, reader->site->call).start;
@@ -293,7 +282,7 @@ static LaunchTensor bound_before(const Reader *reader, SyntaxNode statement, Str
 }
 
 /// `alpha.item()`, `float(alpha.item())`, `alpha.item() if torch.is_tensor(alpha) else alpha`.
-static bool is_same_number(Reader *reader, SyntaxNode node, Str name, int depth) {
+static bool is_same_number(TensorReader *reader, SyntaxNode node, Str name, int depth) {
     if (depth > DEEPEST) return false;
     SyntaxNode list = node_field(node, "arguments");
     bool converts = node_kind(node) == SYNTAX_CALL && node_child_count(list) == 1 &&
@@ -310,17 +299,19 @@ static bool is_same_number(Reader *reader, SyntaxNode node, Str name, int depth)
 }
 
 /// `alpha = alpha.item()`, maybe on a condition: the tensor is what the name stood for at first.
-static bool only_converts(Reader *reader, const Bindings *bindings) {
+static bool only_converts(TensorReader *reader, const Bindings *bindings) {
     bool reads = false;
     for (LIST_EACH(int, i, bindings->assignments)) {
         SyntaxNode value = node_field(bindings->assignments.items[i], "right");
         if (!is_same_number(reader, value, bindings->name, 0)) return false;
         reads = reads || tensor_text(reader, value);
     }
+    reader->tensors.count = 0;
+    LIST_PUSH(reader->arena, &reader->tensors, bindings->name);
     return reads && is_argument(reader, bindings->name);
 }
 
-static LaunchTensor tensor_of_name(Reader *reader, Str name) {
+static LaunchTensor tensor_of_name(TensorReader *reader, Str name) {
     Bindings bindings = bindings_of(reader, name);
     SyntaxNode body = reader->site->launcher->body;
     bool is_direct = true;  // not inside a function of its own
@@ -374,10 +365,18 @@ LaunchTensor launch_tensor(Arena *arena, const Module *module, const LaunchSite 
                            int parameter) {
     SyntaxNode node = launch_argument_node(module, site, parameter);
     if (node_is_null(node) || !site->launcher) return (LaunchTensor){0};
-    Reader reader = {.arena = arena, .source = module->source, .site = site};
-    if (node_kind(node) == SYNTAX_IDENTIFIER)
-        return tensor_of_name(&reader, node_text(module->source, node));
-    return (LaunchTensor){.text = tensor_text(&reader, node)};
+    TensorReader reader = {
+        .arena = arena, .module = module, .source = module->source, .site = site};
+    LaunchTensor tensor = node_kind(node) == SYNTAX_IDENTIFIER
+                              ? tensor_of_name(&reader, node_text(module->source, node))
+                              : (LaunchTensor){.text = tensor_text(&reader, node)};
+    TensorReader others = reader;
+    others.splices.count = others.splices.capacity = 0;
+    others.tensors.count = others.tensors.capacity = 0;
+    for (LIST_EACH(int, i, reader.tensors))
+        if (tensor.text && !tensor_is_followed(&others, reader.tensors.items[i]))
+            return (LaunchTensor){0};
+    return tensor;
 }
 
 void launch_note_tensors(Arena *arena, const Module *module, const LaunchSite *site,

@@ -117,6 +117,7 @@ PASSED = [
     ("", "2 ** (float(given) - 1)", "", "2 ** (_double_of(given) - 1)"),
     ("", "math.exp(alpha.item()) / n", "", "torch.exp(_double_of(alpha)) / n"),
     ("", "float(alpha.item() * n)", "", "(_double_of(alpha) * n)"),
+    ("    assert alpha.item() > 0\n", "alpha.item()", "    assert alpha.item() > 0\n", "alpha"),
     ("    a = alpha.item()\n", "a", "    a = alpha\n", "a"),
     ("    a = alpha.item()\n    print(a)\n", "a", "    a = alpha.item()\n    print(a)\n", "alpha"),
     (
@@ -144,6 +145,12 @@ PLAIN = [
     ("", "max(alpha.item(), 0.0)"),
     ("", "math.exp(float(given))"),
     ("    alpha = alpha\n", "alpha"),
+    # a part of the tensor's gradient would be missing
+    ("    x = x * alpha.item()\n", "alpha.item()"),
+    ("    a = alpha.item()\n    x = x + a\n", "a"),
+    ("    if limit:\n        alpha = alpha.item()\n    x = x * alpha\n", "alpha"),
+    ("    scaled[(1,)](x, y, max(alpha.item(), 0.0), n, BLOCK=64)\n", "alpha.item()"),
+    ("    a, b = alpha[0].item(), limit.item()\n    x = x * a * b\n", "alpha[1].item()"),
     ("    alpha = float(alpha)\n", "alpha"),
     ("    a = alpha.item()\n    a += 1\n", "a"),
     ("    a = 1.0\n    if limit:\n        a = alpha.item()\n", "a"),

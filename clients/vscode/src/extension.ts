@@ -136,10 +136,17 @@ function kernelAt(kernels: readonly KernelEntry[], line: number): KernelEntry | 
   return sorted.find((entry) => entry.range.start.line <= line) ?? sorted.at(-1);
 }
 
+/** The editor that the user means: the active one, or the one beside a panel or around a peek that has the focus. */
+function pythonEditor(): vscode.TextEditor | undefined {
+  const { activeTextEditor, visibleTextEditors } = vscode.window;
+  const candidates = activeTextEditor ? [activeTextEditor, ...visibleTextEditors] : visibleTextEditors;
+  return candidates.find((editor) => editor.document.languageId === "python");
+}
+
 /** The kernel at the cursor, or one of the file's picked from a list. */
 async function chooseKernel(running: Server, purpose: string): Promise<KernelPlace | undefined> {
-  const editor = vscode.window.activeTextEditor;
-  if (editor?.document.languageId !== "python") {
+  const editor = pythonEditor();
+  if (!editor) {
     void vscode.window.showInformationMessage("Open a Python file with a Triton kernel first.");
     return undefined;
   }

@@ -8,7 +8,7 @@ const vscode = require("vscode");
 const workspace = () => vscode.workspace.workspaceFolders[0].uri;
 const file = (name) => vscode.Uri.joinPath(workspace(), name);
 
-async function until(what, condition, seconds = 60) {
+async function until(what, condition, seconds = 120) {
   const deadline = Date.now() + seconds * 1000;
   for (;;) {
     const value = await condition();
@@ -196,6 +196,17 @@ const tests = {
     await until("a result greyed later", () => greyed.includes(key));
     listening.dispose();
     await vscode.commands.executeCommand("workbench.action.files.revert");
+  },
+
+  async "a command means the kernel beside a panel that has the focus"() {
+    await vscode.commands.executeCommand("workbench.action.closeAllEditors");
+    await open("refused.py");
+    await vscode.commands.executeCommand("tad.showGradients", place("refused.py", "largest_kernel"));
+    await until("the panel", () => vscode.window.activeTextEditor === undefined);
+    await vscode.commands.executeCommand("tad.checkKernel");
+    const status = await until("the result", () => api.store.get(file("refused.py").toString(), "largest_kernel"));
+    assert.equal(status.status, "refused");
+    await vscode.commands.executeCommand("workbench.action.closeAllEditors");
   },
 
   async "the light bulb offers the backward as a preview"() {

@@ -2,6 +2,7 @@
 #ifndef TAD_ANALYSIS_AFFINE_H
 #define TAD_ANALYSIS_AFFINE_H
 
+#include "analysis/axis.h"
 #include "analysis/ir.h"
 
 /// A `x % M` (or `where(x < M, x, 0)`) of a lane-dependent x that was looked through.
@@ -61,7 +62,7 @@ typedef enum AxisDependence { AXIS_FREE, AXIS_OWNED, AXIS_SCATTERED } AxisDepend
 /// free, owned or scattered. Distinct stride symbols count as distinct dimensions. Returns the number of axes written.
 /// A loop's variable is an axis of its own: a program id that only appears in the loop's bounds is free, it limits the domain.
 /// Wraps count as padding only where the function itself compares the wrapped value with the same bound (a mask).
-int access_axes(Arena *arena, const Function *function, const Access *access, Axis *axes,
+int access_axes(Arena *arena, const FunctionAxes *function, const Access *access, Axis *axes,
                 AxisDependence *dependence, int capacity);
 
 /// Whether a stride is 0 on one of the ways that it is made, in the kernel or by a launcher: no dimension of its own.

@@ -23,7 +23,7 @@ typedef struct Mover {
 
 typedef struct Analysis {
     Arena *arena;
-    const Function *function;
+    const FunctionAxes *function;
     const Access *access;
     const Poly *base;
     Type tile;  // of the pointer: its dims are the lanes' extents
@@ -59,130 +59,12 @@ static const Poly *negate(Arena *arena, const Poly *poly) {
     return poly_multiply(arena, poly, poly_constant(arena, -1));
 }
 
-/* ---- what an atom is ---- */
-
-static bool is_program_id(const Value *value, int axis) {
-    int64_t number;
-    return value->op && value->op->code == OP_PROGRAM_ID &&
-           value_is_int(value->op->operands[0], &number) && (axis < 0 || number == axis);
-}
-
-static bool is_loop_variable(const Value *value) {
-    if (value->op || !value->region || !value->region->parent || value->index) return false;
-    OpCode code = value->region->parent->code;
-    return code == OP_FOR || code == OP_STATIC_FOR;
-}
-
-static bool is_axis_atom(const Value *value) {
-    return is_program_id(value, -1) || is_loop_variable(value);
-}
-
-/// What the value comes from, loop variables not followed into their bounds.
-typedef struct Sources {
-    const Value *found;
-    bool any_axis;
-    bool carried_state;
-} Sources;
-
-typedef LIST(const Value *) Worklist;
-
-static void push_new(Arena *arena, Map *seen, Worklist *work, const Value *value) {
-    if (!value || map_has_pointer(seen, value)) return;
-    map_set_pointer(seen, value, seen);
-    LIST_PUSH(arena, work, value);
-}
-
-static void push_region_results(Arena *arena, Map *seen, Worklist *work, const Value *value) {
-    for (int i = 0; i < value->op->region_count; i++) {
-        const Op *end = region_terminator(value->op->regions[i]);
-        if (!end) continue;
-        if (end->code == OP_CONDITION)
-            push_new(arena, seen, work, end->operands[0]);
-        else if (value->index < end->operand_count)
-            push_new(arena, seen, work, end->operands[value->index]);
-    }
-}
-
-/// Walks back from `value`; `axis` is what is looked for (NULL: anything).
-static Sources sources_of(Arena *arena, const Value *value, const Value *axis) {
-    Sources sources = {0};
-    Map seen = map_new(arena);
-    Worklist work = {0};
-    push_new(arena, &seen, &work, value);
-    while (work.count) {
-        const Value *next = work.items[--work.count];
-        bool same_program =
-            axis && is_program_id(axis, -1) && next->op && next->op->code == OP_PROGRAM_ID &&
-            next->op->operands[0]->constant && axis->op->operands[0]->constant &&
-            next->op->operands[0]->constant->integer == axis->op->operands[0]->constant->integer;
-        if (next == axis || same_program) sources.found = next;
-        if (is_axis_atom(next)) {
-            sources.any_axis = true;
-            continue;
-        }
-        if (next->op) {
-            for (int i = 0; i < next->op->operand_count; i++)
-                push_new(arena, &seen, &work, next->op->operands[i]);
-            push_region_results(arena, &seen, &work, next);
-            continue;
-        }
-        const Op *owner = next->region ? next->region->parent : NULL;
-        if (!owner) continue;  // a parameter
-        sources.carried_state = true;
-        bool counted = owner->code == OP_FOR || owner->code == OP_STATIC_FOR;
-        int carried = counted ? next->index - 1 : next->index;
-        int operand = counted ? carried + 3 : carried;
-        if (operand < owner->operand_count) push_new(arena, &seen, &work, owner->operands[operand]);
-        // A carried value moves with its loop.
-        if (counted) push_new(arena, &seen, &work, owner->regions[0]->arguments[0]);
-        const Op *end = region_terminator(owner->regions[owner->region_count - 1]);
-        if (end && carried < end->operand_count)
-            push_new(arena, &seen, &work, end->operands[carried]);
-    }
-    return sources;
-}
-
-static bool depends_on_axis(Arena *arena, const Value *value, const Value *axis) {
-    return sources_of(arena, value, axis).found != NULL;
-}
-
-static bool poly_depends(Arena *arena, const Poly *poly, const Value *axis) {
-    for (int t = 0; t < poly->count; t++)
-        for (int a = 0; a < poly->terms[t].atom_count; a++)
-            if (depends_on_axis(arena, poly->terms[t].atoms[a], axis)) return true;
-    return false;
-}
-
-/// Whether nothing that varies within a launch is in `poly`.
-static bool poly_is_fixed(Arena *arena, const Poly *poly) {
-    for (int t = 0; t < poly->count; t++)
-        for (int a = 0; a < poly->terms[t].atom_count; a++) {
-            Sources sources = sources_of(arena, poly->terms[t].atoms[a], NULL);
-            if (sources.any_axis || sources.carried_state) return false;
-        }
-    return true;
-}
-
 /* ---- movers ---- */
 
 static Mover *find_mover(Analysis *analysis, const Value *atom) {
     for (int i = 0; i < analysis->mover_count; i++)
         if (analysis->movers[i].atom == atom) return &analysis->movers[i];
     return NULL;
-}
-
-static bool find_num_programs(void *context, Op *op) {
-    struct {
-        const Value *like;
-        Value *found;
-    } *search = context;
-    int64_t a, b;
-    if (op->code == OP_NUM_PROGRAMS && value_is_int(op->operands[0], &a) &&
-        value_is_int(search->like->op->operands[0], &b) && a == b) {
-        search->found = op->results[0];
-        return false;
-    }
-    return true;
 }
 
 /// Number of values of a loop variable, `*step` between them. NULL where it is not a fixed polynomial.
@@ -203,16 +85,15 @@ static const Poly *loop_extent(Analysis *analysis, const Op *loop, const Poly **
 static void describe_axis(Analysis *analysis, Mover *mover) {
     mover->is_axis = true;
     mover->step = poly_constant(analysis->arena, 1);
-    if (is_loop_variable(mover->atom)) {
+    if (value_is_loop_variable(mover->atom)) {
         mover->extent = loop_extent(analysis, mover->atom->region->parent, &mover->step);
         return;
     }
-    struct {
-        const Value *like;
-        Value *found;
-    } search = {mover->atom, NULL};
-    region_walk(analysis->function->body, find_num_programs, &search);
-    if (search.found) mover->extent = poly_atom(analysis->arena, search.found);
+    int64_t axis;
+    if (!value_is_int(mover->atom->op->operands[0], &axis) || axis < 0 || axis >= PROGRAM_AXES)
+        return;
+    Value *count = analysis->function->program_counts[axis];
+    if (count) mover->extent = poly_atom(analysis->arena, count);
 }
 
 static Mover *add_mover(Analysis *analysis, Value *atom) {
@@ -224,10 +105,10 @@ static Mover *add_mover(Analysis *analysis, Value *atom) {
     }
     mover = &analysis->movers[analysis->mover_count++];
     *mover = (Mover){.atom = atom, .step = poly_constant(analysis->arena, 1)};
-    if (is_axis_atom(atom))
+    if (value_is_axis(atom))
         describe_axis(analysis, mover);
     else
-        mover->unbounded = sources_of(analysis->arena, atom, NULL).carried_state;
+        mover->unbounded = axis_sources_of(analysis->arena, atom, NULL).carried_state;
     return mover;
 }
 
@@ -236,7 +117,7 @@ static void collect_movers(Analysis *analysis) {
     for (int t = 0; t < analysis->base->count; t++)
         for (int a = 0; a < analysis->base->terms[t].atom_count; a++) {
             Value *atom = analysis->base->terms[t].atoms[a];
-            Sources sources = sources_of(analysis->arena, atom, NULL);
+            AxisSources sources = axis_sources_of(analysis->arena, atom, NULL);
             if (sources.any_axis || sources.carried_state) add_mover(analysis, atom);
         }
 }
@@ -386,13 +267,6 @@ bool stride_may_vanish(const Poly *weight) {
     return false;
 }
 
-/// Something is compared with a bound that moves with `mover` and, by another stride, with something else.
-typedef struct CrossSearch {
-    Analysis *analysis;
-    const Mover *mover;
-    bool found;
-} CrossSearch;
-
 static bool is_crossed(Analysis *analysis, const Poly *own, const Poly *other, const Poly *bound) {
     if (is_zero(other)) return false;
     const Poly *own_stride = term_stride(analysis, &own->terms[0]);
@@ -413,38 +287,34 @@ static bool is_tiled(Analysis *analysis, const Poly *own, const Poly *lane, Type
     return poly_is_nonnegative(analysis->arena, poly_subtract(analysis->arena, own, reach));
 }
 
-static bool find_cross(void *context, Op *op) {
-    CrossSearch *search = context;
-    Analysis *analysis = search->analysis;
-    if (op->code != OP_LT && op->code != OP_LE && op->code != OP_GT && op->code != OP_GE)
-        return true;
-    for (int side = 0; side < 2 && !search->found; side++) {
+/// Whether the sum of `op`, a comparison, is of `mover` and of something of another stride.
+static bool compares_across(Analysis *analysis, const Mover *mover, const Op *op) {
+    for (int side = 0; side < 2; side++) {
         Affine form = affine_of(analysis->arena, op->operands[side]);
         Affine bound = affine_of(analysis->arena, op->operands[1 - side]);
         const Poly *own, *other, *rest;
         if (!form.known || !bound.known ||
-            !poly_split(analysis->arena, form.base, search->mover->atom, &own, &rest) ||
-            is_zero(own))
+            !poly_split(analysis->arena, form.base, mover->atom, &own, &rest) || is_zero(own))
             continue;
-        for (int i = 0; i < analysis->mover_count && !search->found; i++) {
-            const Mover *mover = &analysis->movers[i];
-            search->found = mover != search->mover &&
-                            poly_split(analysis->arena, form.base, mover->atom, &other, &rest) &&
-                            is_crossed(analysis, own, other, bound.base);
-        }
-        for (int k = 0; k < form.rank && !search->found; k++)
-            search->found = !is_tiled(analysis, own, form.lane[k], op->operands[side]->type, k) &&
-                            is_crossed(analysis, own, form.lane[k], bound.base);
+        for (int i = 0; i < analysis->mover_count; i++)
+            if (&analysis->movers[i] != mover &&
+                poly_split(analysis->arena, form.base, analysis->movers[i].atom, &other, &rest) &&
+                is_crossed(analysis, own, other, bound.base))
+                return true;
+        for (int k = 0; k < form.rank; k++)
+            if (!is_tiled(analysis, own, form.lane[k], op->operands[side]->type, k) &&
+                is_crossed(analysis, own, form.lane[k], bound.base))
+                return true;
     }
-    return !search->found;
+    return false;
 }
 
 /// Whether the mover shares a dimension with something of another stride, as `position * stride + tap * dilation` of a
 /// convolution does: the kernel itself compares their sum with one bound.
 static bool shares_a_dimension(Analysis *analysis, const Mover *mover) {
-    CrossSearch search = {analysis, mover, false};
-    region_walk(analysis->function->body, find_cross, &search);
-    return search.found;
+    for (LIST_EACH(int, i, analysis->function->comparisons))
+        if (compares_across(analysis, mover, analysis->function->comparisons.items[i])) return true;
+    return false;
 }
 
 /// A stride without the numbers in it that a caller chooses.
@@ -564,7 +434,7 @@ static bool owns(Analysis *analysis, Value *axis, int depth) {
     // Any other atom that is made of the axis: a shared owner (x // c alone), or data.
     for (int i = 0; i < analysis->mover_count; i++) {
         Value *atom = analysis->movers[i].atom;
-        if (atom != axis && atom->id >= 0 && depends_on_axis(analysis->arena, atom, axis))
+        if (atom != axis && atom->id >= 0 && value_depends_on_axis(analysis->arena, atom, axis))
             return false;
     }
     const Mover *mover = find_mover(analysis, axis);
@@ -572,13 +442,6 @@ static bool owns(Analysis *analysis, Value *axis, int depth) {
 }
 
 /* ---- wraps ---- */
-
-typedef struct BoundSearch {
-    Arena *arena;
-    Affine wrapped;
-    const Poly *modulus;
-    bool found;
-} BoundSearch;
 
 /// Whether two forms are the same up to where their lanes stand.
 static bool same_up_to_shape(const Affine *a, const Affine *b) {
@@ -597,26 +460,25 @@ static bool same_up_to_shape(const Affine *a, const Affine *b) {
     return poly_equal(lanes_a, lanes_b);
 }
 
-static bool find_bound(void *context, Op *op) {
-    BoundSearch *search = context;
-    if (op->code != OP_LT && op->code != OP_GT) return true;
-    int side = op->code == OP_LT ? 0 : 1;
-    Affine x = affine_of(search->arena, op->operands[side]);
-    Affine bound = affine_of(search->arena, op->operands[1 - side]);
-    if (!bound.known || bound.rank || x.wrapped) return true;
-    search->found =
-        poly_equal(bound.base, search->modulus) && same_up_to_shape(&x, &search->wrapped);
-    return !search->found;
+static bool is_compared_with(Analysis *analysis, const Affine *wrapped, const Poly *modulus) {
+    for (LIST_EACH(int, i, analysis->function->comparisons)) {
+        const Op *op = analysis->function->comparisons.items[i];
+        if (op->code != OP_LT && op->code != OP_GT) continue;
+        int side = op->code == OP_LT ? 0 : 1;
+        Affine x = affine_of(analysis->arena, op->operands[side]);
+        Affine bound = affine_of(analysis->arena, op->operands[1 - side]);
+        if (!bound.known || bound.rank || x.wrapped) continue;
+        if (poly_equal(bound.base, modulus) && same_up_to_shape(&x, wrapped)) return true;
+    }
+    return false;
 }
 
 /// Whether every wrapped value is elsewhere compared with its modulus, so that wrapped lanes are padding.
 static bool wraps_are_padding(Analysis *analysis) {
     const Affine *offset = &analysis->access->offset;
     for (int i = 0; i < offset->wrap_count; i++) {
-        BoundSearch search = {analysis->arena, affine_of(analysis->arena, offset->wraps[i].value),
-                              offset->wraps[i].modulus, false};
-        region_walk(analysis->function->body, find_bound, &search);
-        if (!search.found) return false;
+        Affine wrapped = affine_of(analysis->arena, offset->wraps[i].value);
+        if (!is_compared_with(analysis, &wrapped, offset->wraps[i].modulus)) return false;
     }
     return true;
 }
@@ -625,24 +487,11 @@ static bool wraps_are_padding(Analysis *analysis) {
 static bool axis_is_wrapped(Analysis *analysis, const Value *axis) {
     const Affine *offset = &analysis->access->offset;
     for (int i = 0; i < offset->wrap_count; i++)
-        if (depends_on_axis(analysis->arena, offset->wraps[i].value, axis)) return true;
+        if (value_depends_on_axis(analysis->arena, offset->wraps[i].value, axis)) return true;
     return false;
 }
 
 /* ---- the axes around an access ---- */
-
-typedef struct Programs {
-    Value *id[3];
-} Programs;
-
-static bool find_programs(void *context, Op *op) {
-    Programs *programs = context;
-    int64_t axis;
-    if (op->code == OP_PROGRAM_ID && value_is_int(op->operands[0], &axis) && axis >= 0 &&
-        axis < 3 && !programs->id[axis])
-        programs->id[axis] = op->results[0];
-    return true;
-}
 
 /// Whether the loop's tiles line up whatever the bounds: step and each varying part of `lower` are multiples of a tile.
 static bool loop_is_aligned(Analysis *analysis, const Mover *mover) {
@@ -670,16 +519,16 @@ static bool loop_is_aligned(Analysis *analysis, const Mover *mover) {
 static AxisDependence depend(Analysis *analysis, Axis *axis, Value *atom) {
     const Access *access = analysis->access;
     if (!access->offset.known) {
-        bool moves = depends_on_axis(analysis->arena, access->op->operands[0], atom);
+        bool moves = value_depends_on_axis(analysis->arena, access->op->operands[0], atom);
         int offsets = op_parameter_index(access->op->code, STR("offsets"));
         if (offsets >= 0 && offsets < access->op->operand_count && access->op->operands[offsets])
-            moves |= depends_on_axis(analysis->arena, access->op->operands[offsets], atom);
+            moves |= value_depends_on_axis(analysis->arena, access->op->operands[offsets], atom);
         return moves ? AXIS_SCATTERED : AXIS_FREE;
     }
     bool in_lanes = false;
     for (int k = 0; k < access->offset.rank; k++)
-        in_lanes |= poly_depends(analysis->arena, access->offset.lane[k], atom);
-    if (!in_lanes && !poly_depends(analysis->arena, access->offset.base, atom) &&
+        in_lanes |= poly_depends_on_axis(analysis->arena, access->offset.lane[k], atom);
+    if (!in_lanes && !poly_depends_on_axis(analysis->arena, access->offset.base, atom) &&
         !axis_is_wrapped(analysis, atom))
         return AXIS_FREE;
     if (in_lanes || analysis->too_many || !access->parameter) return AXIS_SCATTERED;
@@ -695,10 +544,8 @@ static AxisDependence depend(Analysis *analysis, Axis *axis, Value *atom) {
     return AXIS_OWNED;
 }
 
-int access_axes(Arena *arena, const Function *function, const Access *access, Axis *axes,
+int access_axes(Arena *arena, const FunctionAxes *function, const Access *access, Axis *axes,
                 AxisDependence *dependence, int capacity) {
-    Programs programs = {0};
-    region_walk(function->body, find_programs, &programs);
     Analysis *analysis = ARENA_NEW(arena, Analysis);
     analysis->arena = arena;
     analysis->function = function;
@@ -708,10 +555,10 @@ int access_axes(Arena *arena, const Function *function, const Access *access, Ax
     analysis->synthetic = -1;
     if (access->offset.known) collect_movers(analysis);
     int count = 0;
-    for (int i = 0; i < 3 && count < capacity; i++) {
-        if (!programs.id[i]) continue;
+    for (int i = 0; i < PROGRAM_AXES && count < capacity; i++) {
+        if (!function->programs[i]) continue;
         axes[count] = (Axis){.is_program = true, .program_axis = i, .aligned = true};
-        dependence[count] = depend(analysis, &axes[count], programs.id[i]);
+        dependence[count] = depend(analysis, &axes[count], function->programs[i]);
         count++;
     }
     Op *loops[MAX_LOOPS];

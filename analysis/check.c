@@ -33,11 +33,7 @@ static bool collect(void *context, Op *op) {
         }
         LIST_PUSH(check->arena, &uses->list, op);
     }
-    int64_t axis;
     if (op->code == OP_PROGRAM_ID) LIST_PUSH(check->arena, &check->program_ids, op);
-    if (op->code == OP_PROGRAM_ID && op->operands[0] && value_is_int(op->operands[0], &axis) &&
-        axis >= 0 && axis < 3 && !check->programs[axis])
-        check->programs[axis] = op->results[0];
     return check->ops.count < MAX_OPS;
 }
 
@@ -52,6 +48,7 @@ void check_kernel(Arena *arena, const Kernel *kernel, Diagnostics *diagnostics) 
     check->uses = map_new(arena);
     check->accesses = map_new(arena);
     region_walk(check->function->body, collect, check);
+    check->axes = function_axes(arena, check->function);
     for (LIST_EACH(int, i, check->ops))
         for (size_t row = 0; row < sizeof op_checks / sizeof *op_checks; row++)
             op_checks[row](check, check->ops.items[i]);

@@ -20,7 +20,7 @@ typedef struct Check {
     Map accesses;            // Op -> Access *
     LIST(Op *) ops;          // every op, outer before inner
     LIST(Op *) program_ids;  // every tl.program_id
-    Value *programs[3];      // results of tl.program_id by axis, NULL where not read
+    FunctionAxes axes;
     LIST(Access *) memory;   // every load, store and atomic, in order
 } Check;
 

@@ -451,7 +451,7 @@ void check_direct_calls(Check *check) {
     for (LIST_EACH(int, i, check->memory))
         stores |= (op_rows[check->memory.items[i]->op->code].effects & EFFECT_WRITES) != 0;
     bool is_kernel =
-        stores && check->programs[0] && !check->kernel->is_helper && !kernel->returns_value;
+        stores && check->axes.programs[0] && !check->kernel->is_helper && !kernel->returns_value;
     if (!(is_kernel || is_launched(kernel->module, kernel)) ||
         !has_only_known_decorators(check, kernel))
         return;

@@ -360,7 +360,7 @@ static void check_race(Check *check, const Access *access) {
     Axis axes[MOST_AXES];
     AxisDependence dependence[MOST_AXES];
     Value *value = check_operand(access->op, "value");
-    int count = access_axes(check->arena, check->function, access, axes, dependence, MOST_AXES);
+    int count = access_axes(check->arena, &check->axes, access, axes, dependence, MOST_AXES);
     for (int i = 0; i < count && value; i++) {
         int axis = axes[i].program_axis;
         if (!axes[i].is_program || dependence[i] != AXIS_FREE) continue;
@@ -373,7 +373,7 @@ static void check_race(Check *check, const Access *access) {
             check, DIAGNOSTIC_RACING_STORE, access->op,
             "all programs along axis %d store different values to the same address of %s", axis,
             access->parameter->name);
-        check_relate(check, said, check->programs[axis]->op,
+        check_relate(check, said, check->axes.programs[axis]->op,
                      "the value depends on this program id");
         return;
     }

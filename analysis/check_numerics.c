@@ -195,7 +195,7 @@ void check_variances(Check *check) {
 
 void check_random(Check *check) {
     if (check->kernel->is_helper ||
-        (!check->programs[0] && !check->programs[1] && !check->programs[2]))
+        (!check->axes.programs[0] && !check->axes.programs[1] && !check->axes.programs[2]))
         return;
     for (LIST_EACH(int, i, check->ops)) {
         Op *op = check->ops.items[i];

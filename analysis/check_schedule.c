@@ -18,7 +18,7 @@ static int shared_axis(Check *check, const Access *access) {
     enum { MOST_AXES = 16 };
     Axis axes[MOST_AXES];
     AxisDependence dependence[MOST_AXES];
-    int count = access_axes(check->arena, check->function, access, axes, dependence, MOST_AXES);
+    int count = access_axes(check->arena, &check->axes, access, axes, dependence, MOST_AXES);
     for (int i = 0; i < count; i++)
         if (axes[i].is_program && dependence[i] == AXIS_FREE &&
             !check_depends_on_program(check, access->op->operands[0], axes[i].program_axis))

@@ -75,7 +75,8 @@ static bool is_owned_by_loop(const Differentiation *state, Op *op, const Op *loo
     Axis axes[AXES_MAX];
     AxisDependence dependence[AXES_MAX];
     if (!access.offset.known) return false;
-    int count = access_axes(state->arena, state->primal, &access, axes, dependence, AXES_MAX);
+    FunctionAxes around = function_axes(state->arena, state->primal);
+    int count = access_axes(state->arena, &around, &access, axes, dependence, AXES_MAX);
     for (int i = 0; i < count; i++)
         if (!axes[i].is_program && axes[i].loop == loop) return dependence[i] == AXIS_OWNED;
     return false;
@@ -117,6 +118,31 @@ static bool order_is_textual(const Differentiation *state, const Op *level, Op *
 
 typedef enum Order { ORDER_FIRST, ORDER_SECOND, ORDER_NEVER_MEET, ORDER_UNKNOWN } Order;
 
+/// An access through one address.
+typedef struct Place {
+    const Value *pointer;
+    Access access;
+} Place;
+
+/// Computed once for all pairs that an access is in, and again where its address was replaced since.
+static const Access *place_of(const Differentiation *state, Op *op) {
+    Place *place = map_get_pointer(state->places, op);
+    if (place && place->pointer == op->operands[0]) return &place->access;
+    place = ARENA_NEW(state->arena, Place);
+    *place = (Place){op->operands[0], access_of(state->arena, op)};
+    map_set_pointer(state->places, op, place);
+    return &place->access;
+}
+
+/// Asked of so many pairs that what each computes is not kept.
+static bool never_meet(const Differentiation *state, Op *a, Op *b) {
+    const Access *left = place_of(state, a), *right = place_of(state, b);
+    Arena *scratch = arena_new();
+    bool apart = accesses_are_apart(scratch, left, right);
+    arena_free(scratch);
+    return apart;
+}
+
 /// When `a` happens, as far as the elements are concerned that both touch.
 static Order order_of(const Differentiation *state, Op *a, Op *b) {
     if (ops_are_exclusive(a, b)) {
@@ -128,7 +154,7 @@ static Order order_of(const Differentiation *state, Op *a, Op *b) {
     Op *in_a, *in_b;
     ops_common_level(a, b, &in_a, &in_b);
     if (!in_a || in_a == in_b || !order_is_textual(state, in_a, a, b)) return ORDER_UNKNOWN;
-    if (places_are_apart(state->arena, a, b)) return ORDER_NEVER_MEET;
+    if (never_meet(state, a, b)) return ORDER_NEVER_MEET;
     return op_precedes(in_a, in_b) ? ORDER_FIRST : ORDER_SECOND;
 }
 
@@ -231,9 +257,8 @@ static bool forward_stored(Differentiation *state, Op *load, const OpList *acces
         }
         Op *in_load, *in_store;
         ops_common_level(load, store, &in_load, &in_store);
-        bool never_meet = order_of(state, load, store) == ORDER_NEVER_MEET;
         bool later = in_load && in_store && op_precedes(in_load, in_store);
-        if (!never_meet && !later) source = NULL;
+        if (!later && order_of(state, load, store) != ORDER_NEVER_MEET) source = NULL;
     }
     // Within a loop that does not hold the source, a later iteration sees what an earlier one stored.
     for (int i = 0; source && i < accesses->count; i++) {
@@ -379,7 +404,8 @@ static bool is_repeated_by_loops(const Differentiation *state, Op *store) {
     Access access = access_of(state->arena, store);
     Axis axes[AXES_MAX];
     AxisDependence dependence[AXES_MAX];
-    int count = access_axes(state->arena, state->primal, &access, axes, dependence, AXES_MAX);
+    FunctionAxes around = function_axes(state->arena, state->primal);
+    int count = access_axes(state->arena, &around, &access, axes, dependence, AXES_MAX);
     for (int a = 0; a < count; a++)
         if (!axes[a].is_program && dependence[a] != AXIS_OWNED) return true;
     return false;
@@ -534,11 +560,14 @@ void memory_split_versions(Differentiation *state, const Memory *memory,
                            bool (*wants)(const void *context, const Parameter *parameter),
                            const void *context) {
     int count = state->primal->parameter_count;
+    Map places = map_new(state->arena);
+    state->places = &places;
     for (int p = 0; p < count && !state->failed; p++) {
         const Parameter *parameter = &state->primal->parameters[p];
         if (!map_has_pointer(&memory->stored, parameter->value)) continue;
         split_versions(state, p, parameter_points_to_float(parameter), wants(context, parameter));
     }
+    state->places = NULL;
 }
 
 void memory_refuse_lost_values(Differentiation *state) {

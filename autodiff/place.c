@@ -241,33 +241,33 @@ static bool spans_are_apart(Arena *arena, Span first, Span second) {
            sizes_are_nonnegative(arena, poly_subtract(arena, distance, first.reach));
 }
 
-bool places_are_apart(Arena *arena, Op *a, Op *b) {
-    Access left = access_of(arena, a), right = access_of(arena, b);
-    if (!left.parameter || left.parameter != right.parameter) return false;
-    if (!left.offset.known || !right.offset.known || left.offset.wrapped || right.offset.wrapped)
+bool accesses_are_apart(Arena *arena, const Access *a, const Access *b) {
+    if (!a->parameter || a->parameter != b->parameter) return false;
+    if (!a->offset.known || !b->offset.known || a->offset.wrapped || b->offset.wrapped)
         return false;
-    if (left.offset.rank == 0 && right.offset.rank == 0) {
+    if (a->offset.rank == 0 && b->offset.rank == 0) {
         int64_t distance;
-        return poly_is_constant(poly_subtract(arena, left.offset.base, right.offset.base),
-                                &distance) &&
+        return poly_is_constant(poly_subtract(arena, a->offset.base, b->offset.base), &distance) &&
                distance != 0;
     }
-    if (lie_between(arena, &left, &right)) return true;
-    for (int i = 0; i < left.offset.rank; i++)
-        for (int k = 0; k < right.offset.rank; k++) {
-            if (is_zero(left.offset.lane[i]) ||
-                !poly_equal(left.offset.lane[i], right.offset.lane[k]))
+    if (lie_between(arena, a, b)) return true;
+    for (int i = 0; i < a->offset.rank; i++)
+        for (int k = 0; k < b->offset.rank; k++) {
+            if (is_zero(a->offset.lane[i]) || !poly_equal(a->offset.lane[i], b->offset.lane[k]))
                 continue;
-            if (lies_before(arena, &left, i, &right, k) || lies_before(arena, &right, k, &left, i))
-                return true;
+            if (lies_before(arena, a, i, b, k) || lies_before(arena, b, k, a, i)) return true;
         }
     for (int by_mask = 0; by_mask < 2; by_mask++) {
-        Span first = access_span(arena, &left, by_mask),
-             second = access_span(arena, &right, by_mask);
+        Span first = access_span(arena, a, by_mask), second = access_span(arena, b, by_mask);
         if (spans_are_apart(arena, first, second) || spans_are_apart(arena, second, first))
             return true;
     }
     return false;
+}
+
+bool places_are_apart(Arena *arena, Op *a, Op *b) {
+    Access left = access_of(arena, a), right = access_of(arena, b);
+    return accesses_are_apart(arena, &left, &right);
 }
 
 static bool spans_fit(Arena *arena, Span first, Span second, const Poly *window) {
@@ -454,7 +454,8 @@ bool places_are_owned_together(Arena *arena, const Function *function, Op *a, Op
     joint.op = op;
     Axis axes[AXES_MAX];
     AxisDependence dependence[AXES_MAX];
-    int count = access_axes(arena, function, &joint, axes, dependence, AXES_MAX);
+    FunctionAxes around = function_axes(arena, function);
+    int count = access_axes(arena, &around, &joint, axes, dependence, AXES_MAX);
     for (int i = 0; i < count; i++)
         if (dependence[i] != AXIS_OWNED && (axes[i].is_program || !by_program)) return false;
     return true;

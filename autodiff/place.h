@@ -2,7 +2,7 @@
 #ifndef TAD_AUTODIFF_PLACE_H
 #define TAD_AUTODIFF_PLACE_H
 
-#include "analysis/ir.h"
+#include "analysis/affine.h"
 
 /// The mask of a load, store or atomic, or NULL where there is none.
 Value *access_mask(const Op *op);
@@ -10,6 +10,8 @@ Value *access_mask(const Op *op);
 bool places_are_equal(Arena *arena, Op *a, Op *b);
 /// Whether two accesses, in the same program and the same iteration of the loops around them, provably touch no common element.
 bool places_are_apart(Arena *arena, Op *a, Op *b);
+/// The same of accesses whose forms are known already: what asks for all pairs computes each once.
+bool accesses_are_apart(Arena *arena, const Access *a, const Access *b);
 /// Whether all that two accesses touch lies within `window` consecutive elements, wherever these are.
 bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window);
 /// Whether what `a` touches in one program and iteration is never what `b` touches in another, of the programs and of the

@@ -58,7 +58,8 @@ static Sharing statement_sharing(Differentiation *state, const Accumulation *sta
             false,
             arena_printf(state->arena,
                          "several lanes of one tile may add to the same element of `%s`", name)};
-    int count = access_axes(state->arena, state->backward, &access, axes, dependence, AXES_MAX);
+    FunctionAxes around = function_axes(state->arena, state->backward);
+    int count = access_axes(state->arena, &around, &access, axes, dependence, AXES_MAX);
     for (int i = 0; i < count; i++) {
         if (dependence[i] == AXIS_OWNED) continue;
         if (axes[i].is_program) {

@@ -138,7 +138,8 @@ static const char *axis_label(Arena *arena, const Axis *axis) {
 static void describe_axes(Buffer *out, const Kernel *kernel, const Access *access) {
     Axis axes[MAX_AXES];
     AxisDependence dependence[MAX_AXES];
-    int count = access_axes(out->arena, kernel->function, access, axes, dependence, MAX_AXES);
+    FunctionAxes around = function_axes(out->arena, kernel->function);
+    int count = access_axes(out->arena, &around, access, axes, dependence, MAX_AXES);
     for (int i = 0; i < count && i < MAX_AXES; i++) {
         const char *name = axis_label(out->arena, &axes[i]);
         const char *who = axes[i].is_program ? "programs" : "iterations";

@@ -5,7 +5,7 @@
 
 #include "analysis/affine.h"
 
-enum { MOST_AXES = 16, PROGRAM_AXES = 3 };
+enum { MOST_AXES = 16 };
 
 /// Of the programs along one axis of the grid.
 typedef struct Use {
@@ -15,7 +15,7 @@ typedef struct Use {
 
 typedef struct Loads {
     Arena *arena;
-    const Function *function;
+    const FunctionAxes *axes;
     const char *input;
     Use uses[PROGRAM_AXES];
 } Loads;
@@ -29,7 +29,7 @@ static bool visit_load(void *context, Op *op) {
     AxisDependence dependence[MOST_AXES];
     bool is_input = access.parameter && access.parameter->name &&
                     strcmp(access.parameter->name, loads->input) == 0;
-    int count = access_axes(loads->arena, loads->function, &access, axes, dependence, MOST_AXES);
+    int count = access_axes(loads->arena, loads->axes, &access, axes, dependence, MOST_AXES);
     for (int i = 0; i < count && i < MOST_AXES; i++) {
         if (!axes[i].is_program || axes[i].program_axis >= PROGRAM_AXES) continue;
         Use *use = &loads->uses[axes[i].program_axis];
@@ -85,11 +85,12 @@ Json *schedule_json(Arena *arena, const Snapshot *snapshot, const Kernel *kernel
     BackwardOptions options = {.wrapper = WRAPPER_NONE};
     const Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
     Json *json = json_object(arena), *gradients = json_array(arena);
-    Loads all = {.arena = arena, .function = kernel->function, .input = ""};
+    FunctionAxes axes = function_axes(arena, kernel->function);
+    Loads all = {.arena = arena, .axes = &axes, .input = ""};
     region_walk(kernel->function->body, visit_load, &all);
     for (int i = 0; backward->status == BACKWARD_DERIVED && i < backward->gradient_count; i++) {
         const Gradient *gradient = &backward->gradients[i];
-        Loads loads = {.arena = arena, .function = kernel->function, .input = gradient->input};
+        Loads loads = {.arena = arena, .axes = &axes, .input = gradient->input};
         region_walk(kernel->function->body, visit_load, &loads);
         Json *item = json_object(arena);
         json_set_string(item, "input", gradient->input);

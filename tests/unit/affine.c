@@ -71,7 +71,8 @@ static const char *axes_of(Op *op) {
     Access access = access_of(arena, op);
     Axis axes[8];
     AxisDependence dependence[8];
-    int count = access_axes(arena, function, &access, axes, dependence, 8);
+    FunctionAxes around = function_axes(arena, function);
+    int count = access_axes(arena, &around, &access, axes, dependence, 8);
     char *text = arena_alloc(arena, 16);
     for (int i = 0; i < count; i++)
         text[i] = dependence[i] == AXIS_FREE        ? 'f'

@@ -183,8 +183,14 @@ HostLaunches host_launches(Arena *arena, const FunctionDefinition *kernel,
 /// Whether a scalar is what somebody chose (`stride=2`), not what follows from the sizes of tensors.
 bool host_argument_is_chosen(const HostArgument *argument);
 
-/// Whether the launcher passes 0 for the parameter on one of its ways, which the sizes of a tensor decide between.
-bool host_argument_may_be_zero(const HostLaunch *launch, int parameter);
+typedef enum HostZero {
+    HOST_ZERO_NEVER,    // as far as the text tells
+    HOST_ZERO_ABSENT,   // where there is no tensor
+    HOST_ZERO_PRESENT,  // for a tensor that is there
+} HostZero;
+
+/// Whether, by its text, the launcher passes 0 for the parameter on one of its ways.
+HostZero host_argument_zero(const HostLaunch *launch, int parameter);
 
 /// Whether some parameter is an integer that bounds nothing in the kernel.
 bool function_may_have_chosen(Arena *arena, const Function *function);

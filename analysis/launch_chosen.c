@@ -131,11 +131,13 @@ void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *functi
     for (int p = 0; p < function->parameter_count && p < launch->argument_count; p++) {
         const HostValue *given = launch->arguments[p].value;
         Value *value = function->parameters[p].value;
-        if (!map_has_pointer(&bounds.seen, value) &&
-            host_argument_is_chosen(&launch->arguments[p]) && !mentions_any(&sizes, given) &&
+        if (map_has_pointer(&bounds.seen, value)) continue;
+        HostZero zero =
+            is_candidate(&bounds, value) ? host_argument_zero(launch, p) : HOST_ZERO_NEVER;
+        value->may_be_zero = value->may_be_zero || zero == HOST_ZERO_PRESENT;
+        if (zero == HOST_ZERO_ABSENT && given && given->kind == HOST_CONSTANT) continue;
+        if (host_argument_is_chosen(&launch->arguments[p]) && !mentions_any(&sizes, given) &&
             !is_extent_of_grid(launch, given))
             value->is_chosen = true;
-        value->may_be_zero = value->may_be_zero ||
-                             (is_candidate(&bounds, value) && host_argument_may_be_zero(launch, p));
     }
 }

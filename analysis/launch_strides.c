@@ -10,7 +10,9 @@ typedef struct StrideText {
     const Source *source;
     Str name;
     bool is_zero;   // on some way
-    bool is_asked;  // which way is taken depends on the sizes of a tensor
+    bool is_asked;  // which way is taken does not tell whether there is a tensor
+    bool is_conditional;
+    const HostLaunch *launch;
 } StrideText;
 
 static bool text_holds(Str text, const char *word) {
@@ -20,15 +22,9 @@ static bool text_holds(Str text, const char *word) {
     return false;
 }
 
-/// Whether a condition is about how large a tensor is. Of one that is absent nothing is read, whatever its stride.
-static bool asks_sizes(Str condition) {
-    static const char *const questions[] = {".shape", ".dim()", ".ndim",   ".numel()",
-                                            ".size",  "len(",   ".stride", ".is_contiguous"};
-    if (text_holds(condition, "None")) return false;
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
-        if (text_holds(condition, questions[i])) return true;
-    return false;
-}
+/// Whether a condition may be about a tensor that is there. Of one that is absent, as `None` or by a flag that the kernel
+/// gets, too, nothing is read, whatever its stride.
+static bool may_be_present(const StrideText *text, SyntaxNode condition);
 
 static bool visit_number(void *context, SyntaxNode node) {
     StrideText *text = context;
@@ -36,7 +32,8 @@ static bool visit_number(void *context, SyntaxNode node) {
     if (kind == SYNTAX_INTEGER) text->is_zero |= str_is(node_text(text->source, node), "0");
     if (kind == SYNTAX_CONDITIONAL) {
         SyntaxNode condition = node_child(node, 1);
-        text->is_asked |= asks_sizes(node_text(text->source, condition));
+        text->is_conditional = true;
+        text->is_asked |= may_be_present(text, condition);
     }
     return kind != SYNTAX_CALL && kind != SYNTAX_SUBSCRIPT;
 }
@@ -59,17 +56,63 @@ static bool visit_assignment(void *context, SyntaxNode node) {
         if (node_kind(at) == SYNTAX_FUNCTION) break;
         if (node_kind(at) != SYNTAX_IF && node_kind(at) != SYNTAX_ELIF) continue;
         SyntaxNode condition = node_field(at, "condition");
-        text->is_asked |= asks_sizes(node_text(text->source, condition));
+        text->is_conditional = true;
+        text->is_asked |= may_be_present(text, condition);
     }
     return true;
 }
 
-bool host_argument_may_be_zero(const HostLaunch *launch, int parameter) {
+/// Whether a flag is made from a comparison with None, or handed to the kernel.
+typedef struct FlagSearch {
+    const StrideText *text;
+    bool is_told;
+} FlagSearch;
+
+static bool visit_presence(void *context, SyntaxNode node) {
+    FlagSearch *search = context;
+    const StrideText *text = search->text;
+    if (node_kind(node) != SYNTAX_ASSIGNMENT) return true;
+    StrideText target = {.source = text->source, .name = text->name};
+    syntax_targets(node_field(node, "left"), note_name, &target);
+    search->is_told |=
+        !target.name.size && text_holds(node_text(text->source, node_field(node, "right")), "None");
+    return true;
+}
+
+static bool visit_flag(void *context, SyntaxNode node) {
+    FlagSearch *search = context;
+    if (node_kind(node) != SYNTAX_IDENTIFIER) return true;
+    const HostLaunch *launch = search->text->launch;
+    StrideText flag = {.source = search->text->source};
+    flag.name = node_text(flag.source, node);
+    for (int i = 0; i < launch->argument_count; i++) {
+        Range range = launch->arguments[i].range;
+        search->is_told |= range.source == flag.source && str_equal(source_slice(range), flag.name);
+    }
+    FlagSearch assigned = {.text = &flag};
+    syntax_walk(launch->site->launcher->body, visit_presence, &assigned);
+    search->is_told |= assigned.is_told;
+    return true;
+}
+
+static bool may_be_present(const StrideText *text, SyntaxNode condition) {
+    static const char *const questions[] = {".shape", ".dim()", ".ndim",   ".numel()",
+                                            ".size",  "len(",   ".stride", ".is_contiguous"};
+    Str words = node_text(text->source, condition);
+    if (text_holds(words, "None")) return false;
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+        if (text_holds(words, questions[i])) return true;
+    FlagSearch search = {.text = text};
+    syntax_walk(condition, visit_flag, &search);
+    return !search.is_told;
+}
+
+HostZero host_argument_zero(const HostLaunch *launch, int parameter) {
     const HostArgument *argument = &launch->arguments[parameter];
     const FunctionDefinition *launcher = launch->site->launcher;
-    if (!launcher || argument->range.source != launcher->module->source) return false;
-    if (argument->is_default || argument->is_tuned) return false;
-    StrideText text = {.source = argument->range.source};
+    if (!launcher || argument->range.source != launcher->module->source) return HOST_ZERO_NEVER;
+    if (argument->is_default || argument->is_tuned) return HOST_ZERO_NEVER;
+    StrideText text = {.source = argument->range.source, .launch = launch};
     SyntaxNode node =
         node_at(syntax_root(launcher->module->tree), argument->range.start, argument->range.end);
     if (host_is_spread(node)) node = node_child(node, 0);
@@ -79,5 +122,8 @@ bool host_argument_may_be_zero(const HostLaunch *launch, int parameter) {
     } else {
         syntax_walk(node, visit_number, &text);
     }
-    return text.is_zero && text.is_asked;
+    if (!text.is_zero) return HOST_ZERO_NEVER;
+    return text.is_asked         ? HOST_ZERO_PRESENT
+           : text.is_conditional ? HOST_ZERO_ABSENT
+                                 : HOST_ZERO_NEVER;
 }

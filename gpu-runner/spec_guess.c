@@ -434,9 +434,21 @@ static void repair(Guess *guess, const Relations *relations, const Configuration
     }
 }
 
+/// Whether several elements of a tensor are one in memory, which the written module finds out.
+static bool is_expanded_tensor(const Argument *argument) {
+    if (argument->kind != ARGUMENT_POINTER) return false;
+    for (int i = 0; i < argument->rank; i++)
+        if (argument->dims[i] > 1 && argument->strides[i] == 0) return true;
+    return false;
+}
+
 const char *spec_zero_stride(Arena *arena, const SpecRequest *request,
                              const Configuration *configuration) {
     Guess guess = guess_new(arena, request);
+    bool is_expanded = false;
+    for (int i = 0; i < configuration->argument_count; i++)
+        is_expanded = is_expanded || is_expanded_tensor(&configuration->arguments[i]);
+    if (!is_expanded) return NULL;
     for (int i = 0; i < guess.count && i < configuration->argument_count; i++) {
         const Argument *argument = &configuration->arguments[i];
         bool is_zero =

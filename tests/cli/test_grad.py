@@ -17,12 +17,16 @@ def kernels(*names: str) -> str:
 
 
 def statuses(workspace: Workspace, runner: Path, *arguments: object) -> tuple[int, dict[str, dict]]:
-    result = workspace.tad("--check", "a.py", "--grad", "-f", "json", "--runner", runner, *arguments)
+    result = workspace.tad(
+        "--check", "a.py", "--grad", "-f", "json", "--runner", runner, *arguments
+    )
     return result.status, {kernel["name"]: kernel for kernel in result.json["kernels"]}
 
 
 def requests(runner: Path) -> list[dict]:
-    return [json.loads(line) for line in (runner.parent / "requests.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line) for line in (runner.parent / "requests.jsonl").read_text().splitlines()
+    ]
 
 
 def test_outcomes(workspace: Workspace, fake_runner: Path) -> None:
@@ -33,7 +37,16 @@ def test_outcomes(workspace: Workspace, fake_runner: Path) -> None:
     assert found["good"]["worst_error"] == 2.5e-10
     assert found["good"]["file"] == "a.py"
     assert found["good"]["line"] == 6
-    assert set(found["good"]) == {"file", "name", "line", "status", "reason", "worst_error", "atomics", "seconds"}
+    assert set(found["good"]) == {
+        "file",
+        "name",
+        "line",
+        "status",
+        "reason",
+        "worst_error",
+        "atomics",
+        "seconds",
+    }
     assert found["unsure"]["status"] == "derived"
     assert found["unsure"]["reason"] == "not finite"
     assert found["refused"]["status"] == "derived"
@@ -93,7 +106,18 @@ def test_worker_that_hangs_is_killed(workspace: Workspace, fake_runner: Path) ->
 
 def test_killed_from_outside_in_the_middle(workspace: Workspace, fake_runner: Path) -> None:
     workspace.write({"a.py": kernels("hangs", "good")})
-    command = [BIN / "tad-lsp", "--check", "a.py", "--grad", "-f", "json", "--jobs", "1", "--runner", fake_runner]
+    command = [
+        BIN / "tad-lsp",
+        "--check",
+        "a.py",
+        "--grad",
+        "-f",
+        "json",
+        "--jobs",
+        "1",
+        "--runner",
+        fake_runner,
+    ]
     with subprocess.Popen(command, cwd=workspace.path, stdout=subprocess.PIPE) as process:
         log = fake_runner.parent / "requests.jsonl"
         killed: set[int] = set()
@@ -102,7 +126,9 @@ def test_killed_from_outside_in_the_middle(workspace: Workspace, fake_runner: Pa
             for request in requests(fake_runner) if log.exists() else []:
                 if request["params"].get("kernel") == "hangs" and request["pid"] not in killed:
                     killed.add(request["pid"])
-                    subprocess.run(["kill", f"-{signal.SIGKILL.value}", str(request["pid"])], check=True)
+                    subprocess.run(
+                        ["kill", f"-{signal.SIGKILL.value}", str(request["pid"])], check=True
+                    )
         stdout, _ = process.communicate(timeout=60)
     found = {kernel["name"]: kernel for kernel in json.loads(stdout)["kernels"]}
     assert found["hangs"]["status"] == "derived"
@@ -127,7 +153,11 @@ def test_worker_that_cannot_start(workspace: Workspace) -> None:
 
 def test_what_the_worker_is_asked(workspace: Workspace, fake_runner: Path) -> None:
     helper = HEADER + "@triton.jit\ndef triple(x):\n    return x * 3.0\n"
-    text = kernels("good").replace("x * 3.0", "triple(x)").replace("\n\n\n", "\nfrom pkg.h import triple\n\n\n", 1)
+    text = (
+        kernels("good")
+        .replace("x * 3.0", "triple(x)")
+        .replace("\n\n\n", "\nfrom pkg.h import triple\n\n\n", 1)
+    )
     text = text.replace("@triton.jit", "# tad: n=70, BLOCK=32\n@triton.jit")
     spec = "[tool.tad.kernels.good]\nn = 70\nBLOCK = 32\nx_ptr = 'f32[n]'\n"
     workspace.write({"a.py": text, "pkg/h.py": helper, "pyproject.toml": spec})
@@ -146,7 +176,9 @@ def test_what_the_worker_is_asked(workspace: Workspace, fake_runner: Path) -> No
     assert params["outputs"] == ["y_ptr"]
     assert params["spec"]["pyproject"] == {"n": 70, "BLOCK": 32, "x_ptr": "f32[n]"}
     assert "n=70, BLOCK=32" in params["spec"]["text"]
-    assert {"from": "a.py", "dotted": "pkg.h", "path": "pkg/h.py", "source": helper} in params["modules"]
+    assert {"from": "a.py", "dotted": "pkg.h", "path": "pkg/h.py", "source": helper} in params[
+        "modules"
+    ]
     launches = params["backward"]["launches"]
     assert launches
     for launch in launches:
@@ -207,7 +239,9 @@ def test_made_up_strides_do_not_refute(workspace: Workspace) -> None:
     assert statuses["far_kernel"] != "failed"
 
 
-DIVIDED = HEADER + """
+DIVIDED = (
+    HEADER
+    + """
 
 @triton.jit
 def divided_kernel(x_ptr, ids_ptr, y_ptr, T, E, stride, BLOCK_T: tl.constexpr, BLOCK_E: tl.constexpr):
@@ -226,6 +260,7 @@ def divided_kernel(x_ptr, ids_ptr, y_ptr, T, E, stride, BLOCK_T: tl.constexpr, B
     d = tl.where(chosen, (x - s[:, None]) / total[:, None], 0.0)
     tl.store(y_ptr + place, p * (x + d - tl.sum(d * p, axis=1)[:, None]), mask=ok)
 """
+)
 
 
 def test_made_up_contents_that_divide_by_zero_do_not_refute(workspace: Workspace) -> None:
@@ -235,7 +270,10 @@ def test_made_up_contents_that_divide_by_zero_do_not_refute(workspace: Workspace
     assert [entry["status"] for entry in json.loads(result.stdout)["kernels"]] != ["failed"]
 
 
-EXPANDED = "import torch\n" + HEADER + """
+EXPANDED = (
+    "import torch\n"
+    + HEADER
+    + """
 
 @triton.jit
 def product_kernel(a_ptr, b_ptr, o_ptr, N, stride_a, stride_b, BLOCK: tl.constexpr):
@@ -253,6 +291,7 @@ def product(a, b):
     product_kernel[(M,)](a, b, o, N, a.stride(0), b.stride(0), BLOCK=triton.next_power_of_2(N))
     return o
 """
+)
 
 
 def test_expanded_tensor_is_no_wrong_gradient(workspace: Workspace) -> None:
@@ -264,7 +303,29 @@ def test_expanded_tensor_is_no_wrong_gradient(workspace: Workspace) -> None:
     assert kernel["status"] == "proved" or "`stride_a` is 0" in kernel["reason"]
 
 
-COUNTED = HEADER + """
+SHARED = (
+    EXPANDED[: EXPANDED.index("def product(")]
+    + """def product(a, b, shared: bool):
+    M, N = b.shape
+    o = torch.empty_like(b)
+    step = a.stride(0) * (not shared)
+    product_kernel[(M,)](a, b, o, N, step, b.stride(0), BLOCK=triton.next_power_of_2(N))
+    return o
+"""
+)
+
+
+def test_stride_of_zero_that_the_module_does_not_see_is_wrong(workspace: Workspace) -> None:
+    """No tensor is expanded, so nothing refuses: the programs store over each other, and that is said."""
+    workspace.write({"a.py": SHARED})
+    result = workspace.tad("--check", "--grad", "-f", "json", "a.py")
+    (kernel,) = json.loads(result.stdout)["kernels"]
+    assert kernel["status"] == "failed"
+
+
+COUNTED = (
+    HEADER
+    + """
 
 @triton.jit
 def counted_kernel(x_ptr, y_ptr, T, level, S: tl.constexpr, BT: tl.constexpr):
@@ -278,6 +339,7 @@ def counted_kernel(x_ptr, y_ptr, T, level, S: tl.constexpr, BT: tl.constexpr):
         total += x * x
     tl.store(y_ptr + rows, total, mask=rows < T)
 """
+)
 
 
 def test_what_counts_is_guessed_as_an_integer(workspace: Workspace) -> None:

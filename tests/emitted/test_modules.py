@@ -340,11 +340,18 @@ def by_statement(x, w):
         lane_step = w.stride(1)
     scale_kernel[(x.shape[0],)](x, w, y, x.shape[1], row_step, lane_step, BLOCK=8)
     return y
+
+
+def by_flags(x, w, one_row=False, one_lane=False):
+    y = torch.empty_like(x)
+    steps = (0 if one_row else w.stride(0), w.stride(1) if not one_lane else 0)
+    scale_kernel[(x.shape[0],)](x, w, y, x.shape[1], *steps, BLOCK=8)
+    return y
 """
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 1), (1, 6), (3, 6)])
-@pytest.mark.parametrize("launcher", ["by_expression", "by_statement"])
+@pytest.mark.parametrize("launcher", ["by_expression", "by_statement", "by_flags"])
 def test_a_launcher_may_set_strides_to_zero(
     launcher: str, shape: tuple[int, int], tmp_path: Path, interpreter: Worker
 ) -> None:
@@ -353,8 +360,9 @@ def test_a_launcher_may_set_strides_to_zero(
     source.write_text(STEPS)
     text = tad("--backward", source, "--no-proof").stdout
     x, w, upstream = floats(3, 6), floats(*shape) + 2.0, floats(3, 6) + 0.5
+    flags = [size == 1 for size in shape] if launcher == "by_flags" else []
     result = call_function(
-        text, launcher, [x, w], wrt=[0, 1], grad_outputs=[upstream], worker=interpreter
+        text, launcher, [x, w, *flags], wrt=[0, 1], grad_outputs=[upstream], worker=interpreter
     )
     axes = tuple(axis for axis in (0, 1) if shape[axis] == 1)
     np.testing.assert_allclose(
@@ -363,6 +371,25 @@ def test_a_launcher_may_set_strides_to_zero(
     np.testing.assert_allclose(
         result.gradients[1], (x * upstream).sum(axis=axes, keepdims=True), rtol=1e-5
     )
+
+
+def test_the_stride_of_what_is_absent_keeps_programs_apart(tmp_path: Path) -> None:
+    """0 where there is no tensor is a stride of none: where there is one, its rows are stored."""
+    source = tmp_path / "steps.py"
+    source.write_text(
+        STEPS[: STEPS.index("def by_expression")].replace(
+            "BLOCK: tl", "HAS_W: tl.constexpr, BLOCK: tl"
+        )
+        + """def maybe(x, w=None):
+    y = torch.empty_like(x)
+    has_w = w is not None
+    row_step, lane_step = (w.stride(0), w.stride(1)) if has_w else (0, 0)
+    scale_kernel[(x.shape[0],)](x, w, y, x.shape[1], row_step, lane_step, HAS_W=has_w, BLOCK=8)
+    return y
+"""
+    )
+    text = tad("--backward", source, "--no-proof").stdout
+    assert "tl.store(dw_ptr" in text and "atomic_add" not in text
 
 
 GRIDS = """import torch

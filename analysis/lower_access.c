@@ -371,6 +371,10 @@ static Value *tile_subscript(Lowering *lowering, Value *value, SyntaxNode *indic
                                 "stand in its subscript.");
                 return lowering_silent(lowering, "a part of a tile");
             }
+            if (value->region && !value->region->parent)
+                return lowering_unknown(lowering, node,
+                                        "What a launch passes in a tuple is not analysed: pass "
+                                        "its items as arguments of their own.");
             return lowering_unknown(lowering, node,
                                     "Only `:` and `None` can stand in a tile's subscript.");
         }

@@ -478,8 +478,14 @@ static Entity lower_name(Lowering *lowering, SyntaxNode node) {
         !module_has_errors(lowering->frame->module))
         lowering_report(lowering, DIAGNOSTIC_UNDEFINED_NAME, node, "`%.*s` is not defined here.",
                         STR_ARGS(name));
-    return entity_of_value(lowering_opaque(
-        lowering, arena_printf(lowering->arena, "`%.*s` is not defined", STR_ARGS(name))));
+    Range former = lowering_at(lowering, node);
+    const char *why = frame_is_nested(lowering->frame)
+                          ? "belongs to the function around the kernel: pass it as an argument"
+                          : "is not defined";
+    Value *unknown =
+        lowering_opaque(lowering, arena_printf(lowering->arena, "`%.*s` %s", STR_ARGS(name), why));
+    lowering->builder.range = former;
+    return entity_of_value(unknown);
 }
 
 static Value *scope_value(Lowering *lowering, Entity entity, SyntaxNode node) {

@@ -28,15 +28,37 @@ static bool is_one(const Poly *dim) {
     return dim && poly_is_constant(dim, &number) && number == 1;
 }
 
+/// What was not understood and left a value without a type. NULL: nothing of the kind.
+static const Op *unknown_behind(const Value *value, int depth) {
+    enum { DEEPEST = 24 };
+    const Op *op = value ? value->op : NULL;
+    if (!op || depth > DEEPEST || value->type.kind == TYPE_NUMBER) return NULL;
+    if (op->code == OP_UNKNOWN) return op->note ? op : NULL;
+    const Op *found = NULL;
+    for (int i = 0; i < op->operand_count && !found; i++)
+        found = unknown_behind(op->operands[i], depth + 1);
+    for (int r = 0; r < op->region_count && !found; r++) {
+        const Op *yield = region_terminator(op->regions[r]);
+        if (yield && value->index < yield->operand_count)
+            found = unknown_behind(yield->operands[value->index], depth + 1);
+    }
+    return found;
+}
+
+void adjoint_refuse_unknown(Differentiation *state, const Value *value) {
+    const Op *cause = unknown_behind(value, 0);
+    if (cause)
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, cause->range,
+                     "a gradient has to pass through what was not understood: %s", cause->note);
+    else
+        adjoint_fail(
+            state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, value->range,
+            "the type of this value is not known, so its gradient cannot be summed over the axes it is broadcast along");
+}
+
 /// Sums `gradient` over the axes along which a value of type `want` was broadcast.
 static Value *sum_to(Differentiation *state, Value *gradient, Type want, Range range) {
     Builder *b = &state->builder;
-    if (gradient->type.kind != TYPE_NUMBER || want.kind != TYPE_NUMBER) {
-        adjoint_fail(
-            state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, range,
-            "the type of this value is not known, so its gradient cannot be summed over the axes it is broadcast along");
-        return gradient;
-    }
     if (want.rank == 0) {
         if (gradient->type.rank == 0) return gradient;
         return build_unary(b, OP_SUM, gradient);
@@ -85,6 +107,10 @@ static void forget_name_of_part(Value *part, const char *name) {
 
 void adjoint_add(Differentiation *state, Value *primal, Value *gradient) {
     if (!gradient || !value_is_active(state, primal)) return;
+    if (gradient->type.kind != TYPE_NUMBER || primal->type.kind != TYPE_NUMBER) {
+        adjoint_refuse_unknown(state, primal);
+        return;
+    }
     Value *summed = sum_to(state, gradient, primal->type, primal->range);
     Value *sofar = map_get_pointer(&state->frame->adjoints, primal);
     const char *name = primal->name ? arena_printf(state->arena, "d%s", primal->name) : NULL;

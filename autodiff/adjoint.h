@@ -106,6 +106,8 @@ void adjoint_rule(Differentiation *state, const Op *op, Value *const *gradients)
 
 /// Adds `gradient`, summed down to the value's own shape, to the adjoint of a primal value.
 void adjoint_add(Differentiation *state, Value *primal, Value *gradient);
+/// Refuses the kernel because of a value whose type is not known, and says what was not understood there.
+void adjoint_refuse_unknown(Differentiation *state, const Value *value);
 /// The recomputed value of a primal one.
 static inline Value *recomputed(const Differentiation *state, Value *primal) {
     return value_mapped(&state->values, primal);

@@ -325,6 +325,15 @@ static bool any_active_store(const Differentiation *state, const Memory *memory)
     return false;
 }
 
+/// A store of something whose type is not known may have a gradient.
+static bool visit_unknown_store(void *context, Op *op) {
+    Differentiation *state = context;
+    bool stores = op->code == OP_STORE && op->operand_count > 1 && op->operands[1];
+    if (stores && op->operands[1]->type.kind == TYPE_UNKNOWN)
+        adjoint_refuse_unknown(state, op->operands[1]);
+    return !state->failed;
+}
+
 typedef struct Unknown {
     const Op *op;
 } Unknown;
@@ -515,7 +524,9 @@ static bool variant_try(Arena *arena, const Kernel *kernel, const Function *forw
     add_primal_parameters(&state);
     add_gradients(&state, &memory, options);
     activity_mark(&state);
-    if (!state.failed && !any_active_store(&state, &memory)) {
+    bool any_active = any_active_store(&state, &memory);
+    if (!any_active) region_walk(state.primal->body, visit_unknown_store, &state);
+    if (!state.failed && !any_active) {
         refuse(
             result, BACKWARD_NOT_DIFFERENTIABLE,
             "no floating-point input reaches a floating-point output through operations with a derivative",

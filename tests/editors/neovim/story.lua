@@ -21,7 +21,7 @@ end
 
 local function wait(what, condition, limit_ms)
   local last
-  local good = vim.wait(limit_ms or 60000, function()
+  local good = vim.wait(limit_ms or 120000, function()
     local fine, value = pcall(condition)
     last = value
     return fine and value and true or false

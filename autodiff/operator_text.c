@@ -367,7 +367,8 @@ static void add_backward(Arena *arena, Buffer *out, const OperatorPlan *plan, co
         if (argument->use != ARGUMENT_GRADIENT) continue;
         add_body(out, arena_printf(arena, "%s = ", argument->name),
                  arena_printf(arena, "_gradient_buffer(%s%s)", argument->of,
-                              argument->is_float32 ? ", accumulate=True" : ""));
+                              argument->is_float32 ? ", accumulate=True, wanted=True"
+                                                   : ", wanted=True"));
     }
     if (plan->grid) add_body(out, "grid = ", plan->grid);
     if (launch_counts_programs(launch)) {

@@ -16,7 +16,7 @@ import pytest
 
 from tests.emitted.plan import ROOT, tad
 from tests.support.worker import Worker
-from tests.triton.interpret import call_function
+from tests.triton.interpret import InterpretFailure, call_function
 
 STEP = 1e-3
 Arguments = tuple[list[object], list[int]]
@@ -390,6 +390,57 @@ def test_the_stride_of_what_is_absent_keeps_programs_apart(tmp_path: Path) -> No
     )
     text = tad("--backward", source, "--no-proof").stdout
     assert "tl.store(dw_ptr" in text and "atomic_add" not in text
+
+
+SHARED = (
+    STEPS[: STEPS.index("def by_expression")]
+    + """def shared(x, w):
+    rows = w.expand(x.shape[0], x.shape[1])
+    y = torch.empty_like(x)
+    scale_kernel[(x.shape[0],)](x, rows, y, x.shape[1], rows.stride(0), rows.stride(1), BLOCK=8)
+    return y
+
+
+def frames(x, w):
+    rows = w.as_strided((3, 6), (2, 1))
+    y = torch.empty_like(x)
+    scale_kernel[(x.shape[0],)](x, rows, y, x.shape[1], rows.stride(0), rows.stride(1), BLOCK=8)
+    return y
+"""
+)
+
+
+@pytest.mark.parametrize("launcher", ["shared", "frames"])
+def test_views_that_overlap_need_no_gradient(
+    launcher: str, tmp_path: Path, interpreter: Worker
+) -> None:
+    """A mask that is expanded, frames that share samples: the gradients of the rest do not wait for theirs."""
+    source = tmp_path / "shared.py"
+    source.write_text(SHARED)
+    text = tad("--backward", source, "--no-proof").stdout
+    x, upstream = floats(3, 6), floats(3, 6) + 0.5
+    w = floats(1, 6) if launcher == "shared" else floats(20)
+    rows = np.stack([w[2 * i : 2 * i + 6] for i in range(3)]) if launcher == "frames" else w
+    result = call_function(
+        text, launcher, [x, w], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    )
+    np.testing.assert_allclose(result.gradients[0], rows * upstream, rtol=1e-6)
+
+
+def test_views_that_overlap_have_no_gradient(tmp_path: Path, interpreter: Worker) -> None:
+    """Rows that are stored would overwrite each other: asked for, that is an error."""
+    source = tmp_path / "shared.py"
+    source.write_text(SHARED)
+    text = tad("--backward", source, "--no-proof").stdout
+    with pytest.raises(InterpretFailure, match="an overlapping view has no gradients"):
+        call_function(
+            text,
+            "shared",
+            [floats(3, 6), floats(1, 6)],
+            wrt=[0, 1],
+            grad_outputs=[floats(3, 6)],
+            worker=interpreter,
+        )
 
 
 GRIDS = """import torch

@@ -201,6 +201,8 @@ void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *functi
 void launch_note_contents(const HostLaunch *launch, Function *function);
 /// The Python function that `launch_tensor` has take a tensor, or a number, in double precision.
 #define LAUNCH_DOUBLE_OF "_double_of"
+/// The Python function by which an emitted Function has the number of a tensor, or of a number.
+#define LAUNCH_NUMBER_OF "_number_of"
 /// A number that the launcher reads off a tensor of its caller's, as a tensor: for autograd to see where it comes from.
 typedef struct LaunchTensor {
     const char *text;     // Python of the tensor; NULL: the number comes from none

@@ -79,7 +79,8 @@ static void splice(TensorReader *reader, uint32_t start, uint32_t end, const cha
     LIST_PUSH(reader->arena, &reader->splices, one);
 }
 
-/// The tensor that a call reads a number off, `tensor.item()` or `float(tensor)`; a null node for other calls.
+/// The tensor that a call reads a number off, `tensor.item()`, `float(tensor)` or what an emitted Function does; a null node
+/// for other calls.
 static SyntaxNode tensor_read(const TensorReader *reader, SyntaxNode call) {
     SyntaxNode function = node_field(call, "function"), list = node_field(call, "arguments");
     if (node_kind(list) != SYNTAX_ARGUMENT_LIST) return (SyntaxNode){0};
@@ -89,9 +90,12 @@ static SyntaxNode tensor_read(const TensorReader *reader, SyntaxNode call) {
                      node_child_count(list) == 0;
         return reads && is_given(reader, object) ? object : (SyntaxNode){0};
     }
-    bool converts = str_is(text_of(reader, function), "float") && node_child_count(list) == 1;
+    Str name = text_of(reader, function);
     SyntaxNode argument = node_child(list, 0);
-    return converts && is_known_tensor(reader, argument) ? argument : (SyntaxNode){0};
+    bool reads = str_is(name, LAUNCH_NUMBER_OF)
+                     ? is_given(reader, argument)
+                     : str_is(name, "float") && is_known_tensor(reader, argument);
+    return reads && node_child_count(list) == 1 ? argument : (SyntaxNode){0};
 }
 
 static Origin origin_of(TensorReader *reader, SyntaxNode node, bool is_whole, int depth);

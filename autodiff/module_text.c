@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "analysis/launch.h"
 #include "autodiff/hoist.h"
 #include "autodiff/operator_text.h"
 
@@ -332,6 +333,25 @@ static const char *space_of(Arena *arena, const char *path) {
     return buffer_text(&space);
 }
 
+/// Tensors whose numbers an operator takes.
+static void note_numbers(ModuleWriter *writer, const LaunchPlan *plan) {
+    Arena *arena = writer->arena;
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        const char *name = plan->backward->kernel->function->parameters[p].name;
+        bool is_of_tensor = false;
+        for (LIST_EACH(int, i, writer->module->launches)) {
+            const LaunchSite *site = &writer->module->launches.items[i];
+            bool is_own = site->kernel == plan->kernel;
+            is_of_tensor |= is_own && launch_tensor(arena, writer->module, site, p).text;
+        }
+        if (is_of_tensor)
+            LIST_PUSH(arena, &writer->notes,
+                      arena_printf(arena,
+                                   "`%s` of `%.*s` has no gradient: an operator takes a number.",
+                                   name, STR_ARGS(plan->kernel->name)));
+    }
+}
+
 static void plan_operators(ModuleWriter *writer) {
     Arena *arena = writer->arena;
     writer->space = space_of(arena, writer->module->source->path);
@@ -339,6 +359,7 @@ static void plan_operators(ModuleWriter *writer) {
     for (int p = 0; p < writer->plan_count; p++) {
         OperatorPlan *plan = &writer->operators[p];
         *plan = operator_plan(arena, writer->module, &writer->plans[p]);
+        if (!plan->refusal) note_numbers(writer, &writer->plans[p]);
         if (plan->refusal)
             LIST_PUSH(arena, &writer->notes,
                       arena_printf(arena, "`%.*s` is no operator: %s.",

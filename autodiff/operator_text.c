@@ -130,6 +130,9 @@ static void plan_roles(OperatorPlan *plan, Arena *arena) {
         bool known = argument->use != ARGUMENT_BEFORE && argument->use != ARGUMENT_AMID &&
                      argument->use != ARGUMENT_RUNNING;
         if (!known) refuse(plan, arena_printf(arena, "it updates `%s` in place", argument->of));
+        if (argument->is_program_sum)
+            refuse(plan, arena_printf(arena, "its `%s` is a number, which has no gradient in one",
+                                      argument->of));
     }
     if (backward->launch_count != 1) refuse(plan, "its backward is several launches");
     for (int p = 0; p < plan->launch->kernel->parameter_count; p++)

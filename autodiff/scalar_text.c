@@ -16,24 +16,20 @@ const char *scalar_comment(Arena *arena, const BackwardLaunch *launch) {
 }
 
 const char *scalar_forms_text(Arena *arena, const BackwardLaunch *launch) {
-    Buffer forms = buffer_new(arena), names = buffer_new(arena), numbers = buffer_new(arena);
+    Buffer forms = buffer_new(arena), numbers = buffer_new(arena);
     int count = 0;
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
         if (!argument->is_program_sum) continue;
-        const char *comma = count++ ? ", " : "";
-        buffer_printf(&forms, "%s_form_of(%s)", comma, argument->of);
-        buffer_printf(&names, "%s%s", comma, argument->of);
-        buffer_printf(&numbers, "%s_number_of(%s)", comma, argument->of);
+        buffer_printf(&forms, "%s_form_of(%s)", count++ ? ", " : "", argument->of);
+        buffer_printf(&numbers, "        %s = " LAUNCH_NUMBER_OF "(%s)\n", argument->of,
+                      argument->of);
     }
     if (!count) return "";
     Buffer out = buffer_new(arena);
     layout_statement(&out, 8, "ctx.forms = ",
                      arena_printf(arena, "(%s%s)", buffer_text(&forms), count == 1 ? "," : ""), "");
-    layout_statement(&out, 8, arena_printf(arena, "%s = ", buffer_text(&names)),
-                     count == 1 ? buffer_text(&numbers)
-                                : arena_printf(arena, "(%s)", buffer_text(&numbers)),
-                     "");
+    buffer_puts(&out, buffer_text(&numbers));
     return buffer_text(&out);
 }
 

@@ -161,6 +161,9 @@ class Timer:
             like = self.values[of]
             if like is None:
                 return None
+            if isinstance(like, (int, float)):  # the gradient of a scalar: a sum for each program
+                self.made[key] = torch.zeros(max(self.programs(), 1), device="cuda", dtype=self.dtype(source["dtype"]))
+                return self.made[key]
             dtype = self.dtype(source["dtype"]) if "dtype" in source else like.dtype
             is_given = "upstream" in source or "running" in source
             if "before" in source or "amid" in source:

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emitted.plan import ROOT, tad
+from tests.emitted.configuration import proof_of
+from tests.emitted.plan import ROOT, Runner, tad
 from tests.support.worker import Worker
 from tests.triton.interpret import call_function
 
@@ -189,8 +190,43 @@ def test_numbers_have_no_gradient(before: str, value: str, tmp_path: Path) -> No
 
 
 def test_an_operator_has_none(tmp_path: Path) -> None:
-    """torch.library's operators take numbers, which have no gradient."""
-    assert "dalpha" not in written(tmp_path, "", "alpha.item()", "--wrapper", "triton_op")
+    """torch.library's operators take numbers, which have no gradient: the module says so."""
+    text = written(tmp_path, "", "alpha.item()", "--wrapper", "triton_op")
+    assert "dalpha" not in text
+    assert "`alpha` of `scaled` has no gradient: an operator takes a number." in text
+    asked = written(tmp_path, "", "alpha.item()", "--wrapper", "triton_op", "--wrt", "alpha")
+    assert "`scaled` is no operator: its `alpha` is a number, which has no gradient" in asked
+    assert "triton_op(" not in asked
+    assert "an operator takes" not in written(tmp_path, "", "0.5", "--wrapper", "triton_op")
+
+
+def test_a_written_module_is_understood(tmp_path: Path) -> None:
+    """Its Function takes tensors for numbers: the same backward is derived of the module itself."""
+    text = written(tmp_path, "", "alpha.item() * limit.item()")
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    again = module_text(path)
+    start = text.index("def scaled_backward(")
+    kernel = text[start : text.index("class ScaledFunction")]
+    assert "dalpha_ptr" in kernel
+    assert kernel.strip() in again
+
+
+def test_a_wrong_sum_is_refuted(runner: Runner) -> None:
+    """The proof compares the sum of what programs stored, and names the scalar with its derivative."""
+    proof = proof_of("scalars:reciprocals")
+    source = proof["backward"]["source"]
+    wrong = source.replace("dalpha_ptr + program, dalpha", "dalpha_ptr + program, 2.0 * dalpha")
+    assert wrong != source
+    answer = runner.ask(
+        "gradcheck",
+        {**proof, "backward": {**proof["backward"], "source": wrong}, "max_seconds": 20},
+    )
+    assert answer["status"] == "failed"
+    assert "alpha" in answer["reason"]
+    (worst,) = [entry["worst"] for entry in answer["inputs"] if entry["name"] == "alpha"]
+    assert worst["index"] == []
+    assert worst["actual"] == pytest.approx(2 * worst["expected"])
 
 
 def test_asked_for_by_name(tmp_path: Path) -> None:

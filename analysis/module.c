@@ -514,10 +514,30 @@ Module *module_update(Arena *arena, const Source *source, const Module *former, 
     return module;
 }
 
-void module_watch(const Module *module, ModuleReads *reads) { module->scope->reads = reads; }
+static _Thread_local ModuleReads *innermost_reads;
+
+void module_watch(const Module *module, ModuleReads *reads) {
+    reads->module = module;
+    reads->outer = innermost_reads;
+    innermost_reads = reads;
+}
+
+void module_watch_end(const ModuleReads *reads) { innermost_reads = reads->outer; }
+
+static ModuleReads *reads_of(const Module *module) {
+    ModuleReads *reads = innermost_reads;
+    while (reads && reads->module != module) reads = reads->outer;
+    return reads;
+}
+
+void module_note_read(const Module *module, Str name) {
+    ModuleReads *reads = reads_of(module);
+    if (reads) map_set_number(&reads->names, map_hash(name), reads);
+}
 
 bool module_has_errors(const Module *module) {
-    if (module->scope->reads) module->scope->reads->errors = true;
+    ModuleReads *reads = reads_of(module);
+    if (reads) reads->errors = true;
     return module->has_syntax_errors;
 }
 

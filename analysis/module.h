@@ -95,13 +95,18 @@ Module *module_build(Arena *arena, const Source *source, const Resolver *resolve
 /// be freed. The arena of `changes->names` is set by the caller.
 Module *module_update(Arena *arena, const Source *source, const Module *former, Edit edit,
                       const Resolver *resolver, Diagnostics *diagnostics, ModuleChanges *changes);
-/// What is read of a module while it is built or analysed for the first time, by one thread: hashes of names, and whether
-/// module_has_errors was asked. NULL: stop watching.
+/// What one thread reads of a module while that is built or analysed: hashes of names, and whether module_has_errors was
+/// asked.
 typedef struct ModuleReads {
     Map names;
     bool errors;
+    const Module *module;       // whose reads these are, while they are noted
+    struct ModuleReads *outer;  // those that the thread notes besides
 } ModuleReads;
+/// From now on this thread notes in `reads`, whose map is made by the caller, what it reads of `module`.
 void module_watch(const Module *module, ModuleReads *reads);
+/// Ends `reads` and those that were begun since and not ended (by a BUG).
+void module_watch_end(const ModuleReads *reads);
 /// Whether some of the text is no Python, so that names may be missing.
 bool module_has_errors(const Module *module);
 /// Frees the syntax tree; the rest belongs to the arena. NULL is allowed.

@@ -76,7 +76,7 @@ static void tuned_find(Module *module, FunctionDefinition *function) {
         else if (flags & (WRAPS_AUTOTUNE | WRAPS_HEURISTICS))
             syntax_walk(decorator, visit_tuned, &search);
     }
-    module_watch(module, NULL);
+    module_watch_end(&reads);
     for (int i = 0; i < reads.names.count; i++)
         LIST_PUSH(module->arena, &function->facts->tuned_reads, reads.names.entries[i].number);
 }

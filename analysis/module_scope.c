@@ -147,8 +147,7 @@ static int alternative_rank(Arena *arena, const Module *module, const ScopeEntry
 
 static ScopeEntry resolve_at(Arena *arena, const Module *module, Str name, int depth) {
     if (depth > IMPORT_DEPTH_LIMIT) return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = name};
-    if (module->scope->reads)
-        map_set_number(&module->scope->reads->names, map_hash(name), module->scope->reads);
+    module_note_read(module, name);
     const ScopeEntry *entry = map_get(&module->scope->names, name);
     if (!entry) return resolve_star(arena, module, name, depth);
     ScopeEntry first = {.kind = SCOPE_MISSING};

@@ -39,7 +39,6 @@ typedef struct ScopeEntry {
 typedef struct ModuleScope {
     Map names;               // Str -> ScopeEntry *
     LIST(ScopeEntry) stars;  // from X import *
-    ModuleReads *reads;      // or NULL
     const Module *former;    // while the module is built: that of the text before, or NULL
     struct PieceFacts *pieces;
 } ModuleScope;
@@ -120,6 +119,9 @@ const FunctionDefinition *function_find_former(const Module *module, SyntaxNode 
 void module_move_pieces(Module *module);
 /// Which names stand for something else than in the former text.
 void module_compare(const Module *module, ModuleChanges *changes);
+
+/// For module_watch: `name` is looked up in `module`.
+void module_note_read(const Module *module, Str name);
 
 bool text_contains(Str text, const char *word);
 Str text_last_component(Str dotted);

@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "analysis/unit.h"
+#include "base/parallel.h"
 
 /// Texts that are kept because of work done on them. When they are more than most, the units of all but some are made anew.
 enum { MOST_BASES = 8, KEPT_BASES = 4 };
+/// Kernels to be analysed at once that are worth starting threads.
+enum { FEWEST_FOR_THREADS = 4 };
 
 /// Where the pieces of an earlier text lie now.
 struct SnapshotView {
@@ -94,21 +97,60 @@ static void kernel_take(Snapshot *snapshot, Kernel *kernel, Unit *unit) {
                  "tad-lsp failed on this kernel (%s).", unit->failure);
 }
 
-/// Kernels first: they tell how the helpers are called. `known` has the unit that may be taken over for each, or NULL.
+typedef struct Building {
+    Snapshot *snapshot;
+    Calls calls;
+    Unit *const *known;  // the unit that may be taken over for each kernel, or NULL
+    Unit **units;        // of each kernel, held
+    LIST(int) missing;   // kernels without one
+} Building;
+
+static const Type *called_with(const Building *building, const Kernel *kernel) {
+    return kernel->is_helper ? calls_find(&building->calls, kernel->definition) : NULL;
+}
+
+static void build_missing(void *context, int worker, int index) {
+    (void)worker;
+    const Building *building = context;
+    int i = building->missing.items[index];
+    const Snapshot *snapshot = building->snapshot;
+    const Kernel *kernel = &snapshot->kernels.items[i];
+    building->units[i] = unit_build(snapshot->base, kernel->definition,
+                                    called_with(building, kernel), snapshot->options.skip_checks);
+}
+
+static void kernels_build_some(Building *building, Arena *scratch, bool helpers) {
+    Snapshot *snapshot = building->snapshot;
+    building->missing.count = 0;
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        if (kernel->is_helper != helpers) continue;
+        Unit *known = building->known[i];
+        if (known && unit_is_called_with(known, called_with(building, kernel)))
+            building->units[i] = unit_retain(known);
+        else
+            LIST_PUSH(scratch, &building->missing, i);
+    }
+    if (building->missing.count < FEWEST_FOR_THREADS)
+        for (int i = 0; i < building->missing.count; i++) build_missing(building, 0, i);
+    else
+        parallel_for(building->missing.count, SNAPSHOT_STACK_BYTES, build_missing, building);
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        Kernel *kernel = &snapshot->kernels.items[i];
+        if (kernel->is_helper != helpers) continue;
+        if (!helpers) calls_add(&building->calls, building->units[i]);
+        kernel_take(snapshot, kernel, building->units[i]);
+    }
+}
+
+/// Kernels first: they tell how the helpers are called.
 static void kernels_build(Snapshot *snapshot, Arena *scratch, Unit *const *known) {
-    Calls calls = {scratch, map_new(scratch)};
-    for (int helpers = 0; helpers < 2; helpers++)
-        for (LIST_EACH(int, i, snapshot->kernels)) {
-            Kernel *kernel = &snapshot->kernels.items[i];
-            if (kernel->is_helper != (helpers == 1)) continue;
-            const Type *types = kernel->is_helper ? calls_find(&calls, kernel->definition) : NULL;
-            Unit *unit = known[i] && unit_is_called_with(known[i], types)
-                             ? unit_retain(known[i])
-                             : unit_build(snapshot->base, kernel->definition, types,
-                                          snapshot->options.skip_checks);
-            calls_add(&calls, unit);
-            kernel_take(snapshot, kernel, unit);
-        }
+    Building building = {.snapshot = snapshot,
+                         .calls = {scratch, map_new(scratch)},
+                         .known = known,
+                         .units = ARENA_ARRAY(scratch, Unit *, snapshot->kernels.count + 1)};
+    kernels_build_some(&building, scratch, false);
+    kernels_build_some(&building, scratch, true);
 }
 
 static void kernels_list(Snapshot *snapshot) {

@@ -1,4 +1,5 @@
-// The pipeline, readable from top to bottom: source text in, immutable snapshot out. No I/O, no JSON, no threads.
+// The pipeline, readable from top to bottom: source text in, immutable snapshot out. No I/O, no JSON. Of a long text the
+// kernels are analysed by several threads; nobody can tell but by the time.
 #ifndef TAD_ANALYSIS_SNAPSHOT_H
 #define TAD_ANALYSIS_SNAPSHOT_H
 

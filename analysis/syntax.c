@@ -6,6 +6,10 @@
 #include "analysis/split.h"
 #include "analysis/syntax_comments.h"
 #include "analysis/syntax_records.h"
+#include "base/parallel.h"
+
+/// A text that takes longer to parse than threads take to start, and their stacks; the parser keeps its own on the heap.
+enum { SHORTEST_FOR_THREADS = 8192, PARSE_STACK_BYTES = 1 << 20 };
 
 const TSLanguage *tree_sitter_python(void);
 const TSLanguage *tree_sitter_toml(void);
@@ -143,13 +147,17 @@ static void tree_add(SyntaxTree *tree, Piece piece) {
     LIST_PUSH(tree->arena, &tree->pieces, piece);
 }
 
-static void tree_parse(SyntaxTree *tree, TSParser *parser, Str text, uint32_t start, uint32_t end) {
+static SyntaxRecords *piece_parse(TSParser *parser, Str piece) {
     Arena *scratch = arena_new();
-    Str own = comments_join(scratch, (Str){text.data + start, end - start});
+    Str own = comments_join(scratch, piece);
     TSTree *parsed = ts_parser_parse_string(parser, NULL, own.data, (uint32_t)own.size);
-    SyntaxRecords *records = records_new(ts_tree_root_node(parsed), tree->language);
+    SyntaxRecords *records = records_new(ts_tree_root_node(parsed), ts_parser_language(parser));
     ts_tree_delete(parsed);
     arena_free(scratch);
+    return records;
+}
+
+static void tree_take(SyntaxTree *tree, SyntaxRecords *records, uint32_t start, uint32_t end) {
     const SyntaxRecord *root = records->items;
     Piece piece = {.records = records,
                    .start = start,
@@ -159,6 +167,10 @@ static void tree_parse(SyntaxTree *tree, TSParser *parser, Str text, uint32_t st
                    .all_count = root->is_error ? 1 : record_count_children(root, false),
                    .former = -1};
     tree_add(tree, piece);
+}
+
+static void tree_parse(SyntaxTree *tree, TSParser *parser, Str text, uint32_t start, uint32_t end) {
+    tree_take(tree, piece_parse(parser, (Str){text.data + start, end - start}), start, end);
 }
 
 static void tree_reuse(SyntaxTree *tree, const SyntaxTree *old, int index, uint32_t start) {
@@ -185,16 +197,44 @@ static TSParser *parser_new(const TSLanguage *language) {
     return parser;
 }
 
+/// A text in pieces, each parsed by whichever thread comes to it.
+typedef struct Parsing {
+    Str text;
+    LIST(uint32_t) ends;      // of the pieces
+    SyntaxRecords **records;  // of each piece
+    TSParser *parsers[PARALLEL_MOST_WORKERS];
+} Parsing;
+
+static uint32_t piece_start(const Parsing *parsing, int piece) {
+    return piece ? parsing->ends.items[piece - 1] : 0;
+}
+
+static void parse_piece(void *context, int worker, int piece) {
+    Parsing *parsing = context;
+    if (!parsing->parsers[worker]) parsing->parsers[worker] = parser_new(tree_sitter_python());
+    uint32_t start = piece_start(parsing, piece), end = parsing->ends.items[piece];
+    Str text = {parsing->text.data + start, end - start};
+    parsing->records[piece] = piece_parse(parsing->parsers[worker], text);
+}
+
 SyntaxTree *syntax_parse(const Source *source) {
     SyntaxTree *tree = tree_new(tree_sitter_python(), "module");
-    TSParser *parser = parser_new(tree->language);
-    uint32_t start = 0;
+    Arena *scratch = arena_new();
+    Parsing parsing = {.text = source->text};
+    uint32_t end = 0;
     do {
-        uint32_t end = (uint32_t)split_next(source->text, start);
-        tree_parse(tree, parser, source->text, start, end);
-        start = end;
-    } while (start < source->text.size);
-    ts_parser_delete(parser);
+        end = (uint32_t)split_next(source->text, end);
+        LIST_PUSH(scratch, &parsing.ends, end);
+    } while (end < source->text.size);
+    parsing.records = ARENA_ARRAY(scratch, SyntaxRecords *, parsing.ends.count);
+    if (source->text.size < SHORTEST_FOR_THREADS)
+        for (LIST_EACH(int, i, parsing.ends)) parse_piece(&parsing, 0, i);
+    else
+        parallel_for(parsing.ends.count, PARSE_STACK_BYTES, parse_piece, &parsing);
+    for (LIST_EACH(int, i, parsing.ends))
+        tree_take(tree, parsing.records[i], piece_start(&parsing, i), parsing.ends.items[i]);
+    for (int i = 0; i < PARALLEL_MOST_WORKERS; i++) ts_parser_delete(parsing.parsers[i]);
+    arena_free(scratch);
     return tree;
 }
 

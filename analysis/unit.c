@@ -165,7 +165,7 @@ Unit *unit_build(SnapshotBase *base, const FunctionDefinition *definition, const
             unit->function->definition = definition;
         }
     }
-    module_watch(base->module, NULL);
+    module_watch_end(&unit->reads);
     return unit;
 }
 

@@ -3,6 +3,7 @@
 // Each file is read once; a cycle ends at the module that is still being built.
 #include "server/resolve.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "analysis/module_scope.h"
@@ -24,6 +25,7 @@ typedef struct Loaded {
 
 struct ImportResolver {
     Arena *arena;
+    pthread_mutex_t lock;  // of one question; a module that is loaded for an answer asks on
     Resolver interface;
     Map by_path;      // -> Loaded
     Map by_question;  // "from\ndotted" -> Answer
@@ -140,10 +142,9 @@ static void import_add(ImportResolver *resolver, Import import) {
     LIST_PUSH(resolver->arena, &list->list, import);
 }
 
-static const Module *resolve(void *context, const Source *from, Str dotted, int level) {
-    ImportResolver *resolver = context;
+static const Module *find_answer(ImportResolver *resolver, const Source *from, Str dotted,
+                                 int level) {
     Arena *arena = resolver->arena;
-    if (!from || !*from->path) return NULL;
     char dots[MOST_PARENTS + 1] = {0};
     if (level > MOST_PARENTS) return NULL;
     memset(dots, '.', (size_t)level);
@@ -170,6 +171,22 @@ static const Module *resolve(void *context, const Source *from, Str dotted, int 
     return answer->loaded ? answer->loaded->module : NULL;
 }
 
+/// Kernels of one file are analysed by several threads.
+static const Module *resolve(void *context, const Source *from, Str dotted, int level) {
+    ImportResolver *resolver = context;
+    if (!from || !*from->path) return NULL;
+    const Module *volatile module = NULL;
+    BugGuard guard;
+    pthread_mutex_lock(&resolver->lock);
+    if (BUG_GUARD(&guard)) {
+        module = find_answer(resolver, from, dotted, level);
+        bug_guard_end(&guard);
+    }
+    pthread_mutex_unlock(&resolver->lock);
+    if (guard.message) BUG("%s", guard.message);
+    return module;
+}
+
 ImportResolver *import_resolver_new(Overlay *overlay) {
     Arena *arena = arena_new();
     ImportResolver *resolver = ARENA_NEW(arena, ImportResolver);
@@ -180,6 +197,11 @@ ImportResolver *import_resolver_new(Overlay *overlay) {
     resolver->roots = map_new(arena);
     resolver->importers = map_new(arena);
     resolver->overlay = overlay;
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&resolver->lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
     return resolver;
 }
 
@@ -190,6 +212,7 @@ void import_resolver_free(ImportResolver *resolver) {
         if (loaded->module) module_release(loaded->module);
         text_release(loaded->open);
     }
+    pthread_mutex_destroy(&resolver->lock);
     arena_free(resolver->arena);
 }
 

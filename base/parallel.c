@@ -1,0 +1,73 @@
+// Threads that live as long as one call: starting one costs less than 0.1 ms, and nothing outlives the caller.
+#define _GNU_SOURCE  // sched_getaffinity
+#include "base/parallel.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+typedef struct Parallel {
+    ParallelWork work;
+    void *context;
+    int count;
+    atomic_int next;
+    atomic_bool failed;
+    char failure[512];  // of the first BUG
+} Parallel;
+
+typedef struct Worker {
+    Parallel *parallel;
+    int number;
+    pthread_t thread;
+} Worker;
+
+static void work_guarded(Parallel *parallel, int worker, int index) {
+    BugGuard guard;
+    if (BUG_GUARD(&guard)) {
+        parallel->work(parallel->context, worker, index);
+        bug_guard_end(&guard);
+        return;
+    }
+    if (!atomic_exchange(&parallel->failed, true))
+        snprintf(parallel->failure, sizeof parallel->failure, "%s", guard.message);
+}
+
+static void *worker_run(void *argument) {
+    const Worker *worker = argument;
+    Parallel *parallel = worker->parallel;
+    for (int i; (i = atomic_fetch_add(&parallel->next, 1)) < parallel->count;)
+        work_guarded(parallel, worker->number, i);
+    return NULL;
+}
+
+static int worker_limit(int count) {
+    cpu_set_t processors;
+    CPU_ZERO(&processors);
+    int limit =
+        sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 1;
+    if (limit > PARALLEL_MOST_WORKERS) limit = PARALLEL_MOST_WORKERS;
+    return limit < count ? limit : count;
+}
+
+void parallel_for(int count, size_t stack_bytes, ParallelWork work, void *context) {
+    Parallel parallel = {.work = work, .context = context, .count = count};
+    Worker workers[PARALLEL_MOST_WORKERS];
+    int limit = worker_limit(count), started = 1;
+    pthread_attr_t attributes;
+    bool has_attributes = limit > 1 && pthread_attr_init(&attributes) == 0;
+    if (has_attributes && pthread_attr_setstacksize(&attributes, stack_bytes) == 0)
+        for (; started < limit; started++) {
+            workers[started] = (Worker){.parallel = &parallel, .number = started};
+            if (pthread_create(&workers[started].thread, &attributes, worker_run,
+                               &workers[started]) != 0)
+                break;
+        }
+    if (has_attributes) pthread_attr_destroy(&attributes);
+    workers[0] = (Worker){.parallel = &parallel};
+    worker_run(&workers[0]);
+    for (int i = 1; i < started; i++) pthread_join(workers[i].thread, NULL);
+    if (parallel.failed) BUG("%s", parallel.failure);
+}

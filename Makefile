@@ -89,8 +89,9 @@ test-fuzz: fuzz
 # The unit tests that use threads, under the thread sanitizer.
 .PHONY: test-threads
 test-threads: setup-test
-	$(call cmake_build,threads,build-threads,unit-edits unit-deep)
+	$(call cmake_build,threads,build-threads,unit-edits unit-deep unit-parallel)
 	TSAN_OPTIONS=suppressions=$(CURDIR)/tests/protocol/threads.supp build-threads/unit/unit-edits threads
+	TSAN_OPTIONS=suppressions=$(CURDIR)/tests/protocol/threads.supp build-threads/unit/unit-parallel
 	TSAN_OPTIONS=suppressions=$(CURDIR)/tests/protocol/threads.supp build-threads/unit/unit-deep recursion
 
 ifneq ($(wildcard bench/run),)

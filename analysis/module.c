@@ -505,7 +505,7 @@ Module *module_build(Arena *arena, const Source *source, const Resolver *resolve
 Module *module_update(Arena *arena, const Source *source, const Module *former, Edit edit,
                       const Resolver *resolver, Diagnostics *diagnostics, ModuleChanges *changes) {
     Module *module = module_new(arena, source, resolver);
-    module->tree = syntax_reparse(former->tree, source, edit.start, edit.old_end, edit.new_end);
+    module->tree = syntax_reparse(former->tree, source, edit);
     module->scope->former = former;
     module_scan(module);
     module_compare(module, changes);

@@ -72,13 +72,6 @@ struct Module {
     struct ModuleScope *scope;  // names -> what they are; private to module*.c
 };
 
-/// Bytes [start, old_end) of the former text became [start, new_end).
-typedef struct Edit {
-    uint32_t start;
-    uint32_t old_end;
-    uint32_t new_end;
-} Edit;
-
 /// What an edit changed, for those who remember what they read of a module (module_watch).
 typedef struct ModuleChanges {
     bool all;   // too much to tell

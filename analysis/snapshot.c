@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analysis/unit.h"
-#include "base/parallel.h"
 
 /// Texts that are kept because of work done on them. When they are more than most, the units of all but some are made anew.
 enum { MOST_BASES = 8, KEPT_BASES = 4 };
@@ -134,7 +133,7 @@ static void kernels_build_some(Building *building, Arena *scratch, bool helpers)
     if (building->missing.count < FEWEST_FOR_THREADS)
         for (int i = 0; i < building->missing.count; i++) build_missing(building, 0, i);
     else
-        parallel_for(building->missing.count, SNAPSHOT_STACK_BYTES, build_missing, building);
+        parallel_for(building->missing.count, build_missing, building);
     for (LIST_EACH(int, i, snapshot->kernels)) {
         Kernel *kernel = &snapshot->kernels.items[i];
         if (kernel->is_helper != helpers) continue;

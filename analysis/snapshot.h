@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "analysis/lower.h"
+#include "base/parallel.h"
 
 typedef struct Snapshot Snapshot;
 typedef struct SnapshotView SnapshotView;
@@ -39,7 +40,7 @@ struct Snapshot {
 };
 
 /// Stack that a thread needs to build snapshots of any text. Nesting is bounded; the rest is room for sanitizers.
-enum { SNAPSHOT_STACK_BYTES = 8 << 20 };
+enum { SNAPSHOT_STACK_BYTES = PARALLEL_STACK_BYTES };
 
 /// Copies path and text. The caller holds one count.
 Snapshot *snapshot_build(const char *path, Str text, const SnapshotOptions *options);

@@ -8,8 +8,8 @@
 #include "analysis/syntax_records.h"
 #include "base/parallel.h"
 
-/// A text that takes longer to parse than threads take to start, and their stacks; the parser keeps its own on the heap.
-enum { SHORTEST_FOR_THREADS = 8192, PARSE_STACK_BYTES = 1 << 20 };
+/// Bytes that take longer to parse than threads take to start.
+enum { SHORTEST_FOR_THREADS = 8192 };
 
 const TSLanguage *tree_sitter_python(void);
 const TSLanguage *tree_sitter_toml(void);
@@ -147,12 +147,30 @@ static void tree_add(SyntaxTree *tree, Piece piece) {
     LIST_PUSH(tree->arena, &tree->pieces, piece);
 }
 
-static SyntaxRecords *piece_parse(TSParser *parser, Str piece) {
+static bool tree_has_error(const TSTree *parsed) {
+    return ts_node_has_error(ts_tree_root_node(parsed));
+}
+
+/// `former`: the tree of the piece before it was edited, told of the edit, or NULL. `*parsed` is set to the parser's own tree,
+/// the caller's, where a later edit can start from it: what is no Python is read anew each time, so that what the parser
+/// makes of it does not depend on how it came about. `parsed` may be NULL.
+static SyntaxRecords *piece_parse(TSParser *parser, Str piece, const TSTree *former,
+                                  TSTree **parsed) {
     Arena *scratch = arena_new();
     Str own = comments_join(scratch, piece);
-    TSTree *parsed = ts_parser_parse_string(parser, NULL, own.data, (uint32_t)own.size);
-    SyntaxRecords *records = records_new(ts_tree_root_node(parsed), ts_parser_language(parser));
-    ts_tree_delete(parsed);
+    bool is_own = own.data == piece.data;
+    TSTree *tree =
+        ts_parser_parse_string(parser, is_own ? former : NULL, own.data, (uint32_t)own.size);
+    if (is_own && former && tree_has_error(tree)) {
+        ts_tree_delete(tree);
+        tree = ts_parser_parse_string(parser, NULL, own.data, (uint32_t)own.size);
+    }
+    SyntaxRecords *records = records_new(ts_tree_root_node(tree), ts_parser_language(parser));
+    bool is_kept = parsed && is_own && !tree_has_error(tree);
+    if (is_kept)
+        *parsed = tree;
+    else
+        ts_tree_delete(tree);
     arena_free(scratch);
     return records;
 }
@@ -169,8 +187,53 @@ static void tree_take(SyntaxTree *tree, SyntaxRecords *records, uint32_t start, 
     tree_add(tree, piece);
 }
 
-static void tree_parse(SyntaxTree *tree, TSParser *parser, Str text, uint32_t start, uint32_t end) {
-    tree_take(tree, piece_parse(parser, (Str){text.data + start, end - start}), start, end);
+static Str piece_text(const SyntaxTree *tree, uint32_t start, uint32_t end) {
+    return (Str){tree->source->text.data + start, end - start};
+}
+
+/// Row and column of the byte `offset` of a piece.
+static TSPoint point_in(Str piece, uint32_t offset) {
+    TSPoint point = {0, offset};
+    const char *at = piece.data, *end = piece.data + offset;
+    for (const char *newline; at < end && (newline = memchr(at, '\n', (size_t)(end - at)));) {
+        at = newline + 1;
+        point = (TSPoint){point.row + 1, (uint32_t)(end - at)};
+    }
+    return point;
+}
+
+/// The parser's own tree of the piece of `old` that lies in [start, end) of the edited text, told of the edit; NULL where it was
+/// not kept, or where more than the edit sets the two apart.
+static TSTree *tree_before(const SyntaxTree *old, Str text, uint32_t start, uint32_t end,
+                           Edit edit) {
+    if (!old->latest) return NULL;
+    const Piece *piece = &old->pieces.items[old->latest_piece];
+    bool is_same = piece->start == start && start <= edit.start && edit.old_end <= piece->end &&
+                   end - edit.new_end == piece->end - edit.old_end && edit.new_end <= end;
+    if (!is_same) return NULL;
+    Str before = piece_text(old, piece->start, piece->end);
+    TSInputEdit change = {.start_byte = edit.start - start,
+                          .old_end_byte = edit.old_end - start,
+                          .new_end_byte = edit.new_end - start};
+    change.start_point = point_in(text, change.start_byte);
+    change.old_end_point = point_in(before, change.old_end_byte);
+    change.new_end_point = point_in(text, change.new_end_byte);
+    TSTree *copy = ts_tree_copy(old->latest);
+    ts_tree_edit(copy, &change);
+    return copy;
+}
+
+/// The piece [start, end) of a text that came from that of `old` by `edit`.
+static void tree_parse(SyntaxTree *tree, TSParser *parser, const SyntaxTree *old, Edit edit,
+                       uint32_t start, uint32_t end) {
+    Str text = piece_text(tree, start, end);
+    TSTree *former = tree_before(old, text, start, end, edit), *parsed = NULL;
+    tree_take(tree, piece_parse(parser, text, former, &parsed), start, end);
+    ts_tree_delete(former);
+    if (!parsed) return;
+    ts_tree_delete(tree->latest);
+    tree->latest = parsed;
+    tree->latest_piece = tree->pieces.count - 1;
 }
 
 static void tree_reuse(SyntaxTree *tree, const SyntaxTree *old, int index, uint32_t start) {
@@ -182,10 +245,12 @@ static void tree_reuse(SyntaxTree *tree, const SyntaxTree *old, int index, uint3
     tree_add(tree, piece);
 }
 
-static SyntaxTree *tree_new(const TSLanguage *language, const char *root_name) {
+static SyntaxTree *tree_new(const Source *source, const TSLanguage *language,
+                            const char *root_name) {
     Arena *arena = arena_new();
     SyntaxTree *tree = ARENA_NEW(arena, SyntaxTree);
     tree->arena = arena;
+    tree->source = source;
     tree->language = language;
     tree->root_name = root_name;
     return tree;
@@ -199,7 +264,7 @@ static TSParser *parser_new(const TSLanguage *language) {
 
 /// A text in pieces, each parsed by whichever thread comes to it.
 typedef struct Parsing {
-    Str text;
+    const SyntaxTree *tree;
     LIST(uint32_t) ends;      // of the pieces
     SyntaxRecords **records;  // of each piece
     TSParser *parsers[PARALLEL_MOST_WORKERS];
@@ -212,15 +277,14 @@ static uint32_t piece_start(const Parsing *parsing, int piece) {
 static void parse_piece(void *context, int worker, int piece) {
     Parsing *parsing = context;
     if (!parsing->parsers[worker]) parsing->parsers[worker] = parser_new(tree_sitter_python());
-    uint32_t start = piece_start(parsing, piece), end = parsing->ends.items[piece];
-    Str text = {parsing->text.data + start, end - start};
-    parsing->records[piece] = piece_parse(parsing->parsers[worker], text);
+    Str text = piece_text(parsing->tree, piece_start(parsing, piece), parsing->ends.items[piece]);
+    parsing->records[piece] = piece_parse(parsing->parsers[worker], text, NULL, NULL);
 }
 
 SyntaxTree *syntax_parse(const Source *source) {
-    SyntaxTree *tree = tree_new(tree_sitter_python(), "module");
+    SyntaxTree *tree = tree_new(source, tree_sitter_python(), "module");
     Arena *scratch = arena_new();
-    Parsing parsing = {.text = source->text};
+    Parsing parsing = {.tree = tree};
     uint32_t end = 0;
     do {
         end = (uint32_t)split_next(source->text, end);
@@ -230,7 +294,7 @@ SyntaxTree *syntax_parse(const Source *source) {
     if (source->text.size < SHORTEST_FOR_THREADS)
         for (LIST_EACH(int, i, parsing.ends)) parse_piece(&parsing, 0, i);
     else
-        parallel_for(parsing.ends.count, PARSE_STACK_BYTES, parse_piece, &parsing);
+        parallel_for(parsing.ends.count, parse_piece, &parsing);
     for (LIST_EACH(int, i, parsing.ends))
         tree_take(tree, parsing.records[i], piece_start(&parsing, i), parsing.ends.items[i]);
     for (int i = 0; i < PARALLEL_MOST_WORKERS; i++) ts_parser_delete(parsing.parsers[i]);
@@ -239,9 +303,10 @@ SyntaxTree *syntax_parse(const Source *source) {
 }
 
 SyntaxTree *syntax_parse_toml(const Source *source) {
-    SyntaxTree *tree = tree_new(tree_sitter_toml(), "document");
+    SyntaxTree *tree = tree_new(source, tree_sitter_toml(), "document");
     TSParser *parser = parser_new(tree->language);
-    tree_parse(tree, parser, source->text, 0, (uint32_t)source->text.size);
+    SyntaxRecords *records = piece_parse(parser, source->text, NULL, NULL);
+    tree_take(tree, records, 0, (uint32_t)source->text.size);
     ts_parser_delete(parser);
     return tree;
 }
@@ -259,10 +324,10 @@ int syntax_piece_at(const SyntaxTree *tree, uint32_t offset) {
     return low;
 }
 
-SyntaxTree *syntax_reparse(const SyntaxTree *old, const Source *source, uint32_t start,
-                           uint32_t old_end, uint32_t new_end) {
-    SyntaxTree *tree = tree_new(old->language, old->root_name);
+SyntaxTree *syntax_reparse(const SyntaxTree *old, const Source *source, Edit edit) {
+    SyntaxTree *tree = tree_new(source, old->language, old->root_name);
     TSParser *parser = NULL;
+    uint32_t start = edit.start, old_end = edit.old_end, new_end = edit.new_end;
     uint32_t size = (uint32_t)source->text.size;
     if (start == old_end && start == new_end) {
         for (LIST_EACH(int, i, old->pieces)) tree_reuse(tree, old, i, old->pieces.items[i].start);
@@ -286,7 +351,7 @@ SyntaxTree *syntax_reparse(const SyntaxTree *old, const Source *source, uint32_t
             tree_reuse(tree, old, next++, at);
         } else {
             if (!parser) parser = parser_new(tree->language);
-            tree_parse(tree, parser, source->text, at, end);
+            tree_parse(tree, parser, old, edit, at, end);
         }
         at = end;
     } while (at < size);
@@ -297,5 +362,6 @@ SyntaxTree *syntax_reparse(const SyntaxTree *old, const Source *source, uint32_t
 void syntax_free(SyntaxTree *tree) {
     if (!tree) return;
     for (LIST_EACH(int, i, tree->pieces)) records_release(tree->pieces.items[i].records);
+    ts_tree_delete(tree->latest);
     arena_free(tree->arena);
 }

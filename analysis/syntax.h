@@ -25,10 +25,16 @@ typedef enum SyntaxKind {
 SyntaxTree *syntax_parse(const Source *source);
 /// The same for a TOML document; its nodes are told apart by node_kind_name (node_kind is for Python).
 SyntaxTree *syntax_parse_toml(const Source *source);
-/// The tree of an edited text, equal to syntax_parse of it: bytes [start, old_end) of the old text became [start, new_end).
-/// Shares with `old` what the edit left alone; each is freed on its own.
-SyntaxTree *syntax_reparse(const SyntaxTree *old, const Source *source, uint32_t start,
-                           uint32_t old_end, uint32_t new_end);
+/// Bytes [start, old_end) of the former text became [start, new_end).
+typedef struct Edit {
+    uint32_t start;
+    uint32_t old_end;
+    uint32_t new_end;
+} Edit;
+
+/// The tree of an edited text, equal to syntax_parse of it. Shares with `old`, whose text is still there, what the edit left
+/// alone; each is freed on its own.
+SyntaxTree *syntax_reparse(const SyntaxTree *old, const Source *source, Edit edit);
 void syntax_free(SyntaxTree *tree);
 SyntaxNode syntax_root(const SyntaxTree *tree);
 

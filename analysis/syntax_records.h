@@ -50,7 +50,10 @@ struct SyntaxTree {
     LIST(Piece) pieces;  // at least one
     const void *language;
     const char *root_name;
+    const Source *source;
     bool has_error;
+    struct TSTree *latest;  // the parser's own of the piece below, for the next edit of it; or NULL
+    int latest_piece;
 };
 
 /// The field's number in the tree's grammar, 0 for none.

@@ -52,13 +52,13 @@ static int worker_limit(int count) {
     return limit < count ? limit : count;
 }
 
-void parallel_for(int count, size_t stack_bytes, ParallelWork work, void *context) {
+void parallel_for(int count, ParallelWork work, void *context) {
     Parallel parallel = {.work = work, .context = context, .count = count};
     Worker workers[PARALLEL_MOST_WORKERS];
     int limit = worker_limit(count), started = 1;
     pthread_attr_t attributes;
     bool has_attributes = limit > 1 && pthread_attr_init(&attributes) == 0;
-    if (has_attributes && pthread_attr_setstacksize(&attributes, stack_bytes) == 0)
+    if (has_attributes && pthread_attr_setstacksize(&attributes, PARALLEL_STACK_BYTES) == 0)
         for (; started < limit; started++) {
             workers[started] = (Worker){.parallel = &parallel, .number = started};
             if (pthread_create(&workers[started].thread, &attributes, worker_run,

@@ -2,16 +2,17 @@
 #ifndef TAD_BASE_PARALLEL_H
 #define TAD_BASE_PARALLEL_H
 
-#include <stddef.h>
-
 /// `worker` is below PARALLEL_MOST_WORKERS and is one thread's at a time: it tells apart what threads must not share.
 typedef void (*ParallelWork)(void *context, int worker, int index);
 
-enum { PARALLEL_MOST_WORKERS = 8 };
+enum {
+    PARALLEL_MOST_WORKERS = 8,
+    PARALLEL_STACK_BYTES = 8 << 20,  // of a thread that takes part
+};
 
 /// Calls `work` once for each index below `count`, in any order, and returns when all calls have. The calling thread takes
-/// part as worker 0; of other threads, with stacks of `stack_bytes`, there are as many as processors, and fewer where none
-/// can be made. A BUG in one call ends no other; the first is raised again here.
-void parallel_for(int count, size_t stack_bytes, ParallelWork work, void *context);
+/// part as worker 0; of other threads there are as many as further processors, and fewer where none can be made. A
+/// BUG in one call ends no other; the first is raised again here.
+void parallel_for(int count, ParallelWork work, void *context);
 
 #endif

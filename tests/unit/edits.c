@@ -212,7 +212,27 @@ TEST(threads_share_snapshots) {
     arena_free(arena);
 }
 
-TEST_MAIN(TEST_ROW(threads_share_snapshots),
+/// A text that is long enough for several threads, whose kernels share a helper and globals.
+TEST(threads_share_one_text) {
+    enum { KERNELS = 100 };
+    Arena *arena = arena_new();
+    Str text = str_from(arena_printf(arena, "%s%s%s", header, helper, plain));
+    for (int i = 0; i < KERNELS; i++) {
+        Str named = replaced(arena, str_from(kernel), "def kernel(",
+                             arena_printf(arena, "def kernel%d(", i));
+        text = str_from(arena_printf(arena, "%.*s%.*s", STR_ARGS(text), STR_ARGS(named)));
+    }
+    CHECK(text.size > 8192);
+    Snapshot *first = snapshot_build("k.py", text, NULL);
+    Snapshot *second = snapshot_build("k.py", text, NULL);
+    CHECK(first->kernels.count >= KERNELS);
+    CHECK_EQ_STR(snapshot_text(arena, first), snapshot_text(arena, second));
+    snapshot_release(first);
+    snapshot_release(second);
+    arena_free(arena);
+}
+
+TEST_MAIN(TEST_ROW(threads_share_snapshots), TEST_ROW(threads_share_one_text),
           TEST_ROW(work_is_kept_where_nothing_it_rests_on_changed),
           TEST_ROW(other_imports_or_options_start_afresh), TEST_ROW(edited_examples_equal_new_ones),
           TEST_ROW(edited_goldens_equal_new_ones), TEST_ROW(edited_fixtures_equal_new_ones))

@@ -72,6 +72,15 @@ static const char *shape_of(Arena *arena, const Source *source, const SyntaxTree
     return buffer_text(&shape.text);
 }
 
+/// `tree` after an edit of its text, compared with one parsed anew.
+static SyntaxTree *reparsed(Arena *arena, const SyntaxTree *tree, Edit edit, const Source *source) {
+    SyntaxTree *again = syntax_reparse(tree, source, edit);
+    SyntaxTree *fresh = syntax_parse(source);
+    CHECK_EQ_STR(shape_of(arena, source, again), shape_of(arena, source, fresh));
+    syntax_free(fresh);
+    return again;
+}
+
 TEST(reparse_equals_parse) {
     Arena *arena = arena_new();
     static const char before[] =
@@ -87,11 +96,13 @@ TEST(reparse_equals_parse) {
                                                 before + at + removed);
                 const Source *source = source_new(arena, "", str_from(text));
                 uint32_t end = at + (uint32_t)strlen(inserted[i]);
-                SyntaxTree *again = syntax_reparse(old_tree, source, at, at + removed, end);
-                SyntaxTree *fresh = syntax_parse(source);
-                CHECK_EQ_STR(shape_of(arena, source, again), shape_of(arena, source, fresh));
-                syntax_free(again);
-                syntax_free(fresh);
+                SyntaxTree *once = reparsed(arena, old_tree, (Edit){at, at + removed, end}, source);
+                // And back: from what the parser kept of the first edit.
+                SyntaxTree *twice = reparsed(arena, once, (Edit){at, end, at + removed}, old);
+                SyntaxTree *thrice = reparsed(arena, twice, (Edit){at, at + removed, end}, source);
+                syntax_free(once);
+                syntax_free(twice);
+                syntax_free(thrice);
             }
     syntax_free(old_tree);
     arena_free(arena);

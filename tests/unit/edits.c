@@ -3,21 +3,11 @@
 #include "analysis/snapshot.h"
 #include "tests/support/check.h"
 #include "tests/support/equal.h"
+#include "tests/support/files.h"
 
 #include <glob.h>
 #include <pthread.h>
 #include <stdlib.h>
-
-static Str read_text(Arena *arena, const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (!file) return STR("");
-    Buffer text = buffer_new(arena);
-    char block[4096];
-    for (size_t size; (size = fread(block, 1, sizeof block, file)) > 0;)
-        buffer_add(&text, block, size);
-    fclose(file);
-    return (Str){buffer_text(&text), text.size};
-}
 
 typedef struct Session {
     Snapshot *snapshot;
@@ -53,7 +43,7 @@ static bool session_edit(Session *session, Str other) {
 static bool edit_file(const char *path, int count, Str other) {
     Arena *arena = arena_new();
     Session session = {.seed = (unsigned)strlen(path) * 7919u};
-    session.snapshot = snapshot_build(path, read_text(arena, path), NULL);
+    session.snapshot = snapshot_build(path, file_text(arena, path), NULL);
     session.earlier = snapshot_retain(session.snapshot);
     bool equal = true;
     for (int i = 0; i < count && equal; i++) equal = session_edit(&session, other);
@@ -65,7 +55,7 @@ static bool edit_file(const char *path, int count, Str other) {
 
 static void edit_files(const char *pattern, int count) {
     Arena *arena = arena_new();
-    Str other = read_text(arena, "tests/fixtures/launch.py");
+    Str other = file_text(arena, "tests/fixtures/launch.py");
     glob_t files;
     CHECK_EQ_INT(glob(pattern, 0, NULL, &files), 0);
     for (size_t i = 0; i < files.gl_pathc; i++) CHECK(edit_file(files.gl_pathv[i], count, other));

@@ -7,6 +7,7 @@
 #include "analysis/lower.h"
 
 #include "tests/support/check.h"
+#include "tests/support/files.h"
 
 #define PRELUDE                                                                                    \
     "import math\nimport torch\nimport triton\nimport triton.language as tl\n"                     \
@@ -210,15 +211,6 @@ TEST(spread_shapes) {
     done(it);
 }
 
-static Str read_file(Arena *arena, const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (!file) return STR("");
-    char *text = arena_alloc(arena, 1 << 20);
-    size_t size = fread(text, 1, 1 << 20, file);
-    fclose(file);
-    return (Str){text, size};
-}
-
 /// Every launcher of examples/ is understood completely, in several variants.
 TEST(examples_are_complete) {
     DIR *folder = opendir("examples");
@@ -229,7 +221,7 @@ TEST(examples_are_complete) {
         Arena *arena = arena_new();
         const char *path = arena_printf(arena, "examples/%s", entry->d_name);
         Diagnostics diagnostics = {.arena = arena};
-        Module *module = module_build(arena, source_new(arena, path, read_file(arena, path)), NULL,
+        Module *module = module_build(arena, source_new(arena, path, file_text(arena, path)), NULL,
                                       &diagnostics);
         for (int i = 0; i < module->launches.count; i++) {
             const LaunchSite *site = &module->launches.items[i];

@@ -226,6 +226,29 @@ static PadAxis pad_binary(Guard *guard, const Op *op, int axis) {
 
 /* ---- shapes ---- */
 
+/// The axis with more than one lane that comes after `skipped` others, from the last; -1: there is none.
+static int long_axis(const Value *value, int skipped) {
+    for (int axis = 0; axis < value->type.rank; axis++)
+        if (is_long(value, axis) && skipped-- == 0) return axis;
+    return -1;
+}
+
+/// Whether a reshape only adds and takes away axes of one lane.
+static bool keeps_long_axes(const Op *op) {
+    Type from = op->operands[0]->type, to = op->results[0]->type;
+    for (int i = 0;; i++) {
+        int a = long_axis(op->operands[0], i), b = long_axis(op->results[0], i);
+        if (a < 0 || b < 0) return a == b;
+        if (!poly_equal(from.dims[from.rank - 1 - a], to.dims[to.rank - 1 - b])) return false;
+    }
+}
+
+static int reshaped_axis(const Op *op, int axis) {
+    for (int i = 0; i < op->results[0]->type.rank; i++)
+        if (long_axis(op->results[0], i) == axis) return long_axis(op->operands[0], i);
+    return -1;
+}
+
 /// Which axis of the operand, from the last, lies at `axis` of the result; -1: none.
 static int source_axis(const Op *op, int axis) {
     int rank = op->results[0]->type.rank, from = op->operands[0]->type.rank;
@@ -238,6 +261,7 @@ static int source_axis(const Op *op, int axis) {
         return axis == at ? -1 : axis > at ? axis - 1 : axis;
     case OP_TRANS: return rank == 2 ? 1 - axis : rank < 2 ? axis : -1;
     case OP_BROADCAST_TO: return axis < from ? axis : -1;
+    case OP_RESHAPE: return reshaped_axis(op, axis);
     default: return rank == from ? axis : -1;
     }
 }
@@ -256,7 +280,8 @@ static PadAxis worst_axis(const Guard *guard, const Value *value) {
 
 static bool moves_known(const Op *op) {
     return op->code == OP_EXPAND_DIMS || op->code == OP_BROADCAST_TO ||
-           (op->code == OP_TRANS && op->results[0]->type.rank <= 2);
+           (op->code == OP_TRANS && op->results[0]->type.rank <= 2) ||
+           (op->code == OP_RESHAPE && keeps_long_axes(op));
 }
 
 static bool reduced_axis(const Op *op, int *axis) {
@@ -321,6 +346,12 @@ static Pad pad_get(const Guard *guard, const Value *value) {
     return pad;
 }
 
+/// Computed from two operands; what follows them in tl.maximum(x, y, propagate_nan) is no third.
+static bool is_of_two(const Op *op) {
+    bool is_extreme = op->code == OP_MAXIMUM || op->code == OP_MINIMUM;
+    return op->operand_count >= 2 && op->operands[1] && (is_extreme || op->operand_count == 2);
+}
+
 static void pad_of_op(Guard *guard, Op *op, Pad *pad) {
     const Value *result = op->results[0];
     int rank = result->type.rank < MOST_AXES ? result->type.rank : MOST_AXES;
@@ -371,7 +402,7 @@ static void pad_of_op(Guard *guard, Op *op, Pad *pad) {
         } else if (op->code == OP_CAST || op->code == OP_MULTIPLE_OF ||
                    op->code == OP_MAX_CONTIGUOUS) {
             *along = pad_along(guard, op->operands[0], axis);
-        } else if (elementwise && op->operand_count == 2 && op->operands[1]) {
+        } else if (elementwise && is_of_two(op)) {
             *along = pad_binary(guard, op, axis);
         } else if (elementwise && op->operand_count >= 1 &&
                    (op->operand_count == 1 || !op->operands[1])) {

@@ -153,3 +153,109 @@ def beside_a_kink(x, z, w, y, L, M, n, B: tl.constexpr):
     a = tl.load(x + p * 40 + c, mask=c < n, other=0.0)
     larger = tl.maximum(a, b)
     tl.store(y + p * 4 + c, tl.cumsum(tl.sqrt(0.5 + larger * larger), axis=0))
+
+
+# tad: n=5, m=7, d=3, x=f32[n, d], y=f32[m, d], b=f32[m], o=f32[n, d], BM=16, BN=16, BD=16, grid=(1,)
+@triton.jit
+def online_in_memory(x, y, b, o, n, m, d, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr):
+    """An online softmax whose sums are in memory: what its turns see is read, so all running maxima matter."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    depth = tl.arange(0, BD)
+    in_x = (rows[:, None] < n) & (depth[None, :] < d)
+    a = tl.load(x + rows[:, None] * d + depth[None, :], mask=in_x, other=0.0)
+    tl.store(o + rows[:, None] * d + depth[None, :], 0.0, mask=in_x)
+    top = tl.full([BM], -float("inf"), tl.float32)
+    total = tl.zeros([BM], tl.float32)
+    for start in range(0, m, BN):
+        cols = start + tl.arange(0, BN)
+        in_y = (cols[:, None] < m) & (depth[None, :] < d)
+        c = tl.load(y + cols[:, None] * d + depth[None, :], mask=in_y, other=0.0)
+        bias = tl.load(
+            b + rows[:, None] * 0 + cols[None, :],
+            mask=(rows[:, None] < n) & (cols[None, :] < m),
+            other=-float("inf"),
+        )
+        s = tl.dot(a, tl.trans(c)) + bias
+        new = tl.maximum(top, tl.max(s, 1))
+        alpha = tl.exp(top - new)
+        w = tl.exp(s - new[:, None])
+        total = total * alpha + tl.sum(w, 1)
+        kept = tl.load(o + rows[:, None] * d + depth[None, :], mask=in_x, other=0.0)
+        kept = kept * alpha[:, None] + tl.dot(w, c)
+        tl.store(o + rows[:, None] * d + depth[None, :], kept, mask=in_x)
+        top = new
+    kept = tl.load(o + rows[:, None] * d + depth[None, :], mask=in_x, other=0.0)
+    tl.store(o + rows[:, None] * d + depth[None, :], kept / total[:, None], mask=in_x)
+
+
+# tad: n=5, m=20, d=3, x=f32[n, d], y=f32[m, d], b=f32[m], o=f32[n, d], z=f32[n], BM=16, BN=16, BD=16, grid=(1,)
+@triton.jit
+def online_read(x, y, b, o, z, n, m, d, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr):
+    """The running maximum is stored: rows past the end are -inf - -inf."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    depth = tl.arange(0, BD)
+    in_x = (rows[:, None] < n) & (depth[None, :] < d)
+    a = tl.load(x + rows[:, None] * d + depth[None, :], mask=in_x, other=0.0)
+    top = tl.full([BM], -float("inf"), tl.float32)
+    total = tl.zeros([BM], tl.float32)
+    kept = tl.zeros([BM, BD], tl.float32)
+    for start in range(0, m, BN):
+        cols = start + tl.arange(0, BN)
+        in_y = (cols[:, None] < m) & (depth[None, :] < d)
+        c = tl.load(y + cols[:, None] * d + depth[None, :], mask=in_y, other=0.0)
+        bias = tl.load(
+            b + rows[:, None] * 0 + cols[None, :],
+            mask=(rows[:, None] < n) & (cols[None, :] < m),
+            other=-float("inf"),
+        )
+        s = tl.dot(a, tl.trans(c)) + bias
+        new = tl.maximum(top, tl.max(s, 1))
+        alpha = tl.exp(top - new)
+        w = tl.exp(s - new[:, None])
+        total = total * alpha + tl.sum(w, 1)
+        tl.store(z + rows, top, mask=rows < n)
+        kept = kept * alpha[:, None] + tl.dot(w, c)
+        top = new
+    tl.store(o + rows[:, None] * d + depth[None, :], kept / total[:, None], mask=in_x)
+
+
+# tad: n=5, m=7, d=12, x=f32[n, 16], y=f32[m, 16], b=f32[m], table=f32[3], label=i32[n] in range(0, 3), o=f32[n, 16], BM=16, BN=16, BD=8, grid=(1,)
+@triton.jit
+def online_in_blocks(
+    x, y, b, table, label, o, n, m, d, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr
+):
+    """The same in blocks of columns, with a number for each row from a table: rows past the end would add to its first."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    inside = rows < n
+    number = tl.load(table + tl.load(label + rows, mask=inside, other=0))
+    top = tl.full([BM], -float("inf"), tl.float32)
+    total = tl.zeros([BM], tl.float32)
+    for d0 in range(0, d, BD):
+        depth = d0 + tl.arange(0, BD)
+        in_x = inside[:, None] & (depth[None, :] < d)
+        tl.store(o + rows[:, None] * 16 + depth[None, :], 0.0, mask=in_x)
+    for start in range(0, m, BN):
+        cols = start + tl.arange(0, BN)
+        both = inside[:, None] & (cols[None, :] < m)
+        s = tl.load(b + rows[:, None] * 0 + cols[None, :], mask=both, other=-float("inf"))
+        s = s + number[:, None] * tl.where(cols[None, :] % 2 == 0, 1.0, 0.5)
+        new = tl.maximum(top, tl.max(s, 1))
+        alpha = tl.exp(top - new)
+        w = tl.exp(s - new[:, None])
+        total = total * alpha + tl.sum(w, 1)
+        for d0 in range(0, d, BD):
+            depth = d0 + tl.arange(0, BD)
+            in_x = inside[:, None] & (depth[None, :] < d)
+            in_y = (cols[:, None] < m) & (depth[None, :] < d)
+            c = tl.load(y + cols[:, None] * 16 + depth[None, :], mask=in_y, other=0.0)
+            at = o + rows[:, None] * 16 + depth[None, :]
+            kept = tl.load(at, mask=in_x, other=0.0)
+            tl.store(at, kept * alpha[:, None] + tl.dot(w, c), mask=in_x)
+        top = new
+    for d0 in range(0, d, BD):
+        depth = d0 + tl.arange(0, BD)
+        in_x = inside[:, None] & (depth[None, :] < d)
+        at = o + rows[:, None] * 16 + depth[None, :]
+        kept = tl.load(at, mask=in_x, other=0.0)
+        scaled = tl.load(x + rows[:, None] * 16 + depth[None, :], mask=in_x, other=0.0)
+        tl.store(at, kept / total[:, None] * scaled, mask=in_x)

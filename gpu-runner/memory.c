@@ -120,6 +120,7 @@ static Page *page_of(Memory *memory, MemoryBuffer *buffer, int64_t offset) {
         page->unread = 0;
         memset(page->writer, 0, sizeof page->writer);
         memset(page->adder, 0, sizeof page->adder);
+        memset(page->reader, 0, sizeof page->reader);
     }
     return page;
 }
@@ -179,6 +180,9 @@ bool memory_load(Memory *memory, int64_t address, Element *element) {
                           "reads element %lld of %s, which nothing has written", (long long)offset,
                           buffer->name);
     }
+    int32_t reader = memory->program + 1;
+    if (!page->writer[at])
+        page->reader[at] = page->reader[at] == 0 || page->reader[at] == reader ? reader : -1;
     bool by_other = page->writer[at] && page->writer[at] != memory->program + 1;
     if ((by_other || (page->atomic & bit)) && !memory->synchronised && by_other)
         memory_report(memory, FINDING_RACE, false,
@@ -241,6 +245,18 @@ static void note_overwrite(Memory *memory, const MemoryBuffer *buffer, Page *pag
                      memory->kernel, memory->line, (long long)(page->first + at), buffer->name);
 }
 
+/// A program that runs first reads what another one stores.
+static void note_reader(Memory *memory, const MemoryBuffer *buffer, const Page *page, int at) {
+    bool by_other = page->reader[at] && page->reader[at] != memory->program + 1;
+    if (!by_other || memory->overwritten || memory->synchronised) return;
+    if (!dtype_code_is_float(buffer->dtype)) return;
+    memory->overwritten_by_two = true;
+    memory->overwritten = arena_printf(
+        memory->arena,
+        "%s, line %d: one program stores element %lld of %s, which another one reads before",
+        memory->kernel, memory->line, (long long)(page->first + at), buffer->name);
+}
+
 bool memory_store(Memory *memory, int64_t address, Element element) {
     int64_t offset;
     MemoryBuffer *buffer = buffer_at(memory, address, &offset, "writes");
@@ -249,6 +265,7 @@ bool memory_store(Memory *memory, int64_t address, Element element) {
     int at = (int)(offset - page->first);
     check_owner(memory, buffer, page, at, &element);
     note_overwrite(memory, buffer, page, at);
+    note_reader(memory, buffer, page, at);
     memory->stores++;
     if (!page->writer[at]) memory->new_elements++;
     page->writer[at] = memory->program + 1;

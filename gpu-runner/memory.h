@@ -50,6 +50,8 @@ typedef struct Page {
     int32_t epoch;                  // the launch that `writer` and `atomic` are about
     int32_t writer[PAGE_ELEMENTS];  // program + 1, of plain stores
     int32_t adder[PAGE_ELEMENTS];   // program + 1, of atomic operations; -1 where there are several
+    int32_t
+        reader[PAGE_ELEMENTS];  // program + 1, of reads that nothing was stored before; -1 as above
 } Page;
 
 typedef struct MemoryBuffer {
@@ -98,7 +100,7 @@ typedef struct Memory {
     int64_t stores;
     int64_t steps;  // elements computed by the latest launch
     const char *
-        overwritten;  // an element was stored twice, unread by one program or by two: NULL or a sentence
+        overwritten;  // an element was stored twice, unread by one program or by two, or read by one and then stored by another: NULL or a sentence
     bool overwritten_by_two;
     const char *kernel;
     int line;

@@ -164,9 +164,27 @@ TEST(storing_twice_without_reading_is_noted) {
     arena_free(arena);
 }
 
+TEST(storing_what_another_program_has_read_is_noted) {
+    Arena *arena = arena_new();
+    MemoryBuffer *buffer;
+    Memory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
+    Element element;
+    memory->program = 0;
+    memory_load(memory, address_make(1, 0), &element);
+    memory_store(memory, address_make(1, 0), (Element){.number = 1});  // its own
+    memory_load(memory, address_make(1, 1), &element);
+    memory->program = 1;
+    memory_load(memory, address_make(1, 2), &element);
+    CHECK(memory->overwritten == NULL);
+    memory_store(memory, address_make(1, 1), (Element){.number = 2});
+    CHECK(memory->overwritten != NULL);
+    arena_free(arena);
+}
+
 TEST_MAIN(TEST_ROW(contents_are_functions_of_the_offset),
           TEST_ROW(elements_before_the_first_are_apart), TEST_ROW(offset_lists_never_decrease),
           TEST_ROW(directions_move_contents), TEST_ROW(two_programs_may_not_store_one_element),
           TEST_ROW(a_new_launch_forgets_writers), TEST_ROW(bad_accesses_are_reported),
           TEST_ROW(touched_elements_come_in_order),
-          TEST_ROW(storing_twice_without_reading_is_noted))
+          TEST_ROW(storing_twice_without_reading_is_noted),
+          TEST_ROW(storing_what_another_program_has_read_is_noted))

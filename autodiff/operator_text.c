@@ -8,8 +8,6 @@
 #include "autodiff/emit_layout.h"
 #include "autodiff/operator_launch.h"
 
-typedef LIST(const char *) Names;
-
 static const Parameter *parameter_at(const OperatorPlan *plan, int index) {
     return &plan->launch->backward->kernel->function->parameters[index];
 }

@@ -5,8 +5,6 @@
 #include "autodiff/emit_layout.h"
 #include "autodiff/module_text.h"
 
-typedef LIST(const char *) Names;
-
 static bool has_tape(const BackwardLaunch *launch) {
     for (int i = 0; i < launch->argument_count; i++)
         if (launch->arguments[i].use == ARGUMENT_SCRATCH) return true;

@@ -8,8 +8,6 @@
 #include "server/loop.h"
 #include "server/options.h"
 
-enum { PATIENCE_MS = 5000 };
-
 typedef struct Recorded {
     const Json *message;
     Str framed;
@@ -28,8 +26,8 @@ typedef struct Replay {
     double awaited_version;
     const char *awaited_name;
     uint64_t sent_ns;
-    Timer *patience;  // while diagnostics are awaited, which a broken edit does not bring
-    bool pulls;       // diagnostics are asked for, not sent
+    int probes;  // requests of our own behind edits
+    bool pulls;  // diagnostics are asked for, not sent
     int status;
 } Replay;
 
@@ -43,7 +41,9 @@ static bool same_id(const Json *a, const Json *b) {
 static bool expect_answer(Replay *replay, const Json *message) {
     const char *method = json_get_string(message, "method", NULL);
     const Json *document = json_get(json_get(message, "params"), "textDocument");
-    replay->awaited_id = method ? json_get(message, "id") : NULL;
+    const Json *id = json_get(message, "id");
+    bool is_request = method && id && (id->kind == JSON_NUMBER || id->kind == JSON_STRING);
+    replay->awaited_id = is_request ? id : NULL;
     replay->awaited_uri = NULL;
     replay->awaited_name = method ? method : "";
     bool is_edit = strcmp(replay->awaited_name, "textDocument/didChange") == 0 ||
@@ -55,21 +55,67 @@ static bool expect_answer(Replay *replay, const Json *message) {
     return replay->awaited_id || replay->awaited_uri;
 }
 
-static void replay_send(Replay *replay);
-static void go_on(void *context) { replay_send(context); }
+static void send_own(const Replay *replay, Arena *arena, Json *message) {
+    json_set_string(message, "jsonrpc", "2.0");
+    Str framed = frame_write(arena, message);
+    process_write(replay->process, framed.data, framed.size);
+}
+
+static const char *probe_id(Arena *arena, const Replay *replay) {
+    return arena_printf(arena, "tad-replay-%d", replay->probes);
+}
+
+/// An edit that is refused, or of a file that is not open, brings no diagnostics: this request is answered behind them.
+static void send_probe(Replay *replay) {
+    Arena *arena = arena_new();
+    Json *message = json_object(arena), *params = json_object(arena);
+    Json *document = json_object(arena), *position = json_object(arena);
+    replay->probes++;
+    json_set_string(document, "uri", replay->awaited_uri);
+    json_set_number(position, "line", 0);
+    json_set_number(position, "character", 0);
+    json_set(params, "textDocument", document);
+    json_set(params, "position", position);
+    json_set_string(message, "id", probe_id(arena, replay));
+    json_set_string(message, "method", "textDocument/hover");
+    json_set(message, "params", params);
+    send_own(replay, arena, message);
+    arena_free(arena);
+}
+
+static bool is_answer(const Json *message) {
+    return !json_get(message, "method") &&
+           (json_get(message, "result") || json_get(message, "error"));
+}
+
+/// What the server asks is answered when it asks: as the recorded client did, by the number of the request.
+static void answer_server(Replay *replay, const Json *request) {
+    for (int i = 0; i < replay->messages.count; i++) {
+        const Recorded *recorded = &replay->messages.items[i];
+        if (!is_answer(recorded->message) ||
+            !same_id(json_get(recorded->message, "id"), json_get(request, "id")))
+            continue;
+        process_write(replay->process, recorded->framed.data, recorded->framed.size);
+        return;
+    }
+    Arena *arena = arena_new();
+    Json *message = json_object(arena);
+    json_set(message, "id", json_copy(arena, json_get(request, "id")));
+    json_set(message, "result", json_null(arena));
+    send_own(replay, arena, message);
+    arena_free(arena);
+}
 
 /// Sends up to the next message that is answered.
 static void replay_send(Replay *replay) {
-    timer_stop(replay->patience);
-    replay->patience = NULL;
     while (replay->next < replay->messages.count) {
         const Recorded *recorded = &replay->messages.items[replay->next++];
+        if (is_answer(recorded->message)) continue;
         bool waits = expect_answer(replay, recorded->message);
         replay->sent_ns = clock_ns();
         process_write(replay->process, recorded->framed.data, recorded->framed.size);
         if (!waits) continue;
-        if (replay->awaited_uri)
-            replay->patience = timer_start(replay->loop, PATIENCE_MS, 0, go_on, replay);
+        if (replay->awaited_uri) send_probe(replay);
         return;
     }
     process_close_input(replay->process);
@@ -86,6 +132,21 @@ static bool is_awaited(const Replay *replay, const Json *message) {
            version >= replay->awaited_version;
 }
 
+static void take_message(Replay *replay, Arena *scratch, const Json *message) {
+    const Json *id = json_get(message, "id");
+    bool is_probe = replay->awaited_uri && is_answer(message) && id && id->kind == JSON_STRING &&
+                    str_is(id->string, probe_id(scratch, replay));
+    if (is_awaited(replay, message)) {
+        latency_add(replay->arena, &replay->latencies, replay->awaited_name,
+                    (double)(clock_ns() - replay->sent_ns) * 1e-9);
+        replay_send(replay);
+    } else if (is_probe) {
+        replay_send(replay);
+    } else if (id && json_get(message, "method")) {
+        answer_server(replay, message);
+    }
+}
+
 static void server_output(void *context, const char *data, size_t size) {
     Replay *replay = context;
     frame_reader_add(&replay->reader, data, size);
@@ -94,11 +155,7 @@ static void server_output(void *context, const char *data, size_t size) {
     while (frame_reader_next(&replay->reader, &body, &error)) {
         Arena *scratch = arena_new();
         const Json *message = json_parse(scratch, body, &error);
-        if (message && is_awaited(replay, message)) {
-            latency_add(replay->arena, &replay->latencies, replay->awaited_name,
-                        (double)(clock_ns() - replay->sent_ns) * 1e-9);
-            replay_send(replay);
-        }
+        if (message) take_message(replay, scratch, message);
         arena_free(scratch);
     }
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import socket
@@ -245,36 +244,38 @@ def test_a_recorded_session_is_replayed(kernel: str, tmp_path: Path, diagnostics
 
 
 def test_a_session_whose_editor_is_gone_is_replayed(kernel: str, tmp_path: Path) -> None:
-    record = tmp_path / "session"
-    gone = subprocess.Popen(["sleep", "60"])
+    """It lasts longer than a server takes to see that a process is gone; settings are what the client answered."""
+    python, runs = tmp_path / "python", tmp_path / "runs"
+    python.write_text(f"#!/bin/sh\nsleep 3\necho run >>{runs}\necho '{{}}'\n")
+    python.chmod(0o755)
+    record, gone = tmp_path / "session", subprocess.Popen(["sleep", "60"])
     client = Client("--record", str(record))
+    client.configuration = {"python": {"command": str(python)}}
     client.initialize(processId=gone.pid)
     client.open(kernel, KERNEL)
-    client.request(
-        "textDocument/hover",
-        {"textDocument": {"uri": kernel}, "position": place(KERNEL, "mask = ")},
-    )
+    client.settle()
+    argument = {"uri": kernel, "kernel": "scale_kernel"}
+    params = {"command": "tad.timeKernel", "arguments": [argument]}
+    assert "summary" in client.request("workspace/executeCommand", params)
+    assert client.shut_down() == 0
     gone.kill()
     gone.wait()
-    assert client.process.wait(60) == 1
-    begun = record.read_bytes()
-    # An edit that brings no diagnostics is waited for longer than a server takes to see that a process is gone.
-    slow = {"uri": kernel, "version": 2}
-    broken = {
-        "jsonrpc": "2.0",
-        "method": "textDocument/didChange",
-        "params": {"textDocument": slow},
-    }
-    hover = {
-        "jsonrpc": "2.0",
-        "id": 99,
-        "method": "textDocument/hover",
-        "params": {"textDocument": {"uri": kernel}},
-    }
-    record.write_bytes(
-        begun + frame(json.dumps(broken).encode()) + frame(json.dumps(hover).encode())
-    )
-    assert replay_rows(record)["textDocument/hover"] == 2
+    assert replay_rows(record)["workspace/executeCommand"] == 1
+    assert runs.read_text() == "run\n" * 2
+
+
+def test_edits_that_bring_no_diagnostics_are_replayed(kernel: str, tmp_path: Path) -> None:
+    record = tmp_path / "session"
+    client = Client("--record", str(record))
+    client.initialize()
+    client.open(kernel, KERNEL)
+    client.change("file:///not/open.py", 2, {"text": ""})
+    client.notify("textDocument/didChange", {"textDocument": {"uri": kernel, "version": 2}})
+    client.change(kernel, 3, {"text": KERNEL + "\n"})
+    client.diagnostics(kernel, 3)
+    assert client.shut_down() == 0
+    rows = replay_rows(record)
+    assert (rows["textDocument/didOpen"], rows["textDocument/didChange"]) == (1, 1)
 
 
 def test_every_feature_at_every_word(tmp_path: Path) -> None:

@@ -161,13 +161,19 @@ static const char matmul[] =
     "        acc = tl.maximum(acc, 0.0)\n"
     "    tl.store(C + rm[:, None] * scm + rn[None, :] * scn, acc, mask=(rm[:, None] < M) & (rn[None, :] < N))\n";
 
+static Configurations guess(Fixture *fixture) {
+    Error error = NULL;
+    Configuration open = configuration_open(fixture->arena, fixture->request.kernel);
+    open.origin = SPEC_KERNEL;
+    Configurations all = spec_guess(fixture->arena, &fixture->request, &open, &error);
+    CHECK_EQ_STR(error, NULL);
+    CHECK(all.count > 0);
+    return all;
+}
+
 TEST(sizes_bite) {
     Fixture fixture = fixture_new(matmul, "matmul");
-    Error error = NULL;
-    Configuration open = configuration_open(fixture.arena, fixture.request.kernel);
-    open.origin = SPEC_KERNEL;
-    Configurations all = spec_guess(fixture.arena, &fixture.request, &open, &error);
-    CHECK_EQ_STR(error, NULL);
+    Configurations all = guess(&fixture);
     bool with_bias = false, without_bias = false, relu = false, other = false;
     for (int i = 0; i < all.count; i++) {
         const Configuration *one = &all.items[i];
@@ -203,11 +209,7 @@ TEST(rows_fit_their_block) {
         "    x = tl.load(X + row * stride + cols, mask=cols < n, other=0.0)\n"
         "    tl.store(Y + row * stride + cols, tl.where(cols == label, x, 0.0), mask=cols < n)\n",
         "rows");
-    Error error = NULL;
-    Configuration open = configuration_open(fixture.arena, fixture.request.kernel);
-    open.origin = SPEC_KERNEL;
-    Configurations all = spec_guess(fixture.arena, &fixture.request, &open, &error);
-    CHECK(all.count > 0);
+    Configurations all = guess(&fixture);
     const Configuration *first = &all.items[0];
     CHECK(integer_of(first, "n") < integer_of(first, "BLOCK"));
     CHECK(integer_of(first, "stride") > integer_of(first, "BLOCK"));
@@ -217,6 +219,25 @@ TEST(rows_fit_their_block) {
     fixture_free(&fixture);
 }
 
+/// `rows` says how many strides there are between ranks: with no more than programs of a made-up grid, ranks would lie in each other.
+TEST(what_multiplies_strides_exceeds_the_grid) {
+    Fixture fixture = fixture_new("@triton.jit\n"
+                                  "def add_ranks(X, stride, Y, rows, ranks):\n"
+                                  "    at = X + tl.program_id(0) * stride\n"
+                                  "    total = tl.load(at)\n"
+                                  "    for rank in range(1, ranks):\n"
+                                  "        total += tl.load(at + rank * rows * stride)\n"
+                                  "    tl.store(Y + tl.program_id(0), total)\n",
+                                  "add_ranks");
+    Configurations all = guess(&fixture);
+    for (int i = 0; i < all.count; i++) {
+        const Configuration *one = &all.items[i];
+        if (!one->is_fallback) CHECK(integer_of(one, "rows") > 32);
+    }
+    fixture_free(&fixture);
+}
+
 TEST_MAIN(TEST_ROW(values_of_every_kind), TEST_ROW(names_may_come_later),
           TEST_ROW(mistakes_are_explained), TEST_ROW(printed_configurations_parse_back),
-          TEST_ROW(sizes_bite), TEST_ROW(rows_fit_their_block))
+          TEST_ROW(sizes_bite), TEST_ROW(rows_fit_their_block),
+          TEST_ROW(what_multiplies_strides_exceeds_the_grid))

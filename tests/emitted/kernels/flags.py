@@ -219,6 +219,7 @@ def bias_of_nothing(
     biased_sums(x, k, bias, out, n, d, BIAS, BM, BN, BD)
 
 
+@triton.jit
 def way_of_a_scan(x, out, n, FORWARD: tl.constexpr, N: tl.constexpr):
     """The flag says from which end the products are taken."""
     row = tl.program_id(0)

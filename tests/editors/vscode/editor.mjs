@@ -280,7 +280,8 @@ export class Workbench {
   /** Closes what is shown between an editor's lines: it has the focus, and would take the next keys. */
   async closePeek() {
     const close = this.page.locator(".zone-widget .codicon-close:visible").first();
-    while (await close.isVisible()) await close.click({ timeout: 5000 }).catch(() => {});
+    for (let attempt = 0; attempt < 16 && (await close.isVisible()); attempt++) await close.click({ timeout: 5000 }).catch(() => {});
+    await close.waitFor({ state: "detached" });
   }
 
   /** A colour theme by its name in the picker; `mark` is its class on the workbench. */

@@ -92,6 +92,10 @@ static bool may_be_infinite_within(const Value *value, int depth) {
     if (value_is_number(value, &number)) return !isfinite(number);
     if (!op || value->type.is_constexpr) return false;
     switch (op->code) {
+    case OP_FOR:
+    case OP_STATIC_FOR: return may_be_infinite_within(op->operands[3 + value->index], depth + 1);
+    case OP_WHILE: return may_be_infinite_within(op->operands[value->index], depth + 1);
+    case OP_FULL: return may_be_infinite_within(op->operands[1], depth + 1);
     case OP_EXP:
     case OP_EXP2:
     case OP_LOG:

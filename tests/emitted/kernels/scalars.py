@@ -180,6 +180,23 @@ def run_horner(x, rate, begin):
     return out
 
 
+# tad: n=20, splits=2, damping=0.75, x=f32[splits, n], out=f32[n], BLOCK=32, grid=(1,)
+@triton.jit
+def damped_maxima(x, out, damping, n, splits, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    high = tl.full([BLOCK], -float("inf"), tl.float32)
+    for k in range(splits):
+        high = tl.maximum(high, tl.load(x + k * n + i, mask=i < n, other=-float("inf")))
+    tl.store(out + i, damping * high, mask=i < n)
+
+
+def run_damped_maxima(x, damping):
+    splits, n = x.shape
+    out = torch.empty(n, device=x.device, dtype=x.dtype)
+    damped_maxima[(triton.cdiv(n, 32),)](x, out, damping.item(), n, splits, BLOCK=32)
+    return out
+
+
 # tad: t=40, scale=0.25, q=f32[t, 16], k=f32[t, 16], v=f32[t, 16], out=f32[t, 16], D=16, BLOCK=16, grid=(3,)
 @triton.jit
 def masked_before_scaled(q, k, v, out, scale, t, D: tl.constexpr, BLOCK: tl.constexpr):

@@ -156,6 +156,27 @@ TEST(overlapping_window) {
     finish();
 }
 
+/// Rows that also move along their columns: nobody says that they stay within the stride.
+TEST(diagonal) {
+    start();
+    Value *x = pointer("x"), *stride = integer("stride"), *row = program(0);
+    Value *lanes = add(row, range(block("BLOCK")));
+    CHECK_EQ_STR(axes_of(load(add(x, add(multiply(row, stride), lanes)))), "s");
+    finish();
+}
+
+/// Frames of a transform: `hop` samples further each, of which a caller may choose few enough to overlap.
+TEST(strides_that_a_caller_chooses) {
+    start();
+    Value *x = pointer("x"), *hop = integer("hop"), *stride = integer("stride");
+    Value *frame = multiply(program(0), multiply(hop, stride));
+    Op *op = load(add(x, add(frame, multiply(range(block("BLOCK")), stride))));
+    CHECK_EQ_STR(axes_of(op), "O");
+    hop->is_chosen = true;
+    CHECK_EQ_STR(axes_of(op), "s");
+    finish();
+}
+
 TEST(pointer_increment_in_a_loop) {
     start();
     Value *x = pointer("x");
@@ -331,7 +352,8 @@ TEST(nonnegative) {
 
 TEST_MAIN(TEST_ROW(block_of_a_vector), TEST_ROW(same_program_id_twice_is_one_atom),
           TEST_ROW(matrix_rows_and_columns), TEST_ROW(row_of_a_contiguous_matrix),
-          TEST_ROW(overlapping_window), TEST_ROW(pointer_increment_in_a_loop),
-          TEST_ROW(loop_that_starts_at_the_program), TEST_ROW(batch_and_head_from_one_program_id),
-          TEST_ROW(wrap_around), TEST_ROW(limits_by_where), TEST_ROW(indices_from_memory),
-          TEST_ROW(block_pointer), TEST_ROW(what_is_not_affine), TEST_ROW(nonnegative))
+          TEST_ROW(overlapping_window), TEST_ROW(diagonal), TEST_ROW(strides_that_a_caller_chooses),
+          TEST_ROW(pointer_increment_in_a_loop), TEST_ROW(loop_that_starts_at_the_program),
+          TEST_ROW(batch_and_head_from_one_program_id), TEST_ROW(wrap_around),
+          TEST_ROW(limits_by_where), TEST_ROW(indices_from_memory), TEST_ROW(block_pointer),
+          TEST_ROW(what_is_not_affine), TEST_ROW(nonnegative))

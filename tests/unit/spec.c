@@ -219,7 +219,8 @@ TEST(rows_fit_their_block) {
     fixture_free(&fixture);
 }
 
-/// `rows` says how many strides there are between ranks: with no more than programs of a made-up grid, ranks would lie in each other.
+/// `rows` says how many strides there are between ranks: with no more than a made-up grid has programs, ranks would lie in
+/// each other.
 TEST(what_multiplies_strides_exceeds_the_grid) {
     Fixture fixture = fixture_new("@triton.jit\n"
                                   "def add_ranks(X, stride, Y, rows, ranks):\n"

@@ -266,3 +266,18 @@ def conditional_expression(x, out, n, FAST: tl.constexpr, BLOCK: tl.constexpr):
     scale = 2.0 if FAST else 3.0
     shift = 1.0 if pid == 0 else -1.0
     tl.store(out + j, a * a * scale + shift * a, mask=j < n)
+
+
+# tad: n=5, m=3, x=f32[40], y=f32[8], BLOCK=8, grid=(1,)
+@triton.jit
+def loops_of_other_lengths(x, y, n, m, BLOCK: tl.constexpr):
+    """Two loops add to the gradient of the same rows, one to fewer of them."""
+    i = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for k in range(n):
+        total += tl.load(x + k * BLOCK + i)
+    squares = tl.zeros((BLOCK,), tl.float32)
+    for k in range(m):
+        v = tl.load(x + k * BLOCK + i)
+        squares += v * v * total
+    tl.store(y + i, squares)

@@ -243,3 +243,25 @@ def stored_and_read_back(x, y, L, B: tl.constexpr):
         b = tl.load(x + i * B + c)
         tl.store(x + i * B + c, tl.sin(b))
     tl.store(y + c, b * b)
+
+
+# tad: n=4, stride=8, x=f32[64], BLOCK=8, grid=(1,)
+@triton.jit
+def read_where_an_earlier_turn_stored(x, n, stride, BLOCK: tl.constexpr):
+    """Turn 2 reads what turn 1 stored."""
+    i = tl.arange(0, BLOCK)
+    for k in range(1, n):
+        v = tl.load(x + k * stride + i)
+        tl.debug_barrier()
+        tl.store(x + 2 * k * stride + i, v * v)
+
+
+# tad: n=4, stride=8, x=f32[64], BLOCK=8, grid=(1,)
+@triton.jit
+def squares_of_the_row_before(x, n, stride, BLOCK: tl.constexpr):
+    """Each turn reads the row that the one before stored."""
+    i = tl.arange(0, BLOCK)
+    for k in range(1, n):
+        v = tl.load(x + (k - 1) * stride + i)
+        tl.debug_barrier()
+        tl.store(x + k * stride + i, v * v + 0.5)

@@ -59,7 +59,33 @@ static const char *meta_name(Arena *arena, const LaunchPlan *plan, Str name) {
     return NULL;
 }
 
-/// Where the line is too long, its body goes into parentheses on a line of its own.
+/// Whether an operator of sums, else of products, stands at `at`, outside of all brackets (`depth`).
+static bool splits_at(const char *at, int depth, bool sums) {
+    if (depth > 0 || at[0] != ' ') return false;
+    return sums ? strncmp(at, " + ", 3) == 0 || strncmp(at, " - ", 3) == 0
+                : strncmp(at, " * ", 3) == 0 || strncmp(at, " // ", 4) == 0;
+}
+
+/// One term a line, or one factor where it is a product.
+static const char *one_a_line(Arena *arena, const char *text, int indent) {
+    bool sums = false;
+    Buffer out = buffer_new(arena);
+    for (int pass = 0; pass < 2; pass++) {
+        int depth = 0;
+        for (const char *at = text; *at; at++) {
+            depth += (*at == '(' || *at == '[') - (*at == ')' || *at == ']');
+            sums = sums || (pass == 0 && splits_at(at, depth, true));
+            if (pass == 0) continue;
+            if (splits_at(at, depth, sums))
+                buffer_printf(&out, "\n%*s", indent, "");
+            else
+                buffer_add(&out, at, 1);
+        }
+    }
+    return buffer_text(&out);
+}
+
+/// Where the line is too long, its body goes into parentheses on lines of its own.
 static const char *meta_lambda(Arena *arena, const LaunchPlan *plan, const char *text, int indent) {
     Buffer out = buffer_new(arena);
     for (const char *at = text; *at;) {
@@ -75,6 +101,10 @@ static const char *meta_lambda(Arena *arena, const LaunchPlan *plan, const char 
     }
     static const char head[] = "lambda meta: ";
     bool fits = out.size + sizeof head + (size_t)indent + 4 <= LINE_LIMIT;
+    bool fits_apart = out.size + (size_t)indent + 8 <= LINE_LIMIT;
+    if (!fits_apart)
+        return arena_printf(arena, "%s(\n%*s%s\n%*s)", head, indent + 8, "",
+                            one_a_line(arena, buffer_text(&out), indent + 8), indent + 4, "");
     return fits ? arena_printf(arena, "%s%s", head, buffer_text(&out))
                 : arena_printf(arena, "%s(\n%*s%s\n%*s)", head, indent + 8, "", buffer_text(&out),
                                indent + 4, "");

@@ -155,6 +155,18 @@ def beside_a_kink(x, z, w, y, L, M, n, B: tl.constexpr):
     tl.store(y + p * 4 + c, tl.cumsum(tl.sqrt(0.5 + larger * larger), axis=0))
 
 
+@triton.jit
+def online_turn(a, y, b, rows, cols, depth, top, n, m, d):
+    """Rows past the end are -inf - -inf."""
+    in_y = (cols[:, None] < m) & (depth[None, :] < d)
+    c = tl.load(y + cols[:, None] * d + depth[None, :], mask=in_y, other=0.0)
+    both = (rows[:, None] < n) & (cols[None, :] < m)
+    bias = tl.load(b + rows[:, None] * 0 + cols[None, :], mask=both, other=-float("inf"))
+    s = tl.dot(a, tl.trans(c)) + bias
+    new = tl.maximum(top, tl.max(s, 1))
+    return new, tl.exp(top - new), tl.exp(s - new[:, None]), c
+
+
 # tad: n=5, m=7, d=3, x=f32[n, d], y=f32[m, d], b=f32[m], o=f32[n, d], BM=16, BN=16, BD=16, grid=(1,)
 @triton.jit
 def online_in_memory(x, y, b, o, n, m, d, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr):
@@ -162,61 +174,39 @@ def online_in_memory(x, y, b, o, n, m, d, BM: tl.constexpr, BN: tl.constexpr, BD
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
     depth = tl.arange(0, BD)
     in_x = (rows[:, None] < n) & (depth[None, :] < d)
+    at = o + rows[:, None] * d + depth[None, :]
     a = tl.load(x + rows[:, None] * d + depth[None, :], mask=in_x, other=0.0)
-    tl.store(o + rows[:, None] * d + depth[None, :], 0.0, mask=in_x)
+    tl.store(at, 0.0, mask=in_x)
     top = tl.full([BM], -float("inf"), tl.float32)
     total = tl.zeros([BM], tl.float32)
     for start in range(0, m, BN):
         cols = start + tl.arange(0, BN)
-        in_y = (cols[:, None] < m) & (depth[None, :] < d)
-        c = tl.load(y + cols[:, None] * d + depth[None, :], mask=in_y, other=0.0)
-        bias = tl.load(
-            b + rows[:, None] * 0 + cols[None, :],
-            mask=(rows[:, None] < n) & (cols[None, :] < m),
-            other=-float("inf"),
-        )
-        s = tl.dot(a, tl.trans(c)) + bias
-        new = tl.maximum(top, tl.max(s, 1))
-        alpha = tl.exp(top - new)
-        w = tl.exp(s - new[:, None])
+        top, alpha, w, c = online_turn(a, y, b, rows, cols, depth, top, n, m, d)
         total = total * alpha + tl.sum(w, 1)
-        kept = tl.load(o + rows[:, None] * d + depth[None, :], mask=in_x, other=0.0)
-        kept = kept * alpha[:, None] + tl.dot(w, c)
-        tl.store(o + rows[:, None] * d + depth[None, :], kept, mask=in_x)
-        top = new
-    kept = tl.load(o + rows[:, None] * d + depth[None, :], mask=in_x, other=0.0)
-    tl.store(o + rows[:, None] * d + depth[None, :], kept / total[:, None], mask=in_x)
+        kept = tl.load(at, mask=in_x, other=0.0)
+        tl.store(at, kept * alpha[:, None] + tl.dot(w, c), mask=in_x)
+    tl.store(at, tl.load(at, mask=in_x, other=0.0) / total[:, None], mask=in_x)
 
 
 # tad: n=5, m=20, d=3, x=f32[n, d], y=f32[m, d], b=f32[m], o=f32[n, d], z=f32[n], BM=16, BN=16, BD=16, grid=(1,)
 @triton.jit
 def online_read(x, y, b, o, z, n, m, d, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr):
-    """The running maximum is stored: rows past the end are -inf - -inf."""
+    """Each turn stores the running maximum."""
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
     depth = tl.arange(0, BD)
     in_x = (rows[:, None] < n) & (depth[None, :] < d)
-    a = tl.load(x + rows[:, None] * d + depth[None, :], mask=in_x, other=0.0)
+    places = rows[:, None] * d + depth[None, :]
+    a = tl.load(x + places, mask=in_x, other=0.0)
     top = tl.full([BM], -float("inf"), tl.float32)
     total = tl.zeros([BM], tl.float32)
     kept = tl.zeros([BM, BD], tl.float32)
     for start in range(0, m, BN):
         cols = start + tl.arange(0, BN)
-        in_y = (cols[:, None] < m) & (depth[None, :] < d)
-        c = tl.load(y + cols[:, None] * d + depth[None, :], mask=in_y, other=0.0)
-        bias = tl.load(
-            b + rows[:, None] * 0 + cols[None, :],
-            mask=(rows[:, None] < n) & (cols[None, :] < m),
-            other=-float("inf"),
-        )
-        s = tl.dot(a, tl.trans(c)) + bias
-        new = tl.maximum(top, tl.max(s, 1))
-        alpha = tl.exp(top - new)
-        w = tl.exp(s - new[:, None])
-        total = total * alpha + tl.sum(w, 1)
+        top, alpha, w, c = online_turn(a, y, b, rows, cols, depth, top, n, m, d)
         tl.store(z + rows, top, mask=rows < n)
+        total = total * alpha + tl.sum(w, 1)
         kept = kept * alpha[:, None] + tl.dot(w, c)
-        top = new
-    tl.store(o + rows[:, None] * d + depth[None, :], kept / total[:, None], mask=in_x)
+    tl.store(o + places, kept / total[:, None], mask=in_x)
 
 
 # tad: n=5, m=7, d=12, x=f32[n, 16], y=f32[m, 16], b=f32[m], table=f32[3], label=i32[n] in range(0, 3), o=f32[n, 16], BM=16, BN=16, BD=8, grid=(1,)

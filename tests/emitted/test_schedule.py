@@ -27,7 +27,9 @@ FILE = ROOT / "tests" / "emitted" / "kernels" / "overlaps.py"
 def test_gradients_of_one_program_are_stored() -> None:
     report = json.loads(tad("--check", "--grad", "--format", "json", FILE).stdout)
     found = {kernel["name"]: kernel for kernel in report["kernels"]}
-    assert {name: kernel["status"] for name, kernel in found.items()} == dict.fromkeys(ATOMICS, "proved")
+    assert {name: kernel["status"] for name, kernel in found.items()} == dict.fromkeys(
+        ATOMICS, "proved"
+    )
     assert {name: kernel["atomics"] for name, kernel in found.items()} == ATOMICS
 
 
@@ -48,7 +50,7 @@ def test_a_flag_does_not_keep_statements_apart() -> None:
     assert "tl.load(dx" not in text
 
 
-SCALES = '''
+SCALES = """
 import triton
 import triton.language as tl
 
@@ -59,7 +61,7 @@ def grouped_scales(x, scales, ids, tables, y, n, GROUP: tl.constexpr, BLOCK: tl.
     scale = tl.load(scales + lanes // GROUP, mask=lanes < n, other=0.0)
     table = tl.load(tables + tl.load(ids + lanes, mask=lanes < n, other=0), mask=lanes < n, other=0.0)
     tl.store(y + lanes, tl.load(x + lanes, mask=lanes < n, other=0.0) * scale * table, mask=lanes < n)
-'''
+"""
 
 
 def test_the_reason_for_an_atomic_is_the_right_one(tmp_path: Path) -> None:

@@ -14,28 +14,47 @@ static Value *cast_to_code(Builder *b, Value *value, DTypeCode code) {
 
 /* ---- factors that hold infinities ---- */
 
+static double infinity_in(const Value *value, int depth);
+
+/// That of the operands from `first` to `last`.
+static double infinity_in_operands(const Op *op, int first, int last, int depth) {
+    double sum = 0;
+    for (int i = first; i <= last && i < op->operand_count; i++)
+        sum += infinity_in(op->operands[i], depth + 1);
+    return sum;
+}
+
 /// The sum of what infinities the author wrote into a tile: -inf, inf, or NaN for both; 0 for none.
 static double infinity_in(const Value *value, int depth) {
     double number;
-    if (!value || depth > 32) return 0;
+    if (!value || depth > 16) return 0;
     if (value_is_number(value, &number)) return isinf(number) ? number : 0;
-    if (!value->op) return 0;
-    int first = 0, last = 0;
-    switch (value->op->code) {
-    case OP_WHERE: first = 1, last = 2; break;
-    case OP_FULL: first = last = 1; break;
+    const Op *op = value->op;
+    if (!op) return 0;
+    switch (op->code) {
+    case OP_WHERE: return infinity_in_operands(op, 1, 2, depth);
+    case OP_FULL: return infinity_in_operands(op, 1, 1, depth);
+    case OP_LOAD: return infinity_in_operands(op, 2, 2, depth);
     case OP_ADD:
-    case OP_MUL: last = 1; break;
+    case OP_MUL: return infinity_in_operands(op, 0, 1, depth);
+    case OP_FOR:
+    case OP_STATIC_FOR: return infinity_in(op->operands[3 + value->index], depth + 1);
+    case OP_IF: {
+        double sum = 0;
+        for (int r = 0; r < 2; r++)
+            sum +=
+                infinity_in(region_terminator(op->regions[r])->operands[value->index], depth + 1);
+        return sum;
+    }
+    case OP_SUB:
+    case OP_MAX:
     case OP_CAST:
     case OP_EXPAND_DIMS:
     case OP_BROADCAST_TO:
     case OP_RESHAPE:
-    case OP_TRANS: break;
+    case OP_TRANS: return infinity_in_operands(op, 0, 0, depth);
     default: return 0;
     }
-    double sum = 0;
-    for (int i = first; i <= last; i++) sum += infinity_in(value->op->operands[i], depth + 1);
-    return sum;
 }
 
 /// A score of minus infinity counts for nothing, whatever it is multiplied by: 0 * inf must not get into the factor's sum.

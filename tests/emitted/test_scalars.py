@@ -38,6 +38,7 @@ CASES: dict[str, list[object]] = {
     "run_scaled_product": [floats(20, 24), floats(24, 18), floats(20, 18), np.array([0.5, 0.25])],
     "run_persistent": [floats(70), number(0.25)],
     "run_damped_maxima": [floats(2, 20), number(0.75)],
+    "run_padded_then_scaled": [floats(3, 50), number(0.75)],
     "run_horner": [floats(2, 9), number(0.375), number(1.5)],
 }
 WITHOUT = {("run_reciprocals", 2), ("run_counted", 1)}  # a threshold, a number that is cut off

@@ -197,6 +197,26 @@ def run_damped_maxima(x, damping):
     return out
 
 
+# tad: m=3, n=50, scale=0.75, x=f32[m, n], out=f32[m], BLOCK=64, SCALED=True, grid=(m,)
+@triton.jit
+def padded_then_scaled(x, out, scale, n, BLOCK: tl.constexpr, SCALED: tl.constexpr):
+    row = tl.program_id(0)
+    j = tl.arange(0, BLOCK)
+    a = tl.load(x + row * n + j, mask=j < n, other=-float("inf"))
+    if SCALED:
+        a = a * scale
+    a = tl.where(j < n, a, -float("inf"))
+    high = tl.max(a, 0)
+    tl.store(out + row, high + tl.log(tl.sum(tl.exp(a - high), 0)))
+
+
+def run_padded_then_scaled(x, scale):
+    m, n = x.shape
+    out = torch.empty(m, device=x.device, dtype=x.dtype)
+    padded_then_scaled[(m,)](x, out, scale.item(), n, BLOCK=64, SCALED=True)
+    return out
+
+
 # tad: t=40, scale=0.25, q=f32[t, 16], k=f32[t, 16], v=f32[t, 16], out=f32[t, 16], D=16, BLOCK=16, grid=(3,)
 @triton.jit
 def masked_before_scaled(q, k, v, out, scale, t, D: tl.constexpr, BLOCK: tl.constexpr):

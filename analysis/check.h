@@ -21,7 +21,7 @@ typedef struct Check {
     LIST(Op *) ops;          // every op, outer before inner
     LIST(Op *) program_ids;  // every tl.program_id
     FunctionAxes axes;
-    LIST(Access *) memory;   // every load, store and atomic, in order
+    LIST(Access *) memory;  // every load, store and atomic, in order
 } Check;
 
 typedef void CheckOp(Check *check, Op *op);

@@ -180,8 +180,8 @@ bool load_keep(Differentiation *state, Op *load, const char *name) {
     TapedValue slice = {0};
     const char *tape_name = unused_name(state->primal, arena_printf(arena, "%s_tape", name));
     Value *buffer = function_add_parameter(state->primal, tape_name, tape_type(kept.dtype));
-    Value *elements =
-        tape_slice(&before, &slice, buffer, type, program_number(state, &before, true), turns.most, name);
+    Value *elements = tape_slice(&before, &slice, buffer, type,
+                                 program_number(state, &before, true), turns.most, name);
     kept.tape = buffer;
     kept.elements = host_text(arena, state->primal, elements, false);
     kept.tile = slice.size ? host_text(arena, state->primal, slice.size, false) : "1";

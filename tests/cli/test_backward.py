@@ -1,10 +1,11 @@
 """`--backward`: what is written where, the diff, and what is refused."""
 
 import ast
+import resource
 import subprocess
 from pathlib import Path
 
-from tests.cli.conftest import CLEAN, HEADER, Workspace
+from tests.cli.conftest import BIN, CLEAN, HEADER, Workspace
 
 KERNEL = CLEAN.split("\n\n\n", 1)[1]
 TWO = CLEAN + "\n\n" + KERNEL.replace("scale_kernel", "other_kernel").replace("x_ptr", "a_ptr")
@@ -253,3 +254,27 @@ def test_line_ends_within_texts(workspace: Workspace) -> None:
     assert "prmt.b32 $0, $1,             0" in backwards[0]
     assert backwards[0] == backwards[1].replace("\r\n", "\n")
     assert "\\r" not in backwards[1] and "\\x0d" not in backwards[1]
+
+
+def test_many_stores_to_one_tensor_need_little_memory(workspace: Workspace) -> None:
+    """Each pair of them is compared, and what that takes is given back."""
+    stores = "".join(f"    tl.store(y_ptr + {4096 * k} * B + i, x)\n" for k in range(600))
+    workspace.write(
+        {
+            "a.py": HEADER + "@triton.jit\ndef kernel(x_ptr, y_ptr, B: tl.constexpr):\n"
+            "    i = tl.program_id(0) * B + tl.arange(0, B)\n"
+            "    x = tl.load(x_ptr + i)\n" + stores
+        }
+    )
+    limit = 512 << 20
+    run = subprocess.run(
+        [str(BIN / "tad-lsp"), "--backward", "--no-proof", "a.py"],
+        cwd=workspace.path,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    assert run.returncode == 0, run.stderr
+    backward = run.stdout[run.stdout.index("def kernel_backward(") :]
+    assert backward.count("dy_ptr + ") == 600

@@ -67,11 +67,12 @@ static int *present_inputs(const Gradcheck *check, const Configuration *configur
         const Argument *argument = &configuration->arguments[i];
         const ParameterFacts *facts = &check->facts[i];
         bool named = is_named(check, "inputs", argument->name);
-        DType element = check->symbolic->parameters[i].value->type.element;
+        const Type *type = &check->symbolic->parameters[i].value->type;
+        // `scale=1.0` of a kernel that loads through it in another arm is no input in this one.
+        bool is_number = argument->kind == ARGUMENT_FLOAT && type->kind != TYPE_POINTER;
         bool only_read = facts->is_loaded && !facts->is_stored && !facts->is_atomic &&
-                         is_float_buffer(argument) && dtype_class(element) == CLASS_FLOAT;
-        if (named ? is_float_buffer(argument) || argument->kind == ARGUMENT_FLOAT
-                  : only_read && !partial)
+                         is_float_buffer(argument) && dtype_class(type->element) == CLASS_FLOAT;
+        if (named ? is_float_buffer(argument) || is_number : only_read && !partial)
             parameters[(*count)++] = i;
     }
     return parameters;

@@ -97,3 +97,15 @@ def layout_by_a_type(p_ptr, v_ptr, y_ptr, n, STAGE: tl.constexpr, SMALL: tl.cons
     if STAGE & 2:
         acc = inner_blocks(acc, p, v_desc, B, n, kind, B)
     tl.store(y_ptr + rows[:, None] * D + tl.arange(0, D)[None, :], acc)
+
+
+# tad: x_ptr=f32[100], out_ptr=f32[100], n=100, by_row=False, scale=0.5, BLOCK=128, grid=(1,)
+@triton.jit
+def scaled_by_number_or_row(x_ptr, out_ptr, n, by_row: tl.constexpr, BLOCK: tl.constexpr, scale=1.0):
+    """A number in one arm, a pointer in the other: here there is no gradient of it."""
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    if by_row:
+        tl.store(out_ptr + i, x / tl.load(scale + i, mask=i < n, other=1.0), mask=i < n)
+    else:
+        tl.store(out_ptr + i, x / scale, mask=i < n)

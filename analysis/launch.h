@@ -209,6 +209,8 @@ typedef struct LaunchTensor {
     const char *name;     // to pass instead; NULL: `text` itself
     uint32_t start, end;  // with a name: what takes the place of this part of the launcher
     const char *binding;  // the same, so that the name is bound
+    const Str *sources;   // the tensors that it is read off; of an item, the whole
+    int source_count;
 } LaunchTensor;
 LaunchTensor launch_tensor(Arena *arena, const Module *module, const LaunchSite *site,
                            int parameter);

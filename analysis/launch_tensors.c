@@ -380,6 +380,10 @@ LaunchTensor launch_tensor(Arena *arena, const Module *module, const LaunchSite 
     for (LIST_EACH(int, i, reader.tensors))
         if (tensor.text && !tensor_is_followed(&others, reader.tensors.items[i]))
             return (LaunchTensor){0};
+    for (LIST_EACH(int, i, reader.tensors))
+        reader.tensors.items[i] = tensor_whole(reader.tensors.items[i]);
+    tensor.sources = reader.tensors.items;
+    tensor.source_count = reader.tensors.count;
     return tensor;
 }
 

@@ -23,6 +23,8 @@ typedef struct TensorReader {
 
 /// The expression with tensors for their numbers; NULL where it has none, or does more than tensors can.
 const char *tensor_text(TensorReader *reader, SyntaxNode node);
+/// The tensor of which this is the whole or an item.
+Str tensor_whole(Str tensor);
 /// Whether every number that the launcher reads off a tensor gets to launches as that tensor, or decides what is done and no
 /// more: else the tensor's gradient would lack a part.
 bool tensor_is_followed(TensorReader *reader, Str tensor);

@@ -92,8 +92,7 @@ static Str read_off(const TensorReader *reader, SyntaxNode call) {
     return converts ? text_of(reader, node_child(list, 0)) : (Str){0};
 }
 
-/// The tensor of which this is the whole or an item.
-static Str base_of(Str tensor) {
+Str tensor_whole(Str tensor) {
     for (size_t i = 0; i < tensor.size; i++)
         if (tensor.data[i] == '[') return (Str){tensor.data, i};
     return tensor;
@@ -124,13 +123,13 @@ static bool visit_read(void *context, SyntaxNode node) {
     Reads *reads = context;
     if (node_kind(node) != SYNTAX_CALL) return reads->all_followed;
     Str tensor = read_off(reads->reader, node);
-    if (tensor.size && str_equal(base_of(tensor), reads->tensor))
+    if (tensor.size && str_equal(tensor_whole(tensor), reads->tensor))
         reads->all_followed = is_followed(reads->reader, node);
     return reads->all_followed;
 }
 
 bool tensor_is_followed(TensorReader *reader, Str tensor) {
-    Reads reads = {reader, base_of(tensor), true};
+    Reads reads = {reader, tensor_whole(tensor), true};
     syntax_walk(reader->site->launcher->body, visit_read, &reads);
     return reads.all_followed;
 }

@@ -586,7 +586,13 @@ static Variant *derive_kernel(Arena *arena, const Kernel *kernel, Function *forw
     if (!takes_scalars) return variant;
     BackwardOptions others = options ? *options : (BackwardOptions){0};
     others.skips_scalars = true;
-    return derive_whole(arena, kernel, forward, &others);
+    Variant *rest = derive_whole(arena, kernel, forward, &others);
+    Range where = variant->result.reason_range;
+    bool is_here = where.source == kernel->definition->name_range.source;
+    rest->result.scalars_lost =
+        is_here ? arena_printf(arena, "%s (line %d)", variant->result.reason, range_line(where))
+                : variant->result.reason;
+    return rest;
 }
 
 Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,

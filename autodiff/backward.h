@@ -98,6 +98,8 @@ typedef struct Backward {
     int gradient_count;
     int atomics;      // gradients that need an atomic
     bool is_partial;  // options->wrt left inputs out
+    const char
+        *scalars_lost;  // why numbers that launchers read off tensors have no gradient; or NULL
     LoopNote *loop_notes;
     int loop_note_count;
     Assumption *assumptions;

@@ -662,6 +662,7 @@ const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
                                 STR_ARGS(site->kernel->name));
             return NULL;
         }
+        if ((*why = scalar_refusal(arena, module, plan, site)) != NULL) return NULL;
         BoundLaunch bound;
         Range call = node_range(module->source, site->call);
         bool is_bound = launch_bind(arena, module, site, &bound);

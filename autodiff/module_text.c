@@ -31,7 +31,7 @@ typedef struct ModuleWriter {
     const char *space;  // the namespace of operators
     LIST(Item *) launchers;
     LIST(const char *) launcher_texts;
-    LIST(const char *) notes;
+    Names notes;
 } ModuleWriter;
 
 typedef struct NameCollector {
@@ -447,6 +447,7 @@ const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *co
             writer.plans[writer.plan_count++] = launch_plan(arena, snapshot->module, backwards[i]);
     collect_items(&writer);
     hoist_kernels(&writer);
+    scalars_cut(arena, writer.module, writer.plans, writer.plan_count, &writer.notes);
     if (wrapper == WRAPPER_TRITON_OP) plan_operators(&writer);
     if (wrapper != WRAPPER_NONE) find_launchers(&writer);
     for (LIST_EACH(int, i, writer.launchers)) include_item(&writer, writer.launchers.items[i]);

@@ -7,6 +7,18 @@
 /// Texts in a row: names, arguments of a call.
 typedef LIST(const char *) Names;
 
+/// A tensor whose numbers a launcher passes, to one kernel at least that has no gradient for its own: it stays a number in all
+/// launches, or its gradient would lack a part.
+typedef struct CutTensor {
+    const FunctionDefinition *launcher;
+    Str name;
+    const char *where;  // the parameter without a gradient, and its kernel
+    const char *why;
+    bool is_named;  // inputs were asked for by name: a part that is missing is a refusal
+    bool is_noted;
+} CutTensor;
+typedef LIST(CutTensor) CutTensors;
+
 /// How the launches of one kernel spell its arguments.
 typedef struct LaunchPlan {
     const FunctionDefinition *kernel;
@@ -17,7 +29,8 @@ typedef struct LaunchPlan {
     bool has_launch;   // the class has a method that takes arguments as a launch does
     const char *
         hoisted;  // the forward kernel at module level, where it is defined inside something; or NULL
-    bool is_apart;  // it cannot be there: its backward kernel alone is written
+    bool is_apart;           // it cannot be there: its backward kernel alone is written
+    const CutTensors *cuts;  // of all plans together
 } LaunchPlan;
 
 /// One launch with its arguments bound to the kernel's parameters.
@@ -85,6 +98,12 @@ const char *scalar_form(Arena *arena, const BackwardLaunch *launch,
 /// What a launch passes to the Function in place of a number that it reads off a tensor; NULL: the number as it stands.
 const char *scalar_argument_text(Arena *arena, const Module *module, const LaunchPlan *plan,
                                  const LaunchSite *site, int parameter);
+/// Finds the plans' `cuts`; adds a note on each number that comes from a tensor and has no gradient.
+void scalars_cut(Arena *arena, const Module *module, LaunchPlan *plans, int plan_count,
+                 Names *notes);
+/// Why a launch cannot be written where inputs were asked for by name: a tensor's gradient would lack a part. Else NULL.
+const char *scalar_refusal(Arena *arena, const Module *module, const LaunchPlan *plan,
+                           const LaunchSite *site);
 /// The text of a launcher between two places, with the lines that keep such tensors for the launches in `range`.
 const char *scalar_bindings_text(Arena *arena, const Module *module, Range range,
                                  const LaunchPlan *plans, int plan_count, uint32_t from,

@@ -4,6 +4,7 @@
 #include "analysis/launch.h"
 #include "autodiff/emit_layout.h"
 #include "autodiff/module_text.h"
+#include "autodiff/scalars.h"
 
 const char *scalar_comment(Arena *arena, const BackwardLaunch *launch) {
     Buffer out = buffer_new(arena);
@@ -43,12 +44,141 @@ const char *scalar_form(Arena *arena, const BackwardLaunch *launch,
 
 /* ---- the launcher ---- */
 
-const char *scalar_argument_text(Arena *arena, const Module *module, const LaunchPlan *plan,
-                                 const LaunchSite *site, int parameter) {
+/// Why a kernel's backward lacks the gradient of a parameter that a launcher passes a tensor's number for; NULL: it does not,
+/// or the gradient is zero.
+static const char *loss_of(const LaunchPlan *plan, int parameter) {
+    const Backward *backward = plan->backward;
+    const Parameter *scalar = &backward->kernel->function->parameters[parameter];
+    if (scalar->is_constexpr) return "it is a constexpr";
+    if (scalar->value->type.kind != TYPE_NUMBER) return NULL;
+    if (!parameter_is_float_scalar(scalar)) return "the kernel takes it for a whole number";
+    if (launch_argument(backward, ARGUMENT_GRADIENT, scalar->name)) return NULL;
+    return backward->is_partial ? "it was not asked for" : backward->scalars_lost;
+}
+
+static bool has_sum(const LaunchPlan *plan, int parameter) {
     const char *name = plan->backward->kernel->function->parameters[parameter].name;
     const BackwardArgument *gradient = launch_argument(plan->backward, ARGUMENT_GRADIENT, name);
-    if (!gradient || !gradient->is_program_sum) return NULL;
+    return gradient && gradient->is_program_sum;
+}
+
+static const CutTensor *cut_of(const LaunchPlan *plan, const LaunchSite *site,
+                               const LaunchTensor *tensor) {
+    for (int i = 0; plan->cuts && i < plan->cuts->count; i++) {
+        const CutTensor *cut = &plan->cuts->items[i];
+        bool is_shared = cut->launcher == site->launcher || str_starts(cut->name, "self.");
+        for (int k = 0; is_shared && k < tensor->source_count; k++)
+            if (str_equal(tensor->sources[k], cut->name)) return cut;
+    }
+    return NULL;
+}
+
+typedef struct Numbers {
+    Arena *arena;
+    const Module *module;
+    LaunchPlan *plans;
+    int plan_count;
+} Numbers;
+
+typedef void NumberVisit(void *context, const LaunchPlan *plan, const LaunchSite *site,
+                         int parameter, const LaunchTensor *tensor);
+
+/// All that launches pass to differentiable kernels and comes from tensors.
+static void each_number(const Numbers *numbers, NumberVisit *visit, void *context) {
+    for (int k = 0; k < numbers->plan_count; k++) {
+        const LaunchPlan *plan = &numbers->plans[k];
+        for (LIST_EACH(int, i, numbers->module->launches)) {
+            const LaunchSite *site = &numbers->module->launches.items[i];
+            for (int p = 0; site->kernel == plan->kernel && p < site->kernel->parameter_count;
+                 p++) {
+                LaunchTensor tensor = launch_tensor(numbers->arena, numbers->module, site, p);
+                if (tensor.text) visit(context, plan, site, p, &tensor);
+            }
+        }
+    }
+}
+
+typedef struct Cutting {
+    Arena *arena;
+    CutTensors *cuts;
+} Cutting;
+
+static void cut_number(void *context, const LaunchPlan *plan, const LaunchSite *site, int parameter,
+                       const LaunchTensor *tensor) {
+    Cutting *cutting = context;
+    const Backward *backward = plan->backward;
+    const char *why = loss_of(plan, parameter);
+    if (!why) return;
+    const char *where = arena_printf(cutting->arena, "`%s` of `%.*s`",
+                                     backward->kernel->function->parameters[parameter].name,
+                                     STR_ARGS(plan->kernel->name));
+    for (int i = 0; i < tensor->source_count; i++) {
+        CutTensor cut = {site->launcher,
+                         tensor->sources[i],
+                         where,
+                         why,
+                         .is_named = backward->is_partial,
+                         .is_noted = why == backward->scalars_lost};
+        LIST_PUSH(cutting->arena, cutting->cuts, cut);
+    }
+}
+
+/// A number that has a gradient and comes from a tensor that is cut stays a number: what else it comes from is cut as well.
+static void cut_loser(void *context, const LaunchPlan *plan, const LaunchSite *site, int parameter,
+                      const LaunchTensor *tensor) {
+    Cutting *cutting = context;
+    const CutTensor *found = has_sum(plan, parameter) ? cut_of(plan, site, tensor) : NULL;
+    if (!found) return;
+    cutting->cuts->items[found - cutting->cuts->items].is_noted = true;
+    CutTensor cut = *found;
+    for (int i = 0; i < tensor->source_count; i++) {
+        const LaunchTensor source = {.sources = &tensor->sources[i], .source_count = 1};
+        if (cut_of(plan, site, &source)) continue;
+        cut.launcher = site->launcher;
+        cut.name = tensor->sources[i];
+        LIST_PUSH(cutting->arena, cutting->cuts, cut);
+    }
+}
+
+void scalars_cut(Arena *arena, const Module *module, LaunchPlan *plans, int plan_count,
+                 Names *notes) {
+    const Numbers numbers = {arena, module, plans, plan_count};
+    Cutting cutting = {arena, ARENA_NEW(arena, CutTensors)};
+    each_number(&numbers, cut_number, &cutting);
+    for (int k = 0; k < plan_count; k++) plans[k].cuts = cutting.cuts;
+    for (int known = -1; known != cutting.cuts->count;) {
+        known = cutting.cuts->count;
+        each_number(&numbers, cut_loser, &cutting);
+    }
+    for (LIST_EACH(int, i, *cutting.cuts)) {
+        const CutTensor *cut = &cutting.cuts->items[i];
+        if (!cut->is_noted || cut->is_named) continue;
+        LIST_PUSH(arena, notes,
+                  arena_printf(arena, "%s has no gradient, so `%.*s` stays a number in `%.*s`: %s.",
+                               cut->where, STR_ARGS(cut->name), STR_ARGS(cut->launcher->name),
+                               cut->why));
+    }
+}
+
+const char *scalar_refusal(Arena *arena, const Module *module, const LaunchPlan *plan,
+                           const LaunchSite *site) {
+    for (int p = 0; p < site->kernel->parameter_count; p++) {
+        if (!has_sum(plan, p)) continue;
+        LaunchTensor tensor = launch_tensor(arena, module, site, p);
+        const CutTensor *cut = tensor.text ? cut_of(plan, site, &tensor) : NULL;
+        if (!cut || !cut->is_named) continue;
+        return arena_printf(arena,
+                            "the gradient of `%.*s` at line %d would lack the part of %s: %s",
+                            STR_ARGS(cut->name), range_line(site->range), cut->where, cut->why);
+    }
+    return NULL;
+}
+
+const char *scalar_argument_text(Arena *arena, const Module *module, const LaunchPlan *plan,
+                                 const LaunchSite *site, int parameter) {
+    if (!has_sum(plan, parameter)) return NULL;
     LaunchTensor tensor = launch_tensor(arena, module, site, parameter);
+    if (cut_of(plan, site, &tensor)) return NULL;
     return tensor.name ? tensor.name : tensor.text;
 }
 

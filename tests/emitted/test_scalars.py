@@ -282,3 +282,80 @@ def test_asked_for_what_has_none(name: str, reason: str, tmp_path: Path) -> None
     assert run.returncode == 2
     assert f"--wrt: `{name}` " in run.stderr
     assert reason in run.stderr
+
+
+TWO = """import torch
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def first(x, out, alpha, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) * alpha, mask=i < n)
+
+
+@triton.jit
+def second(x, out, {parameter}, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) * {factor}, mask=i < n)
+
+
+def run(x, alpha, beta):
+    a, b, c = torch.empty_like(x), torch.empty_like(x), torch.empty_like(x)
+    n = x.numel()
+    scale = alpha.item()
+    first[(triton.cdiv(n, 32),)](x, a, {passed}, n, BLOCK=32)
+    first[(triton.cdiv(n, 32),)](x, b, beta.item(), n, BLOCK=32)
+    second[(triton.cdiv(n, 32),)](x, c, scale, n, BLOCK=32)
+    return a, b, c
+"""
+# The second kernel's parameter, what it does with it, and why that has no gradient.
+LOST = [
+    ("scale", "libdevice.lgamma(scale + 1.0)", "`libdevice.lgamma` has no derivative"),
+    ("scale: tl.constexpr", "scale", "it is a constexpr"),
+    ("scale", "(tl.arange(0, BLOCK) // scale)", "the kernel takes it for a whole number"),
+]
+
+
+def two(folder: Path, parameter: str, factor: str, passed: str = "scale") -> Path:
+    """A file whose launcher passes one tensor's number to two kernels."""
+    path = folder / "two.py"
+    path.write_text(TWO.format(parameter=parameter, factor=factor, passed=passed))
+    return path
+
+
+@pytest.mark.parametrize(("parameter", "factor", "why"), LOST)
+def test_a_part_that_is_missing_cuts_the_tensor(
+    parameter: str, factor: str, why: str, tmp_path: Path
+) -> None:
+    """A tensor whose number also goes where it has no gradient stays a number everywhere, and the module says why."""
+    text = module_text(two(tmp_path, parameter, factor))
+    assert "`scale` of `second` has no gradient, so `alpha` stays a number in `run`: " + why in text
+    assert "x, a, scale, n, 32)" in text
+    assert "x, b, beta, n, 32)" in text
+
+
+def test_tensors_of_one_number_are_cut_together(tmp_path: Path) -> None:
+    """Where one factor's gradient would lack a part, the product is a number, and so is the other factor elsewhere."""
+    text = module_text(two(tmp_path, *LOST[0][:2], passed="scale * beta.item()"))
+    assert "`beta` stays a number in `run`" in text
+    assert "x, b, beta.item(), n, 32)" in text
+
+
+def test_all_parts_are_there(tmp_path: Path) -> None:
+    """Kernels that have a gradient each get the tensor."""
+    text = module_text(two(tmp_path, "scale", "tl.exp(scale)"))
+    assert "stays a number" not in text
+    assert "x, a, alpha, n, 32)" in text
+    assert "x, c, alpha, n, 32)" in text
+
+
+def test_asked_for_by_one_name_of_two(tmp_path: Path) -> None:
+    """The part that was not asked for is missing: the launcher is not written, and the line is named."""
+    text = tad(
+        "--backward", two(tmp_path, "scale", "tl.exp(scale)"), "--wrt", "alpha,x", "--no-proof"
+    ).stdout
+    assert "def run(" not in text
+    assert "the gradient of `alpha` at line 23 would lack the part of `scale` of `second`" in text

@@ -339,7 +339,7 @@ def test_a_part_that_is_missing_cuts_the_tensor(
 
 def test_tensors_of_one_number_are_cut_together(tmp_path: Path) -> None:
     """Where one factor's gradient would lack a part, the product is a number, and so is the other factor elsewhere."""
-    text = module_text(two(tmp_path, *LOST[0][:2], passed="scale * beta.item()"))
+    text = module_text(two(tmp_path, *LOST[0][:2], passed="alpha.item() * beta.item()"))
     assert "`beta` stays a number in `run`" in text
     assert "x, b, beta.item(), n, 32)" in text
 

@@ -160,6 +160,8 @@ Value *build_none(Builder *builder);
 Value *build_string(Builder *builder, const char *text);
 Value *build_dtype(Builder *builder, DType dtype);
 Value *build_tuple(Builder *builder, Value *const *items, int count);
+/// Whether the value is an integer by guess alone: it comes from a parameter for which a caller may pass a float. `depth`: 0.
+bool value_may_be_real(const Value *value, int depth);
 /// OP_TUPLE of the type's dims as values (constants or constexpr expressions). NULL where a dim is not understood.
 Value *build_shape(Builder *builder, Type type);
 Value *build_poly(Builder *builder, const Poly *poly);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MAX_SPLIT_DEPTH = 3, SPLIT_SHARE = 4 };
+enum { MAX_SPLIT_DEPTH = 3, SPLIT_SHARE = 4, MOST_NESTED_ARMS = 32 };
 
 bool value_truth(const Value *value, bool *result) {
     int count;
@@ -281,6 +281,53 @@ static bool shapes_broadcast(Type a, Type b) {
     return true;
 }
 
+static bool is_absent_or_number(const Value *value) {
+    return value->type.kind == TYPE_NONE || value_is_none(value) ||
+           (value->type.kind == TYPE_NUMBER && value->type.rank == 0);
+}
+
+/// Whether an `if` at compile time left something else than a tile in one of its arms: None, or one number.
+static bool is_partly_tile(const Value *value, int depth) {
+    if (!value->op || value->op->code != OP_IF || depth > MOST_NESTED_ARMS) return false;
+    for (int arm = 0; arm < 2; arm++) {
+        const Value *item = region_terminator(value->op->regions[arm])->operands[value->index];
+        if (is_absent_or_number(item) || is_partly_tile(item, depth + 1)) return true;
+    }
+    return false;
+}
+
+static Value *spread_to(const Merge *merge, Builder *builder, Value *value, const Poly **dims);
+
+/// Another result of the `if` that made the value, spread in those of its arms that have a tile.
+static Value *spread_in_arms(const Merge *merge, const Value *value, const Poly **dims) {
+    Op *op = value->op;
+    Arena *arena = merge->lowering->arena;
+    Type type = value->type;
+    for (int arm = 0; arm < 2; arm++) {
+        Op *yield = region_terminator(op->regions[arm]);
+        Builder builder = builder_in(merge->lowering, op->regions[arm]);
+        builder.before = yield;
+        Value *item = spread_to(merge, &builder, yield->operands[value->index], dims);
+        Value **items = ARENA_ARRAY(arena, Value *, yield->operand_count + 1);
+        memcpy(items, yield->operands, (size_t)yield->operand_count * sizeof *items);
+        items[yield->operand_count++] = item;
+        yield->operands = items;
+    }
+    type.dims = dims;
+    Value *result = op_append_result(merge->lowering->builder.function, op, type);
+    result->name = value->name;
+    return result;
+}
+
+static Value *spread_to(const Merge *merge, Builder *builder, Value *value, const Poly **dims) {
+    if (is_absent_or_number(value)) return value;
+    if (is_partly_tile(value, 0)) return spread_in_arms(merge, value, dims);
+    Type type = value->type;
+    type.dims = dims;
+    Value *shape = build_shape(builder, type);
+    return shape ? build_binary(builder, OP_BROADCAST_TO, value, shape) : value;
+}
+
 /// The tile of an arm in the shape that both have once they are broadcast.
 static Value *spread_in(const Merge *merge, int arm, Value *value, Type other) {
     Type type = value->type;
@@ -292,10 +339,8 @@ static Value *spread_in(const Merge *merge, int arm, Value *value, Type other) {
         is_spread = is_spread || is_narrow;
     }
     if (!is_spread) return value;
-    type.dims = dims;
     Builder builder = builder_in(merge->lowering, merge->op->regions[arm]);
-    Value *shape = build_shape(&builder, type);
-    return shape ? build_binary(&builder, OP_BROADCAST_TO, value, shape) : value;
+    return spread_to(merge, &builder, value, dims);
 }
 
 /// The value after the arms of a variable that is `a` after the first and `b` after the second (NULL: undefined).

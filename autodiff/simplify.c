@@ -226,9 +226,68 @@ static Value *simplify_cast(const Op *op, const Value *result) {
     bool concrete = result->type.element.code > DTYPE_OF_PARAMETER ||
                     result->type.element.code == DTYPE_OF_PARAMETER;
     if (concrete && input->type.kind == TYPE_NUMBER && same_shape(input->type, result->type) &&
-        dtype_equal(input->type.element, result->type.element) && !input->type.is_constexpr)
+        dtype_equal(input->type.element, result->type.element) && !input->type.is_constexpr &&
+        !value_may_be_real(input, 0))
         return input;
     return NULL;
+}
+
+/// Whether a value holds in each lane of a tile: the tile of True that stands for no mask.
+static bool is_all_true(const Value *value) {
+    double number;
+    return made_by(value, OP_FULL) && value->type.element.code == DTYPE_INT1 &&
+           value_is_number(value->op->operands[1], &number) && number != 0.0;
+}
+
+/// The result of an `if` whose arms yield these items already; or NULL.
+static Value *result_of_items(const Op *op, Value *const items[2]) {
+    for (int i = 0; i < op->result_count; i++) {
+        bool all = true;
+        for (int arm = 0; arm < 2; arm++) {
+            const Value *item = region_terminator(op->regions[arm])->operands[i];
+            all = all && (item == items[arm] || (is_all_true(item) && is_all_true(items[arm]) &&
+                                                 same_shape(item->type, items[arm]->type)));
+        }
+        if (all) return op->results[i];
+    }
+    return NULL;
+}
+
+/// A result of the `if` that made a mask, with a tile of True for None: Triton takes no `other` without a mask. Any other mask as
+/// it is. `type`: of the mask that is wanted.
+static Value *mask_always(Builder *builder, Value *mask, Type type, int depth) {
+    enum { DEEPEST = 32 };
+    Op *op = mask->op;
+    if (value_is_none(mask)) {
+        Value *shape = type.rank ? build_shape(builder, type) : NULL;
+        if (!shape) return mask;
+        return build_ternary(builder, OP_FULL, shape, build_bool(builder, true),
+                             build_dtype(builder, dtype_of(DTYPE_INT1)));
+    }
+    if (!op || op->code != OP_IF || depth > DEEPEST) return mask;
+    Value *items[2];
+    bool is_there = true;
+    for (int arm = 0; arm < 2; arm++) {
+        Op *yield = region_terminator(op->regions[arm]);
+        Builder inside = *builder;
+        inside.region = op->regions[arm];
+        inside.before = yield;
+        items[arm] = mask_always(&inside, yield->operands[mask->index], type, depth + 1);
+        is_there = is_there && items[arm] == yield->operands[mask->index];
+    }
+    if (is_there) return mask;
+    Value *known = result_of_items(op, items);
+    if (known) return known;
+    for (int arm = 0; arm < 2; arm++) {
+        Op *yield = region_terminator(op->regions[arm]);
+        Value **values = ARENA_ARRAY(builder->function->arena, Value *, yield->operand_count + 1);
+        for (int i = 0; i < yield->operand_count; i++) values[i] = yield->operands[i];
+        values[yield->operand_count++] = items[arm];
+        yield->operands = values;
+    }
+    Value *result = op_append_result(builder->function, op, mask->type);
+    result->name = mask->name;
+    return result;
 }
 
 /// Lanes that a load leaves out read 0: the forward may not look at them, but a sum in the backward does.
@@ -238,12 +297,15 @@ static Value *simplify_load(Builder *builder, const Op *op) {
         op->operand_count > MASK && op->operands[MASK] && !value_is_none(op->operands[MASK]);
     bool has_other =
         op->operand_count > OTHER && op->operands[OTHER] && !value_is_none(op->operands[OTHER]);
-    if (!is_masked || has_other || op->operand_count > MOST) return NULL;
+    if (!is_masked || op->operand_count > MOST) return NULL;
     Value *operands[MOST] = {0};
     for (int i = 0; i < op->operand_count; i++) operands[i] = op->operands[i];
+    operands[MASK] = mask_always(builder, operands[MASK], operands[MASK]->type, 0);
+    if (has_other && operands[MASK] == op->operands[MASK]) return NULL;
     const Value *result = op->results[0];
-    operands[OTHER] =
-        dtype_is_integer(result->type.element) ? build_int(builder, 0) : build_float(builder, 0.0);
+    if (!has_other)
+        operands[OTHER] = dtype_is_integer(result->type.element) ? build_int(builder, 0)
+                                                                 : build_float(builder, 0.0);
     return build(builder, OP_LOAD, operands,
                  op->operand_count > OTHER ? op->operand_count : OTHER + 1);
 }

@@ -279,3 +279,29 @@ def numbers_of_a_place(x, out, n, m, B: tl.constexpr):
     i, j, k = places(n, m)
     lanes = ((k * m + j) * n + i) * B + tl.arange(0, B)
     tl.store(out + lanes, tl.sin(tl.load(x + lanes)))
+
+
+# tad: m=16, k=32, a=f32[m, k], b=f32[m], out=f32[m], EVEN_M=True, EVEN_K=True, BM=16, BK=16, grid=(1,)
+# tad: m=13, k=32, a=f32[m, k], b=f32[m], out=f32[m], EVEN_M=False, EVEN_K=True, BM=16, BK=16, grid=(1,)
+# tad: m=13, k=27, a=f32[m, k], b=f32[m], out=f32[m], EVEN_M=False, EVEN_K=False, BM=16, BK=16, grid=(1,)
+@triton.jit
+def no_mask_or_a_column(
+    a, b, out, m, k, EVEN_M: tl.constexpr, EVEN_K: tl.constexpr, BM: tl.constexpr, BK: tl.constexpr
+):
+    i = tl.program_id(0) * BM + tl.arange(0, BM)
+    total = tl.zeros((BM,), dtype=tl.float32)
+    for start in range(0, k, BK):
+        j = start + tl.arange(0, BK)
+        if EVEN_K:
+            if EVEN_M:
+                mask = None
+            else:
+                mask = (i < m)[:, None]
+        else:
+            if EVEN_M:
+                mask = (j < k)[None, :]
+            else:
+                mask = (i < m)[:, None] & (j < k)[None, :]
+        x = tl.load(a + i[:, None] * k + j[None, :], mask=mask)
+        total += tl.sum(tl.where(j[None, :] < k, x * x, 0.0), 1)
+    tl.store(out + i, total * tl.load(b + i, mask=i < m), mask=i < m)

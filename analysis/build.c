@@ -162,6 +162,40 @@ Value *build_constant(Builder *builder, Constant constant) {
 }
 
 /// What needs no op although it is no constant: an item of a known tuple, a cast to the same type, one arm of `and`.
+bool value_may_be_real(const Value *value, int depth) {
+    enum { DEEPEST = 12 };
+    if (value->constant || value->type.kind != TYPE_NUMBER) return false;
+    if (!dtype_is_integer(value->type.element)) return false;
+    const Op *op = value->op;
+    if (depth > DEEPEST) return true;
+    if (!op) {  // a parameter, or what a loop carries; its turns are numbered by integers
+        const Op *loop = value->region->parent;
+        bool is_loop = loop && (loop->code == OP_FOR || loop->code == OP_STATIC_FOR);
+        return !is_loop || value->index > 0;
+    }
+    switch (op->code) {
+    case OP_IF:
+    case OP_FOR:
+    case OP_STATIC_FOR:
+    case OP_WHILE: return true;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_NEG:
+    case OP_MOD:
+    case OP_MINIMUM:
+    case OP_MAXIMUM:
+    case OP_WHERE:
+    case OP_EXPAND_DIMS:
+    case OP_BROADCAST_TO:
+    case OP_RESHAPE: break;
+    default: return false;
+    }
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && value_may_be_real(op->operands[i], depth + 1)) return true;
+    return false;
+}
+
 static Value *build_forwarded(OpCode code, Value *const *operands, int operand_count) {
     Value *first = operand_count ? operands[0] : NULL;
     if (!first) return NULL;
@@ -180,7 +214,7 @@ static Value *build_forwarded(OpCode code, Value *const *operands, int operand_c
                        first->type.element.code > DTYPE_ANY_INT &&
                        target->is_pointer == (first->type.kind == TYPE_POINTER);
         bool has_element = first->type.kind == TYPE_NUMBER || first->type.kind == TYPE_POINTER;
-        if (keeps && is_same && has_element) return first;
+        if (keeps && is_same && has_element && !value_may_be_real(first, 0)) return first;
     }
     return NULL;
 }

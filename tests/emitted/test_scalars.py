@@ -359,3 +359,37 @@ def test_asked_for_by_one_name_of_two(tmp_path: Path) -> None:
     ).stdout
     assert "def run(" not in text
     assert "the gradient of `alpha` at line 23 would lack the part of `scale` of `second`" in text
+
+
+CUT = """import triton
+import triton.language as tl
+
+
+# tad: n=70, ratio=2.75, x=f32[n], out=f32[n], BLOCK=32, grid=(3,)
+@triton.jit
+def cut_to_whole(x, out, ratio, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + i, mask=i < n)
+    tl.store(out + i, a * ratio.to(tl.int32), mask=i < n)
+
+
+# tad: n=70, ratio=1.75, RATIO=1.5, x=f32[2 * n], out=f32[n], BLOCK=32, grid=(3,)
+@triton.jit
+def sums_cut_to_whole(x, out, ratio, n, RATIO: tl.constexpr, BLOCK: tl.constexpr):
+    program = tl.program_id(0)
+    i = program * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + i * ratio.to(tl.int32), mask=i < n)
+    whole = (ratio + program + ratio).to(tl.int32) + (program * RATIO).to(tl.int32)
+    tl.store(out + i, a * a * whole, mask=i < n)
+"""
+
+
+def test_numbers_cut_to_whole_ones_may_be_real(tmp_path: Path) -> None:
+    """A cast to an integer does not make its operand one: the backward casts as the kernel does."""
+    path = tmp_path / "cut.py"
+    path.write_text(CUT)
+    run = tad("--check", "--grad", path)
+    assert "2 forward kernels: 2 proved" in run.stdout + run.stderr
+    text = module_text(path)
+    assert "grad * ratio.to(tl.int32)" in text
+    assert "(ratio + program + ratio).to(tl.int32) + (program * RATIO).to(tl.int32)" in text

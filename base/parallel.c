@@ -9,10 +9,17 @@
 
 #include "base/error.h"
 
+static _Thread_local int own_mark;
+
+int thread_mark(void) { return own_mark; }
+
+void thread_set_mark(int mark) { own_mark = mark; }
+
 typedef struct Parallel {
     ParallelWork work;
     void *context;
     int count;
+    int mark;  // of the calling thread
     atomic_int next;
     atomic_bool failed;
     char failure[512];  // of the first BUG
@@ -38,6 +45,7 @@ static void work_guarded(Parallel *parallel, int worker, int index) {
 static void *worker_run(void *argument) {
     const Worker *worker = argument;
     Parallel *parallel = worker->parallel;
+    thread_set_mark(parallel->mark);
     for (int i; (i = atomic_fetch_add(&parallel->next, 1)) < parallel->count;)
         work_guarded(parallel, worker->number, i);
     return NULL;
@@ -53,7 +61,7 @@ static int worker_limit(int count) {
 }
 
 void parallel_for(int count, ParallelWork work, void *context) {
-    Parallel parallel = {.work = work, .context = context, .count = count};
+    Parallel parallel = {.work = work, .context = context, .count = count, .mark = own_mark};
     Worker workers[PARALLEL_MOST_WORKERS];
     int limit = worker_limit(count), started = 1;
     pthread_attr_t attributes;

@@ -15,4 +15,8 @@ enum {
 /// BUG in one call ends no other; the first is raised again here.
 void parallel_for(int count, ParallelWork work, void *context);
 
+/// A number that the calling thread bears, 0 at first; threads that take part in its work bear the same.
+int thread_mark(void);
+void thread_set_mark(int mark);
+
 #endif

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/map.h"
+#include "base/parallel.h"
 
 enum { LANE_OF_LOOP = 0, LANE_OF_EDITS = 1, MOST_ASIDE = 64, PATIENCE = 3, FORGOTTEN_S = 600 };
 
@@ -108,6 +109,13 @@ int blackbox_blame(Blackbox *box, Culprit culprits[BLACKBOX_LANES]) {
     return count;
 }
 
+bool blackbox_is_clear(const Blackbox *box) {
+    bool is_clear = true;
+    for (int i = 0; i < MOST_ASIDE; i++)
+        is_clear = is_clear && !atomic_load(&box->asides[i].subject);
+    return is_clear;
+}
+
 void blackbox_forget(Blackbox *box, const char *uri) {
     Aside *aside = aside_find(box, subject_of(uri));
     if (aside) atomic_store(&aside->subject, 0);
@@ -120,7 +128,7 @@ enum { SIGNAL_COUNT = sizeof crash_signals / sizeof *crash_signals };
 
 static Blackbox *watched;
 static struct sigaction former[SIGNAL_COUNT];  // the default, or a sanitizer's
-static _Thread_local int lane_here = -1;
+// A lane's threads bear its number plus 1 as their mark.
 
 /// The stack of a lane may be what has run out.
 static void give_signal_stack(int lane) {
@@ -133,7 +141,7 @@ static void give_signal_stack(int lane) {
 /// Notes the lane; then it goes on as if nobody had watched.
 static void crash_caught(int number, siginfo_t *info, void *context) {
     (void)context;
-    atomic_store(&watched->crashed_lane, 1 + lane_here);
+    atomic_store(&watched->crashed_lane, thread_mark());
     atomic_store(&watched->signal, number);
     for (int i = 0; i < SIGNAL_COUNT; i++)
         if (crash_signals[i] == number) sigaction(number, &former[i], NULL);
@@ -142,8 +150,8 @@ static void crash_caught(int number, siginfo_t *info, void *context) {
 }
 
 static void be_lane(int lane) {
-    if (lane_here == lane) return;
-    lane_here = lane;
+    if (thread_mark() == 1 + lane) return;
+    thread_set_mark(1 + lane);
     give_signal_stack(lane);
 }
 

@@ -35,6 +35,8 @@ typedef struct Culprit {
 /// After a crash: the texts that the crashed lane was at, or every lane where that is not known, are left alone from now on.
 /// Returns how many.
 int blackbox_blame(Blackbox *box, Culprit culprits[BLACKBOX_LANES]);
+/// Whether no text is left alone.
+bool blackbox_is_clear(const Blackbox *box);
 /// The file was opened, closed or changed on disk: what was known of it is void.
 void blackbox_forget(Blackbox *box, const char *uri);
 

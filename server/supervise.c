@@ -175,8 +175,11 @@ static void client_data(void *context, const char *data, size_t size) {
         fwrite(data, 1, size, supervisor->record);
         fflush(supervisor->record);
     }
+    // A text that is left alone is forgotten before the server hears that it was opened anew; else the server goes first.
+    bool is_careful = !blackbox_is_clear(supervisor->box);
+    if (is_careful) recollect(supervisor, data, size);
     if (supervisor->server) stream_write(supervisor->server, data, size);
-    recollect(supervisor, data, size);
+    if (!is_careful) recollect(supervisor, data, size);
     watch_begin(supervisor);
     balance(supervisor->client, supervisor->server);
 }

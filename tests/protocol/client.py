@@ -77,6 +77,7 @@ class Client:
         self.answers: dict[Any, dict[str, Any]] = {}
         self.notifications: list[dict[str, Any]] = []
         self.requests: list[dict[str, Any]] = []
+        self.held: list[dict[str, Any]] | None = None  # answers that wait
         self.configuration: dict[str, Any] = {}
         self.configurations: dict[str, dict[str, Any]] = {}  # of folders, by URI
         self.stderr = b""
@@ -149,7 +150,21 @@ class Client:
             ]
         elif request["method"] == "workspace/applyEdit":
             result = {"applied": True}
-        self.send({"id": request["id"], "result": result})
+        answer = {"id": request["id"], "result": result}
+        if self.held is None:
+            self.send(answer)
+        else:
+            self.held.append(answer)
+
+    def hold_answers(self) -> None:
+        """Until release_answers: a message is written in parts, and nothing may come between."""
+        self.held = []
+
+    def release_answers(self) -> None:
+        """Sends what was held back."""
+        held, self.held = self.held or [], None
+        for answer in held:
+            self.send(answer)
 
     # --- What tests say
 

@@ -181,12 +181,14 @@ def test_a_server_that_is_killed(tmp_path: Path, server: Client) -> None:
     server.diagnostics(uri, 1)
     first = server_below(server)
     body = b'{"jsonrpc":"2.0","id":"late","method":"tad/unknown"}'
+    server.hold_answers()
     server.write(b"Content-Length: %d\r\n\r\n" % len(body) + body[:10])
     os.kill(first, signal.SIGKILL)
     shown = server.next_notification("window/showMessage")["message"]
     assert "killed" in shown and "was started again" in shown
     assert server_below(server, but=first)
     server.write(body[10:])
+    server.release_answers()
     assert server.wait("late")["error"]["code"] == METHOD_NOT_FOUND
     assert hover(server, uri)
     assert server.shut_down() == 0

@@ -128,7 +128,6 @@ enum { SIGNAL_COUNT = sizeof crash_signals / sizeof *crash_signals };
 
 static Blackbox *watched;
 static struct sigaction former[SIGNAL_COUNT];  // the default, or a sanitizer's
-// A lane's threads bear its number plus 1 as their mark.
 
 /// The stack of a lane may be what has run out.
 static void give_signal_stack(int lane) {
@@ -149,6 +148,7 @@ static void crash_caught(int number, siginfo_t *info, void *context) {
     if (info->si_code <= 0) raise(number);
 }
 
+/// A lane's threads bear its number plus 1 as their mark.
 static void be_lane(int lane) {
     if (thread_mark() == 1 + lane) return;
     thread_set_mark(1 + lane);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.emitted.compiling import compiles
 from tests.emitted.configuration import (
     PROVABLE,
     REMOVED_FROM_TRITON,
@@ -12,31 +13,18 @@ from tests.emitted.configuration import (
 )
 from tests.emitted.plan import Runner
 from tests.emitted.signature import float_buffers, signature
-from tests.triton.compile import CompileFailure, compile_kernel
+from tests.triton.compile import compile_kernel
 
 
 @pytest.mark.parametrize("key", [key for key in PROVABLE if key not in REMOVED_FROM_TRITON])
 def test_compiles(key: str, runner: Runner) -> None:
     """Wherever the forward compiles, its backward does: to a cubin, for pointers to each float type."""
-    proof, values = proof_of(key), specification_of(runner, key)
-    emitted = proof["backward"]["source"]
-    forward = {name: {"same": name} for name in values.values}
-    compiled = []
-    for floats in ("fp32", "bf16", "fp16"):
-        kinds = dict.fromkeys(float_buffers(values), floats)
-        types, constants = signature(proof["source"], proof["kernel"], forward, values, kinds)
-        try:
-            compile_kernel(proof["source"], proof["kernel"], types, constants, until="ttir")
-        except CompileFailure:
-            continue
-        for launch in proof["backward"]["launches"]:
-            types, constants = signature(
-                emitted, launch["kernel"], launch["arguments"], values, kinds
-            )
-            until = "ttir" if floats == "fp16" else "cubin"
-            result = compile_kernel(emitted, launch["kernel"], types, constants, until=until)
-            assert until == "ttir" or result.cubin_size > 0
-        compiled.append(floats)
+    buffers = float_buffers(specification_of(runner, key))
+    compiled = [
+        floats
+        for floats, until in (("fp32", "cubin"), ("bf16", "cubin"), ("fp16", "ttir"))
+        if compiles(key, runner, dict.fromkeys(buffers, floats), until)
+    ]
     assert "fp32" in compiled
 
 

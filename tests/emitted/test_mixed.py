@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from tests.emitted.configuration import KEYS, proof_of, specification_of
+from tests.emitted.compiling import compiles
+from tests.emitted.configuration import KEYS, specification_of
 from tests.emitted.plan import Runner
-from tests.emitted.signature import float_buffers, signature
+from tests.emitted.signature import float_buffers
 from tests.emitted.specification import Specification
-from tests.triton.compile import CompileFailure, compile_kernel
 
 MIXED = [key for key in KEYS if key.startswith("mixed:")]
 FLOATS = ("fp32", "fp16", "bf16", "fp8e5")
@@ -28,18 +28,6 @@ def assignments(key: str, values: Specification) -> list[dict[str, str]]:
 @pytest.mark.parametrize("key", MIXED)
 def test_compiles_with_mixed_types(key: str, runner: Runner) -> None:
     """Wherever the forward compiles, its backward does."""
-    proof, values = proof_of(key), specification_of(runner, key)
-    forward = {name: {"same": name} for name in values.values}
-    compiled = 0
-    for kinds in assignments(key, values):
-        types, constants = signature(proof["source"], proof["kernel"], forward, values, kinds)
-        try:
-            compile_kernel(proof["source"], proof["kernel"], types, constants, until="ttir")
-        except CompileFailure:
-            continue
-        for launch in proof["backward"]["launches"]:
-            emitted, arguments = proof["backward"]["source"], launch["arguments"]
-            types, constants = signature(emitted, launch["kernel"], arguments, values, kinds)
-            compile_kernel(emitted, launch["kernel"], types, constants, until="ttir")
-        compiled += 1
+    values = specification_of(runner, key)
+    compiled = sum(compiles(key, runner, kinds, "ttir") for kinds in assignments(key, values))
     assert compiled >= 3

@@ -326,6 +326,19 @@ static double backward_rounding(Checker *checker) {
     return ROUNDED_AWAY * largest;
 }
 
+/// Whether programs store to one element of a gradient, and only where programs of the forward read one.
+static bool readers_meet(const Checker *checker) {
+    bool is_contested = false;
+    for (int k = 0; k < checker->problem->input_count; k++) {
+        int parameter = checker->problem->inputs[k];
+        const MemoryBuffer *gradient = checker->backward.gradients[parameter];
+        const MemoryBuffer *input = checker->forward.buffers[parameter];
+        if (gradient && input && !memory_meets_as_read(gradient, input, &is_contested))
+            return false;
+    }
+    return is_contested;
+}
+
 static void check_backward(Checker *checker) {
     CheckResult *result = checker->result;
     int first = result->findings.count;
@@ -343,6 +356,7 @@ static void check_backward(Checker *checker) {
     // a made-up configuration in which elements collide proves nothing against the gradient
     const Memory *memory = checker->forward.memory;
     if (result->status != CHECK_FAILED || !checker->problem->configuration->is_guess) return;
+    if (!memory->overwritten && readers_meet(checker)) result->cause = CHECK_CAUSE_READERS_MEET;
     if (!memory->overwritten) return;
     conclude(checker, CHECK_INVALID, "%s", memory->overwritten);
     if (memory->overwritten_by_two) result->cause = CHECK_CAUSE_PROGRAMS_MEET;

@@ -16,6 +16,7 @@ typedef enum CheckCause {
     CHECK_CAUSE_OTHER,
     CHECK_CAUSE_UNDEFINED,      // what masked-off loads left undefined is stored
     CHECK_CAUSE_PROGRAMS_MEET,  // two programs store one element
+    CHECK_CAUSE_READERS_MEET,  // the same of gradients, just where two programs of the forward read
     CHECK_CAUSE_NOT_FINITE,
     CHECK_CAUSE_ROUNDING,  // the gradient is as small as rounding
 } CheckCause;

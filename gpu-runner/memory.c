@@ -208,12 +208,13 @@ static void element_write(Memory *memory, const MemoryBuffer *buffer, Page *page
     page->poison = element->poison ? page->poison | bit : page->poison & ~bit;
 }
 
-static void check_owner(Memory *memory, const MemoryBuffer *buffer, const Page *page, int at,
+static void check_owner(Memory *memory, const MemoryBuffer *buffer, Page *page, int at,
                         const Element *element) {
     uint64_t bit = (uint64_t)1 << at;
     bool by_other = page->writer[at] && page->writer[at] != memory->program + 1;
     bool added_by_other = (page->atomic & bit) && page->adder[at] != memory->program + 1;
     if ((!by_other && !added_by_other) || memory->synchronised) return;
+    page->contested |= bit;
     bool same = dtype_code_is_float(buffer->dtype)
                     ? same_value(page->data.number[at], element->number)
                     : page->data.integer[at] == element->integer;
@@ -348,6 +349,20 @@ void memory_touched(Arena *arena, const MemoryBuffer *buffer, bool written, Offs
 
 void memory_touched_only(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets) {
     touched(arena, buffer, written, true, offsets);
+}
+
+bool memory_meets_as_read(const MemoryBuffer *stored, const MemoryBuffer *read,
+                          bool *is_contested) {
+    for (int i = 0; i < stored->pages.count; i++) {
+        const Page *page = stored->pages.entries[i].value;
+        const Page *known = map_get_number(&read->pages, (uint64_t)(page->first / PAGE_ELEMENTS));
+        for (int at = 0; at < PAGE_ELEMENTS && page->contested >> at; at++) {
+            if (!((page->contested >> at) & 1)) continue;
+            *is_contested = true;
+            if (!known || known->reader[at] != -1) return false;
+        }
+    }
+    return true;
 }
 
 bool memory_beyond(const MemoryBuffer *used, const MemoryBuffer *footprint, Beyond *beyond) {

@@ -47,6 +47,7 @@ typedef struct Page {
     uint64_t poison;
     uint64_t unread;                // stored in this launch and not read since
     uint64_t atomic;                // written by an atomic operation in this launch
+    uint64_t contested;             // stored by several programs of one launch
     int32_t epoch;                  // the launch that `writer` and `atomic` are about
     int32_t writer[PAGE_ELEMENTS];  // program + 1, of plain stores
     int32_t adder[PAGE_ELEMENTS];   // program + 1, of atomic operations; -1 where there are several
@@ -141,6 +142,10 @@ typedef LIST(int64_t) Offsets;
 void memory_touched(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets);
 /// Those of the offsets that were not also written, or read.
 void memory_touched_only(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets);
+
+/// Whether all elements of `stored` that several programs stored to, one at least, are read by several in `read`, another
+/// run's buffer.
+bool memory_meets_as_read(const MemoryBuffer *stored, const MemoryBuffer *read, bool *is_contested);
 
 typedef struct Beyond {
     int64_t offset;

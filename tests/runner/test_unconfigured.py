@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.emitted.plan import tad
+from tests.emitted.plan import Runner, derived, tad
 
 FILES = sorted((Path(__file__).parent / "unconfigured").glob("*.py"))
 
@@ -29,3 +29,23 @@ def test_integers_have_no_gradient() -> None:
     text = tad("--backward", "--no-proof", "--wrapper", "none", file).stdout
     assert "dc_ptr" in text and "dscale_ptr" in text
     assert "da_ptr" not in text and "db_ptr" not in text
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("tl.atomic_add(dw_ptr", "tl.store(dw_ptr"),  # all rows share it, whatever the sizes
+        ("dx, mask=w_mask)", "dx)"),  # the next row's elements, which this program never read
+    ],
+)
+def test_a_gradient_without_an_owner_is_wrong(right: str, wrong: str) -> None:
+    """Programs that meet in a gradient are forgiven only where the forward's meet for want of whole tiles."""
+    file = Path(__file__).parent / "unconfigured" / "even_tiles.py"
+    proof = derived(file)[1]["scaled_rows"]
+    text = proof["backward"]["source"]
+    assert right in text, text
+    runner = Runner()
+    broken = {**proof["backward"], "source": text.replace(right, wrong)}
+    answer = runner.ask("gradcheck", {**proof, "backward": broken})
+    runner.close()
+    assert answer["status"] == "failed", answer["reason"]

@@ -1,125 +1,14 @@
 // From the stores of a forward kernel to whose gradient each stored element has: which program's, and which lane's.
 //
-// Programs that store one value to one element are no race, but only one of them may take the upstream gradient. Which
-// program ids an address, a value and the conditions around a store depend on is found by walking back from them.
+// Programs that store one value to one element are no race, but only one of them may take the upstream gradient: which one
+// follows from the digits of the program ids that the address and the value depend on (program_digits.c).
 #include "autodiff/stores.h"
 
 #include "analysis/affine.h"
 #include "analysis/infer.h"
 #include "autodiff/load_tape.h"
 #include "autodiff/place.h"
-
-/* ---- how a program id is used ---- */
-
-/// How values depend on the id of the program along one axis.
-typedef struct AxisUse {
-    bool direct;       // in a way that tells all programs apart, or that was not understood
-    Value *quotient;   // by `id // quotient` alone
-    Value *remainder;  // by `id % remainder` alone
-} AxisUse;
-
-typedef struct Sources {
-    Arena *arena;
-    const Map *stored;  // parameters that the kernel stores to
-    int axis;
-    Map seen;
-    LIST(const Value *) work;
-    AxisUse use;
-} Sources;
-
-static void push(Sources *sources, const Value *value) {
-    if (!value || map_has_pointer(&sources->seen, value)) return;
-    map_set_pointer(&sources->seen, value, (void *)1);
-    LIST_PUSH(sources->arena, &sources->work, value);
-}
-
-static void push_region_ends(Sources *sources, const Op *op) {
-    for (int r = 0; r < op->region_count; r++) {
-        const Op *end = region_terminator(op->regions[r]);
-        for (int i = 0; end && i < end->operand_count; i++) push(sources, end->operands[i]);
-    }
-}
-
-static bool is_program_id(const Value *value, int axis) {
-    int64_t number;
-    return value && value->op && value->op->code == OP_PROGRAM_ID &&
-           value_is_int(value->op->operands[0], &number) && number == axis;
-}
-
-static bool is_same_number(const Value *a, const Value *b) {
-    int64_t x, y;
-    return a == b || (value_is_int(a, &x) && value_is_int(b, &y) && x == y);
-}
-
-static void add_part(Sources *sources, Value **part, Value *divisor) {
-    if (*part && !is_same_number(*part, divisor)) sources->use.direct = true;
-    *part = divisor;
-}
-
-/// What other programs may have changed, or what is another number each time.
-static bool tells_programs_apart(const Sources *sources, const Op *op) {
-    int effects = op_rows[op->code].effects;
-    if (op->code == OP_UNKNOWN || (effects & (EFFECT_ATOMIC | EFFECT_ORDERED))) return true;
-    if (!(effects & EFFECT_READS)) return effects & EFFECT_WRITES;
-    const Value *root = pointer_root(op->operands[0]);
-    return !root || map_has_pointer(sources->stored, root);
-}
-
-static void visit_source(Sources *sources, const Value *value) {
-    const Op *op = value->op;
-    if (!op) {
-        const Op *owner = value->region ? value->region->parent : NULL;
-        for (int i = 0; owner && i < owner->operand_count; i++) push(sources, owner->operands[i]);
-        if (owner) push_region_ends(sources, owner);
-        return;
-    }
-    if (is_program_id(value, sources->axis)) {
-        sources->use.direct = true;
-        return;
-    }
-    bool divides = op->code == OP_FLOORDIV || op->code == OP_MOD;
-    if (divides && is_program_id(op->operands[0], sources->axis)) {
-        bool is_quotient = op->code == OP_FLOORDIV;
-        add_part(sources, is_quotient ? &sources->use.quotient : &sources->use.remainder,
-                 op->operands[1]);
-        push(sources, op->operands[1]);
-        return;
-    }
-    if (tells_programs_apart(sources, op)) sources->use.direct = true;
-    for (int i = 0; i < op->operand_count; i++) push(sources, op->operands[i]);
-    push_region_ends(sources, op);
-}
-
-static AxisUse axis_use(Sources *sources) {
-    while (sources->work.count && !sources->use.direct)
-        visit_source(sources, sources->work.items[--sources->work.count]);
-    if (sources->use.quotient && sources->use.remainder) sources->use.direct = true;
-    return sources->use;
-}
-
-static bool is_used(AxisUse use) { return use.direct || use.quotient || use.remainder; }
-
-static Sources sources_new(Arena *arena, const Map *stored, int axis) {
-    return (Sources){.arena = arena, .stored = stored, .axis = axis, .seen = map_new(arena)};
-}
-
-/// Where and when a store happens: its address, its mask, the branches and loops around it.
-static AxisUse place_use(Arena *arena, const Map *stored, const Op *store, int axis) {
-    Sources sources = sources_new(arena, stored, axis);
-    push(&sources, store->operands[0]);
-    push(&sources, access_mask(store));
-    for (const Op *op = store->parent->parent; op; op = op->parent->parent) {
-        for (int i = 0; i < op->operand_count; i++) push(&sources, op->operands[i]);
-        if (op->code == OP_WHILE) push_region_ends(&sources, op);
-    }
-    return axis_use(&sources);
-}
-
-static AxisUse value_use(Arena *arena, const Map *stored, const Op *store, int axis) {
-    Sources sources = sources_new(arena, stored, axis);
-    push(&sources, store->operands[1]);
-    return axis_use(&sources);
-}
+#include "autodiff/program_digits.h"
 
 /* ---- one program of those that store alike ---- */
 
@@ -135,17 +24,38 @@ static bool is_known_at(const Value *value, const Op *place) {
     return value->region && !value->region->parent;
 }
 
-/// The first of the programs that store the same: a condition at the store.
-static Value *first_program(Function *function, Op *store, AxisUse use, int axis) {
-    Builder b = {.function = function,
+static bool digits_are_known_at(const Digits *digits, const Op *place) {
+    for (int i = 0; i < digits->count; i++) {
+        const Poly *ends[] = {digits->items[i].low, digits->items[i].high};
+        for (int e = 0; e < 2 && ends[e]; e++)
+            for (int t = 0; t < ends[e]->count; t++)
+                for (int a = 0; a < ends[e]->terms[t].atom_count; a++)
+                    if (!is_known_at(ends[e]->terms[t].atoms[a], place)) return false;
+    }
+    return true;
+}
+
+/// The first of the programs that store the same, a condition at the store: the digits that its place lacks are 0.
+static Value *first_program(Differentiation *state, Op *store, Value *number, const Digits *missing,
+                            int axis) {
+    Builder b = {.function = state->primal,
                  .region = store->parent,
                  .before = store,
                  .range = store->range,
                  .call = store->call};
-    Value *id = build_unary(&b, OP_PROGRAM_ID, build_int(&b, axis));
-    if (use.remainder) return build_binary(&b, OP_LT, id, use.remainder);
-    if (use.quotient) id = build_binary(&b, OP_MOD, id, use.quotient);
-    return build_binary(&b, OP_EQ, id, build_int(&b, 0));
+    if (!number) number = build_unary(&b, OP_PROGRAM_ID, build_int(&b, axis));
+    Value *first = NULL;
+    for (int i = 0; i < missing->count; i++) {
+        const Digit *part = &missing->items[i];
+        Value *digit = number;
+        if (part->high) digit = build_binary(&b, OP_MOD, digit, build_poly(&b, part->high));
+        int64_t low;
+        bool is_lowest = poly_is_constant(part->low, &low) && low == 1;
+        Value *is_zero = is_lowest ? build_binary(&b, OP_EQ, digit, build_int(&b, 0))
+                                   : build_binary(&b, OP_LT, digit, build_poly(&b, part->low));
+        first = first ? build_binary(&b, OP_AND, first, is_zero) : is_zero;
+    }
+    return first;
 }
 
 static void assume(Differentiation *state, const Op *store, const char *format, ...)
@@ -179,7 +89,7 @@ static bool tiles_overlap(Arena *arena, Op *store, int axis) {
     Value *id = NULL;
     for (int t = 0; t < base->count && !id; t++)
         for (int i = 0; i < base->terms[t].atom_count; i++)
-            if (is_program_id(base->terms[t].atoms[i], axis)) id = base->terms[t].atoms[i];
+            if (value_is_program_id(base->terms[t].atoms[i], axis)) id = base->terms[t].atoms[i];
     if (!id || !poly_split(arena, base, id, &step, &rest) || !poly_is_nonnegative(arena, step))
         return false;
     const Poly *one = poly_constant(arena, 1);
@@ -192,21 +102,21 @@ static bool tiles_overlap(Arena *arena, Op *store, int axis) {
 }
 
 static void settle_axis(Differentiation *state, const Map *stored, Op *store, int axis) {
-    AxisUse place = place_use(state->arena, stored, store, axis);
-    if (place.direct) {
-        if (tiles_overlap(state->arena, store, axis))
+    Arena *arena = state->arena;
+    DigitUse place = digits_of_place(arena, stored, store, axis);
+    if (place.whole) {
+        if (tiles_overlap(arena, store, axis))
             assume(state, store,
                    "the tiles of neighbouring programs along grid axis %d do not "
                    "share elements of `%s`",
                    axis, stored_name(state, store));
         return;
     }
-    AxisUse value = value_use(state->arena, stored, store, axis);
-    bool is_alike =
-        !is_used(value) || (!value.direct && (place.quotient || place.remainder) &&
-                            value.quotient == place.quotient && value.remainder == place.remainder);
-    const Value *divisor = place.quotient ? place.quotient : place.remainder;
-    if (!is_alike || (divisor && !is_known_at(divisor, store))) {
+    DigitUse value = digits_of_value(arena, stored, store, axis);
+    Digits missing = {0};
+    bool is_alike = digits_determine(arena, &place, &value) &&
+                    digits_missing(arena, &place, &missing) && digits_are_known_at(&missing, store);
+    if (!is_alike) {
         if (!is_under_constexpr(store))
             assume(state, store,
                    "only one program along grid axis %d stores to each element of "
@@ -214,7 +124,7 @@ static void settle_axis(Differentiation *state, const Map *stored, Op *store, in
                    axis, stored_name(state, store));
         return;
     }
-    Value *condition = first_program(state->primal, store, place, axis);
+    Value *condition = first_program(state, store, place.number, &missing, axis);
     Value *others = map_get_pointer(&state->owners, store);
     if (others) {
         Builder b = {.function = state->primal, .region = store->parent, .before = store};

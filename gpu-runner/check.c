@@ -355,7 +355,9 @@ static void check_backward(Checker *checker) {
     if (result->status == CHECK_PROVED) check_ownership(checker);
     // a made-up configuration in which elements collide proves nothing against the gradient
     const Memory *memory = checker->forward.memory;
-    if (result->status != CHECK_FAILED || !checker->problem->configuration->is_guess) return;
+    bool fails = result->status == CHECK_FAILED;
+    bool races = memory->overwritten_by_two && result->findings.count > first;
+    if ((!fails && !races) || !checker->problem->configuration->is_guess) return;
     if (!memory->overwritten && readers_meet(checker)) result->cause = CHECK_CAUSE_READERS_MEET;
     if (!memory->overwritten) return;
     conclude(checker, CHECK_INVALID, "%s", memory->overwritten);

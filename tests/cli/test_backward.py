@@ -146,6 +146,12 @@ def pairs(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
     tl.store(y_ptr + offsets // 2, tl.load(x_ptr + offsets, mask=mask, other=0.0) * 2.0, mask=mask)
+
+
+@triton.jit
+def parts_of_a_row(x_ptr, y_ptr, PARTS: tl.constexpr):
+    pid = tl.program_id(0)
+    tl.store(y_ptr + pid // PARTS, tl.load(x_ptr + pid % PARTS) * 2.0)
 """
 )
 
@@ -158,6 +164,7 @@ def test_what_a_gradient_assumes_is_said(workspace: Workspace) -> None:
         "scatter": "read from memory",
         "halves": "neighbouring programs",
         "pairs": "only a part",
+        "parts_of_a_row": "its id does not tell which",
     }
     assert len(said) == len(wanted), result.stderr
     for line, text in zip(said, wanted.values(), strict=True):

@@ -1,0 +1,279 @@
+// From stores to the digits of the program's id that they depend on, by walking back from addresses, conditions and values.
+#include "autodiff/program_digits.h"
+
+#include "analysis/affine.h"
+#include "autodiff/place.h"
+
+typedef struct Sources {
+    Arena *arena;
+    const Map *stored;  // parameters that the kernel stores to
+    int axis;
+    Map seen;
+    LIST(Value *) work;
+    DigitUse use;
+} Sources;
+
+static void push(Sources *sources, Value *value) {
+    if (!value || map_has_pointer(&sources->seen, value)) return;
+    map_set_pointer(&sources->seen, value, (void *)1);
+    LIST_PUSH(sources->arena, &sources->work, value);
+}
+
+static Value *without_casts(Value *value) {
+    while (value && value->op && value->op->code == OP_CAST &&
+           dtype_is_integer(value->type.element))
+        value = value->op->operands[0];
+    return value;
+}
+
+/* ---- digits ---- */
+
+static const Poly *size_of(Arena *arena, Value *value) {
+    Affine form = affine_of(arena, value);
+    return form.known && form.rank == 0 ? form.base : poly_atom(arena, value);
+}
+
+static bool is_loop(const Op *op) { return op->code == OP_FOR || op->code == OP_STATIC_FOR; }
+
+/// `range(pid, tiles, PROGRAMS)`: its variable is the number of a tile, and no two programs have the same.
+static bool starts_at_program(const Op *op, int axis) {
+    int64_t step;
+    return op && is_loop(op) && value_is_program_id(without_casts(op->operands[0]), axis) &&
+           !value_is_int(op->operands[2], &step);
+}
+
+static bool is_number(Value *value, int axis) {
+    if (value_is_program_id(value, axis)) return true;
+    return value->region && value->index == 0 && starts_at_program(value->region->parent, axis);
+}
+
+static bool is_same_number(const Value *a, const Value *b) {
+    int64_t x, y;
+    return a == b || (value_is_int(a, &x) && value_is_int(b, &y) && x == y);
+}
+
+/// The divisor where `value` is `x // divisor * divisor` for this x.
+static Value *rounded_down_by(Value *value, Value *x) {
+    if (!value->op || value->op->code != OP_MUL) return NULL;
+    for (int i = 0; i < 2; i++) {
+        Value *quotient = without_casts(value->op->operands[i]);
+        Value *factor = value->op->operands[1 - i];
+        if (quotient->op && quotient->op->code == OP_FLOORDIV &&
+            without_casts(quotient->op->operands[0]) == x &&
+            is_same_number(quotient->op->operands[1], factor))
+            return factor;
+    }
+    return NULL;
+}
+
+/// `value` as a digit of a program's number, however often that was divided. The divisors are among its sources.
+static bool digit_of(Sources *sources, Value *value, Digit *digit, Value **number) {
+    Arena *arena = sources->arena;
+    value = without_casts(value);
+    if (is_number(value, sources->axis)) {
+        *digit = (Digit){.low = poly_constant(arena, 1)};
+        *number = value;
+        return true;
+    }
+    if (!value->op || value->type.rank > 0 || value->op->operand_count < 2) return false;
+    const Op *op = value->op;
+    Value *divisor = op->code == OP_FLOORDIV || op->code == OP_MOD ? op->operands[1] : NULL;
+    if (op->code == OP_SUB)
+        divisor = rounded_down_by(op->operands[1], without_casts(op->operands[0]));
+    if (!divisor || !digit_of(sources, op->operands[0], digit, number)) return false;
+    push(sources, divisor);
+    const Poly *size = poly_multiply(arena, digit->low, size_of(arena, divisor));
+    if (!size) return false;
+    if (digit->high) LIST_PUSH(arena, &sources->use.cuts, (Digit){size, digit->high});
+    if (op->code == OP_FLOORDIV)
+        digit->low = size;
+    else
+        digit->high = size;
+    return true;
+}
+
+static void use_digit(Sources *sources, Digit digit, Value *number) {
+    DigitUse *use = &sources->use;
+    bool is_other = use->number && use->number != number &&
+                    !(use->number->op && number->op);  // two reads of one id
+    use->number = number;
+    if (is_other) use->whole = true;
+    LIST_PUSH(sources->arena, &use->digits, digit);
+}
+
+/* ---- walking back ---- */
+
+static void push_ends(Sources *sources, const Op *op, int index) {
+    for (int r = 0; r < op->region_count; r++) {
+        const Op *end = region_terminator(op->regions[r]);
+        for (int i = 0; end && i < end->operand_count; i++)
+            if (index < 0 || i == index) push(sources, end->operands[i]);
+    }
+}
+
+static void push_all(Sources *sources, const Op *op) {
+    for (int i = 0; i < op->operand_count; i++) push(sources, op->operands[i]);
+    push_ends(sources, op, -1);
+}
+
+/// What a loop carries, `index` of them: where it starts, what a turn makes of it, and how many turns there are.
+static void push_carried(Sources *sources, const Op *loop, int index) {
+    for (int i = 0; i < 3; i++) push(sources, loop->operands[i]);
+    push(sources, loop->operands[3 + index]);
+    push_ends(sources, loop, index);
+}
+
+static void push_argument(Sources *sources, const Value *argument) {
+    const Op *owner = argument->region ? argument->region->parent : NULL;
+    if (!owner) return;
+    if (!is_loop(owner)) {
+        push_all(sources, owner);
+    } else if (argument->index > 0) {
+        push_carried(sources, owner, argument->index - 1);
+    } else {
+        push(sources, owner->operands[0]);
+        push(sources, owner->operands[2]);
+    }
+}
+
+/// What other programs may have changed, or what is another number each time.
+static bool tells_programs_apart(const Sources *sources, const Op *op) {
+    int effects = op_rows[op->code].effects;
+    if (op->code == OP_UNKNOWN || (effects & (EFFECT_ATOMIC | EFFECT_ORDERED))) return true;
+    if (!(effects & EFFECT_READS)) return effects & EFFECT_WRITES;
+    const Value *root = pointer_root(op->operands[0]);
+    return !root || map_has_pointer(sources->stored, root);
+}
+
+static void visit_source(Sources *sources, Value *value) {
+    Digit digit;
+    Value *number;
+    if (digit_of(sources, value, &digit, &number)) {
+        use_digit(sources, digit, number);
+        return;
+    }
+    const Op *op = value->op;
+    if (!op) {
+        push_argument(sources, value);
+        return;
+    }
+    if (tells_programs_apart(sources, op)) sources->use.whole = true;
+    if (op->code == OP_IF) {
+        push(sources, op->operands[0]);
+        push_ends(sources, op, value->index);
+    } else if (is_loop(op)) {
+        push_carried(sources, op, value->index);
+    } else {
+        push_all(sources, op);
+    }
+}
+
+static bool holds(Arena *arena, const Digits *digits, Digit part);
+
+static DigitUse walk(Sources *sources) {
+    while (sources->work.count && !sources->use.whole)
+        visit_source(sources, sources->work.items[--sources->work.count]);
+    Digit all = {.low = poly_constant(sources->arena, 1)};
+    if (holds(sources->arena, &sources->use.digits, all)) sources->use.whole = true;
+    return sources->use;
+}
+
+static Sources sources_new(Arena *arena, const Map *stored, int axis) {
+    return (Sources){.arena = arena, .stored = stored, .axis = axis, .seen = map_new(arena)};
+}
+
+DigitUse digits_of_place(Arena *arena, const Map *stored, const Op *store, int axis) {
+    Sources sources = sources_new(arena, stored, axis);
+    push(&sources, store->operands[0]);
+    push(&sources, access_mask(store));
+    for (const Op *op = store->parent->parent; op; op = op->parent->parent) {
+        // a loop over the numbers of tiles runs each of them once, wherever it starts
+        for (int i = starts_at_program(op, axis); i < op->operand_count; i++)
+            if (!is_loop(op) || i < 3) push(&sources, op->operands[i]);
+        if (op->code == OP_WHILE) push_ends(&sources, op, -1);
+    }
+    return walk(&sources);
+}
+
+DigitUse digits_of_value(Arena *arena, const Map *stored, const Op *store, int axis) {
+    Sources sources = sources_new(arena, stored, axis);
+    push(&sources, store->operands[1]);
+    return walk(&sources);
+}
+
+/* ---- which digits are known from others ---- */
+
+/// Divisors are products of whole numbers above 0; NULL is above all.
+static bool divides(Arena *arena, const Poly *a, const Poly *b) {
+    return !b || (a && poly_divide_exact(arena, b, a));
+}
+
+/// Whether `digits`, one after the other, tell the number between the ends of `part`.
+static bool holds(Arena *arena, const Digits *digits, Digit part) {
+    const Poly *known = part.low;
+    for (int turn = 0; turn <= digits->count; turn++) {
+        if (!known) return true;
+        if (part.high && divides(arena, part.high, known)) return true;
+        const Poly *from = known;
+        for (int i = 0; i < digits->count && from == known; i++) {
+            const Digit *digit = &digits->items[i];
+            bool reaches = poly_equal(from, digit->low) ||
+                           (divides(arena, digit->low, from) && divides(arena, from, digit->high) &&
+                            !poly_equal(from, digit->high));
+            if (reaches) known = digit->high;
+        }
+        if (known == from) return false;
+    }
+    return false;
+}
+
+bool digits_determine(Arena *arena, const DigitUse *place, const DigitUse *value) {
+    if (value->whole) return false;
+    if (place->number && value->number && place->number != value->number &&
+        !(place->number->op && value->number->op))
+        return false;
+    for (int i = 0; i < value->digits.count; i++)
+        if (!holds(arena, &place->digits, value->digits.items[i])) return false;
+    return true;
+}
+
+typedef LIST(const Poly *) Ends;
+
+static bool is_below(Arena *arena, const DigitUse *use, const Poly *a, const Poly *b) {
+    for (int i = 0; i < use->cuts.count; i++)
+        if (poly_equal(use->cuts.items[i].low, a) && poly_equal(use->cuts.items[i].high, b))
+            return true;
+    return divides(arena, a, b);
+}
+
+/// Puts an end between those that are below it and those that are above.
+static bool add_end(Arena *arena, const DigitUse *use, Ends *ends, const Poly *end) {
+    int at = 0;
+    while (at < ends->count && is_below(arena, use, ends->items[at], end)) at++;
+    if (at > 0 && poly_equal(ends->items[at - 1], end)) return true;
+    if (at < ends->count && !is_below(arena, use, end, ends->items[at])) return false;
+    LIST_PUSH(arena, ends, end);
+    for (int i = ends->count - 1; i > at; i--) ends->items[i] = ends->items[i - 1];
+    ends->items[at] = end;
+    return true;
+}
+
+bool digits_missing(Arena *arena, const DigitUse *use, Digits *missing) {
+    Ends ends = {0};
+    bool known = add_end(arena, use, &ends, poly_constant(arena, 1));
+    for (int i = 0; i < use->digits.count && known; i++) {
+        const Digit *digit = &use->digits.items[i];
+        known = add_end(arena, use, &ends, digit->low) &&
+                (!digit->high || add_end(arena, use, &ends, digit->high));
+    }
+    for (int i = 0; i < ends.count && known; i++) {
+        Digit part = {ends.items[i], i + 1 < ends.count ? ends.items[i + 1] : NULL};
+        Digit *last = missing->count ? &missing->items[missing->count - 1] : NULL;
+        if (holds(arena, &use->digits, part)) continue;
+        if (last && last->high == part.low)
+            last->high = part.high;
+        else
+            LIST_PUSH(arena, missing, part);
+    }
+    return known;
+}

@@ -1,0 +1,82 @@
+"""One program id that numbers rows and columns: who has the gradient of what is stored once a row."""
+
+import triton
+import triton.language as tl
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, grid=(12,)
+@triton.jit
+def rows_of_a_flat_grid(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr):
+    pid = tl.program_id(0).to(tl.int64)
+    row = pid // tl.cdiv(N, B)
+    columns = pid % tl.cdiv(N, B) * B + tl.arange(0, B)
+    total = 0.0
+    for k in range(N):
+        total += tl.load(x_ptr + row * N + k)
+    tl.store(total_ptr + row, total)
+    x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+    tl.store(y_ptr + row * N + columns, x * total, mask=columns < N)
+
+
+# tad: M=2, H=3, N=6, x_ptr=f32[M, H, N], head_ptr=f32[M, H], row_ptr=f32[M], y_ptr=f32[M, H, N], B=2, grid=(18,)
+@triton.jit
+def three_digits(x_ptr, head_ptr, row_ptr, y_ptr, M, H, N, B: tl.constexpr):
+    pid = tl.program_id(0)
+    blocks = tl.cdiv(N, B)
+    row = pid // (H * blocks)
+    head = pid // blocks % H
+    columns = pid % blocks * B + tl.arange(0, B)
+    start = x_ptr + (row * H + head) * N
+    x = tl.load(start + columns, mask=columns < N, other=0.0)
+    first = tl.load(start)
+    tl.store(head_ptr + row * H + head, first * first)
+    top = tl.load(x_ptr + row * H * N)
+    tl.store(row_ptr + row, tl.exp(top))
+    tl.store(y_ptr + (row * H + head) * N + columns, x * first * top, mask=columns < N)
+
+
+# tad: M=2, H=3, N=6, x_ptr=f32[M, H, N], column_ptr=f32[M, N], y_ptr=f32[M, H, N], B=2, grid=(18,)
+@triton.jit
+def middle_digit_missing(x_ptr, column_ptr, y_ptr, M, H, N, B: tl.constexpr):
+    pid = tl.program_id(0)
+    blocks = tl.cdiv(N, B)
+    rest = pid // blocks
+    columns = (pid - rest * blocks) * B + tl.arange(0, B)
+    row = rest // H
+    head = rest % H
+    x = tl.load(x_ptr + (row * H + head) * N + columns, mask=columns < N, other=0.0)
+    head_0 = tl.load(x_ptr + row * H * N + columns, mask=columns < N, other=0.0)
+    tl.store(column_ptr + row * N + columns, head_0 * head_0, mask=columns < N)
+    tl.store(y_ptr + (row * H + head) * N + columns, x * x, mask=columns < N)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, PROGRAMS=5, grid=(5,)
+@triton.jit
+def rows_of_persistent_tiles(
+    x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr, PROGRAMS: tl.constexpr
+):
+    """Programs take tiles in turns."""
+    blocks = tl.cdiv(N, B)
+    for tile in range(tl.program_id(0), M * blocks, PROGRAMS):
+        row = tile // blocks
+        columns = tile % blocks * B + tl.arange(0, B)
+        first = tl.load(x_ptr + row * N)
+        tl.store(total_ptr + row, first * first)
+        x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+        tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], top_ptr=f32[M], y_ptr=f32[M, N], B=2, G=2, grid=(12,)
+@triton.jit
+def rows_of_swizzled_tiles(x_ptr, top_ptr, y_ptr, M, N, B: tl.constexpr, G: tl.constexpr):
+    """Groups of rows, as matrix products do it for their cache."""
+    pid = tl.program_id(0)
+    blocks = tl.cdiv(N, B)
+    group = pid // (G * blocks)
+    rows = tl.minimum(M - group * G, G)
+    row = group * G + pid % (G * blocks) % rows
+    columns = pid % (G * blocks) // rows * B + tl.arange(0, B)
+    x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+    tl.store(y_ptr + row * N + columns, x * x, mask=columns < N)
+    top = tl.load(x_ptr + row * N)
+    tl.store(top_ptr + row, top * top)

@@ -151,6 +151,26 @@ static bool tree_has_error(const TSTree *parsed) {
     return ts_node_has_error(ts_tree_root_node(parsed));
 }
 
+static const char *read_text(void *payload, uint32_t offset, TSPoint point, uint32_t *size) {
+    (void)point;
+    const Str *text = payload;
+    *size = offset < text->size ? (uint32_t)text->size - offset : 0;
+    return text->data + text->size - *size;
+}
+
+static bool stops_at_error(TSParseState *state) { return state->has_error; }
+
+/// The tree of `text` made from `former`, or NULL where the text is no Python.
+static TSTree *parse_sound(TSParser *parser, const TSTree *former, Str text) {
+    TSInput input = {.payload = &text, .read = read_text, .encoding = TSInputEncodingUTF8};
+    TSParseOptions options = {.progress_callback = stops_at_error};
+    TSTree *tree = ts_parser_parse_with_options(parser, former, input, options);
+    if (tree && !tree_has_error(tree)) return tree;
+    ts_tree_delete(tree);
+    ts_parser_reset(parser);
+    return NULL;
+}
+
 /// `former`: the tree of the piece before it was edited, told of the edit, or NULL. `*parsed` is set to the parser's own tree,
 /// the caller's, where a later edit can start from it: what is no Python is read anew each time, so that what the parser
 /// makes of it does not depend on how it came about. `parsed` may be NULL.
@@ -159,12 +179,8 @@ static SyntaxRecords *piece_parse(TSParser *parser, Str piece, const TSTree *for
     Arena *scratch = arena_new();
     Str own = comments_join(scratch, piece);
     bool is_own = own.data == piece.data;
-    TSTree *tree =
-        ts_parser_parse_string(parser, is_own ? former : NULL, own.data, (uint32_t)own.size);
-    if (is_own && former && tree_has_error(tree)) {
-        ts_tree_delete(tree);
-        tree = ts_parser_parse_string(parser, NULL, own.data, (uint32_t)own.size);
-    }
+    TSTree *tree = is_own && former ? parse_sound(parser, former, own) : NULL;
+    if (!tree) tree = ts_parser_parse_string(parser, NULL, own.data, (uint32_t)own.size);
     SyntaxRecords *records = records_new(ts_tree_root_node(tree), ts_parser_language(parser));
     bool is_kept = parsed && is_own && !tree_has_error(tree);
     if (is_kept)

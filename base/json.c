@@ -36,9 +36,14 @@ Json *json_string(Arena *arena, const char *value) {
     return value ? json_str(arena, str_from(value)) : json_null(arena);
 }
 
+Json *json_text(Arena *arena, Str text) {
+    Json *json = json_new(arena, JSON_TEXT);
+    json->string = text;
+    return json;
+}
+
 Json *json_numbers(Arena *arena, const uint32_t *items, int count) {
     enum { USUAL_SIZE = 3 };
-    Json *json = json_new(arena, JSON_TEXT);
     Buffer text = buffer_sized(arena, (size_t)count * USUAL_SIZE + 2);
     buffer_putc(&text, '[');
     for (int i = 0; i < count; i++) {
@@ -46,8 +51,7 @@ Json *json_numbers(Arena *arena, const uint32_t *items, int count) {
         buffer_put_int(&text, items[i]);
     }
     buffer_putc(&text, ']');
-    json->string = (Str){text.data, text.size};
-    return json;
+    return json_text(arena, (Str){text.data, text.size});
 }
 
 Json *json_array(Arena *arena) { return json_new(arena, JSON_ARRAY); }

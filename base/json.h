@@ -33,12 +33,16 @@ Json *json_parse(Arena *arena, Str text, Error *error);
 const char *json_print(Arena *arena, const Json *value, bool pretty);
 /// The same at the end of `text`.
 void json_add(Buffer *text, const Json *value, bool pretty);
+/// `"string"` with its escapes, for what is large and written without a tree of values.
+void json_add_string(Buffer *text, Str string);
 
 Json *json_null(Arena *arena);
 Json *json_bool(Arena *arena, bool value);
 Json *json_number(Arena *arena, double value);
 Json *json_string(Arena *arena, const char *value);
 Json *json_str(Arena *arena, Str value);
+/// What is printed as it stands: `text` is one JSON value, and lives as long as this does.
+Json *json_text(Arena *arena, Str text);
 /// An array of numbers, for printing only.
 Json *json_numbers(Arena *arena, const uint32_t *items, int count);
 Json *json_array(Arena *arena);

@@ -44,7 +44,7 @@ static char escape_letter(char c) {
     }
 }
 
-static void string_print(Buffer *text, Str string) {
+void json_add_string(Buffer *text, Str string) {
     buffer_putc(text, '"');
     size_t plain = 0;  // where the characters that stand for themselves began
     for (size_t i = 0; i < string.size; i++) {
@@ -82,7 +82,7 @@ static void object_print(Printer *printer, const Json *object) {
     buffer_puts(text, printer->pretty ? "{\n" : "{");
     for (int i = 0; i < object->count; i++) {
         if (printer->pretty) indent_print(printer, printer->depth);
-        string_print(text, object->keys[i]);
+        json_add_string(text, object->keys[i]);
         buffer_puts(text, printer->pretty ? ":\t" : ":");
         value_print(printer, object->items[i]);
         if (i + 1 < object->count) buffer_putc(text, ',');
@@ -98,7 +98,7 @@ static void value_print(Printer *printer, const Json *value) {
     case JSON_NULL: buffer_puts(&printer->text, "null"); break;
     case JSON_BOOL: buffer_puts(&printer->text, value->number != 0 ? "true" : "false"); break;
     case JSON_NUMBER: number_print(&printer->text, value->number); break;
-    case JSON_STRING: string_print(&printer->text, value->string); break;
+    case JSON_STRING: json_add_string(&printer->text, value->string); break;
     case JSON_ARRAY: array_print(printer, value); break;
     case JSON_OBJECT: object_print(printer, value); break;
     case JSON_TEXT: buffer_add(&printer->text, value->string.data, value->string.size); break;

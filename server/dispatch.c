@@ -32,10 +32,13 @@ void server_balance(Server *server) {
         stream_resume(server->stream);
 }
 
-void server_send(Server *server, Arena *arena, const Json *message) {
-    Str framed = frame_write(arena, message);
+static void send_framed(Server *server, Str framed) {
     stream_write(server->stream, framed.data, framed.size);
     server_balance(server);
+}
+
+void server_send(Server *server, Arena *arena, const Json *message) {
+    send_framed(server, frame_write(arena, message));
 }
 
 static Json *message_new(Arena *arena) {
@@ -44,12 +47,20 @@ static Json *message_new(Arena *arena) {
     return message;
 }
 
-void server_notify(Server *server, const char *method, Json *params) {
-    trace_message(server, "sent", method, NULL, params);
-    Json *message = message_new(params->arena);
+Str notification_frame(Arena *arena, const char *method, Json *params) {
+    Json *message = message_new(arena);
     json_set_string(message, "method", method);
     json_set(message, "params", params);
-    server_send(server, params->arena, message);
+    return frame_write(arena, message);
+}
+
+void server_notify_framed(Server *server, const char *method, const Json *params, Str framed) {
+    trace_message(server, "sent", method, NULL, params);
+    send_framed(server, framed);
+}
+
+void server_notify(Server *server, const char *method, Json *params) {
+    server_notify_framed(server, method, params, notification_frame(params->arena, method, params));
 }
 
 void server_log(Server *server, int type, const char *format, ...) {

@@ -16,23 +16,34 @@ static Str with_line_feeds(Arena *arena, Str text) {
     return copy ? (Str){copy, text.size} : text;
 }
 
-/// Text and lines are copied.
-static Text *text_of(Str text, const Lines *lines, int version) {
-    Arena *arena = arena_new();
+static Str text_copy(Arena *arena, Str text) {
+    return (Str){arena_strndup(arena, text.data, text.size), text.size};
+}
+
+static Lines lines_copy(Arena *arena, Lines lines) {
+    size_t bytes = sizeof *lines.starts * (size_t)lines.count;
+    return (Lines){arena_grow(arena, lines.starts, bytes, bytes), lines.count};
+}
+
+/// Of a text and lines that live in `arena`, which it takes over.
+static Text *text_frozen(Arena *arena, Str text, Lines lines, int version) {
     Text *result = ARENA_NEW(arena, Text);
     result->arena = arena;
     atomic_init(&result->count, 1);
     result->version = version;
     result->caret = NO_CARET;
-    result->text = (Str){arena_strndup(arena, text.data, text.size), text.size};
-    result->analysed = with_line_feeds(arena, result->text);
-    size_t bytes = lines ? sizeof *lines->starts * (size_t)lines->count : 0;
-    result->lines = lines ? (Lines){arena_grow(arena, lines->starts, bytes, bytes), lines->count}
-                          : lines_of(arena, result->text);
+    result->text = text;
+    result->analysed = with_line_feeds(arena, text);
+    result->lines = lines;
     return result;
 }
 
-Text *text_new(Str text, int version) { return text_of(text, NULL, version); }
+Text *text_new(Str text, int version) {
+    Arena *arena =
+        arena_new_sized(text.size + text.size / 4);  // the text and where its lines start
+    Str copy = text_copy(arena, text);
+    return text_frozen(arena, copy, lines_of(arena, copy), version);
+}
 
 Text *text_retain(const Text *text) {
     Text *held = (Text *)(uintptr_t)text;
@@ -63,13 +74,21 @@ static uint32_t caret_after(uint32_t start, uint32_t end, Str with) {
 
 static void draft_replace(Draft *draft, uint32_t start, uint32_t end, Str with) {
     size_t size = draft->text.size - (end - start) + with.size;
-    char *data = arena_alloc(draft->arena, size + 1);
-    memcpy(data, draft->text.data, start);
+    char *data = arena_grow(draft->arena, draft->text.data, start, size + 1);
     if (with.size) memcpy(data + start, with.data, with.size);
     memcpy(data + start + with.size, draft->text.data + end, draft->text.size - end);
     draft->text = (Str){data, size};
     draft->lines =
         lines_edit(draft->arena, &draft->lines, draft->text, start, end, (uint32_t)with.size);
+}
+
+/// Leaves what came before behind.
+static void draft_compact(Draft *draft) {
+    Arena *fresh = arena_new();
+    draft->text = text_copy(fresh, draft->text);
+    draft->lines = lines_copy(fresh, draft->lines);
+    arena_free(draft->arena);
+    draft->arena = fresh;
 }
 
 static bool draft_change(Draft *draft, const Json *change, Encoding encoding) {
@@ -98,28 +117,24 @@ Text *text_edit(const Text *old, const Json *changes, Encoding encoding, int ver
                 Error *error) {
     enum { COMPACT_EVERY = 16 };  // edits, each of which leaves a copy behind
     *error = NULL;
-    Draft draft = {NULL, old->text, old->lines, NO_CARET};
-    Arena *scratch = NULL;
-    bool is_list = changes && changes->kind == JSON_ARRAY;
-    for (int i = 0; is_list && i < changes->count && !*error; i++) {
-        if (i % COMPACT_EVERY == 0) {
-            Arena *fresh = arena_new();
-            if (i) {
-                draft.text =
-                    (Str){arena_strndup(fresh, draft.text.data, draft.text.size), draft.text.size};
-                size_t bytes = sizeof *draft.lines.starts * (size_t)draft.lines.count;
-                draft.lines.starts = arena_grow(fresh, draft.lines.starts, bytes, bytes);
-            }
-            arena_free(scratch);
-            draft.arena = scratch = fresh;
-        }
+    if (!changes || changes->kind != JSON_ARRAY) {
+        *error = "`contentChanges` is no list";
+        return NULL;
+    }
+    size_t size = old->text.size + old->text.size / 4;
+    Draft draft = {arena_new_sized(size), old->text, old->lines, NO_CARET};
+    for (int i = 0; i < changes->count && !*error; i++) {
+        if (i && i % COMPACT_EVERY == 0) draft_compact(&draft);
         if (!draft_change(&draft, changes->items[i], encoding))
             *error = "a change has no `text`, or a `range` that is none";
     }
-    if (!is_list) *error = "`contentChanges` is no list";
-    Text *result = *error ? NULL : text_of(draft.text, &draft.lines, version);
-    if (result && changes->count == 1) result->caret = draft.caret;
-    arena_free(scratch);
+    if (*error) {
+        arena_free(draft.arena);
+        return NULL;
+    }
+    if (changes->count != 1) draft_compact(&draft);
+    Text *result = text_frozen(draft.arena, draft.text, draft.lines, version);
+    if (changes->count == 1) result->caret = draft.caret;
     return result;
 }
 

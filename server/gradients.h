@@ -66,9 +66,9 @@ typedef struct StaleList {
 /// staleness. On the fast lane.
 void gradients_diagnose(struct Gradients *gradients, Arena *arena, const Snapshot *snapshot,
                         const char *uri, Diagnostics *diagnostics, StaleList *stale);
-/// Appends those of `diagnostics`, of the request's document, that are wanted.
-void diagnostics_push(Request *request, const Snapshot *snapshot, const Settings *settings,
-                      const Diagnostics *diagnostics, Json *list);
+/// Adds those of `diagnostics`, of the request's document, that are wanted to a JSON array that was begun with `[`.
+void diagnostics_write(Request *request, const Snapshot *snapshot, const Settings *settings,
+                       const Diagnostics *diagnostics, Buffer *list);
 /// What the client is told of a snapshot: what the settings want and no comment silences; and the results of checks.
 Json *diagnostics_json(Request *request, const Snapshot *snapshot, StaleList *stale);
 /// Tells what of the list is still news. On the loop's thread.

@@ -233,16 +233,29 @@ bool request_range(Request *request, const Json *range, uint32_t *start, uint32_
 }
 
 /// The range as two positions in the text that it is of.
-static Json *range_in(Request *request, const Lines *lines, Str text, Range range) {
+static void range_write(const Request *request, const Lines *lines, Str text, Range range,
+                        Buffer *to) {
     Encoding encoding = request->server->client.encoding;
     uint32_t end = range.end < range.start ? range.start : range.end;
-    return span_json(request->arena, lines_position(lines, text, encoding, range.start),
-                     lines_position(lines, text, encoding, end));
+    span_write(to, lines_position(lines, text, encoding, range.start),
+               lines_position(lines, text, encoding, end));
+}
+
+static Json *range_in(const Request *request, const Lines *lines, Str text, Range range) {
+    Buffer json = buffer_new(request->arena);
+    range_write(request, lines, text, range, &json);
+    return json_text(request->arena, (Str){json.data, json.size});
 }
 
 Json *request_range_json(Request *request, const Snapshot *snapshot, Range range) {
     range = snapshot_range(snapshot, range);
     return range_in(request, &request->text->lines, request->text->text, range);
+}
+
+void request_range_write(const Request *request, const Snapshot *snapshot, Range range,
+                         Buffer *text) {
+    const Text *own = request->text;
+    range_write(request, &own->lines, own->text, snapshot_range(snapshot, range), text);
 }
 
 const char *request_uri_of(Request *request, const char *path) {

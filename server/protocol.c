@@ -168,6 +168,22 @@ Json *span_json(Arena *arena, LinePosition start, LinePosition end) {
     return json;
 }
 
+static void position_write(Buffer *text, LinePosition position) {
+    buffer_puts(text, "{\"line\":");
+    buffer_put_int(text, position.line);
+    buffer_puts(text, ",\"character\":");
+    buffer_put_int(text, position.character);
+    buffer_puts(text, "}");
+}
+
+void span_write(Buffer *text, LinePosition start, LinePosition end) {
+    buffer_puts(text, "{\"start\":");
+    position_write(text, start);
+    buffer_puts(text, ",\"end\":");
+    position_write(text, end);
+    buffer_puts(text, "}");
+}
+
 const char *uri_of_path(Arena *arena, const char *path) {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";

@@ -52,6 +52,8 @@ LinePosition lines_position(const Lines *lines, Str text, Encoding encoding, uin
 bool position_read(const Json *json, LinePosition *position);
 Json *position_json(Arena *arena, LinePosition position);
 Json *span_json(Arena *arena, LinePosition start, LinePosition end);
+/// The same at the end of `text`.
+void span_write(Buffer *text, LinePosition start, LinePosition end);
 
 /// "file:///a/b%20c.py" of an absolute path; a relative one is seen from the working folder.
 const char *uri_of_path(Arena *arena, const char *path);

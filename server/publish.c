@@ -5,6 +5,8 @@
 #include "server/client.h"
 #include "server/gradients.h"
 
+#define PUBLISH "textDocument/publishDiagnostics"
+
 static Json *related_json(Request *request, const Snapshot *snapshot,
                           const Diagnostic *diagnostic) {
     Arena *arena = request->arena;
@@ -30,37 +32,54 @@ static int tag_of(DiagnosticId id) {
     }
 }
 
-static Json *page_link(Request *request, const DiagnosticRow *row) {
-    Json *link = json_object(request->arena);
-    json_set_string(
-        link, "href",
-        arena_printf(request->arena, "%s%s.md", request->configuration->docs_url, row->name));
-    return link;
+/// `"code"` and `"codeDescription"`, the name and the page of the diagnostic.
+static void code_write(const Request *request, const DiagnosticRow *row, Buffer *text) {
+    const char *docs_url = request->configuration->docs_url;
+    buffer_puts(text, ",\"code\":\"");
+    buffer_puts(text, row->name);
+    buffer_puts(text, "\"");
+    if (!request->server->client.code_description || !*docs_url) return;
+    buffer_puts(text, ",\"codeDescription\":{\"href\":");
+    json_add_string(text, str_from(docs_url));
+    text->size--;  // the page is named within the string
+    buffer_puts(text, row->name);
+    buffer_puts(text, ".md\"}");
+}
+
+/// One Diagnostic. Written as text: there may be hundreds of them at each key.
+static void diagnostic_write(Request *request, const Snapshot *snapshot,
+                             const Diagnostic *diagnostic, Buffer *text) {
+    static const int severities[] = {1, 2, 3, 4};
+    const DiagnosticRow *row = &diagnostic_rows[diagnostic->id];
+    const Client *client = &request->server->client;
+    buffer_puts(text, "{\"range\":");
+    request_range_write(request, snapshot, diagnostic->range, text);
+    buffer_puts(text, ",\"severity\":");
+    buffer_put_int(text, severities[diagnostic->severity]);
+    code_write(request, row, text);
+    buffer_puts(text, ",\"source\":\"tad\",\"message\":");
+    json_add_string(text, str_from(diagnostic->message));
+    if (client->related_information && diagnostic->related_count) {
+        buffer_puts(text, ",\"relatedInformation\":");
+        json_add(text, related_json(request, snapshot, diagnostic), false);
+    }
+    if (tag_of(diagnostic->id)) {
+        buffer_puts(text, ",\"tags\":[");
+        buffer_put_int(text, tag_of(diagnostic->id));
+        buffer_puts(text, "]");
+    }
+    if (client->diagnostic_data) {
+        buffer_puts(text, ",\"data\":{\"family\":\"");
+        buffer_puts(text, row->family);
+        buffer_puts(text, "\"}");
+    }
+    buffer_puts(text, "}");
 }
 
 Json *diagnostic_json(Request *request, const Snapshot *snapshot, const Diagnostic *diagnostic) {
-    static const int severities[] = {1, 2, 3, 4};
-    Arena *arena = request->arena;
-    const DiagnosticRow *row = &diagnostic_rows[diagnostic->id];
-    const Client *client = &request->server->client;
-    Json *json = json_object(arena), *data = json_object(arena);
-    json_set(json, "range", request_range_json(request, snapshot, diagnostic->range));
-    json_set_number(json, "severity", severities[diagnostic->severity]);
-    json_set_string(json, "code", row->name);
-    if (client->code_description && *request->configuration->docs_url)
-        json_set(json, "codeDescription", page_link(request, row));
-    json_set_string(json, "source", "tad");
-    json_set_string(json, "message", diagnostic->message);
-    if (client->related_information && diagnostic->related_count)
-        json_set(json, "relatedInformation", related_json(request, snapshot, diagnostic));
-    if (tag_of(diagnostic->id)) {
-        Json *tags = json_array(arena);
-        json_push(tags, json_number(arena, tag_of(diagnostic->id)));
-        json_set(json, "tags", tags);
-    }
-    json_set_string(data, "family", row->family);
-    if (client->diagnostic_data) json_set(json, "data", data);
-    return json;
+    Buffer text = buffer_new(request->arena);
+    diagnostic_write(request, snapshot, diagnostic, &text);
+    return json_text(request->arena, (Str){text.data, text.size});
 }
 
 /// Whether the caret is behind all that its line says, and `start` before it on the line.
@@ -86,34 +105,40 @@ static bool is_held(const Request *request, const Diagnostic *diagnostic) {
            (is_word || is_around || is_at_end_of_line(text, caret, range->start));
 }
 
-void diagnostics_push(Request *request, const Snapshot *snapshot, const Settings *settings,
-                      const Diagnostics *diagnostics, Json *list) {
+void diagnostics_write(Request *request, const Snapshot *snapshot, const Settings *settings,
+                       const Diagnostics *diagnostics, Buffer *list) {
     Options options = request_options(request);
     for (LIST_EACH(int, i, diagnostics->list)) {
         Diagnostic diagnostic = diagnostics->list.items[i];
         diagnostic.range = snapshot_range(snapshot, diagnostic.range);
         bool suppressed;
         if (!diagnostic_is_wanted(&diagnostic, settings, &options, &suppressed)) continue;
-        if (is_held(request, &diagnostic))
+        if (is_held(request, &diagnostic)) {
             request->has_held = true;
-        else
-            json_push(list, diagnostic_json(request, snapshot, &diagnostic));
+            continue;
+        }
+        if (list->size > 1) buffer_puts(list, ",");
+        diagnostic_write(request, snapshot, &diagnostic, list);
     }
 }
 
 Json *diagnostics_json(Request *request, const Snapshot *snapshot, StaleList *stale) {
+    enum { USUAL_BYTES = 300 };  // of one
     Arena *arena = request->arena;
-    Json *list = json_array(arena);
+    const Settings *settings = request_settings(request);
     Diagnostics checks = {.arena = arena};
     gradients_diagnose(request->server->gradients, arena, snapshot, request->document->uri, &checks,
                        stale);
-    if (!request->configuration->diagnostics ||
-        settings_exclude(request_settings(request), arena, request->document->path))
-        return list;
-    const Settings *settings = request_settings(request);
-    diagnostics_push(request, snapshot, settings, &snapshot->diagnostics, list);
-    diagnostics_push(request, snapshot, settings, &checks, list);
-    return list;
+    size_t count = (size_t)snapshot->diagnostics.list.count;
+    Buffer list = buffer_sized(arena, 2 + USUAL_BYTES * count);
+    buffer_puts(&list, "[");
+    if (request->configuration->diagnostics &&
+        !settings_exclude(settings, arena, request->document->path)) {
+        diagnostics_write(request, snapshot, settings, &snapshot->diagnostics, &list);
+        diagnostics_write(request, snapshot, settings, &checks, &list);
+    }
+    buffer_puts(&list, "]");
+    return json_text(arena, (Str){list.data, list.size});
 }
 
 struct LateDocument {
@@ -152,6 +177,7 @@ static Json *publish_work(Request *request) {
     Json *list = snapshot ? diagnostics_json(request, snapshot, stale) : failure_json(request);
     Json *params = publish_params(request->arena, request->document->uri, list);
     json_set_number(params, "version", request->text->version);
+    request->framed = notification_frame(request->arena, PUBLISH, params);
     return params;
 }
 
@@ -168,7 +194,7 @@ static void publish_finish(Request *request) {
         gradients_tell_stale(server, request->document->uri, request->text->version,
                              request->context);
     if (is_newest && request->result && !server->client.pulls_diagnostics)
-        server_notify(server, "textDocument/publishDiagnostics", request->result);
+        server_notify_framed(server, PUBLISH, request->result, request->framed);
     if (is_newest && request->has_held && !document->late) {
         if (!document->late_context)
             document->late_context = ARENA_NEW(document->arena, LateDocument);
@@ -242,8 +268,7 @@ void server_recheck_importers(Server *server) {
 
 void publish_nothing(Server *server, const char *uri) {
     Arena *arena = arena_new();
-    server_notify(server, "textDocument/publishDiagnostics",
-                  publish_params(arena, uri, json_array(arena)));
+    server_notify(server, PUBLISH, publish_params(arena, uri, json_array(arena)));
     arena_free(arena);
 }
 

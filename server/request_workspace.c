@@ -17,13 +17,16 @@ Json *handle_workspace_symbol(Request *request) {
 static void push_diagnostics(Request *request, const Snapshot *snapshot, const Settings *settings,
                              void *context) {
     Arena *arena = request->arena;
-    Json *list = context, *items = json_array(arena), *report = json_object(arena);
+    Json *list = context, *report = json_object(arena);
+    Buffer items = buffer_new(arena);
+    buffer_puts(&items, "[");
     if (configuration_for(request->configuration, request->document->path)->diagnostics)
-        diagnostics_push(request, snapshot, settings, &snapshot->diagnostics, items);
+        diagnostics_write(request, snapshot, settings, &snapshot->diagnostics, &items);
+    buffer_puts(&items, "]");
     json_set_string(report, "uri", request->document->uri);
     json_set(report, "version", request_version_json(request));
     json_set_string(report, "kind", "full");
-    json_set(report, "items", items);
+    json_set(report, "items", json_text(arena, (Str){items.data, items.size}));
     json_push(list, report);
 }
 

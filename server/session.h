@@ -104,6 +104,9 @@ const Snapshot *request_snapshot(Request *request);
 bool request_range(Request *request, const Json *range, uint32_t *start, uint32_t *end);
 /// A range of the request's own text, and a place in any file.
 Json *request_range_json(Request *request, const Snapshot *snapshot, Range range);
+/// The same as JSON text.
+void request_range_write(const Request *request, const Snapshot *snapshot, Range range,
+                         Buffer *text);
 /// The client's own name of a file that it has open.
 const char *request_uri_of(Request *request, const char *path);
 Json *location_json(Request *request, const Snapshot *snapshot, Range range);
@@ -156,6 +159,9 @@ struct Server {
 /// Writes a message to the client. On the loop's thread.
 void server_send(Server *server, Arena *arena, const Json *message);
 void server_notify(Server *server, const char *method, Json *params);
+/// A notification as bytes, on any thread; written by the second, which is given the same method and params.
+Str notification_frame(Arena *arena, const char *method, Json *params);
+void server_notify_framed(Server *server, const char *method, const Json *params, Str framed);
 /// window/logMessage (type: 1 error, 2 warning, 3 info, 4 log).
 void server_log(Server *server, int type, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -34,6 +34,13 @@ typedef struct Analysis {
 } Analysis;
 
 bool poly_is_nonnegative(Arena *arena, const Poly *poly) {
+    int64_t least = 0;  // what it is where all atoms are 1
+    bool any_negative = false;
+    for (int t = 0; t < poly->count; t++) {
+        least += poly->terms[t].coefficient;
+        any_negative = any_negative || poly->terms[t].coefficient < 0;
+    }
+    if (!any_negative || least < 0) return !any_negative;
     const Poly *one = poly_constant(arena, 1);
     const Poly *shifted = poly;
     for (int t = 0; t < poly->count; t++)

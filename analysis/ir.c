@@ -56,6 +56,7 @@ Value *function_add_parameter(Function *function, const char *name, Type type) {
 static void op_link(const Builder *builder, Op *op) {
     Region *region = builder->region;
     op->parent = region;
+    region->is_numbered = false;
     op->next = builder->before;
     op->previous = builder->before ? builder->before->previous : region->last;
     if (op->previous)

@@ -55,6 +55,7 @@ struct Op {
     Region *parent;
     Op *previous;
     Op *next;
+    int number;  // rises along the region, where that is numbered
 };
 
 /// A list of ops with arguments. Loop bodies, arms and combine functions end in OP_YIELD
@@ -64,7 +65,8 @@ struct Region {
     int argument_count;
     Op *first;
     Op *last;
-    Op *parent;  // the op that owns it, NULL for a function's body
+    Op *parent;        // the op that owns it, NULL for a function's body
+    bool is_numbered;  // until an op is added (autodiff/order.c)
 };
 
 typedef struct Parameter {

@@ -2,6 +2,7 @@
 #ifndef TAD_AUTODIFF_ADJOINT_H
 #define TAD_AUTODIFF_ADJOINT_H
 
+#include "analysis/axis.h"
 #include "analysis/loops.h"
 #include "analysis/lower.h"
 #include "autodiff/backward.h"
@@ -61,8 +62,9 @@ typedef struct Differentiation {
     Map first_stores;  // stores of the backward where it goes through the forward for the tapes of loads
     Map lost;          // those of them whose contents nobody kept -> the forward's parameter
     Map turns_apart;  // loops whose turns are taken to touch different elements of the buffer at hand
-    Map *places;      // accesses -> where they are, while each pair of them is asked for (memory.c)
-    Map ordered;      // loops that have to be walked backwards because of what they store
+    struct Places *places;     // of accesses, while each pair of them is compared (place.h)
+    const FunctionAxes *axes;  // of the function that they are in, as long
+    Map ordered;               // loops that have to be walked backwards because of what they store
     Map owners;  // stores that several programs do alike -> the primal condition of the one with the gradient
     LIST(Assumption) assumptions;
     Frame *frame;

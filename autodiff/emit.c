@@ -46,23 +46,10 @@ static int uses_of(const Emitter *emitter, const Value *value) {
     return (int)(intptr_t)map_get_pointer(&emitter->uses, value);
 }
 
-typedef struct UserSearch {
-    const Value *value;
-    Op *user;
-} UserSearch;
-
-static bool visit_user(void *context, Op *op) {
-    UserSearch *search = context;
-    for (int i = 0; i < op->operand_count; i++)
-        if (op->operands[i] == search->value) search->user = op;
-    return !search->user;
-}
-
-static Op *only_user(const Emitter *emitter, const Value *value) {
+static const Op *only_user(const Emitter *emitter, const Value *value) {
     if (uses_of(emitter, value) != 1) return NULL;
-    UserSearch search = {.value = value};
-    region_walk(emitter->function->body, visit_user, &search);
-    return search.user;
+    const OpList *readers = value_readers(&emitter->readers, value);
+    return readers->count ? readers->items[0] : NULL;
 }
 
 static bool is_loop(const Op *op) {
@@ -74,28 +61,15 @@ static bool is_base_address(const Op *op) {
            op->results[0]->type.rank == 0;
 }
 
-typedef struct ArmSearch {
-    const Emitter *emitter;
-    const Op *op;
-    bool leaves;
-} ArmSearch;
-
-static bool is_for_arms(const Emitter *emitter, const Op *op);
-
-static bool visit_arm_user(void *context, Op *op) {
-    ArmSearch *search = context;
-    for (int i = 0; i < op->operand_count && !search->leaves; i++)
-        if (op->operands[i] == search->op->results[0])
-            search->leaves = op->parent == search->op->parent &&
-                             !(is_base_address(op) && is_for_arms(search->emitter, op));
-    return !search->leaves;
-}
-
 /// Whether only regions further in use this address of a scalar: its pointer may be None where they are left out.
 static bool is_for_arms(const Emitter *emitter, const Op *op) {
-    ArmSearch search = {.emitter = emitter, .op = op};
-    region_walk(emitter->function->body, visit_arm_user, &search);
-    return !search.leaves;
+    const OpList *readers = value_readers(&emitter->readers, op->results[0]);
+    for (int i = 0; i < readers->count; i++) {
+        const Op *reader = readers->items[i];
+        bool is_step_for_arms = is_base_address(reader) && is_for_arms(emitter, reader);
+        if (reader->parent == op->parent && !is_step_for_arms) return false;
+    }
+    return true;
 }
 
 /// `-x`, `n - 1` and `n > 0`, as short as a name for them. What a loop carries may have changed where they are read.
@@ -657,6 +631,7 @@ static const char *emit_with(Arena *arena, const Function *function, Map functio
     Emitter emitter = {
         .arena = arena, .function = function, .functions = functions, .inlined = map_new(arena)};
     emitter.uses = function_count_uses(arena, function);
+    emitter.readers = function_readers(arena, function);
     emit_function(&emitter, decorators, comment);  // finds what is inlined
     emitter.lifetimes = lifetimes_of(arena, function, &emitter.inlined);
     emit_function(&emitter, decorators, comment);

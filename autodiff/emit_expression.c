@@ -153,27 +153,16 @@ static const char *operand_beside(Emitter *emitter, const Value *value, const Va
     return emit_operand(emitter, value, precedence, is_right);
 }
 
-typedef struct RuntimeSearch {
-    const Value *value;
-    bool is_needed_before;  // by something that wants a constexpr
-} RuntimeSearch;
-
-static bool visit_reader(void *context, Op *op) {
-    RuntimeSearch *search = context;
-    for (int i = 0; i < op->operand_count; i++) {
-        if (op->operands[i] != search->value) continue;
-        bool is_operator =
-            op_rows[op->code].symbol && op->result_count == 1 && !op->results[0]->type.is_constexpr;
-        if (!is_operator && op->code != OP_FOR) search->is_needed_before = true;
-    }
-    return !search->is_needed_before;
-}
-
 /// Whether only operators on run-time values and bounds of `range` read a constexpr.
 static bool is_read_at_run_time(const Emitter *emitter, const Value *value) {
-    RuntimeSearch search = {.value = value};
-    region_walk(emitter->function->body, visit_reader, &search);
-    return !search.is_needed_before;
+    const OpList *readers = value_readers(&emitter->readers, value);
+    for (int i = 0; i < readers->count; i++) {
+        const Op *op = readers->items[i];
+        bool is_operator =
+            op_rows[op->code].symbol && op->result_count == 1 && !op->results[0]->type.is_constexpr;
+        if (!is_operator && op->code != OP_FOR) return false;
+    }
+    return true;
 }
 
 /// (x + (y - 1)) // y is tl.cdiv(x, y): that x, or NULL.

@@ -4,6 +4,7 @@
 
 #include "analysis/ir.h"
 #include "autodiff/emit_lifetimes.h"
+#include "autodiff/rewrite.h"
 
 /// Text and how tightly its outermost operator binds (op.h's precedence; 20 for names and calls).
 typedef struct Text {
@@ -16,8 +17,9 @@ enum { PRECEDENCE_ATOM = 20 };
 typedef struct Emitter {
     Arena *arena;
     const Function *function;
-    Map texts;  // value -> Text *: what a use of it prints
-    Map uses;   // value -> number of uses
+    Map texts;    // value -> Text *: what a use of it prints
+    Map uses;     // value -> number of uses
+    Map readers;  // value -> the ops that have it as an operand
     Map *
         names;  // names visible in the scope under way (loops open a copy): text -> the value it stands for, or NULL
     Map counters;          // name -> the variable of a loop, now or earlier, that has it

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "autodiff/place.h"
 #include "autodiff/rewrite.h"
 
 static bool is_keyword(const char *name) {
@@ -78,33 +79,25 @@ static const char *tensor_name(Emitter *emitter, const Value *pointer) {
     return name_of_tensor(emitter->arena, pointer->name);
 }
 
-typedef struct PurposeSearch {
-    const Value *value;
-    const Value
-        *address;  // a pointer that it is added to, or that a load or store masked by it has
+/// What a value is read for.
+typedef struct Purpose {
+    const Value *address;   // that it is added to, or that a load or store masked by it has
     const Value *multiple;  // that it is a factor of
     bool is_bound;          // of a loop
-} PurposeSearch;
+} Purpose;
 
-static bool visit_purpose(void *context, Op *op) {
-    PurposeSearch *search = context;
-    bool adds =
-        op->code == OP_ADD && op->operand_count == 2 && op->results[0]->type.kind == TYPE_POINTER;
-    if (adds && op->operands[1] == search->value) search->address = op->results[0];
-    int mask = op_parameter_index(op->code, STR("mask"));
-    if (mask >= 0 && mask < op->operand_count && op->operands[mask] == search->value)
-        search->address = op->operands[0];
-    if (op->code == OP_FOR && op->operands[1] == search->value) search->is_bound = true;
-    if (op->code == OP_MUL && !search->multiple &&
-        (op->operands[0] == search->value || op->operands[1] == search->value))
-        search->multiple = op->results[0];
-    return !search->address;
-}
-
-static PurposeSearch purpose_of(const Emitter *emitter, const Value *value) {
-    PurposeSearch search = {.value = value};
-    region_walk(emitter->function->body, visit_purpose, &search);
-    return search;
+static Purpose purpose_of(const Emitter *emitter, const Value *value) {
+    Purpose purpose = {0};
+    const OpList *readers = value_readers(&emitter->readers, value);
+    for (int i = 0; i < readers->count && !purpose.address; i++) {
+        const Op *op = readers->items[i];
+        bool adds = op->code == OP_ADD && op->results[0]->type.kind == TYPE_POINTER;
+        if (adds && op->operands[1] == value) purpose.address = op->results[0];
+        if (access_mask(op) == value) purpose.address = op->operands[0];
+        if (op->code == OP_FOR && op->operands[1] == value) purpose.is_bound = true;
+        if (op->code == OP_MUL && !purpose.multiple) purpose.multiple = op->results[0];
+    }
+    return purpose;
 }
 
 static const char *purpose_name(Emitter *emitter, const Value *address, const char *noun) {
@@ -113,7 +106,7 @@ static const char *purpose_name(Emitter *emitter, const Value *address, const ch
 }
 
 static const char *offset_name(Emitter *emitter, const Op *op) {
-    PurposeSearch purpose = purpose_of(emitter, op->results[0]);
+    Purpose purpose = purpose_of(emitter, op->results[0]);
     if (purpose.is_bound) return "trips";
     const char *noun = op->results[0]->type.rank ? "offsets" : "offset", *name = NULL;
     if (purpose.address)
@@ -143,29 +136,12 @@ static const char *function_name(Emitter *emitter, const Op *op) {
                : name;
 }
 
-typedef struct UserSearch {
-    const Value *value;
-    const Op *user;
-    int count;
-} UserSearch;
-
-static bool visit_user(void *context, Op *op) {
-    UserSearch *search = context;
-    for (int i = 0; i < op->operand_count; i++)
-        if (op->operands[i] == search->value) {
-            search->user = op;
-            search->count++;
-        }
-    return search->count < 2;
-}
-
 /// The name of the only value that is computed from this one, which it is then a first step to.
-static const char *next_name(Emitter *emitter, const Op *op) {
-    UserSearch search = {.value = op->results[0]};
-    region_walk(emitter->function->body, visit_user, &search);
-    const Op *user = search.user;
-    if (search.count != 1 || user->parent != op->parent || user->result_count != 1 ||
-        user->region_count || !op_is_pure(user))
+static const char *next_name(const Emitter *emitter, const Op *op) {
+    const OpList *readers = value_readers(&emitter->readers, op->results[0]);
+    const Op *user = readers->count == 1 ? readers->items[0] : NULL;
+    if (!user || user->parent != op->parent || user->result_count != 1 || user->region_count ||
+        !op_is_pure(user))
         return NULL;
     return named(user->results[0]);
 }

@@ -69,14 +69,26 @@ static bool holds(const Op *outer, const Op *op) {
 
 /* ---- order ---- */
 
+static bool same_place(const Differentiation *state, Op *a, Op *b) {
+    return place_equals(places_find(state->places, a), places_find(state->places, b));
+}
+
+/// Asked of so many pairs that what each computes is not kept.
+static bool never_meet(const Differentiation *state, Op *a, Op *b) {
+    const Place *left = places_find(state->places, a), *right = places_find(state->places, b);
+    Arena *scratch = arena_new();
+    bool apart = place_is_apart(scratch, left, right);
+    arena_free(scratch);
+    return apart;
+}
+
 /// Whether an access touches other elements in each iteration of the loop.
 static bool is_owned_by_loop(const Differentiation *state, Op *op, const Op *loop) {
     Access access = access_of(state->arena, op);
     Axis axes[AXES_MAX];
     AxisDependence dependence[AXES_MAX];
     if (!access.offset.known) return false;
-    FunctionAxes around = function_axes(state->arena, state->primal);
-    int count = access_axes(state->arena, &around, &access, axes, dependence, AXES_MAX);
+    int count = access_axes(state->arena, state->axes, &access, axes, dependence, AXES_MAX);
     for (int i = 0; i < count; i++)
         if (!axes[i].is_program && axes[i].loop == loop) return dependence[i] == AXIS_OWNED;
     return false;
@@ -93,12 +105,13 @@ static bool iterations_are_apart(const Differentiation *state, const Op *loop, O
     if (loop->code == OP_WHILE) return false;
     if (map_has_pointer(&state->turns_apart, loop)) return true;
     if (!is_owned_by_loop(state, a, loop) || !is_owned_by_loop(state, b, loop)) return false;
-    if (places_are_equal(state->arena, a, b)) return true;
-    Access left = access_of(state->arena, a), right = access_of(state->arena, b);
+    if (same_place(state, a, b)) return true;
+    const Access *left = &places_find(state->places, a)->access,
+                 *right = &places_find(state->places, b)->access;
     Value *iv = loop->regions[0]->arguments[0];
     const Poly *weights[2], *rests[2];
-    if (!poly_split(state->arena, left.offset.base, iv, &weights[0], &rests[0]) ||
-        !poly_split(state->arena, right.offset.base, iv, &weights[1], &rests[1]))
+    if (!poly_split(state->arena, left->offset.base, iv, &weights[0], &rests[0]) ||
+        !poly_split(state->arena, right->offset.base, iv, &weights[1], &rests[1]))
         return false;
     if (!poly_equal(weights[0], weights[1])) return false;
     Arena *arena = state->arena;
@@ -117,31 +130,6 @@ static bool order_is_textual(const Differentiation *state, const Op *level, Op *
 }
 
 typedef enum Order { ORDER_FIRST, ORDER_SECOND, ORDER_NEVER_MEET, ORDER_UNKNOWN } Order;
-
-/// An access through one address.
-typedef struct Place {
-    const Value *pointer;
-    Access access;
-} Place;
-
-/// Computed once for all pairs that an access is in, and again where its address was replaced since.
-static const Access *place_of(const Differentiation *state, Op *op) {
-    Place *place = map_get_pointer(state->places, op);
-    if (place && place->pointer == op->operands[0]) return &place->access;
-    place = ARENA_NEW(state->arena, Place);
-    *place = (Place){op->operands[0], access_of(state->arena, op)};
-    map_set_pointer(state->places, op, place);
-    return &place->access;
-}
-
-/// Asked of so many pairs that what each computes is not kept.
-static bool never_meet(const Differentiation *state, Op *a, Op *b) {
-    const Access *left = place_of(state, a), *right = place_of(state, b);
-    Arena *scratch = arena_new();
-    bool apart = accesses_are_apart(scratch, left, right);
-    arena_free(scratch);
-    return apart;
-}
 
 /// When `a` happens, as far as the elements are concerned that both touch.
 static Order order_of(const Differentiation *state, Op *a, Op *b) {
@@ -171,7 +159,7 @@ static bool is_updated_by_turns(const Differentiation *state, const OpList *acce
         for (int k = 0; k < accesses->count && !has_mate; k++) {
             Op *mate = accesses->items[k];
             has_mate = mate->code != op->code && access_mask(mate) == access_mask(op) &&
-                       places_are_equal(state->arena, op, mate);
+                       same_place(state, op, mate);
         }
         if (!has_mate) return false;
     }
@@ -233,8 +221,7 @@ static void assume_turns_apart(Differentiation *state, const Parameter *paramete
 
 /// Whether `load` sees exactly what `store` put there: the same place and lanes, stored before in its region or one around it.
 static bool sees_store(const Differentiation *state, Op *load, Op *store) {
-    if (store->code != OP_STORE || load->operand_count < 3 ||
-        !places_are_equal(state->arena, load, store))
+    if (store->code != OP_STORE || load->operand_count < 3 || !same_place(state, load, store))
         return false;
     if (access_mask(load) != access_mask(store)) return false;
     if (load->results[0]->type.rank != store->operands[1]->type.rank) return false;
@@ -255,10 +242,10 @@ static bool forward_stored(Differentiation *state, Op *load, const OpList *acces
             source = store;
             continue;
         }
+        if (order_of(state, load, store) == ORDER_NEVER_MEET) continue;
         Op *in_load, *in_store;
         ops_common_level(load, store, &in_load, &in_store);
-        bool later = in_load && in_store && op_precedes(in_load, in_store);
-        if (!later && order_of(state, load, store) != ORDER_NEVER_MEET) source = NULL;
+        if (!in_load || !op_precedes(in_load, in_store)) source = NULL;
     }
     // Within a loop that does not hold the source, a later iteration sees what an earlier one stored.
     for (int i = 0; source && i < accesses->count; i++) {
@@ -404,10 +391,22 @@ static bool is_repeated_by_loops(const Differentiation *state, Op *store) {
     Access access = access_of(state->arena, store);
     Axis axes[AXES_MAX];
     AxisDependence dependence[AXES_MAX];
-    FunctionAxes around = function_axes(state->arena, state->primal);
-    int count = access_axes(state->arena, &around, &access, axes, dependence, AXES_MAX);
+    int count = access_axes(state->arena, state->axes, &access, axes, dependence, AXES_MAX);
     for (int a = 0; a < count; a++)
         if (!axes[a].is_program && dependence[a] != AXIS_OWNED) return true;
+    return false;
+}
+
+/// Whether the store writes what an access at another place in the list may have written before. Of two stores that meet one
+/// is the later, so each pair of them is asked about once.
+static bool is_overwriting(const Differentiation *state, const OpList *accesses, int store) {
+    for (int k = 0; k < accesses->count; k++) {
+        Op *other = accesses->items[k];
+        if (k == store || !is_write(other) || (other->code == OP_STORE && k > store)) continue;
+        Order order = order_of(state, other, accesses->items[store]);
+        bool is_earlier = order == ORDER_FIRST || order == ORDER_UNKNOWN;
+        if (is_earlier || (other->code == OP_STORE && order == ORDER_SECOND)) return true;
+    }
     return false;
 }
 
@@ -418,12 +417,7 @@ static bool is_stored_repeatedly(const Differentiation *state, const OpList *acc
         Op *store = accesses->items[i];
         if (store->code != OP_STORE) continue;
         if (is_repeated_by_loops(state, store)) return true;
-        for (int k = 0; k < accesses->count; k++) {
-            Op *other = accesses->items[k];
-            if (k == i || !is_write(other)) continue;
-            Order order = order_of(state, other, store);
-            if (order == ORDER_FIRST || order == ORDER_UNKNOWN) return true;
-        }
+        if (is_overwriting(state, accesses, i)) return true;
     }
     return false;
 }
@@ -560,14 +554,17 @@ void memory_split_versions(Differentiation *state, const Memory *memory,
                            bool (*wants)(const void *context, const Parameter *parameter),
                            const void *context) {
     int count = state->primal->parameter_count;
-    Map places = map_new(state->arena);
+    Places places = places_new(state->arena);
     state->places = &places;
     for (int p = 0; p < count && !state->failed; p++) {
         const Parameter *parameter = &state->primal->parameters[p];
         if (!map_has_pointer(&memory->stored, parameter->value)) continue;
+        FunctionAxes axes = function_axes(state->arena, state->primal);
+        state->axes = &axes;
         split_versions(state, p, parameter_points_to_float(parameter), wants(context, parameter));
     }
     state->places = NULL;
+    state->axes = NULL;
 }
 
 void memory_refuse_lost_values(Differentiation *state) {

@@ -10,8 +10,6 @@ typedef struct Memory {
     bool writes;
 } Memory;
 
-typedef LIST(Op *) OpList;
-
 Memory memory_of(Arena *arena, const Function *function);
 /// Every load, store and atomic through `root`, in program order.
 OpList memory_accesses(Arena *arena, const Function *function, const Value *root);

@@ -1,10 +1,16 @@
 // Where two ops stand to each other: before, behind, in arms that exclude each other.
 #include "autodiff/order.h"
 
+static void region_number(Region *region) {
+    int number = 0;
+    for (Op *op = region->first; op; op = op->next) op->number = number++;
+    region->is_numbered = true;
+}
+
 bool op_precedes(const Op *a, const Op *b) {
-    for (const Op *op = a->next; op; op = op->next)
-        if (op == b) return true;
-    return false;
+    if (!a->parent || a->parent != b->parent) return false;
+    if (!a->parent->is_numbered) region_number(a->parent);
+    return a->number < b->number;
 }
 
 bool ops_are_exclusive(const Op *a, const Op *b) {

@@ -4,7 +4,7 @@
 
 #include "analysis/ir.h"
 
-/// Whether `a` comes before `b` in the same region. Linear in the operations between.
+/// Whether `a` comes before `b` in the same region, which is numbered for it where it has changed.
 bool op_precedes(const Op *a, const Op *b);
 /// Whether two arms of one branch hold the two ops.
 bool ops_are_exclusive(const Op *a, const Op *b);

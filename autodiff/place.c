@@ -14,18 +14,6 @@ Value *access_mask(const Op *op) {
     return mask && value_is_none(mask) ? NULL : mask;
 }
 
-bool places_are_equal(Arena *arena, Op *a, Op *b) {
-    if (a->operands[0] == b->operands[0]) return true;
-    Access left = access_of(arena, a), right = access_of(arena, b);
-    if (!left.parameter || left.parameter != right.parameter) return false;
-    if (!left.offset.known || !right.offset.known || left.offset.rank != right.offset.rank)
-        return false;
-    if (!poly_equal(left.offset.base, right.offset.base)) return false;
-    for (int i = 0; i < left.offset.rank; i++)
-        if (!poly_equal(left.offset.lane[i], right.offset.lane[i])) return false;
-    return true;
-}
-
 /* ---- inequalities ---- */
 
 /// The numerator of `atom` = numerator // divisor where that is a single value, or NULL.
@@ -148,12 +136,6 @@ static LaneBound mask_bound(Arena *arena, Value *mask, int lane, int depth) {
     return (LaneBound){index.base, value_poly(arena, op->operands[1])};
 }
 
-/// Addresses along a lane: from `start` to below `start + reach`.
-typedef struct Span {
-    const Poly *start;
-    const Poly *reach;  // NULL: not known
-} Span;
-
 /// As many lanes as the tile has.
 static Span tile_span(Arena *arena, const Access *access, int lane) {
     Span span = {.start = access->offset.base};
@@ -186,15 +168,15 @@ static bool others_step_over(Arena *arena, const Access *access, int lane, const
     return true;
 }
 
-static bool lies_before(Arena *arena, const Access *a, int lane_a, const Access *b, int lane_b) {
-    Span first = lane_span(arena, a, lane_a), second = lane_span(arena, b, lane_b);
+static bool lies_before(Arena *arena, const Place *a, int lane_a, const Place *b, int lane_b) {
+    Span first = a->lanes[lane_a], second = b->lanes[lane_b];
     if (!first.reach || !second.reach) return false;
     const Poly *distance = poly_subtract(arena, second.start, first.start);
     if (!is_fixed(distance) || !is_fixed(first.reach) || !is_fixed(second.reach)) return false;
     if (!sizes_are_nonnegative(arena, poly_subtract(arena, distance, first.reach))) return false;
     const Poly *end = poly_add(arena, distance, second.reach);
-    return others_step_over(arena, a, lane_a, distance, end) &&
-           others_step_over(arena, b, lane_b, distance, end);
+    return others_step_over(arena, &a->access, lane_a, distance, end) &&
+           others_step_over(arena, &b->access, lane_b, distance, end);
 }
 
 static int64_t divisor_of(const Affine *offset, int64_t divisor) {
@@ -241,24 +223,50 @@ static bool spans_are_apart(Arena *arena, Span first, Span second) {
            sizes_are_nonnegative(arena, poly_subtract(arena, distance, first.reach));
 }
 
-bool accesses_are_apart(Arena *arena, const Access *a, const Access *b) {
-    if (!a->parameter || a->parameter != b->parameter) return false;
-    if (!a->offset.known || !b->offset.known || a->offset.wrapped || b->offset.wrapped)
-        return false;
-    if (a->offset.rank == 0 && b->offset.rank == 0) {
+Place place_of_access(Arena *arena, Op *op) {
+    Place place = {.access = access_of(arena, op)};
+    const Affine *offset = &place.access.offset;
+    if (!place.access.parameter || !offset->known || offset->wrapped) return place;
+    for (int i = 0; i < offset->rank; i++) place.lanes[i] = lane_span(arena, &place.access, i);
+    for (int by_mask = 0; by_mask < 2; by_mask++)
+        place.whole[by_mask] = access_span(arena, &place.access, by_mask);
+    return place;
+}
+
+/// What an access had for an address when it was looked at.
+typedef struct KnownPlace {
+    const Value *pointer;
+    Place place;
+} KnownPlace;
+
+Places places_new(Arena *arena) { return (Places){arena, map_new(arena)}; }
+
+const Place *places_find(Places *places, Op *op) {
+    KnownPlace *known = map_get_pointer(&places->known, op);
+    if (known && known->pointer == op->operands[0]) return &known->place;
+    known = ARENA_NEW(places->arena, KnownPlace);
+    *known = (KnownPlace){op->operands[0], place_of_access(places->arena, op)};
+    map_set_pointer(&places->known, op, known);
+    return &known->place;
+}
+
+bool place_is_apart(Arena *arena, const Place *a, const Place *b) {
+    const Affine *left = &a->access.offset, *right = &b->access.offset;
+    if (!a->access.parameter || a->access.parameter != b->access.parameter) return false;
+    if (!left->known || !right->known || left->wrapped || right->wrapped) return false;
+    if (left->rank == 0 && right->rank == 0) {
         int64_t distance;
-        return poly_is_constant(poly_subtract(arena, a->offset.base, b->offset.base), &distance) &&
+        return poly_is_constant(poly_subtract(arena, left->base, right->base), &distance) &&
                distance != 0;
     }
-    if (lie_between(arena, a, b)) return true;
-    for (int i = 0; i < a->offset.rank; i++)
-        for (int k = 0; k < b->offset.rank; k++) {
-            if (is_zero(a->offset.lane[i]) || !poly_equal(a->offset.lane[i], b->offset.lane[k]))
-                continue;
+    if (lie_between(arena, &a->access, &b->access)) return true;
+    for (int i = 0; i < left->rank; i++)
+        for (int k = 0; k < right->rank; k++) {
+            if (is_zero(left->lane[i]) || !poly_equal(left->lane[i], right->lane[k])) continue;
             if (lies_before(arena, a, i, b, k) || lies_before(arena, b, k, a, i)) return true;
         }
     for (int by_mask = 0; by_mask < 2; by_mask++) {
-        Span first = access_span(arena, a, by_mask), second = access_span(arena, b, by_mask);
+        Span first = a->whole[by_mask], second = b->whole[by_mask];
         if (spans_are_apart(arena, first, second) || spans_are_apart(arena, second, first))
             return true;
     }
@@ -266,8 +274,24 @@ bool accesses_are_apart(Arena *arena, const Access *a, const Access *b) {
 }
 
 bool places_are_apart(Arena *arena, Op *a, Op *b) {
-    Access left = access_of(arena, a), right = access_of(arena, b);
-    return accesses_are_apart(arena, &left, &right);
+    Place left = place_of_access(arena, a), right = place_of_access(arena, b);
+    return place_is_apart(arena, &left, &right);
+}
+
+bool place_equals(const Place *a, const Place *b) {
+    if (a->access.op->operands[0] == b->access.op->operands[0]) return true;
+    const Affine *left = &a->access.offset, *right = &b->access.offset;
+    if (!a->access.parameter || a->access.parameter != b->access.parameter) return false;
+    if (!left->known || !right->known || left->rank != right->rank) return false;
+    if (!poly_equal(left->base, right->base)) return false;
+    for (int i = 0; i < left->rank; i++)
+        if (!poly_equal(left->lane[i], right->lane[i])) return false;
+    return true;
+}
+
+bool places_are_equal(Arena *arena, Op *a, Op *b) {
+    Place left = {.access = access_of(arena, a)}, right = {.access = access_of(arena, b)};
+    return place_equals(&left, &right);
 }
 
 static bool spans_fit(Arena *arena, Span first, Span second, const Poly *window) {
@@ -287,14 +311,10 @@ static bool spans_fit(Arena *arena, Span first, Span second, const Poly *window)
 }
 
 bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window) {
-    Access left = access_of(arena, a), right = access_of(arena, b);
-    if (!left.parameter || left.parameter != right.parameter || left.offset.wrapped ||
-        right.offset.wrapped || !left.offset.known || !right.offset.known)
-        return false;
+    Place left = place_of_access(arena, a), right = place_of_access(arena, b);
+    if (left.access.parameter != right.access.parameter) return false;
     for (int by_mask = 0; by_mask < 2; by_mask++)
-        if (spans_fit(arena, access_span(arena, &left, by_mask),
-                      access_span(arena, &right, by_mask), window))
-            return true;
+        if (spans_fit(arena, left.whole[by_mask], right.whole[by_mask], window)) return true;
     return false;
 }
 
@@ -426,7 +446,7 @@ static bool join_lanes(Arena *arena, Access *joint, Type *type, const Access *b)
     return true;
 }
 
-bool places_are_owned_together(Arena *arena, const Function *function, Op *a, Op *b,
+bool places_are_owned_together(Arena *arena, const FunctionAxes *around, Op *a, Op *b,
                                bool by_program) {
     Access joint = access_of(arena, a), other = access_of(arena, b);
     Op *in_a, *in_b;
@@ -454,8 +474,7 @@ bool places_are_owned_together(Arena *arena, const Function *function, Op *a, Op
     joint.op = op;
     Axis axes[AXES_MAX];
     AxisDependence dependence[AXES_MAX];
-    FunctionAxes around = function_axes(arena, function);
-    int count = access_axes(arena, &around, &joint, axes, dependence, AXES_MAX);
+    int count = access_axes(arena, around, &joint, axes, dependence, AXES_MAX);
     for (int i = 0; i < count; i++)
         if (dependence[i] != AXIS_OWNED && (axes[i].is_program || !by_program)) return false;
     return true;

@@ -85,26 +85,86 @@ Value *pointer_root(Value *pointer) {
     return NULL;
 }
 
-typedef struct WriteSearch {
-    const Value *root;
-    bool found;
-} WriteSearch;
+/// What a function writes to.
+typedef struct Writes {
+    Map roots;  // pointer parameters
+    bool has_unknown;
+} Writes;
 
 static bool visit_write(void *context, Op *op) {
-    WriteSearch *search = context;
-    if (op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC)) {
-        const Value *root = op->operand_count ? pointer_root(op->operands[0]) : NULL;
-        if (!root || root == search->root) search->found = true;
-    }
-    return !search->found;
+    Writes *writes = context;
+    if (!(op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC))) return true;
+    const Value *root = op->operand_count ? pointer_root(op->operands[0]) : NULL;
+    if (root)
+        map_set_pointer(&writes->roots, root, op);
+    else
+        writes->has_unknown = true;
+    return true;
+}
+
+static Writes writes_of(const Function *function) {
+    Writes writes = {.roots = map_new(function->arena)};
+    region_walk(function->body, visit_write, &writes);
+    return writes;
+}
+
+static bool is_stable_load(const Writes *writes, const Op *op) {
+    if (op->code != OP_LOAD || writes->has_unknown) return false;
+    const Value *root = pointer_root(op->operands[0]);
+    return root && !map_has_pointer(&writes->roots, root);
 }
 
 bool op_is_stable_load(const Function *function, const Op *op) {
     if (op->code != OP_LOAD) return false;
-    WriteSearch search = {.root = pointer_root(op->operands[0])};
-    if (!search.root) return false;
-    region_walk(function->body, visit_write, &search);
-    return !search.found;
+    Writes writes = writes_of(function);
+    return is_stable_load(&writes, op);
+}
+
+/* ---- readers ---- */
+
+static void readers_add(Arena *arena, Map *readers, Op *op) {
+    for (int i = 0; i < op->operand_count; i++) {
+        if (!op->operands[i]) continue;
+        OpList *list = map_get_pointer(readers, op->operands[i]);
+        if (!list) {
+            list = ARENA_NEW(arena, OpList);
+            map_set_pointer(readers, op->operands[i], list);
+        }
+        LIST_PUSH(arena, list, op);
+    }
+}
+
+static void readers_drop(Map *readers, const Op *op) {
+    for (int i = 0; i < op->operand_count; i++) {
+        OpList *list = op->operands[i] ? map_get_pointer(readers, op->operands[i]) : NULL;
+        int kept = 0;
+        for (int k = 0; list && k < list->count; k++)
+            if (list->items[k] != op) list->items[kept++] = list->items[k];
+        if (list) list->count = kept;
+    }
+}
+
+typedef struct Reading {
+    Arena *arena;
+    Map readers;
+} Reading;
+
+static bool visit_reading(void *context, Op *op) {
+    Reading *reading = context;
+    readers_add(reading->arena, &reading->readers, op);
+    return true;
+}
+
+Map function_readers(Arena *arena, const Function *function) {
+    Reading reading = {.arena = arena, .readers = map_new(arena)};
+    region_walk(function->body, visit_reading, &reading);
+    return reading.readers;
+}
+
+const OpList *value_readers(const Map *readers, const Value *value) {
+    static const OpList none = {0};
+    const OpList *list = map_get_pointer(readers, value);
+    return list ? list : &none;
 }
 
 /* ---- sharing ---- */
@@ -143,19 +203,37 @@ static bool is_named_number(const Op *op) {
            number != 0 && isfinite(number);
 }
 
-static int share_region(Function *function, Region *region, const ShareScope *outer) {
-    ShareScope scope = {.table = map_new(function->arena), .outer = outer};
-    int gone = 0;
+typedef struct Sharing {
+    Function *function;
+    Writes writes;
+    Map instead;  // value that went away -> the one that stays
+    int gone;
+} Sharing;
+
+static void read_shared(const Sharing *sharing, Op *op) {
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i]) op->operands[i] = value_mapped(&sharing->instead, op->operands[i]);
+    for (int i = 0; i < op->keyword_count; i++)
+        op->keywords[i].value = value_mapped(&sharing->instead, op->keywords[i].value);
+}
+
+static bool is_shareable(const Sharing *sharing, const Op *op) {
+    if (op->region_count || op->result_count == 0 || op->code == OP_UNDEFINED) return false;
+    if (op->code == OP_FULL && !is_named_number(op))
+        return false;  // each loop starts from its own zeros
+    return op_is_pure(op) || is_stable_load(&sharing->writes, op);
+}
+
+/// A value is read behind its op alone, so what went away is replaced as the walk goes on.
+static void share_region(Sharing *sharing, Region *region, const ShareScope *outer) {
+    Arena *arena = sharing->function->arena;
+    ShareScope scope = {.table = map_new(arena), .outer = outer};
     for (Op *op = region->first, *next; op; op = next) {
         next = op->next;
-        for (int i = 0; i < op->region_count; i++)
-            gone += share_region(function, op->regions[i], &scope);
-        bool shareable = op_is_pure(op) || op_is_stable_load(function, op);
-        if (!shareable || op->region_count || op->result_count == 0) continue;
-        bool starts_loops = op->code == OP_FULL && !is_named_number(op);
-        if (starts_loops || op->code == OP_UNDEFINED)
-            continue;  // each loop starts from its own zeros
-        Str key = op_key(function->arena, op);
+        read_shared(sharing, op);
+        for (int i = 0; i < op->region_count; i++) share_region(sharing, op->regions[i], &scope);
+        if (!is_shareable(sharing, op)) continue;
+        Str key = op_key(arena, op);
         Op *same = share_find(&scope, key);
         if (!same) {
             map_set(&scope.table, key, op);
@@ -163,15 +241,19 @@ static int share_region(Function *function, Region *region, const ShareScope *ou
         }
         for (int i = 0; i < op->result_count; i++) {
             if (!same->results[i]->name) same->results[i]->name = op->results[i]->name;
-            region_replace_uses(function->body, op->results[i], same->results[i]);
+            map_set_pointer(&sharing->instead, op->results[i], same->results[i]);
         }
         op_remove(op);
-        gone++;
+        sharing->gone++;
     }
-    return gone;
 }
 
-int function_share(Function *function) { return share_region(function, function->body, NULL); }
+int function_share(Function *function) {
+    Sharing sharing = {
+        .function = function, .writes = writes_of(function), .instead = map_new(function->arena)};
+    share_region(&sharing, function->body, NULL);
+    return sharing.gone;
+}
 
 /* ---- hoisting ---- */
 
@@ -183,6 +265,7 @@ void op_move_before(Op *op, Op *place) {
     op_remove(op);
     Region *region = place->parent;
     op->parent = region;
+    region->is_numbered = false;
     op->next = place;
     op->previous = place->previous;
     if (place->previous)
@@ -200,15 +283,15 @@ static bool operands_outside(const Op *op, const Op *loop) {
     return true;
 }
 
-static void hoist_region(Function *function, Region *region) {
+static void hoist_region(const Writes *writes, Region *region) {
     for (Op *op = region->first; op; op = op->next) {
-        for (int r = 0; r < op->region_count; r++) hoist_region(function, op->regions[r]);
+        for (int r = 0; r < op->region_count; r++) hoist_region(writes, op->regions[r]);
         if (!is_loop(op)) continue;
         for (int r = 0; r < op->region_count; r++) {
             for (Op *inner = op->regions[r]->first, *next; inner; inner = next) {
                 next = inner->next;
                 bool movable = (op_is_pure(inner) && inner->region_count == 0) ||
-                               op_is_stable_load(function, inner);
+                               is_stable_load(writes, inner);
                 if (movable && inner->code != OP_UNDEFINED && operands_outside(inner, op))
                     op_move_before(inner, op);
             }
@@ -216,25 +299,12 @@ static void hoist_region(Function *function, Region *region) {
     }
 }
 
-void function_hoist(Function *function) { hoist_region(function, function->body); }
+void function_hoist(Function *function) {
+    Writes writes = writes_of(function);
+    hoist_region(&writes, function->body);
+}
 
 /* ---- sinking ---- */
-
-typedef struct UserList {
-    Arena *arena;
-    const Value *value;
-    LIST(Op *) users;
-} UserList;
-
-static bool visit_users(void *context, Op *op) {
-    UserList *list = context;
-    for (int i = 0; i < op->operand_count; i++)
-        if (op->operands[i] == list->value) {
-            LIST_PUSH(list->arena, &list->users, op);
-            break;
-        }
-    return true;
-}
 
 /// The outermost arm of a branch on a constexpr that holds `user` but not `op`, or NULL.
 static Region *arm_between(const Op *op, const Op *user) {
@@ -248,14 +318,13 @@ static Region *arm_between(const Op *op, const Op *user) {
 }
 
 /// Copies an address into the arms that alone use it. True where nothing is left to use the original.
-static bool sink_into_arms(Function *function, Op *op) {
-    UserList list = {.arena = function->arena, .value = op->results[0]};
-    region_walk(op->parent, visit_users, &list);
-    for (int i = 0; i < list.users.count; i++)
-        if (!arm_between(op, list.users.items[i])) return false;
+static bool sink_into_arms(Function *function, Op *op, Map *readers) {
+    const OpList *users = value_readers(readers, op->results[0]);
+    for (int i = 0; i < users->count; i++)
+        if (!arm_between(op, users->items[i])) return false;
     Map copies = map_new(function->arena);  // arm -> the address there
-    for (int i = 0; i < list.users.count; i++) {
-        Op *user = list.users.items[i];
+    for (int i = 0; i < users->count; i++) {
+        Op *user = users->items[i];
         Region *arm = arm_between(op, user);
         Value *copy = map_get_pointer(&copies, arm);
         if (!copy) {
@@ -265,27 +334,32 @@ static bool sink_into_arms(Function *function, Op *op) {
                                .range = op->range,
                                .call = op->call};
             Map values = map_new(function->arena);
-            op_clone(&builder, op, &values);
-            copy = map_get_pointer(&values, op->results[0]);
+            copy = op_clone(&builder, op, &values)->results[0];
             map_set_pointer(&copies, arm, copy);
+            readers_add(function->arena, readers, copy->op);
         }
         for (int k = 0; k < user->operand_count; k++)
             if (user->operands[k] == op->results[0]) op_set_operand(user, k, copy);
     }
-    return list.users.count > 0;
+    return users->count > 0;
 }
 
-static void sink_region(Function *function, Region *region) {
+static void sink_region(Function *function, Region *region, Map *readers) {
     for (Op *op = region->last, *previous; op; op = previous) {
         previous = op->previous;
-        for (int r = 0; r < op->region_count; r++) sink_region(function, op->regions[r]);
+        for (int r = 0; r < op->region_count; r++) sink_region(function, op->regions[r], readers);
         bool is_address = op->result_count == 1 && op->results[0]->type.kind == TYPE_POINTER &&
                           op_is_pure(op) && op->region_count == 0 && op->code != OP_UNDEFINED;
-        if (is_address && sink_into_arms(function, op)) op_remove(op);
+        if (!is_address || !sink_into_arms(function, op, readers)) continue;
+        readers_drop(readers, op);
+        op_remove(op);
     }
 }
 
-void function_sink_addresses(Function *function) { sink_region(function, function->body); }
+void function_sink_addresses(Function *function) {
+    Map readers = function_readers(function->arena, function);
+    sink_region(function, function->body, &readers);
+}
 
 /* ---- dropping ---- */
 

@@ -3,6 +3,9 @@
 #define TAD_AUTODIFF_REWRITE_H
 
 #include "analysis/ir.h"
+#include "base/list.h"
+
+typedef LIST(Op *) OpList;
 
 /// A copy that can be rewritten. `values` (may be NULL) receives old value -> new value.
 Function *function_copy(Arena *arena, const Function *function, const char *name, Map *values);
@@ -38,5 +41,10 @@ Value *build_trip_count(Builder *builder, Value *lower, Value *upper, Value *ste
 
 /// Number of uses of each value: Map by pointer -> (void *)(intptr_t)count.
 Map function_count_uses(Arena *arena, const Function *function);
+
+/// The ops that have each value as an operand, in the order of the text, once for each time: as the function is now.
+Map function_readers(Arena *arena, const Function *function);
+/// Those of one value; never NULL.
+const OpList *value_readers(const Map *readers, const Value *value);
 
 #endif

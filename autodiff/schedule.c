@@ -49,7 +49,7 @@ static const char *unknown_address(Arena *arena, const Op *op, const char *name)
 static Sharing statement_sharing(Differentiation *state, const Accumulation *statement) {
     Axis axes[AXES_MAX];
     AxisDependence dependence[AXES_MAX];
-    Access access = access_of(state->arena, statement->op);
+    Access access = places_find(state->places, statement->op)->access;
     const char *name = statement->input->name;
     if (!access.parameter || !access.offset.known)
         return (Sharing){false, unknown_address(state->arena, statement->op, name)};
@@ -58,8 +58,7 @@ static Sharing statement_sharing(Differentiation *state, const Accumulation *sta
             false,
             arena_printf(state->arena,
                          "several lanes of one tile may add to the same element of `%s`", name)};
-    FunctionAxes around = function_axes(state->arena, state->backward);
-    int count = access_axes(state->arena, &around, &access, axes, dependence, AXES_MAX);
+    int count = access_axes(state->arena, state->axes, &access, axes, dependence, AXES_MAX);
     for (int i = 0; i < count; i++) {
         if (dependence[i] == AXIS_OWNED) continue;
         if (axes[i].is_program) {
@@ -91,7 +90,7 @@ typedef enum Pair {
 } Pair;
 
 static Pair pair_of(Differentiation *state, const Accumulation *a, const Accumulation *b) {
-    if (!places_are_owned_together(state->arena, state->backward, a->op, b->op, false))
+    if (!places_are_owned_together(state->arena, state->axes, a->op, b->op, false))
         return PAIR_SHARED;
     bool apart = ops_are_exclusive(a->op, b->op) || places_are_apart(state->arena, a->op, b->op);
     return apart ? PAIR_APART : PAIR_ORDERED;
@@ -178,8 +177,9 @@ static RunningStep *zero_before(Differentiation *state, const Accumulation *stat
         if (!step->op || step->op->code != OP_STORE || step->gradient != statement->gradient)
             continue;
         bool same = step->op->parent == statement->op->parent &&
-                    places_are_equal(state->arena, step->op, statement->op) &&
-                    access_mask(step->op) == access_mask(statement->op);
+                    access_mask(step->op) == access_mask(statement->op) &&
+                    place_equals(places_find(state->places, step->op),
+                                 places_find(state->places, statement->op));
         if (same && op_precedes(step->op, statement->op)) return step;
     }
     return NULL;
@@ -200,7 +200,9 @@ static bool running_is_replaced(Differentiation *state, const Accumulation *grou
         for (int k = 0; k < i; k++) {
             const RunningStep *b = &state->running_steps.items[k];
             if (!b->op || b->op->code != OP_STORE || b->gradient != a->gradient) continue;
-            if (!ops_are_exclusive(a->op, b->op) && !places_are_apart(state->arena, a->op, b->op))
+            if (!ops_are_exclusive(a->op, b->op) &&
+                !place_is_apart(state->arena, places_find(state->places, a->op),
+                                places_find(state->places, b->op)))
                 return false;
         }
     }
@@ -213,7 +215,7 @@ static bool programs_are_apart(Differentiation *state, const Accumulation *group
     Op *op = group[index].op;
     if (!lanes_are_apart(state->arena, op)) return false;
     for (int k = 0; k < count; k++)
-        if (!places_are_owned_together(state->arena, state->backward, op, group[k].op, true))
+        if (!places_are_owned_together(state->arena, state->axes, op, group[k].op, true))
             return false;
     return true;
 }
@@ -268,6 +270,10 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
         if (!op_is_alive(state->backward, state->running_steps.items[i].op))
             state->running_steps.items[i].op = NULL;
     accumulations_sink(state);
+    Places places = places_new(state->arena);
+    FunctionAxes axes = function_axes(state->arena, state->backward);
+    state->places = &places;
+    state->axes = &axes;
     result->gradients = ARENA_ARRAY(state->arena, Gradient, state->accumulations.count + 1);
     for (int i = 0; i < state->accumulations.count; i++) {
         const Accumulation *first = &state->accumulations.items[i];
@@ -293,4 +299,6 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
             schedule_group(state, gradient, group, count);
         if (gradient->is_atomic) result->atomics++;
     }
+    state->places = NULL;
+    state->axes = NULL;
 }

@@ -46,7 +46,11 @@ static double infinity_in(const Value *value, int depth) {
                 infinity_in(region_terminator(op->regions[r])->operands[value->index], depth + 1);
         return sum;
     }
+    case OP_NEG: return -infinity_in(op->operands[0], depth + 1);
     case OP_SUB:
+    case OP_DIV:
+    case OP_FDIV:
+    case OP_DIV_RN:
     case OP_MAX:
     case OP_CAST:
     case OP_EXPAND_DIMS:
@@ -57,13 +61,29 @@ static double infinity_in(const Value *value, int depth) {
     }
 }
 
-/// A score of minus infinity counts for nothing, whatever it is multiplied by: 0 * inf must not get into the factor's sum.
-static Value *without_infinities(Differentiation *state, const Op *product, const Value *target,
+/// What the derivative of an operand is a multiple of, as far as it may hold infinities; NULL for none.
+static Value *factor_beside(const Op *op, const Value *target) {
+    switch (op->code) {
+    case OP_MUL: return op->operands[op->operands[0] == target ? 1 : 0];
+    case OP_FMA:
+        return target == op->operands[0]   ? op->operands[1]
+               : target == op->operands[1] ? op->operands[0]
+                                           : NULL;
+    case OP_DIV:
+    case OP_FDIV:
+    case OP_DIV_RN: return target == op->operands[1] ? op->operands[0] : NULL;
+    default: return NULL;
+    }
+}
+
+/// A score of minus infinity counts for nothing, whatever it is multiplied by: 0 * inf must not get into the factor's
+/// gradient.
+static Value *without_infinities(Differentiation *state, const Op *op, const Value *target,
                                  Value *adjoint) {
     Builder *b = &state->builder;
-    Value *other = product->operands[product->operands[0] == target ? 1 : 0];
+    Value *other = factor_beside(op, target);
     double infinity = infinity_in(other, 0);
-    if (infinity == 0 || target->type.rank >= other->type.rank) return adjoint;
+    if (infinity == 0) return adjoint;
     Value *tile = recomputed(state, other);
     bool is_negative = infinity < 0;
     if (!is_negative) tile = build_unary(b, OP_ABS, tile);
@@ -114,8 +134,7 @@ static void rule_from_text(Differentiation *state, const Op *op, Value *gradient
                          row->name ? row->name : row->id, error ? error : "no value");
             return;
         }
-        if (op->code == OP_MUL) adjoint = without_infinities(state, op, target, adjoint);
-        adjoint_add(state, target, adjoint);
+        adjoint_add(state, target, without_infinities(state, op, target, adjoint));
     }
 }
 

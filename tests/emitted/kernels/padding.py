@@ -249,3 +249,112 @@ def online_in_blocks(
         kept = tl.load(at, mask=in_x, other=0.0)
         scaled = tl.load(x + rows[:, None] * 16 + depth[None, :], mask=in_x, other=0.0)
         tl.store(at, kept / total[:, None] * scaled, mask=in_x)
+
+
+# tad: n=5, m=7, d=12, x=f32[n, 16], y=f32[m, 16], b=f32[m], table=f32[3], label=i32[n] in range(0, 3), o=f32[n, 16], BM=16, BN=16, BD=8, grid=(1,)
+@triton.jit
+def factor_in_blocks(
+    x, y, b, table, label, o, n, m, d, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr
+):
+    """In blocks of columns, with a factor for each row: of masked scores it is 0, although they are infinite."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    inside = rows < n
+    number = tl.load(table + tl.load(label + rows, mask=inside, other=0))
+    top = tl.full([BM], -float("inf"), tl.float32)
+    total = tl.zeros([BM], tl.float32)
+    for d0 in range(0, d, BD):
+        depth = d0 + tl.arange(0, BD)
+        in_x = inside[:, None] & (depth[None, :] < d)
+        tl.store(o + rows[:, None] * 16 + depth[None, :], 0.0, mask=in_x)
+    for start in range(0, m, BN):
+        cols = start + tl.arange(0, BN)
+        both = inside[:, None] & (cols[None, :] < m)
+        s = tl.load(b + rows[:, None] * 0 + cols[None, :], mask=both, other=-float("inf"))
+        s = s * number[:, None]
+        new = tl.maximum(top, tl.max(s, 1))
+        alpha = tl.exp(top - new)
+        w = tl.exp(s - new[:, None])
+        total = total * alpha + tl.sum(w, 1)
+        for d0 in range(0, d, BD):
+            depth = d0 + tl.arange(0, BD)
+            in_x = inside[:, None] & (depth[None, :] < d)
+            in_y = (cols[:, None] < m) & (depth[None, :] < d)
+            c = tl.load(y + cols[:, None] * 16 + depth[None, :], mask=in_y, other=0.0)
+            at = o + rows[:, None] * 16 + depth[None, :]
+            kept = tl.load(at, mask=in_x, other=0.0)
+            tl.store(at, kept * alpha[:, None] + tl.dot(w, c), mask=in_x)
+        top = new
+    for d0 in range(0, d, BD):
+        depth = d0 + tl.arange(0, BD)
+        in_x = inside[:, None] & (depth[None, :] < d)
+        at = o + rows[:, None] * 16 + depth[None, :]
+        kept = tl.load(at, mask=in_x, other=0.0)
+        scaled = tl.load(x + rows[:, None] * 16 + depth[None, :], mask=in_x, other=0.0)
+        tl.store(at, kept / total[:, None] * scaled, mask=in_x)
+
+
+# tad: b=f32[5, 9], table=f32[3], label=i32[5] in range(0, 3), y=f32[9, 16], o=f32[5, 16], n=5, m=9, BM=8, BN=4, D=16, grid=(1,)
+@triton.jit
+def chosen_then_scaled(
+    b, table, label, y, o, n, m, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr
+):
+    """Infinity by a choice, not by a load."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    inside = rows < n
+    number = tl.load(table + tl.load(label + rows, mask=inside, other=0))
+    top = tl.full([BM], -float("inf"), tl.float32)
+    total = tl.zeros([BM], tl.float32)
+    acc = tl.zeros([BM, D], tl.float32)
+    for start in range(0, m, BN):
+        cols = start + tl.arange(0, BN)
+        s = tl.load(
+            b + rows[:, None] * m + cols[None, :],
+            mask=inside[:, None] & (cols[None, :] < m),
+            other=0.0,
+        )
+        s = tl.where(cols[None, :] < m, s, -float("inf"))
+        s = s * number[:, None]
+        new = tl.maximum(top, tl.max(s, 1))
+        alpha = tl.exp(top - new)
+        w = tl.exp(s - new[:, None])
+        total = total * alpha + tl.sum(w, 1)
+        c = tl.load(
+            y + cols[:, None] * 16 + tl.arange(0, D)[None, :], mask=(cols[:, None] < m), other=0.0
+        )
+        acc = acc * alpha[:, None] + tl.sum(w[:, :, None] * c[None, :, :], 1)
+        top = new
+    tl.store(
+        o + rows[:, None] * 16 + tl.arange(0, D)[None, :],
+        acc / total[:, None],
+        mask=inside[:, None],
+    )
+
+
+# tad: b=f32[5, 9], scale=f32[5], o=f32[5, 9], n=5, m=9, BM=8, BN=16, grid=(1,)
+@triton.jit
+def causal_then_scaled(b, scale, o, n, m, BM: tl.constexpr, BN: tl.constexpr):
+    """A mask of rows and columns."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    cols = tl.arange(0, BN)
+    both = (rows[:, None] < n) & (cols[None, :] < m)
+    s = tl.load(
+        b + rows[:, None] * m + cols[None, :],
+        mask=both & (cols[None, :] <= rows[:, None]),
+        other=-float("inf"),
+    )
+    s = s * tl.load(scale + rows, mask=rows < n, other=1.0)[:, None]
+    w = tl.exp(s - tl.max(s, 1)[:, None])
+    tl.store(o + rows[:, None] * m + cols[None, :], w / tl.sum(w, 1)[:, None], mask=both)
+
+
+# tad: b=f32[5, 9], scale=f32[5], o=f32[5, 9], n=5, m=9, BM=8, BN=16, grid=(1,)
+@triton.jit
+def causal_then_divided(b, scale, o, n, m, BM: tl.constexpr, BN: tl.constexpr):
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    cols = tl.arange(0, BN)
+    both = (rows[:, None] < n) & (cols[None, :] < m)
+    s = tl.load(b + rows[:, None] * m + cols[None, :], mask=both, other=0.0)
+    s = tl.where(cols[None, :] <= rows[:, None], s, -float("inf"))
+    s = s / (2.0 + tl.load(scale + rows, mask=rows < n, other=1.0))[:, None]
+    w = tl.exp(s - tl.max(s, 1)[:, None])
+    tl.store(o + rows[:, None] * m + cols[None, :], w / tl.sum(w, 1)[:, None], mask=both)

@@ -251,7 +251,7 @@ def online_in_blocks(
         tl.store(at, kept / total[:, None] * scaled, mask=in_x)
 
 
-# tad: n=5, m=7, d=12, x=f32[n, 16], y=f32[m, 16], b=f32[m], table=f32[3], label=i32[n] in range(0, 3), o=f32[n, 16], BM=16, BN=16, BD=8, grid=(1,)
+# tad: n=5, m=7, d=12, x=f32[n, 16], y=f32[m, 16], b=f32[m], table=f32[3] in uniform(0.5, 1.5), label=i32[n] in range(0, 3), o=f32[n, 16], BM=16, BN=16, BD=8, grid=(1,)
 @triton.jit
 def factor_in_blocks(
     x, y, b, table, label, o, n, m, d, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr
@@ -293,7 +293,7 @@ def factor_in_blocks(
         tl.store(at, kept / total[:, None] * scaled, mask=in_x)
 
 
-# tad: b=f32[5, 9], table=f32[3], label=i32[5] in range(0, 3), y=f32[9, 16], o=f32[5, 16], n=5, m=9, BM=8, BN=4, D=16, grid=(1,)
+# tad: b=f32[5, 9], table=f32[3] in uniform(0.5, 1.5), label=i32[5] in range(0, 3), y=f32[9, 16], o=f32[5, 16], n=5, m=9, BM=8, BN=4, D=16, grid=(1,)
 @triton.jit
 def chosen_then_scaled(
     b, table, label, y, o, n, m, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr
@@ -330,7 +330,7 @@ def chosen_then_scaled(
     )
 
 
-# tad: b=f32[5, 9], scale=f32[5], o=f32[5, 9], n=5, m=9, BM=8, BN=16, grid=(1,)
+# tad: b=f32[5, 9], scale=f32[5] in uniform(0.5, 1.5), o=f32[5, 9], n=5, m=9, BM=8, BN=16, grid=(1,)
 @triton.jit
 def causal_then_scaled(b, scale, o, n, m, BM: tl.constexpr, BN: tl.constexpr):
     """A mask of rows and columns."""
@@ -347,7 +347,7 @@ def causal_then_scaled(b, scale, o, n, m, BM: tl.constexpr, BN: tl.constexpr):
     tl.store(o + rows[:, None] * m + cols[None, :], w / tl.sum(w, 1)[:, None], mask=both)
 
 
-# tad: b=f32[5, 9], scale=f32[5], o=f32[5, 9], n=5, m=9, BM=8, BN=16, grid=(1,)
+# tad: b=f32[5, 9], scale=f32[5] in uniform(0.5, 1.5), o=f32[5, 9], n=5, m=9, BM=8, BN=16, grid=(1,)
 @triton.jit
 def causal_then_divided(b, scale, o, n, m, BM: tl.constexpr, BN: tl.constexpr):
     rows = tl.program_id(0) * BM + tl.arange(0, BM)

@@ -111,11 +111,13 @@ static void offer_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *k
         if (action_rows[id].diagnostic) continue;
         bool differentiates = id != ACTION_LAUNCH_COMMENT;
         if (!differentiates && !comment_is_wanted(arena, snapshot, kernel, range)) continue;
+        const char *why = differentiates ? disabled : NULL;
+        if (id == ACTION_BACKWARD_FILE && !why) why = file_refusal(snapshot->source);
         LIST_PUSH(arena, &actions->list,
                   (Action){.id = (ActionId)id,
                            .title = action_rows[id].title,
                            .range = range,
-                           .disabled = differentiates ? disabled : NULL});
+                           .disabled = why});
     }
 }
 

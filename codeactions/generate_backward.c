@@ -37,6 +37,10 @@ static bool share_launcher(const Fix *fix, const Kernel *a, const Kernel *b) {
     return false;
 }
 
+const char *file_refusal(const Source *source) {
+    return *source->path ? NULL : "this text is in no file yet: save it first";
+}
+
 /// "dir/softmax_backward.py" where the module holds all forward kernels of softmax.py, else after the kernel.
 static const char *path_beside(const Fix *fix, bool is_whole_file) {
     const char *path = fix->source->path, *slash = strrchr(path, '/');
@@ -52,7 +56,9 @@ static const char *path_beside(const Fix *fix, bool is_whole_file) {
 
 void apply_backward_file(Fix *fix) {
     Backward *asked = derive_asked(fix);
-    if (!asked) return;
+    const char *refusal = file_refusal(fix->source);
+    if (asked && refusal) fix_refuse(fix, "%s", refusal);
+    if (!asked || refusal) return;
     LIST(Backward *) all = {0};
     LIST_PUSH(fix->arena, &all, asked);
     bool is_whole_file = true;

@@ -1,6 +1,7 @@
 // The request loop. Requests are done one at a time in order; each has its own arena.
 #include "gpu-runner/rpc.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,13 @@ static bool message_take(Server *server, Arena *arena, Str body) {
     return !last;
 }
 
+/// Whether nobody reads the answers any more: who asked has died, and not only ended its requests.
+static bool output_is_gone(FILE *output) {
+    enum { PATIENCE_MS = 100 };  // the other end's files are closed one after the other
+    struct pollfd file = {.fd = fileno(output)};
+    return poll(&file, 1, PATIENCE_MS) > 0 && (file.revents & (POLLERR | POLLHUP));
+}
+
 int rpc_serve(FILE *input, FILE *output) {
     Server server = {.output = output};
     pthread_mutex_init(&server.lock, NULL);
@@ -239,8 +247,12 @@ int rpc_serve(FILE *input, FILE *output) {
     }
     if (error) fprintf(stderr, "tad-runner: %s\n", error);
     frame_reader_free(&reader);
+    bool is_alone = output_is_gone(output);
     pthread_mutex_lock(&server.lock);
     server.is_ending = true;
+    if (is_alone) atomic_store(&server.cancelled, true);
+    for (Request *request = server.first; request && is_alone; request = request->next)
+        request->is_cancelled = true;
     pthread_cond_signal(&server.changed);
     pthread_mutex_unlock(&server.lock);
     pthread_join(worker, NULL);

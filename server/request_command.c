@@ -166,9 +166,11 @@ Json *handle_progress_cancel(Request *request) {
 
 // --- Generating
 
+/// Beside a text that is in no file yet there is no place: then below the kernel.
 static ActionEdit backward_edit(Request *request, const Snapshot *snapshot, const Kernel *kernel) {
     const char *where = json_get_string(argument_of(request), "where", "file");
-    bool is_below = strcmp(where, "below") == 0 || strcmp(where, "here") == 0;
+    bool is_below =
+        strcmp(where, "below") == 0 || strcmp(where, "here") == 0 || !*request->document->path;
     ActionId id = is_below ? ACTION_BACKWARD_HERE : ACTION_BACKWARD_FILE;
     Range name = snapshot_range(snapshot, kernel->definition->name_range);
     return action_apply(request->arena, snapshot, id, name);

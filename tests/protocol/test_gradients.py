@@ -168,6 +168,29 @@ def test_preview_below_and_refusals(editor: Client, kernel: str) -> None:
     assert backward["disabled"]["reason"]
 
 
+def test_a_text_without_a_file_has_its_backward_below(editor: Client) -> None:
+    uri = "untitled:Untitled-1"
+    editor.open(uri, KERNEL)
+    preview = editor.request("workspace/executeCommand", command("backwardPreview", uri))
+    assert preview["uri"] == uri and "def scale_kernel_backward(" in preview["text"]
+    assert (
+        KERNEL[KERNEL.index("@triton.jit\ndef scale_kernel") : KERNEL.index("def launch")]
+        in preview["text"]
+    )
+    at = place(KERNEL, "scale_kernel")
+    actions = editor.request(
+        "textDocument/codeAction",
+        {
+            "textDocument": {"uri": uri},
+            "range": {"start": at, "end": at},
+            "context": {"diagnostics": [], "only": ["refactor"]},
+        },
+    )
+    reasons = {action["title"]: action.get("disabled") for action in actions}
+    assert "save it first" in reasons["Generate backward in a new file"]["reason"]
+    assert reasons["Generate backward below the kernel"] is None
+
+
 @pytest.mark.parametrize("has_lenses", [True, False])
 def test_where_no_lens_is_shown_the_check_is_an_action(
     server: Client, kernel: str, has_lenses: bool
@@ -318,6 +341,7 @@ def test_settings(server: Client, kernel: str, tmp_path: Path) -> None:
     server.change(kernel, 4, edit(0, 0, 0, 0, ""))
     assert "unknown-operation" not in [d["code"] for d in server.diagnostics(kernel, 4)]
     assert server.shut_down() == 0
+
 
 def test_every_edit_is_told_apart_from_a_result(editor: Client, kernel: str) -> None:
     """Of two edits in one breath, the news of the first may not get lost with its diagnostics."""

@@ -291,6 +291,16 @@ def test_a_closed_input_ends_the_process(runner: Runner) -> None:
     broken.process.communicate()
 
 
+def test_nothing_goes_on_for_somebody_who_died(runner: Runner) -> None:
+    params = run_params(ENDLESS, "endless", {"X": {"data": [0]}, "n": {"int": 1}})
+    runner.send("run", {**params, "max_seconds": 300}, 7)
+    runner.send("run", {**params, "max_seconds": 300}, 8)
+    assert runner.process.stdin and runner.process.stdout
+    runner.process.stdin.close()
+    runner.process.stdout.close()
+    runner.process.wait(timeout=10)
+
+
 def test_one_request_from_a_file(tmp_path: Path) -> None:
     request = tmp_path / "request.json"
     request.write_text(json.dumps(gradcheck_params()))

@@ -124,7 +124,7 @@ export class BackwardPreviews implements vscode.Disposable, vscode.TextDocumentC
     }
     if (!(await this.write(proposal))) return;
     await this.close(found.uri);
-    await vscode.window.showTextDocument(proposal.target, { preview: false });
+    await vscode.window.showTextDocument(proposal.target, { preview: false, selection: startOfBackward(proposal) });
     if (proposal.kernel) void this.check(proposal.source, proposal.kernel);
   }
 

@@ -1,5 +1,6 @@
 // Gradient checks in the Testing view: files, in them kernels; run, cancel, and a failure as expected and actual. A check
 // that was started elsewhere (lens, panel, after a backward was accepted) is shown here as well, and a stale one greyed out.
+import * as os from "node:os";
 import * as vscode from "vscode";
 import {
   serverCommands,
@@ -17,7 +18,13 @@ function toRange(range: KernelEntry["range"]): vscode.Range {
 }
 
 function isPython(document: vscode.TextDocument): boolean {
-  return document.languageId === "python" && document.uri.scheme === "file";
+  return document.languageId === "python" && (document.uri.scheme === "file" || document.isUntitled);
+}
+
+/** As many checks at a time as the server has worker processes for. */
+function workers(): number {
+  const wanted = vscode.workspace.getConfiguration("tad").get<number>("gradients.workers") ?? 0;
+  return Math.max(1, wanted || Math.ceil(os.availableParallelism() / 2));
 }
 
 export class GradientTests implements vscode.Disposable {
@@ -47,6 +54,9 @@ export class GradientTests implements vscode.Disposable {
     this.subscriptions = [
       vscode.workspace.onDidOpenTextDocument((document) => this.refreshSoon(document)),
       vscode.workspace.onDidChangeTextDocument((event) => this.refreshSoon(event.document)),
+      vscode.workspace.onDidCloseTextDocument(({ uri, isUntitled }) => {
+        if (isUntitled) this.controller.items.delete(uri.toString());
+      }),
       vscode.workspace.onDidDeleteFiles((event) => {
         for (const file of event.files) this.controller.items.delete(file.toString());
       }),
@@ -136,8 +146,9 @@ export class GradientTests implements vscode.Disposable {
     const run = this.controller.createTestRun(request, "Gradients");
     const kernels = this.collect(request);
     for (const item of kernels) run.enqueued(item);
-    try {
-      for (const item of kernels) {
+    const waiting = [...kernels];
+    const runNext = async (): Promise<void> => {
+      for (let item = waiting.shift(); item; item = waiting.shift()) {
         if (token.isCancellationRequested) {
           run.skipped(item);
           continue;
@@ -145,6 +156,9 @@ export class GradientTests implements vscode.Disposable {
         run.started(item);
         await this.runOne(run, item, token);
       }
+    };
+    try {
+      await Promise.all(Array.from({ length: workers() }, runNext));
     } finally {
       run.end();
       for (const item of kernels) this.release(item);

@@ -19,9 +19,12 @@ export interface Api {
 }
 
 let server: Server | undefined;
+/** The Python editor that was active last; another tab, such as the walkthrough, may have taken its place. */
+let lastPython: vscode.TextEditor | undefined;
 
 export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   const store = new StatusStore();
+  lastPython = vscode.window.activeTextEditor;
   const running = new Server(context, makeMiddleware());
   server = running;
   const previews = new BackwardPreviews(running, store);
@@ -30,7 +33,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   const checks = new GradientTests(running, store);
   running.onGradientStatus((status) => store.take(status));
   running.onHealth((health) => {
-    if (health.state === "stopped") store.clear();
+    if (health.state !== "running") store.clear();
     if (health.state === "missing" || health.state === "failed") void offerSettings(health.problem);
   });
 
@@ -48,6 +51,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     checks,
     command("tad.restartServer", () => running.restart()),
     command("tad.showOutput", () => running.output.show()),
+    command("tad.openSample", () => guarded(() => openSample(context.extensionUri))),
     command("tad.previewBackward", async (place) => {
       const chosen = await choose(place, "Generate the backward of");
       if (chosen) await guarded(() => previews.show(chosen));
@@ -73,6 +77,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
       if (chosen) await guarded(() => running.command(serverCommands.timeKernel, chosen));
     }),
     vscode.commands.registerCommand(explainCommand, (name: unknown) => guarded(() => pages.show(name))),
+    vscode.window.onDidChangeActiveTextEditor((editor) => {
+      if (editor?.document.languageId === "python") lastPython = editor;
+    }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => running.restart()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("tad.server.path")) void running.restart();
@@ -125,6 +132,13 @@ async function checkKernel(running: Server, store: StatusStore, place: KernelPla
   if (status) store.takeAnswer(status);
 }
 
+/** A kernel in a document of no file: nothing of it is written anywhere unless it is saved. */
+async function openSample(extension: vscode.Uri): Promise<void> {
+  const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(extension, "media", "sample.py"));
+  const content = new TextDecoder().decode(bytes);
+  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ language: "python", content }));
+}
+
 async function kernelsOf(running: Server, uri: vscode.Uri): Promise<KernelEntry[]> {
   const argument = { uri: running.uriText(uri) };
   return (await running.command<KernelEntry[] | null>(serverCommands.kernels, argument)) ?? [];
@@ -136,11 +150,11 @@ function kernelAt(kernels: readonly KernelEntry[], line: number): KernelEntry | 
   return sorted.find((entry) => entry.range.start.line <= line) ?? sorted.at(-1);
 }
 
-/** The editor that the user means: the active one, or the one beside a panel or around a peek that has the focus. */
+/** The editor that the user means: the active one, the one beside a panel or around a peek that has the focus, the last one. */
 function pythonEditor(): vscode.TextEditor | undefined {
   const { activeTextEditor, visibleTextEditors } = vscode.window;
-  const candidates = activeTextEditor ? [activeTextEditor, ...visibleTextEditors] : visibleTextEditors;
-  return candidates.find((editor) => editor.document.languageId === "python");
+  const candidates = [activeTextEditor, ...visibleTextEditors, lastPython];
+  return candidates.find((editor) => editor?.document.languageId === "python" && !editor.document.isClosed);
 }
 
 /** The kernel at the cursor, or one of the file's picked from a list. */

@@ -44,6 +44,9 @@ export class GradientPanel implements vscode.Disposable {
           if (!status.stale) void this.loadSchedule(place);
         }
       }),
+      server.onHealth((health) => {
+        if (health.state === "running" && this.panel && this.place) void this.loadSchedule(this.place);
+      }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.post()),
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
         if (this.panel && this.place && document.uri.toString() === vscode.Uri.parse(this.place.uri).toString())

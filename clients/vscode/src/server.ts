@@ -5,11 +5,14 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import {
   CancellationToken,
+  CloseAction,
+  ErrorAction,
   ExecuteCommandRequest,
   LanguageClient,
   State,
   Trace,
   TransportKind,
+  type ErrorHandler,
   type LanguageClientOptions,
   type Middleware,
 } from "vscode-languageclient/node";
@@ -158,14 +161,28 @@ export class Server implements vscode.Disposable {
     }
     this.output.info(`starting ${located.file} (${located.origin})`);
     const executable = { command: located.file, transport: TransportKind.stdio } as const;
-    const client = new LanguageClient("tad", "tad-lsp", executable, this.options());
+    let comesBack = false;
+    let ending = "The language server stopped.";
+    const errorHandler: ErrorHandler = {
+      // A stream that breaks is closed after that, and what is to be done is decided there.
+      error: () => ({ action: ErrorAction.Continue, handled: true }),
+      // The client starts a server that died again by itself, and gives up after five times in three minutes.
+      closed: async () => {
+        const decision = await standard.closed();
+        comesBack = decision.action === CloseAction.Restart;
+        ending = decision.message ?? ending;
+        return { ...decision, handled: true };
+      },
+    };
+    const client = new LanguageClient("tad", "tad-lsp", executable, { ...this.options(), errorHandler });
+    const standard = client.createDefaultErrorHandler();
     client.onNotification(gradientStatusMethod, (status: GradientStatus) => this.gradientChanged.fire(status));
     client.onDidChangeState(({ newState }) => {
       if (this.client !== client) return;
       if (newState === State.Running) this.setHealth(this.running(client, located));
-      // The client starts a server that died again by itself, and gives up after five times in three minutes.
-      else if (newState === State.Starting) this.setHealth({ state: "starting" });
-      else this.setHealth({ state: "failed", problem: "The language server stopped." });
+      else if (newState === State.Starting || comesBack) this.setHealth({ state: "starting" });
+      else this.setHealth({ state: "failed", problem: ending });
+      if (newState === State.Starting) comesBack = false; // a start that fails is told
     });
     this.client = client;
     try {

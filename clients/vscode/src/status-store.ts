@@ -35,8 +35,11 @@ export class StatusStore implements vscode.Disposable {
     return this.known.get(kernelKey(uri, kernel));
   }
 
+  /** Nothing is known any more: another server knows of no check. */
   clear(): void {
+    const forgotten = [...this.known.values()];
     this.known.clear();
+    for (const { uri, kernel } of forgotten) this.changed.fire({ uri, kernel, status: "unchecked" });
   }
 
   dispose(): void {

@@ -37,6 +37,16 @@ const actions = (document, range) =>
 let api;
 const place = (name, kernel) => ({ uri: api.server.uriText(file(name)), kernel });
 
+/** Whether a process is the server that this extension host started. */
+function isServer(pid) {
+  try {
+    const parent = / (\d+) /.exec(fs.readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) \w/, ""))?.[1];
+    return Number(parent) === process.pid && fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("bin/tad-lsp");
+  } catch {
+    return false; // no process, or one that is gone
+  }
+}
+
 const testsOfTwoRoots = {
   async "a relative path of the server is found in the second folder, and kernels of both are served"() {
     assert.equal(vscode.workspace.workspaceFolders.length, 2);
@@ -224,6 +234,37 @@ const tests = {
     const proposed = await vscode.workspace.openTextDocument(input.modified);
     assert.match(proposed.getText(), /def layer_norm_row_kernel_backward/);
     await vscode.commands.executeCommand("tad.discardBackward");
+  },
+
+  async "the sample kernel is in no file: its backward goes below it, and its result is greyed with the text"() {
+    await vscode.commands.executeCommand("tad.openSample");
+    const { document } = vscode.window.activeTextEditor;
+    assert.ok(document.isUntitled);
+    const untitled = { uri: api.server.uriText(document.uri), kernel: "gelu_kernel" };
+    await until("lenses", async () => (await lenses(document)).some((lens) => lens.command?.command === "tad.generateBackward"));
+    assert.deepEqual(problems(document).filter((one) => one.severity <= vscode.DiagnosticSeverity.Warning), []);
+    await vscode.commands.executeCommand("tad.generateBackward", untitled);
+    await until("a diff editor", () => vscode.window.tabGroups.activeTabGroup.activeTab?.input instanceof vscode.TabInputTextDiff);
+    await vscode.commands.executeCommand("tad.acceptBackward");
+    await until("the backward", () => document.getText().includes("def gelu_kernel_backward("));
+    const cursor = vscode.window.activeTextEditor.selection.active;
+    assert.match(document.lineAt(cursor.line).text, /^def gelu_kernel_backward/, "the cursor is at what is new");
+    await until("a proved status", () => api.store.get(untitled.uri, untitled.kernel)?.status === "proved");
+    await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
+  },
+
+  async "a server that dies is started again, and nobody is bothered with it"() {
+    await vscode.commands.executeCommand("workbench.action.closeAllEditors");
+    const { document } = await open("softmax.py");
+    const states = [];
+    const listening = api.server.onHealth((health) => states.push(health.state));
+    const own = await until("the process", () => fs.readdirSync("/proc").find((pid) => isServer(pid)));
+    process.kill(Number(own), "SIGKILL");
+    await until("a running server", () => states.at(-1) === "running");
+    listening.dispose();
+    assert.ok(!states.includes("failed"), states.join());
+    assert.equal(api.store.get(place("softmax.py", "softmax_kernel").uri, "softmax_kernel"), undefined, "the new server knows of no check");
+    await until("lenses of the new server", async () => (await lenses(document)).length > 0);
   },
 
   async "the server is started again on command"() {

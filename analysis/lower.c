@@ -352,7 +352,7 @@ static Function *lasting_pass(Arena *arena, KernelPass *pass, Diagnostics *diagn
     return function;
 }
 
-/// Passes until the kinds of the parameters are known. Once the undecided ones are settled a pass is made as if it were the
+/// Passes until the kinds of the parameters are known. Once none is undecided a pass is made as if it were the
 /// last; it is returned when it taught nothing more, else unsaid. NULL: a last one is still to be made.
 static Function *kinds_search(Arena *arena, Arena *search, KernelPass *pass, const bool *is_fixed,
                               Diagnostics *diagnostics) {
@@ -372,7 +372,7 @@ static Function *kinds_search(Arena *arena, Arena *search, KernelPass *pass, con
             if (observed) *observed = map_new(observed->arena);
         }
         if (is_done) break;
-        may_last = settled;
+        may_last = settled || parameters_are_settled(search, function, pass->knowledge, is_fixed);
     }
     return NULL;
 }

@@ -514,6 +514,14 @@ static bool points_to_unknown(const Type *type) {
            type->element.parameter_class == CLASS_UNKNOWN;
 }
 
+/// Whether the text of the body has the parameter's name anywhere, be it in a comment.
+static bool is_mentioned(const Function *function, int parameter) {
+    const FunctionDefinition *definition = function->definition;
+    if (!definition) return true;
+    Str body = node_text(definition->module->source, definition->body);
+    return str_contains(body, definition->parameters[parameter].name);
+}
+
 bool parameters_settle(const Function *function, ParameterKnowledge *knowledge,
                        const bool *is_fixed, bool at_once) {
     bool changed = false;
@@ -540,15 +548,27 @@ bool parameters_settle(const Function *function, ParameterKnowledge *knowledge,
         changed = true;
     }
     // What is left decides nothing; a kernel's parameter is a scalar then. A helper's may be a tile of any number.
-    for (int i = 0; i < knowledge->count && (at_once || !changed); i++) {
+    bool may_decide = at_once || !changed;
+    for (int i = 0; i < knowledge->count; i++) {
         const Parameter *parameter = &function->parameters[i];
         if (is_fixed[i] || parameter->is_constexpr || knowledge->types[i].kind != TYPE_UNKNOWN)
             continue;
         if (function->definition && function->definition->parameters[i].is_variadic) continue;
+        bool decides = is_mentioned(function, i);
+        if (decides && !may_decide) continue;
         knowledge->types[i] = scalar_of(is_kernel ? DTYPE_INT32 : DTYPE_ANY_NUMBER);
+        may_decide = at_once || (may_decide && !decides);
         changed = true;
     }
     return changed;
+}
+
+bool parameters_are_settled(Arena *arena, const Function *function,
+                            const ParameterKnowledge *knowledge, const bool *is_fixed) {
+    ParameterKnowledge trial = *knowledge;
+    size_t bytes = sizeof *trial.types * (size_t)trial.count;
+    trial.types = arena_grow(arena, trial.types, bytes, bytes);
+    return !parameters_settle(function, &trial, is_fixed, false);
 }
 
 static bool visit_optional(void *context, Op *op) {

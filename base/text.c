@@ -22,6 +22,17 @@ bool str_ends(Str a, const char *suffix) {
     return a.size >= size && memcmp(a.data + a.size - size, suffix, size) == 0;
 }
 
+bool str_contains(Str text, Str part) {
+    if (part.size == 0) return true;
+    const char *at = text.data, *end = text.data + text.size;
+    while (at < end && (at = memchr(at, part.data[0], (size_t)(end - at)))) {
+        if ((size_t)(end - at) < part.size) return false;
+        if (memcmp(at, part.data, part.size) == 0) return true;
+        at++;
+    }
+    return false;
+}
+
 bool byte_is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            (unsigned char)c >= 0x80;

@@ -253,8 +253,8 @@ static const HostValue *guess_tuned(Host *host, int index) {
 
 static void bind_grid(Host *host, HostFrame *frame) {
     HostLaunch *launch = host->launch;
-    SyntaxNode subscript = node_field(host->site->call, "function"), *parts = NULL;
-    int count = node_children(host->arena, subscript, &parts);
+    SyntaxNode *parts = NULL;
+    int count = node_children(host->arena, host->site->subscript, &parts);
     const HostValue *grid = NULL;
     if (count > 2) {
         const HostValue *axes[8];

@@ -54,7 +54,8 @@ typedef struct LaunchSite {
     const FunctionDefinition *kernel;
     const FunctionDefinition *launcher;  // enclosing plain function, NULL at module level
     SyntaxNode call;                     // the whole call expression
-    SyntaxNode grid;                     // inside the brackets; of `kernel[m, n]` the first axis
+    SyntaxNode subscript;  // `kernel[grid]`: what is called, or what its name stands for
+    SyntaxNode grid;       // inside the brackets; of `kernel[m, n]` the first axis
     Range range;
 } LaunchSite;
 

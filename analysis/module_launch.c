@@ -129,7 +129,9 @@ typedef struct CallSearch {
 static bool visit_launch(void *context, SyntaxNode node) {
     const CallSearch *search = context;
     SyntaxKind kind = node_kind(node);
-    if (kind == SYNTAX_CALL && node_kind(node_field(node, "function")) == SYNTAX_SUBSCRIPT)
+    bool is_call = kind == SYNTAX_CALL || kind == SYNTAX_ASSIGNMENT;
+    const char *field = kind == SYNTAX_CALL ? "function" : "right";
+    if (is_call && node_kind(node_field(node, field)) == SYNTAX_SUBSCRIPT)
         LIST_PUSH(search->arena, search->calls, node);
     return !(search->at_module_level && kind == SYNTAX_FUNCTION);
 }
@@ -183,27 +185,105 @@ static const FunctionDefinition *find_method(const Module *module, SyntaxNode ca
     return NULL;
 }
 
+/// The kernel before the brackets, also in `wrap_triton(kernel)[grid]`. NULL: none.
+static const FunctionDefinition *launched_kernel(const Module *module, SyntaxNode subscript) {
+    SyntaxNode callee = node_field(subscript, "value");
+    if (node_kind(callee) == SYNTAX_CALL) {
+        Str wrapper = node_text(module->source, node_field(callee, "function"));
+        if (!str_ends(wrapper, "wrap_triton") && !str_ends(wrapper, "capture_triton")) return NULL;
+        callee = node_child(node_field(callee, "arguments"), 0);
+    }
+    if (node_is_null(callee)) return NULL;
+    ScopeEntry entry = scope_of_expression(module->arena, module, callee);
+    bool is_kernel = entry.kind == SCOPE_FUNCTION && entry.function->is_jit;
+    return is_kernel ? entry.function : find_method(module, callee);
+}
+
+static void launch_add(LaunchSearch *search, const FunctionDefinition *launcher,
+                       const FunctionDefinition *kernel, SyntaxNode call, SyntaxNode subscript) {
+    Module *module = search->module;
+    LaunchSite site = {.kernel = kernel,
+                       .launcher = launcher,
+                       .call = call,
+                       .subscript = subscript,
+                       .grid = node_field(subscript, "subscript"),
+                       .range = node_range(module->source, call)};
+    LIST_PUSH(module->arena, &module->launches, site);
+    map_set_pointer(&search->launched, kernel, search);
+}
+
+/// Calls of a name that is given a kernel with its grid, `run = kernel[grid]`.
+typedef struct NamedSearch {
+    const Module *module;
+    Str name;
+    SyntaxNode assignment;
+    NodeList calls;
+    bool is_bound_again;  // the name, or one that the grid reads
+} NamedSearch;
+
+static bool has_word(Str text, Str word) {
+    for (size_t i = 0; i + word.size <= text.size; i++) {
+        bool starts = i == 0 || !byte_is_word(text.data[i - 1]);
+        bool ends = i + word.size == text.size || !byte_is_word(text.data[i + word.size]);
+        if (starts && ends && memcmp(text.data + i, word.data, word.size) == 0) return true;
+    }
+    return false;
+}
+
+static bool visit_named(void *context, SyntaxNode node) {
+    NamedSearch *search = context;
+    const Source *source = search->module->source;
+    SyntaxKind kind = node_kind(node);
+    if (kind == SYNTAX_CALL &&
+        str_equal(node_text(source, node_field(node, "function")), search->name))
+        LIST_PUSH(search->module->arena, &search->calls, node);
+    bool binds =
+        kind == SYNTAX_ASSIGNMENT || kind == SYNTAX_AUGMENTED_ASSIGNMENT || kind == SYNTAX_FOR;
+    if (!binds || node_same(node, search->assignment)) return true;
+    Range made = node_range(source, search->assignment);
+    Str grid = node_text(source, node_field(search->assignment, "right"));
+    Str target = node_text(source, node_field(node, "left"));
+    bool is_later = node_range(source, node).end > made.start;
+    for (size_t i = 0; i < target.size;) {
+        size_t size = 0;
+        while (i + size < target.size && byte_is_word(target.data[i + size])) size++;
+        Str word = {target.data + i, size};
+        if (size && (str_equal(word, search->name) || (is_later && has_word(grid, word))))
+            search->is_bound_again = true;
+        i += size ? size : 1;
+    }
+    return true;
+}
+
+static void launches_add_named(LaunchSearch *search, const FunctionDefinition *launcher,
+                               SyntaxNode assignment) {
+    SyntaxNode subscript = node_field(assignment, "right"), name = node_field(assignment, "left");
+    if (!launcher || node_kind(name) != SYNTAX_IDENTIFIER) return;
+    const FunctionDefinition *kernel = launched_kernel(search->module, subscript);
+    if (!kernel) return;
+    NamedSearch named = {.module = search->module,
+                         .name = node_text(search->module->source, name),
+                         .assignment = assignment};
+    syntax_walk(launcher->body, visit_named, &named);
+    if (named.is_bound_again) return;
+    for (LIST_EACH(int, i, named.calls))
+        launch_add(search, launcher, kernel, named.calls.items[i], subscript);
+}
+
 static void launches_add(LaunchSearch *search, const FunctionDefinition *launcher, NodeList calls) {
-    const Module *module = search->module;
     for (LIST_EACH(int, i, calls)) {
+        if (node_kind(calls.items[i]) == SYNTAX_ASSIGNMENT) {
+            launches_add_named(search, launcher, calls.items[i]);
+            continue;
+        }
         SyntaxNode subscript = node_field(calls.items[i], "function");
-        SyntaxNode callee = node_field(subscript, "value");
-        ScopeEntry entry = scope_of_expression(module->arena, module, callee);
-        bool is_kernel = entry.kind == SCOPE_FUNCTION && entry.function->is_jit;
-        const FunctionDefinition *kernel = is_kernel ? entry.function : find_method(module, callee);
-        if (!kernel) continue;
-        LaunchSite site = {.kernel = kernel,
-                           .launcher = launcher,
-                           .call = calls.items[i],
-                           .grid = node_field(subscript, "subscript"),
-                           .range = node_range(module->source, calls.items[i])};
-        LIST_PUSH(module->arena, &search->module->launches, site);
-        map_set_pointer(&search->launched, kernel, search);
+        const FunctionDefinition *kernel = launched_kernel(search->module, subscript);
+        if (kernel) launch_add(search, launcher, kernel, calls.items[i], subscript);
     }
 }
 
 const char *launch_grid_text(Arena *arena, const Module *module, const LaunchSite *site) {
-    SyntaxNode subscript = node_field(site->call, "function");
+    SyntaxNode subscript = site->subscript;
     Range range = node_range(module->source, site->grid);
     bool is_tuple = false;
     for (uint32_t i = 0; i < node_all_child_count(subscript); i++) {

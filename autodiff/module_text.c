@@ -16,6 +16,8 @@ typedef struct Item {
     Map mentions;
     bool is_included;
     bool is_future;
+    const char *left_out;  // why it is not written: it launches kernels without gradients; or NULL
+    bool is_noted;
     const FunctionDefinition *function;  // the top-level def it is, or NULL
 } Item;
 
@@ -39,9 +41,18 @@ typedef struct NameCollector {
     Item *item;
 } NameCollector;
 
+/// Whether an identifier stands for a thing: it is not the name of an attribute or of a keyword argument.
+static bool is_mention(SyntaxNode node) {
+    if (node_kind(node) != SYNTAX_IDENTIFIER) return false;
+    SyntaxNode parent = node_parent(node);
+    SyntaxKind kind = node_kind(parent);
+    if (kind == SYNTAX_ATTRIBUTE) return node_same(node_field(parent, "object"), node);
+    return kind != SYNTAX_KEYWORD_ARGUMENT || !node_same(node_field(parent, "name"), node);
+}
+
 static bool visit_mention(void *context, SyntaxNode node) {
     NameCollector *collector = context;
-    if (node_kind(node) == SYNTAX_IDENTIFIER)
+    if (is_mention(node))
         map_set(&collector->item->mentions, node_text(collector->writer->module->source, node),
                 (void *)1);
     return true;
@@ -124,7 +135,7 @@ static void collect_items(ModuleWriter *writer) {
 static void include_name(ModuleWriter *writer, Str name);
 
 static void include_item(ModuleWriter *writer, Item *item) {
-    if (item->is_included) return;
+    if (item->is_included || item->left_out) return;
     item->is_included = true;
     for (int m = 0; m < item->mentions.count; m++)
         include_name(writer, item->mentions.entries[m].key);
@@ -214,24 +225,169 @@ static const char *text_with_launches(ModuleWriter *writer, const Item *item, co
                : text;
 }
 
+/// Whether code is there to be run, not to be called: it prints, measures or compares.
+static bool is_script(const Item *item) {
+    static const char *const words[] = {"print", "do_bench", "perf_report", "assert_close",
+                                        "allclose"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (map_has(&item->mentions, str_from(words[i]))) return true;
+    return false;
+}
+
+/// Whether it is a function or class that may launch kernels.
+static bool is_host_code(const Item *item) {
+    return item->function ? !item->function->is_jit : !node_is_null(class_of(item));
+}
+
+static void note_left_out(ModuleWriter *writer, Item *item) {
+    if (item->is_noted) return;
+    item->is_noted = true;
+    Str name = item->function
+                   ? item->function->name
+                   : node_text(writer->module->source, node_field(class_of(item), "name"));
+    const char *note =
+        arena_printf(writer->arena, "`%.*s` is left out: %s.", STR_ARGS(name), item->left_out);
+    LIST_PUSH(writer->arena, &writer->notes, note);
+}
+
+typedef struct StraySearch {
+    const ModuleWriter *writer;
+    bool is_launcher;                  // then kernels without a backward count, too
+    const FunctionDefinition *kernel;  // found
+} StraySearch;
+
+static bool is_in_launch(const Module *module, Range range) {
+    for (LIST_EACH(int, k, module->launches)) {
+        Range subscript = node_range(module->source, module->launches.items[k].subscript);
+        if (range.start >= subscript.start && range.end <= subscript.end) return true;
+    }
+    return false;
+}
+
+/// A kernel is looked at (`kernel.best_config`), defined or bound, or only called by another.
+static bool is_harmless(const Module *module, SyntaxNode node) {
+    SyntaxNode parent = node_parent(node);
+    switch (node_kind(parent)) {
+    case SYNTAX_FUNCTION: return true;
+    case SYNTAX_ASSIGNMENT: return node_same(node_field(parent, "left"), node);
+    case SYNTAX_ATTRIBUTE: {
+        Str member = node_text(module->source, node_field(parent, "attribute"));
+        return !str_is(member, "run") && !str_is(member, "fn");
+    }
+    default: return false;
+    }
+}
+
+static bool visit_stray(void *context, SyntaxNode node) {
+    StraySearch *search = context;
+    const Module *module = search->writer->module;
+    for (int i = 0; i < module->functions.count && node_kind(node) == SYNTAX_FUNCTION; i++)
+        if (node_same(module->functions.items[i]->node, node) && module->functions.items[i]->is_jit)
+            return false;
+    if (search->kernel || !is_mention(node)) return true;
+    Str name = node_text(module->source, node);
+    for (int i = 0; i < module->functions.count; i++) {
+        const FunctionDefinition *kernel = module->functions.items[i];
+        if (!kernel->is_jit || kernel->is_helper || !str_equal(kernel->name, name)) continue;
+        if (!search->is_launcher && !has_plan(search->writer, kernel)) continue;
+        if (is_in_launch(module, node_range(module->source, node)) || is_harmless(module, node))
+            continue;
+        search->kernel = kernel;
+    }
+    return true;
+}
+
+/// A kernel with a backward that the code uses otherwise than to launch it: what comes of that is not known.
+static const FunctionDefinition *stray_kernel(const ModuleWriter *writer, const Item *item) {
+    StraySearch search = {.writer = writer, .is_launcher = launches_in(writer, item)};
+    syntax_walk(item->node, visit_stray, &search);
+    return search.kernel;
+}
+
+/// `KERNELS = {"gelu": gelu_kernel}`, `run = partial(gelu_kernel, ...)`: names that stand for kernels.
+static bool keeps_kernels(const ModuleWriter *writer, const Item *item) {
+    SyntaxNode node = item->node;
+    if (node_kind(node) == SYNTAX_EXPRESSION_STATEMENT) node = node_child(node, 0);
+    SyntaxNode value = node_field(node, "right");
+    if (node_kind(node) != SYNTAX_ASSIGNMENT || node_is_null(value)) return false;
+    SyntaxKind kind = node_kind(value);
+    Str callee = kind == SYNTAX_CALL
+                     ? node_text(writer->module->source, node_field(value, "function"))
+                     : (Str){0};
+    bool keeps = kind == SYNTAX_DICTIONARY || kind == SYNTAX_LIST || kind == SYNTAX_TUPLE ||
+                 str_ends(callee, "partial");
+    return keeps && stray_kernel(writer, item);
+}
+
+static bool has_parameter(const Item *item, Str name) {
+    for (int p = 0; item->function && p < item->function->parameter_count; p++)
+        if (str_equal(item->function->parameters[p].name, name)) return true;
+    return false;
+}
+
+static const char *mentioned(const ModuleWriter *writer, const Item *item, const Map *names) {
+    for (int m = 0; m < item->mentions.count; m++) {
+        Str name = item->mentions.entries[m].key;
+        if (map_has(names, name) && !map_has(&item->binds, name) && !has_parameter(item, name))
+            return str_dup(writer->arena, name);
+    }
+    return NULL;
+}
+
+static void bind_names(const Item *item, Map *names) {
+    for (int k = 0; k < item->binds.count; k++) map_set(names, item->binds.entries[k].key, names);
+}
+
+/// What calls what is left out has no gradients either.
+static void leave_out_callers(ModuleWriter *writer) {
+    Map kept = map_new(writer->arena), left_out = map_new(writer->arena);
+    for (LIST_EACH(int, i, writer->items)) {
+        const Item *item = &writer->items.items[i];
+        if (item->left_out) bind_names(item, &left_out);
+        if (!is_host_code(item) && keeps_kernels(writer, item)) bind_names(item, &kept);
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (LIST_EACH(int, i, writer->items)) {
+            Item *item = &writer->items.items[i];
+            if (item->left_out || !is_host_code(item)) continue;
+            const char *kernels = mentioned(writer, item, &kept);
+            const char *caller = kernels ? NULL : mentioned(writer, item, &left_out);
+            if (!kernels && !caller) continue;
+            item->left_out =
+                kernels ? arena_printf(writer->arena, "it takes a kernel from `%s`", kernels)
+                        : arena_printf(writer->arena, "it calls `%s`", caller);
+            if (kernels && !is_script(item)) note_left_out(writer, item);
+            bind_names(item, &left_out);
+            changed = true;
+        }
+    }
+}
+
 static void find_launchers(ModuleWriter *writer) {
-    const Source *source = writer->module->source;
     for (LIST_EACH(int, i, writer->items)) {
         Item *item = &writer->items.items[i];
-        SyntaxNode class = class_of(item);
-        if (!item->function && node_is_null(class)) continue;
-        if ((item->function && item->function->is_jit) || !launches_in(writer, item)) continue;
-        const char *why = NULL;
-        const char *text = text_with_launches(writer, item, &why);
-        Str name =
-            item->function ? item->function->name : node_text(source, node_field(class, "name"));
-        if (text) {
-            LIST_PUSH(writer->arena, &writer->launchers, item);
-            LIST_PUSH(writer->arena, &writer->launcher_texts, text);
-        } else {
-            LIST_PUSH(writer->arena, &writer->notes,
-                      arena_printf(writer->arena, "`%.*s` is left out: %s.", STR_ARGS(name), why));
+        if (!is_host_code(item)) continue;
+        const FunctionDefinition *stray = stray_kernel(writer, item);
+        if (stray)
+            item->left_out = arena_printf(
+                writer->arena, "it uses `%.*s` otherwise than in a launch, `%.*s[grid](...)`",
+                STR_ARGS(stray->name), STR_ARGS(stray->name));
+        else if (launches_in(writer, item) && !text_with_launches(writer, item, &item->left_out))
+            item->left_out = item->left_out ? item->left_out : "it is not understood";
+        if (item->left_out && (!stray || !is_script(item))) note_left_out(writer, item);
+    }
+    leave_out_callers(writer);
+    for (LIST_EACH(int, i, writer->items)) {
+        Item *item = &writer->items.items[i];
+        if (!is_host_code(item) || !launches_in(writer, item)) continue;
+        if (item->left_out) {
+            note_left_out(writer, item);
+            continue;
         }
+        const char *why = NULL;
+        LIST_PUSH(writer->arena, &writer->launchers, item);
+        LIST_PUSH(writer->arena, &writer->launcher_texts, text_with_launches(writer, item, &why));
     }
 }
 
@@ -318,7 +474,7 @@ static bool kernels_mention(const ModuleWriter *writer, const char *word) {
 static void include_names_in(ModuleWriter *writer, const char *text) {
     for (const char *p = text; *p;) {
         size_t size = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-        if (size) include_name(writer, (Str){p, size});
+        if (size && (p == text || p[-1] != '.')) include_name(writer, (Str){p, size});
         p += size ? size : 1;
     }
 }
@@ -367,22 +523,25 @@ static void plan_operators(ModuleWriter *writer) {
     }
 }
 
-/// Whether code is there to be run, not to be called: it prints, measures or compares.
-static bool is_script(const Item *item) {
-    static const char *const words[] = {"print", "do_bench", "perf_report", "assert_close",
-                                        "allclose"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (map_has(&item->mentions, str_from(words[i]))) return true;
+/// `@op.register_fake`: part of an operator whose decorator is gone.
+static bool registers_with(const ModuleWriter *writer, const Item *item, const Map *launchers) {
+    const Source *source = writer->module->source;
+    for (int i = 0; item->function && i < item->function->decorators.count; i++) {
+        SyntaxNode node = item->function->decorators.items[i];
+        if (node_kind(node) == SYNTAX_DECORATOR) node = node_child(node, 0);
+        if (node_kind(node) == SYNTAX_CALL) node = node_field(node, "function");
+        Str object = node_kind(node) == SYNTAX_ATTRIBUTE
+                         ? node_text(source, node_field(node, "object"))
+                         : (Str){0};
+        if (object.size && map_has(launchers, object)) return true;
+    }
     return false;
 }
 
 /// Functions and classes that call what is differentiable here belong to the module: it takes the place of the user's.
 static void include_callers(ModuleWriter *writer) {
     Map callable = map_new(writer->arena);
-    for (LIST_EACH(int, i, writer->launchers)) {
-        const Map *binds = &writer->launchers.items[i]->binds;
-        for (int k = 0; k < binds->count; k++) map_set(&callable, binds->entries[k].key, writer);
-    }
+    for (LIST_EACH(int, i, writer->launchers)) bind_names(writer->launchers.items[i], &callable);
     for (bool changed = true; changed;) {
         changed = false;
         for (LIST_EACH(int, i, writer->items)) {
@@ -392,14 +551,14 @@ static void include_callers(ModuleWriter *writer) {
                 item->function && !item->function->is_jit && item->function->returns_value;
             bool is_class = !node_is_null(class) && !is_autograd_function(writer, class);
             if (item->is_included || (!is_function && !is_class) || is_script(item)) continue;
-            if (launches_in(writer, item)) continue;  // left out for a reason
-            bool calls = false;
-            for (int m = 0; m < item->mentions.count && !calls; m++)
-                calls = map_has(&callable, item->mentions.entries[m].key);
-            if (!calls) continue;
+            if (item->is_noted || registers_with(writer, item, &callable)) continue;
+            if (!mentioned(writer, item, &callable)) continue;
+            if (item->left_out) {
+                note_left_out(writer, item);
+                continue;
+            }
             include_item(writer, item);
-            for (int k = 0; k < item->binds.count; k++)
-                map_set(&callable, item->binds.entries[k].key, writer);
+            bind_names(item, &callable);
             changed = true;
         }
     }

@@ -1,0 +1,141 @@
+"""Ways to write a launch; launchers that use a kernel in ways nobody follows lose no gradient in silence."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emitted.plan import tad
+from tests.support.worker import Worker
+from tests.triton.interpret import call_function
+
+HEAD = """import functools
+
+import torch
+import triton
+import triton.language as tl
+from torch.library import triton_op, wrap_triton
+
+
+@triton.jit
+def square_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(y_ptr + i, x * tl.math.exp(x), mask=i < n)
+
+
+def fine(x):
+    y = torch.empty_like(x)
+    square_kernel[(triton.cdiv(x.numel(), 16),)](x, y, x.numel(), BLOCK=16)
+    return y
+
+
+"""
+FOLLOWED = {
+    "named": """def launcher(x):
+    n = x.numel()
+    y = torch.empty_like(x)
+    run = square_kernel[(triton.cdiv(n, 16),)]
+    run(x, y, n, BLOCK=16)
+    return y
+""",
+    "wrapped": """@triton_op("of::square", mutates_args={})
+def launcher(x: torch.Tensor) -> torch.Tensor:
+    y = torch.empty_like(x)
+    wrap_triton(square_kernel)[(triton.cdiv(x.numel(), 16),)](x, y, x.numel(), 16)
+    return y
+""",
+    "operator": """@torch.library.custom_op("of::other", mutates_args=())
+def launcher(x: torch.Tensor) -> torch.Tensor:
+    y = torch.empty_like(x)
+    square_kernel[(triton.cdiv(x.numel(), 16),)](x, y, x.numel(), 16)
+    return y
+
+
+@launcher.register_fake
+def _(x):
+    return torch.empty_like(x)
+""",
+    # a function of the file that has the name of an operation in the kernel
+    "homonym": """def launcher(x):
+    return fine(x)
+
+
+def exp(x):
+    y = torch.empty_like(x)
+    functools.partial(square_kernel[(1,)], BLOCK=16)(x, y, x.numel())
+    return y
+""",
+}
+LEFT_OUT = {
+    "partial": """def launcher(x):
+    y = torch.empty_like(x)
+    run = functools.partial(square_kernel[(triton.cdiv(x.numel(), 16),)], BLOCK=16)
+    launch(square_kernel, x, y)
+    return y
+""",
+    "run": """def launcher(x):
+    y = torch.empty_like(x)
+    square_kernel.run(x, y, x.numel(), BLOCK=16, grid=(1,), warmup=False)
+    return y
+""",
+    "bound again": """def launcher(x):
+    n = 1
+    y = torch.empty_like(x)
+    run = square_kernel[(n,)]
+    n = x.numel()
+    run(x, y, n, BLOCK=16)
+    return y
+""",
+    "table": """KERNELS = {"square": square_kernel}
+
+
+def launcher(x, name):
+    y = torch.empty_like(x)
+    KERNELS[name][(1,)](x, y, x.numel(), BLOCK=16)
+    return y
+""",
+    "caller": """def lost(x):
+    y = torch.empty_like(x)
+    square_kernel.run(x, y, x.numel(), BLOCK=16, grid=(1,), warmup=False)
+    return y
+
+
+def launcher(x):
+    return fine(x) + lost(x)
+""",
+}
+
+
+def module_of(path: Path, text: str, wrapper: str) -> str:
+    """The module written for a text."""
+    path.write_text(HEAD + text)
+    return tad("--backward", "--no-proof", "--wrapper", wrapper, path).stdout
+
+
+@pytest.mark.parametrize("wrapper", ["autograd", "triton_op"])
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_followed(name: str, wrapper: str, tmp_path: Path, interpreter: Worker) -> None:
+    """The written module is imported, and its launcher has the gradient."""
+    text = module_of(tmp_path / "kernels.py", FOLLOWED[name], wrapper)
+    x = np.linspace(-1, 1, 37, dtype=np.float32)
+    upstream = np.cos(np.arange(37, dtype=np.float32))
+    result = call_function(
+        text, "launcher", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    )
+    expected = upstream * (1 + x) * np.exp(x)
+    assert np.allclose(result.gradients[0], expected, atol=1e-5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrapper", ["autograd", "triton_op"])
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_left_out(name: str, wrapper: str, tmp_path: Path) -> None:
+    """A launcher without gradients is no part of the module, which says so; the others are."""
+    tree = ast.parse(module_of(tmp_path / "kernels.py", LEFT_OUT[name], wrapper))
+    functions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
+    assert "fine" in functions
+    assert not functions & {"launcher", "lost"}
+    assert "`launcher` is left out: " in (ast.get_docstring(tree) or "")

@@ -140,6 +140,36 @@ static void cut_loser(void *context, const LaunchPlan *plan, const LaunchSite *s
     }
 }
 
+static void note_number(Arena *arena, Names *notes, const char *where, Str tensor,
+                        const FunctionDefinition *launcher, const char *why) {
+    const char *note =
+        arena_printf(arena, "%s has no gradient, so `%.*s` stays a number in `%.*s`: %s.", where,
+                     STR_ARGS(tensor), STR_ARGS(launcher->name), why);
+    for (LIST_EACH(int, i, *notes))
+        if (strcmp(notes->items[i], note) == 0) return;
+    LIST_PUSH(arena, notes, note);
+}
+
+/// Numbers of tensors that a launcher does more with than is followed.
+static void note_lost(Arena *arena, const Module *module, const LaunchPlan *plan, Names *notes) {
+    const Function *kernel = plan->backward->kernel->function;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != plan->kernel || plan->backward->is_partial) continue;
+        for (int p = 0; p < site->kernel->parameter_count; p++) {
+            const Parameter *scalar = &kernel->parameters[p];
+            Str lost = parameter_is_float_scalar(scalar)
+                           ? launch_tensor_lost(arena, module, site, p)
+                           : (Str){0};
+            if (lost.size)
+                note_number(arena, notes,
+                            arena_printf(arena, "`%s` of `%.*s`", scalar->name,
+                                         STR_ARGS(plan->kernel->name)),
+                            lost, site->launcher, "the launcher does more with it than arithmetic");
+        }
+    }
+}
+
 void scalars_cut(Arena *arena, const Module *module, LaunchPlan *plans, int plan_count,
                  Names *notes) {
     const Numbers numbers = {arena, module, plans, plan_count};
@@ -150,13 +180,11 @@ void scalars_cut(Arena *arena, const Module *module, LaunchPlan *plans, int plan
         known = cutting.cuts->count;
         each_number(&numbers, cut_loser, &cutting);
     }
+    for (int k = 0; k < plan_count; k++) note_lost(arena, module, &plans[k], notes);
     for (LIST_EACH(int, i, *cutting.cuts)) {
         const CutTensor *cut = &cutting.cuts->items[i];
         if (!cut->is_noted || cut->is_named) continue;
-        LIST_PUSH(arena, notes,
-                  arena_printf(arena, "%s has no gradient, so `%.*s` stays a number in `%.*s`: %s.",
-                               cut->where, STR_ARGS(cut->name), STR_ARGS(cut->launcher->name),
-                               cut->why));
+        note_number(arena, notes, cut->where, cut->name, cut->launcher, cut->why);
     }
 }
 

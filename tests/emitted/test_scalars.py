@@ -188,6 +188,10 @@ def test_numbers_have_no_gradient(before: str, value: str, tmp_path: Path) -> No
     text = written(tmp_path, before, value)
     assert "dalpha" not in text
     assert "_number_of(" not in text
+    reads = ".item()" in before + value or "float(given)" in value
+    is_cut = any(word in value for word in (".detach()", ".data", "x.abs()"))
+    note = "`alpha` of `scaled` has no gradient, so "
+    assert (note in text) == (reads and not is_cut), text[:400]
     assert value in text[text.index("def run(") :]
 
 

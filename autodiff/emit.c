@@ -118,6 +118,13 @@ static bool is_named_number(const Op *op) {
            value->type.element.code == DTYPE_FLOAT32;
 }
 
+/// Whether Triton writes the op out once for every turn of a loop: no constexpr may be assigned there.
+static bool is_unrolled(const Op *op) {
+    for (op = op->parent->parent; op; op = op->parent->parent)
+        if (op->code == OP_STATIC_FOR) return true;
+    return false;
+}
+
 /// Whether a use of the value prints its expression instead of a name. Decided while no name is used again: then they are longest.
 static bool wants_inlining(Emitter *emitter, const Op *op, Text text) {
     const Value *value = op->results[0];
@@ -132,7 +139,7 @@ static bool wants_inlining(Emitter *emitter, const Op *op, Text text) {
     if (prints_load(emitter, op, 0) && !nothing_writes_before(op, reader)) return false;
     if (op->code == OP_LOAD && is_loop(reader)) return true;
     if (!op_is_pure(op) || op->region_count || is_named_number(op)) return false;
-    if (value->type.is_constexpr && size <= INLINE_LIMIT) return true;
+    if (value->type.is_constexpr && (size <= INLINE_LIMIT || is_unrolled(op))) return true;
     bool is_repeated = op->code == OP_NEG || op_is_comparison(op->code);
     if (is_small_step(emitter, op) && (is_repeated || reader)) return true;
     bool is_argument = op->operand_count > 1 && op->operands[1] &&

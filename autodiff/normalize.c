@@ -667,6 +667,28 @@ static void pointer_phis(Normalizer *state, Region *region) {
     }
 }
 
+static bool is_shaped_like(Type a, Type b) {
+    bool same = a.rank == b.rank;
+    for (int i = 0; same && i < a.rank; i++) same = poly_equal(a.dims[i], b.dims[i]);
+    return same;
+}
+
+/// A mask may be of more lanes than the addresses that it is for: then each lane is given its address.
+static bool spread_addresses(void *context, Op *op) {
+    if (op->code != OP_LOAD) return true;
+    Type pointer = op->operands[0]->type, result = op->results[0]->type;
+    if (pointer.kind != TYPE_POINTER || !pointer.rank || is_shaped_like(pointer, result))
+        return true;
+    Builder b = {.function = context,
+                 .region = op->parent,
+                 .before = op,
+                 .range = op->range,
+                 .call = op->call};
+    Value *shape = build_shape(&b, result);
+    if (shape) op_set_operand(op, 0, build_binary(&b, OP_BROADCAST_TO, op->operands[0], shape));
+    return true;
+}
+
 const char *function_normalize(Function *function, Range *range) {
     Normalizer state = {.function = function};
     normalize_region(&state, function->body, true);
@@ -674,6 +696,7 @@ const char *function_normalize(Function *function, Range *range) {
     pointer_phis(&state, function->body);
     function_simplify(function);
     normalize_region(&state, function->body, false);
+    region_walk(function->body, spread_addresses, function);
     if (range) *range = state.range;
     return state.failure;
 }

@@ -305,3 +305,21 @@ def no_mask_or_a_column(
         x = tl.load(a + i[:, None] * k + j[None, :], mask=mask)
         total += tl.sum(tl.where(j[None, :] < k, x * x, 0.0), 1)
     tl.store(out + i, total * tl.load(b + i, mask=i < m), mask=i < m)
+
+
+# tad: x=f32[8], y=f32[8], TURNS_OF_A_LONG_NAME=4, N=8, grid=(1,)
+@triton.jit
+def kept_by_unrolled_turns(x, y, TURNS_OF_A_LONG_NAME: tl.constexpr, N: tl.constexpr):
+    """What a turn keeps is decided by a condition of constexprs, which is too long for one place and has no name."""
+    j = tl.arange(0, N)
+    start = tl.load(x + j)
+    total = start
+    for turn in tl.static_range(TURNS_OF_A_LONG_NAME - 1, 0, -1):
+        state = start
+        kept = start
+        for step in tl.static_range(1, TURNS_OF_A_LONG_NAME):
+            state = state * 0.5 + tl.sin(state)
+            if step == turn:
+                kept = state
+        total = total * kept + start
+    tl.store(y + j, total)

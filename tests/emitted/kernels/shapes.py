@@ -224,3 +224,23 @@ def asks_its_types(x, scale, out, n, C: tl.constexpr):
     elif x.dtype.element_ty.primitive_bitwidth < 16:
         a = a.to(tl.float32) * 3.0
     tl.store(out + row * C + lanes, tl.exp(a.to(tl.float32)))
+
+
+# tad: n=5, m=9, x=f32[9], y=f32[5, 9], w=f32[5, 9], M=8, N=16, grid=(1,)
+@triton.jit
+def mask_wider_than_place(x, w, y, n, m, M: tl.constexpr, N: tl.constexpr):
+    """A mask may have more rows than the places that it is of."""
+    rows, cols = tl.arange(0, M), tl.arange(0, N)
+    both = (rows[:, None] < n) & (cols[None, :] < m)
+    a = tl.load(x + cols[None, :], mask=both, other=0.0)
+    b = tl.load(w + rows[:, None] * m + cols[None, :], mask=both, other=0.0)
+    tl.store(y + rows[:, None] * m + cols[None, :], a * b, mask=both)
+
+
+# tad: n=5, m=9, x=f32[9], y=f32[5, 9], M=8, N=16, grid=(1,)
+@triton.jit
+def wider_mask_alone(x, y, n, m, M: tl.constexpr, N: tl.constexpr):
+    rows, cols = tl.arange(0, M), tl.arange(0, N)
+    both = (rows[:, None] < n) & (cols[None, :] < m)
+    a = tl.load(x + cols[None, :], mask=both, other=0.0)
+    tl.store(y + rows[:, None] * m + cols[None, :], a * a, mask=both)

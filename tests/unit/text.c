@@ -32,6 +32,15 @@ TEST(floats_are_written_as_a_person_writes_them) {
     arena_free(arena);
 }
 
+TEST(a_part_is_found_wherever_it_lies) {
+    CHECK(str_contains(STR("eps * x"), STR("eps")));
+    CHECK(str_contains(STR("x + eps"), STR("eps")));
+    CHECK(str_contains(STR("eeps"), STR("eps")));
+    CHECK(str_contains(STR("x"), STR("")));
+    CHECK(!str_contains(STR("x + ep"), STR("eps")));
+    CHECK(!str_contains(STR(""), STR("eps")));
+}
+
 TEST(names_have_the_shape_of_names) {
     static const char *const names[] = {"x", "_", "x1", "BLOCK_M", "\xc3\xa9t\xc3\xa9"};
     static const char *const others[] = {"", "1x", "x.y", "x ", "f(x)", "-x"};

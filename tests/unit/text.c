@@ -50,5 +50,5 @@ TEST(names_have_the_shape_of_names) {
         CHECK(!str_is_name(str_from(others[i])));
 }
 
-TEST_MAIN(TEST_ROW(names_have_the_shape_of_names),
+TEST_MAIN(TEST_ROW(names_have_the_shape_of_names), TEST_ROW(a_part_is_found_wherever_it_lies),
           TEST_ROW(floats_are_written_as_a_person_writes_them))

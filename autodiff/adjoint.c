@@ -99,6 +99,12 @@ static Value *zeros_of(Differentiation *state, Builder *builder, Type type, Rang
                          build_dtype(builder, dtype_of(code)));
 }
 
+/// What starts as a bare 0.0 is a tensor as soon as a loop or a branch has added to it.
+static Type type_at_run_time(Type type) {
+    type.is_constexpr = false;
+    return type;
+}
+
 /// Only the whole of a sum keeps its name.
 static void forget_name_of_part(Value *part, const char *name) {
     bool is_named = name && part->name && strcmp(name, part->name) == 0;
@@ -238,7 +244,7 @@ static void sweep_if(Differentiation *state, const Op *op) {
         Value *primal = entry_key(&captured.entries[i]);
         Type type = yields[0][i]->type.rank >= yields[1][i]->type.rank ? yields[0][i]->type
                                                                        : yields[1][i]->type;
-        Value *result = op_append_result(state->backward, reversed, type);
+        Value *result = op_append_result(state->backward, reversed, type_at_run_time(type));
         if (primal->name) result->name = arena_printf(state->arena, "d%s", primal->name);
         map_set_pointer(&outer->adjoints, primal, result);
     }
@@ -474,12 +480,13 @@ static void carry_captured(Differentiation *state, Op *reversed, const Op *loop,
         Value *delta = frame->adjoints.entries[i].value;
         if (delta->op && op_is_pure(delta->op)) delta->name = NULL;  // the running sum has the name
         Value *start = captured_start(state, before, frame->outer, primal);
+        Type type = type_at_run_time(start->type);
         Value *argument = region_add_argument(
-            state->backward, reversed->regions[0], start->type,
+            state->backward, reversed->regions[0], type,
             primal->name ? arena_printf(state->arena, "d%s", primal->name) : NULL);
         op_append_operand(state->backward, reversed, start);
         op_append_operand(state->backward, yield, build_binary(&inside, OP_ADD, argument, delta));
-        Value *result = op_append_result(state->backward, reversed, start->type);
+        Value *result = op_append_result(state->backward, reversed, type);
         result->name = argument->name;
     }
 }
@@ -559,9 +566,10 @@ static void sweep_loop(Differentiation *state, const Op *loop) {
         Value *start = initial_adjoint(state, &before, loop, i);
         const char *name = from->arguments[i + loop_shift(loop)]->name;
         op_append_operand(state->backward, reversed, start);
-        arguments[i] = region_add_argument(state->backward, body, start->type,
+        Type type = type_at_run_time(start->type);
+        arguments[i] = region_add_argument(state->backward, body, type,
                                            name ? arena_printf(state->arena, "d%s", name) : NULL);
-        op_append_result(state->backward, reversed, start->type);
+        op_append_result(state->backward, reversed, type);
     }
     Frame *outer = state->frame;
     Frame frame;

@@ -125,6 +125,40 @@ static const char *named(const Value *value) {
     return value && value->name && value->name[0] && !value->constant ? value->name : NULL;
 }
 
+/// A name that it was given here, without the number that told it from others; NULL where that says nothing.
+static const char *given_name(const Emitter *emitter, const Value *value) {
+    const Text *text = map_get_pointer(&emitter->texts, value);
+    if (!text || text->precedence != PRECEDENCE_ATOM || strpbrk(text->text, "(.[ \"'-"))
+        return NULL;
+    size_t size = strlen(text->text), end = size;
+    while (end > 0 && isdigit((unsigned char)text->text[end - 1])) end--;
+    if (end == 0) return NULL;
+    if (end < size && text->text[end - 1] == '_') size = end - 1;
+    return size > 1 ? arena_strndup(emitter->arena, text->text, size) : NULL;
+}
+
+/// What a value is called, or what it is another shape, type or sign of.
+static const char *called(const Emitter *emitter, const Value *value) {
+    for (int depth = 0; value && !value->constant && depth < 8; depth++) {
+        const char *name = named(value) ? named(value) : given_name(emitter, value);
+        if (name) return name;
+        OpCode code = value->op ? value->op->code : OP_UNKNOWN;
+        bool is_same = code == OP_EXPAND_DIMS || code == OP_BROADCAST_TO || code == OP_RESHAPE ||
+                       code == OP_CAST || code == OP_NEG;
+        if (!is_same) return NULL;
+        value = value->op->operands[0];
+    }
+    return NULL;
+}
+
+static bool is_divisor(const Emitter *emitter, const Value *value) {
+    const OpList *readers = value_readers(&emitter->readers, value);
+    for (int i = 0; i < readers->count; i++)
+        if (readers->items[i]->code == OP_DIV && readers->items[i]->operands[1] == value)
+            return true;
+    return false;
+}
+
 /// `sigmoid_x` for tl.sigmoid(x), `rsqrt` for that of an expression.
 static const char *function_name(Emitter *emitter, const Op *op) {
     const char *name = op_rows[op->code].name;
@@ -147,7 +181,8 @@ static const char *next_name(const Emitter *emitter, const Op *op) {
 }
 
 static const char *with_tail(Emitter *emitter, const Value *of, const char *tail) {
-    return named(of) ? arena_printf(emitter->arena, "%s_%s", of->name, tail) : NULL;
+    const char *name = called(emitter, of);
+    return name ? arena_printf(emitter->arena, "%s_%s", name, tail) : NULL;
 }
 
 static const char *product_name(Emitter *emitter, const Op *op) {
@@ -157,10 +192,38 @@ static const char *product_name(Emitter *emitter, const Op *op) {
     return "product";
 }
 
+/// `q_bounded` for tl.maximum(q, eps).
+static const char *extremum_name(Emitter *emitter, const Op *op) {
+    bool is_bound = !op->operands[1]->type.rank;
+    const char *name = is_bound ? with_tail(emitter, op->operands[0], "bounded") : NULL;
+    return name ? name : op->code == OP_MAXIMUM ? "larger" : "smaller";
+}
+
+/// The name of what is the same but for its shape, its type or its sign.
+static const char *same_name(Emitter *emitter, const Value *of) {
+    const char *name = called(emitter, of);
+    return name || !of->op || of->op->region_count ? name : name_hint(emitter, of->op);
+}
+
+/// What a loop or a branch calls what it has from here.
+static const char *start_name(const Emitter *emitter, const Value *value) {
+    const OpList *readers = value_readers(&emitter->readers, value);
+    for (int i = 0; i < readers->count; i++) {
+        const Op *reader = readers->items[i];
+        const Op *owner = reader->code == OP_YIELD ? reader->parent->parent : reader;
+        int first = reader->operand_count - owner->result_count;
+        for (int k = first; owner->region_count && k >= 0 && k < reader->operand_count; k++)
+            if (reader->operands[k] == value && named(owner->results[k - first]))
+                return owner->results[k - first]->name;
+    }
+    return "zeros";
+}
+
 const char *name_hint(Emitter *emitter, const Op *op) {
     const Type type = op->results[0]->type;
     const Value *first = op->operand_count ? op->operands[0] : NULL;
     const char *name = NULL;
+    bool is_float = dtype_is_float(type.element);
     if (type.kind == TYPE_POINTER) {
         const char *tensor = tensor_name(emitter, op->results[0]);
         const char *noun = type.rank ? "ptrs" : "base";
@@ -173,20 +236,22 @@ const char *name_hint(Emitter *emitter, const Op *op) {
         return value_is_int(first, &axis) && axis
                    ? arena_printf(emitter->arena, "pid_%d", (int)axis)
                    : "pid";
-    case OP_LT:
-    case OP_LE:
-    case OP_GT:
-    case OP_GE:
-    case OP_EQ:
-    case OP_NE:
-    case OP_AND: return mask_name(emitter, op);
     case OP_LOAD: name = tensor_name(emitter, first); break;
     case OP_CAST:
-    case OP_WHERE: name = named(op->code == OP_CAST ? first : op->operands[1]); break;
+    case OP_NEG:
+    case OP_EXPAND_DIMS:
+    case OP_BROADCAST_TO:
+    case OP_RESHAPE: return same_name(emitter, first);
+    case OP_WHERE:
+        if (op->operands[1]->op && is_float) return same_name(emitter, op->operands[1]);
+        name = called(emitter, op->operands[1]);
+        break;
+    case OP_FULL: return start_name(emitter, op->results[0]);
     case OP_TRANS: name = with_tail(emitter, first, "t"); break;
     default: break;
     }
     if (name) return name;
+    if (type.element.code == DTYPE_INT1) return mask_name(emitter, op);
     if (dtype_is_integer(type.element) || type.element.code == DTYPE_ANY_INT)
         return offset_name(emitter, op);
     name = next_name(emitter, op);
@@ -200,7 +265,10 @@ const char *name_hint(Emitter *emitter, const Op *op) {
     case OP_MUL: return product_name(emitter, op);
     case OP_DIV: return "quotient";
     case OP_SUB: return "difference";
+    case OP_MAXIMUM:
+    case OP_MINIMUM: return extremum_name(emitter, op);
     default: break;
     }
-    return "t";
+    if (is_divisor(emitter, op->results[0])) return "divisor";
+    return op->code == OP_ADD ? "total" : "t";
 }

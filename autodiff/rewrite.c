@@ -85,14 +85,8 @@ Value *pointer_root(Value *pointer) {
     return NULL;
 }
 
-/// What a function writes to.
-typedef struct Writes {
-    Map roots;  // pointer parameters
-    bool has_unknown;
-} Writes;
-
 static bool visit_write(void *context, Op *op) {
-    Writes *writes = context;
+    WrittenRoots *writes = context;
     if (!(op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC))) return true;
     const Value *root = op->operand_count ? pointer_root(op->operands[0]) : NULL;
     if (root)
@@ -102,13 +96,13 @@ static bool visit_write(void *context, Op *op) {
     return true;
 }
 
-static Writes writes_of(const Function *function) {
-    Writes writes = {.roots = map_new(function->arena)};
+WrittenRoots function_writes(const Function *function) {
+    WrittenRoots writes = {.roots = map_new(function->arena)};
     region_walk(function->body, visit_write, &writes);
     return writes;
 }
 
-static bool is_stable_load(const Writes *writes, const Op *op) {
+bool load_is_stable(const WrittenRoots *writes, const Op *op) {
     if (op->code != OP_LOAD || writes->has_unknown) return false;
     const Value *root = pointer_root(op->operands[0]);
     return root && !map_has_pointer(&writes->roots, root);
@@ -116,8 +110,8 @@ static bool is_stable_load(const Writes *writes, const Op *op) {
 
 bool op_is_stable_load(const Function *function, const Op *op) {
     if (op->code != OP_LOAD) return false;
-    Writes writes = writes_of(function);
-    return is_stable_load(&writes, op);
+    WrittenRoots writes = function_writes(function);
+    return load_is_stable(&writes, op);
 }
 
 /* ---- readers ---- */
@@ -205,7 +199,7 @@ static bool is_named_number(const Op *op) {
 
 typedef struct Sharing {
     Function *function;
-    Writes writes;
+    WrittenRoots writes;
     Map instead;  // value that went away -> the one that stays
     int gone;
 } Sharing;
@@ -221,7 +215,7 @@ static bool is_shareable(const Sharing *sharing, const Op *op) {
     if (op->region_count || op->result_count == 0 || op->code == OP_UNDEFINED) return false;
     if (op->code == OP_FULL && !is_named_number(op))
         return false;  // each loop starts from its own zeros
-    return op_is_pure(op) || is_stable_load(&sharing->writes, op);
+    return op_is_pure(op) || load_is_stable(&sharing->writes, op);
 }
 
 /// A value is read behind its op alone, so what went away is replaced as the walk goes on.
@@ -249,8 +243,9 @@ static void share_region(Sharing *sharing, Region *region, const ShareScope *out
 }
 
 int function_share(Function *function) {
-    Sharing sharing = {
-        .function = function, .writes = writes_of(function), .instead = map_new(function->arena)};
+    Sharing sharing = {.function = function,
+                       .writes = function_writes(function),
+                       .instead = map_new(function->arena)};
     share_region(&sharing, function->body, NULL);
     return sharing.gone;
 }
@@ -283,7 +278,7 @@ static bool operands_outside(const Op *op, const Op *loop) {
     return true;
 }
 
-static void hoist_region(const Writes *writes, Region *region) {
+static void hoist_region(const WrittenRoots *writes, Region *region) {
     for (Op *op = region->first; op; op = op->next) {
         for (int r = 0; r < op->region_count; r++) hoist_region(writes, op->regions[r]);
         if (!is_loop(op)) continue;
@@ -291,7 +286,7 @@ static void hoist_region(const Writes *writes, Region *region) {
             for (Op *inner = op->regions[r]->first, *next; inner; inner = next) {
                 next = inner->next;
                 bool movable = (op_is_pure(inner) && inner->region_count == 0) ||
-                               is_stable_load(writes, inner);
+                               load_is_stable(writes, inner);
                 if (movable && inner->code != OP_UNDEFINED && operands_outside(inner, op))
                     op_move_before(inner, op);
             }
@@ -300,7 +295,7 @@ static void hoist_region(const Writes *writes, Region *region) {
 }
 
 void function_hoist(Function *function) {
-    Writes writes = writes_of(function);
+    WrittenRoots writes = function_writes(function);
     hoist_region(&writes, function->body);
 }
 

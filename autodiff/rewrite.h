@@ -12,6 +12,14 @@ Function *function_copy(Arena *arena, const Function *function, const char *name
 
 /// Pure: the same operands give the same result and nothing else happens. Random numbers are pure (they are replayed).
 bool op_is_pure(const Op *op);
+/// What a function writes to: pointer parameters, and whether anything else.
+typedef struct WrittenRoots {
+    Map roots;
+    bool has_unknown;
+} WrittenRoots;
+
+WrittenRoots function_writes(const Function *function);
+bool load_is_stable(const WrittenRoots *writes, const Op *op);
 /// A load through memory that `function` never writes (no store or atomic to the same parameter).
 bool op_is_stable_load(const Function *function, const Op *op);
 /// The pointer parameter that an address expression starts from, or NULL.

@@ -1,4 +1,5 @@
-// A backward in; the same as a person would have written it out: signs and constants gathered, no lane masked twice.
+// A backward in; the same as a person would have written it out: signs, constants and indices gathered, no lane masked
+// twice, no barrier behind another.
 #include "autodiff/tidy.h"
 
 #include <math.h>
@@ -8,10 +9,11 @@
 #include "autodiff/algebra.h"
 #include "autodiff/rewrite.h"
 
-enum { ROUNDS = 4, MASK_DEPTH = 12, MOST_OPERANDS = 8, MOST_NEGATIVE_USES = 3 };
+enum { ROUNDS = 4, MASK_DEPTH = 12, MOST_OPERANDS = 8, MOST_NEGATIVE_USES = 3, MOST_PARTS = 8 };
 
 typedef struct Tidy {
     Function *function;
+    WrittenRoots writes;
     Map uses;  // as they were at the start of the round; what is new has one
     bool changed;
 } Tidy;
@@ -127,6 +129,54 @@ static Value *twice(const Tidy *tidy, Builder *b, const Op *op) {
                         build_binary(b, OP_MUL, x, build_float(b, 2.0)));
 }
 
+/// where(c, x, 0) * 2.0 is where(c, x * 2.0, 0).
+static Value *constant_inwards(const Tidy *tidy, Builder *b, const Op *op) {
+    double number;
+    const Value *choice = op->operands[0];
+    if (op->code != OP_MUL || !made_by(choice, OP_WHERE) || !is_used_once(tidy, choice) ||
+        choice->name || !is_float_constant(op->operands[1], &number))
+        return NULL;
+    Value *x = choice->op->operands[1], *zero = choice->op->operands[2];
+    if (!is_number(zero, 0)) return NULL;
+    return build_ternary(b, OP_WHERE, choice->op->operands[0],
+                         build_binary(b, OP_MUL, x, op->operands[1]), zero);
+}
+
+/* ---- indices ---- */
+
+/// What an index is the sum of.
+typedef struct Sum {
+    struct Part {
+        Value *value;
+        int sign;  // 0: cancelled by another part
+    } parts[MOST_PARTS];
+    int count;
+    int64_t constant;
+    bool is_cancelled, is_too_long;
+} Sum;
+
+static void sum_add(Sum *sum, Value *value, int sign) {
+    const Op *op = value->op;
+    int64_t number, before = sum->constant;
+    bool is_index = value->type.kind == TYPE_NUMBER && value->type.rank == 0;
+    if (value_is_int(value, &number) && llabs(number) < INT32_MAX) {
+        sum->constant += sign * number;
+        sum->is_cancelled = sum->is_cancelled || (before && !sum->constant);
+    } else if (is_index && op && (op->code == OP_ADD || op->code == OP_SUB) && !value->name) {
+        sum_add(sum, op->operands[0], sign);
+        sum_add(sum, op->operands[1], op->code == OP_ADD ? sign : -sign);
+    } else {
+        for (int i = 0; i < sum->count; i++) {
+            if (sum->parts[i].value != value || sum->parts[i].sign != -sign) continue;
+            sum->parts[i].sign = 0;
+            sum->is_cancelled = true;
+            return;
+        }
+        sum->is_too_long = sum->count == MOST_PARTS;
+        if (!sum->is_too_long) sum->parts[sum->count++] = (struct Part){value, sign};
+    }
+}
+
 /// n - 1 - 1 is n - 2. Of constexprs there is one value each, wherever that stands.
 static Value *one_step(Builder *b, const Op *op) {
     const Value *inner = op->operands[0];
@@ -140,12 +190,43 @@ static Value *one_step(Builder *b, const Op *op) {
     return build_binary(b, op->code, inner->op->operands[0], build_int(b, first + second));
 }
 
+/// n - 1 - (n - 2 - i) is i + 1.
+static Value *index_sum(Builder *b, const Op *op) {
+    Sum sum = {0};
+    if (op->results[0]->type.rank || (op->code != OP_ADD && op->code != OP_SUB)) return NULL;
+    sum_add(&sum, op->operands[0], 1);
+    sum_add(&sum, op->operands[1], op->code == OP_ADD ? 1 : -1);
+    if (sum.is_too_long || !sum.is_cancelled) return NULL;
+    Value *total = NULL;
+    for (int i = 0; i < sum.count; i++)
+        if (sum.parts[i].sign > 0)
+            total = total ? build_binary(b, OP_ADD, total, sum.parts[i].value) : sum.parts[i].value;
+    if (!total) return NULL;
+    if (sum.constant)
+        total = build_binary(b, sum.constant < 0 ? OP_SUB : OP_ADD, total,
+                             build_int(b, llabs(sum.constant)));
+    for (int i = 0; i < sum.count; i++)
+        if (sum.parts[i].sign < 0) total = build_binary(b, OP_SUB, total, sum.parts[i].value);
+    return same_type(total, op->results[0]) ? total : NULL;
+}
+
 /* ---- masks ---- */
+
+/// Whether a condition says of each lane of a type, by itself or spread along dimensions of 1, what it is.
+static bool is_spread_over(const Value *condition, Type type) {
+    if (condition->type.rank != type.rank) return false;
+    for (int i = 0; i < type.rank; i++) {
+        int64_t one;
+        bool is_single = poly_is_constant(condition->type.dims[i], &one) && one == 1;
+        if (!is_single && !poly_equal(condition->type.dims[i], type.dims[i])) return false;
+    }
+    return true;
+}
 
 /// Whether a value is 0 in each lane that `condition` leaves out.
 static bool is_zero_beyond(const Value *value, const Value *condition, int depth) {
     const Op *op = value->op;
-    if (!op || depth > MASK_DEPTH || !same_shape(value->type, condition->type)) return false;
+    if (!op || depth > MASK_DEPTH || !is_spread_over(condition, value->type)) return false;
     switch (op->code) {
     case OP_WHERE: return op->operands[0] == condition && is_number(op->operands[2], 0);
     case OP_LOAD:
@@ -188,15 +269,20 @@ static Value *chosen_there(const Op *op, int index, const Value *condition, int 
                                                                                         : NULL;
 }
 
+/// Whether what a `where` chooses can be read in its place without being computed for that alone.
+static bool is_at_hand(const Tidy *tidy, const Value *choice, const Value *chosen) {
+    return is_used_once(tidy, choice) || !is_used_once(tidy, chosen) || !chosen->op || chosen->name;
+}
+
 /// In an expression of lanes that a `where` has chosen, another one under the same condition is what it chooses there.
 static bool drop_inner_masks(Tidy *tidy, Op *op, const Value *condition, int arm, int depth) {
     bool changed = false;
     for (int i = 0; i < op->operand_count && depth < MASK_DEPTH; i++) {
         Value *operand = op->operands[i];
-        if (!operand || !operand->op || !same_shape(operand->type, condition->type)) continue;
+        if (!operand || !operand->op || !is_spread_over(condition, operand->type)) continue;
         if (op->code == OP_WHERE && i == 0) continue;
         Value *chosen = chosen_there(op, i, condition, arm);
-        if (chosen) {
+        if (chosen && is_at_hand(tidy, operand, chosen)) {
             op_set_operand(op, i, chosen);
             changed = true;
         } else if (is_lanewise(operand->op) && is_used_once(tidy, operand) &&
@@ -210,28 +296,70 @@ static bool drop_inner_masks(Tidy *tidy, Op *op, const Value *condition, int arm
 /// One mask where there were several around another.
 static Value *masked_once(Tidy *tidy, const Op *op) {
     Value *condition = op->operands[0];
-    if (op->code != OP_WHERE || !same_shape(op->results[0]->type, condition->type)) return NULL;
+    if (op->code != OP_WHERE || !is_spread_over(condition, op->results[0]->type)) return NULL;
+    bool is_needless = is_number(op->operands[2], 0) &&
+                       is_zero_beyond(op->operands[1], condition, 0) &&
+                       same_type(op->operands[1], op->results[0]);
+    if (is_needless) return op->operands[1];
     for (int arm = 1; arm < 3; arm++) {
         Op *inner = op->operands[arm]->op;
         if (!inner || !is_lanewise(inner) || !is_used_once(tidy, op->operands[arm])) continue;
         if (inner->parent != op->parent || inner->code == OP_WHERE) continue;
         if (drop_inner_masks(tidy, inner, condition, arm, 0)) tidy->changed = true;
     }
-    bool is_needless = is_number(op->operands[2], 0) &&
-                       is_zero_beyond(op->operands[1], condition, 0) &&
-                       same_type(op->operands[1], op->results[0]);
-    return is_needless ? op->operands[1] : NULL;
+    return NULL;
+}
+
+/// where(c, x, 0) + where(c, 0, y) is where(c, x, y), and x where both are one.
+static Value *one_choice(const Tidy *tidy, Builder *b, const Op *op) {
+    const Value *left = op->operands[0], *right = op->operands[1];
+    bool are_choices = op->code == OP_ADD && made_by(left, OP_WHERE) && made_by(right, OP_WHERE) &&
+                       left->op->operands[0] == right->op->operands[0] &&
+                       is_used_once(tidy, left) && is_used_once(tidy, right);
+    if (!are_choices) return NULL;
+    Value *arms[3] = {left->op->operands[0]};
+    for (int arm = 1; arm < 3; arm++) {
+        Value *x = left->op->operands[arm], *y = right->op->operands[arm];
+        arms[arm] = is_number(y, 0) ? x : is_number(x, 0) ? y : NULL;
+        if (!arms[arm]) return NULL;
+    }
+    return arms[1] == arms[2] && same_type(arms[1], op->results[0]) ? arms[1]
+                                                                    : build(b, OP_WHERE, arms, 3);
+}
+
+/// (m < n)[:, None] is m[:, None] < n, which masks of the forward are written like.
+static Value *expanded_comparison(Builder *b, const Op *op) {
+    const Value *of = op->operands[0];
+    if (op->code != OP_EXPAND_DIMS || !of->op || of->name || !op_is_comparison(of->op->code))
+        return NULL;
+    Value *sides[2];
+    for (int i = 0; i < 2; i++) {
+        sides[i] = of->op->operands[i];
+        if (sides[i]->type.rank == of->type.rank)
+            sides[i] = build_binary(b, OP_EXPAND_DIMS, sides[i], op->operands[1]);
+        else if (sides[i]->type.rank)
+            return NULL;
+    }
+    return build_binary(b, of->op->code, sides[0], sides[1]);
 }
 
 /* ---- the walk ---- */
 
+static Value *tidied_index(Builder *b, const Op *op) {
+    Value *value = one_step(b, op);
+    if (!value) value = index_sum(b, op);
+    return value ? value : expanded_comparison(b, op);
+}
+
 static Value *tidied(Tidy *tidy, Builder *b, const Op *op) {
     if (op->result_count != 1 || op->region_count || !op->operand_count || !op->operands[0])
         return NULL;
-    if (!is_float_value(op->results[0])) return one_step(b, op);
+    if (!is_float_value(op->results[0])) return tidied_index(b, op);
     Value *value = sign_outwards(tidy, b, op);
     if (!value) value = one_constant(tidy, b, op);
+    if (!value) value = constant_inwards(tidy, b, op);
     if (!value) value = twice(tidy, b, op);
+    if (!value) value = one_choice(tidy, b, op);
     if (!value) value = masked_once(tidy, op);
     return value;
 }
@@ -254,11 +382,62 @@ static void tidy_region(Tidy *tidy, Region *region) {
     }
 }
 
+/* ---- the end ---- */
+
+/// -(x * 2.0) is x * -2.0: no sum has taken the sign.
+static void settle_sign(const Tidy *tidy, Op *op) {
+    double number;
+    const Value *product = op->code == OP_NEG ? op->operands[0] : NULL;
+    if (!made_by(product, OP_MUL) || !is_used_once(tidy, product) ||
+        !is_float_constant(product->op->operands[1], &number))
+        return;
+    Builder b = {.function = tidy->function,
+                 .region = op->parent,
+                 .before = op,
+                 .range = op->range,
+                 .call = op->call};
+    Value *whole = rebuilt(&b, product->op, 1, build_float(&b, -number));
+    whole->name = op->results[0]->name;
+    region_replace_uses(tidy->function->body, op->results[0], whole);
+}
+
+/// Whether an op touches no memory that anything is written to.
+static bool op_is_silent(const Tidy *tidy, const Op *op) {
+    return op_is_pure(op) || op->code == OP_YIELD || op->code == OP_CONDITION ||
+           load_is_stable(&tidy->writes, op);
+}
+
+/// Threads that have just waited for each other need not wait again, where nothing has touched memory since. Whether they
+/// have at the end, where they had at the start or not.
+static bool settle_region(const Tidy *tidy, Region *region, bool have_met) {
+    for (Op *op = region->first, *next; op; op = next) {
+        next = op->next;
+        settle_sign(tidy, op);
+        bool is_barrier = op->code == OP_DEBUG_BARRIER;
+        if (op->region_count) {
+            bool ends = true;
+            for (int i = 0; i < op->region_count; i++)
+                ends = settle_region(tidy, op->regions[i], op->code == OP_IF && have_met) && ends;
+            have_met = ends && (op->code == OP_IF || have_met);
+        } else if (is_barrier && have_met) {
+            op_remove(op);
+        } else if (is_barrier || !op_is_silent(tidy, op)) {
+            have_met = is_barrier;
+        }
+    }
+    return have_met;
+}
+
 void function_tidy(Function *function) {
     for (int round = 0; round < ROUNDS; round++) {
         Tidy tidy = {.function = function, .uses = function_count_uses(function->arena, function)};
         tidy_region(&tidy, function->body);
         function_clean(function);
-        if (!tidy.changed) return;
+        if (!tidy.changed) break;
     }
+    Tidy tidy = {.function = function,
+                 .writes = function_writes(function),
+                 .uses = function_count_uses(function->arena, function)};
+    settle_region(&tidy, function->body, true);
+    function_drop_dead(function);
 }

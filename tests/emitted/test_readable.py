@@ -37,12 +37,18 @@ def backward(folder: Path, body: str, parameters: str = "") -> str:
         pytest.param(
             "    e = tl.exp(x)\n    y = e / tl.sum(e)\n", [" - tl.sum("], ["(-"], id="softmax"
         ),
-        pytest.param("    y = (x * -0.5) * 4.0\n", ["* 2.0"], ["0.5", "4.0"], id="constants"),
+        pytest.param("    y = (x * -0.5) * 4.0\n", ["dy * -2.0"], ["0.5", "4.0"], id="constants"),
         pytest.param(
             "    c = tl.where(mask, x - tl.sum(x) / n, 0.0)\n    y = x + tl.sum(c * c) / n\n",
             ["dx = dy + dc - tl.sum(dc) / n"],
-            ["tl.where(mask, tl.sum", "tl.where(mask, product", "tl.where(mask, tl.where("],
+            ["tl.where(mask, product", "tl.where(mask, tl.where(", "product = tl.where"],
             id="variance",
+        ),
+        pytest.param(
+            "    y = tl.where(x > 1.0, 1.0 - x, 3.0 - x)\n",
+            ["dx = -dy"],
+            ["tl.where("],
+            id="choice",
         ),
     ],
 )
@@ -125,3 +131,71 @@ def test_named_numbers_are_assigned_once(tmp_path: Path) -> None:
     assert text.count(" = 0.5") == 1, text
     assert "x * half" in text, text
     assert "two" not in text, text
+
+
+def test_steps_back_from_a_step_back(tmp_path: Path) -> None:
+    """`back + 1`, not `T - 1 - (T - 2 - back)`; what a tape's steps are numbered by is no detour either."""
+    body = (
+        "    y = x\n    for t in tl.static_range(1, T):\n"
+        "        y = y * tl.load(x_ptr + (T - 1 - t) * n + j)\n"
+    )
+    text = backward(tmp_path, body, "T: tl.constexpr, ")
+    assert "- (T" not in text, text
+    assert "+ 1 - 1" not in text, text
+
+
+def test_sums_of_loops_are_no_constexprs(tmp_path: Path) -> None:
+    """What starts at 0.0 has a name where several products read it, and no annotation that Triton would refuse."""
+    body = (
+        "    a = tl.load(x_ptr)\n    b = tl.load(x_ptr + 1)\n    c = a * b / D\n    y = x\n"
+        "    for t in range(T):\n        tl.store(y_ptr + (t + 1) * N + j, x * c, mask=mask)\n"
+    )
+    text = backward(tmp_path, body, "T, D: tl.constexpr, ")
+    assert text.count("dc / D") == 1, text
+    assert "tl.constexpr =" not in text
+
+
+def test_masks_of_rows_stand_once(tmp_path: Path) -> None:
+    """Also where the mask is a column and what it masks a tile; a comparison is expanded as the forward writes it."""
+    body = (
+        "    m = tl.arange(0, 16)\n"
+        "    q = tl.load(x_ptr + m[:, None] * N + j[None, :], mask=m[:, None] < n, other=0.0)\n"
+        "    o = q / tl.sum(q, axis=1)[:, None]\n"
+        "    tl.store(y_ptr + m[:, None] * N + j[None, :], o, mask=m[:, None] < n)\n    y = x\n"
+    )
+    text = backward(tmp_path, body)
+    assert "(m < n)[" not in text, text
+    assert text.count("m[:, None] < n") == 1, text
+    assert text.count("tl.where(") <= 2, text
+
+
+def test_threads_wait_once(tmp_path: Path) -> None:
+    """Where the repeated stores of two tensors follow each other, one barrier stands between them."""
+    body = (
+        "    y = x\n    for t in range(T):\n"
+        "        a = tl.load(y_ptr + t * N + j)\n        b = tl.load(y_ptr + (t // 2) * N + j)\n"
+        "        tl.store(y_ptr + t * N + j, a * b)\n        tl.store(y_ptr + (t // 2) * N + j, a + b)\n"
+    )
+    lines = [line.strip() for line in backward(tmp_path, body, "T, ").splitlines()]
+    assert lines.count("tl.debug_barrier()") > 1, lines
+    assert all(
+        not first == second == "tl.debug_barrier()"
+        for first, second in zip(lines, lines[1:], strict=False)
+    ), lines
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        pytest.param("    y = x / (1.0 + tl.exp(x * x))\n", "divisor", id="divisor"),
+        pytest.param(
+            "    y = tl.maximum(x, 1e-6) * tl.log(tl.maximum(x, 1e-6))\n", "x_bounded", id="bounded"
+        ),
+        pytest.param("    y = x + tl.sum(tl.exp(tl.where(mask, x, 0.0) * n))\n", None, id="none"),
+    ],
+)
+def test_names_say_what_for(tmp_path: Path, body: str, name: str | None) -> None:
+    """`t` is nobody's name where the operation or its reader tells one."""
+    text = backward(tmp_path, body)
+    assert " t = " not in text, text
+    assert name is None or f"    {name} = " in text, text

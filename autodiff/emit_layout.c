@@ -5,7 +5,7 @@
 
 #include "analysis/op.h"
 
-enum { INDENT = 4, MAX_DEPTH = 24, LOOSEST = 100 };
+enum { MAX_DEPTH = 24, LOOSEST = 100 };
 
 /// How tightly the operator at `text` binds, and its length; 0 where there is none.
 static int operator_at(const char *text, size_t *size) {

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-enum { LINE_LIMIT = 88 };
+enum { LINE_LIMIT = 88, INDENT = 4 };
 
 /// Adds `head`, the expression `text` and `tail` as one statement, indented by `indent` columns: on one line where that
 /// fits, else broken in its last bracket or in parentheses at its outermost operators.

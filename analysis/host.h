@@ -1,5 +1,5 @@
-// Inside the host code evaluation (launch.h): shared by host_value.c, host_solve.c, host_tensor.c, host_call.c, host_expression.c,
-// host_statement.c, host_writes.c and launch.c. Nobody else includes it.
+// Inside the host code evaluation (launch.h): shared by host_value.c, host_solve.c, host_tensor.c, host_call.c,
+// host_expression.c, host_operator.c, host_statement.c, host_writes.c and launch.c. Nobody else includes it.
 #ifndef TAD_ANALYSIS_HOST_H
 #define TAD_ANALYSIS_HOST_H
 
@@ -159,6 +159,19 @@ HostFrame *host_module_frame(Host *host, const Module *module);
 /// Items of an iterable that can be listed (64 at most); false otherwise.
 bool host_items(Host *host, const HostValue *value, const HostValue *const **items, int *count);
 const HostValue *host_item(Host *host, const HostValue *value, int64_t index);
+/// Marks a sequence just made as growing with the input that one of its parts (`b` may be NULL) grows with.
+const HostValue *host_growing(const HostValue *sequence, const HostValue *a, const HostValue *b);
+
+// host_operator.c
+bool host_is_tensor_like(const HostValue *value);
+const HostValue *host_concatenated(Host *host, const HostValue *a, const HostValue *b);
+/// NULL where the operator is none that is known.
+const HostValue *host_binary(Host *host, HostFrame *frame, SyntaxNode node);
+const HostValue *host_unary(Host *host, HostFrame *frame, SyntaxNode node);
+const HostValue *host_not(Host *host, HostFrame *frame, SyntaxNode node);
+const HostValue *host_boolean(Host *host, HostFrame *frame, SyntaxNode node);
+const HostValue *host_comparison(Host *host, HostFrame *frame, SyntaxNode node);
+const HostValue *host_conditional(Host *host, HostFrame *frame, SyntaxNode node);
 
 // host_statement.c
 typedef enum HostFlow {

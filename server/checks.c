@@ -288,7 +288,6 @@ static void proof_derive(Request *request, Proof *proof, const Snapshot *snapsho
                          const Kernel *kernel) {
     Arena *arena = request->arena;
     Diagnostics ignored = {.arena = arena};
-    Report report = {.arena = arena};
     BackwardOptions options = {.wrapper = WRAPPER_NONE};
     Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
     if (backward->status != BACKWARD_DERIVED) {
@@ -304,11 +303,8 @@ static void proof_derive(Request *request, Proof *proof, const Snapshot *snapsho
         return;
     }
     const char *text = backward_text(arena, snapshot, backward);
-    const Settings *settings =
-        settings_for(settings_cache_new(arena, &report), request->document->path);
-    ProofFile file = {snapshot->source, settings, slow_imports(request)};
-    ProofPlan plan = proof_plan(arena, kernel, backward, text, settings);
-    proof->params = json_copy(proof->arena, proof_params(arena, &file, &plan, 0, proof->limit_s));
+    proof->params =
+        json_copy(proof->arena, slow_proof_params(request, kernel, backward, text, proof->limit_s));
     if (holds_backward(snapshot, backward))
         proof->places = json_copy(proof->arena, places_json(request, snapshot, kernel, backward));
     proof->status.state = GRADIENT_RUNNING;

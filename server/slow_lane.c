@@ -3,6 +3,7 @@
 
 #include "server/fault.h"
 #include "server/files.h"
+#include "server/proof.h"
 
 struct SlowLane {
     Text *text;
@@ -59,4 +60,15 @@ const Snapshot *slow_snapshot(Request *request) {
 
 Imports slow_imports(Request *request) {
     return import_resolver_closure(request->slow->imports, request->arena, request->document->path);
+}
+
+Json *slow_proof_params(Request *request, const Kernel *kernel, const Backward *backward,
+                        const char *text, double limit_s) {
+    Arena *arena = request->arena;
+    Report report = {.arena = arena};
+    const Settings *settings =
+        settings_for(settings_cache_new(arena, &report), request->document->path);
+    ProofFile file = {request->slow->snapshot->source, settings, slow_imports(request)};
+    ProofPlan plan = proof_plan(arena, kernel, backward, text, settings);
+    return proof_params(arena, &file, &plan, 0, limit_s);
 }

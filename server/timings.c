@@ -130,7 +130,6 @@ static void clock_derive(Request *request, Clock *clock, const Snapshot *snapsho
                          const Kernel *kernel) {
     Arena *arena = request->arena;
     Diagnostics ignored = {.arena = arena};
-    Report report = {.arena = arena};
     BackwardOptions options = {.wrapper = WRAPPER_NONE};
     Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
     clock->hash = kernel_hash(snapshot, kernel);
@@ -139,12 +138,9 @@ static void clock_derive(Request *request, Clock *clock, const Snapshot *snapsho
         return;
     }
     const char *text = backward_module(arena, snapshot, &backward, 1, &options, &ignored);
-    const Settings *settings =
-        settings_for(settings_cache_new(arena, &report), request->document->path);
-    ProofFile file = {snapshot->source, settings, slow_imports(request)};
-    ProofPlan plan = proof_plan(arena, kernel, backward, text, settings);
     double limit_s = request->configuration->time_limit_s;
-    clock->params = json_copy(clock->arena, proof_params(arena, &file, &plan, 0, limit_s));
+    clock->params =
+        json_copy(clock->arena, slow_proof_params(request, kernel, backward, text, limit_s));
     clock->module = arena_strdup(clock->arena, text);
 }
 

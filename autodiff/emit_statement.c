@@ -156,10 +156,21 @@ static void scope_merge(Map *outer, const Map *arm, const Map *at_start) {
     }
 }
 
+/// On as many lines as it takes.
 static void emit_comment(Emitter *emitter, const char *format, int line) {
-    emit_indent(emitter, 0);
-    buffer_puts(&emitter->out, "# ");
-    buffer_puts(&emitter->out, arena_printf(emitter->arena, "%s %d\n", format, line));
+    const char *text = arena_printf(emitter->arena, "%s %d", format, line);
+    size_t room = LINE_LIMIT - strlen("# ") - (size_t)(emitter->indent * INDENT);
+    while (*text) {
+        size_t end = strlen(text);
+        if (end > room) {
+            end = room;
+            while (end > 0 && text[end] != ' ') end--;
+            if (end == 0) end = strcspn(text, " ");
+        }
+        emit_indent(emitter, 0);
+        buffer_printf(&emitter->out, "# %.*s\n", (int)end, text);
+        text += end + strspn(text + end, " ");
+    }
 }
 
 /// Whether Triton would not see this variable change (loop_shared_start); what prints as an expression is a value of its own.

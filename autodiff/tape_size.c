@@ -59,6 +59,15 @@ static HostText host_call(const Host *host, const char *name, HostText a, HostTe
     return (HostText){arena_printf(host->arena, "%s(%s, %s)", name, a.text, b.text), ATOM};
 }
 
+/// Without a factor of 1: a tile of one lane.
+static HostText host_product(const Host *host, const Op *op, int depth) {
+    int64_t number;
+    for (int i = 0; i < 2; i++)
+        if (value_is_int(op->operands[i], &number) && number == 1)
+            return host_value(host, op->operands[1 - i], depth);
+    return host_binary(host, op, "*", PRODUCT, depth);
+}
+
 /// `(x + (d - 1)) // d` is said as cdiv. Not above 0 both divisions may differ; on the outside that says no turns anyway.
 static HostText host_quotient(const Host *host, const Op *op, int depth) {
     const Value *above = op->operands[0], *below = op->operands[1];
@@ -107,7 +116,7 @@ static HostText host_value(const Host *host, const Value *value, int depth) {
     switch (op->code) {
     case OP_ADD: return host_binary(host, op, "+", SUM, depth);
     case OP_SUB: return host_binary(host, op, "-", SUM, depth);
-    case OP_MUL: return host_binary(host, op, "*", PRODUCT, depth);
+    case OP_MUL: return host_product(host, op, depth);
     case OP_FLOORDIV: return host_quotient(host, op, depth);
     case OP_MINIMUM:
     case OP_MAXIMUM:

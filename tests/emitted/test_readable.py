@@ -199,3 +199,21 @@ def test_names_say_what_for(tmp_path: Path, body: str, name: str | None) -> None
     text = backward(tmp_path, body)
     assert " t = " not in text, text
     assert name is None or f"    {name} = " in text, text
+
+
+def test_comments_fit(tmp_path: Path) -> None:
+    """What a loop with many states fills stands on as many lines as it takes; a state of one number has no `* 1`."""
+    names = [f"state_of_a_long_name_{number}" for number in range(6)]
+    body = "    x0 = tl.sum(x)\n" + "".join(f"    {name} = x0 * 0.0\n" for name in names)
+    body += "    for t in range(T):\n        w = tl.load(x_ptr + t)\n"
+    body += "".join(
+        f"        {name} = {name} * {other} * w + x0\n"
+        for name, other in zip(names, names[1:] + names[:1], strict=True)
+    )
+    body += "    y = x * (" + " + ".join(names) + ")\n"
+    text = backward(tmp_path, body, "T, ")
+    comments = [line for line in text.splitlines() if line.lstrip().startswith("#")]
+    filled = next(i for i, line in enumerate(comments) if "# fills" in line)
+    assert "the loop of line" not in comments[filled], text
+    assert all(len(line) <= 88 for line in comments), text
+    assert "* 1 " not in text, text

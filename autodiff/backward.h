@@ -119,6 +119,9 @@ bool kernel_is_forward(const Kernel *kernel);
 const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *const *backwards,
                             int count, const BackwardOptions *options, Diagnostics *diagnostics);
 
+/// The name of the file that a module of ours was derived from, as its text says; empty for other texts.
+Str backward_origin(Str text);
+
 /// A change of the forward's own file: the bytes of `range` become `text`.
 typedef struct BackwardEdit {
     Range range;

@@ -452,10 +452,23 @@ static void write_items(ModuleWriter *writer, Buffer *out) {
         if (!written[p]) write_backward(writer, out, p);
 }
 
+static const char header_start[] = "\"\"\"Backward of ", header_end[] = ", derived by tad-lsp.\n";
+
+Str backward_origin(Str text) {
+    if (!str_starts(text, header_start)) return (Str){0};
+    Str name = {text.data + sizeof header_start - 1, 0};
+    while (name.data + name.size < text.data + text.size && name.data[name.size] != '\n')
+        name.size++;
+    name.size++;  // with the end of the line
+    if (name.data + name.size > text.data + text.size || !str_ends(name, header_end))
+        return (Str){0};
+    return (Str){name.data, name.size - (sizeof header_end - 1)};
+}
+
 static void write_header(ModuleWriter *writer, Buffer *out) {
     const char *path = writer->module->source->path, *slash = strrchr(path, '/');
-    buffer_printf(out, "\"\"\"Backward of %s, derived by tad-lsp.\n\n",
-                  *path ? (slash ? slash + 1 : path) : "the kernels");
+    buffer_printf(out, "%s%s%s\n", header_start, *path ? (slash ? slash + 1 : path) : "the kernels",
+                  header_end);
     buffer_puts(out, "The forward kernels are the original's; edit the rest as you like.\n");
     for (LIST_EACH(int, i, writer->notes)) buffer_printf(out, "%s\n", writer->notes.items[i]);
     buffer_puts(out, "\"\"\"\n\n");

@@ -64,4 +64,7 @@ ActionEdit actions_fix_all(Arena *arena, const Snapshot *snapshot);
 /// The text with the edits made.
 Str edits_applied(Arena *arena, Str text, const ActionEdit *edit);
 
+/// Where the backward of the file at `path` is written: beside it, "dir/softmax_backward.py"; that of one kernel of several under its name.
+const char *backward_path(Arena *arena, const char *path, const char *kernel);
+
 #endif

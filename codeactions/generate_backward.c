@@ -41,17 +41,12 @@ const char *file_refusal(const Source *source) {
     return *source->path ? NULL : "this text is in no file yet: save it first";
 }
 
-/// "dir/softmax_backward.py" where the module holds all forward kernels of softmax.py, else after the kernel.
-static const char *path_beside(const Fix *fix, bool is_whole_file) {
-    const char *path = fix->source->path, *slash = strrchr(path, '/');
-    int folder = slash ? (int)(slash - path) + 1 : 0;
-    const char *name = path + folder;
-    if (!is_whole_file)
-        return arena_printf(fix->arena, "%.*s%s_backward.py", folder, path,
-                            fix->kernel->function->name);
-    const char *dot = strrchr(name, '.');
-    return arena_printf(fix->arena, "%.*s%.*s_backward.py", folder, path,
-                        dot ? (int)(dot - name) : (int)strlen(name), name);
+const char *backward_path(Arena *arena, const char *path, const char *kernel) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    int folder = (int)(name - path), size = (int)strlen(name);
+    if (str_ends(str_from(name), ".py")) size -= 3;
+    return kernel ? arena_printf(arena, "%.*s%s_backward.py", folder, path, kernel)
+                  : arena_printf(arena, "%.*s_backward.py", folder + size, path);
 }
 
 void apply_backward_file(Fix *fix) {
@@ -72,7 +67,8 @@ void apply_backward_file(Fix *fix) {
     }
     Diagnostics ignored = {.arena = fix->arena};
     NewFile file = {
-        path_beside(fix, is_whole_file),
+        backward_path(fix->arena, fix->source->path,
+                      is_whole_file ? NULL : fix->kernel->function->name),
         backward_module(fix->arena, fix->snapshot, all.items, all.count, &options, &ignored)};
     LIST_PUSH(fix->arena, &fix->edit->files, file);
     fix->edit->description = arena_printf(

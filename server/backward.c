@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "autodiff/backward.h"
+#include "codeactions/codeactions.h"
 #include "server/check.h"
 #include "server/diff.h"
 #include "server/files.h"
@@ -116,17 +117,10 @@ static const char *emit_module(Derivation *derivation, const Target *target) {
     return text;
 }
 
-/// `<name>_backward.py` beside the file.
-static const char *default_output(Arena *arena, const char *path) {
-    size_t size = strlen(path);
-    if (str_ends(str_from(path), ".py")) size -= 3;
-    return arena_printf(arena, "%.*s_backward.py", (int)size, path);
-}
-
 /// Status 1 when the file would change, so that a build can ask whether a generated file is up to date.
 static int print_diff(Arena *arena, const Options *options, const Target *target,
                       const char *text) {
-    const char *path = options->output ? options->output : default_output(arena, target->path);
+    const char *path = options->output ? options->output : backward_path(arena, target->path, NULL);
     Str old = {NULL, 0};
     if (file_exists(path)) {
         Error error = file_read(arena, path, &old);

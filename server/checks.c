@@ -7,6 +7,7 @@
 #include "server/client.h"
 #include "server/runner_client.h"
 #include "server/slow_lane.h"
+#include "server/written.h"
 
 enum { MOST_DEATHS = 2, MOST_PROVERS = 16 };
 
@@ -20,6 +21,7 @@ typedef struct Proof {
     GradientStatus status;  // final already where the rules refuse
     Json *params;           // for the runner; NULL: there is nothing to run
     const char *runner;     // command that the settings name, "" for our own
+    Twin twin;              // the same in the module beside the file
     Json *places;  // of each input's gradient, where the file holds the backward; else NULL
     double limit_s;
     int deaths;
@@ -111,13 +113,24 @@ static void check_end(Check *check) {
     check_free(check);
 }
 
+static void proof_record(const Proof *proof) {
+    const Check *check = proof->check;
+    struct Gradients *gradients = check->checks->server->gradients;
+    gradients_record(gradients, check->uri, proof->kernel, check->version, proof->line,
+                     &proof->status);
+    if (!proof->twin.hash) return;
+    GradientStatus status = proof->status;
+    status.hash = proof->twin.hash;
+    gradients_record(gradients, proof->twin.uri, proof->kernel, proof->twin.version,
+                     proof->twin.line, &status);
+}
+
 static void proof_done(Proof *proof) {
     Check *check = proof->check;
     if (proof->is_done) return;
     proof->is_done = true;
     check->done++;
-    gradients_record(check->checks->server->gradients, check->uri, proof->kernel, check->version,
-                     proof->line, &proof->status);
+    proof_record(proof);
     progress_report(check->checks->server, check->progress, proof->kernel,
                     100.0 * check->done / check->proofs.count);
     if (check->done == check->proofs.count) check_end(check);
@@ -307,6 +320,9 @@ static void proof_derive(Request *request, Proof *proof, const Snapshot *snapsho
         json_copy(proof->arena, slow_proof_params(request, kernel, backward, text, proof->limit_s));
     if (holds_backward(snapshot, backward))
         proof->places = json_copy(proof->arena, places_json(request, snapshot, kernel, backward));
+    else
+        proof->twin = written_twin(request, snapshot, kernel, backward);
+    if (proof->twin.hash) proof->twin.uri = arena_strdup(proof->arena, proof->twin.uri);
     proof->status.state = GRADIENT_RUNNING;
 }
 
@@ -375,8 +391,7 @@ static void prepare_finish(Request *request) {
     for (int i = 0; i < count; i++) {
         Proof *proof = check->proofs.items[i];
         if (!proof->params) continue;
-        gradients_record(checks->server->gradients, check->uri, proof->kernel, check->version,
-                         proof->line, &proof->status);
+        proof_record(proof);
         queue_add(checks, proof);
     }
     for (int i = 0; i < count; i++) {  // the last one may end the check
@@ -449,9 +464,8 @@ static void check_cancel(Check *check) {
     for (LIST_EACH(int, i, check->proofs)) {
         Proof *proof = check->proofs.items[i];
         if (proof->is_done) continue;
-        GradientStatus status = {.state = GRADIENT_UNCHECKED, .reason = "cancelled"};
-        gradients_record(checks->server->gradients, check->uri, proof->kernel, check->version,
-                         proof->line, &status);
+        proof->status = (GradientStatus){.state = GRADIENT_UNCHECKED, .reason = "cancelled"};
+        proof_record(proof);
     }
     check_end(check);
     for (int i = 0; i < freed_count; i++)

@@ -260,11 +260,14 @@ static bool note_stale(struct Gradients *gradients, Arena *arena, const char *ur
 
 void gradients_tell_stale(Server *server, const char *uri, int version, const StaleList *stale) {
     Arena *scratch = arena_new();
+    bool is_news = false;
     for (LIST_EACH(int, i, stale->list)) {
         const Stale *item = &stale->list.items[i];
-        if (note_stale(server->gradients, scratch, uri, item))
-            notify_status(server, uri, item->kernel, version, &item->status);
+        if (!note_stale(server->gradients, scratch, uri, item)) continue;
+        is_news = true;
+        notify_status(server, uri, item->kernel, version, &item->status);
     }
+    if (is_news) client_refresh(server, true, false);  // those of the backward in another file
     arena_free(scratch);
 }
 

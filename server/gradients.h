@@ -43,6 +43,8 @@ void gradients_free(struct Gradients *gradients);
 
 /// The text that the kernel's gradient depends on, as one number. From any thread that holds the snapshot.
 uint64_t kernel_hash(const Snapshot *snapshot, const Kernel *kernel);
+/// Whether `text` holds, letter for letter, the kernel and what it reaches by name in its own file. From any thread likewise.
+bool kernel_stands_in(const Snapshot *snapshot, const Kernel *kernel, Str text);
 /// From any thread; GRADIENT_UNCHECKED where nothing is known. `hash` says what is stale.
 GradientStatus gradient_status(const struct Gradients *gradients, Arena *arena, const char *uri,
                                const char *kernel, uint64_t hash);

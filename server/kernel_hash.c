@@ -16,7 +16,8 @@ typedef struct PartSearch {
     Arena *arena;
     const Snapshot *snapshot;
     LIST(Part) parts;
-    Map taken;  // by where the text lies
+    Map taken;             // by where the text lies
+    bool skips_launchers;  // a word of the kernel, such as an operation's, may be the name of one
 } PartSearch;
 
 static bool is_word_byte(char c) {
@@ -24,13 +25,14 @@ static bool is_word_byte(char c) {
            (unsigned char)c >= 0x80;
 }
 
-static bool holds_word(Str text, Str word) {
-    for (size_t i = 0; word.size && i + word.size <= text.size; i++) {
-        const char *found = memchr(text.data + i, word.data[0], text.size - i - word.size + 1);
+static bool holds(Str text, Str part, bool as_word) {
+    for (size_t i = 0; part.size && i + part.size <= text.size; i++) {
+        const char *found = memchr(text.data + i, part.data[0], text.size - i - part.size + 1);
         if (!found) return false;
         i = (size_t)(found - text.data);
-        if (memcmp(found, word.data, word.size) == 0 && (i == 0 || !is_word_byte(found[-1])) &&
-            (i + word.size == text.size || !is_word_byte(found[word.size])))
+        if (memcmp(found, part.data, part.size) != 0) continue;
+        if (!as_word || ((i == 0 || !is_word_byte(found[-1])) &&
+                         (i + part.size == text.size || !is_word_byte(found[part.size]))))
             return true;
     }
     return false;
@@ -62,7 +64,7 @@ static void part_add_members(PartSearch *search, const Module *module, Str menti
         const ScopeEntry *entry = module->scope->names.entries[i].value;
         bool is_own = entry && (entry->kind == SCOPE_FUNCTION || entry->kind == SCOPE_ASSIGNED ||
                                 entry->kind == SCOPE_IMPORTED);
-        if (!is_own || !holds_word(mentioning, name)) continue;
+        if (!is_own || !holds(mentioning, name, true)) continue;
         part_add_entry(search, module_resolve(search->arena, module, name), mentioning, depth);
     }
 }
@@ -70,6 +72,7 @@ static void part_add_members(PartSearch *search, const Module *module, Str menti
 static void part_add_entry(PartSearch *search, ScopeEntry entry, Str mentioning, int depth) {
     enum { MOST_MODULES = 4 };  // a.b.c.d.name
     if (entry.kind == SCOPE_FUNCTION) {
+        if (search->skips_launchers && !entry.function->is_jit) return;
         Range range = snapshot_range(search->snapshot, entry.function->range);
         part_add(search, source_slice(range), entry.function->module);
     } else if (entry.kind == SCOPE_ASSIGNED && entry.module) {
@@ -114,22 +117,47 @@ bool kernel_has_gradients(const Snapshot *snapshot, const Kernel *kernel) {
     return kernel->function && kernel_is_forward(kernel) && !kernel_of_backward(snapshot, kernel);
 }
 
+static PartSearch search_new(Arena *arena, const Snapshot *snapshot, const Kernel *kernel) {
+    PartSearch search = {.arena = arena, .snapshot = snapshot, .taken = map_new(arena)};
+    part_add(&search, source_slice(snapshot_range(snapshot, kernel->definition->range)),
+             snapshot->module);
+    return search;
+}
+
+static void search_run(PartSearch *search) {
+    for (int at = 0; at < search->parts.count; at++) {
+        Part part = search->parts.items[at];
+        part_add_members(search, part.module, part.text, 0);
+        part_add_stars(search, &part);
+    }
+}
+
+bool kernel_stands_in(const Snapshot *snapshot, const Kernel *kernel, Str text) {
+    Arena *scratch = arena_new();
+    PartSearch search = search_new(scratch, snapshot, kernel);
+    search.skips_launchers = true;
+    search_run(&search);
+    bool stands = true;
+    for (LIST_EACH(int, i, search.parts)) {
+        const Part *part = &search.parts.items[i];
+        bool is_own = part->module == snapshot->module;
+        stands = stands && (!is_own || holds(text, part->text, false));
+    }
+    arena_free(scratch);
+    return stands;
+}
+
 /// The sum does not depend on the order in which an edited module lists its names.
 uint64_t kernel_hash(const Snapshot *snapshot, const Kernel *kernel) {
     Arena *scratch = arena_new();
-    PartSearch search = {.arena = scratch, .snapshot = snapshot, .taken = map_new(scratch)};
-    const Module *module = snapshot->module;
-    part_add(&search, source_slice(snapshot_range(snapshot, kernel->definition->range)), module);
+    PartSearch search = search_new(scratch, snapshot, kernel);
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const FunctionDefinition *other = snapshot->kernels.items[i].definition;
         if (is_backward_of(other->name, kernel->definition->name))
-            part_add(&search, source_slice(snapshot_range(snapshot, other->range)), module);
+            part_add(&search, source_slice(snapshot_range(snapshot, other->range)),
+                     snapshot->module);
     }
-    for (int at = 0; at < search.parts.count; at++) {
-        Part part = search.parts.items[at];
-        part_add_members(&search, part.module, part.text, 0);
-        part_add_stars(&search, &part);
-    }
+    search_run(&search);
     uint64_t hash = hash_of(kernel->definition->comment);
     for (LIST_EACH(int, i, search.parts)) hash += hash_of(search.parts.items[i].text);
     arena_free(scratch);

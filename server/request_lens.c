@@ -7,10 +7,12 @@
 #include "server/answer.h"
 #include "server/gradients.h"
 #include "server/timings.h"
+#include "server/written.h"
 
 typedef struct LensText {
-    const char *title;
+    const char *title;    // NULL: no lens
     const char *command;  // "" where there is nothing to do
+    const char *uri;      // that the command is about; NULL: the document's
 } LensText;
 
 /// "38 ms", "0.4 s" or "2 min".
@@ -32,6 +34,7 @@ static const char *shortened(Arena *arena, const char *text) {
 
 // LENS(ID, "name in its data", text function): those of a forward, from left to right.
 #define LENS_KINDS(X)                                                                              \
+    X(UPDATE, "update", update_text)                                                               \
     X(BACKWARD, "backward", backward_text)                                                         \
     X(CHECK, "check", check_text)                                                                  \
     X(TIME, "time", time_text)
@@ -39,9 +42,12 @@ static const char *shortened(Arena *arena, const char *text) {
 /// What a lens is about: a forward kernel, by its status and its text.
 typedef struct LensSubject {
     Request *request;
+    const Snapshot *snapshot;
+    const Kernel *forward;
     const char *kernel;
     uint64_t hash;
     GradientStatus status;
+    bool is_written;  // the file holds its backward
 } LensSubject;
 
 static LensText check_text(Arena *arena, const LensSubject *subject) {
@@ -50,18 +56,18 @@ static LensText check_text(Arena *arena, const LensSubject *subject) {
     const char *reason = shortened(arena, status->reason);
     if (status->is_stale && status->state != GRADIENT_REFUSED &&
         status->state != GRADIENT_NOT_DIFFERENTIABLE)
-        return (LensText){"gradients changed since the last check: check again", command};
+        return (LensText){"gradients changed since the last check: check again", command, NULL};
     switch (status->state) {
-    case GRADIENT_RUNNING: return (LensText){"checking gradients\xe2\x80\xa6", ""};
+    case GRADIENT_RUNNING: return (LensText){"checking gradients\xe2\x80\xa6", "", NULL};
     case GRADIENT_PROVED:
         return (LensText){arena_printf(arena, "gradients verified, worst %.1e, %s",
                                        status->worst_error, duration(arena, status->seconds)),
-                          command};
+                          command, NULL};
     case GRADIENT_FAILED:
-        return (LensText){arena_printf(arena, "gradients wrong: %s", reason), command};
+        return (LensText){arena_printf(arena, "gradients wrong: %s", reason), command, NULL};
     case GRADIENT_UNPROVED:
-        return (LensText){arena_printf(arena, "gradients not verified: %s", reason), command};
-    default: return (LensText){"Check gradients", command};
+        return (LensText){arena_printf(arena, "gradients not verified: %s", reason), command, NULL};
+    default: return (LensText){"Check gradients", command, NULL};
     }
 }
 
@@ -70,8 +76,23 @@ static LensText backward_text(Arena *arena, const LensSubject *subject) {
     const char *reason = shortened(arena, status->reason);
     bool is_refused = !status->is_stale && (status->state == GRADIENT_REFUSED ||
                                             status->state == GRADIENT_NOT_DIFFERENTIABLE);
-    if (is_refused) return (LensText){arena_printf(arena, "no backward: %s", reason), ""};
-    return (LensText){"Generate backward", "tad.generateBackward"};
+    if (is_refused) return (LensText){arena_printf(arena, "no backward: %s", reason), "", NULL};
+    static const char command[] = "tad.generateBackward";
+    if (subject->is_written && written_origin(subject->request).name) return (LensText){0};
+    Neighbour module = written_backward(subject->request, subject->forward);
+    bool is_old =
+        module.name && !kernel_stands_in(subject->snapshot, subject->forward, module.text);
+    return (LensText){is_old ? "Update backward" : "Generate backward", command, NULL};
+}
+
+/// In a module of ours whose kernel is no longer that of the file that it was derived from.
+static LensText update_text(Arena *arena, const LensSubject *subject) {
+    if (!subject->is_written) return (LensText){0};
+    Neighbour origin = written_origin(subject->request);
+    if (!origin.name || kernel_stands_in(subject->snapshot, subject->forward, origin.text))
+        return (LensText){0};
+    return (LensText){arena_printf(arena, "%s has changed: update backward", origin.name),
+                      "tad.generateBackward", origin.uri};
 }
 
 static LensText time_text(Arena *arena, const LensSubject *subject) {
@@ -80,17 +101,17 @@ static LensText time_text(Arena *arena, const LensSubject *subject) {
     bool is_running;
     const char *known = timing_known(request->server->timings, arena, request->document->uri,
                                      subject->kernel, subject->hash, &is_running);
-    if (is_running) return (LensText){"timing\xe2\x80\xa6", ""};
-    return (LensText){known ? shortened(arena, known) : "Time", command};
+    if (is_running) return (LensText){"timing\xe2\x80\xa6", "", NULL};
+    return (LensText){known ? shortened(arena, known) : "Time", command, NULL};
 }
 
 static Json *command_json(Arena *arena, LensText text, const char *uri, const char *kernel) {
     Json *command = json_object(arena);
-    json_set_string(command, "title", text.title);
+    json_set_string(command, "title", text.title ? text.title : "");
     json_set_string(command, "command", text.command);
     if (!*text.command) return command;
     Json *arguments = json_array(arena), *place = json_object(arena);
-    json_set_string(place, "uri", uri);
+    json_set_string(place, "uri", text.uri ? text.uri : uri);
     json_set_string(place, "kernel", kernel);
     json_push(arguments, place);
     json_set(command, "arguments", arguments);
@@ -116,11 +137,15 @@ static const struct {
 static LensSubject subject_of(Request *request, const Snapshot *snapshot, const Kernel *kernel) {
     LensSubject subject = {
         .request = request,
+        .snapshot = snapshot,
+        .forward = kernel,
         .kernel = str_dup(request->arena, kernel->definition->name),
         .hash = kernel_hash(snapshot, kernel),
     };
     subject.status = gradient_status(request->server->gradients, request->arena,
                                      request->document->uri, subject.kernel, subject.hash);
+    for (LIST_EACH(int, i, snapshot->kernels))
+        subject.is_written |= kernel_of_backward(snapshot, &snapshot->kernels.items[i]) == kernel;
     return subject;
 }
 
@@ -132,6 +157,7 @@ static void lens_push(Request *request, const Snapshot *snapshot, Json *list, Ra
     bool is_refused = subject.status.state == GRADIENT_REFUSED && !subject.status.is_stale;
     if (kind != LENS_BACKWARD && is_refused) return;  // the first lens says why
     LensText text = kinds[kind].text(arena, &subject);
+    if (!text.title) return;
     Json *json = json_object(arena), *data = json_object(arena);
     json_set(json, "range", request_range_json(request, snapshot, range));
     json_set(json, "command", command_json(arena, text, request->document->uri, subject.kernel));
@@ -161,6 +187,7 @@ Json *handle_code_lens(Request *request) {
             for (int kind = 0; kind < LENS_KIND_COUNT; kind++)
                 lens_push(request, snapshot, list, lens->range, lens->kernel, (LensKind)kind);
         } else if (forward) {
+            lens_push(request, snapshot, list, lens->range, forward, LENS_UPDATE);
             lens_push(request, snapshot, list, lens->range, forward, LENS_CHECK);
         }
     }

@@ -385,3 +385,48 @@ def test_imports_are_read_again(editor: Client, tmp_path: Path) -> None:
     position = {"textDocument": {"uri": uri}, "position": place(text, "twice(x)")}
     links = editor.request("textDocument/definition", position)
     assert links[0]["targetUri"] == helper.as_uri()
+
+
+def test_file_and_module_know_each_other(editor: Client, kernel: str) -> None:
+    """The result of a check stands in both; each says when it is no longer the other's."""
+    editor.open(kernel, KERNEL)
+    preview = editor.request("workspace/executeCommand", command("backwardPreview", kernel))
+    module = preview["uri"]
+    Path(module.removeprefix("file://")).write_text(preview["text"])  # as accepted, and not open
+    checked = editor.request("workspace/executeCommand", command("checkGradients", kernel))
+    assert checked["uri"] == kernel and checked["status"] == "proved"
+    assert status(editor, "proved")["uri"] == kernel
+    assert status(editor, "proved")["uri"] == module
+    editor.open(module, preview["text"])
+    verified = titles(editor, module)
+    assert [title[:18] for title in verified] == [
+        "gradients verified",
+        "Time",
+        "gradients verified",
+    ]
+    assert titles(editor, kernel)[0] == "Generate backward"
+
+    editor.change(kernel, 2, {"text": KERNEL.replace("x * 3.0", "x * 4.0")})  # in the helper
+    assert titles(editor, kernel)[0] == "Update backward"
+    changed = "scale.py has changed: update backward"
+    assert [title for title in titles(editor, module) if title == changed] == [changed] * 2
+    lenses = editor.request("textDocument/codeLens", {"textDocument": {"uri": module}})
+    asked = next(lens["command"] for lens in lenses if lens["command"]["title"] == changed)
+    assert asked["command"] == "tad.generateBackward"
+    assert asked["arguments"] == [{"uri": kernel, "kernel": "scale_kernel"}]
+    updated = editor.request("workspace/executeCommand", command("backwardPreview", kernel))
+    editor.change(module, 2, {"text": updated["text"]})
+    assert changed not in titles(editor, module)
+    assert titles(editor, kernel)[0] == "Generate backward"
+
+
+def test_an_edited_backward_has_results_of_its_own(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    preview = editor.request("workspace/executeCommand", command("backwardPreview", kernel))
+    start = preview["text"].index("def scale_kernel_backward")
+    text = preview["text"][:start] + preview["text"][start:].replace("* 3.0", "* 2.0", 1)
+    editor.open(preview["uri"], text)
+    checked = editor.request("workspace/executeCommand", command("checkGradients", kernel))
+    assert checked["status"] == "proved"
+    assert not any("gradients verified" in title for title in titles(editor, preview["uri"]))
+    assert any("gradients verified" in title for title in titles(editor, kernel))

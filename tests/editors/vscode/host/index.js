@@ -146,6 +146,8 @@ const tests = {
     assert.equal(status.status, "proved", status.reason);
     assert.ok(status.worst_error < 1e-6);
     assert.ok(status.inputs.length > 0);
+    const copy = place("softmax_kernel_backward.py", "softmax_kernel");
+    await until("the result over the written backward", () => api.store.get(copy.uri, copy.kernel)?.status === "proved");
     const { document } = await open("softmax.py");
     await until("the lens with the result", async () =>
       (await lenses(document)).some((lens) => /gradients verified, worst/.test(lens.command?.title ?? "")),

@@ -107,6 +107,8 @@ step("the gradients are verified, and both lenses say so", async () => {
   await bench.openFile("softmax.py");
   await bench.lens(/gradients verified, worst/).waitFor();
   await bench.shot("editor");
+  await bench.openFile("softmax_kernel_backward.py");
+  await until(async () => (await bench.lenses(/gradients verified, worst/).count()) === 2, "the result over the copy and over its backward");
 });
 
 step("a backward that was made wrong by hand is refuted: lens, squiggle, Testing view, panel", async () => {
@@ -120,7 +122,7 @@ step("a backward that was made wrong by hand is refuted: lens, squiggle, Testing
   await bench.goToLine(lineOf(text, "def softmax_kernel_backward("));
   // The failure opens where the wrong gradient is written.
   const peek = page.locator(".zone-widget .monaco-diff-editor");
-  await bench.clickLens("Check gradients", peek);
+  await bench.clickLens("check again", peek);
   await page.locator(".squiggly-error").first().waitFor();
   await expectHalf(peek);
   await bench.shot("wrong");
@@ -157,7 +159,19 @@ step("an edit makes the result stale, undo makes it good again", async () => {
   await page.keyboard.press("End");
   await page.keyboard.type(" * 1.0");
   await bench.lens(/changed since the last check/).waitFor();
+  await bench.lens("Update backward").waitFor();
   await bench.shot("stale");
+  await bench.openFile("softmax_kernel_backward.py");
+  await bench.goToLine(lineOf(readFileSync(join(editor.workspace, "softmax_kernel_backward.py"), "utf8"), "def softmax_kernel_backward("));
+  await bench.lens("softmax.py has changed: update backward").waitFor();
+  await bench.shot("outdated");
+  await bench.clickLens("softmax.py has changed", page.locator(".tab.active", { hasText: "backward of softmax_kernel" }));
+  await page.locator(".view-line", { hasText: "dx" }).first().waitFor();
+  await bench.shot("update");
+  await page.keyboard.press("Escape");
+  await bench.openFile("softmax.py");
+  await bench.goToLine(16);
+  await page.keyboard.press("End");
   for (let i = 0; i < 6; i++) await page.keyboard.press("Backspace");
   await bench.lens(/gradients verified, worst/).waitFor();
   await page.keyboard.press("Control+s");

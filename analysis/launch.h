@@ -255,6 +255,7 @@ typedef struct ConcreteBuffer {
     DTypeCode dtype;
     bool
         is_extent_certain;  // allocated by the host code, or every size of the input is looked at by it
+    bool may_be_written;  // as in HostBuffer
 } ConcreteBuffer;
 
 typedef struct ConcreteLaunch {

@@ -28,7 +28,9 @@ static int buffer_index(Concretizer *state, const HostTensor *tensor, Str parame
     const HostBuffer *buffer = tensor->buffer;
     for (int i = 0; i < state->buffers.count; i++)
         if (state->buffers.items[i] == buffer) return i;
-    ConcreteBuffer concrete = {.contents = buffer->contents, .dtype = dtype_code(tensor->dtype)};
+    ConcreteBuffer concrete = {.contents = buffer->contents,
+                               .dtype = dtype_code(tensor->dtype),
+                               .may_be_written = buffer->may_be_written};
     concrete.name = buffer->input ? buffer->input->name : str_dup(state->arena, parameter);
     concrete.is_extent_certain =
         host_int(buffer->numel, &concrete.numel) && (!buffer->input || all_read(buffer->input));

@@ -8,8 +8,13 @@ enum { EVEN_VARIANTS = 2, VARIANTS = 4, MOST_SITES = 4 };
 
 static Content content_of(const ConcreteBuffer *buffer, const ParameterFacts *facts,
                           DTypeCode dtype, uint64_t seed) {
+    // what a launch before this one computed: its zeros are no values to take a derivative at
+    bool is_filled =
+        buffer->may_be_written && facts->is_loaded && !facts->is_stored && !facts->is_atomic;
     switch (buffer->contents) {
-    case CONTENTS_ZEROS: return (Content){.kind = CONTENT_ZERO};
+    case CONTENTS_ZEROS:
+        if (is_filled && dtype_code_is_float(dtype)) break;
+        return (Content){.kind = CONTENT_ZERO};
     case CONTENTS_INDICES: return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = 1};
     case CONTENTS_FILL:
         return (Content){.kind = dtype_code_is_float(dtype) ? CONTENT_RANDOM : CONTENT_SMALL,

@@ -149,6 +149,15 @@ static void check_math(Check *check, Op *op) {
                  op_rows[op->code].name, check_name(check, operand), type_text(check, operand));
 }
 
+/// Places and bins are whole numbers.
+static void check_whole(Check *check, Op *op, const char *parameter) {
+    Value *operand = op->operands[op_parameter_index(op->code, str_from(parameter))];
+    if (is_runtime_number(operand) && is_float_number(operand))
+        check_report(check, DIAGNOSTIC_WRONG_ARGUMENT, op,
+                     "`%s` of `tl.%s` takes whole numbers, and %s is %s", parameter,
+                     op_rows[op->code].name, check_name(check, operand), type_text(check, operand));
+}
+
 static void check_power(Check *check, Op *op) {
     if (!text_has(op, "**") || text_has(op, "pow(")) return;
     for (int i = 0; i < 2; i++) {
@@ -191,6 +200,8 @@ static void check_pointer_operator(Check *check, Op *op) {
 void check_operand_types(Check *check, Op *op) {
     if (op->operand_count && !op->operands[0]) return;
     switch (op->code) {
+    case OP_GATHER: check_whole(check, op, "index"); break;
+    case OP_HISTOGRAM: check_whole(check, op, "input"); break;
     case OP_AND:
     case OP_OR:
     case OP_XOR:

@@ -46,9 +46,19 @@ static void infer_load(const Inference *inference) {
     infer_set(inference, 0, type_number(pointer.element, rank, dims));
 }
 
+static bool is_tuple(const Value *value) {
+    return value && value->op && value->op->code == OP_TUPLE;
+}
+
 static void infer_store(const Inference *inference) {
     static const char *const others[] = {"value", "mask"};
     Type pointer = infer_operand_type(inference, 0);
+    const Value *value = infer_operand_named(inference, "value");
+    if (is_tuple(value)) {
+        infer_error(inference, DIAGNOSTIC_WRONG_ARGUMENT,
+                    "a store takes one value, not a tuple of %d", value->op->operand_count);
+        return;
+    }
     const Poly **dims = ARENA_ARRAY(inference->arena, const Poly *, TYPE_MAX_RANK);
     int rank;
     if (!expect_pointer(inference, pointer, "a store") || pointer.kind == TYPE_BLOCK_POINTER)
@@ -67,6 +77,18 @@ static void infer_atomic(const Inference *inference) {
     infer_set(inference, 0, type_number(pointer.element, rank, dims));
 }
 
+/// Whether a tuple among the operands may have so many items; an error where it certainly has not.
+static bool has_axes(const Inference *inference, const char *parameter, int rank,
+                     const char *other) {
+    if (op_parameter_index(inference->op->code, str_from(parameter)) < 0) return true;
+    const Value *given = infer_operand_named(inference, parameter);
+    int count = is_tuple(given) ? given->op->operand_count : rank;
+    if (count == rank) return true;
+    infer_error(inference, DIAGNOSTIC_WRONG_ARGUMENT, "`%s` has %d %s, and %s has %d", parameter,
+                count, count == 1 ? "axis" : "axes", other, rank);
+    return false;
+}
+
 /// make_block_ptr and make_tensor_descriptor: the pointer's element with the block's shape.
 static void infer_block(const Inference *inference, TypeKind kind) {
     Type base = infer_operand_type(inference, 0);
@@ -74,6 +96,9 @@ static void infer_block(const Inference *inference, TypeKind kind) {
     const Poly **dims;
     if (!infer_dims(inference->arena, infer_operand_named(inference, "block_shape"), &rank, &dims))
         return;
+    static const char *const others[] = {"shape", "strides", "offsets"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!has_axes(inference, others[i], rank, "block_shape")) return;
     Type type = {.kind = kind, .rank = rank, .dims = dims};
     type.element = base.kind == TYPE_POINTER ? base.element : dtype_of(DTYPE_ANY_NUMBER);
     infer_set(inference, 0, type);
@@ -81,7 +106,9 @@ static void infer_block(const Inference *inference, TypeKind kind) {
 
 static void infer_descriptor_load(const Inference *inference) {
     Type type = infer_operand_type(inference, 0);
-    if (type.kind != TYPE_DESCRIPTOR) return;
+    if (type.kind != TYPE_DESCRIPTOR ||
+        !has_axes(inference, "offsets", type.rank, "the descriptor"))
+        return;
     infer_set(inference, 0, type_number(type.element, type.rank, type.dims));
 }
 
@@ -100,6 +127,7 @@ static void infer_descriptor_write(const Inference *inference) {
     Type type = infer_operand_type(inference, 0);
     const Value *value = infer_operand_named(inference, "value");
     if (type.kind != TYPE_DESCRIPTOR || !value || value->type.kind != TYPE_NUMBER) return;
+    if (!has_axes(inference, "offsets", type.rank, "the descriptor")) return;
     bool differs = value->type.rank != type.rank;
     for (int i = 0; !differs && i < type.rank; i++) {
         int64_t a;

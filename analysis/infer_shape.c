@@ -215,6 +215,9 @@ static void infer_gather(const Inference *inference) {
                     type_print(inference->arena, source), type_print(inference->arena, index));
         return;
     }
+    const Value *axis = infer_operand_named(inference, "axis");
+    int known;
+    if (axis && axis->constant && !infer_axis(inference, axis, source.rank, &known)) return;
     infer_set(inference, 0, type_reshaped(source, index.rank, index.dims));
 }
 

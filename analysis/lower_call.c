@@ -53,8 +53,8 @@ static Arguments arguments_lower(Lowering *lowering, SyntaxNode list) {
 /// Keywords that the compiler itself passes; user code may hand them on.
 static bool keyword_is_internal(const char *name) { return name[0] == '_'; }
 
-static void report_keyword(Lowering *lowering, OpCode code, const char *callee, const char *keyword,
-                           SyntaxNode node) {
+void lowering_report_keyword(Lowering *lowering, OpCode code, const char *callee,
+                             const char *keyword, SyntaxNode node) {
     int count;
     const OpParameter *parameters = op_parameters(code, &count);
     const char *nearest = NULL;
@@ -117,7 +117,7 @@ static bool operands_bind(Lowering *lowering, OpCode code, const Arguments *argu
         if (index >= 0)
             (*operands)[index] = keyword->value;
         else if (!keyword_is_internal(keyword->name))
-            report_keyword(lowering, code, callee, keyword->name, node);
+            lowering_report_keyword(lowering, code, callee, keyword->name, node);
     }
     for (int i = 0; i < count; i++) {
         bool is_missing =
@@ -190,6 +190,11 @@ static Value *lower_combine(Lowering *lowering, OpCode code, Value *const *opera
     Value **yields = &combined;
     if (value_is_tuple(combined, &combined_count)) yields = combined->op->operands;
     if (combined_count != count) {
+        if (combined->type.kind == TYPE_NUMBER || combined_count > 1)
+            lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node,
+                            "the combine function returns %d %s where %d %s combined.",
+                            combined_count, combined_count == 1 ? "value" : "values", count,
+                            count == 1 ? "is" : "are");
         Value **unknown = ARENA_ARRAY(lowering->arena, Value *, count);
         for (int i = 0; i < count; i++)
             unknown[i] = lowering_silent(lowering, "a combine function of another length");

@@ -167,6 +167,9 @@ Value *entity_value(Lowering *lowering, Entity entity, SyntaxNode node);
 Value *lower_named_number(Lowering *lowering, SyntaxNode node, Value *value, const Value *beside);
 Value *lower_operator(Lowering *lowering, Str symbol, Value *left, Value *right, SyntaxNode node);
 bool value_is_tuple(const Value *value, int *count);
+/// A keyword that the operation does not have, with the parameter that may be meant.
+void lowering_report_keyword(Lowering *lowering, OpCode code, const char *callee,
+                             const char *keyword, SyntaxNode node);
 /// A tuple, or an unknown (said once) where it would have more values in all than any program needs.
 Value *tuple_item(Lowering *lowering, Value *tuple, int index);
 /// The items that a `for` or a comprehension runs over when they are known: a tuple, range(), zip(), enumerate(). False otherwise.

@@ -272,6 +272,7 @@ static bool visit_roles(void *context, Op *op) {
     case OP_CAST: roles_of_cast(roles, op, role); return true;
     case OP_ELEMENT_TYPE_OF: role_add(roles, op->operands[0], ROLE_POINTER); return true;
     case OP_GATHER: role_add(roles, op->operands[1], ROLE_INT); return true;
+    case OP_HISTOGRAM: role_add(roles, op->operands[0], ROLE_INT); return true;
     case OP_IF:
     case OP_FOR:
     case OP_STATIC_FOR:

@@ -15,7 +15,14 @@ typedef struct Margin {
     const Poly *base;
     int count;
     const Poly *lanes[TYPE_MAX_RANK];
+    int rank, axes[TYPE_MAX_RANK];  // whose they are, counted from the right: the last is 1
 } Margin;
+
+/// A condition that a mask holds, and which of the mask's axes its own are (both from 1, from the right).
+typedef struct Conjunct {
+    Value *condition;
+    int axes[TYPE_MAX_RANK + 1];
+} Conjunct;
 
 /// `x // weight`, or `x // weight % count`: digits of x.
 typedef struct Digit {
@@ -26,7 +33,7 @@ typedef struct Digit {
 typedef struct Walk {
     Arena *arena;
     Value *mask;
-    LIST(Value *) conjuncts;  // of the mask
+    LIST(Conjunct) conjuncts;  // of the mask
     LIST(Digit) digits;
     Map seen;
     Map lanes;  // value -> what lanes_of found, plus 1
@@ -101,18 +108,28 @@ static bool varies(Walk *walk, const Value *value) { return lanes_of(walk, value
 
 /* ---- what the mask says ---- */
 
-static void add_conjuncts(Walk *walk, Value *mask, int depth) {
-    if (!mask || depth > DEPTH_MAX) return;
-    OpCode code = mask->op ? mask->op->code : OP_CONSTANT;
+static void add_conjuncts(Walk *walk, Conjunct mask, int depth) {
+    Value *value = mask.condition;
+    if (!value || depth > DEPTH_MAX) return;
+    OpCode code = value->op ? value->op->code : OP_CONSTANT;
+    int64_t axis;
     if (code == OP_AND) {
-        for (int i = 0; i < 2; i++) add_conjuncts(walk, mask->op->operands[i], depth + 1);
-        return;
+        for (int i = 0; i < 2; i++) {
+            mask.condition = value->op->operands[i];
+            add_conjuncts(walk, mask, depth + 1);
+        }
+    } else if (code == OP_BROADCAST_TO) {
+        mask.condition = value->op->operands[0];
+        add_conjuncts(walk, mask, depth + 1);
+    } else if (code == OP_EXPAND_DIMS && value_is_int(value->op->operands[1], &axis)) {
+        int first =
+            (int)(axis < 0 ? -axis : value->type.rank - axis);  // that is not below the new one
+        for (int i = first; i < value->type.rank; i++) mask.axes[i] = mask.axes[i + 1];
+        mask.condition = value->op->operands[0];
+        add_conjuncts(walk, mask, depth + 1);
+    } else {
+        LIST_PUSH(walk->arena, &walk->conjuncts, mask);
     }
-    if (code == OP_EXPAND_DIMS || code == OP_BROADCAST_TO) {
-        add_conjuncts(walk, mask->op->operands[0], depth + 1);
-        return;
-    }
-    LIST_PUSH(walk->arena, &walk->conjuncts, mask);
 }
 
 /// high - low - slack >= 0
@@ -121,12 +138,14 @@ static Margin margin(Arena *arena, const Affine *low, const Affine *high, int64_
     if (!result.known) return result;
     result.base = poly_subtract(arena, poly_subtract(arena, high->base, low->base),
                                 poly_constant(arena, slack));
-    int rank = low->rank > high->rank ? low->rank : high->rank;
-    for (int i = rank; i > 0; i--) {  // axes from the right
+    result.rank = low->rank > high->rank ? low->rank : high->rank;
+    for (int i = result.rank; i > 0; i--) {  // axes from the right
         const Poly *weight = poly_constant(arena, 0);
         if (i <= high->rank) weight = poly_add(arena, weight, high->lane[high->rank - i]);
         if (i <= low->rank) weight = poly_subtract(arena, weight, low->lane[low->rank - i]);
-        if (!is_zero(weight)) result.lanes[result.count++] = weight;
+        if (is_zero(weight)) continue;
+        result.axes[result.count] = i;
+        result.lanes[result.count++] = weight;
     }
     return result;
 }
@@ -148,7 +167,9 @@ static Margin margin_of(Arena *arena, const Value *condition, bool holds) {
 static bool implies(Arena *arena, const Margin *known, const Margin *wanted) {
     if (!known->known || !wanted->known || known->count != wanted->count) return false;
     for (int i = 0; i < known->count; i++)
-        if (!poly_equal(known->lanes[i], wanted->lanes[i])) return false;
+        if (!poly_equal(known->lanes[i], wanted->lanes[i]) ||
+            (known->rank == wanted->rank && known->axes[i] != wanted->axes[i]))
+            return false;
     return poly_is_nonnegative(arena, poly_subtract(arena, wanted->base, known->base));
 }
 
@@ -165,7 +186,7 @@ static bool mask_keeps(Walk *walk, Margin wanted) {
     for (int i = 0; always && i < wanted.count; i++) always = is_plain_sum(wanted.lanes[i]);
     if (always) return true;
     for (LIST_EACH(int, i, walk->conjuncts)) {
-        Margin known = margin_of(walk->arena, walk->conjuncts.items[i], true);
+        Margin known = margin_of(walk->arena, walk->conjuncts.items[i].condition, true);
         if (implies(walk->arena, &known, &wanted)) return true;
     }
     return false;
@@ -175,7 +196,7 @@ static bool mask_keeps(Walk *walk, Margin wanted) {
 static bool mask_decides(Walk *walk, Value *condition, bool holds, int depth) {
     const Op *op = condition->op;
     for (LIST_EACH(int, i, walk->conjuncts))
-        if (holds && walk->conjuncts.items[i] == condition) return true;
+        if (holds && walk->conjuncts.items[i].condition == condition) return true;
     if (!op || depth > DEPTH_MAX) return false;
     if (op->code == (holds ? OP_AND : OP_OR))
         return mask_decides(walk, op->operands[0], holds, depth + 1) &&
@@ -186,15 +207,17 @@ static bool mask_decides(Walk *walk, Value *condition, bool holds, int depth) {
 }
 
 /// Whether the mask leaves one lane along a dimension: `lanes == number`.
-static bool mask_picks_one(Walk *walk, unsigned lane, int rank) {
+static bool mask_picks_one(Walk *walk, int lane, int rank) {
     for (LIST_EACH(int, i, walk->conjuncts)) {
-        const Value *condition = walk->conjuncts.items[i];
+        const Conjunct *conjunct = &walk->conjuncts.items[i];
+        const Value *condition = conjunct->condition;
         if (!condition->op || condition->op->code != OP_EQ) continue;
         Affine left = affine_of(walk->arena, condition->op->operands[0]);
         Affine right = affine_of(walk->arena, condition->op->operands[1]);
         Margin difference = margin(walk->arena, &left, &right, 0);
-        unsigned lanes = lanes_of(walk, condition, 0) << (rank - condition->type.rank);
-        if (difference.known && difference.count == 1 && (lanes & lane)) return true;
+        if (difference.known && difference.count == 1 &&
+            rank - conjunct->axes[difference.axes[0]] == lane)
+            return true;
     }
     return false;
 }
@@ -479,12 +502,11 @@ static bool check_missing_lanes(Walk *walk, Type type, unsigned lanes) {
     for (int k = 0; k < type.rank; k++) {
         if (is_one(type.dims[k]) || (lanes >> k & 1)) continue;
         has_all = false;
-        unsigned lane = 1u << k;
         unsigned masked =
             walk->mask ? lanes_of(walk, walk->mask, 0) << (type.rank - walk->mask->type.rank) : 0;
-        if (!(masked & lane))
+        if (!(masked >> k & 1))
             note(walk, MEETING_CERTAIN, "they have the same address");
-        else if (!mask_picks_one(walk, lane, type.rank))
+        else if (!mask_picks_one(walk, k, type.rank))
             note(walk, MEETING_POSSIBLE, "they have the same address");
     }
     return has_all;
@@ -513,7 +535,9 @@ LaneMeeting store_lanes(Arena *arena, Op *store) {
     bool is_affine = access.offset.known && !access.offset.wrapped;
     if (is_affine && lanes_are_apart(arena, store)) return walk.found;
     if (walk.mask && walk.mask->type.rank > pointer->type.rank) walk.mask = NULL;
-    add_conjuncts(&walk, walk.mask, 0);
+    Conjunct whole = {.condition = walk.mask};
+    for (int i = 0; i <= TYPE_MAX_RANK; i++) whole.axes[i] = i;
+    add_conjuncts(&walk, whole, 0);
     unsigned lanes = is_affine ? 0 : lanes_of(&walk, pointer, 0);
     int shift = pointer->type.rank - access.offset.rank;
     for (int i = 0; is_affine && i < access.offset.rank; i++)

@@ -5,6 +5,8 @@ import resource
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import BIN, CLEAN, HEADER, Workspace
 
 KERNEL = CLEAN.split("\n\n\n", 1)[1]
@@ -172,6 +174,51 @@ def test_what_a_gradient_assumes_is_said(workspace: Workspace) -> None:
     assert {f"{name}_backward" for name in [*wanted, "digits"]} <= functions(result.stdout)
 
 
+PICKED = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    rows = tl.arange(0, 4)
+    lanes = tl.arange(0, BLOCK)
+    v = tl.load(x_ptr + rows[:, None] * BLOCK + lanes[None, :])
+    tl.store(y_ptr + {address}, v * v, mask={mask})
+"""
+
+
+@pytest.mark.parametrize(
+    ("address", "mask", "is_distinct"),
+    [
+        ("lanes[None, :] + 0 * rows[:, None]", "rows[:, None] == n", True),
+        ("lanes[None, :] + 0 * rows[:, None]", "(rows == n)[:, None]", True),
+        ("lanes[None, :] + 0 * rows[:, None]", "rows[:, None] <= n", False),
+        ("lanes[None, :] + 0 * rows[:, None]", "rows[:, None] % 2 == n", False),
+        (
+            "lanes[None, :] + 0 * rows[:, None]",
+            "(lanes[None, :] == n) & (rows[:, None] < 2)",
+            False,
+        ),
+        (
+            "lanes[None, :] + 0 * rows[:, None]",
+            "(lanes == n)[None, :] & (rows < 2)[:, None]",
+            False,
+        ),
+        ("rows[:, None] * BLOCK + tl.minimum(lanes, n - 1)[None, :]", "lanes[None, :] < n", True),
+        ("rows[:, None] * BLOCK + tl.minimum(lanes[None, :], n - 1)", "rows[:, None] < n", False),
+    ],
+)
+def test_a_mask_says_which_lanes_are_one(
+    workspace: Workspace, address: str, mask: str, is_distinct: bool
+) -> None:
+    """What it says of columns says nothing of rows."""
+    workspace.write({"a.py": PICKED.format(address=address, mask=mask)})
+    result = workspace.tad("--backward", "a.py", "--no-proof")
+    assert ("gradient-assumes-distinct" not in result.stderr) == is_distinct, result.stderr
+    assert "def k_backward(" in result.stdout
+
+
 def test_what_is_written_is_proved(workspace: Workspace, fake_runner: Path) -> None:
     workspace.write(
         {
@@ -237,7 +284,9 @@ def test_two_halves_of_a_row_do_not_meet(workspace: Workspace) -> None:
     assert "debug_barrier" not in result.stdout
 
 
-ASSEMBLY = HEADER + '''
+ASSEMBLY = (
+    HEADER
+    + '''
 
 @triton.jit
 def kernel(x, y, out, N: tl.constexpr):
@@ -251,6 +300,7 @@ def kernel(x, y, out, N: tl.constexpr):
         """, "=r,r", [tl.load(y + j).to(tl.int32)], dtype=tl.float32, is_pure=True, pack=1)
     tl.store(out + j, tl.load(x + j) * factor)
 '''
+)
 
 
 def test_line_ends_within_texts(workspace: Workspace) -> None:

@@ -20,6 +20,9 @@ ATOMICS = {
     "shifted_by_a_size": 1,
     "parts_apart": 0,
     "parts_that_overlap": 1,
+    "rows_against_the_next_rows": 0,
+    "halves_of_rows": 0,
+    "a_tile_and_those_behind_it": 0,
 }
 FILE = ROOT / "tests" / "emitted" / "kernels" / "overlaps.py"
 

@@ -125,3 +125,31 @@ def parts_apart(packed, y, H: tl.constexpr, D: tl.constexpr, ROWS: tl.constexpr)
 @triton.jit
 def parts_that_overlap(packed, y, H: tl.constexpr, D: tl.constexpr, ROWS: tl.constexpr):
     two_parts(packed, y, H * D - 1, H, D, ROWS)
+
+
+# tad: BLOCK=4, x=f32[5, BLOCK], y=f32[4, BLOCK], grid=(1,)
+@triton.jit
+def rows_against_the_next_rows(x, y, BLOCK: tl.constexpr):
+    rows = tl.arange(0, 4)[:, None]
+    lanes = tl.arange(0, BLOCK)[None, :]
+    a = tl.load(x + rows * BLOCK + lanes)
+    b = tl.load(x + BLOCK + rows * BLOCK + lanes)
+    tl.store(y + rows * BLOCK + lanes, a * tl.exp(b))
+
+
+# tad: stride=8, BLOCK=4, x=f32[4, stride], y=f32[4, BLOCK], grid=(1,)
+@triton.jit
+def halves_of_rows(x, y, stride, BLOCK: tl.constexpr):
+    rows = tl.arange(0, 4)[:, None]
+    lanes = tl.arange(0, BLOCK)[None, :]
+    a = tl.load(x + rows * stride + lanes)
+    b = tl.load(x + BLOCK + rows * stride + lanes)
+    tl.store(y + rows * BLOCK + lanes, a * tl.exp(b))
+
+
+# tad: T=3, BLOCK=4, x=f32[T + 1, BLOCK], y=f32[T, BLOCK], grid=(1,)
+@triton.jit
+def a_tile_and_those_behind_it(x, y, T, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    for t in range(T):
+        tl.store(y + t * BLOCK + lanes, tl.load(x + lanes) * tl.load(x + t * BLOCK + lanes))

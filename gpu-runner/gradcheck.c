@@ -292,6 +292,7 @@ static CheckResult check_ready(Gradcheck *check, Configuration *configuration, P
         lower_concrete(check->sources, check->forward, bindings, binding_count, error);
     if (!*error && problem->forward->parameter_count != configuration->argument_count)
         *error = "the kernel's parameters are not understood";
+    if (!*error) *error = error_of_none(arena, problem->forward);
     problem->inputs = present_inputs(check, configuration, &problem->input_count);
     problem->outputs = stored_parameters(check, configuration, &problem->output_count);
     if (!*error && problem->input_count == 0) *error = "no differentiable input is present";

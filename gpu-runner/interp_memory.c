@@ -120,6 +120,10 @@ typedef struct Fill {
     bool is_defined;
 } Fill;
 
+#define NOT_AN_ADDRESS                                                                             \
+    "a number from memory that is the address of none of the kernel's tensors, and a proof has "    \
+    "no others"
+
 static Tile *load_lanes(Interp *interp, const Lanes *lanes, Fill fill) {
     Memory *memory = interp->memory;
     Tile *tile = tile_new(&interp->pool, TILE_NUMBER, lanes->dtype, lanes->rank, lanes->dims);
@@ -127,7 +131,7 @@ static Tile *load_lanes(Interp *interp, const Lanes *lanes, Fill fill) {
         Element element = {.number = fill.number, .integer = (int64_t)fill.number};
         if (lanes->on[i]) {
             if (!memory_load(memory, lanes->addresses[i], &element))
-                interp_stop(interp, "a load through what is no address");
+                interp_stop(interp, "loads through " NOT_AN_ADDRESS);
         } else if (fill.other) {
             element.number = tile_number_at(fill.other, i);
             element.integer = tile_integer_at(fill.other, i);
@@ -170,7 +174,7 @@ static void store_lanes(Interp *interp, const Lanes *lanes, Tile *value) {
         if (wide->tangent) element.tangent = wide->tangent[i];
         if (wide->poison) element.poison = wide->poison[i];
         if (!memory_store(memory, lanes->addresses[i], element))
-            interp_stop(interp, "a store through what is no address");
+            interp_stop(interp, "stores through " NOT_AN_ADDRESS);
     }
     tile_release(&interp->pool, wide);
     tile_release(&interp->pool, cast);
@@ -293,7 +297,7 @@ static Tile *atomic_lanes(Interp *interp, OpCode code, const Lanes *lanes, Tile 
     for (int64_t i = 0; i < lanes->count; i++) {
         Element element = {0};
         if (lanes->on[i] && !memory_load_atomic(memory, lanes->addresses[i], &element))
-            interp_stop(interp, "an atomic through what is no address");
+            interp_stop(interp, "updates through " NOT_AN_ADDRESS);
         if (old->number)
             old->number[i] = element.number;
         else

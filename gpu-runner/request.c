@@ -89,6 +89,28 @@ const Function *lower_concrete(Sources *sources, const FunctionDefinition *defin
     return function;
 }
 
+static bool is_address_of_none(const Op *op) {
+    bool is_sum = op->code == OP_ADD || op->code == OP_SUB;
+    bool is_access = op->code == OP_LOAD || op->code == OP_STORE || op->code == OP_ATOMIC_ADD;
+    for (int i = 0; i < op->operand_count && i < (is_sum ? 2 : is_access); i++)
+        if (op->operands[i] && value_is_none(op->operands[i])) return true;
+    return false;
+}
+
+static bool visit_address(void *context, Op *op) {
+    const Op **found = context;
+    if (is_address_of_none(op)) *found = op;
+    return *found == NULL;
+}
+
+Error error_of_none(Arena *arena, const Function *function) {
+    const Op *found = NULL;
+    region_walk(function->body, visit_address, &found);
+    return found ? arena_printf(arena, "line %d: Triton compiles no address from None",
+                                range_line(found->range))
+                 : NULL;
+}
+
 DTypeCode dtype_from_text(const char *name, DTypeCode missing) {
     if (!name) return missing;
     if (strncmp(name, "tl.", 3) == 0) name += 3;

@@ -27,6 +27,8 @@ void sources_free(Sources *sources);
 /// Lowers with all constexprs bound by the configuration. NULL and `*error` where that goes wrong.
 const Function *lower_concrete(Sources *sources, const FunctionDefinition *definition,
                                const Binding *bindings, int count, Error *error);
+/// What is wrong with a concrete kernel that computes an address from None, also where it never comes by; or NULL.
+Error error_of_none(Arena *arena, const Function *function);
 
 /// A JSON value as a Python constant; a text "tl.float32" is an element type. NULL for arrays and objects.
 const Constant *constant_from_json(Arena *arena, const Json *value);

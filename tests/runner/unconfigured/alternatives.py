@@ -83,7 +83,16 @@ def inner_blocks(acc, p, v_desc, start, end, kind: tl.constexpr, B: tl.constexpr
 
 
 @triton.jit
-def layout_by_a_type(p_ptr, v_ptr, y_ptr, n, STAGE: tl.constexpr, SMALL: tl.constexpr, B: tl.constexpr, D: tl.constexpr):
+def layout_by_a_type(
+    p_ptr,
+    v_ptr,
+    y_ptr,
+    n,
+    STAGE: tl.constexpr,
+    SMALL: tl.constexpr,
+    B: tl.constexpr,
+    D: tl.constexpr,
+):
     kind = tl.float8e5 if SMALL else tl.float16
     if SMALL:
         v_desc = tl.make_tensor_descriptor(v_ptr, [D, n], [n, 1], [D, B])
@@ -101,7 +110,9 @@ def layout_by_a_type(p_ptr, v_ptr, y_ptr, n, STAGE: tl.constexpr, SMALL: tl.cons
 
 # tad: x_ptr=f32[100], out_ptr=f32[100], n=100, by_row=False, scale=0.5, BLOCK=128, grid=(1,)
 @triton.jit
-def scaled_by_number_or_row(x_ptr, out_ptr, n, by_row: tl.constexpr, BLOCK: tl.constexpr, scale=1.0):
+def scaled_by_number_or_row(
+    x_ptr, out_ptr, n, by_row: tl.constexpr, BLOCK: tl.constexpr, scale=1.0
+):
     """A number in one arm, a pointer in the other: here there is no gradient of it."""
     i = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + i, mask=i < n)

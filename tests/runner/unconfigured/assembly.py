@@ -33,7 +33,12 @@ softplus_constraints: tl.constexpr = tl.constexpr(write_constraints(2))
 @triton.jit
 def softplus(x):
     return tl.inline_asm_elementwise(
-        asm=softplus_text, constraints=softplus_constraints, pack=PACKED, args=[x], dtype=tl.float32, is_pure=True
+        asm=softplus_text,
+        constraints=softplus_constraints,
+        pack=PACKED,
+        args=[x],
+        dtype=tl.float32,
+        is_pure=True,
     )
 
 

@@ -42,7 +42,17 @@ def stored_at_splits(k_ptr, h_ptr, T, NT, K: tl.constexpr, BT: tl.constexpr, BS:
 
 
 @triton.jit
-def chunk_rows(x_ptr, y_ptr, offsets, chunks, T, D: tl.constexpr, BT: tl.constexpr, BC: tl.constexpr, BD: tl.constexpr):
+def chunk_rows(
+    x_ptr,
+    y_ptr,
+    offsets,
+    chunks,
+    T,
+    D: tl.constexpr,
+    BT: tl.constexpr,
+    BC: tl.constexpr,
+    BD: tl.constexpr,
+):
     chunk = tl.program_id(0)
     part = tl.program_id(1)
     sequence = tl.load(chunks + chunk * 2).to(tl.int32)
@@ -60,7 +70,9 @@ def chunk_rows(x_ptr, y_ptr, offsets, chunks, T, D: tl.constexpr, BT: tl.constex
 
 
 @triton.jit
-def part_of_a_table(t_ptr, x_ptr, y_ptr, n, st, sx, PART: tl.constexpr, OTHER: tl.constexpr, B: tl.constexpr):
+def part_of_a_table(
+    t_ptr, x_ptr, y_ptr, n, st, sx, PART: tl.constexpr, OTHER: tl.constexpr, B: tl.constexpr
+):
     row = tl.program_id(0)
     at = tl.program_id(1) * B + tl.arange(0, B)
     first = tl.load(t_ptr + row * sx + PART * st + at, mask=at < n, other=0.0)

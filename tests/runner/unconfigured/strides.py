@@ -7,7 +7,20 @@ import triton.language as tl
 
 @triton.jit
 def five_dimensions(
-    heads, parts, x_ptr, x_batch, x_head, x_part, x_row, x_col, y_ptr, y_batch, y_head, y_row, y_col, B: tl.constexpr
+    heads,
+    parts,
+    x_ptr,
+    x_batch,
+    x_head,
+    x_part,
+    x_row,
+    x_col,
+    y_ptr,
+    y_batch,
+    y_head,
+    y_row,
+    y_col,
+    B: tl.constexpr,
 ):
     batch = tl.program_id(1) // heads
     head = tl.program_id(1) % heads
@@ -31,13 +44,17 @@ def ranks_apart(x_ptr, x_stride, y_ptr, rows, ranks):
         other_ptr = x_ptr + rank * 2 * rows * x_stride
         other = tl.load(other_ptr)
         both = tl.maximum(largest, other)
-        total = total * tl.exp(largest - both) + tl.load(other_ptr + x_stride) * tl.exp(other - both)
+        total = total * tl.exp(largest - both) + tl.load(other_ptr + x_stride) * tl.exp(
+            other - both
+        )
         largest = both
     tl.store(y_ptr + row, largest + total)
 
 
 @triton.jit
-def ordered_by_constexprs(x_ptr, y_ptr, m, n, x_stride, y_stride, O0: tl.constexpr, O1: tl.constexpr, B: tl.constexpr):
+def ordered_by_constexprs(
+    x_ptr, y_ptr, m, n, x_stride, y_stride, O0: tl.constexpr, O1: tl.constexpr, B: tl.constexpr
+):
     at = tl.program_id(0) * B
     x_block = tl.make_block_ptr(x_ptr, (m, n), (x_stride, 1), (at, 0), (B, B), (O0, O1))
     x = tl.load(x_block, boundary_check=(O0, O1))

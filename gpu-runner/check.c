@@ -17,6 +17,7 @@ typedef struct Checker {
     const Problem *problem;
     Executor executor;
     bool left_domain;  // the forward divided by zero somewhere, if only in lanes that it drops
+    double named;      // error of the wrong input that the reason is about
     double rounding;   // of the backward: what sums of its numbers that cancel may leave
     Execution forward, backward;
     CheckResult *result;
@@ -67,10 +68,10 @@ static bool check_direction(Checker *checker, const bool *active, uint64_t seed,
     }
     result->dot_error = fmax(result->dot_error, dual_error);
     result->error = fmax(result->error, error);
-    if (alone) {
-        alone->directions++;
-        alone->error = fmax(alone->error, error);
-    }
+    double *worst = alone ? &alone->error : &result->together;
+    int *directions = alone ? &alone->directions : &result->together_directions;
+    *worst = fmax(*worst, error);
+    ++*directions;
     return true;
 }
 
@@ -152,12 +153,17 @@ static bool check_input(Checker *checker, int index, bool differences) {
     if (input->error < DERIVATIVE_TOLERANCE) return true;
     find_worst_element(checker, input, active);
     Difference difference = difference_of(checker, input, active, seed);
+    if (difference == DIFFERENCE_WRONG) {
+        if (input->error <= checker->named) return true;  // the reason names one that is worse
+        checker->named = input->error;
+    }
     conclude(checker, verdicts[difference].status, "the %s %.*s %s", verdicts[difference].what,
              STR_ARGS(argument_of(checker, input->parameter)->name), verdicts[difference].is);
     checker->result->cause = verdicts[difference].cause;
     if (difference == DIFFERENCE_WRONG)
-        checker->result->reason = arena_printf(checker->arena, "%s: relative error %.2g",
-                                               checker->result->reason, input->error);
+        checker->result->reason =
+            arena_printf(checker->arena, "%s: relative error %.2g along a random direction",
+                         checker->result->reason, input->error);
     return true;
 }
 

@@ -35,7 +35,9 @@ typedef struct CheckResult {
     CheckCause cause;
     const char *reason;
     InputResult *inputs;
-    double error;      // the worst of all directions
+    double error;     // the worst of all directions
+    double together;  // of the directions along several inputs at once
+    int together_directions;
     double dot_error;  // the same against forward-mode duals alone
     bool has_kink;     // central differences of two step sizes disagree: the duals decide
     Findings findings;

@@ -45,7 +45,8 @@ typedef struct Gradcheck {
     InputSummary *inputs;
     int input_count, proved, checked, spread;
     int ragged;  // configurations of the kernel alone whose last tiles reach what nobody defined
-    double worst_error, dot_error;
+    double worst_error, dot_error, together;
+    int together_directions;
     bool has_kink;
     Json *configurations, *discarded, *findings;
     LIST(SharedElements) shared;
@@ -196,6 +197,8 @@ static void take_result(Gradcheck *check, const Configuration *configuration,
     take_findings(check, result);
     if (result->error > check->worst_error) check->worst_error = result->error;
     if (result->dot_error > check->dot_error) check->dot_error = result->dot_error;
+    if (result->together > check->together) check->together = result->together;
+    check->together_directions += result->together_directions;
     if (result->has_kink) check->has_kink = true;
     if (result->status == CHECK_PROVED) check->proved++;
     bool worse = check->checked == 0 ||
@@ -463,6 +466,12 @@ static Json *result_json(const Gradcheck *check) {
              check->checked ? json_number(arena, check->worst_error) : json_null(arena));
     json_set(result, "dot_test",
              check->checked ? json_number(arena, check->dot_error) : json_null(arena));
+    if (check->together_directions) {
+        Json *together = json_object(arena);
+        json_set_number(together, "error", check->together);
+        json_set_number(together, "directions", check->together_directions);
+        json_set(result, "together", together);
+    }
     json_set_bool(result, "kink", check->has_kink);
     json_set(result, "configurations", check->configurations);
     json_set(result, "discarded", check->discarded);

@@ -1,6 +1,7 @@
 // Where a backward that stands in a file writes a gradient.
 #include "server/gradient_place.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analysis/affine.h"
@@ -12,7 +13,7 @@ static const char *wrong_input(const Json *answer) {
     double most = -1;
     for (int i = 0; inputs && inputs->kind == JSON_ARRAY && i < inputs->count; i++) {
         const Json *input = inputs->items[i], *worst = json_get(input, "worst");
-        double error = json_get_number(input, "error", 0);
+        double error = json_get_number(input, "error", HUGE_VAL);  // null: not finite
         if (!worst || worst->kind != JSON_OBJECT || error <= most) continue;
         most = error;
         name = json_get_string(input, "name", NULL);

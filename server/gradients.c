@@ -130,7 +130,8 @@ const char *gradient_refusal(const struct Gradients *gradients, Arena *arena, co
 
 Json *gradient_status_json(Arena *arena, const char *uri, const char *kernel, int version,
                            const GradientStatus *status) {
-    static const char *const passed_on[] = {"inputs", "dot_test", "configurations", "discarded"};
+    static const char *const passed_on[] = {"inputs", "together", "dot_test", "configurations",
+                                            "discarded"};
     Json *json = json_object(arena);
     json_set_string(json, "uri", uri);
     json_set_string(json, "kernel", kernel);

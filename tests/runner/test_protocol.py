@@ -179,6 +179,45 @@ def test_an_input_or_output_that_is_left_out_is_refuted(runner: Runner) -> None:
     assert "gradient of X" in result["reason"]
 
 
+BOTH_BACKWARD = PRODUCT_BACKWARD.replace("dX, n", "dX, dW, n") + (
+    "    tl.store(dW + at, x * dz, mask=at < n)\n"
+)
+
+
+def both_params(backward: str) -> dict:
+    """The gradient check of `product` with respect to X and W."""
+    params = product_params(backward, {"dY": "Y", "dZ": "Z"})
+    params["backward"]["launches"][0]["arguments"]["dW"] = {"gradient": "W"}
+    return {**params, "inputs": ["X", "W"]}
+
+
+def test_the_worst_error_is_one_of_those_that_are_listed(runner: Runner) -> None:
+    result = runner.ask("gradcheck", both_params(BOTH_BACKWARD))["result"]
+    assert result["status"] == "proved"
+    together = result["together"]
+    assert together["directions"] > 0
+    listed = [one["error"] for one in (*result["inputs"], together)]
+    assert max(listed) == result["worst_error"]
+
+
+@pytest.mark.parametrize(
+    ("x_times", "w_times", "worse"), [("1.01 * ", "3 * ", "W"), ("3 * ", "1.01 * ", "X")]
+)
+def test_the_reason_names_the_worst_of_several(
+    runner: Runner, x_times: str, w_times: str, worse: str
+) -> None:
+    wrong = BOTH_BACKWARD.replace("dX + at, ", f"dX + at, {x_times}(").replace(
+        "dz, mask=at < n)\n    tl.store(dW + at, x * dz",
+        f"dz), mask=at < n)\n    tl.store(dW + at, {w_times}x * dz",
+    )
+    result = runner.ask("gradcheck", both_params(wrong))["result"]
+    assert result["status"] == "failed"
+    assert f"gradient of {worse} is wrong" in result["reason"]
+    errors = {one["name"]: one["error"] for one in result["inputs"]}
+    assert max(errors, key=errors.__getitem__) == worse
+    assert result["worst_error"] == errors[worse]
+
+
 UNDEFINED = SQUARE.replace(", other=0.0", "").replace("x * x, mask=at < n", "x * x")
 
 

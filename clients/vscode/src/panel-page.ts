@@ -3,7 +3,7 @@ import type { PanelMessage, PanelState } from "./panel";
 import type { GradientStatus } from "./protocol";
 import { schedulePictures } from "./picture";
 import { configurationTable, escapeHtml, inputTable, markdownCode, sign } from "./table";
-import { formatError, heading, sentence, summary } from "./words";
+import { heading, sentence, summary } from "./words";
 
 declare function acquireVsCodeApi(): { postMessage(message: PanelMessage): void };
 
@@ -47,16 +47,12 @@ function render(state: PanelState): string {
   const running = status?.status === "running";
   const stale = status?.stale === true;
   const isWrong = status?.status === "failed" && !stale && status.range !== undefined;
-  const directions =
-    typeof status?.dot_test === "number"
-      ? `<p class="quiet">Largest disagreement of a whole direction: ${formatError(status.dot_test)}.</p>`
-      : "";
   return (
     `<header><h1><code>${escapeHtml(state.kernel)}</code></h1>` +
     `<p class="quiet">${escapeHtml(state.file)}</p>${statusLine(state)}` +
     `<div class="buttons">${button("check", running ? "Checking …" : "Check gradients", "primary", running || isRefused || !state.trusted)}` +
     `${button("preview", "Generate backward", "secondary", isRefused)}${button("open", isWrong ? "Show wrong gradient" : "Show kernel", "secondary")}</div></header>` +
-    section("Gradients against directional derivatives", status ? inputTable(status) + directions : "", stale) +
+    section("Gradients against directional derivatives", status ? inputTable(status) : "", stale) +
     section("Which program writes what", schedule?.gradients.length ? schedulePictures(schedule) : problem ? `<p class="quiet">${escapeHtml(problem)}</p>` : "") +
     section("Configurations", status ? configurationTable(status) : "", stale)
   );

@@ -40,7 +40,7 @@ export type CheckState =
   | "refused"
   | "not-differentiable";
 
-/** One gradient of a check; `error` is relative, null where nothing was compared. */
+/** One gradient of a check; `error` is relative, null where nothing was compared or what was is not finite. */
 export interface InputResult {
   name: string;
   error: number | null;
@@ -66,6 +66,8 @@ export interface GradientStatus {
   seconds?: number;
   stale?: boolean;
   inputs?: InputResult[];
+  /** Of directions along several inputs at once; with those of the inputs the largest is `worst_error`. */
+  together?: { error: number | null; directions: number };
   dot_test?: number | null;
   configurations?: Configuration[];
   discarded?: Configuration[];

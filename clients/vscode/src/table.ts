@@ -25,10 +25,13 @@ function cell(text: string, kind = ""): string {
   return `<td${kind ? ` class="${kind}"` : ""}>${escapeHtml(text)}</td>`;
 }
 
+const differs = `<td class="bad">${sign("failed")}differs</td>`;
+const agrees = `<td class="good">${sign("proved")}agrees</td>`;
+
 function verdict(input: InputResult): string {
-  if (input.worst) return `<td class="bad">${sign("failed")}differs</td>`;
+  if (input.worst) return differs;
   if (input.error === null || input.directions === 0) return '<td class="quiet">not compared</td>';
-  return `<td class="good">${sign("proved")}agrees</td>`;
+  return agrees;
 }
 
 function table(heads: [name: string, kind?: string][], rows: string[]): string {
@@ -49,10 +52,19 @@ export function inputTable(status: GradientStatus): string {
           cell(input.worst ? formatNumber(input.worst.expected) : "–", "number") +
           cell(input.worst ? formatNumber(input.worst.actual) : "–", input.worst ? "number bad" : "number")
         : "") +
-      cell(formatError(input.error), "number") +
+      cell(input.worst && input.error === null ? "not finite" : formatError(input.error), "number") +
       cell(String(input.directions), "number") +
       "</tr>",
   );
+  const { together } = status;
+  if (together)
+    rows.push(
+      `<tr><th scope="row">all at once</th>${status.status === "failed" && !hasWrong ? differs : agrees}` +
+        (hasWrong ? cell("–") + cell("–", "number") + cell("–", "number") : "") +
+        cell(formatError(together.error), "number") +
+        cell(String(together.directions), "number") +
+        "</tr>",
+    );
   const wrong: [string, string?][] = hasWrong ? [["element"], ["expected", "number"], ["actual", "number"]] : [];
   return table([["gradient"], ["result"], ...wrong, ["worst error", "number"], ["directions", "number"]], rows);
 }

@@ -75,6 +75,6 @@ export function formatElement(input: string, index: readonly number[], value: nu
 export function worstInput(inputs: readonly InputResult[] | undefined): InputResult | undefined {
   let worst: InputResult | undefined;
   for (const input of inputs ?? [])
-    if (input.worst && (!worst || (input.error ?? 0) > (worst.error ?? 0))) worst = input;
+    if (input.worst && (!worst || (input.error ?? Infinity) > (worst.error ?? Infinity))) worst = input;
   return worst;
 }

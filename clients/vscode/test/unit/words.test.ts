@@ -48,6 +48,23 @@ test("the table has a row for each gradient, with its worst element", () => {
   assert.equal(inputTable(base), "");
 });
 
+test("the table has the error that the summary names, also where it is one of all inputs at once", () => {
+  const status: GradientStatus = {
+    ...base,
+    worst_error: 3e-14,
+    inputs: [right, { ...right, name: "w" }],
+    together: { error: 3e-14, directions: 5 },
+  };
+  assert.match(inputTable(status), /all at once<\/th><td class="good">.*agrees<\/td><td class="number">3\.0e-14<\/td><td class="number">5</);
+  assert.match(inputTable({ ...status, status: "failed" }), /all at once<\/th><td class="bad">/);
+});
+
+test("a gradient that is not finite is the worst", () => {
+  const infinite: InputResult = { ...wrong, name: "z", error: null };
+  assert.equal(worstInput([wrong, infinite])?.name, "z");
+  assert.match(inputTable({ ...base, status: "failed", inputs: [infinite] }), /not finite/);
+});
+
 test("where all agree there are no columns for what is wrong", () => {
   const html = inputTable({ ...base, inputs: [right, { name: "b", error: null, directions: 0, worst: null }] });
   assert.ok(!html.includes("expected"));

@@ -166,9 +166,10 @@ step("an edit makes the result stale, undo makes it good again", async () => {
   await bench.lens("softmax.py has changed: update backward").waitFor();
   await bench.shot("outdated");
   await bench.clickLens("softmax.py has changed", page.locator(".tab.active", { hasText: "backward of softmax_kernel" }));
-  await page.locator(".view-line", { hasText: "dx" }).first().waitFor();
+  await page.locator(".editor.modified .view-line", { hasText: /\*\s1\.0/ }).first().waitFor();
   await bench.shot("update");
-  await page.keyboard.press("Escape");
+  await page.locator('.editor-actions a[aria-label^="Discard Backward"]').first().click();
+  await page.locator(".tab", { hasText: "backward of softmax_kernel" }).waitFor({ state: "detached" });
   await bench.openFile("softmax.py");
   await bench.goToLine(16);
   await page.keyboard.press("End");

@@ -29,7 +29,7 @@ void latency_add_at(Arena *arena, Latencies *latencies, const char *name, double
 
 uint64_t latency_clock_ns(void) {
     struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 

@@ -21,7 +21,7 @@ Latency *latency_add(Arena *arena, Latencies *latencies, const char *name, doubl
 /// As latency_add, of something done at a place of a file; line and column count from one.
 void latency_add_at(Arena *arena, Latencies *latencies, const char *name, double seconds, int line,
                     int column);
-/// Processor's time of the calling thread, in nanoseconds: what other programs do meanwhile does not count.
+/// Processor's time of all threads, in nanoseconds: what other programs do meanwhile does not count.
 uint64_t latency_clock_ns(void);
 /// Rows in the order of their first addition. Sorts the times.
 void latencies_write(Buffer *out, Latencies *latencies);

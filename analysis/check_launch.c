@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/launch.h"
 #include "analysis/module_scope.h"
 
 /* ---- what is known of a kernel's definition ---- */
@@ -414,6 +415,51 @@ void check_autotuning(Check *check) {
     check_keys(check, call);
     PairSearch search = {check, definition};
     syntax_walk(node_field(call, "arguments"), visit_config_key, &search);
+}
+
+/* ---- what is added to ---- */
+
+/// Memory that nothing was written to since the launcher allocated it.
+static bool is_certainly_empty(const HostArgument *argument) {
+    const HostValue *value = argument->value;
+    if (!value || value->kind != HOST_TENSOR) return false;
+    const HostBuffer *buffer = value->tensor->buffer;
+    return buffer->contents == CONTENTS_EMPTY && !buffer->may_be_written;
+}
+
+/// The first access to the parameter's memory, where that is an update by an atomic.
+static const Access *first_update(const Check *check, int parameter) {
+    for (LIST_EACH(int, i, check->memory)) {
+        const Access *access = check->memory.items[i];
+        if (access->parameter != check->function->parameters[parameter].value) continue;
+        bool updates = op_rows[access->op->code].effects & EFFECT_ATOMIC;
+        bool replaces = access->op->code == OP_ATOMIC_XCHG || access->op->code == OP_ATOMIC_CAS;
+        return updates && !replaces && !check_is_optional(access->op) ? access : NULL;
+    }
+    return NULL;
+}
+
+void check_started_sums(Check *check) {
+    const FunctionDefinition *definition = check->kernel->definition;
+    const Function *function = check->function;
+    const Access **updates = ARENA_ARRAY(check->arena, const Access *, function->parameter_count);
+    bool any = false;
+    for (int p = 0; p < function->parameter_count; p++)
+        any |= (updates[p] = first_update(check, p)) != NULL;
+    // A tuned kernel's hooks may set it to zero.
+    if (!any || !check->is_entry || definition->is_autotuned) return;
+    HostLaunches launches = host_launches(check->arena, definition, function);
+    for (LIST_EACH(int, i, launches)) {
+        const HostLaunch *launch = launches.items[i];
+        for (int p = 0; p < function->parameter_count && p < launch->argument_count; p++) {
+            if (!updates[p] || !is_certainly_empty(&launch->arguments[p])) continue;
+            Diagnostic *said = check_report_at(
+                check, DIAGNOSTIC_UNINITIALISED_READ, launch->arguments[p].range,
+                "the kernel updates %s, which holds anything: allocate it with `torch.zeros`",
+                function->parameters[p].name);
+            check_relate(check, said, updates[p]->op, "updated here");
+        }
+    }
 }
 
 /* ---- calls without a grid ---- */

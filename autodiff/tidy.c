@@ -11,16 +11,26 @@
 
 enum { ROUNDS = 4, MASK_DEPTH = 12, MOST_OPERANDS = 8, MOST_NEGATIVE_USES = 3, MOST_PARTS = 8 };
 
-typedef struct Tidy {
+typedef struct Tidy Tidy;
+struct Tidy {
     Function *function;
+    /// What an op's result can be instead, or NULL.
+    Value *(*rule)(Tidy *tidy, Builder *b, const Op *op);
     WrittenRoots writes;
-    Map uses;  // as they were at the start of the round; what is new has one
+    Map uses;  // kept up by what changes an op in place; what a rule has built inside its result is missing, and has one
     bool changed;
-} Tidy;
+};
+
+static intptr_t uses_of(const Tidy *tidy, const Value *value) {
+    return (intptr_t)map_get_pointer(&tidy->uses, value);
+}
+
+static void uses_add(Tidy *tidy, const Value *value, intptr_t count) {
+    map_set_pointer(&tidy->uses, value, (void *)(uses_of(tidy, value) + count));
+}
 
 static bool is_used_once(const Tidy *tidy, const Value *value) {
-    return !map_has_pointer(&tidy->uses, value) ||
-           (intptr_t)map_get_pointer(&tidy->uses, value) == 1;
+    return !map_has_pointer(&tidy->uses, value) || uses_of(tidy, value) == 1;
 }
 
 static bool is_float_value(const Value *value) {
@@ -37,8 +47,7 @@ static bool is_float_constant(const Value *value, double *number) {
 
 /// What `value` is the negative of, where little else reads it; else NULL.
 static Value *negated(const Tidy *tidy, const Value *value) {
-    bool is_negative = made_by(value, OP_NEG) &&
-                       (intptr_t)map_get_pointer(&tidy->uses, value) <= MOST_NEGATIVE_USES;
+    bool is_negative = made_by(value, OP_NEG) && uses_of(tidy, value) <= MOST_NEGATIVE_USES;
     return is_negative ? value->op->operands[0] : NULL;
 }
 
@@ -284,6 +293,8 @@ static bool drop_inner_masks(Tidy *tidy, Op *op, const Value *condition, int arm
         Value *chosen = chosen_there(op, i, condition, arm);
         if (chosen && is_at_hand(tidy, operand, chosen)) {
             op_set_operand(op, i, chosen);
+            uses_add(tidy, operand, -1);
+            uses_add(tidy, chosen, 1);
             changed = true;
         } else if (is_lanewise(operand->op) && is_used_once(tidy, operand) &&
                    operand->op->parent == op->parent) {
@@ -293,10 +304,13 @@ static bool drop_inner_masks(Tidy *tidy, Op *op, const Value *condition, int arm
     return changed;
 }
 
-/// One mask where there were several around another.
-static Value *masked_once(Tidy *tidy, const Op *op) {
+/// One mask where there were several around another. Changes in place what nobody else reads.
+static Value *masked_once(Tidy *tidy, Builder *b, const Op *op) {
+    (void)b;
     Value *condition = op->operands[0];
-    if (op->code != OP_WHERE || !is_spread_over(condition, op->results[0]->type)) return NULL;
+    if (op->code != OP_WHERE || !is_float_value(op->results[0]) ||
+        !is_spread_over(condition, op->results[0]->type))
+        return NULL;
     bool is_needless = is_number(op->operands[2], 0) &&
                        is_zero_beyond(op->operands[1], condition, 0) &&
                        same_type(op->operands[1], op->results[0]);
@@ -351,31 +365,33 @@ static Value *tidied_index(Builder *b, const Op *op) {
     return value ? value : expanded_comparison(b, op);
 }
 
-static Value *tidied(Tidy *tidy, Builder *b, const Op *op) {
-    if (op->result_count != 1 || op->region_count || !op->operand_count || !op->operands[0])
-        return NULL;
+static Value *gathered(Tidy *tidy, Builder *b, const Op *op) {
     if (!is_float_value(op->results[0])) return tidied_index(b, op);
     Value *value = sign_outwards(tidy, b, op);
     if (!value) value = one_constant(tidy, b, op);
     if (!value) value = constant_inwards(tidy, b, op);
     if (!value) value = twice(tidy, b, op);
-    if (!value) value = one_choice(tidy, b, op);
-    if (!value) value = masked_once(tidy, op);
-    return value;
+    return value ? value : one_choice(tidy, b, op);
 }
 
 static void tidy_region(Tidy *tidy, Region *region) {
     for (Op *op = region->first, *next; op; op = next) {
         next = op->next;
         for (int i = 0; i < op->region_count; i++) tidy_region(tidy, op->regions[i]);
+        bool is_expression =
+            op->result_count == 1 && !op->region_count && op->operand_count && op->operands[0];
+        if (!is_expression) continue;
         Builder builder = {.function = tidy->function,
                            .region = region,
                            .before = op,
                            .range = op->range,
                            .call = op->call};
-        Value *replacement = tidied(tidy, &builder, op);
+        Value *replacement = tidy->rule(tidy, &builder, op);
         if (!replacement || !same_shape(replacement->type, op->results[0]->type)) continue;
         if (!replacement->name && replacement->op) replacement->name = op->results[0]->name;
+        uses_add(tidy, replacement, uses_of(tidy, op->results[0]));
+        for (int i = 0; i < op->operand_count; i++)
+            if (op->operands[i]) uses_add(tidy, op->operands[i], -1);
         region_replace_uses(tidy->function->body, op->results[0], replacement);
         op_remove(op);
         tidy->changed = true;
@@ -428,12 +444,19 @@ static bool settle_region(const Tidy *tidy, Region *region, bool have_met) {
     return have_met;
 }
 
+static bool tidy_walk(Function *function, Value *(*rule)(Tidy *, Builder *, const Op *)) {
+    Tidy tidy = {
+        .function = function, .rule = rule, .uses = function_count_uses(function->arena, function)};
+    tidy_region(&tidy, function->body);
+    function_clean(function);
+    return tidy.changed;
+}
+
 void function_tidy(Function *function) {
     for (int round = 0; round < ROUNDS; round++) {
-        Tidy tidy = {.function = function, .uses = function_count_uses(function->arena, function)};
-        tidy_region(&tidy, function->body);
-        function_clean(function);
-        if (!tidy.changed) break;
+        bool changed = tidy_walk(function, gathered);
+        changed = tidy_walk(function, masked_once) || changed;
+        if (!changed) break;
     }
     Tidy tidy = {.function = function,
                  .writes = function_writes(function),

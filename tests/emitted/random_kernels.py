@@ -2,7 +2,8 @@
 used again and again, with loads at affine addresses that may overlap and stores that never do.
 
 Out: the text of a module with one kernel, `drawn`, and the comment that configures it. Those of `modules` read and
-write different tensors; those of `in_place_modules` load and store the same ones, each program a part of its own.
+write different tensors; those of `in_place_modules` load and store the same ones, each program a part of its own;
+those of `choice_modules` choose between few values, again and again under the same two conditions.
 """
 
 from __future__ import annotations
@@ -238,6 +239,23 @@ class Rewriter(Author):
                 self.assign(depth, scope)
 
 
+SIDES = ("c < 3", "c % 2 == 0")
+STEPS = (
+    "tl.where(inside, {0}, {1})",
+    "tl.where(even, {0}, {1})",
+    "tl.where(inside, {0}, 0.0)",
+    "tl.where(even, 0.0, {0})",
+    "-{0}",
+    "{0} + {0}",
+    "{0} + {1} + {0}",
+    "{0} - {1}",
+    "{0} * {1}",
+    "{0} * -0.5",
+    "tl.sin({0})",
+    "{0} / ({1} * {1} + 1.0)",
+)
+
+
 def module(values: list[str], parameters: list[str], flag: bool, body: list[str]) -> str:
     """A file with the kernel `drawn` under its configuration."""
     lines = [
@@ -288,3 +306,23 @@ def in_place_modules(draw: Callable) -> str:
     values += [f"{name}=f32[{programs * LANES}]" for name in ("w", "y")]
     values += [f"L={turns}", f"M={inner}", f"grid=({programs},)"]
     return module(values, [*IN_PLACE, "w", "y"], draw(st.booleans()), author.lines)
+
+
+@st.composite
+def choice_modules(draw: Callable) -> str:
+    """Straight lines of choices, signs and doubled values, each read in several places."""
+    author = Author(draw)
+    for name, condition in zip(("inside", "even"), SIDES, strict=True):
+        author.line(0, f"{name} = {condition}")
+    values = ["x", "w"]
+    for name, tensor in zip(values, "XW", strict=True):
+        author.line(0, f"{name} = tl.load({tensor} + p * {LANES} + c)")
+    for i in range(draw(st.integers(4, 10))):
+        operands = author.one_of(values[-4:]), author.one_of(values[-5:])
+        values.append(f"v{i}")
+        author.line(0, f"v{i} = {author.one_of(STEPS).format(*operands)}")
+    mask = ", mask=inside" if author.chance() else ""
+    author.line(0, f"tl.store(Y + p * {LANES} + c, {values[-1]}{mask})")
+    author.line(0, f"tl.store(Z + p * {LANES} + c, {author.one_of(values[2:])})")
+    buffers = [f"{name}=f32[{2 * LANES}]" for name in "XWYZ"]
+    return module([*buffers, "L=1, M=1, grid=(2,)"], list("XWYZ"), False, author.lines)

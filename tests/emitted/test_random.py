@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 
 from tests.emitted.plan import tad
-from tests.emitted.random_kernels import in_place_modules, modules
+from tests.emitted.random_kernels import choice_modules, in_place_modules, modules
 
 # A kernel may amplify what it is given until its derivative has no digit left, or have none to begin with.
 NO_VERDICT = ("changes with the last digits", "is not finite", "are not finite")
@@ -50,5 +50,12 @@ def test_what_is_derived_is_right(text: str) -> None:
 @DRAWN
 @given(in_place_modules())
 def test_what_is_derived_in_place_is_right(text: str) -> None:
+    status, reason = checked(text)
+    assert is_settled(status, reason), reason
+
+
+@settings(DRAWN, max_examples=400)
+@given(choice_modules())
+def test_what_is_derived_through_choices_is_right(text: str) -> None:
     status, reason = checked(text)
     assert is_settled(status, reason), reason

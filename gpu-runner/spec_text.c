@@ -28,6 +28,7 @@ typedef struct SpecParser {
     Arena *arena;
     const SpecRequest *request;
     Map names;  // helper and parameter values: SpecValue
+    Str item;   // whose value is read
     Str text;
     size_t at;
     int depth;
@@ -150,6 +151,14 @@ static void parse_contents(SpecParser *parser, Argument *buffer) {
     }
 }
 
+/// No two buffers hold the same numbers: a gradient that reads the one for the other would be proved.
+static uint64_t buffer_seed(const SpecParser *parser) {
+    uint64_t seed = hash_mix(parser->request->seed + 1);
+    for (size_t i = 0; i < parser->item.size; i++)
+        seed = hash_mix(seed ^ (unsigned char)parser->item.data[i]);
+    return seed;
+}
+
 /// `f32[M, N] strides (s, 1) in ...`: after the element type.
 static void parse_buffer(SpecParser *parser, SpecValue *value, DTypeCode dtype) {
     double numbers[MOST_ITEMS];
@@ -158,7 +167,7 @@ static void parse_buffer(SpecParser *parser, SpecValue *value, DTypeCode dtype) 
     value->constant = constant_dtype(parser->arena, dtype);
     buffer->kind = ARGUMENT_POINTER;
     buffer->dtype = dtype;
-    uint64_t seed = hash_mix(parser->request->seed + (uint64_t)parser->names.count + 1);
+    uint64_t seed = buffer_seed(parser);
     buffer->content =
         dtype_code_is_float(dtype)
             ? (Content){.kind = CONTENT_NORMAL, .seed = seed}
@@ -441,6 +450,7 @@ static void set_grid(SpecParser *parser, Configuration *configuration, const Spe
 
 static void take_item(SpecParser *parser, SpecItem *item, Configuration *configuration) {
     SpecValue *value = ARENA_NEW(parser->arena, SpecValue);
+    parser->item = item->name;
     parser->text = item->text;
     parser->at = 0;
     parser->depth = 0;

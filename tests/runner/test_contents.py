@@ -1,0 +1,56 @@
+"""No two tensors of a proof hold the same numbers: a backward that reads the one for the other is refuted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.emitted.plan import Runner, derived
+
+KERNEL = """
+import torch
+import triton
+import triton.language as tl
+
+
+{specification}@triton.jit
+def product_kernel(x_ptr, y_ptr, z_ptr, n, BLOCK: tl.constexpr):
+    lanes = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = lanes < n
+    x = tl.load(x_ptr + lanes, mask=mask)
+    y = tl.load(y_ptr + lanes, mask=mask)
+    tl.store(z_ptr + lanes, x * y, mask=mask)
+{launcher}"""
+COMMENT = "# tad: n=5, BLOCK=8, x_ptr=f32[n], y_ptr=f32[n], z_ptr=f32[n], grid=(1,)\n"
+LAUNCHER = """
+
+def product(x, y):
+    z = torch.empty_like(x)
+    product_kernel[(triton.cdiv(x.numel(), 8),)](x, y, z, x.numel(), BLOCK=8)
+    return z
+"""
+
+
+@pytest.mark.parametrize(
+    ("specification", "launcher"),
+    [(COMMENT, ""), ("", LAUNCHER), ("", "")],
+    ids=["comment", "launcher", "guess"],
+)
+def test_swapped_tensors_are_refuted(tmp_path: Path, specification: str, launcher: str) -> None:
+    file = tmp_path / "product.py"
+    file.write_text(KERNEL.format(specification=specification, launcher=launcher))
+    request = derived(file)[1]["product_kernel"]
+    text = request["backward"]["source"]
+    runner = Runner()
+    try:
+        assert runner.ask("gradcheck", request)["status"] == "proved", text
+        swapped = text.replace("(dx_ptr +", "(_ +").replace("(dy_ptr +", "(dx_ptr +")
+        swapped = swapped.replace("(_ +", "(dy_ptr +")
+        assert swapped != text
+        wrong = json.loads(json.dumps(request))
+        wrong["backward"]["source"] = swapped
+        assert runner.ask("gradcheck", wrong)["status"] == "failed", swapped
+    finally:
+        runner.close()

@@ -52,6 +52,57 @@ static bool is_same_number(const Value *a, const Value *b) {
     return a == b || (value_is_int(a, &x) && value_is_int(b, &y) && x == y);
 }
 
+static bool is_turn(Value *value) {
+    value = without_casts(value);
+    int64_t start, step;
+    return value_is_loop_variable(value) &&
+           value_is_int(value->region->parent->operands[0], &start) && start == 0 &&
+           value_is_int(value->region->parent->operands[2], &step) && step == 1;
+}
+
+/// `factor` where `value` is `x * factor` for an x that `is_part` takes.
+static Value *factor_of(Value *value, Value **x, bool (*is_part)(Value *)) {
+    value = without_casts(value);
+    if (!value->op || value->op->code != OP_MUL) return NULL;
+    for (int i = 0; i < 2; i++)
+        if (is_part(value->op->operands[i])) {
+            *x = without_casts(value->op->operands[i]);
+            return value->op->operands[1 - i];
+        }
+    return NULL;
+}
+
+static bool is_id(Value *value) { return value_is_program_id(without_casts(value), -1); }
+
+/// Whether a sum of an id and another, or a loop's variable, is each whole number once: `pid + turn * PROGRAMS`,
+/// `pid * TURNS + turn`, `pid + other * num_programs`.
+static bool is_numbering(const Op *sum) {
+    for (int i = 0; i < 2; i++) {
+        Value *low = sum->operands[i], *high = NULL;
+        if (!is_id(low) && !is_turn(low)) continue;
+        Value *turns = factor_of(sum->operands[1 - i], &high, is_turn);
+        if (turns && is_id(low)) return true;
+        Value *step = factor_of(sum->operands[1 - i], &high, is_id);
+        if (!step) continue;
+        low = without_casts(low);
+        step = without_casts(step);
+        if (is_turn(low) && step == without_casts(low->region->parent->operands[1])) return true;
+        bool counts = step->op && step->op->code == OP_NUM_PROGRAMS;
+        if (counts && is_id(low) && is_same_number(step->op->operands[0], low->op->operands[0]))
+            return true;
+    }
+    return false;
+}
+
+/// Whether a sum has the id of the axis in it, times whatever.
+static bool has_id(Value *value, int axis, int depth) {
+    value = without_casts(value);
+    if (value_is_program_id(value, axis)) return true;
+    const Op *op = value->op;
+    if (depth > 4 || !op || (op->code != OP_ADD && op->code != OP_MUL)) return false;
+    return has_id(op->operands[0], axis, depth + 1) || has_id(op->operands[1], axis, depth + 1);
+}
+
 /// The divisor where `value` is `x // divisor * divisor` for this x.
 static Value *rounded_down_by(Value *value, Value *x) {
     if (!value->op || value->op->code != OP_MUL) return NULL;
@@ -77,6 +128,11 @@ static bool digit_of(Sources *sources, Value *value, Digit *digit, Value **numbe
     }
     if (!value->op || value->type.rank > 0 || value->op->operand_count < 2) return false;
     const Op *op = value->op;
+    if (op->code == OP_ADD && has_id(value, sources->axis, 0)) {
+        *digit = (Digit){.low = poly_constant(arena, 1)};
+        *number = value;
+        return true;
+    }
     Value *divisor = op->code == OP_FLOORDIV || op->code == OP_MOD ? op->operands[1] : NULL;
     if (op->code == OP_SUB)
         divisor = rounded_down_by(op->operands[1], without_casts(op->operands[0]));
@@ -92,12 +148,15 @@ static bool digit_of(Sources *sources, Value *value, Digit *digit, Value **numbe
     return true;
 }
 
+static bool is_one_number(const Value *a, const Value *b) {
+    return a == b || (value_is_program_id(a, -1) && value_is_program_id(b, -1));
+}
+
 static void use_digit(Sources *sources, Digit digit, Value *number) {
     DigitUse *use = &sources->use;
-    bool is_other = use->number && use->number != number &&
-                    !(use->number->op && number->op);  // two reads of one id
+    if (use->number && !is_one_number(use->number, number)) use->whole = true;
     use->number = number;
-    if (is_other) use->whole = true;
+    use->is_sum = number->op && number->op->code == OP_ADD;
     LIST_PUSH(sources->arena, &use->digits, digit);
 }
 
@@ -131,6 +190,7 @@ static void push_argument(Sources *sources, const Value *argument) {
     } else if (argument->index > 0) {
         push_carried(sources, owner, argument->index - 1);
     } else {
+        LIST_PUSH(sources->arena, &sources->use.turns, argument);
         push(sources, owner->operands[0]);
         push(sources, owner->operands[2]);
     }
@@ -168,13 +228,31 @@ static void visit_source(Sources *sources, Value *value) {
     }
 }
 
+static bool has_term(Value *value, const Value *term, int depth) {
+    value = without_casts(value);
+    if (value == term) return true;
+    const Op *op = value->op;
+    if (depth > 4 || !op || (op->code != OP_ADD && op->code != OP_MUL)) return false;
+    return has_term(op->operands[0], term, depth + 1) || has_term(op->operands[1], term, depth + 1);
+}
+
+/// Whether `other` depends on the turn of a loop besides the number that `use` makes of it and of the id.
+static bool tells_turns(const DigitUse *use, const DigitUse *other) {
+    if (!use->is_sum) return false;
+    for (int i = 0; i < other->turns.count; i++)
+        if (has_term(use->number, other->turns.items[i], 0)) return true;
+    return false;
+}
+
 static bool holds(Arena *arena, const Digits *digits, Digit part);
 
 static DigitUse walk(Sources *sources) {
     while (sources->work.count && !sources->use.whole)
         visit_source(sources, sources->work.items[--sources->work.count]);
     Digit all = {.low = poly_constant(sources->arena, 1)};
-    if (holds(sources->arena, &sources->use.digits, all)) sources->use.whole = true;
+    if (tells_turns(&sources->use, &sources->use) ||
+        holds(sources->arena, &sources->use.digits, all))
+        sources->use.whole = true;
     return sources->use;
 }
 
@@ -229,8 +307,9 @@ static bool holds(Arena *arena, const Digits *digits, Digit part) {
 
 bool digits_determine(Arena *arena, const DigitUse *place, const DigitUse *value) {
     if (value->whole) return false;
-    if (place->number && value->number && place->number != value->number &&
-        !(place->number->op && value->number->op))
+    if (place->is_sum && !is_numbering(place->number->op)) return false;
+    if (tells_turns(place, value)) return false;
+    if (place->number && value->number && !is_one_number(place->number, value->number))
         return false;
     for (int i = 0; i < value->digits.count; i++)
         if (!holds(arena, &place->digits, value->digits.items[i])) return false;

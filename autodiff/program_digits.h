@@ -16,8 +16,9 @@ typedef struct DigitUse {
     bool whole;     // in a way that tells all programs apart, or that was not understood
     Digits digits;  // else by these alone
     Digits cuts;    // where a digit was divided: what is below the cut and what is above, in a row
-    Value *
-        number;  // what they are digits of: the id, or the variable of a loop from it on in steps of the grid
+    Value *number;  // what they are digits of: the id, a loop's variable from it on, a sum with it
+    bool is_sum;    // `number` is a sum, of which not every whole number may be one
+    LIST(const Value *) turns;  // variables of loops that are used besides
 } DigitUse;
 
 /// Where and when a store happens: its address, its mask, the branches and loops around it. `stored`: parameters that the

@@ -80,3 +80,66 @@ def rows_of_swizzled_tiles(x_ptr, top_ptr, y_ptr, M, N, B: tl.constexpr, G: tl.c
     tl.store(y_ptr + row * N + columns, x * x, mask=columns < N)
     top = tl.load(x_ptr + row * N)
     tl.store(top_ptr + row, top * top)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, PROGRAMS=5, grid=(5,)
+@triton.jit
+def rows_of_tiles_by_turn(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr, PROGRAMS: tl.constexpr):
+    blocks = tl.cdiv(N, B)
+    for turn in range(tl.cdiv(M * blocks, PROGRAMS)):
+        tile = tl.program_id(0) + turn * PROGRAMS
+        row = tile // blocks
+        inside = row < M
+        columns = tile % blocks * B + tl.arange(0, B)
+        first = tl.load(x_ptr + row * N, mask=inside, other=0.0)
+        tl.store(total_ptr + row, first * first, mask=inside)
+        x = tl.load(x_ptr + row * N + columns, mask=(columns < N) & inside, other=0.0)
+        tl.store(y_ptr + row * N + columns, x * first, mask=(columns < N) & inside)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, grid=(5,)
+@triton.jit
+def rows_of_tiles_carried(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr):
+    blocks = tl.cdiv(N, B)
+    tile = tl.program_id(0)
+    programs = tl.num_programs(0)
+    for _ in range(tl.cdiv(M * blocks, programs)):
+        row = tile // blocks
+        inside = row < M
+        columns = tile % blocks * B + tl.arange(0, B)
+        first = tl.load(x_ptr + row * N, mask=inside, other=0.0)
+        tl.store(total_ptr + row, first * first, mask=inside)
+        x = tl.load(x_ptr + row * N + columns, mask=(columns < N) & inside, other=0.0)
+        tl.store(y_ptr + row * N + columns, x * first, mask=(columns < N) & inside)
+        tile += programs
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, TILES=2, grid=(6,)
+@triton.jit
+def rows_of_neighbouring_tiles(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr, TILES: tl.constexpr):
+    """A program takes tiles side by side."""
+    blocks = tl.cdiv(N, B)
+    for i in range(TILES):
+        tile = tl.program_id(0) * TILES + i
+        row = tile // blocks
+        columns = tile % blocks * B + tl.arange(0, B)
+        first = 0.0
+        for k in range(N):
+            first += tl.load(x_ptr + row * N + k)
+        tl.store(total_ptr + row, first * first)
+        x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+        tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, grid=(4, 3)
+@triton.jit
+def rows_of_two_ids(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr):
+    """One number made of two ids."""
+    blocks = tl.cdiv(N, B)
+    tile = tl.program_id(0) + tl.program_id(1) * tl.num_programs(0)
+    row = tile // blocks
+    columns = tile % blocks * B + tl.arange(0, B)
+    first = tl.load(x_ptr + row * N)
+    tl.store(total_ptr + row, first * first)
+    x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+    tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)

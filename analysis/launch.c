@@ -122,6 +122,26 @@ static HostInputKind parameter_kind(const Function *function, int index) {
     return dtype_is_integer(type.element) ? INPUT_INT : INPUT_UNDECIDED;
 }
 
+typedef struct LengthSearch {
+    const Value *value;
+    bool found;
+} LengthSearch;
+
+static bool visit_length(void *context, Op *op) {
+    LengthSearch *search = context;
+    search->found |=
+        op->code == OP_ARANGE && op->operand_count > 1 && op->operands[1] == search->value;
+    return !search->found;
+}
+
+/// Whether a range of the kernel is as long as the parameter, and so a power of two.
+static bool is_length(const Function *function, int index) {
+    if (!function || index >= function->parameter_count) return false;
+    LengthSearch search = {.value = function->parameters[index].value};
+    region_walk(function->body, visit_length, &search);
+    return search.found;
+}
+
 static const HostValue *settle(Host *host, int index, const HostValue *value) {
     const FunctionDefinition *kernel = host->launch->kernel;
     HostInputKind kind = parameter_kind(host->policy.function, index);
@@ -132,8 +152,9 @@ static const HostValue *settle(Host *host, int index, const HostValue *value) {
         else if (scalar && (kind == INPUT_INT || kind == INPUT_FLOAT))
             host_want(host, value, kind);
     }
-    bool sized =
-        value->kind == HOST_SIZE || (value->kind == HOST_INPUT && value->input->kind == INPUT_INT);
+    bool sized = value->kind == HOST_SIZE ||
+                 (value->kind == HOST_INPUT && value->input->kind == INPUT_INT) ||
+                 (value->kind == HOST_OPERATION && is_length(host->policy.function, index));
     if (kernel->parameters[index].is_constexpr && sized)
         host_require(host, host_apply(host, HOST_OP_IS_POWER_OF_2, value, NULL), true, HOST_WISH);
     if (!is_tensor(value)) return value;

@@ -49,3 +49,13 @@ def test_a_gradient_without_an_owner_is_wrong(right: str, wrong: str) -> None:
     answer = runner.ask("gradcheck", {**proof, "backward": broken})
     runner.close()
     assert answer["status"] == "failed", answer["reason"]
+
+
+def test_quotients_of_sizes_are_lengths_of_ranges() -> None:
+    """The launcher's own sizes are chosen so that `query_heads // heads` is a power of two."""
+    file = Path(__file__).parent / "unconfigured" / "quotients.py"
+    runner = Runner()
+    answer = runner.ask("gradcheck", derived(file)[1]["grouped_scores"])
+    runner.close()
+    proved = {c["source"] for c in answer["configurations"] if c["status"] == "proved"}
+    assert "launcher" in proved, answer["discarded"]

@@ -128,6 +128,22 @@ static Difference difference_of(Checker *checker, const InputResult *input, cons
     return is_noise ? DIFFERENCE_NOISE : DIFFERENCE_ALONE_NOT_FINITE;
 }
 
+/// Says where the forward itself is not finite, if it is not.
+static const char *infinite_output(const Checker *checker) {
+    const Executor *executor = &checker->executor;
+    if (!executor->has_excluded) return "";
+    int parameter = executor->excluded_parameter;
+    int64_t offset = executor->excluded_offset;
+    double value =
+        memory_peek(checker->forward.memory, checker->forward.buffers[parameter], offset);
+    return arena_printf(checker->arena,
+                        ", nor is the forward: it writes %s to element %lld of %.*s",
+                        isnan(value) ? "nan"
+                        : value > 0  ? "inf"
+                                     : "-inf",
+                        (long long)offset, STR_ARGS(argument_of(checker, parameter)->name));
+}
+
 /// One input alone. False where the forward does not run.
 static bool check_input(Checker *checker, int index, bool differences) {
     static const struct {
@@ -157,8 +173,9 @@ static bool check_input(Checker *checker, int index, bool differences) {
         if (input->error <= checker->named) return true;  // the reason names one that is worse
         checker->named = input->error;
     }
-    conclude(checker, verdicts[difference].status, "the %s %.*s %s", verdicts[difference].what,
-             STR_ARGS(argument_of(checker, input->parameter)->name), verdicts[difference].is);
+    conclude(checker, verdicts[difference].status, "the %s %.*s %s%s", verdicts[difference].what,
+             STR_ARGS(argument_of(checker, input->parameter)->name), verdicts[difference].is,
+             difference == DIFFERENCE_NOT_FINITE ? infinite_output(checker) : "");
     checker->result->cause = verdicts[difference].cause;
     if (difference == DIFFERENCE_WRONG)
         checker->result->reason =

@@ -161,6 +161,10 @@ void executor_exclude_infinite(Executor *executor, Execution *run, int64_t *excl
         for (int i = 0; i < written.count; i++) {
             if (isfinite(memory_peek(run->memory, buffer, written.items[i]))) continue;
             ++*excluded;
+            if (!executor->has_excluded) {
+                executor->excluded_parameter = parameter;
+                executor->excluded_offset = written.items[i];
+            }
             executor->has_excluded = true;
             map_set_number(&executor->excluded, excluded_key(parameter, written.items[i]),
                            (void *)(uintptr_t)&marker);

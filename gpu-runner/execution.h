@@ -10,6 +10,8 @@ typedef struct Executor {
     Interp *interp;
     Map excluded;  // (output, offset) -> marker: elements that are not finite, left out of the loss
     bool has_excluded;
+    int excluded_parameter;  // of the first of them
+    int64_t excluded_offset;
     Arena *keeps_in;  // executions live here; NULL: each in an arena of its own
 } Executor;
 

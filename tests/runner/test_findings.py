@@ -45,3 +45,23 @@ def test_a_finding_leaves_the_proof_open(name: str, tmp_path: Path) -> None:
     assert len(found) == 1
     lines = KERNELS[name].splitlines()
     assert lines[found[0]["range"]["start"]["line"]].endswith("# here")
+
+
+def test_a_forward_that_is_not_finite_is_named(tmp_path: Path) -> None:
+    """A row that is masked as a whole: the reason says which output has no number."""
+    file = tmp_path / "kernel.py"
+    file.write_text(
+        f"""{HEAD}# tad: X=f32[16], V=f32[8], Y=f32[16], B=8, grid=(1,)
+@triton.jit
+def weigh(X, V, Y, B: tl.constexpr):
+    rows = tl.arange(0, 2)[:, None]
+    at = tl.arange(0, B)[None, :]
+    x = tl.where(rows > 0, tl.load(X + rows * B + at), float("-inf"))
+    p = tl.exp(x - tl.max(x, 1)[:, None])
+    tl.store(Y + rows * B + at, p * tl.load(V + at))
+"""
+    )
+    run = tad("--check", "--grad", "--jobs", 1, "-f", "json", file)
+    kernel = json.loads(run.stdout)["kernels"][0]
+    assert kernel["status"] == "derived"
+    assert "nor is the forward: it writes nan to element 0 of Y" in kernel["reason"]

@@ -35,16 +35,34 @@ static const Poly *size_of(Arena *arena, Value *value) {
 
 static bool is_loop(const Op *op) { return op->code == OP_FOR || op->code == OP_STATIC_FOR; }
 
+/// What a `while` carries, `index` of it, starts at the id and grows by a step that is none of a text.
+static bool counts_from_program(const Op *loop, int index, int axis) {
+    const Region *body = loop->regions[1];
+    const Value *next = region_terminator(body)->operands[index];
+    int64_t step;
+    if (!value_is_program_id(without_casts(loop->operands[index]), axis)) return false;
+    if (!next->op || next->op->code != OP_ADD) return false;
+    for (int i = 0; i < 2; i++)
+        if (next->op->operands[i] == body->arguments[index])
+            return !value_is_int(next->op->operands[1 - i], &step);
+    return false;
+}
+
 /// `range(pid, tiles, PROGRAMS)`: its variable is the number of a tile, and no two programs have the same.
 static bool starts_at_program(const Op *op, int axis) {
     int64_t step;
-    return op && is_loop(op) && value_is_program_id(without_casts(op->operands[0]), axis) &&
+    for (int i = 0; op->code == OP_WHILE && i < op->operand_count; i++)
+        if (counts_from_program(op, i, axis)) return true;
+    return is_loop(op) && value_is_program_id(without_casts(op->operands[0]), axis) &&
            !value_is_int(op->operands[2], &step);
 }
 
 static bool is_number(Value *value, int axis) {
     if (value_is_program_id(value, axis)) return true;
-    return value->region && value->index == 0 && starts_at_program(value->region->parent, axis);
+    const Op *loop = value->region ? value->region->parent : NULL;
+    if (!loop) return false;
+    if (loop->code == OP_WHILE) return counts_from_program(loop, value->index, axis);
+    return is_loop(loop) && value->index == 0 && starts_at_program(loop, axis);
 }
 
 static bool is_same_number(const Value *a, const Value *b) {
@@ -117,31 +135,77 @@ static Value *rounded_down_by(Value *value, Value *x) {
     return NULL;
 }
 
+/// `x - x % divisor` as x, what is left out of it.
+static Value *rounded_down(Value *value, Value **divisor) {
+    const Op *op = value->op;
+    if (!op || op->code != OP_SUB) return NULL;
+    Value *x = without_casts(op->operands[0]);
+    const Value *rest = without_casts(op->operands[1]);
+    if (!rest->op || rest->op->code != OP_MOD || without_casts(rest->op->operands[0]) != x)
+        return NULL;
+    *divisor = rest->op->operands[1];
+    return x;
+}
+
+typedef struct Division {
+    Value *dividend;  // NULL: it is none
+    Value *divisor;   // NULL: the number
+    int64_t number;
+    bool is_quotient;
+} Division;
+
+static Division bits_of(const Op *op) {
+    int64_t number;
+    if (op->code == OP_SHR && value_is_int(op->operands[1], &number) && number >= 0 && number < 31)
+        return (Division){
+            .dividend = op->operands[0], .number = 1LL << number, .is_quotient = true};
+    for (int i = 0; i < 2 && op->code == OP_AND; i++)
+        if (value_is_int(op->operands[i], &number) && number > 0 && (number & (number + 1)) == 0)
+            return (Division){.dividend = op->operands[1 - i], .number = number + 1};
+    return (Division){0};
+}
+
+/// Quotients and remainders, however they are written.
+static Division division_of(Value *value) {
+    const Op *op = value->op;
+    if (!op || value->type.rank > 0 || op->operand_count < 2) return (Division){0};
+    Division division = {.dividend = op->operands[0], .divisor = op->operands[1]};
+    Value *divisor = NULL, *below = NULL;
+    switch (op->code) {
+    case OP_MOD: return division;
+    case OP_FLOORDIV:
+        below = rounded_down(without_casts(op->operands[0]), &divisor);
+        if (below && is_same_number(divisor, op->operands[1])) division.dividend = below;
+        division.is_quotient = true;
+        return division;
+    case OP_SUB:
+        division.divisor = rounded_down_by(op->operands[1], without_casts(op->operands[0]));
+        below = rounded_down(without_casts(op->operands[1]), &divisor);
+        if (below && below == without_casts(op->operands[0])) division.divisor = divisor;
+        return division.divisor ? division : (Division){0};
+    default: return bits_of(op);
+    }
+}
+
 /// `value` as a digit of a program's number, however often that was divided. The divisors are among its sources.
 static bool digit_of(Sources *sources, Value *value, Digit *digit, Value **number) {
     Arena *arena = sources->arena;
     value = without_casts(value);
-    if (is_number(value, sources->axis)) {
+    bool is_sum = value->op && value->op->code == OP_ADD && value->type.rank == 0;
+    if (is_number(value, sources->axis) || (is_sum && has_id(value, sources->axis, 0))) {
         *digit = (Digit){.low = poly_constant(arena, 1)};
         *number = value;
         return true;
     }
-    if (!value->op || value->type.rank > 0 || value->op->operand_count < 2) return false;
-    const Op *op = value->op;
-    if (op->code == OP_ADD && has_id(value, sources->axis, 0)) {
-        *digit = (Digit){.low = poly_constant(arena, 1)};
-        *number = value;
-        return true;
-    }
-    Value *divisor = op->code == OP_FLOORDIV || op->code == OP_MOD ? op->operands[1] : NULL;
-    if (op->code == OP_SUB)
-        divisor = rounded_down_by(op->operands[1], without_casts(op->operands[0]));
-    if (!divisor || !digit_of(sources, op->operands[0], digit, number)) return false;
-    push(sources, divisor);
-    const Poly *size = poly_multiply(arena, digit->low, size_of(arena, divisor));
+    Division division = division_of(value);
+    if (!division.dividend || !digit_of(sources, division.dividend, digit, number)) return false;
+    push(sources, division.divisor);
+    const Poly *size =
+        division.divisor ? size_of(arena, division.divisor) : poly_constant(arena, division.number);
+    size = poly_multiply(arena, digit->low, size);
     if (!size) return false;
     if (digit->high) LIST_PUSH(arena, &sources->use.cuts, (Digit){size, digit->high});
-    if (op->code == OP_FLOORDIV)
+    if (division.is_quotient)
         digit->low = size;
     else
         digit->high = size;
@@ -207,8 +271,12 @@ static bool tells_programs_apart(const Sources *sources, const Op *op) {
 
 static void visit_source(Sources *sources, Value *value) {
     Digit digit;
-    Value *number;
-    if (digit_of(sources, value, &digit, &number)) {
+    Value *number, *divisor, *x = rounded_down(value, &divisor);
+    if (digit_of(sources, x ? x : value, &digit, &number)) {
+        if (x) {  // says what the quotient says
+            push(sources, divisor);
+            digit.low = poly_multiply(sources->arena, digit.low, size_of(sources->arena, divisor));
+        }
         use_digit(sources, digit, number);
         return;
     }
@@ -266,7 +334,9 @@ DigitUse digits_of_place(Arena *arena, const Map *stored, const Op *store, int a
     push(&sources, access_mask(store));
     for (const Op *op = store->parent->parent; op; op = op->parent->parent) {
         // a loop over the numbers of tiles runs each of them once, wherever it starts
-        for (int i = starts_at_program(op, axis); i < op->operand_count; i++)
+        bool starts = starts_at_program(op, axis);
+        if (op->code == OP_WHILE && starts) continue;
+        for (int i = starts; i < op->operand_count; i++)
             if (!is_loop(op) || i < 3) push(&sources, op->operands[i]);
         if (op->code == OP_WHILE) push_ends(&sources, op, -1);
     }

@@ -143,3 +143,45 @@ def rows_of_two_ids(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr):
     tl.store(total_ptr + row, first * first)
     x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
     tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, grid=(5,)
+@triton.jit
+def rows_of_tiles_while(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr):
+    blocks = tl.cdiv(N, B)
+    tile = tl.program_id(0)
+    while tile < M * blocks:
+        row = tile // blocks
+        columns = tile % blocks * B + tl.arange(0, B)
+        first = tl.load(x_ptr + row * N)
+        tl.store(total_ptr + row, first * first)
+        x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+        tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)
+        tile += tl.num_programs(0)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, grid=(12,)
+@triton.jit
+def rows_by_shifts(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr):
+    pid = tl.program_id(0)
+    row = pid >> 2
+    columns = (pid & 3) * B + tl.arange(0, B)
+    first = tl.load(x_ptr + row * N, mask=row < M, other=0.0)
+    tl.store(total_ptr + row, first * first, mask=row < M)
+    x = tl.load(x_ptr + row * N + columns, mask=(columns < N) & (row < M), other=0.0)
+    tl.store(y_ptr + row * N + columns, x * first, mask=(columns < N) & (row < M))
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, grid=(12,)
+@triton.jit
+def rows_by_their_first_tile(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr):
+    """The first tile of a row is the nearest multiple below."""
+    pid = tl.program_id(0)
+    blocks = tl.cdiv(N, B)
+    first_tile = pid - pid % blocks
+    row = first_tile // blocks
+    columns = (pid - first_tile) * B + tl.arange(0, B)
+    first = tl.load(x_ptr + row * N)
+    tl.store(total_ptr + row, first * first)
+    x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+    tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)

@@ -327,6 +327,19 @@ static bool is_harmless_argument(const Freshness *freshness, SyntaxNode node) {
     return false;
 }
 
+/// Whether the launcher is left where this stands, so that no launch comes after it.
+static bool is_returned(const Freshness *freshness, SyntaxNode node) {
+    bool returns = false;
+    for (; !node_is_null(node) && !same_node(node, freshness->site->launcher->body);
+         node = node_parent(node)) {
+        SyntaxKind kind = node_kind(node);
+        // A function in the launcher is left, not the launcher; `finally` goes on.
+        if (kind == SYNTAX_FUNCTION || kind == SYNTAX_LAMBDA || kind == SYNTAX_TRY) return false;
+        returns |= kind == SYNTAX_RETURN;
+    }
+    return returns;
+}
+
 static bool visit_mention(void *context, SyntaxNode node) {
     Freshness *freshness = context;
     const Source *source = freshness->module->source;
@@ -349,7 +362,8 @@ static bool visit_mention(void *context, SyntaxNode node) {
         if (!allocation || !allocation->is_empty) freshness->is_empty = false;
         return true;
     }
-    if (!is_harmless_argument(freshness, node)) freshness->is_fresh = false;
+    if (!is_harmless_argument(freshness, node) && !is_returned(freshness, node))
+        freshness->is_fresh = false;
     return true;
 }
 

@@ -59,6 +59,13 @@ def launcher(x: torch.Tensor) -> torch.Tensor:
 def _(x):
     return torch.empty_like(x)
 """,
+    "nothing to do": """def launcher(x):
+    y = torch.empty_like(x)
+    if x.numel() == 0:
+        return y
+    square_kernel[(triton.cdiv(x.numel(), 16),)](x, y, x.numel(), 16)
+    return y
+""",
     # a function of the file that has the name of an operation in the kernel
     "homonym": """def launcher(x):
     return fine(x)

@@ -629,6 +629,33 @@ static const char *launch_text(Arena *arena, const Module *module, const LaunchP
                       arguments.count, indent);
 }
 
+typedef struct Mentions {
+    const Source *source;
+    Str name;
+    int count;
+} Mentions;
+
+static bool visit_name(void *context, SyntaxNode node) {
+    Mentions *mentions = context;
+    mentions->count += node_kind(node) == SYNTAX_IDENTIFIER &&
+                       str_equal(node_text(mentions->source, node), mentions->name);
+    return true;
+}
+
+Range launch_place(const Module *module, const LaunchSite *site) {
+    Range call = node_range(module->source, site->call), none = {.source = NULL};
+    SyntaxNode parent = node_parent(site->call);
+    if (node_kind(parent) == SYNTAX_EXPRESSION_STATEMENT) return call;
+    SyntaxNode left = node_field(parent, "left");
+    if (node_kind(parent) != SYNTAX_ASSIGNMENT || node_kind(left) != SYNTAX_IDENTIFIER ||
+        node_kind(node_parent(parent)) != SYNTAX_EXPRESSION_STATEMENT)
+        return none;
+    Mentions mentions = {module->source, node_text(module->source, left), 0};
+    syntax_walk(site->launcher->body, visit_name, &mentions);
+    call.start = node_range(module->source, parent).start;
+    return mentions.count == 1 ? call : none;
+}
+
 const LaunchSite *launch_after(const Module *module, Range range, uint32_t at) {
     const LaunchSite *next = NULL;
     for (LIST_EACH(int, i, module->launches)) {
@@ -664,11 +691,10 @@ const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
         }
         if ((*why = scalar_refusal(arena, module, plan, site)) != NULL) return NULL;
         BoundLaunch bound;
-        Range call = node_range(module->source, site->call);
+        Range call = launch_place(module, site);
         bool is_bound = launch_bind(arena, module, site, &bound);
         bool is_late = binds_at_run_time(arena, module, site);
-        if ((!is_bound && !is_late) ||
-            node_kind(node_parent(site->call)) != SYNTAX_EXPRESSION_STATEMENT) {
+        if ((!is_bound && !is_late) || !call.source) {
             *why = "its launch has arguments that the kernel does not take, or is part of an "
                    "expression";
             return NULL;

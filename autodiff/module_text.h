@@ -55,6 +55,9 @@ bool launch_stores_constants(Arena *arena, const Snapshot *snapshot, const Launc
 /// cannot be.
 const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
                           const LaunchPlan *plans, int plan_count, const char **why);
+/// What is written in the place of a launch: of the call, with a name that gets what it returns and that nothing reads. A
+/// range without a source: the launch is part of an expression.
+Range launch_place(const Module *module, const LaunchSite *site);
 /// The next launch in a function from `at` to the end of `range`, or NULL.
 const LaunchSite *launch_after(const Module *module, Range range, uint32_t at);
 /// What the first launch passes as the `use` of the forward's parameter `of`; NULL: nothing.

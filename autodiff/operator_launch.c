@@ -588,10 +588,9 @@ const char *operator_launcher_text(Arena *arena, const Module *module, Range bod
                             plan->refusal ? plan->refusal : "");
         if (plan->refusal) return NULL;
         BoundLaunch bound;
-        Range call = node_range(module->source, site->call);
-        bool is_statement = node_kind(node_parent(site->call)) == SYNTAX_EXPRESSION_STATEMENT;
+        Range call = launch_place(module, site);
         *why = "its launch passes **arguments or is part of an expression";
-        if (!launch_bind(arena, module, site, &bound) || !is_statement || call.start < at)
+        if (!launch_bind(arena, module, site, &bound) || !call.source || call.start < at)
             return NULL;
         *why = refuse_launch(arena, module, &bound, plan);
         if (*why) return NULL;

@@ -66,6 +66,11 @@ def _(x):
     square_kernel[(triton.cdiv(x.numel(), 16),)](x, y, x.numel(), 16)
     return y
 """,
+    "handle": """def launcher(x):
+    y = torch.empty_like(x)
+    handle = square_kernel[(triton.cdiv(x.numel(), 16),)](x, y, x.numel(), 16)
+    return y
+""",
     # a function of the file that has the name of an operation in the kernel
     "homonym": """def launcher(x):
     return fine(x)
@@ -88,6 +93,11 @@ LEFT_OUT = {
     y = torch.empty_like(x)
     square_kernel.run(x, y, x.numel(), BLOCK=16, grid=(1,), warmup=False)
     return y
+""",
+    "handle": """def launcher(x):
+    y = torch.empty_like(x)
+    handle = square_kernel[(triton.cdiv(x.numel(), 16),)](x, y, x.numel(), 16)
+    return y, handle.n_regs
 """,
     "bound again": """def launcher(x):
     n = 1

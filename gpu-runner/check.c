@@ -9,6 +9,7 @@ enum { ELEMENT_TRIALS = 96 };
 static const double SEARCH_SECONDS = 0.4;  // for the element that is most wrong
 static const double ROUNDED_AWAY = 1e-14;  // sums of numbers of size 1 that cancel leave that
 static const double SAME_SUM = 1e-9;  // added in another order, relative to the largest gradient
+static const double LAST_DIGITS = 1e-13;
 static const double NOTHING = 1e-12;  // of the largest gradient: what is left of sums that cancel
 
 /// One problem being checked.
@@ -109,6 +110,24 @@ typedef enum Difference {
     DIFFERENCE_ALONE_NOT_FINITE,
 } Difference;
 
+/// Whether the gradient along a direction is another where all inputs differ in their last digits: what numbers of 1e30 that
+/// cancel leave, say.
+static bool gradient_is_rounding(Checker *checker, const bool *active, uint64_t seed) {
+    const Problem *problem = checker->problem;
+    bool *all = ARENA_ARRAY(checker->arena, bool, problem->input_count + 1);
+    for (int k = 0; k < problem->input_count; k++) all[k] = true;
+    Perturbation direction = {.active = active, .seed = seed},
+                 nudge = {.active = all, .seed = seed, .step = LAST_DIGITS};
+    double size, here = derivative_by_gradient(problem, &checker->forward, &checker->backward,
+                                               &direction, &size);
+    Execution run = execution_backward(&checker->executor, false, &nudge);
+    double there =
+        run.error ? here
+                  : derivative_by_gradient(problem, &checker->forward, &run, &direction, &size);
+    execution_free(&run);
+    return relative_error(here, there, size, 0) > DERIVATIVE_TOLERANCE;
+}
+
 /// Why gradient and derivative differ, as far as can be told.
 static Difference difference_of(Checker *checker, const InputResult *input, const bool *active,
                                 uint64_t seed) {
@@ -116,7 +135,8 @@ static Difference difference_of(Checker *checker, const InputResult *input, cons
         if (derivative_is_rounding(&checker->executor, active, seed)) return DIFFERENCE_NOISE;
         double allowed = fmax(ROUNDED_AWAY, checker->rounding);
         bool is_small = input->has_worst && fabs(input->expected - input->actual) < allowed;
-        return is_small ? DIFFERENCE_ROUNDING : DIFFERENCE_WRONG;
+        if (is_small || gradient_is_rounding(checker, active, seed)) return DIFFERENCE_ROUNDING;
+        return DIFFERENCE_WRONG;
     }
     // where the forward itself leaves its domain, other contents are tried
     bool is_trusted = !checker->left_domain || !checker->problem->configuration->is_guess;
@@ -240,7 +260,7 @@ static void check_owner(Checker *checker, int parameter, Execution *again) {
 /// Gradients where the forward reads nothing must stay 0; a second run from the last program to the first must agree.
 static void check_ownership(Checker *checker) {
     const Problem *problem = checker->problem;
-    Execution again = execution_backward(&checker->executor, true);
+    Execution again = execution_backward(&checker->executor, true, NULL);
     if (again.error)
         conclude(checker, CHECK_UNPROVED,
                  "from its last program to its first the backward does not run: %s", again.error);
@@ -365,7 +385,7 @@ static bool readers_meet(const Checker *checker) {
 static void check_backward(Checker *checker) {
     CheckResult *result = checker->result;
     int first = result->findings.count;
-    checker->backward = execution_backward(&checker->executor, false);
+    checker->backward = execution_backward(&checker->executor, false, NULL);
     keep_findings(checker, checker->backward.memory);
     if (checker->backward.error) {
         conclude(checker, CHECK_UNPROVED, "the backward does not run: %s", checker->backward.error);

@@ -285,9 +285,9 @@ static Tile *actual_tile(Executor *executor, Execution *run, const Actual *actua
     return tile_int(pool, problem->configuration->grid[actual->axis], DTYPE_INT32);
 }
 
-Execution execution_backward(Executor *executor, bool reversed) {
+Execution execution_backward(Executor *executor, bool reversed, const Perturbation *perturbation) {
     const Problem *problem = executor->problem;
-    Execution run = execution_forward(executor, NULL);
+    Execution run = execution_forward(executor, perturbation);
     run.memory->findings.count = 0;  // the forward's were seen before
     for (int k = 0; k < problem->launch_count && !run.error; k++) {
         const GradientLaunch *next = &problem->launches[k];

@@ -46,8 +46,9 @@ Execution execution_new(const Executor *executor, const Perturbation *perturbati
 Tile **execution_arguments(Executor *executor, Execution *execution,
                            const Perturbation *perturbation);
 Execution execution_forward(Executor *executor, const Perturbation *perturbation);
-/// Forward, then the backward kernels in order, each with its programs from first to last or `reversed`.
-Execution execution_backward(Executor *executor, bool reversed);
+/// Forward, then the backward kernels in order, each with its programs from first to last or `reversed`. `perturbation` moves
+/// the buffers; NULL: nothing does.
+Execution execution_backward(Executor *executor, bool reversed, const Perturbation *perturbation);
 void execution_free(Execution *execution);
 
 /// How a parameter of the forward is moved.

@@ -65,3 +65,25 @@ def weigh(X, V, Y, B: tl.constexpr):
     kernel = json.loads(run.stdout)["kernels"][0]
     assert kernel["status"] == "derived"
     assert "nor is the forward: it writes nan to element 0 of Y" in kernel["reason"]
+
+
+def test_what_cancels_is_no_wrong_gradient(tmp_path: Path) -> None:
+    """A negative factor makes masked scores of -1e30 the largest: their gradients' sum is what rounding leaves."""
+    file = tmp_path / "kernel.py"
+    file.write_text(
+        f"""{HEAD}# tad: X=f32[32], F=f32[4], V=f32[8], Y=f32[4], B=8, grid=(1,)
+@triton.jit
+def weigh(X, F, V, Y, B: tl.constexpr):
+    rows = tl.arange(0, 4)
+    at = tl.arange(0, B)[None, :]
+    s = tl.load(X + rows[:, None] * B + at) + tl.where(at <= rows[:, None], 0.0, -1e30)
+    s = s * tl.load(F + rows)[:, None]
+    p = tl.exp(s - tl.max(s, 1)[:, None])
+    y = tl.sum(p * tl.load(V + at), 1) / tl.sum(p, 1)
+    tl.store(Y + rows, y)
+"""
+    )
+    run = tad("--check", "--grad", "--jobs", 1, "-f", "json", file)
+    kernel = json.loads(run.stdout)["kernels"][0]
+    assert kernel["status"] == "derived"
+    assert "the gradient of F is as small as rounding" in kernel["reason"]

@@ -120,13 +120,17 @@ static Completions complete_in(Arena *arena, const Snapshot *snapshot, uint32_t 
     Scan scan = scan_to(&names, offset);
     completer.scan = &scan;
     completer.kernel = kernel_at(&names, offset);
+    uint32_t after = offset, start = completer.prefix.start;
+    while (after < source->text.size && byte_is_word(source->text.data[after])) after++;
+    completer.has_bracket = after < source->text.size && source->text.data[after] == '(';
     bool is_lost = !completer.kernel && !scan.in_comment && looks_like_kernel(&names, &scan);
+    bool is_member = start > 0 && source->text.data[start - 1] == '.' && !scan.in_string;
+    if (is_lost && is_member &&
+        complete_language(&completer, (Range){source, scan.start, start - 1}))
+        return completer.completions;
     Completions repaired;
     if (is_lost && may_repair && complete_repaired(arena, &names, &scan, &repaired))
         return repaired;
-    uint32_t after = offset;
-    while (after < source->text.size && byte_is_word(source->text.data[after])) after++;
-    completer.has_bracket = after < source->text.size && source->text.data[after] == '(';
     if (scan.in_comment)
         complete_comment(&completer);
     else if (scan.in_string)

@@ -22,6 +22,9 @@ void complete_add(Completer *completer, CompletionItem item);
 void complete_operation(Completer *completer, OpCode code, const char *label, bool method,
                         const char *sort);
 
+/// `tl.`, `tl.math.`: what does not depend on the kernel around it. False where `object` is something
+/// else, and in an annotation, where not all of it is wanted.
+bool complete_language(Completer *completer, Range object);
 /// `object.`: operations of a module, methods and attributes of a value.
 void complete_members(Completer *completer, Range object);
 /// Variables, parameters, globals and functions that the kernel sees, and keyword arguments of the call around.

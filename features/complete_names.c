@@ -187,6 +187,16 @@ static void complete_annotation(Completer *completer, Range object) {
                                              .detail = "known when the kernel is compiled"});
 }
 
+bool complete_language(Completer *completer, Range object) {
+    const Source *source = completer->names->source;
+    Range range = dotted_before(source, object.end);
+    uint32_t before = skip_spaces_back(source, range.start);
+    bool is_annotation = before > 0 && source->text.data[before - 1] == ':';
+    Str text = source_slice(range);
+    return text.size && !is_annotation &&
+           complete_module(completer, entry_of_dotted(completer->names, text));
+}
+
 void complete_members(Completer *completer, Range object) {
     Names *names = completer->names;
     Range range = dotted_before(names->source, object.end);

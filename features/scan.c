@@ -126,7 +126,7 @@ Scan scan_to(Names *names, uint32_t offset) {
 
 // --- Callees
 
-static uint32_t skip_spaces_back(const Source *source, uint32_t end) {
+uint32_t skip_spaces_back(const Source *source, uint32_t end) {
     while (end > 0 && (source->text.data[end - 1] == ' ' || source->text.data[end - 1] == '\t'))
         end--;
     return end;

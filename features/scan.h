@@ -27,6 +27,9 @@ typedef struct Scan {
 /// From the start of the top-level statement around the cursor (decorators included) to the cursor.
 Scan scan_to(Names *names, uint32_t offset);
 
+/// Where the spaces before `end` begin.
+uint32_t skip_spaces_back(const Source *source, uint32_t end);
+
 /// What stands before an open bracket.
 typedef struct Callee {
     enum {

@@ -338,6 +338,9 @@ TEST(completion_of_members) {
     COMPLETE(KERNEL "    d = tl.make_tensor_descriptor(x_ptr, [n], [1], [BLOCK])\n    x = d.|" TAIL,
              "load store atomic_add !sum");
     COMPLETE(KERNEL "    x = 3.|" TAIL, "-");
+    COMPLETE(
+        "import triton\nimport triton.language as tl\n@triton.jit\ndef g(x_ptr, x = tl.dot(y, tl.|",
+        "load exp float32");
 }
 
 TEST(completion_of_names) {

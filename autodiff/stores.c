@@ -24,6 +24,16 @@ static bool is_known_at(const Value *value, const Op *place) {
     return value->region && !value->region->parent;
 }
 
+/// Whether what the digits are of can be named at a place; an id can be read anywhere.
+static bool number_is_known_at(const Value *number, const Op *place) {
+    if (!number || value_is_program_id(number, -1)) return true;
+    if (number->op) return is_before(number->op, place);
+    for (const Region *region = place->parent; region;
+         region = region->parent ? region->parent->parent : NULL)
+        if (region == number->region) return true;
+    return false;
+}
+
 static bool digits_are_known_at(const Digits *digits, const Op *place) {
     for (int i = 0; i < digits->count; i++) {
         const Poly *ends[] = {digits->items[i].low, digits->items[i].high};
@@ -43,7 +53,8 @@ static Value *first_program(Differentiation *state, Op *store, Value *number, co
                  .before = store,
                  .range = store->range,
                  .call = store->call};
-    if (!number) number = build_unary(&b, OP_PROGRAM_ID, build_int(&b, axis));
+    if (!number || value_is_program_id(number, -1))
+        number = build_unary(&b, OP_PROGRAM_ID, build_int(&b, axis));
     Value *first = NULL;
     for (int i = 0; i < missing->count; i++) {
         const Digit *part = &missing->items[i];
@@ -115,7 +126,8 @@ static void settle_axis(Differentiation *state, const Map *stored, Op *store, in
     DigitUse value = digits_of_value(arena, stored, store, axis);
     Digits missing = {0};
     bool is_alike = digits_determine(arena, &place, &value) &&
-                    digits_missing(arena, &place, &missing) && digits_are_known_at(&missing, store);
+                    digits_missing(arena, &place, &missing) &&
+                    digits_are_known_at(&missing, store) && number_is_known_at(place.number, store);
     if (!is_alike) {
         if (!is_under_constexpr(store))
             assume(state, store,

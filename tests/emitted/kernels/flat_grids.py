@@ -185,3 +185,17 @@ def rows_by_their_first_tile(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr):
     tl.store(total_ptr + row, first * first)
     x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
     tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], B=2, DOWN=True, grid=(12,)
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], B=2, DOWN=False, grid=(12,)
+@triton.jit
+def rows_in_either_order(x_ptr, total_ptr, M, N, B: tl.constexpr, DOWN: tl.constexpr):
+    """The id is read in the arms of a condition alone."""
+    blocks = tl.cdiv(N, B)
+    if DOWN:
+        row = M - 1 - tl.program_id(0) // blocks
+    else:
+        row = tl.program_id(0) // blocks
+    first = tl.load(x_ptr + row * N)
+    tl.store(total_ptr + row, first * first)

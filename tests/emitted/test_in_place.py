@@ -108,3 +108,20 @@ def test_state_in_memory(tmp_path: Path, interpreter: Worker) -> None:
         up = up * 2.0 * states[t]
     np.testing.assert_allclose(result.gradients[0], want, rtol=1e-4)
     np.testing.assert_allclose(result.gradients[1], up, rtol=1e-4)
+
+
+def text_of(kernel: str) -> str:
+    """The backward alone, of a kernel that overwrites what it reads."""
+    file = ROOT / "tests" / "emitted" / "kernels" / "overwritten.py"
+    text = tad("--backward", f"{file}:{kernel}", "--no-proof", "--wrapper", "none").stdout
+    return text[text.index(f"def {kernel}_backward") :]
+
+
+def test_what_a_load_sees_costs_no_more_than_it_must() -> None:
+    """A tape only where turns meet, stores repeated in a copy only where their order matters to a load."""
+    assert "_tape" in text_of("arms_of_all_turns")
+    assert "_tape" not in text_of("arms_of_their_own_turns")
+    assert "y_amid" not in text_of("parts_that_never_meet")
+    both = text_of("before_and_behind")
+    assert "a = tl.load(y_before + lanes)" in both
+    assert "b = tl.load(y + y_offsets)" in both

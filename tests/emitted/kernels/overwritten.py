@@ -122,3 +122,60 @@ def as_many_as_memory_says(turns, h, B: tl.constexpr):
     for _ in range(tl.load(turns + row)):
         s = tl.load(h + row * B + lanes)
         tl.store(h + row * B + lanes, s * s)
+
+
+# tad: T=4, BLOCK=4, x=f32[T, BLOCK], y=f32[BLOCK], z=f32[T, BLOCK], grid=(1,)
+@triton.jit
+def arms_of_all_turns(x, y, z, T, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    for t in range(T):
+        v = tl.load(x + t * BLOCK + lanes)
+        if t % 2 == 0:
+            tl.store(y + lanes, v)
+        else:
+            w = tl.load(y + lanes)
+            tl.store(z + t * BLOCK + lanes, v * w * w)
+
+
+# tad: T=4, BLOCK=4, x=f32[T, BLOCK], y=f32[T, BLOCK], z=f32[T, BLOCK], grid=(1,)
+@triton.jit
+def arms_of_their_own_turns(x, y, z, T, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    for t in range(T):
+        v = tl.load(x + t * BLOCK + lanes)
+        if t % 2 == 0:
+            tl.store(y + t * BLOCK + lanes, v)
+        else:
+            w = tl.load(y + t * BLOCK + lanes)
+            tl.store(z + t * BLOCK + lanes, v * w * w)
+
+
+# tad: BLOCK=4, x=f32[BLOCK], y=f32[BLOCK], z=f32[BLOCK], grid=(1,)
+@triton.jit
+def before_and_behind(x, y, z, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    a = tl.load(y + lanes)
+    tl.store(y + lanes, tl.load(x + lanes))
+    tl.debug_barrier()
+    b = tl.load(y + (3 - lanes))
+    tl.store(z + lanes, a * a * b * b)
+
+
+# tad: T=3, BLOCK=4, x=f32[T, BLOCK], y=f32[BLOCK], z=f32[T, BLOCK], grid=(1,)
+@triton.jit
+def the_turn_before(x, y, z, T, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    for t in range(T):
+        w = tl.load(y + lanes)
+        tl.store(z + t * BLOCK + lanes, w * w)
+        tl.store(y + lanes, tl.load(x + t * BLOCK + lanes))
+
+
+# tad: BLOCK=4, x=f32[BLOCK], y=f32[2 * BLOCK], z=f32[BLOCK], grid=(1,)
+@triton.jit
+def parts_that_never_meet(x, y, z, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    tl.store(y + lanes, tl.load(x + lanes))
+    b = tl.load(y + BLOCK + lanes)
+    tl.store(z + lanes, b * b)
+    tl.store(y + BLOCK + lanes, b * tl.load(x + lanes))

@@ -311,17 +311,16 @@ static Value *masked_once(Tidy *tidy, Builder *b, const Op *op) {
     if (op->code != OP_WHERE || !is_float_value(op->results[0]) ||
         !is_spread_over(condition, op->results[0]->type))
         return NULL;
-    bool is_needless = is_number(op->operands[2], 0) &&
-                       is_zero_beyond(op->operands[1], condition, 0) &&
-                       same_type(op->operands[1], op->results[0]);
-    if (is_needless) return op->operands[1];
     for (int arm = 1; arm < 3; arm++) {
         Op *inner = op->operands[arm]->op;
         if (!inner || !is_lanewise(inner) || !is_used_once(tidy, op->operands[arm])) continue;
         if (inner->parent != op->parent || inner->code == OP_WHERE) continue;
         if (drop_inner_masks(tidy, inner, condition, arm, 0)) tidy->changed = true;
     }
-    return NULL;
+    bool is_needless = is_number(op->operands[2], 0) &&
+                       is_zero_beyond(op->operands[1], condition, 0) &&
+                       same_type(op->operands[1], op->results[0]);
+    return is_needless ? op->operands[1] : NULL;
 }
 
 /// where(c, x, 0) + where(c, 0, y) is where(c, x, y), and x where both are one.

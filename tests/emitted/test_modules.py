@@ -251,6 +251,53 @@ def test_saved_values_are_loaded(dtype: str, loaded: bool, tmp_path: Path) -> No
     assert ("ctx.save_for_backward(*read, mean_ptr)" in text) == loaded
 
 
+RESTORED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def total_kernel(x_ptr, w_ptr, y_ptr, total_ptr, T, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    row = tl.program_id(0)
+    w = tl.load(w_ptr + i)
+    acc = 0.0
+{body}
+    tl.store(y_ptr + row * BLOCK + i, tl.exp(w * acc))
+
+
+def total(x, w):
+    y = torch.empty_like(w)
+    sums = torch.empty(x.shape[0], dtype=torch.float32, device=x.device)
+    total_kernel[(x.shape[0],)](x, w, y, sums, x.shape[1], BLOCK=64)
+    return y
+"""
+OF_TURNS = """    for t in range(T):
+        s = tl.sum(tl.load(x_ptr + (row * T + t) * BLOCK + i).to(tl.float32))
+        tl.store(total_ptr + row, s)
+        acc += s"""
+OF_TWO = """    s = tl.sum(tl.load(x_ptr + row * BLOCK + i).to(tl.float32))
+    tl.store(total_ptr + row, s)
+    acc = tl.sum(tl.exp(w * s))
+    tl.store(total_ptr + row, acc)"""
+OF_ONE = """    acc = tl.sum(tl.load(x_ptr + row * BLOCK + i).to(tl.float32))
+    tl.store(total_ptr + row, acc)"""
+
+
+@pytest.mark.parametrize(
+    ("body", "loaded"),
+    [(OF_ONE, True), (OF_TWO, False), (OF_TURNS, False)],
+    ids=["one", "two", "turns"],
+)
+def test_overwritten_values_are_not_loaded(body: str, loaded: bool, tmp_path: Path) -> None:
+    """Only the last of them is there, so each is computed again."""
+    source = tmp_path / "total.py"
+    source.write_text(RESTORED.format(body=body))
+    text = tad("--backward", source, "--wrt", "w_ptr", "--no-proof").stdout
+    backward = text[text.index("def total_kernel_backward") :]
+    assert ("tl.load(total_ptr" in backward) == loaded, backward
+
+
 OVER = """import torch
 import triton
 import triton.language as tl

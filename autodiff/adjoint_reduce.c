@@ -56,9 +56,13 @@ static OpCode combine_code(const Op *op) {
 }
 
 static void refuse_combine(Differentiation *state, const Op *op) {
+    bool is_scan = op->code == OP_ASSOCIATIVE_SCAN;
     adjoint_fail(
         state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
-        "no derivative is known for this combine function; sums, products, maxima, minima and log-sum-exp of one value, choices among several (a maximum with its place), mean and variance, maximum and sum of a softmax, and h = a * h + b are recognised");
+        "no derivative is known for this combine function; %s are recognised",
+        is_scan
+            ? "scans of sums, products and log-sum-exp, h = a * h + b, and sums before each element"
+            : "reductions to sums, products, maxima, minima and log-sum-exp of one value, choices among several (a maximum with its place), mean and variance, and maximum and sum of a softmax");
 }
 
 /// The value reduced: a one-item tuple counts as its item.

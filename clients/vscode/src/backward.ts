@@ -91,8 +91,10 @@ export class BackwardPreviews implements vscode.Disposable, vscode.TextDocumentC
   private async open(proposal: Proposal): Promise<void> {
     // Each proposal has a document of its own: an editor that is still open keeps showing what it showed.
     const number = ++this.count;
-    const left = proposal.target.with({ scheme: previewScheme, query: `before=${number}` });
-    const right = proposal.target.with({ scheme: previewScheme, query: `after=${number}` });
+    const file = proposal.target.path;
+    const path = file.endsWith(".py") ? file : `${file}.py`; // a text without a file is Python, too
+    const left = proposal.target.with({ scheme: previewScheme, path, query: `before=${number}` });
+    const right = proposal.target.with({ scheme: previewScheme, path, query: `after=${number}` });
     this.proposals.set(left.toString(), proposal);
     this.proposals.set(right.toString(), proposal);
     const name = vscode.workspace.asRelativePath(proposal.target);

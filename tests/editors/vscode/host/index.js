@@ -238,7 +238,7 @@ const tests = {
     await vscode.commands.executeCommand("tad.discardBackward");
   },
 
-  async "the sample kernel is in no file: its backward goes below it, and its result is greyed with the text"() {
+  async "the sample kernel is in no file: its backward goes below it, and is proved"() {
     await vscode.commands.executeCommand("tad.openSample");
     const { document } = vscode.window.activeTextEditor;
     assert.ok(document.isUntitled);
@@ -247,6 +247,7 @@ const tests = {
     assert.deepEqual(problems(document).filter((one) => one.severity <= vscode.DiagnosticSeverity.Warning), []);
     await vscode.commands.executeCommand("tad.generateBackward", untitled);
     await until("a diff editor", () => vscode.window.tabGroups.activeTabGroup.activeTab?.input instanceof vscode.TabInputTextDiff);
+    assert.equal(vscode.window.activeTextEditor.document.languageId, "python");
     await vscode.commands.executeCommand("tad.acceptBackward");
     await until("the backward", () => document.getText().includes("def gelu_kernel_backward("));
     const cursor = vscode.window.activeTextEditor.selection.active;

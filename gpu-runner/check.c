@@ -193,6 +193,9 @@ static bool check_input(Checker *checker, int index, bool differences) {
         if (input->error <= checker->named) return true;  // the reason names one that is worse
         checker->named = input->error;
     }
+    // What is known to be wrong stays wrong.
+    if (checker->result->status == CHECK_FAILED && verdicts[difference].status != CHECK_FAILED)
+        return true;
     conclude(checker, verdicts[difference].status, "the %s %.*s %s%s", verdicts[difference].what,
              STR_ARGS(argument_of(checker, input->parameter)->name), verdicts[difference].is,
              difference == DIFFERENCE_NOT_FINITE ? infinite_output(checker) : "");

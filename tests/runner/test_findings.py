@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.emitted.plan import tad
+from tests.emitted.plan import Runner, derived, tad
 
 HEAD = "import triton\nimport triton.language as tl\n\n\n"
 KERNELS = {
@@ -87,3 +87,33 @@ def weigh(X, F, V, Y, B: tl.constexpr):
     kernel = json.loads(run.stdout)["kernels"][0]
     assert kernel["status"] == "derived"
     assert "the gradient of F is as small as rounding" in kernel["reason"]
+
+
+def test_what_is_known_to_be_wrong_stays_wrong(tmp_path: Path) -> None:
+    """That nothing can be said of one input, an iteration that forgets its digits, takes nothing back of another."""
+    file = tmp_path / "kernel.py"
+    file.write_text(
+        f"""{HEAD}# tad: X=f32[8], Z=f32[8], Y=f32[8], W=f32[8], B=8, grid=(1,)
+@triton.jit
+def iterate(X, Z, Y, W, B: tl.constexpr):
+    at = tl.arange(0, B)
+    x = tl.load(X + at)
+    tl.store(Y + at, x * x)
+    z = tl.load(Z + at)
+    for _ in range(14):
+        z = tl.sin(10.0 * z)
+    tl.store(W + at, z)
+"""
+    )
+    proof = derived(file)[1]["iterate"]
+    lines = proof["backward"]["source"].splitlines()
+    stores = [i for i, line in enumerate(lines) if line.strip().startswith(("tl.store(dX", "tl.store(dZ"))]
+    assert len(stores) == 2
+    for i in stores:
+        lines[i] = lines[i][:-1] + " * 2.0)"
+    runner = Runner()
+    broken = {**proof["backward"], "source": "\n".join(lines)}
+    answer = runner.ask("gradcheck", {**proof, "backward": broken})
+    runner.close()
+    assert answer["status"] == "failed"
+    assert "the gradient of X is wrong" in answer["reason"]

@@ -3,6 +3,7 @@
 
 #include "analysis/affine.h"
 #include "autodiff/place.h"
+#include "autodiff/program_ranges.h"
 
 typedef struct Sources {
     Arena *arena;
@@ -57,12 +58,13 @@ static bool starts_at_program(const Op *op, int axis) {
            !value_is_int(op->operands[2], &step);
 }
 
-static bool is_number(Value *value, int axis) {
+static bool is_number(Arena *arena, Value *value, int axis) {
     if (value_is_program_id(value, axis)) return true;
     const Op *loop = value->region ? value->region->parent : NULL;
     if (!loop) return false;
     if (loop->code == OP_WHILE) return counts_from_program(loop, value->index, axis);
-    return is_loop(loop) && value->index == 0 && starts_at_program(loop, axis);
+    if (!is_loop(loop) || value->index > 0) return false;
+    return starts_at_program(loop, axis) || program_range(arena, loop, axis) != RANGE_COMMON;
 }
 
 static bool is_same_number(const Value *a, const Value *b) {
@@ -192,7 +194,7 @@ static bool digit_of(Sources *sources, Value *value, Digit *digit, Value **numbe
     Arena *arena = sources->arena;
     value = without_casts(value);
     bool is_sum = value->op && value->op->code == OP_ADD && value->type.rank == 0;
-    if (is_number(value, sources->axis) || (is_sum && has_id(value, sources->axis, 0))) {
+    if (is_number(arena, value, sources->axis) || (is_sum && has_id(value, sources->axis, 0))) {
         *digit = (Digit){.low = poly_constant(arena, 1)};
         *number = value;
         return true;
@@ -328,23 +330,112 @@ static Sources sources_new(Arena *arena, const Map *stored, int axis) {
     return (Sources){.arena = arena, .stored = stored, .axis = axis, .seen = map_new(arena)};
 }
 
+static bool is_whole_number(const Sources *sources, Value *value) {
+    value = without_casts(value);
+    if (value->type.rank > 0) return false;
+    if (is_number(sources->arena, value, sources->axis)) return true;
+    bool is_sum = value->op && value->op->code == OP_ADD;
+    return is_sum && has_id(value, sources->axis, 0) && is_numbering(value->op);
+}
+
+/// The bound where a comparison that holds, or does not, says that a program's number is below it. If it is, that of the
+/// first program with the same digits is, too, so such a condition tells no programs apart.
+static Value *bound_of_number(const Sources *sources, const Op *comparison, bool holds) {
+    int number;
+    switch (comparison->code) {
+    case OP_LT:
+    case OP_LE: number = !holds; break;
+    case OP_GT:
+    case OP_GE: number = holds; break;
+    default: return NULL;
+    }
+    bool is_bounded = is_whole_number(sources, comparison->operands[number]);
+    return is_bounded ? comparison->operands[1 - number] : NULL;
+}
+
+/// What decides which programs store, and what of it says by itself which one.
+typedef struct Conditions {
+    Sources *place;  // a number or a digit is equal to something: as good as an address
+    Sources others;
+} Conditions;
+
+static bool is_conjunction(OpCode code, bool holds) {
+    if (holds) return code == OP_AND || code == OP_LOGICAL_AND;
+    return code == OP_OR || code == OP_LOGICAL_OR;
+}
+
+static void push_condition(Conditions *conditions, Value *condition, bool holds) {
+    const Op *op = condition ? condition->op : NULL;
+    OpCode code = op ? op->code : OP_UNKNOWN;
+    Value *bound = op ? bound_of_number(conditions->place, op, holds) : NULL;
+    if (code == OP_LOGICAL_NOT) {
+        push_condition(conditions, op->operands[0], !holds);
+    } else if (is_conjunction(code, holds)) {
+        push_condition(conditions, op->operands[0], holds);
+        push_condition(conditions, op->operands[1], holds);
+    } else {
+        bool is_equal = code == (holds ? OP_EQ : OP_NE);
+        push(is_equal ? conditions->place : &conditions->others, bound ? bound : condition);
+    }
+}
+
+/// What decides whether, and how often, the region of a loop or a branch around a store runs.
+static void push_control(Conditions *conditions, const Region *region) {
+    Sources *place = conditions->place;
+    const Op *op = region->parent;
+    // a loop over the numbers of tiles runs each of them once, wherever it starts
+    bool starts = starts_at_program(op, place->axis);
+    if (op->code == OP_IF) {
+        push_condition(conditions, op->operands[0], region == op->regions[0]);
+    } else if (is_loop(op)) {
+        bool is_range = program_range(place->arena, op, place->axis) != RANGE_COMMON;
+        for (int i = is_range ? 2 : starts; i < 3; i++) push(&conditions->others, op->operands[i]);
+    } else if (!starts) {
+        push_all(place, op);
+    }
+}
+
+/// Programs with ranges of their own: the number is the one that is in no two ranges, if that is known.
+static void note_ranges(DigitUse *use, Arena *arena, const Op *store, int axis) {
+    for (const Op *op = store->parent->parent; op; op = op->parent->parent) {
+        ProgramRange range = program_range(arena, op, axis);
+        if (range == RANGE_COMMON || starts_at_program(op, axis)) continue;
+        Value *variable = op->regions[0]->arguments[0];
+        if (!use->number) use->number = variable;
+        use->is_open = use->is_open || range == RANGE_OPEN || use->number != variable;
+    }
+}
+
 DigitUse digits_of_place(Arena *arena, const Map *stored, const Op *store, int axis) {
     Sources sources = sources_new(arena, stored, axis);
+    Conditions conditions = {&sources, sources_new(arena, stored, axis)};
     push(&sources, store->operands[0]);
-    push(&sources, access_mask(store));
-    for (const Op *op = store->parent->parent; op; op = op->parent->parent) {
-        // a loop over the numbers of tiles runs each of them once, wherever it starts
-        bool starts = starts_at_program(op, axis);
-        if (op->code == OP_WHILE && starts) continue;
-        for (int i = starts; i < op->operand_count; i++)
-            if (!is_loop(op) || i < 3) push(&sources, op->operands[i]);
-        if (op->code == OP_WHILE) push_ends(&sources, op, -1);
-    }
-    return walk(&sources);
+    push_condition(&conditions, access_mask(store), true);
+    for (const Region *region = store->parent; region->parent; region = region->parent->parent)
+        push_control(&conditions, region);
+    DigitUse use = walk(&sources), others = walk(&conditions.others);
+    note_ranges(&use, arena, store, axis);
+    use.is_open = use.is_open || !digits_determine(arena, &use, &others);
+    return use;
+}
+
+/// Where a store happens, what its condition is made of is the same in all programs.
+static void know_condition(Sources *sources, Value *condition, bool holds) {
+    if (!condition) return;
+    map_set_pointer(&sources->seen, condition, sources);
+    const Op *op = condition->op;
+    if (!op || !is_conjunction(op->code, holds)) return;
+    know_condition(sources, op->operands[0], holds);
+    know_condition(sources, op->operands[1], holds);
 }
 
 DigitUse digits_of_value(Arena *arena, const Map *stored, const Op *store, int axis) {
     Sources sources = sources_new(arena, stored, axis);
+    know_condition(&sources, access_mask(store), true);
+    for (const Region *region = store->parent; region->parent; region = region->parent->parent)
+        if (region->parent->code == OP_IF)
+            know_condition(&sources, region->parent->operands[0],
+                           region == region->parent->regions[0]);
     push(&sources, store->operands[1]);
     return walk(&sources);
 }
@@ -376,7 +467,7 @@ static bool holds(Arena *arena, const Digits *digits, Digit part) {
 }
 
 bool digits_determine(Arena *arena, const DigitUse *place, const DigitUse *value) {
-    if (value->whole) return false;
+    if (value->whole || place->is_open) return false;
     if (place->is_sum && !is_numbering(place->number->op)) return false;
     if (tells_turns(place, value)) return false;
     if (place->number && value->number && !is_one_number(place->number, value->number))

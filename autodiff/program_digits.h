@@ -18,6 +18,7 @@ typedef struct DigitUse {
     Digits cuts;    // where a digit was divided: what is below the cut and what is above, in a row
     Value *number;  // what they are digits of: the id, a loop's variable from it on, a sum with it
     bool is_sum;    // `number` is a sum, of which not every whole number may be one
+    bool is_open;   // of a place: which of the programs with the same digits store is not known
     LIST(const Value *) turns;  // variables of loops that are used besides
 } DigitUse;
 

@@ -174,6 +174,47 @@ def test_what_a_gradient_assumes_is_said(workspace: Workspace) -> None:
     assert {f"{name}_backward" for name in [*wanted, "digits"]} <= functions(result.stdout)
 
 
+ROWS = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, y_ptr, tiles, per, blocks, bound):
+    pid = tl.program_id(0)
+    {around}
+        row = tile // blocks
+        v = tl.load(x_ptr + row)
+        tl.store(y_ptr + row, v * v)
+"""
+
+
+@pytest.mark.parametrize(
+    ("around", "is_distinct"),
+    [
+        ("for tile in range(pid * per, tl.minimum(pid * per + per, tiles)):", True),
+        ("for tile in range(pid * per, tl.minimum(pid * per + per + 1, tiles)):", False),
+        ("for tile in range(pid * per - 1, pid * per + per - 1):", False),
+        ("for tile in range(pid * tiles // per, (pid + 1) * tiles // per):", True),
+        ("for tile in range(pid * tiles // per, (pid + 1) * tiles // blocks):", False),
+        ("for tile in range(pid * per + min(pid, bound), pid * per + per + (pid < bound)):", False),
+        ("for tile in range(pid * per, pid * per + per, 2):", False),
+        ("for tile in range(pid, pid + 1):\n      if not (tile >= bound or tile > tiles):", True),
+        ("for tile in range(pid, pid + 1):\n      if tile < bound and pid * per < tiles:", False),
+        ("for tile in range(pid, pid + 1):\n      if tile >= bound:", False),
+        ("for tile in range(pid, pid + 1):\n      if tile % blocks == 0:", True),
+    ],
+)
+def test_programs_that_store_the_same_are_known(
+    workspace: Workspace, around: str, is_distinct: bool
+) -> None:
+    """Ranges of numbers next to each other, and conditions that leave the first program of a row."""
+    workspace.write({"a.py": ROWS.format(around=around)})
+    result = workspace.tad("--backward", "a.py", "--no-proof")
+    assert ("gradient-assumes-distinct" not in result.stderr) == is_distinct, result.stderr
+    assert "def k_backward(" in result.stdout
+
+
 PICKED = """
 import triton
 import triton.language as tl

@@ -199,3 +199,146 @@ def rows_in_either_order(x_ptr, total_ptr, M, N, B: tl.constexpr, DOWN: tl.const
         row = tl.program_id(0) // blocks
     first = tl.load(x_ptr + row * N)
     tl.store(total_ptr + row, first * first)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, PER=5, grid=(3,)
+@triton.jit
+def rows_of_ranges(x_ptr, total_ptr, y_ptr, M, N, PER, B: tl.constexpr):
+    """A program takes PER tiles side by side."""
+    blocks = tl.cdiv(N, B)
+    pid = tl.program_id(0)
+    for tile in range(pid * PER, tl.minimum((pid + 1) * PER, M * blocks)):
+        row = tile // blocks
+        columns = tile % blocks * B + tl.arange(0, B)
+        first = tl.load(x_ptr + row * N)
+        tl.store(total_ptr + row, first * first)
+        x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+        tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, grid=(5,)
+@triton.jit
+def rows_of_even_ranges(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr):
+    """The first programs take one tile more."""
+    blocks = tl.cdiv(N, B)
+    pid = tl.program_id(0)
+    per = M * blocks // tl.num_programs(0)
+    rest = M * blocks % tl.num_programs(0)
+    start = pid * per + tl.minimum(pid, rest)
+    for tile in range(start, start + per + (pid < rest)):
+        row = tile // blocks
+        columns = tile % blocks * B + tl.arange(0, B)
+        first = tl.load(x_ptr + row * N)
+        tl.store(total_ptr + row, first * first)
+        x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+        tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, grid=(5,)
+@triton.jit
+def rows_of_shares(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr):
+    """Each program takes what lies between two shares of the whole."""
+    blocks = tl.cdiv(N, B)
+    pid = tl.program_id(0)
+    tiles = M * blocks
+    programs = tl.num_programs(0)
+    for tile in range(pid * tiles // programs, (pid + 1) * tiles // programs):
+        row = tile // blocks
+        columns = tile % blocks * B + tl.arange(0, B)
+        first = tl.load(x_ptr + row * N)
+        tl.store(total_ptr + row, first * first)
+        x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+        tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, grid=(5,)
+@triton.jit
+def rows_of_even_ranges_where(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr):
+    """The first programs take one tile more."""
+    blocks = tl.cdiv(N, B)
+    pid = tl.program_id(0).to(tl.int64)
+    tiles = M * blocks
+    programs = tl.num_programs(0)
+    start = pid * (tiles // programs) + min(pid, tiles % programs)
+    count = tiles // programs + tl.where(pid < tiles % programs, 1, 0)
+    for tile in range(start, start + count):
+        row = tile // blocks
+        columns = tile % blocks * B + tl.arange(0, B)
+        first = tl.load(x_ptr + row * N)
+        tl.store(total_ptr + row, first * first)
+        x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+        tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, PER=5, grid=(3,)
+@triton.jit
+def rows_of_cut_ranges(x_ptr, total_ptr, y_ptr, M, N, PER, B: tl.constexpr):
+    blocks = tl.cdiv(N, B)
+    start = tl.minimum(tl.program_id(0) * PER, M * blocks)
+    end = tl.minimum((tl.program_id(0) + 1) * PER, M * blocks)
+    for tile in range(start, end):
+        row = tile // blocks
+        columns = tile % blocks * B + tl.arange(0, B)
+        first = tl.load(x_ptr + row * N)
+        tl.store(total_ptr + row, first * first)
+        x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+        tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, PER=5, grid=(3,)
+@triton.jit
+def rows_of_bounded_ranges(x_ptr, total_ptr, y_ptr, M, N, PER, B: tl.constexpr):
+    blocks = tl.cdiv(N, B)
+    start = tl.program_id(0) * PER
+    for tile in range(start, start + PER):
+        if tile < M * blocks:
+            row = tile // blocks
+            columns = tile % blocks * B + tl.arange(0, B)
+            first = tl.load(x_ptr + row * N)
+            tl.store(total_ptr + row, first * first)
+            x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+            tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, grid=(14,)
+@triton.jit
+def rows_of_a_flat_grid_with_more_programs(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr):
+    blocks = tl.cdiv(N, B)
+    tile = tl.program_id(0)
+    if tile >= M * blocks:
+        return
+    row = tile // blocks
+    columns = tile % blocks * B + tl.arange(0, B)
+    first = tl.load(x_ptr + row * N)
+    tl.store(total_ptr + row, first * first)
+    x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+    tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, grid=(14,)
+@triton.jit
+def rows_of_a_flat_grid_masked(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr):
+    blocks = tl.cdiv(N, B)
+    tile = tl.program_id(0)
+    inside = tile < M * blocks
+    row = tile // blocks
+    columns = tile % blocks * B + tl.arange(0, B)
+    first = tl.load(x_ptr + row * N, mask=inside, other=0.0)
+    tl.store(total_ptr + row, first * first, mask=inside)
+    x = tl.load(x_ptr + row * N + columns, mask=inside & (columns < N), other=0.0)
+    tl.store(y_ptr + row * N + columns, x * first, mask=inside & (columns < N))
+
+
+# tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], y_ptr=f32[M, N], B=2, PROGRAMS=5, grid=(5,)
+@triton.jit
+def rows_of_bounded_turns(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr, PROGRAMS: tl.constexpr):
+    blocks = tl.cdiv(N, B)
+    for turn in range(tl.cdiv(M * blocks, PROGRAMS)):
+        tile = tl.program_id(0) + turn * PROGRAMS
+        if tile < M * blocks:
+            row = tile // blocks
+            columns = tile % blocks * B + tl.arange(0, B)
+            first = tl.load(x_ptr + row * N)
+            tl.store(total_ptr + row, first * first)
+            x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+            tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)

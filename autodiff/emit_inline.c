@@ -112,7 +112,8 @@ static bool wants_inlining(Emitter *emitter, const Op *op, Text text) {
     if (may_be_none && !is_argument && is_for_arms(emitter, op)) return true;
     const Op *user = reader;
     if (!user || user->parent != op->parent) {
-        bool is_bare_expand = op->code == OP_EXPAND_DIMS && size <= 24;
+        bool has_name = value->name && *value->name;
+        bool is_bare_expand = op->code == OP_EXPAND_DIMS && size <= 24 && !has_name;
         return is_bare_expand && map_has_pointer(&emitter->texts, op->operands[0]);
     }
     if (is_loop(user)) return true;  // the initial value of a carried name

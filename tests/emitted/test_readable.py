@@ -217,3 +217,17 @@ def test_comments_fit(tmp_path: Path) -> None:
     assert "the loop of line" not in comments[filled], text
     assert all(len(line) <= 88 for line in comments), text
     assert "* 1 " not in text, text
+
+
+def test_rows_and_columns_keep_their_names(tmp_path: Path) -> None:
+    """What the author has named once is not written out at each use."""
+    text = backward(
+        tmp_path,
+        """    rows = tl.arange(0, 4)[:, None]
+    cols = tl.arange(0, N)[None, :]
+    t = tl.load(x_ptr + rows * N + cols, mask=cols < n, other=0.0)
+    y = x + tl.sum(t * t * rows, 0)
+""",
+    )
+    assert "rows = tl.arange(0, 4)[:, None]" in text
+    assert text.count("tl.arange(0, N)[None, :]") <= 1, text

@@ -18,15 +18,21 @@ typedef struct Margin {
     int rank, axes[TYPE_MAX_RANK];  // whose they are, counted from the right: the last is 1
 } Margin;
 
-/// A condition that a mask holds, and which of the mask's axes its own are (both from 1, from the right).
+/// Which of the pointer's axes those of a value are, both from 1, from the right; 0: not known.
+typedef struct Axes {
+    int of[TYPE_MAX_RANK + 1];
+} Axes;
+
+/// A condition that a mask holds.
 typedef struct Conjunct {
     Value *condition;
-    int axes[TYPE_MAX_RANK + 1];
+    Axes axes;
 } Conjunct;
 
 /// `x // weight`, or `x // weight % count`: digits of x.
 typedef struct Digit {
     Value *whole;
+    Axes axes;
     const Poly *weight, *count;  // count NULL: the topmost
 } Digit;
 
@@ -35,6 +41,7 @@ typedef struct Walk {
     Value *mask;
     LIST(Conjunct) conjuncts;  // of the mask
     LIST(Digit) digits;
+    Axes axes;  // of what is visited
     Map seen;
     Map lanes;  // value -> what lanes_of found, plus 1
     LaneMeeting found;
@@ -106,13 +113,27 @@ static unsigned lanes_of(Walk *walk, const Value *value, int depth) {
 
 static bool varies(Walk *walk, const Value *value) { return lanes_of(walk, value, 0) != 0; }
 
+/// Axes of what an OP_EXPAND_DIMS expands.
+static Axes axes_within(Axes axes, const Value *value) {
+    int64_t axis;
+    if (!value_is_int(value->op->operands[1], &axis)) return (Axes){0};
+    int rank = value->type.rank, added = (int)(axis < 0 ? -axis : rank - axis);
+    for (int i = added; i < rank; i++) axes.of[i] = axes.of[i + 1];
+    return axes;
+}
+
+static bool are_same_axes(const Axes *a, const Axes *b, int rank) {
+    for (int i = 1; i <= rank; i++)
+        if (!a->of[i] || a->of[i] != b->of[i]) return false;
+    return true;
+}
+
 /* ---- what the mask says ---- */
 
 static void add_conjuncts(Walk *walk, Conjunct mask, int depth) {
     Value *value = mask.condition;
     if (!value || depth > DEPTH_MAX) return;
     OpCode code = value->op ? value->op->code : OP_CONSTANT;
-    int64_t axis;
     if (code == OP_AND) {
         for (int i = 0; i < 2; i++) {
             mask.condition = value->op->operands[i];
@@ -121,10 +142,8 @@ static void add_conjuncts(Walk *walk, Conjunct mask, int depth) {
     } else if (code == OP_BROADCAST_TO) {
         mask.condition = value->op->operands[0];
         add_conjuncts(walk, mask, depth + 1);
-    } else if (code == OP_EXPAND_DIMS && value_is_int(value->op->operands[1], &axis)) {
-        int first =
-            (int)(axis < 0 ? -axis : value->type.rank - axis);  // that is not below the new one
-        for (int i = first; i < value->type.rank; i++) mask.axes[i] = mask.axes[i + 1];
+    } else if (code == OP_EXPAND_DIMS) {
+        mask.axes = axes_within(mask.axes, value);
         mask.condition = value->op->operands[0];
         add_conjuncts(walk, mask, depth + 1);
     } else {
@@ -164,13 +183,18 @@ static Margin margin_of(Arena *arena, const Value *condition, bool holds) {
     }
 }
 
-static bool implies(Arena *arena, const Margin *known, const Margin *wanted) {
-    if (!known->known || !wanted->known || known->count != wanted->count) return false;
-    for (int i = 0; i < known->count; i++)
-        if (!poly_equal(known->lanes[i], wanted->lanes[i]) ||
-            (known->rank == wanted->rank && known->axes[i] != wanted->axes[i]))
+/// `axes` are those of what is wanted.
+static bool implies(Arena *arena, const Conjunct *conjunct, const Margin *wanted,
+                    const Axes *axes) {
+    Margin known = margin_of(arena, conjunct->condition, true);
+    if (!known.known || !wanted->known || known.count != wanted->count) return false;
+    for (int i = 0; i < known.count; i++) {
+        int axis = conjunct->axes.of[known.axes[i]];
+        if (!axis || axis != axes->of[wanted->axes[i]] ||
+            !poly_equal(known.lanes[i], wanted->lanes[i]))
             return false;
-    return poly_is_nonnegative(arena, poly_subtract(arena, wanted->base, known->base));
+    }
+    return poly_is_nonnegative(arena, poly_subtract(arena, wanted->base, known.base));
 }
 
 /// Whether nothing is subtracted: sizes, ids and lanes are not negative.
@@ -185,10 +209,8 @@ static bool mask_keeps(Walk *walk, Margin wanted) {
     bool always = wanted.known && is_plain_sum(wanted.base);
     for (int i = 0; always && i < wanted.count; i++) always = is_plain_sum(wanted.lanes[i]);
     if (always) return true;
-    for (LIST_EACH(int, i, walk->conjuncts)) {
-        Margin known = margin_of(walk->arena, walk->conjuncts.items[i].condition, true);
-        if (implies(walk->arena, &known, &wanted)) return true;
-    }
+    for (LIST_EACH(int, i, walk->conjuncts))
+        if (implies(walk->arena, &walk->conjuncts.items[i], &wanted, &walk->axes)) return true;
     return false;
 }
 
@@ -196,7 +218,9 @@ static bool mask_keeps(Walk *walk, Margin wanted) {
 static bool mask_decides(Walk *walk, Value *condition, bool holds, int depth) {
     const Op *op = condition->op;
     for (LIST_EACH(int, i, walk->conjuncts))
-        if (holds && walk->conjuncts.items[i].condition == condition) return true;
+        if (holds && walk->conjuncts.items[i].condition == condition &&
+            are_same_axes(&walk->conjuncts.items[i].axes, &walk->axes, condition->type.rank))
+            return true;
     if (!op || depth > DEPTH_MAX) return false;
     if (op->code == (holds ? OP_AND : OP_OR))
         return mask_decides(walk, op->operands[0], holds, depth + 1) &&
@@ -216,7 +240,7 @@ static bool mask_picks_one(Walk *walk, int lane, int rank) {
         Affine right = affine_of(walk->arena, condition->op->operands[1]);
         Margin difference = margin(walk->arena, &left, &right, 0);
         if (difference.known && difference.count == 1 &&
-            rank - conjunct->axes[difference.axes[0]] == lane)
+            rank - conjunct->axes.of[difference.axes[0]] == lane)
             return true;
     }
     return false;
@@ -367,7 +391,7 @@ static void add_digit(Walk *walk, Value *value) {
         note(walk, MEETING_POSSIBLE, computed);
         return;
     }
-    Digit digit = {.whole = value->op->operands[0], .weight = divisor};
+    Digit digit = {.whole = value->op->operands[0], .axes = walk->axes, .weight = divisor};
     if (!is_quotient(value)) {
         digit.weight = poly_constant(walk->arena, 1);
         digit.count = divisor;
@@ -381,9 +405,26 @@ static void add_digit(Walk *walk, Value *value) {
     LIST_PUSH(walk->arena, &walk->digits, digit);
 }
 
+/// A value may be in an address along several axes.
+static uint64_t visit_key(const Walk *walk, const Value *value) {
+    uint64_t key = (uintptr_t)value;
+    for (int i = 1; i <= TYPE_MAX_RANK; i++)
+        key = key * (TYPE_MAX_RANK + 1) + (uint64_t)(i <= value->type.rank ? walk->axes.of[i] : 0);
+    return key;
+}
+
+static void visit_within(Walk *walk, Value *value, Axes axes, int depth) {
+    Axes outer = walk->axes;
+    walk->axes = axes;
+    visit(walk, value, depth);
+    walk->axes = outer;
+}
+
 static void visit(Walk *walk, Value *value, int depth) {
-    if (!value || map_has_pointer(&walk->seen, value) || !varies(walk, value)) return;
-    map_set_pointer(&walk->seen, value, (void *)1);
+    if (!value || !varies(walk, value)) return;
+    uint64_t key = visit_key(walk, value);
+    if (map_has_number(&walk->seen, key)) return;
+    map_set_number(&walk->seen, key, (void *)1);
     const Op *op = value->op;
     if (!op || op->region_count || depth > DEPTH_MAX) {
         visit_region(walk, value, depth);
@@ -398,20 +439,24 @@ static void visit(Walk *walk, Value *value, int depth) {
     case OP_ADD:
     case OP_OR:
     case OP_XOR:
+        for (int i = 0; i < 2; i++) visit(walk, op->operands[i], depth + 1);
+        return;
     case OP_JOIN:
     case OP_INTERLEAVE:
     case OP_CAT:
-        for (int i = 0; i < 2; i++) visit(walk, op->operands[i], depth + 1);
+        for (int i = 0; i < 2; i++) visit_within(walk, op->operands[i], (Axes){0}, depth + 1);
         return;
     case OP_ARANGE: return;
     case OP_NEG:
     case OP_SHL:
+    case OP_BROADCAST_TO: visit(walk, op->operands[0], depth + 1); return;
     case OP_EXPAND_DIMS:
-    case OP_BROADCAST_TO:
+        visit_within(walk, op->operands[0], axes_within(walk->axes, value), depth + 1);
+        return;
     case OP_TRANS:
     case OP_PERMUTE:
     case OP_RESHAPE:
-    case OP_VIEW: visit(walk, op->operands[0], depth + 1); return;
+    case OP_VIEW: visit_within(walk, op->operands[0], (Axes){0}, depth + 1); return;
     case OP_CAST:
         if (dtype_is_float(op->operands[0]->type.element)) note(walk, MEETING_POSSIBLE, computed);
         visit(walk, op->operands[0], depth + 1);
@@ -465,7 +510,11 @@ static bool digit_is_joined(Walk *walk, const Digit *digit) {
         digit->count ? poly_multiply(walk->arena, digit->weight, digit->count) : NULL;
     for (LIST_EACH(int, i, walk->digits)) {
         const Digit *other = &walk->digits.items[i];
-        if (other == digit || !is_same_index(walk->arena, digit->whole, other->whole)) continue;
+        int rank = digit->whole->type.rank < other->whole->type.rank ? digit->whole->type.rank
+                                                                     : other->whole->type.rank;
+        if (other == digit || !is_same_index(walk->arena, digit->whole, other->whole) ||
+            !are_same_axes(&digit->axes, &other->axes, rank))
+            continue;
         if (limit && poly_equal(other->weight, limit)) high = true;
         if (other->count &&
             poly_equal(poly_multiply(walk->arena, other->weight, other->count), digit->weight))
@@ -477,7 +526,8 @@ static bool digit_is_joined(Walk *walk, const Digit *digit) {
 static void check_digits(Walk *walk) {
     for (int i = 0; i < walk->digits.count; i++) {  // the list grows
         Digit digit = walk->digits.items[i];
-        if (map_has_pointer(&walk->seen, digit.whole)) continue;
+        walk->axes = digit.axes;
+        if (map_has_number(&walk->seen, visit_key(walk, digit.whole))) continue;
         if (digit_is_joined(walk, &walk->digits.items[i])) {
             bool last = true;
             for (int k = 0; k < walk->digits.count; k++)
@@ -535,9 +585,8 @@ LaneMeeting store_lanes(Arena *arena, Op *store) {
     bool is_affine = access.offset.known && !access.offset.wrapped;
     if (is_affine && lanes_are_apart(arena, store)) return walk.found;
     if (walk.mask && walk.mask->type.rank > pointer->type.rank) walk.mask = NULL;
-    Conjunct whole = {.condition = walk.mask};
-    for (int i = 0; i <= TYPE_MAX_RANK; i++) whole.axes[i] = i;
-    add_conjuncts(&walk, whole, 0);
+    for (int i = 0; i <= TYPE_MAX_RANK; i++) walk.axes.of[i] = i;
+    add_conjuncts(&walk, (Conjunct){walk.mask, walk.axes}, 0);
     unsigned lanes = is_affine ? 0 : lanes_of(&walk, pointer, 0);
     int shift = pointer->type.rank - access.offset.rank;
     for (int i = 0; is_affine && i < access.offset.rank; i++)

@@ -248,6 +248,12 @@ def k(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
         ),
         ("rows[:, None] * BLOCK + tl.minimum(lanes, n - 1)[None, :]", "lanes[None, :] < n", True),
         ("rows[:, None] * BLOCK + tl.minimum(lanes[None, :], n - 1)", "rows[:, None] < n", False),
+        ("rows[:, None] * 4 + tl.minimum(rows, n - 1)[None, :]", "(rows < n)[None, :]", True),
+        ("rows[:, None] * 4 + tl.minimum(rows, n - 1)[None, :]", "(rows < n)[:, None]", False),
+        ("rows[:, None] * 4 + tl.where(rows < n, rows, 0)[None, :]", "(rows < n)[None, :]", True),
+        ("rows[:, None] * 4 + tl.where(rows < n, rows, 0)[None, :]", "(rows < n)[:, None]", False),
+        ("(rows // 2 * 2)[None, :] + (rows % 2)[None, :] + 4 * rows[:, None]", "rows < n", True),
+        ("(rows // 2 * 2)[:, None] + (rows % 2)[None, :]", "rows < n", False),
     ],
 )
 def test_a_mask_says_which_lanes_are_one(
@@ -258,6 +264,41 @@ def test_a_mask_says_which_lanes_are_one(
     result = workspace.tad("--backward", "a.py", "--no-proof")
     assert ("gradient-assumes-distinct" not in result.stderr) == is_distinct, result.stderr
     assert "def k_backward(" in result.stdout
+
+
+NUMBERED = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, y_ptr, W: tl.constexpr, R: tl.constexpr, T: tl.constexpr, P: tl.constexpr):
+    p = tl.program_id(0)
+    q = tl.program_id(1)
+    for t in range(0, T):
+        number = {number}
+        row = number // R
+        x = tl.load(x_ptr + {place})
+        tl.store(y_ptr + {place}, x * x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "place", "is_clear"),
+    [
+        ("p + t * P", "row", True),
+        ("p + t * P", "row * W + t", False),
+        ("p + t * 2", "row", False),
+        ("p + q * tl.num_programs(0)", "row", True),
+        ("p + q * tl.num_programs(0)", "row * W + q", False),
+    ],
+)
+def test_a_number_and_a_part_of_it_do_not_tell_whose_an_element_is(
+    workspace: Workspace, number: str, place: str, is_clear: bool
+) -> None:
+    workspace.write({"a.py": NUMBERED.format(number=number, place=place)})
+    result = workspace.tad("--backward", "a.py", "--no-proof")
+    assert ("gradient-assumes-distinct" not in result.stderr) == is_clear, result.stderr
 
 
 def test_what_is_written_is_proved(workspace: Workspace, fake_runner: Path) -> None:

@@ -94,14 +94,15 @@ static Value *factor_of(Value *value, Value **x, bool (*is_part)(Value *)) {
 
 static bool is_id(Value *value) { return value_is_program_id(without_casts(value), -1); }
 
-/// Whether a sum of an id and another, or a loop's variable, is each whole number once: `pid + turn * PROGRAMS`,
-/// `pid * TURNS + turn`, `pid + other * num_programs`.
+/// Whether a sum of an id and another, or a loop's variable, is each whole number once: `pid + turn * PROGRAMS` with a step
+/// that is none of a text, `pid * TURNS + turn`, `pid + other * num_programs`.
 static bool is_numbering(const Op *sum) {
     for (int i = 0; i < 2; i++) {
         Value *low = sum->operands[i], *high = NULL;
         if (!is_id(low) && !is_turn(low)) continue;
         Value *turns = factor_of(sum->operands[1 - i], &high, is_turn);
-        if (turns && is_id(low)) return true;
+        int64_t number;
+        if (turns && is_id(low)) return !value_is_int(turns, &number);
         Value *step = factor_of(sum->operands[1 - i], &high, is_id);
         if (!step) continue;
         low = without_casts(low);
@@ -189,6 +190,12 @@ static Division division_of(Value *value) {
     }
 }
 
+/// `x % 2 % 4` has no more of x than `x % 2`.
+static bool is_too_large(Arena *arena, const Poly *size, const Poly *whole) {
+    int64_t excess;
+    return whole && poly_is_constant(poly_subtract(arena, size, whole), &excess) && excess > 0;
+}
+
 /// `value` as a digit of a program's number, however often that was divided. The divisors are among its sources.
 static bool digit_of(Sources *sources, Value *value, Digit *digit, Value **number) {
     Arena *arena = sources->arena;
@@ -205,7 +212,7 @@ static bool digit_of(Sources *sources, Value *value, Digit *digit, Value **numbe
     const Poly *size =
         division.divisor ? size_of(arena, division.divisor) : poly_constant(arena, division.number);
     size = poly_multiply(arena, digit->low, size);
-    if (!size) return false;
+    if (!size || is_too_large(arena, size, digit->high)) return false;
     if (digit->high) LIST_PUSH(arena, &sources->use.cuts, (Digit){size, digit->high});
     if (division.is_quotient)
         digit->low = size;
@@ -256,7 +263,7 @@ static void push_argument(Sources *sources, const Value *argument) {
     } else if (argument->index > 0) {
         push_carried(sources, owner, argument->index - 1);
     } else {
-        LIST_PUSH(sources->arena, &sources->use.turns, argument);
+        LIST_PUSH(sources->arena, &sources->use.parts, argument);
         push(sources, owner->operands[0]);
         push(sources, owner->operands[2]);
     }
@@ -287,6 +294,7 @@ static void visit_source(Sources *sources, Value *value) {
         push_argument(sources, value);
         return;
     }
+    if (value_is_program_id(value, -1)) LIST_PUSH(sources->arena, &sources->use.parts, value);
     if (tells_programs_apart(sources, op)) sources->use.whole = true;
     if (op->code == OP_IF) {
         push(sources, op->operands[0]);
@@ -298,19 +306,24 @@ static void visit_source(Sources *sources, Value *value) {
     }
 }
 
+static bool is_same_term(const Value *a, const Value *b) {
+    return a == b || (value_is_program_id(a, -1) && value_is_program_id(b, -1) &&
+                      is_same_number(a->op->operands[0], b->op->operands[0]));
+}
+
 static bool has_term(Value *value, const Value *term, int depth) {
     value = without_casts(value);
-    if (value == term) return true;
+    if (is_same_term(value, term)) return true;
     const Op *op = value->op;
     if (depth > 4 || !op || (op->code != OP_ADD && op->code != OP_MUL)) return false;
     return has_term(op->operands[0], term, depth + 1) || has_term(op->operands[1], term, depth + 1);
 }
 
-/// Whether `other` depends on the turn of a loop besides the number that `use` makes of it and of the id.
-static bool tells_turns(const DigitUse *use, const DigitUse *other) {
+/// Whether `other` depends on the turn of a loop, or on another id, besides the number that `use` makes of it and of the id.
+static bool tells_parts(const DigitUse *use, const DigitUse *other) {
     if (!use->is_sum) return false;
-    for (int i = 0; i < other->turns.count; i++)
-        if (has_term(use->number, other->turns.items[i], 0)) return true;
+    for (int i = 0; i < other->parts.count; i++)
+        if (has_term(use->number, other->parts.items[i], 0)) return true;
     return false;
 }
 
@@ -320,9 +333,7 @@ static DigitUse walk(Sources *sources) {
     while (sources->work.count && !sources->use.whole)
         visit_source(sources, sources->work.items[--sources->work.count]);
     Digit all = {.low = poly_constant(sources->arena, 1)};
-    if (tells_turns(&sources->use, &sources->use) ||
-        holds(sources->arena, &sources->use.digits, all))
-        sources->use.whole = true;
+    if (holds(sources->arena, &sources->use.digits, all)) sources->use.whole = true;
     return sources->use;
 }
 
@@ -469,7 +480,8 @@ static bool holds(Arena *arena, const Digits *digits, Digit part) {
 bool digits_determine(Arena *arena, const DigitUse *place, const DigitUse *value) {
     if (value->whole || place->is_open) return false;
     if (place->is_sum && !is_numbering(place->number->op)) return false;
-    if (tells_turns(place, value)) return false;
+    if (tells_parts(place, place) || tells_parts(place, value) || tells_parts(value, value))
+        return false;
     if (place->number && value->number && !is_one_number(place->number, value->number))
         return false;
     for (int i = 0; i < value->digits.count; i++)
@@ -498,6 +510,15 @@ static bool add_end(Arena *arena, const DigitUse *use, Ends *ends, const Poly *e
     return true;
 }
 
+/// `x % A % B`, where B may be above A: what lies above A is missing by itself.
+static bool is_cut_off(Arena *arena, const DigitUse *use, const Poly *end) {
+    for (int i = 0; i < use->cuts.count; i++) {
+        const Digit *cut = &use->cuts.items[i];
+        if (poly_equal(cut->high, end) && !divides(arena, cut->low, cut->high)) return true;
+    }
+    return false;
+}
+
 bool digits_missing(Arena *arena, const DigitUse *use, Digits *missing) {
     Ends ends = {0};
     bool known = add_end(arena, use, &ends, poly_constant(arena, 1));
@@ -506,11 +527,13 @@ bool digits_missing(Arena *arena, const DigitUse *use, Digits *missing) {
         known = add_end(arena, use, &ends, digit->low) &&
                 (!digit->high || add_end(arena, use, &ends, digit->high));
     }
+    for (int i = 0; i < use->cuts.count && known; i++)
+        known = add_end(arena, use, &ends, use->cuts.items[i].high);
     for (int i = 0; i < ends.count && known; i++) {
         Digit part = {ends.items[i], i + 1 < ends.count ? ends.items[i + 1] : NULL};
         Digit *last = missing->count ? &missing->items[missing->count - 1] : NULL;
         if (holds(arena, &use->digits, part)) continue;
-        if (last && last->high == part.low)
+        if (last && last->high == part.low && !is_cut_off(arena, use, part.low))
             last->high = part.high;
         else
             LIST_PUSH(arena, missing, part);

@@ -19,7 +19,7 @@ typedef struct DigitUse {
     Value *number;  // what they are digits of: the id, a loop's variable from it on, a sum with it
     bool is_sum;    // `number` is a sum, of which not every whole number may be one
     bool is_open;   // of a place: which of the programs with the same digits store is not known
-    LIST(const Value *) turns;  // variables of loops that are used besides
+    LIST(const Value *) parts;  // variables of loops and other ids that are used besides
 } DigitUse;
 
 /// Where and when a store happens: its address, its mask, the branches and loops around it. `stored`: parameters that the

@@ -342,3 +342,15 @@ def rows_of_bounded_turns(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr, PROGRA
             tl.store(total_ptr + row, first * first)
             x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
             tl.store(y_ptr + row * N + columns, x * first, mask=columns < N)
+
+
+# tad: x_ptr=f32[64], y_ptr=f32[64], A=2, B=4, grid=(8,)
+@triton.jit
+def rows_of_two_remainders(x_ptr, y_ptr, A: tl.constexpr, B: tl.constexpr):
+    """The second of them is the larger one."""
+    row = tl.program_id(0) % A % B
+    x = tl.load(x_ptr + row)
+    tl.store(y_ptr + row, x * x)
+    row = tl.program_id(0) % 2 % 4 + 32
+    x = tl.load(x_ptr + row)
+    tl.store(y_ptr + row, x * x)

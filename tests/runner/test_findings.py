@@ -107,7 +107,9 @@ def iterate(X, Z, Y, W, B: tl.constexpr):
     )
     proof = derived(file)[1]["iterate"]
     lines = proof["backward"]["source"].splitlines()
-    stores = [i for i, line in enumerate(lines) if line.strip().startswith(("tl.store(dX", "tl.store(dZ"))]
+    stores = [
+        i for i, line in enumerate(lines) if line.strip().startswith(("tl.store(dX", "tl.store(dZ"))
+    ]
     assert len(stores) == 2
     for i in stores:
         lines[i] = lines[i][:-1] + " * 2.0)"
@@ -117,3 +119,26 @@ def iterate(X, Z, Y, W, B: tl.constexpr):
     runner.close()
     assert answer["status"] == "failed"
     assert "the gradient of X is wrong" in answer["reason"]
+
+
+def test_last_digits_excuse_no_more_than_they_change(tmp_path: Path) -> None:
+    """A gradient of 1e-5 that is another each time is wrong where the derivative is 1."""
+    file = tmp_path / "kernel.py"
+    file.write_text(
+        f"""{HEAD}# tad: X=f32[8], Y=f32[8], B=8, grid=(1,)
+@triton.jit
+def square(X, Y, B: tl.constexpr):
+    at = tl.arange(0, B)
+    x = tl.load(X + at)
+    tl.store(Y + at, x * x)
+"""
+    )
+    proof = derived(file)[1]["square"]
+    source = proof["backward"]["source"]
+    right = "dx = dy * x * 2.0"
+    assert right in source
+    wrong = source.replace(right, "dx = dy * tl.sin(1e14 * x) * 1e-5")
+    runner = Runner()
+    answer = runner.ask("gradcheck", {**proof, "backward": {**proof["backward"], "source": wrong}})
+    runner.close()
+    assert answer["status"] == "failed", answer["reason"]

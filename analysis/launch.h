@@ -229,6 +229,8 @@ void launches_note(Arena *arena, const FunctionDefinition *kernel, Function *fun
 /// The smallest value that the launches of a kernel can pass for an integer parameter, as far as it follows from sizes of
 /// tensors and constants; LAUNCH_LEAST_UNKNOWN where nobody says, as for what a launcher's caller picks.
 int64_t launches_least(Arena *arena, const Function *function, int parameter);
+/// Whether some launch of a kernel has a grid with several programs along the axis, read there by the kernel or not.
+bool launches_have_axis(Arena *arena, const Function *function, int axis);
 
 /// One kernel argument with numbers in it.
 typedef struct ConcreteArgument {

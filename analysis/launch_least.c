@@ -1,4 +1,5 @@
-// From launches to the smallest value that a constexpr can have: a tile of `HQ // H` rows may have one, one of 64 has 64.
+// From launches to the smallest value that a constexpr can have (a tile of `HQ // H` rows may have one, one of 64 has 64),
+// and to the axes of their grids.
 #include "analysis/host.h"
 
 static int64_t least_of(const HostValue *value);
@@ -52,4 +53,18 @@ int64_t launches_least(Arena *arena, const Function *function, int parameter) {
         if (value) least = smaller(least, least_of(value));
     }
     return least;
+}
+
+bool launches_have_axis(Arena *arena, const Function *function, int axis) {
+    if (!function->definition) return false;
+    HostLaunches launches = host_launches(arena, function->definition, function);
+    for (LIST_EACH(int, i, launches)) {
+        const HostLaunch *launch = launches.items[i];
+        if (axis >= launch->grid_rank) continue;
+        const HostValue *size = launch->grid[axis];
+        bool is_one = size && size->kind == HOST_CONSTANT && size->constant.kind == CONSTANT_INT &&
+                      size->constant.integer == 1;
+        if (!is_one) return true;
+    }
+    return false;
 }

@@ -65,6 +65,8 @@ typedef struct Differentiation {
     struct Places *places;     // of accesses, while each pair of them is compared (place.h)
     const FunctionAxes *axes;  // of the function that they are in, as long
     Map ordered;               // loops that have to be walked backwards because of what they store
+    bool adding_axes
+        [PROGRAM_AXES];  // along which each program adds to an output for itself, also those that nothing reads
     Map owners;  // stores that several programs do alike -> the primal condition of the one with the gradient
     LIST(Assumption) assumptions;
     Frame *frame;

@@ -262,6 +262,18 @@ static void schedule_running(Differentiation *state, Gradient *gradient, const A
     }
 }
 
+/// The axes of the backward, with those along which only additions to the forward's outputs tell programs apart.
+static FunctionAxes axes_of_backward(Differentiation *state) {
+    FunctionAxes axes = function_axes(state->arena, state->backward);
+    Builder b = {.function = state->backward,
+                 .region = state->backward->body,
+                 .before = state->backward->body->first};
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (state->adding_axes[axis] && !axes.programs[axis])
+            axes.programs[axis] = build_unary(&b, OP_PROGRAM_ID, build_int(&b, axis));
+    return axes;
+}
+
 void schedule_accumulations(Differentiation *state, Backward *result) {
     for (int i = 0; i < state->accumulations.count; i++)
         if (!op_is_alive(state->backward, state->accumulations.items[i].op))
@@ -271,7 +283,7 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
             state->running_steps.items[i].op = NULL;
     accumulations_sink(state);
     Places places = places_new(state->arena);
-    FunctionAxes axes = function_axes(state->arena, state->backward);
+    FunctionAxes axes = axes_of_backward(state);
     state->places = &places;
     state->axes = &axes;
     result->gradients = ARENA_ARRAY(state->arena, Gradient, state->accumulations.count + 1);

@@ -6,6 +6,7 @@
 
 #include "analysis/affine.h"
 #include "analysis/infer.h"
+#include "analysis/launch.h"
 #include "autodiff/load_tape.h"
 #include "autodiff/place.h"
 #include "autodiff/program_digits.h"
@@ -152,13 +153,14 @@ typedef struct Settling {
     Map stored;
     Map replaced;  // buffers that other atomics than additions change -> one such op
     LIST(Op *) stores;
-    bool axes[3];
+    bool axes[PROGRAM_AXES];
 } Settling;
 
 static bool visit_op(void *context, Op *op) {
     Settling *settling = context;
     int64_t axis;
-    if (op->code == OP_PROGRAM_ID && value_is_int(op->operands[0], &axis) && axis >= 0 && axis < 3)
+    if (op->code == OP_PROGRAM_ID && value_is_int(op->operands[0], &axis) && axis >= 0 &&
+        axis < PROGRAM_AXES)
         settling->axes[axis] = true;
     int effects = op_rows[op->code].effects;
     bool writes = (effects & (EFFECT_WRITES | EFFECT_ATOMIC)) && op->operand_count;
@@ -195,10 +197,32 @@ static void settle_lanes(Differentiation *state, Op *store) {
                stored_name(state, store), lanes.why);
 }
 
+static bool any_active_addition(const Settling *settling) {
+    for (LIST_EACH(int, i, settling->stores)) {
+        const Op *op = settling->stores.items[i];
+        if (op->code != OP_STORE && op->operand_count > 1 &&
+            value_is_active(settling->state, op->operands[1]))
+            return true;
+    }
+    return false;
+}
+
+/// Programs that differ in nothing that the kernel reads each add what they have, so they are programs of their own.
+static void note_adding_axes(Settling *settling) {
+    Differentiation *state = settling->state;
+    if (!any_active_addition(settling)) return;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        if (!settling->axes[axis])
+            settling->axes[axis] = launches_have_axis(state->arena, state->primal, axis);
+        state->adding_axes[axis] = settling->axes[axis];
+    }
+}
+
 void stores_settle(Differentiation *state) {
     Settling settling = {
         .state = state, .stored = map_new(state->arena), .replaced = map_new(state->arena)};
     region_walk(state->primal->body, visit_op, &settling);
+    note_adding_axes(&settling);
     for (LIST_EACH(int, i, settling.stores)) {
         Op *store = settling.stores.items[i];
         const Value *stored = store->operand_count > 1 ? store->operands[1] : NULL;
@@ -206,7 +230,7 @@ void stores_settle(Differentiation *state) {
         refuse_replaced(&settling, store);
         if (store->code != OP_STORE || state->failed) continue;
         settle_lanes(state, store);
-        for (int axis = 0; axis < 3 && !state->failed; axis++)
+        for (int axis = 0; axis < PROGRAM_AXES && !state->failed; axis++)
             if (settling.axes[axis]) settle_axis(state, &settling.stored, store, axis);
     }
 }

@@ -121,22 +121,24 @@ Type tape_type(const char *dtype) {
 /* ---- addresses ---- */
 
 typedef struct Axes {
-    bool used[3];
+    bool used[PROGRAM_AXES];
 } Axes;
 
 static bool visit_program(void *context, Op *op) {
     Axes *axes = context;
     int64_t axis;
-    if (op->code == OP_PROGRAM_ID && value_is_int(op->operands[0], &axis) && axis >= 0 && axis < 3)
+    if (op->code == OP_PROGRAM_ID && value_is_int(op->operands[0], &axis) && axis >= 0 &&
+        axis < PROGRAM_AXES)
         axes->used[axis] = true;
     return true;
 }
 
 Value *program_number(const Differentiation *state, Builder *b, bool is_wide) {
-    Axes axes = {{false}};
+    Axes axes;
+    memcpy(axes.used, state->adding_axes, sizeof axes.used);
     region_walk(state->primal->body, visit_program, &axes);
     Value *number = NULL;
-    for (int axis = 0; axis < 3; axis++) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
         if (!axes.used[axis]) continue;
         Value *along = build_int(b, axis), *id = build_unary(b, OP_PROGRAM_ID, along);
         if (!number) {

@@ -36,6 +36,18 @@ def test_gradients_of_one_program_are_stored() -> None:
     assert {name: kernel["atomics"] for name, kernel in found.items()} == ATOMICS
 
 
+def test_programs_that_only_an_unread_axis_tells_apart_add() -> None:
+    """Each of them adds to an output; what they store is stored alike, and needs no atomic."""
+    file = FILE.with_name("unread_axes.py")
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    assert {kernel["name"]: kernel["atomics"] for kernel in report["kernels"]} == {
+        "adds_alone": 1,
+        "adds_and_stores": 1,
+        "adds_scaled": 1,
+        "stores_alone": 0,
+    }
+
+
 @pytest.mark.parametrize("kernel", ["two_widths", "recurrence_and_sum"])
 def test_threads_wait_between_the_stores_and_the_sums(kernel: str) -> None:
     text = tad("--backward", f"{FILE}:{kernel}", "--wrapper", "none").stdout

@@ -36,10 +36,32 @@ def test_gradients_of_one_program_are_stored() -> None:
     assert {name: kernel["atomics"] for name, kernel in found.items()} == ATOMICS
 
 
-def test_programs_that_only_an_unread_axis_tells_apart_add() -> None:
+STORES_ALONE = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def stores_alone(x, y, n, B: tl.constexpr):
+    lanes = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + lanes, mask=lanes < n, other=0.0)
+    tl.store(y + lanes, v * v, mask=lanes < n)
+
+
+def launch_stores_alone(x):
+    y = torch.empty_like(x)
+    stores_alone[(triton.cdiv(x.numel(), 16), 3)](x, y, x.numel(), B=16)
+    return y
+"""
+
+
+def test_programs_that_only_an_unread_axis_tells_apart_add(tmp_path: Path) -> None:
     """Each of them adds to an output; what they store is stored alike, and needs no atomic."""
-    file = FILE.with_name("unread_axes.py")
-    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    alone = tmp_path / "alone.py"
+    alone.write_text(STORES_ALONE)
+    files = (FILE.with_name("unread_axes.py"), alone)
+    report = json.loads(tad("--check", "--grad", "--format", "json", *files).stdout)
     assert {kernel["name"]: kernel["atomics"] for kernel in report["kernels"]} == {
         "adds_alone": 1,
         "adds_and_stores": 1,

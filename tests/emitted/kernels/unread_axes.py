@@ -1,4 +1,4 @@
-"""Grids with axes that a kernel does not read: programs along them store alike, and add each for itself."""
+"""Grids with axes that a kernel does not read: programs along them add each for itself, and store alike."""
 
 import torch
 import triton
@@ -46,17 +46,3 @@ def launch_adds_scaled(x, scale):
     repeats = 2
     adds_scaled[(triton.cdiv(x.numel(), 16), repeats, 2)](x, scale.item(), total, x.numel(), B=16)
     return total
-
-
-# tad: n=20, x=f32[n], y=f32[n], B=16, grid=(2, 3)
-@triton.jit
-def stores_alone(x, y, n, B: tl.constexpr):
-    lanes = tl.program_id(0) * B + tl.arange(0, B)
-    v = tl.load(x + lanes, mask=lanes < n, other=0.0)
-    tl.store(y + lanes, v * v, mask=lanes < n)
-
-
-def launch_stores_alone(x):
-    y = torch.empty_like(x)
-    stores_alone[(triton.cdiv(x.numel(), 16), 3)](x, y, x.numel(), B=16)
-    return y

@@ -20,13 +20,6 @@ static void push(Sources *sources, Value *value) {
     LIST_PUSH(sources->arena, &sources->work, value);
 }
 
-static Value *without_casts(Value *value) {
-    while (value && value->op && value->op->code == OP_CAST &&
-           dtype_is_integer(value->type.element))
-        value = value->op->operands[0];
-    return value;
-}
-
 /* ---- digits ---- */
 
 static const Poly *size_of(Arena *arena, Value *value) {
@@ -41,7 +34,7 @@ static bool counts_from_program(const Op *loop, int index, int axis) {
     const Region *body = loop->regions[1];
     const Value *next = region_terminator(body)->operands[index];
     int64_t step;
-    if (!value_is_program_id(without_casts(loop->operands[index]), axis)) return false;
+    if (!value_is_program_id(integer_without_casts(loop->operands[index]), axis)) return false;
     if (!next->op || next->op->code != OP_ADD) return false;
     for (int i = 0; i < 2; i++)
         if (next->op->operands[i] == body->arguments[index])
@@ -54,7 +47,7 @@ static bool starts_at_program(const Op *op, int axis) {
     int64_t step;
     for (int i = 0; op->code == OP_WHILE && i < op->operand_count; i++)
         if (counts_from_program(op, i, axis)) return true;
-    return is_loop(op) && value_is_program_id(without_casts(op->operands[0]), axis) &&
+    return is_loop(op) && value_is_program_id(integer_without_casts(op->operands[0]), axis) &&
            !value_is_int(op->operands[2], &step);
 }
 
@@ -73,7 +66,7 @@ static bool is_same_number(const Value *a, const Value *b) {
 }
 
 static bool is_turn(Value *value) {
-    value = without_casts(value);
+    value = integer_without_casts(value);
     int64_t start, step;
     return value_is_loop_variable(value) &&
            value_is_int(value->region->parent->operands[0], &start) && start == 0 &&
@@ -82,17 +75,17 @@ static bool is_turn(Value *value) {
 
 /// `factor` where `value` is `x * factor` for an x that `is_part` takes.
 static Value *factor_of(Value *value, Value **x, bool (*is_part)(Value *)) {
-    value = without_casts(value);
+    value = integer_without_casts(value);
     if (!value->op || value->op->code != OP_MUL) return NULL;
     for (int i = 0; i < 2; i++)
         if (is_part(value->op->operands[i])) {
-            *x = without_casts(value->op->operands[i]);
+            *x = integer_without_casts(value->op->operands[i]);
             return value->op->operands[1 - i];
         }
     return NULL;
 }
 
-static bool is_id(Value *value) { return value_is_program_id(without_casts(value), -1); }
+static bool is_id(Value *value) { return value_is_program_id(integer_without_casts(value), -1); }
 
 /// Whether a sum of an id and another, or a loop's variable, is each whole number once: `pid + turn * PROGRAMS` with a step
 /// that is none of a text, `pid * TURNS + turn`, `pid + other * num_programs`.
@@ -105,9 +98,10 @@ static bool is_numbering(const Op *sum) {
         if (turns && is_id(low)) return !value_is_int(turns, &number);
         Value *step = factor_of(sum->operands[1 - i], &high, is_id);
         if (!step) continue;
-        low = without_casts(low);
-        step = without_casts(step);
-        if (is_turn(low) && step == without_casts(low->region->parent->operands[1])) return true;
+        low = integer_without_casts(low);
+        step = integer_without_casts(step);
+        if (is_turn(low) && step == integer_without_casts(low->region->parent->operands[1]))
+            return true;
         bool counts = step->op && step->op->code == OP_NUM_PROGRAMS;
         if (counts && is_id(low) && is_same_number(step->op->operands[0], low->op->operands[0]))
             return true;
@@ -117,7 +111,7 @@ static bool is_numbering(const Op *sum) {
 
 /// Whether a sum has the id of the axis in it, times whatever.
 static bool has_id(Value *value, int axis, int depth) {
-    value = without_casts(value);
+    value = integer_without_casts(value);
     if (value_is_program_id(value, axis)) return true;
     const Op *op = value->op;
     if (depth > 4 || !op || (op->code != OP_ADD && op->code != OP_MUL)) return false;
@@ -128,10 +122,10 @@ static bool has_id(Value *value, int axis, int depth) {
 static Value *rounded_down_by(Value *value, Value *x) {
     if (!value->op || value->op->code != OP_MUL) return NULL;
     for (int i = 0; i < 2; i++) {
-        Value *quotient = without_casts(value->op->operands[i]);
+        Value *quotient = integer_without_casts(value->op->operands[i]);
         Value *factor = value->op->operands[1 - i];
         if (quotient->op && quotient->op->code == OP_FLOORDIV &&
-            without_casts(quotient->op->operands[0]) == x &&
+            integer_without_casts(quotient->op->operands[0]) == x &&
             is_same_number(quotient->op->operands[1], factor))
             return factor;
     }
@@ -142,9 +136,9 @@ static Value *rounded_down_by(Value *value, Value *x) {
 static Value *rounded_down(Value *value, Value **divisor) {
     const Op *op = value->op;
     if (!op || op->code != OP_SUB) return NULL;
-    Value *x = without_casts(op->operands[0]);
-    const Value *rest = without_casts(op->operands[1]);
-    if (!rest->op || rest->op->code != OP_MOD || without_casts(rest->op->operands[0]) != x)
+    Value *x = integer_without_casts(op->operands[0]);
+    const Value *rest = integer_without_casts(op->operands[1]);
+    if (!rest->op || rest->op->code != OP_MOD || integer_without_casts(rest->op->operands[0]) != x)
         return NULL;
     *divisor = rest->op->operands[1];
     return x;
@@ -177,14 +171,14 @@ static Division division_of(Value *value) {
     switch (op->code) {
     case OP_MOD: return division;
     case OP_FLOORDIV:
-        below = rounded_down(without_casts(op->operands[0]), &divisor);
+        below = rounded_down(integer_without_casts(op->operands[0]), &divisor);
         if (below && is_same_number(divisor, op->operands[1])) division.dividend = below;
         division.is_quotient = true;
         return division;
     case OP_SUB:
-        division.divisor = rounded_down_by(op->operands[1], without_casts(op->operands[0]));
-        below = rounded_down(without_casts(op->operands[1]), &divisor);
-        if (below && below == without_casts(op->operands[0])) division.divisor = divisor;
+        division.divisor = rounded_down_by(op->operands[1], integer_without_casts(op->operands[0]));
+        below = rounded_down(integer_without_casts(op->operands[1]), &divisor);
+        if (below && below == integer_without_casts(op->operands[0])) division.divisor = divisor;
         return division.divisor ? division : (Division){0};
     default: return bits_of(op);
     }
@@ -199,7 +193,7 @@ static bool is_too_large(Arena *arena, const Poly *size, const Poly *whole) {
 /// `value` as a digit of a program's number, however often that was divided. The divisors are among its sources.
 static bool digit_of(Sources *sources, Value *value, Digit *digit, Value **number) {
     Arena *arena = sources->arena;
-    value = without_casts(value);
+    value = integer_without_casts(value);
     bool is_sum = value->op && value->op->code == OP_ADD && value->type.rank == 0;
     if (is_number(arena, value, sources->axis) || (is_sum && has_id(value, sources->axis, 0))) {
         *digit = (Digit){.low = poly_constant(arena, 1)};
@@ -312,7 +306,7 @@ static bool is_same_term(const Value *a, const Value *b) {
 }
 
 static bool has_term(Value *value, const Value *term, int depth) {
-    value = without_casts(value);
+    value = integer_without_casts(value);
     if (is_same_term(value, term)) return true;
     const Op *op = value->op;
     if (depth > 4 || !op || (op->code != OP_ADD && op->code != OP_MUL)) return false;
@@ -342,7 +336,7 @@ static Sources sources_new(Arena *arena, const Map *stored, int axis) {
 }
 
 static bool is_whole_number(const Sources *sources, Value *value) {
-    value = without_casts(value);
+    value = integer_without_casts(value);
     if (value->type.rank > 0) return false;
     if (is_number(sources->arena, value, sources->axis)) return true;
     bool is_sum = value->op && value->op->code == OP_ADD;

@@ -38,8 +38,9 @@ static bool poly_depends_on_id(Arena *arena, const Poly *poly, int axis) {
     return false;
 }
 
-static const Value *without_casts(const Value *value) {
-    while (value->op && value->op->code == OP_CAST && dtype_is_integer(value->type.element))
+Value *integer_without_casts(Value *value) {
+    while (value && value->op && value->op->code == OP_CAST &&
+           dtype_is_integer(value->type.element))
         value = value->op->operands[0];
     return value;
 }
@@ -56,7 +57,7 @@ static bool is_same_size(Arena *arena, Value *a, Value *b) {
 
 /// The operand of `minimum(x, bound)` that depends on the id, where the other one does not.
 static Value *cut_of(Arena *arena, Value *value, int axis, Value **bound) {
-    const Op *op = without_casts(value)->op;
+    const Op *op = integer_without_casts(value)->op;
     if (!op || op->code != OP_MINIMUM) return NULL;
     for (int i = 0; i < 2; i++) {
         *bound = op->operands[1 - i];
@@ -67,15 +68,15 @@ static Value *cut_of(Arena *arena, Value *value, int axis, Value **bound) {
 }
 
 /// Whether a value is 1 in the programs whose id is below `bound`, 0 in the others.
-static bool counts_those_below(Arena *arena, const Value *value, int axis, Value *bound) {
-    const Op *op = without_casts(value)->op;
+static bool counts_those_below(Arena *arena, Value *value, int axis, Value *bound) {
+    const Op *op = integer_without_casts(value)->op;
     int64_t one, zero;
     if (op && op->code == OP_WHERE && value_is_int(op->operands[1], &one) && one == 1 &&
         value_is_int(op->operands[2], &zero) && zero == 0)
-        op = without_casts(op->operands[0])->op;
+        op = integer_without_casts(op->operands[0])->op;
     if (!op || (op->code != OP_LT && op->code != OP_GT)) return false;
     int id = op->code == OP_GT;
-    return value_is_program_id(without_casts(op->operands[id]), axis) &&
+    return value_is_program_id(integer_without_casts(op->operands[id]), axis) &&
            is_same_size(arena, op->operands[1 - id], bound);
 }
 
@@ -109,10 +110,10 @@ static bool sums_follow(Arena *arena, const Poly *start, const Poly *end, int ax
         const Poly *factor, *rest;
         if (!atom || !poly_split(arena, start, atom, &factor, &rest)) return false;
         if (poly_depends_on_id(arena, factor, axis)) return false;
-        const Value *least = cut_of(arena, atom, axis, &bound);
+        Value *least = cut_of(arena, atom, axis, &bound);
         if (value_is_program_id(atom, axis))
             growth = poly_subtract(arena, growth, factor);
-        else if (least && value_is_program_id(without_casts(least), axis))
+        else if (least && value_is_program_id(integer_without_casts(least), axis))
             growth = without_step(arena, growth, factor, axis, bound);
         else
             return false;
@@ -123,7 +124,7 @@ static bool sums_follow(Arena *arena, const Poly *start, const Poly *end, int ax
 
 /// As sums_follow, of values: also of the same quotient of both.
 static bool values_follow(Arena *arena, Value *start, Value *end, int axis) {
-    const Op *low = without_casts(start)->op, *high = without_casts(end)->op;
+    const Op *low = integer_without_casts(start)->op, *high = integer_without_casts(end)->op;
     if (low && high && low->code == OP_FLOORDIV && high->code == OP_FLOORDIV &&
         is_same_size(arena, low->operands[1], high->operands[1]) &&
         !depends_on_id(arena, low->operands[1], axis)) {

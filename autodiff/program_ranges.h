@@ -10,6 +10,9 @@ typedef enum ProgramRange {
     RANGE_OWNED    // programs take the numbers from 0 on in their order, each once
 } ProgramRange;
 
+/// What an integer was before it was cast to another integer type; NULL of NULL.
+Value *integer_without_casts(Value *value);
+
 /// How the programs along one axis share the numbers that a loop runs through: `range(pid * PER, (pid + 1) * PER)`,
 /// `range(start, start + per + (pid < rest))`, `range(pid * n // programs, (pid + 1) * n // programs)`, each also cut at
 /// a bound that all programs have.

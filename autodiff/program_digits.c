@@ -55,7 +55,9 @@ static bool is_number(Arena *arena, Value *value, int axis) {
     if (value_is_program_id(value, axis)) return true;
     const Op *loop = value->region ? value->region->parent : NULL;
     if (!loop) return false;
-    if (loop->code == OP_WHILE) return counts_from_program(loop, value->index, axis);
+    if (loop->code == OP_WHILE)
+        return counts_from_program(loop, value->index, axis) ||
+               while_counts_in_range(arena, loop, value->index, axis);
     if (!is_loop(loop) || value->index > 0) return false;
     return starts_at_program(loop, axis) || program_range(arena, loop, axis) != RANGE_COMMON;
 }
@@ -390,12 +392,12 @@ static void push_control(Conditions *conditions, const Region *region) {
     const Op *op = region->parent;
     // a loop over the numbers of tiles runs each of them once, wherever it starts
     bool starts = starts_at_program(op, place->axis);
+    bool is_range = program_range(place->arena, op, place->axis) != RANGE_COMMON;
     if (op->code == OP_IF) {
         push_condition(conditions, op->operands[0], region == op->regions[0]);
     } else if (is_loop(op)) {
-        bool is_range = program_range(place->arena, op, place->axis) != RANGE_COMMON;
         for (int i = is_range ? 2 : starts; i < 3; i++) push(&conditions->others, op->operands[i]);
-    } else if (!starts) {
+    } else if (!starts && !is_range) {
         push_all(place, op);
     }
 }
@@ -405,7 +407,7 @@ static void note_ranges(DigitUse *use, Arena *arena, const Op *store, int axis) 
     for (const Op *op = store->parent->parent; op; op = op->parent->parent) {
         ProgramRange range = program_range(arena, op, axis);
         if (range == RANGE_COMMON || starts_at_program(op, axis)) continue;
-        Value *variable = op->regions[0]->arguments[0];
+        Value *variable = is_loop(op) ? op->regions[0]->arguments[0] : NULL;
         if (!use->number) use->number = variable;
         use->is_open = use->is_open || range == RANGE_OPEN || use->number != variable;
     }

@@ -135,7 +135,18 @@ static bool values_follow(Arena *arena, Value *start, Value *end, int axis) {
     return from && to && sums_follow(arena, from, to, axis);
 }
 
+bool while_counts_in_range(Arena *arena, const Op *loop, int index, int axis) {
+    const Region *body = loop->regions[1];
+    const Op *next = region_terminator(body)->operands[index]->op;
+    if (!next || next->code != OP_ADD) return false;
+    bool is_counter =
+        next->operands[0] == body->arguments[index] || next->operands[1] == body->arguments[index];
+    return is_counter && depends_on_id(arena, loop->operands[index], axis);
+}
+
 ProgramRange program_range(Arena *arena, const Op *loop, int axis) {
+    for (int i = 0; loop->code == OP_WHILE && i < loop->operand_count; i++)
+        if (while_counts_in_range(arena, loop, i, axis)) return RANGE_OPEN;
     bool is_loop = loop->code == OP_FOR || loop->code == OP_STATIC_FOR;
     if (!is_loop || !depends_on_id(arena, loop->operands[0], axis)) return RANGE_COMMON;
     Value *start = loop->operands[0], *end = loop->operands[1], *bound, *other;

@@ -17,5 +17,7 @@ Value *integer_without_casts(Value *value);
 /// `range(start, start + per + (pid < rest))`, `range(pid * n // programs, (pid + 1) * n // programs)`, each also cut at
 /// a bound that all programs have.
 ProgramRange program_range(Arena *arena, const Op *loop, int axis);
+/// Whether what a `while` carries, `index` of it, is such a number: it starts at one that depends on the id, and grows.
+bool while_counts_in_range(Arena *arena, const Op *loop, int index, int axis);
 
 #endif

@@ -215,6 +215,34 @@ def test_programs_that_store_the_same_are_known(
     assert "def k_backward(" in result.stdout
 
 
+WHILE = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, y_ptr, tiles, per, blocks):
+    tile = tl.program_id(0) * {start}
+    while tile < tiles:
+        row = tile // blocks
+        v = tl.load(x_ptr + row)
+        tl.store(y_ptr + row, v * v)
+        tile += {step}
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "step", "is_distinct"), [("1", "per", True), ("per", "1", False)]
+)
+def test_programs_that_count_from_a_number_of_their_own(
+    workspace: Workspace, start: str, step: str, is_distinct: bool
+) -> None:
+    """Where a `while` ends in another program's numbers is not known."""
+    workspace.write({"a.py": WHILE.format(start=start, step=step)})
+    result = workspace.tad("--backward", "a.py", "--no-proof")
+    assert ("gradient-assumes-distinct" not in result.stderr) == is_distinct, result.stderr
+
+
 PICKED = """
 import triton
 import triton.language as tl

@@ -213,6 +213,7 @@ static bool prover_prepare(Prover *prover, const char *wish, Error *error) {
     prover->runner = arena_strdup(arena, wish);
     prover->client = runner_client_new(arena, prover->checks->server->loop,
                                        runner_command(arena, runner), prover_progress, prover);
+    runner_client_give_way(prover->client);
     return true;
 }
 

@@ -226,6 +226,10 @@ void process_write(Process *process, const char *data, size_t size) {
         arena_free(arena);
 }
 
+void process_give_way(Process *process) {
+    if (process->running) uv_os_setpriority(process->uv.pid, UV_PRIORITY_BELOW_NORMAL);
+}
+
 void process_kill(Process *process) {
     if (process->running) uv_process_kill(&process->uv, SIGKILL);
 }

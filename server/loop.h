@@ -38,6 +38,8 @@ Error process_start(Loop *loop, Arena *arena, const char *const *arguments,
 void process_write(Process *process, const char *data, size_t size);
 void process_close_input(Process *process);
 void process_kill(Process *process);
+/// Lets whatever else wants the processor go first (setpriority(2), nice 10).
+void process_give_way(Process *process);
 /// Kills it; its owner hears no more of it. A process is freed after `exited`, or when it was abandoned: forget it then.
 void process_abandon(Process *process);
 /// Whether a process with that number runs on this machine.

@@ -23,6 +23,7 @@ struct RunnerClient {
     size_t last_words_size;
 
     int next_id;
+    bool gives_way;
     bool in_flight;
     bool timed_out;
     const char *start_error;
@@ -179,6 +180,7 @@ void runner_client_request(RunnerClient *client, const char *method, Json *param
             client->timer = timer_start(client->loop, 0, 0, start_failed, client);
             return;
         }
+        if (client->gives_way) process_give_way(client->process);
         client->reader = frame_reader_new();
     }
     Arena *arena = arena_new();
@@ -192,6 +194,8 @@ void runner_client_request(RunnerClient *client, const char *method, Json *param
     arena_free(arena);
     client->timer = timer_start(client->loop, limit_ms, 0, request_late, client);
 }
+
+void runner_client_give_way(RunnerClient *client) { client->gives_way = true; }
 
 void runner_client_close(RunnerClient *client) {
     worker_drop(client);

@@ -24,6 +24,8 @@ typedef void RunnerProgress(void *context, const Json *params);
 /// `command` is a program with its arguments, NULL-terminated: a path, or `ssh box tad-runner`.
 RunnerClient *runner_client_new(Arena *arena, Loop *loop, const char *const *command,
                                 RunnerProgress *progress, void *progress_context);
+/// From now on the worker runs only where nothing else wants the processor: somebody types meanwhile.
+void runner_client_give_way(RunnerClient *client);
 /// Sends `method`; the callback comes exactly once, never from inside this call. Requires no request in flight.
 void runner_client_request(RunnerClient *client, const char *method, Json *params,
                            uint64_t limit_ms, RunnerCallback *callback, void *context);

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -294,6 +296,32 @@ def test_a_long_check_is_cancelled(faked: Client, kernel: str, way: str) -> None
         "workspace/executeCommand", command("checkGradients", kernel, kernel="good_kernel")
     )
     assert result["status"] == "proved", result.get("reason")
+
+
+def processes_below(pid: int) -> Iterator[int]:
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        yield int(child)
+        yield from processes_below(int(child))
+
+
+def test_a_check_gives_way_to_typing(faked: Client, kernel: str) -> None:
+    """Its worker has a lower priority than the server."""
+    faked.open(kernel, renamed("hangs"))
+    number = faked.start(
+        "workspace/executeCommand", command("checkGradients", kernel, kernel="hangs_kernel")
+    )
+    assert status(faked, "running")["kernel"] == "hangs_kernel"
+    own = os.getpriority(os.PRIO_PROCESS, faked.process.pid)
+    end = time.monotonic() + 60
+    lower: set[int] = set()
+    while not lower and time.monotonic() < end:
+        priorities = {
+            os.getpriority(os.PRIO_PROCESS, pid) for pid in processes_below(faked.process.pid)
+        }
+        lower = {priority for priority in priorities if priority > own}
+    assert lower
+    faked.notify("$/cancelRequest", {"id": number})
+    assert faked.wait(number)["error"]["code"] == CANCELLED
 
 
 def test_a_session_that_ends_during_a_check(server: Client, kernel: str, tmp_path: Path) -> None:

@@ -403,15 +403,20 @@ static void check_backward(Checker *checker) {
     judge_findings(checker, first);
     check_footprint(checker);
     if (result->status == CHECK_PROVED) check_ownership(checker);
-    // a made-up configuration in which elements collide proves nothing against the gradient
+    // a made-up configuration in which programs collide proves nothing against the gradient
     const Memory *memory = checker->forward.memory;
     bool fails = result->status == CHECK_FAILED;
     bool races = memory->overwritten_by_two && result->findings.count > first;
     if ((!fails && !races) || !checker->problem->configuration->is_guess) return;
     if (!memory->overwritten && readers_meet(checker)) result->cause = CHECK_CAUSE_READERS_MEET;
     if (!memory->overwritten) return;
-    conclude(checker, CHECK_INVALID, "%s", memory->overwritten);
-    if (memory->overwritten_by_two) result->cause = CHECK_CAUSE_PROGRAMS_MEET;
+    if (memory->overwritten_by_two) {
+        conclude(checker, CHECK_INVALID, "%s", memory->overwritten);
+        result->cause = CHECK_CAUSE_PROGRAMS_MEET;
+    } else {  // with these sizes, or with any
+        conclude(checker, CHECK_UNPROVED, "%s with sizes that are made up: %s", result->reason,
+                 memory->overwritten);
+    }
 }
 
 CheckResult check_configuration(Arena *arena, const Problem *problem) {

@@ -566,7 +566,7 @@ static void settle_shared(Gradcheck *check, Configurations *candidates) {
         const char *reason = arena_printf(
             check->arena, "%s; its programs read the same elements, whose sizes are made up",
             shared->result.reason);
-        if (check->checked > checked || check->proved) {
+        if (check->checked > checked) {
             discard(check, shared->configuration, reason);
             continue;
         }

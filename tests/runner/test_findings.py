@@ -142,3 +142,50 @@ def square(X, Y, B: tl.constexpr):
     answer = runner.ask("gradcheck", {**proof, "backward": {**proof["backward"], "source": wrong}})
     runner.close()
     assert answer["status"] == "failed", answer["reason"]
+
+
+SHARED = f"""{HEAD}@triton.jit
+def reach(X, Y, Z, n, P: tl.constexpr, Q: tl.constexpr, R: tl.constexpr, HALO: tl.constexpr, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    x = tl.load(X + at, mask=at < n, other=0.0)
+    if P:
+        x = x * 2.0
+    if Q:
+        x = x + 3.0
+    if R:
+        x = x * x
+{{body}}
+"""
+READ = """z = tl.load(Z + at, mask=at < n, other=0.0)
+        z += tl.load(Z + at + B, mask=at + B < n, other=0.0) * 3.0"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"""    tl.store(Y + at, x * x, mask=at < n)
+    if HALO:
+        {READ}
+        tl.store(Y + at, x * x * z, mask=at < n)""",
+        f"""    if HALO and not R:
+        {READ}
+        x *= z
+    tl.store(Y + at, x * x, mask=at < n)""",
+    ],
+    ids=["stored twice", "flags that no other sizes have"],
+)
+def test_what_fails_with_made_up_sizes_is_not_proved(body: str, tmp_path: Path) -> None:
+    """By other flags alone nothing is proved."""
+    file = tmp_path / "kernel.py"
+    file.write_text(SHARED.format(body=body))
+    proof = derived(file)[1]["reach"]
+    source = proof["backward"]["source"]
+    assert "tl.atomic_add(" in source
+    wrong = source.replace("tl.atomic_add(", "tl.store(")
+    runner = Runner()
+    right = runner.ask("gradcheck", proof)
+    answer = runner.ask("gradcheck", {**proof, "backward": {**proof["backward"], "source": wrong}})
+    runner.close()
+    assert right["status"] == "proved"
+    assert answer["status"] in ("unproved", "failed")
+    assert "the gradient of Z is wrong" in answer["reason"]

@@ -157,7 +157,7 @@ static Division bits_of(const Op *op) {
     int64_t number;
     if (op->code == OP_SHR && value_is_int(op->operands[1], &number) && number >= 0 && number < 31)
         return (Division){
-            .dividend = op->operands[0], .number = 1LL << number, .is_quotient = true};
+            .dividend = op->operands[0], .number = (int64_t)1 << number, .is_quotient = true};
     for (int i = 0; i < 2 && op->code == OP_AND; i++)
         if (value_is_int(op->operands[i], &number) && number > 0 && (number & (number + 1)) == 0)
             return (Division){.dividend = op->operands[1 - i], .number = number + 1};

@@ -5,7 +5,7 @@
 
 #include "autodiff/emit_layout.h"
 
-enum { INLINE_LIMIT = 52 };
+enum { INLINE_LIMIT = 52, REPEATED_LIMIT = 24 };  // characters
 
 int value_uses(const Emitter *emitter, const Value *value) {
     return (int)(intptr_t)map_get_pointer(&emitter->uses, value);
@@ -110,17 +110,14 @@ static bool wants_inlining(Emitter *emitter, const Op *op, Text text) {
                        !op->operands[1]->op;  // a carried name may change
     bool may_be_none = is_base_address(op) && !op->note;
     if (may_be_none && !is_argument && is_for_arms(emitter, op)) return true;
-    const Op *user = reader;
-    if (!user || user->parent != op->parent) {
-        bool has_name = value->name && *value->name;
-        bool is_bare_expand = op->code == OP_EXPAND_DIMS && size <= 24 && !has_name;
+    bool has_name = value->name && *value->name;
+    if (!reader || reader->parent != op->parent) {
+        bool is_bare_expand = op->code == OP_EXPAND_DIMS && size <= REPEATED_LIMIT && !has_name;
         return is_bare_expand && map_has_pointer(&emitter->texts, op->operands[0]);
     }
-    if (is_loop(user)) return true;  // the initial value of a carried name
-    if (user->code == OP_YIELD) return size <= 2 * INLINE_LIMIT;
-    if (value->name && value->name[0] && !value->type.is_constexpr) return false;
-    if (op->code == OP_EXPAND_DIMS) return size <= INLINE_LIMIT;
-    return size <= INLINE_LIMIT;
+    if (is_loop(reader)) return true;  // the initial value of a carried name
+    if (reader->code == OP_YIELD) return size <= 2 * INLINE_LIMIT;
+    return size <= INLINE_LIMIT && (!has_name || value->type.is_constexpr);
 }
 
 bool emit_is_inlined(Emitter *emitter, const Op *op, Text text) {

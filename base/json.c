@@ -36,9 +36,9 @@ Json *json_string(Arena *arena, const char *value) {
     return value ? json_str(arena, str_from(value)) : json_null(arena);
 }
 
-Json *json_text(Arena *arena, Str text) {
-    Json *json = json_new(arena, JSON_TEXT);
-    json->string = text;
+Json *json_text(const Buffer *text) {
+    Json *json = json_new(text->arena, JSON_TEXT);
+    json->string = (Str){text->data, text->size};
     return json;
 }
 
@@ -51,7 +51,7 @@ Json *json_numbers(Arena *arena, const uint32_t *items, int count) {
         buffer_put_int(&text, items[i]);
     }
     buffer_putc(&text, ']');
-    return json_text(arena, (Str){text.data, text.size});
+    return json_text(&text);
 }
 
 Json *json_array(Arena *arena) { return json_new(arena, JSON_ARRAY); }

@@ -41,8 +41,8 @@ Json *json_bool(Arena *arena, bool value);
 Json *json_number(Arena *arena, double value);
 Json *json_string(Arena *arena, const char *value);
 Json *json_str(Arena *arena, Str value);
-/// What is printed as it stands: `text` is one JSON value, and lives as long as this does.
-Json *json_text(Arena *arena, Str text);
+/// What is printed as it stands: `text` holds one JSON value and is not added to any more.
+Json *json_text(const Buffer *text);
 /// An array of numbers, for printing only.
 Json *json_numbers(Arena *arena, const uint32_t *items, int count);
 Json *json_array(Arena *arena);

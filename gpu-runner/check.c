@@ -9,7 +9,6 @@ enum { ELEMENT_TRIALS = 96 };
 static const double SEARCH_SECONDS = 0.4;  // for the element that is most wrong
 static const double ROUNDED_AWAY = 1e-14;  // sums of numbers of size 1 that cancel leave that
 static const double SAME_SUM = 1e-9;  // added in another order, relative to the largest gradient
-static const double LAST_DIGITS = 1e-13;
 static const double SHARE_OF_ROUNDING = 0.01;  // of an error: what the last digits make of it
 static const double NOTHING = 1e-12;  // of the largest gradient: what is left of sums that cancel
 

@@ -7,8 +7,7 @@ static const double CONSISTENT =
     1e-5;  // two step sizes agree this well where the function is smooth
 static const double ROUNDING = 1e-14;  // of the loss, relative to the sizes of its terms
 static const double SMALLEST =
-    1e-10;                          // derivative; DERIVATIVE_TOLERANCE of it is the rounding of 1.0
-static const double NUDGE = 1e-13;  // of inputs; a derivative that notices is one of rounding
+    1e-10;  // derivative; DERIVATIVE_TOLERANCE of it is the rounding of 1.0
 
 /// sum of upstream * output, or of upstream * tangent; `size` is the sum of the terms' sizes.
 static double loss(const Executor *executor, Execution *run, bool tangent, double *size) {
@@ -136,7 +135,7 @@ bool derivative_is_rounding(Executor *executor, const bool *active, uint64_t see
     Error error = NULL;
     double here = derivative_by_duals(executor, perturbation, &error);
     for (int side = -1; side <= 1 && !error; side += 2) {
-        perturbation.step = side * NUDGE;
+        perturbation.step = side * LAST_DIGITS;
         double there = derivative_by_duals(executor, perturbation, &error);
         if (!error && relative_error(here, there, 0, 0) > DERIVATIVE_TOLERANCE) return true;
     }

@@ -6,6 +6,8 @@
 #include "gpu-runner/execution.h"
 
 #define DERIVATIVE_TOLERANCE 1e-6  // relative
+/// A step of inputs that changes their last digits: what notices is rounding.
+#define LAST_DIGITS 1e-13
 
 /// What the forward says about one direction.
 typedef struct Measured {

@@ -20,19 +20,13 @@ typedef struct PartSearch {
     bool skips_launchers;  // a word of the kernel, such as an operation's, may be the name of one
 } PartSearch;
 
-static bool is_word_byte(char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (unsigned char)c >= 0x80;
-}
-
-static bool holds(Str text, Str part, bool as_word) {
-    for (size_t i = 0; part.size && i + part.size <= text.size; i++) {
-        const char *found = memchr(text.data + i, part.data[0], text.size - i - part.size + 1);
+static bool holds_word(Str text, Str word) {
+    for (size_t i = 0; word.size && i + word.size <= text.size; i++) {
+        const char *found = memchr(text.data + i, word.data[0], text.size - i - word.size + 1);
         if (!found) return false;
         i = (size_t)(found - text.data);
-        if (memcmp(found, part.data, part.size) != 0) continue;
-        if (!as_word || ((i == 0 || !is_word_byte(found[-1])) &&
-                         (i + part.size == text.size || !is_word_byte(found[part.size]))))
+        if (memcmp(found, word.data, word.size) == 0 && (i == 0 || !byte_is_word(found[-1])) &&
+            (i + word.size == text.size || !byte_is_word(found[word.size])))
             return true;
     }
     return false;
@@ -64,7 +58,7 @@ static void part_add_members(PartSearch *search, const Module *module, Str menti
         const ScopeEntry *entry = module->scope->names.entries[i].value;
         bool is_own = entry && (entry->kind == SCOPE_FUNCTION || entry->kind == SCOPE_ASSIGNED ||
                                 entry->kind == SCOPE_IMPORTED);
-        if (!is_own || !holds(mentioning, name, true)) continue;
+        if (!is_own || !holds_word(mentioning, name)) continue;
         part_add_entry(search, module_resolve(search->arena, module, name), mentioning, depth);
     }
 }
@@ -141,7 +135,7 @@ bool kernel_stands_in(const Snapshot *snapshot, const Kernel *kernel, Str text) 
     for (LIST_EACH(int, i, search.parts)) {
         const Part *part = &search.parts.items[i];
         bool is_own = part->module == snapshot->module;
-        stands = stands && (!is_own || holds(text, part->text, false));
+        stands = stands && (!is_own || str_contains(text, part->text));
     }
     arena_free(scratch);
     return stands;

@@ -244,7 +244,7 @@ static void range_write(const Request *request, const Lines *lines, Str text, Ra
 static Json *range_in(const Request *request, const Lines *lines, Str text, Range range) {
     Buffer json = buffer_new(request->arena);
     range_write(request, lines, text, range, &json);
-    return json_text(request->arena, (Str){json.data, json.size});
+    return json_text(&json);
 }
 
 Json *request_range_json(Request *request, const Snapshot *snapshot, Range range) {

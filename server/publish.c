@@ -79,7 +79,7 @@ static void diagnostic_write(Request *request, const Snapshot *snapshot,
 Json *diagnostic_json(Request *request, const Snapshot *snapshot, const Diagnostic *diagnostic) {
     Buffer text = buffer_new(request->arena);
     diagnostic_write(request, snapshot, diagnostic, &text);
-    return json_text(request->arena, (Str){text.data, text.size});
+    return json_text(&text);
 }
 
 /// Whether the caret is behind all that its line says, and `start` before it on the line.
@@ -138,7 +138,7 @@ Json *diagnostics_json(Request *request, const Snapshot *snapshot, StaleList *st
         diagnostics_write(request, snapshot, settings, &checks, &list);
     }
     buffer_puts(&list, "]");
-    return json_text(arena, (Str){list.data, list.size});
+    return json_text(&list);
 }
 
 struct LateDocument {

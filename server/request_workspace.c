@@ -26,7 +26,7 @@ static void push_diagnostics(Request *request, const Snapshot *snapshot, const S
     json_set_string(report, "uri", request->document->uri);
     json_set(report, "version", request_version_json(request));
     json_set_string(report, "kind", "full");
-    json_set(report, "items", json_text(arena, (Str){items.data, items.size}));
+    json_set(report, "items", json_text(&items));
     json_push(list, report);
 }
 

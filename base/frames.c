@@ -70,6 +70,7 @@ static bool content_length(const char *header, size_t size, size_t *length) {
         char *end = NULL;
         const char *digits = header + i + LENGTH_NAME_SIZE;
         unsigned long long value = strtoull(digits, &end, 10);
+        end += strspn(end, " \t");
         if (end == digits || (*end != '\r' && *end != '\n') || value > LARGEST_BODY) return false;
         *length = (size_t)value;
         return true;

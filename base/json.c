@@ -2,6 +2,7 @@
 #include "base/json.h"
 
 #include <cjson/cJSON.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -121,6 +122,11 @@ Json *json_get(const Json *object, const char *key) {
 double json_get_number(const Json *object, const char *key, double missing) {
     Json *value = json_get(object, key);
     return value && value->kind == JSON_NUMBER ? value->number : missing;
+}
+
+int json_get_int(const Json *object, const char *key, int missing) {
+    double number = json_get_number(object, key, missing);
+    return number >= INT_MIN && number <= INT_MAX ? (int)number : missing;
 }
 
 const char *json_get_string(const Json *object, const char *key, const char *missing) {

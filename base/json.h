@@ -61,6 +61,8 @@ Json *json_copy(Arena *arena, const Json *value);
 Json *json_get(const Json *object, const char *key);
 /// Reads with a default for a missing or ill-typed member.
 double json_get_number(const Json *object, const char *key, double missing);
+/// Without its fraction; what an `int` does not hold counts as missing.
+int json_get_int(const Json *object, const char *key, int missing);
 const char *json_get_string(const Json *object, const char *key, const char *missing);
 bool json_get_bool(const Json *object, const char *key, bool missing);
 

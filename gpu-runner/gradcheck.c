@@ -146,7 +146,7 @@ static void take_findings(Gradcheck *check, const CheckResult *result) {
         for (int k = 0; k < check->findings->count && !known; k++) {
             const Json *other = check->findings->items[k];
             known = strcmp(json_get_string(other, "kind", ""), finding_name(finding->kind)) == 0 &&
-                    (int)json_get_number(other, "line", 0) == finding->line &&
+                    json_get_int(other, "line", 0) == finding->line &&
                     strcmp(json_get_string(other, "kernel", ""), finding->kernel) == 0;
         }
         if (!known) json_push(check->findings, finding_json(check->arena, finding));

@@ -24,7 +24,7 @@ static bool number_from_json(const LaunchReader *reader, const Configuration *co
     const char *shape = json_get_string(json, "shape", NULL),
                *stride = json_get_string(json, "stride", NULL);
     int parameter = parameter_named(reader->forward, shape ? shape : stride);
-    int axis = (int)json_get_number(json, "axis", 0);
+    int axis = json_get_int(json, "axis", 0);
     if (parameter < 0 || axis < 0 || axis >= TYPE_MAX_RANK) return false;
     const Argument *argument = &configuration->arguments[parameter];
     *actual = (Actual){.kind = ACTUAL_NUMBER,
@@ -72,7 +72,7 @@ static bool actual_from_json(const LaunchReader *reader, const Configuration *co
     } else if (json_get(json, "steps")) {
         *actual = constant_actual(constant_int(arena, STEPS));
     } else if (json_get(json, "programs")) {
-        int axis = (int)json_get_number(json, "programs", 0);
+        int axis = json_get_int(json, "programs", 0);
         *actual = (Actual){.kind = ACTUAL_PROGRAMS, .axis = axis < 0 || axis > 2 ? 0 : axis};
     } else if (json_get(json, "value")) {
         const Constant *constant = constant_from_json(arena, json_get(json, "value"));

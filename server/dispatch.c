@@ -1,4 +1,5 @@
 // Bytes in; requests on their lanes; exactly one answer for each. Everything about methods is asked of the table.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -434,8 +435,11 @@ static void request_dispatch(Request *request, const char *name) {
     request_refuse(request);
 }
 
+/// A number that is answered digit for digit, or a string.
 static bool id_is_valid(const Json *id) {
-    return !id || id->kind == JSON_NUMBER || id->kind == JSON_STRING;
+    static const double largest_exact = 9007199254740992;  // 2^53
+    if (!id || id->kind == JSON_STRING) return true;
+    return id->kind == JSON_NUMBER && fabs(id->number) < largest_exact;
 }
 
 /// Takes over the arena that the message lives in.
@@ -443,8 +447,10 @@ static void message_take(Server *server, Arena *arena, const Json *message) {
     const Json *id = json_get(message, "id");
     const char *method = json_get_string(message, "method", NULL);
     if (message->kind != JSON_OBJECT || !id_is_valid(id) || (!method && !id)) {
-        send_error(server, arena, id_is_valid(id) ? id : NULL, ERROR_INVALID_REQUEST,
-                   "no message of JSON-RPC 2.0");
+        bool has_id = id_is_valid(id);
+        send_error(server, arena, has_id ? id : NULL, ERROR_INVALID_REQUEST,
+                   has_id ? "no message of JSON-RPC 2.0"
+                          : "an id is a string, or a number of at most 2^53");
         arena_free(arena);
         return;
     }

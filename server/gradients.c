@@ -194,7 +194,7 @@ static void add_details(Diagnostics *diagnostics, const Snapshot *snapshot, cons
     for (int i = 0; findings && findings->kind == JSON_ARRAY && i < findings->count; i++) {
         const Json *finding = findings->items[i];
         if (!str_is(kernel->definition->name, json_get_string(finding, "kernel", ""))) continue;
-        int at = (int)json_get_number(finding, "line", 0) + line - entry->line;
+        int at = json_get_int(finding, "line", 0) + line - entry->line;
         add_finding(diagnostics, json_get_string(finding, "kind", ""),
                     proof_line_range(snapshot->source, at, name),
                     json_get_string(finding, "message", ""));

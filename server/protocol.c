@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "server/files.h"
 
@@ -206,9 +207,23 @@ static int hex_digit(char c) {
     return -1;
 }
 
+/// After scheme and host (RFC 8089: `file:/path` is the same); NULL for what is no file of this machine.
+static const char *uri_local_part(const char *uri) {
+    static const char scheme[] = "file:", own[] = "localhost";
+    enum { SCHEME_SIZE = sizeof scheme - 1, OWN_SIZE = sizeof own - 1 };
+    if (strncasecmp(uri, scheme, SCHEME_SIZE) != 0) return NULL;
+    const char *at = uri + SCHEME_SIZE;
+    if (strncmp(at, "//", 2) == 0) {
+        const char *host = at + 2;
+        size_t size = strcspn(host, "/");
+        if (size && (size != OWN_SIZE || strncasecmp(host, own, OWN_SIZE) != 0)) return NULL;
+        at = host + size;
+    }
+    return *at == '/' ? at : NULL;
+}
+
 const char *path_of_uri(Arena *arena, const char *uri) {
-    if (!str_starts(str_from(uri), "file://")) return "";
-    const char *at = strchr(uri + strlen("file://"), '/');  // after the host, which is ours
+    const char *at = uri_local_part(uri);
     Buffer path = buffer_new(arena);
     for (; at && *at; at++) {
         int high = *at == '%' ? hex_digit(at[1]) : -1;

@@ -134,7 +134,7 @@ static void take_open(Recollection *recollection, const Json *message) {
     if (!uri || !text || text->kind != JSON_STRING) return;
     Document *open = find(recollection, message);
     if (open) documents_close(&recollection->documents, open);
-    Text *fresh = text_new(text->string, (int)json_get_number(item, "version", 0));
+    Text *fresh = text_new(text->string, json_get_int(item, "version", 0));
     documents_open(&recollection->documents, uri, fresh);
     recollection->file_is_new(recollection->context, uri);
 }
@@ -143,7 +143,7 @@ static void take_change(Recollection *recollection, const Json *message) {
     Document *document = find(recollection, message);
     if (!document) return;
     int version =
-        (int)json_get_number(document_of(message), "version", document->text->version + 1);
+        json_get_int(document_of(message), "version", document->text->version + 1);
     Error error = NULL;
     Text *text = text_edit(document->text, json_get(json_get(message, "params"), "contentChanges"),
                            recollection->encoding, version, &error);

@@ -163,7 +163,7 @@ Json *handle_code_action_resolve(Request *request) {
         request_fail(request, ERROR_INVALID_PARAMS, "there is no action `%s`", name);
         return NULL;
     }
-    if ((int)json_get_number(data, "version", -1) != request->text->version) {
+    if (json_get_int(data, "version", -1) != request->text->version) {
         request_fail(request, ERROR_CONTENT_MODIFIED, "the text has changed since");
         return NULL;
     }

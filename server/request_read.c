@@ -51,7 +51,7 @@ Json *handle_inlay_hint_resolve(Request *request) {
     if (!snapshot) return NULL;
     Json *hint = json_copy(request->arena, request->params);
     const Json *data = json_get(request->params, "data");
-    if ((int)json_get_number(data, "version", -1) != request->text->version) {
+    if (json_get_int(data, "version", -1) != request->text->version) {
         request_fail(request, ERROR_CONTENT_MODIFIED, "the text has changed since");
         return NULL;
     }

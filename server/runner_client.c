@@ -74,7 +74,7 @@ static void message_received(RunnerClient *client, Arena *arena, Str body) {
             client->progress(client->progress_context, json_get(message, "params"));
         return;
     }
-    if (!client->in_flight || (int)json_get_number(message, "id", -1) != client->next_id) return;
+    if (!client->in_flight || json_get_int(message, "id", -1) != client->next_id) return;
     const Json *failure = json_get(message, "error");
     if (failure && failure->kind == JSON_OBJECT)
         request_finish(client, RUNNER_REFUSED, NULL,

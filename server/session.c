@@ -182,7 +182,7 @@ Json *handle_initialize(Request *request) {
     server_configure(server, NULL, NULL, 0);
     const char *trace = json_get_string(params, "trace", "off");
     server->trace = strcmp(trace, "verbose") == 0 ? 2 : strcmp(trace, "messages") == 0;
-    server_watch_client(server, (int)json_get_number(params, "processId", 0));
+    server_watch_client(server, json_get_int(params, "processId", 0));
     server->state = SERVER_RUNNING;
     Json *result = json_object(arena), *info = json_object(arena);
     json_set_string(info, "name", "tad-lsp");
@@ -300,7 +300,7 @@ Json *handle_did_change_watched_files(Request *request) {
     FileNews news = {0};
     for (int i = 0; changes && changes->kind == JSON_ARRAY && i < changes->count; i++)
         news_add(request->server, &news, json_get_string(changes->items[i], "uri", ""),
-                 (int)json_get_number(changes->items[i], "type", 0) == TYPE_CREATED);
+                 json_get_int(changes->items[i], "type", 0) == TYPE_CREATED);
     news_tell(request->server, news);
     return NULL;
 }
@@ -367,7 +367,7 @@ Json *handle_did_open(Request *request) {
         server_log(server, 2, "textDocument/didOpen without a uri or a text was ignored");
         return NULL;
     }
-    Text *fresh = text_new(text->string, (int)json_get_number(item, "version", 0));
+    Text *fresh = text_new(text->string, json_get_int(item, "version", 0));
     Document *document = documents_find(&server->documents, uri);
     if (!document) {
         document = documents_open(&server->documents, uri, fresh);
@@ -392,7 +392,7 @@ Json *handle_did_change(Request *request) {
     Server *server = request->server;
     Document *document = find_open(request);
     if (!document) return NULL;
-    int version = (int)json_get_number(json_get(request->params, "textDocument"), "version",
+    int version = json_get_int(json_get(request->params, "textDocument"), "version",
                                        document->text->version + 1);
     Error error = NULL;
     Text *text = text_edit(document->text, json_get(request->params, "contentChanges"),

@@ -306,6 +306,8 @@ def test_a_length_that_is_too_long_takes_no_request_with_it(editor: Client, kern
         b'{"id":[1],"method":"shutdown"}',
         b'{"id":true,"method":"shutdown"}',
         b'{"method":3}',
+        b'{"id":9007199254740993,"method":"shutdown"}',
+        b'{"id":-1e400,"method":"shutdown"}',
     ],
 )
 def test_no_messages(editor: Client, message: bytes) -> None:

@@ -97,6 +97,11 @@ TEST(uris) {
     CHECK_EQ_STR(uri_of_path(arena, "/a b/c#d%.py"), "file:///a%20b/c%23d%25.py");
     CHECK_EQ_STR(path_of_uri(arena, "file:///a%20b/c%23d%25.py"), "/a b/c#d%.py");
     CHECK_EQ_STR(path_of_uri(arena, "file://localhost/a.py"), "/a.py");
+    CHECK_EQ_STR(path_of_uri(arena, "file:/a.py"), "/a.py");
+    CHECK_EQ_STR(path_of_uri(arena, "FILE:///a.py"), "/a.py");
+    CHECK_EQ_STR(path_of_uri(arena, "file://server/share/a.py"), "");
+    CHECK_EQ_STR(path_of_uri(arena, "file://localhost.example/a.py"), "");
+    CHECK_EQ_STR(path_of_uri(arena, "file:a.py"), "");
     CHECK_EQ_STR(path_of_uri(arena, "untitled:Untitled-1"), "");
     CHECK_EQ_STR(path_of_uri(arena, "file:///a%zz%"), "/a%zz%");
     arena_free(arena);

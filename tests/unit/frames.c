@@ -3,7 +3,7 @@
 
 #include "tests/support/check.h"
 
-static const char STREAM[] = "Content-Length: 2\r\n\r\n{}"
+static const char STREAM[] = "Content-Length: 2 \t\r\n\r\n{}"
                              "content-length: 11\r\nContent-Type: x\r\n\r\n{\"a\": \"\xc3\xa9\"}"
                              "Content-Length: 0\r\n\r\n";
 

@@ -34,6 +34,7 @@ typedef struct Analysis {
 } Analysis;
 
 bool poly_is_nonnegative(Arena *arena, const Poly *poly) {
+    if (!poly) return false;
     int64_t least = 0;  // what it is where all atoms are 1
     bool any_negative = false;
     for (int t = 0; t < poly->count; t++) {
@@ -55,12 +56,10 @@ bool poly_is_nonnegative(Arena *arena, const Poly *poly) {
             shifted =
                 poly_substitute(arena, shifted, atom, poly_add(arena, poly_atom(arena, atom), one));
         }
-    for (int t = 0; t < shifted->count; t++)
+    for (int t = 0; shifted && t < shifted->count; t++)
         if (shifted->terms[t].coefficient < 0) return false;
-    return true;
+    return shifted != NULL;
 }
-
-static bool is_zero(const Poly *poly) { return poly->count == 0; }
 
 static const Poly *negate(Arena *arena, const Poly *poly) {
     return poly_multiply(arena, poly, poly_constant(arena, -1));
@@ -231,7 +230,7 @@ static const Poly *lanes_reach(Analysis *analysis, const Poly *stride) {
     const Poly *one = poly_constant(analysis->arena, 1);
     for (int k = 0; k < offset->rank; k++) {
         const Poly *weight = part_in(analysis, offset->lane[k], stride);
-        if (is_zero(weight)) continue;
+        if (poly_is_zero(weight)) continue;
         weight = magnitude(analysis->arena, weight);
         const Poly *dim = k < analysis->tile.rank ? analysis->tile.dims[k] : NULL;
         if (!weight || !dim) return NULL;
@@ -275,7 +274,7 @@ bool stride_may_vanish(const Poly *weight) {
 }
 
 static bool is_crossed(Analysis *analysis, const Poly *own, const Poly *other, const Poly *bound) {
-    if (is_zero(other)) return false;
+    if (poly_is_zero(other)) return false;
     const Poly *own_stride = term_stride(analysis, &own->terms[0]);
     const Poly *other_stride = term_stride(analysis, &other->terms[0]);
     if (poly_equal(own_stride, other_stride)) return false;
@@ -301,7 +300,7 @@ static bool compares_across(Analysis *analysis, const Mover *mover, const Op *op
         Affine bound = affine_of(analysis->arena, op->operands[1 - side]);
         const Poly *own, *other, *rest;
         if (!form.known || !bound.known ||
-            !poly_split(analysis->arena, form.base, mover->atom, &own, &rest) || is_zero(own))
+            !poly_split(analysis->arena, form.base, mover->atom, &own, &rest) || poly_is_zero(own))
             continue;
         for (int i = 0; i < analysis->mover_count; i++)
             if (&analysis->movers[i] != mover &&
@@ -373,7 +372,7 @@ static bool owns_directly(Analysis *analysis, const Mover *mover) {
     Arena *arena = analysis->arena;
     const Poly *coefficient, *rest;
     if (!poly_split(arena, analysis->base, mover->atom, &coefficient, &rest)) return false;
-    if (is_zero(coefficient) || !poly_is_fixed(arena, coefficient)) return false;
+    if (poly_is_zero(coefficient) || !poly_is_fixed(arena, coefficient)) return false;
     if (stride_may_vanish(coefficient)) return false;
     const Poly *stride = term_stride(analysis, &coefficient->terms[0]);
     const Poly *weight = part_in(analysis, coefficient, stride);
@@ -390,7 +389,7 @@ static bool owns_directly(Analysis *analysis, const Mover *mover) {
         if (!poly_split(arena, analysis->base, other->atom, &other_coefficient, &other_rest))
             return false;
         const Poly *other_weight = part_in(analysis, other_coefficient, stride);
-        if (is_zero(other_weight)) continue;
+        if (poly_is_zero(other_weight)) continue;
         if (other->unbounded) return false;
         // A start read from memory: the owner is meant relative to it, its own axes count as scattered.
         if (!other->is_axis) continue;
@@ -455,12 +454,12 @@ static bool same_up_to_shape(const Affine *a, const Affine *b) {
     if (!a->known || !b->known || !poly_equal(a->base, b->base)) return false;
     const Poly *lanes_a = NULL, *lanes_b = NULL;
     for (int i = 0; i < a->rank; i++)
-        if (!is_zero(a->lane[i])) {
+        if (!poly_is_zero(a->lane[i])) {
             if (lanes_a) return false;
             lanes_a = a->lane[i];
         }
     for (int i = 0; i < b->rank; i++)
-        if (!is_zero(b->lane[i])) {
+        if (!poly_is_zero(b->lane[i])) {
             if (lanes_b) return false;
             lanes_b = b->lane[i];
         }

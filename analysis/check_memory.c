@@ -32,7 +32,7 @@ static bool stays_below(Check *check, const Affine *index, Type tile, const Affi
             check->arena, room,
             poly_multiply(check->arena, index->lane[k], poly_subtract(check->arena, dim, one)));
     }
-    for (int t = 0; t < room->count; t++)
+    for (int t = 0; room && t < room->count; t++)
         for (int a = 0; a < room->terms[t].atom_count; a++)
             if (!room->terms[t].atoms[a]->type.is_constexpr) return false;
     return poly_is_nonnegative(check->arena, room);

@@ -146,6 +146,8 @@ bool poly_is_constant(const Poly *poly, int64_t *value) {
     return true;
 }
 
+bool poly_is_zero(const Poly *poly) { return poly && poly->count == 0; }
+
 bool poly_equal(const Poly *a, const Poly *b) {
     if (!a || !b || a->count != b->count) return false;
     for (int i = 0; i < a->count; i++) {

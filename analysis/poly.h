@@ -28,6 +28,8 @@ const Poly *poly_multiply(Arena *arena, const Poly *a, const Poly *b);
 /// a / b where b divides a exactly, else NULL.
 const Poly *poly_divide_exact(Arena *arena, const Poly *a, const Poly *b);
 bool poly_is_constant(const Poly *poly, int64_t *value);
+/// False for NULL.
+bool poly_is_zero(const Poly *poly);
 /// False when unequal or when either is NULL.
 bool poly_equal(const Poly *a, const Poly *b);
 bool poly_mentions(const Poly *poly, const Value *atom);

@@ -26,7 +26,7 @@ static Value *floor_numerator(const Value *atom, int64_t *divisor) {
 
 bool sizes_are_nonnegative(Arena *arena, const Poly *poly) {
     if (poly_is_nonnegative(arena, poly)) return true;
-    for (int t = 0; t < poly->count; t++)
+    for (int t = 0; poly && t < poly->count; t++)
         for (int i = 0; i < poly->terms[t].atom_count; i++) {
             Value *atom = poly->terms[t].atoms[i];
             int64_t divisor;
@@ -46,8 +46,6 @@ bool sizes_are_nonnegative(Arena *arena, const Poly *poly) {
     return false;
 }
 
-static bool is_zero(const Poly *poly) { return poly->count == 0; }
-
 /// Whether a value is made of the kernel's parameters alone.
 static bool value_is_fixed(const Value *value, int depth) {
     if (value->constant || value->type.is_constexpr) return true;
@@ -62,10 +60,10 @@ static bool value_is_fixed(const Value *value, int depth) {
 
 /// Whether the polynomial is the same in all programs and iterations.
 static bool is_fixed(const Poly *poly) {
-    for (int t = 0; t < poly->count; t++)
+    for (int t = 0; poly && t < poly->count; t++)
         for (int i = 0; i < poly->terms[t].atom_count; i++)
             if (!value_is_fixed(poly->terms[t].atoms[i], 0)) return false;
-    return true;
+    return poly != NULL;
 }
 
 static bool bounds_a_lane(Type type, const Value *atom, int depth) {
@@ -130,7 +128,7 @@ static LaneBound mask_bound(Arena *arena, Value *mask, int lane, int depth) {
     if (!index.known || index.wrapped || lane >= index.rank) return none;
     int64_t one;
     for (int i = 0; i < index.rank; i++)
-        if (i != lane && !is_zero(index.lane[i])) return none;
+        if (i != lane && !poly_is_zero(index.lane[i])) return none;
     if (!poly_is_constant(index.lane[lane], &one) || one != 1) return none;
     if (!poly_is_nonnegative(arena, index.base)) return none;
     return (LaneBound){index.base, value_poly(arena, op->operands[1])};
@@ -160,7 +158,7 @@ static bool others_step_over(Arena *arena, const Access *access, int lane, const
                              const Poly *end) {
     for (int i = 0; i < access->offset.rank; i++) {
         const Poly *weight = access->offset.lane[i];
-        if (i == lane || is_zero(weight)) continue;
+        if (i == lane || poly_is_zero(weight)) continue;
         bool is_apart = is_other_dimension(access->op->operands[0]->type, weight, distance, end);
         if (!is_apart && !sizes_are_nonnegative(arena, poly_subtract(arena, weight, end)))
             return false;
@@ -206,7 +204,7 @@ static Span access_span(Arena *arena, const Access *access, bool by_mask) {
     Span all = {.start = access->offset.base, .reach = poly_constant(arena, 1)};
     for (int i = 0; i < access->offset.rank; i++) {
         const Poly *weight = access->offset.lane[i];
-        if (is_zero(weight)) continue;
+        if (poly_is_zero(weight)) continue;
         Span span = by_mask ? lane_span(arena, access, i) : tile_span(arena, access, i);
         if (!span.reach || !sizes_are_nonnegative(arena, weight)) return (Span){0};
         all.start =
@@ -262,7 +260,7 @@ bool place_is_apart(Arena *arena, const Place *a, const Place *b) {
     if (lie_between(arena, &a->access, &b->access)) return true;
     for (int i = 0; i < left->rank; i++)
         for (int k = 0; k < right->rank; k++) {
-            if (is_zero(left->lane[i]) || !poly_equal(left->lane[i], right->lane[k])) continue;
+            if (poly_is_zero(left->lane[i]) || !poly_equal(left->lane[i], right->lane[k])) continue;
             if (lies_before(arena, a, i, b, k) || lies_before(arena, b, k, a, i)) return true;
         }
     for (int by_mask = 0; by_mask < 2; by_mask++) {
@@ -362,7 +360,7 @@ static const Poly *ascending(Arena *arena, const Op *loop, const Poly *start) {
     Value *variable = loop->regions[0]->arguments[0];
     const Poly *weight, *rest, *one = poly_constant(arena, 1);
     int64_t lower, step;
-    if (!poly_split(arena, start, variable, &weight, &rest) || is_zero(weight)) return start;
+    if (!poly_split(arena, start, variable, &weight, &rest) || poly_is_zero(weight)) return start;
     const Poly *fall = poly_subtract(arena, poly_constant(arena, 0), weight);
     bool counts = value_is_int(loop->operands[0], &lower) && lower == 0 &&
                   value_is_int(loop->operands[2], &step) && step == 1;
@@ -506,7 +504,7 @@ bool lanes_are_apart(Arena *arena, Op *op) {
         int64_t one;
         const Poly *dim = i < type.rank ? type.dims[i] : NULL;
         if (dim && poly_is_constant(dim, &one) && one == 1) continue;
-        if (is_zero(access.offset.lane[i]) || stride_may_vanish(access.offset.lane[i]))
+        if (poly_is_zero(access.offset.lane[i]) || stride_may_vanish(access.offset.lane[i]))
             return false;
         for (int k = 0; k < i; k++) {
             const Poly *other = k < type.rank ? type.dims[k] : NULL;

@@ -57,8 +57,6 @@ static bool is_one(const Poly *dim) {
     return dim && poly_is_constant(dim, &number) && number == 1;
 }
 
-static bool is_zero(const Poly *poly) { return poly->count == 0; }
-
 /* ---- along which dimensions a value varies ---- */
 
 static unsigned all_lanes(const Value *value) { return (1u << value->type.rank) - 1; }
@@ -157,12 +155,14 @@ static Margin margin(Arena *arena, const Affine *low, const Affine *high, int64_
     if (!result.known) return result;
     result.base = poly_subtract(arena, poly_subtract(arena, high->base, low->base),
                                 poly_constant(arena, slack));
+    result.known = result.base != NULL;
     result.rank = low->rank > high->rank ? low->rank : high->rank;
     for (int i = result.rank; i > 0; i--) {  // axes from the right
         const Poly *weight = poly_constant(arena, 0);
         if (i <= high->rank) weight = poly_add(arena, weight, high->lane[high->rank - i]);
         if (i <= low->rank) weight = poly_subtract(arena, weight, low->lane[low->rank - i]);
-        if (is_zero(weight)) continue;
+        if (poly_is_zero(weight)) continue;
+        result.known = result.known && weight;
         result.axes[result.count] = i;
         result.lanes[result.count++] = weight;
     }
@@ -484,7 +484,7 @@ static bool is_same_index(Arena *arena, Value *a, Value *b) {
     if (a == b) return true;
     Affine left = affine_of(arena, a), right = affine_of(arena, b);
     Margin difference = margin(arena, &left, &right, 0);
-    return difference.known && difference.count == 0 && is_zero(difference.base);
+    return difference.known && difference.count == 0 && poly_is_zero(difference.base);
 }
 
 /// Whether the whole stays below weight * count by itself: as many lanes as that, counted from 0.
@@ -492,11 +492,11 @@ static bool whole_is_below(Walk *walk, const Digit *digit, const Poly *limit) {
     Affine whole = affine_of(walk->arena, digit->whole);
     Affine bound = {.known = true, .base = limit};
     if (mask_keeps(walk, margin(walk->arena, &whole, &bound, 1))) return true;
-    if (!whole.known || whole.wrapped || !is_zero(whole.base)) return false;
+    if (!whole.known || whole.wrapped || !poly_is_zero(whole.base)) return false;
     int64_t one;
     const Poly *lanes = NULL;
     for (int i = 0; i < whole.rank; i++) {
-        if (is_zero(whole.lane[i])) continue;
+        if (poly_is_zero(whole.lane[i])) continue;
         if (lanes || !poly_is_constant(whole.lane[i], &one) || one != 1) return false;
         lanes = digit->whole->type.dims[i];
     }
@@ -590,7 +590,7 @@ LaneMeeting store_lanes(Arena *arena, Op *store) {
     unsigned lanes = is_affine ? 0 : lanes_of(&walk, pointer, 0);
     int shift = pointer->type.rank - access.offset.rank;
     for (int i = 0; is_affine && i < access.offset.rank; i++)
-        if (!is_zero(access.offset.lane[i])) lanes |= 1u << (i + shift);
+        if (!poly_is_zero(access.offset.lane[i])) lanes |= 1u << (i + shift);
     bool has_all = check_missing_lanes(&walk, pointer->type, lanes);
     if (!is_affine) {
         visit(&walk, pointer, 0);

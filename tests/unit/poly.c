@@ -1,4 +1,5 @@
 // Polynomials: canonical form, exact division, splitting, and that overflow is "not understood" rather than wrong.
+#include "analysis/affine.h"
 #include "analysis/ir.h"
 #include "tests/support/check.h"
 
@@ -78,6 +79,7 @@ TEST(overflow_is_not_understood) {
     CHECK(multiply(number(INT64_MAX), number(2)) == NULL);
     CHECK(multiply(NULL, number(2)) == NULL && poly_add(arena, number(1), NULL) == NULL);
     CHECK_EQ_STR(poly_print(arena, NULL), "?");
+    CHECK(!poly_is_zero(NULL) && !poly_is_nonnegative(arena, NULL));
     const Poly *power = atom(x);
     for (int i = 0; i < 40; i++) power = multiply(power, atom(x));
     CHECK(power == NULL);

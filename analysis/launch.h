@@ -3,6 +3,7 @@
 #ifndef TAD_ANALYSIS_LAUNCH_H
 #define TAD_ANALYSIS_LAUNCH_H
 
+#include "analysis/axis.h"
 #include "analysis/module.h"
 
 typedef struct HostValue HostValue;
@@ -229,8 +230,15 @@ void launches_note(Arena *arena, const FunctionDefinition *kernel, Function *fun
 /// The smallest value that the launches of a kernel can pass for an integer parameter, as far as it follows from sizes of
 /// tensors and constants; LAUNCH_LEAST_UNKNOWN where nobody says, as for what a launcher's caller picks.
 int64_t launches_least(Arena *arena, const Function *function, int parameter);
-/// Whether some launch of a kernel has a grid with several programs along the axis, read there by the kernel or not.
-bool launches_have_axis(Arena *arena, const Function *function, int axis);
+
+/// How many programs a kernel is launched with along an axis of the grid, which it may read or not.
+typedef enum GridAxis {
+    GRID_AXIS_UNKNOWN,  // it has no launches here, or none that is understood
+    GRID_AXIS_ONE,
+    GRID_AXIS_SEVERAL,
+} GridAxis;
+/// What the launches of a kernel and the `# tad:` lines above it say of the axes.
+void launches_axes(Arena *arena, const Function *function, GridAxis axes[PROGRAM_AXES]);
 
 /// One kernel argument with numbers in it.
 typedef struct ConcreteArgument {

@@ -55,16 +55,65 @@ int64_t launches_least(Arena *arena, const Function *function, int parameter) {
     return least;
 }
 
-bool launches_have_axis(Arena *arena, const Function *function, int axis) {
-    if (!function->definition) return false;
+/* ---- axes of grids ---- */
+
+static void note_axis(GridAxis *axis, bool is_several) {
+    if (is_several || *axis == GRID_AXIS_UNKNOWN)
+        *axis = is_several ? GRID_AXIS_SEVERAL : GRID_AXIS_ONE;
+}
+
+/// The part of a `(2, n, 3)` that is for an axis; empty: it has none.
+static Str part_of_axis(Str grid, int axis) {
+    bool is_tuple = str_starts(grid, "(");
+    size_t start = is_tuple;
+    int depth = 0;
+    for (size_t i = start; i <= grid.size; i++) {
+        char c = i < grid.size ? grid.data[i] : ')';
+        depth += (c == '(') - (c == ')');
+        if (depth > 0 || (depth == 0 && c != ',')) continue;
+        if (axis-- == 0) return str_trim((Str){grid.data + start, i - start});
+        if (depth < 0 || !is_tuple) break;
+        start = i + 1;
+    }
+    return (Str){0};
+}
+
+/// What the grid of a line of comment (`# tad: n=20, grid=(2, 3)`) says of the axes.
+static void note_comment_line(Str line, GridAxis axes[PROGRAM_AXES]) {
+    static const char word[] = "grid=";
+    while (line.size && !str_starts(line, word)) line = (Str){line.data + 1, line.size - 1};
+    if (!line.size) return;
+    Str grid = {line.data + sizeof word - 1, line.size - (sizeof word - 1)};
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        Str part = part_of_axis(grid, axis);
+        note_axis(&axes[axis], part.size && !str_is(part, "1"));
+    }
+}
+
+static void note_comment(Str comment, GridAxis axes[PROGRAM_AXES]) {
+    const char *end = comment.data + comment.size;
+    for (const char *line = comment.data; line < end;) {
+        const char *next = memchr(line, '\n', (size_t)(end - line));
+        if (!next) next = end;
+        Str text = str_trim((Str){line, (size_t)(next - line)});
+        line = next + 1;
+        Str words = text.size ? str_trim((Str){text.data + 1, text.size - 1}) : text;
+        if (str_starts(words, "tad")) note_comment_line(words, axes);
+    }
+}
+
+void launches_axes(Arena *arena, const Function *function, GridAxis axes[PROGRAM_AXES]) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) axes[axis] = GRID_AXIS_UNKNOWN;
+    if (!function->definition) return;
+    note_comment(function->definition->comment, axes);
     HostLaunches launches = host_launches(arena, function->definition, function);
     for (LIST_EACH(int, i, launches)) {
         const HostLaunch *launch = launches.items[i];
-        if (axis >= launch->grid_rank) continue;
-        const HostValue *size = launch->grid[axis];
-        bool is_one = size && size->kind == HOST_CONSTANT && size->constant.kind == CONSTANT_INT &&
-                      size->constant.integer == 1;
-        if (!is_one) return true;
+        for (int axis = 0; axis < PROGRAM_AXES && launch->grid_rank; axis++) {
+            const HostValue *size = axis < launch->grid_rank ? launch->grid[axis] : NULL;
+            bool is_one = size && size->kind == HOST_CONSTANT &&
+                          size->constant.kind == CONSTANT_INT && size->constant.integer == 1;
+            note_axis(&axes[axis], axis < launch->grid_rank && !is_one);
+        }
     }
-    return false;
 }

@@ -2,7 +2,7 @@
 #ifndef TAD_AUTODIFF_ADJOINT_H
 #define TAD_AUTODIFF_ADJOINT_H
 
-#include "analysis/axis.h"
+#include "analysis/launch.h"
 #include "analysis/loops.h"
 #include "analysis/lower.h"
 #include "autodiff/backward.h"
@@ -67,6 +67,8 @@ typedef struct Differentiation {
     Map ordered;               // loops that have to be walked backwards because of what they store
     bool adding_axes
         [PROGRAM_AXES];  // along which each program adds to an output for itself, also those that nothing reads
+    bool adds;                           // an active value to an output
+    GridAxis unread_axes[PROGRAM_AXES];  // of the grid, that nothing reads; _ONE for others
     Map owners;  // stores that several programs do alike -> the primal condition of the one with the gradient
     LIST(Assumption) assumptions;
     Frame *frame;

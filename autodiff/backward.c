@@ -623,7 +623,8 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     result->kernel_text = emit_kernel(
         arena, variant->backward, backward_decorators(arena, kernel->definition, result),
         arena_printf(
-            arena, "%s%s%s", descriptor_comment(arena, variant->backward, &variant->launch),
+            arena, "%s%s%s%s", descriptor_comment(arena, variant->backward, &variant->launch),
+            grid_comment(arena, result, options ? options->wrapper : WRAPPER_AUTOGRAD),
             scalar_comment(arena, &variant->launch), tape_comment(arena, &variant->launch)),
         &result->helper_text);
     report_assumptions(result, diagnostics);

@@ -2,6 +2,7 @@
 #ifndef TAD_AUTODIFF_BACKWARD_H
 #define TAD_AUTODIFF_BACKWARD_H
 
+#include "analysis/axis.h"
 #include "analysis/snapshot.h"
 
 typedef enum WrapperKind { WRAPPER_AUTOGRAD, WRAPPER_NONE, WRAPPER_TRITON_OP } WrapperKind;
@@ -104,6 +105,8 @@ typedef struct Backward {
     int loop_note_count;
     Assumption *assumptions;
     int assumption_count;
+    bool single_axes
+        [PROGRAM_AXES];  // of the grid, which the kernel does not read: a launch has to have one program along them
 } Backward;
 
 /// Derives the backward of one kernel. Findings (what has no rule, atomic hot spots, tapes) go to `diagnostics`.

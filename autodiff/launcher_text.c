@@ -288,7 +288,6 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
             LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", parameter->name, parameter->name));
     }
     if (described) LIST_PUSH(arena, &call, arena_printf(arena, "**%s", described));
-    if (plan->has_options) LIST_PUSH(arena, &call, "**options");
     buffer_puts(out, "    @staticmethod\n    ");
     buffer_printf(
         out, "%s:\n",
@@ -300,7 +299,9 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
             reversed->arguments[i].use == ARGUMENT_AMID)
             statement(out, arena_printf(arena, "%s = ", reversed->arguments[i].name),
                       arena_printf(arena, "_kept_copy(%s)", reversed->arguments[i].of));
+    buffer_puts(out, grid_check_text(arena, plan, call.items, call.count));
     const char *launch = arena_printf(arena, "%.*s[grid]", STR_ARGS(plan->kernel->name));
+    if (plan->has_options) LIST_PUSH(arena, &call, "**options");
     save_tensors(arena, out, plan, saved, read,
                  call_lines(arena, launch, call.items, call.count, 8));
     if (plan->has_options)

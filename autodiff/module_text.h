@@ -91,6 +91,12 @@ bool launch_counts_programs(const BackwardLaunch *launch);
 const char *tape_statements(Arena *arena, const LaunchPlan *plan, const char *grid,
                             const char *const *call, int count, int indent, const char ***rest,
                             int *rest_count);
+/// grid_text.c: the axes of the grid along which the forward must have one program, as a line of comment; empty where there
+/// are none, or where the Function that goes with the kernel checks it.
+const char *grid_comment(Arena *arena, const Backward *backward, WrapperKind wrapper);
+/// A statement of the Function's forward that refuses other grids; `given`: the launch's arguments by name. Empty: none is wrong.
+const char *grid_check_text(Arena *arena, const LaunchPlan *plan, const char *const *given,
+                            int count);
 /// scalar_text.c: what an emitted kernel's buffers for gradients of scalars have to be, as lines of comment.
 const char *scalar_comment(Arena *arena, const BackwardLaunch *launch);
 /// Statements of a Function's forward that make numbers of scalars which may be tensors; empty where none has a gradient.

@@ -274,6 +274,40 @@ static FunctionAxes axes_of_backward(Differentiation *state) {
     return axes;
 }
 
+/// A compile-time value, which builders share wherever they are.
+static bool is_shared(const Op *op) {
+    return op->result_count == 1 && (op->results[0]->constant || op->results[0]->type.is_constexpr);
+}
+
+/// Puts all that the backward does below `if program_id(axis) == 0`.
+static void leave_to_first_program(Function *backward, int axis) {
+    Builder b = {.function = backward, .region = backward->body};
+    Value *id = build_unary(&b, OP_PROGRAM_ID, build_int(&b, axis));
+    Value *is_first = build_binary(&b, OP_EQ, id, build_int(&b, 0));
+    Op *branch = op_append(&b, OP_IF, &is_first, 1, 0);
+    for (int arm = 0; arm < 2; arm++) {
+        b.region = op_add_region(&b, branch);
+        Op *end = op_append(&b, OP_YIELD, NULL, 0, 0);
+        for (Op *op = arm ? branch : backward->body->first, *next; op != branch; op = next) {
+            next = op->next;
+            if (!is_shared(op) && op != id->op && op != is_first->op) op_move_before(op, end);
+        }
+    }
+}
+
+/// Programs along an axis that the kernel does not read do the same, and each would add it to the gradients: only the first
+/// one does. Where nobody knows how many there are, the launch has to have one.
+static void settle_unread_axes(Differentiation *state, Backward *result) {
+    bool is_sum = false;
+    for (int i = 0; i < result->gradient_count; i++) is_sum |= result->gradients[i].is_sum;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        result->single_axes[axis] =
+            (is_sum || state->adds) && state->unread_axes[axis] == GRID_AXIS_UNKNOWN;
+        if (is_sum && state->unread_axes[axis] == GRID_AXIS_SEVERAL)
+            leave_to_first_program(state->backward, axis);
+    }
+}
+
 void schedule_accumulations(Differentiation *state, Backward *result) {
     for (int i = 0; i < state->accumulations.count; i++)
         if (!op_is_alive(state->backward, state->accumulations.items[i].op))
@@ -313,4 +347,5 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
     }
     state->places = NULL;
     state->axes = NULL;
+    settle_unread_axes(state, result);
 }

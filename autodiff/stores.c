@@ -210,18 +210,29 @@ static bool any_active_addition(const Settling *settling) {
 /// Programs that differ in nothing that the kernel reads each add what they have, so they are programs of their own.
 static void note_adding_axes(Settling *settling) {
     Differentiation *state = settling->state;
-    if (!any_active_addition(settling)) return;
+    state->adds = any_active_addition(settling);
+    if (!state->adds) return;
     for (int axis = 0; axis < PROGRAM_AXES; axis++) {
-        if (!settling->axes[axis])
-            settling->axes[axis] = launches_have_axis(state->arena, state->primal, axis);
+        if (state->unread_axes[axis] == GRID_AXIS_SEVERAL) {
+            settling->axes[axis] = true;
+            state->unread_axes[axis] = GRID_AXIS_ONE;
+        }
         state->adding_axes[axis] = settling->axes[axis];
     }
+}
+
+static void note_unread_axes(Settling *settling) {
+    GridAxis *axes = settling->state->unread_axes;
+    launches_axes(settling->state->arena, settling->state->primal, axes);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (settling->axes[axis]) axes[axis] = GRID_AXIS_ONE;
 }
 
 void stores_settle(Differentiation *state) {
     Settling settling = {
         .state = state, .stored = map_new(state->arena), .replaced = map_new(state->arena)};
     region_walk(state->primal->body, visit_op, &settling);
+    note_unread_axes(&settling);
     note_adding_axes(&settling);
     for (LIST_EACH(int, i, settling.stores)) {
         Op *store = settling.stores.items[i];

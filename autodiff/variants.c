@@ -245,6 +245,8 @@ static bool merge(Arena *arena, const Function *forward, const Parameter *flag,
         Backward *result = &into->result;
         merge_gradients(arena, result, &other->result);
         merge_assumptions(arena, result, &other->result);
+        for (int axis = 0; axis < PROGRAM_AXES; axis++)
+            result->single_axes[axis] |= other->result.single_axes[axis];
         result->inputs =
             merge_names(arena, result->inputs, result->input_count, other->result.inputs,
                         other->result.input_count, &result->input_count);

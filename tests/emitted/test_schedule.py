@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.emitted.plan import ROOT, tad
+from tests.triton.interpret import InterpretFailure, call_function
 
 ATOMICS = {
     "neighbours_across_turns": 1,
@@ -65,9 +67,69 @@ def test_programs_that_only_an_unread_axis_tells_apart_add(tmp_path: Path) -> No
     assert {kernel["name"]: kernel["atomics"] for kernel in report["kernels"]} == {
         "adds_alone": 1,
         "adds_and_stores": 1,
+        "stores_scaled": 1,
+        "adds_as_said": 1,
         "adds_scaled": 1,
         "stores_alone": 0,
     }
+
+
+NO_LAUNCH = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def adds(x, total, n, B: tl.constexpr):
+    lanes = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + lanes, mask=lanes < n, other=0.0)
+    tl.atomic_add(total + lanes, v * v, mask=lanes < n)
+"""
+CALLER = """
+
+def launch(x):
+    total = torch.zeros_like(x)
+    count = x.numel()
+    return AddsFunction.apply({grid}, x, total, count, 16)
+"""
+
+
+@pytest.mark.parametrize(
+    "grid", ["(2,)", "(2, 1, 1)", "lambda meta: (triton.cdiv(meta['n'], meta['B']), 1)"]
+)
+def test_a_grid_that_nobody_has_seen(grid: str, tmp_path: Path) -> None:
+    """The Function takes one whose other axes have one program, and refuses others."""
+    file = tmp_path / "adds.py"
+    file.write_text(NO_LAUNCH)
+    module = tad("--backward", "--no-proof", file).stdout
+    x = np.linspace(-1, 1, 20).astype(np.float32)
+    right = call_function(
+        module + CALLER.format(grid=grid), "launch", [x], wrt=[0], grad_outputs=[np.ones_like(x)]
+    )
+    np.testing.assert_allclose(right.gradients[0], 2 * x, rtol=1e-6)
+    several = grid.replace(", 1", ", 3") if ", 1" in grid else "(2, 3)"
+    with pytest.raises(InterpretFailure, match="several programs along axes"):
+        call_function(
+            module + CALLER.format(grid=several),
+            "launch",
+            [x],
+            wrt=[0],
+            grad_outputs=[np.ones_like(x)],
+        )
+
+
+def test_a_kernel_alone_says_what_grid_it_is_for(tmp_path: Path) -> None:
+    file = tmp_path / "adds.py"
+    file.write_text(NO_LAUNCH)
+    alone = tad("--backward", "--no-proof", "--wrapper", "none", file).stdout
+    assert "# grid: the forward had one program along axes 1 and 2" in alone
+    stores = NO_LAUNCH.replace("tl.atomic_add(", "tl.store(")
+    file.write_text(stores)
+    for wrapper in ("none", "autograd"):
+        text = tad("--backward", "--no-proof", "--wrapper", wrapper, file).stdout
+        assert "# grid:" not in text
+        assert "_check_single" not in text
 
 
 @pytest.mark.parametrize("kernel", ["two_widths", "recurrence_and_sum"])

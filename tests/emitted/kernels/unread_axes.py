@@ -34,6 +34,27 @@ def launch_adds_and_stores(x):
 
 
 @triton.jit
+def stores_scaled(x, w, y, n, B: tl.constexpr):
+    lanes = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + lanes, mask=lanes < n, other=0.0)
+    tl.store(y + lanes, v * tl.load(w) + tl.load(w + 1), mask=lanes < n)
+
+
+def launch_stores_scaled(x, w):
+    y = torch.empty_like(x)
+    stores_scaled[lambda meta: (triton.cdiv(x.numel(), meta["B"]), 2, 3)](x, w, y, x.numel(), B=16)
+    return y
+
+
+# tad: n=20, x=f32[n], total=f32[n], B=16, grid=(2, 3)
+@triton.jit
+def adds_as_said(x, total, n, B: tl.constexpr):
+    lanes = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + lanes, mask=lanes < n, other=0.0)
+    tl.atomic_add(total + lanes, v * v, mask=lanes < n)
+
+
+@triton.jit
 def adds_scaled(x, scale, total, n, B: tl.constexpr):
     unused = tl.program_id(1)  # noqa: F841
     lanes = tl.program_id(0) * B + tl.arange(0, B)

@@ -196,7 +196,7 @@ HostZero host_argument_zero(const HostLaunch *launch, int parameter);
 /// Whether some parameter is an integer that bounds nothing in the kernel.
 bool function_may_have_chosen(Arena *arena, const Function *function);
 /// Marks the parameters of the kernel whose value a launcher's caller picks and that bound nothing in it, as the stride of a
-/// convolution: they do not tell how far apart the rows of a tensor are.
+/// convolution, and what is less than a size or a stride (`x.stride(0) // 2`): they do not tell how far apart the rows of a tensor are.
 void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *function);
 /// Sets `may_have_contents` of the tensors that the kernel stores to where the launch passes what is not certainly new.
 void launch_note_contents(const HostLaunch *launch, Function *function);

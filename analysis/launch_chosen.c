@@ -1,5 +1,6 @@
 // From a launch to the kernel's parameters that are free numbers (a convolution's stride, the hop of a transform): no
-// tensor's sizes say them, and nothing in the kernel is bounded by them.
+// tensor's sizes say them, and nothing in the kernel is bounded by them. So are those that are less than a size of the launch,
+// or asked of a view that it does not pass.
 #include <string.h>
 
 #include "analysis/affine.h"
@@ -33,6 +34,84 @@ bool host_argument_is_chosen(const HostArgument *argument) {
     // A stride of 0 is one of an expanded tensor.
     return value->constant.integer == 0 || argument->is_default ||
            !asks_tensor(source_slice(argument->range));
+}
+
+static bool is_text_of(Arena *arena, const char *text, const HostValue *value) {
+    return value && strcmp(host_print(arena, value), text) == 0;
+}
+
+/// Whether a tensor of the launch has it for a size or a stride, or another number of the launch is the same: what bounds
+/// the kernel's tiles may say how far apart they are.
+static bool is_of_launch(Arena *arena, const HostLaunch *launch, const HostValue *number,
+                         int parameter) {
+    const char *text = host_print(arena, number);
+    for (int p = 0; p < launch->argument_count; p++) {
+        const HostValue *value = launch->arguments[p].value;
+        if (!value || p == parameter) continue;
+        if (value->kind != HOST_TENSOR) {
+            if (is_text_of(arena, text, value)) return true;
+            continue;
+        }
+        for (int i = 0; i < value->tensor->rank; i++)
+            if (is_text_of(arena, text, value->tensor->dims[i]) ||
+                is_text_of(arena, text, value->tensor->strides[i]))
+                return true;
+    }
+    return false;
+}
+
+/// Whether it is less than another number of the launch by its text: `x.stride(0) // 2`, `n - 1`. What divides by a number
+/// of the caller's, or of a tensor, may be a size of its own: `channels // groups`.
+static bool is_lessened(Arena *arena, const HostLaunch *launch, int parameter) {
+    const HostValue *value = launch->arguments[parameter].value;
+    int64_t by;
+    if (value->kind != HOST_OPERATION || value->count < 2) return false;
+    const HostValue *second = value->items[1];
+    if (second->kind != HOST_CONSTANT || !host_int(second, &by)) return false;
+    bool is_less = value->operation == HOST_OP_FLOOR_DIVIDE ? by > 1
+                   : value->operation == HOST_OP_SUBTRACT
+                       ? by > 0
+                       : value->operation == HOST_OP_SHIFT_RIGHT && by > 0;
+    return is_less && is_of_launch(arena, launch, value->items[0], parameter);
+}
+
+/// `x.unfold(0, 16, 4)`, by its text.
+static bool is_overlapping_view(const HostInput *input) {
+    static const char *const methods[] = {"unfold", "as_strided"};
+    size_t at = strlen(input->name);
+    if (!at || input->name[at - 1] != ')') return false;
+    for (int depth = 0; at > 0; at--) {
+        depth += (input->name[at - 1] == ')') - (input->name[at - 1] == '(');
+        if (depth == 0) break;
+    }
+    Str callee = {input->name, at ? at - 1 : 0};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (str_ends(callee, methods[i])) return true;
+    return false;
+}
+
+/// Whether it is asked of a view that the launch does not pass: then another tensor is read as if it were that view.
+static bool is_of_other_view(Arena *arena, const HostLaunch *launch, int parameter) {
+    const HostValue *value = launch->arguments[parameter].value;
+    if (!value || value->kind != HOST_SIZE || value->input->is_argument) return false;
+    for (int p = 0; p < launch->argument_count; p++) {
+        const HostValue *other = launch->arguments[p].value;
+        if (other && other->kind == HOST_TENSOR && other->tensor == value->input->tensor)
+            return false;
+    }
+    return is_overlapping_view(value->input) || !is_of_launch(arena, launch, value, parameter);
+}
+
+/// Whether a number that is made of a size, or asked of a view, is none of the launch's own tensors: then rows that far apart
+/// may overlap.
+static bool may_be_too_small(Arena *arena, const HostLaunch *launch, int parameter) {
+    const HostValue *value = launch->arguments[parameter].value;
+    if (!value || launch->arguments[parameter].is_tuned) return false;
+    bool is_number = value->kind == HOST_CONSTANT && value->constant.kind == CONSTANT_INT &&
+                     value->constant.integer > 1;
+    if (is_of_other_view(arena, launch, parameter)) return true;
+    return (is_number || is_lessened(arena, launch, parameter)) &&
+           !is_of_launch(arena, launch, value, parameter);
 }
 
 /// Inputs that a dimension is made of, by multiplication: `empty(rows, groups)` makes a size of `groups`.
@@ -99,6 +178,7 @@ static bool visit_bound(void *context, Op *op) {
         break;
     case OP_FLOORDIV:
     case OP_MOD: note_size(bounds, op->operands[1]); break;
+    case OP_ARANGE:
     case OP_FOR:
     case OP_STATIC_FOR: note_size(bounds, op->operands[1]); break;
     default: break;
@@ -136,8 +216,8 @@ void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *functi
             is_candidate(&bounds, value) ? host_argument_zero(launch, p) : HOST_ZERO_NEVER;
         value->may_be_zero = value->may_be_zero || zero == HOST_ZERO_PRESENT;
         if (zero == HOST_ZERO_ABSENT && given && given->kind == HOST_CONSTANT) continue;
-        if (host_argument_is_chosen(&launch->arguments[p]) && !mentions_any(&sizes, given) &&
-            !is_extent_of_grid(launch, given))
-            value->is_chosen = true;
+        bool is_free = host_argument_is_chosen(&launch->arguments[p]) &&
+                       !mentions_any(&sizes, given) && !is_extent_of_grid(launch, given);
+        value->is_chosen = value->is_chosen || is_free || may_be_too_small(arena, launch, p);
     }
 }

@@ -147,3 +147,68 @@ def test_views_that_overlap_have_no_gradient(tmp_path: Path, interpreter: Worker
             grad_outputs=[floats(3, 6)],
             worker=interpreter,
         )
+
+
+ROWS = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rows_kernel(x_ptr, y_ptr, x_step, y_step, D: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, D)
+    x = tl.load(x_ptr + row * x_step + cols)
+    tl.store(y_ptr + row * y_step + cols, x * x)
+
+
+"""
+APART = {
+    "own": "rows_kernel[(M,)](x, y, x.stride(0), y.stride(0), D=D)",
+    "halves": "rows_kernel[(2 * M,)](x, y, x.stride(0) // 2, D // 2, D=D // 2)",
+    "first_half": "rows_kernel[(M,)](x, torch.empty(M, D // 2), D, D // 2, D=D // 2)",
+    "frames": "v = x.unfold(0, 8, 4).contiguous()\n"
+    "    rows_kernel[(M,)](v, torch.empty(v.shape), v.stride(0), v.stride(0), D=8)",
+    "groups": "rows_kernel[(M * g,)](x, y, D // g, D // g, D=triton.next_power_of_2(D // g))",
+}
+OVERLAPPING = {
+    "half": "rows_kernel[(M,)](x, y, x.stride(0) // 2, y.stride(0), D=D)",
+    "shifted": "rows_kernel[(M,)](x, y, D >> 1, D, D=D)",
+    "one_less": "rows_kernel[(M,)](x, y, D - 1, D, D=D)",
+    "windows": "v = x.as_strided((M, D), (D // 4, 1))\n"
+    "    rows_kernel[(M,)](x, y, v.stride(0), y.stride(0), D=D)",
+}
+
+
+def rows_launcher(launch: str) -> str:
+    return ROWS + (
+        "def rows(x, g):\n    M, D = x.shape\n    y = torch.empty_like(x)\n"
+        f"    {launch}\n    return y\n"
+    )
+
+
+@pytest.mark.parametrize("name", [*APART, *OVERLAPPING])
+def test_rows_that_a_launcher_moves_together(name: str, tmp_path: Path) -> None:
+    """Less than a row between two of them: programs meet in the gradient."""
+    source = tmp_path / "rows.py"
+    source.write_text(rows_launcher({**APART, **OVERLAPPING}[name]))
+    text = tad("--backward", source, "--no-proof", "--wrapper", "none").stdout
+    assert ("tl.atomic_add(dx_ptr" in text) == (name in OVERLAPPING)
+    assert ("tl.store(dx_ptr" in text) == (name in APART)
+
+
+@pytest.mark.parametrize("name", ["half", "shifted", "one_less"])
+def test_rows_that_overlap_are_summed(name: str, tmp_path: Path, interpreter: Worker) -> None:
+    source = tmp_path / "rows.py"
+    source.write_text(rows_launcher(OVERLAPPING[name]))
+    text = tad("--backward", source, "--no-proof").stdout
+    x, upstream = floats(3, 8), floats(3, 8) + 0.5
+    result = call_function(
+        text, "rows", [x, 1], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    )
+    step = 7 if name == "one_less" else 4
+    expected = np.zeros(24, np.float32)
+    for row in range(3):
+        lanes = slice(row * step, row * step + 8)
+        expected[lanes] += 2 * x.reshape(-1)[lanes] * upstream[row]
+    np.testing.assert_allclose(result.gradients[0], expected.reshape(3, 8), rtol=1e-5)

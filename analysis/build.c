@@ -161,7 +161,6 @@ Value *build_constant(Builder *builder, Constant constant) {
     return op->results[0];
 }
 
-/// What needs no op although it is no constant: an item of a known tuple, a cast to the same type, one arm of `and`.
 bool value_may_be_real(const Value *value, int depth) {
     enum { DEEPEST = 12 };
     if (value->constant || value->type.kind != TYPE_NUMBER) return false;
@@ -196,6 +195,39 @@ bool value_may_be_real(const Value *value, int depth) {
     return false;
 }
 
+static bool operand_may_be_double(const Value *value, int depth) {
+    if (!value || value->type.kind != TYPE_NUMBER || value->type.is_constexpr) return false;
+    DTypeCode code = value->type.element.code;
+    bool is_open = code == DTYPE_ANY_FLOAT || code == DTYPE_ANY_NUMBER ||
+                   (code == DTYPE_OF_PARAMETER && !dtype_is_integer(value->type.element));
+    return is_open || value_may_be_double(value, depth + 1);
+}
+
+bool value_may_be_double(const Value *value, int depth) {
+    enum { DEEPEST = 12 };
+    if (value->constant || value->type.element.code != DTYPE_FLOAT32) return false;
+    if (depth > DEEPEST) return true;
+    const Op *op = value->op ? value->op : value->region->parent;
+    if (!op) return false;
+    switch (op->code) {
+    case OP_IF: return false;
+    case OP_FOR:
+    case OP_STATIC_FOR:
+    case OP_WHILE: {
+        int first = op->code == OP_WHILE ? 0 : 3, shift = op->code == OP_WHILE || value->op ? 0 : 1;
+        int at = first + value->index - shift;
+        return at >= first && operand_may_be_double(op->operands[at], depth);
+    }
+    case OP_CAST:
+    case OP_FULL: return false;
+    default: break;
+    }
+    for (int i = 0; i < op->operand_count; i++)
+        if (operand_may_be_double(op->operands[i], depth)) return true;
+    return false;
+}
+
+/// What needs no op although it is no constant: an item of a known tuple, a cast to the same type, one arm of `and`.
 static Value *build_forwarded(OpCode code, Value *const *operands, int operand_count) {
     Value *first = operand_count ? operands[0] : NULL;
     if (!first) return NULL;
@@ -214,7 +246,8 @@ static Value *build_forwarded(OpCode code, Value *const *operands, int operand_c
                        first->type.element.code > DTYPE_ANY_INT &&
                        target->is_pointer == (first->type.kind == TYPE_POINTER);
         bool has_element = first->type.kind == TYPE_NUMBER || first->type.kind == TYPE_POINTER;
-        if (keeps && is_same && has_element && !value_may_be_real(first, 0)) return first;
+        bool is_certain = !value_may_be_real(first, 0) && !value_may_be_double(first, 0);
+        if (keeps && is_same && has_element && is_certain) return first;
     }
     return NULL;
 }

@@ -69,6 +69,8 @@ typedef struct Differentiation {
         [PROGRAM_AXES];  // along which each program adds to an output for itself, also those that nothing reads
     bool adds;                           // an active value to an output
     GridAxis unread_axes[PROGRAM_AXES];  // of the grid, that nothing reads; _ONE for others
+    LIST(const bool *) doubles;  // choices of parameters that may be to float64 together (widths.h)
+    int double_count;            // how many parameters each is about
     Map owners;  // stores that several programs do alike -> the primal condition of the one with the gradient
     LIST(Assumption) assumptions;
     Frame *frame;

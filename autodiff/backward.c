@@ -20,6 +20,7 @@
 #include "autodiff/tape.h"
 #include "autodiff/tidy.h"
 #include "autodiff/variants.h"
+#include "autodiff/widths.h"
 
 /* ---- what the kernel does to memory ---- */
 
@@ -410,6 +411,7 @@ static void derive(Differentiation *state, Backward *result) {
     function_hoist(state->backward);
     function_clean(state->backward);
     function_sink_addresses(state->backward);
+    widths_settle(state);
     Unknown unknown = {0};
     region_walk(state->backward->body, visit_unknown, &unknown);
     if (unknown.op)
@@ -502,6 +504,7 @@ static bool variant_try(Arena *arena, const Kernel *kernel, const Function *forw
                              .ordered = map_new(arena),
                              .owners = map_new(arena)};
     state.primal = function_copy(arena, forward, forward->name, NULL);
+    widths_note(&state);
     launches_note(arena, kernel->definition, state.primal);
     Range range = where;
     descriptors_open(&state);

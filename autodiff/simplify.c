@@ -227,7 +227,7 @@ static Value *simplify_cast(const Op *op, const Value *result) {
                     result->type.element.code == DTYPE_OF_PARAMETER;
     if (concrete && input->type.kind == TYPE_NUMBER && same_shape(input->type, result->type) &&
         dtype_equal(input->type.element, result->type.element) && !input->type.is_constexpr &&
-        !value_may_be_real(input, 0))
+        !value_may_be_real(input, 0) && !value_may_be_double(input, 0))
         return input;
     return NULL;
 }

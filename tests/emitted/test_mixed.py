@@ -13,7 +13,7 @@ from tests.emitted.signature import float_buffers
 from tests.emitted.specification import Specification
 
 MIXED = [key for key in KEYS if key.startswith("mixed:")]
-FLOATS = ("fp32", "fp16", "bf16", "fp8e5")
+FLOATS = ("fp32", "fp16", "bf16", "fp64", "fp8e5")
 DRAWN = 4
 
 
@@ -22,7 +22,7 @@ def assignments(key: str, values: Specification) -> list[dict[str, str]]:
     floats = float_buffers(values)
     draw = random.Random(key)
     mixed = [{name: draw.choice(FLOATS) for name in floats} for _ in range(DRAWN)]
-    return [dict.fromkeys(floats, kind) for kind in FLOATS[:3]] + mixed
+    return [dict.fromkeys(floats, kind) for kind in FLOATS[:4]] + mixed
 
 
 @pytest.mark.parametrize("key", MIXED)

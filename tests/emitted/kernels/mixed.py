@@ -433,3 +433,43 @@ def powers_and_functions(x, out, N: tl.constexpr):
     y += tl.sqrt(tl.abs(b) + 1.0) / (2 + a * a)
     y = y * -a + tl.softmax(b, 0) - tl.floor(b) * a
     tl.store(out + j, y)
+
+
+@triton.jit
+def decayed(a1, h1, a2, h2):
+    return a1 * a2, h1 * a2 + h2
+
+
+# tad: x=f32[16], a=f32[16], out=f32[16], N=16, grid=(1,)
+@triton.jit
+def scanned_as_loaded(x, a, out, N: tl.constexpr):
+    j = tl.arange(0, N)
+    decay = tl.load(a + j)
+    start = tl.load(x + j) * decay
+    _, h = tl.associative_scan((decay, start), 0, decayed)
+    tl.store(out + j, h)
+
+
+# tad: n=1, x=f32[16], y=f32[16], z=f32[16], out=f32[16], N=16, grid=(1,)
+@triton.jit
+def added_to_in_arms(x, y, z, out, n, N: tl.constexpr):
+    j = tl.arange(0, N)
+    a = tl.load(x + j)
+    b = tl.load(y + j)
+    result = (a * b).to(tl.float32)
+    if n > 0:
+        result += (a * tl.load(z + j)).to(tl.float32)
+    else:
+        result -= a.to(tl.float32)
+    tl.store(out + j, result)
+
+
+# tad: x=f32[16, 16], y=f32[16, 16], shift=f32[16], out=f32[16, 16], N=16, grid=(1,)
+@triton.jit
+def product_of_shifted(x, y, shift, out, N: tl.constexpr):
+    i = tl.arange(0, N)[:, None]
+    j = tl.arange(0, N)[None, :]
+    a = tl.load(x + i * N + j)
+    b = tl.load(y + i * N + j)
+    p = tl.exp(tl.dot(a, b).to(tl.float32) * 0.125 + tl.load(shift + j))
+    tl.store(out + i * N + j, tl.dot(p.to(b.dtype), b).to(tl.float32) * 0.5)

@@ -186,6 +186,11 @@ static Division division_of(Value *value) {
     }
 }
 
+/// Divisors are products of whole numbers above 0; NULL is above all.
+static bool divides(Arena *arena, const Poly *a, const Poly *b) {
+    return !b || (a && poly_divide_exact(arena, b, a));
+}
+
 /// `x % 2 % 4` has no more of x than `x % 2`.
 static bool is_too_large(Arena *arena, const Poly *size, const Poly *whole) {
     int64_t excess;
@@ -209,7 +214,11 @@ static bool digit_of(Sources *sources, Value *value, Digit *digit, Value **numbe
         division.divisor ? size_of(arena, division.divisor) : poly_constant(arena, division.number);
     size = poly_multiply(arena, digit->low, size);
     if (!size || is_too_large(arena, size, digit->high)) return false;
-    if (digit->high) LIST_PUSH(arena, &sources->use.cuts, (Digit){size, digit->high});
+    if (digit->high && !divides(arena, size, digit->high)) {
+        if (digit->base) sources->use.is_open = true;
+        digit->base = digit->high;
+    }
+    if (digit->high) LIST_PUSH(arena, &sources->use.cuts, (Digit){size, digit->high, NULL});
     if (division.is_quotient)
         digit->low = size;
     else
@@ -324,12 +333,16 @@ static bool tells_parts(const DigitUse *use, const DigitUse *other) {
 }
 
 static bool holds(Arena *arena, const Digits *digits, Digit part);
+static bool are_entangled(Arena *arena, const Digits *digits, const Digits *others);
 
 static DigitUse walk(Sources *sources) {
     while (sources->work.count && !sources->use.whole)
         visit_source(sources, sources->work.items[--sources->work.count]);
     Digit all = {.low = poly_constant(sources->arena, 1)};
-    if (holds(sources->arena, &sources->use.digits, all)) sources->use.whole = true;
+    if (are_entangled(sources->arena, &sources->use.digits, &sources->use.digits))
+        sources->use.is_open = true;
+    else if (holds(sources->arena, &sources->use.digits, all))
+        sources->use.whole = true;
     return sources->use;
 }
 
@@ -449,11 +462,6 @@ DigitUse digits_of_value(Arena *arena, const Map *stored, const Op *store, int a
 
 /* ---- which digits are known from others ---- */
 
-/// Divisors are products of whole numbers above 0; NULL is above all.
-static bool divides(Arena *arena, const Poly *a, const Poly *b) {
-    return !b || (a && poly_divide_exact(arena, b, a));
-}
-
 /// Whether `digits`, one after the other, tell the number between the ends of `part`.
 static bool holds(Arena *arena, const Digits *digits, Digit part) {
     const Poly *known = part.low;
@@ -473,9 +481,29 @@ static bool holds(Arena *arena, const Digits *digits, Digit part) {
     return false;
 }
 
+/// Whether some of `others` have a part of a remainder in them that some of `digits` are of: `x // B` beside `x % A % B`, of
+/// which B may be no divisor of A, nor below it.
+static bool are_entangled(Arena *arena, const Digits *digits, const Digits *others) {
+    for (LIST_EACH(int, i, *digits)) {
+        const Poly *base = digits->items[i].base;
+        for (int k = 0; base && k < others->count; k++) {
+            const Digit *other = &others->items[k];
+            bool is_all = poly_equal(other->low, poly_constant(arena, 1)) &&
+                          divides(arena, base, other->high);
+            bool is_of_it = other->base && poly_equal(other->base, base);
+            if (!is_of_it && !is_all && !divides(arena, base, other->low)) return true;
+        }
+    }
+    return false;
+}
+
 bool digits_determine(Arena *arena, const DigitUse *place, const DigitUse *value) {
     if (value->whole || place->is_open) return false;
     if (place->is_sum && !is_numbering(place->number->op)) return false;
+    if (are_entangled(arena, &place->digits, &value->digits) ||
+        are_entangled(arena, &value->digits, &place->digits) ||
+        are_entangled(arena, &value->digits, &value->digits))
+        return false;
     if (tells_parts(place, place) || tells_parts(place, value) || tells_parts(value, value))
         return false;
     if (place->number && value->number && !is_one_number(place->number, value->number))
@@ -515,6 +543,17 @@ static bool is_cut_off(Arena *arena, const DigitUse *use, const Poly *end) {
     return false;
 }
 
+/// The remainder that a part is of where its end need be no divisor of the number: `x % A % B`.
+static const Poly *base_of_part(Arena *arena, const DigitUse *use, const Digit *part) {
+    for (LIST_EACH(int, i, use->cuts)) {
+        const Digit *cut = &use->cuts.items[i];
+        if (part->high && divides(arena, part->high, cut->low) &&
+            !divides(arena, cut->low, cut->high))
+            return cut->high;
+    }
+    return NULL;
+}
+
 bool digits_missing(Arena *arena, const DigitUse *use, Digits *missing) {
     Ends ends = {0};
     bool known = add_end(arena, use, &ends, poly_constant(arena, 1));
@@ -526,7 +565,7 @@ bool digits_missing(Arena *arena, const DigitUse *use, Digits *missing) {
     for (int i = 0; i < use->cuts.count && known; i++)
         known = add_end(arena, use, &ends, use->cuts.items[i].high);
     for (int i = 0; i < ends.count && known; i++) {
-        Digit part = {ends.items[i], i + 1 < ends.count ? ends.items[i + 1] : NULL};
+        Digit part = {ends.items[i], i + 1 < ends.count ? ends.items[i + 1] : NULL, NULL};
         Digit *last = missing->count ? &missing->items[missing->count - 1] : NULL;
         if (holds(arena, &use->digits, part)) continue;
         if (last && last->high == part.low && !is_cut_off(arena, use, part.low))
@@ -534,5 +573,7 @@ bool digits_missing(Arena *arena, const DigitUse *use, Digits *missing) {
         else
             LIST_PUSH(arena, missing, part);
     }
+    for (LIST_EACH(int, i, *missing))
+        missing->items[i].base = base_of_part(arena, use, &missing->items[i]);
     return known;
 }

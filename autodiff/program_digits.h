@@ -4,9 +4,10 @@
 
 #include "autodiff/adjoint.h"
 
-/// `id // low % (high // low)`; all that is above `low` where `high` is NULL.
+/// `id // low % (high // low)`; all that is above `low` where `high` is NULL. With a `base`, of which its ends may be no
+/// divisors, a digit of `id % base`.
 typedef struct Digit {
-    const Poly *low, *high;
+    const Poly *low, *high, *base;
 } Digit;
 
 typedef LIST(Digit) Digits;

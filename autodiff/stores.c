@@ -37,8 +37,9 @@ static bool number_is_known_at(const Value *number, const Op *place) {
 
 static bool digits_are_known_at(const Digits *digits, const Op *place) {
     for (int i = 0; i < digits->count; i++) {
-        const Poly *ends[] = {digits->items[i].low, digits->items[i].high};
-        for (int e = 0; e < 2 && ends[e]; e++)
+        const Digit *digit = &digits->items[i];
+        const Poly *ends[] = {digit->low, digit->high, digit->base};
+        for (int e = 0; e < 3 && ends[e]; e++)
             for (int t = 0; t < ends[e]->count; t++)
                 for (int a = 0; a < ends[e]->terms[t].atom_count; a++)
                     if (!is_known_at(ends[e]->terms[t].atoms[a], place)) return false;
@@ -60,6 +61,7 @@ static Value *first_program(Differentiation *state, Op *store, Value *number, co
     for (int i = 0; i < missing->count; i++) {
         const Digit *part = &missing->items[i];
         Value *digit = number;
+        if (part->base) digit = build_binary(&b, OP_MOD, digit, build_poly(&b, part->base));
         if (part->high) digit = build_binary(&b, OP_MOD, digit, build_poly(&b, part->high));
         int64_t low;
         bool is_lowest = poly_is_constant(part->low, &low) && low == 1;

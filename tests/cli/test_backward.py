@@ -154,6 +154,20 @@ def pairs(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 def parts_of_a_row(x_ptr, y_ptr, PARTS: tl.constexpr):
     pid = tl.program_id(0)
     tl.store(y_ptr + pid // PARTS, tl.load(x_ptr + pid % PARTS) * 2.0)
+
+
+@triton.jit
+def remainder_of_another(x_ptr, y_ptr, A, B):
+    pid = tl.program_id(0)
+    place = pid % A % B + pid // B * B
+    tl.store(y_ptr + place, tl.load(x_ptr + place) * 2.0)
+
+
+@triton.jit
+def remainder_of_a_multiple(x_ptr, y_ptr, A, B):
+    pid = tl.program_id(0)
+    place = pid % (A * B) % B + pid // B * B
+    tl.store(y_ptr + place, tl.load(x_ptr + place) * 2.0)
 """
 )
 
@@ -167,11 +181,14 @@ def test_what_a_gradient_assumes_is_said(workspace: Workspace) -> None:
         "halves": "neighbouring programs",
         "pairs": "only a part",
         "parts_of_a_row": "its id does not tell which",
+        "remainder_of_another": "its id does not tell which",
     }
     assert len(said) == len(wanted), result.stderr
     for line, text in zip(said, wanted.values(), strict=True):
         assert text in line
-    assert {f"{name}_backward" for name in [*wanted, "digits"]} <= functions(result.stdout)
+    assert {
+        f"{name}_backward" for name in [*wanted, "digits", "remainder_of_a_multiple"]
+    } <= functions(result.stdout)
 
 
 ROWS = """

@@ -354,3 +354,15 @@ def rows_of_two_remainders(x_ptr, y_ptr, A: tl.constexpr, B: tl.constexpr):
     row = tl.program_id(0) % 2 % 4 + 32
     x = tl.load(x_ptr + row)
     tl.store(y_ptr + row, x * x)
+
+
+# tad: x_ptr=f32[64], y_ptr=f32[64], z_ptr=f32[64], A=5, B=3, grid=(15,)
+@triton.jit
+def parts_of_a_remainder(x_ptr, y_ptr, z_ptr, A, B):
+    """What is left of a remainder, whose divisor is no multiple, and how often it fits."""
+    pid = tl.program_id(0)
+    turn = pid // A
+    left = tl.load(x_ptr + turn * 8 + pid % A % B)
+    tl.store(y_ptr + turn * 8 + pid % A % B, left * left)
+    fits = tl.load(x_ptr + turn * 8 + pid % A // B)
+    tl.store(z_ptr + turn * 8 + pid % A // B, fits * fits)

@@ -58,10 +58,11 @@ static void check_repeated(Check *check, int second) {
 }
 
 void check_redundant_memory(Check *check) {
+    bool sees_all_uses = function_is_understood(check->function);
     for (LIST_EACH(int, i, check->memory)) {
         const Access *access = check->memory.items[i];
         if (access->op->code != OP_LOAD || is_volatile(access->op)) continue;
-        if (!check_uses(check, access->op->results[0])->list.count)
+        if (sees_all_uses && !check_uses(check, access->op->results[0])->list.count)
             check_report(check, DIAGNOSTIC_UNUSED_LOAD, access->op,
                          "the loaded value is never used");
         bool tile = type_is_tile(access->op->results[0]->type);

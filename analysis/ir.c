@@ -183,6 +183,19 @@ bool region_walk(const Region *region, OpVisitor *visit, void *context) {
     return true;
 }
 
+static bool op_is_understood(void *context, Op *op) {
+    (void)context;
+    bool is_global = op->result_count && op->results[0]->type.is_constexpr;
+    if (op->code == OP_UNKNOWN && !is_global) return false;
+    for (int i = 0; i < op->result_count; i++)
+        if (op->results[i]->type.kind == TYPE_UNKNOWN) return false;
+    return true;
+}
+
+bool function_is_understood(const Function *function) {
+    return region_walk(function->body, op_is_understood, NULL);
+}
+
 static const Poly *atom_mapped(Arena *arena, Value *atom, const Map *values) {
     const Value *mapped = value_mapped(values, atom);
     int64_t integer;

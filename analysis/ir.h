@@ -188,6 +188,8 @@ static inline Value *value_mapped(const Map *values, Value *value) {
 /// Walks every op of a region, outer before inner; stops when `visit` returns false.
 typedef bool OpVisitor(void *context, Op *op);
 bool region_walk(const Region *region, OpVisitor *visit, void *context);
+/// Whether every operation, and the type of each value, is known. Globals computed elsewhere may be open.
+bool function_is_understood(const Function *function);
 
 /// Readable text, the `--dump ir` form; stable, for golden tests.
 const char *function_print(Arena *arena, const Function *function);

@@ -82,26 +82,6 @@ static void bind_observed(Unit *unit, LowerOptions *options, const FunctionDefin
 
 /* ---- building ---- */
 
-typedef struct Understanding {
-    bool complete;
-} Understanding;
-
-static bool visit_understood(void *context, Op *op) {
-    Understanding *understanding = context;
-    bool is_global =
-        op->result_count && op->results[0]->type.is_constexpr;  // of a value computed elsewhere
-    if (op->code == OP_UNKNOWN && !is_global) understanding->complete = false;
-    for (int i = 0; i < op->result_count; i++)
-        if (op->results[i]->type.kind == TYPE_UNKNOWN) understanding->complete = false;
-    return understanding->complete;
-}
-
-static bool function_is_understood(const Function *function) {
-    Understanding understanding = {true};
-    region_walk(function->body, visit_understood, &understanding);
-    return understanding.complete;
-}
-
 /// What the lowering said. The types of a helper's parameters are guesses until somebody calls it, so what is wrong
 /// with types is told where it is inlined.
 static void diagnostics_take(Diagnostics *sink, const Kernel *kernel, const Diagnostics *found) {

@@ -40,13 +40,22 @@ static bool same_tile(const Access *a, const Access *b) {
     return true;
 }
 
+/// Whether lanes that the mask leaves out hold the same; in the later load they may hold anything without `other`.
+static bool same_other(const Op *earlier, const Op *later) {
+    const Value *first = check_operand(earlier, "other"), *second = check_operand(later, "other");
+    if (!second || first == second) return true;
+    bool known = false;
+    return first && first->constant && second->constant &&
+           constant_equal(first->constant, second->constant, &known) && known;
+}
+
 static void check_repeated(Check *check, int second) {
     const Access *later = check->memory.items[second];
     for (int i = 0; i < second; i++) {
         const Access *earlier = check->memory.items[i];
         if (earlier->op->code != OP_LOAD || earlier->parameter != later->parameter) continue;
         if (earlier->mask != later->mask || !same_tile(earlier, later) ||
-            !same_offset(earlier, later))
+            !same_offset(earlier, later) || !same_other(earlier->op, later->op))
             continue;
         if (!dominates(earlier->op, later->op) || is_volatile(earlier->op)) continue;
         Diagnostic *said = check_report(

@@ -366,6 +366,13 @@ Range snapshot_range(const Snapshot *snapshot, Range range) {
     return range;
 }
 
+Value *snapshot_value_at(const Snapshot *snapshot, const Kernel *kernel, Range range) {
+    if (!kernel->function || !kernel->function->definition) return NULL;
+    Range lowered = kernel->function->definition->name_range;
+    uint32_t shift = snapshot_range(snapshot, lowered).start - lowered.start;
+    return function_value_at(kernel->function, range.start - shift, range.end - shift);
+}
+
 typedef struct Relocation {
     const Snapshot *snapshot;
     Arena *arena;

@@ -59,6 +59,8 @@ const Kernel *snapshot_kernel_at(const Snapshot *snapshot, uint32_t offset);
 /// showing it. Definitions, diagnostics and launches are always of the present text. Ranges of other files, and of this
 /// snapshot's own text, are returned as they are.
 Range snapshot_range(const Snapshot *snapshot, Range range);
+/// What an expression of the snapshot's text came to in the kernel's own text (`function_value_at`), or NULL.
+Value *snapshot_value_at(const Snapshot *snapshot, const Kernel *kernel, Range range);
 /// snapshot_range of all ranges of a function that was copied from one of the snapshot's kernels.
 void snapshot_relocate(const Snapshot *snapshot, Function *copy);
 

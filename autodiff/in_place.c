@@ -86,6 +86,17 @@ static void add_launchers(InPlace *place, const LaunchPlan *plan) {
     }
 }
 
+/// Where the statement of the module ends that holds the kernel: itself, or the `if` or `try` around it.
+static uint32_t end_of_statement(const InPlace *place, const FunctionDefinition *kernel) {
+    SyntaxNode node = kernel->node;
+    for (SyntaxNode outer = node_parent(node); !node_is_null(node_parent(outer));
+         outer = node_parent(node))
+        node = outer;
+    Range range = node_range(place->module->source, node);
+    while (range.end > range.start && range.source->text.data[range.end - 1] == '\n') range.end--;
+    return snapshot_range(place->snapshot, range).end;
+}
+
 /// At the end of the file.
 static void add_helpers(InPlace *place, const char *text) {
     Str helpers = str_trim(str_from(text)), source = place->snapshot->source->text;
@@ -115,7 +126,7 @@ int backward_in_place(Arena *arena, const Snapshot *snapshot, const Backward *ba
     if (kernel_is_nested(backward->kernel->definition)) return 0;
     LaunchPlan plan = launch_plan(arena, snapshot->module, backward);
     add_imports(&place, backward->kernel_text);
-    uint32_t below = snapshot_range(snapshot, backward->kernel->definition->range).end;
+    uint32_t below = end_of_statement(&place, backward->kernel->definition);
     Str wrapper = str_trim(str_from(autograd_class(arena, &plan)));
     Str helpers = str_trim(str_from(backward->helper_text));
     add(&place, below, below,

@@ -113,6 +113,7 @@ static void offer_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *k
         if (!differentiates && !comment_is_wanted(arena, snapshot, kernel, range)) continue;
         const char *why = differentiates ? disabled : NULL;
         if (id == ACTION_BACKWARD_FILE && !why) why = file_refusal(snapshot->source);
+        if (id == ACTION_BACKWARD_HERE && !why) why = below_refusal(kernel);
         LIST_PUSH(arena, &actions->list,
                   (Action){.id = (ActionId)id,
                            .title = action_rows[id].title,

@@ -233,9 +233,9 @@ bool fix_holds(const Fix *fix) {
     if (diagnostic)
         holds &= count_id(after, diagnostic->id) < count_id(fix->snapshot, diagnostic->id);
     // Past an error the analysis was silent: with it gone, others may be seen for the first time.
-    if (!diagnostic || diagnostic->severity != SEVERITY_ERROR)
-        holds &=
-            count_severity(after, SEVERITY_ERROR) <= count_severity(fix->snapshot, SEVERITY_ERROR);
+    for (Severity severity = SEVERITY_ERROR; severity <= SEVERITY_WARNING; severity++)
+        if (!diagnostic || diagnostic->severity != SEVERITY_ERROR)
+            holds &= count_severity(after, severity) <= count_severity(fix->snapshot, severity);
     snapshot_release(after);
     return holds;
 }

@@ -28,6 +28,8 @@ void fix_replace_node(Fix *fix, SyntaxNode node, const char *format, ...)
 void fix_refuse(Fix *fix, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /// Why no file can be written beside the source; NULL where one can.
 const char *file_refusal(const Source *source);
+/// Why nothing can be written below the kernel; NULL where it can.
+const char *below_refusal(const Kernel *kernel);
 /// A title for the editor's menu.
 void fix_title(Fix *fix, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -59,7 +61,7 @@ Range fix_range_of(const Fix *fix, const Op *op);
 const char *fix_language(const Fix *fix);
 const char *fix_triton(const Fix *fix);
 
-/// Analyses the text with the edits again: the diagnostic is gone there (once less), and no error is new.
+/// Analyses the text with the edits again: the diagnostic is gone there (once less), and no error or warning is new.
 bool fix_holds(const Fix *fix);
 /// How much is wrong with the text with the edits: errors, then warnings. For comparing.
 int fix_trouble(const Fix *fix);

@@ -141,6 +141,45 @@ void apply_drop_other(Fix *fix) {
     if (!node_is_null(other)) call_remove_argument(fix, other);
 }
 
+static bool is_only_mask(const Fix *fix, const Value *value, int depth);
+
+typedef struct MaskSearch {
+    const Fix *fix;
+    const Value *value;
+    int depth;
+} MaskSearch;
+
+static bool visit_mask_use(void *context, Op *op) {
+    const MaskSearch *search = context;
+    bool goes_on = op->code == OP_AND || op->code == OP_BROADCAST_TO;
+    int mask = op_parameter_index(op->code, STR("mask"));
+    for (int i = 0; i < op->operand_count; i++) {
+        if (op->operands[i] != search->value || i == mask) continue;
+        if (!goes_on || !is_only_mask(search->fix, op->results[0], search->depth + 1)) return false;
+    }
+    return true;
+}
+
+/// Whether loads and stores alone use it, as their mask: they broadcast it.
+static bool is_only_mask(const Fix *fix, const Value *value, int depth) {
+    enum { DEEPEST = 16 };
+    MaskSearch search = {fix, value, depth};
+    return depth < DEEPEST && region_walk(fix->kernel->function->body, visit_mask_use, &search);
+}
+
+/// Whether `kept` may stand for `both`, which it may be smaller than.
+static bool mask_may_shrink(const Fix *fix, SyntaxNode both, SyntaxNode kept) {
+    if (!fix->kernel) return false;
+    Range wide = node_range(fix->source, both), narrow = node_range(fix->source, kept);
+    const Value *whole = snapshot_value_at(fix->snapshot, fix->kernel, wide);
+    const Value *part = snapshot_value_at(fix->snapshot, fix->kernel, narrow);
+    if (!whole || !part || whole->type.rank != part->type.rank) return false;
+    bool is_same = true;
+    for (int i = 0; i < whole->type.rank; i++)
+        is_same = is_same && poly_equal(whole->type.dims[i], part->type.dims[i]);
+    return is_same || is_only_mask(fix, whole, 0);
+}
+
 void apply_drop_bound(Fix *fix) {
     SyntaxNode comparison = fix_node(fix, fix->range);
     if (node_is_null(comparison)) return;
@@ -153,6 +192,12 @@ void apply_drop_bound(Fix *fix) {
         SyntaxNode left = node_field(parent, "left"), right = node_field(parent, "right");
         if (!str_is(node_text(fix->source, node_field(parent, "operator")), "&")) return;
         SyntaxNode kept = node_same(left, whole) ? right : left;
+        if (!mask_may_shrink(fix, parent, kept)) return;
+        SyntaxNode outer = node_parent(parent);
+        bool stands_alone = node_is(outer, SYNTAX_ASSIGNMENT) ||
+                            node_is(outer, SYNTAX_KEYWORD_ARGUMENT) ||
+                            node_is(outer, SYNTAX_PARENTHESIZED);
+        if (stands_alone && node_is(kept, SYNTAX_PARENTHESIZED)) kept = node_child(kept, 0);
         fix_replace_node(fix, parent, "%s", fix_text(fix, kept));
         return;
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/module_scope.h"
+#include "autodiff/hoist.h"
 #include "codeactions/fix.h"
 
 static const BackwardOptions options = {.wrapper = WRAPPER_AUTOGRAD};
@@ -39,6 +40,12 @@ static bool share_launcher(const Fix *fix, const Kernel *a, const Kernel *b) {
 
 const char *file_refusal(const Source *source) {
     return *source->path ? NULL : "this text is in no file yet: save it first";
+}
+
+const char *below_refusal(const Kernel *kernel) {
+    return kernel_is_nested(kernel->definition)
+               ? "the kernel is inside a function or a class: generate its backward in a new file"
+               : NULL;
 }
 
 const char *backward_path(Arena *arena, const char *path, const char *kernel) {
@@ -79,7 +86,9 @@ void apply_backward_file(Fix *fix) {
 
 void apply_backward_here(Fix *fix) {
     Backward *backward = derive_asked(fix);
-    if (!backward) return;
+    const char *refusal = backward ? below_refusal(fix->kernel) : NULL;
+    if (refusal) fix_refuse(fix, "%s", refusal);
+    if (!backward || refusal) return;
     BackwardEdit *edits;
     int count = backward_in_place(fix->arena, fix->snapshot, backward, &edits);
     for (int i = 0; i < count; i++)
@@ -130,5 +139,9 @@ void apply_launch_comment(Fix *fix) {
         return;
     }
     uint32_t at = snapshot_range(fix->snapshot, fix->kernel->definition->range).start;
-    fix_replace(fix, at, at, "# tad: %s\n", buffer_text(&out));
+    const char *text = fix->source->text.data;
+    uint32_t line = at;
+    while (line > 0 && (text[line - 1] == ' ' || text[line - 1] == '\t')) line--;
+    fix_replace(fix, line, line, "%.*s# tad: %s\n", (int)(at - line), text + line,
+                buffer_text(&out));
 }

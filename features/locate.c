@@ -141,13 +141,8 @@ const Kernel *kernel_of_function(Names *names, const FunctionDefinition *functio
 }
 
 Value *value_of_node(Names *names, const Kernel *kernel, SyntaxNode node) {
-    if (!kernel || !kernel->function || !kernel->function->definition || node_is_null(node))
-        return NULL;
-    // What was lowered from an earlier text is kept by the places of that text.
-    Range lowered = kernel->function->definition->name_range;
-    uint32_t shift = snapshot_range(names->snapshot, lowered).start - lowered.start;
-    Range range = range_of(names, node);
-    return function_value_at(kernel->function, range.start - shift, range.end - shift);
+    if (!kernel || node_is_null(node)) return NULL;
+    return snapshot_value_at(names->snapshot, kernel, range_of(names, node));
 }
 
 // --- Names that functions bind

@@ -5,6 +5,7 @@ Whatever a quick fix leaves behind is compiled by the real Triton, which did not
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -34,11 +35,11 @@ def dump(name: str) -> str:
         timeout=120,
         check=True,
     )
-    return run.stdout if name == "backward" else without_backwards(run.stdout)
+    return run.stdout if name in ("backward", "nested") else without_backwards(run.stdout)
 
 
 def without_backwards(text: str) -> str:
-    """Emitted modules are shown once, in backward.actions: elsewhere their first lines would only repeat them."""
+    """Emitted modules are shown in backward.actions and nested.actions: elsewhere their first lines would only repeat them."""
     kept, skips = [], False
     for line in text.split("\n"):
         match = OFFER.match(line)
@@ -123,6 +124,12 @@ def test_every_action_has_a_fixture() -> None:
     # `ignore` is offered everywhere and has a test of its own; Triton 3.9 removed nothing that has a plain successor.
     assert set(table()) - shown == {"ignore", "replace-removed"}
     assert sum(kind == "quickfix" for kind, _ in table().values()) >= 12
+
+
+def test_what_actions_leave_is_python() -> None:
+    for offer in offers():
+        if any(line.startswith("@@") for line in offer.diff):
+            ast.parse(patched((ACTIONS / f"{offer.file}.py").read_text(), offer.diff))
 
 
 def test_no_offer_is_refused_when_it_is_taken() -> None:

@@ -67,3 +67,19 @@ def long_rows_kernel(x_ptr, y_ptr, stride, n, BLOCK: tl.constexpr):
     lanes = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + row * stride + lanes, mask=lanes < n)
     tl.store(y_ptr + row.to(tl.int64) * stride + lanes, x, mask=lanes < n)
+
+
+@triton.jit
+def bound_of_columns_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr, D: tl.constexpr):
+    rows, columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, D)
+    mask = (rows[:, None] < n) & (columns[None, :] < D)
+    x = tl.load(x_ptr + rows[:, None] * D + columns[None, :], mask=mask, other=0.0)
+    tl.store(y_ptr + rows[:, None] * D + columns[None, :], x, mask=mask)
+
+
+@triton.jit
+def counted_mask_kernel(i_ptr, n, BLOCK: tl.constexpr, D: tl.constexpr):
+    """Without the comparison the mask would have one column, and the count would be another."""
+    rows, columns = tl.arange(0, BLOCK), tl.arange(0, D)
+    mask = (rows[:, None] < n) & (columns[None, :] < D)
+    tl.store(i_ptr + rows, tl.sum(mask.to(tl.int32), axis=1), mask=rows < n)

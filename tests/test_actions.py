@@ -39,7 +39,7 @@ def dump(name: str) -> str:
 
 
 def without_backwards(text: str) -> str:
-    """Emitted modules are shown in backward.actions and nested.actions: elsewhere their first lines would only repeat them."""
+    """Emitted modules are shown in backward.actions and nested.actions alone."""
     kept, skips = [], False
     for line in text.split("\n"):
         match = OFFER.match(line)

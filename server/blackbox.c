@@ -109,24 +109,13 @@ int blackbox_blame(Blackbox *box, Culprit culprits[BLACKBOX_LANES]) {
     return count;
 }
 
-bool blackbox_is_clear(const Blackbox *box) {
-    bool is_clear = true;
-    for (int i = 0; i < MOST_ASIDE; i++)
-        is_clear = is_clear && !atomic_load(&box->asides[i].subject);
-    return is_clear;
-}
-
-void blackbox_forget(Blackbox *box, const char *uri) {
-    Aside *aside = aside_find(box, subject_of(uri));
-    if (aside) atomic_store(&aside->subject, 0);
-}
-
 // --- The server's side
 
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 enum { SIGNAL_COUNT = sizeof crash_signals / sizeof *crash_signals };
 
 static Blackbox *watched;
+static Journal *stopped;
 static struct sigaction former[SIGNAL_COUNT];  // the default, or a sanitizer's
 
 /// The stack of a lane may be what has run out.
@@ -142,6 +131,7 @@ static void crash_caught(int number, siginfo_t *info, void *context) {
     (void)context;
     atomic_store(&watched->crashed_lane, thread_mark());
     atomic_store(&watched->signal, number);
+    journal_stop(stopped);
     for (int i = 0; i < SIGNAL_COUNT; i++)
         if (crash_signals[i] == number) sigaction(number, &former[i], NULL);
     // A fault comes again by itself; what was sent does not.
@@ -155,13 +145,19 @@ static void be_lane(int lane) {
     give_signal_stack(lane);
 }
 
-void blackbox_watch(Blackbox *box) {
+void blackbox_watch(Blackbox *box, Journal *journal) {
     if (!box) return;
     watched = box;
+    stopped = journal;
     be_lane(LANE_OF_LOOP);
     struct sigaction action = {.sa_sigaction = crash_caught, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < SIGNAL_COUNT; i++) sigaction(crash_signals[i], &action, &former[i]);
+}
+
+void blackbox_forget(Blackbox *box, const char *uri) {
+    Aside *aside = box ? aside_find(box, subject_of(uri)) : NULL;
+    if (aside) atomic_store(&aside->subject, 0);
 }
 
 int blackbox_generation(const Blackbox *box) { return box ? box->generation : 0; }
@@ -177,7 +173,9 @@ void blackbox_enter(Blackbox *box, int lane, const char *uri, int version) {
 }
 
 void blackbox_leave(Blackbox *box, int lane) {
-    if (box) atomic_fetch_add(&box->lanes[lane].steps, 1);
+    if (!box) return;
+    atomic_fetch_add(&box->lanes[lane].steps, 1);
+    thread_set_mark(1 + LANE_OF_LOOP);
 }
 
 const char *blackbox_refusal(const Blackbox *box, int lane, const char *uri, int version) {

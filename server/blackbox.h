@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "server/journal.h"
+
 typedef struct Blackbox Blackbox;
 
 enum { BLACKBOX_LANES = 4 };
@@ -35,18 +37,17 @@ typedef struct Culprit {
 /// After a crash: the texts that the crashed lane was at, or every lane where that is not known, are left alone from now on.
 /// Returns how many.
 int blackbox_blame(Blackbox *box, Culprit culprits[BLACKBOX_LANES]);
-/// Whether no text is left alone.
-bool blackbox_is_clear(const Blackbox *box);
-/// The file was opened, closed or changed on disk: what was known of it is void.
-void blackbox_forget(Blackbox *box, const char *uri);
 
 // --- The server's side; `box` may be NULL
 
-/// The signals of a crash leave a note of the thread that they came from. From the loop's thread.
-void blackbox_watch(Blackbox *box);
+/// The signals of a crash leave a note of the thread that they came from, and the journal between two writes. From the loop's
+/// thread.
+void blackbox_watch(Blackbox *box, Journal *journal);
+/// The file was opened, closed or changed on disk: what was known of it is void.
+void blackbox_forget(Blackbox *box, const char *uri);
 /// How many servers there were before this one.
 int blackbox_generation(const Blackbox *box);
-/// The calling thread is the lane's, and at this text from now on; `uri` may be NULL.
+/// The calling thread is the lane's, and at this text from now on, until it leaves; `uri` may be NULL.
 void blackbox_enter(Blackbox *box, int lane, const char *uri, int version);
 void blackbox_leave(Blackbox *box, int lane);
 /// NULL, or why the lane leaves this text alone.

@@ -89,6 +89,11 @@ void lane_document_release(LaneDocument *document) {
     arena_free(document->arena);
 }
 
+bool lane_document_is_quick(const LaneDocument *document) {
+    enum { QUICK_NS = 4000000 };
+    return document->snapshot && document->analysis_ns < QUICK_NS;
+}
+
 /// Whether the document may keep what it imported.
 static bool imports_are_current(const struct FastLane *lane, LaneDocument *document) {
     const LaneResolver *resolver = document->resolver;
@@ -118,10 +123,12 @@ static void document_build(struct FastLane *lane, LaneDocument *document, Text *
     LaneResolver *resolver = resolver_for(lane, document), *old_resolver = document->resolver;
     SnapshotOptions options = {.resolver = import_resolver_interface(resolver->imports)};
     Snapshot *old = document->snapshot;
+    uint64_t started_ns = thread_clock_ns();
     fault_provoke("fast", text->analysed);
     document->snapshot = old && old_resolver == resolver
                              ? snapshot_update(old, text->analysed, &options)
                              : snapshot_build(document->path, text->analysed, &options);
+    document->analysis_ns = thread_clock_ns() - started_ns;
     snapshot_release(old);
     resolver->users++;
     document->resolver = resolver;

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <uv.h>
 
 enum { READ_SIZE = 64 * 1024 };
@@ -48,9 +49,13 @@ static void timer_closed(uv_handle_t *handle) {
     arena_free(timer->arena);
 }
 
+static void watch_closed(uv_handle_t *handle);
+
 static void close_handle(uv_handle_t *handle, void *unused) {
     (void)unused;
-    if (!uv_is_closing(handle)) uv_close(handle, handle->type == UV_TIMER ? timer_closed : NULL);
+    uv_close_cb freed = handle->type == UV_TIMER ? timer_closed : NULL;
+    if (handle->type == UV_POLL) freed = watch_closed;
+    if (!uv_is_closing(handle)) uv_close(handle, freed);
 }
 
 void loop_free(Loop *loop) {
@@ -73,6 +78,13 @@ void loop_free(Loop *loop) {
 void loop_run(Loop *loop) { uv_run(&loop->uv, UV_RUN_DEFAULT); }
 void loop_stop(Loop *loop) { uv_stop(&loop->uv); }
 uint64_t clock_ns(void) { return uv_hrtime(); }
+
+uint64_t thread_clock_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
+}
+
 uint64_t loop_now_ms(const Loop *loop) {
     (void)loop;
     return uv_hrtime() / 1000000;
@@ -311,262 +323,47 @@ bool process_exists(int id) { return uv_kill(id, 0) != UV_ESRCH; }
 
 int processor_count(void) { return (int)uv_available_parallelism(); }
 
-// --- Streams
+// --- Descriptors
 
-enum { STDIN_DESCRIPTOR = 0, STDOUT_DESCRIPTOR = 1 };
-
-/// One end or two: a socket is read and written, stdin and stdout are two handles, or files without a handle.
-struct Stream {
-    Loop *loop;
-    StreamEvents events;
-    union {
-        uv_pipe_t pipe;
-        uv_tty_t terminal;
-        uv_tcp_t tcp;
-        uv_stream_t stream;
-    } ends[2];
-    uv_stream_t *input, *output;  // NULL: a file
-    uv_connect_t connecting;
-    uv_shutdown_t finishing;
-    uv_fs_t reading;
-    size_t backlog;
-    Buffer waiting;  // written before the connection stands
-    bool connected, closed, paused, reads_file;
-    bool has_ended;  // nothing more comes, which was told
-    char buffer[READ_SIZE];
+struct Watch {
+    Arena *arena;
+    uv_poll_t uv;
+    int kind;
+    WatchCallback *callback;
+    void *context;
 };
 
-static void stream_end(Stream *stream, const char *why) {
-    if (stream->has_ended) return;
-    stream->has_ended = true;
-    if (stream->input) uv_read_stop(stream->input);
-    if (stream->events.closed) stream->events.closed(stream->events.context, why);
+static void watch_closed(uv_handle_t *handle) { arena_free(((Watch *)handle->data)->arena); }
+
+/// An error is seen by whoever reads or writes, but libuv takes it for the end.
+static void watch_met(uv_poll_t *uv, int status, int events) {
+    (void)events;
+    const Watch *watch = uv->data;
+    watch->callback(watch->context);
+    if (status < 0 && !uv_is_closing((uv_handle_t *)uv)) uv_poll_start(uv, watch->kind, watch_met);
 }
 
-static void stream_close(Stream *stream, const char *why) {
-    stream->closed = true;
-    stream_end(stream, why);
-}
-
-static void stream_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer) {
-    (void)suggested;
-    Stream *stream = handle->data;
-    *buffer = uv_buf_init(stream->buffer, READ_SIZE);
-}
-
-static void stream_has_read(uv_stream_t *handle, ssize_t size, const uv_buf_t *buffer) {
-    Stream *stream = handle->data;
-    if (size > 0)
-        stream->events.data(stream->events.context, buffer->base, (size_t)size);
-    else if (size == UV_EOF)
-        stream_end(stream, NULL);
-    else if (size < 0)
-        stream_close(stream, uv_strerror((int)size));
-}
-
-static void file_read_next(Stream *stream);
-
-static void file_has_read(uv_fs_t *request) {
-    Stream *stream = request->data;
-    ssize_t size = request->result;
-    uv_fs_req_cleanup(request);
-    stream->reads_file = false;
-    if (size <= 0) {
-        stream_end(stream, size == 0 ? NULL : uv_strerror((int)size));
-        return;
+Watch *watch_start(Loop *loop, int descriptor, WatchKind kind, WatchCallback *callback,
+                   void *context) {
+    Arena *own = arena_new();
+    Watch *watch = ARENA_NEW(own, Watch);
+    watch->arena = own;
+    watch->kind = kind == WATCH_READABLE ? UV_READABLE : UV_WRITABLE;
+    watch->callback = callback;
+    watch->context = context;
+    watch->uv.data = watch;
+    int failed = uv_poll_init(&loop->uv, &watch->uv, descriptor);
+    if (failed) {
+        arena_free(own);
+        return NULL;
     }
-    stream->events.data(stream->events.context, stream->buffer, (size_t)size);
-    if (!stream->paused) file_read_next(stream);
+    uv_poll_start(&watch->uv, watch->kind, watch_met);
+    return watch;
 }
 
-static void file_read_next(Stream *stream) {
-    if (stream->reads_file || stream->has_ended) return;
-    stream->reads_file = true;
-    stream->reading.data = stream;
-    uv_buf_t buffer = uv_buf_init(stream->buffer, READ_SIZE);
-    uv_fs_read(&stream->loop->uv, &stream->reading, STDIN_DESCRIPTOR, &buffer, 1, -1,
-               file_has_read);
+void watch_stop(Watch *watch) {
+    if (watch) close_handle((uv_handle_t *)&watch->uv, NULL);
 }
-
-void stream_resume(Stream *stream) {
-    stream->paused = false;
-    if (stream->has_ended || !stream->connected) return;
-    if (stream->input)
-        uv_read_start(stream->input, stream_buffer, stream_has_read);
-    else
-        file_read_next(stream);
-}
-
-void stream_pause(Stream *stream) {
-    stream->paused = true;
-    if (stream->input) uv_read_stop(stream->input);
-}
-
-static Stream *stream_new(Loop *loop, const StreamEvents *events) {
-    Stream *stream = ARENA_NEW(loop->arena, Stream);
-    stream->loop = loop;
-    stream->events = *events;
-    stream->waiting = buffer_new(loop->arena);
-    return stream;
-}
-
-/// NULL for a file; `*failed` where it cannot be opened.
-static uv_stream_t *descriptor_open(Stream *stream, int descriptor, int *failed) {
-    uv_stream_t *end = &stream->ends[descriptor].stream;
-    switch (uv_guess_handle(descriptor)) {
-    case UV_NAMED_PIPE:
-        uv_pipe_init(&stream->loop->uv, &stream->ends[descriptor].pipe, 0);
-        *failed = uv_pipe_open(&stream->ends[descriptor].pipe, descriptor);
-        break;
-    case UV_TTY:
-        *failed = uv_tty_init(&stream->loop->uv, &stream->ends[descriptor].terminal, descriptor, 0);
-        break;
-    case UV_TCP:
-        uv_tcp_init(&stream->loop->uv, &stream->ends[descriptor].tcp);
-        *failed = uv_tcp_open(&stream->ends[descriptor].tcp, descriptor);
-        break;
-    default: return NULL;
-    }
-    end->data = stream;
-    return end;
-}
-
-Error stream_open_stdio(Loop *loop, Arena *arena, const StreamEvents *events, Stream **result) {
-    Stream *stream = stream_new(loop, events);
-    int failed = 0;
-    stream->input = descriptor_open(stream, STDIN_DESCRIPTOR, &failed);
-    if (!failed) stream->output = descriptor_open(stream, STDOUT_DESCRIPTOR, &failed);
-    if (failed) return arena_printf(arena, "cannot use stdin and stdout: %s", uv_strerror(failed));
-    stream->connected = true;
-    *result = stream;
-    stream_resume(stream);
-    return NULL;
-}
-
-Stream *stream_open_socket(Loop *loop, int descriptor, const StreamEvents *events) {
-    Stream *stream = stream_new(loop, events);
-    uv_pipe_t *pipe = &stream->ends[0].pipe;
-    uv_pipe_init(&loop->uv, pipe, 0);
-    stream->input = stream->output = &stream->ends[0].stream;
-    stream->input->data = stream;
-    stream->connected = true;
-    int failed = uv_pipe_open(pipe, descriptor);
-    if (failed)
-        stream_close(stream, uv_strerror(failed));
-    else
-        stream_resume(stream);
-    return stream;
-}
-
-void stream_finish(Stream *stream) {
-    if (!stream->closed) uv_shutdown(&stream->finishing, stream->output, NULL);
-}
-
-void stream_abandon(Stream *stream) {
-    stream->events = (StreamEvents){0};
-    stream->closed = stream->has_ended = true;
-    uv_close((uv_handle_t *)stream->input, NULL);
-}
-
-static void stream_connected(uv_connect_t *request, int status) {
-    Stream *stream = request->data;
-    if (status == UV_ECANCELED) return;
-    if (status < 0) {
-        stream_close(stream, uv_strerror(status));
-        return;
-    }
-    stream->connected = true;
-    if (stream->waiting.size) stream_write(stream, stream->waiting.data, stream->waiting.size);
-    if (!stream->paused) stream_resume(stream);
-}
-
-Stream *stream_connect_pipe(Loop *loop, const char *name, const StreamEvents *events) {
-    Stream *stream = stream_new(loop, events);
-    uv_pipe_t *pipe = &stream->ends[0].pipe;
-    uv_pipe_init(&loop->uv, pipe, 0);
-    stream->input = stream->output = &stream->ends[0].stream;
-    stream->input->data = stream->connecting.data = stream;
-    uv_pipe_connect(&stream->connecting, pipe, name, stream_connected);
-    return stream;
-}
-
-Stream *stream_connect_port(Loop *loop, int port, const StreamEvents *events) {
-    Stream *stream = stream_new(loop, events);
-    uv_tcp_t *tcp = &stream->ends[0].tcp;
-    uv_tcp_init(&loop->uv, tcp);
-    uv_tcp_nodelay(tcp, 1);
-    stream->input = stream->output = &stream->ends[0].stream;
-    stream->input->data = stream->connecting.data = stream;
-    struct sockaddr_in address;
-    uv_ip4_addr("127.0.0.1", port, &address);
-    int failed = uv_tcp_connect(&stream->connecting, tcp, (const struct sockaddr *)&address,
-                                stream_connected);
-    if (failed) stream_close(stream, uv_strerror(failed));
-    return stream;
-}
-
-typedef struct StreamWrite {
-    uv_write_t uv;
-    Arena *arena;
-    Stream *stream;
-    size_t size;
-} StreamWrite;
-
-static void stream_written(uv_write_t *uv, int status) {
-    StreamWrite *write = (StreamWrite *)uv;
-    Stream *stream = write->stream;
-    stream->backlog -= write->size;
-    arena_free(write->arena);
-    if (status == UV_ECANCELED) return;
-    if (status < 0)
-        stream_close(stream, uv_strerror(status));
-    else if (stream->backlog == 0 && stream->events.drained)
-        stream->events.drained(stream->events.context);
-}
-
-static void file_write_all(Stream *stream, const char *data, size_t size) {
-    while (size > 0) {
-        uv_fs_t request;
-        uv_buf_t buffer = uv_buf_init((char *)(uintptr_t)data, (unsigned)size);
-        int written =
-            uv_fs_write(&stream->loop->uv, &request, STDOUT_DESCRIPTOR, &buffer, 1, -1, NULL);
-        uv_fs_req_cleanup(&request);
-        if (written <= 0) return;
-        data += written;
-        size -= (size_t)written;
-    }
-}
-
-void stream_write(Stream *stream, const char *data, size_t size) {
-    if (stream->closed) return;
-    if (!stream->connected) {
-        buffer_add(&stream->waiting, data, size);
-        return;
-    }
-    if (!stream->output) {
-        file_write_all(stream, data, size);
-        return;
-    }
-    uv_buf_t now = uv_buf_init((char *)(uintptr_t)data, (unsigned)size);
-    int written = stream->backlog ? 0 : uv_try_write(stream->output, &now, 1);
-    if (written > 0) {
-        data += written;
-        size -= (size_t)written;
-    }
-    if (size == 0) return;
-    Arena *arena = arena_new();
-    StreamWrite *write = ARENA_NEW(arena, StreamWrite);
-    *write = (StreamWrite){.arena = arena, .stream = stream, .size = size};
-    uv_buf_t rest = uv_buf_init(arena_strndup(arena, data, size), (unsigned)size);
-    stream->backlog += size;
-    if (uv_write(&write->uv, stream->output, &rest, 1, stream_written) == 0) return;
-    stream->backlog -= size;
-    arena_free(arena);
-    stream_close(stream, "writing failed");
-}
-
-size_t stream_backlog(const Stream *stream) { return stream->backlog; }
-bool stdin_is_terminal(void) { return uv_guess_handle(STDIN_DESCRIPTOR) == UV_TTY; }
 
 // --- Workers
 
@@ -629,6 +426,19 @@ static void worker_collect(Worker *worker) {
 
 static void worker_woken(uv_async_t *wake) { worker_collect(wake->data); }
 
+static void thread_start(uv_thread_t *thread, size_t stack_bytes, uv_thread_cb work,
+                         void *context) {
+    uv_thread_options_t options = {.flags = UV_THREAD_HAS_STACK_SIZE, .stack_size = stack_bytes};
+    int failed = uv_thread_create_ex(thread, &options, work, context);
+    if (failed) BUG("cannot start a thread: %s", uv_strerror(failed));
+}
+
+void thread_run(size_t stack_bytes, void (*work)(void *context), void *context) {
+    uv_thread_t thread;
+    thread_start(&thread, stack_bytes, work, context);
+    uv_thread_join(&thread);
+}
+
 Worker *worker_new(Loop *loop, size_t stack_bytes) {
     Worker *worker = ARENA_NEW(loop->arena, Worker);
     worker->loop = loop;
@@ -636,9 +446,7 @@ Worker *worker_new(Loop *loop, size_t stack_bytes) {
     uv_cond_init(&worker->changed);
     worker->wake.data = worker;
     uv_async_init(&loop->uv, &worker->wake, worker_woken);
-    uv_thread_options_t options = {.flags = UV_THREAD_HAS_STACK_SIZE, .stack_size = stack_bytes};
-    int failed = uv_thread_create_ex(&worker->thread, &options, worker_main, worker);
-    if (failed) BUG("cannot start a thread: %s", uv_strerror(failed));
+    thread_start(&worker->thread, stack_bytes, worker_main, worker);
     return worker;
 }
 

@@ -1,4 +1,4 @@
-// Processes, streams, timers and worker threads around one loop thread: the one door to libuv. All of a loop's objects
+// Processes, descriptors, timers and worker threads around one loop thread: the one door to libuv. All of a loop's objects
 // die with it.
 #ifndef TAD_SERVER_LOOP_H
 #define TAD_SERVER_LOOP_H
@@ -9,7 +9,7 @@
 typedef struct Loop Loop;
 typedef struct Process Process;
 typedef struct Timer Timer;
-typedef struct Stream Stream;
+typedef struct Watch Watch;
 typedef struct Worker Worker;
 
 /// What a process tells its owner. Called from loop_run; `exited` comes once, after the last output.
@@ -28,6 +28,8 @@ void loop_run(Loop *loop);
 void loop_stop(Loop *loop);
 /// Nanoseconds of a clock that only goes forward.
 uint64_t clock_ns(void);
+/// Nanoseconds of the processor that the calling thread has taken.
+uint64_t thread_clock_ns(void);
 /// Milliseconds of a clock that only goes forward.
 uint64_t loop_now_ms(const Loop *loop);
 
@@ -52,33 +54,14 @@ Timer *timer_start(Loop *loop, uint64_t delay_ms, uint64_t repeat_ms, TimerCallb
 /// Also frees a timer that fired. NULL is allowed.
 void timer_stop(Timer *timer);
 
-/// What a stream tells its owner, from loop_run. `closed` comes once: the other side is gone, or never was there.
-typedef struct StreamEvents {
-    void (*data)(void *context, const char *data, size_t size);
-    void (*drained)(void *context);  // everything written was taken
-    void (*closed)(void *context, const char *why);
-    void *context;
-} StreamEvents;
-
-/// Our stdin and stdout: pipes, sockets, terminals or files.
-Error stream_open_stdio(Loop *loop, Arena *arena, const StreamEvents *events, Stream **stream);
-/// Connects as a client, to a pipe of that name or to a port of this machine.
-Stream *stream_connect_pipe(Loop *loop, const char *name, const StreamEvents *events);
-Stream *stream_connect_port(Loop *loop, int port, const StreamEvents *events);
-/// One end of a pair of connected sockets; takes it over.
-Stream *stream_open_socket(Loop *loop, int descriptor, const StreamEvents *events);
-/// Copies what cannot be written at once. It may be written on after the other side has ended its own writing.
-void stream_write(Stream *stream, const char *data, size_t size);
-/// Of a socket: the other side sees the end behind what was written.
-void stream_finish(Stream *stream);
-/// Of a socket: closes it; its owner hears no more of it.
-void stream_abandon(Stream *stream);
-/// Bytes that the other side has not taken yet.
-size_t stream_backlog(const Stream *stream);
-/// Stops and goes on reading.
-void stream_pause(Stream *stream);
-void stream_resume(Stream *stream);
-bool stdin_is_terminal(void);
+/// What a descriptor is waited for. The callback comes again and again as long as it holds.
+typedef enum WatchKind { WATCH_READABLE, WATCH_WRITABLE } WatchKind;
+typedef void WatchCallback(void *context);
+/// NULL for what can always be read and written: files. The descriptor does not block any more; one watch of it at a time.
+Watch *watch_start(Loop *loop, int descriptor, WatchKind kind, WatchCallback *callback,
+                   void *context);
+/// NULL is allowed.
+void watch_stop(Watch *watch);
 
 /// Something to do on a worker's thread. The owner allocates it, with this as its first member.
 typedef struct Job Job;
@@ -88,6 +71,8 @@ struct Job {
                  bool has_run);  // on the loop's thread, in order; false: the worker ended first
     Job *next;
 };
+/// Calls `work` on a thread of its own and waits for it.
+void thread_run(size_t stack_bytes, void (*work)(void *context), void *context);
 /// A thread that does jobs one after the other. `stack_bytes` 0: the system's choice.
 Worker *worker_new(Loop *loop, size_t stack_bytes);
 /// From any thread.

@@ -21,25 +21,19 @@ typedef struct Waiting {
 
 struct Recollection {
     Arena *arena;
-    FileNews *file_is_new;
-    void *context;
     Documents documents;
     Encoding encoding;
     Kept initialize, initialized, configuration, trace;
     LIST(Kept) folders;  // every change of them
     Waiting *requests, *progress;
     bool is_initialized;  // the client has the answer
-    bool answers_again;   // the next answer is one that it has
     bool is_over;
 };
 
-Recollection *recollection_new(FileNews *file_is_new, void *context) {
+Recollection *recollection_new(void) {
     Arena *arena = arena_new();
     Recollection *recollection = ARENA_NEW(arena, Recollection);
-    *recollection = (Recollection){.arena = arena,
-                                   .file_is_new = file_is_new,
-                                   .context = context,
-                                   .documents = documents_new(arena)};
+    *recollection = (Recollection){.arena = arena, .documents = documents_new(arena)};
     return recollection;
 }
 
@@ -136,7 +130,6 @@ static void take_open(Recollection *recollection, const Json *message) {
     if (open) documents_close(&recollection->documents, open);
     Text *fresh = text_new(text->string, json_get_int(item, "version", 0));
     documents_open(&recollection->documents, uri, fresh);
-    recollection->file_is_new(recollection->context, uri);
 }
 
 static void take_change(Recollection *recollection, const Json *message) {
@@ -154,18 +147,7 @@ static void take_change(Recollection *recollection, const Json *message) {
 
 static void take_close(Recollection *recollection, const Json *message) {
     Document *document = find(recollection, message);
-    if (!document) return;
-    recollection->file_is_new(recollection->context, document->uri);
-    documents_close(&recollection->documents, document);
-}
-
-static void take_watched(Recollection *recollection, const Json *message) {
-    const Json *changes = json_get(json_get(message, "params"), "changes");
-    for (int i = 0; changes && changes->kind == JSON_ARRAY && i < changes->count; i++) {
-        const char *uri = json_get_string(changes->items[i], "uri", "");
-        if (!documents_find(&recollection->documents, uri))
-            recollection->file_is_new(recollection->context, uri);
-    }
+    if (document) documents_close(&recollection->documents, document);
 }
 
 static void take_end(Recollection *recollection, const Json *message) {
@@ -184,7 +166,6 @@ void recollect_client(Recollection *recollection, const Json *message) {
         {"textDocument/didChange", take_change},
         {"textDocument/didClose", take_close},
         {"workspace/didChangeConfiguration", take_configuration},
-        {"workspace/didChangeWatchedFiles", take_watched},
         {"workspace/didChangeWorkspaceFolders", take_folders},
         {"$/setTrace", take_trace},
         {"shutdown", take_end},
@@ -257,16 +238,10 @@ static void take_progress(Recollection *recollection, Str body) {
     arena_free(arena);
 }
 
-bool recollect_server(Recollection *recollection, Str body) {
+void recollect_server(Recollection *recollection, Str body) {
     Head head = head_of(body);
     if (str_is(head.method, "\"$/progress\"")) take_progress(recollection, body);
-    if (head.method.size || !head.id.size) return true;
-    if (recollection->answers_again) {
-        recollection->answers_again = false;
-        return false;
-    }
-    take_answer(recollection, head.id);
-    return true;
+    if (!head.method.size && head.id.size) take_answer(recollection, head.id);
 }
 
 // --- Between two servers
@@ -335,8 +310,7 @@ static Json *open_message(Arena *arena, const Document *document) {
     return message;
 }
 
-void recollection_replay(Recollection *recollection, MessageSink *server, void *context) {
-    recollection->answers_again = recollection->is_initialized;
+bool recollection_replay(const Recollection *recollection, MessageSink *server, void *context) {
     const Kept *kept[] = {&recollection->initialize, &recollection->initialized,
                           &recollection->configuration, &recollection->trace};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
@@ -350,4 +324,5 @@ void recollection_replay(Recollection *recollection, MessageSink *server, void *
         server(context, open_message(arena, documents->entries[i].value));
         arena_free(arena);
     }
+    return recollection->is_initialized;
 }

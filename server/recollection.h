@@ -8,15 +8,12 @@
 
 typedef struct Recollection Recollection;
 
-/// What a message of the client does to a file.
-typedef void FileNews(void *context, const char *uri);
-
-Recollection *recollection_new(FileNews *file_is_new, void *context);
+Recollection *recollection_new(void);
 void recollection_free(Recollection *recollection);
 /// A message of the client, or what is none.
 void recollect_client(Recollection *recollection, const Json *message);
-/// A message of the server, as it prints them. False where the client must not see it: it answers what was answered before.
-bool recollect_server(Recollection *recollection, Str body);
+/// A message of the server, as it prints them.
+void recollect_server(Recollection *recollection, Str body);
 /// Whether the client has said that it ends.
 bool recollection_is_over(const Recollection *recollection);
 
@@ -25,7 +22,7 @@ typedef void MessageSink(void *context, const Json *message);
 /// To the client: answers to all that it waits for, and the end of all progress. Nothing is waited for any more but what is told
 /// again.
 void recollection_excuse(Recollection *recollection, MessageSink *client, void *context);
-/// To another server: the session so far.
-void recollection_replay(Recollection *recollection, MessageSink *server, void *context);
+/// To another server: the session so far. Returns whether the client has the answer to `initialize`, which begins it.
+bool recollection_replay(const Recollection *recollection, MessageSink *server, void *context);
 
 #endif

@@ -1,5 +1,6 @@
 // `tad-lsp` as a language server: opens the stream, starts the lanes, runs until the client is gone; watched by a supervisor.
 #include <stdio.h>
+#include <unistd.h>
 
 #include "server/client.h"
 #include "server/gradients.h"
@@ -12,7 +13,10 @@
 enum { LANE_STACK_BYTES = 64 * 1024 * 1024, LAST_WRITES_MS = 1000 };
 
 static void stream_data(void *context, const char *data, size_t size) {
-    dispatch_bytes(context, data, size);
+    Server *server = context;
+    ssize_t recorded = server->record < 0 ? 0 : write(server->record, data, size);
+    if (recorded < 0) server->record = -1;
+    dispatch_bytes(server, data, size);
 }
 
 static void stream_drained(void *context) {
@@ -41,12 +45,17 @@ void server_end(Server *server) {
         timer_start(server->loop, LAST_WRITES_MS, 0, last_writes_late, server);
 }
 
-/// To the supervisor, or without one to the client.
-static Error open_stream(Server *server, const Options *options) {
+/// What is owed to the client, and what the client has told before, come before what it says now.
+static void open_stream(Server *server, const Inheritance *inheritance) {
     StreamEvents events = {stream_data, stream_drained, stream_is_gone, server};
-    if (server->blackbox)
-        return stream_open_stdio(server->loop, server->arena, &events, &server->stream);
-    return stream_open_client(server->loop, server->arena, options, &events, &server->stream);
+    const Connection *client = &inheritance->client;
+    server->stream = stream_open(server->loop, server->arena, client->input, client->output,
+                                 inheritance->journal, &events);
+    stream_write(server->stream, inheritance->owed.data, inheritance->owed.size);
+    server->is_retold = true;
+    dispatch_bytes(server, inheritance->past.data, inheritance->past.size);
+    server->is_retold = false;
+    if (!server->is_paused) stream_resume(server->stream);
 }
 
 static void close_documents(Server *server) {
@@ -70,12 +79,24 @@ static int serve(Server *server) {
     return server->state == SERVER_SHUT_DOWN && server->saw_exit ? STATUS_CLEAN : 1;
 }
 
-static int serve_client(const Options *options, Blackbox *box) {
+/// What the thread is given and gives back.
+typedef struct Session {
+    const Options *options;
+    const Inheritance *inheritance;
+    int status;
+} Session;
+
+static void serve_client(void *context) {
+    Session *session = context;
+    const Inheritance *inheritance = session->inheritance;
+    Blackbox *box = inheritance->box;
     Arena *arena = arena_new();
     Server *server = ARENA_NEW(arena, Server);
     server->arena = arena;
     server->blackbox = box;
-    blackbox_watch(box);
+    server->record = inheritance->record;
+    server->is_greeted = inheritance->is_greeted;
+    blackbox_watch(box, inheritance->journal);
     // No answer to an earlier server is taken for one to this.
     server->last_outgoing = 1000000 * blackbox_generation(box);
     server->loop = loop_new();
@@ -93,13 +114,9 @@ static int serve_client(const Options *options, Blackbox *box) {
     }
     server->gradients = gradients_new(server);
     server->timings = timings_new(server);
-    server_watch_client(server, options->client_process);
-    Error error = open_stream(server, options);
-    if (error) {
-        say("%s", error);
-        server->is_ending = true;
-    }
-    int status = error ? STATUS_TROUBLE : serve(server);
+    server_watch_client(server, session->options->client_process);
+    open_stream(server, inheritance);
+    session->status = serve(server);
     gradients_free(server->gradients);
     timings_free(server->timings);
     fast_lane_free(server->lane);
@@ -109,9 +126,16 @@ static int serve_client(const Options *options, Blackbox *box) {
     configuration_release(server->configuration);
     frame_reader_free(&server->reader);
     loop_free(server->loop);
+    stream_close(server->stream);
     arena_free(arena);
     blackbox_end(box);
-    return status;
 }
 
-int command_serve(const Options *options) { return supervise(options, serve_client); }
+/// The loop's thread does work of the fast lane, too, and needs the same stack.
+static int serve_on_thread(const Options *options, const Inheritance *inheritance) {
+    Session session = {.options = options, .inheritance = inheritance, .status = STATUS_TROUBLE};
+    thread_run(LANE_STACK_BYTES, serve_client, &session);
+    return session.status;
+}
+
+int command_serve(const Options *options) { return supervise(options, serve_on_thread); }

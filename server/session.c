@@ -282,7 +282,13 @@ static void news_tell(Server *server, FileNews news) {
         server_recheck_importers(server);
 }
 
+/// A text that is left alone is tried again; not where it is only told again.
+static void file_is_new(Server *server, const char *uri) {
+    if (!server->is_retold) blackbox_forget(server->blackbox, uri);
+}
+
 static void news_add(Server *server, FileNews *news, const char *uri, bool is_new) {
+    if (!documents_find(&server->documents, uri)) file_is_new(server, uri);
     Arena *scratch = arena_new();
     const char *path = path_real(scratch, path_of_uri(scratch, uri));
     if (*path && str_ends(str_from(uri), ".py")) {
@@ -367,6 +373,7 @@ Json *handle_did_open(Request *request) {
         server_log(server, 2, "textDocument/didOpen without a uri or a text was ignored");
         return NULL;
     }
+    file_is_new(server, uri);
     Text *fresh = text_new(text->string, json_get_int(item, "version", 0));
     Document *document = documents_find(&server->documents, uri);
     if (!document) {
@@ -416,6 +423,7 @@ Json *handle_did_save(Request *request) {
 Json *handle_did_close(Request *request) {
     Document *document = find_open(request);
     if (!document) return NULL;
+    file_is_new(request->server, document->uri);
     publish_forget_late(document);
     publish_nothing(request->server, document->uri);
     document_show(request->server, document, NULL);

@@ -7,9 +7,9 @@
 #include "server/blackbox.h"
 #include "server/configuration.h"
 #include "server/documents.h"
-#include "server/loop.h"
 #include "server/resolve.h"
 #include "server/settings.h"
+#include "server/stream.h"
 
 typedef enum MethodId {
 #define METHOD(id, ...) METHOD_##id,
@@ -59,6 +59,7 @@ typedef struct LaneDocument {
     struct LaneResolver *resolver;  // that it was built with
     int imports_generation;         // of the overlay, when its imports were current
     bool is_adopted;                // by the fast lane
+    uint64_t analysis_ns;           // of the processor, for the last snapshot
     const Settings *settings;       // of `settings_generation`
     int settings_generation;
     struct TokenMemory *tokens;  // the last semantic tokens, for deltas
@@ -130,7 +131,10 @@ struct Server {
     Arena *arena;
     Stream *stream;
     FrameReader reader;
-    Worker *workers[LANE_COUNT];              // none for the loop
+    Worker *workers[LANE_COUNT];  // none for the loop
+    int posted_count;             // to the fast lane, and not done
+    bool is_taking;               // bytes of the client
+    LIST(Request *) quick;        // of the fast lane, done here when the bytes are taken
     struct SlowLane *slow_lanes[LANE_COUNT];  // of those that are slow
     Overlay *overlay;
     atomic_bool is_closing;
@@ -139,6 +143,9 @@ struct Server {
     struct Timings *timings;
     ServerState state;
     bool is_ending, saw_exit, is_paused;
+    bool is_retold;   // what comes now came before, to a server that crashed
+    bool is_greeted;  // the client has an answer to `initialize` from that one
+    int record;       // a descriptor that takes what the client sends, or -1
     int client_process;
     Client client;
     Documents documents;
@@ -220,6 +227,8 @@ LaneDocuments fast_lane_stale(struct FastLane *lane, Arena *arena);
 const Settings *request_settings(Request *request);
 /// The choice of diagnostics that the editor's settings make, as options of the command line.
 Options request_options(const Request *request);
+/// Whether an edit of it is analysed so soon that no other thread needs to be woken for it. While the fast lane is idle.
+bool lane_document_is_quick(const LaneDocument *document);
 LaneDocument *lane_document_new(const char *uri);
 LaneDocument *lane_document_retain(LaneDocument *document);
 void lane_document_release(LaneDocument *document);

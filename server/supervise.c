@@ -1,7 +1,11 @@
-// A parent that holds the connection and what the client has told; a child that is the server. When the child crashes, the
-// parent answers what is open, starts another and tells it the same; the text that it was at is left alone.
+// A parent that the client's connection outlives the server with; a child that is the server, and talks with the client itself.
+// The parent reads what they said a little later (server/journal.h), to know what the client has told and waits for. When the
+// child crashes, what is open is answered, and another child is told the same; the text that it was at is left alone.
 #include "server/supervise.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +18,7 @@
 #include "server/recollection.h"
 
 enum {
-    LARGEST_BACKLOG = 256 * 1024,  // the server has a larger one of its own
+    TICK_MS = 1000,
     LAST_WRITES_MS = 1000,
     MOST_UNEXPLAINED = 3,  // crashes that no text is blamed for
     LANE_OF_EDITS = 1,
@@ -29,21 +33,18 @@ typedef struct Watched {
 
 typedef struct Supervisor {
     const Options *options;
-    int (*serve)(const Options *options, Blackbox *box);
-    Arena *arena;
-    Loop *loop;
-    Blackbox *box;
-    Stream *client, *server;  // the server is NULL while there is none
-    int server_socket;
+    ServeFunction *serve;
+    Inheritance heir;  // of the next server
+    Arena *arena;      // of what it inherits
+    Buffer owed;
+    size_t said_before;  // by all servers, when this one was started
     pid_t child;
+    int bell;  // the other end is the server's, and closed when it is gone
     FrameReader from_client, from_server;
     Recollection *recollection;
-    FILE *record;  // what the client sends, or NULL
-    Timer *watch, *late;
     Watched watched[BLACKBOX_LANES];
-    bool is_stuck, client_is_gone;
+    bool is_stuck;
     int unexplained;
-    int status;
 } Supervisor;
 
 // --- The child
@@ -52,18 +53,21 @@ typedef struct Supervisor {
 static bool server_fork(Supervisor *supervisor) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) return false;
-    blackbox_begin(supervisor->box);
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    const Inheritance *heir = &supervisor->heir;
+    blackbox_begin(heir->box);
+    journal_begin(heir->journal, ends[1]);
+    supervisor->said_before = journal_said(heir->journal, SPEAKER_SERVER);
+    supervisor->is_stuck = false;
+    memset(supervisor->watched, 0, sizeof supervisor->watched);
     supervisor->child = child_fork();
     if (supervisor->child == 0) {
-        dup2(ends[1], STDIN_FILENO);
-        dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
-        close(ends[1]);
-        exit(supervisor->serve(supervisor->options, supervisor->box));
+        exit(supervisor->serve(supervisor->options, heir));
     }
     close(ends[1]);
     if (supervisor->child < 0) close(ends[0]);
-    supervisor->server_socket = ends[0];
+    supervisor->bell = ends[0];
     return supervisor->child > 0;
 }
 
@@ -86,75 +90,33 @@ static double longest_step_s(void) {
 static bool lane_is_stuck(Supervisor *supervisor, int lane, double now_s) {
     enum { SLOWER = 4 };
     Watched *watched = &supervisor->watched[lane];
-    uint64_t step = blackbox_step(supervisor->box, lane);
+    uint64_t step = blackbox_step(supervisor->heir.box, lane);
     if (step != watched->step) *watched = (Watched){step, now_s};
     return step &&
            now_s - watched->since_s > longest_step_s() * (lane == LANE_OF_EDITS ? 1 : SLOWER);
 }
 
-/// Ends a server that does not get on.
-static void watch_server(void *context) {
-    Supervisor *supervisor = context;
+/// Ends a server that does not get on. Returns whether a lane is at work.
+static bool watch_lanes(Supervisor *supervisor) {
     double now_s = child_seconds(supervisor);
     bool is_at_work = false;
     for (int lane = LANE_OF_EDITS; lane < BLACKBOX_LANES && !supervisor->is_stuck; lane++) {
-        if (!supervisor->server || !blackbox_step(supervisor->box, lane)) continue;
+        if (!blackbox_step(supervisor->heir.box, lane)) continue;
         is_at_work = true;
         if (!lane_is_stuck(supervisor, lane, now_s)) continue;
         supervisor->is_stuck = true;
-        blackbox_accuse(supervisor->box, lane);
+        journal_stop(supervisor->heir.journal);
+        blackbox_accuse(supervisor->heir.box, lane);
         kill(supervisor->child, SIGKILL);
     }
-    if (is_at_work) return;
-    timer_stop(supervisor->watch);
-    supervisor->watch = NULL;
+    return is_at_work;
 }
 
-static void watch_begin(Supervisor *supervisor) {
-    enum { EVERY_MS = 1000 };
-    if (!supervisor->watch)
-        supervisor->watch =
-            timer_start(supervisor->loop, EVERY_MS, EVERY_MS, watch_server, supervisor);
-}
-
-// --- Messages between
-
-static void balance(Stream *reader, const Stream *writer) {
-    if (reader && writer && stream_backlog(writer) > LARGEST_BACKLOG) stream_pause(reader);
-}
-
-static void client_drained(void *context) {
-    Supervisor *supervisor = context;
-    if (supervisor->server)
-        stream_resume(supervisor->server);
-    else if (supervisor->late)
-        loop_stop(supervisor->loop);
-}
-
-static void server_drained(void *context) {
-    const Supervisor *supervisor = context;
-    stream_resume(supervisor->client);
-}
-
-static void send_to(Stream *stream, const Json *message) {
-    Arena *arena = arena_new();
-    Str framed = frame_write(arena, message);
-    stream_write(stream, framed.data, framed.size);
-    arena_free(arena);
-}
-
-static void to_client(void *context, const Json *message) {
-    send_to(((const Supervisor *)context)->client, message);
-}
-
-static void to_server(void *context, const Json *message) {
-    send_to(((const Supervisor *)context)->server, message);
-}
+// --- What was said
 
 /// The server answers what is malformed; here it is only passed over.
-static void recollect(Supervisor *supervisor, const char *data, size_t size) {
+static void recollect_heard(Supervisor *supervisor) {
     FrameReader *reader = &supervisor->from_client;
-    frame_reader_add(reader, data, size);
     for (;;) {
         Str body;
         Error error = NULL;
@@ -169,56 +131,51 @@ static void recollect(Supervisor *supervisor, const char *data, size_t size) {
     }
 }
 
-static void client_data(void *context, const char *data, size_t size) {
-    Supervisor *supervisor = context;
-    if (supervisor->record) {
-        fwrite(data, 1, size, supervisor->record);
-        fflush(supervisor->record);
+static void recollect_said(Supervisor *supervisor) {
+    Str body;
+    Error error = NULL;
+    while (frame_reader_next(&supervisor->from_server, &body, &error))
+        recollect_server(supervisor->recollection, body);
+}
+
+static bool read_speaker(Supervisor *supervisor, Speaker speaker, size_t end) {
+    Journal *journal = supervisor->heir.journal;
+    bool is_client = speaker == SPEAKER_CLIENT;
+    bool has_read = false;
+    for (Str piece; (piece = journal_unread(journal, speaker, end)).size; has_read = true) {
+        frame_reader_add(is_client ? &supervisor->from_client : &supervisor->from_server,
+                         piece.data, piece.size);
+        journal_forget(journal, speaker, piece.size);
+        if (is_client)
+            recollect_heard(supervisor);
+        else
+            recollect_said(supervisor);
     }
-    // A text that is left alone is forgotten before the server hears that it was opened anew; else the server goes first.
-    bool is_careful = !blackbox_is_clear(supervisor->box);
-    if (is_careful) recollect(supervisor, data, size);
-    if (supervisor->server) stream_write(supervisor->server, data, size);
-    if (!is_careful) recollect(supervisor, data, size);
-    watch_begin(supervisor);
-    balance(supervisor->client, supervisor->server);
+    journal_forget(journal, speaker, 0);
+    return has_read;
 }
 
-static void server_data(void *context, const char *data, size_t size) {
+/// Each answer after its request. Returns whether there was anything.
+static bool read_journal(Supervisor *supervisor) {
+    const Journal *journal = supervisor->heir.journal;
+    size_t said = journal_said(journal, SPEAKER_SERVER);
+    bool has_heard =
+        read_speaker(supervisor, SPEAKER_CLIENT, journal_said(journal, SPEAKER_CLIENT));
+    return read_speaker(supervisor, SPEAKER_SERVER, said) || has_heard;
+}
+
+// --- After a crash
+
+static void add_owed(void *context, const Json *message) {
     Supervisor *supervisor = context;
-    FrameReader *reader = &supervisor->from_server;
-    frame_reader_add(reader, data, size);
-    for (;;) {
-        Str body;
-        Error error = NULL;
-        size_t start = reader->taken;
-        if (!frame_reader_next(reader, &body, &error)) break;
-        if (recollect_server(supervisor->recollection, body))
-            stream_write(supervisor->client, reader->pending.data + start, reader->taken - start);
-    }
-    balance(supervisor->server, supervisor->client);
+    Str framed = frame_write(supervisor->arena, message);
+    buffer_add(&supervisor->owed, framed.data, framed.size);
 }
 
-// --- Ends
-
-static void late(void *context) { loop_stop(((Supervisor *)context)->loop); }
-
-static void end(Supervisor *supervisor, int status) {
-    supervisor->status = status;
-    if (supervisor->client_is_gone || stream_backlog(supervisor->client) == 0)
-        loop_stop(supervisor->loop);
-    else
-        supervisor->late = timer_start(supervisor->loop, LAST_WRITES_MS, 0, late, supervisor);
-}
-
-static void client_closed(void *context, const char *why) {
-    Supervisor *supervisor = context;
-    if (why) say("the client is gone: %s", why);
-    supervisor->client_is_gone = why != NULL;
-    if (supervisor->server)
-        stream_finish(supervisor->server);
-    else if (why)
-        loop_stop(supervisor->loop);
+static void add_past(void *context, const Json *message) {
+    Buffer *past = context;
+    Str framed = frame_write(past->arena, message);
+    buffer_add(past, framed.data, framed.size);
 }
 
 static void notify(Supervisor *supervisor, const char *method, const char *text) {
@@ -230,7 +187,7 @@ static void notify(Supervisor *supervisor, const char *method, const char *text)
     json_set_string(message, "jsonrpc", "2.0");
     json_set_string(message, "method", method);
     json_set(message, "params", params);
-    to_client(supervisor, message);
+    add_owed(supervisor, message);
     arena_free(arena);
 }
 
@@ -250,13 +207,14 @@ static void tell_culprit(Supervisor *supervisor, const Culprit *culprit, const c
 /// Says what happened. False where it makes no sense to go on.
 static bool crash_tell(Supervisor *supervisor, int number) {
     Arena *arena = arena_new();
-    if (!number) number = blackbox_signal(supervisor->box);  // a sanitizer exits instead
+    Blackbox *box = supervisor->heir.box;
+    if (!number) number = blackbox_signal(box);  // a sanitizer exits instead
     const char *what = supervisor->is_stuck
                            ? "did not end"
                            : arena_printf(arena, "crashed (%s)",
                                           number ? signal_text(number) : "it ended too early");
     Culprit culprits[BLACKBOX_LANES];
-    int count = blackbox_blame(supervisor->box, culprits);
+    int count = blackbox_blame(box, culprits);
     for (int i = 0; i < count; i++) tell_culprit(supervisor, &culprits[i], what);
     if (count == 0 && supervisor->unexplained++ == 0)
         notify(supervisor, "window/showMessage",
@@ -267,127 +225,149 @@ static bool crash_tell(Supervisor *supervisor, int number) {
     return supervisor->unexplained <= MOST_UNEXPLAINED;
 }
 
-static const StreamEvents *server_events(Supervisor *supervisor);
-
-static void server_connect(Supervisor *supervisor) {
-    supervisor->is_stuck = false;
-    memset(supervisor->watched, 0, sizeof supervisor->watched);
-    supervisor->server =
-        stream_open_socket(supervisor->loop, supervisor->server_socket, server_events(supervisor));
+/// What is left of the last server's inheritance, in a fresh arena.
+static void renew_owed(Supervisor *supervisor) {
+    size_t said = journal_said(supervisor->heir.journal, SPEAKER_SERVER) - supervisor->said_before;
+    Str owed = supervisor->heir.owed;
+    size_t taken = said < owed.size ? said : owed.size;
+    Arena *fresh = arena_new();
+    supervisor->owed = buffer_new(fresh);
+    buffer_add(&supervisor->owed, owed.data + taken, owed.size - taken);
+    arena_free(supervisor->arena);
+    supervisor->arena = fresh;
 }
 
 /// Another server is told what the first one was told, up to the message that is on its way.
-static void server_restart(Supervisor *supervisor) {
-    if (!server_fork(supervisor)) {
-        say("the server crashed and cannot be started again");
-        end(supervisor, STATUS_TROUBLE);
-        return;
-    }
-    server_connect(supervisor);
-    recollection_replay(supervisor->recollection, to_server, supervisor);
+static bool server_restart(Supervisor *supervisor) {
+    Inheritance *heir = &supervisor->heir;
+    Buffer past = buffer_new(supervisor->arena);
+    heir->is_greeted = recollection_replay(supervisor->recollection, add_past, &past);
     const FrameReader *reader = &supervisor->from_client;
-    size_t begun = reader->pending.size - reader->taken;
-    if (begun) stream_write(supervisor->server, reader->pending.data + reader->taken, begun);
-    watch_begin(supervisor);
-    stream_resume(supervisor->client);
+    buffer_add(&past, reader->pending.data + reader->taken, reader->pending.size - reader->taken);
+    heir->past = (Str){past.data, past.size};
+    heir->owed = (Str){supervisor->owed.data, supervisor->owed.size};
+    if (server_fork(supervisor)) return true;
+    say("the server crashed and cannot be started again");
+    return false;
 }
 
-static void server_is_gone(void *context) {
-    Supervisor *supervisor = context;
-    timer_stop(supervisor->late);
-    supervisor->late = NULL;
-    int status, number = child_wait(supervisor->child, &status);
-    supervisor->child = 0;
-    if (blackbox_has_ended(supervisor->box)) {
-        end(supervisor, status);
-        return;
+/// Whether the stream to the client stands between two messages, once the journal is written.
+static bool can_go_on(const Supervisor *supervisor, bool is_certain) {
+    const FrameReader *reader = &supervisor->from_server;
+    if (is_certain && reader->pending.size == reader->taken) return true;
+    say("the server crashed in the middle of a message, and must be started anew");
+    return false;
+}
+
+static void write_last(const Supervisor *supervisor) {
+    const Inheritance *heir = &supervisor->heir;
+    for (Str left; (left = journal_unwritten(heir->journal)).size;) {
+        connection_write(&heir->client, left, LAST_WRITES_MS);
+        journal_end_write(heir->journal, left.size);
     }
-    frame_reader_free(&supervisor->from_server);
-    supervisor->from_server = frame_reader_new();
-    bool is_over = supervisor->client_is_gone || recollection_is_over(supervisor->recollection);
+    connection_write(&heir->client, (Str){supervisor->owed.data, supervisor->owed.size},
+                     LAST_WRITES_MS);
+}
+
+/// The server is gone. Returns whether there is another one; else `*status` is what to end with.
+static bool server_follow(Supervisor *supervisor, int *status) {
+    Inheritance *heir = &supervisor->heir;
+    int number = child_wait(supervisor->child, status);
+    close(supervisor->bell);
+    bool is_certain = journal_recover(heir->journal);
+    read_journal(supervisor);
+    if (blackbox_has_ended(heir->box)) return false;
+    *status = STATUS_TROUBLE;
+    renew_owed(supervisor);
+    if (!can_go_on(supervisor, is_certain)) return false;
+    bool is_over = recollection_is_over(supervisor->recollection);
     bool goes_on = !is_over && crash_tell(supervisor, number);
-    recollection_excuse(supervisor->recollection, to_client, supervisor);
-    if (goes_on)
-        server_restart(supervisor);
-    else
-        end(supervisor, STATUS_TROUBLE);
-}
-
-/// Dealt with when nobody is in the middle of writing to it.
-static void server_closed(void *context, const char *why) {
-    (void)why;
-    Supervisor *supervisor = context;
-    if (supervisor->server) stream_abandon(supervisor->server);
-    supervisor->server = NULL;
-    if (!supervisor->late)
-        supervisor->late = timer_start(supervisor->loop, 0, 0, server_is_gone, supervisor);
-}
-
-static const StreamEvents *server_events(Supervisor *supervisor) {
-    static StreamEvents events;
-    events = (StreamEvents){server_data, server_drained, server_closed, supervisor};
-    return &events;
+    recollection_excuse(supervisor->recollection, add_owed, supervisor);
+    if (goes_on && server_restart(supervisor)) return true;
+    write_last(supervisor);
+    return false;
 }
 
 // --- The whole
 
-static void file_is_new(void *context, const char *uri) {
-    const Supervisor *supervisor = context;
-    blackbox_forget(supervisor->box, uri);
+/// Waits for the bell, or for one tick. False where the server is gone.
+static bool wait_for_server(const Supervisor *supervisor, bool is_asleep, bool *has_rung) {
+    char rings[16];
+    struct pollfd bell = {.fd = supervisor->bell, .events = POLLIN};
+    *has_rung = poll(&bell, 1, is_asleep ? -1 : TICK_MS) > 0;
+    if (!*has_rung) return true;
+    ssize_t size = read(supervisor->bell, rings, sizeof rings);
+    journal_wake(supervisor->heir.journal);
+    return size > 0 || (size < 0 && errno == EINTR);
 }
 
-Error stream_open_client(Loop *loop, Arena *arena, const Options *options,
-                         const StreamEvents *events, Stream **stream) {
-    if (options->pipe)
-        *stream = stream_connect_pipe(loop, options->pipe, events);
-    else if (options->socket)
-        *stream = stream_connect_port(loop, options->socket, events);
-    else
-        return stream_open_stdio(loop, arena, events, stream);
-    return NULL;
-}
-
-static Error client_connect(Supervisor *supervisor) {
-    const Options *options = supervisor->options;
-    StreamEvents events = {client_data, client_drained, client_closed, supervisor};
-    if (options->record) {
-        supervisor->record = fopen(options->record, "wb");
-        if (!supervisor->record)
-            return arena_printf(supervisor->arena, "%s cannot be written", options->record);
+/// Reads along until the server is gone.
+static void attend(Supervisor *supervisor) {
+    bool is_asleep = false, has_rung;
+    while (wait_for_server(supervisor, is_asleep, &has_rung)) {
+        bool has_read = read_journal(supervisor);
+        bool is_at_work = watch_lanes(supervisor);
+        bool is_quiet = !has_rung && !has_read && !is_at_work;
+        is_asleep = is_quiet && journal_sleep(supervisor->heir.journal);
     }
-    return stream_open_client(supervisor->loop, supervisor->arena, options, &events,
-                              &supervisor->client);
 }
 
 static int supervise_with(Supervisor *supervisor) {
-    if (!server_fork(supervisor)) return supervisor->serve(supervisor->options, NULL);
-    supervisor->arena = arena_new();
-    supervisor->loop = loop_new();
-    supervisor->from_client = frame_reader_new();
-    supervisor->from_server = frame_reader_new();
-    supervisor->recollection = recollection_new(file_is_new, supervisor);
-    supervisor->status = STATUS_TROUBLE;
-    if (stdin_is_terminal() && !supervisor->options->pipe && !supervisor->options->socket)
-        say("waiting for an editor on stdin (`tad-lsp --help` lists the other uses)");
-    server_connect(supervisor);
-    Error error = client_connect(supervisor);
-    if (error)
-        say("%s", error);
-    else
-        loop_run(supervisor->loop);
-    if (supervisor->record) fclose(supervisor->record);
-    recollection_free(supervisor->recollection);
-    frame_reader_free(&supervisor->from_client);
-    frame_reader_free(&supervisor->from_server);
-    loop_free(supervisor->loop);
-    arena_free(supervisor->arena);
-    return supervisor->status;
+    if (!server_fork(supervisor)) {
+        Inheritance alone = supervisor->heir;
+        alone.box = NULL;
+        journal_begin(alone.journal, -1);
+        return supervisor->serve(supervisor->options, &alone);
+    }
+    int status;
+    do attend(supervisor);
+    while (server_follow(supervisor, &status));
+    return status;
 }
 
-int supervise(const Options *options, int serve(const Options *options, Blackbox *box)) {
-    Supervisor supervisor = {.options = options, .serve = serve, .box = blackbox_new()};
-    if (!supervisor.box) return serve(options, NULL);
-    int status = supervise_with(&supervisor);
-    blackbox_free(supervisor.box);
+static Error record_open(Arena *arena, const char *path, int *record) {
+    *record = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666) : -1;
+    return path && *record < 0 ? arena_printf(arena, "%s cannot be written", path) : NULL;
+}
+
+/// The status to end with, 0 where there is no hindrance.
+static int prepare(Supervisor *supervisor) {
+    const Options *options = supervisor->options;
+    Inheritance *heir = &supervisor->heir;
+    heir->record = -1;
+    heir->box = blackbox_new();
+    heir->journal = journal_new();
+    if (!heir->box || !heir->journal) {
+        say("there is no memory to share with the server");
+        return STATUS_TROUBLE;
+    }
+    Error error = record_open(supervisor->arena, options->record, &heir->record);
+    if (error) say("%s", error);
+    if (error) return STATUS_TROUBLE;
+    bool is_stdio = !options->pipe && !options->socket;
+    if (is_stdio && isatty(STDIN_FILENO))
+        say("waiting for an editor on stdin (`tad-lsp --help` lists the other uses)");
+    error = connection_open(supervisor->arena, options, &heir->client);
+    if (error) say("the client is gone: %s", error);
+    return error ? STATUS_FINDINGS : STATUS_CLEAN;
+}
+
+int supervise(const Options *options, ServeFunction *serve) {
+    signal(SIGPIPE, SIG_IGN);
+    Supervisor supervisor = {.options = options,
+                             .serve = serve,
+                             .arena = arena_new(),
+                             .from_client = frame_reader_new(),
+                             .from_server = frame_reader_new(),
+                             .recollection = recollection_new()};
+    supervisor.owed = buffer_new(supervisor.arena);
+    int status = prepare(&supervisor);
+    if (status == STATUS_CLEAN) status = supervise_with(&supervisor);
+    recollection_free(supervisor.recollection);
+    frame_reader_free(&supervisor.from_client);
+    frame_reader_free(&supervisor.from_server);
+    journal_free(supervisor.heir.journal);
+    if (supervisor.heir.box) blackbox_free(supervisor.heir.box);
+    arena_free(supervisor.arena);
     return status;
 }

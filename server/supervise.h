@@ -3,14 +3,24 @@
 #define TAD_SERVER_SUPERVISE_H
 
 #include "server/blackbox.h"
-#include "server/loop.h"
-#include "server/options.h"
+#include "server/connection.h"
+#include "server/journal.h"
 
-/// Runs `serve` on stdin and stdout of a child process and carries every byte between it and the client. Returns the exit
-/// status. Without a process to spare, `serve` runs here, with no black box.
-int supervise(const Options *options, int serve(const Options *options, Blackbox *box));
-/// As the options say: our stdin and stdout, or a pipe or a port of an editor that listens.
-Error stream_open_client(Loop *loop, Arena *arena, const Options *options,
-                         const StreamEvents *events, Stream **stream);
+/// What a server is given: the client's connection, and what servers before it have left.
+typedef struct Inheritance {
+    Connection client;
+    Journal *journal;
+    Blackbox *box;  // NULL: nobody watches
+    int record;     // a descriptor that takes what the client sends, or -1
+    Str past;  // what the client has told that still counts, as messages; the last may have just begun
+    bool is_greeted;  // the client has the answer to its `initialize`
+    Str owed;         // to be written first
+} Inheritance;
+
+typedef int ServeFunction(const Options *options, const Inheritance *inheritance);
+
+/// Runs `serve` in a child process until the client is gone or the server ends by itself. Returns the exit status. Without a process
+/// to spare, `serve` runs here, and nobody watches.
+int supervise(const Options *options, ServeFunction *serve);
 
 #endif

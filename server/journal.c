@@ -1,0 +1,230 @@
+// Two rings of shared memory, one for each direction. Places are counted in bytes ever said. Memory is touched as it is needed and
+// given back when it was read, which also makes it zero again: JSON has no zeros, so that bytes that were read into a ring
+// without a word about them can be found.
+#define _GNU_SOURCE  // MADV_REMOVE
+#include "server/journal.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    CLIENT_BYTES = 16 << 20,  // room, of addresses rather than of memory
+    SERVER_BYTES = 64 << 20,
+    FREED_BYTES = 64 << 10,  // is given back at once: a multiple of every page's size
+    MUCH_BYTES = 256 << 10,  // for a reader to be woken
+};
+
+typedef struct Ring {
+    char *bytes;
+    size_t size;
+    atomic_size_t said, read, freed;  // freed <= read <= said <= freed + size
+} Ring;
+
+struct Journal {
+    Ring rings[SPEAKER_COUNT];
+    atomic_size_t written;  // of what the server said
+    atomic_size_t writing;  // bytes, 0 for none
+    atomic_bool is_whole;   // that write takes all or nothing
+    atomic_bool is_stopped;
+    atomic_bool is_asleep;  // the reader
+    atomic_bool is_rung;
+    int doorbell;
+};
+
+static void *shared(size_t size) {
+    int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+Journal *journal_new(void) {
+    static const size_t sizes[SPEAKER_COUNT] = {CLIENT_BYTES, SERVER_BYTES};
+    Journal *journal = shared(sizeof *journal);
+    bool is_whole = journal != NULL;
+    for (int i = 0; is_whole && i < SPEAKER_COUNT; i++) {
+        journal->rings[i].size = sizes[i];
+        journal->rings[i].bytes = shared(sizes[i]);
+        is_whole = journal->rings[i].bytes != NULL;
+    }
+    if (is_whole) return journal;
+    journal_free(journal);
+    return NULL;
+}
+
+void journal_free(Journal *journal) {
+    if (!journal) return;
+    for (int i = 0; i < SPEAKER_COUNT; i++)
+        if (journal->rings[i].bytes) munmap(journal->rings[i].bytes, journal->rings[i].size);
+    munmap(journal, sizeof *journal);
+}
+
+// --- Rings
+
+static char *ring_at(const Ring *ring, size_t place) { return ring->bytes + place % ring->size; }
+
+/// As many of the `size` bytes from there on as lie one after the other.
+static size_t ring_stretch(const Ring *ring, size_t place, size_t size) {
+    size_t straight = ring->size - place % ring->size;
+    return size < straight ? size : straight;
+}
+
+static char *ring_room(const Ring *ring, size_t *size) {
+    size_t said = atomic_load(&ring->said);
+    *size = ring_stretch(ring, said, atomic_load(&ring->freed) + ring->size - said);
+    return ring_at(ring, said);
+}
+
+static Str ring_piece(const Ring *ring, size_t start, size_t end) {
+    return (Str){ring_at(ring, start), ring_stretch(ring, start, end - start)};
+}
+
+/// Gives back what lies before `end`.
+static void ring_free(Ring *ring, size_t end) {
+    size_t freed = atomic_load(&ring->freed);
+    for (; end - freed >= FREED_BYTES; freed += FREED_BYTES) {
+#ifdef MADV_REMOVE
+        if (madvise(ring_at(ring, freed), FREED_BYTES, MADV_REMOVE) == 0) continue;
+#endif
+        memset(ring_at(ring, freed), 0, FREED_BYTES);
+    }
+    atomic_store(&ring->freed, freed);
+}
+
+// --- The server's side
+
+static void forget_at_once(Journal *journal) {
+    if (journal->doorbell >= 0) return;
+    for (Speaker speaker = 0; speaker < SPEAKER_COUNT; speaker++)
+        journal_forget(journal, speaker,
+                       journal_said(journal, speaker) - atomic_load(&journal->rings[speaker].read));
+}
+
+static void ring_bell(Journal *journal) {
+    if (journal->doorbell < 0 || atomic_exchange(&journal->is_rung, true)) return;
+    // A bell that is not heard is one that was rung already.
+    if (write(journal->doorbell, "", 1) < 0) return;
+}
+
+void journal_ring(Journal *journal) {
+    if (atomic_load(&journal->is_asleep) && atomic_exchange(&journal->is_asleep, false))
+        ring_bell(journal);
+}
+
+static void grow(Journal *journal, Speaker speaker, size_t size) {
+    Ring *ring = &journal->rings[speaker];
+    atomic_fetch_add(&ring->said, size);
+    if (atomic_load(&ring->said) - atomic_load(&ring->read) > MUCH_BYTES) ring_bell(journal);
+    journal_ring(journal);
+}
+
+char *journal_room(Journal *journal, size_t *size) {
+    char *room = ring_room(&journal->rings[SPEAKER_CLIENT], size);
+    if (!*size) ring_bell(journal);
+    return room;
+}
+
+void journal_hear(Journal *journal, size_t size) {
+    grow(journal, SPEAKER_CLIENT, size);
+    forget_at_once(journal);
+}
+
+size_t journal_say(Journal *journal, const char *data, size_t size) {
+    size_t taken = 0, room;
+    while (taken < size) {
+        char *to = ring_room(&journal->rings[SPEAKER_SERVER], &room);
+        if (!room) ring_bell(journal);
+        if (!room) break;
+        if (room > size - taken) room = size - taken;
+        memcpy(to, data + taken, room);
+        taken += room;
+        grow(journal, SPEAKER_SERVER, room);
+    }
+    return taken;
+}
+
+Str journal_unwritten(const Journal *journal) {
+    const Ring *ring = &journal->rings[SPEAKER_SERVER];
+    return ring_piece(ring, atomic_load(&journal->written), atomic_load(&ring->said));
+}
+
+size_t journal_backlog(const Journal *journal) {
+    return atomic_load(&journal->rings[SPEAKER_SERVER].said) - atomic_load(&journal->written);
+}
+
+void journal_begin_write(Journal *journal, size_t size, bool is_whole) {
+    atomic_store(&journal->is_whole, is_whole);
+    atomic_store(&journal->writing, size);
+    if (!atomic_load(&journal->is_stopped)) return;
+    atomic_store(&journal->writing, 0);
+    for (;;) pause();
+}
+
+void journal_end_write(Journal *journal, size_t written) {
+    atomic_fetch_add(&journal->written, written);
+    atomic_store(&journal->writing, 0);
+    forget_at_once(journal);
+}
+
+void journal_stop(Journal *journal) {
+    enum { MOST_TRIES = 200 };
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+    atomic_store(&journal->is_stopped, true);
+    for (int i = 0; i < MOST_TRIES && atomic_load(&journal->writing); i++)
+        nanosleep(&millisecond, NULL);
+}
+
+// --- The reader's side
+
+void journal_wake(Journal *journal) {
+    atomic_store(&journal->is_asleep, false);
+    atomic_store(&journal->is_rung, false);
+}
+
+void journal_begin(Journal *journal, int doorbell) {
+    journal->doorbell = doorbell;
+    atomic_store(&journal->writing, 0);
+    atomic_store(&journal->is_stopped, false);
+    journal_wake(journal);
+}
+
+bool journal_recover(Journal *journal) {
+    Ring *ring = &journal->rings[SPEAKER_CLIENT];
+    size_t room;
+    const char *from = ring_room(ring, &room);
+    while (room && !from[room - 1]) room--;
+    atomic_fetch_add(&ring->said, room);
+    // A client is woken by a write before its writer goes on: whoever is killed then has most likely written.
+    bool is_certain = !atomic_load(&journal->writing) || atomic_load(&journal->is_whole);
+    if (is_certain) journal_end_write(journal, atomic_load(&journal->writing));
+    return is_certain;
+}
+
+bool journal_sleep(Journal *journal) {
+    atomic_store(&journal->is_asleep, true);
+    for (Speaker speaker = 0; speaker < SPEAKER_COUNT; speaker++) {
+        if (atomic_load(&journal->rings[speaker].read) == journal_said(journal, speaker)) continue;
+        atomic_store(&journal->is_asleep, false);
+        return false;
+    }
+    return true;
+}
+
+size_t journal_said(const Journal *journal, Speaker speaker) {
+    return atomic_load(&journal->rings[speaker].said);
+}
+
+Str journal_unread(const Journal *journal, Speaker speaker, size_t end) {
+    const Ring *ring = &journal->rings[speaker];
+    return ring_piece(ring, atomic_load(&ring->read), end);
+}
+
+void journal_forget(Journal *journal, Speaker speaker, size_t size) {
+    Ring *ring = &journal->rings[speaker];
+    size_t read = atomic_fetch_add(&ring->read, size) + size,
+           written = atomic_load(&journal->written);
+    // What the server said is needed until it is written, too.
+    ring_free(ring, speaker == SPEAKER_SERVER && written < read ? written : read);
+}

@@ -1,0 +1,204 @@
+// Reads when the loop says that something is there, and writes at once as far as the client takes it.
+#include "server/stream.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { READ_SIZE = 64 * 1024, KEPT_CAPACITY = 1024 * 1024, HUNGER_MS = 2 };
+
+struct Stream {
+    Loop *loop;
+    StreamEvents events;
+    Journal *journal;
+    int input, output;
+    Watch *readable, *writable;         // NULL: not waited for
+    Timer *reads_later, *writes_later;  // NULL: they need not
+    Arena *arena;                       // of `waiting`
+    Buffer waiting;                     // what the journal has no room for, from `taken` on
+    size_t taken;
+    bool is_paused, has_ended, is_closed;
+    bool is_behind;  // something was not written at once
+    char buffer[READ_SIZE];
+};
+
+static void watch_end(Watch **watch) {
+    watch_stop(*watch);
+    *watch = NULL;
+}
+
+static void timer_end(Timer **timer) {
+    timer_stop(*timer);
+    *timer = NULL;
+}
+
+static void stream_end(Stream *stream, const char *why) {
+    if (stream->has_ended) return;
+    stream->has_ended = true;
+    watch_end(&stream->readable);
+    stream->events.closed(stream->events.context, why);
+}
+
+static void stream_break(Stream *stream, const char *why) {
+    stream->is_closed = true;
+    watch_end(&stream->writable);
+    stream_end(stream, why);
+}
+
+// --- In
+
+static void stream_listen(Stream *stream);
+
+static void stream_take(Stream *stream, const char *data, size_t size) {
+    // The journal's reader may give the memory back as soon as it knows of it.
+    memcpy(stream->buffer, data, size);
+    journal_hear(stream->journal, size);
+    stream->events.data(stream->events.context, stream->buffer, size);
+}
+
+static void stream_read(void *context) {
+    Stream *stream = context;
+    size_t room;
+    char *to = journal_room(stream->journal, &room);
+    ssize_t size = room ? read(stream->input, to, room < READ_SIZE ? room : READ_SIZE) : -1;
+    bool is_later = !room || errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+    if (size > 0)
+        stream_take(stream, to, (size_t)size);
+    else if (size == 0)
+        stream_end(stream, NULL);
+    else if (!is_later)
+        stream_break(stream, strerror(errno));
+    if (!room) watch_end(&stream->readable);
+    stream_listen(stream);
+}
+
+static void stream_read_later(void *context) {
+    timer_end(&((Stream *)context)->reads_later);
+    stream_read(context);
+}
+
+/// A file can always be read, and nobody says so; the journal has room again in a moment.
+static void stream_listen(Stream *stream) {
+    if (stream->is_paused || stream->has_ended || stream->readable || stream->reads_later) return;
+    size_t room;
+    journal_room(stream->journal, &room);
+    if (room)
+        stream->readable =
+            watch_start(stream->loop, stream->input, WATCH_READABLE, stream_read, stream);
+    if (!stream->readable)
+        stream->reads_later =
+            timer_start(stream->loop, room ? 0 : HUNGER_MS, 0, stream_read_later, stream);
+}
+
+void stream_resume(Stream *stream) {
+    stream->is_paused = false;
+    stream_listen(stream);
+}
+
+void stream_pause(Stream *stream) {
+    stream->is_paused = true;
+    watch_end(&stream->readable);
+    timer_end(&stream->reads_later);
+}
+
+// --- Out
+
+/// Into the journal with what waits, as far as there is room.
+static void stream_refill(Stream *stream) {
+    Buffer *waiting = &stream->waiting;
+    size_t left = waiting->size - stream->taken;
+    stream->taken += journal_say(stream->journal, waiting->data + stream->taken, left);
+    if (stream->taken < waiting->size) return;
+    if (waiting->capacity > KEPT_CAPACITY) {
+        arena_free(stream->arena);
+        stream->arena = arena_new();
+        *waiting = buffer_new(stream->arena);
+    }
+    waiting->size = stream->taken = 0;
+}
+
+/// Whether a write takes all of the bytes: they are few, and the client has taken what was written before.
+static bool takes_all(const Stream *stream, size_t size) {
+    enum { FEW_BYTES = 32 * 1024 };  // half of a pipe, a sixth of a socket
+    int queued = 0;
+    bool is_known = ioctl(stream->output, TIOCOUTQ, &queued) == 0 ||
+                    ioctl(stream->output, FIONREAD, &queued) == 0;
+    return is_known && queued == 0 && size <= FEW_BYTES;
+}
+
+/// False where the client takes nothing now.
+static bool stream_write_once(Stream *stream, Str piece) {
+    journal_begin_write(stream->journal, piece.size, takes_all(stream, piece.size));
+    ssize_t size = write(stream->output, piece.data, piece.size);
+    int failure = errno;
+    journal_end_write(stream->journal, size > 0 ? (size_t)size : 0);
+    if (size >= 0 || failure == EINTR) return true;
+    if (failure != EAGAIN && failure != EWOULDBLOCK) stream_break(stream, strerror(failure));
+    return false;
+}
+
+static void stream_flush(void *context);
+
+static void stream_flush_later(void *context) {
+    timer_end(&((Stream *)context)->writes_later);
+    stream_flush(context);
+}
+
+/// Goes on when the client takes more, or the journal.
+static void stream_write_on(Stream *stream) {
+    stream->is_behind = true;
+    if (stream->writable || stream->writes_later) return;
+    if (journal_backlog(stream->journal))
+        stream->writable =
+            watch_start(stream->loop, stream->output, WATCH_WRITABLE, stream_flush, stream);
+    if (!stream->writable)
+        stream->writes_later = timer_start(stream->loop, HUNGER_MS, 0, stream_flush_later, stream);
+}
+
+static void stream_flush(void *context) {
+    Stream *stream = context;
+    while (!stream->is_closed) {
+        if (stream->waiting.size) stream_refill(stream);
+        Str piece = journal_unwritten(stream->journal);
+        if (!piece.size || !stream_write_once(stream, piece)) break;
+    }
+    if (stream->is_closed) return;
+    if (stream_backlog(stream)) {
+        stream_write_on(stream);
+    } else if (stream->is_behind) {
+        stream->is_behind = false;
+        watch_end(&stream->writable);
+        stream->events.drained(stream->events.context);
+    }
+}
+
+void stream_write(Stream *stream, const char *data, size_t size) {
+    if (stream->is_closed) return;
+    size_t taken = stream->waiting.size ? 0 : journal_say(stream->journal, data, size);
+    if (taken < size) buffer_add(&stream->waiting, data + taken, size - taken);
+    if (!stream->is_behind) stream_flush(stream);
+}
+
+size_t stream_backlog(const Stream *stream) {
+    return journal_backlog(stream->journal) + stream->waiting.size - stream->taken;
+}
+
+// --- The whole
+
+Stream *stream_open(Loop *loop, Arena *arena, int input, int output, Journal *journal,
+                    const StreamEvents *events) {
+    Stream *stream = ARENA_NEW(arena, Stream);
+    stream->loop = loop;
+    stream->events = *events;
+    stream->journal = journal;
+    stream->input = input;
+    stream->output = output;
+    stream->arena = arena_new();
+    stream->waiting = buffer_new(stream->arena);
+    return stream;
+}
+
+void stream_close(Stream *stream) {
+    if (stream) arena_free(stream->arena);
+}

@@ -2,8 +2,10 @@
 #include "server/stream.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { READ_SIZE = 64 * 1024, KEPT_CAPACITY = 1024 * 1024, HUNGER_MS = 2 };
@@ -186,6 +188,14 @@ size_t stream_backlog(const Stream *stream) {
 
 // --- The whole
 
+/// A terminal keeps its ways, and a file takes everything.
+static void never_block(int output) {
+    struct stat kind;
+    bool can_block =
+        fstat(output, &kind) == 0 && (S_ISFIFO(kind.st_mode) || S_ISSOCK(kind.st_mode));
+    if (can_block) fcntl(output, F_SETFL, fcntl(output, F_GETFL) | O_NONBLOCK);
+}
+
 Stream *stream_open(Loop *loop, Arena *arena, int input, int output, Journal *journal,
                     const StreamEvents *events) {
     Stream *stream = ARENA_NEW(arena, Stream);
@@ -194,6 +204,7 @@ Stream *stream_open(Loop *loop, Arena *arena, int input, int output, Journal *jo
     stream->journal = journal;
     stream->input = input;
     stream->output = output;
+    never_block(output);
     stream->arena = arena_new();
     stream->waiting = buffer_new(stream->arena);
     return stream;

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import re
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.protocol.client import BIN_DEV, LIMIT, Client, edit, place
+from tests.protocol.client import BIN, BIN_DEV, LIMIT, Client, edit, frame, place
 from tests.protocol.conftest import KERNEL
 
-METHOD_NOT_FOUND, INTERNAL_ERROR = -32601, -32603
+METHOD_NOT_FOUND, INTERNAL_ERROR, CONTENT_MODIFIED = -32601, -32603, -32801
 KINDS = {
     "segv": "segmentation fault",
     "overflow": "segmentation fault",
@@ -74,6 +77,25 @@ def test_the_others_are_served(editor: Client, tmp_path: Path, kind: str) -> Non
     # Edits go on from the text that the first server had.
     editor.change(good, 8, edit(*position(KERNEL, "tl.load"), "tl.lod"))
     assert [d["code"] for d in editor.diagnostics(good, 8)] == ["unknown-operation"]
+    assert editor.shut_down() == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_crash_while_somebody_types(editor: Client, tmp_path: Path, kind: str) -> None:
+    """A short file is analysed on the thread that reads and writes."""
+    good, bad = uri_of(tmp_path, "good.py"), uri_of(tmp_path, "bad.py")
+    editor.open(good, KERNEL)
+    editor.open(bad, KERNEL)
+    editor.change(bad, 2, edit(0, 0, 0, 0, "\n"))
+    assert editor.diagnostics(bad, 2) == []
+    editor.change(bad, 3, {"text": fault(kind)})
+    (left_alone,) = editor.diagnostics(bad, 3)
+    assert "tried again when it changes" in left_alone["message"]
+    (message,) = told(editor)
+    assert "bad.py" in message and re.search(KINDS[kind], message)
+    editor.change(bad, 4, {"text": KERNEL.replace("tl.load", "tl.lod")})
+    assert [d["code"] for d in editor.diagnostics(bad, 4)] == ["unknown-operation"]
+    assert hover(editor, good)
     assert editor.shut_down() == 0
 
 
@@ -162,9 +184,9 @@ def test_what_is_asked_is_answered(editor: Client, tmp_path: Path) -> None:
     assert editor.shut_down() == 0
 
 
-def server_below(client: Client, but: int = 0) -> int:
+def server_below(editor: Client | subprocess.Popen, but: int = 0) -> int:
     """The process that is the server; another one than that."""
-    pid = client.process.pid
+    pid = editor.process.pid if isinstance(editor, Client) else editor.pid
     end = time.monotonic() + LIMIT
     while time.monotonic() < end:
         for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
@@ -192,6 +214,47 @@ def test_a_server_that_is_killed(tmp_path: Path, server: Client) -> None:
     assert server.wait("late")["error"]["code"] == METHOD_NOT_FOUND
     assert hover(server, uri)
     assert server.shut_down() == 0
+
+
+def test_a_crash_behind_a_client_that_does_not_read(tmp_path: Path) -> None:
+    """What was said is said to its end, and what was asked has one answer."""
+    document = {"uri": uri_of(tmp_path, "a.py"), "languageId": "python", "version": 1, "text": KERNEL}
+    at = {"textDocument": document, "position": place(KERNEL, "tl.load", inside=3)}
+    process = subprocess.Popen(
+        [str(BIN / "tad-lsp")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+
+    def write(method: str, params: dict | None = None, **more: int) -> None:
+        message = {"jsonrpc": "2.0", "method": method, "params": params or {}, **more}
+        process.stdin.write(frame(json.dumps(message).encode()))
+        process.stdin.flush()
+
+    def answers() -> Iterator[dict]:
+        while header := process.stdout.readline():
+            assert process.stdout.readline() == b"\r\n"
+            message = json.loads(process.stdout.read(int(header.split(b":")[1])))
+            if "id" in message and "method" not in message:
+                yield message
+
+    write("initialize", {"processId": None, "capabilities": {}}, id=0)
+    write("textDocument/didOpen", {"textDocument": document})
+    for number in range(1, 101):
+        write("textDocument/completion", at, id=number)
+    time.sleep(1)
+    first = server_below(process)
+    os.kill(first, signal.SIGKILL)
+    server_below(process, but=first)
+    for number in range(101, 111):
+        write("textDocument/completion", at, id=number)
+    got = list(itertools.islice(answers(), 111))
+    assert sorted(answer["id"] for answer in got) == list(range(111))
+    lost = [answer for answer in got if "error" in answer]
+    assert len(lost) < 100 and all(answer["error"]["code"] == CONTENT_MODIFIED for answer in lost)
+    assert all(answer["result"]["items"] for answer in got if answer not in lost and answer["id"])
+    write("shutdown", id=111)
+    write("exit")
+    assert [answer["id"] for answer in answers()] == [111]
+    assert process.wait(LIMIT) == 0
 
 
 def test_a_server_that_cannot_stay(tmp_path: Path, server: Client) -> None:

@@ -1,0 +1,236 @@
+// What passes between client and server: each byte once and in order, and found again after a server's end.
+#include "server/journal.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/support/check.h"
+
+enum { PIECE = 100 * 1000, PIECES = 1500 };  // more than either ring holds
+
+static int bell[2];
+
+static Journal *journal_begun(void) {
+    CHECK(pipe(bell) == 0);
+    fcntl(bell[0], F_SETFL, O_NONBLOCK);
+    fcntl(bell[1], F_SETFL, O_NONBLOCK);
+    Journal *journal = journal_new();
+    CHECK(journal != NULL);
+    journal_begin(journal, bell[1]);
+    return journal;
+}
+
+static void journal_over(Journal *journal) {
+    journal_free(journal);
+    close(bell[0]);
+    close(bell[1]);
+}
+
+static int rings(void) {
+    char taken[16];
+    ssize_t size = read(bell[0], taken, sizeof taken);
+    return size < 0 ? 0 : (int)size;
+}
+
+static void put(Journal *journal, const char *text) {
+    size_t room;
+    char *to = journal_room(journal, &room);
+    CHECK(room > strlen(text));
+    memcpy(to, text, strlen(text));
+}
+
+static void hear(Journal *journal, const char *text) {
+    put(journal, text);
+    journal_hear(journal, strlen(text));
+}
+
+static void say_text(Journal *journal, const char *text) {
+    CHECK_EQ_INT(journal_say(journal, text, strlen(text)), strlen(text));
+}
+
+static void check_unread(Journal *journal, Speaker speaker, const char *text) {
+    Str unread = journal_unread(journal, speaker, journal_said(journal, speaker));
+    CHECK_EQ_INT(unread.size, strlen(text));
+    CHECK(memcmp(unread.data, text, strlen(text)) == 0);
+    journal_forget(journal, speaker, unread.size);
+}
+
+static char nth_byte(size_t place) { return (char)(1 + place % 127); }
+
+/// Whether the piece is what stands at that place; moves the place behind it.
+static bool is_next(Str piece, size_t *place) {
+    for (size_t i = 0; i < piece.size; i++)
+        if (piece.data[i] != nth_byte((*place)++)) return false;
+    return piece.size > 0;
+}
+
+static void read_all(Journal *journal, Speaker speaker, size_t *place) {
+    size_t end = journal_said(journal, speaker);
+    for (Str piece; (piece = journal_unread(journal, speaker, end)).size;) {
+        CHECK(is_next(piece, place));
+        journal_forget(journal, speaker, piece.size);
+    }
+}
+
+static void write_all(Journal *journal, size_t *place) {
+    for (Str piece; (piece = journal_unwritten(journal)).size;) {
+        CHECK(is_next(piece, place));
+        journal_begin_write(journal, piece.size, false);
+        journal_end_write(journal, piece.size);
+    }
+}
+
+TEST(what_the_server_says_comes_once_and_in_order) {
+    Journal *journal = journal_begun();
+    static char piece[PIECE];
+    size_t said = 0, written = 0, read = 0;
+    for (int i = 0; i < PIECES; i++) {
+        for (int byte = 0; byte < PIECE; byte++) piece[byte] = nth_byte(said++);
+        for (size_t taken = 0; taken < PIECE;) {
+            taken += journal_say(journal, piece + taken, PIECE - taken);
+            // Now the client is slower than the reader, now the reader.
+            if (i % 100 < 50) write_all(journal, &written);
+            read_all(journal, SPEAKER_SERVER, &read);
+            write_all(journal, &written);
+        }
+    }
+    journal_forget(journal, SPEAKER_SERVER, 0);
+    CHECK_EQ_INT(read, said);
+    CHECK_EQ_INT(written, said);
+    CHECK_EQ_INT(journal_backlog(journal), 0);
+    journal_over(journal);
+}
+
+TEST(what_the_client_says_comes_once_and_in_order) {
+    Journal *journal = journal_begun();
+    size_t said = 0, read = 0;
+    for (int i = 0; i < PIECES; i++) {
+        size_t room;
+        char *to = journal_room(journal, &room);
+        if (room > PIECE) room = PIECE;
+        CHECK(room > 0);
+        for (size_t byte = 0; byte < room; byte++) to[byte] = nth_byte(said++);
+        journal_hear(journal, room);
+        if (i % 7 == 0) read_all(journal, SPEAKER_CLIENT, &read);
+    }
+    read_all(journal, SPEAKER_CLIENT, &read);
+    CHECK_EQ_INT(read, said);
+    journal_over(journal);
+}
+
+TEST(a_journal_that_is_not_read_fills_and_rings) {
+    Journal *journal = journal_begun();
+    static char piece[PIECE];
+    memset(piece, 'x', sizeof piece);
+    int taken = 0;
+    while (journal_say(journal, piece, sizeof piece) == sizeof piece) taken++;
+    CHECK(taken > 0);
+    CHECK_EQ_INT(rings(), 1);
+    CHECK_EQ_INT(journal_say(journal, piece, 1), 0);
+    journal_wake(journal);
+    CHECK_EQ_INT(journal_say(journal, piece, 1), 0);
+    CHECK_EQ_INT(rings(), 1);
+    // Read, but not written: nothing of it may be lost.
+    Str unread = journal_unread(journal, SPEAKER_SERVER, journal_said(journal, SPEAKER_SERVER));
+    journal_forget(journal, SPEAKER_SERVER, unread.size);
+    CHECK_EQ_INT(journal_say(journal, piece, 1), 0);
+    journal_end_write(journal, journal_unwritten(journal).size);
+    journal_forget(journal, SPEAKER_SERVER, 0);
+    CHECK_EQ_INT(journal_say(journal, piece, sizeof piece), sizeof piece);
+    journal_over(journal);
+}
+
+TEST(a_journal_without_a_reader_never_fills) {
+    Journal *journal = journal_begun();
+    journal_begin(journal, -1);
+    size_t said = 0, written = 0;
+    static char piece[PIECE];
+    for (int i = 0; i < PIECES; i++) {
+        for (int byte = 0; byte < PIECE; byte++) piece[byte] = nth_byte(said++);
+        size_t taken = journal_say(journal, piece, PIECE);
+        write_all(journal, &written);
+        CHECK_EQ_INT(journal_say(journal, piece + taken, PIECE - taken), PIECE - taken);
+        write_all(journal, &written);
+        hear(journal, "heard");
+    }
+    CHECK_EQ_INT(written, said);
+    CHECK_EQ_INT(rings(), 0);
+    journal_over(journal);
+}
+
+TEST(a_sleeping_reader_is_woken_once) {
+    Journal *journal = journal_begun();
+    hear(journal, "first");
+    CHECK_EQ_INT(rings(), 0);
+    CHECK(!journal_sleep(journal));
+    check_unread(journal, SPEAKER_CLIENT, "first");
+    CHECK(journal_sleep(journal));
+    hear(journal, "second");
+    say_text(journal, "third");
+    CHECK_EQ_INT(rings(), 1);
+    journal_wake(journal);
+    check_unread(journal, SPEAKER_CLIENT, "second");
+    check_unread(journal, SPEAKER_SERVER, "third");
+    CHECK(journal_sleep(journal));
+    journal_ring(journal);
+    CHECK_EQ_INT(rings(), 1);
+    journal_over(journal);
+}
+
+TEST(what_was_read_before_the_end_is_found) {
+    Journal *journal = journal_begun();
+    hear(journal, "told ");
+    put(journal, "not told");
+    CHECK(journal_recover(journal));
+    check_unread(journal, SPEAKER_CLIENT, "told not told");
+    journal_over(journal);
+}
+
+TEST(a_write_at_the_end_is_known_or_not) {
+    Journal *journal = journal_begun();
+    say_text(journal, "written");
+    journal_begin_write(journal, strlen("written"), true);
+    CHECK(journal_recover(journal));
+    CHECK_EQ_INT(journal_backlog(journal), 0);
+    say_text(journal, "half written");
+    CHECK(journal_recover(journal));
+    CHECK_EQ_INT(journal_backlog(journal), strlen("half written"));
+    journal_begin_write(journal, strlen("half written"), false);
+    CHECK(!journal_recover(journal));
+    journal_over(journal);
+}
+
+static bool has_ended_soon(pid_t child) {
+    const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+    nanosleep(&pause, NULL);
+    return waitpid(child, NULL, WNOHANG) == child;
+}
+
+TEST(nobody_writes_after_the_stop) {
+    Journal *journal = journal_begun();
+    journal_stop(journal);
+    pid_t child = fork();
+    if (child == 0) {
+        journal_begin_write(journal, 1, true);
+        _exit(0);
+    }
+    CHECK(!has_ended_soon(child));
+    kill(child, SIGKILL);
+    CHECK(waitpid(child, NULL, 0) == child);
+    // The next server may write.
+    journal_begin(journal, bell[1]);
+    journal_begin_write(journal, 1, true);
+    journal_over(journal);
+}
+
+TEST_MAIN(TEST_ROW(what_the_server_says_comes_once_and_in_order),
+          TEST_ROW(what_the_client_says_comes_once_and_in_order),
+          TEST_ROW(a_journal_that_is_not_read_fills_and_rings),
+          TEST_ROW(a_journal_without_a_reader_never_fills),
+          TEST_ROW(a_sleeping_reader_is_woken_once),
+          TEST_ROW(what_was_read_before_the_end_is_found),
+          TEST_ROW(a_write_at_the_end_is_known_or_not), TEST_ROW(nobody_writes_after_the_stop))

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "server/files.h"
+#include "server/overlay.h"
+
 bool position_offset(Request *request, const Json *json, uint32_t *offset) {
     LinePosition position;
     if (!position_read(json, &position)) {
@@ -127,22 +130,44 @@ static Json *document_edit_json(Arena *arena, const char *uri, Json *version, Js
     return json;
 }
 
-bool edit_new_file(EditWriter *writer, const char *path, const char *text) {
+/// What the file holds: the text of an open one, which gives its URI, or the one on disk. From start to start where there is none.
+static Json *whole_file_json(const Request *request, const char *path, const char **uri) {
+    Arena *arena = request->arena;
+    const Server *server = request->server;
+    Text *open = overlay_open_text(server->overlay, arena, path, uri);
+    Str held = {"", 0};
+    if (open)
+        held = open->text;
+    else if (file_read(arena, path, &held))
+        held = (Str){"", 0};
+    Lines lines = lines_of(arena, held);
+    LinePosition end = lines_position(&lines, held, server->client.encoding, (uint32_t)held.size);
+    text_release(open);
+    return span_json(arena, (LinePosition){0, 0}, end);
+}
+
+void edit_new_file(EditWriter *writer, const char *path, const char *text) {
     const Client *client = &writer->request->server->client;
-    if (!client->resource_create || !client->document_changes) return false;
     Arena *arena = writer->request->arena;
     const char *uri = uri_of_path(arena, path);
-    Json *create = json_object(arena), *options = json_object(arena), *edits = json_array(arena);
-    json_set_string(create, "kind", "create");
-    json_set_string(create, "uri", uri);
-    json_set_bool(options, "overwrite", true);
-    json_set(create, "options", options);
-    if (writer->annotation) json_set_string(create, "annotationId", writer->annotation);
-    Json *start = span_json(arena, (LinePosition){0, 0}, (LinePosition){0, 0});
-    json_push(edits, text_edit_json(writer, start, str_from(text)));
-    json_push(writer->files, create);
-    json_push(writer->files, document_edit_json(arena, uri, json_null(arena), edits));
-    return true;
+    Json *range = whole_file_json(writer->request, path, &uri), *edits = json_array(arena);
+    if (client->resource_create && client->document_changes) {
+        Json *create = json_object(arena), *options = json_object(arena);
+        json_set_string(create, "kind", "create");
+        json_set_string(create, "uri", uri);
+        json_set_bool(options, "overwrite", true);
+        json_set(create, "options", options);
+        if (writer->annotation) json_set_string(create, "annotationId", writer->annotation);
+        json_push(writer->files, create);
+        range = span_json(arena, (LinePosition){0, 0}, (LinePosition){0, 0});
+    }
+    json_push(edits, text_edit_json(writer, range, str_from(text)));
+    DocumentEdits document = {uri, json_null(arena), edits};
+    if (client->document_changes)
+        json_push(writer->files,
+                  document_edit_json(arena, document.uri, document.version, document.edits));
+    else
+        LIST_PUSH(arena, &writer->documents, document);
 }
 
 Json *edit_finish(EditWriter *writer) {

@@ -37,11 +37,12 @@ void edit_annotate(EditWriter *writer, const char *label, const char *descriptio
                    bool needs_confirmation);
 /// In what is the request's document now.
 void edit_replace(EditWriter *writer, const Snapshot *snapshot, Range range, Str text);
-/// False where the client cannot make files.
-bool edit_new_file(EditWriter *writer, const char *path, const char *text);
+/// The text of another file, made anew or replaced as a whole. A client that cannot make files is told to write into one that
+/// is not there yet, which opens it.
+void edit_new_file(EditWriter *writer, const char *path, const char *text);
 Json *edit_finish(EditWriter *writer);
 
-/// The edit of a code action. NULL and a failed request where it is refused or the client cannot do it.
+/// The edit of a code action. NULL and a failed request where it is refused.
 Json *action_edit_json(Request *request, const Snapshot *snapshot, const ActionEdit *edit);
 /// The commands of commands.def.
 Json *command_names_json(Arena *arena);

@@ -70,22 +70,50 @@ static const char *known_refusal(void *context, const Kernel *kernel) {
                             kernel_hash(ask->snapshot, kernel));
 }
 
+/// `where`: of a backward; else NULL.
+static Json *command_json(Request *request, const char *title, const char *name,
+                          const Kernel *kernel, const char *where) {
+    Arena *arena = request->arena;
+    Json *command = json_object(arena), *place = json_object(arena), *arguments = json_array(arena);
+    json_set_string(place, "uri", request->document->uri);
+    json_set_string(place, "kernel", str_dup(arena, kernel->definition->name));
+    if (where) json_set_string(place, "where", where);
+    json_push(arguments, place);
+    json_set_string(command, "title", title);
+    json_set_string(command, "command", name);
+    json_set(command, "arguments", arguments);
+    return command;
+}
+
+/// For clients that resolve nothing: the edit now, or the command that derives and then edits. False where it is refused.
+static bool action_complete(Request *request, const Snapshot *snapshot, const Action *action,
+                            Json *json) {
+    const Kernel *kernel = snapshot_kernel_at(snapshot, action->range.start);
+    bool goes_below = action->id == ACTION_BACKWARD_HERE;
+    if (goes_below || action->id == ACTION_BACKWARD_FILE) {
+        if (!kernel) return false;
+        json_set(json, "command",
+                 command_json(request, action->title, "tad.generateBackward", kernel,
+                              goes_below ? "below" : "file"));
+        return true;
+    }
+    ActionEdit edit = action_apply(request->arena, snapshot, action->id, action->range);
+    if (edit.refusal) return false;
+    json_set(json, "edit", action_edit_json(request, snapshot, &edit));
+    return true;
+}
+
 /// Where no lens shows it, the gradient check of a kernel is an action.
 static void push_check(Request *request, const Kernel *kernel, Json *list) {
     Arena *arena = request->arena;
-    Json *json = json_object(arena), *command = json_object(arena), *place = json_object(arena);
-    Json *arguments = json_array(arena);
-    const char *name = str_dup(arena, kernel->definition->name);
-    const char *title = arena_printf(arena, "Check the gradients of %s", name);
-    json_set_string(place, "uri", request->document->uri);
-    json_set_string(place, "kernel", name);
-    json_push(arguments, place);
-    json_set_string(command, "title", title);
-    json_set_string(command, "command", "tad.checkGradients");
-    json_set(command, "arguments", arguments);
+    Json *json = json_object(arena);
+    const char *title =
+        arena_printf(arena, "Check the gradients of %.*s", STR_ARGS(kernel->definition->name));
     json_set_string(json, "title", title);
     json_set_string(json, "kind", "refactor.check");
-    json_set(json, "command", command);
+    json_set(json, "command", command_json(request, title, "tad.checkGradients", kernel, NULL));
+    // Some clients resolve whatever has no edit.
+    json_set(json, "data", action_data(request, "", kernel->definition->name_range));
     json_push(list, json);
 }
 
@@ -99,8 +127,21 @@ static void push_checks(Request *request, const Snapshot *snapshot, uint32_t sta
     }
 }
 
+static void push_fix_all(Request *request, const Snapshot *snapshot, Json *list) {
+    ActionEdit all = actions_fix_all(request->arena, snapshot);
+    if (!all.edits.count) return;
+    Json *json = json_object(request->arena);
+    json_set_string(json, "title", "Fix all that is safe to fix in kernels");
+    json_set_string(json, "kind", FIX_ALL);
+    json_set(json, "data", action_data(request, FIX_ALL, (Range){0}));
+    if (!request->server->client.resolves_edits)
+        json_set(json, "edit", action_edit_json(request, snapshot, &all));
+    json_push(list, json);
+}
+
 Json *handle_code_action(Request *request) {
     Arena *arena = request->arena;
+    const Client *client = &request->server->client;
     uint32_t start, end;
     const Json *only = json_get(json_get(request->params, "context"), "only");
     if (!request_range(request, json_get(request->params, "range"), &start, &end)) return NULL;
@@ -112,18 +153,14 @@ Json *handle_code_action(Request *request) {
     for (LIST_EACH(int, i, actions.list)) {
         const Action *action = &actions.list.items[i];
         if (!is_asked(only, action_rows[action->id].kind)) continue;
-        if (action->disabled && !request->server->client.disabled_actions) continue;
-        json_push(list, action_json(request, snapshot, action));
+        if (action->disabled && !client->disabled_actions) continue;
+        Json *json = action_json(request, snapshot, action);
+        bool is_whole = client->resolves_edits || action->disabled;
+        if (is_whole || action_complete(request, snapshot, action, json)) json_push(list, json);
     }
-    if (!request->server->client.lenses && is_asked(only, "refactor.check"))
+    if (!client->lenses && is_asked(only, "refactor.check"))
         push_checks(request, snapshot, start, end, list);
-    if (is_asked(only, FIX_ALL) && actions_fix_all(arena, snapshot).edits.count) {
-        Json *json = json_object(arena);
-        json_set_string(json, "title", "Fix all that is safe to fix in kernels");
-        json_set_string(json, "kind", FIX_ALL);
-        json_set(json, "data", action_data(request, FIX_ALL, (Range){0}));
-        json_push(list, json);
-    }
+    if (is_asked(only, FIX_ALL)) push_fix_all(request, snapshot, list);
     return list;
 }
 
@@ -133,7 +170,6 @@ static ActionId action_find(const char *name) {
     return ACTION_COUNT;
 }
 
-/// NULL and a failed request where the edit is refused or the client cannot do it.
 Json *action_edit_json(Request *request, const Snapshot *snapshot, const ActionEdit *edit) {
     if (edit->refusal) {
         request_fail(request, ERROR_REQUEST_FAILED, "%s", edit->refusal);
@@ -144,19 +180,15 @@ Json *action_edit_json(Request *request, const Snapshot *snapshot, const ActionE
     for (LIST_EACH(int, i, edit->edits))
         edit_replace(&writer, snapshot, edit->edits.items[i].range,
                      str_from(edit->edits.items[i].text));
-    for (LIST_EACH(int, i, edit->files)) {
-        if (edit_new_file(&writer, edit->files.items[i].path, edit->files.items[i].text)) continue;
-        request_fail(request, ERROR_REQUEST_FAILED,
-                     "this editor cannot make the file %s; `tad-lsp --backward` can",
-                     edit->files.items[i].path);
-        return NULL;
-    }
+    for (LIST_EACH(int, i, edit->files))
+        edit_new_file(&writer, edit->files.items[i].path, edit->files.items[i].text);
     return edit_finish(&writer);
 }
 
 Json *handle_code_action_resolve(Request *request) {
     const Json *data = json_get(request->params, "data");
     const char *name = json_get_string(data, "action", "");
+    if (json_get(request->params, "command")) return json_copy(request->arena, request->params);
     ActionId id = action_find(name);
     bool is_fix_all = strcmp(name, FIX_ALL) == 0;
     if (id == ACTION_COUNT && !is_fix_all) {

@@ -33,6 +33,7 @@ static Client client_read(const Json *capabilities) {
     const Json *item = json_get(completion, "completionItem");
     const Json *defaults = json_get(json_get(completion, "completionList"), "itemDefaults");
     const Json *resolved = json_get(json_get(item, "resolveSupport"), "properties");
+    const Json *action = json_get(json_get(document, "codeAction"), "resolveSupport");
     return (Client){
         .encoding = encoding_choose(capabilities),
         .configuration = json_get_bool(workspace, "configuration", false),
@@ -60,6 +61,7 @@ static Client client_read(const Json *capabilities) {
         .annotations = json_get(edit, "changeAnnotationSupport") != NULL,
         .resource_create = lists(json_get(edit, "resourceOperations"), "create"),
         .disabled_actions = can(capabilities, "textDocument", "codeAction", "disabledSupport"),
+        .resolves_edits = lists(json_get(action, "properties"), "edit"),
         .links = can(capabilities, "textDocument", "definition", "linkSupport"),
         .hierarchical_symbols = can(capabilities, "textDocument", "documentSymbol",
                                     "hierarchicalDocumentSymbolSupport"),
@@ -400,7 +402,7 @@ Json *handle_did_change(Request *request) {
     Document *document = find_open(request);
     if (!document) return NULL;
     int version = json_get_int(json_get(request->params, "textDocument"), "version",
-                                       document->text->version + 1);
+                               document->text->version + 1);
     Error error = NULL;
     Text *text = text_edit(document->text, json_get(request->params, "contentChanges"),
                            server->client.encoding, version, &error);

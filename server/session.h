@@ -120,6 +120,7 @@ typedef struct Client {
     bool lenses, lens_refresh, hint_refresh, token_refresh, diagnostic_refresh;
     bool default_edit_range, resolves_detail;  // of completion items
     bool snippets, markdown, document_changes, annotations, disabled_actions, resource_create;
+    bool resolves_edits;  // of code actions
     bool hierarchical_symbols, links;
 } Client;
 

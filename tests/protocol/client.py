@@ -37,7 +37,7 @@ CAPABILITIES: dict[str, Any] = {
     },
     "textDocument": {
         "definition": {"linkSupport": True},
-        "codeAction": {"disabledSupport": True},
+        "codeAction": {"disabledSupport": True, "resolveSupport": {"properties": ["edit"]}},
         "documentSymbol": {"hierarchicalDocumentSymbolSupport": True},
         "completion": {"completionItem": {"snippetSupport": True}},
         "publishDiagnostics": {

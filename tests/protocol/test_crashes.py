@@ -152,9 +152,10 @@ def test_a_derivation_without_end(editor: Client, tmp_path: Path) -> None:
     number = editor.start("workspace/executeCommand", preview)
     assert editor.wait(number)["error"]["code"] == INTERNAL_ERROR
     assert "did not end" in told(editor)[0]
-    assert "tried again when it changes" in editor.wait(
-        editor.start("workspace/executeCommand", preview)
-    )["error"]["message"]
+    assert (
+        "tried again when it changes"
+        in editor.wait(editor.start("workspace/executeCommand", preview))["error"]["message"]
+    )
     assert hover(editor, bad)
     assert editor.shut_down() == 0
 

@@ -388,7 +388,11 @@ def test_a_client_that_does_not_read(tmp_path: Path) -> None:
         write({"id": 0, "method": "initialize", "params": {"processId": None, "capabilities": {}}})
         write({"method": "textDocument/didOpen", "params": {"textDocument": document}})
         for sent in range(1, count + 1):
-            params = {"textDocument": {"uri": document["uri"]}, "position": position, "padding": "x" * 1000}
+            params = {
+                "textDocument": {"uri": document["uri"]},
+                "position": position,
+                "padding": "x" * 1000,
+            }
             write({"id": sent, "method": "textDocument/completion", "params": params})
 
     writer = threading.Thread(target=write_all)

@@ -241,6 +241,65 @@ def test_backward_is_an_edit_that_is_looked_at_first(opened: Client, kernel: str
     assert edit["changeAnnotations"][create["annotationId"]]["needsConfirmation"] is True
 
 
+def actions_at(client: Client, uri: str, text: str, word: str) -> dict[str, dict]:
+    """By title."""
+    at = place(text, word)
+    asked = {
+        "textDocument": {"uri": uri},
+        "range": {"start": at, "end": at},
+        "context": {"diagnostics": []},
+    }
+    return {action["title"]: action for action in client.request("textDocument/codeAction", asked)}
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+def test_a_backward_for_clients_that_make_no_files(
+    server: Client, kernel: str, tmp_path: Path, versioned: bool
+) -> None:
+    """They are told to write into a file that is not there; into all of one that is."""
+    workspace = {"workspaceEdit": {"documentChanges": versioned}}
+    resolve = {"codeAction": {"resolveSupport": {"properties": ["edit"]}}}
+    server.initialize({"workspace": workspace, "textDocument": resolve})
+    server.open(kernel, KERNEL)
+    uri = (tmp_path / "scale_backward.py").as_uri()
+
+    def edits() -> list[dict]:
+        action = actions_at(server, kernel, KERNEL, "scale_kernel")[
+            "Generate backward in a new file"
+        ]
+        edit = server.request("codeAction/resolve", action)["edit"]
+        if not versioned:
+            return edit["changes"][uri]
+        (change,) = edit["documentChanges"]
+        assert change["textDocument"] == {"uri": uri, "version": None}
+        return change["edits"]
+
+    (fill,) = edits()
+    assert fill["range"]["end"] == {"line": 0, "character": 0}
+    assert "def scale_kernel_backward(" in fill["newText"]
+    (tmp_path / "scale_backward.py").write_text("# two\n# lines")
+    assert edits()[0]["range"]["end"] == {"line": 1, "character": 7}
+    server.open(uri, "# three\n\n\n", 4)
+    assert edits()[0]["range"]["end"] == {"line": 3, "character": 0}
+    assert server.shut_down() == 0
+
+
+def test_actions_for_clients_that_resolve_nothing(server: Client, kernel: str) -> None:
+    text = KERNEL.replace("tl.load", "tl.lod").replace("mask=mask, other=0.0", "mask=mask")
+    server.initialize({"workspace": {"workspaceEdit": {"documentChanges": True}}})
+    server.open(kernel, text)
+    fix = actions_at(server, kernel, text, "lod")["Use `load`"]
+    assert fix["edit"]["documentChanges"][0]["edits"][0]["newText"] == "load"
+    server.change(kernel, 2, {"text": KERNEL})
+    below = actions_at(server, kernel, KERNEL, "scale_kernel")["Generate backward below the kernel"]
+    call = {key: below["command"][key] for key in ("command", "arguments")}
+    server.request("workspace/executeCommand", call)
+    asked = next(r for r in server.requests if r["method"] == "workspace/applyEdit")
+    (change,) = asked["params"]["edit"]["documentChanges"]
+    assert any("def scale_kernel_backward(" in edit["newText"] for edit in change["edits"])
+    assert server.shut_down() == 0
+
+
 def test_pulled_diagnostics(opened: Client, kernel: str) -> None:
     document = {"textDocument": {"uri": kernel}}
     opened.change(kernel, 2, {"text": KERNEL.replace("tl.load", "tl.lod")})

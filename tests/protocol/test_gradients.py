@@ -206,12 +206,13 @@ def test_where_no_lens_is_shown_the_check_is_an_action(
         "context": {"diagnostics": []},
     }
     actions = server.request("textDocument/codeAction", asked)
-    checks = [action for action in actions if "command" in action]
+    checks = [action for action in actions if action["kind"] == "refactor.check"]
     assert [action["title"] for action in checks] == (
         [] if has_lenses else ["Check the gradients of scale_kernel"]
     )
     for action in checks:
         call = {key: action["command"][key] for key in ("command", "arguments")}
+        assert server.request("codeAction/resolve", action) == action
         assert server.request("workspace/executeCommand", call)["status"] == "proved"
     asked["context"]["only"] = ["quickfix"]
     assert all(a["kind"] == "quickfix" for a in server.request("textDocument/codeAction", asked))

@@ -175,7 +175,9 @@ def test_a_file_seen_through_a_link_is_the_same_file(editor: Client, tmp_path: P
 
 
 def test_what_a_library_text_defines_has_no_place(editor: Client, tmp_path: Path) -> None:
-    text = USER.replace("from helpers import scale", "from torch._inductor.runtime import triton_helpers")
+    text = USER.replace(
+        "from helpers import scale", "from torch._inductor.runtime import triton_helpers"
+    )
     text = text.replace("scale(x)", "triton_helpers.maximum(x, 0.0)")
     uri = (tmp_path / "generated.py").as_uri()
     editor.open(uri, text)

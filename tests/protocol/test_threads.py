@@ -18,12 +18,16 @@ def program() -> Path:
     folder = ROOT / "build-threads"
     if not (folder / "build.ninja").exists():
         subprocess.run(["cmake", "--preset", "threads"], cwd=ROOT, check=True, capture_output=True)
-    subprocess.run(["ninja", "-C", str(folder), "tad-lsp", "tad-runner"], check=True, capture_output=True)
+    subprocess.run(
+        ["ninja", "-C", str(folder), "tad-lsp", "tad-runner"], check=True, capture_output=True
+    )
     return folder / "tad-lsp"
 
 
 def test_no_data_races(program: Path, tmp_path: Path) -> None:
-    client = Client(program=program, env={"TSAN_OPTIONS": f"exitcode=66 suppressions={SUPPRESSIONS}"})
+    client = Client(
+        program=program, env={"TSAN_OPTIONS": f"exitcode=66 suppressions={SUPPRESSIONS}"}
+    )
     client.initialize(workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "here"}])
     uris = []
     for i in range(3):
@@ -39,11 +43,24 @@ def test_no_data_races(program: Path, tmp_path: Path) -> None:
             argument = {"uri": uri, "kernel": "scale_kernel"}
             for name in ("codeLens", "semanticTokens/full", "documentSymbol", "diagnostic"):
                 numbers.append(client.start(f"textDocument/{name}", document))
-            numbers.append(client.start("textDocument/hover", {**document, "position": place(KERNEL, "offsets =")}))
+            numbers.append(
+                client.start(
+                    "textDocument/hover", {**document, "position": place(KERNEL, "offsets =")}
+                )
+            )
             numbers.append(client.start("workspace/symbol", {"query": ""}))
-            for command in ("kernels", "schedule", "checkGradients", "backwardPreview", "generateBackward"):
+            for command in (
+                "kernels",
+                "schedule",
+                "checkGradients",
+                "backwardPreview",
+                "generateBackward",
+            ):
                 numbers.append(
-                    client.start("workspace/executeCommand", {"command": f"tad.{command}", "arguments": [argument]})
+                    client.start(
+                        "workspace/executeCommand",
+                        {"command": f"tad.{command}", "arguments": [argument]},
+                    )
                 )
             client.notify("$/cancelRequest", {"id": numbers[-2 if version % 2 else -3]})
             client.notify("workspace/didChangeConfiguration", {"settings": None})

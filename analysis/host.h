@@ -58,6 +58,8 @@ const HostValue *host_of_string(Host *host, Str value);
 const HostValue *host_of_dtype(Host *host, DTypeCode code);
 const HostValue *host_none(Host *host);
 const HostValue *host_object(Host *host, const char *name);
+/// A jit function by the name that the module has for it: an object, and a constant where a launch passes it.
+const HostValue *host_of_jit(Host *host, const FunctionDefinition *function, Str name);
 const HostValue *host_sequence(Host *host, const HostValue *const *items, int count);
 const HostValue *host_input_value(Host *host, HostInput *input);
 const HostValue *host_input_property(Host *host, HostKind kind, HostInput *input, int axis);

@@ -144,7 +144,7 @@ const HostValue *host_of_entry(Host *host, ScopeEntry entry, Str name) {
     switch (entry.kind) {
     case SCOPE_EXTERNAL: return host_object(host, str_dup(host->arena, entry.dotted));
     case SCOPE_FUNCTION: {
-        if (entry.function->is_jit) break;
+        if (entry.function->is_jit) return host_of_jit(host, entry.function, name);
         HostValue *value = host_new(host, HOST_FUNCTION);
         value->node = entry.function->node;
         value->frame = host_module_frame(host, entry.function->module);

@@ -59,6 +59,15 @@ const HostValue *host_object(Host *host, const char *name) {
     return value;
 }
 
+const HostValue *host_of_jit(Host *host, const FunctionDefinition *function, Str name) {
+    HostValue *value = host_new(host, HOST_OBJECT);
+    value->note = str_dup(host->arena, name);
+    value->is_concrete = true;
+    value->constant =
+        (Constant){.kind = CONSTANT_FUNCTION, .function = function, .op = OP_COUNT, .string = name};
+    return value;
+}
+
 const HostValue *host_sequence(Host *host, const HostValue *const *items, int count) {
     HostValue *value = host_new(host, HOST_SEQUENCE);
     const HostValue **copy = ARENA_ARRAY(host->arena, const HostValue *, count ? count : 1);

@@ -231,6 +231,17 @@ void launches_note(Arena *arena, const FunctionDefinition *kernel, Function *fun
 /// tensors and constants; LAUNCH_LEAST_UNKNOWN where nobody says, as for what a launcher's caller picks.
 int64_t launches_least(Arena *arena, const Function *function, int parameter);
 
+/// A jit function that a launch may pass for a constexpr, or (`function` is NULL) None.
+typedef struct LaunchFunction {
+    const FunctionDefinition *function;
+    Str name;  // in the kernel's module
+} LaunchFunction;
+typedef LIST(LaunchFunction) LaunchFunctions;
+/// All that the launches of a kernel in its module, its default and its `# tad:` lines pass, by their text, and what callers bring;
+/// empty where no function is among them. Others may come from outside of the module.
+LaunchFunctions launches_functions(Arena *arena, const FunctionDefinition *kernel, int parameter);
+Constant launch_function_constant(const LaunchFunction *function);
+
 /// How many programs a kernel is launched with along an axis of the grid, which it may read or not.
 typedef enum GridAxis {
     GRID_AXIS_UNKNOWN,  // it has no launches here, or none that is understood

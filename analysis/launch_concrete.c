@@ -99,7 +99,7 @@ static void print_constant(Buffer *out, const Constant *constant) {
         buffer_puts(out,
                     dtype_name(constant->dtype.code) ? dtype_name(constant->dtype.code) : "dtype");
         break;
-    case CONSTANT_FUNCTION: buffer_puts(out, "function"); break;
+    case CONSTANT_FUNCTION: buffer_printf(out, "%.*s", STR_ARGS(constant->string)); break;
     }
 }
 

@@ -547,6 +547,23 @@ static Value *call_arm(Lowering *lowering, void *context, bool is_first) {
     return lower_entity_call(lowering, callee, choice->arguments, choice->node);
 }
 
+/// A call of what a launch passes for a constexpr: unknown here, and no mistake. NULL for other callees.
+static Value *call_of_parameter(Lowering *lowering, const Value *callee,
+                                const Arguments *arguments) {
+    bool is_parameter = callee->region && !callee->region->parent && callee->type.is_constexpr;
+    if (!is_parameter || lowering->global_depth) return NULL;
+    Value *result = lowering_silent(
+        lowering,
+        arena_printf(lowering->arena, "it is not known which function a launch passes for `%s`",
+                     callee->name ? callee->name : "a parameter"));
+    Function *function = lowering->builder.function;
+    for (LIST_EACH(int, i, arguments->positional))
+        op_append_operand(function, result->op, arguments->positional.items[i]);
+    for (LIST_EACH(int, i, arguments->keywords))
+        op_append_operand(function, result->op, arguments->keywords.items[i].value);
+    return result;
+}
+
 Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments, SyntaxNode node) {
     switch (callee.kind) {
     case ENTITY_METHOD: return lower_method(lowering, callee, arguments, node);
@@ -570,6 +587,8 @@ Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments
         Value *operands[] = {arguments->positional.items[0], callee.value};
         return build(&lowering->builder, OP_CAST, operands, 2);
     }
+    Value *open = call_of_parameter(lowering, callee.value, arguments);
+    if (open) return open;
     if (callee.value->type.is_constexpr || callee.value->type.kind == TYPE_UNKNOWN)
         return lowering_unknown(lowering, node, "It is not known what is called here.");
     return lowering_unknown(lowering, node, "This value cannot be called.");

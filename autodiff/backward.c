@@ -573,6 +573,8 @@ static Variant *derive_whole(Arena *arena, const Kernel *kernel, const Function 
     variant_derive(arena, kernel, forward, options, variant);
     if (variant->result.status == BACKWARD_REFUSED)
         variants_derive_apart(arena, kernel, options, variant);
+    if (variant->result.status == BACKWARD_REFUSED)
+        variants_derive_functions(arena, kernel, options, variant);
     return variant;
 }
 

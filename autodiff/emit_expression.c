@@ -68,7 +68,8 @@ static Text constant_text(Emitter *emitter, const Constant *constant) {
     case CONSTANT_FUNCTION:
         if (constant->function) {
             const char *name = map_get_pointer(&emitter->functions, constant->function);
-            return atom(name ? name : str_dup(arena, constant->function->name));
+            Str own = constant->string.size ? constant->string : constant->function->name;
+            return atom(name ? name : str_dup(arena, own));
         }
         return atom(arena_printf(arena, "tl.%s", op_rows[constant->op].name));
     }
@@ -254,7 +255,7 @@ static const char *argument_text(Emitter *emitter, const Op *op, const Value *va
     return is_integer && wants_float ? arena_printf(emitter->arena, "float(%s)", text) : text;
 }
 
-/// Required parameters by position, optional ones by keyword, defaults left out.
+/// Required parameters by position, optional ones by keyword, which an assertion does not take; defaults left out.
 static Text call_text(Emitter *emitter, const Op *op) {
     const OpRow *row = &op_rows[op->code];
     int count;
@@ -267,7 +268,7 @@ static Text call_text(Emitter *emitter, const Op *op) {
     bool first = true, by_keyword = false;
     for (int i = 0; i < count && i < op->operand_count; i++) {
         const Value *value = op->operands[i];
-        bool optional = parameters[i].default_text.size > 0;
+        bool optional = parameters[i].default_text.size > 0 && op->code != OP_STATIC_ASSERT;
         if (!value || (optional && is_default(value, parameters[i].default_text))) {
             by_keyword = true;
             continue;

@@ -288,7 +288,9 @@ static bool visit_stray(void *context, SyntaxNode node) {
     Str name = node_text(module->source, node);
     for (int i = 0; i < module->functions.count; i++) {
         const FunctionDefinition *kernel = module->functions.items[i];
-        if (!kernel->is_jit || kernel->is_helper || !str_equal(kernel->name, name)) continue;
+        if (!kernel->is_jit || kernel->is_helper || kernel->returns_value ||
+            !str_equal(kernel->name, name))
+            continue;
         if (!search->is_launcher && !has_plan(search->writer, kernel)) continue;
         if (is_in_launch(module, node_range(module->source, node)) || is_harmless(module, node))
             continue;

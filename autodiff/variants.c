@@ -132,27 +132,29 @@ static bool merged_add_all(Merged *merged, const Variant *variant) {
     return true;
 }
 
-/// The body of a variant as an arm, its parameters replaced by the merged function's of the same names.
-static void add_arm(Arena *arena, Function *function, Op *branch, const Variant *variant) {
+/// The body of a variant at the builder's place, its parameters replaced by the merged function's of the same names.
+static void clone_body(Builder *builder, const Variant *variant) {
+    Function *function = builder->function, *own = variant->backward;
+    int *new_index = ARENA_ARRAY(function->arena, int, own->parameter_count + 1);
+    for (int i = 0; i < own->parameter_count; i++)
+        for (int k = 0; k < function->parameter_count; k++)
+            if (strcmp(function->parameters[k].name, own->parameters[i].name) == 0)
+                new_index[i] = k;
+    function_renumber_parameters(own, new_index);
+    Map values = map_new(function->arena);
+    for (int i = 0; i < own->parameter_count; i++) {
+        Value *value = function->parameters[new_index[i]].value;
+        value->type = own->parameters[i].value->type;
+        map_set_pointer(&values, own->parameters[i].value, value);
+    }
+    region_clone_into(builder, own->body, &values);
+}
+
+static void add_arm(Function *function, Op *branch, const Variant *variant) {
     Builder builder = {.function = function, .region = NULL};
     Region *arm = op_add_region(&builder, branch);
     builder.region = arm;
-    if (variant->backward) {
-        Function *own = variant->backward;
-        int *new_index = ARENA_ARRAY(arena, int, own->parameter_count + 1);
-        for (int i = 0; i < own->parameter_count; i++)
-            for (int k = 0; k < function->parameter_count; k++)
-                if (strcmp(function->parameters[k].name, own->parameters[i].name) == 0)
-                    new_index[i] = k;
-        function_renumber_parameters(own, new_index);
-        Map values = map_new(arena);
-        for (int i = 0; i < own->parameter_count; i++) {
-            Value *value = function->parameters[new_index[i]].value;
-            value->type = own->parameters[i].value->type;
-            map_set_pointer(&values, own->parameters[i].value, value);
-        }
-        region_clone_into(&builder, own->body, &values);
-    }
+    if (variant->backward) clone_body(&builder, variant);
     op_append(&builder, OP_YIELD, NULL, 0, 0);
 }
 
@@ -206,22 +208,37 @@ static const char **merge_names(Arena *arena, const char **a, int a_count, const
     return all;
 }
 
-/// Both variants below `if flag:`. False where they want one name for different things.
-static bool merge(Arena *arena, const Function *forward, const Parameter *flag,
-                  const Variant *const variants[2], Variant *into) {
+static Value *condition_of(Builder *builder, Value *parameter, const Constant *value) {
+    if (!value) return parameter;
+    Value *condition = value->kind == CONSTANT_NONE ? build_unary(builder, OP_IS_NONE, parameter)
+                                                    : build_binary(builder, OP_EQ, parameter,
+                                                                   build_constant(builder, *value));
+    condition->type =
+        (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT1), .is_constexpr = true};
+    return condition;
+}
+
+/// An empty function with the parameters of all variants and the one that chooses among them; NULL where they want one name
+/// for different things.
+static Function *merged_function(Arena *arena, const Function *forward, const Parameter *chooser,
+                                 const Variant *const *variants, int count,
+                                 BackwardLaunch *launch) {
     int most = forward->parameter_count + 1;
-    for (int r = 0; r < 2; r++) most += variants[r]->launch.argument_count;
+    const char *name = NULL;
+    for (int r = 0; r < count; r++) {
+        most += variants[r]->launch.argument_count;
+        if (!name && variants[r]->backward) name = variants[r]->backward->name;
+    }
     Merged merged = {.arena = arena,
                      .forward = forward,
                      .parameters = ARENA_ARRAY(arena, Parameter, most),
                      .arguments = ARENA_ARRAY(arena, BackwardArgument, most)};
-    for (int r = 0; r < 2; r++)
-        if (variants[r]->backward && !merged_add_all(&merged, variants[r])) return false;
+    for (int r = 0; r < count; r++)
+        if (variants[r]->backward && !merged_add_all(&merged, variants[r])) return NULL;
     BackwardArgument choice = {
-        .name = flag->name, .use = ARGUMENT_SAME, .of = flag->name, .is_constexpr = true};
-    if (!merged_add(&merged, flag, &choice)) return false;
-    Function *function =
-        function_new(arena, variants[variants[0]->backward ? 0 : 1]->backward->name);
+        .name = chooser->name, .use = ARGUMENT_SAME, .of = chooser->name, .is_constexpr = true};
+    if (!merged_add(&merged, chooser, &choice)) return NULL;
+    Function *function = function_new(arena, name);
     function->definition = forward->definition;
     for (int i = 0; i < merged.count; i++) {
         Value *value = function_add_parameter(function, merged.parameters[i].name,
@@ -230,13 +247,21 @@ static bool merge(Arena *arena, const Function *forward, const Parameter *flag,
         copy.value = value;
         function->parameters[i] = copy;
     }
+    *launch = (BackwardLaunch){.arguments = merged.arguments, .argument_count = merged.count};
+    function->parameters[find_argument(launch, chooser->name)].value->type = chooser->value->type;
+    return function;
+}
+
+bool variants_merge(Arena *arena, const Function *forward, VariantChoice choice,
+                    const Variant *const variants[2], Variant *into) {
+    BackwardLaunch launch;
+    Function *function = merged_function(arena, forward, choice.parameter, variants, 2, &launch);
+    if (!function) return false;
     Builder builder = {.function = function, .region = function->body};
-    BackwardLaunch launch = {.arguments = merged.arguments, .argument_count = merged.count};
-    int at = find_argument(&launch, flag->name);
-    Value *condition = function->parameters[at].value;
-    condition->type = flag->value->type;
+    int at = find_argument(&launch, choice.parameter->name);
+    Value *condition = condition_of(&builder, function->parameters[at].value, choice.value);
     Op *branch = op_append(&builder, OP_IF, &condition, 1, 0);
-    for (int r = 0; r < 2; r++) add_arm(arena, function, branch, variants[r]);
+    for (int r = 0; r < 2; r++) add_arm(function, branch, variants[r]);
     *into = (Variant){.result = variants[variants[0]->backward ? 0 : 1]->result,
                       .launch = launch,
                       .backward = function};
@@ -257,9 +282,30 @@ static bool merge(Arena *arena, const Function *forward, const Parameter *flag,
     return function_verify(arena, function) == NULL;
 }
 
+bool variants_assert(Arena *arena, const Function *forward, const Parameter *parameter,
+                     const Constant *values, int count, const char *message, Variant *variant) {
+    BackwardLaunch launch;
+    const Variant *only = variant;
+    Function *function = merged_function(arena, forward, parameter, &only, 1, &launch);
+    if (!function) return false;
+    Builder builder = {.function = function, .region = function->body};
+    Value *chosen = function->parameters[find_argument(&launch, parameter->name)].value;
+    Value *any = NULL;
+    for (int i = 0; i < count; i++) {
+        Value *condition = condition_of(&builder, chosen, &values[i]);
+        any = any ? build_binary(&builder, OP_LOGICAL_OR, any, condition) : condition;
+    }
+    Value *operands[] = {any, build_string(&builder, message)};
+    op_append(&builder, OP_STATIC_ASSERT, operands, 2, 0);
+    clone_body(&builder, variant);
+    variant->backward = function;
+    variant->launch = launch;
+    return function_verify(arena, function) == NULL;
+}
+
 /* ---- both values of a flag ---- */
 
-static bool has_running(const Variant *variant) {
+bool variant_has_running(const Variant *variant) {
     for (int i = 0; i < variant->launch.argument_count; i++) {
         ArgumentUse use = variant->launch.arguments[i].use;
         if (use == ARGUMENT_RUNNING || use == ARGUMENT_KEPT) return true;
@@ -267,9 +313,9 @@ static bool has_running(const Variant *variant) {
     return false;
 }
 
-static void derive_apart(Arena *arena, const Kernel *kernel, const Function *forward,
-                         const BackwardOptions *options, const Binding *bound, int count,
-                         Variant *variant) {
+void variants_derive_bound(Arena *arena, const Kernel *kernel, const Function *forward,
+                           const BackwardOptions *options, const Binding *bound, int count,
+                           Variant *variant) {
     FlagSearch search = {.function = forward};
     region_walk(forward->body, visit_flagged, &search);
     if (!search.flag || count == FLAGS_MAX) return;
@@ -285,21 +331,21 @@ static void derive_apart(Arena *arena, const Kernel *kernel, const Function *for
         variants[r] = ARENA_NEW(arena, Variant);
         variant_derive(arena, kernel, own, options, variants[r]);
         if (variants[r]->result.status == BACKWARD_REFUSED)
-            derive_apart(arena, kernel, own, options, bindings, count + 1, variants[r]);
+            variants_derive_bound(arena, kernel, own, options, bindings, count + 1, variants[r]);
         if (variants[r]->result.status == BACKWARD_REFUSED) return;
         if (variants[r]->result.status != BACKWARD_DERIVED) variants[r]->backward = NULL;
     }
     if (!variants[0]->backward && !variants[1]->backward) return;
     for (int r = 0; r < 2;
          r++)  // an arm without a gradient leaves zeros, but what is updated in place needs a sweep
-        if (!variants[r]->backward && has_running(variants[1 - r])) return;
+        if (!variants[r]->backward && variant_has_running(variants[1 - r])) return;
     Variant whole;
-    if (merge(arena, forward, search.flag, (const Variant *const[]){variants[0], variants[1]},
-              &whole))
+    if (variants_merge(arena, forward, (VariantChoice){search.flag, NULL},
+                       (const Variant *const[]){variants[0], variants[1]}, &whole))
         *variant = whole;
 }
 
 void variants_derive_apart(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
                            Variant *variant) {
-    derive_apart(arena, kernel, kernel->function, options, NULL, 0, variant);
+    variants_derive_bound(arena, kernel, kernel->function, options, NULL, 0, variant);
 }

@@ -20,6 +20,30 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
 void variants_derive_apart(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
                            Variant *variant);
 
+/// The same for a kernel lowered with these bindings: `forward`.
+void variants_derive_bound(Arena *arena, const Kernel *kernel, const Function *forward,
+                           const BackwardOptions *options, const Binding *bound, int count,
+                           Variant *variant);
+/// function_variants.c: the same for the jit functions that launches pass for a constexpr. Where one of them has no backward,
+/// the reason names it.
+void variants_derive_functions(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                               Variant *variant);
+
+/// A parameter with the value that the first of two variants is for.
+typedef struct VariantChoice {
+    const Parameter *parameter;
+    const Constant *value;  // a function or None; NULL: what counts as true
+} VariantChoice;
+
+/// Both variants below an `if`. False where they want one name for different things.
+bool variants_merge(Arena *arena, const Function *forward, VariantChoice choice,
+                    const Variant *const variants[2], Variant *into);
+/// Has the backward stop compilation, with the message, where the parameter is none of the values.
+bool variants_assert(Arena *arena, const Function *forward, const Parameter *parameter,
+                     const Constant *values, int count, const char *message, Variant *variant);
+/// Whether the backward changes a gradient in place, so that an empty arm would not leave zeros.
+bool variant_has_running(const Variant *variant);
+
 /// backward.c: where an argument stands among the parameters of an emitted kernel.
 int argument_rank(ArgumentUse use, const Parameter *parameter);
 /// Element types are told by their parameter's index: changes it everywhere in `function`.

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/module_scope.h"
 #include "gpu-runner/spec.h"
 
 /// Tiles of a tape with few: states between them are computed anew, so that this is proved, too.
@@ -110,6 +111,17 @@ static void size_scratch(const LaunchReader *reader, const Configuration *config
     if (is_double && !json_get(json, "dtype")) actual->dtype = DTYPE_FLOAT64;
 }
 
+/// A function of the forward's file as the function of that name in the backward's.
+static const Constant *constant_in(const LaunchReader *reader, const Constant *constant) {
+    if (!constant || constant->kind != CONSTANT_FUNCTION || !constant->function) return constant;
+    Str name = constant->string.size ? constant->string : constant->function->name;
+    ScopeEntry entry = module_resolve(reader->arena, reader->backward, name);
+    if (entry.kind != SCOPE_FUNCTION) return constant;
+    Constant own = *constant;
+    own.function = entry.function;
+    return constant_new(reader->arena, own);
+}
+
 /// How the backward's parameter is bound for lowering.
 static void bind_actual(const LaunchReader *reader, const Configuration *configuration,
                         const ParameterDefinition *parameter, const Actual *actual,
@@ -124,7 +136,7 @@ static void bind_actual(const LaunchReader *reader, const Configuration *configu
             (Type){.kind = TYPE_NUMBER,
                    .element = dtype_of(actual->kind == ACTUAL_NUMBER ? DTYPE_INT64 : DTYPE_INT32)};
     else if (scalar_same && argument->kind == ARGUMENT_CONSTANT)
-        binding->constant = argument->constant;
+        binding->constant = constant_in(reader, argument->constant);
     else if (scalar_same && parameter->is_constexpr)
         binding->constant = argument->kind == ARGUMENT_INTEGER
                                 ? constant_int(reader->arena, argument->integer)

@@ -2,12 +2,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/launch.h"
 #include "gpu-runner/execution.h"
 #include "gpu-runner/request.h"
 #include "gpu-runner/spec.h"
 
-/// {"data": [...], "dtype": "fp32"} is a buffer; {"int": 3}, {"float": 0.5} run-time scalars; anything else a constant.
-static bool argument_from_json(Arena *arena, const Json *json, Argument *argument, Error *error) {
+/// {"data": [...], "dtype": "fp32"} is a buffer; {"int": 3}, {"float": 0.5} run-time scalars; {"function": "silu"} a jit function
+/// of the kernel's file; anything else a constant.
+static bool argument_from_json(Arena *arena, const Json *json, const Module *module,
+                               Argument *argument, Error *error) {
+    const char *function = json_get_string(json, "function", NULL);
     const Json *data = json_get(json, "data");
     const char *dtype = json_get_string(json, "dtype", NULL);
     if (data && data->kind == JSON_ARRAY) {
@@ -28,6 +32,11 @@ static bool argument_from_json(Arena *arena, const Json *json, Argument *argumen
         argument->kind = ARGUMENT_FLOAT;
         argument->number = json_get_number(json, "float", 0);
         argument->dtype = dtype_from_text(dtype, DTYPE_FLOAT32);
+    } else if (function && module_find_function(module, str_from(function))) {
+        LaunchFunction passed = {module_find_function(module, str_from(function)),
+                                 str_from(function)};
+        argument->kind = ARGUMENT_CONSTANT;
+        argument->constant = constant_new(arena, launch_function_constant(&passed));
     } else if (json) {
         argument->kind = ARGUMENT_CONSTANT;
         argument->constant =
@@ -65,7 +74,7 @@ static bool configuration_from_json(Arena *arena, const Json *params,
         Argument *argument = &configuration->arguments[i];
         const Json *given = json_get(arguments, str_dup(arena, argument->name));
         if (!given && kernel->parameters[i].default_text.size) continue;
-        if (!argument_from_json(arena, given, argument, error)) return false;
+        if (!argument_from_json(arena, given, kernel->module, argument, error)) return false;
     }
     for (int axis = 0; grid && axis < 3 && axis < grid->count; axis++)
         configuration->grid[axis] = (int64_t)grid->items[axis]->number;

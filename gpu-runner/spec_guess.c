@@ -1,6 +1,7 @@
 // A kernel alone: sizes that are no multiples of the blocks, strides far apart, every flag both ways.
 #include <string.h>
 
+#include "analysis/launch.h"
 #include "gpu-runner/relations.h"
 #include "gpu-runner/spec.h"
 
@@ -246,7 +247,17 @@ static void guess_compared(Guess *guess, int index) {
         choose_constant(choices, constant_text(guess->arena, STR("")));
 }
 
+/// Each function that launches pass for the parameter; false where they pass none.
+static bool guess_functions(Guess *guess, int index) {
+    LaunchFunctions functions = launches_functions(guess->arena, guess->request->kernel, index);
+    for (LIST_EACH(int, i, functions))
+        choose_constant(&guess->choices[index],
+                        constant_new(guess->arena, launch_function_constant(&functions.items[i])));
+    return functions.count > 0;
+}
+
 static void guess_numbers(Guess *guess, int index) {
+    if (guess_functions(guess, index)) return;
     const ParameterFacts *facts = &guess->facts[index];
     const Parameter *parameter = &guess->function->parameters[index];
     Choices *choices = &guess->choices[index];

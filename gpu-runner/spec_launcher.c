@@ -89,6 +89,17 @@ static bool set_argument(const Function *function, const ParameterFacts *facts,
     return true;
 }
 
+/// Of several functions that launches pass for a constexpr, each in turn; the first variant keeps what its own launcher says.
+static void choose_function(Arena *arena, const SpecRequest *request, int index, int variant,
+                            ConcreteArgument *given) {
+    LaunchFunctions functions = launches_functions(arena, request->kernel, index);
+    bool is_said = given->kind == CONCRETE_SCALAR && (given->constant.kind == CONSTANT_FUNCTION ||
+                                                      given->constant.kind == CONSTANT_NONE);
+    if (functions.count == 0 || (is_said && variant == 0)) return;
+    given->kind = CONCRETE_SCALAR;
+    given->constant = launch_function_constant(&functions.items[variant % functions.count]);
+}
+
 /// What the launcher leaves open is guessed from the kernel, first candidate only.
 static void add_launch(Arena *arena, const SpecRequest *request, const ParameterFacts *facts,
                        const LaunchSite *site, int variant, bool is_even, Configurations *all) {
@@ -104,6 +115,7 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
     fixed.origin = SPEC_LAUNCHER;
     int open = 0;
     for (int i = 0; i < fixed.argument_count; i++) {
+        choose_function(arena, request, i, variant, &launch->arguments[i]);
         if (!set_argument(request->symbolic, facts, launch, i, request->seed,
                           &fixed.arguments[i])) {
             open++;

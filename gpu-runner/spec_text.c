@@ -236,7 +236,8 @@ static void parse_named(SpecParser *parser, SpecValue *value) {
             parser->request->module ? module_find_function(parser->request->module, name) : NULL;
         if (function) {
             Constant *constant = ARENA_NEW(parser->arena, Constant);
-            *constant = (Constant){.kind = CONSTANT_FUNCTION, .function = function};
+            *constant = (Constant){
+                .kind = CONSTANT_FUNCTION, .function = function, .string = name, .op = OP_COUNT};
             value->constant = constant;
             return;
         }

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.emitted.specification import Buffer, Specification, content
+from tests.emitted.specification import FUNCTION, Buffer, Specification, content
 from tests.support.worker import Worker
 from tests.triton.interpret import interpret_kernel
 
@@ -208,6 +208,8 @@ class Problem:
             integer = value.dtype.kind in "iu"
             data = [None if v != v else v for v in value.tolist()]
             return {"data": data, "dtype": f"i{8 * value.itemsize}" if integer else "fp64"}
+        if isinstance(value, str) and value.startswith(FUNCTION):
+            return {"function": value.removeprefix(FUNCTION)}
         if isinstance(value, bool) or value is None or isinstance(value, str):
             return {"value": value}
         return {"int" if isinstance(value, int) else "float": value}

@@ -17,6 +17,8 @@ BUFFER = re.compile(
     r"(?:\[(?P<shape>.*?)\])?\s*(?:strides\s*(?P<strides>\(.*?\)))?\s*(?:in\s+(?P<content>.*))?$"
 )
 UNKNOWN_EXTENT = 1 << 15
+# Before the name of a function of the kernel's file.
+FUNCTION = "function:"
 
 
 @dataclass
@@ -86,6 +88,9 @@ def parse(text: str) -> Specification:
                 tuple(eval(found["strides"], {}, scope)) if found["strides"] else None,
                 found["content"] or "",
             )
+            continue
+        if value.isidentifier() and value not in {*scope, "True", "False", "None"}:
+            result.values[name] = f"{FUNCTION}{value}"
             continue
         result.values[name] = eval(value, {"__builtins__": {}}, scope)
         scope[name] = result.values[name]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.emitted.plan import tad
+from tests.triton.compile import CompileFailure, compile_kernel
 
 HEAD = "import triton\nimport triton.language as tl\n\n\n"
 CAPTURED = (
@@ -32,11 +33,39 @@ def summed(parts, out, B: tl.constexpr, N: tl.constexpr):
     tl.store(out + lanes, total * total)
 """
 )
+OPEN = (
+    HEAD
+    + """@triton.jit
+def mapped(x, out, F: tl.constexpr, B: tl.constexpr):
+    lanes = tl.arange(0, B)
+    tl.store(out + lanes, F(tl.load(x + lanes)))
+"""
+)
+PASSED = """
+
+@triton.jit
+def plain(v):
+    return v * v
+
+
+@triton.jit
+def sorted_lanes(v):
+    return tl.cat(v, v, can_reorder=True)
+
+
+def run(x, out, F=plain):
+    mapped[(1,)](x, out, F, B=16)
+
+
+def run_sorted(x, out):
+    run(x, out, F=sorted_lanes)
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
+        (OPEN, 8, "it is not known which function a launch passes for `F`"),
         (CAPTURED, 9, "`scale` belongs to the function around the kernel"),
         (TUPLE, 10, "What a launch passes in a tuple is not analysed"),
     ],
@@ -50,3 +79,28 @@ def test_says_what_was_not_understood(tmp_path: Path, text: str, line: int, reas
     assert reason in kernel["reason"]
     (found,) = [d for d in report["diagnostics"] if d["name"] == "gradient-unknown-shape"]
     assert found["range"]["start"]["line"] + 1 == line
+
+
+def test_names_the_function_without_a_backward(tmp_path: Path) -> None:
+    """Of several that launches pass, one stands in the way."""
+    file = tmp_path / "passed.py"
+    file.write_text(OPEN + PASSED)
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    (kernel,) = [k for k in report["kernels"] if k["name"] == "mapped"]
+    assert kernel["status"] == "refused"
+    assert kernel["reason"].startswith("with `sorted_lanes` for `F`: ")
+
+
+def test_stops_compilation_for_another_function(tmp_path: Path) -> None:
+    """The backward is for the functions that launches pass, and no other compiles."""
+    file = tmp_path / "passed.py"
+    file.write_text(OPEN + PASSED[: PASSED.index("def run_sorted")])
+    emitted = tad("--backward", f"{file}:mapped", "--wrapper", "none").stdout
+    types = dict.fromkeys(["dout", "x", "dx"], "*fp32")
+    constants: dict[str, object] = {"B": 16, "F": "function:plain", "dout_before": None}
+    compile_kernel(emitted, "mapped_backward", types, constants, until="ttir")
+    other = emitted + "\n\n@triton.jit\ndef other(v):\n    return v + v\n"
+    with pytest.raises(CompileFailure, match="this backward is for plain alone"):
+        compile_kernel(
+            other, "mapped_backward", types, {**constants, "F": "function:other"}, until="ttir"
+        )

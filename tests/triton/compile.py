@@ -249,7 +249,7 @@ def compile_function(
     attributes = alignment(names, complete) if aligned else {}
     types: list[ExpressionType] = []
     try:
-        source = ASTSource(function, complete, live_constexprs(constexprs), attributes)
+        source = ASTSource(function, complete, live_constexprs(constexprs, function), attributes)
         gpu = GPUTarget(target[0], target[1], WARP_SIZE)
         with type_recorder(types):
             raw = frontend(source, gpu, options)
@@ -360,14 +360,16 @@ def complete_signature(
     return out
 
 
-def live_constexprs(constexprs: dict[str, object]) -> dict[str, object]:
-    """Constexpr values; a dtype may be given by its name, as `tl.float16` or `fp16` in a `dtype:`."""
+def live_constexprs(constexprs: dict[str, object], kernel: object) -> dict[str, object]:
+    """Constexpr values; `tl.float16` is a dtype, `function:NAME` what the kernel's file has by that name."""
     import triton.language as tl
 
     out = {}
     for name, value in constexprs.items():
         if isinstance(value, str) and value.startswith("tl."):
             value = getattr(tl, value.removeprefix("tl."))
+        elif isinstance(value, str) and value.startswith("function:"):
+            value = kernel.fn.__globals__[value.removeprefix("function:")]  # type: ignore[attr-defined]
         out[name] = value
     return out
 

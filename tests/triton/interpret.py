@@ -196,7 +196,7 @@ def interpret_here(
         raise InterpretFailure("import", str(error)) from None
     tensors: dict[str, object] = {}
     given = {name: to_tensor(value, tensors, name) for name, value in arguments.items()}
-    run(lambda: kernel[grid](**given, **live_constexprs(constexprs)))  # type: ignore[index]
+    run(lambda: kernel[grid](**live_constexprs({**given, **constexprs}, kernel)))  # type: ignore[index]
     check_guards(tensors)
     return {name: np.array(tensor.values) for name, tensor in tensors.items()}  # type: ignore
 

@@ -1,0 +1,113 @@
+// A kernel that calls a constexpr: derived once for each jit function that a launch passes, the backwards merged below comparisons.
+#include <string.h>
+
+#include "analysis/launch.h"
+#include "autodiff/variants.h"
+
+enum { BINDINGS_MAX = 3 };
+
+typedef struct FunctionChoice {
+    const Parameter *parameter;
+    Constant *values;
+    const Str *names;
+    int count;
+} FunctionChoice;
+
+/// The first open parameter that launches pass functions for.
+static bool find_choice(Arena *arena, const Kernel *kernel, const Function *forward,
+                        FunctionChoice *choice) {
+    for (int p = 0; p < forward->parameter_count; p++) {
+        const Parameter *parameter = &forward->parameters[p];
+        if (!parameter->is_constexpr || parameter->value->constant) continue;
+        LaunchFunctions functions = launches_functions(arena, kernel->definition, p);
+        if (functions.count == 0) continue;
+        Str *names = ARENA_ARRAY(arena, Str, functions.count);
+        *choice =
+            (FunctionChoice){.parameter = parameter, .names = names, .count = functions.count};
+        choice->values = ARENA_ARRAY(arena, Constant, functions.count);
+        for (LIST_EACH(int, i, functions)) {
+            names[i] = functions.items[i].name;
+            choice->values[i] = launch_function_constant(&functions.items[i]);
+        }
+        return true;
+    }
+    return false;
+}
+
+static void derive_functions(Arena *arena, const Kernel *kernel, const Function *forward,
+                             const BackwardOptions *options, const Binding *bound, int count,
+                             Variant *variant);
+
+/// The kernel with one of the functions. What stands in the way is told with its name.
+static Variant *derive_with(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                            const FunctionChoice *choice, int index, const Binding *bound,
+                            int count) {
+    Binding *bindings = ARENA_ARRAY(arena, Binding, count + 1);
+    if (count) memcpy(bindings, bound, sizeof(Binding) * (size_t)count);
+    bindings[count] = (Binding){.name = str_from(choice->parameter->name),
+                                .constant = constant_new(arena, choice->values[index])};
+    Diagnostics found = {.arena = arena};
+    LowerOptions lowering = {.bindings = bindings, .binding_count = count + 1};
+    const Function *own = lower_kernel(arena, kernel->definition, &lowering, &found);
+    Variant *variant = ARENA_NEW(arena, Variant);
+    variant_derive(arena, kernel, own, options, variant);
+    if (variant->result.status == BACKWARD_REFUSED)
+        variants_derive_bound(arena, kernel, own, options, bindings, count + 1, variant);
+    if (variant->result.status == BACKWARD_REFUSED)
+        derive_functions(arena, kernel, own, options, bindings, count + 1, variant);
+    if (variant->result.status == BACKWARD_REFUSED)
+        variant->result.reason =
+            arena_printf(arena, "with `%.*s` for `%s`: %s", STR_ARGS(choice->names[index]),
+                         choice->parameter->name, variant->result.reason);
+    if (variant->result.status != BACKWARD_DERIVED) variant->backward = NULL;
+    return variant;
+}
+
+static const char *assertion_text(Arena *arena, const FunctionChoice *choice) {
+    Buffer text = buffer_new(arena);
+    buffer_puts(&text, "this backward is for ");
+    for (int i = 0; i < choice->count; i++)
+        buffer_printf(&text, "%s%.*s",
+                      i == 0                   ? ""
+                      : i + 1 == choice->count ? " and "
+                                               : ", ",
+                      STR_ARGS(choice->names[i]));
+    buffer_puts(&text, " alone");
+    return buffer_text(&text);
+}
+
+static void derive_functions(Arena *arena, const Kernel *kernel, const Function *forward,
+                             const BackwardOptions *options, const Binding *bound, int count,
+                             Variant *variant) {
+    FunctionChoice choice;
+    if (count == BINDINGS_MAX || !find_choice(arena, kernel, forward, &choice)) return;
+    Variant **each = ARENA_ARRAY(arena, Variant *, choice.count);
+    bool any_running = false, any_empty = false;
+    for (int i = 0; i < choice.count; i++) {
+        each[i] = derive_with(arena, kernel, options, &choice, i, bound, count);
+        any_running = any_running || (each[i]->backward && variant_has_running(each[i]));
+        any_empty = any_empty || !each[i]->backward;
+        if (each[i]->result.status != BACKWARD_REFUSED) continue;
+        *variant = *each[i];
+        return;
+    }
+    if (any_running && any_empty) return;  // an empty arm leaves zeros, and no gradient in place
+    Variant whole = *each[choice.count - 1];
+    for (int i = choice.count - 2; i >= 0; i--) {
+        Variant both = *each[i];
+        const Variant *const arms[2] = {each[i], &whole};
+        VariantChoice value = {choice.parameter, &choice.values[i]};
+        if ((each[i]->backward || whole.backward) &&
+            !variants_merge(arena, forward, value, arms, &both))
+            return;
+        whole = both;
+    }
+    if (!whole.backward || variants_assert(arena, forward, choice.parameter, choice.values,
+                                           choice.count, assertion_text(arena, &choice), &whole))
+        *variant = whole;
+}
+
+void variants_derive_functions(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                               Variant *variant) {
+    derive_functions(arena, kernel, kernel->function, options, NULL, 0, variant);
+}

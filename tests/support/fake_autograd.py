@@ -11,7 +11,7 @@ from functools import wraps
 
 import numpy as np
 
-from tests.support.fake_tensor import GradMode, Node, Tensor, from_values, grad_mode, sum_to
+from tests.support.fake_tensor import GradMode, Node, Tensor, from_values, grad_mode, snapshot, sum_to
 
 
 class FunctionContext:
@@ -103,16 +103,6 @@ class Function:
         if recording:
             attach(cls, ctx, arguments, wrapped, before)
         return wrapped if isinstance(output, tuple) else wrapped[0]
-
-
-def snapshot(tensor: Tensor) -> Tensor:
-    """An alias that keeps the tape position a tensor has now."""
-    alias = tensor.detach()
-    alias.grad_fn, alias.output_index = tensor.grad_fn, tensor.output_index
-    alias._requires_grad = tensor._requires_grad
-    if tensor.grad_fn is None:
-        return tensor
-    return alias
 
 
 def own_output(ctx: FunctionContext, output: object, inputs: dict[int, Tensor]) -> object:

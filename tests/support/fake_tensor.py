@@ -609,11 +609,21 @@ class Size(tuple):
         return f"torch.Size({list(self)})"
 
 
+def snapshot(tensor: Tensor) -> Tensor:
+    """An alias that keeps the tape position a tensor has now: later writes in place move the tensor on."""
+    if tensor.grad_fn is None and tensor.requires_grad:
+        return tensor
+    alias = tensor.detach()
+    alias.grad_fn, alias.output_index = tensor.grad_fn, tensor.output_index
+    alias._retains_grad = tensor._retains_grad
+    return alias
+
+
 def record(name: str, out: Tensor, inputs: Sequence[Tensor], gradient: Gradient) -> Tensor:
     """Puts an operation on the tape when recording is on and an input wants a gradient."""
     if GradMode.enabled and any(x.requires_grad for x in inputs):
         if out.dtype.is_floating_point:
-            out.grad_fn = Node(name, inputs, gradient)
+            out.grad_fn = Node(name, [snapshot(x) for x in inputs], gradient)
     return out
 
 

@@ -16,6 +16,7 @@ static CheckKernel *const kernel_checks[] = {
     check_variances,       check_random,        check_products,     check_atomics,
     check_loop_work,       check_loops,         check_autotuning,   check_started_sums,
     check_launches,        check_block_sizes,   check_direct_calls, check_grids,
+    check_launch_numbers,
 };
 
 /// Beyond this a kernel is unrolled code that nobody reads; the checks over pairs of ops are left out.

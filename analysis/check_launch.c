@@ -1,5 +1,5 @@
 // Launches and tuning: arguments that do not fit the kernel, block sizes that cannot be, tuning that spoils the output.
-#include "analysis/check.h"
+#include "analysis/check_arguments.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,79 +8,6 @@
 #include "analysis/module_scope.h"
 
 /* ---- what is known of a kernel's definition ---- */
-
-static bool text_is_any(Str text, const char *const *words, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (str_is(text, words[i])) return true;
-    return false;
-}
-
-/// Options of the compilers behind Triton that a launch may name beside the kernel's own parameters.
-static bool is_launch_option(Str name) {
-    static const char *const options[] = {
-        "num_warps",
-        "num_stages",
-        "num_ctas",
-        "maxnreg",
-        "enable_fp_fusion",
-        "launch_cooperative_grid",
-        "launch_pdl",
-        "cluster_dims",
-        "waves_per_eu",
-        "matrix_instr_nonkdim",
-        "kpack",
-        "extern_libs",
-        "debug",
-        "warmup",
-        "grid",
-        "stream",
-        "sanitize_overflow",
-        "arch",
-        "backend_name",
-        "device",
-        "device_type",
-        "ptx_version",
-        "ptx_options",
-        "ir_override",
-        "num_buffers_warp_spec",
-        "num_consumer_groups",
-        "reg_dec_producer",
-        "reg_inc_consumer",
-        "minRegAutoWS",
-        "maxRegAutoWS",
-        "schedule_hint",
-        "optimize_epilogue",
-        "enable_warp_specialization",
-        "threads_per_warp",
-        "allow_fp8e4nv",
-        "supported_fp8_dtypes",
-        "default_dot_input_precision",
-        "allowed_dot_input_precisions",
-        "max_num_imprecise_acc_default",
-        "instrumentation_mode",
-        "grf_mode",
-        "generate_native_code",
-        "multibuffer",
-        "enable_mixed_cv",
-        "bottleneck",
-        "isCloseCoreTiling",
-        "isCloseUnrollControl",
-        "isCloseDtypeConvert",
-        "is_use_mask_zero",
-        "buffer_size_limit",
-        "pre_hook",
-        "data_partition_factor",
-        "advanced_path",
-        "isCloseVectorization",
-    };
-    return text_is_any(name, options, sizeof options / sizeof *options);
-}
-
-static int find_parameter(const FunctionDefinition *definition, Str name) {
-    for (int i = 0; i < definition->parameter_count; i++)
-        if (str_equal(definition->parameters[i].name, name)) return i;
-    return -1;
-}
 
 /// Decorators of other packages may change what a call takes.
 static bool has_only_known_decorators(const Check *check, const FunctionDefinition *definition) {
@@ -99,52 +26,6 @@ static bool is_tuned(const FunctionDefinition *definition, Str name) {
 
 /* ---- arguments ---- */
 
-typedef struct Argument {
-    Str keyword;  // empty: positional
-    SyntaxNode value;
-    SyntaxNode node;
-} Argument;
-
-typedef struct Arguments {
-    LIST(Argument) list;
-    bool has_splat;
-} Arguments;
-
-static Arguments read_arguments(Check *check, const Source *source, SyntaxNode call) {
-    Arguments arguments = {0};
-    SyntaxNode list = node_field(call, "arguments");
-    for (uint32_t i = 0; i < node_child_count(list); i++) {
-        Argument argument = {.node = node_child(list, i)};
-        argument.value = argument.node;
-        switch (node_kind(argument.node)) {
-        case SYNTAX_COMMENT: continue;
-        case SYNTAX_LIST_SPLAT:
-        case SYNTAX_DICTIONARY_SPLAT:
-        case SYNTAX_ERROR: arguments.has_splat = true; continue;
-        case SYNTAX_KEYWORD_ARGUMENT:
-            argument.keyword = node_text(source, node_field(argument.node, "name"));
-            argument.value = node_field(argument.node, "value");
-            break;
-        default: break;
-        }
-        LIST_PUSH(check->arena, &arguments.list, argument);
-    }
-    return arguments;
-}
-
-static const Argument *argument_of(const FunctionDefinition *definition, const Arguments *arguments,
-                                   int parameter) {
-    int position = 0;
-    for (LIST_EACH(int, i, arguments->list)) {
-        const Argument *argument = &arguments->list.items[i];
-        if (argument->keyword.size
-                ? str_equal(argument->keyword, definition->parameters[parameter].name)
-                : position++ == parameter)
-            return argument;
-    }
-    return NULL;
-}
-
 static void check_missing(Check *check, const LaunchSite *site, const Arguments *arguments) {
     const FunctionDefinition *kernel = site->kernel;
     for (int i = 0; i < kernel->parameter_count && !arguments->has_splat; i++) {
@@ -152,7 +33,7 @@ static void check_missing(Check *check, const LaunchSite *site, const Arguments 
         if (parameter->is_variadic || parameter->default_text.size ||
             is_tuned(kernel, parameter->name))
             continue;
-        if (argument_of(kernel, arguments, i)) continue;
+        if (arguments_find(kernel, arguments, i)) continue;
         // Configurations may be made by code that was not followed.
         if ((kernel->is_autotuned || kernel->has_heuristics) && parameter->is_constexpr) continue;
         check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, site->range,
@@ -174,12 +55,12 @@ static void check_keywords(Check *check, const LaunchSite *site, const Source *s
                                 "the kernel has only %d parameters", kernel->parameter_count);
             continue;
         }
-        int parameter = find_parameter(kernel, argument->keyword);
+        int parameter = definition_parameter(kernel, argument->keyword);
         if (parameter >= 0 && parameter < positional && !arguments->has_splat)
             check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, range,
                             "%.*s is given twice: it is also argument %d",
                             STR_ARGS(argument->keyword), parameter + 1);
-        if (parameter >= 0 || is_launch_option(argument->keyword)) continue;
+        if (parameter >= 0 || launch_option_is_known(argument->keyword)) continue;
         const char *nearest = NULL;
         for (int p = 0; p < kernel->parameter_count && !nearest; p++)
             if (str_distance(kernel->parameters[p].name, argument->keyword) <= 2)
@@ -204,7 +85,7 @@ void check_launches(Check *check) {
     for (LIST_EACH(int, i, module->launches)) {
         const LaunchSite *site = &module->launches.items[i];
         if (site->kernel != definition || node_has_error(site->call)) continue;
-        Arguments arguments = read_arguments(check, module->source, site->call);
+        Arguments arguments = arguments_read(check, module->source, site->launcher, site->call);
         check_missing(check, site, &arguments);
         check_keywords(check, site, module->source, &arguments);
     }
@@ -281,9 +162,9 @@ void check_block_sizes(Check *check) {
             const LaunchSite *site = &module->launches.items[i];
             long long size;
             if (site->kernel != definition) continue;
-            Arguments arguments = read_arguments(check, module->source, site->call);
+            Arguments arguments = arguments_read(check, module->source, site->launcher, site->call);
             const Argument *argument =
-                arguments.has_splat ? NULL : argument_of(definition, &arguments, p);
+                arguments.has_splat ? NULL : arguments_find(definition, &arguments, p);
             if (argument && is_bad_size(module->source, argument->value, &size))
                 report_size(check, node_range(module->source, argument->value), parameter->name,
                             size, made);
@@ -335,20 +216,35 @@ static const Access *find_update(Check *check) {
     return NULL;
 }
 
+/// Whether `reset_to_zero` and `restore_value` are lists of names, none of them the parameter's: then nothing restores it.
+static bool is_left_alone(const Source *source, const Arguments *arguments, const char *name) {
+    for (LIST_EACH(int, i, arguments->list)) {
+        const Argument *argument = &arguments->list.items[i];
+        if (!str_is(argument->keyword, "reset_to_zero") &&
+            !str_is(argument->keyword, "restore_value"))
+            continue;
+        if (node_kind(argument->value) != SYNTAX_LIST) return false;
+        for (uint32_t k = 0; k < node_child_count(argument->value); k++) {
+            Str text = node_text(source, node_child(argument->value, k));
+            if (node_kind(node_child(argument->value, k)) != SYNTAX_STRING || text.size < 3 ||
+                str_is((Str){text.data + 1, text.size - 2}, name))
+                return false;
+        }
+    }
+    return true;
+}
+
 static void check_reset(Check *check, SyntaxNode call) {
     const Module *module = check->kernel->definition->module;
-    Arguments arguments = read_arguments(check, module->source, call);
-    static const char *const cures[] = {"reset_to_zero", "restore_value", "pre_hook"};
-    Str text = node_text(module->source, call);
-    for (size_t i = 0; i < sizeof cures / sizeof *cures; i++)
-        if (text_contains(text, cures[i])) return;
+    Arguments arguments = arguments_read(check, module->source, NULL, call);
+    if (text_contains(node_text(module->source, call), "pre_hook")) return;
     for (LIST_EACH(int, i, arguments.list))  // one configuration: nothing is tried
         if (str_is(arguments.list.items[i].keyword, "configs") &&
             node_kind(arguments.list.items[i].value) == SYNTAX_LIST &&
             node_child_count(arguments.list.items[i].value) < 2)
             return;
     const Access *update = arguments.has_splat ? NULL : find_update(check);
-    if (!update) return;
+    if (!update || !is_left_alone(module->source, &arguments, update->parameter->name)) return;
     Range place = node_range(module->source, node_field(call, "function"));
     SyntaxNode decorator = node_parent(call);
     if (node_kind(decorator) == SYNTAX_DECORATOR)
@@ -365,17 +261,20 @@ static void check_reset(Check *check, SyntaxNode call) {
 static void check_keys(Check *check, SyntaxNode call) {
     const FunctionDefinition *definition = check->kernel->definition;
     const Source *source = definition->module->source;
-    Arguments arguments = read_arguments(check, source, call);
+    Arguments arguments = arguments_read(check, source, NULL, call);
     for (LIST_EACH(int, i, arguments.list)) {
         SyntaxNode list = arguments.list.items[i].value;
-        if (!str_is(arguments.list.items[i].keyword, "key") || node_kind(list) != SYNTAX_LIST)
-            continue;
+        static const char *const lists[] = {"key", "reset_to_zero", "restore_value"};
+        bool names = false;
+        for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+            names |= str_is(arguments.list.items[i].keyword, lists[k]);
+        if (!names || node_kind(list) != SYNTAX_LIST) continue;
         for (uint32_t k = 0; k < node_child_count(list); k++) {
             SyntaxNode item = node_child(list, k);
             Str text = node_text(source, item);
             if (node_kind(item) != SYNTAX_STRING || text.size < 3) continue;
             Str name = {text.data + 1, text.size - 2};
-            if (find_parameter(definition, name) < 0)
+            if (definition_parameter(definition, name) < 0)
                 check_report_at(check, DIAGNOSTIC_AUTOTUNE_UNKNOWN_KEY, node_range(source, item),
                                 "the kernel has no parameter %.*s", STR_ARGS(name));
         }
@@ -399,7 +298,7 @@ static bool visit_config_key(void *context, SyntaxNode node) {
     Str text = node_text(source, key);
     if (node_kind(key) != SYNTAX_STRING || text.size < 3) return false;
     Str name = {text.data + 1, text.size - 2};
-    if (find_parameter(search->definition, name) < 0 && !is_launch_option(name))
+    if (definition_parameter(search->definition, name) < 0 && !launch_option_is_known(name))
         check_report_at(search->check, DIAGNOSTIC_AUTOTUNE_UNKNOWN_PARAMETER,
                         node_range(source, key), "the kernel has no parameter %.*s",
                         STR_ARGS(name));
@@ -476,7 +375,8 @@ static bool visit_call(void *context, SyntaxNode node) {
     SyntaxNode function = node_kind(node) == SYNTAX_CALL ? node_field(node, "function") : node;
     if (node_kind(node) != SYNTAX_CALL || node_kind(function) != SYNTAX_IDENTIFIER) return true;
     Str name = node_text(module->source, function);
-    if (!str_equal(name, kernel->name) || find_parameter(search->launcher, name) >= 0) return true;
+    if (!str_equal(name, kernel->name) || definition_parameter(search->launcher, name) >= 0)
+        return true;
     ScopeEntry entry = scope_of_expression(search->check->arena, module, function);
     if (entry.kind == SCOPE_FUNCTION && entry.function == kernel)
         check_report_at(

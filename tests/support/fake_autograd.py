@@ -11,7 +11,15 @@ from functools import wraps
 
 import numpy as np
 
-from tests.support.fake_tensor import GradMode, Node, Tensor, from_values, grad_mode, snapshot, sum_to
+from tests.support.fake_tensor import (
+    GradMode,
+    Node,
+    Tensor,
+    from_values,
+    grad_mode,
+    snapshot,
+    sum_to,
+)
 
 
 class FunctionContext:

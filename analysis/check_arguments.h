@@ -1,0 +1,33 @@
+// The arguments of a launch as they are written, with those that are spread from what the launcher shows. Private to
+// analysis/check*.c.
+#ifndef TAD_ANALYSIS_CHECK_ARGUMENTS_H
+#define TAD_ANALYSIS_CHECK_ARGUMENTS_H
+
+#include "analysis/check.h"
+
+typedef struct Argument {
+    Str keyword;       // empty: positional
+    SyntaxNode value;  // null: one of several that a `*x.stride()` gives
+    SyntaxNode node;   // where it is written
+} Argument;
+
+typedef struct Arguments {
+    LIST(Argument) list;
+    bool has_splat;  // something is spread that is not known
+} Arguments;
+
+/// The arguments of a call in `launcher` (NULL: at module level, where nothing is known of what is spread).
+Arguments arguments_read(Check *check, const Source *source, const FunctionDefinition *launcher,
+                         SyntaxNode call);
+/// The argument that a parameter gets, or NULL.
+const Argument *arguments_find(const FunctionDefinition *definition, const Arguments *arguments,
+                               int parameter);
+/// The position of a parameter by its name, or -1.
+int definition_parameter(const FunctionDefinition *definition, Str name);
+/// How many axes a tensor has that the launcher is given, by `rows, columns = x.shape` before `place`, or a new one that is
+/// like it; 0: not known.
+int launcher_rank_of(const FunctionDefinition *launcher, Str name, uint32_t place);
+/// Whether a keyword is an option of a compiler behind Triton.
+bool launch_option_is_known(Str name);
+
+#endif

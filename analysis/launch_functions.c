@@ -241,10 +241,25 @@ static void comment_may_be(FunctionSearch *search, Str comment, Str parameter) {
     }
 }
 
-LaunchFunctions launches_functions(Arena *arena, const FunctionDefinition *kernel, int parameter) {
+typedef struct CallSearch {
+    const Value *callee;
+    bool found;
+} CallSearch;
+
+static bool visit_call(void *context, Op *op) {
+    CallSearch *search = context;
+    search->found |=
+        op->code == OP_UNKNOWN && op->operand_count > 0 && op->operands[0] == search->callee;
+    return !search->found;
+}
+
+LaunchFunctions launches_functions(Arena *arena, const Function *function, int parameter) {
+    const FunctionDefinition *kernel = function->definition;
+    CallSearch calls = {.callee = function->parameters[parameter].value};
+    region_walk(function->body, visit_call, &calls);
+    if (!calls.found || !kernel) return (LaunchFunctions){0};
     const Module *module = kernel->module;
     FunctionSearch search = {.arena = arena, .module = module, .seen = map_new(arena)};
-    if (!kernel->parameters[parameter].is_constexpr) return search.found;
     may_be(&search, kernel->parameters[parameter].default_node, 0);
     for (LIST_EACH(int, i, module->launches)) {
         const LaunchSite *site = &module->launches.items[i];

@@ -548,8 +548,7 @@ static Value *call_arm(Lowering *lowering, void *context, bool is_first) {
 }
 
 /// A call of what a launch passes for a constexpr: unknown here, and no mistake. NULL for other callees.
-static Value *call_of_parameter(Lowering *lowering, const Value *callee,
-                                const Arguments *arguments) {
+static Value *call_of_parameter(Lowering *lowering, Value *callee, const Arguments *arguments) {
     bool is_parameter = callee->region && !callee->region->parent && callee->type.is_constexpr;
     if (!is_parameter || lowering->global_depth) return NULL;
     Value *result = lowering_silent(
@@ -557,6 +556,7 @@ static Value *call_of_parameter(Lowering *lowering, const Value *callee,
         arena_printf(lowering->arena, "it is not known which function a launch passes for `%s`",
                      callee->name ? callee->name : "a parameter"));
     Function *function = lowering->builder.function;
+    op_append_operand(function, result->op, callee);
     for (LIST_EACH(int, i, arguments->positional))
         op_append_operand(function, result->op, arguments->positional.items[i]);
     for (LIST_EACH(int, i, arguments->keywords))

@@ -14,12 +14,11 @@ typedef struct FunctionChoice {
 } FunctionChoice;
 
 /// The first open parameter that launches pass functions for.
-static bool find_choice(Arena *arena, const Kernel *kernel, const Function *forward,
-                        FunctionChoice *choice) {
+static bool find_choice(Arena *arena, const Function *forward, FunctionChoice *choice) {
     for (int p = 0; p < forward->parameter_count; p++) {
         const Parameter *parameter = &forward->parameters[p];
         if (!parameter->is_constexpr || parameter->value->constant) continue;
-        LaunchFunctions functions = launches_functions(arena, kernel->definition, p);
+        LaunchFunctions functions = launches_functions(arena, forward, p);
         if (functions.count == 0) continue;
         Str *names = ARENA_ARRAY(arena, Str, functions.count);
         *choice =
@@ -80,7 +79,7 @@ static void derive_functions(Arena *arena, const Kernel *kernel, const Function 
                              const BackwardOptions *options, const Binding *bound, int count,
                              Variant *variant) {
     FunctionChoice choice;
-    if (count == BINDINGS_MAX || !find_choice(arena, kernel, forward, &choice)) return;
+    if (count == BINDINGS_MAX || !find_choice(arena, forward, &choice)) return;
     Variant **each = ARENA_ARRAY(arena, Variant *, choice.count);
     bool any_running = false, any_empty = false;
     for (int i = 0; i < choice.count; i++) {

@@ -249,7 +249,7 @@ static void guess_compared(Guess *guess, int index) {
 
 /// Each function that launches pass for the parameter; false where they pass none.
 static bool guess_functions(Guess *guess, int index) {
-    LaunchFunctions functions = launches_functions(guess->arena, guess->request->kernel, index);
+    LaunchFunctions functions = launches_functions(guess->arena, guess->function, index);
     for (LIST_EACH(int, i, functions))
         choose_constant(&guess->choices[index],
                         constant_new(guess->arena, launch_function_constant(&functions.items[i])));

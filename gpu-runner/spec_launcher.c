@@ -92,7 +92,7 @@ static bool set_argument(const Function *function, const ParameterFacts *facts,
 /// Of several functions that launches pass for a constexpr, each in turn; the first variant keeps what its own launcher says.
 static void choose_function(Arena *arena, const SpecRequest *request, int index, int variant,
                             ConcreteArgument *given) {
-    LaunchFunctions functions = launches_functions(arena, request->kernel, index);
+    LaunchFunctions functions = launches_functions(arena, request->symbolic, index);
     bool is_said = given->kind == CONCRETE_SCALAR && (given->constant.kind == CONSTANT_FUNCTION ||
                                                       given->constant.kind == CONSTANT_NONE);
     if (functions.count == 0 || (is_said && variant == 0)) return;

@@ -207,3 +207,78 @@ bool scan_of_sums_before(Differentiation *state, const Op *op, Value *const *gra
         adjoint_add(state, tuple->operands[1 - sum], total);
     return true;
 }
+
+/* ---- scans that select ---- */
+
+static ParameterDefinition run_sums_parameters[] = {
+    {.name = {"sum_1", 5}}, {.name = {"open_1", 6}}, {.name = {"stays_1", 7}},
+    {.name = {"sum_2", 5}}, {.name = {"open_2", 6}}, {.name = {"stays_2", 7}},
+};
+
+/// The function by which a scan from the other end adds up the lanes from each one on, to the next that does not stay: a group of
+/// lanes has the sum at its last one, whether what comes in gets there, and whether that goes on from there.
+static const FunctionDefinition run_sums_definition = {
+    .name = {"_run_sums", 9},
+    .is_jit = true,
+    .parameters = run_sums_parameters,
+    .parameter_count = sizeof run_sums_parameters / sizeof *run_sums_parameters,
+};
+
+static void build_run_sums(Function *function, Op *scan) {
+    Builder b = {.function = function};
+    Region *region = op_add_region(&b, scan);
+    b.region = region;
+    Type number = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_FLOAT32)};
+    Value *x[6];
+    for (int i = 0; i < 6; i++) x[i] = region_add_argument(function, region, number, NULL);
+    Value *passes = build_binary(&b, OP_MUL, x[2], x[4]);
+    passes->name = "passes";
+    Value *results[] = {build_binary(&b, OP_ADD, x[3], build_binary(&b, OP_MUL, passes, x[0])),
+                        build_binary(&b, OP_MUL, x[1], passes), x[5]};
+    op_append(&b, OP_YIELD, results, 3, 0);
+}
+
+/// At each lane the sum of `terms` over the lanes from it on, the next one that is `taken` and what is behind it left out.
+static Value *run_sums(Differentiation *state, Value *terms, Value *taken, int axis, bool reverse) {
+    Builder *b = &state->builder;
+    Value *shape = build_shape(b, taken->type), *one = build_float(b, 1.0);
+    if (!shape) return NULL;
+    Value *single = build_dtype(b, dtype_of(DTYPE_FLOAT32));
+    Value *items[] = {
+        build_binary(b, OP_CAST, build_binary(b, OP_BROADCAST_TO, terms, shape), single),
+        build_ternary(b, OP_FULL, shape, one, single),
+        build_ternary(b, OP_WHERE, taken, build_float(b, 0.0), one)};
+    Constant function = {
+        .kind = CONSTANT_FUNCTION, .function = &run_sums_definition, .op = OP_COUNT};
+    Value *operands[] = {build_tuple(b, items, 3), build_int(b, axis), build_constant(b, function),
+                         build_bool(b, !reverse)};
+    Op *scan = op_append(b, OP_ASSOCIATIVE_SCAN, operands, 4, 3);
+    build_run_sums(b->function, scan);
+    infer_op(state->arena, scan, NULL);
+    return scan->results[0];
+}
+
+bool scan_by_selection(Differentiation *state, const Op *op, Value *const *gradients, int axis,
+                       bool reverse) {
+    Builder *b = &state->builder;
+    if (op->code != OP_ASSOCIATIVE_SCAN || op->region_count != 1 ||
+        !combine_selects(state->arena, op->regions[0]))
+        return false;
+    const Op *tuple = items_of(op, op->result_count);
+    if (!tuple && op->result_count > 1) return false;
+    Value *taken = NULL;
+    for (int i = 0; i < op->result_count; i++) {
+        Value *item = recomputed(state, tuple ? tuple->operands[i] : op->operands[0]);
+        Value *is_it = build_binary(b, OP_EQ, item, recomputed(state, op->results[i]));
+        taken = taken ? build_binary(b, OP_AND, taken, is_it) : is_it;
+    }
+    taken->name = "taken";
+    for (int i = 0; i < op->result_count; i++) {
+        Value *input = tuple ? tuple->operands[i] : op->operands[0];
+        if (!gradients[i] || !value_is_active(state, input)) continue;
+        Value *sums = run_sums(state, gradients[i], taken, axis, reverse);
+        if (!sums) return false;
+        adjoint_add(state, input, build_ternary(b, OP_WHERE, taken, sums, build_float(b, 0.0)));
+    }
+    return true;
+}

@@ -377,7 +377,8 @@ void rule_scan(Differentiation *state, const Op *op, Value *const *gradients) {
                op->operands[0]->op && op->operands[0]->op->code == OP_TUPLE) {
         scan_affine(state, op, gradients, factor, axis, reverse);
     } else if (!scan_by_exponentials(state, op, gradients, axis, reverse) &&
-               !scan_of_sums_before(state, op, gradients, axis, reverse)) {
+               !scan_of_sums_before(state, op, gradients, axis, reverse) &&
+               !scan_by_selection(state, op, gradients, axis, reverse)) {
         refuse_combine(state, op);
     }
 }

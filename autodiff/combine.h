@@ -28,6 +28,9 @@ bool reduce_by_exponentials(Differentiation *state, const Op *op, Value *const *
 bool reduce_by_selection(Differentiation *state, const Op *op, Value *const *gradients);
 bool scan_by_exponentials(Differentiation *state, const Op *op, Value *const *gradients, int axis,
                           bool reverse);
+/// A running maximum, say, also with its place: what is taken at a lane stays taken until another lane is.
+bool scan_by_selection(Differentiation *state, const Op *op, Value *const *gradients, int axis,
+                       bool reverse);
 bool scan_of_sums_before(Differentiation *state, const Op *op, Value *const *gradients, int axis,
                          bool reverse);
 

@@ -96,9 +96,10 @@ static bool text_has(const Op *op, const char *word) {
 /* ---- operands ---- */
 
 static void check_bitwise(Check *check, Op *op) {
+    if (op->results[0]->type.is_constexpr) return;
     for (int i = 0; i < op->operand_count; i++) {
         Value *operand = op->operands[i];
-        if (!is_float_number(operand) || op->operands[0]->type.is_constexpr) continue;
+        if (!is_float_number(operand)) continue;
         check_report(check, DIAGNOSTIC_BITWISE_FLOAT, op,
                      "`%s` works on integers and masks, and %s is %s", op_rows[op->code].symbol,
                      check_name(check, operand), type_text(check, operand));

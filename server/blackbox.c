@@ -118,9 +118,12 @@ static Blackbox *watched;
 static Journal *stopped;
 static struct sigaction former[SIGNAL_COUNT];  // the default, or a sanitizer's
 
-/// The stack of a lane may be what has run out.
+/// The stack of a lane may be what has run out. A thread that is several lanes in turn needs one.
 static void give_signal_stack(int lane) {
     enum { STACK_BYTES = 32 * 1024 };
+    static _Thread_local bool is_given;
+    if (is_given) return;
+    is_given = true;
     static _Alignas(16) char stacks[BLACKBOX_LANES][STACK_BYTES];
     stack_t now, own = {.ss_sp = stacks[lane], .ss_size = STACK_BYTES};
     if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE)) sigaltstack(&own, NULL);

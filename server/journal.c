@@ -1,7 +1,5 @@
-// Two rings of shared memory, one for each direction. Places are counted in bytes ever said. Memory is touched as it is needed and
-// given back when it was read, which also makes it zero again: JSON has no zeros, so that bytes that were read into a ring
-// without a word about them can be found.
-#define _GNU_SOURCE  // MADV_REMOVE
+// Two rings of shared memory, one for each direction. Places are counted in bytes ever said. What the client said is made zero when it
+// was read: JSON has no zeros, so that bytes that were read into the ring without a word about them can be found.
 #include "server/journal.h"
 
 #include <stdatomic.h>
@@ -11,16 +9,15 @@
 #include <unistd.h>
 
 enum {
-    CLIENT_BYTES = 16 << 20,  // room, of addresses rather than of memory
-    SERVER_BYTES = 64 << 20,
-    FREED_BYTES = 64 << 10,  // is given back at once: a multiple of every page's size
+    CLIENT_BYTES = 1 << 20,
+    SERVER_BYTES = 2 << 20,
     MUCH_BYTES = 256 << 10,  // for a reader to be woken
 };
 
 typedef struct Ring {
     char *bytes;
     size_t size;
-    atomic_size_t said, read, freed;  // freed <= read <= said <= freed + size
+    atomic_size_t said, read;  // read <= said <= read + size
 } Ring;
 
 struct Journal {
@@ -35,8 +32,7 @@ struct Journal {
 };
 
 static void *shared(size_t size) {
-    int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE;
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -71,9 +67,10 @@ static size_t ring_stretch(const Ring *ring, size_t place, size_t size) {
     return size < straight ? size : straight;
 }
 
-static char *ring_room(const Ring *ring, size_t *size) {
+/// As many of the free bytes as lie one after the other; `held`: where the first that is still needed stands.
+static char *ring_room(const Ring *ring, size_t held, size_t *size) {
     size_t said = atomic_load(&ring->said);
-    *size = ring_stretch(ring, said, atomic_load(&ring->freed) + ring->size - said);
+    *size = ring_stretch(ring, said, held + ring->size - said);
     return ring_at(ring, said);
 }
 
@@ -81,16 +78,11 @@ static Str ring_piece(const Ring *ring, size_t start, size_t end) {
     return (Str){ring_at(ring, start), ring_stretch(ring, start, end - start)};
 }
 
-/// Gives back what lies before `end`.
-static void ring_free(Ring *ring, size_t end) {
-    size_t freed = atomic_load(&ring->freed);
-    for (; end - freed >= FREED_BYTES; freed += FREED_BYTES) {
-#ifdef MADV_REMOVE
-        if (madvise(ring_at(ring, freed), FREED_BYTES, MADV_REMOVE) == 0) continue;
-#endif
-        memset(ring_at(ring, freed), 0, FREED_BYTES);
-    }
-    atomic_store(&ring->freed, freed);
+/// What the server said is needed until it is read and written.
+static size_t held_from(const Journal *journal, Speaker speaker) {
+    size_t read = atomic_load(&journal->rings[speaker].read);
+    size_t written = atomic_load(&journal->written);
+    return speaker == SPEAKER_SERVER && written < read ? written : read;
 }
 
 // --- The server's side
@@ -121,7 +113,8 @@ static void grow(Journal *journal, Speaker speaker, size_t size) {
 }
 
 char *journal_room(Journal *journal, size_t *size) {
-    char *room = ring_room(&journal->rings[SPEAKER_CLIENT], size);
+    char *room =
+        ring_room(&journal->rings[SPEAKER_CLIENT], held_from(journal, SPEAKER_CLIENT), size);
     if (!*size) ring_bell(journal);
     return room;
 }
@@ -132,11 +125,15 @@ void journal_hear(Journal *journal, size_t size) {
 }
 
 size_t journal_say(Journal *journal, const char *data, size_t size) {
-    size_t taken = 0, room;
+    const Ring *ring = &journal->rings[SPEAKER_SERVER];
+    size_t held = held_from(journal, SPEAKER_SERVER), taken = 0;
+    size_t free = held + ring->size - atomic_load(&ring->said);
+    bool fits = size <= free || size > ring->size;
+    if (size > free) ring_bell(journal);
+    if (size > free) size = fits ? free : 0;
     while (taken < size) {
-        char *to = ring_room(&journal->rings[SPEAKER_SERVER], &room);
-        if (!room) ring_bell(journal);
-        if (!room) break;
+        size_t room;
+        char *to = ring_room(ring, held, &room);
         if (room > size - taken) room = size - taken;
         memcpy(to, data + taken, room);
         taken += room;
@@ -193,7 +190,7 @@ void journal_begin(Journal *journal, int doorbell) {
 bool journal_recover(Journal *journal) {
     Ring *ring = &journal->rings[SPEAKER_CLIENT];
     size_t room;
-    const char *from = ring_room(ring, &room);
+    const char *from = ring_room(ring, held_from(journal, SPEAKER_CLIENT), &room);
     while (room && !from[room - 1]) room--;
     atomic_fetch_add(&ring->said, room);
     // A client is woken by a write before its writer goes on: whoever is killed then has most likely written.
@@ -223,8 +220,11 @@ Str journal_unread(const Journal *journal, Speaker speaker, size_t end) {
 
 void journal_forget(Journal *journal, Speaker speaker, size_t size) {
     Ring *ring = &journal->rings[speaker];
-    size_t read = atomic_fetch_add(&ring->read, size) + size,
-           written = atomic_load(&journal->written);
-    // What the server said is needed until it is written, too.
-    ring_free(ring, speaker == SPEAKER_SERVER && written < read ? written : read);
+    size_t end = atomic_load(&ring->read) + size;
+    for (size_t at = end - size; speaker == SPEAKER_CLIENT && at < end;) {
+        size_t stretch = ring_stretch(ring, at, end - at);
+        memset(ring_at(ring, at), 0, stretch);
+        at += stretch;
+    }
+    atomic_store(&ring->read, end);
 }

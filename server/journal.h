@@ -20,7 +20,8 @@ void journal_free(Journal *journal);
 char *journal_room(Journal *journal, size_t *size);
 /// So many bytes were put there.
 void journal_hear(Journal *journal, size_t size);
-/// Takes what there is room for, to be written to the client. Returns how many bytes that was.
+/// Takes all of it to be written to the client, or nothing where there is no room for it; of what is larger than the journal, as
+/// much as there is room for. Returns how many bytes that was.
 size_t journal_say(Journal *journal, const char *data, size_t size);
 /// What was said and is not written, from its beginning; more may follow.
 Str journal_unwritten(const Journal *journal);
@@ -53,7 +54,7 @@ typedef enum Speaker { SPEAKER_CLIENT, SPEAKER_SERVER, SPEAKER_COUNT } Speaker;
 size_t journal_said(const Journal *journal, Speaker speaker);
 /// The next that were not read, from their beginning and before the byte number `end`; empty where there are none.
 Str journal_unread(const Journal *journal, Speaker speaker, size_t end);
-/// So many of them, or none, are read. Memory that nobody needs any more is given back.
+/// So many of them are read.
 void journal_forget(Journal *journal, Speaker speaker, size_t size);
 
 #endif

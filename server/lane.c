@@ -123,12 +123,12 @@ static void document_build(struct FastLane *lane, LaneDocument *document, Text *
     LaneResolver *resolver = resolver_for(lane, document), *old_resolver = document->resolver;
     SnapshotOptions options = {.resolver = import_resolver_interface(resolver->imports)};
     Snapshot *old = document->snapshot;
-    uint64_t started_ns = thread_clock_ns();
+    uint64_t started_ns = clock_ns();
     fault_provoke("fast", text->analysed);
     document->snapshot = old && old_resolver == resolver
                              ? snapshot_update(old, text->analysed, &options)
                              : snapshot_build(document->path, text->analysed, &options);
-    document->analysis_ns = thread_clock_ns() - started_ns;
+    document->analysis_ns = clock_ns() - started_ns;
     snapshot_release(old);
     resolver->users++;
     document->resolver = resolver;

@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <uv.h>
 
 enum { READ_SIZE = 64 * 1024 };
@@ -78,13 +77,6 @@ void loop_free(Loop *loop) {
 void loop_run(Loop *loop) { uv_run(&loop->uv, UV_RUN_DEFAULT); }
 void loop_stop(Loop *loop) { uv_stop(&loop->uv); }
 uint64_t clock_ns(void) { return uv_hrtime(); }
-
-uint64_t thread_clock_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
-}
-
 uint64_t loop_now_ms(const Loop *loop) {
     (void)loop;
     return uv_hrtime() / 1000000;

@@ -28,8 +28,6 @@ void loop_run(Loop *loop);
 void loop_stop(Loop *loop);
 /// Nanoseconds of a clock that only goes forward.
 uint64_t clock_ns(void);
-/// Nanoseconds of the processor that the calling thread has taken.
-uint64_t thread_clock_ns(void);
 /// Milliseconds of a clock that only goes forward.
 uint64_t loop_now_ms(const Loop *loop);
 

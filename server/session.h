@@ -59,7 +59,7 @@ typedef struct LaneDocument {
     struct LaneResolver *resolver;  // that it was built with
     int imports_generation;         // of the overlay, when its imports were current
     bool is_adopted;                // by the fast lane
-    uint64_t analysis_ns;           // of the processor, for the last snapshot
+    uint64_t analysis_ns;           // that the last snapshot took
     const Settings *settings;       // of `settings_generation`
     int settings_generation;
     struct TokenMemory *tokens;  // the last semantic tokens, for deltas

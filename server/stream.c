@@ -8,7 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { READ_SIZE = 64 * 1024, KEPT_CAPACITY = 1024 * 1024, HUNGER_MS = 2 };
+enum { READ_SIZE = 64 * 1024, HUNGER_MS = 2 };
+
+/// A write, or the rest of one, that the journal has no room for.
+typedef struct Waiting {
+    Arena *arena;
+    Str text;
+    struct Waiting *next;
+} Waiting;
 
 struct Stream {
     Loop *loop;
@@ -17,9 +24,8 @@ struct Stream {
     int input, output;
     Watch *readable, *writable;         // NULL: not waited for
     Timer *reads_later, *writes_later;  // NULL: they need not
-    Arena *arena;                       // of `waiting`
-    Buffer waiting;                     // what the journal has no room for, from `taken` on
-    size_t taken;
+    Waiting *first, *last;
+    size_t waiting_size;
     bool is_paused, has_ended, is_closed;
     bool is_behind;  // something was not written at once
     char buffer[READ_SIZE];
@@ -106,18 +112,29 @@ void stream_pause(Stream *stream) {
 
 // --- Out
 
+static void stream_put_off(Stream *stream, const char *data, size_t size) {
+    Arena *arena = arena_new_sized(size);
+    Waiting *waiting = ARENA_NEW(arena, Waiting);
+    *waiting = (Waiting){arena, {arena_strndup(arena, data, size), size}, NULL};
+    if (stream->last)
+        stream->last->next = waiting;
+    else
+        stream->first = waiting;
+    stream->last = waiting;
+    stream->waiting_size += size;
+}
+
 /// Into the journal with what waits, as far as there is room.
 static void stream_refill(Stream *stream) {
-    Buffer *waiting = &stream->waiting;
-    size_t left = waiting->size - stream->taken;
-    stream->taken += journal_say(stream->journal, waiting->data + stream->taken, left);
-    if (stream->taken < waiting->size) return;
-    if (waiting->capacity > KEPT_CAPACITY) {
-        arena_free(stream->arena);
-        stream->arena = arena_new();
-        *waiting = buffer_new(stream->arena);
+    for (Waiting *first; (first = stream->first);) {
+        size_t taken = journal_say(stream->journal, first->text.data, first->text.size);
+        stream->waiting_size -= taken;
+        first->text = (Str){first->text.data + taken, first->text.size - taken};
+        if (first->text.size) return;
+        stream->first = first->next;
+        if (!stream->first) stream->last = NULL;
+        arena_free(first->arena);
     }
-    waiting->size = stream->taken = 0;
 }
 
 /// Whether a write takes all of the bytes: they are few, and the client has taken what was written before.
@@ -161,7 +178,7 @@ static void stream_write_on(Stream *stream) {
 static void stream_flush(void *context) {
     Stream *stream = context;
     while (!stream->is_closed) {
-        if (stream->waiting.size) stream_refill(stream);
+        stream_refill(stream);
         Str piece = journal_unwritten(stream->journal);
         if (!piece.size || !stream_write_once(stream, piece)) break;
     }
@@ -177,13 +194,13 @@ static void stream_flush(void *context) {
 
 void stream_write(Stream *stream, const char *data, size_t size) {
     if (stream->is_closed) return;
-    size_t taken = stream->waiting.size ? 0 : journal_say(stream->journal, data, size);
-    if (taken < size) buffer_add(&stream->waiting, data + taken, size - taken);
+    size_t taken = stream->first ? 0 : journal_say(stream->journal, data, size);
+    if (taken < size) stream_put_off(stream, data + taken, size - taken);
     if (!stream->is_behind) stream_flush(stream);
 }
 
 size_t stream_backlog(const Stream *stream) {
-    return journal_backlog(stream->journal) + stream->waiting.size - stream->taken;
+    return journal_backlog(stream->journal) + stream->waiting_size;
 }
 
 // --- The whole
@@ -205,11 +222,12 @@ Stream *stream_open(Loop *loop, Arena *arena, int input, int output, Journal *jo
     stream->input = input;
     stream->output = output;
     never_block(output);
-    stream->arena = arena_new();
-    stream->waiting = buffer_new(stream->arena);
     return stream;
 }
 
 void stream_close(Stream *stream) {
-    if (stream) arena_free(stream->arena);
+    for (Waiting *first; stream && (first = stream->first);) {
+        stream->first = first->next;
+        arena_free(first->arena);
+    }
 }

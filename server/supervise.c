@@ -151,7 +151,6 @@ static bool read_speaker(Supervisor *supervisor, Speaker speaker, size_t end) {
         else
             recollect_said(supervisor);
     }
-    journal_forget(journal, speaker, 0);
     return has_read;
 }
 

@@ -18,6 +18,7 @@ typedef struct Walk {
     bool fits;           // else: whether they do, everywhere
     int constexpr_arms;  // around the op at hand, of which Triton compiles one
     Map *needed;         // casts to float32 of something wider
+    Map plain;           // values -> their types with open pointers
 } Walk;
 
 /* ---- types for the time of a walk ---- */
@@ -69,6 +70,12 @@ static void pass_element(const Value *from, Value *to) {
 
 /* ---- casts ---- */
 
+/// Whether the analysis takes a double for float32. Of what it leaves open a cast would change the type with other pointers.
+static bool is_taken_for_single(const Walk *walk, const Value *value) {
+    const Type *plain = map_get_pointer(&walk->plain, value);
+    return is_double(value) && plain && plain->element.code == DTYPE_FLOAT32;
+}
+
 static void narrow_operand(const Walk *walk, Op *op, int index, Op *before);
 
 /// Whether a sum is double because of one of its terms; that is narrowed instead.
@@ -77,7 +84,7 @@ static bool narrow_term(const Walk *walk, const Value *sum) {
     if (!op || op->code != OP_ADD || is_double(op->operands[0]) == is_double(op->operands[1]))
         return false;
     for (int i = 0; i < 2; i++) narrow_operand(walk, op, i, op);
-    return true;
+    return !is_double(op->operands[0]) && !is_double(op->operands[1]);
 }
 
 /// `value` as float32, before an op; the whole of a sum keeps its name.
@@ -99,7 +106,7 @@ static Value *as_single(const Walk *walk, Value *value, Op *before) {
 }
 
 static void narrow_operand(const Walk *walk, Op *op, int index, Op *before) {
-    if (op->operands[index] && is_double(op->operands[index]))
+    if (op->operands[index] && is_taken_for_single(walk, op->operands[index]))
         op->operands[index] = as_single(walk, op->operands[index], before);
 }
 
@@ -232,13 +239,13 @@ static void settle_combined(Walk *walk, Op *op) {
         return;
     }
     const Op *tuple = op->operands[0]->op;
-    if (tuple && tuple->code == OP_TUPLE) {
-        Builder b = {.function = walk->function, .region = op->parent, .before = op};
-        op->operands[0] = build_tuple(&b, tuple->operands, tuple->operand_count);
-        narrow_operands(walk, op->operands[0]->op, tuple->operand_count);
-    } else {
-        narrow_operands(walk, op, 1);
-    }
+    if (!tuple || tuple->code != OP_TUPLE) return;  // one value has one type
+    Builder b = {.function = walk->function, .region = op->parent, .before = op};
+    Op *items = build_tuple(&b, tuple->operands, tuple->operand_count)->op;
+    for (int i = 0; i < items->operand_count; i++)
+        if (is_double(items->operands[i]))
+            items->operands[i] = as_single(walk, items->operands[i], items);
+    op->operands[0] = items->results[0];
     combine_fits(walk, op);
 }
 
@@ -273,12 +280,16 @@ static void walk_region(Walk *walk, Region *region) {
 /// Walks a function; whether it compiles with these pointers.
 static bool walk_function(Differentiation *state, Function *function, const bool *doubles,
                           bool mends, Map *needed) {
-    Walk walk = {state->arena, function, doubles, state->double_count, mends, true, 0, needed};
+    Walk walk = {state->arena, function, doubles, state->double_count,  mends,
+                 true,         0,        needed,  map_new(state->arena)};
     TypeSaver saver = {.arena = state->arena};
     for (int i = 0; i < function->parameter_count; i++)
         save_type(&saver, function->parameters[i].value);
     region_walk(function->body, visit_save, &saver);
-    for (int i = 0; i < saver.types.count; i++) resolve(&walk, saver.types.items[i].value);
+    for (int i = 0; i < saver.types.count; i++) {
+        map_set_pointer(&walk.plain, saver.types.items[i].value, &saver.types.items[i].type);
+        resolve(&walk, saver.types.items[i].value);
+    }
     walk_region(&walk, function->body);
     for (int i = 0; i < saver.types.count; i++)
         saver.types.items[i].value->type = saver.types.items[i].type;

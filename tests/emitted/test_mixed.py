@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tests.emitted.compiling import compiles
-from tests.emitted.configuration import KEYS, specification_of
+from tests.emitted.configuration import KEYS, proof_of, specification_of
 from tests.emitted.plan import Runner
 from tests.emitted.signature import float_buffers
 from tests.emitted.specification import Specification
@@ -31,3 +31,10 @@ def test_compiles_with_mixed_types(key: str, runner: Runner) -> None:
     values = specification_of(runner, key)
     compiled = sum(compiles(key, runner, kinds, "ttir") for kinds in assignments(key, values))
     assert compiled >= 3
+
+
+def test_a_product_keeps_the_types_of_its_operands() -> None:
+    """That a tensor alone may be to doubles, where an arm is left out, makes no float32 of halves."""
+    emitted = proof_of("mixed:product_in_an_arm")["backward"]["source"]
+    backward = emitted[emitted.index("def product_in_an_arm_backward") :]
+    assert "tl.dot(a, b)" in backward

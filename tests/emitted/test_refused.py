@@ -104,3 +104,12 @@ def test_stops_compilation_for_another_function(tmp_path: Path) -> None:
         compile_kernel(
             other, "mapped_backward", types, {**constants, "F": "function:other"}, until="ttir"
         )
+
+
+def test_no_operator_takes_a_function(tmp_path: Path) -> None:
+    """An operator's schema has no type for it; the kernel is there, and says so."""
+    file = tmp_path / "passed.py"
+    file.write_text(OPEN + PASSED[: PASSED.index("def run_sorted")])
+    emitted = tad("--backward", f"{file}:mapped", "--wrapper", "triton_op").stdout
+    assert "`mapped` is no operator: `F` is of a type that no operator takes." in emitted
+    assert "def mapped_backward(" in emitted

@@ -473,3 +473,19 @@ def product_of_shifted(x, y, shift, out, N: tl.constexpr):
     b = tl.load(y + i * N + j)
     p = tl.exp(tl.dot(a, b).to(tl.float32) * 0.125 + tl.load(shift + j))
     tl.store(out + i * N + j, tl.dot(p.to(b.dtype), b).to(tl.float32) * 0.5)
+
+
+# tad: x=f32[16, 16], y=f32[16, 16], out=f32[16, 16], SUMS=True, N=16, grid=(1,)
+# tad: x=f32[16, 16], y=f32[16, 16], out=f32[16, 16], SUMS=False, N=16, grid=(1,)
+@triton.jit
+def product_in_an_arm(x, y, out, SUMS: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    a = tl.load(x + at)
+    b = tl.load(y + at)
+    acc = tl.zeros([N, N], dtype=tl.float32)
+    if SUMS:
+        for _ in range(2):
+            acc += tl.dot(a, b)
+    else:
+        acc += a.to(tl.float32) * b
+    tl.store(out + at, acc * acc)

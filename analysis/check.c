@@ -11,12 +11,12 @@ static CheckOp *const op_checks[] = {
 };
 
 static CheckKernel *const kernel_checks[] = {
-    check_masks,           check_masked_values, check_races,        check_redundant_memory,
-    check_access_patterns, check_offsets,       check_sums,         check_softmax,
-    check_variances,       check_random,        check_products,     check_atomics,
-    check_loop_work,       check_loops,         check_autotuning,   check_started_sums,
-    check_launches,        check_block_sizes,   check_direct_calls, check_grids,
-    check_launch_numbers,
+    check_masks,           check_masked_values,  check_races,        check_redundant_memory,
+    check_access_patterns, check_offsets,        check_sums,         check_softmax,
+    check_variances,       check_random,         check_products,     check_atomics,
+    check_loop_work,       check_loops,          check_autotuning,   check_started_sums,
+    check_launches,        check_block_sizes,    check_direct_calls, check_grids,
+    check_launch_numbers,  check_argument_kinds,
 };
 
 /// Beyond this a kernel is unrolled code that nobody reads; the checks over pairs of ops are left out.

@@ -34,7 +34,7 @@ CheckKernel check_masks, check_masked_values, check_races, check_redundant_memor
     check_access_patterns, check_offsets, check_sums, check_softmax, check_variances, check_random,
     check_products, check_atomics, check_loop_work, check_loops, check_autotuning,
     check_started_sums, check_launches, check_block_sizes, check_direct_calls, check_grids,
-    check_launch_numbers;
+    check_launch_numbers, check_argument_kinds;
 
 /// Ops that use `value`; empty where none.
 const Uses *check_uses(const Check *check, const Value *value);

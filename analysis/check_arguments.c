@@ -162,6 +162,14 @@ static bool visit_unpacking(void *context, SyntaxNode node) {
     return true;
 }
 
+SyntaxNode launcher_binding(const FunctionDefinition *launcher, Str name) {
+    SyntaxNode none = {0};
+    if (!launcher || launcher->is_jit || definition_parameter(launcher, name) >= 0) return none;
+    NameUses uses = {.source = launcher->module->source, .name = name};
+    syntax_walk(launcher->body, visit_name, &uses);
+    return uses.bindings == 1 ? node_field(uses.assignment, "right") : none;
+}
+
 /// The tensor that a new one is like: `torch.empty_like(x)`; empty for anything else.
 static Str model_of(const Source *source, SyntaxNode value) {
     SyntaxNode function = node_field(value, "function");
@@ -178,9 +186,8 @@ int launcher_rank_of(const FunctionDefinition *launcher, Str name, uint32_t plac
     NameUses uses = {
         .source = launcher->module->source, .name = name, .launcher = launcher, .place = place};
     if (definition_parameter(launcher, name) < 0) {
-        syntax_walk(launcher->body, visit_name, &uses);
-        Str model = uses.bindings == 1 ? model_of(uses.source, node_field(uses.assignment, "right"))
-                                       : (Str){0};
+        SyntaxNode bound = launcher_binding(launcher, name);
+        Str model = node_is_null(bound) ? (Str){0} : model_of(uses.source, bound);
         bool is_given = model.size && definition_parameter(launcher, model) >= 0;
         return is_given ? launcher_rank_of(launcher, model, place) : 0;
     }

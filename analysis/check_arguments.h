@@ -27,6 +27,8 @@ int definition_parameter(const FunctionDefinition *definition, Str name);
 /// How many axes a tensor has that the launcher is given, by `rows, columns = x.shape` before `place`, or a new one that is
 /// like it; 0: not known.
 int launcher_rank_of(const FunctionDefinition *launcher, Str name, uint32_t place);
+/// What a launcher binds to a name that it binds once; a null node where it does so never, often, or in another way.
+SyntaxNode launcher_binding(const FunctionDefinition *launcher, Str name);
 /// Whether a keyword is an option of a compiler behind Triton.
 bool launch_option_is_known(Str name);
 

@@ -108,9 +108,14 @@ char *arena_strdup(Arena *arena, const char *text) {
 char *arena_vprintf(Arena *arena, const char *format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);
-    int size = vsnprintf(NULL, 0, format, arguments);
-    char *text = arena_alloc(arena, (size_t)(size < 0 ? 0 : size) + 1);
-    if (size > 0) vsnprintf(text, (size_t)size + 1, format, again);
+    char most[256];  // is long enough: most texts are formatted once
+    int written = vsnprintf(most, sizeof most, format, arguments);
+    size_t size = written < 0 ? 0 : (size_t)written;
+    char *text = arena_alloc(arena, size + 1);
+    if (size < sizeof most)
+        memcpy(text, most, size);
+    else
+        vsnprintf(text, size + 1, format, again);
     va_end(again);
     return text;
 }

@@ -178,16 +178,20 @@ static void bind_import(const BindSearch *search, SyntaxNode node) {
     }
 }
 
+/// Whether nothing but blanks stands before `at` on its line.
+static bool opens_line(Str text, const char *at) {
+    while (at > text.data && (at[-1] == ' ' || at[-1] == '\t')) at--;
+    return at == text.data || at[-1] == '\n';
+}
+
 bool text_has_scopes(Str text) {
     if (text_contains(text, ":=") || text_contains(text, "lambda")) return true;
     // A `for` that is not the first word of its line.
-    bool is_first = true;
-    for (size_t i = 0; i + 4 <= text.size; i++) {
-        if (text.data[i] == '\n') is_first = true;
-        if (text.data[i] == '\n' || text.data[i] == ' ' || text.data[i] == '\t') continue;
-        if (!is_first && memcmp(text.data + i, "for ", 4) == 0 && !byte_is_word(text.data[i - 1]))
+    const char *at = text.data, *end = text.data + text.size;
+    while (end - at >= 4 && (at = memchr(at, 'f', (size_t)(end - at) - 3))) {
+        if (memcmp(at, "for ", 4) == 0 && !opens_line(text, at) && !byte_is_word(at[-1]))
             return true;
-        is_first = false;
+        at++;
     }
     return false;
 }

@@ -64,9 +64,9 @@ Json *markup_json(Request *request, const char *markdown) {
 }
 
 int symbol_kind_number(SymbolKind kind) {
-    enum { KIND_FUNCTION = 12, KIND_VARIABLE = 13, KIND_CONSTANT = 14, KIND_METHOD = 6 };
+    enum { KIND_FUNCTION = 12, KIND_VARIABLE = 13, KIND_CONSTANT = 14 };
     static const int numbers[] = {
-        [SYMBOL_KERNEL] = KIND_FUNCTION,    [SYMBOL_HELPER] = KIND_METHOD,
+        [SYMBOL_KERNEL] = KIND_FUNCTION,    [SYMBOL_HELPER] = KIND_FUNCTION,
         [SYMBOL_LAUNCHER] = KIND_FUNCTION,  [SYMBOL_CONSTANT] = KIND_CONSTANT,
         [SYMBOL_PARAMETER] = KIND_VARIABLE, [SYMBOL_TILE] = KIND_VARIABLE,
     };

@@ -115,7 +115,7 @@ static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 enum { SIGNAL_COUNT = sizeof crash_signals / sizeof *crash_signals };
 
 static Blackbox *watched;
-static Journal *stopped;
+static Journal *watched_journal;
 static struct sigaction former[SIGNAL_COUNT];  // the default, or a sanitizer's
 
 /// The stack of a lane may be what has run out. A thread that is several lanes in turn needs one.
@@ -134,7 +134,7 @@ static void crash_caught(int number, siginfo_t *info, void *context) {
     (void)context;
     atomic_store(&watched->crashed_lane, thread_mark());
     atomic_store(&watched->signal, number);
-    journal_stop(stopped);
+    journal_stop(watched_journal);
     for (int i = 0; i < SIGNAL_COUNT; i++)
         if (crash_signals[i] == number) sigaction(number, &former[i], NULL);
     // A fault comes again by itself; what was sent does not.
@@ -151,7 +151,7 @@ static void be_lane(int lane) {
 void blackbox_watch(Blackbox *box, Journal *journal) {
     if (!box) return;
     watched = box;
-    stopped = journal;
+    watched_journal = journal;
     be_lane(LANE_OF_LOOP);
     struct sigaction action = {.sa_sigaction = crash_caught, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
@@ -173,6 +173,7 @@ void blackbox_enter(Blackbox *box, int lane, const char *uri, int version) {
     note->version = version;
     snprintf(note->uri, sizeof note->uri, "%s", uri ? uri : "");
     atomic_fetch_add(&note->steps, atomic_load(&note->steps) % 2 ? 2 : 1);
+    journal_ring(watched_journal);
 }
 
 void blackbox_leave(Blackbox *box, int lane) {

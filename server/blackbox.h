@@ -47,7 +47,8 @@ void blackbox_watch(Blackbox *box, Journal *journal);
 void blackbox_forget(Blackbox *box, const char *uri);
 /// How many servers there were before this one.
 int blackbox_generation(const Blackbox *box);
-/// The calling thread is the lane's, and at this text from now on, until it leaves; `uri` may be NULL.
+/// The calling thread is the lane's, and at this text from now on, until it leaves; `uri` may be NULL. A supervisor that sleeps is
+/// woken.
 void blackbox_enter(Blackbox *box, int lane, const char *uri, int version);
 void blackbox_leave(Blackbox *box, int lane);
 /// NULL, or why the lane leaves this text alone.

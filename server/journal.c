@@ -23,7 +23,7 @@ typedef struct Ring {
 struct Journal {
     Ring rings[SPEAKER_COUNT];
     atomic_size_t written;  // of what the server said
-    atomic_size_t writing;  // bytes, 0 for none
+    atomic_size_t writing;  // a write goes on up to there, 0 for none
     atomic_bool is_whole;   // that write takes all or nothing
     atomic_bool is_stopped;
     atomic_bool is_asleep;  // the reader
@@ -67,22 +67,23 @@ static size_t ring_stretch(const Ring *ring, size_t place, size_t size) {
     return size < straight ? size : straight;
 }
 
-/// As many of the free bytes as lie one after the other; `held`: where the first that is still needed stands.
-static char *ring_room(const Ring *ring, size_t held, size_t *size) {
-    size_t said = atomic_load(&ring->said);
-    *size = ring_stretch(ring, said, held + ring->size - said);
-    return ring_at(ring, said);
-}
-
 static Str ring_piece(const Ring *ring, size_t start, size_t end) {
     return (Str){ring_at(ring, start), ring_stretch(ring, start, end - start)};
 }
 
+/// Where the client's next bytes are put, as far as they lie one after the other.
+static char *room_to_hear(const Journal *journal, size_t *size) {
+    const Ring *ring = &journal->rings[SPEAKER_CLIENT];
+    size_t said = atomic_load(&ring->said);
+    *size = ring_stretch(ring, said, atomic_load(&ring->read) + ring->size - said);
+    return ring_at(ring, said);
+}
+
 /// What the server said is needed until it is read and written.
-static size_t held_from(const Journal *journal, Speaker speaker) {
-    size_t read = atomic_load(&journal->rings[speaker].read);
+static size_t said_and_held(const Journal *journal) {
+    size_t read = atomic_load(&journal->rings[SPEAKER_SERVER].read);
     size_t written = atomic_load(&journal->written);
-    return speaker == SPEAKER_SERVER && written < read ? written : read;
+    return written < read ? written : read;
 }
 
 // --- The server's side
@@ -113,8 +114,7 @@ static void grow(Journal *journal, Speaker speaker, size_t size) {
 }
 
 char *journal_room(Journal *journal, size_t *size) {
-    char *room =
-        ring_room(&journal->rings[SPEAKER_CLIENT], held_from(journal, SPEAKER_CLIENT), size);
+    char *room = room_to_hear(journal, size);
     if (!*size) ring_bell(journal);
     return room;
 }
@@ -126,20 +126,17 @@ void journal_hear(Journal *journal, size_t size) {
 
 size_t journal_say(Journal *journal, const char *data, size_t size) {
     const Ring *ring = &journal->rings[SPEAKER_SERVER];
-    size_t held = held_from(journal, SPEAKER_SERVER), taken = 0;
-    size_t free = held + ring->size - atomic_load(&ring->said);
-    bool fits = size <= free || size > ring->size;
-    if (size > free) ring_bell(journal);
-    if (size > free) size = fits ? free : 0;
-    while (taken < size) {
-        size_t room;
-        char *to = ring_room(ring, held, &room);
-        if (room > size - taken) room = size - taken;
-        memcpy(to, data + taken, room);
-        taken += room;
-        grow(journal, SPEAKER_SERVER, room);
+    size_t said = atomic_load(&ring->said), free = said_and_held(journal) + ring->size - said;
+    if (size > free) {
+        ring_bell(journal);
+        size = size > ring->size ? free : 0;
     }
-    return taken;
+    for (size_t taken = 0, stretch; taken < size; taken += stretch) {
+        stretch = ring_stretch(ring, said + taken, size - taken);
+        memcpy(ring_at(ring, said + taken), data + taken, stretch);
+    }
+    if (size) grow(journal, SPEAKER_SERVER, size);
+    return size;
 }
 
 Str journal_unwritten(const Journal *journal) {
@@ -153,7 +150,7 @@ size_t journal_backlog(const Journal *journal) {
 
 void journal_begin_write(Journal *journal, size_t size, bool is_whole) {
     atomic_store(&journal->is_whole, is_whole);
-    atomic_store(&journal->writing, size);
+    atomic_store(&journal->writing, atomic_load(&journal->written) + size);
     if (!atomic_load(&journal->is_stopped)) return;
     atomic_store(&journal->writing, 0);
     for (;;) pause();
@@ -188,15 +185,15 @@ void journal_begin(Journal *journal, int doorbell) {
 }
 
 bool journal_recover(Journal *journal) {
-    Ring *ring = &journal->rings[SPEAKER_CLIENT];
     size_t room;
-    const char *from = ring_room(ring, held_from(journal, SPEAKER_CLIENT), &room);
+    const char *from = room_to_hear(journal, &room);
     while (room && !from[room - 1]) room--;
-    atomic_fetch_add(&ring->said, room);
+    atomic_fetch_add(&journal->rings[SPEAKER_CLIENT].said, room);
+    size_t written = atomic_load(&journal->written), writing = atomic_load(&journal->writing);
+    if (!writing || writing == written) return true;
     // A client is woken by a write before its writer goes on: whoever is killed then has most likely written.
-    bool is_certain = !atomic_load(&journal->writing) || atomic_load(&journal->is_whole);
-    if (is_certain) journal_end_write(journal, atomic_load(&journal->writing));
-    return is_certain;
+    if (atomic_load(&journal->is_whole)) journal_end_write(journal, writing - written);
+    return atomic_load(&journal->is_whole);
 }
 
 bool journal_sleep(Journal *journal) {

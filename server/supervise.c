@@ -300,14 +300,22 @@ static bool wait_for_server(const Supervisor *supervisor, bool is_asleep, bool *
     return size > 0 || (size < 0 && errno == EINTR);
 }
 
+/// Whether nothing is to be read or watched before the bell rings.
+static bool may_sleep(const Supervisor *supervisor) {
+    const Inheritance *heir = &supervisor->heir;
+    if (!journal_sleep(heir->journal)) return false;
+    for (int lane = LANE_OF_EDITS; lane < BLACKBOX_LANES; lane++)
+        if (blackbox_step(heir->box, lane)) return false;
+    return true;
+}
+
 /// Reads along until the server is gone.
 static void attend(Supervisor *supervisor) {
     bool is_asleep = false, has_rung;
     while (wait_for_server(supervisor, is_asleep, &has_rung)) {
         bool has_read = read_journal(supervisor);
         bool is_at_work = watch_lanes(supervisor);
-        bool is_quiet = !has_rung && !has_read && !is_at_work;
-        is_asleep = is_quiet && journal_sleep(supervisor->heir.journal);
+        is_asleep = !has_rung && !has_read && !is_at_work && may_sleep(supervisor);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server/blackbox.h"
 #include "tests/support/check.h"
 
 enum { PIECE = 100 * 1000, PIECES = 300 };  // more than either ring holds, many times
@@ -223,6 +224,48 @@ TEST(a_write_at_the_end_is_known_or_not) {
     journal_over(journal);
 }
 
+TEST(a_server_that_is_killed_between_two_instructions) {
+    enum { TIMES = 100 };
+    Journal *journal = journal_begun();
+    for (int i = 0; i < TIMES; i++) {
+        pid_t child = fork();
+        while (child == 0) {
+            journal_say(journal, "x", 1);
+            journal_begin_write(journal, 1, true);
+            journal_end_write(journal, 1);
+        }
+        size_t before = journal_said(journal, SPEAKER_SERVER);
+        while (journal_said(journal, SPEAKER_SERVER) < before + 100) continue;
+        kill(child, SIGKILL);
+        CHECK(waitpid(child, NULL, 0) == child);
+        CHECK(journal_recover(journal));
+        CHECK(journal_backlog(journal) <= 1);
+        journal_end_write(journal, journal_backlog(journal));
+        size_t place = 0, end = journal_said(journal, SPEAKER_SERVER);
+        for (Str piece; (piece = journal_unread(journal, SPEAKER_SERVER, end)).size;) {
+            place += piece.size;
+            journal_forget(journal, SPEAKER_SERVER, piece.size);
+        }
+        CHECK(place > 0);
+        journal_begin(journal, bell[1]);
+    }
+    journal_over(journal);
+}
+
+TEST(a_lane_that_begins_wakes_the_reader) {
+    Journal *journal = journal_begun();
+    Blackbox *box = blackbox_new();
+    blackbox_begin(box);
+    blackbox_watch(box, journal);
+    CHECK(journal_sleep(journal));
+    CHECK_EQ_INT(rings(), 0);
+    blackbox_enter(box, 1, "file:///a.py", 1);
+    CHECK_EQ_INT(rings(), 1);
+    blackbox_leave(box, 1);
+    blackbox_free(box);
+    journal_over(journal);
+}
+
 static bool has_ended_soon(pid_t child) {
     const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
     nanosleep(&pause, NULL);
@@ -253,4 +296,6 @@ TEST_MAIN(TEST_ROW(what_the_server_says_comes_once_and_in_order),
           TEST_ROW(a_journal_without_a_reader_never_fills),
           TEST_ROW(a_sleeping_reader_is_woken_once),
           TEST_ROW(what_was_read_before_the_end_is_found),
-          TEST_ROW(a_write_at_the_end_is_known_or_not), TEST_ROW(nobody_writes_after_the_stop))
+          TEST_ROW(a_write_at_the_end_is_known_or_not),
+          TEST_ROW(a_server_that_is_killed_between_two_instructions),
+          TEST_ROW(a_lane_that_begins_wakes_the_reader), TEST_ROW(nobody_writes_after_the_stop))

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
@@ -19,8 +20,8 @@ static int connect_pipe(const char *name) {
     }
     snprintf(address.sun_path, sizeof address.sun_path, "%s", name);
     int end = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (end >= 0 && connect(end, (const struct sockaddr *)&address, sizeof address)) return -1;
-    return end;
+    if (end < 0) return -1;
+    return connect(end, (const struct sockaddr *)&address, sizeof address) ? -1 : end;
 }
 
 static int connect_port(int port) {
@@ -34,14 +35,30 @@ static int connect_port(int port) {
     return connect(end, (const struct sockaddr *)&address, sizeof address) ? -1 : end;
 }
 
+void connection_keep_places(void) {
+    int place;
+    do place = open("/dev/null", O_RDWR);
+    while (place >= 0 && place <= STDERR_FILENO);
+    if (place > STDERR_FILENO) close(place);
+}
+
+/// A terminal that is read without blocking would stay so for the shell that comes after us.
+static int own_terminal(int input) {
+    const char *name = ttyname(input);
+    int own = name ? open(name, O_RDONLY | O_NOCTTY | O_CLOEXEC) : -1;
+    return own < 0 ? input : own;
+}
+
 Error connection_open(Arena *arena, const Options *options, Connection *connection) {
-    *connection = (Connection){STDIN_FILENO, STDOUT_FILENO};
-    if (!options->pipe && !options->socket) return NULL;
+    if (!options->pipe && !options->socket) {
+        *connection = (Connection){own_terminal(STDIN_FILENO), STDOUT_FILENO};
+        return NULL;
+    }
     connection->input = options->pipe ? connect_pipe(options->pipe) : connect_port(options->socket);
     const char *place =
         options->pipe ? options->pipe : arena_printf(arena, "port %d", options->socket);
     // Reading and writing are waited for separately.
-    connection->output = connection->input < 0 ? -1 : dup(connection->input);
+    connection->output = connection->input < 0 ? -1 : fcntl(connection->input, F_DUPFD_CLOEXEC, 0);
     return connection->output < 0 ? arena_printf(arena, "%s: %s", place, strerror(errno)) : NULL;
 }
 

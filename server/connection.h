@@ -8,6 +8,8 @@ typedef struct Connection {
     int input, output;
 } Connection;
 
+/// Before anything is opened: who starts us without stdin, stdout or stderr shall not find another file in its place.
+void connection_keep_places(void);
 /// As the options say: our stdin and stdout, or a pipe or a port of an editor that listens.
 Error connection_open(Arena *arena, const Options *options, Connection *connection);
 /// Writes until the other side takes nothing for `limit_ms`, or is gone.

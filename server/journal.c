@@ -24,7 +24,6 @@ struct Journal {
     Ring rings[SPEAKER_COUNT];
     atomic_size_t written;  // of what the server said
     atomic_size_t writing;  // a write goes on up to there, 0 for none
-    atomic_bool is_whole;   // that write takes all or nothing
     atomic_bool is_stopped;
     atomic_bool is_asleep;  // the reader
     atomic_bool is_rung;
@@ -148,8 +147,7 @@ size_t journal_backlog(const Journal *journal) {
     return atomic_load(&journal->rings[SPEAKER_SERVER].said) - atomic_load(&journal->written);
 }
 
-void journal_begin_write(Journal *journal, size_t size, bool is_whole) {
-    atomic_store(&journal->is_whole, is_whole);
+void journal_begin_write(Journal *journal, size_t size) {
     atomic_store(&journal->writing, atomic_load(&journal->written) + size);
     if (!atomic_load(&journal->is_stopped)) return;
     atomic_store(&journal->writing, 0);
@@ -184,16 +182,14 @@ void journal_begin(Journal *journal, int doorbell) {
     journal_wake(journal);
 }
 
-bool journal_recover(Journal *journal) {
+void journal_recover(Journal *journal) {
     size_t room;
     const char *from = room_to_hear(journal, &room);
     while (room && !from[room - 1]) room--;
     atomic_fetch_add(&journal->rings[SPEAKER_CLIENT].said, room);
     size_t written = atomic_load(&journal->written), writing = atomic_load(&journal->writing);
-    if (!writing || writing == written) return true;
     // A client is woken by a write before its writer goes on: whoever is killed then has most likely written.
-    if (atomic_load(&journal->is_whole)) journal_end_write(journal, writing - written);
-    return atomic_load(&journal->is_whole);
+    if (writing > written) journal_end_write(journal, writing - written);
 }
 
 bool journal_sleep(Journal *journal) {

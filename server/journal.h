@@ -27,9 +27,9 @@ size_t journal_say(Journal *journal, const char *data, size_t size);
 Str journal_unwritten(const Journal *journal);
 /// Bytes that journal_unwritten comes to in the end.
 size_t journal_backlog(const Journal *journal);
-/// write(2) of `size` unwritten bytes comes between these two; `is_whole`: it will take all of them. The first does not return once
-/// the journal was stopped.
-void journal_begin_write(Journal *journal, size_t size, bool is_whole);
+/// write(2) comes between these two, of `size` unwritten bytes that it will take all of, or none. The first does not return once the
+/// journal was stopped.
+void journal_begin_write(Journal *journal, size_t size);
 void journal_end_write(Journal *journal, size_t written);
 /// Wakes a reader that sleeps. From any thread.
 void journal_ring(Journal *journal);
@@ -40,9 +40,8 @@ void journal_stop(Journal *journal);
 
 /// Before a server is started, which rings by writing to `doorbell`; -1: nobody reads, and what passes is forgotten.
 void journal_begin(Journal *journal, int doorbell);
-/// After the server's end: finds what it had read and not told, and takes a write that it was killed in for done. False where
-/// nobody knows how much of that write the client got.
-bool journal_recover(Journal *journal);
+/// After the server's end: finds what it had read and not told, and takes a write that it was killed in for done.
+void journal_recover(Journal *journal);
 /// The bell was heard: it may ring again.
 void journal_wake(Journal *journal);
 /// Lets the server ring when it has something to do. False where something came meanwhile.

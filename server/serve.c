@@ -30,19 +30,26 @@ static void stream_drained(void *context) {
 static void stream_is_gone(void *context, const char *why) {
     Server *server = context;
     if (why && !server->is_ending) say("the client is gone: %s", why);
-    server->is_ending = true;
-    loop_stop(server->loop);
+    server_end(server);
+    if (why) loop_stop(server->loop);
 }
 
-static void last_writes_late(void *context) { loop_stop(((Server *)context)->loop); }
+/// A client that still reads is waited for.
+static void watch_last_writes(void *context) {
+    Server *server = context;
+    size_t backlog = stream_backlog(server->stream);
+    if (backlog >= server->last_backlog) loop_stop(server->loop);
+    server->last_backlog = backlog;
+}
 
 void server_end(Server *server) {
     if (server->is_ending) return;
     server->is_ending = true;
-    if (stream_backlog(server->stream) == 0)
-        loop_stop(server->loop);
+    server->last_backlog = stream_backlog(server->stream);
+    if (server->last_backlog)
+        timer_start(server->loop, LAST_WRITES_MS, LAST_WRITES_MS, watch_last_writes, server);
     else
-        timer_start(server->loop, LAST_WRITES_MS, 0, last_writes_late, server);
+        loop_stop(server->loop);
 }
 
 /// What is owed to the client, and what the client has told before, come before what it says now.

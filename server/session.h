@@ -144,9 +144,10 @@ struct Server {
     struct Timings *timings;
     ServerState state;
     bool is_ending, saw_exit, is_paused;
-    bool is_retold;   // what comes now came before, to a server that crashed
-    bool is_greeted;  // the client has an answer to `initialize` from that one
-    int record;       // a descriptor that takes what the client sends, or -1
+    size_t last_backlog;  // when it ends
+    bool is_retold;       // what comes now came before, to a server that crashed
+    bool is_greeted;      // the client has an answer to `initialize` from that one
+    int record;           // a descriptor that takes what the client sends, or -1
     int client_process;
     Client client;
     Documents documents;
@@ -173,7 +174,7 @@ void server_notify_framed(Server *server, const char *method, const Json *params
 /// window/logMessage (type: 1 error, 2 warning, 3 info, 4 log).
 void server_log(Server *server, int type, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/// Ends the loop; the exit status is 0 only after `shutdown`.
+/// Ends the loop when the client has taken everything; the exit status is 0 only after `shutdown`.
 void server_end(Server *server);
 
 /// Ends the session when the process is gone. 0: none to watch.

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -22,6 +24,7 @@ struct Stream {
     StreamEvents events;
     Journal *journal;
     int input, output;
+    bool is_socket;                     // the output
     Watch *readable, *writable;         // NULL: not waited for
     Timer *reads_later, *writes_later;  // NULL: they need not
     Waiting *first, *last;
@@ -42,15 +45,16 @@ static void timer_end(Timer **timer) {
 }
 
 static void stream_end(Stream *stream, const char *why) {
-    if (stream->has_ended) return;
     stream->has_ended = true;
     watch_end(&stream->readable);
+    timer_end(&stream->reads_later);
     stream->events.closed(stream->events.context, why);
 }
 
 static void stream_break(Stream *stream, const char *why) {
     stream->is_closed = true;
     watch_end(&stream->writable);
+    timer_end(&stream->writes_later);
     stream_end(stream, why);
 }
 
@@ -137,18 +141,25 @@ static void stream_refill(Stream *stream) {
     }
 }
 
-/// Whether a write takes all of the bytes: they are few, and the client has taken what was written before.
-static bool takes_all(const Stream *stream, size_t size) {
+/// How many bytes a write takes now, for sure: who is killed in the middle of it has written all of them. 0: none.
+static size_t sure_size(const Stream *stream) {
     enum { FEW_BYTES = 32 * 1024 };  // half of a pipe, a sixth of a socket
     int queued = 0;
     bool is_known = ioctl(stream->output, TIOCOUTQ, &queued) == 0 ||
                     ioctl(stream->output, FIONREAD, &queued) == 0;
-    return is_known && queued == 0 && size <= FEW_BYTES;
+    if (is_known && queued == 0) return FEW_BYTES;
+    struct pollfd output = {.fd = stream->output, .events = POLLOUT};
+    if (poll(&output, 1, 0) <= 0) return 0;
+    // A socket is called writable when two thirds of it are free, a pipe when one page is.
+    return stream->is_socket ? FEW_BYTES : PIPE_BUF;
 }
 
 /// False where the client takes nothing now.
 static bool stream_write_once(Stream *stream, Str piece) {
-    journal_begin_write(stream->journal, piece.size, takes_all(stream, piece.size));
+    size_t sure = sure_size(stream);
+    if (!sure) return false;
+    if (piece.size > sure) piece.size = sure;
+    journal_begin_write(stream->journal, piece.size);
     ssize_t size = write(stream->output, piece.data, piece.size);
     int failure = errno;
     journal_end_write(stream->journal, size > 0 ? (size_t)size : 0);
@@ -167,6 +178,7 @@ static void stream_flush_later(void *context) {
 /// Goes on when the client takes more, or the journal.
 static void stream_write_on(Stream *stream) {
     stream->is_behind = true;
+    if (!journal_backlog(stream->journal)) watch_end(&stream->writable);
     if (stream->writable || stream->writes_later) return;
     if (journal_backlog(stream->journal))
         stream->writable =
@@ -206,11 +218,13 @@ size_t stream_backlog(const Stream *stream) {
 // --- The whole
 
 /// A terminal keeps its ways, and a file takes everything.
-static void never_block(int output) {
-    struct stat kind;
-    bool can_block =
-        fstat(output, &kind) == 0 && (S_ISFIFO(kind.st_mode) || S_ISSOCK(kind.st_mode));
-    if (can_block) fcntl(output, F_SETFL, fcntl(output, F_GETFL) | O_NONBLOCK);
+static void never_block(Stream *stream) {
+    struct stat kind = {0};
+    int output = stream->output;
+    if (fstat(output, &kind)) return;
+    stream->is_socket = S_ISSOCK(kind.st_mode);
+    if (!stream->is_socket && !S_ISFIFO(kind.st_mode)) return;
+    fcntl(output, F_SETFL, fcntl(output, F_GETFL) | O_NONBLOCK);
 }
 
 Stream *stream_open(Loop *loop, Arena *arena, int input, int output, Journal *journal,
@@ -221,7 +235,7 @@ Stream *stream_open(Loop *loop, Arena *arena, int input, int output, Journal *jo
     stream->journal = journal;
     stream->input = input;
     stream->output = output;
-    never_block(output);
+    never_block(stream);
     return stream;
 }
 

@@ -7,7 +7,8 @@
 
 typedef struct Stream Stream;
 
-/// What a stream tells its owner, from loop_run. `closed` comes once: nothing more comes, or with `why` nothing more goes either.
+/// What a stream tells its owner, from loop_run. `closed`: nothing more comes, and with `why`, which may follow, nothing more goes
+/// either.
 typedef struct StreamEvents {
     void (*data)(void *context, const char *data, size_t size);
     void (*drained)(void *context);  // everything written was taken

@@ -251,9 +251,9 @@ static bool server_restart(Supervisor *supervisor) {
 }
 
 /// Whether the stream to the client stands between two messages, once the journal is written.
-static bool can_go_on(const Supervisor *supervisor, bool is_certain) {
+static bool can_go_on(const Supervisor *supervisor) {
     const FrameReader *reader = &supervisor->from_server;
-    if (is_certain && reader->pending.size == reader->taken) return true;
+    if (reader->pending.size == reader->taken) return true;
     say("the server crashed in the middle of a message, and must be started anew");
     return false;
 }
@@ -273,12 +273,12 @@ static bool server_follow(Supervisor *supervisor, int *status) {
     Inheritance *heir = &supervisor->heir;
     int number = child_wait(supervisor->child, status);
     close(supervisor->bell);
-    bool is_certain = journal_recover(heir->journal);
+    journal_recover(heir->journal);
     read_journal(supervisor);
     if (blackbox_has_ended(heir->box)) return false;
     *status = STATUS_TROUBLE;
     renew_owed(supervisor);
-    if (!can_go_on(supervisor, is_certain)) return false;
+    if (!can_go_on(supervisor)) return false;
     bool is_over = recollection_is_over(supervisor->recollection);
     bool goes_on = !is_over && crash_tell(supervisor, number);
     recollection_excuse(supervisor->recollection, add_owed, supervisor);
@@ -341,6 +341,7 @@ static Error record_open(Arena *arena, const char *path, int *record) {
 static int prepare(Supervisor *supervisor) {
     const Options *options = supervisor->options;
     Inheritance *heir = &supervisor->heir;
+    connection_keep_places();
     heir->record = -1;
     heir->box = blackbox_new();
     heir->journal = journal_new();

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from tests.protocol.client import BIN, Client, Ended, frame, place
 from tests.protocol.conftest import KERNEL
 
 NOT_INITIALIZED, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR = -32002, -32600, -32601, -32700
+REQUEST_CANCELLED = -32800
 
 
 def test_a_session(server: Client) -> None:
@@ -166,6 +169,110 @@ def test_a_session_from_a_file(tmp_path: Path) -> None:
         run = subprocess.run([str(BIN / "tad-lsp")], stdin=source, capture_output=True, timeout=20)
     assert run.returncode == 0
     assert run.stdout.count(b"Content-Length") == 2
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (0, 1, 2)])
+def test_without_a_standard_descriptor(tmp_path: Path, closed: tuple[int, ...]) -> None:
+    """What is closed is at its end, and nothing else is opened in its place."""
+    exit_only = tmp_path / "session"
+    exit_only.write_bytes(frame(b'{"jsonrpc":"2.0","method":"exit"}'))
+
+    def close() -> None:
+        for descriptor in closed:
+            os.close(descriptor)
+
+    with exit_only.open("rb") as source, (tmp_path / "errors").open("wb") as errors:
+        run = subprocess.run(
+            [str(BIN / "tad-lsp")], stdin=source, stderr=errors, preexec_fn=close, timeout=20
+        )
+    assert run.returncode == 1
+    assert (tmp_path / "errors").read_bytes() == b""
+
+
+def test_a_terminal_is_left_as_it_was() -> None:
+    ours, theirs = os.openpty()
+    process = subprocess.Popen([str(BIN / "tad-lsp")], stdin=theirs, stdout=theirs, stderr=theirs)
+    os.write(ours, frame(b'{"jsonrpc":"2.0","id":1,"method":"shutdown"}') + b"\n")
+    seen = b""
+    while b'"error"' not in seen:
+        seen += os.read(ours, 4096)
+    assert os.get_blocking(theirs)
+    process.kill()
+    process.wait(20)
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_no_worker_inherits_a_descriptor(tmp_path: Path) -> None:
+    close_on_exec = 0o2000000
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "pipe"))
+        listener.listen()
+        arguments = [f"--pipe={tmp_path / 'pipe'}", "--record", str(tmp_path / "session")]
+        process = subprocess.Popen([str(BIN / "tad-lsp"), *arguments], stdin=subprocess.DEVNULL)
+        connection, _ = listener.accept()
+        with connection, connection.makefile("rb") as file:
+            connection.sendall(frame(b'{"jsonrpc":"2.0","id":1,"method":"shutdown"}'))
+            assert file.readline().startswith(b"Content-Length")
+            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            places = list(Path(f"/proc/{children[0]}/fdinfo").iterdir())
+            flags = {
+                int(place.name): int(re.search(r"flags:\s*(\d+)", place.read_text())[1], 8)
+                for place in places
+            }
+        assert process.wait(20) == 1
+    assert [place for place in flags if place > 2 and not flags[place] & close_on_exec] == []
+
+
+def test_a_client_that_says_all_and_then_reads() -> None:
+    """More than a pipe holds is written after its end of input, as long as it reads."""
+    process = subprocess.Popen(
+        [str(BIN / "tad-lsp")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    count = 2000
+    unknown = [b'{"jsonrpc":"2.0","id":%d,"method":"no/such"}' % number for number in range(count)]
+    for body in [*unknown, b'{"jsonrpc":"2.0","method":"exit"}']:
+        process.stdin.write(frame(body))
+    process.stdin.close()
+    process.stdin = None
+    time.sleep(0.5)  # for the server to see the end
+    rest = process.communicate(timeout=20)[0]
+    assert process.returncode == 1
+    assert rest.endswith(b"}") and b'"id":%d,' % (count - 1) in rest
+
+
+def test_many_requests_at_once_are_answered_in_order(editor: Client, kernel: str) -> None:
+    """Edits in between, and one that is cancelled: by the thread that reads, and by the lane when it gets long."""
+    editor.open(kernel, KERNEL)
+    assert editor.diagnostics(kernel, 1) == []
+    at = {"textDocument": {"uri": kernel}, "position": place(KERNEL, "tl.load", inside=3)}
+    said, first, count = b"", 10000, 500
+
+    def add(method: str, params: dict, **more: int) -> None:
+        nonlocal said
+        message = {"jsonrpc": "2.0", "method": method, "params": params, **more}
+        said += frame(json.dumps(message).encode())
+
+    for number in range(first, first + count):
+        add("textDocument/completion", at, id=number)
+        version = number - first + 2
+        text = KERNEL + f"# {version}\n"
+        document = {"uri": kernel, "version": version}
+        add(
+            "textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]}
+        )
+    add("textDocument/hover", at, id=first + count)
+    add("$/cancelRequest", {"id": first + count})
+    editor.write(said)
+    while first + count not in editor.answers or first + count - 1 not in editor.answers:
+        editor._take()
+    order = [number for number in editor.answers if isinstance(number, int) and number >= first]
+    order.remove(first + count)
+    assert order == list(range(first, first + count))
+    assert all(editor.answers[number]["result"]["items"] for number in order)
+    assert editor.answers[first + count]["error"]["code"] == REQUEST_CANCELLED
+    assert editor.diagnostics(kernel, count + 1) == []
+    assert editor.shut_down() == 0
 
 
 def test_with_another_client(tmp_path: Path) -> None:

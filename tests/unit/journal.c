@@ -80,7 +80,7 @@ static void read_all(Journal *journal, Speaker speaker, size_t *place) {
 static void write_all(Journal *journal, size_t *place) {
     for (Str piece; (piece = journal_unwritten(journal)).size;) {
         CHECK(is_next(piece, place));
-        journal_begin_write(journal, piece.size, false);
+        journal_begin_write(journal, piece.size);
         journal_end_write(journal, piece.size);
     }
 }
@@ -205,22 +205,20 @@ TEST(what_was_read_before_the_end_is_found) {
     Journal *journal = journal_begun();
     hear(journal, "told ");
     put(journal, "not told");
-    CHECK(journal_recover(journal));
+    journal_recover(journal);
     check_unread(journal, SPEAKER_CLIENT, "told not told");
     journal_over(journal);
 }
 
-TEST(a_write_at_the_end_is_known_or_not) {
+TEST(a_write_at_the_end_is_taken_for_done) {
     Journal *journal = journal_begun();
     say_text(journal, "written");
-    journal_begin_write(journal, strlen("written"), true);
-    CHECK(journal_recover(journal));
+    journal_begin_write(journal, strlen("written"));
+    journal_recover(journal);
     CHECK_EQ_INT(journal_backlog(journal), 0);
-    say_text(journal, "half written");
-    CHECK(journal_recover(journal));
-    CHECK_EQ_INT(journal_backlog(journal), strlen("half written"));
-    journal_begin_write(journal, strlen("half written"), false);
-    CHECK(!journal_recover(journal));
+    say_text(journal, "not written");
+    journal_recover(journal);
+    CHECK_EQ_INT(journal_backlog(journal), strlen("not written"));
     journal_over(journal);
 }
 
@@ -231,14 +229,14 @@ TEST(a_server_that_is_killed_between_two_instructions) {
         pid_t child = fork();
         while (child == 0) {
             journal_say(journal, "x", 1);
-            journal_begin_write(journal, 1, true);
+            journal_begin_write(journal, 1);
             journal_end_write(journal, 1);
         }
         size_t before = journal_said(journal, SPEAKER_SERVER);
         while (journal_said(journal, SPEAKER_SERVER) < before + 100) continue;
         kill(child, SIGKILL);
         CHECK(waitpid(child, NULL, 0) == child);
-        CHECK(journal_recover(journal));
+        journal_recover(journal);
         CHECK(journal_backlog(journal) <= 1);
         journal_end_write(journal, journal_backlog(journal));
         size_t place = 0, end = journal_said(journal, SPEAKER_SERVER);
@@ -277,7 +275,7 @@ TEST(nobody_writes_after_the_stop) {
     journal_stop(journal);
     pid_t child = fork();
     if (child == 0) {
-        journal_begin_write(journal, 1, true);
+        journal_begin_write(journal, 1);
         _exit(0);
     }
     CHECK(!has_ended_soon(child));
@@ -285,7 +283,7 @@ TEST(nobody_writes_after_the_stop) {
     CHECK(waitpid(child, NULL, 0) == child);
     // The next server may write.
     journal_begin(journal, bell[1]);
-    journal_begin_write(journal, 1, true);
+    journal_begin_write(journal, 1);
     journal_over(journal);
 }
 
@@ -296,6 +294,6 @@ TEST_MAIN(TEST_ROW(what_the_server_says_comes_once_and_in_order),
           TEST_ROW(a_journal_without_a_reader_never_fills),
           TEST_ROW(a_sleeping_reader_is_woken_once),
           TEST_ROW(what_was_read_before_the_end_is_found),
-          TEST_ROW(a_write_at_the_end_is_known_or_not),
+          TEST_ROW(a_write_at_the_end_is_taken_for_done),
           TEST_ROW(a_server_that_is_killed_between_two_instructions),
           TEST_ROW(a_lane_that_begins_wakes_the_reader), TEST_ROW(nobody_writes_after_the_stop))

@@ -109,20 +109,15 @@ static bool visit_name(void *context, SyntaxNode node) {
     case SYNTAX_AUGMENTED_ASSIGNMENT:
     case SYNTAX_FOR:
     case SYNTAX_FOR_IN_CLAUSE:
-    case SYNTAX_NAMED_EXPRESSION:
-    case SYNTAX_PATTERN_LIST:
-    case SYNTAX_TUPLE_PATTERN:
-    case SYNTAX_LIST_PATTERN:
-    case SYNTAX_LIST_SPLAT_PATTERN:
-    case SYNTAX_AS_PATTERN_TARGET:
-    case SYNTAX_GLOBAL:
-    case SYNTAX_NONLOCAL:
-    case SYNTAX_DELETE: uses->bindings += 2; return true;
+    case SYNTAX_NAMED_EXPRESSION: uses->bindings += 2; return true;
     case SYNTAX_DICTIONARY_SPLAT:
     case SYNTAX_LIST_SPLAT: return true;
     default: break;
     }
-    uses->others++;
+    if (node_binds_names(parent))
+        uses->bindings += 2;
+    else
+        uses->others++;
     return true;
 }
 

@@ -27,9 +27,9 @@ typedef struct LaunchCheck {
 static bool is_quotient(const Source *source, SyntaxNode node) {
     if (node_kind(node) == SYNTAX_PARENTHESIZED) return is_quotient(source, node_child(node, 0));
     if (node_kind(node) != SYNTAX_BINARY) return false;
-    Str operator= node_text(source, node_field(node, "operator"));
-    if (str_is(operator, "/")) return true;
-    bool keeps = str_is(operator, "+") || str_is(operator, "-") || str_is(operator, "*");
+    Str sign = node_text(source, node_field(node, "operator"));
+    if (str_is(sign, "/")) return true;
+    bool keeps = str_is(sign, "+") || str_is(sign, "-") || str_is(sign, "*");
     return keeps && (is_quotient(source, node_field(node, "left")) ||
                      is_quotient(source, node_field(node, "right")));
 }

@@ -227,15 +227,7 @@ static bool visit_binding(void *context, SyntaxNode node) {
     case SYNTAX_NAMED_EXPRESSION:
         bindings->others |= node_same(node_field(parent, "name"), node);
         break;
-    case SYNTAX_PATTERN_LIST:
-    case SYNTAX_TUPLE_PATTERN:
-    case SYNTAX_LIST_PATTERN:
-    case SYNTAX_LIST_SPLAT_PATTERN:
-    case SYNTAX_AS_PATTERN_TARGET:
-    case SYNTAX_GLOBAL:
-    case SYNTAX_NONLOCAL:
-    case SYNTAX_DELETE: bindings->others = true; break;
-    default: break;
+    default: bindings->others |= node_binds_names(parent); break;
     }
     return true;
 }

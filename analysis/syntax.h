@@ -83,6 +83,8 @@ void syntax_walk_piece(const SyntaxTree *tree, int piece, SyntaxVisitor *visit, 
 /// program's are left out.
 typedef void TargetVisitor(void *context, SyntaxNode identifier, bool is_item);
 void syntax_targets(SyntaxNode target, TargetVisitor *visit, void *context);
+/// Whether a name that stands right in such a node is bound or unbound by it: a pattern, `as`, `global`, `del`.
+bool node_binds_names(SyntaxNode node);
 /// The smallest node that covers the bytes.
 SyntaxNode node_at(SyntaxNode root, uint32_t start, uint32_t end);
 

@@ -293,6 +293,20 @@ static void targets_below(SyntaxNode target, TargetVisitor *visit, void *context
     }
 }
 
+bool node_binds_names(SyntaxNode node) {
+    switch (node_kind(node)) {
+    case SYNTAX_PATTERN_LIST:
+    case SYNTAX_TUPLE_PATTERN:
+    case SYNTAX_LIST_PATTERN:
+    case SYNTAX_LIST_SPLAT_PATTERN:
+    case SYNTAX_AS_PATTERN_TARGET:
+    case SYNTAX_GLOBAL:
+    case SYNTAX_NONLOCAL:
+    case SYNTAX_DELETE: return true;
+    default: return false;
+    }
+}
+
 void syntax_targets(SyntaxNode target, TargetVisitor *visit, void *context) {
     targets_below(target, visit, context, 0);
 }

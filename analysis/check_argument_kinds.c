@@ -103,13 +103,15 @@ static bool is_pointer(const Check *check, const Parameter *parameter) {
 static void check_kind(Check *check, const LaunchSite *site, const Argument *argument,
                        const Parameter *parameter) {
     const Source *source = site->kernel->module->source;
-    ArgumentKind kind = kind_of(source, site->launcher, argument->value);
     bool takes_pointer = is_pointer(check, parameter);
+    if (!takes_pointer && !is_number(check, parameter)) return;
+    if (takes_pointer && node_kind(argument->value) == SYNTAX_IDENTIFIER) return;
+    ArgumentKind kind = kind_of(source, site->launcher, argument->value);
     bool fits = kind == KIND_UNCLEAR || (takes_pointer && kind == KIND_TENSOR);
     if (!fits && takes_pointer)
         check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, node_range(source, argument->value),
                         "%s is a pointer, and this is %s", parameter->name, kind_names[kind]);
-    else if (kind > KIND_NUMBER && is_number(check, parameter))
+    else if (!takes_pointer && kind > KIND_NUMBER)
         check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, node_range(source, argument->value),
                         "%s is a number, and this is %s", parameter->name, kind_names[kind]);
 }

@@ -149,7 +149,7 @@ static bool visit_axis(void *context, SyntaxNode node) {
     SyntaxNode tensor = node_field(attribute, "object");
     long long axis;
     if (!fits || node_kind(tensor) != SYNTAX_IDENTIFIER ||
-        !integer_of(launch->source, index, &axis))
+        !integer_of(launch->source, index, &axis) || axis == 0 || axis == -1)
         return true;
     Range range = node_range(launch->source, node);
     Str text = node_text(launch->source, tensor);

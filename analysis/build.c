@@ -5,6 +5,11 @@
 #include "analysis/ir.h"
 #include "base/error.h"
 
+bool value_is_open_tuple(const Value *value) {
+    bool is_parameter = value && value->region && !value->region->parent;
+    return is_parameter && value->type.kind == TYPE_TUPLE && value->type.is_constexpr;
+}
+
 /// Pure ops that are one value wherever they stand: constexpr arithmetic and the program's place in the grid.
 static bool op_is_shareable(OpCode code, Value *const *operands, int operand_count) {
     switch (code) {
@@ -15,6 +20,9 @@ static bool op_is_shareable(OpCode code, Value *const *operands, int operand_cou
     case OP_DTYPE_OF:
     case OP_ELEMENT_TYPE_OF:
     case OP_DTYPE_QUESTION: break;
+    case OP_ITEM:
+        if (!value_is_open_tuple(operands[0])) return false;
+        break;
     default:
         if (!op_stays_constexpr(code)) return false;
     }
@@ -46,6 +54,7 @@ static int constant_numbers(const Constant *constant, int64_t *numbers) {
         numbers[0] = (int64_t)(intptr_t)constant->function;
         numbers[1] = constant->op;
         return 2;
+    case CONSTANT_TUPLE: numbers[0] = (int64_t)(intptr_t)constant->items; return 1;
     }
     return 0;
 }

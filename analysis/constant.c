@@ -34,6 +34,7 @@ bool constant_truth(const Constant *constant) {
     case CONSTANT_STRING: return constant->string.size > 0;
     case CONSTANT_DTYPE:
     case CONSTANT_FUNCTION: return true;
+    case CONSTANT_TUPLE: return constant->item_count > 0;
     }
     return true;
 }
@@ -53,6 +54,12 @@ bool constant_equal(const Constant *a, const Constant *b, bool *known) {
         return false;
     }
     switch (a->kind) {
+    case CONSTANT_TUPLE: {
+        bool equal = a->item_count == b->item_count;
+        for (int i = 0; equal && *known && i < a->item_count; i++)
+            equal = constant_equal(&a->items[i], &b->items[i], known);
+        return equal;
+    }
     case CONSTANT_STRING: return str_equal(a->string, b->string);
     case CONSTANT_FUNCTION: return a->function == b->function && a->op == b->op;
     case CONSTANT_DTYPE: {

@@ -16,6 +16,7 @@ typedef enum ConstantKind {
     CONSTANT_STRING,
     CONSTANT_DTYPE,     // `dtype`; `is_pointer` for tl.pointer_type
     CONSTANT_FUNCTION,  // `function`, or `op` for a built-in passed as a value
+    CONSTANT_TUPLE,     // `items`
 } ConstantKind;
 
 typedef struct Constant {
@@ -28,6 +29,8 @@ typedef struct Constant {
     bool is_pointer;
     const FunctionDefinition *function;
     OpCode op;
+    const struct Constant *items;
+    int item_count;
 } Constant;
 
 static inline Constant constant_of_int(int64_t value) {

@@ -361,6 +361,7 @@ static Type constant_type(const Constant *constant) {
     case CONSTANT_STRING: type.kind = TYPE_STRING; break;
     case CONSTANT_DTYPE: type.kind = TYPE_DTYPE; break;
     case CONSTANT_FUNCTION: type.kind = TYPE_FUNCTION; break;
+    case CONSTANT_TUPLE: type.kind = TYPE_TUPLE; break;
     }
     return type;
 }
@@ -384,6 +385,10 @@ static bool infer_structural(const Inference *inference) {
             type.is_constexpr = type.is_constexpr && value_is_fixed(op->operands[i]);
         break;
     case OP_ITEM:
+        if (!value_is_open_tuple(op->operands[0])) break;
+        type = type_number(dtype_of(DTYPE_INT32), 0, NULL);
+        type.is_constexpr = true;
+        break;
     case OP_UNKNOWN:
     case OP_UNDEFINED: break;
     case OP_DTYPE_OF:

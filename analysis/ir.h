@@ -166,6 +166,8 @@ Value *build_tuple(Builder *builder, Value *const *items, int count);
 bool value_may_be_real(const Value *value, int depth);
 /// Whether the value is float32 by guess alone: it meets what may be float64, as the elements of a pointer may. `depth`: 0.
 bool value_may_be_double(const Value *value, int depth);
+/// Whether the value is a constexpr parameter that is a tuple of integers, which nobody knows yet.
+bool value_is_open_tuple(const Value *value);
 /// OP_TUPLE of the type's dims as values (constants or constexpr expressions). NULL where a dim is not understood.
 Value *build_shape(Builder *builder, Type type);
 Value *build_poly(Builder *builder, const Poly *poly);

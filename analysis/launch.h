@@ -240,6 +240,9 @@ typedef LIST(LaunchFunction) LaunchFunctions;
 /// All that the launches of a kernel in its module, its default and its `# tad:` lines pass, by their text, and what callers bring;
 /// empty where the kernel does not call the parameter, or no function is among them. Others may come from outside of the module.
 LaunchFunctions launches_functions(Arena *arena, const Function *function, int parameter);
+typedef LIST(int) LaunchLengths;
+/// How many whole numbers the launches pass in a tuple for a constexpr that the kernel takes apart; empty where none is known to.
+LaunchLengths launches_lengths(Arena *arena, const Function *function, int parameter);
 Constant launch_function_constant(const LaunchFunction *function);
 
 /// How many programs a kernel is launched with along an axis of the grid, which it may read or not.

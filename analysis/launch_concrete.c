@@ -55,6 +55,17 @@ static bool concrete_tensor(Concretizer *state, ConcreteArgument *argument,
     return true;
 }
 
+/// A tuple of numbers, texts and the like; false where one of its items is not known.
+static bool concrete_tuple(Arena *arena, const HostValue *value, Constant *tuple) {
+    Constant *items = ARENA_ARRAY(arena, Constant, value->count + 1);
+    for (int i = 0; i < value->count; i++) {
+        if (!value->items[i]->is_concrete) return false;
+        items[i] = value->items[i]->constant;
+    }
+    *tuple = (Constant){.kind = CONSTANT_TUPLE, .items = items, .item_count = value->count};
+    return true;
+}
+
 ConcreteLaunch *host_concretize(Arena *arena, const HostLaunch *launch) {
     Concretizer state = {.arena = arena, .launch = ARENA_NEW(arena, ConcreteLaunch)};
     ConcreteLaunch *concrete = state.launch;
@@ -68,6 +79,9 @@ ConcreteLaunch *host_concretize(Arena *arena, const HostLaunch *launch) {
             if (!concrete_tensor(&state, argument, value->tensor,
                                  launch->kernel->parameters[i].name))
                 concrete->is_complete = false;
+        } else if (value && value->kind == HOST_SEQUENCE &&
+                   concrete_tuple(arena, value, &argument->constant)) {
+            argument->kind = CONCRETE_SCALAR;
         } else if (value && value->is_concrete) {
             argument->kind = CONCRETE_SCALAR;
             argument->constant = value->constant;
@@ -98,6 +112,15 @@ static void print_constant(Buffer *out, const Constant *constant) {
     case CONSTANT_DTYPE:
         buffer_puts(out,
                     dtype_name(constant->dtype.code) ? dtype_name(constant->dtype.code) : "dtype");
+        break;
+    case CONSTANT_TUPLE:
+        buffer_putc(out, '(');
+        for (int i = 0; i < constant->item_count; i++) {
+            print_constant(out, &constant->items[i]);
+            buffer_puts(out, constant->item_count == 1      ? ",)"
+                             : i + 1 < constant->item_count ? ", "
+                                                            : ")");
+        }
         break;
     case CONSTANT_FUNCTION: buffer_printf(out, "%.*s", STR_ARGS(constant->string)); break;
     }

@@ -1,4 +1,5 @@
 // From the text of launchers to the jit functions that a kernel's constexpr can be: every way that a name, a table or a caller brings one.
+#include "analysis/host.h"
 #include "analysis/launch.h"
 #include "analysis/module_scope.h"
 
@@ -253,11 +254,16 @@ static bool visit_call(void *context, Op *op) {
     return !search->found;
 }
 
-LaunchFunctions launches_functions(Arena *arena, const Function *function, int parameter) {
-    const FunctionDefinition *kernel = function->definition;
+/// Whether the kernel calls the parameter or takes it for a tuple.
+static bool is_asked(const Function *function, int parameter) {
     CallSearch calls = {.callee = function->parameters[parameter].value};
     region_walk(function->body, visit_call, &calls);
-    if (!calls.found || !kernel) return (LaunchFunctions){0};
+    return calls.found;
+}
+
+LaunchFunctions launches_functions(Arena *arena, const Function *function, int parameter) {
+    const FunctionDefinition *kernel = function->definition;
+    if (!kernel || !is_asked(function, parameter)) return (LaunchFunctions){0};
     const Module *module = kernel->module;
     FunctionSearch search = {.arena = arena, .module = module, .seen = map_new(arena)};
     may_be(&search, kernel->parameters[parameter].default_node, 0);
@@ -278,4 +284,32 @@ Constant launch_function_constant(const LaunchFunction *function) {
                       .function = function->function,
                       .string = function->name,
                       .op = OP_COUNT};
+}
+
+/* ---- tuples ---- */
+
+/// How many whole numbers a value is a sequence of; -1: it is none, or of others.
+static int whole_numbers(const HostValue *value) {
+    if (!value || value->kind != HOST_SEQUENCE) return -1;
+    for (int i = 0; i < value->count; i++) {
+        const HostValue *item = value->items[i];
+        if (!item->is_concrete || item->constant.kind != CONSTANT_INT) return -1;
+    }
+    return value->count;
+}
+
+LaunchLengths launches_lengths(Arena *arena, const Function *function, int parameter) {
+    LaunchLengths lengths = {0};
+    if (!function->definition || !is_asked(function, parameter)) return lengths;
+    HostLaunches launches = host_launches(arena, function->definition, function);
+    for (LIST_EACH(int, i, launches)) {
+        const HostLaunch *launch = launches.items[i];
+        int length = parameter < launch->argument_count
+                         ? whole_numbers(launch->arguments[parameter].value)
+                         : -1;
+        bool is_new = length > 0 && length <= TYPE_MAX_RANK;
+        for (LIST_EACH(int, k, lengths)) is_new = is_new && lengths.items[k] != length;
+        if (is_new) LIST_PUSH(arena, &lengths, length);
+    }
+    return lengths;
 }

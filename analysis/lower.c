@@ -242,6 +242,25 @@ static void blocks_renew(Lowering *lowering, Type *type) {
     type->dims = dims;
 }
 
+/// A tuple as its items, of which operators, loops and len() know.
+static Value *constant_value(Lowering *lowering, const Constant *constant) {
+    if (constant->kind != CONSTANT_TUPLE) return build_constant(&lowering->builder, *constant);
+    Value **items = ARENA_ARRAY(lowering->arena, Value *, constant->item_count + 1);
+    for (int i = 0; i < constant->item_count; i++)
+        items[i] = constant_value(lowering, &constant->items[i]);
+    return build_tuple(&lowering->builder, items, constant->item_count);
+}
+
+/// A constexpr tuple of so many integers that nobody knows yet.
+static Value *open_tuple(Lowering *lowering, Value *parameter) {
+    Builder *builder = &lowering->builder;
+    int count = parameter->type.rank;
+    Value **items = ARENA_ARRAY(lowering->arena, Value *, count + 1);
+    for (int i = 0; i < count; i++)
+        items[i] = build_binary(builder, OP_ITEM, parameter, build_int(builder, i));
+    return build_tuple(builder, items, count);
+}
+
 static void parameters_add(Lowering *lowering, const KernelPass *pass) {
     const FunctionDefinition *definition = pass->definition;
     Function *function = lowering->builder.function;
@@ -265,8 +284,10 @@ static void parameters_add(Lowering *lowering, const KernelPass *pass) {
         const Binding *binding = binding_of(pass->options, from->name);
         if (binding && binding->constant) {
             value->constant = binding->constant;
-            value = build_constant(&lowering->builder, *binding->constant);
+            value = constant_value(lowering, binding->constant);
             to->value->type = value->type;
+        } else if (value->type.kind == TYPE_TUPLE && from->is_constexpr) {
+            value = open_tuple(lowering, value);
         }
         if (from->is_variadic) value = lowering_opaque(lowering, "arguments without number");
         variable_set(lowering, from->name, value);

@@ -371,6 +371,12 @@ static Value *tile_subscript(Lowering *lowering, Value *value, SyntaxNode *indic
                                 "stand in its subscript.");
                 return lowering_silent(lowering, "a part of a tile");
             }
+            if (value->region && !value->region->parent && value->type.is_constexpr) {
+                Value *item = lowering_opaque(
+                    lowering, "it is not known how many items a launch passes in this tuple");
+                op_append_operand(lowering->builder.function, item->op, value);
+                return item;
+            }
             if (value->region && !value->region->parent)
                 return lowering_unknown(lowering, node,
                                         "What a launch passes in a tuple is not analysed: pass "

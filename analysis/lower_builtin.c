@@ -163,7 +163,9 @@ static Value *lower_length(Lowering *lowering, Value *value) {
     const Constant *constant = value->constant;
     if (constant && constant->kind == CONSTANT_STRING)
         return build_int(&lowering->builder, (int64_t)constant->string.size);
-    return lowering_opaque(lowering, "a length that is not known");
+    Value *length = lowering_opaque(lowering, "a length that is not known");
+    op_append_operand(lowering->builder.function, length->op, value);
+    return length;
 }
 
 /// -1 when it is not known whether `value` is an instance of `class`.

@@ -21,6 +21,7 @@ bool value_truth(const Value *value, bool *result) {
     case CONSTANT_STRING: *result = constant->string.size > 0; return true;
     case CONSTANT_DTYPE:
     case CONSTANT_FUNCTION: *result = true; return true;
+    case CONSTANT_TUPLE: *result = constant->item_count > 0; return true;
     }
     return false;
 }

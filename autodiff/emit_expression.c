@@ -72,6 +72,7 @@ static Text constant_text(Emitter *emitter, const Constant *constant) {
             return atom(name ? name : str_dup(arena, own));
         }
         return atom(arena_printf(arena, "tl.%s", op_rows[constant->op].name));
+    case CONSTANT_TUPLE: break;  // its items stand for it
     }
     return atom("None");
 }

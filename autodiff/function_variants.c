@@ -1,4 +1,5 @@
-// A kernel that calls a constexpr: derived once for each jit function that a launch passes, the backwards merged below comparisons.
+// A kernel that calls a constexpr, or takes one apart: derived once for each jit function or length of a tuple that a launch passes, the
+// backwards merged below comparisons.
 #include <string.h>
 
 #include "analysis/launch.h"
@@ -13,12 +14,32 @@ typedef struct FunctionChoice {
     int count;
 } FunctionChoice;
 
-/// The first open parameter that launches pass functions for.
+/// Tuples of some lengths.
+static FunctionChoice lengths_choice(Arena *arena, const Parameter *parameter,
+                                     LaunchLengths lengths) {
+    Str *names = ARENA_ARRAY(arena, Str, lengths.count);
+    FunctionChoice choice = {.parameter = parameter, .names = names, .count = lengths.count};
+    choice.values = ARENA_ARRAY(arena, Constant, lengths.count);
+    for (LIST_EACH(int, i, lengths)) {
+        names[i] = str_from(arena_printf(arena, "tuples of %d", lengths.items[i]));
+        choice.values[i] = (Constant){.kind = CONSTANT_TUPLE, .item_count = lengths.items[i]};
+    }
+    return choice;
+}
+
+/// The first open parameter that launches pass functions or tuples for.
 static bool find_choice(Arena *arena, const Function *forward, FunctionChoice *choice) {
     for (int p = 0; p < forward->parameter_count; p++) {
         const Parameter *parameter = &forward->parameters[p];
-        if (!parameter->is_constexpr || parameter->value->constant) continue;
+        if (!parameter->is_constexpr || parameter->value->constant ||
+            parameter->value->type.kind == TYPE_TUPLE)
+            continue;
         LaunchFunctions functions = launches_functions(arena, forward, p);
+        LaunchLengths lengths = launches_lengths(arena, forward, p);
+        if (functions.count == 0 && lengths.count) {
+            *choice = lengths_choice(arena, parameter, lengths);
+            return true;
+        }
         if (functions.count == 0) continue;
         Str *names = ARENA_ARRAY(arena, Str, functions.count);
         *choice =
@@ -43,8 +64,15 @@ static Variant *derive_with(Arena *arena, const Kernel *kernel, const BackwardOp
                             int count) {
     Binding *bindings = ARENA_ARRAY(arena, Binding, count + 1);
     if (count) memcpy(bindings, bound, sizeof(Binding) * (size_t)count);
-    bindings[count] = (Binding){.name = str_from(choice->parameter->name),
-                                .constant = constant_new(arena, choice->values[index])};
+    const Constant *value = &choice->values[index];
+    bindings[count].name = str_from(choice->parameter->name);
+    if (value->kind == CONSTANT_TUPLE)
+        bindings[count].type = (Type){.kind = TYPE_TUPLE,
+                                      .is_constexpr = true,
+                                      .rank = value->item_count,
+                                      .dims = ARENA_ARRAY(arena, const Poly *, value->item_count)};
+    else
+        bindings[count].constant = constant_new(arena, *value);
     Diagnostics found = {.arena = arena};
     LowerOptions lowering = {.bindings = bindings, .binding_count = count + 1};
     const Function *own = lower_kernel(arena, kernel->definition, &lowering, &found);

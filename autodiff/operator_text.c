@@ -108,7 +108,9 @@ static void plan_types(Arena *arena, const Module *module, OperatorPlan *plan) {
     for (int p = 0; p < kernel->parameter_count; p++) {
         const Parameter *parameter = parameter_at(plan, p);
         const Function *forward = plan->launch->backward->kernel->function;
-        if (launches_functions(arena, forward, p).count) kinds[p].is_other = true;
+        if (launches_functions(arena, forward, p).count ||
+            launches_lengths(arena, forward, p).count)
+            kinds[p].is_other = true;
         plan->types[p] = annotation_of(arena, parameter, kinds[p]);
         if (!plan->launch->passed[p]) continue;
         if (parameter->value->type.kind == TYPE_DESCRIPTOR)

@@ -210,9 +210,16 @@ static const char **merge_names(Arena *arena, const char **a, int a_count, const
 
 static Value *condition_of(Builder *builder, Value *parameter, const Constant *value) {
     if (!value) return parameter;
-    Value *condition = value->kind == CONSTANT_NONE ? build_unary(builder, OP_IS_NONE, parameter)
-                                                    : build_binary(builder, OP_EQ, parameter,
-                                                                   build_constant(builder, *value));
+    Value *condition;
+    if (value->kind == CONSTANT_NONE)
+        condition = build_unary(builder, OP_IS_NONE, parameter);
+    else if (value->kind == CONSTANT_TUPLE)
+        condition = build_binary(
+            builder, OP_EQ,
+            build_binary(builder, OP_PYTHON_CALL, build_string(builder, "len"), parameter),
+            build_int(builder, value->item_count));
+    else
+        condition = build_binary(builder, OP_EQ, parameter, build_constant(builder, *value));
     condition->type =
         (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT1), .is_constexpr = true};
     return condition;

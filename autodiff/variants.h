@@ -32,7 +32,7 @@ void variants_derive_functions(Arena *arena, const Kernel *kernel, const Backwar
 /// A parameter with the value that the first of two variants is for.
 typedef struct VariantChoice {
     const Parameter *parameter;
-    const Constant *value;  // a function or None; NULL: what counts as true
+    const Constant *value;  // a function, None, a tuple of any items; NULL: what counts as true
 } VariantChoice;
 
 /// Both variants below an `if`. False where they want one name for different things.

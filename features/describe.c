@@ -156,6 +156,7 @@ const char *constant_label(Arena *arena, const Constant *constant) {
                    : NULL;
     case CONSTANT_FUNCTION:
         return constant->function ? str_dup(arena, constant->function->name) : NULL;
+    case CONSTANT_TUPLE: return NULL;
     }
     return NULL;
 }

@@ -16,6 +16,16 @@ typedef struct Plan {
 
 static void put_constant(Json *json, Arena *arena, const Constant *constant) {
     switch (constant->kind) {
+    case CONSTANT_TUPLE: {
+        Json *items = json_array(arena);
+        for (int i = 0; i < constant->item_count; i++) {
+            Json *item = json_object(arena);
+            put_constant(item, arena, &constant->items[i]);
+            json_push(items, item);
+        }
+        json_set(json, "items", items);
+        return;
+    }
     case CONSTANT_NONE: json_set(json, "value", json_null(arena)); return;
     case CONSTANT_BOOL: json_set_bool(json, "value", constant->integer != 0); return;
     case CONSTANT_INT: json_set_number(json, "value", (double)constant->integer); return;

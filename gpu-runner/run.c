@@ -7,6 +7,18 @@
 #include "gpu-runner/request.h"
 #include "gpu-runner/spec.h"
 
+/// {"items": [{"value": 3}, ...]} as a tuple of constants; NULL where an item is not understood.
+static const Constant *tuple_from_json(Arena *arena, const Json *list) {
+    Constant *items = ARENA_ARRAY(arena, Constant, list->count + 1);
+    for (int i = 0; i < list->count; i++) {
+        const Constant *item = constant_from_json(arena, json_get(list->items[i], "value"));
+        if (!item) return NULL;
+        items[i] = *item;
+    }
+    return constant_new(
+        arena, (Constant){.kind = CONSTANT_TUPLE, .items = items, .item_count = list->count});
+}
+
 /// {"data": [...], "dtype": "fp32"} is a buffer; {"int": 3}, {"float": 0.5} run-time scalars; {"function": "silu"} a jit function
 /// of the kernel's file; anything else a constant.
 static bool argument_from_json(Arena *arena, const Json *json, const Module *module,
@@ -39,8 +51,12 @@ static bool argument_from_json(Arena *arena, const Json *json, const Module *mod
         argument->constant = constant_new(arena, launch_function_constant(&passed));
     } else if (json) {
         argument->kind = ARGUMENT_CONSTANT;
+        const Json *items = json->kind == JSON_OBJECT ? json_get(json, "items") : NULL;
+        bool is_tuple = items && items->kind == JSON_ARRAY;
         argument->constant =
-            constant_from_json(arena, json->kind == JSON_OBJECT ? json_get(json, "value") : json);
+            is_tuple ? tuple_from_json(arena, items)
+                     : constant_from_json(arena, json->kind == JSON_OBJECT ? json_get(json, "value")
+                                                                           : json);
         if (!argument->constant)
             *error = arena_printf(arena, "the argument `%.*s` is not understood",
                                   STR_ARGS(argument->name));

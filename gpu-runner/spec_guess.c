@@ -239,7 +239,8 @@ static void guess_compared(Guess *guess, int index) {
                 choose_constant(choices, constant_float(guess->arena, constant->number + 0.5));
             break;
         case CONSTANT_NONE:
-        case CONSTANT_FUNCTION: break;
+        case CONSTANT_FUNCTION:
+        case CONSTANT_TUPLE: break;
         }
     }
     if (constexpr_parameter && choices->count == 1 && choices->items[0].constant &&

@@ -426,6 +426,15 @@ static void set_argument(SpecParser *parser, Argument *argument, const Parameter
                              : (Argument){.kind = ARGUMENT_INTEGER,
                                           .dtype = wide ? DTYPE_INT64 : DTYPE_INT32,
                                           .integer = (int64_t)value->number};
+    } else if (value->kind == SPEC_TUPLE && constexpr_parameter) {
+        Constant *items = ARENA_ARRAY(parser->arena, Constant, value->count + 1);
+        for (int i = 0; i < value->count; i++)
+            items[i] = value->items[i] == floor(value->items[i])
+                           ? constant_of_int((int64_t)value->items[i])
+                           : constant_of_float(value->items[i]);
+        Constant tuple = {.kind = CONSTANT_TUPLE, .items = items, .item_count = value->count};
+        *argument =
+            (Argument){.kind = ARGUMENT_CONSTANT, .constant = constant_new(parser->arena, tuple)};
     } else {
         fail(parser, "a tuple for `%.*s`", STR_ARGS(name));
     }

@@ -139,7 +139,8 @@ Tile *tile_from_constant(TilePool *pool, const Constant *constant) {
     case CONSTANT_FLOAT: return tile_weak_float(pool, constant->number);
     case CONSTANT_STRING:
     case CONSTANT_DTYPE:
-    case CONSTANT_FUNCTION: break;
+    case CONSTANT_FUNCTION:
+    case CONSTANT_TUPLE: break;
     }
     return tile_special(pool, TILE_CONSTANT, constant);
 }

@@ -210,6 +210,8 @@ class Problem:
             return {"data": data, "dtype": f"i{8 * value.itemsize}" if integer else "fp64"}
         if isinstance(value, str) and value.startswith(FUNCTION):
             return {"function": value.removeprefix(FUNCTION)}
+        if isinstance(value, tuple):
+            return {"items": [{"value": item} for item in value]}
         if isinstance(value, bool) or value is None or isinstance(value, str):
             return {"value": value}
         return {"int" if isinstance(value, int) else "float": value}

@@ -1,0 +1,43 @@
+"""Kernels that take apart a tuple which their launches pass for a constexpr."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def parts_side_by_side(x, w, y, SIZES: tl.constexpr, BLOCK: tl.constexpr):
+    j = tl.arange(0, BLOCK)
+    acc = tl.zeros([BLOCK], dtype=tl.float32)
+    offset = 0
+    for i in tl.static_range(len(SIZES)):
+        a = tl.load(x + offset + j, mask=j < SIZES[i], other=0.0)
+        acc += a * a * tl.load(w + i)
+        offset += SIZES[i]
+    tl.store(y + j, acc)
+
+
+def three_parts(x, w):
+    y = torch.empty(16, device=x.device)
+    parts_side_by_side[(1,)](x, w, y, SIZES=(5, 9, 12), BLOCK=16)
+    return y
+
+
+def two_parts(x, w):
+    y = torch.empty(16, device=x.device)
+    parts_side_by_side[(1,)](x, w, y, SIZES=(16, 7), BLOCK=16)
+    return y
+
+
+@triton.jit
+def of_a_shape(x, y, SHAPE: tl.constexpr):
+    rows, columns = SHAPE
+    at = tl.arange(0, SHAPE[0])[:, None] * columns + tl.arange(0, SHAPE[1])[None, :]
+    a = tl.load(x + at)
+    tl.store(y + at, tl.exp(a) * (rows + columns))
+
+
+def eight_rows(x):
+    y = torch.empty_like(x)
+    of_a_shape[(1,)](x, y, SHAPE=(8, 16))
+    return y

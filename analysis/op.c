@@ -202,10 +202,15 @@ OpCode op_find(Str name) {
 
 OpCode op_find_method(Str name) { return spelling_find(name, true); }
 
+int op_spelling_distance(Str name, Str candidate) {
+    bool is_begun = candidate.size > name.size && memcmp(candidate.data, name.data, name.size) == 0;
+    return 2 * str_distance(name, candidate) - is_begun;
+}
+
 const char *op_suggest(Str name) {
     pthread_once(&table_once, table_build);
     if (name.size == 0 || name.size > 80) return NULL;
-    int best_distance = (int)name.size / 3 + 1;
+    int best_distance = 2 * ((int)name.size / 3 + 1);
     const char *best = NULL;
     for (int code = 0; code < OP_COUNT; code++) {
         const OpRow *row = &op_rows[code];
@@ -215,8 +220,8 @@ const char *op_suggest(Str name) {
         bool is_same = strip_prefix(&plain, "libdevice.") && str_equal(plain, name);
         // No fewer edits than the one is longer.
         int longer = abs((int)candidate.size - (int)name.size);
-        if (!is_same && longer >= best_distance) continue;
-        int distance = is_same ? 0 : str_distance(name, candidate);
+        if (!is_same && 2 * longer - 1 >= best_distance) continue;
+        int distance = is_same ? 0 : op_spelling_distance(name, candidate);
         if (distance < best_distance) {
             best_distance = distance;
             best = row->name;

@@ -91,6 +91,8 @@ extern const OpRow op_rows[OP_COUNT];
 OpCode op_find(Str name);
 /// The op of a tensor method, "sum" in x.sum(axis=0); for a descriptor's methods "descriptor.load". OP_COUNT where there is none.
 OpCode op_find_method(Str name);
+/// How unlike two names are: twice the edits between them, one less where `name` is the beginning.
+int op_spelling_distance(Str name, Str candidate);
 /// The nearest public name, for "did you mean", or NULL.
 const char *op_suggest(Str name);
 

@@ -10,13 +10,13 @@ enum { MOST_SPELLINGS = 5 };
 /// Operations spelt nearly like `name`, nearest first.
 static int spellings_of(Str name, const char **spellings) {
     int distances[MOST_SPELLINGS], count = 0;
-    int farthest = 2 + (int)name.size / 4;
+    int farthest = 2 * (2 + (int)name.size / 4);
     for (int code = 0; code < OP_COUNT; code++) {
         const OpRow *row = &op_rows[code];
         if (!row->name || row->kind == KIND_STRUCTURAL || row->kind == KIND_REMOVED ||
             strchr(row->name, '.'))
             continue;
-        int distance = str_distance(name, str_from(row->name));
+        int distance = op_spelling_distance(name, str_from(row->name));
         if (distance >= farthest) continue;
         int place = count < MOST_SPELLINGS ? count++ : MOST_SPELLINGS;
         while (place > 0 && distances[place - 1] > distance) {

@@ -73,11 +73,14 @@ static void put_parameter_facts(Buffer *out, const Parameter *parameter) {
     if (is_memory && type.element.code == DTYPE_OF_PARAMETER)
         buffer_puts(out, " The tensor that is passed decides the element type.");
     if (is_memory && type.kind == TYPE_POINTER)
-        buffer_puts(out, " Triton assumes alignment to 16 bytes where the address has it.");
+        buffer_puts(
+            out,
+            " Where its address is a multiple of 16 bytes, Triton compiles a version that relies on it.");
     if (type.kind == TYPE_NUMBER && !type.is_constexpr && dtype_is_integer(type.element) &&
         dtype_class(type.element) != CLASS_BOOL)
-        buffer_puts(out,
-                    "\n\nTriton compiles the kernel anew where it is 1 and where 16 divides it.");
+        buffer_puts(
+            out,
+            "\n\nTriton compiles versions of their own for the value 1 and for multiples of 16.");
     if (parameter->is_optional) buffer_puts(out, "\n\nIt may be `None`.");
     if (parameter->default_text.size)
         buffer_printf(out, "\n\nDefault: `%.*s`.", STR_ARGS(parameter->default_text));

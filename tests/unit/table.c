@@ -134,6 +134,7 @@ TEST(names_are_found_as_they_are_written) {
     CHECK_EQ_INT(op_find_method(STR("descriptor.load")), OP_DESCRIPTOR_LOAD);
     CHECK_EQ_INT(op_find_method(STR("tanh")), OP_COUNT);
     CHECK_EQ_STR(op_suggest(STR("maximun")), "maximum");
+    CHECK_EQ_STR(op_suggest(STR("loa")), "load");  // and not "log"
     CHECK_EQ_STR(op_suggest(STR("tanh")), "libdevice.tanh");
     CHECK_EQ_STR(op_suggest(STR("zzzzzzzz")), NULL);
 }

@@ -168,8 +168,8 @@ static void take_findings(const Grad *grad, const Proof *proof, const Json *find
     for (int i = 0; findings && findings->kind == JSON_ARRAY && i < findings->count; i++) {
         const Json *finding = findings->items[i];
         if (strcmp(json_get_string(finding, "kernel", ""), proof->plan.kernel) != 0) continue;
-        Range range = proof_line_range(proof->file->source,
-                                       json_get_int(finding, "line", 0), proof->name);
+        Range range =
+            proof_line_range(proof->file->source, json_get_int(finding, "line", 0), proof->name);
         add_finding(grad, proof, json_get_string(finding, "kind", ""), range,
                     json_get_string(finding, "message", ""));
     }

@@ -135,8 +135,7 @@ static void take_open(Recollection *recollection, const Json *message) {
 static void take_change(Recollection *recollection, const Json *message) {
     Document *document = find(recollection, message);
     if (!document) return;
-    int version =
-        json_get_int(document_of(message), "version", document->text->version + 1);
+    int version = json_get_int(document_of(message), "version", document->text->version + 1);
     Error error = NULL;
     Text *text = text_edit(document->text, json_get(json_get(message, "params"), "contentChanges"),
                            recollection->encoding, version, &error);

@@ -128,7 +128,9 @@ static bool reader_try(FrameReader *reader, Str *body, Error *error, bool *again
 
 bool frame_reader_next(FrameReader *reader, Str *body, Error *error) {
     *error = NULL;
-    if (!reader->pending.data) return false;
+    const Buffer *pending = &reader->pending;
+    if (pending->size == reader->taken && pending->capacity > KEPT_CAPACITY) reader_compact(reader);
+    if (!pending->data) return false;
     for (;;) {
         bool again = false;
         if (reader_try(reader, body, error, &again)) return true;

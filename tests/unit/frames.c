@@ -1,6 +1,9 @@
 // Messages out of a byte stream, cut at every place, and headers that are wrong.
 #include "base/frames.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "tests/support/check.h"
 
 static const char STREAM[] = "Content-Length: 2 \t\r\n\r\n{}"
@@ -60,6 +63,27 @@ TEST(no_header_end) {
     frame_reader_free(&reader);
 }
 
+TEST(a_large_message_leaves_nothing_behind) {
+    enum { LARGE = 5 << 20, KEPT = 1 << 20 };
+    static char body[LARGE];
+    memset(body, ' ', sizeof body);
+    FrameReader reader = frame_reader_new();
+    char header[64];
+    int size = snprintf(header, sizeof header, "Content-Length: %d\r\n\r\n", LARGE);
+    Str found;
+    Error error;
+    for (int i = 0; i < 2; i++) {
+        frame_reader_add(&reader, header, (size_t)size);
+        frame_reader_add(&reader, body, sizeof body);
+        CHECK(frame_reader_next(&reader, &found, &error));
+        CHECK_EQ_INT(found.size, LARGE);
+        CHECK(!frame_reader_next(&reader, &found, &error));
+        CHECK(error == NULL);
+        CHECK(reader.pending.capacity <= KEPT);
+    }
+    frame_reader_free(&reader);
+}
+
 TEST(round_trip) {
     Arena *arena = arena_new();
     Json *message = json_object(arena);
@@ -77,4 +101,4 @@ TEST(round_trip) {
 }
 
 TEST_MAIN(TEST_ROW(cut_anywhere), TEST_ROW(wrong_headers), TEST_ROW(no_header_end),
-          TEST_ROW(round_trip))
+          TEST_ROW(a_large_message_leaves_nothing_behind), TEST_ROW(round_trip))

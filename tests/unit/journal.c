@@ -37,15 +37,15 @@ static int rings(void) {
     return size < 0 ? 0 : (int)size;
 }
 
-static void put(Journal *journal, const char *text) {
+static void put(Journal *journal, Str text) {
     size_t room;
     char *to = journal_room(journal, &room);
-    CHECK(room > strlen(text));
-    memcpy(to, text, strlen(text));
+    CHECK(room > text.size);
+    memcpy(to, text.data, text.size);
 }
 
 static void hear(Journal *journal, const char *text) {
-    put(journal, text);
+    put(journal, str_from(text));
     journal_hear(journal, strlen(text));
 }
 
@@ -204,7 +204,7 @@ TEST(a_sleeping_reader_is_woken_once) {
 TEST(what_was_read_before_the_end_is_found) {
     Journal *journal = journal_begun();
     hear(journal, "told ");
-    put(journal, "not told");
+    put(journal, str_from("not told"));
     journal_recover(journal);
     check_unread(journal, SPEAKER_CLIENT, "told not told");
     journal_over(journal);
@@ -222,16 +222,20 @@ TEST(a_write_at_the_end_is_taken_for_done) {
     journal_over(journal);
 }
 
+static _Noreturn void write_for_ever(Journal *journal) {
+    for (;;) {
+        journal_say(journal, "x", 1);
+        journal_begin_write(journal, 1);
+        journal_end_write(journal, 1);
+    }
+}
+
 TEST(a_server_that_is_killed_between_two_instructions) {
     enum { TIMES = 100 };
     Journal *journal = journal_begun();
     for (int i = 0; i < TIMES; i++) {
         pid_t child = fork();
-        while (child == 0) {
-            journal_say(journal, "x", 1);
-            journal_begin_write(journal, 1);
-            journal_end_write(journal, 1);
-        }
+        if (child == 0) write_for_ever(journal);
         size_t before = journal_said(journal, SPEAKER_SERVER);
         while (journal_said(journal, SPEAKER_SERVER) < before + 100) continue;
         kill(child, SIGKILL);

@@ -74,7 +74,9 @@ class Worker:
     def start(self) -> subprocess.Popen[bytes]:
         """The running child."""
         if self.process is None or self.process.poll() is not None:
-            search = [str(path) for path in (*self.paths, REPOSITORY)]
+            own = [str(path) for path in (*self.paths, REPOSITORY)]
+            inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+            search = own + [path for path in inherited if path]
             environment = {
                 **os.environ,
                 **self.environment,

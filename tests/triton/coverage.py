@@ -417,7 +417,10 @@ def document(results: list[FileResult], crashes: list[str]) -> str:
     """The page, with what of the corpus is not in it."""
     measured = {result.file.partition("/")[0] for result in results}
     left_out = [package for package in packages() if package not in measured]
-    return coverage_table.document(results, crashes, left_out)
+    worker = make_compile_worker()
+    release = str(worker.call("release"))
+    worker.close()
+    return coverage_table.document(results, crashes, left_out, release)
 
 
 def main() -> int:

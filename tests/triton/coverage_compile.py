@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import atexit
 import hashlib
+import importlib.metadata
 import importlib.util
 import re
 import sys
@@ -52,6 +53,11 @@ def make_compile_worker() -> Worker:
 
 
 # ---- the child's side ------------------------------------------------------------------------------
+
+
+def release() -> str:
+    """Of the Triton that compiles."""
+    return importlib.metadata.version("triton")
 
 
 def compile_pair(

@@ -24,7 +24,7 @@ What tad-lsp makes of every kernel of the packages in `tests/corpus-requirements
   their name) are counted apart: they can be differentiated too, but nobody needs it as often.
 - *not differentiable*: no floating-point input reaches a floating-point output through operations with a
   derivative (quantising, integer, comparing and index kernels).
-- *compiles*: the real Triton, for sm_90, accepts the emitted backward with the types and constexpr values
+- *compiles*: the real Triton, {triton}, for sm_90, accepts the emitted backward with the types and constexpr values
   that its forward compiles with, all the way to a cubin (to verified IR where that takes more than a minute).
   A forward that Triton itself does not compile as guessed is counted apart (*forward does not*); one with block
   pointers, which this Triton no longer has, is taken as it is: its backward has none.
@@ -145,9 +145,13 @@ def gap_text(row: Row) -> str:
 
 
 def document(
-    results: list[FileResult], crashes: list[str], left_out: list[str], seconds: int = 5
+    results: list[FileResult],
+    crashes: list[str],
+    left_out: list[str],
+    triton: str,
+    seconds: int = 5,
 ) -> str:
-    """The whole page."""
+    """The whole page; `triton`: the release that compiled."""
     rows = [row for result in results for row in result.rows]
     kernels = [row for row in rows if not row.helper]
     own = [row for row in kernels if row.status and not is_handwritten_backward(row)]
@@ -155,7 +159,7 @@ def document(
     wrong_errors = [text for result in results for text in result.wrong_errors]
     other_errors = [text for result in results for text in result.other_errors]
     said = f" Not measured here: {', '.join(left_out)}." if left_out else " Nothing is left out."
-    lines = [HEAD.format(seconds=seconds, left_out=said)]
+    lines = [HEAD.format(seconds=seconds, left_out=said, triton=triton)]
     lines += [
         f"{len(results)} files with kernels, {len(rows)} jit functions: "
         f"{len(kernels)} kernels and {len(rows) - len(kernels)} helpers. "

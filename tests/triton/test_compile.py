@@ -15,6 +15,7 @@ from tests.triton.compile import (
     make_worker,
     ttir_summary,
 )
+from tests.triton.coverage_compile import make_compile_worker
 
 KERNELS = Path(__file__).parent / "kernels"
 MATMUL_SCALARS = (
@@ -156,6 +157,16 @@ def test_import_failures_are_reported() -> None:
 HANGS = "while True:\n    pass\n"
 DIES = "import os\n\nos._exit(7)\n"
 WORKS = WRONG_SHAPE
+
+
+def test_worker_has_the_paths_of_its_parent(tmp_path, monkeypatch) -> None:
+    """Another release of Triton on PYTHONPATH is the one that compiles."""
+    (tmp_path / "triton-0.0.dist-info").mkdir()
+    (tmp_path / "triton-0.0.dist-info" / "METADATA").write_text("Name: triton\nVersion: 0.0\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    worker = make_compile_worker()
+    assert worker.call("release") == "0.0"
+    worker.close()
 
 
 def test_worker_survives_hangs_and_deaths() -> None:

@@ -24,12 +24,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.emitted.configuration import KEYS, proof_of, specification_of  # noqa: E402
 from tests.emitted.launch import Problem  # noqa: E402
 from tests.emitted.plan import Runner, derived  # noqa: E402
+from tests.emitted.specification import FUNCTION  # noqa: E402
 
 TOLERANCE = {True: 1e-9, False: 2e-3}
 
 
-def on_device(value: object) -> object:
-    """Arrays as tensors of the GPU; the rest as it is."""
+def on_device(value: object, module: object) -> object:
+    """Arrays as tensors of the GPU, names of functions as the module's functions; the rest as it is."""
+    if isinstance(value, str) and value.startswith(FUNCTION):
+        return getattr(module, value.removeprefix(FUNCTION))
     return torch.from_numpy(value.copy()).cuda() if isinstance(value, np.ndarray) else value
 
 
@@ -46,7 +49,7 @@ class DeviceProblem(Problem):
         while not isinstance(launched, triton.JITFunction):  # the configuration is given: no autotune
             launched = launched.fn
         names = launched.arg_names
-        tensors = {name: on_device(arguments[name]) for name in names if name in arguments}
+        tensors = {name: on_device(arguments[name], module) for name in names if name in arguments}
         launched[tuple(self.specification.grid)](**tensors)
         torch.cuda.synchronize()
         return {k: v.cpu().numpy() for k, v in tensors.items() if isinstance(v, torch.Tensor)}

@@ -27,7 +27,7 @@ What tad-lsp makes of every kernel of the packages in `tests/corpus-requirements
 - *compiles*: the real Triton, {triton}, for sm_90, accepts the emitted backward with the types and constexpr values
   that its forward compiles with, all the way to a cubin (to verified IR where that takes more than a minute).
   A forward that Triton itself does not compile as guessed is counted apart (*forward does not*); one with block
-  pointers, which this Triton no longer has, is taken as it is: its backward has none.
+  pointers, which Triton 3.9 no longer has, is taken as it is: its backward has none.
 - *proved*: by `--check --grad` with {seconds} s for each kernel and no configuration but what is in the package.
 - *wrong*: the proof contradicts the derivative, or its configuration is one that the kernel is not made for.
 """

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 enum {
-    CLIENT_BYTES = 1 << 20,
-    SERVER_BYTES = 2 << 20,
-    MUCH_BYTES = 256 << 10,  // for a reader to be woken
+    CLIENT_BYTES = 256 << 10,
+    SERVER_BYTES = 512 << 10,
+    MUCH_BYTES = 64 << 10,  // for a reader to be woken
 };
 
 typedef struct Ring {

@@ -199,3 +199,12 @@ bool constant_apply(OpCode code, const Constant *a, const Constant *b, Constant 
         return put_bool(result, result->integer != 0);
     return true;
 }
+
+void constant_write_tuple(Buffer *out, const Constant *tuple, ConstantWriter *write) {
+    buffer_putc(out, '(');
+    for (int i = 0; i < tuple->item_count; i++) {
+        if (i) buffer_puts(out, ", ");
+        write(out, &tuple->items[i]);
+    }
+    buffer_puts(out, tuple->item_count == 1 ? ",)" : ")");
+}

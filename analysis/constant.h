@@ -52,6 +52,10 @@ static inline Constant constant_of_dtype(DTypeCode code) {
 const Constant *constant_new(Arena *arena, Constant constant);
 
 /// A whole number or a bool.
+typedef void ConstantWriter(Buffer *out, const Constant *constant);
+/// A tuple as Python writes it, each item by `write`: "()", "(1,)", "(1, 2)".
+void constant_write_tuple(Buffer *out, const Constant *tuple, ConstantWriter *write);
+
 bool constant_is_int(const Constant *constant);
 bool constant_is_number(const Constant *constant);
 double constant_number(const Constant *constant);

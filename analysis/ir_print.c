@@ -67,13 +67,7 @@ static void print_constant(Buffer *buffer, const Constant *constant) {
         buffer_puts(buffer, constant->function ? "@function" : "@");
         if (!constant->function) buffer_puts(buffer, op_id(constant->op));
         break;
-    case CONSTANT_TUPLE:
-        buffer_putc(buffer, '(');
-        for (int i = 0; i < constant->item_count; i++) {
-            print_constant(buffer, &constant->items[i]);
-            buffer_puts(buffer, i + 1 < constant->item_count ? ", " : ")");
-        }
-        break;
+    case CONSTANT_TUPLE: constant_write_tuple(buffer, constant, print_constant); break;
     }
 }
 

@@ -113,15 +113,7 @@ static void print_constant(Buffer *out, const Constant *constant) {
         buffer_puts(out,
                     dtype_name(constant->dtype.code) ? dtype_name(constant->dtype.code) : "dtype");
         break;
-    case CONSTANT_TUPLE:
-        buffer_putc(out, '(');
-        for (int i = 0; i < constant->item_count; i++) {
-            print_constant(out, &constant->items[i]);
-            buffer_puts(out, constant->item_count == 1      ? ",)"
-                             : i + 1 < constant->item_count ? ", "
-                                                            : ")");
-        }
-        break;
+    case CONSTANT_TUPLE: constant_write_tuple(out, constant, print_constant); break;
     case CONSTANT_FUNCTION: buffer_printf(out, "%.*s", STR_ARGS(constant->string)); break;
     }
 }

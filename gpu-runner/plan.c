@@ -59,15 +59,7 @@ static void print_constant(Buffer *text, const Constant *constant) {
         buffer_printf(text, "tl.%s",
                       dtype_name(constant->dtype.code) ? dtype_name(constant->dtype.code) : "void");
         return;
-    case CONSTANT_TUPLE:
-        buffer_putc(text, '(');
-        for (int i = 0; i < constant->item_count; i++) {
-            print_constant(text, &constant->items[i]);
-            buffer_puts(text, constant->item_count == 1      ? ",)"
-                              : i + 1 < constant->item_count ? ", "
-                                                             : ")");
-        }
-        return;
+    case CONSTANT_TUPLE: constant_write_tuple(text, constant, print_constant); return;
     case CONSTANT_FUNCTION: break;
     }
     if (constant->function) buffer_printf(text, "%.*s", STR_ARGS(constant->function->name));

@@ -24,7 +24,7 @@ const MethodRow method_rows[METHOD_COUNT] = {
 
 void server_balance(Server *server) {
     bool is_too_much = stream_backlog(server->stream) > LARGEST_BACKLOG ||
-                       server->in_flight_count > MOST_IN_FLIGHT;
+                       server->in_flight_count > MOST_IN_FLIGHT || server->saw_exit;
     if (is_too_much == server->is_paused) return;
     server->is_paused = is_too_much;
     if (is_too_much)
@@ -199,6 +199,7 @@ static void request_end(Request *request) {
     }
     server_balance(server);
     request_free(request);
+    server_leave_on(server);
 }
 
 static void job_run(Job *job) {
@@ -331,8 +332,7 @@ static bool same_id(const Json *a, const Json *b) {
                                   : !(a->number < b->number || a->number > b->number);
 }
 
-/// Answers at once, whatever the lane is doing; what it comes to is thrown away.
-static void request_cancel(Request *request) {
+void request_cancel(Request *request) {
     Arena *arena = arena_new();
     Server *server = request->server;
     request->is_answered = true;
@@ -530,7 +530,7 @@ static void take_body(Server *server, Str body) {
 }
 
 static void take_bodies(Server *server) {
-    while (!server->is_ending) {
+    while (!server->is_ending && !server->saw_exit) {
         Str body;
         Error error = NULL;
         if (frame_reader_next(&server->reader, &body, &error)) {

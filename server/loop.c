@@ -238,6 +238,11 @@ void process_kill(Process *process) {
     if (process->running) uv_process_kill(&process->uv, SIGKILL);
 }
 
+void loop_kill_processes(const Loop *loop) {
+    for (Process *process = loop->processes; process; process = process->next)
+        process_kill(process);
+}
+
 static void timer_fired(uv_timer_t *uv) {
     Timer *timer = uv->data;
     timer->callback(timer->context);
@@ -385,19 +390,25 @@ struct Worker {
     uv_mutex_t lock;  // of what follows
     uv_cond_t changed;
     Queue waiting, finished;
-    bool is_ending;
+    bool is_ending, has_stopped;
     uv_async_t wake;  // tells the loop that something is finished
 };
 
+/// The next job; NULL at the end.
+static Job *worker_take(Worker *worker) {
+    uv_mutex_lock(&worker->lock);
+    while (!worker->waiting.first && !worker->is_ending)
+        uv_cond_wait(&worker->changed, &worker->lock);
+    Job *job = worker->is_ending ? NULL : queue_pop(&worker->waiting);
+    worker->has_stopped = !job;
+    if (!job) uv_cond_signal(&worker->changed);
+    uv_mutex_unlock(&worker->lock);
+    return job;
+}
+
 static void worker_main(void *context) {
     Worker *worker = context;
-    for (;;) {
-        uv_mutex_lock(&worker->lock);
-        while (!worker->waiting.first && !worker->is_ending)
-            uv_cond_wait(&worker->changed, &worker->lock);
-        Job *job = worker->is_ending ? NULL : queue_pop(&worker->waiting);
-        uv_mutex_unlock(&worker->lock);
-        if (!job) return;
+    for (Job *job; (job = worker_take(worker));) {
         job->run(job);
         uv_mutex_lock(&worker->lock);
         queue_push(&worker->finished, job);
@@ -449,11 +460,19 @@ void worker_post(Worker *worker, Job *job) {
     uv_mutex_unlock(&worker->lock);
 }
 
-void worker_end(Worker *worker) {
+bool worker_stop(Worker *worker, uint64_t until_ms) {
     uv_mutex_lock(&worker->lock);
     worker->is_ending = true;
     uv_cond_signal(&worker->changed);
+    for (uint64_t now_ms; !worker->has_stopped && (now_ms = clock_ns() / 1000000) < until_ms;)
+        uv_cond_timedwait(&worker->changed, &worker->lock, (until_ms - now_ms) * 1000000);
+    bool has_stopped = worker->has_stopped;
     uv_mutex_unlock(&worker->lock);
+    return has_stopped;
+}
+
+void worker_end(Worker *worker) {
+    worker_stop(worker, 0);
     uv_thread_join(&worker->thread);
     worker_collect(worker);
     for (Job *job; (job = queue_pop(&worker->waiting));) job->done(job, false);

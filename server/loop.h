@@ -23,6 +23,8 @@ typedef struct ProcessEvents {
 Loop *loop_new(void);
 /// Kills the processes that still run and frees everything made from the loop.
 void loop_free(Loop *loop);
+/// Only kills them.
+void loop_kill_processes(const Loop *loop);
 /// Runs until loop_stop or until nothing can happen any more.
 void loop_run(Loop *loop);
 void loop_stop(Loop *loop);
@@ -75,6 +77,8 @@ void thread_run(size_t stack_bytes, void (*work)(void *context), void *context);
 Worker *worker_new(Loop *loop, size_t stack_bytes);
 /// From any thread.
 void worker_post(Worker *worker, Job *job);
+/// No other job begins. False where the one that runs is not done before `until_ms` of the loop's clock.
+bool worker_stop(Worker *worker, uint64_t until_ms);
 /// Waits for the running job and tells the others that they will not run.
 void worker_end(Worker *worker);
 

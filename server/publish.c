@@ -224,6 +224,17 @@ static void publish_late(void *context) {
     publish(late->server, late->document, false);
 }
 
+bool publish_held(Server *server) {
+    bool has_any = false;
+    for (int i = 0; i < server->documents.by_uri.count; i++) {
+        const Document *document = server->documents.by_uri.entries[i].value;
+        if (!document || !document->late) continue;
+        has_any = true;
+        publish_late(document->late_context);
+    }
+    return has_any;
+}
+
 void publish_forget_late(Document *document) {
     timer_stop(document->late);
     document->late = NULL;

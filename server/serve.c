@@ -29,9 +29,14 @@ static void stream_drained(void *context) {
 
 static void stream_is_gone(void *context, const char *why) {
     Server *server = context;
+    enum { PATIENCE_MS = 5000 };
     if (why && !server->is_ending) say("the client is gone: %s", why);
+    if (!why) {
+        server_leave(server, PATIENCE_MS);
+        return;
+    }
     server_end(server);
-    if (why) loop_stop(server->loop);
+    loop_stop(server->loop);
 }
 
 /// A client that still reads is waited for.
@@ -74,16 +79,30 @@ static void close_documents(Server *server) {
     }
 }
 
+/// A lane that does not come to its end is not waited for: the process ends around it.
+static void leave_stuck_lanes(const Server *server, int status) {
+    enum { LAST_JOBS_MS = 1000 };
+    uint64_t until_ms = loop_now_ms(server->loop) + LAST_JOBS_MS;
+    for (int lane = LANE_FAST; lane < LANE_COUNT; lane++) {
+        if (worker_stop(server->workers[lane], until_ms)) continue;
+        loop_kill_processes(server->loop);
+        blackbox_end(server->blackbox);
+        _exit(status);
+    }
+}
+
 static int serve(Server *server) {
     loop_run(server->loop);
     server->is_ending = true;
     atomic_store(&server->is_closing, true);
+    int status = server->state == SERVER_SHUT_DOWN && server->saw_exit ? STATUS_CLEAN : 1;
+    leave_stuck_lanes(server, status);
     for (int lane = LANE_FAST; lane < LANE_COUNT; lane++) worker_end(server->workers[lane]);
     gradients_end(server->gradients);
     timings_end(server->timings);
     client_forget_all(server);
     close_documents(server);
-    return server->state == SERVER_SHUT_DOWN && server->saw_exit ? STATUS_CLEAN : 1;
+    return status;
 }
 
 /// What the thread is given and gives back.

@@ -329,8 +329,9 @@ Json *handle_shutdown(Request *request) {
 }
 
 Json *handle_exit(Request *request) {
+    enum { PATIENCE_MS = 1000 };
     request->server->saw_exit = true;
-    server_end(request->server);
+    server_leave(request->server, PATIENCE_MS);
     return NULL;
 }
 

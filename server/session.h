@@ -143,8 +143,9 @@ struct Server {
     Blackbox *blackbox;  // shared with the supervisor, or NULL
     struct Timings *timings;
     ServerState state;
-    bool is_ending, saw_exit, is_paused;
-    size_t last_backlog;  // when it ends
+    bool is_leaving, is_ending, saw_exit, is_paused;
+    uint64_t leave_until_ms;  // of the loop's clock, when it leaves
+    size_t last_backlog;      // when it ends
     bool is_retold;       // what comes now came before, to a server that crashed
     bool is_greeted;      // the client has an answer to `initialize` from that one
     int record;           // a descriptor that takes what the client sends, or -1
@@ -174,6 +175,10 @@ void server_notify_framed(Server *server, const char *method, const Json *params
 /// window/logMessage (type: 1 error, 2 warning, 3 info, 4 log).
 void server_log(Server *server, int type, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/// The client says no more: ends when what it waits for is answered, and cancels what takes longer than `patience_ms`.
+void server_leave(Server *server, uint64_t patience_ms);
+/// A request is done: it may have been the last that a leaving server owes.
+void server_leave_on(Server *server);
 /// Ends the loop when the client has taken everything; the exit status is 0 only after `shutdown`.
 void server_end(Server *server);
 
@@ -208,6 +213,8 @@ void request_move(Request *request, Lane lane, Handler *work);
 /// From a handler on the loop's thread: will be answered by request_complete.
 void request_hold(Request *request);
 void request_complete(Request *request);
+/// Answers RequestCancelled at once, whatever the lane is doing; what it comes to is thrown away.
+void request_cancel(Request *request);
 /// The client waits no longer, for the request whose progress has this token. False where there is none.
 bool request_cancel_token(Server *server, const Json *token);
 /// Lets go of a held request without an answer: the session ends.
@@ -243,5 +250,7 @@ void publish_document(Server *server, Document *document);
 /// The text has changed, or the document is closed: what was held back is no more.
 void publish_forget_late(Document *document);
 void publish_nothing(Server *server, const char *uri);
+/// Publishes at once what was held back until a pause. False where there is nothing.
+bool publish_held(Server *server);
 
 #endif

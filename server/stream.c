@@ -215,6 +215,11 @@ size_t stream_backlog(const Stream *stream) {
     return journal_backlog(stream->journal) + stream->waiting_size;
 }
 
+bool stream_is_broken(const Stream *stream) {
+    struct pollfd output = {.fd = stream->output};
+    return stream->is_closed || poll(&output, 1, 0) > 0;  // only what is wrong was asked for
+}
+
 // --- The whole
 
 /// A terminal keeps its ways, and a file takes everything.

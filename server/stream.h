@@ -26,6 +26,8 @@ void stream_close(Stream *stream);
 void stream_write(Stream *stream, const char *data, size_t size);
 /// Bytes that the client has not taken yet.
 size_t stream_backlog(const Stream *stream);
+/// Whether nobody is there to read any more.
+bool stream_is_broken(const Stream *stream);
 /// Stops and goes on reading.
 void stream_pause(Stream *stream);
 void stream_resume(Stream *stream);

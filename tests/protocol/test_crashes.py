@@ -17,7 +17,8 @@ import pytest
 from tests.protocol.client import BIN, BIN_DEV, LIMIT, Client, edit, frame, place
 from tests.protocol.conftest import KERNEL
 
-METHOD_NOT_FOUND, INTERNAL_ERROR, CONTENT_MODIFIED = -32601, -32603, -32801
+METHOD_NOT_FOUND, INTERNAL_ERROR = -32601, -32603
+CONTENT_MODIFIED, REQUEST_CANCELLED = -32801, -32800
 KINDS = {
     "segv": "segmentation fault",
     "overflow": "segmentation fault",
@@ -158,6 +159,23 @@ def test_a_derivation_without_end(editor: Client, tmp_path: Path) -> None:
     )
     assert hover(editor, bad)
     assert editor.shut_down() == 0
+
+
+def test_a_derivation_without_end_does_not_outlive_its_client(tmp_path: Path) -> None:
+    """Nobody waits until it is found to be stuck, which takes minutes of the processor's time."""
+    client = Client(program=BIN_DEV / "tad-lsp", env={"TAD_FAULTS": "1"})
+    client.initialize()
+    bad = uri_of(tmp_path, "bad.py")
+    client.open(bad, fault("hang", "slow"))
+    assert client.diagnostics(bad, 1) == []
+    argument = {"uri": bad, "kernel": "scale_kernel"}
+    schedule = {"command": "tad.schedule", "arguments": [argument]}
+    number = client.start("workspace/executeCommand", schedule)
+    client.process.stdin.close()
+    assert client.wait(number)["error"]["code"] == REQUEST_CANCELLED
+    assert client.process.wait(LIMIT) == 1
+    client.stderr_reader.join(LIMIT)
+    assert client.stderr == b""
 
 
 def test_what_is_asked_is_answered(editor: Client, tmp_path: Path) -> None:

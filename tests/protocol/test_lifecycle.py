@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import select
 import socket
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
-from tests.protocol.client import BIN, Client, Ended, frame, place
+from tests.protocol.client import BIN, Client, Ended, edit, frame, place
 from tests.protocol.conftest import KERNEL
 
 NOT_INITIALIZED, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR = -32002, -32600, -32601, -32700
@@ -273,6 +274,55 @@ def test_many_requests_at_once_are_answered_in_order(editor: Client, kernel: str
     assert editor.answers[first + count]["error"]["code"] == REQUEST_CANCELLED
     assert editor.diagnostics(kernel, count + 1) == []
     assert editor.shut_down() == 0
+
+
+def test_a_request_for_the_lane_is_answered_behind_those_before_it(editor: Client) -> None:
+    """It goes to another thread at once; those before it wait for all to be read, and are long together."""
+    uri, text = "untitled:a", "".join(KERNEL.replace("scale", f"scale{i}") for i in range(60))
+    editor.open(uri, text)
+    editor.change(uri, 2, edit(0, 0, 0, 0, "\n"))
+    assert editor.diagnostics(uri, 2) == []
+    first, count = 10000, 24
+    tokens = ("textDocument/semanticTokens/full", {"textDocument": {"uri": uri}})
+    said = b""
+    for id, (method, params) in enumerate(
+        [tokens] * count + [("completionItem/resolve", {"label": "x"})], first
+    ):
+        message = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+        said += frame(json.dumps(message).encode())
+    assert len(said) < select.PIPE_BUF, "read as a whole"
+    editor.write(said)
+    while first + count not in editor.answers or first + count - 1 not in editor.answers:
+        editor._take()
+    order = [number for number in editor.answers if isinstance(number, int) and number >= first]
+    assert order == list(range(first, first + count + 1))
+
+
+def sleeps(process: int) -> dict[str, str]:
+    """How often each of the process's threads has fallen asleep."""
+    return {
+        task.name: re.search(
+            r"^voluntary_ctxt_switches:\s*(\d+)", (task / "status").read_text(), re.M
+        )[1]
+        for task in Path(f"/proc/{process}/task").iterdir()
+    }
+
+
+def test_a_short_key_wakes_one_thread(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    editor.change(kernel, 2, edit(0, 0, 0, 0, "\n"))
+    assert editor.diagnostics(kernel, 2) == []
+    parent = editor.process.pid
+    server = int(Path(f"/proc/{parent}/task/{parent}/children").read_text())
+    before = sleeps(server)
+    at = {"textDocument": {"uri": kernel}, "position": place("\n" + KERNEL, "tl.load", inside=3)}
+    for version in range(3, 13):
+        editor.change(kernel, version, edit(0, 0, 0, 0, "\n"), edit(0, 0, 1, 0, ""))
+        assert editor.diagnostics(kernel, version) == []
+        assert editor.request("textDocument/completion", at)["items"]
+    after = sleeps(server)
+    assert len(before) > 4, "the main one, the loop's and the lanes'"
+    assert sum(after[thread] != before[thread] for thread in before) == 1
 
 
 def test_with_another_client(tmp_path: Path) -> None:

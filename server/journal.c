@@ -11,7 +11,8 @@
 enum {
     CLIENT_BYTES = 256 << 10,
     SERVER_BYTES = 512 << 10,
-    MUCH_BYTES = 64 << 10,  // for a reader to be woken
+    MUCH_BYTES = 64 << 10,      // for a reader to be woken
+    LARGEST_BYTES = 256 << 20,  // of one message; memory only while there is one
 };
 
 typedef struct Ring {
@@ -20,8 +21,16 @@ typedef struct Ring {
     atomic_size_t said, read;  // read <= said <= read + size
 } Ring;
 
+/// A message of the server that is larger than its ring, whole until all of it is said.
+typedef struct Large {
+    char *bytes;  // NULL: none is kept
+    size_t start;
+    atomic_size_t size;  // 0: there is none
+} Large;
+
 struct Journal {
     Ring rings[SPEAKER_COUNT];
+    Large large;
     atomic_size_t written;  // of what the server said
     atomic_size_t writing;  // a write goes on up to there, 0 for none
     atomic_bool is_stopped;
@@ -30,8 +39,13 @@ struct Journal {
     int doorbell;
 };
 
+#ifndef MAP_NORESERVE
+#define MAP_NORESERVE 0
+#endif
+
 static void *shared(size_t size) {
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -44,6 +58,7 @@ Journal *journal_new(void) {
         journal->rings[i].bytes = shared(sizes[i]);
         is_whole = journal->rings[i].bytes != NULL;
     }
+    if (is_whole) journal->large.bytes = shared(LARGEST_BYTES);
     if (is_whole) return journal;
     journal_free(journal);
     return NULL;
@@ -53,6 +68,7 @@ void journal_free(Journal *journal) {
     if (!journal) return;
     for (int i = 0; i < SPEAKER_COUNT; i++)
         if (journal->rings[i].bytes) munmap(journal->rings[i].bytes, journal->rings[i].size);
+    if (journal->large.bytes) munmap(journal->large.bytes, LARGEST_BYTES);
     munmap(journal, sizeof *journal);
 }
 
@@ -112,6 +128,25 @@ static void grow(Journal *journal, Speaker speaker, size_t size) {
     journal_ring(journal);
 }
 
+static void large_keep(Journal *journal, size_t start, const char *data, size_t size) {
+    Large *large = &journal->large;
+    bool is_kept = atomic_load(&large->size) != 0;
+    if (is_kept || !large->bytes || size > LARGEST_BYTES || journal->doorbell < 0) return;
+    memcpy(large->bytes, data, size);
+    large->start = start;
+    atomic_store(&large->size, size);
+}
+
+static void large_forget(Journal *journal) {
+    Large *large = &journal->large;
+    size_t size = atomic_exchange(&large->size, 0);
+#ifdef MADV_REMOVE
+    if (size) madvise(large->bytes, size, MADV_REMOVE);
+#else
+    (void)size;
+#endif
+}
+
 char *journal_room(Journal *journal, size_t *size) {
     char *room = room_to_hear(journal, size);
     if (!*size) ring_bell(journal);
@@ -126,6 +161,7 @@ void journal_hear(Journal *journal, size_t size) {
 size_t journal_say(Journal *journal, const char *data, size_t size) {
     const Ring *ring = &journal->rings[SPEAKER_SERVER];
     size_t said = atomic_load(&ring->said), free = said_and_held(journal) + ring->size - said;
+    if (size > ring->size) large_keep(journal, said, data, size);
     if (size > free) {
         ring_bell(journal);
         size = size > ring->size ? free : 0;
@@ -135,6 +171,7 @@ size_t journal_say(Journal *journal, const char *data, size_t size) {
         memcpy(ring_at(ring, said + taken), data + taken, stretch);
     }
     if (size) grow(journal, SPEAKER_SERVER, size);
+    if (!journal_rest(journal).size) large_forget(journal);
     return size;
 }
 
@@ -175,7 +212,15 @@ void journal_wake(Journal *journal) {
     atomic_store(&journal->is_rung, false);
 }
 
+Str journal_rest(const Journal *journal) {
+    const Large *large = &journal->large;
+    size_t size = atomic_load(&large->size);
+    size_t said = journal_said(journal, SPEAKER_SERVER) - (size ? large->start : 0);
+    return size > said ? (Str){large->bytes + said, size - said} : (Str){"", 0};
+}
+
 void journal_begin(Journal *journal, int doorbell) {
+    large_forget(journal);
     journal->doorbell = doorbell;
     atomic_store(&journal->writing, 0);
     atomic_store(&journal->is_stopped, false);

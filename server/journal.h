@@ -42,6 +42,8 @@ void journal_stop(Journal *journal);
 void journal_begin(Journal *journal, int doorbell);
 /// After the server's end: finds what it had read and not told, and takes a write that it was killed in for done.
 void journal_recover(Journal *journal);
+/// Of a message larger than the journal, what was not said when the server ended; empty where all was. Until journal_begin.
+Str journal_rest(const Journal *journal);
 /// The bell was heard: it may ring again.
 void journal_wake(Journal *journal);
 /// Lets the server ring when it has something to do. False where something came meanwhile.

@@ -20,7 +20,8 @@
 enum {
     TICK_MS = 1000,
     LAST_WRITES_MS = 1000,
-    MOST_UNEXPLAINED = 3,  // crashes that no text is blamed for
+    MOST_UNEXPLAINED = 5,  // crashes that no text is blamed for, within
+    UNEXPLAINED_S = 180,
     LANE_OF_EDITS = 1,
     LONGEST_STEP_S = 30,  // of the processor's time, on the fast lane
 };
@@ -41,10 +42,12 @@ typedef struct Supervisor {
     pid_t child;
     int bell;  // the other end is the server's, and closed when it is gone
     FrameReader from_client, from_server;
+    size_t foreseen;  // bytes that from_server has and the server will still say: it inherits them
     Recollection *recollection;
     Watched watched[BLACKBOX_LANES];
     bool is_stuck;
     int unexplained;
+    double unexplained_s[MOST_UNEXPLAINED];  // when the last of them came
 } Supervisor;
 
 // --- The child
@@ -71,19 +74,25 @@ static bool server_fork(Supervisor *supervisor) {
     return supervisor->child > 0;
 }
 
-static double child_seconds(const Supervisor *supervisor) {
-    clockid_t clock;
+static double clock_seconds(clockid_t clock) {
     struct timespec time;
-    if (clock_getcpuclockid(supervisor->child, &clock) || clock_gettime(clock, &time)) return 0;
+    if (clock_gettime(clock, &time)) return 0;
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static double longest_step_s(void) {
+static double child_seconds(const Supervisor *supervisor) {
+    clockid_t clock;
+    return clock_getcpuclockid(supervisor->child, &clock) ? 0 : clock_seconds(clock);
+}
+
+/// Tests need not wait so long.
+static double limit_s(const char *test_variable, double usual) {
 #ifdef TAD_FAULTS
-    const char *shorter = getenv("TAD_LONGEST_STEP_S");
+    const char *shorter = getenv(test_variable);
     if (shorter) return strtod(shorter, NULL);
 #endif
-    return LONGEST_STEP_S;
+    (void)test_variable;
+    return usual;
 }
 
 /// Whether the lane has been at one step for too long; what people wait for behind it is less urgent on the slow lanes.
@@ -92,8 +101,8 @@ static bool lane_is_stuck(Supervisor *supervisor, int lane, double now_s) {
     Watched *watched = &supervisor->watched[lane];
     uint64_t step = blackbox_step(supervisor->heir.box, lane);
     if (step != watched->step) *watched = (Watched){step, now_s};
-    return step &&
-           now_s - watched->since_s > longest_step_s() * (lane == LANE_OF_EDITS ? 1 : SLOWER);
+    double longest_s = limit_s("TAD_LONGEST_STEP_S", LONGEST_STEP_S);
+    return step && now_s - watched->since_s > longest_s * (lane == LANE_OF_EDITS ? 1 : SLOWER);
 }
 
 /// Ends a server that does not get on. Returns whether a lane is at work.
@@ -138,18 +147,27 @@ static void recollect_said(Supervisor *supervisor) {
         recollect_server(supervisor->recollection, body);
 }
 
+static void hear_server(Supervisor *supervisor, Str piece) {
+    size_t known = piece.size < supervisor->foreseen ? piece.size : supervisor->foreseen;
+    supervisor->foreseen -= known;
+    frame_reader_add(&supervisor->from_server, piece.data + known, piece.size - known);
+    recollect_said(supervisor);
+}
+
+static void hear_client(Supervisor *supervisor, Str piece) {
+    frame_reader_add(&supervisor->from_client, piece.data, piece.size);
+    recollect_heard(supervisor);
+}
+
 static bool read_speaker(Supervisor *supervisor, Speaker speaker, size_t end) {
     Journal *journal = supervisor->heir.journal;
-    bool is_client = speaker == SPEAKER_CLIENT;
     bool has_read = false;
     for (Str piece; (piece = journal_unread(journal, speaker, end)).size; has_read = true) {
-        frame_reader_add(is_client ? &supervisor->from_client : &supervisor->from_server,
-                         piece.data, piece.size);
-        journal_forget(journal, speaker, piece.size);
-        if (is_client)
-            recollect_heard(supervisor);
+        if (speaker == SPEAKER_CLIENT)
+            hear_client(supervisor, piece);
         else
-            recollect_said(supervisor);
+            hear_server(supervisor, piece);
+        journal_forget(journal, speaker, piece.size);
     }
     return has_read;
 }
@@ -203,6 +221,18 @@ static void tell_culprit(Supervisor *supervisor, const Culprit *culprit, const c
     arena_free(arena);
 }
 
+/// Counts a crash that no text explains. Sessions last for days: what was long ago is forgiven.
+static void count_unexplained(Supervisor *supervisor, bool *is_first, bool *is_too_much) {
+    double now_s = clock_seconds(CLOCK_MONOTONIC), *times_s = supervisor->unexplained_s;
+    double window_s = limit_s("TAD_UNEXPLAINED_S", UNEXPLAINED_S);
+    int count = supervisor->unexplained++;
+    double last_s = times_s[(count + MOST_UNEXPLAINED - 1) % MOST_UNEXPLAINED];
+    times_s[count % MOST_UNEXPLAINED] = now_s;
+    double oldest_s = times_s[(count + 1) % MOST_UNEXPLAINED];
+    *is_first = count == 0 || now_s - last_s > window_s;
+    *is_too_much = count + 1 >= MOST_UNEXPLAINED && now_s - oldest_s <= window_s;
+}
+
 /// Says what happened. False where it makes no sense to go on.
 static bool crash_tell(Supervisor *supervisor, int number) {
     Arena *arena = arena_new();
@@ -215,25 +245,37 @@ static bool crash_tell(Supervisor *supervisor, int number) {
     Culprit culprits[BLACKBOX_LANES];
     int count = blackbox_blame(box, culprits);
     for (int i = 0; i < count; i++) tell_culprit(supervisor, &culprits[i], what);
-    if (count == 0 && supervisor->unexplained++ == 0)
-        notify(supervisor, "window/showMessage",
-               arena_printf(arena, "tad-lsp %s and was started again. Please report it.", what));
-    if (supervisor->unexplained > MOST_UNEXPLAINED)
+    bool is_first = false, is_too_much = false;
+    if (count == 0) count_unexplained(supervisor, &is_first, &is_too_much);
+    if (is_too_much)
         say("the server %s, again and again; please report it", what);
+    else if (count == 0)
+        notify(supervisor, is_first ? "window/showMessage" : "window/logMessage",
+               arena_printf(arena, "tad-lsp %s and was started again. Please report it.", what));
     arena_free(arena);
-    return supervisor->unexplained <= MOST_UNEXPLAINED;
+    return !is_too_much;
 }
 
-/// What is left of the last server's inheritance, in a fresh arena.
-static void renew_owed(Supervisor *supervisor) {
-    size_t said = journal_said(supervisor->heir.journal, SPEAKER_SERVER) - supervisor->said_before;
+/// What the server was in the middle of saying: its inheritance, or a large message.
+static Str unsaid(const Supervisor *supervisor) {
+    const Journal *journal = supervisor->heir.journal;
+    size_t said = journal_said(journal, SPEAKER_SERVER) - supervisor->said_before;
     Str owed = supervisor->heir.owed;
-    size_t taken = said < owed.size ? said : owed.size;
+    return said < owed.size ? (Str){owed.data + said, owed.size - said} : journal_rest(journal);
+}
+
+/// The next server begins with that, in a fresh arena. What it holds counts as said.
+static void renew_owed(Supervisor *supervisor) {
+    Str left = unsaid(supervisor);
     Arena *fresh = arena_new();
     supervisor->owed = buffer_new(fresh);
-    buffer_add(&supervisor->owed, owed.data + taken, owed.size - taken);
+    buffer_add(&supervisor->owed, left.data, left.size);
     arena_free(supervisor->arena);
     supervisor->arena = fresh;
+    size_t known = supervisor->foreseen;
+    supervisor->foreseen = 0;
+    hear_server(supervisor, (Str){supervisor->owed.data + known, left.size - known});
+    supervisor->foreseen = left.size;
 }
 
 /// Another server is told what the first one was told, up to the message that is on its way.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import array
+import fcntl
 import itertools
 import json
 import os
 import re
 import signal
 import subprocess
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -235,59 +238,140 @@ def test_a_server_that_is_killed(tmp_path: Path, server: Client) -> None:
     assert server.shut_down() == 0
 
 
-def test_a_crash_behind_a_client_that_does_not_read(tmp_path: Path) -> None:
-    """What was said is said to its end, and what was asked has one answer."""
-    document = {
-        "uri": uri_of(tmp_path, "a.py"),
-        "languageId": "python",
-        "version": 1,
-        "text": KERNEL,
-    }
-    at = {"textDocument": document, "position": place(KERNEL, "tl.load", inside=3)}
-    process = subprocess.Popen(
-        [str(BIN / "tad-lsp")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+class Silent:
+    """A client that reads only when it is told to."""
 
-    def write(method: str, params: dict | None = None, **more: int) -> None:
+    def __init__(self, folder: Path, text: str = KERNEL) -> None:
+        self.document = {
+            "uri": uri_of(folder, "a.py"),
+            "languageId": "python",
+            "version": 1,
+            "text": text,
+        }
+        self.process = subprocess.Popen(
+            [str(BIN / "tad-lsp")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self.write("initialize", {"processId": None, "capabilities": {}}, id=0)
+        self.write("textDocument/didOpen", {"textDocument": self.document})
+
+    def write(self, method: str, params: dict | None = None, **more: int) -> None:
         message = {"jsonrpc": "2.0", "method": method, "params": params or {}, **more}
-        process.stdin.write(frame(json.dumps(message).encode()))
-        process.stdin.flush()
+        self.write_bytes(frame(json.dumps(message).encode()))
 
-    def answers() -> Iterator[dict]:
-        while header := process.stdout.readline():
-            assert process.stdout.readline() == b"\r\n"
-            message = json.loads(process.stdout.read(int(header.split(b":")[1])))
+    def write_bytes(self, data: bytes) -> None:
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def answers(self) -> Iterator[dict]:
+        while header := self.process.stdout.readline():
+            assert self.process.stdout.readline() == b"\r\n"
+            message = json.loads(self.process.stdout.read(int(header.split(b":")[1])))
             if "id" in message and "method" not in message:
                 yield message
 
-    write("initialize", {"processId": None, "capabilities": {}}, id=0)
-    write("textDocument/didOpen", {"textDocument": document})
+    def wait_until_full(self) -> None:
+        """The pipe takes no more, and the server had a moment to go on."""
+        unread, before = array.array("i", [0]), -1
+        end = time.monotonic() + LIMIT
+        while (unread[0] < 32768 or unread[0] != before) and time.monotonic() < end:
+            before = unread[0]
+            time.sleep(0.3)
+            fcntl.ioctl(self.process.stdout, termios.FIONREAD, unread)
+
+    def kill_server(self, but: int = 0) -> int:
+        """The one that was killed; there is another one now."""
+        server = server_below(self.process, but=but)
+        os.kill(server, signal.SIGKILL)
+        server_below(self.process, but=server)
+        return server
+
+    def end(self, number: int) -> None:
+        self.write("shutdown", id=number)
+        self.write("exit")
+        assert [answer["id"] for answer in self.answers()] == [number]
+        assert self.process.wait(LIMIT) == 0
+
+
+def test_a_crash_behind_a_client_that_does_not_read(tmp_path: Path) -> None:
+    """What was said is said to its end, and what was asked has one answer."""
+    client = Silent(tmp_path)
+    at = {"textDocument": client.document, "position": place(KERNEL, "tl.load", inside=3)}
     for number in range(1, 101):
-        write("textDocument/completion", at, id=number)
-    time.sleep(1)
-    first = server_below(process)
-    os.kill(first, signal.SIGKILL)
-    server_below(process, but=first)
+        client.write("textDocument/completion", at, id=number)
+    client.wait_until_full()
+    client.kill_server()
     for number in range(101, 111):
-        write("textDocument/completion", at, id=number)
-    got = list(itertools.islice(answers(), 111))
+        client.write("textDocument/completion", at, id=number)
+    got = list(itertools.islice(client.answers(), 111))
     assert sorted(answer["id"] for answer in got) == list(range(111))
     lost = [answer for answer in got if "error" in answer]
     assert len(lost) < 100 and all(answer["error"]["code"] == CONTENT_MODIFIED for answer in lost)
     assert all(answer["result"]["items"] for answer in got if answer not in lost and answer["id"])
-    write("shutdown", id=111)
-    write("exit")
-    assert [answer["id"] for answer in answers()] == [111]
-    assert process.wait(LIMIT) == 0
+    client.end(111)
+
+
+@pytest.mark.parametrize("kills", [1, 2])
+def test_a_crash_within_an_answer_larger_than_the_journal(tmp_path: Path, kills: int) -> None:
+    text = "".join(KERNEL.replace("scale", f"scale{i}") for i in range(500))
+    client = Silent(tmp_path, text)
+    client.write("textDocument/foldingRange", {"textDocument": client.document}, id=1)
+    client.write("textDocument/documentSymbol", {"textDocument": client.document}, id=2)
+    client.write("textDocument/foldingRange", {"textDocument": client.document}, id=3)
+    killed = 0
+    for _ in range(kills):
+        client.wait_until_full()
+        killed = client.kill_server(but=killed)
+    got = {answer["id"]: answer for answer in itertools.islice(client.answers(), 4)}
+    assert sorted(got) == [0, 1, 2, 3]
+    assert len(json.dumps(got[2]["result"])) > 1 << 20
+    assert len(got[2]["result"]) >= 1500 and got[1]["result"]
+    assert got[3].get("result") or got[3]["error"]["code"] == CONTENT_MODIFIED
+    client.end(4)
+
+
+def test_a_crash_within_a_text_larger_than_the_journal(tmp_path: Path) -> None:
+    client = Silent(tmp_path)
+    text = KERNEL + "# a comment\n" * 100_000
+    document = {**client.document, "version": 2}
+    params = {"textDocument": document, "contentChanges": [{"text": text}]}
+    body = json.dumps({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": params})
+    said = frame(body.encode())
+    client.write_bytes(said[: len(said) // 2])
+    killed = client.kill_server()
+    client.write_bytes(said[len(said) // 2 : -10])
+    client.kill_server(but=killed)
+    client.write_bytes(said[-10:])
+    symbols = {"textDocument": document, "position": {"line": 100_000, "character": 3}}
+    client.write(
+        "textDocument/selectionRange", {**symbols, "positions": [symbols["position"]]}, id=1
+    )
+    got = {answer["id"]: answer for answer in itertools.islice(client.answers(), 2)}
+    assert got[1]["result"][0]["range"]["end"]["line"] >= 100_000
+    client.end(2)
 
 
 def test_a_server_that_cannot_stay(tmp_path: Path, server: Client) -> None:
-    """After a few crashes that nothing explains it is left to the editor what to do."""
+    """After a few crashes in a short time that nothing explains it is left to the editor what to do."""
     server.initialize()
     before = 0
-    for _ in range(4):
+    for _ in range(5):
         before = server_below(server, but=before)
         os.kill(before, signal.SIGSEGV)
     assert server.process.wait(LIMIT) == 2
     server.stderr_reader.join(LIMIT)
     assert b"again and again" in server.stderr
+
+
+def test_crashes_of_long_ago_are_forgiven(tmp_path: Path) -> None:
+    """Each of them is long ago when the next one comes."""
+    client = Client(program=BIN_DEV / "tad-lsp", env={"TAD_FAULTS": "1", "TAD_UNEXPLAINED_S": "0"})
+    client.initialize()
+    before = 0
+    for _ in range(7):
+        before = server_below(client, but=before)
+        os.kill(before, signal.SIGKILL)
+        assert "started again" in client.next_notification("window/showMessage")["message"]
+    uri = uri_of(tmp_path, "good.py")
+    client.open(uri, KERNEL)
+    assert hover(client, uri)
+    assert client.shut_down() == 0

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -164,6 +165,45 @@ TEST(what_is_larger_than_the_journal_passes_in_parts) {
     journal_over(journal);
 }
 
+/// Of this process, in kilobytes.
+static long shared_memory(void) {
+    FILE *status = fopen("/proc/self/status", "r");
+    CHECK(status != NULL);
+    char line[256];
+    long size = -1;
+    while (size < 0 && fgets(line, sizeof line, status)) {
+        if (sscanf(line, "RssShmem: %ld", &size) == 1) break;
+    }
+    fclose(status);
+    return size;
+}
+
+TEST(what_is_larger_than_the_journal_is_whole_until_it_is_said) {
+    Journal *journal = journal_begun();
+    enum { LARGE = 4 * 1000 * 1000 };
+    static char large[LARGE];
+    for (size_t i = 0; i < LARGE; i++) large[i] = nth_byte(i);
+    size_t said = journal_say(journal, large, 1000), written = 0, read = 0;
+    CHECK_EQ_INT(journal_rest(journal).size, 0);
+    long before = shared_memory();
+    while (said < LARGE) {
+        said += journal_say(journal, large + said, LARGE - said);
+        Str rest = journal_rest(journal);
+        CHECK_EQ_INT(rest.size, LARGE - said);
+        CHECK(memcmp(rest.data, large + said, rest.size) == 0);
+        CHECK(said == LARGE || shared_memory() > before + LARGE / 1200);
+        write_all(journal, &written);
+        read_all(journal, SPEAKER_SERVER, &read);
+    }
+    CHECK(shared_memory() < before + LARGE / 2000);
+    // The next is another one.
+    said = journal_say(journal, large, LARGE);
+    CHECK_EQ_INT(journal_rest(journal).size, LARGE - said);
+    journal_begin(journal, bell[1]);
+    CHECK_EQ_INT(journal_rest(journal).size, 0);
+    journal_over(journal);
+}
+
 TEST(a_journal_without_a_reader_never_fills) {
     Journal *journal = journal_begun();
     journal_begin(journal, -1);
@@ -295,6 +335,7 @@ TEST_MAIN(TEST_ROW(what_the_server_says_comes_once_and_in_order),
           TEST_ROW(what_the_client_says_comes_once_and_in_order),
           TEST_ROW(a_journal_that_is_not_read_fills_and_rings),
           TEST_ROW(what_is_larger_than_the_journal_passes_in_parts),
+          TEST_ROW(what_is_larger_than_the_journal_is_whole_until_it_is_said),
           TEST_ROW(a_journal_without_a_reader_never_fills),
           TEST_ROW(a_sleeping_reader_is_woken_once),
           TEST_ROW(what_was_read_before_the_end_is_found),

@@ -52,7 +52,8 @@ static void check_keywords(Check *check, const LaunchSite *site, const Source *s
         if (!argument->keyword.size) {
             if (++positional > kernel->parameter_count && !arguments->has_splat)
                 check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, range,
-                                "the kernel has only %d parameters", kernel->parameter_count);
+                                "the kernel has only %d parameter%s", kernel->parameter_count,
+                                kernel->parameter_count == 1 ? "" : "s");
             continue;
         }
         int parameter = definition_parameter(kernel, argument->keyword);

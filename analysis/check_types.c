@@ -57,7 +57,7 @@ static bool is_float_number(const Value *value) {
 }
 
 static const char *type_text(Check *check, const Value *value) {
-    return type_print(check->arena, value->type);
+    return type_told(check->arena, value->type);
 }
 
 /// Whether Triton knows for sure that this is no constexpr: it comes from memory, a program id or a plain parameter.
@@ -198,6 +198,16 @@ static void check_pointer_operator(Check *check, Op *op) {
     }
 }
 
+/// `x.to(out_ptr.dtype)`: the type of the pointer, not of what it points to.
+static void check_cast(Check *check, Op *op) {
+    if (op->results[0]->type.kind != TYPE_POINTER || !is_float_number(op->operands[0]) ||
+        check_is_optional(op))
+        return;
+    check_report(check, DIAGNOSTIC_WRONG_ARGUMENT, op,
+                 "a float is cast to a pointer: the type of what a pointer points to is "
+                 "`.dtype.element_ty`");
+}
+
 void check_operand_types(Check *check, Op *op) {
     if (op->operand_count && !op->operands[0]) return;
     switch (op->code) {
@@ -213,6 +223,7 @@ void check_operand_types(Check *check, Op *op) {
     case OP_LOGICAL_OR:
     case OP_LOGICAL_NOT: check_logical(check, op); break;
     case OP_POW: check_power(check, op); break;
+    case OP_CAST: check_cast(check, op); break;
     case OP_FLOORDIV:
         check_pointer_operator(check, op);
         check_floor_division(check, op);
@@ -282,6 +293,46 @@ static void check_shape_tuple(Check *check, Op *op) {
     }
 }
 
+/// Whether the kernel computes with a constexpr parameter as only numbers can: another may be a whole shape.
+static bool is_constexpr_number(const Check *check, const Value *value) {
+    int64_t number;
+    if (!value || value->type.kind != TYPE_NUMBER) return false;
+    if (value_is_int(value, &number)) return true;
+    if (!check_is_parameter(value)) return value->op && value->op->code == OP_FLOORDIV;
+    const Uses *uses = check_uses(check, value);
+    for (LIST_EACH(int, i, uses->list)) {
+        OpCode code = uses->list.items[i]->code;
+        if (code == OP_ARANGE || code == OP_FLOORDIV || code == OP_MOD) return true;
+    }
+    return false;
+}
+
+static void check_shape_is_list(Check *check, Op *op) {
+    const Value *shape = check_operand(op, "shape");
+    if (!check->is_entry || !is_constexpr_number(check, shape)) return;
+    check_report(check, DIAGNOSTIC_WRONG_ARGUMENT, op,
+                 "a shape is a list of lengths, and %s is one number: write `[%s]`",
+                 check_name(check, shape), check_name(check, shape));
+}
+
+static void check_reduced_axis(Check *check, Op *op) {
+    const Value *axis = check_operand(op, "axis");
+    bool is_tile = axis && type_is_tile(axis->type);
+    if (!axis || (!is_tile && !is_certainly_runtime(check, axis))) return;
+    bool is_extreme = op->code == OP_MAX || op->code == OP_MIN;
+    const char *name = check_name(check, axis);
+    if (is_extreme)
+        check_report(check, DIAGNOSTIC_WRONG_ARGUMENT, op,
+                     "`tl.%s` reduces along an axis, and %s is no constexpr: for the %s of two "
+                     "values there is `tl.%simum`",
+                     op_rows[op->code].name, name, op->code == OP_MAX ? "larger" : "smaller",
+                     op_rows[op->code].name);
+    else
+        check_report(check, DIAGNOSTIC_WRONG_ARGUMENT, op,
+                     "`tl.%s` reduces along an axis, and %s is no constexpr",
+                     op_rows[op->code].name, name);
+}
+
 static void check_program_axis(Check *check, Op *op) {
     int64_t axis;
     if (!op->operands[0] || !value_is_int(op->operands[0], &axis) || (axis >= 0 && axis < 3))
@@ -298,7 +349,15 @@ void check_shapes_of_op(Check *check, Op *op) {
             check_bounds_are_constexpr(check, op, DIAGNOSTIC_ARANGE_NOT_CONSTEXPR, op->operands[i],
                                        "the length of a range");
         break;
-    case OP_FULL: check_shape_tuple(check, op); break;
+    case OP_FULL:
+        check_shape_tuple(check, op);
+        check_shape_is_list(check, op);
+        break;
+    case OP_SUM:
+    case OP_MAX:
+    case OP_MIN:
+    case OP_ARGMAX:
+    case OP_ARGMIN: check_reduced_axis(check, op); break;
     case OP_PROGRAM_ID:
     case OP_NUM_PROGRAMS: check_program_axis(check, op); break;
     case OP_STATIC_ASSERT:
@@ -316,7 +375,7 @@ void check_shapes_of_op(Check *check, Op *op) {
         int64_t count = check_element_count(type);
         if (!type_is_tile(type) || count <= MAX_TILE_ELEMENTS) continue;
         check_report(check, DIAGNOSTIC_TILE_TOO_LARGE, op,
-                     "%s has %lld elements; a tile has at most %d", type_print(check->arena, type),
+                     "%s has %lld elements; a tile has at most %d", type_told(check->arena, type),
                      (long long)count, MAX_TILE_ELEMENTS);
     }
 }
@@ -353,7 +412,7 @@ static void check_widening(Check *check, Op *op, Value *other, DiagnosticId id, 
         return;
     check_report(check, id, op,
                  "the %s is %s and the pointers are %s: a store does not widen its pointers", what,
-                 type_text(check, other), type_print(check->arena, pointer));
+                 type_text(check, other), type_told(check->arena, pointer));
 }
 
 static bool is_unsupported_atomic(OpCode code, DTypeCode type) {
@@ -471,7 +530,7 @@ static bool types_differ(const Value *a, const Value *b) {
 }
 
 static const char *runtime_text(Check *check, const Value *value) {
-    if (value->constant) return dtype_name(materialised(value));
+    if (value->constant) return dtype_short_name(materialised(value));
     return type_text(check, value);
 }
 

@@ -161,7 +161,7 @@ static bool shape_broadcast(Arena *arena, Type a, Type b, int *rank, const Poly 
 bool infer_broadcast(const Inference *inference, Type a, Type b, int *rank, const Poly **dims) {
     if (shape_broadcast(inference->arena, a, b, rank, dims)) return true;
     infer_error(inference, DIAGNOSTIC_SHAPE_MISMATCH, "shapes do not broadcast: %s and %s",
-                type_print(inference->arena, a), type_print(inference->arena, b));
+                type_told(inference->arena, a), type_told(inference->arena, b));
     return false;
 }
 
@@ -285,8 +285,8 @@ static bool infer_pointer_arithmetic(const Inference *inference, int rank,
     if (other.kind == TYPE_POINTER || (other.kind == TYPE_NUMBER && dtype_is_float(other.element) &&
                                        dtype_bits(other.element.code) > 0)) {
         infer_error(inference, DIAGNOSTIC_POINTER_ARITHMETIC,
-                    "%s %s %s: only integers move a pointer", type_print(inference->arena, a),
-                    op->code == OP_ADD ? "+" : "-", type_print(inference->arena, b));
+                    "%s %s %s: only integers move a pointer", type_told(inference->arena, a),
+                    op->code == OP_ADD ? "+" : "-", type_told(inference->arena, b));
         return true;
     }
     infer_set(inference, 0, type_reshaped(pointer, rank, dims));

@@ -8,7 +8,7 @@ static bool expect_pointer(const Inference *inference, Type type, const char *ve
         type.kind == TYPE_NUMBER && !type.is_constexpr && dtype_bits(type.element.code) > 0;
     if (certain)
         infer_error(inference, DIAGNOSTIC_NOT_A_POINTER, "%s needs a pointer, not %s", verb,
-                    type_print(inference->arena, type));
+                    type_told(inference->arena, type));
     return false;
 }
 
@@ -23,7 +23,7 @@ static bool access_shape(const Inference *inference, Type pointer, const char *c
         if (pointer.rank == 0 && other->type.rank > 0) {
             infer_error(inference, DIAGNOSTIC_SCALAR_POINTER,
                         "a tile %s (%s) with a scalar pointer", others[i],
-                        type_print(inference->arena, other->type));
+                        type_told(inference->arena, other->type));
             return false;
         }
         Type so_far = type_reshaped(pointer, *rank, dims);
@@ -137,7 +137,7 @@ static void infer_descriptor_write(const Inference *inference) {
     }
     if (differs)
         infer_error(inference, DIAGNOSTIC_SHAPE_MISMATCH, "%s is written to a %s",
-                    type_print(inference->arena, value->type), type_print(inference->arena, type));
+                    type_told(inference->arena, value->type), type_told(inference->arena, type));
 }
 
 bool infer_memory_op(const Inference *inference) {

@@ -131,7 +131,7 @@ static bool dot_inner_matches(const Inference *inference, Type a, Type b) {
         return true;
     infer_error(inference, DIAGNOSTIC_DOT_SHAPE,
                 "the inner dimensions of a product differ: %s and %s",
-                type_print(inference->arena, a), type_print(inference->arena, b));
+                type_told(inference->arena, a), type_told(inference->arena, b));
     return false;
 }
 
@@ -143,7 +143,7 @@ static void infer_dot(const Inference *inference) {
     if (a.rank != b.rank || (a.rank != 2 && a.rank != 3)) {
         infer_error(inference, DIAGNOSTIC_DOT_RANK,
                     "a product needs two or three axes on both sides: %s and %s",
-                    type_print(inference->arena, a), type_print(inference->arena, b));
+                    type_told(inference->arena, a), type_told(inference->arena, b));
         return;
     }
     if (!is_scaled && !dot_inner_matches(inference, a, b)) return;

@@ -68,7 +68,7 @@ static void infer_broadcast_to(const Inference *inference) {
     }
     if (type.rank > 0 && type.rank != rank) {
         infer_error(inference, DIAGNOSTIC_SHAPE_MISMATCH, "%s does not broadcast to %d axes",
-                    type_print(inference->arena, type), rank);
+                    type_told(inference->arena, type), rank);
         return;
     }
     infer_set(inference, 0, type_reshaped(type, rank, dims));
@@ -198,7 +198,7 @@ static void infer_split(const Inference *inference) {
     if (wrong) {
         infer_error(inference, DIAGNOSTIC_SHAPE_MISMATCH,
                     "split needs a last axis of length 2, not %s",
-                    type_print(inference->arena, type));
+                    type_told(inference->arena, type));
         return;
     }
     for (int i = 0; i < 2; i++)
@@ -212,7 +212,7 @@ static void infer_gather(const Inference *inference) {
     if (source.rank != index.rank) {
         infer_error(inference, DIAGNOSTIC_SHAPE_MISMATCH,
                     "gather needs as many axes in its index as in its source: %s, %s",
-                    type_print(inference->arena, source), type_print(inference->arena, index));
+                    type_told(inference->arena, source), type_told(inference->arena, index));
         return;
     }
     const Value *axis = infer_operand_named(inference, "axis");

@@ -242,6 +242,27 @@ static bool class_attribute(Entity object, Str name, ScopeEntry *entry) {
     return false;
 }
 
+/// A parameter may be a tuple with names of its own; what an operation made is a tensor.
+static bool is_made_tensor(const Value *value) {
+    bool is_data = value->type.kind == TYPE_NUMBER || value->type.kind == TYPE_POINTER;
+    return is_data && value->op && !value->constant &&
+           (value->type.rank > 0 || value->op->code == OP_LOAD || value->op->code == OP_PROGRAM_ID);
+}
+
+static Value *missing_member(Lowering *lowering, const Value *value, Str name, SyntaxNode node) {
+    OpMember nearest = op_suggest_member(name);
+    const char *what = value->type.rank > 0 ? "tile" : "scalar";
+    bool is_near = nearest.distance <= 2 && 3 * nearest.distance <= (int)name.size + 1;
+    Diagnostic *diagnostic = is_near ? lowering_report(lowering, DIAGNOSTIC_UNKNOWN_OPERATION, node,
+                                                       "a %s has no `%.*s`; did you mean `%.*s`?",
+                                                       what, STR_ARGS(name), STR_ARGS(nearest.name))
+                                     : lowering_report(lowering, DIAGNOSTIC_UNKNOWN_OPERATION, node,
+                                                       "a %s has no `%.*s`.", what, STR_ARGS(name));
+    // It may be of a release that we do not know.
+    if (diagnostic && !is_near) diagnostic->severity = SEVERITY_WARNING;
+    return lowering_silent(lowering, "an unknown attribute");
+}
+
 Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
     bool fits = lowering_deeper(lowering, node);
     Entity object = fits ? lower_entity(lowering, node_field(node, "object"))
@@ -285,6 +306,7 @@ Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
         return method;
     if (value->type.kind == TYPE_UNKNOWN || value->type.is_constexpr)
         return entity_of(lowering_opaque(lowering, "an attribute of something that is not known"));
+    if (is_made_tensor(value)) return entity_of(missing_member(lowering, value, name, node));
     return entity_of(lowering_unknown(lowering, node, "The attribute `%.*s` is not understood.",
                                       STR_ARGS(name)));
 }
@@ -347,7 +369,8 @@ static Value *tuple_subscript(Lowering *lowering, Value *tuple, int count, Synta
     if (!value_is_int(at, &number)) return build_binary(&lowering->builder, OP_ITEM, tuple, at);
     if (number < 0) number += count;
     if (number < 0 || number >= count)
-        return lowering_unknown(lowering, node, "This tuple has only %d items.", count);
+        return lowering_unknown(lowering, node, "This tuple has only %d item%s.", count,
+                                count == 1 ? "" : "s");
     return tuple_item(lowering, tuple, (int)number);
 }
 

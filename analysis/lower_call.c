@@ -102,8 +102,8 @@ static bool operands_bind(Lowering *lowering, OpCode code, const Arguments *argu
         }
     }
     if (position < arguments->positional.count) {
-        lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node,
-                        "`%s` takes at most %d arguments.", callee, position);
+        lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%s` takes at most %d %s.",
+                        callee, position, position == 1 ? "argument" : "arguments");
         return false;
     }
     for (LIST_EACH(int, k, arguments->keywords)) {
@@ -265,6 +265,13 @@ static Value *lower_method(Lowering *lowering, Entity method, Arguments *argumen
     LIST_PUSH(lowering->arena, &all.positional, receiver);
     for (LIST_EACH(int, i, arguments->positional))
         LIST_PUSH(lowering->arena, &all.positional, arguments->positional.items[i]);
+    // `math.sqrt(x)` where nothing defines `math`: only a tensor's methods are ours.
+    int parameter_count;
+    const OpParameter *parameters = op_parameters(code, &parameter_count);
+    bool takes_more = parameter_count && parameters[parameter_count - 1].is_variadic;
+    if (receiver->type.kind == TYPE_UNKNOWN && all.positional.count > parameter_count &&
+        !takes_more)
+        return lowering_silent(lowering, "a method of something that is not known");
     return lower_operation(lowering, code, &all, node);
 }
 
@@ -589,7 +596,9 @@ Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments
     }
     Value *open = call_of_parameter(lowering, callee.value, arguments);
     if (open) return open;
-    if (callee.value->type.is_constexpr || callee.value->type.kind == TYPE_UNKNOWN)
+    if (callee.value->type.kind == TYPE_UNKNOWN && !callee.value->type.is_constexpr)
+        return lowering_silent(lowering, "a call of something that is not known");
+    if (callee.value->type.is_constexpr)
         return lowering_unknown(lowering, node, "It is not known what is called here.");
     return lowering_unknown(lowering, node, "This value cannot be called.");
 }

@@ -501,6 +501,7 @@ static Value *scope_value(Lowering *lowering, Entity entity, SyntaxNode node) {
         if (value) return value;
         Str language;
         if (!scope_language_name(entry.dotted, &language) || lowering->global_depth) break;
+        if (language.size == 0) return lowering_silent(lowering, "triton.language itself");
         const char *nearest = lowering->diagnostics ? op_suggest(language) : NULL;
         Diagnostic *diagnostic =
             lowering_report(lowering, DIAGNOSTIC_UNKNOWN_OPERATION, node,

@@ -1,6 +1,7 @@
 // The rows of ops.def as a table, and look-up by name, by method and by parameter.
 #include "analysis/op.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -227,6 +228,22 @@ const char *op_suggest(Str name) {
             best = row->name;
         }
     }
+    return best;
+}
+
+static void member_consider(OpMember *best, Str name, Str candidate) {
+    int distance = str_distance(name, candidate);
+    if (distance < best->distance) *best = (OpMember){candidate, distance};
+}
+
+OpMember op_suggest_member(Str name) {
+    static const char *const attributes[] = {"dtype", "shape", "numel", "type", "T"};
+    pthread_once(&table_once, table_build);
+    OpMember best = {.distance = INT_MAX};
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        member_consider(&best, name, str_from(attributes[i]));
+    for (int slot = 0; slot < NAME_SLOTS; slot++)
+        if (spellings[slot].is_method) member_consider(&best, name, spellings[slot].name);
     return best;
 }
 

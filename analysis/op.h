@@ -95,6 +95,12 @@ OpCode op_find_method(Str name);
 int op_spelling_distance(Str name, Str candidate);
 /// The nearest public name, for "did you mean", or NULL.
 const char *op_suggest(Str name);
+/// The attribute or method of a tensor that is spelt most like `name`, and by how many edits it differs.
+typedef struct OpMember {
+    Str name;
+    int distance;
+} OpMember;
+OpMember op_suggest_member(Str name);
 
 /// == != < <= > >=
 bool op_is_comparison(OpCode code);

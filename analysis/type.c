@@ -182,11 +182,22 @@ bool type_equal(Type a, Type b) {
     return true;
 }
 
-static void print_element(Buffer *buffer, DType element) {
-    if (element.code == DTYPE_OF_PARAMETER)
+const char *dtype_label(DType element) {
+    if (element.code != DTYPE_OF_PARAMETER) return dtype_short_name(element.code);
+    switch (element.parameter_class) {
+    case CLASS_FLOAT: return "float";
+    case CLASS_SIGNED:
+    case CLASS_UNSIGNED: return "int";
+    case CLASS_BOOL: return "i1";
+    default: return "number";
+    }
+}
+
+static void print_element(Buffer *buffer, DType element, bool is_label) {
+    if (element.code == DTYPE_OF_PARAMETER && !is_label)
         buffer_printf(buffer, "element%d", element.parameter);
     else
-        buffer_puts(buffer, dtype_short_name(element.code));
+        buffer_puts(buffer, dtype_label(element));
 }
 
 static void print_dims(Buffer *buffer, Arena *arena, Type type) {
@@ -196,7 +207,7 @@ static void print_dims(Buffer *buffer, Arena *arena, Type type) {
     buffer_putc(buffer, ']');
 }
 
-const char *type_print(Arena *arena, Type type) {
+static const char *print_type(Arena *arena, Type type, bool is_label) {
     static const char *const plain[] = {
         [TYPE_UNKNOWN] = "?",   [TYPE_TUPLE] = "tuple",   [TYPE_NONE] = "none",
         [TYPE_DTYPE] = "dtype", [TYPE_STRING] = "string", [TYPE_FUNCTION] = "function",
@@ -210,10 +221,14 @@ const char *type_print(Arena *arena, Type type) {
     default: return plain[type.kind];
     }
     if (type.is_constexpr) buffer_puts(&buffer, "constexpr ");
-    print_element(&buffer, type.element);
+    print_element(&buffer, type.element, is_label);
     print_dims(&buffer, arena, type);
     return buffer_text(&buffer);
 }
+
+const char *type_print(Arena *arena, Type type) { return print_type(arena, type, false); }
+
+const char *type_told(Arena *arena, Type type) { return print_type(arena, type, true); }
 
 Type type_detached(Arena *arena, Type type) {
     const Poly **dims = ARENA_ARRAY(arena, const Poly *, type.rank + 1);

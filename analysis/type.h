@@ -63,6 +63,8 @@ bool dtype_equal(DType a, DType b);
 const char *dtype_name(DTypeCode code);
 /// "f32", "i1", ...; abstract ones as "float", "int", "number", "?".
 const char *dtype_short_name(DTypeCode code);
+/// The same; "float", "int" or "number" where the caller of the kernel decides.
+const char *dtype_label(DType element);
 /// The code named `float32`, `fp32`, `bf16`, `i32`, ... (Triton names and short names), else DTYPE_UNKNOWN.
 DTypeCode dtype_from_name(Str name);
 int dtype_bits(DTypeCode code);
@@ -81,5 +83,7 @@ bool type_equal(Type a, Type b);
 Type type_detached(Arena *arena, Type type);
 /// "f32[BLOCK_M, 64]", "*f16[BLOCK]", "constexpr", "tuple", "?".
 const char *type_print(Arena *arena, Type type);
+/// As type_print, for people: where the caller decides the element type, its class ("float", "number").
+const char *type_told(Arena *arena, Type type);
 
 #endif

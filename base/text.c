@@ -60,21 +60,23 @@ Str str_trim(Str text) {
 int str_distance(Str a, Str b) {
     enum { LONGEST = 63 };
     if (a.size > LONGEST || b.size > LONGEST) return LONGEST;
-    int row[LONGEST + 1];
-    for (size_t j = 0; j <= b.size; j++) row[j] = (int)j;
+    int rows[3][LONGEST + 1];  // of the last letters of `a`
+    for (size_t j = 0; j <= b.size; j++) rows[0][j] = (int)j;
     for (size_t i = 1; i <= a.size; i++) {
-        int diagonal = row[0];
+        int *row = rows[i % 3];
+        const int *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
         row[0] = (int)i;
         for (size_t j = 1; j <= b.size; j++) {
-            int above = row[j];
-            int best = diagonal + (a.data[i - 1] != b.data[j - 1]);
-            if (above + 1 < best) best = above + 1;
+            int best = above[j - 1] + (a.data[i - 1] != b.data[j - 1]);
+            if (above[j] + 1 < best) best = above[j] + 1;
             if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            bool is_swapped =
+                i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] && a.data[i - 2] == b.data[j - 1];
+            if (is_swapped && before[j - 2] + 1 < best) best = before[j - 2] + 1;
             row[j] = best;
-            diagonal = above;
         }
     }
-    return row[b.size];
+    return rows[a.size % 3][b.size];
 }
 
 Buffer buffer_new(Arena *arena) { return (Buffer){.arena = arena}; }

@@ -43,51 +43,6 @@ static bool visit_masked(void *context, Op *op) {
     return true;
 }
 
-/// What lanes that are not loaded read when somebody computes with them.
-static const char *neutral_of(const Op *load) {
-    return dtype_is_float(load->results[0]->type.element) ? "0.0" : "0";
-}
-
-static bool try_mask(Fix *fix, SyntaxNode call, const Op *op, const char *mask) {
-    SyntaxNode old = mask_of(fix, call, op);
-    if (!node_is_null(old)) {
-        fix_replace_node(fix, old, "%s", mask);
-    } else {
-        bool is_load = op->code == OP_LOAD;
-        bool has_other = !node_is_null(call_argument(fix, call, "other", -1));
-        const char *other = is_load && !has_other ? neutral_of(op) : NULL;
-        call_add_keyword(fix, call, "mask",
-                         other ? arena_printf(fix->arena, "%s, other=%s", mask, other) : mask);
-    }
-    if (fix_holds(fix)) return true;
-    fix_clear(fix);
-    return false;
-}
-
-void apply_mask(Fix *fix) {
-    Op *op = fix_op(fix, fix->range, OP_COUNT);
-    SyntaxNode call = fix_call(fix, fix->range);
-    if (!op || node_is_null(call)) return;
-    Candidates candidates = {.fix = fix, .target = op};
-    const Related *bounded = fix->diagnostic->related;
-    SyntaxNode old = mask_of(fix, call, op);
-    bool is_bounded_here = fix->diagnostic->related_count && bounded->range.source == fix->source;
-    SyntaxNode comparison = is_bounded_here ? fix_node(fix, bounded->range) : (SyntaxNode){0};
-    // What another access is masked with has the right shape; the bare comparison may have fewer axes.
-    region_walk(fix->kernel->function->body, visit_masked, &candidates);
-    if (!node_is_null(comparison) && node_is_null(old))
-        candidate_add(&candidates, fix_text(fix, comparison));
-    if (!node_is_null(comparison) && !node_is_null(old))
-        candidate_add(&candidates, arena_printf(fix->arena, "%s & (%s)", fix_operand(fix, old),
-                                                fix_text(fix, comparison)));
-    for (int i = 0; i < candidates.count; i++)
-        if (try_mask(fix, call, op, candidates.items[i])) {
-            fix_title(fix, "%s `mask=%s`", node_is_null(old) ? "Add" : "Change the mask to",
-                      candidates.items[i]);
-            return;
-        }
-}
-
 static bool is_positive_constant(const Value *value) {
     double number;
     return value && value_is_number(value, &number) && number > 0;
@@ -117,6 +72,86 @@ static const Value *kept_infinity(const Value *value, bool *through_exponential)
     return NULL;
 }
 
+/// What lanes that are not loaded hold so that a reduction leaves them out; NULL where 0 does, or nothing is known.
+static const char *infinity_for(const Op *use, bool exponential) {
+    switch (use->code) {
+    case OP_MAX:
+    case OP_ARGMAX: return "-float(\"inf\")";
+    case OP_MIN:
+    case OP_ARGMIN: return exponential ? NULL : "float(\"inf\")";
+    case OP_SUM: return exponential ? "-float(\"inf\")" : NULL;
+    default: return NULL;
+    }
+}
+
+/// The reductions that a load's value reaches.
+typedef struct Neutral {
+    const Value *load;
+    const char *infinity;
+    bool is_disputed;  // they want different values
+    bool is_used;
+} Neutral;
+
+static bool visit_reduction(void *context, Op *op) {
+    Neutral *neutral = context;
+    bool is_reduction = op->code == OP_MAX || op->code == OP_MIN || op->code == OP_SUM ||
+                        op->code == OP_ARGMAX || op->code == OP_ARGMIN;
+    bool exponential = false;
+    if (!is_reduction || kept_infinity(op->operands[0], &exponential) != neutral->load) return true;
+    const char *infinity = infinity_for(op, exponential);
+    bool is_same = infinity ? neutral->infinity && strcmp(infinity, neutral->infinity) == 0
+                            : !neutral->infinity;
+    neutral->is_disputed |= neutral->is_used && !is_same;
+    neutral->is_used = true;
+    neutral->infinity = infinity;
+    return true;
+}
+
+/// What lanes that are not loaded read when somebody computes with them.
+static const char *neutral_of(const Fix *fix, const Op *load) {
+    if (!dtype_is_float(load->results[0]->type.element)) return "0";
+    Neutral neutral = {.load = load->results[0]};
+    region_walk(fix->kernel->function->body, visit_reduction, &neutral);
+    return neutral.infinity && !neutral.is_disputed ? neutral.infinity : "0.0";
+}
+
+static bool try_mask(Fix *fix, SyntaxNode call, const Op *op, const char *mask) {
+    SyntaxNode old = mask_of(fix, call, op);
+    if (!node_is_null(old)) {
+        fix_replace_node(fix, old, "%s", mask);
+    } else {
+        bool is_load = op->code == OP_LOAD;
+        bool has_other = !node_is_null(call_argument(fix, call, "other", -1));
+        const char *other = is_load && !has_other ? neutral_of(fix, op) : NULL;
+        if (other) mask = arena_printf(fix->arena, "%s, other=%s", mask, other);
+        call_add_keyword(fix, call, "mask", mask);
+    }
+    fix_title(fix, "%s `mask=%s`", node_is_null(old) ? "Add" : "Change the mask to", mask);
+    if (fix_holds(fix)) return true;
+    fix_clear(fix);
+    return false;
+}
+
+void apply_mask(Fix *fix) {
+    Op *op = fix_op(fix, fix->range, OP_COUNT);
+    SyntaxNode call = fix_call(fix, fix->range);
+    if (!op || node_is_null(call)) return;
+    Candidates candidates = {.fix = fix, .target = op};
+    const Related *bounded = fix->diagnostic->related;
+    SyntaxNode old = mask_of(fix, call, op);
+    bool is_bounded_here = fix->diagnostic->related_count && bounded->range.source == fix->source;
+    SyntaxNode comparison = is_bounded_here ? fix_node(fix, bounded->range) : (SyntaxNode){0};
+    // What another access is masked with has the right shape; the bare comparison may have fewer axes.
+    region_walk(fix->kernel->function->body, visit_masked, &candidates);
+    if (!node_is_null(comparison) && node_is_null(old))
+        candidate_add(&candidates, fix_text(fix, comparison));
+    if (!node_is_null(comparison) && !node_is_null(old))
+        candidate_add(&candidates, arena_printf(fix->arena, "%s & (%s)", fix_operand(fix, old),
+                                                fix_text(fix, comparison)));
+    for (int i = 0; i < candidates.count; i++)
+        if (try_mask(fix, call, op, candidates.items[i])) return;
+}
+
 void apply_other(Fix *fix) {
     SyntaxNode call = fix_call(fix, fix->range);
     Op *load = fix_op(fix, fix->range, OP_LOAD);
@@ -126,10 +161,7 @@ void apply_other(Fix *fix) {
     bool exponential = false;
     const Value *origin = kept_infinity(use->operands[0], &exponential);
     if (origin != load->results[0]) return;
-    const char *value = NULL;
-    if (use->code == OP_MAX || use->code == OP_ARGMAX) value = "-float(\"inf\")";
-    if ((use->code == OP_MIN || use->code == OP_ARGMIN) && !exponential) value = "float(\"inf\")";
-    if (use->code == OP_SUM && exponential) value = "-float(\"inf\")";
+    const char *value = infinity_for(use, exponential);
     if (!value) return;
     call_add_keyword(fix, call, "other", value);
     fix_title(fix, "Add `other=%s`", value);

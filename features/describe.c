@@ -10,17 +10,6 @@ enum { LABEL_ATOM_LIMIT = 28, TUPLE_LIMIT = 8 };
 
 // --- Types
 
-static const char *element_label(DType element) {
-    if (element.code != DTYPE_OF_PARAMETER) return dtype_short_name(element.code);
-    switch (element.parameter_class) {
-    case CLASS_FLOAT: return "float";
-    case CLASS_SIGNED:
-    case CLASS_UNSIGNED: return "int";
-    case CLASS_BOOL: return "i1";
-    default: return "number";
-    }
-}
-
 static void put_dims(Buffer *out, Type type) {
     if (type.rank == 0) return;
     buffer_putc(out, '[');
@@ -47,9 +36,9 @@ static const char *type_label(Arena *arena, Type type) {
     if (type.is_constexpr && type.kind == TYPE_NUMBER && type.rank == 0) {
         bool is_plain = type.element.code < DTYPE_OF_PARAMETER || type.element.code == DTYPE_COUNT;
         if (is_plain) return "constexpr";
-        return arena_printf(arena, "constexpr %s", element_label(type.element));
+        return arena_printf(arena, "constexpr %s", dtype_label(type.element));
     }
-    buffer_puts(&out, element_label(type.element));
+    buffer_puts(&out, dtype_label(type.element));
     put_dims(&out, type);
     return buffer_text(&out);
 }

@@ -63,13 +63,19 @@ typedef struct Draft {
     uint32_t caret;  // of the last change
 } Draft;
 
-/// One character typed or taken away, or a pair of brackets or quotes that an editor completes.
+/// A new line, as an editor indents it.
+static bool is_new_line(Str with) {
+    size_t at = 0;
+    while (at < with.size && strchr("\r\n \t", with.data[at]) && with.data[at]) at++;
+    return with.size && at == with.size && strchr("\r\n", with.data[0]);
+}
+
+/// One character typed, also over a selection, something taken away, a pair of brackets or quotes that an editor completes, or a new line.
 static uint32_t caret_after(uint32_t start, uint32_t end, Str with) {
+    if (start == end && is_new_line(with)) return start + (uint32_t)with.size;
     bool is_pair = with.size == 2 && strchr("([{\"'", with.data[0]) && with.data[0];
-    bool is_typed = end == start && with.size == 1 && with.data[0] != '\n';
-    bool is_erased = end == start + 1 && with.size == 0;
-    if (is_pair || is_typed) return start + 1;
-    return is_erased ? start : NO_CARET;
+    if (is_pair || with.size <= 1) return start + (with.size > 0);
+    return NO_CARET;
 }
 
 static void draft_replace(Draft *draft, uint32_t start, uint32_t end, Str with) {

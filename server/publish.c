@@ -99,24 +99,64 @@ static bool is_held(const Request *request, const Diagnostic *diagnostic) {
     if (!request->holds_caret || caret == NO_CARET || caret > text.size || range->end > text.size)
         return false;
     bool is_word = caret && caret == range->end && byte_is_word(text.data[caret - 1]);
-    if (diagnostic->severity == SEVERITY_WARNING) return is_word;
+    bool is_line = is_at_end_of_line(text, caret, range->start);
+    if (diagnostic->severity == SEVERITY_WARNING)
+        return is_word || (is_line && diagnostic->id == DIAGNOSTIC_UNDEFINED_NAME);
     bool is_around = range->start < caret && caret < range->end;
-    return diagnostic->severity == SEVERITY_ERROR &&
-           (is_word || is_around || is_at_end_of_line(text, caret, range->start));
+    return diagnostic->severity == SEVERITY_ERROR && (is_word || is_around || is_line);
+}
+
+/// Whether the last line that says something up to the caret is a decorator: what it stands above is still to come.
+static bool is_decorating(Str text, uint32_t caret) {
+    while (caret && strchr(" \t\r\n", text.data[caret - 1])) caret--;
+    uint32_t start = caret;
+    while (start && text.data[start - 1] != '\n') start--;
+    while (start < caret && (text.data[start] == ' ' || text.data[start] == '\t')) start++;
+    return start < caret && text.data[start] == '@';
+}
+
+/// Whether the text is one that only somebody who types passes through: a line that is not ended takes the next one with it.
+static bool is_between(const Request *request, const Snapshot *snapshot) {
+    uint32_t caret = request->text->caret;
+    Str text = request->text->text;
+    if (!request->holds_caret || caret == NO_CARET || caret > text.size) return false;
+    // The parser takes the word after a point from the next line, too.
+    bool is_at_point = caret && text.data[caret - 1] == '.';
+    return is_at_point || snapshot->module->has_syntax_errors || is_decorating(text, caret);
+}
+
+static uint64_t said_name(const Diagnostic *diagnostic) {
+    return map_hash(str_from(diagnostic->message)) + (uint64_t)diagnostic->id;
+}
+
+static bool was_said(const Said *said, const Diagnostic *diagnostic) {
+    uint64_t name = said_name(diagnostic);
+    for (int i = 0; i < said->count; i++)
+        if (said->names[i] == name) return true;
+    return false;
+}
+
+static void said_add(Said *said, const Diagnostic *diagnostic) {
+    if (diagnostic->severity > SEVERITY_WARNING || said->count == SAID_MOST) return;
+    said->names[said->count++] = said_name(diagnostic);
 }
 
 void diagnostics_write(Request *request, const Snapshot *snapshot, const Settings *settings,
                        const Diagnostics *diagnostics, Buffer *list) {
     Options options = request_options(request);
+    bool between = is_between(request, snapshot);
     for (LIST_EACH(int, i, diagnostics->list)) {
         Diagnostic diagnostic = diagnostics->list.items[i];
         diagnostic.range = snapshot_range(snapshot, diagnostic.range);
         bool suppressed;
         if (!diagnostic_is_wanted(&diagnostic, settings, &options, &suppressed)) continue;
-        if (is_held(request, &diagnostic)) {
+        bool is_news = between && diagnostic.severity <= SEVERITY_WARNING &&
+                       !was_said(&request->document->said, &diagnostic);
+        if (is_news || is_held(request, &diagnostic)) {
             request->has_held = true;
             continue;
         }
+        if (request->saying) said_add(request->saying, &diagnostic);
         if (list->size > 1) buffer_puts(list, ",");
         diagnostic_write(request, snapshot, &diagnostic, list);
     }
@@ -174,7 +214,11 @@ static Json *publish_work(Request *request) {
     fast_lane_adopt(request->server->lane, request->document);
     const Snapshot *snapshot = request_snapshot(request);
     StaleList *stale = request->context = ARENA_NEW(request->arena, StaleList);
+    Said saying = {0};
+    request->saying = &saying;
     Json *list = snapshot ? diagnostics_json(request, snapshot, stale) : failure_json(request);
+    request->saying = NULL;
+    request->document->said = saying;
     Json *params = publish_params(request->arena, request->document->uri, list);
     json_set_number(params, "version", request->text->version);
     request->framed = notification_frame(request->arena, PUBLISH, params);

@@ -47,6 +47,13 @@ extern const MethodRow method_rows[METHOD_COUNT];
 #include "server/methods.def"
 #undef METHOD
 
+/// Errors and warnings that were published last, by hash.
+enum { SAID_MOST = 64 };
+typedef struct Said {
+    uint64_t names[SAID_MOST];
+    int count;
+} Said;
+
 /// A document as the lanes see it. Counted; the snapshot is the fast lane's own.
 typedef struct LaneDocument {
     Arena *arena;
@@ -63,6 +70,7 @@ typedef struct LaneDocument {
     const Settings *settings;       // of `settings_generation`
     int settings_generation;
     struct TokenMemory *tokens;  // the last semantic tokens, for deltas
+    Said said;
 } LaneDocument;
 
 /// One message of the client, or work of our own. It has an arena, freed when it was answered.
@@ -85,6 +93,7 @@ struct Request {
     Str framed;             // ready to be written
     bool holds_caret;       // what is wrong where somebody types is left out, for now
     bool has_held;          // and there was something
+    Said *saying;           // notes what is published; or NULL
     Handler *work;          // instead of the method's handler
     struct SlowLane *slow;  // on the slow and background lanes
     Lane lane;              // that it was posted to

@@ -83,3 +83,20 @@ def counted_mask_kernel(i_ptr, n, BLOCK: tl.constexpr, D: tl.constexpr):
     rows, columns = tl.arange(0, BLOCK), tl.arange(0, D)
     mask = (rows[:, None] < n) & (columns[None, :] < D)
     tl.store(i_ptr + rows, tl.sum(mask.to(tl.int32), axis=1), mask=rows < n)
+
+
+@triton.jit
+def softmax_row_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    keep = lanes < n
+    row = tl.program_id(0).to(tl.int64) * n
+    x = tl.load(x_ptr + row + lanes).to(tl.float32)
+    exponentials = tl.exp(x - tl.max(x, axis=0))
+    tl.store(y_ptr + row + lanes, exponentials / tl.sum(exponentials, axis=0), mask=keep)
+
+
+@triton.jit
+def spread_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + lanes).to(tl.float32)
+    tl.store(y_ptr + lanes, x * tl.max(x, axis=0) / tl.sum(x, axis=0), mask=lanes < n)

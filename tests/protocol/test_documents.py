@@ -104,6 +104,32 @@ def test_a_mistake_is_told_at_once_when_the_word_is_left(editor: Client, kernel:
     assert "undefined-name" in [d["code"] for d in editor.diagnostics(kernel, 2)]
 
 
+def test_a_kernel_that_is_typed_shows_no_mistake_on_the_way(editor: Client, kernel: str) -> None:
+    """Neither in the kernel nor in the launcher below, which its decorator stands above for some keys."""
+    start, end = KERNEL.index("@triton.jit"), KERNEL.index("def launch(")
+    before, typed_text, after = KERNEL[:start], KERNEL[start:end], KERNEL[end:]
+    editor.open(kernel, before + "\n\n" + after)
+    assert errors(editor.diagnostics(kernel, 1)) == []
+    line, character, version = before.count("\n"), 0, 1
+    for letter in typed_text:
+        version += 1
+        editor.change(kernel, version, edit(line, character, line, character, letter))
+        assert errors(editor.diagnostics(kernel, version)) == [], typed_text[: version - 1]
+        line, character = (line + 1, 0) if letter == "\n" else (line, character + 1)
+
+
+def test_what_was_wrong_before_stays_while_a_line_is_not_ended(editor: Client, kernel: str) -> None:
+    text = KERNEL.replace("mask=mask, other=0.0", "mask=missing, other=0.0")
+    editor.open(kernel, text)
+    assert errors(editor.diagnostics(kernel, 1)) == ["undefined-name"]
+    at = place(text, "    y = scale")
+    for version, letter in enumerate("    z = tl.", 2):
+        line, character = at["line"], at["character"] + version - 2
+        inserted = letter + "\n" if version == 2 else letter
+        editor.change(kernel, version, edit(line, character, line, character, inserted))
+        assert errors(editor.diagnostics(kernel, version)) == ["undefined-name"], version
+
+
 def test_closing_while_diagnostics_are_held_back(editor: Client, kernel: str) -> None:
     editor.open(kernel, KERNEL)
     typed(editor, kernel, KERNEL, "lo", 2)

@@ -50,5 +50,15 @@ TEST(names_have_the_shape_of_names) {
         CHECK(!str_is_name(str_from(others[i])));
 }
 
-TEST_MAIN(TEST_ROW(names_have_the_shape_of_names), TEST_ROW(a_part_is_found_wherever_it_lies),
+TEST(two_letters_that_changed_places_are_one_edit) {
+    CHECK_EQ_INT(str_distance(STR("rqsrt"), STR("rsqrt")), 1);
+    CHECK_EQ_INT(str_distance(STR("sqrt"), STR("sqtr")), 1);
+    CHECK_EQ_INT(str_distance(STR("lod"), STR("load")), 1);
+    CHECK_EQ_INT(str_distance(STR("exp"), STR("log")), 3);
+    CHECK_EQ_INT(str_distance(STR(""), STR("sum")), 3);
+    CHECK_EQ_INT(str_distance(STR("sum"), STR("sum")), 0);
+}
+
+TEST_MAIN(TEST_ROW(two_letters_that_changed_places_are_one_edit),
+          TEST_ROW(names_have_the_shape_of_names), TEST_ROW(a_part_is_found_wherever_it_lies),
           TEST_ROW(floats_are_written_as_a_person_writes_them))

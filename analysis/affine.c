@@ -12,11 +12,11 @@ typedef struct Form {
     Value *root;
 } Form;
 
-typedef struct Former {
+struct Former {
     Arena *arena;
     Map forms;  // Value -> Form *
     int depth;
-} Former;
+};
 
 static const Form *form_of(Former *former, Value *value);
 
@@ -657,20 +657,30 @@ bool op_is_access(const Op *op) {
     return kind == TYPE_POINTER || kind == TYPE_BLOCK_POINTER || kind == TYPE_DESCRIPTOR;
 }
 
-Access access_of(Arena *arena, Op *op) {
-    Former former = {arena, map_new(arena), 0};
+Former *former_new(Arena *arena) {
+    Former *former = ARENA_NEW(arena, Former);
+    *former = (Former){arena, map_new(arena), 0};
+    return former;
+}
+
+Access access_by(Former *former, Op *op) {
     Access access = {.op = op, .mask = operand_named(op, "mask")};
     Value *pointer = op->operands[0];
-    const Form *form = form_of(&former, pointer);
+    const Form *form = form_of(former, pointer);
     if (pointer->type.kind == TYPE_DESCRIPTOR) {
-        Form *shift = form_shift(&former, form, operand_named(op, "offsets"));
-        const Form *moved = shift ? form_add(&former, form, shift, 1) : NULL;
-        form = moved ? moved : form_unknown(&former, pointer);
+        Form *shift = form_shift(former, form, operand_named(op, "offsets"));
+        const Form *moved = shift ? form_add(former, form, shift, 1) : NULL;
+        form = moved ? moved : form_unknown(former, pointer);
     }
     access.offset = form->affine;
     Value *root = form->affine.known ? form->root : pointer_root(pointer);
     if (is_parameter(root)) access.parameter = root;
     return access;
+}
+
+Access access_of(Arena *arena, Op *op) {
+    Former former = {arena, map_new(arena), 0};
+    return access_by(&former, op);
 }
 
 const char *affine_print(Arena *arena, const Affine *affine) {

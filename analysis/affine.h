@@ -42,6 +42,11 @@ Affine affine_of(Arena *arena, Value *value);
 Affine pointer_affine_of(Arena *arena, Value *pointer, Value **root);
 /// Access of a load, store or atomic through plain pointers, block pointers or descriptors.
 Access access_of(Arena *arena, Op *op);
+/// Works out the forms of a function's values, each once however many are asked. In `arena`; for as long as the function is not changed.
+typedef struct Former Former;
+Former *former_new(Arena *arena);
+/// The same as access_of.
+Access access_by(Former *former, Op *op);
 /// Whether `op` is a load, store or atomic: something access_of understands.
 bool op_is_access(const Op *op);
 

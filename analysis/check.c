@@ -48,6 +48,7 @@ void check_kernel(Arena *arena, const Kernel *kernel, Diagnostics *diagnostics) 
     check->is_entry = kernel_is_entry(kernel);
     check->uses = map_new(arena);
     check->accesses = map_new(arena);
+    check->former = former_new(arena);
     region_walk(check->function->body, collect, check);
     check->axes = function_axes(arena, check->function);
     for (LIST_EACH(int, i, check->ops))
@@ -145,7 +146,7 @@ const Access *check_access(Check *check, Op *op) {
     Access *access = map_get_pointer(&check->accesses, op);
     if (!access) {
         access = ARENA_NEW(check->arena, Access);
-        *access = access_of(check->arena, op);
+        *access = access_by(check->former, op);
         map_set_pointer(&check->accesses, op, access);
     }
     return access;

@@ -18,6 +18,7 @@ typedef struct Check {
     bool is_entry;           // kernel_is_entry
     Map uses;                // Value -> Uses *
     Map accesses;            // Op -> Access *
+    Former *former;          // of these
     LIST(Op *) ops;          // every op, outer before inner
     LIST(Op *) program_ids;  // every tl.program_id
     FunctionAxes axes;

@@ -207,6 +207,7 @@ typedef struct AccessSearch {
     Buffer *out;
     Names *names;
     const Value *parameter;
+    Former *former;
     Map told;
 } AccessSearch;
 
@@ -220,7 +221,7 @@ static bool affine_mentions(const Affine *affine, const Value *value) {
 static bool visit_access(void *context, Op *op) {
     AccessSearch *search = context;
     if (!op_is_access(op) || search->told.count >= ACCESS_LIMIT) return true;
-    Access access = access_of(search->out->arena, op);
+    Access access = access_by(search->former, op);
     if (!access.parameter || !access.parameter->name || !access.offset.known) return true;
     if (access.parameter != search->parameter &&
         !affine_mentions(&access.offset, search->parameter))
@@ -241,6 +242,6 @@ static bool visit_access(void *context, Op *op) {
 }
 
 void describe_accesses(Buffer *out, Names *names, const Kernel *kernel, const Value *parameter) {
-    AccessSearch search = {out, names, parameter, map_new(out->arena)};
+    AccessSearch search = {out, names, parameter, former_new(out->arena), map_new(out->arena)};
     region_walk(kernel->function->body, visit_access, &search);
 }

@@ -215,8 +215,9 @@ static void request_post(Request *request, Lane lane);
 
 static void job_done(Job *job, bool has_run) {
     Request *request = (Request *)job;
-    if (!has_run) {
-        request_drop(request);
+    bool is_over = request->is_moved && atomic_load(&request->server->is_closing);
+    if (!has_run || is_over) {
+        request_drop(request);  // the lane that it would go on may be gone
     } else if (request->is_moved) {
         request->is_moved = false;
         request_unlink(request);

@@ -42,7 +42,8 @@ typedef struct Document {
     struct LaneDocument *lane;  // what the lanes know of it
     struct Timer *late;         // before diagnostics at the caret are shown; or NULL
     struct LateDocument *late_context;
-    bool is_late;  // they are shown
+    bool is_late;    // they are shown
+    bool is_unread;  // what it imports will be read ahead
 } Document;
 
 typedef struct Documents {

@@ -1,6 +1,7 @@
 // The fast lane's side: each document's snapshot follows its text; features work on it in the order in which they were asked.
 #include <stdio.h>
 
+#include "analysis/module_scope.h"
 #include "server/fault.h"
 #include "server/files.h"
 #include "server/session.h"
@@ -11,7 +12,16 @@ typedef struct LaneResolver {
     ImportResolver *imports;
     int users;    // documents, and the lane itself
     int listing;  // of the overlay when it was made
+    int number;   // of all that were made, from 1
 } LaneResolver;
+
+/// A snapshot that is read on another lane: it and its modules live until that has ended.
+typedef struct Held {
+    LaneDocument *document;  // counted; NULL: nothing is held
+    Snapshot *snapshot;
+    LaneResolver *resolver;
+    uint64_t imports;
+} Held;
 
 struct FastLane {
     Arena *arena;
@@ -19,6 +29,8 @@ struct FastLane {
     const Blackbox *blackbox;
     LaneDocuments documents;  // the open ones
     LaneResolver *resolver;
+    int resolver_count;
+    Held ahead;
     Arena *settings_arena;
     Report report;  // of the settings: problems go to stderr
     SettingsCache *settings;
@@ -31,10 +43,12 @@ static void resolver_release(LaneResolver *resolver) {
     arena_free(resolver->arena);
 }
 
-static LaneResolver *resolver_new(Overlay *overlay) {
+static LaneResolver *resolver_new(struct FastLane *lane) {
     Arena *arena = arena_new();
+    Overlay *overlay = lane->overlay;
     LaneResolver *resolver = ARENA_NEW(arena, LaneResolver);
-    *resolver = (LaneResolver){arena, import_resolver_new(overlay), 1, overlay_listing(overlay)};
+    *resolver = (LaneResolver){arena, import_resolver_new(overlay), 1, overlay_listing(overlay),
+                               ++lane->resolver_count};
     return resolver;
 }
 
@@ -51,12 +65,25 @@ struct FastLane *fast_lane_new(Arena *arena, Overlay *overlay, const Blackbox *b
     lane->arena = arena_new();  // its own: the main thread allocates from the session's
     lane->overlay = overlay;
     lane->blackbox = box;
-    lane->resolver = resolver_new(overlay);
+    lane->resolver = resolver_new(lane);
     settings_renew(lane);
     return lane;
 }
 
+void fast_lane_let_go(struct FastLane *lane, bool is_read) {
+    Held *held = &lane->ahead;
+    if (is_read) {
+        held->document->ahead_resolver = held->resolver->number;
+        held->document->ahead_imports = held->imports;
+    }
+    snapshot_release(held->snapshot);
+    resolver_release(held->resolver);
+    lane_document_release(held->document);
+    *held = (Held){0};
+}
+
 void fast_lane_free(struct FastLane *lane) {
+    if (lane->ahead.document) fast_lane_let_go(lane, false);
     resolver_release(lane->resolver);
     arena_free(lane->settings_arena);
     arena_free(lane->arena);
@@ -114,7 +141,7 @@ static LaneResolver *resolver_for(struct FastLane *lane, LaneDocument *document)
     if (lane->resolver->listing != overlay_listing(lane->overlay) ||
         import_resolver_is_outdated(lane->resolver->imports)) {
         resolver_release(lane->resolver);
-        lane->resolver = resolver_new(lane->overlay);
+        lane->resolver = resolver_new(lane);
     }
     return lane->resolver;
 }
@@ -155,6 +182,45 @@ static void document_follow(struct FastLane *lane, LaneDocument *document, Text 
     }
     snapshot_release(document->snapshot);
     document->snapshot = NULL;
+}
+
+// --- Reading ahead
+
+static uint64_t import_hash(const ScopeEntry *entry) {
+    enum { FACTOR = 31 };
+    return (map_hash(entry->dotted) * FACTOR + map_hash(entry->name)) * FACTOR +
+           (uint64_t)entry->level;
+}
+
+/// What the module imports, as one number.
+static uint64_t imports_of(const Module *module) {
+    const ModuleScope *scope = module->scope;
+    uint64_t sum = 0;
+    for (int i = 0; i < scope->names.count; i++)
+        for (const ScopeEntry *entry = scope->names.entries[i].value; entry; entry = entry->next)
+            if (entry->kind == SCOPE_IMPORTED) sum += import_hash(entry);
+    for (LIST_EACH(int, i, scope->stars)) sum += import_hash(&scope->stars.items[i]);
+    return sum;
+}
+
+ReadingAhead lane_document_unread(const LaneDocument *document) {
+    const Snapshot *snapshot = document->snapshot;
+    if (!snapshot || (!snapshot->kernels.count && !snapshot->module->launches.count))
+        return AHEAD_NEVER;
+    if (!document->ahead_resolver) return AHEAD_NOW;
+    bool is_read = document->ahead_resolver == document->resolver->number &&
+                   document->ahead_imports == imports_of(snapshot->module);
+    return is_read ? AHEAD_NEVER : AHEAD_LATER;
+}
+
+const Snapshot *fast_lane_hold(struct FastLane *lane, const Request *request) {
+    LaneDocument *document = request->document;
+    bool is_current = document->snapshot && document->text == request->text;
+    if (lane->ahead.document || !is_current) return NULL;
+    lane->ahead = (Held){lane_document_retain(document), snapshot_retain(document->snapshot),
+                         document->resolver, imports_of(document->snapshot->module)};
+    document->resolver->users++;
+    return lane->ahead.snapshot;
 }
 
 void fast_lane_adopt(struct FastLane *lane, LaneDocument *document) {

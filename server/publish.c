@@ -213,6 +213,7 @@ static Json *publish_work(Request *request) {
     if (atomic_load(&request->document->newest) != request->text->version) return NULL;
     fast_lane_adopt(request->server->lane, request->document);
     const Snapshot *snapshot = request_snapshot(request);
+    request->ahead = lane_document_unread(request->document);
     StaleList *stale = request->context = ARENA_NEW(request->arena, StaleList);
     Said saying = {0};
     request->saying = &saying;
@@ -239,6 +240,7 @@ static void publish_finish(Request *request) {
                              request->context);
     if (is_newest && request->result && !server->client.pulls_diagnostics)
         server_notify_framed(server, PUBLISH, request->result, request->framed);
+    if (is_newest) ahead_watch(server, document, request->ahead);
     if (is_newest && request->has_held && !document->late) {
         if (!document->late_context)
             document->late_context = ARENA_NEW(document->arena, LateDocument);

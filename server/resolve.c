@@ -29,6 +29,7 @@ struct ImportResolver {
     Resolver interface;
     Map by_path;      // -> Loaded
     Map by_question;  // "from\ndotted" -> Answer
+    Buffer question;  // of the last one
     Map roots;        // folder -> Names *: where the project in it keeps packages
     Map importers;    // path -> ImportList: what the file there imports
     Overlay *overlay;
@@ -148,9 +149,12 @@ static const Module *find_answer(ImportResolver *resolver, const Source *from, S
     char dots[MOST_PARENTS + 1] = {0};
     if (level > MOST_PARENTS) return NULL;
     memset(dots, '.', (size_t)level);
-    const char *question = arena_printf(arena, "%s\n%s%.*s", from->path, dots, STR_ARGS(dotted));
-    Answer *answer = map_get(&resolver->by_question, str_from(question));
+    resolver->question.size = 0;
+    buffer_printf(&resolver->question, "%s\n%s%.*s", from->path, dots, STR_ARGS(dotted));
+    Str asked = {resolver->question.data, resolver->question.size};
+    Answer *answer = map_get(&resolver->by_question, asked);
     if (!answer) {
+        const char *question = str_dup(arena, asked);
         const char *folder = path_folder(arena, from->path);
         const char *path = level ? find_relative(resolver, folder, dotted, level)
                                  : find_absolute(resolver, folder, dotted);
@@ -194,6 +198,7 @@ ImportResolver *import_resolver_new(Overlay *overlay) {
     resolver->interface = (Resolver){resolve, resolver};
     resolver->by_path = map_new(arena);
     resolver->by_question = map_new(arena);
+    resolver->question = buffer_new(arena);
     resolver->roots = map_new(arena);
     resolver->importers = map_new(arena);
     resolver->overlay = overlay;

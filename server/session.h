@@ -71,7 +71,12 @@ typedef struct LaneDocument {
     int settings_generation;
     struct TokenMemory *tokens;  // the last semantic tokens, for deltas
     Said said;
+    int ahead_resolver;      // that has read all files that it imports; 0: none has
+    uint64_t ahead_imports;  // and what it imported then
 } LaneDocument;
+
+/// When the files that a document imports are read before anybody points at what they define.
+typedef enum ReadingAhead { AHEAD_NEVER, AHEAD_NOW, AHEAD_LATER } ReadingAhead;
 
 /// One message of the client, or work of our own. It has an arena, freed when it was answered.
 struct Request {
@@ -90,10 +95,11 @@ struct Request {
     Json *result;
     int error_code;  // 0: none
     const char *error;
-    Str framed;             // ready to be written
-    bool holds_caret;       // what is wrong where somebody types is left out, for now
-    bool has_held;          // and there was something
-    Said *saying;           // notes what is published; or NULL
+    Str framed;        // ready to be written
+    bool holds_caret;  // what is wrong where somebody types is left out, for now
+    bool has_held;     // and there was something
+    Said *saying;      // notes what is published; or NULL
+    ReadingAhead ahead;
     Handler *work;          // instead of the method's handler
     struct SlowLane *slow;  // on the slow and background lanes
     Lane lane;              // that it was posted to
@@ -155,9 +161,9 @@ struct Server {
     bool is_leaving, is_ending, saw_exit, is_paused;
     uint64_t leave_until_ms;  // of the loop's clock, when it leaves
     size_t last_backlog;      // when it ends
-    bool is_retold;       // what comes now came before, to a server that crashed
-    bool is_greeted;      // the client has an answer to `initialize` from that one
-    int record;           // a descriptor that takes what the client sends, or -1
+    bool is_retold;           // what comes now came before, to a server that crashed
+    bool is_greeted;          // the client has an answer to `initialize` from that one
+    int record;               // a descriptor that takes what the client sends, or -1
     int client_process;
     Client client;
     Documents documents;
@@ -172,7 +178,9 @@ struct Server {
     struct FastLane *lane;
     struct WorkspaceIndex *index;  // the slow lane's
     Timer *refresh_pause;          // before the client is asked to refresh; or NULL
-    LIST(const char *) folders;    // of the workspace: paths
+    Timer *ahead_pause;            // before imported files are read ahead; or NULL
+    bool is_reading_ahead;
+    LIST(const char *) folders;  // of the workspace: paths
 };
 
 /// Writes a message to the client. On the loop's thread.
@@ -234,6 +242,13 @@ struct FastLane *fast_lane_new(Arena *arena, Overlay *overlay, const Blackbox *b
 void fast_lane_free(struct FastLane *lane);
 /// The fast lane forgets the document's snapshot. The last request for it.
 void lane_document_close(Request *request);
+/// Whether the document's snapshot imports what its resolver was not asked for. On the fast lane.
+ReadingAhead lane_document_unread(const LaneDocument *document);
+/// The snapshot of the request's text, for another lane to read: it lives until fast_lane_let_go. NULL where there is none. On the fast lane, as its end; `is_read`: all that it imports is read now.
+const Snapshot *fast_lane_hold(struct FastLane *lane, const Request *request);
+void fast_lane_let_go(struct FastLane *lane, bool is_read);
+/// The documents' imports are read ahead: soon, or after a pause. On the loop's thread.
+void ahead_watch(Server *server, Document *document, ReadingAhead when);
 /// Reads every pyproject.toml again. On the fast lane.
 void fast_lane_forget_settings(struct FastLane *lane);
 typedef LIST(LaneDocument *) LaneDocuments;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import queue
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -245,3 +247,58 @@ def test_a_gradient_is_stale_when_a_global_changes(editor: Client, kernel: str) 
     assert editor.request("workspace/executeCommand", check)["status"] == "proved"
     editor.change(kernel, 2, retyped(text, "= 3.0", "= 4.0"))
     editor.next_notification("tad/gradientStatus", lambda params: params["stale"])
+
+
+def configured(client: Client) -> None:
+    """The settings, which are asked for, have come: they have no part in what is published."""
+    while not any(r["method"] == "workspace/configuration" for r in client.requests):
+        client._take()
+    client.settle()
+
+
+def comes_again(client: Client, uri: str, other: str) -> bool:
+    """Whether an edit of the other file brings the first one's diagnostics: it was read. Tried for a while."""
+    for version in range(2, 60):
+        client.change(other, version, {"text": f"# {version}\n"})
+        try:
+            client.next_notification(
+                "textDocument/publishDiagnostics", lambda params: params["uri"] == uri, limit=0.5
+            )
+            return True
+        except queue.Empty:
+            continue
+    return False
+
+
+def test_imports_are_read_before_anybody_asks(editor: Client, tmp_path: Path) -> None:
+    """Also those that no kernel needs, of several files, and what an edit imports."""
+    configured(editor)
+    others = []
+    for name in ("one", "two", "later"):
+        (tmp_path / f"{name}.py").write_text("def unused():\n    pass\n")
+        others.append((tmp_path / f"{name}.py").as_uri())
+        editor.open(others[-1], "")
+    users = [(tmp_path / f"user_{name}.py").as_uri() for name in ("one", "two")]
+    for user, name in zip(users, ("one", "two"), strict=True):
+        editor.open(user, f"from {name} import unused\n" + KERNEL)
+    for user, other in zip(users, others, strict=False):
+        editor.diagnostics(user, 1)
+        assert comes_again(editor, user, other)
+    editor.change(users[0], 2, edit(0, 5, 0, 8, "later"))
+    editor.diagnostics(users[0], 2)
+    assert comes_again(editor, users[0], others[2])
+
+
+def test_a_file_without_kernels_reads_no_imports(editor: Client, tmp_path: Path) -> None:
+    configured(editor)
+    (tmp_path / "other.py").write_text("def unused():\n    pass\n")
+    user, other = (tmp_path / "user.py").as_uri(), (tmp_path / "other.py").as_uri()
+    editor.open(other, "")
+    editor.open(user, "from other import unused\n\nunused()\n")
+    editor.diagnostics(user, 1)
+    for version in range(2, 5):
+        editor.change(other, version, {"text": f"# {version}\n"})
+        editor.diagnostics(other, version)
+    time.sleep(1)
+    editor.settle()
+    assert [m for m in editor.notifications if m["params"].get("uri") == user] == []

@@ -103,6 +103,20 @@ static bool entry_is_known(ScopeEntry entry) {
     return scope_find_operation(name) != OP_COUNT || dtype_from_name(name) != DTYPE_UNKNOWN;
 }
 
+/// A name that a notebook's cell takes from another cell: of modules it has the name that everybody gives them.
+static ScopeEntry resolve_in_notebook(Str name) {
+    static const struct {
+        const char *name, *module;
+    } usual[] = {{"triton", "triton"},
+                 {"tl", "triton.language"},
+                 {"libdevice", "triton.language.extra.libdevice"},
+                 {"torch", "torch"},
+                 {"math", "math"}};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (str_is(name, usual[i].name)) return entry_external(str_from(usual[i].module));
+    return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = name};
+}
+
 static ScopeEntry resolve_star(Arena *arena, const Module *module, Str name, int depth) {
     ScopeEntry result = {.kind = SCOPE_MISSING};
     for (LIST_EACH(int, i, module->scope->stars)) {
@@ -113,6 +127,7 @@ static ScopeEntry resolve_star(Arena *arena, const Module *module, Str name, int
         // It may come from a file that was not found; but names that we have never come from Triton's star.
         if (!is_ours(entry.dotted)) result.kind = SCOPE_OPAQUE;
     }
+    if (module->source->is_cell) return resolve_in_notebook(name);
     return result;
 }
 

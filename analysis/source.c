@@ -7,6 +7,7 @@ Source *source_new(Arena *arena, const char *path, Str text) {
     Source *source = ARENA_NEW(arena, Source);
     source->path = path;
     source->text = text;
+    source->is_cell = str_ends(str_from(path), SOURCE_CELL);
     // One pass: first with room for the lines that files usually have.
     int capacity = (int)(text.size / 24) + 16;
     source->line_starts = ARENA_ARRAY(arena, uint32_t, capacity);

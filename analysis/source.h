@@ -4,12 +4,16 @@
 
 #include "base/text.h"
 
+/// How the path of a cell of a notebook ends: names that it does not define may come from other cells.
+#define SOURCE_CELL "<cell>"
+
 /// An immutable text. Lines are found on first use.
 typedef struct Source {
     const char *path;  // as the user gave it; "" for text without a file
     Str text;
     uint32_t *line_starts;
     int line_count;
+    bool is_cell;     // of a notebook
     bool is_library;  // no file of the user's: nothing that an editor could open
 } Source;
 

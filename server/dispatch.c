@@ -425,7 +425,7 @@ bool request_bind_file(Request *request, const char *uri) {
         return false;
     }
     LaneDocument *document = lane_document_new(uri);
-    Text *text = text_new(content, VERSION_ON_DISK);
+    Text *text = text_new(uri, content, VERSION_ON_DISK);
     request_set_document(request, document, text);
     lane_document_release(document);
     text_release(text);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "server/notebook.h"
+
 /// Offsets stay what they are.
 static Str with_line_feeds(Arena *arena, Str text) {
     char *copy = NULL;
@@ -26,23 +28,25 @@ static Lines lines_copy(Arena *arena, Lines lines) {
 }
 
 /// Of a text and lines that live in `arena`, which it takes over.
-static Text *text_frozen(Arena *arena, Str text, Lines lines, int version) {
+static Text *text_frozen(Arena *arena, Str text, Lines lines, int version, bool is_cell) {
     Text *result = ARENA_NEW(arena, Text);
     result->arena = arena;
     atomic_init(&result->count, 1);
     result->version = version;
     result->caret = NO_CARET;
     result->text = text;
-    result->analysed = with_line_feeds(arena, text);
+    Str python = is_cell ? cell_python(arena, text) : text;
+    result->analysed = with_line_feeds(arena, python);
+    result->is_cell = is_cell;
     result->lines = lines;
     return result;
 }
 
-Text *text_new(Str text, int version) {
+Text *text_new(const char *uri, Str text, int version) {
     Arena *arena =
         arena_new_sized(text.size + text.size / 4);  // the text and where its lines start
     Str copy = text_copy(arena, text);
-    return text_frozen(arena, copy, lines_of(arena, copy), version);
+    return text_frozen(arena, copy, lines_of(arena, copy), version, uri_is_cell(uri));
 }
 
 Text *text_retain(const Text *text) {
@@ -139,7 +143,7 @@ Text *text_edit(const Text *old, const Json *changes, Encoding encoding, int ver
         return NULL;
     }
     if (changes->count != 1) draft_compact(&draft);
-    Text *result = text_frozen(draft.arena, draft.text, draft.lines, version);
+    Text *result = text_frozen(draft.arena, draft.text, draft.lines, version, old->is_cell);
     if (changes->count == 1) result->caret = draft.caret;
     return result;
 }

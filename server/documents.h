@@ -16,15 +16,16 @@ typedef struct Text {
     atomic_int count;  // of holders
     int version;
     Str text;
-    Str analysed;  // the same with "\n" for a lone "\r", which the analysis does not take for the end of a line
+    Str analysed;  // the same with "\n" for a lone "\r", which the analysis does not take for the end of a line; Python alone
+    bool is_cell;  // of a notebook
     Lines lines;
     uint32_t caret;  // behind what was just typed, NO_CARET where nobody seems to type
 } Text;
 
 #define NO_CARET UINT32_MAX
 
-/// Copies `text`. The caller holds one count.
-Text *text_new(Str text, int version);
+/// Copies `text` of the document `uri`. The caller holds one count.
+Text *text_new(const char *uri, Str text, int version);
 Text *text_retain(const Text *text);
 /// NULL is allowed.
 void text_release(Text *text);

@@ -4,6 +4,7 @@
 #include "analysis/module_scope.h"
 #include "server/fault.h"
 #include "server/files.h"
+#include "server/notebook.h"
 #include "server/session.h"
 
 /// Modules that a resolver handed out live in the snapshots that were built with it.
@@ -99,6 +100,7 @@ LaneDocument *lane_document_new(const char *uri) {
     atomic_init(&document->newest, 0);
     document->uri = arena_strdup(arena, uri);
     document->path = path_of_uri(arena, uri);
+    document->source_path = uri_is_cell(uri) ? cell_path(arena, uri) : document->path;
     return document;
 }
 
@@ -128,7 +130,7 @@ static bool imports_are_current(const struct FastLane *lane, LaneDocument *docum
     int generation = overlay_generation(lane->overlay);
     if (document->imports_generation == generation) return true;
     if (resolver->listing != overlay_listing(lane->overlay) ||
-        import_resolver_is_stale(resolver->imports, document->path))
+        import_resolver_is_stale(resolver->imports, document->source_path))
         return false;
     document->imports_generation = generation;
     return true;
@@ -154,7 +156,7 @@ static void document_build(struct FastLane *lane, LaneDocument *document, Text *
     fault_provoke("fast", text->analysed);
     document->snapshot = old && old_resolver == resolver
                              ? snapshot_update(old, text->analysed, &options)
-                             : snapshot_build(document->path, text->analysed, &options);
+                             : snapshot_build(document->source_path, text->analysed, &options);
     document->analysis_ns = clock_ns() - started_ns;
     snapshot_release(old);
     resolver->users++;
@@ -277,9 +279,9 @@ const Settings *request_settings(Request *request) {
     struct FastLane *lane = request->server->lane;
     LaneDocument *document = request->document;
     static const Settings none;
-    if (!*document->path) return &none;
+    if (!*document->source_path) return &none;
     if (document->settings_generation != lane->settings_generation)
-        document->settings = settings_for(lane->settings, document->path);
+        document->settings = settings_for(lane->settings, document->source_path);
     document->settings_generation = lane->settings_generation;
     return document->settings;
 }

@@ -128,7 +128,7 @@ static void take_open(Recollection *recollection, const Json *message) {
     if (!uri || !text || text->kind != JSON_STRING) return;
     Document *open = find(recollection, message);
     if (open) documents_close(&recollection->documents, open);
-    Text *fresh = text_new(text->string, json_get_int(item, "version", 0));
+    Text *fresh = text_new(uri, text->string, json_get_int(item, "version", 0));
     documents_open(&recollection->documents, uri, fresh);
 }
 

@@ -377,7 +377,7 @@ Json *handle_did_open(Request *request) {
         return NULL;
     }
     file_is_new(server, uri);
-    Text *fresh = text_new(text->string, json_get_int(item, "version", 0));
+    Text *fresh = text_new(uri, text->string, json_get_int(item, "version", 0));
     Document *document = documents_find(&server->documents, uri);
     if (!document) {
         document = documents_open(&server->documents, uri, fresh);

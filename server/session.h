@@ -58,10 +58,11 @@ typedef struct Said {
 typedef struct LaneDocument {
     Arena *arena;
     atomic_int count;
-    atomic_int newest;  // version that the loop's thread knows
-    const char *uri, *path;
-    Text *text;          // of the snapshot
-    Snapshot *snapshot;  // NULL: none yet, or the analysis failed (`failure`)
+    atomic_int newest;        // version that the loop's thread knows
+    const char *uri, *path;   // "" where it is no file
+    const char *source_path;  // that the analysis knows it by
+    Text *text;               // of the snapshot
+    Snapshot *snapshot;       // NULL: none yet, or the analysis failed (`failure`)
     char failure[256];
     struct LaneResolver *resolver;  // that it was built with
     int imports_generation;         // of the overlay, when its imports were current

@@ -33,7 +33,7 @@ static bool is_current(struct SlowLane *lane, const Overlay *overlay, const char
 const Snapshot *slow_snapshot(Request *request) {
     struct SlowLane *lane = request->slow;
     Overlay *overlay = request->server->overlay;
-    const char *path = request->document->path;
+    const char *path = request->document->source_path;
     if (lane->snapshot && lane->text == request->text && is_current(lane, overlay, path))
         return lane->snapshot;
     slow_lane_free(lane);
@@ -59,7 +59,8 @@ const Snapshot *slow_snapshot(Request *request) {
 }
 
 Imports slow_imports(Request *request) {
-    return import_resolver_closure(request->slow->imports, request->arena, request->document->path);
+    return import_resolver_closure(request->slow->imports, request->arena,
+                                   request->document->source_path);
 }
 
 Json *slow_proof_params(Request *request, const Kernel *kernel, const Backward *backward,
@@ -67,7 +68,7 @@ Json *slow_proof_params(Request *request, const Kernel *kernel, const Backward *
     Arena *arena = request->arena;
     Report report = {.arena = arena};
     const Settings *settings =
-        settings_for(settings_cache_new(arena, &report), request->document->path);
+        settings_for(settings_cache_new(arena, &report), request->document->source_path);
     ProofFile file = {request->slow->snapshot->source, settings, slow_imports(request)};
     ProofPlan plan = proof_plan(arena, kernel, backward, text, settings);
     return proof_params(arena, &file, &plan, 0, limit_s);

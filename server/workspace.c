@@ -64,7 +64,7 @@ static Text *text_of_file(const Request *request, Arena *scratch, const char *pa
     Str text;
     if (file_read(scratch, path, &text)) return NULL;
     *uri = uri_of_path(scratch, path);
-    return text_new(text, VERSION_ON_DISK);
+    return text_new("", text, VERSION_ON_DISK);
 }
 
 static bool text_holds(Str text, Str word) {

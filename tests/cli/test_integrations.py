@@ -45,6 +45,20 @@ def test_problem_matcher_reads_every_line(broken: Workspace) -> None:
         assert int(match[pattern["line"]]) == diagnostic["range"]["start"]["line"] + 1
 
 
+@pytest.mark.parametrize("name", [r"C:\kernels\a b.py", "it: 1:2: a.py", "D:/k/ä(1).py"])
+def test_problem_matcher_reads_any_name(broken: Workspace, name: str) -> None:
+    text = (broken.path / "error.py").read_text()
+    (broken.path / name).parent.mkdir(parents=True, exist_ok=True)
+    (broken.path / name).write_text(text)
+    matcher = json.loads((ROOT / "clients" / "github" / "problem-matcher.json").read_text())
+    pattern = matcher["problemMatcher"][0]["pattern"][0]
+    line = broken.tad("--check", name, "--format", "concise", "--quiet").stdout.split("\n")[0]
+    match = re.match(pattern["regexp"], line)
+    assert match, line
+    assert match[pattern["file"]] == name
+    assert match[pattern["code"]] == "unknown-operation"
+
+
 def hooks() -> dict[str, str]:
     """Id -> entry of .pre-commit-hooks.yaml, which is plain enough to read by lines."""
     text = (ROOT / ".pre-commit-hooks.yaml").read_text()

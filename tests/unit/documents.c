@@ -19,7 +19,7 @@ static Json *change(Arena *arena, int line, int character, int end_line, int end
 
 /// The text after one change, in the arena.
 static const char *edited(Arena *arena, const char *before, Encoding encoding, Json *edit) {
-    Text *old = text_new(str_from(before), 1);
+    Text *old = text_new("file:///a.py", str_from(before), 1);
     Json *changes = json_array(arena);
     json_push(changes, edit);
     Error error;
@@ -86,7 +86,7 @@ TEST(every_offset_and_back) {
 }
 
 TEST(lone_carriage_returns_are_analysed_as_line_feeds) {
-    Text *text = text_new(STR("a\rb\r\nc\r"), 1);
+    Text *text = text_new("file:///a.py", STR("a\rb\r\nc\r"), 1);
     CHECK(str_is(text->analysed, "a\nb\r\nc\n"));
     CHECK(str_is(text->text, "a\rb\r\nc\r"));
     text_release(text);
@@ -109,7 +109,7 @@ TEST(uris) {
 
 TEST(malformed_changes) {
     Arena *arena = arena_new();
-    Text *text = text_new(STR("abc"), 1);
+    Text *text = text_new("file:///a.py", STR("abc"), 1);
     static const char *const wrong[] = {
         "null", "{}", "[{}]", "[{\"text\":1}]", "[3]", "[[]]", "[{\"text\":\"\",\"range\":{}}]"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -138,6 +138,7 @@ export class Server implements vscode.Disposable {
       documentSelector: [
         { scheme: "file", language: "python" },
         { scheme: "untitled", language: "python" },
+        { scheme: "vscode-notebook-cell", language: "python" },
       ],
       initializationOptions: {
         trusted: vscode.workspace.isTrusted,

@@ -44,7 +44,8 @@ const char *inlay_hint_tooltip(Arena *arena, const Snapshot *snapshot, uint32_t 
     X(READONLY, "readonly")                                                                        \
     X(MODIFICATION, "modification")                                                                \
     X(DEPRECATED, "deprecated")                                                                    \
-    X(DEFAULT_LIBRARY, "defaultLibrary")
+    X(DEFAULT_LIBRARY, "defaultLibrary")                                                           \
+    X(POINTER, "pointer")
 typedef enum TokenType {
 #define TOKEN(id, name) TOKEN_##id,
     TOKEN_TYPES(TOKEN)

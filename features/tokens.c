@@ -34,7 +34,9 @@ static void token_of_value(TokenWriter *writer, SyntaxNode node, const Value *va
     switch (type.kind) {
     case TYPE_POINTER:
     case TYPE_BLOCK_POINTER:
-    case TYPE_DESCRIPTOR: token_add(writer, node, TOKEN_POINTER, modifiers); break;
+    case TYPE_DESCRIPTOR:
+        token_add(writer, node, TOKEN_POINTER, modifiers | bit(TOKEN_MODIFIER_POINTER));
+        break;
     case TYPE_DTYPE: token_add(writer, node, TOKEN_DTYPE, modifiers); break;
     case TYPE_FUNCTION: token_add(writer, node, TOKEN_KERNEL, modifiers); break;
     case TYPE_NUMBER:

@@ -9,7 +9,7 @@ WIDTH: tl.constexpr = 16
 @triton.jit
 def kernel(x_ptr, n, BLOCK: tl.constexpr):
     # <^^^^ token: KERNEL declaration
-    #      ^^^^^ token: POINTER declaration
+    #      ^^^^^ token: POINTER declaration pointer
     #             ^ token: SCALAR declaration
     #                ^^^^^ token: CONSTEXPR declaration readonly
     #                       ^^ token: NAMESPACE defaultLibrary
@@ -24,7 +24,7 @@ def kernel(x_ptr, n, BLOCK: tl.constexpr):
     # <^ token: TILE declaration
     #   ^^ token: NAMESPACE defaultLibrary
     #      ^^^^ token: OPERATION defaultLibrary
-    #           ^^^^^ token: POINTER
+    #           ^^^^^ token: POINTER pointer
     #                   ^^^^^^^ token: TILE
     #                            ^^ token: OPERATION defaultLibrary
     #                               ^^ token: NAMESPACE defaultLibrary

@@ -53,6 +53,17 @@ static Arguments arguments_lower(Lowering *lowering, SyntaxNode list) {
 /// Keywords that the compiler itself passes; user code may hand them on.
 static bool keyword_is_internal(const char *name) { return name[0] == '_'; }
 
+/// `name=value` among the arguments of a call; the call where it is not written there.
+static SyntaxNode keyword_node(Lowering *lowering, SyntaxNode call, const char *name) {
+    SyntaxNode *arguments;
+    int count = node_children(lowering->arena, node_field(call, "arguments"), &arguments);
+    for (int i = 0; i < count; i++)
+        if (node_kind(arguments[i]) == SYNTAX_KEYWORD_ARGUMENT &&
+            str_is(lowering_text(lowering, node_field(arguments[i], "name")), name))
+            return arguments[i];
+    return call;
+}
+
 void lowering_report_keyword(Lowering *lowering, OpCode code, const char *callee,
                              const char *keyword, SyntaxNode node) {
     int count;
@@ -117,7 +128,8 @@ static bool operands_bind(Lowering *lowering, OpCode code, const Arguments *argu
         if (index >= 0)
             (*operands)[index] = keyword->value;
         else if (!keyword_is_internal(keyword->name))
-            lowering_report_keyword(lowering, code, callee, keyword->name, node);
+            lowering_report_keyword(lowering, code, callee, keyword->name,
+                                    keyword_node(lowering, node, keyword->name));
     }
     for (int i = 0; i < count; i++) {
         bool is_missing =

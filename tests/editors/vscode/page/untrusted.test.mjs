@@ -28,6 +28,7 @@ step("kernels are analysed, but gradients are not checked", async () => {
   await bench.lens("Generate backward").waitFor();
   await page.locator(".statusbar-item", { hasText: "Restricted Mode" }).waitFor();
   await bench.clickLens("Check gradients", page.locator(".notification-list-item", { hasText: "not trusted" }));
+  await page.waitForTimeout(500); // it fades in
   await bench.shot("untrusted");
   await bench.clickLens("Time", page.locator(".notification-list-item", { hasText: "nothing of it is run" }));
   assert.equal(await bench.lenses(/gradients verified/).count(), 0);

@@ -5,6 +5,9 @@
 
 #include "codeactions/fix.h"
 
+/// That OFFER_QUICK analyses again: some milliseconds.
+enum { QUICK_OPS = 150 };
+
 const ActionRow action_rows[ACTION_COUNT] = {
 #define ACTION(id, name, kind, diagnostic, is_safe, title, apply)                                  \
     {name, kind, diagnostic, is_safe, title},
@@ -52,24 +55,33 @@ static bool edit_is_empty(const ActionEdit *edit) {
     return edit->edits.count == 0 && edit->files.count == 0;
 }
 
+/// The edit that a row would make of a diagnostic. False where it makes none that holds.
+static bool fix_offer(Fix *fix, ActionId id, Action *action) {
+    fix_run(fix, id);
+    if (edit_is_empty(fix->edit)) return false;
+    // Of several edits another one may be chosen in the end.
+    const char *title = fix->is_untried ? NULL : fix->title;
+    *action = (Action){.id = id,
+                       .title = title ? title : action_rows[id].title,
+                       .diagnostic = fix->diagnostic,
+                       .range = fix->range};
+    return id == ACTION_IGNORE || fix_holds(fix);
+}
+
 static void offer_fixes(Arena *arena, const Snapshot *snapshot, const Diagnostic *diagnostic,
-                        Actions *actions) {
+                        int *effort, Actions *actions) {
     bool has_preferred = false;
     for (int id = 0; id < ACTION_COUNT; id++) {
         const ActionRow *row = &action_rows[id];
         if (!row_fixes(row, diagnostic)) continue;
         ActionEdit edit = {0};
         Fix fix = fix_open(arena, snapshot, diagnostic, diagnostic->range, &edit);
-        fix_run(&fix, (ActionId)id);
-        if (edit_is_empty(&edit) || (id != ACTION_IGNORE && !fix_holds(&fix))) continue;
-        bool preferred = !has_preferred && strcmp(row->diagnostic, "*") != 0;
-        has_preferred |= preferred;
-        LIST_PUSH(arena, &actions->list,
-                  (Action){.id = (ActionId)id,
-                           .title = fix.title ? fix.title : row->title,
-                           .diagnostic = diagnostic,
-                           .range = diagnostic->range,
-                           .is_preferred = preferred});
+        fix.effort = effort;
+        Action action;
+        if (!fix_offer(&fix, (ActionId)id, &action)) continue;
+        action.is_preferred = !has_preferred && strcmp(row->diagnostic, "*") != 0;
+        has_preferred |= action.is_preferred;
+        LIST_PUSH(arena, &actions->list, action);
     }
 }
 
@@ -123,13 +135,15 @@ static void offer_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *k
 }
 
 Actions actions_offer(Arena *arena, const Snapshot *snapshot, uint32_t start, uint32_t end,
-                      ActionRefusal *refusal, void *context) {
+                      OfferKind kind, ActionRefusal *refusal, void *context) {
+    int effort = QUICK_OPS;
     Actions actions = {0};
     for (LIST_EACH(int, i, snapshot->diagnostics.list)) {
         const Diagnostic *diagnostic = &snapshot->diagnostics.list.items[i];
         Range range = diagnostic->range;
         if (range.source && range.start <= end && start <= range.end)
-            offer_fixes(arena, snapshot, diagnostic, &actions);
+            offer_fixes(arena, snapshot, diagnostic, kind == OFFER_QUICK ? &effort : NULL,
+                        &actions);
     }
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];

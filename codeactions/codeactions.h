@@ -37,9 +37,13 @@ typedef struct Actions {
 /// What a caller knows already of a kernel's backward: NULL when nothing or when it was derived, else why the rules refuse.
 typedef const char *ActionRefusal(void *context, const Kernel *kernel);
 
+/// OFFER_EXACT: what does not hold when analysed again is left out. OFFER_QUICK takes a few milliseconds, for the light bulb: in large
+/// kernels fixes are offered untried, and action_apply refuses those that do not hold.
+typedef enum OfferKind { OFFER_EXACT, OFFER_QUICK } OfferKind;
+
 /// Actions for [start, end) of the snapshot's own text, best first. `refusal` may be NULL: then it is found out here.
 Actions actions_offer(Arena *arena, const Snapshot *snapshot, uint32_t start, uint32_t end,
-                      ActionRefusal *refusal, void *context);
+                      OfferKind kind, ActionRefusal *refusal, void *context);
 
 typedef struct TextEdit {
     Range range;  // of the snapshot's own text

@@ -214,24 +214,73 @@ static int count_id(const Snapshot *snapshot, DiagnosticId id) {
     return count;
 }
 
-int fix_trouble(const Fix *fix) {
+static bool visit_counted(void *context, Op *op) {
+    (void)op;
+    ++*(int *)context;
+    return true;
+}
+
+/// About what another analysis of the text looks at: the kernel, or all of them, which may call what is changed.
+static int analysis_size(const Fix *fix) {
+    bool is_own = fix->kernel && !fix->kernel->definition->is_helper;
+    int count = 0;
+    for (LIST_EACH(int, i, fix->snapshot->kernels)) {
+        const Kernel *kernel = &fix->snapshot->kernels.items[i];
+        if (kernel->function && (!is_own || kernel == fix->kernel))
+            region_walk(kernel->function->body, visit_counted, &count);
+    }
+    return count;
+}
+
+/// The text with the edits; NULL where that is more work than may be done now.
+static Snapshot *analyse_again(Fix *fix) {
+    int size = fix->effort ? analysis_size(fix) : 0;
+    fix->is_untried |= fix->effort && size > *fix->effort;
+    if (fix->is_untried) return NULL;
+    if (fix->effort) *fix->effort -= size;
     SnapshotOptions options = {.resolver = fix->snapshot->module->resolver};
     Str text = edits_applied(fix->arena, fix->source->text, fix->edit);
-    Snapshot *after = snapshot_update(fix->snapshot, text, &options);
+    return snapshot_update(fix->snapshot, text, &options);
+}
+
+int fix_trouble(Fix *fix) {
+    const Snapshot *after = analyse_again(fix);
+    if (!after) return 0;
     int weight =
         100 * count_severity(after, SEVERITY_ERROR) + count_severity(after, SEVERITY_WARNING);
     snapshot_release(after);
     return weight;
 }
 
-bool fix_holds(const Fix *fix) {
-    SnapshotOptions options = {.resolver = fix->snapshot->module->resolver};
-    Str text = edits_applied(fix->arena, fix->source->text, fix->edit);
-    Snapshot *after = snapshot_update(fix->snapshot, text, &options);
+/// Whether the diagnostic stands where the edits are, or around them.
+static bool is_still_there(const Fix *fix, const Snapshot *after) {
+    Range place = fix->diagnostic->range;
+    uint32_t size_after = (uint32_t)after->source->text.size;
+    uint32_t behind = (uint32_t)fix->source->text.size - place.end;
+    for (LIST_EACH(int, i, after->diagnostics.list)) {
+        const Diagnostic *diagnostic = &after->diagnostics.list.items[i];
+        Range range = snapshot_range(after, diagnostic->range);
+        if (diagnostic->id == fix->diagnostic->id && range.start <= size_after - behind &&
+            place.start <= range.end)
+            return true;
+    }
+    return false;
+}
+
+/// Once less in the file; or, where only the first place of a kernel has the hint, at the next one.
+static bool diagnostic_is_gone(const Fix *fix, const Snapshot *after) {
+    DiagnosticId id = fix->diagnostic->id;
+    int before = count_id(fix->snapshot, id), now = count_id(after, id);
+    bool moves_on = now == before && fix->diagnostic->severity > SEVERITY_WARNING;
+    return now < before || (moves_on && !is_still_there(fix, after));
+}
+
+bool fix_holds(Fix *fix) {
+    const Snapshot *after = analyse_again(fix);
+    if (!after) return true;
     bool holds = after->module->has_syntax_errors <= fix->snapshot->module->has_syntax_errors;
     const Diagnostic *diagnostic = fix->diagnostic;
-    if (diagnostic)
-        holds &= count_id(after, diagnostic->id) < count_id(fix->snapshot, diagnostic->id);
+    if (diagnostic) holds &= diagnostic_is_gone(fix, after);
     // Past an error the analysis was silent: with it gone, others may be seen for the first time.
     for (Severity severity = SEVERITY_ERROR; severity <= SEVERITY_WARNING; severity++)
         if (!diagnostic || diagnostic->severity != SEVERITY_ERROR)

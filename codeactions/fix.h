@@ -13,6 +13,8 @@ typedef struct Fix {
     const Kernel *kernel;  // around the range, or NULL
     ActionEdit *edit;      // to be filled; left empty where the action does not apply
     const char *title;     // more exact than the row's; NULL: the row's
+    int *effort;      // ops that may be analysed again for all offers together; NULL: any number
+    bool is_untried;  // there were more: the first of several edits was taken
 } Fix;
 
 typedef void ActionApply(Fix *fix);
@@ -61,10 +63,10 @@ Range fix_range_of(const Fix *fix, const Op *op);
 const char *fix_language(const Fix *fix);
 const char *fix_triton(const Fix *fix);
 
-/// Analyses the text with the edits again: the diagnostic is gone there (once less), and no error or warning is new.
-bool fix_holds(const Fix *fix);
-/// How much is wrong with the text with the edits: errors, then warnings. For comparing.
-int fix_trouble(const Fix *fix);
+/// Analyses the text with the edits again: the diagnostic is gone there, and no error or warning is new. True where that is not tried.
+bool fix_holds(Fix *fix);
+/// How much is wrong with the text with the edits: errors, then warnings. For comparing. 0 where that is not tried.
+int fix_trouble(Fix *fix);
 /// Drops the edits made so far.
 void fix_clear(Fix *fix);
 

@@ -41,6 +41,7 @@ static const char *best_spelling(Fix *fix, SyntaxNode attribute) {
         fix_replace_node(fix, attribute, "%s", spellings[i]);
         int trouble = fix_trouble(fix);
         fix_clear(fix);
+        if (fix->is_untried) return best ? best : spellings[i];
         if (best && trouble >= fewest) continue;
         best = spellings[i];
         fewest = trouble;

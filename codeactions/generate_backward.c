@@ -100,18 +100,14 @@ void apply_backward_here(Fix *fix) {
     fix->edit->needs_confirmation = true;
 }
 
-typedef struct Sizes {
-    const Value *parameter;
-    bool found;
-} Sizes;
-
-static bool visit_size(void *context, Op *op) {
-    Sizes *sizes = context;
+/// Notes what comparisons and the bounds of loops read.
+static bool visit_bounds(void *context, Op *op) {
+    Map *bounds = context;
     bool compares = op_is_comparison(op->code);
     bool loops = op->code == OP_FOR || op->code == OP_STATIC_FOR;
     for (int i = 0; i < op->operand_count && (compares || (loops && i < 3)); i++)
-        sizes->found |= op->operands[i] == sizes->parameter;
-    return !sizes->found;
+        map_set_pointer(bounds, op->operands[i], bounds);
+    return true;
 }
 
 /// Sizes that masks and loops compare with: no multiple of a block, so that the masks are tried.
@@ -120,16 +116,16 @@ void apply_launch_comment(Fix *fix) {
     if (!fix->kernel || !fix->kernel->function) return;
     const Function *function = fix->kernel->function;
     Buffer out = buffer_new(fix->arena);
+    Map bounds = map_new(fix->arena);
+    region_walk(function->body, visit_bounds, &bounds);
     int size = FIRST_SIZE;
     for (int i = 0; i < function->parameter_count; i++) {
         const Parameter *parameter = &function->parameters[i];
         bool number = parameter->value->type.kind == TYPE_NUMBER &&
                       !dtype_is_float(parameter->value->type.element);
-        Sizes sizes = {parameter->value, false};
-        region_walk(function->body, visit_size, &sizes);
         if (parameter->is_constexpr && !parameter->default_value)
             buffer_printf(&out, "%s%s=%d", out.size ? ", " : "", parameter->name, BLOCK);
-        else if (!parameter->is_constexpr && number && sizes.found) {
+        else if (!parameter->is_constexpr && number && map_has_pointer(&bounds, parameter->value)) {
             buffer_printf(&out, "%s%s=%d", out.size ? ", " : "", parameter->name, size);
             size += SIZE_STEP;
         }

@@ -175,7 +175,7 @@ static void print_edit(const Dump *dump, const ActionEdit *edit) {
 static void dump_actions(const Dump *dump) {
     const Snapshot *snapshot = dump->snapshot;
     uint32_t end = (uint32_t)snapshot->source->text.size;
-    Actions actions = actions_offer(dump->arena, snapshot, 0, end, NULL, NULL);
+    Actions actions = actions_offer(dump->arena, snapshot, 0, end, OFFER_EXACT, NULL, NULL);
     for (LIST_EACH(int, i, actions.list)) {
         const Action *action = &actions.list.items[i];
         if (action->id == ACTION_IGNORE) continue;

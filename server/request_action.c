@@ -149,7 +149,7 @@ Json *handle_code_action(Request *request) {
     if (!snapshot) return NULL;
     Json *list = json_array(arena);
     RefusalAsk ask = {request, snapshot};
-    Actions actions = actions_offer(arena, snapshot, start, end, known_refusal, &ask);
+    Actions actions = actions_offer(arena, snapshot, start, end, OFFER_QUICK, known_refusal, &ask);
     for (LIST_EACH(int, i, actions.list)) {
         const Action *action = &actions.list.items[i];
         if (!is_asked(only, action_rows[action->id].kind)) continue;

@@ -60,7 +60,7 @@ static const char *no_refusal(void *context, const Kernel *kernel) {
 
 static void probe_actions(Arena *arena, const Snapshot *snapshot, uint32_t offset, uint32_t size) {
     (void)size;
-    actions_offer(arena, snapshot, offset, offset, no_refusal, NULL);
+    actions_offer(arena, snapshot, offset, offset, OFFER_QUICK, no_refusal, NULL);
 }
 
 static void probe_hints(Arena *arena, const Snapshot *snapshot, uint32_t offset, uint32_t size) {

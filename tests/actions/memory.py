@@ -100,3 +100,11 @@ def spread_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     lanes = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + lanes).to(tl.float32)
     tl.store(y_ptr + lanes, x * tl.max(x, axis=0) / tl.sum(x, axis=0), mask=lanes < n)
+
+
+@triton.jit
+def two_strides_kernel(x_ptr, y_ptr, n, stride, m, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * stride + offsets, mask=offsets < n, other=0.0)
+    tl.store(y_ptr + row * m + offsets, x, mask=offsets < n)

@@ -10,7 +10,7 @@ import pytest
 from tests.protocol.client import ROOT, Client, place
 from tests.protocol.conftest import KERNEL
 
-CONTENT_MODIFIED, INVALID_PARAMS = -32801, -32602
+CONTENT_MODIFIED, INVALID_PARAMS, REQUEST_FAILED = -32801, -32602, -32803
 METHODS = re.findall(
     r'^METHOD\(\w+,\s+"([^"]+)",\s+REQUEST', (ROOT / "server/methods.def").read_text(), re.M
 )
@@ -222,6 +222,57 @@ def test_code_actions(opened: Client, kernel: str) -> None:
     assert opened.request("textDocument/codeAction", only) == []  # a guess is not safe
     opened.change(kernel, 3, {"text": KERNEL})
     assert opened.failure("codeAction/resolve", fix) == CONTENT_MODIFIED
+
+
+AGAIN = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def again(x_ptr, offsets):
+    return tl.load(x_ptr + offsets)
+
+
+@triton.jit
+def sum_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    first = tl.load(x_ptr + offsets)
+    total = first + again(x_ptr, offsets)
+    tl.store(y_ptr + offsets, total)
+"""
+
+
+def fixes(client: Client, uri: str, text: str, word: str) -> dict[str, dict]:
+    """Quick fixes at a word, by the diagnostic that they fix."""
+    at = place(text, word)
+    params = {
+        "textDocument": {"uri": uri},
+        "range": {"start": at, "end": at},
+        "context": {"diagnostics": [], "only": ["quickfix"]},
+    }
+    actions = client.request("textDocument/codeAction", params)
+    return {
+        action["diagnostics"][0]["code"]: action
+        for action in actions
+        if not action["title"].startswith("Ignore")
+    }
+
+
+def test_a_light_bulb_does_not_analyse_large_kernels_again(opened: Client, kernel: str) -> None:
+    """`first` is no name of the helper: a small kernel is tried, a large one when the fix is chosen."""
+    opened.change(kernel, 2, {"text": AGAIN})
+    assert "repeated-load" not in fixes(opened, kernel, AGAIN, "tl.load(x_ptr")
+    large = AGAIN.replace("    tl.store", "    total = total * 1.5\n" * 200 + "    tl.store")
+    opened.change(kernel, 3, {"text": large})
+    action = fixes(opened, kernel, large, "tl.load(x_ptr")["repeated-load"]
+    assert opened.failure("codeAction/resolve", action) == REQUEST_FAILED
+    # Of several spellings the best one is found out when it is chosen.
+    wrong = large.replace("tl.store", "tl.stor")
+    opened.change(kernel, 4, {"text": wrong})
+    action = fixes(opened, kernel, wrong, "tl.stor")["unknown-operation"]
+    assert action["title"] == "Use the name that exists"
+    edit = opened.request("codeAction/resolve", action)["edit"]
+    assert edit["documentChanges"][0]["edits"][0]["newText"] == "store"
 
 
 def test_backward_is_an_edit_that_is_looked_at_first(opened: Client, kernel: str) -> None:

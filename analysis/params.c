@@ -352,7 +352,7 @@ static int trace_parameter(const Value *value, int depth) {
 typedef struct Pointees {
     const Roles *roles;
     unsigned short *loaded;  // by parameter: roles of what was loaded
-    unsigned short *stored;  // ROLE_FLOAT, ROLE_INT
+    unsigned short *stored;  // ROLE_FLOAT, ROLE_INT, ROLE_WHOLE
     Function *function;
 } Pointees;
 
@@ -377,8 +377,11 @@ static bool visit_pointees(void *context, Op *op) {
         int value = op_parameter_index(op->code, STR("value"));
         if (value < 0) value = op_parameter_index(op->code, STR("val"));
         const Value *stored = value >= 0 && value < op->operand_count ? op->operands[value] : NULL;
+        // Who counts adds integers; a plain store of 0 may be meant for floats.
+        bool is_count = (effects & EFFECT_READS) != 0;
         int role = is_float(stored)                          ? ROLE_FLOAT
                    : is_integer(stored) && !stored->constant ? ROLE_INT
+                   : is_integer(stored) && is_count          ? ROLE_WHOLE
                                                              : 0;
         pointees->stored[parameter] = (unsigned short)(pointees->stored[parameter] | role);
     }
@@ -391,8 +394,7 @@ static DTypeClass pointee_class(int loaded, int stored) {
     if (loaded & ROLE_FLOAT) return CLASS_FLOAT;
     if (loaded & ROLE_WHOLE) return stored & ROLE_FLOAT ? CLASS_FLOAT : CLASS_SIGNED;
     if (stored & ROLE_FLOAT) return CLASS_FLOAT;
-    if (stored & ROLE_INT) return CLASS_SIGNED;
-    return CLASS_UNKNOWN;
+    return stored & (ROLE_INT | ROLE_WHOLE) ? CLASS_SIGNED : CLASS_UNKNOWN;
 }
 
 // --- The parameters

@@ -6,18 +6,15 @@
 #include "server/answer.h"
 #include "server/slow_lane.h"
 #include "server/workspace.h"
+#include "server/written.h"
 
 typedef Links LinkFinder(Arena *arena, const Snapshot *snapshot, uint32_t offset);
 
-static Json *links_answer(Request *request, LinkFinder *find) {
+static Json *links_json(Request *request, const Snapshot *snapshot, const Links *links) {
     Arena *arena = request->arena;
-    uint32_t offset;
-    const Snapshot *snapshot = request_snapshot_at(request, &offset);
-    if (!snapshot) return NULL;
-    Links links = find(arena, snapshot, offset);
     Json *list = json_array(arena);
-    for (LIST_EACH(int, i, links.list)) {
-        const Link *link = &links.list.items[i];
+    for (LIST_EACH(int, i, links->list)) {
+        const Link *link = &links->list.items[i];
         Json *location = location_json(request, snapshot, link->target);
         if (!request->server->client.links) {
             json_push(list, location_json(request, snapshot, link->selection));
@@ -36,8 +33,60 @@ static Json *links_answer(Request *request, LinkFinder *find) {
     return list;
 }
 
+static Json *links_answer(Request *request, LinkFinder *find) {
+    uint32_t offset;
+    const Snapshot *snapshot = request_snapshot_at(request, &offset);
+    if (!snapshot) return NULL;
+    Links links = find(request->arena, snapshot, offset);
+    return links_json(request, snapshot, &links);
+}
+
 Json *handle_definition(Request *request) { return links_answer(request, definition_at); }
-Json *handle_declaration(Request *request) { return links_answer(request, declaration_at); }
+
+/// Whether a name of the snapshot leads to what makes it, and no further.
+static bool leads_home(Arena *arena, const Snapshot *snapshot, uint32_t offset,
+                       const Links *links) {
+    Links home = definition_at(arena, snapshot, offset);
+    if (!home.list.count || !links->list.count) return !links->list.count;
+    const Range *a = &home.list.items[0].target, *b = &links->list.items[0].target;
+    return a->source == b->source && a->start == b->start;
+}
+
+/// To the lines of the backward in the module that was written beside the file; NULL where there are none.
+static Json *written_links(Request *request, const Snapshot *snapshot, uint32_t offset) {
+    const Kernel *kernel = snapshot_kernel_at(snapshot, offset);
+    Neighbour module = kernel ? written_backward(request, kernel) : (Neighbour){0};
+    if (!module.name) return NULL;
+    ImportResolver *imports = import_resolver_new(request->server->overlay);
+    SnapshotOptions options = {.resolver = import_resolver_interface(imports)};
+    Snapshot *written = snapshot_build(module.path, module.text, &options);
+    const Kernel *copy = snapshot_find_kernel(written, kernel->definition->name);
+    Range here = snapshot_range(snapshot, kernel->definition->range);
+    Range there = copy ? snapshot_range(written, copy->definition->range) : (Range){0};
+    Json *list = NULL;
+    if (copy && str_equal(source_slice(here), source_slice(there))) {
+        uint32_t place = there.start + (offset - here.start);
+        Links links = declaration_at(request->arena, written, place);
+        if (!leads_home(request->arena, written, place, &links)) {
+            for (LIST_EACH(int, i, links.list)) links.list.items[i].origin = (Range){0};
+            list = links_json(request, snapshot, &links);
+        }
+    }
+    snapshot_release(written);
+    import_resolver_free(imports);
+    return list;
+}
+
+Json *handle_declaration(Request *request) {
+    uint32_t offset;
+    const Snapshot *snapshot = request_snapshot_at(request, &offset);
+    if (!snapshot) return NULL;
+    Links links = declaration_at(request->arena, snapshot, offset);
+    bool is_home = leads_home(request->arena, snapshot, offset, &links);
+    Json *list = is_home ? written_links(request, snapshot, offset) : NULL;
+    return list ? list : links_json(request, snapshot, &links);
+}
+
 Json *handle_type_definition(Request *request) { return links_answer(request, type_definition_at); }
 
 // --- Uses, here and in other files

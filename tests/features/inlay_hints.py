@@ -90,3 +90,17 @@ def flat_kernel(x_ptr, N: tl.constexpr):
     i = tl.arange(0, N)
     # <^ inlay: i32[N]
     tl.store(x_ptr + i, shifted(tl.load(x_ptr + i).to(tl.float32), 2.0))
+
+
+@triton.jit
+def histogram_kernel(bins_ptr, total_ptr, x_ptr, n, BLOCK: tl.constexpr):
+    #                ^^^^^^^^ inlay: *int
+    #                          ^^^^^^^^^ inlay: *float
+    #                                     ^^^^^ inlay: *int
+    #                                            ^ inlay: i32
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    # <^ inlay: i32[BLOCK]
+    bins = tl.load(x_ptr + i, mask=i < n, other=0)
+    # <^^^ inlay: int[BLOCK]
+    tl.atomic_add(bins_ptr + bins, 1, mask=i < n)
+    tl.atomic_add(total_ptr, 0.5)

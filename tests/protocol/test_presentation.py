@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -154,3 +155,24 @@ def test_from_a_line_of_the_backward_to_the_forward_and_back(editor: Client, ker
     ]:
         assert goes("definition", backward) == place(text, forward)
         assert goes("declaration", forward) == place(text, backward)
+
+
+def test_from_a_line_of_the_file_to_the_module_beside_it(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    argument = {"uri": kernel, "kernel": "scale_kernel"}
+    params = {"command": "tad.backwardPreview", "arguments": [argument]}
+    preview = editor.request("workspace/executeCommand", params)
+    at = {"textDocument": {"uri": kernel}, "position": place(KERNEL, "x = tl.load")}
+
+    def declared() -> list[dict[str, Any]]:
+        return editor.request("textDocument/declaration", at)
+
+    assert [link["targetUri"] for link in declared()] == [kernel]
+    path = Path(preview["uri"].removeprefix("file://"))
+    path.write_text(preview["text"])  # as accepted, and not open
+    (link,) = declared()
+    assert link["targetUri"] == preview["uri"]
+    assert link["targetSelectionRange"]["start"] == place(preview["text"], "dx = ")
+    # A kernel that is no longer the module's leads nowhere but home.
+    editor.change(kernel, 2, {"text": KERNEL.replace("other=0.0", "other=1.0")})
+    assert [link["targetUri"] for link in declared()] == [kernel]

@@ -78,6 +78,9 @@ step("a line of the backward leads to the forward line, and back", async () => {
   await bench.command("Peek Declaration", peek);
   await bench.shot("peek");
   await bench.closePeek();
+  await goTo("softmax.py", "numerator = ");
+  await bench.command("Go to Declaration", bench.tab(name));
+  await bench.atLine(placeOf(name, "dnumerator = ")[0]).waitFor();
   await bench.closeTab(name);
 });
 

@@ -488,6 +488,23 @@ static Entity lower_name(Lowering *lowering, SyntaxNode node) {
     return entity_of_value(unknown);
 }
 
+static void report_unknown_operation(Lowering *lowering, Str name, SyntaxNode node) {
+    const char *instead = op_foreign(name);
+    const char *nearest = lowering->diagnostics && !instead ? op_suggest(name) : NULL;
+    Diagnostic *diagnostic =
+        lowering_report(lowering, DIAGNOSTIC_UNKNOWN_OPERATION, node,
+                        instead   ? "triton.language has no `%.*s`: there is `%s`."
+                        : nearest ? "triton.language has no `%.*s`; did you mean `%s`?"
+                                  : "triton.language has no `%.*s`.%s",
+                        STR_ARGS(name),
+                        instead   ? instead
+                        : nearest ? nearest
+                                  : "");
+    // It may be of a release or a build that we do not know.
+    bool is_misspelt = nearest && str_distance(name, str_from(nearest)) <= 2;
+    if (diagnostic && !is_misspelt) diagnostic->severity = SEVERITY_WARNING;
+}
+
 static Value *scope_value(Lowering *lowering, Entity entity, SyntaxNode node) {
     ScopeEntry entry = entity.entry;
     switch (entry.kind) {
@@ -502,15 +519,7 @@ static Value *scope_value(Lowering *lowering, Entity entity, SyntaxNode node) {
         Str language;
         if (!scope_language_name(entry.dotted, &language) || lowering->global_depth) break;
         if (language.size == 0) return lowering_silent(lowering, "triton.language itself");
-        const char *nearest = lowering->diagnostics ? op_suggest(language) : NULL;
-        Diagnostic *diagnostic =
-            lowering_report(lowering, DIAGNOSTIC_UNKNOWN_OPERATION, node,
-                            nearest ? "triton.language has no `%.*s`; did you mean `%s`?"
-                                    : "triton.language has no `%.*s`.%s",
-                            STR_ARGS(language), nearest ? nearest : "");
-        // It may be of a release or a build that we do not know.
-        if (diagnostic && (!nearest || str_distance(language, str_from(nearest)) > 2))
-            diagnostic->severity = SEVERITY_WARNING;
+        report_unknown_operation(lowering, language, node);
         return lowering_silent(lowering, "an unknown name of triton.language");
     }
     default: break;

@@ -231,6 +231,17 @@ const char *op_suggest(Str name) {
     return best;
 }
 
+const char *op_foreign(Str name) {
+    static const char *const rows[][2] = {
+#define FOREIGN(name, instead) {name, instead},
+#include "analysis/foreign_names.def"
+#undef FOREIGN
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (str_is(name, rows[i][0])) return rows[i][1];
+    return NULL;
+}
+
 static void member_consider(OpMember *best, Str name, Str candidate) {
     int distance = str_distance(name, candidate);
     if (distance < best->distance) *best = (OpMember){candidate, distance};

@@ -95,6 +95,8 @@ OpCode op_find_method(Str name);
 int op_spelling_distance(Str name, Str candidate);
 /// The nearest public name, for "did you mean", or NULL.
 const char *op_suggest(Str name);
+/// What triton.language has in place of a name of PyTorch or NumPy, or NULL.
+const char *op_foreign(Str name);
 /// The attribute or method of a tensor that is spelt most like `name`, and by how many edits it differs.
 typedef struct OpMember {
     Str name;

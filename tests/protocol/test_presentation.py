@@ -176,3 +176,17 @@ def test_from_a_line_of_the_file_to_the_module_beside_it(editor: Client, kernel:
     # A kernel that is no longer the module's leads nowhere but home.
     editor.change(kernel, 2, {"text": KERNEL.replace("other=0.0", "other=1.0")})
     assert [link["targetUri"] for link in declared()] == [kernel]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "answer"),
+    [("tl.matmul(x, x)", "`tl.dot(a, b)`"), ("tl.clip(x, 0, 1)", "`tl.clamp(x, low, high)`")],
+)
+def test_a_name_of_another_library_is_answered_with_tritons(
+    editor: Client, kernel: str, mistake: str, answer: str
+) -> None:
+    editor.open(kernel, KERNEL.replace("scale(x)", mistake))
+    diagnostics = editor.diagnostics(kernel, 1)
+    (found,) = [one for one in diagnostics if one["code"] == "unknown-operation"]
+    assert found["severity"] == 2
+    assert found["message"].endswith(f"there is {answer}.")

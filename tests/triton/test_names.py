@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import triton.language as tl
 
 from tests.triton import names
 
+ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = names.collect([names.installed_folder()])
 ENTRIES = {entry["name"]: entry for entry in DOCUMENT["entries"]}
 
@@ -128,3 +130,14 @@ def test_command_writes_json() -> None:
         [sys.executable, str(script)], capture_output=True, check=True, text=True, timeout=120
     )
     assert '"name": "tl.load"' in done.stdout
+
+
+def test_names_of_other_libraries_are_not_tritons() -> None:
+    """And what they are answered with is."""
+    text = (ROOT / "analysis/foreign_names.def").read_text()
+    rows = re.findall(r'^FOREIGN\("(\w+)", "(.*)"\)$', text, re.MULTILINE)
+    assert len(rows) == text.count("\nFOREIGN(")
+    for name, instead in rows:
+        assert not hasattr(tl, name), name
+        for ours in re.findall(r"\btl\.(\w+)", instead):
+            assert hasattr(tl, ours), instead

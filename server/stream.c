@@ -1,4 +1,5 @@
 // Reads when the loop says that something is there, and writes at once as far as the client takes it.
+#define _GNU_SOURCE  // F_GETPIPE_SZ
 #include "server/stream.h"
 
 #include <errno.h>
@@ -10,7 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { READ_SIZE = 64 * 1024, HUNGER_MS = 2 };
+enum {
+    READ_SIZE = 64 * 1024,
+    HUNGER_MS = 2,
+    FEW_BYTES = 32 * 1024,  // half of a usual pipe, a sixth of a socket
+};
 
 /// A write, or the rest of one, that the journal has no room for.
 typedef struct Waiting {
@@ -25,6 +30,7 @@ struct Stream {
     Journal *journal;
     int input, output;
     bool is_socket;                     // the output
+    size_t whole_size;                  // that it takes at once while it is empty
     Watch *readable, *writable;         // NULL: not waited for
     Timer *reads_later, *writes_later;  // NULL: they need not
     Waiting *first, *last;
@@ -143,15 +149,14 @@ static void stream_refill(Stream *stream) {
 
 /// How many bytes a write takes now, for sure: who is killed in the middle of it has written all of them. 0: none.
 static size_t sure_size(const Stream *stream) {
-    enum { FEW_BYTES = 32 * 1024 };  // half of a pipe, a sixth of a socket
     int queued = 0;
     bool is_known = ioctl(stream->output, TIOCOUTQ, &queued) == 0 ||
                     ioctl(stream->output, FIONREAD, &queued) == 0;
-    if (is_known && queued == 0) return FEW_BYTES;
+    if (is_known && queued == 0) return stream->whole_size;
     struct pollfd output = {.fd = stream->output, .events = POLLOUT};
     if (poll(&output, 1, 0) <= 0) return 0;
     // A socket is called writable when two thirds of it are free, a pipe when one page is.
-    return stream->is_socket ? FEW_BYTES : PIPE_BUF;
+    return stream->is_socket ? stream->whole_size : PIPE_BUF;
 }
 
 /// False where the client takes nothing now.
@@ -222,6 +227,17 @@ bool stream_is_broken(const Stream *stream) {
 
 // --- The whole
 
+/// Who has many pipes gets small ones.
+static size_t whole_size_of(int output) {
+#ifdef F_GETPIPE_SZ
+    int size = fcntl(output, F_GETPIPE_SZ);
+    if (size > 0 && size < FEW_BYTES) return (size_t)size;
+#else
+    (void)output;
+#endif
+    return FEW_BYTES;
+}
+
 /// A terminal keeps its ways, and a file takes everything.
 static void never_block(Stream *stream) {
     struct stat kind = {0};
@@ -240,6 +256,7 @@ Stream *stream_open(Loop *loop, Arena *arena, int input, int output, Journal *jo
     stream->journal = journal;
     stream->input = input;
     stream->output = output;
+    stream->whole_size = whole_size_of(output);
     never_block(stream);
     return stream;
 }

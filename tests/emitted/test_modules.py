@@ -276,6 +276,12 @@ OF_TURNS = """    for t in range(T):
         s = tl.sum(tl.load(x_ptr + (row * T + t) * BLOCK + i).to(tl.float32))
         tl.store(total_ptr + row, s)
         acc += s"""
+OF_TURNS_EACH = OF_TURNS.replace("total_ptr + row", "total_ptr + row * T + t")
+OF_A_BRANCH = """    s = 0.0
+    if T > 3:
+        s = tl.sum(tl.load(x_ptr + row * BLOCK + i).to(tl.float32))
+        tl.store(total_ptr + row, s)
+    acc = s"""
 OF_TWO = """    s = tl.sum(tl.load(x_ptr + row * BLOCK + i).to(tl.float32))
     tl.store(total_ptr + row, s)
     acc = tl.sum(tl.exp(w * s))
@@ -286,11 +292,17 @@ OF_ONE = """    acc = tl.sum(tl.load(x_ptr + row * BLOCK + i).to(tl.float32))
 
 @pytest.mark.parametrize(
     ("body", "loaded"),
-    [(OF_ONE, True), (OF_TWO, False), (OF_TURNS, False)],
-    ids=["one", "two", "turns"],
+    [
+        (OF_ONE, True),
+        (OF_A_BRANCH, True),
+        (OF_TWO, False),
+        (OF_TURNS, False),
+        (OF_TURNS_EACH, False),
+    ],
+    ids=["one", "branch", "two", "turns", "each turn"],
 )
 def test_overwritten_values_are_not_loaded(body: str, loaded: bool, tmp_path: Path) -> None:
-    """Only the last of them is there, so each is computed again."""
+    """Only the last of them is there, so each is computed again, as is what a loop stores one by one."""
     source = tmp_path / "total.py"
     source.write_text(RESTORED.format(body=body))
     text = tad("--backward", source, "--wrt", "w_ptr", "--no-proof").stdout

@@ -80,3 +80,33 @@ def merge(sums: torch.Tensor, maxima: torch.Tensor, parts: torch.Tensor) -> torc
     assert sums.shape == (rows, 1) and maxima.shape == (rows, 1) and parts.shape == (rows, 1, 64)
     merge_of_splits[(rows,)](sums, maxima, parts, out, SPLITS=1, D=64)
     return out
+
+
+@triton.jit
+def parts_apart(x_ptr, y_ptr, stride, rows, parts):
+    row = tl.program_id(0)
+    total = 0.0
+    for part in range(parts):
+        total += tl.load(x_ptr + row * stride + stride * part * rows)
+    tl.store(y_ptr + row, total * total)
+
+
+@triton.jit
+def contiguous_columns(x_ptr, y_ptr, x_row, x_col, y_row, y_col, B: tl.constexpr):
+    tl.device_assert(x_col == 1)
+    tl.device_assert(y_col == 1)
+    row = tl.program_id(0)
+    cols = tl.arange(0, B)
+    x = tl.load(x_ptr + row * x_row + cols * x_col)
+    tl.store(y_ptr + row * y_row + cols * y_col, x * x)
+
+
+@triton.jit
+def contiguous_blocks(x_ptr, y_ptr, m, n, x_row, x_col, y_row, y_col, B: tl.constexpr):
+    tl.device_assert(x_col == 1)
+    tl.device_assert(y_col == 1)
+    at = tl.program_id(0) * B
+    x_block = tl.make_block_ptr(x_ptr, (m, n), (x_row, x_col), (at, 0), (B, B), (1, 0))
+    x = tl.load(x_block, boundary_check=(0, 1))
+    y_block = tl.make_block_ptr(y_ptr, (m, n), (y_row, y_col), (at, 0), (B, B), (1, 0))
+    tl.store(y_block, x * x, boundary_check=(0, 1))

@@ -85,8 +85,7 @@ static Type recomputed_type(const Differentiation *state, Type type) {
     return type_mapped(state->arena, type, &state->values);
 }
 
-/// A tile of zeros shaped like `type`, float32 unless the value is float64.
-static Value *zeros_of(Differentiation *state, Builder *builder, Type type, Range range) {
+Value *adjoint_zeros(Differentiation *state, Builder *builder, Type type, Range range) {
     DTypeCode code = type.element.code == DTYPE_FLOAT64 ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
     if (type.rank == 0) return build_float(builder, 0.0);
     Value *shape = build_shape(builder, recomputed_type(state, type));
@@ -97,12 +96,6 @@ static Value *zeros_of(Differentiation *state, Builder *builder, Type type, Rang
     }
     return build_ternary(builder, OP_FULL, shape, build_float(builder, 0.0),
                          build_dtype(builder, dtype_of(code)));
-}
-
-/// What starts as a bare 0.0 is a tensor as soon as a loop or a branch has added to it.
-static Type type_at_run_time(Type type) {
-    type.is_constexpr = false;
-    return type;
 }
 
 /// Only the whole of a sum keeps its name.
@@ -183,7 +176,7 @@ static void enter(Differentiation *state, Region *region) {
 static Value *captured_start(Differentiation *state, Builder *before, const Frame *outer,
                              Value *primal) {
     Value *sofar = map_get_pointer(&outer->adjoints, primal);
-    if (!sofar) return zeros_of(state, before, primal->type, primal->range);
+    if (!sofar) return adjoint_zeros(state, before, primal->type, primal->range);
     return conform(state, before, sofar, primal->type);
 }
 
@@ -193,7 +186,7 @@ static Value *captured_start(Differentiation *state, Builder *before, const Fram
 static Value *arm_total(Differentiation *state, Builder *end, const Frame *arm, Value *primal,
                         Value *sofar) {
     Value *added = map_get_pointer(&arm->adjoints, primal);
-    if (!added) return sofar ? sofar : zeros_of(state, end, primal->type, primal->range);
+    if (!added) return sofar ? sofar : adjoint_zeros(state, end, primal->type, primal->range);
     added = conform(state, end, added, primal->type);
     if (sofar && added->op && op_is_pure(added->op)) added->name = NULL;
     return sofar ? build_binary(end, OP_ADD, sofar, added) : added;
@@ -425,7 +418,7 @@ static void recall_states(Differentiation *state, const LoopPlan *plan, const Ta
 static Value *initial_adjoint(Differentiation *state, Builder *at, const Op *loop, int index) {
     Value *gradient = adjoint_get(state, loop->results[index]);
     if (gradient) return conform(state, at, gradient, loop->results[index]->type);
-    return zeros_of(state, at, loop->results[index]->type, loop->range);
+    return adjoint_zeros(state, at, loop->results[index]->type, loop->range);
 }
 
 /// The adjoint of an online loop sees the final gauge wherever the forward saw the running one.
@@ -595,7 +588,7 @@ static void sweep_loop(Differentiation *state, const Op *loop) {
         Value *gradient = adjoint_get(state, argument);
         next[plan.carried_position[i]] =
             gradient ? conform(state, &state->builder, gradient, argument->type)
-                     : zeros_of(state, &state->builder, argument->type, loop->range);
+                     : adjoint_zeros(state, &state->builder, argument->type, loop->range);
     }
     op_append(&state->builder, OP_YIELD, next, plan.states, 0);
     carry_captured(state, reversed, loop, &frame, &before);

@@ -31,6 +31,25 @@ typedef struct RunningStep {
     Value *gradient;  // the backward's parameter that it is about
 } RunningStep;
 
+/// A statement that adds to elements which other programs add to as well.
+typedef struct SharedStatement {
+    Accumulation statement;  // its op is an atomic add
+    Gradient *gradient;      // which has no other statement
+} SharedStatement;
+
+enum { MOST_OWNER_KERNELS = 4 };
+
+/// Which part of a backward is derived.
+typedef struct BackwardPart {
+    enum {
+        PART_WHOLE,     // one kernel in the forward's schedule
+        PART_OWNERS,    // one that sums what programs share (owners.h)
+        PART_PROGRAMS,  // the rest
+    } kind;
+    int index;                       // of PART_OWNERS
+    bool moved[MOST_OWNER_KERNELS];  // of PART_PROGRAMS: those that there are
+} BackwardPart;
+
 /// A load of the primal whose values the backward keeps as it goes through the forward once more (load_tape.h).
 typedef struct KeptLoad {
     Op *load;     // of the buffer itself
@@ -76,6 +95,9 @@ typedef struct Differentiation {
     Frame *frame;
     LIST(Accumulation) accumulations;
     LIST(RunningStep) running_steps;
+    LIST(SharedStatement) shared;
+    BackwardPart part;
+    int owner_kernels;      // how many PART_OWNERS there may be
     LIST(Op *) replay_ops;  // stores into copies, each followed by its barriers (or NULL)
     LIST(KeptLoad) kept_loads;
     bool keeps_loads;           // what loads see and the kernel overwrites later goes to tapes
@@ -111,6 +133,14 @@ void adjoint_sweep(Differentiation *state);
 
 /// Adjoint statements of one op (loops and branches are the sweep's). `gradients[i]`: adjoint of result i or NULL.
 void adjoint_rule(Differentiation *state, const Op *op, Value *const *gradients);
+
+/// A tile of zeros shaped like `type`, float32 unless the value is float64.
+Value *adjoint_zeros(Differentiation *state, Builder *builder, Type type, Range range);
+/// What starts as a bare 0.0 is a tensor as soon as a loop or a branch has added to it.
+static inline Type type_at_run_time(Type type) {
+    type.is_constexpr = false;
+    return type;
+}
 
 /// Adds `gradient`, summed down to the value's own shape, to the adjoint of a primal value.
 void adjoint_add(Differentiation *state, Value *primal, Value *gradient);

@@ -12,6 +12,7 @@
 #include "autodiff/guard.h"
 #include "autodiff/memory.h"
 #include "autodiff/module_text.h"
+#include "autodiff/owners.h"
 #include "autodiff/replay.h"
 #include "autodiff/rewrite.h"
 #include "autodiff/saved.h"
@@ -382,6 +383,22 @@ static void remove_forward_stores(Differentiation *state, Region *region, const 
     }
 }
 
+/// Makes of the whole backward the part that is asked for. False where there is no such part.
+static bool settle_part(Differentiation *state) {
+    const BackwardPart *part = &state->part;
+    if (part->kind == PART_WHOLE) return true;
+    OwnerPlans plans = owners_plan(state);
+    state->owner_kernels = plans.count;
+    bool is_made = true;
+    if (part->kind == PART_PROGRAMS)
+        owners_leave(state, &plans, part->moved);
+    else
+        is_made = part->index < plans.count && owners_take(state, &plans, part->index);
+    function_clean(state->backward);
+    if (!is_made) adjoint_fail(state, DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT, (Range){0}, "no owners");
+    return is_made;
+}
+
 static void derive(Differentiation *state, Backward *result) {
     adjoint_sweep(state);
     if (state->failed) return;
@@ -406,6 +423,7 @@ static void derive(Differentiation *state, Backward *result) {
     function_clean(state->backward);
     guard_padding(state);
     function_clean(state->backward);
+    if (!settle_part(state)) return;
     function_join_branches(state->backward);
     function_tidy(state->backward);
     function_hoist(state->backward);
@@ -459,8 +477,8 @@ static void report_copies(const Snapshot *snapshot, const Backward *result,
     for (int p = 0; diagnostics && p < forward->parameter_count; p++) {
         const Parameter *parameter = &forward->parameters[p];
         int copies = 0;
-        for (int i = 0; i < result->launches[0].argument_count; i++) {
-            const BackwardArgument *argument = &result->launches[0].arguments[i];
+        for (int i = 0; i < result->whole.argument_count; i++) {
+            const BackwardArgument *argument = &result->whole.arguments[i];
             bool is_copy = argument->use == ARGUMENT_BEFORE || argument->use == ARGUMENT_AMID;
             copies += is_copy && strcmp(argument->of, parameter->name) == 0;
         }
@@ -478,9 +496,9 @@ static void variant_refuse(Variant *variant, BackwardStatus status, int id, cons
     variant->failure_id = id;
 }
 
-/// `keeps_loads`: what loads see and the kernel overwrites later is kept. Whether that would help where this did not.
-static bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
-                        const BackwardOptions *options, bool keeps_loads, Variant *variant) {
+bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
+                 const BackwardOptions *options, bool keeps_loads, BackwardPart part,
+                 Variant *variant) {
     Backward *result = &variant->result;
     *variant = (Variant){.result.kernel = kernel};
     Range where = kernel->definition->name_range;
@@ -499,6 +517,7 @@ static bool variant_try(Arena *arena, const Kernel *kernel, const Function *forw
                              .load_tapes = map_new(arena),
                              .first_stores = map_new(arena),
                              .keeps_loads = keeps_loads,
+                             .part = part,
                              .lost = map_new(arena),
                              .turns_apart = map_new(arena),
                              .ordered = map_new(arena),
@@ -545,6 +564,7 @@ static bool variant_try(Arena *arena, const Kernel *kernel, const Function *forw
         return state.loses_values;
     }
     variant->backward = state.backward;
+    variant->owner_kernels = state.owner_kernels;
     result->assumptions = state.assumptions.items;
     result->assumption_count = state.assumptions.count;
     tapes_describe(&state);
@@ -553,17 +573,24 @@ static bool variant_try(Arena *arena, const Kernel *kernel, const Function *forw
     arrange_parameters(&state, result, &variant->launch);
     list_inputs(&state, result, &variant->launch);
     result->status = BACKWARD_DERIVED;
-    if (result->input_count == 0)
+    if (result->input_count == 0 && part.kind == PART_WHOLE)
         refuse(result, BACKWARD_NOT_DIFFERENTIABLE, "every gradient is zero", where);
     return false;
 }
 
 void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
                     const BackwardOptions *options, Variant *variant) {
-    if (!variant_try(arena, kernel, forward, options, false, variant)) return;
-    Variant keeping;
-    variant_try(arena, kernel, forward, options, true, &keeping);
-    if (keeping.result.status != BACKWARD_REFUSED) *variant = keeping;
+    const BackwardPart whole = {.kind = PART_WHOLE};
+    bool keeps = variant_try(arena, kernel, forward, options, false, whole, variant);
+    if (keeps) {
+        Variant keeping;
+        variant_try(arena, kernel, forward, options, true, whole, &keeping);
+        keeps = keeping.result.status != BACKWARD_REFUSED;
+        if (keeps) *variant = keeping;
+    }
+    bool is_apart = options && options->keeps_schedule;
+    if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
+        variant_split(arena, kernel, forward, options, keeps, variant);
 }
 
 /// The kernel as a whole, else apart for the values of its flags.
@@ -571,10 +598,12 @@ static Variant *derive_whole(Arena *arena, const Kernel *kernel, const Function 
                              const BackwardOptions *options) {
     Variant *variant = ARENA_NEW(arena, Variant);
     variant_derive(arena, kernel, forward, options, variant);
+    BackwardOptions apart = options ? *options : (BackwardOptions){0};
+    apart.keeps_schedule = true;  // several kernels cannot stand below one `if`
     if (variant->result.status == BACKWARD_REFUSED)
-        variants_derive_apart(arena, kernel, options, variant);
+        variants_derive_apart(arena, kernel, &apart, variant);
     if (variant->result.status == BACKWARD_REFUSED)
-        variants_derive_functions(arena, kernel, options, variant);
+        variants_derive_functions(arena, kernel, &apart, variant);
     return variant;
 }
 
@@ -600,6 +629,48 @@ static Variant *derive_kernel(Arena *arena, const Kernel *kernel, Function *forw
     return rest;
 }
 
+/// A kernel and what has to be known to launch it.
+static const char *emit_launch(Arena *arena, const Function *function, const BackwardLaunch *launch,
+                               const char *grid, const Backward *result, const char **helpers) {
+    const char *comment =
+        arena_printf(arena, "%s%s%s%s", descriptor_comment(arena, function, launch), grid,
+                     scalar_comment(arena, launch), tape_comment(arena, launch));
+    return emit_kernel(arena, function, backward_decorators(arena, launch, result), comment,
+                       helpers);
+}
+
+static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapper,
+                         Backward *result) {
+    VariantPart whole = {variant->backward, variant->launch};
+    const VariantPart *parts = variant->part_count ? variant->parts : &whole;
+    result->launch_count = variant->part_count ? variant->part_count : 1;
+    result->launches = ARENA_ARRAY(arena, BackwardLaunch, result->launch_count);
+    Buffer text = buffer_new(arena), helpers = buffer_new(arena);
+    for (int i = 0; i < result->launch_count; i++) {
+        BackwardLaunch *launch = &result->launches[i];
+        const char *needed, *grid = i ? "" : grid_comment(arena, result, wrapper);
+        *launch = parts[i].launch;
+        launch->kernel = parts[i].function->name;
+        launch->is_tuned_before =
+            i && result->kernel->definition->is_autotuned && launch_reads_scratch(launch);
+        launch->text = emit_launch(arena, parts[i].function, launch, grid, result, &needed);
+        buffer_printf(&text, "%s%s", i ? "\n\n" : "", launch->text);
+        if (!strstr(buffer_text(&helpers), needed))
+            buffer_printf(&helpers, "%s%s", helpers.size ? "\n\n" : "", needed);
+        result->whole = i ? launch_join(arena, &result->whole, launch) : *launch;
+    }
+    result->kernel_text = buffer_text(&text);
+    result->helper_text = buffer_text(&helpers);
+}
+
+/// Whether the file has the backward already, in fewer kernels: what launches these knows of no others.
+static bool stands_in_fewer(const Module *module, const Variant *variant) {
+    if (!module_find_function(module, str_from(variant->backward->name))) return false;
+    for (int i = 0; i < variant->part_count; i++)
+        if (!module_find_function(module, str_from(variant->parts[i].function->name))) return true;
+    return false;
+}
+
 Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                           const BackwardOptions *options, Diagnostics *diagnostics) {
     Backward *result = ARENA_NEW(arena, Backward);
@@ -615,23 +686,20 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     // The kernel's IR may be of an earlier text; lines in comments and reasons are those of the present one.
     Function *forward = function_copy(arena, kernel->function, kernel->function->name, NULL);
     snapshot_relocate(snapshot, forward);
-    Variant *variant = derive_kernel(arena, kernel, forward, options);
+    BackwardOptions asked = options ? *options : (BackwardOptions){0};
+    asked.keeps_schedule |= asked.wrapper == WRAPPER_TRITON_OP;
+    Variant *variant = derive_kernel(arena, kernel, forward, &asked);
+    if (variant->part_count && stands_in_fewer(snapshot->module, variant)) {
+        asked.keeps_schedule = true;
+        variant = derive_kernel(arena, kernel, forward, &asked);
+    }
     *result = variant->result;
     result->is_partial = options && options->wrt_count > 0;
     if (result->status == BACKWARD_REFUSED && diagnostics)
         diagnose(diagnostics, (DiagnosticId)variant->failure_id, result->reason_range, "%s",
                  result->reason);
     if (result->status != BACKWARD_DERIVED) return result;
-    variant->launch.kernel = variant->backward->name;
-    result->launches = &variant->launch;
-    result->launch_count = 1;
-    result->kernel_text = emit_kernel(
-        arena, variant->backward, backward_decorators(arena, kernel->definition, result),
-        arena_printf(
-            arena, "%s%s%s%s", descriptor_comment(arena, variant->backward, &variant->launch),
-            grid_comment(arena, result, options ? options->wrapper : WRAPPER_AUTOGRAD),
-            scalar_comment(arena, &variant->launch), tape_comment(arena, &variant->launch)),
-        &result->helper_text);
+    emit_variant(arena, variant, options ? options->wrapper : WRAPPER_AUTOGRAD, result);
     report_assumptions(result, diagnostics);
     report_atomics(result, diagnostics);
     report_loops(result, diagnostics);

@@ -12,6 +12,8 @@ typedef struct BackwardOptions {
         *wrt;  // names of the inputs to differentiate; NULL: every floating-point input
     int wrt_count;
     WrapperKind wrapper;
+    bool
+        keeps_schedule;  // one kernel in the forward's schedule, with atomics where its programs share gradients
     bool skips_scalars;  // numbers that launchers read off tensors stay numbers
 } BackwardOptions;
 
@@ -53,10 +55,14 @@ typedef struct BackwardArgument {
         is_float32;  // ARGUMENT_GRADIENT and _RUNNING: the buffer is float32 whatever the input is (atomics), cast afterwards
 } BackwardArgument;
 
+/// Of one kernel of a backward, on the forward's grid.
 typedef struct BackwardLaunch {
     const char *kernel;
+    const char *text;  // of the kernel
     BackwardArgument *arguments;
     int argument_count;
+    bool
+        is_tuned_before;  // it runs in the configuration that the autotuner chose for the first launch
 } BackwardLaunch;
 
 /// How one gradient is written.
@@ -87,11 +93,12 @@ typedef struct Backward {
     const Kernel *kernel;
     const char *reason;  // for REFUSED and NOT_DIFFERENTIABLE: one sentence
     Range reason_range;
-    const char *kernel_text;  // the emitted kernels only
-    const char *helper_text;  // combine functions that they need and the file lacks, or ""
-    BackwardLaunch *launches;
+    const char *kernel_text;   // the emitted kernels only
+    const char *helper_text;   // combine functions that they need and the file lacks, or ""
+    BackwardLaunch *launches;  // in this order, one after the other
     int launch_count;
-    const char **inputs;  // parameter names that get a gradient
+    BackwardLaunch whole;  // the arguments of all of them, each name once
+    const char **inputs;   // parameter names that get a gradient
     int input_count;
     const char **outputs;  // parameter names whose upstream gradient is read
     int output_count;

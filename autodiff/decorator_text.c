@@ -35,8 +35,9 @@ static const char *configurations_text(Arena *arena, const Backward *backward, S
         STR_ARGS(configs));
 }
 
-const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel,
+const char *backward_decorators(Arena *arena, const BackwardLaunch *launch,
                                 const Backward *backward) {
+    const FunctionDefinition *kernel = backward->kernel->definition;
     Buffer out = buffer_new(arena);
     const Source *source = kernel->module->source;
     for (LIST_EACH(int, i, kernel->decorators)) {
@@ -46,15 +47,15 @@ const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel,
         Str function = node_text(source, node_field(node, "function"));
         if (str_ends(function, "heuristics"))
             buffer_printf(&out, "@%.*s\n", STR_ARGS(node_text(source, node)));
-        if (!str_ends(function, "autotune")) continue;
+        if (!str_ends(function, "autotune") || launch->is_tuned_before) continue;
         Str configs = call_argument(arena, source, node, "configs", 0),
             key = call_argument(arena, source, node, "key", 1);
         Names arguments = {0};
         LIST_PUSH(arena, &arguments, configurations_text(arena, backward, configs));
         LIST_PUSH(arena, &arguments, arena_printf(arena, "key=%.*s", STR_ARGS(key)));
         Buffer reset = buffer_new(arena), restore = buffer_new(arena);
-        for (int g = 0; g < backward->launches[0].argument_count; g++) {
-            const BackwardArgument *argument = &backward->launches[0].arguments[g];
+        for (int g = 0; g < launch->argument_count; g++) {
+            const BackwardArgument *argument = &launch->arguments[g];
             bool running = argument->use == ARGUMENT_RUNNING;
             Buffer *names = running ? &restore : argument->is_float32 ? &reset : NULL;
             if (names) buffer_printf(names, "%s\"%s\"", names->size ? ", " : "", argument->name);

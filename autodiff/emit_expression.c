@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/axis.h"
 #include "analysis/module.h"
 
 static Text atom(const char *text) { return (Text){text, PRECEDENCE_ATOM}; }
@@ -301,8 +302,9 @@ Text emit_op(Emitter *emitter, const Op *op) {
     case OP_EXPAND_DIMS: return expand_text(emitter, op);
     case OP_FULL: return full_text(emitter, op);
     case OP_CAST:
-        if (op->operands[0]->type.is_constexpr ||
-            op->operands[0]->constant)  // a constexpr has no methods
+        // A constexpr has no methods, nor has the variable of a loop in Triton's interpreter.
+        if (op->operands[0]->type.is_constexpr || op->operands[0]->constant ||
+            value_is_loop_variable(op->operands[0]))
             return atom(arena_printf(arena, "tl.cast(%s, %s)", any(emitter, op->operands[0]),
                                      any(emitter, op->operands[1])));
         return atom(arena_printf(arena, "%s.to(%s)",

@@ -219,7 +219,7 @@ void layout_statement(Buffer *out, int indent, const char *head, const char *tex
     }
     bool is_call = choose_bracket(head, text, indent, &open, &close);
     int loosest = outer_operators(text, &count);
-    bool in_last = is_call && count == 1 && fits(indent, head, open + 1, "");
+    bool in_last = is_call && count == 1 && text[open] != '[' && fits(indent, head, open + 1, "");
     if (loosest == LOOSEST && !is_call) {
         add_line(&layout, indent, head, text, size, tail);
     } else if (loosest == LOOSEST || in_last) {

@@ -106,19 +106,26 @@ static void add_helpers(InPlace *place, const char *text) {
         arena_printf(place->arena, "%s\n\n%.*s\n", ends_line ? "" : "\n", STR_ARGS(helpers)));
 }
 
-/// The emitted kernel of an earlier time, as it stands in the file. NULL: none yet.
-static const FunctionDefinition *earlier_backward(const InPlace *place, const Backward *backward) {
-    return module_find_function(place->module, str_from(backward->launches[0].kernel));
+/// Replaces the emitted kernels of an earlier time, as they stand in the file. False: there are none yet.
+static bool replace_kernels(InPlace *place, const Backward *backward) {
+    bool any = false;
+    for (int i = 0; i < backward->launch_count; i++) {
+        const BackwardLaunch *launch = &backward->launches[i];
+        const FunctionDefinition *earlier =
+            module_find_function(place->module, str_from(launch->kernel));
+        if (!earlier) continue;
+        Range old = snapshot_range(place->snapshot, earlier->range);
+        add(place, old.start, old.end, str_dup(place->arena, str_trim(str_from(launch->text))));
+        any = true;
+    }
+    return any;
 }
 
 int backward_in_place(Arena *arena, const Snapshot *snapshot, const Backward *backward,
                       BackwardEdit **edits) {
     InPlace place = {.arena = arena, .snapshot = snapshot, .module = snapshot->module};
     Str kernel = str_trim(str_from(backward->kernel_text));
-    const FunctionDefinition *earlier = earlier_backward(&place, backward);
-    if (earlier) {
-        Range old = snapshot_range(snapshot, earlier->range);
-        add(&place, old.start, old.end, str_dup(arena, kernel));
+    if (replace_kernels(&place, backward)) {
         *edits = place.edits.items;
         return place.edits.count;
     }

@@ -219,7 +219,7 @@ static bool in_names(const char *const *names, int count, const char *name) {
 }
 
 const BackwardArgument *launch_argument(const Backward *backward, ArgumentUse use, const char *of) {
-    const BackwardLaunch *launch = &backward->launches[0];
+    const BackwardLaunch *launch = &backward->whole;
     for (int i = 0; i < launch->argument_count; i++)
         if (launch->arguments[i].use == use && strcmp(launch->arguments[i].of, of) == 0)
             return &launch->arguments[i];
@@ -292,7 +292,7 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     buffer_printf(
         out, "%s:\n",
         call_lines_before(arena, "def forward", parameters.items, parameters.count, 4, 1));
-    const BackwardLaunch *reversed = &plan->backward->launches[0];
+    const BackwardLaunch *reversed = &plan->backward->whole;
     buffer_puts(out, scalar_forms_text(arena, reversed));
     for (int i = 0; i < reversed->argument_count; i++)
         if (reversed->arguments[i].use == ARGUMENT_BEFORE ||
@@ -413,10 +413,79 @@ static const char *gradient_before_text(Arena *arena, const LaunchPlan *plan,
     return call_lines_before(arena, "_gradient_before", arguments, 3, 8, strlen(kept->name) + 3);
 }
 
+static int name_index(const Names *names, const char *name) {
+    int index = 0;
+    while (index < names->count && strcmp(names->items[index], name) != 0) index++;
+    return index;
+}
+
+/// What the launches write to; and what several of them read and is made for them, once.
+static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, const Names *outputs) {
+    const Backward *backward = plan->backward;
+    for (int i = 0; i < backward->whole.argument_count; i++) {
+        const BackwardArgument *argument = &backward->whole.arguments[i];
+        if (argument->is_program_sum) continue;
+        const char *target = arena_printf(arena, "%s = ", argument->name);
+        int index = name_index(outputs, argument->of);
+        if (argument->use == ARGUMENT_GRADIENT)
+            statement(out, target,
+                      arena_printf(arena, "_gradient_buffer(%s%s)", argument->of,
+                                   argument->is_float32 ? ", accumulate=True" : ""));
+        if (argument->use == ARGUMENT_RUNNING)
+            statement(out, target,
+                      arena_printf(arena, "_running_gradient(_d%s, ctx.strides[%d]%s)",
+                                   argument->of, index,
+                                   argument->is_float32 ? ", accumulate=True" : ""));
+        if (argument->use == ARGUMENT_KEPT)
+            statement(out, target, gradient_before_text(arena, plan, argument, outputs));
+        if (argument->use == ARGUMENT_UPSTREAM && backward->launch_count > 1)
+            statement(
+                out, target,
+                arena_printf(arena, "_with_stride(%s, ctx.strides[%d])", argument->name, index));
+    }
+}
+
+/// The launch of one kernel, with the memory that it allocates for itself and those behind it.
+static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int number,
+                       const Names *outputs) {
+    const Backward *backward = plan->backward;
+    const BackwardLaunch *launch = &backward->launches[number];
+    Names call = {0};
+    for (int i = 0; i < launch->argument_count; i++) {
+        const BackwardArgument *argument = &launch->arguments[i];
+        bool is_own = argument->use == ARGUMENT_SCRATCH || argument->use == ARGUMENT_STEPS;
+        if (argument->is_program_sum || (is_own && number == 0)) continue;
+        const char *value = argument->use == ARGUMENT_SAME ? argument->of : argument->name;
+        const char *given = descriptor_number_text(arena, argument);
+        if (given) value = given;
+        if (argument->use == ARGUMENT_UPSTREAM && backward->launch_count == 1)
+            value = arena_printf(arena, "_with_stride(%s, ctx.strides[%d])", argument->name,
+                                 name_index(outputs, argument->of));
+        int index = argument->use == ARGUMENT_SAME
+                        ? parameter_index(plan->kernel, str_from(argument->of))
+                        : -1;
+        if (index >= 0 && !plan->passed[index]) continue;  // autotune sets it, or it has a default
+        LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, value));
+    }
+    if (number == 0 && launch_counts_programs(launch)) {
+        Names rest = {0};
+        buffer_puts(out, tape_statements(arena, plan, "ctx.grid", call.items, call.count, 8,
+                                         &rest.items, &rest.count));
+        rest.capacity = rest.count;
+        call = rest;
+    }
+    if (launch->is_tuned_before)
+        LIST_PUSH(arena, &call, arena_printf(arena, "**_tuned(%s)", backward->launches[0].kernel));
+    if (plan->has_options) LIST_PUSH(arena, &call, "**ctx.options");
+    statement(out, "",
+              call_lines(arena, arena_printf(arena, "%s[ctx.grid]", launch->kernel), call.items,
+                         call.count, 8));
+}
+
 static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Names *saved,
                            const Names *scalars, const Names *outputs) {
     const Backward *backward = plan->backward;
-    const BackwardLaunch *launch = &backward->launches[0];
+    const BackwardLaunch *launch = &backward->whole;
     Names parameters = {0};
     LIST_PUSH(arena, &parameters, "ctx");
     for (int i = 0; i < outputs->count; i++) {
@@ -434,51 +503,8 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
     if (saved->count > 1) unpack(out, saved, "ctx.saved_tensors");
     if (scalars->count == 1) statement(out, scalars->items[0], " = ctx.scalars");
     if (scalars->count > 1) unpack(out, scalars, "ctx.scalars");
-    Names call = {0};
-    for (int i = 0; i < launch->argument_count; i++) {
-        const BackwardArgument *argument = &launch->arguments[i];
-        if (argument->is_program_sum) continue;
-        if (argument->use == ARGUMENT_GRADIENT)
-            statement(out, arena_printf(arena, "%s = ", argument->name),
-                      arena_printf(arena, "_gradient_buffer(%s%s)", argument->of,
-                                   argument->is_float32 ? ", accumulate=True" : ""));
-        int index = 0;
-        while (index < outputs->count && strcmp(outputs->items[index], argument->of) != 0) index++;
-        if (argument->use == ARGUMENT_RUNNING)
-            statement(out, arena_printf(arena, "%s = ", argument->name),
-                      arena_printf(arena, "_running_gradient(_d%s, ctx.strides[%d]%s)",
-                                   argument->of, index,
-                                   argument->is_float32 ? ", accumulate=True" : ""));
-        if (argument->use == ARGUMENT_KEPT)
-            statement(out, arena_printf(arena, "%s = ", argument->name),
-                      gradient_before_text(arena, plan, argument, outputs));
-        if (argument->use == ARGUMENT_UPSTREAM) {
-            LIST_PUSH(arena, &call,
-                      arena_printf(arena, "%s=_with_stride(%s, ctx.strides[%d])", argument->name,
-                                   argument->name, index));
-            continue;
-        }
-        if (argument->use == ARGUMENT_SCRATCH || argument->use == ARGUMENT_STEPS) continue;
-        const char *value = argument->use == ARGUMENT_SAME ? argument->of : argument->name;
-        const char *number = descriptor_number_text(arena, argument);
-        if (number) value = number;
-        index = argument->use == ARGUMENT_SAME
-                    ? parameter_index(plan->kernel, str_from(argument->of))
-                    : -1;
-        if (index >= 0 && !plan->passed[index]) continue;  // autotune sets it, or it has a default
-        LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, value));
-    }
-    if (launch_counts_programs(launch)) {
-        Names rest = {0};
-        buffer_puts(out, tape_statements(arena, plan, "ctx.grid", call.items, call.count, 8,
-                                         &rest.items, &rest.count));
-        rest.capacity = rest.count;
-        call = rest;
-    }
-    if (plan->has_options) LIST_PUSH(arena, &call, "**ctx.options");
-    statement(out, "",
-              call_lines(arena, arena_printf(arena, "%s[ctx.grid]", launch->kernel), call.items,
-                         call.count, 8));
+    class_buffers(arena, out, plan, outputs);
+    for (int i = 0; i < backward->launch_count; i++) class_call(arena, out, plan, i, outputs);
     Names results = {0};
     LIST_PUSH(arena, &results, "None");
     if (plan->has_options) LIST_PUSH(arena, &results, "None");

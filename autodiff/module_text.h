@@ -64,8 +64,8 @@ const LaunchSite *launch_after(const Module *module, Range range, uint32_t at);
 const BackwardArgument *launch_argument(const Backward *backward, ArgumentUse use, const char *of);
 /// Whether each binding of the name in the launcher up to the launch is an allocation of its own (torch.empty and its like).
 bool launch_allocates(const Module *module, const LaunchSite *site, Str name);
-/// decorator_text.c. Decorators of the backward kernel: the forward's own autotune and heuristics, then @triton.jit.
-const char *backward_decorators(Arena *arena, const FunctionDefinition *kernel,
+/// decorator_text.c. Decorators of a backward kernel: the forward's own autotune and heuristics, then @triton.jit.
+const char *backward_decorators(Arena *arena, const BackwardLaunch *launch,
                                 const Backward *backward);
 /// Whether the backward keeps the parameter although its body does not use it (autotune and heuristics ask for it by name).
 bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool is_constexpr);

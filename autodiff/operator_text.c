@@ -136,7 +136,6 @@ static void plan_roles(OperatorPlan *plan, Arena *arena) {
             refuse(plan, arena_printf(arena, "its `%s` is a number, which has no gradient in one",
                                       argument->of));
     }
-    if (backward->launch_count != 1) refuse(plan, "its backward is several launches");
     for (int p = 0; p < plan->launch->kernel->parameter_count; p++)
         if (strcmp(parameter_at(plan, p)->name, "grid") == 0)
             refuse(plan, "it has a parameter called `grid`");

@@ -287,8 +287,8 @@ static void hoist_region(const WrittenRoots *writes, Region *region) {
                 next = inner->next;
                 bool movable = (op_is_pure(inner) && inner->region_count == 0) ||
                                load_is_stable(writes, inner);
-                if (movable && inner->code != OP_UNDEFINED && operands_outside(inner, op))
-                    op_move_before(inner, op);
+                bool is_start = inner->code == OP_UNDEFINED || inner->code == OP_FULL;
+                if (movable && !is_start && operands_outside(inner, op)) op_move_before(inner, op);
             }
         }
     }

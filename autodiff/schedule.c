@@ -1,6 +1,6 @@
 // Where each gradient is summed (scheduling.md, sections 1 and 3): private ones become plain stores, shared ones stay atomics.
-// Statements of consecutive loops that hit the same elements are first moved into the last of them. The seam for interchange
-// and partial buffers: a group that is not private here is what they will take.
+// Statements of consecutive loops that hit the same elements are first moved into the last of them. Shared ones that are alone
+// may move to a kernel of their own (owners.h).
 #include "analysis/affine.h"
 #include "analysis/infer.h"
 #include "analysis/loops.h"
@@ -145,6 +145,8 @@ static void schedule_group(Differentiation *state, Gradient *gradient, const Acc
         Sharing sharing = statement_sharing(state, &group[i]);
         if (!sharing.is_private) {
             share_group(gradient, &group[i], sharing.why);
+            if (count == 1)
+                LIST_PUSH(state->arena, &state->shared, (SharedStatement){group[i], gradient});
             return;
         }
         for (int k = 0; k < i; k++) {

@@ -147,6 +147,7 @@ Value *program_number(const Differentiation *state, Builder *b, bool is_wide) {
             continue;
         }
         Value *programs = build_unary(b, OP_NUM_PROGRAMS, along);
+        if (!programs->name) programs->name = "programs";
         number = build_binary(b, OP_ADD, build_binary(b, OP_MUL, number, programs), id);
     }
     if (number && !number->name) number->name = "program";
@@ -200,6 +201,31 @@ Value *tape_slice(Builder *b, TapedValue *value, Value *buffer, Type type, Value
     value->slice->name = arena_printf(b->function->arena, "%s_slice", name);
     value->slice->op->note = "own memory";
     return elements;
+}
+
+const char *tape_tile_text(Differentiation *state, Type type) {
+    Region *body = state->backward->body;
+    Builder start = {.function = state->backward, .region = body, .before = body->first};
+    Value *size = tile_size(&start, type);
+    return size ? host_text(state->arena, state->backward, size, false) : "1";
+}
+
+Tape *tape_of_value(Differentiation *state, Builder *b, const Value *value, Value **address) {
+    const char *hint = value->name ? arena_printf(state->arena, "%s_kept", value->name) : "kept";
+    const char *dtype = torch_dtype(value, value->type);
+    Value *buffer = add_parameter(state, hint, tape_type(dtype));
+    TapedValue taped = {0};
+    tape_slice(b, &taped, buffer, value->type, program_number(state, b, true), build_int(b, 1),
+               hint);
+    *address = taped.lanes ? build_binary(b, OP_ADD, taped.slice, taped.lanes) : taped.slice;
+    Tape *tape = ARENA_NEW(state->arena, Tape);
+    *tape = (Tape){.name = hint,
+                   .buffer = buffer,
+                   .elements = tape_tile_text(state, value->type),
+                   .dtype = dtype};
+    tape->tile = tape->elements;
+    LIST_PUSH(state->arena, &state->tapes, tape);
+    return tape;
 }
 
 /* ---- the way forwards ---- */
@@ -394,14 +420,19 @@ void tape_refused(Differentiation *state, const Op *loop) {
 
 /* ---- the way back ---- */
 
+Value *tape_read(Builder *b, const Tape *tape, Value *address, DType element) {
+    Value *kept = build(b, OP_LOAD, &address, 1);
+    DTypeCode stored = tape_type(tape->dtype).element.code;
+    bool is_other = element.code >= DTYPE_OF_PARAMETER && element.code != stored;
+    return is_other ? build_binary(b, OP_CAST, kept, build_dtype(b, element)) : kept;
+}
+
 static Value *recall_value(Differentiation *state, const TapedLoop *taped, int index, Value *slot) {
     Builder *b = &state->builder;
     const Value *argument = loop_body(taped->loop)->arguments[index + loop_shift(taped->loop)];
-    Value *kept = build(b, OP_LOAD, (Value *[]){tape_address(b, &taped->values[index], slot)}, 1);
     DType element = type_mapped(state->arena, argument->type, &state->values).element;
-    DTypeCode stored = tape_type(taped->values[index].tape->dtype).element.code;
-    if (element.code >= DTYPE_OF_PARAMETER && element.code != stored)
-        kept = build_binary(b, OP_CAST, kept, build_dtype(b, element));
+    Value *kept = tape_read(b, taped->values[index].tape,
+                            tape_address(b, &taped->values[index], slot), element);
     kept->name = argument->name;
     return kept;
 }
@@ -507,6 +538,7 @@ void tapes_describe(Differentiation *state) {
     for (LIST_EACH(int, i, state->tapes)) {
         const Tape *first = state->tapes.items[i];
         const char *what = NULL;
+        if (!first->sweep) continue;
         for (int k = i; k < state->tapes.count && !is_told(state, i); k++) {
             const Tape *tape = state->tapes.items[k];
             if (tape->sweep != first->sweep) continue;

@@ -7,7 +7,7 @@
 /// One carried value of a loop in memory: a slice a program, in it one tile for each iteration that is kept.
 typedef struct Tape {
     const char *name;  // the user's, of the carried value
-    Op *sweep;         // the loop that fills it
+    Op *sweep;         // the loop that fills it; NULL: it is a value at the end of the loops
     Value *buffer;     // pointer parameter of the backward
     Value
         *steps;  // its parameter that says how many tiles a slice has; NULL: one for each iteration
@@ -36,6 +36,12 @@ Type tape_type(const char *dtype);
 /// Lays out a program's slice of `buffer`, `tiles` tiles of `type`, in `value`. Its size in elements.
 Value *tape_slice(Builder *b, TapedValue *value, Value *buffer, Type type, Value *program,
                   Value *tiles, const char *name);
+/// Elements of a tile of `type`, as Python; NULL where the launcher cannot tell.
+const char *tape_tile_text(Differentiation *state, Type type);
+/// Scratch for one tile a program of what `value`, of the backward, is; its elements, in `*address`, are built at `b`.
+Tape *tape_of_value(Differentiation *state, Builder *b, const Value *value, Value **address);
+/// What is at `address` on the tape, as a value with such elements.
+Value *tape_read(Builder *b, const Tape *tape, Value *address, DType element);
 /// The elements of the slice's tile `slot`.
 Value *tape_address(Builder *b, const TapedValue *value, Value *slot);
 

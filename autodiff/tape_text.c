@@ -112,7 +112,7 @@ static const char *meta_lambda(Arena *arena, const LaunchPlan *plan, const char 
 
 /// A local name that no parameter has.
 static const char *local_name(Arena *arena, const LaunchPlan *plan, const char *name) {
-    const BackwardLaunch *launch = &plan->backward->launches[0];
+    const BackwardLaunch *launch = &plan->backward->whole;
     for (int i = 0; i < launch->argument_count; i++)
         if (strcmp(launch->arguments[i].name, name) == 0)
             return local_name(arena, plan, arena_printf(arena, "%s_", name));

@@ -4,14 +4,35 @@
 
 #include "autodiff/adjoint.h"
 
+typedef struct VariantPart {
+    Function *function;
+    BackwardLaunch launch;
+} VariantPart;
+
 /// The backward of a forward function, not yet text.
 typedef struct Variant {
     Backward result;  // status, reason, gradients, inputs and outputs
     BackwardLaunch launch;
     Function *backward;
-    int failure_id;  // DiagnosticId, where refused
+    VariantPart parts[1 + MOST_OWNER_KERNELS];  // in their place, one after the other
+    int part_count;                             // 0: it is one kernel
+    int owner_kernels;                          // how many there may be for it
+    int failure_id;                             // DiagnosticId, where refused
 } Variant;
 
+/// backward.c: derives one part of a function's backward. `keeps_loads`: what loads see and the kernel overwrites later is kept.
+/// Whether that would help where this did not.
+bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
+                 const BackwardOptions *options, bool keeps_loads, BackwardPart part,
+                 Variant *variant);
+/// parts.c: sets the gradients that programs share, as far as kernels of owners can sum them, apart from the rest. Leaves the
+/// variant, which is of the whole, as it is where none can.
+void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
+                   const BackwardOptions *options, bool keeps_loads, Variant *variant);
+/// Of two launches the arguments of the first, then those that the second has besides.
+BackwardLaunch launch_join(Arena *arena, const BackwardLaunch *a, const BackwardLaunch *b);
+/// Whether a program reads there what programs of an earlier launch left in memory, or the launch keeps states.
+bool launch_reads_scratch(const BackwardLaunch *launch);
 /// backward.c: derives one function. `variant` is overwritten.
 void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
                     const BackwardOptions *options, Variant *variant);

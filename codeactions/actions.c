@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "autodiff/emitted.h"
 #include "codeactions/fix.h"
 
 /// That OFFER_QUICK analyses again: some milliseconds.
@@ -99,9 +100,7 @@ static const char *refusal_found_out(Arena *arena, const Snapshot *snapshot, con
 
 /// The emitted backward of another kernel of the file; by the name that we give it.
 static bool is_emitted(const Snapshot *snapshot, const Kernel *kernel) {
-    Str name = kernel->definition->name, suffix = STR("_backward");
-    if (!str_ends(name, suffix.data)) return false;
-    return snapshot_find_kernel(snapshot, (Str){name.data, name.size - suffix.size}) != NULL;
+    return kernel_of_backward(snapshot, kernel) != NULL;
 }
 
 /// It has no such comment, and sizes to choose.

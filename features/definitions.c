@@ -1,4 +1,5 @@
 // Names to where they are defined; values to what decided their type; generated lines to the forward lines they come from.
+#include "autodiff/emitted.h"
 #include "features/describe.h"
 #include "features/features.h"
 #include "features/places.h"
@@ -86,19 +87,6 @@ static void link_name(Names *names, Links *links, const Name *name) {
 
 // --- Forward and backward
 
-enum { BACKWARD_SUFFIX_SIZE = 9 };
-
-static const Kernel *forward_of(const Snapshot *snapshot, const Kernel *backward) {
-    Str name = backward->definition->name;
-    if (!str_ends(name, "_backward")) return NULL;
-    return snapshot_find_kernel(snapshot, (Str){name.data, name.size - BACKWARD_SUFFIX_SIZE});
-}
-
-static const Kernel *backward_of(Arena *arena, const Snapshot *snapshot, const Kernel *forward) {
-    const char *name = arena_printf(arena, "%.*s_backward", STR_ARGS(forward->definition->name));
-    return snapshot_find_kernel(snapshot, str_from(name));
-}
-
 /// The forward's name for a name of the backward: `dx` is the adjoint of `x`; recomputed values keep their names.
 static Str forward_name(Str name, const Map *forward, int strip) {
     if (!strip) return map_has(forward, name) ? name : (Str){"", 0};
@@ -150,7 +138,7 @@ static void link_assignments(Names *names, Links *links, Range origin, SyntaxNod
 
 /// From a line of a backward to the lines of its forward that assign what the line differentiates or computes anew.
 static void link_forward(Names *names, Links *links, const Kernel *backward, uint32_t offset) {
-    const Kernel *forward = forward_of(names->snapshot, backward);
+    const Kernel *forward = kernel_of_backward(names->snapshot, backward);
     if (!forward) return;
     SyntaxNode function = node_of_kernel(names, forward);
     if (node_is_null(function)) return;
@@ -174,21 +162,31 @@ static void link_forward(Names *names, Links *links, const Kernel *backward, uin
         }
 }
 
-/// From a name of a forward to the places of its backward that hold its adjoint, or compute it anew.
-static void link_backward(Names *names, Links *links, const Kernel *forward, const Name *name) {
-    const Kernel *backward = backward_of(names->arena, names->snapshot, forward);
-    if (backward && name->kind == NAME_FUNCTION && name->is_write) {
+/// From a name of a forward to the places of one kernel of its backward that hold its adjoint, or compute it anew.
+static void link_kernel(Names *names, Links *links, const Kernel *backward, const Name *name) {
+    if (name->kind == NAME_FUNCTION && name->is_write) {
         Range range = snapshot_range(names->snapshot, backward->definition->range);
         link_add(names, links, name->range, range,
                  snapshot_range(names->snapshot, backward->definition->name_range));
         return;
     }
-    if (!backward || (name->kind != NAME_LOCAL && name->kind != NAME_PARAMETER)) return;
+    if (name->kind != NAME_LOCAL && name->kind != NAME_PARAMETER) return;
     SyntaxNode function = node_of_kernel(names, backward);
     if (node_is_null(function)) return;
     const char *adjoint = arena_printf(names->arena, "d%.*s", STR_ARGS(name->text));
-    link_assignments(names, links, name->range, function, str_from(adjoint));
-    if (!links->list.count) link_assignments(names, links, name->range, function, name->text);
+    Links found = {0};
+    link_assignments(names, &found, name->range, function, str_from(adjoint));
+    if (!found.list.count) link_assignments(names, &found, name->range, function, name->text);
+    for (LIST_EACH(int, i, found.list)) LIST_PUSH(names->arena, &links->list, found.list.items[i]);
+}
+
+static void link_backward(Names *names, Links *links, const Kernel *forward, const Name *name) {
+    const Snapshot *snapshot = names->snapshot;
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        if (kernel_of_backward(snapshot, kernel) == forward)
+            link_kernel(names, links, kernel, name);
+    }
 }
 
 static bool is_at_declaration(const Links *links, Range origin) {
@@ -207,7 +205,7 @@ Links definition_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
     // Asked where a generated name is assigned, there is more to show than the place itself.
     const Kernel *kernel = kernel_around(&names, node_at(names.root, offset, offset));
     bool asks_forward = links.list.count == 0 || is_at_declaration(&links, name.range);
-    if (kernel && asks_forward && forward_of(snapshot, kernel)) {
+    if (kernel && asks_forward && kernel_of_backward(snapshot, kernel)) {
         Links forward = {0};
         link_forward(&names, &forward, kernel, offset);
         if (forward.list.count) return forward;

@@ -1,5 +1,6 @@
 // The file's kernels as places: lenses, outline, folding, selection.
 #include "autodiff/backward.h"
+#include "autodiff/emitted.h"
 #include "features/describe.h"
 #include "features/features.h"
 #include "features/targets.h"
@@ -15,20 +16,13 @@ static bool is_launched(Names *names, const FunctionDefinition *function) {
     return false;
 }
 
-/// A backward of ours is called as its forward with `_backward` behind it.
-static bool is_backward(const Snapshot *snapshot, const FunctionDefinition *function) {
-    if (!str_ends(function->name, "_backward")) return false;
-    Str forward = {function->name.data, function->name.size - strlen("_backward")};
-    return snapshot_find_kernel(snapshot, forward) != NULL;
-}
-
 Lenses code_lenses(Arena *arena, const Snapshot *snapshot) {
     Names names = names_of(arena, snapshot);
     Lenses lenses = {0};
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
         Lens lens = {.kernel = kernel, .range = now(snapshot, kernel->definition->name_range)};
-        lens.is_backward = is_backward(snapshot, kernel->definition);
+        lens.is_backward = kernel_of_backward(snapshot, kernel) != NULL;
         lens.is_forward = !lens.is_backward && kernel->function && kernel_is_forward(kernel);
         if (lens.is_forward || lens.is_backward || is_launched(&names, kernel->definition))
             LIST_PUSH(arena, &lenses.list, lens);

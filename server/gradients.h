@@ -3,6 +3,7 @@
 #define TAD_SERVER_GRADIENTS_H
 
 #include "autodiff/backward.h"
+#include "autodiff/emitted.h"
 #include "server/gradient_place.h"
 #include "server/session.h"
 
@@ -76,8 +77,6 @@ Json *diagnostics_json(Request *request, const Snapshot *snapshot, StaleList *st
 /// Tells what of the list is still news. On the loop's thread.
 void gradients_tell_stale(Server *server, const char *uri, int version, const StaleList *stale);
 
-/// The forward kernel of one that we generated, in the same file; or NULL.
-const Kernel *kernel_of_backward(const Snapshot *snapshot, const Kernel *backward);
 /// Whether its gradients are worth a check: understood, a forward, and no backward of another in the file.
 bool kernel_has_gradients(const Snapshot *snapshot, const Kernel *kernel);
 

@@ -89,24 +89,6 @@ static void part_add_stars(PartSearch *search, const Part *part) {
     }
 }
 
-/// `name` is one of ours for the backward of `forward`.
-static bool is_backward_of(Str name, Str forward) {
-    static const char suffix[] = "_backward";
-    size_t size = forward.size + sizeof suffix - 1;
-    return name.size >= size && memcmp(name.data, forward.data, forward.size) == 0 &&
-           memcmp(name.data + forward.size, suffix, sizeof suffix - 1) == 0;
-}
-
-const Kernel *kernel_of_backward(const Snapshot *snapshot, const Kernel *backward) {
-    for (LIST_EACH(int, i, snapshot->kernels)) {
-        const Kernel *kernel = &snapshot->kernels.items[i];
-        if (kernel != backward &&
-            is_backward_of(backward->definition->name, kernel->definition->name))
-            return kernel;
-    }
-    return NULL;
-}
-
 bool kernel_has_gradients(const Snapshot *snapshot, const Kernel *kernel) {
     return kernel->function && kernel_is_forward(kernel) && !kernel_of_backward(snapshot, kernel);
 }
@@ -147,7 +129,7 @@ uint64_t kernel_hash(const Snapshot *snapshot, const Kernel *kernel) {
     PartSearch search = search_new(scratch, snapshot, kernel);
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const FunctionDefinition *other = snapshot->kernels.items[i].definition;
-        if (is_backward_of(other->name, kernel->definition->name))
+        if (name_is_backward_of(other->name, kernel->definition->name))
             part_add(&search, source_slice(snapshot_range(snapshot, other->range)),
                      snapshot->module);
     }

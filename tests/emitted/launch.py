@@ -33,6 +33,10 @@ def is_float(value: object) -> bool:
     return isinstance(value, Buffer) and not value.is_integer
 
 
+# What a launch of the backward may write to.
+WRITTEN = ("gradient", "running", "kept", "scratch")
+
+
 @dataclass
 class Problem:
     """One kernel with the data it is run on."""
@@ -110,7 +114,7 @@ class Problem:
         raise AssertionError(f"no kernel {self.proof['kernel']}")
 
     def arguments(self, launch: dict, after: dict[str, np.ndarray], gradients: dict) -> dict:
-        """What a launch of the backward gets; gradient buffers are kept in `gradients`."""
+        """What a launch of the backward gets; gradient buffers and scratch are kept in `gradients`."""
         result: dict[str, object] = {}
         for name, use in launch["arguments"].items():
             of = next(iter(use.values()))
@@ -128,7 +132,9 @@ class Problem:
             elif "steps" in use:
                 result[name] = TAPE_STEPS
             elif "scratch" in use:
-                result[name] = self.scratch(use, launch)
+                if of not in gradients:  # what one launch leaves there is what the next one finds
+                    gradients[of] = self.scratch(use, launch)
+                result[name] = gradients[of]
             else:
                 raise AssertionError(f"an argument of a kind this does not know: {use}")
         return result
@@ -167,7 +173,7 @@ class Problem:
             arguments = self.arguments(launch, after, gradients)
             left = self.run(self.proof["backward"]["source"], launch["kernel"], arguments)
             for name, use in launch["arguments"].items():
-                of = use.get("gradient") or use.get("running") or use.get("kept")
+                of = next((use[k] for k in WRITTEN if k in use), None)
                 if of and name in left:
                     gradients[of] = left[name]
         return self.of_inputs(gradients)
@@ -190,7 +196,7 @@ class Problem:
             )
             assert answer["findings"] == []
             for name, use in launch["arguments"].items():
-                of = use.get("gradient") or use.get("running") or use.get("kept")
+                of = next((use[k] for k in WRITTEN if k in use), None)
                 if of and name in answer["buffers"]:
                     values = [np.nan if v is None else v for v in answer["buffers"][name]]
                     gradients[of] = np.array(values)

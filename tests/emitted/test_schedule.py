@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,55 @@ def test_gradients_of_one_program_are_stored() -> None:
         ATOMICS, "proved"
     )
     assert {name: kernel["atomics"] for name, kernel in found.items()} == ATOMICS
+
+
+# The kernels of each backward, and how many of its gradients are still added to by several programs.
+OWNERS = {
+    "ahead": (2, 0),
+    "for_all": (2, 2),
+    "ragged": (2, 0),
+    "gated": (4, 1),
+    "rows": (2, 1),
+    "from_the_third_on": (2, 0),
+    "some_rows": (1, 1),
+    "tuned": (2, 1),
+}
+
+
+def test_owners_sum_what_programs_share(tmp_path: Path) -> None:
+    file = FILE.with_name("owners.py")
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    text = tad("--backward", "--no-proof", file).stdout
+    found = {
+        kernel["name"]: (
+            len(re.findall(rf"^def {kernel['name']}_backward", text, re.MULTILINE)),
+            kernel["atomics"],
+        )
+        for kernel in report["kernels"]
+    }
+    assert found == OWNERS
+
+
+def test_the_first_program_with_a_turn_is_solved_for() -> None:
+    """Of a causal loop, of one that ends `width` behind it, and of one that has no bound of its own."""
+    module = tad("--backward", "--no-proof", FILE.with_name("owners.py")).stdout
+    assert "for row in range(tl.maximum(start - width, 0) // B, programs):" in module
+    module = tad("--backward", "--no-proof", ROOT / "examples" / "attention.py").stdout
+    assert re.search(r"if CAUSAL:\n +first = start // BLOCK_M\n +else:\n +first = 0\n", module)
+
+
+def test_a_backward_in_one_kernel_stays_one(tmp_path: Path) -> None:
+    """A file that has it so launches no other: its text is what is proved, and a new one fits the launch."""
+    file = tmp_path / "owned.py"
+    source = FILE.with_name("owners.py").read_text()
+    file.write_text(source)
+    both = tad("--backward", "--no-proof", f"{file}:ragged").stdout
+    assert "def ragged_backward_dw(" in both
+    header = "def ragged_backward(dout, x, w, ends, dx, dw, t, B: tl.constexpr, D: tl.constexpr):"
+    file.write_text(f"{source}\n\n@triton.jit\n{header}\n    pass\n")
+    module = tad("--backward", "--no-proof", f"{file}:ragged").stdout
+    assert "ragged_backward_dw" not in module
+    assert "tl.atomic_add(dw" in module
 
 
 STORES_ALONE = """

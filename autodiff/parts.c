@@ -1,0 +1,92 @@
+// A backward in one kernel in; out the same in several, where programs share gradients that kernels of owners can sum (owners.h).
+#include <string.h>
+
+#include "autodiff/variants.h"
+
+static bool launch_takes(const BackwardLaunch *launch, const char *name) {
+    for (int i = 0; i < launch->argument_count; i++)
+        if (strcmp(launch->arguments[i].name, name) == 0) return true;
+    return false;
+}
+
+BackwardLaunch launch_join(Arena *arena, const BackwardLaunch *a, const BackwardLaunch *b) {
+    BackwardLaunch both = {.kernel = a->kernel};
+    both.arguments =
+        ARENA_ARRAY(arena, BackwardArgument, a->argument_count + b->argument_count + 1);
+    for (int i = 0; i < a->argument_count; i++)
+        both.arguments[both.argument_count++] = a->arguments[i];
+    for (int i = 0; i < b->argument_count; i++)
+        if (!launch_takes(a, b->arguments[i].name))
+            both.arguments[both.argument_count++] = b->arguments[i];
+    return both;
+}
+
+static const Gradient *gradient_of(const Backward *result, const char *input) {
+    for (int i = 0; i < result->gradient_count; i++)
+        if (strcmp(result->gradients[i].input, input) == 0) return &result->gradients[i];
+    return NULL;
+}
+
+bool launch_reads_scratch(const BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++)
+        if (launch->arguments[i].use == ARGUMENT_SCRATCH) return true;
+    return false;
+}
+
+/// The name of the kernel that sums these gradients alone.
+static const char *owners_name(Arena *arena, const char *name, const BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++)
+        if (launch->arguments[i].use == ARGUMENT_GRADIENT)
+            name = arena_printf(arena, "%s_%s", name, launch->arguments[i].name);
+    return name;
+}
+
+static bool launch_writes(const BackwardLaunch *launch, const char *input) {
+    for (int i = 0; i < launch->argument_count; i++)
+        if (launch->arguments[i].use == ARGUMENT_GRADIENT &&
+            strcmp(launch->arguments[i].of, input) == 0)
+            return true;
+    return false;
+}
+
+/// The gradients of the whole are those that its parts have.
+static void take_gradients(const Variant *owners, Backward *result) {
+    result->atomics = 0;
+    for (int i = 0; i < result->gradient_count; i++) {
+        Gradient *gradient = &result->gradients[i];
+        if (launch_writes(&owners->launch, gradient->input))
+            *gradient = *gradient_of(&owners->result, gradient->input);
+        result->atomics += gradient->is_atomic;
+    }
+}
+
+void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
+                   const BackwardOptions *options, bool keeps_loads, Variant *variant) {
+    Variant owners[MOST_OWNER_KERNELS], programs;
+    BackwardPart part = {.kind = PART_OWNERS}, rest = {.kind = PART_PROGRAMS};
+    bool reads = false, any = false;
+    for (int count = 1; part.index < count; part.index++) {
+        Variant *own = &owners[part.index];
+        variant_try(arena, kernel, forward, options, keeps_loads, part, own);
+        if (part.index == 0) count = own->owner_kernels;
+        bool is_made = own->result.status == BACKWARD_DERIVED;
+        rest.moved[part.index] = is_made;
+        any |= is_made;
+        reads |= is_made && launch_reads_scratch(&own->launch);
+    }
+    if (!any) return;
+    variant_try(arena, kernel, forward, options, keeps_loads, rest, &programs);
+    if (programs.result.status != BACKWARD_DERIVED) return;
+    const char *name = variant->backward->name;
+    bool is_rest = programs.result.input_count > 0 || reads;
+    variant->part_count = 0;
+    if (is_rest)
+        variant->parts[variant->part_count++] = (VariantPart){programs.backward, programs.launch};
+    for (int i = 0; i < MOST_OWNER_KERNELS; i++) {
+        if (!rest.moved[i]) continue;
+        take_gradients(&owners[i], &variant->result);
+        if (variant->part_count)
+            owners[i].backward->name = owners_name(arena, name, &owners[i].launch);
+        variant->parts[variant->part_count++] = (VariantPart){owners[i].backward, owners[i].launch};
+    }
+}

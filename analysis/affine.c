@@ -596,9 +596,11 @@ static const Form *form_of(Former *former, Value *value) {
 
 /* ---- what others call ---- */
 
+Affine affine_by(Former *former, Value *value) { return form_of(former, value)->affine; }
+
 Affine affine_of(Arena *arena, Value *value) {
     Former former = {arena, map_new(arena), 0};
-    return form_of(&former, value)->affine;
+    return affine_by(&former, value);
 }
 
 /// Where a pointer whose offset is not affine starts from: the one pointer operand, followed to its end.

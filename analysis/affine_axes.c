@@ -23,6 +23,7 @@ typedef struct Mover {
 
 typedef struct Analysis {
     Arena *arena;
+    Former *former;
     const FunctionAxes *function;
     const Access *access;
     const Poly *base;
@@ -75,9 +76,9 @@ static Mover *find_mover(Analysis *analysis, const Value *atom) {
 
 /// Number of values of a loop variable, `*step` between them. NULL where it is not a fixed polynomial.
 static const Poly *loop_extent(Analysis *analysis, const Op *loop, const Poly **step) {
-    Affine lower = affine_of(analysis->arena, loop->operands[0]);
-    Affine upper = affine_of(analysis->arena, loop->operands[1]);
-    Affine stride = affine_of(analysis->arena, loop->operands[2]);
+    Affine lower = affine_by(analysis->former, loop->operands[0]);
+    Affine upper = affine_by(analysis->former, loop->operands[1]);
+    Affine stride = affine_by(analysis->former, loop->operands[2]);
     *step = stride.known && stride.rank == 0 ? stride.base : poly_constant(analysis->arena, 1);
     if (!lower.known || !upper.known || !stride.known) return NULL;
     const Poly *length = poly_subtract(analysis->arena, upper.base, lower.base);
@@ -133,8 +134,8 @@ static void collect_movers(Analysis *analysis) {
 static bool is_digit_of(Analysis *analysis, const Value *atom, OpCode code, const Value *axis,
                         const Poly **divisor) {
     if (!atom->op || atom->op->code != code) return false;
-    Affine x = affine_of(analysis->arena, atom->op->operands[0]);
-    Affine c = affine_of(analysis->arena, atom->op->operands[1]);
+    Affine x = affine_by(analysis->former, atom->op->operands[0]);
+    Affine c = affine_by(analysis->former, atom->op->operands[1]);
     if (!x.known || x.rank || !c.known || c.rank) return false;
     if (!poly_equal(x.base, poly_atom(analysis->arena, (Value *)(uintptr_t)axis))) return false;
     *divisor = c.base;
@@ -296,8 +297,8 @@ static bool is_tiled(Analysis *analysis, const Poly *own, const Poly *lane, Type
 /// Whether the sum of `op`, a comparison, is of `mover` and of something of another stride.
 static bool compares_across(Analysis *analysis, const Mover *mover, const Op *op) {
     for (int side = 0; side < 2; side++) {
-        Affine form = affine_of(analysis->arena, op->operands[side]);
-        Affine bound = affine_of(analysis->arena, op->operands[1 - side]);
+        Affine form = affine_by(analysis->former, op->operands[side]);
+        Affine bound = affine_by(analysis->former, op->operands[1 - side]);
         const Poly *own, *other, *rest;
         if (!form.known || !bound.known ||
             !poly_split(analysis->arena, form.base, mover->atom, &own, &rest) || poly_is_zero(own))
@@ -471,8 +472,8 @@ static bool is_compared_with(Analysis *analysis, const Affine *wrapped, const Po
         const Op *op = analysis->function->comparisons.items[i];
         if (op->code != OP_LT && op->code != OP_GT) continue;
         int side = op->code == OP_LT ? 0 : 1;
-        Affine x = affine_of(analysis->arena, op->operands[side]);
-        Affine bound = affine_of(analysis->arena, op->operands[1 - side]);
+        Affine x = affine_by(analysis->former, op->operands[side]);
+        Affine bound = affine_by(analysis->former, op->operands[1 - side]);
         if (!bound.known || bound.rank || x.wrapped) continue;
         if (poly_equal(bound.base, modulus) && same_up_to_shape(&x, wrapped)) return true;
     }
@@ -483,7 +484,7 @@ static bool is_compared_with(Analysis *analysis, const Affine *wrapped, const Po
 static bool wraps_are_padding(Analysis *analysis) {
     const Affine *offset = &analysis->access->offset;
     for (int i = 0; i < offset->wrap_count; i++) {
-        Affine wrapped = affine_of(analysis->arena, offset->wraps[i].value);
+        Affine wrapped = affine_by(analysis->former, offset->wraps[i].value);
         if (!is_compared_with(analysis, &wrapped, offset->wraps[i].modulus)) return false;
     }
     return true;
@@ -503,7 +504,7 @@ static bool axis_is_wrapped(Analysis *analysis, const Value *axis) {
 static bool loop_is_aligned(Analysis *analysis, const Mover *mover) {
     Arena *arena = analysis->arena;
     const Op *loop = mover->atom->region->parent;
-    Affine lower = affine_of(arena, loop->operands[0]);
+    Affine lower = affine_by(analysis->former, loop->operands[0]);
     if (!lower.known) return false;
     const Poly *unit = mover->step;
     const Poly *coefficient, *rest;
@@ -554,6 +555,7 @@ int access_axes(Arena *arena, const FunctionAxes *function, const Access *access
                 AxisDependence *dependence, int capacity) {
     Analysis *analysis = ARENA_NEW(arena, Analysis);
     analysis->arena = arena;
+    analysis->former = former_new(arena);
     analysis->function = function;
     analysis->access = access;
     analysis->base = access->offset.base;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -171,9 +172,9 @@ static long shared_memory(void) {
     CHECK(status != NULL);
     char line[256];
     long size = -1;
-    while (size < 0 && fgets(line, sizeof line, status)) {
-        if (sscanf(line, "RssShmem: %ld", &size) == 1) break;
-    }
+    const char *name = "RssShmem:";
+    while (size < 0 && fgets(line, sizeof line, status))
+        if (strncmp(line, name, strlen(name)) == 0) size = strtol(line + strlen(name), NULL, 10);
     fclose(status);
     return size;
 }

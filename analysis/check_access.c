@@ -67,7 +67,9 @@ static void check_repeated(Check *check, int second) {
 }
 
 void check_redundant_memory(Check *check) {
-    bool sees_all_uses = function_is_understood(check->function);
+    // What a helper returns is its caller's.
+    bool sees_all_uses =
+        function_is_understood(check->function) && !check->kernel->definition->returns_value;
     for (LIST_EACH(int, i, check->memory)) {
         const Access *access = check->memory.items[i];
         if (access->op->code != OP_LOAD || is_volatile(access->op)) continue;

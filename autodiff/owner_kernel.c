@@ -7,7 +7,7 @@
 #include "autodiff/tape.h"
 
 /// Of a sum that owners are too few for: so many programs take a share of it each.
-enum { SLICES = 256 };
+enum { SLICES = 512 };
 
 /* ---- what comes from memory ---- */
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from tests.protocol.client import Client, place
 from tests.protocol.conftest import KERNEL
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TWICE = KERNEL.replace(
     "    y = scale(x)\n",
     "    again = tl.load(x_ptr + offsets, mask=mask, other=0.0)\n    y = scale(x) + again\n",
@@ -190,3 +192,29 @@ def test_a_name_of_another_library_is_answered_with_tritons(
     (found,) = [one for one in diagnostics if one["code"] == "unknown-operation"]
     assert found["severity"] == 2
     assert found["message"].endswith(f"there is {answer}.")
+
+
+def test_to_all_kernels_of_a_backward_and_back(editor: Client, tmp_path: Path) -> None:
+    """One that is several kernels: each has lines of the forward again, and its own lens."""
+    source = (EXAMPLES / "matmul.py").read_text()
+    file = tmp_path / "matmul.py"
+    file.write_text(source)
+    editor.open(file.as_uri(), source)
+    argument = {"uri": file.as_uri(), "kernel": "batched_matmul_kernel"}
+    params = {"command": "tad.backwardPreview", "arguments": [argument]}
+    preview = editor.request("workspace/executeCommand", params)
+    uri, text = preview["uri"], preview["text"]
+    editor.open(uri, text)
+    names = re.findall(r"^def (batched_matmul_kernel_backward\w*)", text, re.MULTILINE)
+    assert len(names) == 2
+    at = {"textDocument": {"uri": uri}, "position": place(text, "batched_matmul_kernel(")}
+    links = editor.request("textDocument/declaration", at)
+    starts = [link["targetSelectionRange"]["start"] for link in links]
+    assert starts == [place(text, f"{name}(") for name in names]
+    for name in names:
+        at = {"textDocument": {"uri": uri}, "position": place(text, f"{name}(")}
+        (link,) = editor.request("textDocument/definition", at)
+        assert link["targetSelectionRange"]["start"] == place(text, "batched_matmul_kernel(")
+    lenses = editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    lines = {lens["range"]["start"]["line"] for lens in lenses}
+    assert {place(text, f"{name}(")["line"] for name in names} <= lines

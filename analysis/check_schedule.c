@@ -110,7 +110,7 @@ void check_loops(Check *check) {
             if (!value_depends_on(check->arena, next, argument, NULL)) continue;
             check_report(
                 check, DIAGNOSTIC_LOOP_RECURRENCE, loop,
-                "%s of one turn is computed from %s of the turn before, so the turns run in this order, "
+                "`%s` of one turn is computed from `%s` of the turn before, so the turns run in this order, "
                 "and backwards in a backward",
                 argument->name, argument->name);
             break;

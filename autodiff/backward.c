@@ -558,13 +558,13 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
     gauge_mark(&state);
     if (!state.failed) stores_settle(&state);
     if (!state.failed) derive(&state, result);
+    variant->owner_kernels = state.owner_kernels;
     if (state.failed) {
         variant_refuse(variant, BACKWARD_REFUSED, state.failure_id, state.failure,
                        state.failure_range);
         return state.loses_values;
     }
     variant->backward = state.backward;
-    variant->owner_kernels = state.owner_kernels;
     result->assumptions = state.assumptions.items;
     result->assumption_count = state.assumptions.count;
     tapes_describe(&state);

@@ -12,9 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(os.environ.get("TAD_BIN", ROOT / "build")).resolve()
-HEAD = (
-    "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef k(x, n, B: tl.constexpr):\n"
-)
+HEAD = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef k(x, n, B: tl.constexpr):\n"
 
 
 def nested(line: str, depth: int, last: str) -> str:
@@ -32,9 +30,7 @@ CASES = {
     "sum": HEAD + "    y = " + " + ".join(["n"] * 5000) + "\n",
     "blocks": HEAD + nested("if n > {i}:", 90, "tl.store(x, 1)"),
     "loops": HEAD + nested("for i{i} in range(n):", 60, "n = None"),
-    "static_loops": HEAD
-    + "    a = 0\n"
-    + nested("for i{i} in tl.static_range(B):", 30, "a = a + 1"),
+    "static_loops": HEAD + "    a = 0\n" + nested("for i{i} in tl.static_range(B):", 30, "a = a + 1"),
     "elif": HEAD
     + "    if n == 0:\n        y = 0\n"
     + "".join(f"    elif n == {i}:\n        y = {i}\n" for i in range(1, 2000))
@@ -119,9 +115,7 @@ def test_cut_and_mangled_kernels(seed, tmp_path):
             elif kind == 1:
                 tokens.insert(at, generator.choice(tokens))
             elif kind == 2:
-                tokens[at] = generator.choice(
-                    ["(", ")", "[", ":", "\n", "None", "1", "def", "=", "*"]
-                )
+                tokens[at] = generator.choice(["(", ")", "[", ":", "\n", "None", "1", "def", "=", "*"])
             else:
                 other = generator.randrange(len(tokens))
                 tokens[at], tokens[other] = tokens[other], tokens[at]

@@ -69,13 +69,7 @@ CASES = [
     # module, launcher, differentiable inputs, other keyword arguments, reference
     ("activations", "gelu", lambda: [rand(37, 1001)], {}, lambda x: F.gelu(x)),
     ("activations", "silu", lambda: [rand(37, 1001)], {}, F.silu),
-    (
-        "activations",
-        "swiglu",
-        lambda: [rand(9, 5, 700), rand(9, 5, 700)],
-        {},
-        lambda g, u: F.silu(g) * u,
-    ),
+    ("activations", "swiglu", lambda: [rand(9, 5, 700), rand(9, 5, 700)], {}, lambda g, u: F.silu(g) * u),
     (
         "activations",
         "geglu",
@@ -104,13 +98,7 @@ CASES = [
     ),
     ("cumsum", "cumsum", lambda: [rand(17, 3001)], {}, lambda x: x.cumsum(-1)),
     ("conv1d", "causal_conv1d", lambda: [rand(2, 301, 70), rand(70, 4), rand(70)], {}, conv),
-    (
-        "matmul",
-        "matmul",
-        lambda: [rand(301, 203, dtype=half), rand(203, 157, dtype=half)],
-        {},
-        lambda a, b: a @ b,
-    ),
+    ("matmul", "matmul", lambda: [rand(301, 203, dtype=half), rand(203, 157, dtype=half)], {}, lambda a, b: a @ b),
     (
         "matmul",
         "batched_matmul",
@@ -149,11 +137,7 @@ CASES = [
     (
         "attention_variants",
         "grouped_query_attention",
-        lambda: [
-            rand(2, 200, 8, 64, dtype=half),
-            rand(2, 200, 2, 64, dtype=half),
-            rand(2, 200, 2, 64, dtype=half),
-        ],
+        lambda: [rand(2, 200, 8, 64, dtype=half), rand(2, 200, 2, 64, dtype=half), rand(2, 200, 2, 64, dtype=half)],
         {},
         gqa,
     ),
@@ -190,9 +174,7 @@ def errors(call, inputs, options, reference):
     want_out = reference(*doubles)
     want = torch.autograd.grad(want_out, doubles, upstream.double())
     forward = ((out.double() - want_out).norm() / want_out.norm()).item()
-    return forward, max(
-        ((g.double() - w).norm() / w.norm()).item() for g, w in zip(got, want, strict=True)
-    )
+    return forward, max(((g.double() - w).norm() / w.norm()).item() for g, w in zip(got, want, strict=True))
 
 
 def check(folder_module, launcher, inputs, options, reference):
@@ -216,31 +198,18 @@ def timings():
         rand(4096, dtype=torch.bfloat16),
     )
     tensors = [t.requires_grad_() for t in (x, w, b)]
-    for name, make in (
-        ("emitted", lambda: ln.layer_norm(*tensors)[0]),
-        ("PyTorch", lambda: layer(*tensors)),
-    ):
+    for name, make in (("emitted", lambda: ln.layer_norm(*tensors)[0]), ("PyTorch", lambda: layer(*tensors))):
         y = make()
         g = torch.randn_like(y)
         rows.append(
-            (
-                "layer norm 16384x4096 bf16",
-                name,
-                time_ms(lambda: torch.autograd.grad(y, tensors, g, retain_graph=True)),
-            )
+            ("layer norm 16384x4096 bf16", name, time_ms(lambda: torch.autograd.grad(y, tensors, g, retain_graph=True)))
         )
     sm = importlib.import_module("softmax_backward")
     x = rand(16384, 4096, dtype=torch.bfloat16).requires_grad_()
     for name, make in (("emitted", lambda: sm.softmax(x)), ("PyTorch", lambda: x.softmax(-1))):
         y = make()
         g = torch.randn_like(y)
-        rows.append(
-            (
-                "softmax 16384x4096 bf16",
-                name,
-                time_ms(lambda: torch.autograd.grad(y, x, g, retain_graph=True)),
-            )
-        )
+        rows.append(("softmax 16384x4096 bf16", name, time_ms(lambda: torch.autograd.grad(y, x, g, retain_graph=True))))
     at = importlib.import_module("attention_backward")
     q, k, v = (rand(2, 16, 2048, 64, dtype=half).requires_grad_() for _ in range(3))
     for name, make in (
@@ -273,10 +242,7 @@ def main():
             print(f"| {case[0]} | {case[1]} | {forward:.1e} | {backward:.1e} |", flush=True)
         except Exception as problem:  # every case is reported
             bad += 1
-            print(
-                f"| {case[0]} | {case[1]} | FAILED: {type(problem).__name__}: {str(problem)[:300]}",
-                flush=True,
-            )
+            print(f"| {case[0]} | {case[1]} | FAILED: {type(problem).__name__}: {str(problem)[:300]}", flush=True)
             traceback.print_exc(limit=-2)
     timings()
     sys.exit(bad > 0)

@@ -46,9 +46,7 @@ class DeviceProblem(Problem):
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         launched = getattr(module, kernel)
-        while not isinstance(
-            launched, triton.JITFunction
-        ):  # the configuration is given: no autotune
+        while not isinstance(launched, triton.JITFunction):  # the configuration is given: no autotune
             launched = launched.fn
         names = launched.arg_names
         tensors = {name: on_device(arguments[name], module) for name in names if name in arguments}

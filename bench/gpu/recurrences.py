@@ -32,10 +32,7 @@ def selective(x, dt, A, B, C, D):  # noqa: N803
     h = torch.zeros(x.shape[0], x.shape[2], A.shape[1], dtype=x.dtype, device=x.device)
     out = []
     for t in range(x.shape[1]):
-        h = (
-            torch.exp(dt[:, t, :, None] * A) * h
-            + (dt[:, t] * x[:, t])[..., None] * B[:, t, None, :]
-        )
+        h = torch.exp(dt[:, t, :, None] * A) * h + (dt[:, t] * x[:, t])[..., None] * B[:, t, None, :]
         out.append((h * C[:, t, None, :]).sum(-1) + D * x[:, t])
     return torch.stack(out, 1)
 
@@ -94,9 +91,7 @@ def main():
     given = module._tape_steps
     for room in (1, 5):
         module._tape_steps = lambda *_, room=room: room
-        print(
-            f"selective_scan, room for {room}: {error(module.selective_scan, selective, 'selective_scan'):.1e}"
-        )
+        print(f"selective_scan, room for {room}: {error(module.selective_scan, selective, 'selective_scan'):.1e}")
     module._tape_steps = given
 
 

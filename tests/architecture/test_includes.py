@@ -149,7 +149,10 @@ def test_a_forbidden_call_is_found_in_code_but_not_in_a_comment():
 def test_every_folder_of_c_is_a_library_with_these_arrows():
     lists = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
     library = r"tad_library\((\S+) (\S+)(?: PUBLIC ([^)]*?))?(?: PRIVATE|\))"
-    folders = {match.group(2): match for match in re.finditer(library, lists)}
+    folders = {
+        match.group(2): match
+        for match in re.finditer(library, lists)
+    }
     assert set(folders) == set(MAY_INCLUDE)
     library_of = {match.group(1): folder for folder, match in folders.items()}
     for folder, match in folders.items():

@@ -45,9 +45,7 @@ class Workspace:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content.encode() if isinstance(content, str) else content)
 
-    def tad(
-        self, *arguments: object, env: dict[str, str] | None = None, limit: float = 120
-    ) -> Result:
+    def tad(self, *arguments: object, env: dict[str, str] | None = None, limit: float = 120) -> Result:
         run = subprocess.run(
             [str(BIN / "tad-lsp"), *map(str, arguments)],
             cwd=self.path,

@@ -16,24 +16,12 @@ def checked(workspace: Workspace, *paths: str) -> set[str]:
 
 
 def test_folders_are_walked_and_some_are_skipped(workspace: Workspace) -> None:
-    names = [
-        "a.py",
-        "sub/b.py",
-        "sub/deep/er/c.py",
-        "d.txt",
-        "d.pyi",
-        ".hidden/e.py",
-        "node_modules/f.py",
-    ]
+    names = ["a.py", "sub/b.py", "sub/deep/er/c.py", "d.txt", "d.pyi", ".hidden/e.py", "node_modules/f.py"]
     names += ["__pycache__/g.py", "env/lib/h.py", "sub/.venv/i.py"]
     workspace.write(dict.fromkeys(names, BROKEN))
     workspace.write({"env/pyvenv.cfg": "home = /usr\n"})
     assert checked(workspace, ".") == {"a.py", "sub/b.py", "sub/deep/er/c.py"}
-    assert checked(workspace, "sub", "a.py", "./sub/../a.py") == {
-        "a.py",
-        "sub/b.py",
-        "sub/deep/er/c.py",
-    }
+    assert checked(workspace, "sub", "a.py", "./sub/../a.py") == {"a.py", "sub/b.py", "sub/deep/er/c.py"}
 
 
 def test_what_is_named_is_checked_wherever_it_is(workspace: Workspace) -> None:
@@ -90,10 +78,7 @@ BAD = {
     "latin.py": ("# caf\xe9\n".encode("latin-1"), "latin.py:1: the file is not UTF-8"),
     "utf16.py": ("x = 1\n".encode("utf-16"), "utf16.py:1: the file"),
     "surrogate.py": (b"\n\n# \xed\xa0\x80\n", "surrogate.py:3: the file is not UTF-8"),
-    "huge.py": (
-        b"#" * 10_000_001,
-        "huge.py: the file has 10.0 MB; files over 10 MB are not analysed",
-    ),
+    "huge.py": (b"#" * 10_000_001, "huge.py: the file has 10.0 MB; files over 10 MB are not analysed"),
 }
 
 
@@ -134,9 +119,7 @@ def test_special_files(workspace: Workspace) -> None:
     ids=["parentheses", "open", "brackets", "attributes", "subscripts", "minus", "sum", "lambda"],
 )
 def test_deep_nesting_in_a_kernel_and_outside(workspace: Workspace, text: str) -> None:
-    workspace.write(
-        {"outside.py": text + "\n", "inside.py": CLEAN + f"    y = {text}\n    tl.lod(y)\n"}
-    )
+    workspace.write({"outside.py": text + "\n", "inside.py": CLEAN + f"    y = {text}\n    tl.lod(y)\n"})
     result = workspace.tad("--check", "outside.py", "inside.py", "-f", "json", limit=60)
     assert result.status in (0, 1), result.stderr
     assert result.stderr == ""
@@ -144,14 +127,10 @@ def test_deep_nesting_in_a_kernel_and_outside(workspace: Workspace, text: str) -
 
 def test_deep_nesting_is_said(workspace: Workspace) -> None:
     deep = "(" * 10_000 + "x" + ")" * 10_000
-    workspace.write(
-        {"a.py": CLEAN + f"    y = {deep}\n    tl.store(y_ptr + offsets, y, mask=mask)\n"}
-    )
+    workspace.write({"a.py": CLEAN + f"    y = {deep}\n    tl.store(y_ptr + offsets, y, mask=mask)\n"})
     result = workspace.tad("--check", "a.py", "-f", "json", limit=60)
     assert result.status in (0, 1)
-    assert result.json["diagnostics"], (
-        "a kernel that is nested too deeply to be understood is named"
-    )
+    assert result.json["diagnostics"], "a kernel that is nested too deeply to be understood is named"
 
 
 def test_empty_and_odd_but_valid_files(workspace: Workspace) -> None:

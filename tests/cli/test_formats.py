@@ -95,10 +95,7 @@ def test_github(broken: Workspace) -> None:
     assert len(rows) == 2
     pattern = r"::error file=([^,]+),line=(\d+),endLine=\d+,col=\d+,endColumn=\d+,title=unknown-operation::\S.*"
     matches = [re.fullmatch(pattern, row) for row in rows]
-    assert [m and (m[1], int(m[2])) for m in matches] == [
-        ("a.py", BROKEN_LINE),
-        ("sub/c d.py", BROKEN_LINE),
-    ]
+    assert [m and (m[1], int(m[2])) for m in matches] == [("a.py", BROKEN_LINE), ("sub/c d.py", BROKEN_LINE)]
 
 
 def test_github_escapes(workspace: Workspace) -> None:
@@ -137,9 +134,7 @@ def extras(model: BaseModel, path: str = "") -> list[str]:
     return found
 
 
-SARIF_SCHEMA = (
-    Path(__file__).parent / "node_modules/@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json"
-)
+SARIF_SCHEMA = Path(__file__).parent / "node_modules/@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json"
 
 
 @pytest.fixture(scope="module")
@@ -153,15 +148,7 @@ def schema() -> Draft7Validator:
 def test_sarif_by_its_schema(workspace: Workspace, schema: Draft7Validator) -> None:
     """What errors, warnings, hints, gradients that are wrong, suppressed findings and unreadable files become."""
     wrong = CLEAN.replace("tl.load(", "tl.lod(  # tad: ignore\n        ")
-    workspace.write(
-        {
-            "a.py": BROKEN,
-            "sub/c d.py": BROKEN,
-            "clean.py": CLEAN,
-            "wrong.py": wrong,
-            "nul.py": b"\0",
-        }
-    )
+    workspace.write({"a.py": BROKEN, "sub/c d.py": BROKEN, "clean.py": CLEAN, "wrong.py": wrong, "nul.py": b"\0"})
     shutil.copy(ROOT / "examples/layer_norm.py", workspace.path)
     for more in ([], ["--grad"], ["--quiet"], ["--select", "unknown-operation"]):
         log = json.loads(workspace.tad("--check", ".", "--format", "sarif", *more).stdout)
@@ -185,11 +172,7 @@ def test_sarif(broken: Workspace) -> None:
     assert raw["version"] == "2.1.0"
     log = Sarif.model_validate(raw)
     # The model lacks these two members of the standard.
-    unknown = {
-        ".$schema",
-        ".runs[0].columnKind",
-        ".runs[0].invocations[0].toolExecutionNotifications",
-    }
+    unknown = {".$schema", ".runs[0].columnKind", ".runs[0].invocations[0].toolExecutionNotifications"}
     assert set(extras(log)) <= unknown
     run = log.runs[0]
     assert run.tool.driver.name == "tad-lsp"

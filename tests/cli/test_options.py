@@ -58,10 +58,7 @@ def test_version(workspace: Workspace) -> None:
         (["--check", "a.py", "--diff"], "--diff has no meaning with --check"),
         (["--backward", "a.py", "--grad"], "--grad has no meaning with --backward"),
         (["--backward", "a.py", "b.py"], "does not know what to do with `b.py`"),
-        (
-            ["--backward", "a.py", "--wrapper", "jax"],
-            "--wrapper takes one of autograd, none, triton_op",
-        ),
+        (["--backward", "a.py", "--wrapper", "jax"], "--wrapper takes one of autograd, none, triton_op"),
         (["--check", "a.py", "--doctor"], "cannot be used together"),
         (["--explain"], "--explain needs NAME"),
         (["--version", "extra"], "does not know what to do with `extra`"),
@@ -113,9 +110,7 @@ def test_stdout_that_is_full(workspace: Workspace) -> None:
 def test_a_reader_that_has_seen_enough(workspace: Workspace) -> None:
     workspace.write({f"{i}.py": BROKEN for i in range(400)})
     command = f"'{BIN}/tad-lsp' --check . | head -n 1"
-    run = subprocess.run(
-        ["bash", "-c", command], cwd=workspace.path, capture_output=True, check=True
-    )
+    run = subprocess.run(["bash", "-c", command], cwd=workspace.path, capture_output=True, check=True)
     assert run.stdout.startswith(b"error[")
     assert run.stderr == b""
 

@@ -26,18 +26,8 @@ LAYOUTS = {
     "relative": ("pkg/main.py", "pkg/helpers.py", "from .helpers import twice", "twice"),
     "relative module": ("pkg/main.py", "pkg/helpers.py", "from . import helpers", "helpers.twice"),
     "parent": ("pkg/sub/main.py", "pkg/helpers.py", "from ..helpers import twice as t2", "t2"),
-    "package root": (
-        "src/pkg/sub/main.py",
-        "src/pkg/tools/helpers.py",
-        "from pkg.tools.helpers import twice",
-        "twice",
-    ),
-    "module alias": (
-        "src/pkg/main.py",
-        "src/pkg/tools/helpers.py",
-        "import pkg.tools.helpers as h",
-        "h.twice",
-    ),
+    "package root": ("src/pkg/sub/main.py", "src/pkg/tools/helpers.py", "from pkg.tools.helpers import twice", "twice"),
+    "module alias": ("src/pkg/main.py", "src/pkg/tools/helpers.py", "import pkg.tools.helpers as h", "h.twice"),
     "no package": ("scripts/main.py", "lib/helpers.py", "from lib.helpers import twice", "twice"),
 }
 
@@ -90,9 +80,7 @@ def test_packages_that_a_project_keeps_elsewhere(workspace: Workspace, project: 
 
 
 def test_src_is_nothing_special_outside_of_a_project(workspace: Workspace) -> None:
-    workspace.write(
-        {"src/pkg/helpers.py": HELPER, "tests/main.py": caller("from pkg.helpers import twice")}
-    )
+    workspace.write({"src/pkg/helpers.py": HELPER, "tests/main.py": caller("from pkg.helpers import twice")})
     assert workspace.tad("--check", "tests/main.py", "-f", "json").names == []
 
 
@@ -112,9 +100,7 @@ def test_a_malformed_project_is_no_error_of_imports(workspace: Workspace) -> Non
 
 
 def test_through_an_init_file_and_a_star(workspace: Workspace) -> None:
-    workspace.write(
-        {"pkg/__init__.py": "from .ops import *\n", "pkg/ops.py": "from .deep import twice\n"}
-    )
+    workspace.write({"pkg/__init__.py": "from .ops import *\n", "pkg/ops.py": "from .deep import twice\n"})
     workspace.write({"pkg/deep.py": HELPER, "main.py": caller("from pkg import twice")})
     assert workspace.tad("--check", "main.py", "-f", "json").names == ["wrong-argument"]
 
@@ -137,8 +123,7 @@ def test_cycles_end(workspace: Workspace) -> None:
             "pkg/__init__.py": "from .a import *\nfrom .b import *\n",
             "pkg/a.py": "from .b import *\nfrom . import b\n" + HELPER,
             "pkg/b.py": "from .a import *\nfrom . import a\n" + caller("from .a import twice"),
-            "pkg/self.py": "from .self import nothing\nfrom . import self\n"
-            + caller("from .self import nothing"),
+            "pkg/self.py": "from .self import nothing\nfrom . import self\n" + caller("from .self import nothing"),
         }
     )
     result = workspace.tad("--check", "pkg", "-f", "json", limit=30)
@@ -147,15 +132,10 @@ def test_cycles_end(workspace: Workspace) -> None:
 
 
 def test_finding_in_a_shared_helper_is_reported_once(workspace: Workspace) -> None:
-    users = {
-        f"user{i}.py": caller("from helpers import twice").replace("(x, 3)", "(x)")
-        for i in range(4)
-    }
+    users = {f"user{i}.py": caller("from helpers import twice").replace("(x, 3)", "(x)") for i in range(4)}
     workspace.write({"helpers.py": HELPER.replace("x * 2", "tl.lod(x)"), **users})
     result = workspace.check()
-    places = [
-        (d["file"], d["range"]["start"]["line"], d["message"]) for d in result.json["diagnostics"]
-    ]
+    places = [(d["file"], d["range"]["start"]["line"], d["message"]) for d in result.json["diagnostics"]]
     assert len(places) == len(set(places))
 
 
@@ -169,9 +149,7 @@ def test_a_proof_with_modules_that_all_import_each_other(workspace: Workspace) -
         return f"{imports}\n\ndef wrap_{own}(f):\n    return f\n\n\n{wrapped}"
 
     workspace.write({f"pkg/{name}.py": module(name) for name in names} | {"pkg/__init__.py": ""})
-    kernel = CLEAN.replace(
-        "\n\n\n", "\nfrom .part0 import wrap_part0\n\n\nwrapped = wrap_part0(print)\n\n", 1
-    )
+    kernel = CLEAN.replace("\n\n\n", "\nfrom .part0 import wrap_part0\n\n\nwrapped = wrap_part0(print)\n\n", 1)
     workspace.write({"pkg/main.py": kernel})
     report = workspace.tad("--check", "--grad", "pkg/main.py", "-f", "json").json
     assert [(k["status"], k["reason"]) for k in report["kernels"]] == [("proved", "")]
@@ -182,17 +160,6 @@ def test_what_only_raises_is_not_the_function(workspace: Workspace) -> None:
     helper = "@triton.jit\ndef twice(x):\n" + assembly
     indented = "".join(f"    {line}\n" for line in helper.splitlines())
     fallback = "    def twice(*arguments):\n        raise RuntimeError('needs Triton')\n"
-    text = (
-        HEADER
-        + "from elsewhere import has_triton\n\nif has_triton():\n\n"
-        + indented
-        + "\nelse:\n\n"
-        + fallback
-    )
-    workspace.write(
-        {
-            "helpers.py": text,
-            "main.py": caller("from helpers import twice").replace("(x, 3)", "(x)"),
-        }
-    )
+    text = HEADER + "from elsewhere import has_triton\n\nif has_triton():\n\n" + indented + "\nelse:\n\n" + fallback
+    workspace.write({"helpers.py": text, "main.py": caller("from helpers import twice").replace("(x, 3)", "(x)")})
     assert workspace.tad("--check", "main.py", "-f", "json").names == []

@@ -30,14 +30,7 @@ def test_comment_silences(workspace: Workspace, comment: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "comment",
-    [
-        "# tad: ignore[shape-mismatch]",
-        "# tad: ignored",
-        "# tad: ignore[]",
-        "# tad: M=3",
-        "# ignore",
-    ],
+    "comment", ["# tad: ignore[shape-mismatch]", "# tad: ignored", "# tad: ignore[]", "# tad: M=3", "# ignore"]
 )
 def test_comment_does_not_silence(workspace: Workspace, comment: str) -> None:
     workspace.write({"a.py": commented(comment)})
@@ -73,10 +66,7 @@ def test_select_and_ignore(workspace: Workspace, arguments: list[str], expected:
 def test_unknown_names_are_refused(workspace: Workspace, option: str) -> None:
     result = workspace.check(option, "unknown-operatoin")
     assert result.status == 2
-    assert (
-        f"{option}: there is no diagnostic `unknown-operatoin`; did you mean `unknown-operation`?"
-        in result.stderr
-    )
+    assert f"{option}: there is no diagnostic `unknown-operatoin`; did you mean `unknown-operation`?" in result.stderr
 
 
 def test_pyproject(workspace: Workspace) -> None:

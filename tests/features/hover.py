@@ -63,10 +63,10 @@ def sums_kernel(a_ptr, out_ptr, n, EVEN: tl.constexpr, BLOCK: tl.constexpr):
     total = 0.0
     acc = tl.zeros([BLOCK], dtype=tl.float32)
     if EVEN:
-        # <^ hover: `EVEN` is decided at compile time: one arm is compiled.
+    # <^ hover: `EVEN` is decided at compile time: one arm is compiled.
         total = 1.0
     for k in range(0, n, BLOCK):
-        # <^^^ hover: a sum, + `a` each iteration
+    # <^^^ hover: a sum, + `a` each iteration
         a = tl.load(a_ptr + k + tl.arange(0, BLOCK))
         #                     ^ hover: tile of pointers
         acc += a
@@ -74,7 +74,7 @@ def sums_kernel(a_ptr, out_ptr, n, EVEN: tl.constexpr, BLOCK: tl.constexpr):
         total = total * 0.5 + tl.sum(a)
         #       ^^^^^ hover: **Carried by the loop**: a recurrence
     if tl.program_id(0) == 0:
-        # <^ hover: decided at run time
+    # <^ hover: decided at run time
         tl.store(out_ptr, tl.sum(acc) + total)
 
 

@@ -13,16 +13,7 @@ def halves(x, y):
 
 
 @triton.jit
-def matmul_kernel(
-    a_ptr,
-    b_ptr,
-    c_ptr,
-    K,
-    stride,
-    BLOCK_M: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-):
+def matmul_kernel(a_ptr, b_ptr, c_ptr, K, stride, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
     #             ^^^^^ inlay: *float
     #                    ^^^^^ inlay: *float
     #                           ^^^^^ inlay: *float

@@ -205,13 +205,7 @@ class Examiner:
         """Compiles the backward of every kernel that has one."""
         for row in result.rows:
             if row.status in ("proved", "derived", "failed"):
-                arguments = [
-                    "--backward",
-                    f"{result.file}:{row.name}",
-                    "--wrapper",
-                    "none",
-                    "--no-proof",
-                ]
+                arguments = ["--backward", f"{result.file}:{row.name}", "--wrapper", "none", "--no-proof"]
                 status, text, err = run_tool(arguments, 60)
                 crash = crash_text(arguments, status, err)
                 if crash:

@@ -32,28 +32,7 @@ def least_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
 # tad: n=24, s0=1, s1=2, s2=1, s3=3, s4=1, s5=2, s6=1, s7=2, t0=24, t1=12, t2=12, t3=4, t4=4, t5=2, t6=2, t7=1, x_ptr=f32[n], y_ptr=f32[n], BLOCK=16, grid=(2,)
 @triton.jit
-def eight_digits_kernel(
-    x_ptr,
-    y_ptr,
-    n,
-    s0,
-    s1,
-    s2,
-    s3,
-    s4,
-    s5,
-    s6,
-    s7,
-    t0,
-    t1,
-    t2,
-    t3,
-    t4,
-    t5,
-    t6,
-    t7,
-    BLOCK: tl.constexpr,
-):
+def eight_digits_kernel(x_ptr, y_ptr, n, s0, s1, s2, s3, s4, s5, s6, s7, t0, t1, t2, t3, t4, t5, t6, t7, BLOCK: tl.constexpr):
     """A linear index taken apart by eight sizes: their product is more than the analysis follows."""
     rest = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = rest < n

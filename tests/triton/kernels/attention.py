@@ -24,19 +24,8 @@ def _step(acc, l_i, m_i, q, k, v, valid, scale):
 @triton.heuristics({"EVEN_N": lambda args: args["N"] % args["BLOCK_N"] == 0})
 @triton.jit
 def attention_kernel(
-    Q,
-    K,
-    V,
-    O,
-    LSE,
-    scale,
-    stride_h,
-    stride_n,
-    N,
-    D: tl.constexpr,
-    CAUSAL: tl.constexpr,
-    BLOCK_M: tl.constexpr,
-    BLOCK_N: tl.constexpr,
+    Q, K, V, O, LSE, scale, stride_h, stride_n, N,
+    D: tl.constexpr, CAUSAL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
     EVEN_N: tl.constexpr,
 ):
     start_m = tl.program_id(0)
@@ -44,9 +33,7 @@ def attention_kernel(
     offs_m = start_m * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_d = tl.arange(0, D)
     base = head * stride_h
-    q = tl.load(
-        Q + base + offs_m[:, None] * stride_n + offs_d[None, :], mask=offs_m[:, None] < N, other=0.0
-    )
+    q = tl.load(Q + base + offs_m[:, None] * stride_n + offs_d[None, :], mask=offs_m[:, None] < N, other=0.0)
     m_i = tl.full([BLOCK_M], float("-inf"), dtype=tl.float32)
     l_i = tl.zeros([BLOCK_M], dtype=tl.float32)
     acc = tl.zeros([BLOCK_M, D], dtype=tl.float32)
@@ -57,26 +44,14 @@ def attention_kernel(
             k = tl.load(K + base + offs_n[:, None] * stride_n + offs_d[None, :])
             v = tl.load(V + base + offs_n[:, None] * stride_n + offs_d[None, :])
         else:
-            k = tl.load(
-                K + base + offs_n[:, None] * stride_n + offs_d[None, :],
-                mask=offs_n[:, None] < N,
-                other=0.0,
-            )
-            v = tl.load(
-                V + base + offs_n[:, None] * stride_n + offs_d[None, :],
-                mask=offs_n[:, None] < N,
-                other=0.0,
-            )
+            k = tl.load(K + base + offs_n[:, None] * stride_n + offs_d[None, :], mask=offs_n[:, None] < N, other=0.0)
+            v = tl.load(V + base + offs_n[:, None] * stride_n + offs_d[None, :], mask=offs_n[:, None] < N, other=0.0)
         valid = (offs_n < N)[None, :]
         if CAUSAL:
             valid = valid & (offs_n[None, :] <= offs_m[:, None])
         acc, l_i, m_i = _step(acc, l_i, m_i, q, k, v, valid, scale * 1.44269504)
     acc = acc / l_i[:, None]
-    tl.store(
-        O + base + offs_m[:, None] * stride_n + offs_d[None, :],
-        acc.to(O.dtype.element_ty),
-        mask=offs_m[:, None] < N,
-    )
+    tl.store(O + base + offs_m[:, None] * stride_n + offs_d[None, :], acc.to(O.dtype.element_ty), mask=offs_m[:, None] < N)
     tl.store(LSE + head * N + offs_m, m_i / 1.44269504 + tl.log(l_i), mask=offs_m < N)
 
 
@@ -85,7 +60,5 @@ def attention(q, k, v, causal):
     o = torch.empty_like(q)
     lse = torch.empty((heads, n), device=q.device, dtype=torch.float32)
     grid = lambda meta: (triton.cdiv(n, meta["BLOCK_M"]), heads)
-    attention_kernel[grid](
-        q, k, v, o, lse, d**-0.5, q.stride(0), q.stride(1), n, D=d, CAUSAL=causal
-    )
+    attention_kernel[grid](q, k, v, o, lse, d ** -0.5, q.stride(0), q.stride(1), n, D=d, CAUSAL=causal)
     return o, lse

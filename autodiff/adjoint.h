@@ -154,6 +154,8 @@ static inline Value *recomputed(const Differentiation *state, Value *primal) {
 void adjoint_fail(Differentiation *state, DiagnosticId id, Range range, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/// The axes of the backward, with those along which only additions to the forward's outputs tell programs apart.
+FunctionAxes backward_axes(Differentiation *state);
 /// After the sweep: decides per gradient between plain stores and atomics and rewrites the accumulations. Fills `gradients`.
 void schedule_accumulations(Differentiation *state, Backward *result);
 

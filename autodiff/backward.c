@@ -253,8 +253,9 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
                 role == ARGUMENT_SAME || role == ARGUMENT_BEFORE || role == ARGUMENT_AMID;
             int primal_index = is_value && i < state->primal->parameter_count ? i : -1;
             bool kept_by_name = primal_index >= 0 && parameter->value->type.kind != TYPE_POINTER &&
-                                decorators_mention(result->kernel->definition, parameter->name,
-                                                   parameter->is_constexpr);
+                                (launchers_mention(result->kernel->definition, parameter->name) ||
+                                 decorators_mention(result->kernel->definition, parameter->name,
+                                                    parameter->is_constexpr));
             bool needed = kept_by_name || role == ARGUMENT_KEPT ||
                           parameter_is_used(&use, parameter, primal_index);
             if (argument_rank(role, parameter) != rank || !needed) continue;

@@ -74,17 +74,31 @@ const char *backward_decorators(Arena *arena, const BackwardLaunch *launch,
     return buffer_text(&out);
 }
 
-bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool is_constexpr) {
-    if (!kernel->is_autotuned && !kernel->has_heuristics) return false;
-    if (is_constexpr) return true;
-    Range range = kernel->range;
-    range.end = kernel->header_range.start;
-    Str text = source_slice(range);
+static bool text_quotes(Str text, const char *name) {
     size_t size = strlen(name);
     for (size_t i = 1; i + size < text.size; i++) {
         bool quoted = (text.data[i - 1] == '"' || text.data[i - 1] == '\'') &&
                       text.data[i + size] == text.data[i - 1];
         if (quoted && memcmp(text.data + i, name, size) == 0) return true;
+    }
+    return false;
+}
+
+bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool is_constexpr) {
+    if (!kernel->is_autotuned && !kernel->has_heuristics) return false;
+    if (is_constexpr) return true;
+    Range range = kernel->range;
+    range.end = kernel->header_range.start;
+    return text_quotes(source_slice(range), name);
+}
+
+bool launchers_mention(const FunctionDefinition *kernel, const char *name) {
+    const Module *module = kernel->module;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != kernel) continue;
+        SyntaxNode around = site->launcher ? site->launcher->node : site->call;
+        if (text_quotes(source_slice(node_range(module->source, around)), name)) return true;
     }
     return false;
 }

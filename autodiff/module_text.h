@@ -69,6 +69,8 @@ const char *backward_decorators(Arena *arena, const BackwardLaunch *launch,
                                 const Backward *backward);
 /// Whether the backward keeps the parameter although its body does not use it (autotune and heuristics ask for it by name).
 bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool is_constexpr);
+/// Whether a function that launches the kernel names the parameter in a string: its grid may ask for it, as `meta["n"]`.
+bool launchers_mention(const FunctionDefinition *kernel, const char *name);
 
 /// descriptor_text.c: whether a launcher passes, or may pass, a tensor descriptor to a kernel's parameter.
 bool parameter_is_descriptor(const Parameter *parameter);

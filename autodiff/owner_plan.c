@@ -319,8 +319,9 @@ static bool consider(Differentiation *state, OwnerPlan *plan, const FunctionAxes
     for (int i = 0; trial.loop && i < 3; i++) bounds += cost_of(&slice, trial.loop->operands[i]);
     bounds += cost_of(&slice, op->operands[0]) + cost_of(&slice, op->operands[2]);
     if (bounds || !walk_needs(op, visit_cost, &slice) || slice.fails) return false;
-    // What is read for each program must be no more than it would have added.
-    if (rank == 0 || slice.cost > rank + 1) return false;
+    // What is read for each program must be no more than it would have added, and less where some are still added.
+    int most = trial.loop ? rank + 1 : rank;
+    if (rank == 0 || slice.cost > most) return false;
     walk_needs(op, visit_take, &slice);
     *plan = trial;
     return true;
@@ -330,7 +331,7 @@ OwnerPlans owners_plan(Differentiation *state) {
     OwnerPlans plans = {.count = 0};
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
         if (state->unread_axes[axis] == GRID_AXIS_SEVERAL) return plans;
-    FunctionAxes axes = function_axes(state->arena, state->backward);
+    FunctionAxes axes = backward_axes(state);
     for (LIST_EACH(int, i, state->shared)) {
         const SharedStatement *shared = &state->shared.items[i];
         int k = 0;

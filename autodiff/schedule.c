@@ -264,8 +264,7 @@ static void schedule_running(Differentiation *state, Gradient *gradient, const A
     }
 }
 
-/// The axes of the backward, with those along which only additions to the forward's outputs tell programs apart.
-static FunctionAxes axes_of_backward(Differentiation *state) {
+FunctionAxes backward_axes(Differentiation *state) {
     FunctionAxes axes = function_axes(state->arena, state->backward);
     Builder b = {.function = state->backward,
                  .region = state->backward->body,
@@ -319,7 +318,7 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
             state->running_steps.items[i].op = NULL;
     accumulations_sink(state);
     Places places = places_new(state->arena);
-    FunctionAxes axes = axes_of_backward(state);
+    FunctionAxes axes = backward_axes(state);
     state->places = &places;
     state->axes = &axes;
     result->gradients = ARENA_ARRAY(state->arena, Gradient, state->accumulations.count + 1);

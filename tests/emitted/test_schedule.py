@@ -44,10 +44,11 @@ OWNERS = {
     "ahead": (2, 0),
     "for_all": (2, 2),
     "ragged": (2, 0),
-    "gated": (4, 1),
+    "gated": (3, 1),
     "rows": (2, 1),
     "from_the_third_on": (2, 0),
     "some_rows": (1, 1),
+    "thrice": (2, 1),
     "tuned": (2, 1),
 }
 
@@ -221,3 +222,33 @@ def test_the_reason_for_an_atomic_is_the_right_one(tmp_path: Path) -> None:
     said = {spot["message"].split("`")[1]: spot["message"] for spot in spots}
     assert "is not linear in the lanes" in said["scales"]
     assert "depends on loaded data" in said["tables"]
+
+
+ASKED_BY_THE_GRID = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def sq(x, y, T, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + i)
+    tl.store(y + i, v * v)
+
+
+def launch(x):
+    y = torch.empty_like(x)
+    T = x.numel()
+    sq[lambda meta: (meta["T"] // meta["B"],)](x, y, T, B=16)
+    return y
+"""
+
+
+def test_a_grid_may_ask_for_what_the_backward_does_not_need(tmp_path: Path) -> None:
+    file = tmp_path / "squares.py"
+    file.write_text(ASKED_BY_THE_GRID)
+    module = tad("--backward", "--no-proof", file).stdout
+    x = np.linspace(-1, 1, 32).astype(np.float32)
+    got = call_function(module, "launch", [x], wrt=[0], grad_outputs=[np.ones_like(x)])
+    np.testing.assert_allclose(got.gradients[0], 2 * x, rtol=1e-6)

@@ -141,6 +141,24 @@ def some_rows(x, w, out, m, n, B: tl.constexpr, C: tl.constexpr):
     tl.store(out + i, acc, mask=i < m)
 
 
+# tad: z=2, n=37, m=29, x=f32[z, m, 16], w=f32[z, n, 16], out=f32[z, m, 16], B=16, C=8, D=16, grid=(2, 2, 3)
+@triton.jit
+def thrice(x, w, out, m, n, B: tl.constexpr, C: tl.constexpr, D: tl.constexpr):
+    """Programs along an axis that nothing reads add, each for itself."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    d = tl.arange(0, D)
+    above = tl.program_id(1) * m * D
+    beside = tl.program_id(1) * n * D
+    a = tl.load(x + above + i[:, None] * D + d[None, :], mask=i[:, None] < m, other=0.0)
+    acc = tl.zeros([B, D], dtype=tl.float32)
+    for start in range(0, n, C):
+        j = start + tl.arange(0, C)
+        b = tl.load(w + beside + j[:, None] * D + d[None, :], mask=j[:, None] < n, other=0.0)
+        s = tl.sigmoid(tl.sum(a[:, None, :] * b[None, :, :], axis=2))
+        acc += tl.sum(s[:, :, None] * b[None, :, :], axis=1)
+    tl.atomic_add(out + above + i[:, None] * D + d[None, :], acc, mask=i[:, None] < m)
+
+
 CONFIGS = [triton.Config({"B": b, "C": c}) for b in (16, 32) for c in (8, 16)]
 
 

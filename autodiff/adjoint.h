@@ -97,7 +97,8 @@ typedef struct Differentiation {
     LIST(RunningStep) running_steps;
     LIST(SharedStatement) shared;
     BackwardPart part;
-    int owner_kernels;      // how many PART_OWNERS there may be
+    Value *slices;      // parameter of a kernel of owners: how many programs share a sum; or NULL
+    int owner_kernels;  // how many PART_OWNERS there may be
     LIST(Op *) replay_ops;  // stores into copies, each followed by its barriers (or NULL)
     LIST(KeptLoad) kept_loads;
     bool keeps_loads;           // what loads see and the kernel overwrites later goes to tapes

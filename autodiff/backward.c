@@ -152,6 +152,8 @@ static bool parameter_is_used(const ParameterUse *use, const Parameter *paramete
 
 static ArgumentUse argument_use(const Differentiation *state, const Value *value, const char **of) {
     const Tape *tape = tape_of(state, value);
+    *of = value == state->slices ? state->backward->parameters[value->index].name : NULL;
+    if (*of) return ARGUMENT_SLICES;
     for (int i = 0; i < state->primal->parameter_count && !tape; i++) {
         const Parameter *primal = &state->primal->parameters[i];
         *of = primal->name;
@@ -190,7 +192,7 @@ static void describe_scratch(const Differentiation *state, const Value *value,
 }
 
 int argument_rank(ArgumentUse use, const Parameter *parameter) {
-    if (parameter->is_constexpr) return 4;
+    if (parameter->is_constexpr) return use == ARGUMENT_SLICES ? 5 : 4;
     if (use == ARGUMENT_UPSTREAM || use == ARGUMENT_RUNNING) return 0;
     if (use == ARGUMENT_GRADIENT || use == ARGUMENT_KEPT || use == ARGUMENT_SCRATCH) return 2;
     return parameter->value->type.kind == TYPE_POINTER ? 1 : 3;
@@ -244,7 +246,7 @@ static void arrange_parameters(Differentiation *state, Backward *result, Backwar
     launch->arguments = ARENA_ARRAY(state->arena, BackwardArgument, backward->parameter_count + 1);
     int *new_index = ARENA_ARRAY(state->arena, int, backward->parameter_count + 1);
     int count = 0;
-    for (int rank = 0; rank < 5; rank++) {
+    for (int rank = 0; rank < 6; rank++) {
         for (int i = 0; i < backward->parameter_count; i++) {
             const Parameter *parameter = &backward->parameters[i];
             const char *of;

@@ -36,6 +36,7 @@ typedef enum ArgumentUse {
     ARGUMENT_AMID,  // another such copy, of its own, in which the backward repeats stores of the forward
     ARGUMENT_SCRATCH,  // memory for `elements` a program, whatever it holds
     ARGUMENT_STEPS,  // how many tiles the scratch of one loop holds: any number from 1 on is right, more are faster
+    ARGUMENT_SLICES,  // how many programs share a sum at most: any number from 1 on is right; the parameter has a default
 } ArgumentUse;
 
 typedef struct BackwardArgument {

@@ -455,6 +455,7 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
         const BackwardArgument *argument = &launch->arguments[i];
         bool is_own = argument->use == ARGUMENT_SCRATCH || argument->use == ARGUMENT_STEPS;
         if (argument->is_program_sum || (is_own && number == 0)) continue;
+        if (argument->use == ARGUMENT_SLICES) continue;  // it has a default
         const char *value = argument->use == ARGUMENT_SAME ? argument->of : argument->name;
         const char *given = descriptor_number_text(arena, argument);
         if (given) value = given;

@@ -6,8 +6,8 @@
 #include "analysis/infer.h"
 #include "autodiff/tape.h"
 
-/// Of a sum that owners are too few for: so many programs take a share of it each.
-enum { SLICES = 512 };
+/// Of a sum that owners are too few for: so many programs take a share of it each. Measured in docs/gpu.md.
+static const char most_slices[] = "512";
 
 /* ---- what comes from memory ---- */
 
@@ -366,13 +366,17 @@ static Value *named(Value *value, const char *name) {
 }
 
 /// Several programs for each owner, each with a slice of what there is to sum; `bounds`: NULL where there is but one owner.
-static Shares slice_up(const Programs *programs, Builder *b, const Bounds *bounds) {
-    Value *most = build_int(b, SLICES);
+static Shares slice_up(Differentiation *state, const Programs *programs, Builder *b,
+                       const Bounds *bounds) {
+    Type whole = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32), .is_constexpr = true};
+    Value *most = state->slices = backward_add_parameter(state, "SLICES", whole);
+    Parameter *parameter = &state->backward->parameters[most->index];
+    parameter->is_constexpr = true;
+    parameter->default_text = str_from(most_slices);
     if (bounds) {
-        Value *owners =
-            named(build_trip_count(b, bounds->lower, bounds->upper, bounds->step), "owners");
-        most = build_binary(b, OP_FLOORDIV, build_binary(b, OP_ADD, owners, most),
-                            build_binary(b, OP_ADD, owners, build_int(b, 1)));
+        Value *owners = build_trip_count(b, bounds->lower, bounds->upper, bounds->step);
+        owners = named(build_binary(b, OP_MAXIMUM, owners, build_int(b, 1)), "owners");
+        most = build_trip_count(b, build_int(b, 0), most, owners);
     }
     Value *slices = named(build_binary(b, OP_MINIMUM, programs->count, most), "slices");
     Shares shares = {.first = programs->own, .step = slices};
@@ -393,7 +397,7 @@ static bool open_owners(Nest *nest, Builder *b, const Programs *programs, Shares
     Bounds bounds;
     if (plan->loop && !find_bounds(nest, b, &bounds)) return false;
     *shares = (Shares){programs->own, programs->count, build_int(b, 0), build_int(b, 1)};
-    if (plan->is_sliced) *shares = slice_up(programs, b, plan->loop ? &bounds : NULL);
+    if (plan->is_sliced) *shares = slice_up(nest->state, programs, b, plan->loop ? &bounds : NULL);
     if (!plan->loop) return true;
     int64_t number;
     Value *start = build_binary(b, OP_MUL, shares->own, bounds.step);
@@ -587,7 +591,7 @@ bool owners_take(Differentiation *state, const OwnerPlans *plans, int index) {
         Gradient *gradient = plan->statements.items[i]->gradient;
         gradient->is_atomic = gradient->is_sum = plan->is_sliced;
         gradient->why =
-            arena_printf(state->arena, "%s, in %d parts at most", gradient->why, SLICES);
+            arena_printf(state->arena, "%s, in %s parts at most", gradient->why, most_slices);
     }
     return true;
 }

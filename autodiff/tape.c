@@ -63,7 +63,7 @@ static int own_counter(const Op *loop) {
 
 /* ---- parameters ---- */
 
-static Value *add_parameter(Differentiation *state, const char *name, Type type) {
+Value *backward_add_parameter(Differentiation *state, const char *name, Type type) {
     const char *unique = name;
     for (int i = 0, next = 1; i < state->backward->parameter_count; i++) {
         if (strcmp(state->backward->parameters[i].name, unique) != 0) continue;
@@ -213,7 +213,7 @@ const char *tape_tile_text(Differentiation *state, Type type) {
 Tape *tape_of_value(Differentiation *state, Builder *b, const Value *value, Value **address) {
     const char *hint = value->name ? arena_printf(state->arena, "%s_kept", value->name) : "kept";
     const char *dtype = torch_dtype(value, value->type);
-    Value *buffer = add_parameter(state, hint, tape_type(dtype));
+    Value *buffer = backward_add_parameter(state, hint, tape_type(dtype));
     TapedValue taped = {0};
     tape_slice(b, &taped, buffer, value->type, program_number(state, b, true), build_int(b, 1),
                hint);
@@ -327,8 +327,8 @@ static void add_tape(Differentiation *state, TapedLoop *taped, int index, Builde
     const char *hint = argument->name ? argument->name : "state";
     const char *dtype = torch_dtype(loop->operands[loop_first(loop) + index], type);
     Value *tiles = steps ? steps : taped->trips;
-    Value *buffer =
-        add_parameter(state, arena_printf(state->arena, "%s_tape", hint), tape_type(dtype));
+    Value *buffer = backward_add_parameter(state, arena_printf(state->arena, "%s_tape", hint),
+                                           tape_type(dtype));
     Value *elements = tape_slice(b, value, buffer, type, program, tiles, hint);
     Tape *tape = value->tape = ARENA_NEW(state->arena, Tape);
     *tape = (Tape){
@@ -390,7 +390,7 @@ TapedLoop *tape_keep(Differentiation *state, const Op *loop) {
     Value *steps = NULL;
     if (!keeps_each(state, loop, taped->trips)) {
         Type whole = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
-        steps = add_parameter(state, "tape_steps", whole);
+        steps = backward_add_parameter(state, "tape_steps", whole);
         Value *sum = build_binary(&before, OP_ADD, taped->trips, steps);
         Value *slack = build_binary(&before, OP_SUB, sum, build_int(&before, 1));
         taped->every = build_binary(&before, OP_FLOORDIV, slack, steps);

@@ -36,6 +36,8 @@ Type tape_type(const char *dtype);
 /// Lays out a program's slice of `buffer`, `tiles` tiles of `type`, in `value`. Its size in elements.
 Value *tape_slice(Builder *b, TapedValue *value, Value *buffer, Type type, Value *program,
                   Value *tiles, const char *name);
+/// A parameter of the backward that is not the forward's, under this name or, where that is taken, with a number behind it.
+Value *backward_add_parameter(Differentiation *state, const char *name, Type type);
 /// Elements of a tile of `type`, as Python; NULL where the launcher cannot tell.
 const char *tape_tile_text(Differentiation *state, Type type);
 /// Scratch for one tile a program of what `value`, of the backward, is; its elements, in `*address`, are built at `b`.

@@ -6,7 +6,8 @@
 #include "analysis/module_scope.h"
 #include "gpu-runner/spec.h"
 
-/// Tiles of a tape with few: states between them are computed anew, so that this is proved, too.
+/// Tiles of a tape with few: states between them are computed anew, so that this is proved, too. Of programs that share a sum
+/// likewise, so that each has several terms of it.
 enum { STEPS = 3 };
 
 static int parameter_named(const FunctionDefinition *definition, const char *name) {
@@ -70,7 +71,7 @@ static bool actual_from_json(const LaunchReader *reader, const Configuration *co
         *actual = (Actual){.kind = ACTUAL_SCRATCH,
                            .name = scratch,
                            .dtype = dtype_from_text(dtype, DTYPE_FLOAT32)};
-    } else if (json_get(json, "steps")) {
+    } else if (json_get(json, "steps") || json_get(json, "slices")) {
         *actual = constant_actual(constant_int(arena, STEPS));
     } else if (json_get(json, "programs")) {
         int axis = json_get_int(json, "programs", 0);

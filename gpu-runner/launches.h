@@ -14,7 +14,7 @@ typedef struct LaunchReader {
 } LaunchReader;
 
 /// {"kernel", "arguments": {name: {"same" | "upstream" | "gradient" | "running" | "kept" | "before": PARAMETER} or {"scratch": NAME,
-/// "elements"} or {"steps"} or {"programs": AXIS} or {"value"}}}. False and `*error` where it makes no sense or does not lower.
+/// "elements"} or {"steps"} or {"slices"} or {"programs": AXIS} or {"value"}}}. False and `*error` where it makes no sense or does not lower.
 bool launch_read(const LaunchReader *reader, const Configuration *configuration, const Json *json,
                  GradientLaunch *launch, Error *error);
 

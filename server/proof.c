@@ -17,7 +17,7 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
         [ARGUMENT_KEPT] = "kept",         [ARGUMENT_BEFORE] = "before",
         [ARGUMENT_SCRATCH] = "scratch",   [ARGUMENT_STEPS] = "steps",
         [ARGUMENT_AMID] = "amid",         [ARGUMENT_SHAPE] = "shape",
-        [ARGUMENT_STRIDE] = "stride",
+        [ARGUMENT_STRIDE] = "stride",     [ARGUMENT_SLICES] = "slices",
     };
     Json *json = json_object(arena);
     json_set_string(json, uses[argument->use], argument->of);

@@ -33,6 +33,8 @@ def signature(
         is_constexpr = f"{name}: tl.constexpr" in head or f"{name}: 'tl.constexpr'" in head
         if "scratch" in use:
             types[name] = "*" + TORCH_TYPES[use.get("dtype", "float32")]
+        elif "slices" in use:
+            constants[name] = 512
         elif "steps" in use:
             types[name] = "i32"
         elif "gradient" in use and isinstance(value, float):  # of a scalar: the programs' sums

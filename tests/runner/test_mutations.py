@@ -51,6 +51,7 @@ EQUAL = {
     "gate = tl.load(packed_ptr + cols).to(tl.float32)": PACKED,
     "value = tl.load(packed_ptr + n_cols + cols).to(tl.float32)": PACKED,
     "total = tl.sum(tl.where(mask, quotient * (x - mean) * 4.0, 0.0))": CENTRED,
+    "total = tl.sum(tl.where(mask, (x - mean) * 2.0, 0.0))": CENTRED,
     "h = h0": "the state is 0 before",
     "numerator = tl.exp(((x) + (tl.max(x, axis=0))))": GAUGE,
     "numerator = tl.exp((x))": GAUGE,

@@ -230,9 +230,11 @@ def compile_backward(backward: object, signature: Signature, until: str) -> Comp
     names = list(backward.arg_names)  # type: ignore[attr-defined]
     types = {n: t for n in names if (t := type_of(n, signature)) is not None}
     types |= scratch_types(backward.src, names)  # type: ignore[attr-defined]
-    values = {n: v for n, v in signature.constexprs.items() if n in names}
+    params = [p for p in backward.params if p.is_constexpr]  # type: ignore[attr-defined]
+    values = {p.name: p.default for p in params if p.has_default}
+    values |= {n: v for n, v in signature.constexprs.items() if n in names}
     values |= {n: None for n in names if n not in types and n not in values}
-    declared = {p.name for p in backward.params if p.is_constexpr}  # type: ignore[attr-defined]
+    declared = {p.name for p in params}
     types = {n: t for n, t in types.items() if n not in values}
     try:
         missing = [n for n in declared if n not in values]

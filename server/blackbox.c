@@ -103,6 +103,8 @@ int blackbox_blame(Blackbox *box, Culprit culprits[BLACKBOX_LANES]) {
         const LaneNote *note = &box->lanes[lane];
         bool is_suspect = crashed ? lane == crashed - 1 : blackbox_step(box, lane) != 0;
         if (!is_suspect || !note->subject) continue;
+        // What ended all from outside names no lane: the first is suspected, the others if it happens again.
+        if (!crashed && count) break;
         const Aside *aside = aside_put(box, note, lane);
         culprits[count++] = (Culprit){aside->uri, aside->crashes};
     }

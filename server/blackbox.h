@@ -34,7 +34,7 @@ typedef struct Culprit {
     int crashes;      // with this one, not long ago
 } Culprit;
 
-/// After a crash: the texts that the crashed lane was at, or every lane where that is not known, are left alone from now on.
+/// After a crash: the text that the crashed lane was at, or the first busy lane where that is not known, is left alone from now on.
 /// Returns how many.
 int blackbox_blame(Blackbox *box, Culprit culprits[BLACKBOX_LANES]);
 

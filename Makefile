@@ -1,4 +1,4 @@
-# make build | demo | test | lint | format | clean. Whatever is missing is installed by tools/setup.
+# make build | demo | test | test-all | lint | format | clean. Whatever is missing is installed by tools/setup.
 .DEFAULT_GOAL := build
 MAKEFLAGS += --no-print-directory
 SHELL := bash
@@ -26,6 +26,15 @@ demo: build
 .PHONY: test
 test: setup-test build lint test-c test-python test-editors test-fuzz test-threads
 
+# Everything of `make test`, and what takes too long for it: every generated launcher, also under the current PyTorch.
+.PHONY: test-all
+test-all: test coverage-c
+	@TAD_ALL_MODULES=1 TAD_BIN=$(CURDIR)/build $(python) -m pytest -q -n auto tests/emitted/test_importable.py
+	@TAD_ALL_EDGES=1 TAD_BIN_DEV=$(CURDIR)/build-dev $(python) -m pytest -q -n auto tests/test_hostile.py -k in_the_editor
+	@tools/setup oracle
+	@TAD_BIN=$(CURDIR)/build tests/oracle/run --count 40
+	@TAD_BIN=$(CURDIR)/build tests/oracle/run --python .torch-current/bin/python
+
 .PHONY: setup-test
 setup-test:
 	@tools/setup test
@@ -34,6 +43,14 @@ setup-test:
 test-c: setup-test
 	$(call cmake_build,dev,build-dev)
 	@ctest --test-dir build-dev --output-on-failure --no-tests=error -j 2
+
+# Lines that the C tests alone run, by room; at least 80 % of each of these folders.
+.PHONY: coverage-c
+coverage-c: setup-test
+	$(call cmake_build,coverage,build-coverage)
+	@find build-coverage -name '*.gcda' -delete
+	@ctest --test-dir build-coverage --output-on-failure --no-tests=error -j 2 -L 'tad-(autodiff|codeactions|features)'
+	@$(python) tools/coverage build-coverage 80 autodiff codeactions
 
 .PHONY: test-python
 test-python: setup-test build
@@ -104,8 +121,13 @@ ifneq ($(wildcard tests/triton/coverage.py),)
 .PHONY: coverage-doc
 coverage-doc: setup-test build
 	@TAD_BIN=$(CURDIR)/build $(python) tests/triton/coverage.py
+
+# TAD_REPOSITORIES: a folder with checkouts of what tests/triton/repositories.txt lists.
+.PHONY: coverage-repositories
+coverage-repositories: setup-test build
+	@TAD_BIN=$(CURDIR)/build $(python) tests/triton/repositories.py
 endif
 
 .PHONY: clean
 clean:
-	@rm -rf build build-dev build-threads build-clang build-fuzz
+	@rm -rf build build-dev build-threads build-clang build-coverage build-fuzz

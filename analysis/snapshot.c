@@ -4,7 +4,12 @@
 
 #include <string.h>
 
+#include "analysis/frames/sightings.h"
+#include "analysis/ir/limits.h"
+#include "analysis/syntax/syntax_nodes.h"
 #include "analysis/unit.h"
+#include "base/budget.h"
+#include "base/error.h"
 
 /// Texts that are kept because of work done on them. When they are more than most, the units of all but some are made anew.
 enum { MOST_BASES = 8, KEPT_BASES = 4 };
@@ -52,9 +57,9 @@ static bool is_at(const Diagnostic *diagnostic, DiagnosticId id, Range range) {
 static void take_lowered(Snapshot *snapshot, const Diagnostic *diagnostic) {
     for (LIST_EACH(int, i, snapshot->diagnostics.list)) {
         Diagnostic *old = &snapshot->diagnostics.list.items[i];
-        if (!is_at(old, diagnostic->id, diagnostic->range) ||
-            strcmp(old->message, diagnostic->message) != 0)
-            continue;
+        if (old->id != diagnostic->id || strcmp(old->message, diagnostic->message) != 0) continue;
+        if (diagnostic->once_a_file && old->once_a_file) return;
+        if (!is_at(old, diagnostic->id, diagnostic->range)) continue;
         old->severity = diagnostic->severity;
         if (!old->related_count) {
             old->related = diagnostic->related;
@@ -98,10 +103,15 @@ static void kernel_take(Snapshot *snapshot, Kernel *kernel, Unit *unit) {
 
 typedef struct Building {
     Snapshot *snapshot;
-    Calls calls;
+    UnitCalls calls;
     Unit *const *known;  // the unit that may be taken over for each kernel, or NULL
     Unit **units;        // of each kernel, held
-    LIST(int) missing;   // kernels without one
+    int *missing;        // kernels without one
+    int missing_count;
+    int64_t share;  // steps that each of them has
+    int64_t taken;  // steps of all units so far
+    int64_t most;   // that they may take
+    bool is_unwanted;
 } Building;
 
 static const Type *called_with(const Building *building, const Kernel *kernel) {
@@ -111,29 +121,80 @@ static const Type *called_with(const Building *building, const Kernel *kernel) {
 static void build_missing(void *context, int worker, int index) {
     (void)worker;
     const Building *building = context;
-    int i = building->missing.items[index];
+    int i = building->missing[index];
     const Snapshot *snapshot = building->snapshot;
     const Kernel *kernel = &snapshot->kernels.items[i];
-    building->units[i] = unit_build(snapshot->base, kernel->definition,
-                                    called_with(building, kernel), snapshot->options.skip_checks);
+    building->units[i] =
+        unit_build(snapshot->base, kernel->definition, called_with(building, kernel),
+                   snapshot->options.skip_checks, building->share);
 }
 
-static void kernels_build_some(Building *building, Arena *scratch, bool helpers) {
+static void missing_build(Building *building) {
+    if (building->missing_count < FEWEST_FOR_THREADS)
+        for (int i = 0; i < building->missing_count; i++) build_missing(building, 0, i);
+    else
+        parallel_for(building->missing_count, build_missing, building);
+    for (int i = 0; i < building->missing_count; i++) {
+        const Unit *unit = building->units[building->missing[i]];
+        building->taken += unit->taken;
+        building->is_unwanted |= unit->is_unwanted;
+    }
+}
+
+/// Steps for each of so many kernels, of those that are left.
+static int64_t share_of(const Building *building, int count) {
+    int64_t share = (building->most - building->taken) / (count ? count : 1);
+    return share < KERNEL_MOST_STEPS ? share : KERNEL_MOST_STEPS;
+}
+
+/// Kernels for which their share did not do have what the others left, all the same: whoever has it first must not matter.
+static void missing_build_again(Building *building, bool helpers) {
+    enum { WORTHWHILE = 4 };  // times the share before; work done twice stays a small part so
+    const Snapshot *snapshot = building->snapshot;
+    while (!building->is_unwanted) {
+        building->missing_count = 0;
+        for (LIST_EACH(int, i, snapshot->kernels))
+            if (snapshot->kernels.items[i].is_helper == helpers && building->units[i]->is_cut &&
+                building->units[i]->limit < KERNEL_MOST_STEPS)
+                building->missing[building->missing_count++] = i;
+        int64_t share = share_of(building, building->missing_count);
+        int kept = 0;
+        for (int i = 0; i < building->missing_count; i++) {
+            int kernel = building->missing[i];
+            Unit *unit = building->units[kernel];
+            if (unit->limit > share / WORTHWHILE) continue;
+            unit_release(unit);
+            building->missing[kept++] = kernel;
+        }
+        building->missing_count = kept;
+        building->share = share;
+        if (!kept) return;
+        missing_build(building);
+    }
+}
+
+static void kernels_build_some(Building *building, bool helpers) {
     Snapshot *snapshot = building->snapshot;
-    building->missing.count = 0;
+    building->missing_count = 0;
+    int count = 0;
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
         if (kernel->is_helper != helpers) continue;
+        count++;
         Unit *known = building->known[i];
-        if (known && unit_is_called_with(known, called_with(building, kernel)))
-            building->units[i] = unit_retain(known);
-        else
-            LIST_PUSH(scratch, &building->missing, i);
+        if (!known || !unit_is_called_with(known, called_with(building, kernel))) {
+            building->missing[building->missing_count++] = i;
+            continue;
+        }
+        building->units[i] = unit_retain(known);
+        building->taken += known->taken;
     }
-    if (building->missing.count < FEWEST_FOR_THREADS)
-        for (int i = 0; i < building->missing.count; i++) build_missing(building, 0, i);
-    else
-        parallel_for(building->missing.count, build_missing, building);
+    // Half for the kernels, so that they leave something; and half of it now, so that who needs more finds some.
+    building->most = helpers ? FILE_MOST_STEPS : FILE_MOST_STEPS / 2;
+    building->share = share_of(building, 2 * count);
+    if (building->share < KERNEL_FEWEST_STEPS) building->share = KERNEL_FEWEST_STEPS;
+    missing_build(building);
+    missing_build_again(building, helpers);
     for (LIST_EACH(int, i, snapshot->kernels)) {
         Kernel *kernel = &snapshot->kernels.items[i];
         if (kernel->is_helper != helpers) continue;
@@ -142,14 +203,16 @@ static void kernels_build_some(Building *building, Arena *scratch, bool helpers)
     }
 }
 
-/// Kernels first: they tell how the helpers are called.
-static void kernels_build(Snapshot *snapshot, Arena *scratch, Unit *const *known) {
+/// Kernels first: they tell how the helpers are called. False where the work was interrupted.
+static bool kernels_build(Snapshot *snapshot, Arena *scratch, Unit *const *known) {
     Building building = {.snapshot = snapshot,
                          .calls = {scratch, map_new(scratch)},
                          .known = known,
-                         .units = ARENA_ARRAY(scratch, Unit *, snapshot->kernels.count + 1)};
-    kernels_build_some(&building, scratch, false);
-    kernels_build_some(&building, scratch, true);
+                         .units = ARENA_ARRAY(scratch, Unit *, snapshot->kernels.count + 1),
+                         .missing = ARENA_ARRAY(scratch, int, snapshot->kernels.count + 1)};
+    kernels_build_some(&building, false);
+    kernels_build_some(&building, true);
+    return !building.is_unwanted;
 }
 
 static void kernels_list(Snapshot *snapshot) {
@@ -166,7 +229,7 @@ static void kernels_list(Snapshot *snapshot) {
 /// The units of `previous` that hold for the kernels of `snapshot`.
 static void units_find(const Snapshot *snapshot, const Snapshot *previous, Arena *scratch,
                        const ModuleChanges *changes, Unit **known) {
-    Update update = update_new(scratch, previous->module, snapshot->module, changes);
+    UnitUpdate update = update_new(scratch, previous->module, snapshot->module, changes);
     Map former = map_new(scratch);
     for (LIST_EACH(int, i, previous->kernels)) {
         const Kernel *kernel = &previous->kernels.items[i];
@@ -244,6 +307,12 @@ static void views_build(Snapshot *snapshot, const Snapshot *previous, Arena *scr
 
 /* ---- the whole ---- */
 
+/// Nobody waits for what was begun.
+static _Noreturn void snapshot_give_up(Snapshot *snapshot) {
+    snapshot_release(snapshot);
+    bug_raise_for(BUG_UNWANTED, "nobody waits for the analysis");
+}
+
 static Snapshot *snapshot_new(const char *path, Str text, const SnapshotOptions *options) {
     Arena *arena = arena_new();
     Snapshot *snapshot = ARENA_NEW(arena, Snapshot);
@@ -267,8 +336,10 @@ Snapshot *snapshot_build(const char *path, Str text, const SnapshotOptions *opti
         module_build(snapshot->base->arena, snapshot->source, snapshot->options.resolver,
                      &snapshot->diagnostics);
     kernels_list(snapshot);
-    kernels_build(snapshot, scratch, ARENA_ARRAY(scratch, Unit *, snapshot->kernels.count + 1));
+    Unit **known = ARENA_ARRAY(scratch, Unit *, snapshot->kernels.count + 1);
+    bool is_whole = kernels_build(snapshot, scratch, known);
     arena_free(scratch);
+    if (!is_whole) snapshot_give_up(snapshot);
     return snapshot;
 }
 
@@ -328,8 +399,9 @@ Snapshot *snapshot_update(const Snapshot *previous, Str text, const SnapshotOpti
     units_find(snapshot, previous, scratch, &changes, known);
     bases_bound(snapshot, previous, known);
     views_build(snapshot, previous, scratch, known);
-    kernels_build(snapshot, scratch, known);
+    bool is_whole = kernels_build(snapshot, scratch, known);
     arena_free(scratch);
+    if (!is_whole) snapshot_give_up(snapshot);
     return snapshot;
 }
 

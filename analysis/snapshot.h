@@ -5,21 +5,10 @@
 
 #include <stdatomic.h>
 
-#include "analysis/lower.h"
+#include "analysis/lowering/kernel.h"
 #include "base/parallel.h"
 
-typedef struct Snapshot Snapshot;
 typedef struct SnapshotView SnapshotView;
-
-typedef struct Kernel {
-    const Snapshot *snapshot;              // that it belongs to
-    const FunctionDefinition *definition;  // of this text
-    Function *
-        function;  // symbolic constexprs; its body may be that of an earlier text, see snapshot_range
-    bool is_helper;
-    bool understood;    // every value has a type
-    struct Unit *unit;  // private to the pipeline
-} Kernel;
 
 typedef struct SnapshotOptions {
     const Resolver *resolver;  // may be NULL; outlives the snapshot
@@ -42,7 +31,8 @@ struct Snapshot {
 /// Stack that a thread needs to build snapshots of any text. Nesting is bounded; the rest is room for sanitizers.
 enum { SNAPSHOT_STACK_BYTES = PARALLEL_STACK_BYTES };
 
-/// Copies path and text. The caller holds one count.
+/// Copies path and text. The caller holds one count. Where the thread's result is not wanted any longer (base/budget.h), it ends as a BUG
+/// does, with BUG_UNWANTED.
 Snapshot *snapshot_build(const char *path, Str text, const SnapshotOptions *options);
 /// The snapshot of an edited text, equal to snapshot_build of it in all that can be observed. What the edit cannot have
 /// changed is shared with `previous`, which stays as it is. `text` is the whole new text.
@@ -63,11 +53,5 @@ Range snapshot_range(const Snapshot *snapshot, Range range);
 Value *snapshot_value_at(const Snapshot *snapshot, const Kernel *kernel, Range range);
 /// snapshot_range of all ranges of a function that was copied from one of the snapshot's kernels.
 void snapshot_relocate(const Snapshot *snapshot, Function *copy);
-
-/// Whether the kernel is launched as it is, as far as one file tells: its parameters without `tl.constexpr` are run-time
-/// numbers and pointers. False for helpers, whose parameters may be anything.
-bool kernel_is_entry(const Kernel *kernel);
-/// All checks of analysis/check*.c over one lowered kernel; called by the pipeline.
-void check_kernel(Arena *arena, const Kernel *kernel, Diagnostics *diagnostics);
 
 #endif

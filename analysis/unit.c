@@ -3,7 +3,12 @@
 
 #include <string.h>
 
-#include "analysis/module_scope.h"
+#include "analysis/checks/check.h"
+#include "analysis/frames/type_join.h"
+#include "analysis/module/module_scope.h"
+#include "analysis/module/module_update.h"
+#include "base/budget.h"
+#include "base/error.h"
 
 /* ---- lifetimes ---- */
 
@@ -31,11 +36,11 @@ void unit_release(Unit *unit) {
 
 /* ---- what helpers are called with ---- */
 
-const Type *calls_find(const Calls *calls, const FunctionDefinition *definition) {
+const Type *calls_find(const UnitCalls *calls, const FunctionDefinition *definition) {
     return map_get_pointer(&calls->types, definition->node.id);
 }
 
-void calls_add(Calls *calls, const Unit *unit) {
+void calls_add(UnitCalls *calls, const Unit *unit) {
     for (int i = 0; i < unit->observed.count; i++) {
         const MapEntry *entry = &unit->observed.entries[i];
         const FunctionDefinition *callee = (const FunctionDefinition *)(uintptr_t)entry->number;
@@ -88,23 +93,18 @@ static void diagnostics_take(Diagnostics *sink, const Kernel *kernel, const Diag
     bool certain = kernel_is_entry(kernel);
     for (LIST_EACH(int, i, found->list)) {
         const Diagnostic *diagnostic = &found->list.items[i];
-        if (!certain && strcmp(diagnostic_rows[diagnostic->id].family, "types") == 0) continue;
+        if (!certain && !diagnostic->rests_on_nothing &&
+            strcmp(diagnostic_rows[diagnostic->id].family, "types") == 0)
+            continue;
         LIST_PUSH(sink->arena, &sink->list, *diagnostic);
     }
 }
 
 static void unit_check(Unit *unit, const Kernel *kernel) {
     // Notes of the checks are given back; only what they say stays.
-    Arena *scratch = arena_new();
-    BugGuard guard;
-    if (BUG_GUARD(&guard)) {
-        check_kernel(scratch, kernel, &unit->checked);
-        bug_guard_end(&guard);
-        arena_free(scratch);
-        return;
-    }
+    Arena *scratch = arena_new_scratch();
+    check_kernel(scratch, kernel, &unit->checked);
     arena_free(scratch);
-    BUG("%s", guard.message);
 }
 
 static void unit_analyse(Unit *unit, const FunctionDefinition *definition, const Type *called_with,
@@ -122,9 +122,28 @@ static void unit_analyse(Unit *unit, const FunctionDefinition *definition, const
     if (!skip_checks) unit_check(unit, &kernel);
 }
 
+static bool limit_is_said(const Unit *unit) {
+    for (LIST_EACH(int, i, unit->checked.list))
+        if (unit->checked.list.items[i].id == DIAGNOSTIC_LIMIT_REACHED) return true;
+    return false;
+}
+
+/// What was found by then stays; there is one word about the end. A helper is inlined where it is called, and told of there.
+static void unit_cut(Unit *unit, const FunctionDefinition *definition) {
+    for (int i = unit->checked.list.count; i < unit->lowered.list.count; i++)
+        LIST_PUSH(unit->arena, &unit->checked.list, unit->lowered.list.items[i]);
+    unit->is_cut = true;
+    if (limit_is_said(unit) || unit->called_with) return;
+    diagnose(&unit->checked, DIAGNOSTIC_LIMIT_REACHED, definition->name_range,
+             "`%.*s` takes more steps than its analysis has, once loops are unrolled and helpers "
+             "are inlined; what was not reached is not checked. Unroll less, or divide the kernel; "
+             "where the file has many kernels, divide the file.",
+             STR_ARGS(definition->name));
+}
+
 /// A fault of ours in one kernel leaves the others as they are.
 Unit *unit_build(SnapshotBase *base, const FunctionDefinition *definition, const Type *called_with,
-                 bool skip_checks) {
+                 bool skip_checks, int64_t limit) {
     Arena *arena = arena_new();
     Unit *unit = ARENA_NEW(arena, Unit);
     unit->arena = arena;
@@ -134,17 +153,27 @@ Unit *unit_build(SnapshotBase *base, const FunctionDefinition *definition, const
     unit->observed = map_new(arena);
     unit->reads.names = map_new(arena);
     module_watch(base->module, &unit->reads);
+    unit->limit = limit;
+    StepBudget *budget = ARENA_NEW(arena, StepBudget);
     BugGuard guard;
     if (BUG_GUARD(&guard)) {
+        budget_start(budget, limit);
+        if (!result_is_wanted()) bug_raise_for(BUG_UNWANTED, "nobody waits for it");
         unit_analyse(unit, definition, called_with, skip_checks);
+        budget_stop(budget);
         bug_guard_end(&guard);
+        if (unit->function->is_cut) unit_cut(unit, definition);
     } else {
-        unit->failure = arena_strdup(arena, guard.message);
+        unit->is_unwanted = guard.cause == BUG_UNWANTED;
+        if (guard.cause == BUG_SPENT) unit_cut(unit, definition);
+        if (guard.cause == BUG_FAULT) unit->failure = arena_strdup(arena, guard.message);
         if (!unit->function) {
             unit->function = function_new(arena, str_dup(arena, definition->name));
             unit->function->definition = definition;
+            unit->function->is_cut = unit->is_cut;
         }
     }
+    unit->taken = budget->taken;
     module_watch_end(&unit->reads);
     return unit;
 }
@@ -160,9 +189,9 @@ static void words_collect(Map *words, Str text) {
     }
 }
 
-Update update_new(Arena *arena, const Module *before, const Module *now,
-                  const ModuleChanges *changes) {
-    Update update = {before, now, changes, map_new(arena)};
+UnitUpdate update_new(Arena *arena, const Module *before, const Module *now,
+                      const ModuleChanges *changes) {
+    UnitUpdate update = {before, now, changes, map_new(arena)};
     for (LIST_EACH(int, i, changes->texts))
         words_collect(&update.changed_words, changes->texts.items[i]);
     return update;
@@ -175,7 +204,7 @@ static bool names_are_equal(const FunctionDefinition *before, const FunctionDefi
     return same;
 }
 
-static bool launches_are_equal(const Update *update, const FunctionDefinition *before,
+static bool launches_are_equal(const UnitUpdate *update, const FunctionDefinition *before,
                                const FunctionDefinition *now) {
     int at = 0;
     for (LIST_EACH(int, i, update->now->launches)) {
@@ -192,7 +221,7 @@ static bool launches_are_equal(const Update *update, const FunctionDefinition *b
     return true;
 }
 
-bool unit_holds(const Update *update, const Unit *unit, const FunctionDefinition *before,
+bool unit_holds(const UnitUpdate *update, const Unit *unit, const FunctionDefinition *before,
                 const FunctionDefinition *now) {
     const ModuleChanges *changes = update->changes;
     if (changes->all || !definition_is_same(before, now) || before->is_helper != now->is_helper ||

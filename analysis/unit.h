@@ -23,6 +23,10 @@ typedef struct Unit {
     Diagnostics lowered;      // what the lowering said
     Diagnostics checked;      // the same, then what the checks said
     const char *failure;      // a BUG's message, or NULL
+    int64_t limit;            // steps that it had
+    int64_t taken;            // and those that it took
+    bool is_cut;              // for they did not do
+    bool is_unwanted;         // it was interrupted: no unit to be shown
     ModuleReads reads;        // of base->module
     Map observed;             // FunctionDefinition * of a helper -> Type[] that it was called with
     const Type *called_with;  // what a helper was taken to be called with, or NULL
@@ -31,38 +35,38 @@ typedef struct Unit {
 SnapshotBase *base_retain(SnapshotBase *base);
 void base_release(SnapshotBase *base);
 
-/// Lowers and checks one jit function of base->module. The caller holds one count.
+/// Lowers and checks one jit function of base->module in at most `limit` steps. The caller holds one count.
 Unit *unit_build(SnapshotBase *base, const FunctionDefinition *definition, const Type *called_with,
-                 bool skip_checks);
+                 bool skip_checks, int64_t limit);
 Unit *unit_retain(Unit *unit);
 void unit_release(Unit *unit);
 
 /// What helpers are called with, as far as the kernels looked at so far tell. By the helper's node, which all texts that
 /// share its piece share.
-typedef struct Calls {
+typedef struct UnitCalls {
     Arena *arena;
     Map types;  // node id -> Type[]
-} Calls;
+} UnitCalls;
 
 /// What a function of the present module is called with, or NULL.
-const Type *calls_find(const Calls *calls, const FunctionDefinition *definition);
-void calls_add(Calls *calls, const Unit *unit);
+const Type *calls_find(const UnitCalls *calls, const FunctionDefinition *definition);
+void calls_add(UnitCalls *calls, const Unit *unit);
 /// Whether a unit of a helper still holds when it is called with `types`.
 bool unit_is_called_with(const Unit *unit, const Type *types);
 
 /// An edited text: what changed, between which modules.
-typedef struct Update {
+typedef struct UnitUpdate {
     const Module *before;
     const Module *now;
     const ModuleChanges *changes;
     Map changed_words;  // by map_hash: all words in changes->texts
-} Update;
+} UnitUpdate;
 
-Update update_new(Arena *arena, const Module *before, const Module *now,
-                  const ModuleChanges *changes);
+UnitUpdate update_new(Arena *arena, const Module *before, const Module *now,
+                      const ModuleChanges *changes);
 /// Whether a unit of the function `before` holds for `now`, the same function in the edited text; helpers besides
 /// unit_is_called_with.
-bool unit_holds(const Update *update, const Unit *unit, const FunctionDefinition *before,
+bool unit_holds(const UnitUpdate *update, const Unit *unit, const FunctionDefinition *before,
                 const FunctionDefinition *now);
 
 #endif

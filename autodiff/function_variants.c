@@ -1,17 +1,22 @@
-// A kernel that calls a constexpr, or takes one apart: derived once for each jit function or length of a tuple that a launch passes, the
-// backwards merged below comparisons.
+// A kernel that calls a constexpr, takes one apart or works along an axis of that number: derived once for each jit function or
+// length of a tuple that a launch passes, or for each axis, the backwards merged below comparisons.
+#include "autodiff/function_variants.h"
+
 #include <string.h>
 
-#include "analysis/launch.h"
+#include "analysis/host/launch.h"
+#include "analysis/launches/launch_functions.h"
+#include "autodiff/derive.h"
 #include "autodiff/variants.h"
 
 enum { BINDINGS_MAX = 3 };
 
 typedef struct FunctionChoice {
     const Parameter *parameter;
-    Constant *values;
+    Constant *values;  // `count`, then as many that mean the same where has_same
     const Str *names;
     int count;
+    bool has_same;
 } FunctionChoice;
 
 /// Tuples of some lengths.
@@ -27,7 +32,45 @@ static FunctionChoice lengths_choice(Arena *arena, const Parameter *parameter,
     return choice;
 }
 
-/// The first open parameter that launches pass functions or tuples for.
+typedef struct AxisSearch {
+    const Function *function;
+    const Parameter *parameter;  // found, with
+    int rank;                    // that of the tile
+} AxisSearch;
+
+/// An operation along an axis whose number is an open parameter.
+static bool visit_axis(void *context, Op *op) {
+    AxisSearch *search = context;
+    int index = op_axis_index(op->code);
+    if (index < 1 || index >= op->operand_count || !op->operands[index]) return true;
+    const Value *axis = op->operands[index], *tile = op->operands[0];
+    bool is_open = !axis->op && axis->region == search->function->body && !axis->constant;
+    if (!is_open || !tile || tile->type.kind != TYPE_NUMBER || tile->type.rank < 1) return true;
+    const Parameter *parameter = &search->function->parameters[axis->index];
+    if (!parameter->is_constexpr) return true;
+    search->parameter = parameter;
+    search->rank = tile->type.rank;
+    return false;
+}
+
+/// Each axis of the tile, by its number from the front or from the back.
+static bool find_axis_choice(Arena *arena, const Function *forward, FunctionChoice *choice) {
+    AxisSearch search = {.function = forward};
+    region_walk(forward->body, visit_axis, &search);
+    if (!search.parameter) return false;
+    Str *names = ARENA_ARRAY(arena, Str, search.rank);
+    *choice = (FunctionChoice){
+        .parameter = search.parameter, .names = names, .count = search.rank, .has_same = true};
+    choice->values = ARENA_ARRAY(arena, Constant, 2 * search.rank);
+    for (int i = 0; i < search.rank; i++) {
+        names[i] = str_from(arena_printf(arena, "axis %d", i));
+        choice->values[i] = constant_of_int(i);
+        choice->values[search.rank + i] = constant_of_int(i - search.rank);
+    }
+    return true;
+}
+
+/// The first open parameter that launches pass functions or tuples for, or that an operation works along.
 static bool find_choice(Arena *arena, const Function *forward, FunctionChoice *choice) {
     for (int p = 0; p < forward->parameter_count; p++) {
         const Parameter *parameter = &forward->parameters[p];
@@ -51,7 +94,7 @@ static bool find_choice(Arena *arena, const Function *forward, FunctionChoice *c
         }
         return true;
     }
-    return false;
+    return find_axis_choice(arena, forward, choice);
 }
 
 static void derive_functions(Arena *arena, const Kernel *kernel, const Function *forward,
@@ -74,7 +117,8 @@ static Variant *derive_with(Arena *arena, const Kernel *kernel, const BackwardOp
     else
         bindings[count].constant = constant_new(arena, *value);
     Diagnostics found = {.arena = arena};
-    LowerOptions lowering = {.bindings = bindings, .binding_count = count + 1};
+    LowerOptions lowering = {
+        .bindings = bindings, .binding_count = count + 1, .general = kernel->function};
     const Function *own = lower_kernel(arena, kernel->definition, &lowering, &found);
     Variant *variant = ARENA_NEW(arena, Variant);
     variant_derive(arena, kernel, own, options, variant);
@@ -118,19 +162,21 @@ static void derive_functions(Arena *arena, const Kernel *kernel, const Function 
         *variant = *each[i];
         return;
     }
-    if (any_running && any_empty) return;  // an empty arm leaves zeros, and no gradient in place
+    if (any_running && any_empty) return;  // an empty branch leaves zeros, and no gradient in place
     Variant whole = *each[choice.count - 1];
     for (int i = choice.count - 2; i >= 0; i--) {
         Variant both = *each[i];
-        const Variant *const arms[2] = {each[i], &whole};
-        VariantChoice value = {choice.parameter, &choice.values[i]};
+        const Variant *const branches[2] = {each[i], &whole};
+        VariantChoice value = {choice.parameter, &choice.values[i],
+                               choice.has_same ? &choice.values[choice.count + i] : NULL};
         if ((each[i]->backward || whole.backward) &&
-            !variants_merge(arena, forward, value, arms, &both))
+            !variants_merge(arena, forward, value, branches, &both))
             return;
         whole = both;
     }
     if (!whole.backward || variants_assert(arena, forward, choice.parameter, choice.values,
-                                           choice.count, assertion_text(arena, &choice), &whole))
+                                           choice.has_same ? 2 * choice.count : choice.count,
+                                           assertion_text(arena, &choice), &whole))
         *variant = whole;
 }
 

@@ -1,6 +1,9 @@
-// A backward in one kernel in; out the same in several, where programs share gradients that kernels of owners can sum (owners.h).
+// A backward in one kernel in; out the same in several, where programs share gradients that gradient-reduction kernels can sum (reductions.h).
+#include "autodiff/parts.h"
+
 #include <string.h>
 
+#include "autodiff/derive.h"
 #include "autodiff/variants.h"
 
 static bool launch_takes(const BackwardLaunch *launch, const char *name) {
@@ -34,7 +37,7 @@ bool launch_reads_scratch(const BackwardLaunch *launch) {
 }
 
 /// The name of the kernel that sums these gradients alone.
-static const char *owners_name(Arena *arena, const char *name, const BackwardLaunch *launch) {
+static const char *reduction_name(Arena *arena, const char *name, const BackwardLaunch *launch) {
     for (int i = 0; i < launch->argument_count; i++)
         if (launch->arguments[i].use == ARGUMENT_GRADIENT)
             name = arena_printf(arena, "%s_%s", name, launch->arguments[i].name);
@@ -62,13 +65,13 @@ static void take_gradients(const Variant *owners, Backward *result) {
 
 void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
                    const BackwardOptions *options, bool keeps_loads, Variant *variant) {
-    Variant owners[MOST_OWNER_KERNELS], programs;
-    BackwardPart part = {.kind = PART_OWNERS}, rest = {.kind = PART_PROGRAMS};
+    Variant owners[BACKWARD_MOST_REDUCTIONS], programs;
+    BackwardPart part = {.kind = PART_REDUCTION}, rest = {.kind = PART_PROGRAMS};
     bool reads = false, any = false;
     for (int count = 1; part.index < count; part.index++) {
         Variant *own = &owners[part.index];
         variant_try(arena, kernel, forward, options, keeps_loads, part, own);
-        if (part.index == 0) count = own->owner_kernels;
+        if (part.index == 0) count = own->reduction_kernels;
         bool is_made = own->result.status == BACKWARD_DERIVED;
         rest.moved[part.index] = is_made;
         any |= is_made;
@@ -82,11 +85,11 @@ void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
     variant->part_count = 0;
     if (is_rest)
         variant->parts[variant->part_count++] = (VariantPart){programs.backward, programs.launch};
-    for (int i = 0; i < MOST_OWNER_KERNELS; i++) {
+    for (int i = 0; i < BACKWARD_MOST_REDUCTIONS; i++) {
         if (!rest.moved[i]) continue;
         take_gradients(&owners[i], &variant->result);
         if (variant->part_count)
-            owners[i].backward->name = owners_name(arena, name, &owners[i].launch);
+            owners[i].backward->name = reduction_name(arena, name, &owners[i].launch);
         variant->parts[variant->part_count++] = (VariantPart){owners[i].backward, owners[i].launch};
     }
 }

@@ -1,5 +1,11 @@
 // A kernel whose flag decides shapes or the way of a scan: lowered again with the flag true and false, derived twice, merged below one `if`.
 #include "autodiff/variants.h"
+#include "analysis/build/build.h"
+#include "analysis/build/clone.h"
+#include "analysis/ir/ir_verify.h"
+#include "analysis/ir/walk.h"
+#include "autodiff/arguments.h"
+#include "autodiff/derive.h"
 
 #include <string.h>
 
@@ -7,7 +13,7 @@ enum { FLAGS_MAX = 3 };
 
 /* ---- which flag ---- */
 
-/// Whether what a branch yields is of a kind that only one arm at a time can be differentiated with.
+/// Whether what a branch yields is of a kind that only one branch at a time can be differentiated with.
 static bool is_undecided(const Value *value) {
     Type type = value->type;
     if (type.kind == TYPE_UNKNOWN || type.kind == TYPE_BLOCK_POINTER ||
@@ -36,8 +42,7 @@ typedef struct FlagUse {
 
 static bool visit_flag_use(void *context, Op *op) {
     FlagUse *use = context;
-    bool logical =
-        op->code == OP_LOGICAL_NOT || op->code == OP_LOGICAL_AND || op->code == OP_LOGICAL_OR;
+    bool logical = op_is_logical(op->code);
     for (int i = 0; i < op->operand_count; i++)
         if (op->operands[i] == use->flag && !logical && !(op->code == OP_IF && i == 0) &&
             !is_mode(op, i))
@@ -46,44 +51,47 @@ static bool visit_flag_use(void *context, Op *op) {
 }
 
 /// A constexpr parameter that the condition is made of and that is never used but as a condition.
-static const Parameter *flag_in(const Function *function, const Value *condition, int depth) {
-    if (!condition || depth > 8) return NULL;
+static intptr_t flag_within(ValueWalk *walk, const Value *condition) {
+    const Function *function = walk->context;
+    if (!condition) return 0;
     if (!condition->op) {
         if (!condition->region || condition->region != function->body || condition->constant)
-            return NULL;
+            return 0;
         const Parameter *parameter = &function->parameters[condition->index];
         FlagUse use = {.flag = condition};
         region_walk(function->body, visit_flag_use, &use);
-        return parameter->is_constexpr && !use.is_number ? parameter : NULL;
+        return parameter->is_constexpr && !use.is_number ? (intptr_t)parameter : 0;
     }
     const Op *op = condition->op;
     // `dtype == tl.float16` with `dtype = tl.float8e5 if FLAG else tl.float16` asks for FLAG
-    if (op->code == OP_IF) return flag_in(function, op->operands[0], depth + 1);
-    if (op->code != OP_LOGICAL_NOT && op->code != OP_LOGICAL_AND && op->code != OP_LOGICAL_OR &&
-        op->code != OP_EQ && op->code != OP_NE)
-        return NULL;
+    if (op->code == OP_IF) return walk_ask(walk, op->operands[0]);
+    if (!op_is_logical(op->code) && op->code != OP_EQ && op->code != OP_NE) return 0;
     for (int i = 0; i < op->operand_count; i++) {
-        const Parameter *found = flag_in(function, op->operands[i], depth + 1);
+        intptr_t found = walk_ask(walk, op->operands[i]);
         if (found) return found;
     }
-    return NULL;
+    return 0;
 }
 
-typedef struct FlagSearch {
+static const Parameter *flag_in(const Function *function, const Value *condition) {
+    return (const Parameter *)walk_from(condition, flag_within, 0, function);
+}
+
+typedef struct VariantFlagSearch {
     const Function *function;
     const Parameter *flag;
-} FlagSearch;
+} VariantFlagSearch;
 
 /// Finds the flag of the first branch or mode that is open and should not be.
 static bool visit_flagged(void *context, Op *op) {
-    FlagSearch *search = context;
+    VariantFlagSearch *search = context;
     for (int i = 0; i < op->operand_count && !search->flag; i++)
-        if (is_mode(op, i)) search->flag = flag_in(search->function, op->operands[i], 0);
+        if (is_mode(op, i)) search->flag = flag_in(search->function, op->operands[i]);
     if (op->code != OP_IF) return !search->flag;
     bool undecided = false;
     for (int i = 0; i < op->result_count; i++)
         undecided = undecided || is_undecided(op->results[i]);
-    if (undecided) search->flag = flag_in(search->function, op->operands[0], 0);
+    if (undecided) search->flag = flag_in(search->function, op->operands[0]);
     return !search->flag;
 }
 
@@ -120,6 +128,7 @@ static bool merged_add(Merged *merged, const Parameter *parameter,
     memmove(merged->arguments + at + 1, merged->arguments + at, behind * sizeof(BackwardArgument));
     memmove(merged->parameters + at + 1, merged->parameters + at, behind * sizeof(Parameter));
     merged->arguments[at] = *argument;
+    merged->arguments[at].stored = NULL;  // below a flag
     merged->parameters[at] = *parameter;
     merged->count++;
     return true;
@@ -150,10 +159,10 @@ static void clone_body(Builder *builder, const Variant *variant) {
     region_clone_into(builder, own->body, &values);
 }
 
-static void add_arm(Function *function, Op *branch, const Variant *variant) {
+static void add_branch(Function *function, Op *branch, const Variant *variant) {
     Builder builder = {.function = function, .region = NULL};
-    Region *arm = op_add_region(&builder, branch);
-    builder.region = arm;
+    Region *side = op_add_region(&builder, branch);
+    builder.region = side;
     if (variant->backward) clone_body(&builder, variant);
     op_append(&builder, OP_YIELD, NULL, 0, 0);
 }
@@ -213,6 +222,10 @@ static Value *condition_of(Builder *builder, Value *parameter, const Constant *v
     Value *condition;
     if (value->kind == CONSTANT_NONE)
         condition = build_unary(builder, OP_IS_NONE, parameter);
+    else if (value->kind == CONSTANT_BOOL && value->integer)
+        return parameter;
+    else if (value->kind == CONSTANT_BOOL)
+        condition = build_unary(builder, OP_LOGICAL_NOT, parameter);
     else if (value->kind == CONSTANT_TUPLE)
         condition = build_binary(
             builder, OP_EQ,
@@ -266,9 +279,13 @@ bool variants_merge(Arena *arena, const Function *forward, VariantChoice choice,
     if (!function) return false;
     Builder builder = {.function = function, .region = function->body};
     int at = find_argument(&launch, choice.parameter->name);
-    Value *condition = condition_of(&builder, function->parameters[at].value, choice.value);
+    Value *chosen = function->parameters[at].value;
+    Value *condition = condition_of(&builder, chosen, choice.value);
+    if (choice.same)
+        condition = build_binary(&builder, OP_LOGICAL_OR, condition,
+                                 condition_of(&builder, chosen, choice.same));
     Op *branch = op_append(&builder, OP_IF, &condition, 1, 0);
-    for (int r = 0; r < 2; r++) add_arm(function, branch, variants[r]);
+    for (int r = 0; r < 2; r++) add_branch(function, branch, variants[r]);
     *into = (Variant){.result = variants[variants[0]->backward ? 0 : 1]->result,
                       .launch = launch,
                       .backward = function};
@@ -323,7 +340,7 @@ bool variant_has_running(const Variant *variant) {
 void variants_derive_bound(Arena *arena, const Kernel *kernel, const Function *forward,
                            const BackwardOptions *options, const Binding *bound, int count,
                            Variant *variant) {
-    FlagSearch search = {.function = forward};
+    VariantFlagSearch search = {.function = forward};
     region_walk(forward->body, visit_flagged, &search);
     if (!search.flag || count == FLAGS_MAX) return;
     Variant *variants[2];
@@ -333,7 +350,8 @@ void variants_derive_bound(Arena *arena, const Kernel *kernel, const Function *f
         if (count) memcpy(bindings, bound, sizeof(Binding) * (size_t)count);
         bindings[count] = (Binding){.name = str_from(search.flag->name), .constant = constant};
         Diagnostics found = {.arena = arena};
-        LowerOptions lowering = {.bindings = bindings, .binding_count = count + 1};
+        LowerOptions lowering = {
+            .bindings = bindings, .binding_count = count + 1, .general = kernel->function};
         const Function *own = lower_kernel(arena, kernel->definition, &lowering, &found);
         variants[r] = ARENA_NEW(arena, Variant);
         variant_derive(arena, kernel, own, options, variants[r]);
@@ -343,11 +361,12 @@ void variants_derive_bound(Arena *arena, const Kernel *kernel, const Function *f
         if (variants[r]->result.status != BACKWARD_DERIVED) variants[r]->backward = NULL;
     }
     if (!variants[0]->backward && !variants[1]->backward) return;
-    for (int r = 0; r < 2;
-         r++)  // an arm without a gradient leaves zeros, but what is updated in place needs a sweep
+    for (
+        int r = 0; r < 2;
+        r++)  // a branch without a gradient leaves zeros, but what is updated in place needs a sweep
         if (!variants[r]->backward && variant_has_running(variants[1 - r])) return;
     Variant whole;
-    if (variants_merge(arena, forward, (VariantChoice){search.flag, NULL},
+    if (variants_merge(arena, forward, (VariantChoice){search.flag, NULL, NULL},
                        (const Variant *const[]){variants[0], variants[1]}, &whole))
         *variant = whole;
 }
@@ -355,4 +374,56 @@ void variants_derive_bound(Arena *arena, const Kernel *kernel, const Function *f
 void variants_derive_apart(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
                            Variant *variant) {
     variants_derive_bound(arena, kernel, kernel->function, options, NULL, 0, variant);
+}
+
+/* ---- a flag that asks for what has no derivative ---- */
+
+typedef struct FlagList {
+    Arena *arena;
+    const Function *function;
+    LIST(const Parameter *) flags;
+} FlagList;
+
+static bool visit_condition(void *context, Op *op) {
+    FlagList *list = context;
+    const Parameter *flag = op->code == OP_IF ? flag_in(list->function, op->operands[0]) : NULL;
+    for (LIST_EACH(int, i, list->flags))
+        if (list->flags.items[i] == flag) flag = NULL;
+    if (flag) LIST_PUSH(list->arena, &list->flags, flag);
+    return list->flags.count < FLAGS_MAX;
+}
+
+/// The kernel with the flag at one value.
+static void derive_flag(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                        const Parameter *flag, bool is_set, Variant *variant) {
+    Binding binding = {.name = str_from(flag->name),
+                       .constant = constant_new(arena, constant_of_bool(is_set))};
+    Diagnostics found = {.arena = arena};
+    LowerOptions lowering = {.bindings = &binding, .binding_count = 1, .general = kernel->function};
+    const Function *own = lower_kernel(arena, kernel->definition, &lowering, &found);
+    variant_derive(arena, kernel, own, options, variant);
+}
+
+void variants_derive_without(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                             Variant *variant) {
+    FlagList list = {.arena = arena, .function = kernel->function};
+    region_walk(kernel->function->body, visit_condition, &list);
+    for (LIST_EACH(int, i, list.flags)) {
+        const Parameter *flag = list.flags.items[i];
+        for (int is_set = 0; is_set < 2; is_set++) {
+            Variant with, without;
+            derive_flag(arena, kernel, options, flag, is_set == 0, &with);
+            bool is_cause = with.result.status == BACKWARD_REFUSED && with.is_bits;
+            if (!is_cause) continue;
+            derive_flag(arena, kernel, options, flag, is_set == 1, &without);
+            if (without.result.status != BACKWARD_DERIVED) continue;
+            const char *message = arena_printf(arena, "no gradient where %s is %s: %s", flag->name,
+                                               is_set ? "not set" : "set", with.result.reason);
+            Constant value = constant_of_bool(is_set == 1);
+            if (!variants_assert(arena, kernel->function, flag, &value, 1, message, &without))
+                continue;
+            *variant = without;
+            return;
+        }
+    }
 }

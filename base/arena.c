@@ -1,6 +1,8 @@
 // Chunks of doubling size; with address sanitizer each object gets its own malloc, or it would see nothing.
 #include "base/arena.h"
 
+#include "base/budget.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,10 @@ typedef struct Chunk {
 struct Arena {
     Chunk *chunks;
     size_t next_size;
+    Arena *older;  // of those for notes
 };
+
+static _Thread_local Arena *newest_scratch;
 
 static void *checked_malloc(size_t size) {
     void *block = malloc(size);
@@ -48,8 +53,22 @@ Arena *arena_new_sized(size_t first_bytes) {
     return arena;
 }
 
+Arena *arena_new_scratch(void) {
+    Arena *arena = arena_new();
+    arena->older = newest_scratch;
+    newest_scratch = arena;
+    return arena;
+}
+
+Arena *arena_newest_scratch(void) { return newest_scratch; }
+
+void arena_free_scratch(Arena *oldest) {
+    while (newest_scratch != oldest) arena_free(newest_scratch);
+}
+
 void arena_free(Arena *arena) {
     if (!arena) return;
+    if (arena == newest_scratch) newest_scratch = arena->older;
     for (Chunk *chunk = arena->chunks; chunk;) {
         Chunk *next = chunk->next;
         free(chunk);
@@ -67,6 +86,8 @@ static Chunk *chunk_add(Arena *arena, size_t size) {
 
 /// Room of any content: what is never handed out is never cleared.
 static void *arena_take(Arena *arena, size_t size_bytes) {
+    enum { BYTES_PER_STEP = 64 };
+    budget_take(1 + (int64_t)(size_bytes / BYTES_PER_STEP));
     size_t align = sizeof(max_align_t);
     size_t size = (size_bytes + align - 1) / align * align;
     Chunk *chunk = arena->chunks;

@@ -12,6 +12,13 @@ typedef struct Arena Arena;
 Arena *arena_new(void);
 /// The same for what is known to need about `first_bytes`.
 Arena *arena_new_sized(size_t first_bytes);
+/// For notes of one function of the calling thread, which frees it: where a BUG ends the function, the guard does. The one that was
+/// made last is freed first.
+Arena *arena_new_scratch(void);
+/// The newest that this thread has made and not freed, or NULL.
+Arena *arena_newest_scratch(void);
+/// Frees those that are newer than `oldest`.
+void arena_free_scratch(Arena *oldest);
 /// Frees the arena and everything allocated from it. NULL is allowed.
 void arena_free(Arena *arena);
 /// `size_bytes` zeroed bytes, aligned for any type, alive until the arena is freed.

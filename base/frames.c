@@ -12,10 +12,12 @@ enum { LONGEST_HEADER = 4096, LARGEST_BODY = 512 * 1024 * 1024, KEPT_CAPACITY = 
 static const char LENGTH_NAME[] = "Content-Length:";
 enum { LENGTH_NAME_SIZE = sizeof LENGTH_NAME - 1 };
 
-FrameReader frame_reader_new(void) {
+FrameReader frame_reader_new_limited(size_t largest) {
     Arena *arena = arena_new();
-    return (FrameReader){.arena = arena, .pending = buffer_new(arena)};
+    return (FrameReader){.arena = arena, .pending = buffer_new(arena), .largest = largest};
 }
+
+FrameReader frame_reader_new(void) { return frame_reader_new_limited(LARGEST_BODY); }
 
 void frame_reader_free(FrameReader *reader) {
     arena_free(reader->arena);
@@ -33,7 +35,8 @@ static void reader_compact(FrameReader *reader) {
     Buffer fresh = buffer_new(arena);
     buffer_add(&fresh, reader->pending.data + reader->taken, left);
     arena_free(reader->arena);
-    *reader = (FrameReader){.arena = arena, .pending = fresh, .is_lost = reader->is_lost};
+    *reader = (FrameReader){
+        .arena = arena, .pending = fresh, .largest = reader->largest, .is_lost = reader->is_lost};
 }
 
 void frame_reader_add(FrameReader *reader, const char *data, size_t size) {
@@ -62,6 +65,7 @@ static bool may_open_header(const char *data, size_t size) {
     return size < LONGEST_NAME;
 }
 
+/// SIZE_MAX for what no machine can hold.
 static bool content_length(const char *header, size_t size, size_t *length) {
     for (size_t i = 0; i + LENGTH_NAME_SIZE < size; i++) {
         if ((i && header[i - 1] != '\n') ||
@@ -71,8 +75,8 @@ static bool content_length(const char *header, size_t size, size_t *length) {
         const char *digits = header + i + LENGTH_NAME_SIZE;
         unsigned long long value = strtoull(digits, &end, 10);
         end += strspn(end, " \t");
-        if (end == digits || (*end != '\r' && *end != '\n') || value > LARGEST_BODY) return false;
-        *length = (size_t)value;
+        if (end == digits || (*end != '\r' && *end != '\n')) return false;
+        *length = value < SIZE_MAX ? (size_t)value : SIZE_MAX;
         return true;
     }
     return false;
@@ -116,6 +120,10 @@ static bool reader_try(FrameReader *reader, Str *body, Error *error, bool *again
     }
     if (!content_length(data, header, &length)) {
         *again = skip_rubbish(reader, header, "a message without a usable Content-Length", error);
+        return false;
+    }
+    if (length > reader->largest) {
+        *again = skip_rubbish(reader, header, "a message that is too large", error);
         return false;
     }
     if (size - header < length) return false;

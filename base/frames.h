@@ -11,10 +11,13 @@ typedef struct FrameReader {
     Buffer pending;
     size_t taken;      // bytes of `pending` that were handed out
     size_t last_body;  // bytes of the last body, at the end of what was taken
+    size_t largest;    // body that is taken
     bool is_lost;      // skipping to the next header; said once
 } FrameReader;
 
 FrameReader frame_reader_new(void);
+/// Takes no message of more bytes than `largest`; a header never has more than 4096.
+FrameReader frame_reader_new_limited(size_t largest);
 void frame_reader_free(FrameReader *reader);
 void frame_reader_add(FrameReader *reader, const char *data, size_t size);
 /// The next whole message: true, and `*body` valid until the next call. False with `*error` NULL: more bytes are needed.

@@ -1,9 +1,7 @@
-// cJSON parses; values are copied into the arena so that they share its lifetime. Printing: base/json_print.c.
+// Values are made and read here. Text out: base/json_print.c; text in: base/json_parse.c.
 #include "base/json.h"
 
-#include <cjson/cJSON.h>
 #include <limits.h>
-#include <math.h>
 #include <string.h>
 
 static Json *json_new(Arena *arena, JsonKind kind) {
@@ -29,6 +27,7 @@ Json *json_number(Arena *arena, double value) {
 
 Json *json_str(Arena *arena, Str value) {
     Json *json = json_new(arena, JSON_STRING);
+    value = utf8_repaired(arena, value);
     json->string = (Str){arena_strndup(arena, value.data, value.size), value.size};
     return json;
 }
@@ -58,7 +57,7 @@ Json *json_numbers(Arena *arena, const uint32_t *items, int count) {
 Json *json_array(Arena *arena) { return json_new(arena, JSON_ARRAY); }
 Json *json_object(Arena *arena) { return json_new(arena, JSON_OBJECT); }
 
-static void json_append(Json *into, Str key, Json *item) {
+void json_append(Json *into, Str key, Json *item) {
     if (into->count == into->capacity) {
         int capacity = into->capacity ? into->capacity * 2 : 4;
         size_t count = (size_t)into->count;
@@ -137,77 +136,4 @@ const char *json_get_string(const Json *object, const char *key, const char *mis
 bool json_get_bool(const Json *object, const char *key, bool missing) {
     Json *value = json_get(object, key);
     return value && value->kind == JSON_BOOL ? value->number != 0 : missing;
-}
-
-static Json *from_cjson(Arena *arena, const cJSON *node) {
-    if (cJSON_IsBool(node)) return json_bool(arena, cJSON_IsTrue(node));
-    if (cJSON_IsNumber(node)) return json_number(arena, node->valuedouble);
-    if (cJSON_IsString(node)) return json_string(arena, node->valuestring);
-    if (!cJSON_IsArray(node) && !cJSON_IsObject(node)) return json_null(arena);
-    Json *json = json_new(arena, cJSON_IsArray(node) ? JSON_ARRAY : JSON_OBJECT);
-    for (const cJSON *child = node->child; child; child = child->next) {
-        const char *key = child->string ? arena_strdup(arena, child->string) : "";
-        json_append(json, str_from(key), from_cjson(arena, child));
-    }
-    return json;
-}
-
-/// The value of `\\uXXXX` at `at`, or -1 where there is no such escape.
-static int escape_value(const char *at, const char *end) {
-    if (end - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
-    int value = 0;
-    for (int i = 2; i < 6; i++) {
-        const char *digits = "0123456789abcdef";
-        char lower = at[i] >= 'A' && at[i] <= 'F' ? (char)(at[i] - 'A' + 'a') : at[i];
-        const char *digit = lower ? strchr(digits, lower) : NULL;
-        if (!digit) return -1;
-        value = value * 16 + (int)(digit - digits);
-    }
-    return value;
-}
-
-static bool is_high_half(int value) { return value >= 0xD800 && value <= 0xDBFF; }
-static bool is_low_half(int value) { return value >= 0xDC00 && value <= 0xDFFF; }
-
-/// Halves of surrogate pairs and NUL, which UTF-8 text cannot hold, become U+FFFD, which counts one UTF-16 unit as well. Editors send them while a character is being typed.
-static Str text_repaired(Arena *arena, Str text) {
-    if (!text.size || !memchr(text.data, '\\', text.size)) return text;
-    char *copy = NULL;
-    const char *at = text.data, *end = text.data + text.size;
-    while (at < end && (at = memchr(at, '\\', (size_t)(end - at)))) {
-        enum { ESCAPE_SIZE = 6 };
-        int value = escape_value(at, end);
-        bool is_pair = is_high_half(value) && is_low_half(escape_value(at + ESCAPE_SIZE, end));
-        if (value == 0 || is_low_half(value) || (is_high_half(value) && !is_pair)) {
-            if (!copy) copy = arena_strndup(arena, text.data, text.size);
-            memcpy(copy + (at - text.data), "\\ufffd", ESCAPE_SIZE);
-        }
-        at += is_pair ? 2 * ESCAPE_SIZE : 2;
-    }
-    return copy ? (Str){copy, text.size} : text;
-}
-
-/// cJSON reads one value and is content with whatever follows.
-static bool is_blank(const char *at, const char *end) {
-    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n' || *at == 0)) at++;
-    return at >= end;
-}
-
-Json *json_parse(Arena *arena, Str text, Error *error) {
-    const char *end = NULL;
-    text = text_repaired(arena, text);
-    cJSON *root = cJSON_ParseWithLengthOpts(text.data, text.size, &end, 0);
-    if (root && !is_blank(end, text.data + text.size)) {
-        cJSON_Delete(root);
-        root = NULL;
-    }
-    if (!root) {
-        long where = end ? (long)(end - text.data) : 0;
-        *error = arena_printf(arena, "not valid JSON at byte %ld", where);
-        return NULL;
-    }
-    Json *value = from_cjson(arena, root);
-    cJSON_Delete(root);
-    *error = NULL;
-    return value;
 }

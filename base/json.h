@@ -1,4 +1,4 @@
-// JSON values in an arena; the one door to cJSON (text <-> value). RFC 8259.
+// JSON values in an arena; text in through json-c, base/json_parse.c. RFC 8259.
 #ifndef TAD_BASE_JSON_H
 #define TAD_BASE_JSON_H
 
@@ -40,6 +40,7 @@ Json *json_null(Arena *arena);
 Json *json_bool(Arena *arena, bool value);
 Json *json_number(Arena *arena, double value);
 Json *json_string(Arena *arena, const char *value);
+/// What is no UTF-8 in the text becomes U+FFFD, here and in json_string.
 Json *json_str(Arena *arena, Str value);
 /// What is printed as it stands: `text` holds one JSON value and is not added to any more.
 Json *json_text(const Buffer *text);
@@ -48,6 +49,8 @@ Json *json_numbers(Arena *arena, const uint32_t *items, int count);
 Json *json_array(Arena *arena);
 Json *json_object(Arena *arena);
 void json_push(Json *array, Json *item);
+/// At the end, also where an object has the key; `key` is kept, not copied.
+void json_append(Json *into, Str key, Json *item);
 /// Sets or replaces `key` (copied).
 void json_set(Json *object, const char *key, Json *value);
 void json_set_string(Json *object, const char *key, const char *value);

@@ -5,13 +5,13 @@
 
 #include "base/json.h"
 
-typedef struct Printer {
+typedef struct JsonPrinter {
     Buffer text;
     bool pretty;  // objects with a member a line
     int depth;    // of objects and arrays
-} Printer;
+} JsonPrinter;
 
-static void value_print(Printer *printer, const Json *value);
+static void value_print(JsonPrinter *printer, const Json *value);
 
 /// Fifteen digits where they tell the number, else seventeen, which always do.
 static void number_print(Buffer *text, double number) {
@@ -64,11 +64,11 @@ void json_add_string(Buffer *text, Str string) {
     buffer_putc(text, '"');
 }
 
-static void indent_print(Printer *printer, int depth) {
+static void indent_print(JsonPrinter *printer, int depth) {
     for (int i = 0; i < depth; i++) buffer_putc(&printer->text, '\t');
 }
 
-static void array_print(Printer *printer, const Json *array) {
+static void array_print(JsonPrinter *printer, const Json *array) {
     buffer_putc(&printer->text, '[');
     for (int i = 0; i < array->count; i++) {
         if (i) buffer_puts(&printer->text, printer->pretty ? ", " : ",");
@@ -77,7 +77,7 @@ static void array_print(Printer *printer, const Json *array) {
     buffer_putc(&printer->text, ']');
 }
 
-static void object_print(Printer *printer, const Json *object) {
+static void object_print(JsonPrinter *printer, const Json *object) {
     Buffer *text = &printer->text;
     buffer_puts(text, printer->pretty ? "{\n" : "{");
     for (int i = 0; i < object->count; i++) {
@@ -92,7 +92,7 @@ static void object_print(Printer *printer, const Json *object) {
     buffer_putc(text, '}');
 }
 
-static void value_print(Printer *printer, const Json *value) {
+static void value_print(JsonPrinter *printer, const Json *value) {
     printer->depth++;
     switch (value->kind) {
     case JSON_NULL: buffer_puts(&printer->text, "null"); break;
@@ -107,7 +107,7 @@ static void value_print(Printer *printer, const Json *value) {
 }
 
 void json_add(Buffer *text, const Json *value, bool pretty) {
-    Printer printer = {.text = *text, .pretty = pretty};
+    JsonPrinter printer = {.text = *text, .pretty = pretty};
     value_print(&printer, value);
     *text = printer.text;
 }

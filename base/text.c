@@ -58,7 +58,7 @@ Str str_trim(Str text) {
 }
 
 int str_distance(Str a, Str b) {
-    enum { LONGEST = 63 };
+    enum { LONGEST = 63 };  // of a name that may be misspelt; longer ones are as far away as can be
     if (a.size > LONGEST || b.size > LONGEST) return LONGEST;
     int rows[3][LONGEST + 1];  // of the last letters of `a`
     for (size_t j = 0; j <= b.size; j++) rows[0][j] = (int)j;
@@ -160,11 +160,12 @@ const char *buffer_text(Buffer *buffer) {
     return buffer->data;
 }
 
-/// The length of the sequence at `p` (1 to 4), or 0 where it is not valid UTF-8 (RFC 3629, section 4).
-static size_t utf8_length(const unsigned char *p, size_t left) {
+// RFC 3629, section 4.
+size_t utf8_length(const char *data, size_t size) {
+    const unsigned char *p = (const unsigned char *)data;
     if (p[0] < 0x80) return p[0] ? 1 : 0;
     size_t length = p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : 2;
-    if (p[0] < 0xC2 || p[0] > 0xF4 || left < length) return 0;
+    if (p[0] < 0xC2 || p[0] > 0xF4 || size < length) return 0;
     for (size_t i = 1; i < length; i++)
         if ((p[i] & 0xC0) != 0x80) return 0;
     if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F)) return 0;
@@ -174,9 +175,24 @@ static size_t utf8_length(const unsigned char *p, size_t left) {
 
 const char *utf8_find_invalid(const char *data, size_t size) {
     for (size_t i = 0; i < size;) {
-        size_t length = utf8_length((const unsigned char *)data + i, size - i);
+        size_t length = utf8_length(data + i, size - i);
         if (length == 0) return data + i;
         i += length;
     }
     return NULL;
+}
+
+Str utf8_repaired(Arena *arena, Str text) {
+    const char *end = text.data + text.size;
+    const char *wrong = utf8_find_invalid(text.data, text.size);
+    if (!wrong) return text;
+    Buffer out = buffer_sized(arena, text.size + 2);
+    const char *at = text.data;
+    for (; wrong; wrong = utf8_find_invalid(at, (size_t)(end - at))) {
+        buffer_add(&out, at, (size_t)(wrong - at));
+        buffer_puts(&out, UTF8_REPLACEMENT);
+        at = wrong + 1;
+    }
+    buffer_add(&out, at, (size_t)(end - at));
+    return (Str){out.data, out.size};
 }

@@ -58,7 +58,13 @@ void buffer_printf(Buffer *buffer, const char *format, ...) __attribute__((forma
 /// NUL-terminated contents; valid until the next addition.
 const char *buffer_text(Buffer *buffer);
 
+/// U+FFFD, what stands for bytes that are no text.
+#define UTF8_REPLACEMENT "\xEF\xBF\xBD"
 /// NULL when `data` is valid UTF-8 without NUL bytes, else where it first is not.
 const char *utf8_find_invalid(const char *data, size_t size);
+/// The bytes of the character at the start, 1 to 4; 0 where it is not valid UTF-8 or is NUL. `size` is not 0.
+size_t utf8_length(const char *data, size_t size);
+/// Each byte that is not part of valid UTF-8, and each NUL, becomes U+FFFD. Valid text is returned as it is, not copied.
+Str utf8_repaired(Arena *arena, Str text);
 
 #endif

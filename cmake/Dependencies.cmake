@@ -1,11 +1,11 @@
-# What others wrote: tad::cjson, tad::uv, tad::curl from the system; tad::tree-sitter (runtime and
+# What others wrote: tad::json-c, tad::uv, tad::curl from the system; tad::tree-sitter (runtime and
 # grammars, compiled here) from npm packages. All are SYSTEM: our warnings are not asked of them.
 include(FindPkgConfig)
 find_package(Threads REQUIRED)
 
 # tad_system_library(NAME PKG_CONFIG_MODULE [ARCHIVE file] [SONAME file]): the static archive where the
-# system ships it, so that a copied program needs fewer packages; else the shared library, of which
-# `cmake --install` puts a copy under its SONAME beside the programs.
+# system ships it (Debian and Ubuntu do), so that a program carries what it runs; else the shared library,
+# of which `cmake --install` puts a copy under its SONAME beside the programs.
 function(tad_system_library name module)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "ARCHIVE;SONAME" "")
     add_library(tad-${name} INTERFACE)
@@ -26,10 +26,11 @@ function(tad_system_library name module)
         get_filename_component(folder ${library} DIRECTORY)
         file(REAL_PATH ${folder}/${arg_SONAME} file)
         install(FILES ${file} DESTINATION . RENAME ${arg_SONAME})
+        set_property(GLOBAL PROPERTY TAD_LIBRARIES_BESIDE TRUE)
     endif()
 endfunction()
 
-tad_system_library(cjson libcjson ARCHIVE libcjson.a SONAME libcjson.so.1)
+tad_system_library(json-c json-c ARCHIVE libjson-c.a SONAME libjson-c.so.5)
 tad_system_library(uv libuv ARCHIVE libuv_a.a)
 if(EXISTS ${CMAKE_SOURCE_DIR}/server/http.c)
     tad_system_library(curl libcurl)

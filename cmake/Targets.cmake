@@ -1,4 +1,4 @@
-# How a folder becomes a library, a main file a program, a file under tests/unit a test. Folders that
+# How a folder becomes a library, a main file a program, a file or folder under tests/unit a test. Folders that
 # are still empty become empty libraries, so that the rest builds.
 
 set(TAD_FLAGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
@@ -12,7 +12,7 @@ if(TAD_SANITIZE)
     add_link_options(-fsanitize=${TAD_SANITIZE})
 endif()
 
-# Ours: the flags, and includes written from the root of the repository ("analysis/ir.h").
+# Ours: the flags, and includes written from the root of the repository ("analysis/ir/ir.h").
 function(tad_own target)
     target_compile_options(${target} PRIVATE ${TAD_FLAGS})
     target_compile_definitions(${target} PRIVATE _DEFAULT_SOURCE _POSIX_C_SOURCE=200809L
@@ -37,10 +37,16 @@ function(tad_library name folder)
         add_library(${name} INTERFACE)
         target_link_libraries(${name} INTERFACE ${arg_PUBLIC})
     endif()
+    if(folder IN_LIST TAD_COVERAGE)
+        # Not optimized: a line that was inlined or moved has no count of its own.
+        target_compile_options(${name} PRIVATE --coverage -O0 -U_FORTIFY_SOURCE)
+        target_link_options(${name} PUBLIC --coverage)
+    endif()
     set_property(GLOBAL PROPERTY TAD_LIBRARY_OF_${folder} ${name})
 endfunction()
 
-# tad_program(NAME MAIN LIBRARY): finds shared libraries beside itself, so it can be copied with them.
+# tad_program(NAME MAIN LIBRARY). It looks for shared libraries beside itself only where some were installed
+# there, and never anywhere else of its own: an empty entry of RUNPATH would be the current folder.
 function(tad_program name main library)
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${main})
     if(NOT sources)
@@ -49,37 +55,45 @@ function(tad_program name main library)
     add_executable(${name} ${sources})
     tad_own(${name})
     target_link_libraries(${name} PRIVATE ${library})
-    set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+    get_property(beside GLOBAL PROPERTY TAD_LIBRARIES_BESIDE)
+    set_target_properties(${name} PROPERTIES BUILD_WITH_INSTALL_RPATH ON
+                          INSTALL_RPATH "$<$<BOOL:${beside}>:$ORIGIN>")
     install(TARGETS ${name} RUNTIME DESTINATION .)
 endfunction()
 
-# The libraries of the folders which SOURCE includes from.
-function(tad_libraries_of result source)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-    file(STRINGS ${source} includes REGEX "^#include \"[a-z-]+/")
+# The libraries of the folders which the sources include from.
+function(tad_libraries_of result)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})
     set(libraries)
-    foreach(include ${includes})
-        string(REGEX REPLACE "^#include \"([a-z-]+)/.*" "\\1" folder "${include}")
-        get_property(library GLOBAL PROPERTY TAD_LIBRARY_OF_${folder})
-        list(APPEND libraries ${library})
+    foreach(source ${ARGN})
+        file(STRINGS ${source} includes REGEX "^#include \"[a-z-]+/")
+        foreach(include ${includes})
+            string(REGEX REPLACE "^#include \"([a-z-]+)/.*" "\\1" folder "${include}")
+            get_property(library GLOBAL PROPERTY TAD_LIBRARY_OF_${folder})
+            list(APPEND libraries ${library})
+        endforeach()
     endforeach()
     list(REMOVE_DUPLICATES libraries)
     set(${result} ${libraries} PARENT_SCOPE)
 endfunction()
 
-# One file under tests/unit, one test program.
+# One file under tests/unit, one test program; a folder there is one program of several files.
 function(tad_unit_tests)
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/*.c)
-    foreach(source ${sources})
-        get_filename_component(name ${source} NAME_WE)
-        tad_libraries_of(libraries ${source})
-        add_executable(unit-${name} ${source})
+    file(GLOB entries CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/*)
+    foreach(entry ${entries})
+        set(sources ${entry})
+        if(IS_DIRECTORY ${entry})
+            file(GLOB sources CONFIGURE_DEPENDS ${entry}/*.c)
+        endif()
+        get_filename_component(name ${entry} NAME_WE)
+        tad_libraries_of(libraries ${sources})
+        add_executable(unit-${name} ${sources})
         tad_own(unit-${name})
         target_link_libraries(unit-${name} PRIVATE ${libraries})
         set_target_properties(unit-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                               ${CMAKE_BINARY_DIR}/unit)
         add_test(NAME ${name} COMMAND unit-${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-        set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+        set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "${libraries}")
     endforeach()
 endfunction()
 

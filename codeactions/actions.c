@@ -3,8 +3,10 @@
 
 #include <string.h>
 
-#include "autodiff/emitted.h"
+#include "autodiff/emit/emitted.h"
+#include "base/error.h"
 #include "codeactions/fix.h"
+#include "codeactions/generate_backward.h"
 
 /// That OFFER_QUICK analyses again: some milliseconds.
 enum { QUICK_OPS = 150 };

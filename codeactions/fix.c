@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "analysis/module_scope.h"
+#include "analysis/module/module_scope.h"
+#include "analysis/syntax/syntax_nodes.h"
 
 static void add_edit(Fix *fix, uint32_t start, uint32_t end, const char *text) {
     TextEdit edit = {{fix->source, start, end}, text};

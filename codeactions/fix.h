@@ -28,10 +28,6 @@ void fix_replace_node(Fix *fix, SyntaxNode node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /// One line that says why nothing was edited after all.
 void fix_refuse(Fix *fix, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/// Why no file can be written beside the source; NULL where one can.
-const char *file_refusal(const Source *source);
-/// Why nothing can be written below the kernel; NULL where it can.
-const char *below_refusal(const Kernel *kernel);
 /// A title for the editor's menu.
 void fix_title(Fix *fix, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -1,8 +1,10 @@
 // Fixes of loads and stores: masks, what masked lanes hold, loads that are not needed, wide offsets.
-#include "analysis/affine.h"
+#include "analysis/addresses/affine.h"
+#include "analysis/syntax/syntax_nodes.h"
 #include "codeactions/fix.h"
 
-enum { MOST_CANDIDATES = 6, LONGEST_FLOW = 12 };
+enum { LONGEST_FLOW = 12 };
+enum { MOST_CANDIDATES = 6 };  // each is tried by an analysis; the first ones of the kernel
 
 /// Where `mask` is written when it is positional: behind pointer, and for a store behind the value.
 static int mask_position(const Op *op) {
@@ -284,15 +286,15 @@ void apply_remove_load(Fix *fix) {
     fix_replace(fix, lines.start, lines.end, "%s", "");
 }
 
-typedef struct Assigned {
+typedef struct AssignedName {
     const Fix *fix;
     Str name;
     uint32_t start, end;
     bool found;
-} Assigned;
+} AssignedName;
 
 static bool visit_assigned(void *context, SyntaxNode node) {
-    Assigned *assigned = context;
+    AssignedName *assigned = context;
     if (!node_is(node, SYNTAX_IDENTIFIER)) return true;
     Range range = node_range(assigned->fix->source, node);
     if (range.start < assigned->start || range.start >= assigned->end) return true;
@@ -314,7 +316,7 @@ void apply_reuse_load(Fix *fix) {
     SyntaxNode assignment = assignment_of(earlier);
     if (node_is_null(assignment)) return;
     Str name = node_text(fix->source, node_field(assignment, "left"));
-    Assigned assigned = {fix, name, before.end, fix->range.start, false};
+    AssignedName assigned = {fix, name, before.end, fix->range.start, false};
     syntax_walk(node_above(earlier, SYNTAX_FUNCTION), visit_assigned, &assigned);
     // In a loop the name may be assigned below and come round.
     bool in_loop = !node_is_null(node_above(later, SYNTAX_FOR)) ||

@@ -1,11 +1,12 @@
 // Fixes of names: spelling mistakes, helpers without a decorator, globals that are no constexpr, launches and their tuning.
 #include <string.h>
 
-#include "analysis/affine.h"
-#include "analysis/module_scope.h"
+#include "analysis/addresses/affine.h"
+#include "analysis/module/module_scope.h"
+#include "analysis/syntax/syntax_nodes.h"
 #include "codeactions/fix.h"
 
-enum { MOST_SPELLINGS = 5 };
+enum { MOST_SPELLINGS = 5 };  // each is tried by an analysis; the nearest ones
 
 /// Operations spelt nearly like `name`, nearest first.
 static int spellings_of(Str name, const char **spellings) {
@@ -65,13 +66,13 @@ void apply_rename_operation(Fix *fix) {
     fix_title(fix, "Use `%s`", better);
 }
 
-typedef struct NameSearch {
+typedef struct FixNameSearch {
     Fix *fix;
     Nearest nearest;
-} NameSearch;
+} FixNameSearch;
 
 static bool visit_name(void *context, SyntaxNode node) {
-    NameSearch *search = context;
+    FixNameSearch *search = context;
     if (!node_is(node, SYNTAX_IDENTIFIER)) return true;
     SyntaxNode parent = node_parent(node);
     bool is_target = node_is(parent, SYNTAX_ASSIGNMENT) || node_is(parent, SYNTAX_PATTERN_LIST) ||
@@ -87,7 +88,7 @@ static bool visit_name(void *context, SyntaxNode node) {
 void apply_rename_variable(Fix *fix) {
     SyntaxNode node = fix_node(fix, fix->range);
     if (!node_is(node, SYNTAX_IDENTIFIER) || !fix->kernel) return;
-    NameSearch search = {fix, nearest_to(node_text(fix->source, node))};
+    FixNameSearch search = {fix, nearest_to(node_text(fix->source, node))};
     const FunctionDefinition *definition = fix->kernel->definition;
     for (int i = 0; i < definition->parameter_count; i++)
         nearest_consider(fix->arena, &search.nearest, definition->parameters[i].name);

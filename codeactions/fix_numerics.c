@@ -1,6 +1,7 @@
 // Fixes of precision: sums and accumulators in float32, full-precision products, softmax with its maximum.
 #include <string.h>
 
+#include "analysis/syntax/syntax_nodes.h"
 #include "codeactions/fix.h"
 
 /// `x` of `tl.sum(x, ...)` and of `x.sum(...)`.

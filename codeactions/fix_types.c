@@ -1,6 +1,7 @@
 // Fixes of what Triton refuses to compile: Python operators that tiles do not have, operands of the wrong type.
 #include <string.h>
 
+#include "analysis/syntax/syntax_nodes.h"
 #include "codeactions/fix.h"
 
 void apply_compare_operand(Fix *fix) {

@@ -1,9 +1,12 @@
 // "Generate backward": derived here and now, into a module of its own beside the file or below the kernel; and the
 // comment that says what the gradient check runs a kernel with.
+#include "codeactions/generate_backward.h"
+
 #include <string.h>
 
-#include "analysis/module_scope.h"
-#include "autodiff/hoist.h"
+#include "analysis/module/module_scope.h"
+#include "autodiff/module/hoist.h"
+#include "autodiff/module/module.h"
 #include "codeactions/fix.h"
 
 static const BackwardOptions options = {.wrapper = WRAPPER_AUTOGRAD};

@@ -1,23 +1,24 @@
 // Who calls or launches whom: kernels, helpers and launchers.
-#include "features/describe.h"
+#include "analysis/syntax/syntax_nodes.h"
+#include "features/describe/describe.h"
 #include "features/shared.h"
 
 #include <string.h>
 
 typedef struct CallSearch {
-    Names *names;
+    FileNames *names;
     Calls calls;
     Map index;  // function name's start -> index + 1
 } CallSearch;
 
-static bool launches(Names *names, const FunctionDefinition *function) {
+static bool launches(FileNames *names, const FunctionDefinition *function) {
     const Module *module = names->snapshot->module;
     for (LIST_EACH(int, i, module->launches))
         if (function_is_same(names, module->launches.items[i].launcher, function)) return true;
     return false;
 }
 
-static CallItem item_of(Names *names, const FunctionDefinition *function) {
+static CallItem item_of(FileNames *names, const FunctionDefinition *function) {
     CallItem item = {.name = str_dup(names->arena, function->name), .detail = ""};
     item.kind = !function->is_jit     ? SYMBOL_LAUNCHER
                 : function->is_helper ? SYMBOL_HELPER
@@ -67,7 +68,7 @@ static void walk_body(CallSearch *search, const FunctionDefinition *function) {
 }
 
 /// The innermost function of the file around the node.
-static const FunctionDefinition *function_asked_by_node(Names *names, SyntaxNode node) {
+static const FunctionDefinition *function_asked_by_node(FileNames *names, SyntaxNode node) {
     SyntaxNode function = function_around(node);
     for (int i = 0; i < 64 && !node_is_null(function); i++) {
         const FunctionDefinition *definition = definition_of_node(names, function);
@@ -78,19 +79,19 @@ static const FunctionDefinition *function_asked_by_node(Names *names, SyntaxNode
 }
 
 /// The function that the name at `offset` means, or that is around it.
-static const FunctionDefinition *function_asked(Names *names, uint32_t offset) {
+static const FunctionDefinition *function_asked(FileNames *names, uint32_t offset) {
     if (offset > names->source->text.size) return NULL;
     Name name = name_at(names, offset);
     if (name.kind == NAME_FUNCTION) return name.function;
     return function_asked_by_node(names, node_at(names->root, offset, offset));
 }
 
-static bool is_in_hierarchy(Names *names, const FunctionDefinition *function) {
+static bool is_in_hierarchy(FileNames *names, const FunctionDefinition *function) {
     return function && (function->is_jit || launches(names, function));
 }
 
 CallItem call_item_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     const FunctionDefinition *function = function_asked(&names, offset);
     if (!is_in_hierarchy(&names, function)) return (CallItem){0};
     return item_of(&names, function);
@@ -108,7 +109,7 @@ static SyntaxNode call_of(SyntaxNode identifier) {
     return (SyntaxNode){0};
 }
 
-static Calls calls_of(Names *names, const FunctionDefinition *wanted, const Texts *spellings) {
+static Calls calls_of(FileNames *names, const FunctionDefinition *wanted, const Texts *spellings) {
     CallSearch search = {.names = names, .index = map_new(names->arena)};
     for (LIST_EACH(int, k, spellings->list)) {
         Words words = words_of(names, spellings->list.items[k]);
@@ -126,7 +127,7 @@ static Calls calls_of(Names *names, const FunctionDefinition *wanted, const Text
 }
 
 Calls calls_into(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     const FunctionDefinition *wanted = function_asked(&names, offset);
     if (!is_in_hierarchy(&names, wanted)) return (Calls){0};
     Texts spellings = {0};
@@ -135,14 +136,14 @@ Calls calls_into(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
 }
 
 Calls shared_calls_into(Arena *arena, const Snapshot *snapshot, const SharedName *shared) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Texts spellings = shared_spellings(&names, shared);
     const FunctionDefinition *wanted = shared_function(&names, shared);
     return wanted ? calls_of(&names, wanted, &spellings) : (Calls){0};
 }
 
 Calls calls_from(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     CallSearch search = {.names = &names, .index = map_new(arena)};
     const FunctionDefinition *function = function_asked(&names, offset);
     if (is_in_hierarchy(&names, function)) walk_body(&search, function);

@@ -1,24 +1,25 @@
 // Names to where they are defined; values to what decided their type; generated lines to the forward lines they come from.
-#include "autodiff/emitted.h"
-#include "features/describe.h"
+#include "analysis/syntax/syntax_nodes.h"
+#include "autodiff/emit/emitted.h"
+#include "features/describe/describe.h"
 #include "features/features.h"
-#include "features/places.h"
-#include "features/targets.h"
+#include "features/names/places.h"
+#include "features/names/targets.h"
 
 #include <string.h>
 
-static void link_add(Names *names, Links *links, Range origin, Range target, Range selection) {
+static void link_add(FileNames *names, Links *links, Range origin, Range target, Range selection) {
     Link link = {origin, target, selection};
     if (selection.source && !selection.source->is_library)
         LIST_PUSH(names->arena, &links->list, link);
 }
 
-static void link_function(Names *names, Links *links, const Name *name) {
+static void link_function(FileNames *names, Links *links, const Name *name) {
     link_add(names, links, name->range, snapshot_range(names->snapshot, name->function->range),
              snapshot_range(names->snapshot, name->function->name_range));
 }
 
-static void link_parameter(Names *names, Links *links, const Name *name) {
+static void link_parameter(FileNames *names, Links *links, const Name *name) {
     Range range =
         snapshot_range(names->snapshot, name->function->parameters[name->parameter].range);
     Range selection = {range.source, range.start, range.start + (uint32_t)name->text.size};
@@ -43,7 +44,7 @@ static SyntaxNode statement_of(SyntaxNode node) {
 
 /// Where the variable got the value that it has here: assignments above in the text that may reach this place. The last one
 /// at the same or an outer level decides; those in blocks between may, too.
-static void link_local(Names *names, Links *links, const Name *name) {
+static void link_local(FileNames *names, Links *links, const Name *name) {
     NamePlaces places = places_of(names, name);
     Range best = {0};
     Range first = {0};
@@ -66,7 +67,7 @@ static void link_local(Names *names, Links *links, const Name *name) {
     link_add(names, links, name->range, target, best);
 }
 
-static void link_global(Names *names, Links *links, const Name *name) {
+static void link_global(FileNames *names, Links *links, const Name *name) {
     const ScopeEntry *entry = &name->entry;
     SyntaxNode assignment = node_parent(entry->node);
     if (node_kind(assignment) != SYNTAX_ASSIGNMENT) return;
@@ -75,7 +76,7 @@ static void link_global(Names *names, Links *links, const Name *name) {
              node_range(source, node_field(assignment, "left")));
 }
 
-static void link_name(Names *names, Links *links, const Name *name) {
+static void link_name(FileNames *names, Links *links, const Name *name) {
     switch (name->kind) {
     case NAME_LOCAL: link_local(names, links, name); break;
     case NAME_PARAMETER: link_parameter(names, links, name); break;
@@ -115,7 +116,7 @@ static SyntaxNode assigned_at(SyntaxNode node) {
     return (SyntaxNode){0};
 }
 
-static void link_assignments(Names *names, Links *links, Range origin, SyntaxNode function,
+static void link_assignments(FileNames *names, Links *links, Range origin, SyntaxNode function,
                              Str wanted) {
     Targets targets = targets_of(names, function);
     for (LIST_EACH(int, i, targets.list)) {
@@ -137,7 +138,7 @@ static void link_assignments(Names *names, Links *links, Range origin, SyntaxNod
 }
 
 /// From a line of a backward to the lines of its forward that assign what the line differentiates or computes anew.
-static void link_forward(Names *names, Links *links, const Kernel *backward, uint32_t offset) {
+static void link_forward(FileNames *names, Links *links, const Kernel *backward, uint32_t offset) {
     const Kernel *forward = kernel_of_backward(names->snapshot, backward);
     if (!forward) return;
     SyntaxNode function = node_of_kernel(names, forward);
@@ -163,7 +164,7 @@ static void link_forward(Names *names, Links *links, const Kernel *backward, uin
 }
 
 /// From a name of a forward to the places of one kernel of its backward that hold its adjoint, or compute it anew.
-static void link_kernel(Names *names, Links *links, const Kernel *backward, const Name *name) {
+static void link_kernel(FileNames *names, Links *links, const Kernel *backward, const Name *name) {
     if (name->kind == NAME_FUNCTION && name->is_write) {
         Range range = snapshot_range(names->snapshot, backward->definition->range);
         link_add(names, links, name->range, range,
@@ -180,7 +181,7 @@ static void link_kernel(Names *names, Links *links, const Kernel *backward, cons
     for (LIST_EACH(int, i, found.list)) LIST_PUSH(names->arena, &links->list, found.list.items[i]);
 }
 
-static void link_backward(Names *names, Links *links, const Kernel *forward, const Name *name) {
+static void link_backward(FileNames *names, Links *links, const Kernel *forward, const Name *name) {
     const Snapshot *snapshot = names->snapshot;
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
@@ -195,7 +196,7 @@ static bool is_at_declaration(const Links *links, Range origin) {
 }
 
 Links definition_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Links links = {0};
     if (offset > snapshot->source->text.size) return links;
     SyntaxNode identifier = identifier_at(&names, offset);
@@ -214,7 +215,7 @@ Links definition_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
 }
 
 Links declaration_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Links links = {0};
     if (offset > snapshot->source->text.size) return links;
     SyntaxNode identifier = identifier_at(&names, offset);
@@ -239,8 +240,8 @@ static const Value *type_source(const Value *value) {
             if (is_same && operand->region) next = operand;
         }
         bool decides = op->code == OP_CAST || op->code == OP_BITCAST || op->code == OP_DOT ||
-                       (op_rows[op->code].effects & EFFECT_READS) || op->code == OP_FOR ||
-                       op->code == OP_STATIC_FOR || op->code == OP_IF || op->code == OP_WHILE;
+                       (op_rows[op->code].effects & EFFECT_READS) || op->code == OP_IF ||
+                       op_is_loop(op->code);
         if (decides || !next) return value;
         value = next;
     }
@@ -254,7 +255,7 @@ static Range place_of_value(const Snapshot *snapshot, const Value *value) {
 }
 
 Links type_definition_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Links links = {0};
     SyntaxNode identifier = identifier_at(&names, offset);
     if (node_is_null(identifier)) return links;

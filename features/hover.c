@@ -1,9 +1,12 @@
 // What is under the cursor, in words: types, addresses, loops, memory, derivatives, documentation.
-#include "analysis/lower.h"
-#include "features/arguments.h"
-#include "features/describe.h"
+#include "analysis/lowering/lower.h"
+#include "analysis/syntax/syntax_nodes.h"
+#include "base/escape.h"
+#include "features/describe/describe.h"
+#include "features/describe/describe_memory.h"
 #include "features/features.h"
-#include "features/values.h"
+#include "features/names/arguments.h"
+#include "features/names/values.h"
 
 enum { CALL_LIMIT = 4, LAUNCH_LIMIT = 4 };
 
@@ -14,7 +17,7 @@ typedef struct LaunchOptionRow {
 
 static const LaunchOptionRow launch_options[] = {
 #define LAUNCH_OPTION(name, doc) {name, doc},
-#include "features/launch_options.def"
+#include "features/names/launch_options.def"
 #undef LAUNCH_OPTION
 };
 
@@ -42,7 +45,8 @@ static void put_told(Buffer *out, const char *kind, Str name, const Told *told) 
 
 // --- Parameters
 
-static void put_passed(Buffer *out, Names *names, const FunctionDefinition *function, int index) {
+static void put_passed(Buffer *out, FileNames *names, const FunctionDefinition *function,
+                       int index) {
     Str name = function->parameters[index].name;
     int told = 0;
     for (LIST_EACH(int, i, names->snapshot->module->launches)) {
@@ -53,12 +57,13 @@ static void put_passed(Buffer *out, Names *names, const FunctionDefinition *func
         SyntaxNode argument = argument_of(names, node_field(call, "arguments"), index, name);
         Str text = text_of(names, argument);
         if (node_is_null(argument) || text.size > 80 || told++ >= LAUNCH_LIMIT) continue;
-        buffer_printf(out, "\n- line %d passes `%.*s`", range_line(range_of(names, argument)),
-                      STR_ARGS(text));
+        buffer_printf(out, "\n- line %d passes `%s`", range_line(range_of(names, argument)),
+                      code_visible(out->arena, text));
     }
     Texts tuned = tuned_values(names, function, name);
     for (LIST_EACH(int, i, tuned.list))
-        buffer_printf(out, i ? ", `%.*s`" : "\n- tuned: `%.*s`", STR_ARGS(tuned.list.items[i]));
+        buffer_printf(out, i ? ", `%s`" : "\n- tuned: `%s`",
+                      code_visible(out->arena, tuned.list.items[i]));
 }
 
 static void put_parameter_facts(Buffer *out, const Parameter *parameter) {
@@ -83,10 +88,10 @@ static void put_parameter_facts(Buffer *out, const Parameter *parameter) {
             "\n\nTriton compiles versions of their own for the value 1 and for multiples of 16.");
     if (parameter->is_optional) buffer_puts(out, "\n\nIt may be `None`.");
     if (parameter->default_text.size)
-        buffer_printf(out, "\n\nDefault: `%.*s`.", STR_ARGS(parameter->default_text));
+        buffer_printf(out, "\n\nDefault: `%s`.", code_visible(out->arena, parameter->default_text));
 }
 
-static void hover_parameter(Buffer *out, Names *names, const Name *name) {
+static void hover_parameter(Buffer *out, FileNames *names, const Name *name) {
     const FunctionDefinition *function = name->function;
     const ParameterDefinition *definition = &function->parameters[name->parameter];
     const Kernel *kernel = kernel_of_function(names, function);
@@ -122,7 +127,7 @@ static const char *role_of(const FunctionDefinition *function) {
 }
 
 /// The types of the arguments, call by call.
-static void put_called_with(Buffer *out, Names *names, const FunctionDefinition *function) {
+static void put_called_with(Buffer *out, FileNames *names, const FunctionDefinition *function) {
     Words words = words_of(names, function->name);
     int told = 0;
     for (LIST_EACH(int, i, words.list)) {
@@ -149,7 +154,7 @@ static void put_called_with(Buffer *out, Names *names, const FunctionDefinition 
     }
 }
 
-static void put_launches(Buffer *out, Names *names, const FunctionDefinition *function) {
+static void put_launches(Buffer *out, FileNames *names, const FunctionDefinition *function) {
     int told = 0;
     for (LIST_EACH(int, i, names->snapshot->module->launches)) {
         const LaunchSite *site = &names->snapshot->module->launches.items[i];
@@ -160,21 +165,23 @@ static void put_launches(Buffer *out, Names *names, const FunctionDefinition *fu
         Str text = text_of(names, grid);
         buffer_printf(out, "\n- launched on line %d", range_line(range));
         if (site->launcher) buffer_printf(out, " by `%.*s`", STR_ARGS(site->launcher->name));
-        if (text.size && text.size < 60) buffer_printf(out, ", grid `%.*s`", STR_ARGS(text));
+        if (text.size && text.size < 60)
+            buffer_printf(out, ", grid `%s`", code_visible(out->arena, text));
     }
 }
 
-static void hover_function(Buffer *out, Names *names, const Name *name) {
+static void hover_function(Buffer *out, FileNames *names, const Name *name) {
     const FunctionDefinition *function = name->function;
     const Kernel *kernel = kernel_of_function(names, function);
     const char *back = kernel ? return_label(names, kernel) : NULL;
     buffer_printf(out, "```python\n(%s) %s%s%s\n```", role_of(function),
                   function_label(out->arena, function), back ? " -> " : "", back ? back : "");
     Str documentation = function_documentation(function);
-    if (documentation.size) buffer_printf(out, "\n%.*s", STR_ARGS(documentation));
+    if (documentation.size) buffer_printf(out, "\n%s", stranger_text(out->arena, documentation));
     Range range = snapshot_range(names->snapshot, function->name_range);
     if (range.source && range.source != names->source)
-        buffer_printf(out, "\n\nDefined in `%s`.", range.source->path);
+        buffer_printf(out, "\n\nDefined in `%s`.",
+                      code_visible(out->arena, str_from(range.source->path)));
     if (!kernel) return;
     put_called_with(out, names, function);
     put_launches(out, names, function);
@@ -187,14 +194,14 @@ static bool entry_is_constexpr(ScopeEntry entry) {
            str_starts(str_trim(node_text(entry.module->source, entry.node)), "tl.constexpr(");
 }
 
-static void hover_global(Buffer *out, Names *names, const Name *name) {
+static void hover_global(Buffer *out, FileNames *names, const Name *name) {
     const ScopeEntry *entry = &name->entry;
     Str text = entry->module ? node_text(entry->module->source, entry->node) : (Str){"", 0};
     if (!text.size || text.size > 200 || !name->kernel) return;
     bool is_constexpr = entry_is_constexpr(*entry);
-    buffer_printf(out, "```python\n(%s) %.*s = %.*s\n```",
+    buffer_printf(out, "```python\n(%s) %.*s = %s\n```",
                   is_constexpr ? "constexpr global" : "global", STR_ARGS(name->text),
-                  STR_ARGS(text));
+                  fence_visible(out->arena, text));
     const Value *value = value_of_node(names, name->kernel, name->node);
     if (value && value->constant) describe_value(out, names, name->kernel, value);
 }
@@ -226,7 +233,7 @@ static void hover_keyword(Buffer *out, const Name *name) {
                       values.list.items[i].doc[0] ? ": " : "", values.list.items[i].doc);
 }
 
-static void hover_value(Buffer *out, Names *names, const Name *name) {
+static void hover_value(Buffer *out, FileNames *names, const Name *name) {
     const Value *value = value_of_node(names, name->kernel, name->node);
     Told told = told_at(names, name->kernel, name->range, value);
     if (!told.value) return;
@@ -242,7 +249,7 @@ static void hover_option(Buffer *out, const Name *name) {
 }
 
 /// The call whose callee the name is, to tell what this call comes to.
-static void put_call_result(Buffer *out, Names *names, const Name *name) {
+static void put_call_result(Buffer *out, FileNames *names, const Name *name) {
     SyntaxNode node = node_parent(name->node);
     if (node_kind(node) == SYNTAX_ATTRIBUTE) node = node_parent(node);
     if (!name->kernel || node_kind(node) != SYNTAX_CALL) return;
@@ -251,7 +258,7 @@ static void put_call_result(Buffer *out, Names *names, const Name *name) {
     buffer_printf(out, "\n\nHere: `%s`", value_label(out->arena, value));
 }
 
-static void hover_name(Buffer *out, Names *names, const Name *name) {
+static void hover_name(Buffer *out, FileNames *names, const Name *name) {
     switch (name->kind) {
     case NAME_LOCAL:
     case NAME_ATTRIBUTE: hover_value(out, names, name); break;
@@ -277,7 +284,7 @@ static void hover_name(Buffer *out, Names *names, const Name *name) {
 // --- Statements and expressions
 
 /// What each carried variable of the loop is.
-static void hover_loop(Buffer *out, Names *names, const Kernel *kernel, SyntaxNode loop) {
+static void hover_loop(Buffer *out, FileNames *names, const Kernel *kernel, SyntaxNode loop) {
     const Value *variable = value_of_node(names, kernel, node_field(loop, "left"));
     const Region *body = variable ? variable->region : NULL;
     if (!body || !body->parent) {
@@ -295,25 +302,24 @@ static void hover_loop(Buffer *out, Names *names, const Kernel *kernel, SyntaxNo
     if (!out->size) buffer_puts(out, "The loop carries nothing: its iterations are independent.");
 }
 
-static void hover_condition(Buffer *out, Names *names, const Kernel *kernel, SyntaxNode statement) {
+static void hover_condition(Buffer *out, FileNames *names, const Kernel *kernel,
+                            SyntaxNode statement) {
     SyntaxNode condition = node_field(statement, "condition");
     const Value *value = value_of_node(names, kernel, condition);
     if (!value) return;
-    Str text = text_of(names, condition);
+    const char *text = code_visible(out->arena, text_of(names, condition));
     if (value->constant)
-        buffer_printf(out, "`%.*s` is `%s` in every instance of the kernel: %s.", STR_ARGS(text),
+        buffer_printf(out, "`%s` is `%s` in every instance of the kernel: %s.", text,
                       constant_label(out->arena, value->constant),
-                      value->constant->integer ? "the other arm is not compiled"
-                                               : "this arm is not compiled");
+                      value->constant->integer ? "the other branch is not compiled"
+                                               : "this branch is not compiled");
     else if (value->type.is_constexpr)
-        buffer_printf(out, "`%.*s` is decided at compile time: one arm is compiled.",
-                      STR_ARGS(text));
+        buffer_printf(out, "`%s` is decided at compile time: one branch is compiled.", text);
     else
-        buffer_printf(out, "`%.*s` is decided at run time: both arms are compiled.",
-                      STR_ARGS(text));
+        buffer_printf(out, "`%s` is decided at run time: both branches are compiled.", text);
 }
 
-static Range hover_syntax(Buffer *out, Names *names, uint32_t offset) {
+static Range hover_syntax(Buffer *out, FileNames *names, uint32_t offset) {
     SyntaxNode node = node_at(names->root, offset, offset);
     const Kernel *kernel = kernel_around(names, node);
     Range range = range_of(names, node);
@@ -350,7 +356,7 @@ static Range hover_syntax(Buffer *out, Names *names, uint32_t offset) {
 }
 
 Hover hover_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Buffer out = buffer_new(arena);
     if (offset > snapshot->source->text.size) return (Hover){0};
     SyntaxNode identifier = identifier_at(&names, offset);

@@ -1,14 +1,15 @@
 // Shapes and types beside names, where they say something that the text does not.
-#include "features/describe.h"
+#include "analysis/syntax/syntax_nodes.h"
+#include "features/describe/describe.h"
 #include "features/features.h"
-#include "features/targets.h"
+#include "features/names/targets.h"
 
 #include <string.h>
 
 enum { LABEL_LIMIT = 60 };
 
 typedef struct HintWriter {
-    Names *names;
+    FileNames *names;
     const Kernel *kernel;
     uint32_t start, end;
     Map labels;  // by name: the last label
@@ -24,13 +25,13 @@ static void hint_add(HintWriter *writer, uint32_t offset, const char *label) {
     LIST_PUSH(writer->names->arena, &writer->hints.list, hint);
 }
 
-static OpCode callee_code(Names *names, SyntaxNode call) {
+static OpCode callee_code(FileNames *names, SyntaxNode call) {
     if (node_kind(call) != SYNTAX_CALL) return OP_COUNT;
     return callee_resolve(names, call).op;
 }
 
 /// Whether the text beside the name says it all: a literal, a program id, tl.zeros with its shape and type.
-static bool is_obvious(Names *names, const Target *target, const Value *value) {
+static bool is_obvious(FileNames *names, const Target *target, const Value *value) {
     if (value->constant || value->type.is_constexpr || value->type.kind == TYPE_NONE) return true;
     bool is_index = value->type.kind == TYPE_NUMBER && value->type.rank == 0 &&
                     value->type.element.code == DTYPE_INT32;
@@ -48,7 +49,7 @@ static bool is_obvious(Names *names, const Target *target, const Value *value) {
 }
 
 static void hint_target(HintWriter *writer, const Target *target) {
-    Names *names = writer->names;
+    FileNames *names = writer->names;
     Told told = told_at(names, writer->kernel, range_of(names, target->node),
                         value_of_node(names, writer->kernel, target->node));
     const Value *value = told.value;
@@ -69,7 +70,7 @@ static bool parameter_is_plain(const ParameterDefinition *definition) {
 }
 
 static void hint_parameters(HintWriter *writer) {
-    Names *names = writer->names;
+    FileNames *names = writer->names;
     const Function *function = writer->kernel->function;
     const FunctionDefinition *definition = writer->kernel->definition;
     for (int i = 0; i < function->parameter_count && i < definition->parameter_count; i++) {
@@ -86,7 +87,7 @@ static void hint_parameters(HintWriter *writer) {
 }
 
 static void hint_return(HintWriter *writer, SyntaxNode function) {
-    Names *names = writer->names;
+    FileNames *names = writer->names;
     if (!node_is_null(node_field(function, "return_type"))) return;
     const char *label = return_label(names, writer->kernel);
     if (label && strcmp(label, "None") != 0)
@@ -95,7 +96,7 @@ static void hint_return(HintWriter *writer, SyntaxNode function) {
 }
 
 static void hint_kernel(HintWriter *writer, const Kernel *kernel) {
-    Names *names = writer->names;
+    FileNames *names = writer->names;
     SyntaxNode function = node_of_kernel(names, kernel);
     if (node_is_null(function) || !kernel->function) return;
     writer->kernel = kernel;
@@ -111,7 +112,7 @@ static void hint_kernel(HintWriter *writer, const Kernel *kernel) {
 /// Calls `visit` with each positional argument of a launch and the index of its parameter.
 typedef bool ArgumentVisitor(void *context, const LaunchSite *site, SyntaxNode argument, int index);
 
-static void launch_walk(Names *names, const LaunchSite *site, ArgumentVisitor *visit,
+static void launch_walk(FileNames *names, const LaunchSite *site, ArgumentVisitor *visit,
                         void *context) {
     Range range = snapshot_range(names->snapshot, site->range);
     SyntaxNode call = node_at(names->root, range.start, range.end);
@@ -147,7 +148,7 @@ static bool argument_tells(Str argument, Str parameter) {
 
 static bool hint_argument(void *context, const LaunchSite *site, SyntaxNode argument, int index) {
     HintWriter *writer = context;
-    Names *names = writer->names;
+    FileNames *names = writer->names;
     Str name = site->kernel->parameters[index].name;
     Range range = range_of(names, argument);
     bool is_shown = writer->start <= range.start && range.start <= writer->end;
@@ -171,7 +172,7 @@ static void hint_launches(HintWriter *writer) {
 }
 
 typedef struct ArgumentSearch {
-    Names *names;
+    FileNames *names;
     uint32_t offset;
     Range parameter;
 } ArgumentSearch;
@@ -185,7 +186,7 @@ static bool find_argument(void *context, const LaunchSite *site, SyntaxNode argu
 }
 
 /// The parameter whose name is shown before the argument at `offset`; source NULL: none of this file.
-static Range parameter_shown(Names *names, uint32_t offset) {
+static Range parameter_shown(FileNames *names, uint32_t offset) {
     ArgumentSearch search = {names, offset, {0}};
     const Module *module = names->snapshot->module;
     for (LIST_EACH(int, i, module->launches)) {
@@ -198,7 +199,7 @@ static Range parameter_shown(Names *names, uint32_t offset) {
 }
 
 InlayHints inlay_hints(Arena *arena, const Snapshot *snapshot, uint32_t start, uint32_t end) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     HintWriter writer = {.names = &names, .start = start, .end = end};
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
@@ -211,7 +212,7 @@ InlayHints inlay_hints(Arena *arena, const Snapshot *snapshot, uint32_t start, u
 
 const char *inlay_hint_tooltip(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
     // A hint stands right behind a name, or behind the parameters of a helper.
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Range parameter = parameter_shown(&names, offset);
     if (parameter.source) return hover_at(arena, snapshot, parameter.start).markdown;
     SyntaxNode identifier = identifier_at(&names, offset);

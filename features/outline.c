@@ -1,15 +1,16 @@
 // The file's kernels as places: lenses, outline, folding, selection.
+#include "analysis/syntax/syntax_nodes.h"
 #include "autodiff/backward.h"
-#include "autodiff/emitted.h"
-#include "features/describe.h"
+#include "autodiff/emit/emitted.h"
+#include "features/describe/describe.h"
 #include "features/features.h"
-#include "features/targets.h"
+#include "features/names/targets.h"
 
 #include <string.h>
 
 static Range now(const Snapshot *snapshot, Range range) { return snapshot_range(snapshot, range); }
 
-static bool is_launched(Names *names, const FunctionDefinition *function) {
+static bool is_launched(FileNames *names, const FunctionDefinition *function) {
     const Module *module = names->snapshot->module;
     for (LIST_EACH(int, i, module->launches))
         if (function_is_same(names, module->launches.items[i].kernel, function)) return true;
@@ -17,7 +18,7 @@ static bool is_launched(Names *names, const FunctionDefinition *function) {
 }
 
 Lenses code_lenses(Arena *arena, const Snapshot *snapshot) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Lenses lenses = {0};
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
@@ -43,12 +44,13 @@ static Symbol *symbol_new(Arena *arena, const char *name, SymbolKind kind, Range
     return symbol;
 }
 
-static const char *told_label(Names *names, const Kernel *kernel, Range place, const Value *own) {
+static const char *told_label(FileNames *names, const Kernel *kernel, Range place,
+                              const Value *own) {
     Told told = told_at(names, kernel, place, own);
     return told.label ? told.label : told.varies ? "varies" : "?";
 }
 
-static void symbol_parameters(Names *names, Symbol *symbol, const Kernel *kernel) {
+static void symbol_parameters(FileNames *names, Symbol *symbol, const Kernel *kernel) {
     for (int i = 0; kernel->function && i < kernel->function->parameter_count; i++) {
         const Parameter *parameter = &kernel->function->parameters[i];
         Range range = now(names->snapshot, parameter->range);
@@ -65,7 +67,8 @@ static void symbol_parameters(Names *names, Symbol *symbol, const Kernel *kernel
 }
 
 /// Each tile once, where it is first assigned.
-static void symbol_tiles(Names *names, Symbol *symbol, const Kernel *kernel, SyntaxNode function) {
+static void symbol_tiles(FileNames *names, Symbol *symbol, const Kernel *kernel,
+                         SyntaxNode function) {
     Targets targets = targets_of(names, function);
     Map seen = map_new(names->arena);
     for (LIST_EACH(int, i, targets.list)) {
@@ -82,14 +85,15 @@ static void symbol_tiles(Names *names, Symbol *symbol, const Kernel *kernel, Syn
     }
 }
 
-static bool launches_any(Names *names, const FunctionDefinition *function) {
+static bool launches_any(FileNames *names, const FunctionDefinition *function) {
     const Module *module = names->snapshot->module;
     for (LIST_EACH(int, i, module->launches))
         if (function_is_same(names, module->launches.items[i].launcher, function)) return true;
     return false;
 }
 
-static void symbol_function(Names *names, Symbols *symbols, const FunctionDefinition *function) {
+static void symbol_function(FileNames *names, Symbols *symbols,
+                            const FunctionDefinition *function) {
     const Kernel *kernel = function->is_jit ? kernel_of_function(names, function) : NULL;
     bool is_launcher = !function->is_jit && launches_any(names, function);
     if (!kernel && !is_launcher) return;
@@ -109,7 +113,7 @@ static void symbol_function(Names *names, Symbols *symbols, const FunctionDefini
 }
 
 /// Globals that kernels may read.
-static void symbol_globals(Names *names, Symbols *symbols) {
+static void symbol_globals(FileNames *names, Symbols *symbols) {
     const Map *globals = &names->snapshot->module->scope->names;
     for (int i = 0; i < globals->count; i++) {
         const ScopeEntry *entry = globals->entries[i].value;
@@ -130,7 +134,7 @@ static void symbol_globals(Names *names, Symbols *symbols) {
 }
 
 Symbols document_symbols(Arena *arena, const Snapshot *snapshot) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Symbols symbols = {0};
     symbol_globals(&names, &symbols);
     for (LIST_EACH(int, i, snapshot->module->functions))
@@ -141,7 +145,7 @@ Symbols document_symbols(Arena *arena, const Snapshot *snapshot) {
 // --- Folding
 
 typedef struct FoldWriter {
-    Names *names;
+    FileNames *names;
     Folds folds;
     Range comments;  // consecutive whole-line comments
     Range imports;
@@ -207,7 +211,7 @@ static bool visit_fold(void *context, SyntaxNode node) {
 }
 
 Folds folding_ranges(Arena *arena, const Snapshot *snapshot) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     FoldWriter writer = {.names = &names};
     syntax_walk(names.root, visit_fold, &writer);
     if (writer.comments.source) fold_add(&writer, writer.comments, true, false);
@@ -218,7 +222,7 @@ Folds folding_ranges(Arena *arena, const Snapshot *snapshot) {
 // --- Selection
 
 Ranges selection_ranges(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Ranges ranges = {0};
     if (offset > snapshot->source->text.size) return ranges;
     SyntaxNode node = identifier_at(&names, offset);

@@ -1,9 +1,12 @@
 // Uses of a name, and the changes that renaming it takes.
+#include "features/references.h"
+
+#include "analysis/syntax/syntax_nodes.h"
 #include "features/shared.h"
 
 #include <string.h>
 
-Name name_asked(Names *names, uint32_t offset) {
+Name name_asked(FileNames *names, uint32_t offset) {
     SyntaxNode identifier = identifier_at(names, offset);
     if (!node_is_null(identifier)) return name_resolve(names, identifier);
     return name_in_text(names, offset);
@@ -11,14 +14,14 @@ Name name_asked(Names *names, uint32_t offset) {
 
 Ranges references_at(Arena *arena, const Snapshot *snapshot, uint32_t offset,
                      bool include_declaration) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Name name = name_asked(&names, offset);
     NamePlaces places = places_of(&names, &name);
     return places_ranges(arena, &places, include_declaration);
 }
 
 Highlights highlights_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Name name = name_asked(&names, offset);
     Highlights highlights = {0};
     NamePlaces places = places_of(&names, &name);
@@ -65,7 +68,7 @@ static const char *refusal_of_kind(const Name *name) {
 }
 
 /// `kernel[grid](**meta)` may pass the parameter by a name that stands somewhere else: the line, or 0.
-static int open_call_line(Names *names, const Name *name) {
+static int open_call_line(FileNames *names, const Name *name) {
     Words words = words_of(names, name->function->name);
     for (LIST_EACH(int, i, words.list)) {
         SyntaxNode call = node_parent(words.list.items[i]);
@@ -82,7 +85,7 @@ static int open_call_line(Names *names, const Name *name) {
     return 0;
 }
 
-const char *rename_refusal_of_places(Names *names, const Name *name, const NamePlaces *places) {
+const char *rename_refusal_of_places(FileNames *names, const Name *name, const NamePlaces *places) {
     for (LIST_EACH(int, i, places->list))
         if (places->list.items[i].is_shared)
             return arena_printf(names->arena,
@@ -98,7 +101,7 @@ const char *rename_refusal_of_places(Names *names, const Name *name, const NameP
 
 Range rename_prepare(Arena *arena, const Snapshot *snapshot, uint32_t offset,
                      const char **refusal) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Name name = name_asked(&names, offset);
     *refusal = refusal_of_kind(&name);
     return *refusal ? (Range){0} : name.range;
@@ -107,7 +110,7 @@ Range rename_prepare(Arena *arena, const Snapshot *snapshot, uint32_t offset,
 // --- Capture
 
 /// A use of `text` as a variable inside `below`: `x.text` and `f(text=...)` are none.
-static SyntaxNode capture_in(Names *names, SyntaxNode below, Str text) {
+static SyntaxNode capture_in(FileNames *names, SyntaxNode below, Str text) {
     Range scope = range_of(names, below);
     Words words = words_within(names, text, scope);
     for (LIST_EACH(int, i, words.list)) {
@@ -123,7 +126,7 @@ static SyntaxNode capture_in(Names *names, SyntaxNode below, Str text) {
 }
 
 /// Module-level names are seen in every function, unless that binds the name itself.
-const char *rename_refusal_of_global(Names *names, Str text) {
+const char *rename_refusal_of_global(FileNames *names, Str text) {
     SyntaxNode place = capture_in(names, names->root, text);
     bool is_taken = !node_is_null(place) || map_has(&names->snapshot->module->scope->names, text);
     if (!is_taken) return NULL;
@@ -131,7 +134,7 @@ const char *rename_refusal_of_global(Names *names, Str text) {
                         node_is_null(place) ? 1 : range_line(range_of(names, place)));
 }
 
-const char *rename_refusal_of_name(Names *names, const Name *name, Str text) {
+const char *rename_refusal_of_name(FileNames *names, const Name *name, Str text) {
     if (!is_identifier(text))
         return arena_printf(names->arena, "`%.*s` is no name in Python.", STR_ARGS(text));
     if (name->kind == NAME_FUNCTION || name->kind == NAME_GLOBAL)
@@ -148,7 +151,7 @@ const char *rename_refusal_of_name(Names *names, const Name *name, Str text) {
 
 Ranges rename_at(Arena *arena, const Snapshot *snapshot, uint32_t offset, Str text,
                  const char **refusal) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Name name = name_asked(&names, offset);
     Ranges ranges = {0};
     *refusal = refusal_of_kind(&name);

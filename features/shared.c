@@ -1,10 +1,12 @@
 // A name that other files can mean, and a snapshot of one of them, in; the places there that mean it out.
 #include "features/shared.h"
+#include "analysis/syntax/syntax_nodes.h"
+#include "features/references.h"
 
 #include <string.h>
 
 /// Whether the name is the module-level function or global `shared->name` of `shared->file`.
-static bool name_is_shared(Names *names, const Name *name, const SharedName *shared) {
+static bool name_is_shared(FileNames *names, const Name *name, const SharedName *shared) {
     if (name->kind == NAME_FUNCTION && name->function) {
         Range range = snapshot_range(names->snapshot, name->function->name_range);
         return str_equal(name->function->name, shared->name) && range.source &&
@@ -17,7 +19,8 @@ static bool name_is_shared(Names *names, const Name *name, const SharedName *sha
 static bool same_path(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
 /// Of a function at module level; `path` stays NULL for others.
-static void share_function(Names *names, const FunctionDefinition *function, SharedName *shared) {
+static void share_function(FileNames *names, const FunctionDefinition *function,
+                           SharedName *shared) {
     Range range = snapshot_range(names->snapshot, function->name_range);
     if (!function->is_jit || !range.source) return;
     ScopeEntry entry = module_resolve(names->arena, function->module, function->name);
@@ -30,7 +33,7 @@ static void share_function(Names *names, const FunctionDefinition *function, Sha
 }
 
 SharedName shared_name_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Name name = name_asked(&names, offset);
     SharedName shared = {.same_file = same_path};
     if (name.kind == NAME_FUNCTION && name.function) {
@@ -50,7 +53,7 @@ SharedName shared_name_at(Arena *arena, const Snapshot *snapshot, uint32_t offse
 
 // --- In another file
 
-Texts shared_spellings(Names *names, const SharedName *shared) {
+Texts shared_spellings(FileNames *names, const SharedName *shared) {
     Texts texts = {0};
     LIST_PUSH(names->arena, &texts.list, shared->name);
     const Map *scope = &names->snapshot->module->scope->names;
@@ -65,7 +68,7 @@ Texts shared_spellings(Names *names, const SharedName *shared) {
 }
 
 /// The identifiers that stand for the function or global.
-static NamePlaces places_of_shared(Names *names, const SharedName *shared,
+static NamePlaces places_of_shared(FileNames *names, const SharedName *shared,
                                    const FunctionDefinition **function) {
     NamePlaces places = {0};
     Texts texts = shared_spellings(names, shared);
@@ -82,13 +85,13 @@ static NamePlaces places_of_shared(Names *names, const SharedName *shared,
     return places;
 }
 
-const FunctionDefinition *shared_function(Names *names, const SharedName *shared) {
+const FunctionDefinition *shared_function(FileNames *names, const SharedName *shared) {
     const FunctionDefinition *function = NULL;
     places_of_shared(names, shared, &function);
     return function;
 }
 
-static bool parameter_of_shared(Names *names, const SharedName *shared, Name *name) {
+static bool parameter_of_shared(FileNames *names, const SharedName *shared, Name *name) {
     const FunctionDefinition *function = shared_function(names, shared);
     for (int i = 0; function && i < function->parameter_count; i++) {
         if (!str_equal(function->parameters[i].name, shared->parameter)) continue;
@@ -99,7 +102,7 @@ static bool parameter_of_shared(Names *names, const SharedName *shared, Name *na
 }
 
 /// Strings in `__all__` that spell the name, where the file's own name is the shared one.
-static void add_exports(Names *names, const SharedName *shared, NamePlaces *places) {
+static void add_exports(FileNames *names, const SharedName *shared, NamePlaces *places) {
     const Module *module = names->snapshot->module;
     ScopeEntry all = module_resolve(names->arena, module, STR("__all__"));
     bool is_list = all.kind == SCOPE_ASSIGNED && all.module == module &&
@@ -113,7 +116,7 @@ static void add_exports(Names *names, const SharedName *shared, NamePlaces *plac
     }
 }
 
-static NamePlaces shared_places(Names *names, const SharedName *shared, Name *name) {
+static NamePlaces shared_places(FileNames *names, const SharedName *shared, Name *name) {
     const FunctionDefinition *function = NULL;
     *name = (Name){.kind = NAME_NOTHING, .op = OP_COUNT, .parameter = -1};
     if (shared->parameter.size) {
@@ -125,13 +128,13 @@ static NamePlaces shared_places(Names *names, const SharedName *shared, Name *na
     return places;
 }
 
-static bool is_defined_here(const Names *names, const SharedName *shared) {
+static bool is_defined_here(const FileNames *names, const SharedName *shared) {
     return shared->same_file(names->source->path, shared->path);
 }
 
 Ranges shared_references(Arena *arena, const Snapshot *snapshot, const SharedName *shared,
                          bool include_declaration) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Name name;
     NamePlaces places = shared_places(&names, shared, &name);
     return places_ranges(arena, &places, include_declaration || !is_defined_here(&names, shared));
@@ -140,7 +143,7 @@ Ranges shared_references(Arena *arena, const Snapshot *snapshot, const SharedNam
 // --- Renaming
 
 /// A line that imports the name from a file which was not found, but is called like the one that defines it; or 0.
-static int doubtful_import(Names *names, const SharedName *shared) {
+static int doubtful_import(FileNames *names, const SharedName *shared) {
     Str file = str_from(shared->path);
     if (str_ends(file, ".py")) file.size -= strlen(".py");
     Words words = words_of(names, shared->name);
@@ -159,7 +162,7 @@ static int doubtful_import(Names *names, const SharedName *shared) {
 }
 
 /// Whether the file says the name itself, not only `module.name`, so that a new one may meet others.
-static bool says_plainly(Names *names, const NamePlaces *places) {
+static bool says_plainly(FileNames *names, const NamePlaces *places) {
     for (LIST_EACH(int, i, places->list)) {
         Range range = places->list.items[i].range;
         SyntaxNode node = node_at(names->root, range.start, range.end);
@@ -171,7 +174,7 @@ static bool says_plainly(Names *names, const NamePlaces *places) {
     return false;
 }
 
-static const char *refusal_here(Names *names, const SharedName *shared, const Name *name,
+static const char *refusal_here(FileNames *names, const SharedName *shared, const Name *name,
                                 const NamePlaces *places, Str text) {
     if (name->kind == NAME_PARAMETER) {
         const char *refusal =
@@ -189,7 +192,7 @@ static const char *refusal_here(Names *names, const SharedName *shared, const Na
 
 Ranges shared_rename(Arena *arena, const Snapshot *snapshot, const SharedName *shared, Str text,
                      const char **refusal) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Name name;
     NamePlaces places = shared_places(&names, shared, &name);
     Str old = shared->parameter.size ? shared->parameter : shared->name;

@@ -1,9 +1,9 @@
 // The call at the cursor: its parameters, and which of them is being written.
-#include "features/arguments.h"
-#include "features/describe.h"
+#include "features/describe/describe.h"
 #include "features/features.h"
-#include "features/scan.h"
-#include "features/values.h"
+#include "features/names/arguments.h"
+#include "features/names/scan.h"
+#include "features/names/values.h"
 
 static void parameter_put(Arena *arena, Signature *signature, Buffer *label, bool *any,
                           const char *text, const char *documentation) {
@@ -15,10 +15,10 @@ static void parameter_put(Arena *arena, Signature *signature, Buffer *label, boo
     LIST_PUSH(arena, &signature->parameters, parameter);
 }
 
-typedef struct Position {
+typedef struct ArgumentPosition {
     Str keyword;  // of the argument at the cursor, size 0: by position
     int index;
-} Position;
+} ArgumentPosition;
 
 static const char *values_text(Arena *arena, OpCode code, Str parameter) {
     const char *doc = argument_documentation(code, parameter);
@@ -35,7 +35,8 @@ static const char *values_text(Arena *arena, OpCode code, Str parameter) {
     return buffer_text(&out);
 }
 
-static Signature signature_operation(Arena *arena, const Callee *callee, Position position) {
+static Signature signature_operation(Arena *arena, const Callee *callee,
+                                     ArgumentPosition position) {
     Signature signature = {.active = -1};
     bool is_method = callee->kind == CALLEE_METHOD;
     const OpRow *row = &op_rows[callee->op];
@@ -68,8 +69,8 @@ static Signature signature_operation(Arena *arena, const Callee *callee, Positio
     return signature;
 }
 
-static Signature signature_function(Arena *arena, Names *names, const Callee *callee,
-                                    Position position) {
+static Signature signature_function(Arena *arena, FileNames *names, const Callee *callee,
+                                    ArgumentPosition position) {
     Signature signature = {.active = -1};
     const FunctionDefinition *function = callee->function;
     const Kernel *kernel = kernel_of_function(names, function);
@@ -104,20 +105,21 @@ static Signature signature_function(Arena *arena, Names *names, const Callee *ca
     buffer_printf(&label, ")%s%s", back ? " -> " : "", back ? back : "");
     signature.label = buffer_text(&label);
     Str documentation = function_documentation(function);
-    signature.documentation = documentation.size ? str_dup(arena, documentation) : NULL;
+    signature.documentation = documentation.size ? stranger_text(arena, documentation) : NULL;
     return signature;
 }
 
 Signature signature_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
     Signature nothing = {.active = -1};
     if (offset > snapshot->source->text.size) return nothing;
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     Scan scan = scan_to(&names, offset);
     if (scan.in_comment) return nothing;
     const Kernel *kernel = kernel_at(&names, offset);
     OpenBracket open = {0};
     Callee callee = callee_around(&names, kernel, &scan, &open);
-    Position position = {keyword_of(snapshot->source, open.item_start, offset), open.commas};
+    ArgumentPosition position = {keyword_of(snapshot->source, open.item_start, offset),
+                                 open.commas};
     switch (callee.kind) {
     case CALLEE_OPERATION:
     case CALLEE_METHOD: return signature_operation(arena, &callee, position);

@@ -1,11 +1,13 @@
 // Identifiers of kernels, coloured by what the analysis knows of them.
-#include "features/describe.h"
+#include "analysis/syntax/syntax_nodes.h"
+#include "features/describe/describe.h"
 #include "features/features.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct TokenWriter {
-    Names *names;
+    FileNames *names;
     uint32_t start, end;
     SyntaxNode function;                 // around, of a jit function; null outside
     const Kernel *kernel;                // of it
@@ -202,19 +204,21 @@ static bool visit_token(void *context, SyntaxNode node) {
     }
 }
 
-/// By start. The walk is in order but for parameters, which come before their function's name.
+static int compare_starts(const void *left, const void *right) {
+    const Token *a = left, *b = right;
+    if (a->start != b->start) return a->start < b->start ? -1 : 1;
+    return (a->end > b->end) - (a->end < b->end);
+}
+
+/// By start: the walk meets a method's name after its arguments, and parameters before their function's name.
 static void tokens_sort(Tokens *tokens) {
-    for (int i = 1; i < tokens->list.count; i++)
-        for (int k = i; k > 0 && tokens->list.items[k].start < tokens->list.items[k - 1].start;
-             k--) {
-            Token swapped = tokens->list.items[k];
-            tokens->list.items[k] = tokens->list.items[k - 1];
-            tokens->list.items[k - 1] = swapped;
-        }
+    if (tokens->list.count)
+        qsort(tokens->list.items, (size_t)tokens->list.count, sizeof *tokens->list.items,
+              compare_starts);
 }
 
 Tokens semantic_tokens(Arena *arena, const Snapshot *snapshot, uint32_t start, uint32_t end) {
-    Names names = names_of(arena, snapshot);
+    FileNames names = names_of(arena, snapshot);
     TokenWriter writer = {.names = &names, .start = start, .end = end, .done = map_new(arena)};
     writer.declared = map_new(arena);
     syntax_walk(names.root, visit_token, &writer);

@@ -5,10 +5,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/frames.h"
-#include "gpu-runner/request.h"
+#include "gpu-runner/prove/gradcheck.h"
+#include "gpu-runner/prove/launch_plan.h"
+#include "gpu-runner/prove/request.h"
+#include "gpu-runner/run.h"
+#include "gpu-runner/sandbox/sandbox.h"
 
 enum {
     RPC_PARSE = -32700,
@@ -17,6 +22,8 @@ enum {
     RPC_INTERNAL = -32603,
     RPC_CANCELLED = -32800
 };
+
+enum { STATUS_ABANDONED = 2 };
 
 /// The next body, copied. False at the end of the input or, with `*error`, where it is malformed.
 static bool body_read(int input, FrameReader *reader, Arena *arena, Str *body, Error *error) {
@@ -31,27 +38,28 @@ static bool body_read(int input, FrameReader *reader, Arena *arena, Str *body, E
     return true;
 }
 
-typedef struct Request {
+typedef struct RpcRequest {
     Arena *arena;  // freed when it is answered
     const Json *id;
     const char *method;
     const Json *params;
     bool is_cancelled;  // while it waited
-    struct Request *next;
-} Request;
+    struct RpcRequest *next;
+} RpcRequest;
 
-typedef struct Server {
+typedef struct RpcServer {
     FILE *output;
     pthread_mutex_t lock;  // of the queue
     pthread_mutex_t writing;
     pthread_cond_t changed;
-    Request *first, *last;
-    Request *current;
+    RpcRequest *first, *last;
+    RpcRequest *current;
     atomic_bool cancelled;  // the current request
     bool is_ending;
-} Server;
+    atomic_bool has_ended;  // the worker thread
+} RpcServer;
 
-static void server_send(Server *server, Arena *arena, const Json *message) {
+static void server_send(RpcServer *server, Arena *arena, const Json *message) {
     Str framed = frame_write(arena, message);
     pthread_mutex_lock(&server->writing);
     fwrite(framed.data, 1, framed.size, server->output);
@@ -65,7 +73,8 @@ static Json *message_new(Arena *arena) {
     return message;
 }
 
-static void send_error(Server *server, Arena *arena, const Json *id, int code, const char *text) {
+static void send_error(RpcServer *server, Arena *arena, const Json *id, int code,
+                       const char *text) {
     Json *message = message_new(arena), *error = json_object(arena);
     json_set_number(error, "code", code);
     json_set_string(error, "message", text);
@@ -77,7 +86,7 @@ static void send_error(Server *server, Arena *arena, const Json *id, int code, c
     server_send(server, arena, message);
 }
 
-static void send_result(Server *server, Arena *arena, const Json *id, Json *result) {
+static void send_result(RpcServer *server, Arena *arena, const Json *id, Json *result) {
     Json *message = message_new(arena);
     if (id->kind == JSON_STRING)
         json_set(message, "id", json_str(arena, id->string));
@@ -88,7 +97,7 @@ static void send_result(Server *server, Arena *arena, const Json *id, Json *resu
 }
 
 static void send_progress(void *context, const char *kernel, int done, int of, const char *text) {
-    Server *server = context;
+    RpcServer *server = context;
     Arena *arena = arena_new();
     Json *message = message_new(arena), *params = json_object(arena);
     json_set_string(message, "method", "progress");
@@ -101,8 +110,16 @@ static void send_progress(void *context, const char *kernel, int done, int of, c
     arena_free(arena);
 }
 
-static Json *request_result(Server *server, const Request *request, Error *error, int *code) {
+/// What there is: {"version", "backends", "sandbox"}.
+static Json *probe(Arena *arena) {
+    Json *result = request_probe(arena);
+    json_set(result, "sandbox", sandbox_json(arena));
+    return result;
+}
+
+static Json *request_result(RpcServer *server, const RpcRequest *request, Error *error, int *code) {
     *code = RPC_FAILED;
+    sandbox_grant_seconds(request_seconds(request->params));
     if (strcmp(request->method, "gradcheck") == 0)
         return request_gradcheck(request->arena, request->params, &server->cancelled, send_progress,
                                  server, error);
@@ -110,14 +127,14 @@ static Json *request_result(Server *server, const Request *request, Error *error
         return request_run(request->arena, request->params, &server->cancelled, error);
     if (strcmp(request->method, "plan") == 0)
         return request_plan(request->arena, request->params, &server->cancelled, error);
-    if (strcmp(request->method, "probe") == 0) return request_probe(request->arena);
+    if (strcmp(request->method, "probe") == 0) return probe(request->arena);
     if (strcmp(request->method, "shutdown") == 0) return json_null(request->arena);
     *code = RPC_METHOD;
     *error = arena_printf(request->arena, "the method `%s` is not known", request->method);
     return NULL;
 }
 
-static void request_answer(Server *server, const Request *request) {
+static void request_answer(RpcServer *server, const RpcRequest *request) {
     BugGuard guard;
     if (request->is_cancelled) {
         send_error(server, request->arena, request->id, RPC_CANCELLED, "cancelled");
@@ -139,18 +156,21 @@ static void request_answer(Server *server, const Request *request) {
 }
 
 static void *work(void *context) {
-    Server *server = context;
+    RpcServer *server = context;
     for (;;) {
         pthread_mutex_lock(&server->lock);
         while (!server->first && !server->is_ending)
             pthread_cond_wait(&server->changed, &server->lock);
-        Request *request = server->first;
+        RpcRequest *request = server->first;
         if (request) server->first = request->next;
         if (!server->first) server->last = NULL;
         server->current = request;
         atomic_store(&server->cancelled, false);
         pthread_mutex_unlock(&server->lock);
-        if (!request) return NULL;
+        if (!request) {
+            atomic_store(&server->has_ended, true);
+            return NULL;
+        }
         request_answer(server, request);
         pthread_mutex_lock(&server->lock);
         server->current = NULL;
@@ -159,7 +179,7 @@ static void *work(void *context) {
     }
 }
 
-static void request_push(Server *server, Request *request) {
+static void request_push(RpcServer *server, RpcRequest *request) {
     pthread_mutex_lock(&server->lock);
     if (server->last)
         server->last->next = request;
@@ -177,16 +197,16 @@ static bool same_id(const Json *a, const Json *b) {
 }
 
 /// {"id": n}: stops the request with that id, running or waiting.
-static void request_cancel(Server *server, const Json *id) {
+static void request_cancel(RpcServer *server, const Json *id) {
     pthread_mutex_lock(&server->lock);
     if (server->current && same_id(server->current->id, id)) atomic_store(&server->cancelled, true);
-    for (Request *request = server->first; request; request = request->next)
+    for (RpcRequest *request = server->first; request; request = request->next)
         if (same_id(request->id, id)) request->is_cancelled = true;
     pthread_mutex_unlock(&server->lock);
 }
 
 /// Takes one message; false when it was the last.
-static bool message_take(Server *server, Arena *arena, Str body) {
+static bool message_take(RpcServer *server, Arena *arena, Str body) {
     Error error = NULL;
     Json *message = json_parse(arena, body, &error);
     const char *method = json_get_string(message, "method", NULL);
@@ -203,11 +223,11 @@ static bool message_take(Server *server, Arena *arena, Str body) {
         arena_free(arena);
         return goes_on;
     }
-    Request *request = ARENA_NEW(arena, Request);
-    *request = (Request){.arena = arena,
-                         .id = json_get(message, "id"),
-                         .method = method,
-                         .params = json_get(message, "params")};
+    RpcRequest *request = ARENA_NEW(arena, RpcRequest);
+    *request = (RpcRequest){.arena = arena,
+                            .id = json_get(message, "id"),
+                            .method = method,
+                            .params = json_get(message, "params")};
     bool last = strcmp(method, "shutdown") == 0;
     request_push(server, request);
     return !last;
@@ -220,12 +240,35 @@ static bool output_is_gone(FILE *output) {
     return poll(&file, 1, PATIENCE_MS) > 0 && (file.revents & (POLLERR | POLLHUP));
 }
 
+static void server_abandon(RpcServer *server) {
+    pthread_mutex_lock(&server->lock);
+    atomic_store(&server->cancelled, true);
+    for (RpcRequest *request = server->first; request; request = request->next)
+        request->is_cancelled = true;
+    pthread_mutex_unlock(&server->lock);
+}
+
+/// Lets the worker thread do what was asked, as long as somebody may read it; then it has a second to stop by itself.
+static void server_finish(RpcServer *server) {
+    enum { LAST_STEPS = 100, STEP_NS = 10 * 1000 * 1000 };
+    pthread_mutex_lock(&server->lock);
+    server->is_ending = true;
+    pthread_cond_signal(&server->changed);
+    pthread_mutex_unlock(&server->lock);
+    while (!atomic_load(&server->has_ended) && !output_is_gone(server->output)) continue;
+    server_abandon(server);
+    for (int i = 0; i < LAST_STEPS && !atomic_load(&server->has_ended); i++)
+        nanosleep(&(struct timespec){.tv_nsec = STEP_NS}, NULL);
+    if (!atomic_load(&server->has_ended)) _exit(STATUS_ABANDONED);
+}
+
 int rpc_serve(FILE *input, FILE *output) {
-    Server server = {.output = output};
+    RpcServer server = {.output = output};
     pthread_mutex_init(&server.lock, NULL);
     pthread_mutex_init(&server.writing, NULL);
     pthread_cond_init(&server.changed, NULL);
     atomic_init(&server.cancelled, false);
+    atomic_init(&server.has_ended, false);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, (size_t)64 << 20);  // deep syntax and regions
@@ -247,14 +290,7 @@ int rpc_serve(FILE *input, FILE *output) {
     }
     if (error) fprintf(stderr, "tad-runner: %s\n", error);
     frame_reader_free(&reader);
-    bool is_alone = output_is_gone(output);
-    pthread_mutex_lock(&server.lock);
-    server.is_ending = true;
-    if (is_alone) atomic_store(&server.cancelled, true);
-    for (Request *request = server.first; request && is_alone; request = request->next)
-        request->is_cancelled = true;
-    pthread_cond_signal(&server.changed);
-    pthread_mutex_unlock(&server.lock);
+    server_finish(&server);
     pthread_join(worker, NULL);
     pthread_attr_destroy(&attributes);
     return error ? 2 : 0;

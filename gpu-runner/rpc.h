@@ -1,6 +1,6 @@
 // JSON-RPC 2.0 over a pair of pipes: one thread reads requests, another works, so that a cancel is heard in time.
-#ifndef TAD_RUNNER_RPC_H
-#define TAD_RUNNER_RPC_H
+#ifndef TAD_GPU_RUNNER_RPC_H
+#define TAD_GPU_RUNNER_RPC_H
 
 #include <stdio.h>
 

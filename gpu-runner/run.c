@@ -1,11 +1,14 @@
 // The request `run`: one forward launch on given data, the buffers after it in the answer.
+#include "gpu-runner/run.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "analysis/launch.h"
-#include "gpu-runner/execution.h"
-#include "gpu-runner/request.h"
-#include "gpu-runner/spec.h"
+#include "analysis/host/launch.h"
+#include "analysis/launches/launch_functions.h"
+#include "gpu-runner/configure/spec.h"
+#include "gpu-runner/execute/execution.h"
+#include "gpu-runner/prove/request.h"
 
 /// {"items": [{"value": 3}, ...]} as a tuple of constants; NULL where an item is not understood.
 static const Constant *tuple_from_json(Arena *arena, const Json *list) {
@@ -22,7 +25,7 @@ static const Constant *tuple_from_json(Arena *arena, const Json *list) {
 /// {"data": [...], "dtype": "fp32"} is a buffer; {"int": 3}, {"float": 0.5} run-time scalars; {"function": "silu"} a jit function
 /// of the kernel's file; anything else a constant.
 static bool argument_from_json(Arena *arena, const Json *json, const Module *module,
-                               Argument *argument, Error *error) {
+                               PlanArgument *argument, Error *error) {
     const char *function = json_get_string(json, "function", NULL);
     const Json *data = json_get(json, "data");
     const char *dtype = json_get_string(json, "dtype", NULL);
@@ -66,11 +69,11 @@ static bool argument_from_json(Arena *arena, const Json *json, const Module *mod
     return *error == NULL;
 }
 
-static Json *buffers_json(Arena *arena, const Configuration *configuration, Memory *memory,
-                          MemoryBuffer **buffers) {
+static Json *buffers_json(Arena *arena, const PlanConfiguration *configuration,
+                          VirtualMemory *memory, MemoryBuffer **buffers) {
     Json *result = json_object(arena);
     for (int i = 0; i < configuration->argument_count; i++) {
-        const Argument *argument = &configuration->arguments[i];
+        const PlanArgument *argument = &configuration->arguments[i];
         if (argument->kind != ARGUMENT_POINTER) continue;
         Json *values = json_array(arena);
         for (int64_t at = 0; at < argument->extent; at++)
@@ -82,12 +85,12 @@ static Json *buffers_json(Arena *arena, const Configuration *configuration, Memo
 
 /// The request's arguments and grid; what has a default may be left out. False and `*error` where one is not understood.
 static bool configuration_from_json(Arena *arena, const Json *params,
-                                    const FunctionDefinition *kernel, Configuration *configuration,
-                                    Error *error) {
+                                    const FunctionDefinition *kernel,
+                                    PlanConfiguration *configuration, Error *error) {
     const Json *arguments = json_get(params, "arguments"), *grid = json_get(params, "grid");
     *configuration = configuration_open(arena, kernel);
     for (int i = 0; i < configuration->argument_count; i++) {
-        Argument *argument = &configuration->arguments[i];
+        PlanArgument *argument = &configuration->arguments[i];
         const Json *given = json_get(arguments, str_dup(arena, argument->name));
         if (!given && kernel->parameters[i].default_text.size) continue;
         if (!argument_from_json(arena, given, kernel->module, argument, error)) return false;
@@ -98,27 +101,28 @@ static bool configuration_from_json(Arena *arena, const Json *params,
 }
 
 /// Defaults, as the lowering took them.
-static void take_defaults(Arena *arena, const Function *forward, Configuration *configuration) {
+static void take_defaults(Arena *arena, const Function *forward, PlanConfiguration *configuration) {
     for (int i = 0; i < configuration->argument_count; i++) {
-        Argument *argument = &configuration->arguments[i];
+        PlanArgument *argument = &configuration->arguments[i];
         if (argument->kind != ARGUMENT_OPEN) continue;
         const Constant *missing = forward->parameters[i].default_value;
-        *argument = (Argument){.name = argument->name,
-                               .kind = ARGUMENT_CONSTANT,
-                               .constant = missing ? missing : constant_none(arena)};
+        *argument = (PlanArgument){.name = argument->name,
+                                   .kind = ARGUMENT_CONSTANT,
+                                   .constant = missing ? missing : constant_none(arena)};
     }
 }
 
 static Json *run_kernel(Arena *arena, const Json *params, Sources *sources,
                         const atomic_bool *cancelled, Error *error) {
     const FunctionDefinition *kernel = sources_kernel(sources, params, error);
-    Configuration configuration;
+    PlanConfiguration configuration;
     if (!kernel || !configuration_from_json(arena, params, kernel, &configuration, error))
         return NULL;
     int count;
     Binding *bindings = configuration_bindings(arena, &configuration, &count);
-    Problem problem = {.configuration = &configuration, .cancelled = cancelled};
-    problem.deadline = clock_seconds() + json_get_number(params, "max_seconds", 30);
+    Budget budget = {.deadline = clock_seconds() + json_get_number(params, "max_seconds", 30),
+                     .cancelled = cancelled};
+    Problem problem = {.configuration = &configuration, .budget = &budget};
     problem.forward = lower_concrete(sources, kernel, bindings, count, error);
     if (*error) return NULL;
     take_defaults(arena, problem.forward, &configuration);
@@ -127,7 +131,7 @@ static Json *run_kernel(Arena *arena, const Json *params, Sources *sources,
     executor.interp->options.own_types = executor.interp->options.allow_tf32 = own_types;
     executor.keeps_in = arena;
     Execution execution = execution_forward(&executor, NULL);
-    const Memory *memory = execution.memory;
+    const VirtualMemory *memory = execution.memory;
     *error = execution.error;
     if (*error) return NULL;
     Json *result = json_object(arena), *findings = json_array(arena);

@@ -80,6 +80,8 @@ class Timer:
             data = torch.randint(int(argument["low"]), int(argument["high"]), (count,), device="cuda")
         else:
             data = torch.zeros(count, device="cuda")
+        if "mark" in argument:
+            data[1 :: int(argument["mark_each"])] = int(argument["mark"])
         return data.to(dtype)[-int(argument["first"]) :]
 
     def value(self, argument):
@@ -205,34 +207,34 @@ def time_kernels(request):
         raise Trouble(f"PyTorch {torch.__version__} finds no GPU here")
     if hasattr(triton, "set_allocator"):  # descriptors that kernels make
         triton.set_allocator(lambda size, alignment, stream: torch.empty(size, device="cuda", dtype=torch.int8))
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:  # no longer than that: who is killed removes nothing
         module = load(request["module"], folder)
-        timer = Timer(torch, triton, request)
-        forward = kernel_of(module, request["kernel"], triton)
-        values = timer.forward_values()
-        result = {
-            "device": torch.cuda.get_device_name(),
-            "triton": triton.__version__,
-            "torch": torch.__version__,
-            "text": request["plan"]["text"],
-            "bytes": timer.bytes(),
-            "forward": timer.measure(lambda: forward[timer.grid](**values)),
-        }
-        launches = [
-            (
-                kernel_of(module, launch["kernel"], triton),
-                timer.bound(launch),
-            )
-            for launch in request.get("launches", [])
-        ]
+    timer = Timer(torch, triton, request)
+    forward = kernel_of(module, request["kernel"], triton)
+    values = timer.forward_values()
+    result = {
+        "device": torch.cuda.get_device_name(),
+        "triton": triton.__version__,
+        "torch": torch.__version__,
+        "text": request["plan"]["text"],
+        "bytes": timer.bytes(),
+        "forward": timer.measure(lambda: forward[timer.grid](**values)),
+    }
+    launches = [
+        (
+            kernel_of(module, launch["kernel"], triton),
+            timer.bound(launch),
+        )
+        for launch in request.get("launches", [])
+    ]
 
-        def backward():
-            for kernel, arguments in launches:
-                kernel[timer.grid](**arguments)
+    def backward():
+        for kernel, arguments in launches:
+            kernel[timer.grid](**arguments)
 
-        if launches:
-            result["backward"] = timer.measure(backward)
-        return result
+    if launches:
+        result["backward"] = timer.measure(backward)
+    return result
 
 
 def main():

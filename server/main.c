@@ -1,7 +1,29 @@
 // tad-lsp: the command line. The commands are rows of options.def.
-#include "server/options.h"
+#include <stdlib.h>
+
+#include "analysis/host/launch.h"
+#include "autodiff/passes.h"
+#include "base/budget.h"
+#include "base/escape.h"
+#include "server/settings/options.h"
+
+/// A line for each evaluation of a launch: tests count them.
+static void say_evaluated(const LaunchSite *site, const HostPolicy *policy) {
+    Arena *arena = arena_new();
+    const char *path = text_visible(arena, site->range.source->path);
+    say("evaluated: %s:%d %.*s seed=%llu variant=%d blocks=%d sizes=%d", path,
+        range_line(site->range), STR_ARGS(site->kernel->name), (unsigned long long)policy->seed,
+        policy->variant, policy->keep_blocks, policy->sizes);
+    arena_free(arena);
+}
+
+/// At the end of each process: a measure of its work.
+static void say_steps(void) { say("steps: %lld", (long long)steps_taken); }
 
 int main(int argument_count, char **arguments) {
+    if (getenv("TAD_VERIFY_PASSES")) passes_verify_each();  // the tests say so
+    if (getenv("TAD_WATCH_STEPS")) atexit(say_steps);
+    if (getenv("TAD_WATCH_LAUNCHES")) host_launch_watch(say_evaluated);
     Arena *arena = arena_new();
     Options options;
     Error error = options_parse(arena, argument_count, arguments, &options);

@@ -1,16 +1,23 @@
-// `tad-lsp` as a language server: opens the stream, starts the lanes, runs until the client is gone; watched by a supervisor.
+// `tad-lsp` as a language server: opens the stream, starts the queues, runs until the client is gone; watched by a supervisor.
+
 #include <stdio.h>
 #include <unistd.h>
 
-#include "server/client.h"
-#include "server/gradients.h"
-#include "server/slow_lane.h"
-#include "server/supervise.h"
-#include "server/timings.h"
-#include "server/workspace.h"
+#include "server/crash/supervise.h"
+#include "server/dispatch.h"
+#include "server/gradients/gradients.h"
+#include "server/gradients/publish.h"
+#include "server/gradients/timings.h"
+#include "server/queues/fast_queue.h"
+#include "server/queues/leave.h"
+#include "server/queues/slow_queue.h"
+#include "server/requests/request_session.h"
+#include "server/requests/workspace.h"
+#include "server/session/client.h"
+#include "server/session/send.h"
 
 /// Deep syntax and regions are walked by recursion.
-enum { LANE_STACK_BYTES = 64 * 1024 * 1024, LAST_WRITES_MS = 1000 };
+enum { QUEUE_STACK_BYTES = 64 * 1024 * 1024 };
 
 static void stream_data(void *context, const char *data, size_t size) {
     Server *server = context;
@@ -39,24 +46,6 @@ static void stream_is_gone(void *context, const char *why) {
     loop_stop(server->loop);
 }
 
-/// A client that still reads is waited for.
-static void watch_last_writes(void *context) {
-    Server *server = context;
-    size_t backlog = stream_backlog(server->stream);
-    if (backlog >= server->last_backlog) loop_stop(server->loop);
-    server->last_backlog = backlog;
-}
-
-void server_end(Server *server) {
-    if (server->is_ending) return;
-    server->is_ending = true;
-    server->last_backlog = stream_backlog(server->stream);
-    if (server->last_backlog)
-        timer_start(server->loop, LAST_WRITES_MS, LAST_WRITES_MS, watch_last_writes, server);
-    else
-        loop_stop(server->loop);
-}
-
 /// What is owed to the client, and what the client has told before, come before what it says now.
 static void open_stream(Server *server, const Inheritance *inheritance) {
     StreamEvents events = {stream_data, stream_drained, stream_is_gone, server};
@@ -74,17 +63,17 @@ static void close_documents(Server *server) {
     for (int i = 0; i < server->documents.by_uri.count; i++) {
         Document *document = server->documents.by_uri.entries[i].value;
         if (!document) continue;
-        lane_document_release(document->lane);
+        queue_document_release(document->queue);
         documents_close(&server->documents, document);
     }
 }
 
-/// A lane that does not come to its end is not waited for: the process ends around it.
-static void leave_stuck_lanes(const Server *server, int status) {
+/// A queue that does not come to its end is not waited for: the process ends around it.
+static void leave_stuck_queues(const Server *server, int status) {
     enum { LAST_JOBS_MS = 1000 };
     uint64_t until_ms = loop_now_ms(server->loop) + LAST_JOBS_MS;
-    for (int lane = LANE_FAST; lane < LANE_COUNT; lane++) {
-        if (worker_stop(server->workers[lane], until_ms)) continue;
+    for (int queue = QUEUE_FAST; queue < QUEUE_COUNT; queue++) {
+        if (worker_stop(server->workers[queue], until_ms)) continue;
         loop_kill_processes(server->loop);
         blackbox_end(server->blackbox);
         _exit(status);
@@ -96,8 +85,8 @@ static int serve(Server *server) {
     server->is_ending = true;
     atomic_store(&server->is_closing, true);
     int status = server->state == SERVER_SHUT_DOWN && server->saw_exit ? STATUS_CLEAN : 1;
-    leave_stuck_lanes(server, status);
-    for (int lane = LANE_FAST; lane < LANE_COUNT; lane++) worker_end(server->workers[lane]);
+    leave_stuck_queues(server, status);
+    workers_end(server->workers + QUEUE_FAST, QUEUE_COUNT - QUEUE_FAST);
     gradients_end(server->gradients);
     timings_end(server->timings);
     client_forget_all(server);
@@ -111,6 +100,12 @@ typedef struct Session {
     const Inheritance *inheritance;
     int status;
 } Session;
+
+/// Whichever knows the request lets go of it.
+static void let_go(Server *server, const Request *request) {
+    gradients_cancel_request(server, request);
+    timings_cancel_request(server->timings, request);
+}
 
 static void serve_client(void *context) {
     Session *session = context;
@@ -130,14 +125,16 @@ static void serve_client(void *context) {
     server->reader = frame_reader_new();
     server->overlay = overlay_new();
     server->index = workspace_index_new();
-    server->lane = fast_lane_new(arena, server->overlay, box);
+    server->queue = fast_queue_new(arena, server->overlay, box);
     Error complaint;
     server->configuration = configuration_new(NULL, NULL, arena, &complaint);
-    server->is_trusted = true;
-    for (int lane = LANE_FAST; lane < LANE_COUNT; lane++) {
-        server->workers[lane] = worker_new(server->loop, LANE_STACK_BYTES);
-        if (lane != LANE_FAST) server->slow_lanes[lane] = slow_lane_new(arena);
+    server->is_trusted = false;
+    for (int queue = QUEUE_FAST; queue < QUEUE_COUNT; queue++) {
+        server->workers[queue] = worker_new(server->loop, QUEUE_STACK_BYTES);
+        if (queue != QUEUE_FAST) server->slow_queues[queue] = slow_queue_new(arena);
     }
+    server->let_go = let_go;
+    server->publish_held = publish_held;
     server->gradients = gradients_new(server);
     server->timings = timings_new(server);
     server_watch_client(server, session->options->client_process);
@@ -145,8 +142,9 @@ static void serve_client(void *context) {
     session->status = serve(server);
     gradients_free(server->gradients);
     timings_free(server->timings);
-    fast_lane_free(server->lane);
-    for (int lane = LANE_SLOW; lane < LANE_COUNT; lane++) slow_lane_free(server->slow_lanes[lane]);
+    fast_queue_free(server->queue);
+    for (int queue = QUEUE_SLOW; queue < QUEUE_COUNT; queue++)
+        slow_queue_free(server->slow_queues[queue]);
     workspace_index_free(server->index);
     overlay_free(server->overlay);
     configuration_release(server->configuration);
@@ -157,10 +155,10 @@ static void serve_client(void *context) {
     blackbox_end(box);
 }
 
-/// The loop's thread does work of the fast lane, too, and needs the same stack.
+/// The loop's thread does work of the fast queue, too, and needs the same stack.
 static int serve_on_thread(const Options *options, const Inheritance *inheritance) {
     Session session = {.options = options, .inheritance = inheritance, .status = STATUS_TROUBLE};
-    thread_run(LANE_STACK_BYTES, serve_client, &session);
+    thread_run(QUEUE_STACK_BYTES, serve_client, &session);
     return session.status;
 }
 

@@ -17,7 +17,7 @@ HEAD = "import triton\nimport triton.language as tl\n\n\n"
 ROWS = re.compile(r'^DIAGNOSTIC\(\w+,\s+"([a-z0-9-]+)",\s+\w+,\s+"([a-z ]+)"', re.MULTILINE)
 FAMILIES = dict(
     row
-    for path in sorted((ROOT / "analysis").glob("diagnostics*.def"))
+    for path in sorted((ROOT / "analysis" / "diagnostics").glob("diagnostics*.def"))
     for row in ROWS.findall(path.read_text())
 )
 # Nothing of Python's can show these.

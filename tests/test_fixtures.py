@@ -44,7 +44,7 @@ def place_of(diagnostic: dict, lines: list[str]) -> tuple[int, int, int, str, st
 
 def rows() -> dict[str, tuple[str, str]]:
     """Name -> (severity, family) of the whole table."""
-    text = "".join(p.read_text() for p in sorted((ROOT / "analysis").glob("diagnostics*.def")))
+    text = "".join(p.read_text() for p in sorted((ROOT / "analysis" / "diagnostics").glob("diagnostics*.def")))
     return {name: (severity.lower(), family) for _, name, severity, family in ROW.findall(text)}
 
 

@@ -18,11 +18,96 @@ MAY_INCLUDE = {
     "server": {"base", "analysis", "autodiff", "features", "codeactions"},
 }
 
+# The rooms of a folder, each with the rooms of the same folder that it may include from. "." is the folder itself.
+ROOMS = {
+    "analysis": {
+        "syntax": set(),
+        "ops": set(),
+        "diagnostics": {"syntax"},
+        "ir": {"ops", "syntax"},
+        "build": {"ir", "diagnostics"},
+        "module": {"ir", "ops", "diagnostics", "syntax"},
+        "addresses": {"build", "ir"},
+        "parameters": {"build", "ir", "module", "syntax"},
+        "frames": {"build", "ir", "module", "syntax"},
+        "expressions": {"frames", "build", "ir", "module", "syntax"},
+        "calls": {"expressions", "frames", "build", "ir", "module", "syntax"},
+        "statements": {"calls", "expressions", "frames", "build", "ir", "module", "syntax"},
+        "lowering": {
+            *{"statements", "calls", "expressions", "frames", "parameters"},
+            *{"build", "ir", "module", "syntax"},
+        },
+        "host_values": {"addresses", "module", "syntax"},
+        "host": {"host_values", "addresses", "module", "syntax"},
+        "launches": {"host", "host_values", "addresses", "build", "module", "syntax"},
+        "checks": {
+            "lowering",
+            "host",
+            "host_values",
+            "addresses",
+            "build",
+            "ir",
+            "module",
+            "syntax",
+        },
+        ".": {"checks", "lowering", "frames", "ir", "module", "syntax"},
+    },
+    "autodiff": {
+        "rewrite": set(),
+        "state": {"rewrite"},
+        "addresses": {"rewrite", "state"},
+        "tape": {"addresses", "rewrite", "state"},
+        "primal": {"tape", "addresses", "rewrite", "state"},
+        "programs": {"primal", "tape", "addresses", "rewrite", "state"},
+        "emit": {"addresses", "rewrite", "state"},
+        "schedule": {"tape", "addresses", "rewrite", "state"},
+        "finiteness": {"tape", "addresses", "rewrite", "state"},
+        "sweep": {"primal", "tape", "rewrite", "state"},
+        "plan": {"primal", "tape", "addresses", "rewrite", "state"},
+        "function": {"plan", "emit", "primal", "tape", "addresses", "rewrite", "state"},
+        "launcher": {"function", "plan", "emit", "primal", "state"},
+        "module": {"launcher", "function", "plan", "emit", "primal", "rewrite", "state"},
+        ".": {
+            *{"module", "function", "plan", "emit", "sweep", "finiteness", "schedule"},
+            *{"programs", "primal", "tape", "rewrite", "state"},
+        },
+    },
+    "gpu-runner": {
+        "interp": set(),
+        "sandbox": set(),
+        "configure": {"interp"},
+        "execute": {"configure", "interp"},
+        "prove": {"execute", "configure", "interp"},
+        ".": {"prove", "execute", "configure", "sandbox"},
+    },
+    "features": {
+        # features.h is the folder's front header: it includes no room, and every room may include it.
+        "names": {"features.h"},
+        "describe": {"names", "features.h"},
+        "complete": {"describe", "names", "features.h"},
+        ".": {"complete", "describe", "names"},
+    },
+    "server": {
+        "report": set(),
+        "system": {"report"},
+        "settings": {"system", "report"},
+        "text": {"settings", "system"},
+        "proofs": {"text", "settings", "system", "report"},
+        "crash": {"text", "settings", "system", "report"},
+        "session": {"proofs", "crash", "text", "settings", "system", "report"},
+        "queues": {"session", "proofs", "crash", "text", "settings", "system", "report"},
+        "cli": {"proofs", "crash", "text", "settings", "system", "report"},
+        "gradients": {"queues", "session", "proofs", "text", "settings", "system"},
+        "requests": {"gradients", "queues", "session", "cli", "text", "system"},
+        ".": {"requests", "gradients", "queues", "session", "crash", "settings"},
+    },
+}
+
 # Third-party headers, each with the only files that may include them.
 DOORS = {
-    r"cjson/|cJSON": {"base/json.c"},
-    r"tree_sitter/": {"analysis/syntax.c"},
-    r"uv\.h|uv/": {"server/loop.c", "gpu-runner/loop.c"},
+    r"json-c/": {"base/json_parse.c"},
+    r"tree_sitter/": {"analysis/syntax/syntax.c"},
+    r"uv\.h|uv/": {"server/system/loop.c", "server/system/loop_parts.h"},
     r"curl/": {"server/http.c"},
     r"cuda|nvrtc": {"gpu-runner/cuda.c"},
 }
@@ -49,10 +134,34 @@ def source_files() -> list[Path]:
     )
 
 
+def room_of(path: str) -> tuple[str, str]:
+    """The folder and the room of a file; "." where it lies in the folder itself."""
+    folder, *rooms, _ = path.split("/")
+    return folder, rooms[0] if rooms else "."
+
+
+def room_faults(path: str, text: str) -> list[str]:
+    """Sentences on each include in `text` that leads to a room which the file's own room is not above."""
+    folder, room = room_of(path)
+    if folder not in ROOMS:
+        return [] if room == "." else [f"{path}: {folder}/{room} is no room of ROOMS"]
+    if room not in ROOMS[folder]:
+        return [f"{path}: {folder}/{room} is no room of ROOMS"]
+    faults = []
+    for quoted, _ in INCLUDE.findall(text):
+        if not quoted or "/" not in quoted or quoted.split("/")[0] != folder:
+            continue
+        target = room_of(quoted)[1]
+        names = {target, quoted.split("/")[1]}
+        if target != room and not names & ROOMS[folder][room]:
+            faults.append(f'{path}: {folder}/{room} must not include "{quoted}"')
+    return faults
+
+
 def arrow_faults(folder: str, name: str, text: str) -> list[str]:
     """Sentences on each forbidden include in `text`, the text of `folder/name`."""
     path = f"{folder}/{name}"
-    faults = []
+    faults = room_faults(path, text)
     for quoted, angled in INCLUDE.findall(text):
         if quoted:
             target = quoted.split("/")[0]
@@ -99,6 +208,36 @@ def test_includes_look_down_and_third_parties_have_one_door():
     assert tree_faults(arrow_faults) == []
 
 
+def test_the_rooms_have_an_order():
+    for folder, rooms in ROOMS.items():
+        placed = {name for names in rooms.values() for name in names if name.endswith(".h")}
+        while not set(rooms) <= placed:
+            ready = {room for room, below in rooms.items() if below <= placed} - placed
+            assert ready, f"{folder}: {set(rooms) - placed} include each other in a circle"
+            placed |= ready
+
+
+def test_each_room_has_its_invariant_in_the_docs():
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([\w/-]+)` (\|.*\|)$", text, re.MULTILINE))
+    rooms = {f"{folder}/{room}" for folder in ROOMS for room in ROOMS[folder] if room != "."}
+    assert rooms == {name for name in rows if "/" in name}
+    for name in rooms:
+        assert all(cell.strip() for cell in rows[name].split("|")[1:-1]), name
+
+
+MOST_FILES = 22  # a room is seen at one glance
+
+
+def test_no_room_has_more_files_than_a_glance_takes():
+    counts = {
+        f"{folder}/{room}": sum(file.is_file() for file in (ROOT / folder / room).iterdir())
+        for folder, rooms in {**{name: {".": set()} for name in MAY_INCLUDE}, **ROOMS}.items()
+        for room in rooms
+    }
+    assert {room: count for room, count in counts.items() if count > MOST_FILES} == {}
+
+
 def test_only_base_allocates_and_analysis_does_no_io():
     assert tree_faults(call_faults) == []
 
@@ -106,35 +245,40 @@ def test_only_base_allocates_and_analysis_does_no_io():
 @pytest.mark.parametrize(
     ("folder", "text"),
     [
-        ("base", '#include "analysis/ir.h"'),
+        ("base", '#include "analysis/ir/ir.h"'),
         ("analysis", '#include "autodiff/backward.h"'),
-        ("analysis", "#include <cjson/cJSON.h>"),
+        ("analysis", "#include <json-c/json.h>"),
         ("analysis", "  #  include <tree_sitter/api.h>"),
         ("analysis", '#include "tree_sitter/api.h"'),
-        ("autodiff", '#include "gpu-runner/tile.h"'),
+        ("autodiff", '#include "gpu-runner/interp/tile.h"'),
         ("gpu-runner", '#include "autodiff/backward.h"'),
-        ("server", '#include "gpu-runner/tile.h"'),
+        ("server", '#include "gpu-runner/interp/tile.h"'),
         ("server", "#include <uv.h>"),
         ("server", '#include "options.h"'),
         ("analysis", "#include <fcntl.h>"),
+        ("analysis/ir", '#include "analysis/build/build.h"'),
+        ("autodiff/tape", '#include "autodiff/backward.h"'),
+        ("server/queues", '#include "server/requests/workspace.h"'),
+        ("server/parlour", "#include <stdio.h>"),
     ],
 )
 def test_a_forbidden_include_is_found(folder, text):
-    assert arrow_faults(folder, "other.c", text)
+    folder, _, room = folder.partition("/")
+    assert arrow_faults(folder, f"{room}/other.c" if room else "other.c", text)
 
 
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("base/json.c", "#include <cjson/cJSON.h>"),
-        ("analysis/syntax.c", "#include <tree_sitter/api.h>"),
-        ("server/loop.c", "#include <uv.h>"),
+        ("base/json_parse.c", "#include <json-c/json_tokener.h>"),
+        ("analysis/syntax/syntax.c", "#include <tree_sitter/api.h>"),
+        ("server/system/loop.c", "#include <uv.h>"),
         ("gpu-runner/cuda.c", '#include "gpu-runner/cuda.h"'),
-        ("server/check.c", '#include "autodiff/backward.h"\n#include <stdio.h>'),
+        ("server/cli/check.c", '#include "autodiff/backward.h"\n#include <stdio.h>'),
     ],
 )
 def test_a_permitted_include_is_not(path, text):
-    folder, name = path.split("/")
+    folder, name = path.split("/", 1)
     assert arrow_faults(folder, name, text) == []
 
 
@@ -149,10 +293,7 @@ def test_a_forbidden_call_is_found_in_code_but_not_in_a_comment():
 def test_every_folder_of_c_is_a_library_with_these_arrows():
     lists = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
     library = r"tad_library\((\S+) (\S+)(?: PUBLIC ([^)]*?))?(?: PRIVATE|\))"
-    folders = {
-        match.group(2): match
-        for match in re.finditer(library, lists)
-    }
+    folders = {match.group(2): match for match in re.finditer(library, lists)}
     assert set(folders) == set(MAY_INCLUDE)
     library_of = {match.group(1): folder for folder, match in folders.items()}
     for folder, match in folders.items():

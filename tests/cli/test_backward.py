@@ -434,9 +434,13 @@ def test_line_ends_within_texts(workspace: Workspace) -> None:
     """A text of several lines is the same whatever the lines of its file end in, as in Python."""
     workspace.write({"unix.py": ASSEMBLY, "windows.py": ASSEMBLY.replace("\n", "\r\n").encode()})
     texts = [workspace.tad("--backward", f"{name}.py").stdout for name in ("unix", "windows")]
-    backwards = [text[text.index("def kernel_backward") :].split("\n\n")[0] for text in texts]
+    assert texts[0].count("\n") == texts[1].count("\r\n") == texts[1].count("\n")
+    unix, windows = (text.replace("\r\n", "\n") for text in texts)
+    backwards = [
+        text[text.index("def kernel_backward") :].split("\n\n")[0] for text in (unix, windows)
+    ]
     assert "prmt.b32 $0, $1,             0" in backwards[0]
-    assert backwards[0] == backwards[1].replace("\r\n", "\n")
+    assert backwards[0] == backwards[1]
     assert "\\r" not in backwards[1] and "\\x0d" not in backwards[1]
 
 

@@ -9,7 +9,7 @@ from tests.cli.conftest import BROKEN, CLEAN, ROOT, Workspace
 
 def diagnostic_names() -> list[str]:
     names = []
-    for table in sorted((ROOT / "analysis").glob("diagnostics*.def")):
+    for table in sorted((ROOT / "analysis" / "diagnostics").glob("diagnostics*.def")):
         names += re.findall(r'^DIAGNOSTIC\(\w+,\s*"([a-z0-9-]+)"', table.read_text(), re.M)
     return names
 
@@ -47,6 +47,18 @@ def test_doctor(workspace: Workspace, fake_runner: Path) -> None:
     assert result.status == 0
     for name in ("tad-runner", "C compiler", "Python", "Triton", "NVIDIA driver", "NVRTC", "GPU"):
         assert re.search(rf"^  (found|missing)  +(worker )?{name} ", result.stdout, re.M), name
+
+
+def test_doctor_says_how_the_worker_is_contained(workspace: Workspace, fake_runner: Path) -> None:
+    told = workspace.tad("--doctor").stdout
+    line = re.search(r"^  found +sandbox of the worker +(.*)", told, re.M)
+    assert line and line[1].startswith(
+        "system calls filtered (no network, no files, no programs), no new"
+    )
+    told = workspace.tad("--doctor", "--runner", fake_runner).stdout
+    assert re.search(
+        r"^  missing +sandbox of the worker +the worker does not tell of one", told, re.M
+    )
 
 
 def test_doctor_without_anything(workspace: Workspace, tmp_path: Path) -> None:

@@ -46,6 +46,10 @@ def test_outcomes(workspace: Workspace, fake_runner: Path) -> None:
         "worst_error",
         "atomics",
         "seconds",
+        "covered",
+        "coverage",
+        "own_types",
+        "incomplete",
     }
     assert found["unsure"]["status"] == "derived"
     assert found["unsure"]["reason"] == "not finite"
@@ -263,11 +267,15 @@ def divided_kernel(x_ptr, ids_ptr, y_ptr, T, E, stride, BLOCK_T: tl.constexpr, B
 )
 
 
-def test_made_up_contents_that_divide_by_zero_do_not_refute(workspace: Workspace) -> None:
-    """No row has a chosen column: that is no input which the kernel is made for, and nothing is proved or refuted."""
+def test_a_gradient_that_is_nan_where_its_derivative_is_a_number_is_told(
+    workspace: Workspace,
+) -> None:
+    """No row has a chosen column: what is stored is finite, and the gradient, 0 times infinity, is not."""
     workspace.write({"a.py": DIVIDED})
     result = workspace.tad("--check", "--grad", "-f", "json", "a.py")
-    assert [entry["status"] for entry in json.loads(result.stdout)["kernels"]] != ["failed"]
+    (entry,) = json.loads(result.stdout)["kernels"]
+    assert entry["status"] == "failed"
+    assert "not finite where its derivative is" in entry["reason"]
 
 
 EXPANDED = (

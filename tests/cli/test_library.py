@@ -82,7 +82,7 @@ def test_statistics(workspace: Workspace) -> None:
 
 
 def test_every_helper_is_understood(workspace: Workspace) -> None:
-    table = (ROOT / "server/torch_helpers.def").read_text()
+    table = (ROOT / "server/settings/torch_helpers.def").read_text()
     rows = re.findall(r'^HELPER\("(\w+)", "([^"]*)"', table, re.M)
     assert len(rows) > 20
     special = {"dim": "0", "axis": "0", "keep_dims": "False", "use_fast_math": "False"}

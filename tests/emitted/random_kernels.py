@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 
 LANES = 4
-MOST_TURNS = 3
+MOST_ITERATIONS = 3
 TENSORS = ("x", "w", "z", "q")
 TILES = ("a", "b", "acc", "v")
 SCALARS = ("s", "m")
@@ -109,7 +109,7 @@ class Author:
             if self.draw(st.integers(0, 4)):
                 weight = self.draw(st.sampled_from(WEIGHTS))
                 terms.append(f"{axis} * {weight}")
-                self_reach += weight * (MOST_TURNS - 1)
+                self_reach += weight * (MOST_ITERATIONS - 1)
         if is_tile:
             lane = self.draw(st.sampled_from(("c", "c", "c", "2 * c", "(3 - c)")))
             terms.append(lane)
@@ -149,7 +149,7 @@ class Author:
         self.outputs.append(name)
         place = "p"
         for loop in scope.loops:
-            place = f"({place} * {MOST_TURNS} + {loop})"
+            place = f"({place} * {MOST_ITERATIONS} + {loop})"
         self.line(depth, f"tl.store({name} + {place} * {LANES} + c, {self.tile(scope)})")
 
     def branch(self, depth: int, scope: Scope, budget: int) -> None:
@@ -282,10 +282,10 @@ def modules(draw: Callable) -> str:
     author.begin(scope)
     author.block(0, scope, 3)
     author.store(0, scope)
-    programs, turns, inner = (draw(st.integers(1, MOST_TURNS)) for _ in range(3))
+    programs, iterations, inner = (draw(st.integers(1, MOST_ITERATIONS)) for _ in range(3))
     values = [f"{name}=f32[{author.reach + 1}]" for name in TENSORS]
-    values += [f"{name}=f32[{programs * MOST_TURNS**2 * LANES}]" for name in author.outputs]
-    values += [f"L={turns}", f"M={inner}", f"grid=({programs},)"]
+    values += [f"{name}=f32[{programs * MOST_ITERATIONS**2 * LANES}]" for name in author.outputs]
+    values += [f"L={iterations}", f"M={inner}", f"grid=({programs},)"]
     return module(values, [*TENSORS, *author.outputs], draw(st.booleans()), author.lines)
 
 
@@ -301,10 +301,10 @@ def in_place_modules(draw: Callable) -> str:
         author.line(0, f"{name} = tl.load(w + p * {LANES})")
     author.block(0, scope, 2)
     author.line(0, f"tl.store(y + p * {LANES} + c, {author.tile(scope)})")
-    programs, turns, inner = (draw(st.integers(1, MOST_TURNS)) for _ in range(3))
+    programs, iterations, inner = (draw(st.integers(1, MOST_ITERATIONS)) for _ in range(3))
     values = [f"{name}=f32[{programs * PART}]" for name in IN_PLACE]
     values += [f"{name}=f32[{programs * LANES}]" for name in ("w", "y")]
-    values += [f"L={turns}", f"M={inner}", f"grid=({programs},)"]
+    values += [f"L={iterations}", f"M={inner}", f"grid=({programs},)"]
     return module(values, [*IN_PLACE, "w", "y"], draw(st.booleans()), author.lines)
 
 

@@ -45,6 +45,8 @@ def signature(
             types[name] = "*" + (use.get("dtype", own) if is_gradient else own)
         elif value is None or is_constexpr:
             constants[name] = value
+        elif isinstance(value, (tuple, list)):
+            types[name] = f"({', '.join('i32' for _ in value)})"
         else:
             types[name] = "fp32" if isinstance(value, float) else "i32"
     return types, constants

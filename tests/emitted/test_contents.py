@@ -111,10 +111,10 @@ def twice(y, x):
     return out
 
 
-def in_turns(y, x):
+def in_iterations(y, x):
     out = torch.zeros(20, device=x.device)
-    for turn in range(3):
-        triple_kernel[(1,)](y * 1.0, out, turn, 5, BLOCK=8)
+    for iteration in range(3):
+        triple_kernel[(1,)](y * 1.0, out, iteration, 5, BLOCK=8)
     triple_kernel[(1,)](x, out, 9, 5, BLOCK=8)
     return out
 
@@ -130,12 +130,12 @@ def by_inner_function(y, x):
     return out * 1.0
 
 
-def in_inner_turns(y, x):
+def in_inner_iterations(y, x):
     out = []
     for values in (y, x):
         part = torch.zeros(20, device=x.device)
-        for turn in range(2):
-            triple_kernel[(1,)](values * 1.0, part, turn, 5, BLOCK=8)
+        for iteration in range(2):
+            triple_kernel[(1,)](values * 1.0, part, iteration, 5, BLOCK=8)
         out.append(part * 1.0)
     return out[0] * 2.0 + out[1]
 
@@ -217,7 +217,7 @@ def test_onto_given(module: str, interpreter: Worker) -> None:
 
 
 def test_chosen(module: str, interpreter: Worker) -> None:
-    """New memory in one arm of a condition, something else in the other."""
+    """New memory in one branch of a condition, something else in the other."""
     y, x, up = RANDOM.standard_normal(10), RANDOM.standard_normal(5), RANDOM.random(10)
     dy, dx = gradients(module, "chosen", [y, x], up, interpreter)
     left = np.where(written(1, 5, 10), 0.0, up)
@@ -233,10 +233,10 @@ def test_twice(module: str, interpreter: Worker) -> None:
     np.testing.assert_allclose(dx, 3 * up[4:11], rtol=1e-6)
 
 
-def test_in_turns(module: str, interpreter: Worker) -> None:
-    """One launch in a loop: each turn overwrites most of what the one before it wrote."""
+def test_in_iterations(module: str, interpreter: Worker) -> None:
+    """One launch in a loop: each iteration overwrites most of what the one before it wrote."""
     y, x, up = RANDOM.random(5), RANDOM.standard_normal(5), RANDOM.random(20)
-    dy, dx = gradients(module, "in_turns", [y, x], up, interpreter)
+    dy, dx = gradients(module, "in_iterations", [y, x], up, interpreter)
     want = 3 * up[2:7]
     want[0] += 3 * (up[0] + up[1])
     np.testing.assert_allclose(dy, want, rtol=1e-6)
@@ -251,10 +251,10 @@ def test_by_inner_function(module: str, interpreter: Worker) -> None:
     np.testing.assert_allclose(dx, 3 * up[4:9], rtol=1e-6)
 
 
-def test_in_inner_turns(module: str, interpreter: Worker) -> None:
+def test_in_inner_iterations(module: str, interpreter: Worker) -> None:
     """A loop within the loop that makes the memory."""
     y, x, up = RANDOM.random(5), RANDOM.standard_normal(5), RANDOM.random(20)
-    dy, dx = gradients(module, "in_inner_turns", [y, x], up, interpreter)
+    dy, dx = gradients(module, "in_inner_iterations", [y, x], up, interpreter)
     want = 3 * up[1:6]
     want[0] += 3 * up[0]
     np.testing.assert_allclose(dy, 2 * want, rtol=1e-6)

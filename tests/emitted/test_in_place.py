@@ -36,7 +36,7 @@ def test_contents_between_two_stores(tmp_path: Path, interpreter: Worker) -> Non
     source = tmp_path / "mirror.py"
     source.write_text(MIRRORED)
     text = tad("--backward", source, "--no-proof").stdout
-    assert "x_amid = _kept_copy(x)" in text
+    assert "x_amid = _saved_copy(x)" in text
     random = np.random.default_rng(4)
     x, up = random.uniform(-1.0, 1.0, 24), random.uniform(0.5, 1.5, 24)
     result = call_function(text, "mirror", [x], wrt=[0], grad_outputs=[up], worker=interpreter)
@@ -88,11 +88,11 @@ def step(x, h):
 
 
 def test_state_in_memory(tmp_path: Path, interpreter: Worker) -> None:
-    """A state that each turn overwrites: the launcher allocates a tape of what each turn read."""
+    """A state that each iteration overwrites: the launcher allocates a tape of what each iteration read."""
     source = tmp_path / "step.py"
     source.write_text(STEPPED)
     text = tad("--backward", source, "--no-proof").stdout
-    assert "h_amid = _kept_copy(h)" in text
+    assert "h_amid = _saved_copy(h)" in text
     assert "h_tape = _state_tape(" in text
     random = np.random.default_rng(5)
     x, h = random.uniform(-0.6, 0.6, (3, 4, 6)), random.uniform(-0.6, 0.6, (3, 6))
@@ -118,9 +118,9 @@ def text_of(kernel: str) -> str:
 
 
 def test_what_a_load_sees_costs_no_more_than_it_must() -> None:
-    """A tape only where turns meet, stores repeated in a copy only where their order matters to a load."""
-    assert "_tape" in text_of("arms_of_all_turns")
-    assert "_tape" not in text_of("arms_of_their_own_turns")
+    """A tape only where iterations meet, stores repeated in a copy only where their order matters to a load."""
+    assert "_tape" in text_of("branches_of_all_turns")
+    assert "_tape" not in text_of("branches_of_their_own_turns")
     assert "y_amid" not in text_of("parts_that_never_meet")
     both = text_of("before_and_behind")
     assert "a = tl.load(y_before + lanes)" in both

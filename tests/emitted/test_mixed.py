@@ -34,7 +34,7 @@ def test_compiles_with_mixed_types(key: str, runner: Runner) -> None:
 
 
 def test_a_product_keeps_the_types_of_its_operands() -> None:
-    """That a tensor alone may be to doubles, where an arm is left out, makes no float32 of halves."""
-    emitted = proof_of("mixed:product_in_an_arm")["backward"]["source"]
-    backward = emitted[emitted.index("def product_in_an_arm_backward") :]
+    """That a tensor alone may be to doubles, where a branch is left out, makes no float32 of halves."""
+    emitted = proof_of("mixed:product_in_a_branch")["backward"]["source"]
+    backward = emitted[emitted.index("def product_in_a_branch_backward") :]
     assert "tl.dot(a, b)" in backward

@@ -272,11 +272,11 @@ def total(x, w):
     total_kernel[(x.shape[0],)](x, w, y, sums, x.shape[1], BLOCK=64)
     return y
 """
-OF_TURNS = """    for t in range(T):
+OF_ITERATIONS = """    for t in range(T):
         s = tl.sum(tl.load(x_ptr + (row * T + t) * BLOCK + i).to(tl.float32))
         tl.store(total_ptr + row, s)
         acc += s"""
-OF_TURNS_EACH = OF_TURNS.replace("total_ptr + row", "total_ptr + row * T + t")
+OF_ITERATIONS_EACH = OF_ITERATIONS.replace("total_ptr + row", "total_ptr + row * T + t")
 OF_A_BRANCH = """    s = 0.0
     if T > 3:
         s = tl.sum(tl.load(x_ptr + row * BLOCK + i).to(tl.float32))
@@ -296,10 +296,10 @@ OF_ONE = """    acc = tl.sum(tl.load(x_ptr + row * BLOCK + i).to(tl.float32))
         (OF_ONE, True),
         (OF_A_BRANCH, True),
         (OF_TWO, False),
-        (OF_TURNS, False),
-        (OF_TURNS_EACH, False),
+        (OF_ITERATIONS, False),
+        (OF_ITERATIONS_EACH, False),
     ],
-    ids=["one", "branch", "two", "turns", "each turn"],
+    ids=["one", "branch", "two", "iterations", "each iteration"],
 )
 def test_overwritten_values_are_not_loaded(body: str, loaded: bool, tmp_path: Path) -> None:
     """Only the last of them is there, so each is computed again, as is what a loop stores one by one."""

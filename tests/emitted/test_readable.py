@@ -62,7 +62,7 @@ def test_algebra(tmp_path: Path, body: str, expected: list[str], unwanted: list[
 
 
 def test_sums_go_on_through_branches_and_loops(tmp_path: Path) -> None:
-    """What a branch or a loop adds to a gradient is added there: no zeros in the other arm, no second sum."""
+    """What a branch or a loop adds to a gradient is added there: no zeros in the other branch, no second sum."""
     body = (
         "    y = x * 0.5\n    if FLAG:\n        y += tl.sum(x * x)\n"
         "    for t in range(T):\n        y += x * tl.load(x_ptr + t)\n"
@@ -73,12 +73,12 @@ def test_sums_go_on_through_branches_and_loops(tmp_path: Path) -> None:
     assert "dx +=" in branch, text
 
 
-def test_arms_of_a_constexpr_share_names(tmp_path: Path) -> None:
+def test_branches_of_a_constexpr_share_names(tmp_path: Path) -> None:
     """Triton compiles one of them."""
-    arm = (
+    branch = (
         "        s = tl.load(x_ptr + {} * j, mask=mask, other=0.0)\n        y = x * tl.exp(s) * s\n"
     )
-    body = "    if FLAG:\n" + arm.format(2) + "    else:\n" + arm.format(3)
+    body = "    if FLAG:\n" + branch.format(2) + "    else:\n" + branch.format(3)
     text = backward(tmp_path, body, "FLAG: tl.constexpr, ")
     assert "s_1" not in text, text
     assert text.count("s = tl.load(") == 2, text
@@ -103,7 +103,7 @@ def test_rounded_up_quotients(tmp_path: Path) -> None:
 
 
 def test_branches_on_one_condition_are_one(tmp_path: Path) -> None:
-    """What follows the first is computed in it, and what both arms do alike stands before it."""
+    """What follows the first is computed in it, and what both branches do alike stands before it."""
     body = (
         "    if FLAG:\n        a = x * 2.0\n    else:\n        a = x\n"
         "    s = tl.sum(x)\n"

@@ -33,6 +33,34 @@ def summed(parts, out, B: tl.constexpr, N: tl.constexpr):
     tl.store(out + lanes, total * total)
 """
 )
+LENGTH = (  # the items that are read do not tell it
+    HEAD
+    + """@triton.jit
+def strided(x, strides, out, B: tl.constexpr):
+    lanes = tl.arange(0, B) * strides[0]
+    tl.store(out + tl.arange(0, B), tl.load(x + lanes) * len(strides))
+"""
+)
+FLOATS = (
+    HEAD
+    + """@triton.jit
+def scaled(x, factors, out, B: tl.constexpr):
+    a = tl.load(x + tl.arange(0, B)) * factors[0]
+    tl.store(out + tl.arange(0, B), a * a)
+"""
+)
+REMOVED = (  # its result has the only path from an input to the output
+    HEAD
+    + """@triton.jit
+def product(desc, out, K: tl.constexpr, B: tl.constexpr):
+    a = tl._experimental_descriptor_load(desc, [0, 0], [B, B], tl.float32)
+    total = tl.zeros((B, B), dtype=tl.float32)
+    for _ in range(K):
+        total += tl.dot(a, a)
+    places = tl.arange(0, B)[:, None] * B + tl.arange(0, B)[None, :]
+    tl.store(out + places, total.to(out.dtype.element_ty))
+"""
+)
 OPEN = (
     HEAD
     + """@triton.jit
@@ -67,7 +95,10 @@ def run_sorted(x, out):
     [
         (OPEN, 8, "it is not known which function a launch passes for `F`"),
         (CAPTURED, 9, "`scale` belongs to the function around the kernel"),
-        (TUPLE, 10, "What a launch passes in a tuple is not analysed"),
+        (TUPLE, 10, "Of what a launch passes in a tuple only whole numbers"),
+        (LENGTH, 7, "Of what a launch passes in a tuple only whole numbers"),
+        (REMOVED, 7, "an operation that Triton no longer has"),
+        (FLOATS, 7, "Of what a launch passes in a tuple only whole numbers"),
     ],
 )
 def test_says_what_was_not_understood(tmp_path: Path, text: str, line: int, reason: str) -> None:
@@ -113,3 +144,23 @@ def test_no_operator_takes_a_function(tmp_path: Path) -> None:
     emitted = tad("--backward", f"{file}:mapped", "--wrapper", "triton_op").stdout
     assert "`mapped` is no operator: `F` is of a type that no operator takes." in emitted
     assert "def mapped_backward(" in emitted
+
+
+TABLE = (
+    HEAD
+    + """@triton.jit
+def through_table(table, out, B: tl.constexpr):
+    lanes = tl.arange(0, B)
+    x = tl.load(table + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    tl.store(out + tl.program_id(0) * B + lanes, tl.load(x + lanes) * 2.0)
+"""
+)
+
+
+def test_a_tensor_that_nobody_knows_may_have_a_gradient(tmp_path: Path) -> None:
+    """A kernel that reads floats through an address from memory is refused; "not differentiable" would be false."""
+    file = tmp_path / "table.py"
+    file.write_text(TABLE, encoding="utf-8")
+    kernel = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)["kernels"][0]
+    assert kernel["status"] == "refused"
+    assert "is chosen at run time" in kernel["reason"]

@@ -49,6 +49,7 @@ OWNERS = {
     "from_the_third_on": (2, 0),
     "some_rows": (1, 1),
     "thrice": (2, 1),
+    "beside_its_input": (1, 2),
     "tuned": (2, 1),
 }
 
@@ -67,7 +68,7 @@ def test_owners_sum_what_programs_share(tmp_path: Path) -> None:
     assert found == OWNERS
 
 
-def test_the_first_program_with_a_turn_is_solved_for() -> None:
+def test_the_first_program_with_an_iteration_is_solved_for() -> None:
     """Of a causal loop, of one that ends `width` behind it, and of one that has no bound of its own."""
     module = tad("--backward", "--no-proof", FILE.with_name("owners.py")).stdout
     assert "for row in range(tl.maximum(start - width, 0) // B, programs):" in module
@@ -87,6 +88,70 @@ def test_a_backward_in_one_kernel_stays_one(tmp_path: Path) -> None:
     module = tad("--backward", "--no-proof", f"{file}:ragged").stdout
     assert "ragged_backward_dw" not in module
     assert "tl.atomic_add(dw" in module
+
+
+TILES = FILE.with_name("tiles.py")
+
+
+@pytest.mark.parametrize("programs", [None, "7", "8", "12"])
+def test_ids_that_number_tiles_need_no_atomic(tmp_path: Path, programs: str | None) -> None:
+    """Nine tiles in groups of two rows, the last of one: also where the grid has fewer programs, or more."""
+    file, source = TILES, TILES.read_text()
+    if programs:
+        grid = "triton.cdiv(a.shape[0], 16) * triton.cdiv(b.shape[1], 16)"
+        assert source.count(grid) == 4
+        file = tmp_path / "tiles.py"
+        file.write_text(source.replace(grid, programs))
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    assert {
+        kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]
+    } == dict.fromkeys(
+        ("in_groups", "in_turned_groups", "row_by_row", "column_by_column"), ("proved", 0)
+    )
+    module = tad("--backward", "--no-proof", file).stdout
+    assert "atomic_add" not in module
+    for kernel in report["kernels"]:  # one for each factor
+        assert len(re.findall(rf"^def {kernel['name']}_backward", module, re.MULTILINE)) == 2
+
+
+def test_elements_that_wrap_around_are_masked_where_they_add_nothing() -> None:
+    file = FILE.with_name("wraps.py")
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    assert {
+        kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]
+    } == {
+        "padding": ("proved", 0),
+        "padding_of_products": ("proved", 0),
+        "read_again": ("proved", 1),
+        "added_elsewhere": ("proved", 1),
+    }
+
+
+def test_programs_that_share_out_a_loop_need_no_atomic() -> None:
+    """Unless one reads what is another's: the block behind its range, the next number, both of a pair."""
+    report = json.loads(
+        tad("--check", "--grad", "--format", "json", FILE.with_name("shares.py")).stdout
+    )
+    assert {
+        kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]
+    } == {
+        "rows_in_strides": ("proved", 0),
+        "blocks_in_strides": ("proved", 0),
+        "rows_in_ranges": ("proved", 0),
+        "blocks_in_ranges": ("proved", 0),
+        "blocks_beyond_ranges": ("proved", 1),
+        "neighbours_in_strides": ("proved", 1),
+        "halves_in_strides": ("proved", 1),
+    }
+
+
+def test_offsets_of_a_flag_are_known_below_it() -> None:
+    """A row that advances under a constexpr condition belongs to its program where the condition holds."""
+    file = FILE.with_name("flags.py")
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    assert {
+        kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]
+    } == {"advanced": ("proved", 0), "advanced_otherwise": ("proved", 1)}
 
 
 STORES_ALONE = """
@@ -252,3 +317,15 @@ def test_a_grid_may_ask_for_what_the_backward_does_not_need(tmp_path: Path) -> N
     x = np.linspace(-1, 1, 32).astype(np.float32)
     got = call_function(module, "launch", [x], wrt=[0], grad_outputs=[np.ones_like(x)])
     np.testing.assert_allclose(got.gradients[0], 2 * x, rtol=1e-6)
+
+
+REACHING = ("element_before", "element_behind", "rows_of_a_part", "programs_that_rest")
+
+
+def test_what_is_loaded_and_dropped_stays_as_it_was() -> None:
+    """A gradient of 0 is not stored over another program's, and what a program leaves out it does not load."""
+    file = FILE.with_name("reaching.py")
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    found = {kernel["name"]: (kernel["status"], kernel["reason"]) for kernel in report["kernels"]}
+    assert found == dict.fromkeys((*REACHING, "frames_on_each_other"), ("proved", ""))
+    assert "no two iterations" not in json.dumps(report["diagnostics"])

@@ -1,4 +1,4 @@
-"""What a backward of a recurrence costs: so many steps a turn, however many turns there are."""
+"""What a backward of a recurrence costs: so many steps an iteration, however many iterations there are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.emitted.plan import KERNELS, Runner, derived
 PATH = next(path for path in KERNELS if path.stem == "recurrences")
 FEW, MANY = 16, 64
 ROOM = 256  # states that a tape of some of them has room for: here all
-# Kernels, and their arguments for `n` turns: shapes of buffers, numbers.
+# Kernels, and their arguments for `n` iterations: shapes of buffers, numbers.
 CASES: dict[str, dict[str, object]] = {
     "channels": {"a": ("n", 8), "x": ("n", 8), "out": ("n", 8), "d": 8, "BLOCK": 8},
     "delta_rule": {
@@ -28,17 +28,17 @@ CASES: dict[str, dict[str, object]] = {
 }
 
 
-def sizes(proof: dict, case: dict[str, object], turns: int, room: int) -> dict[str, object]:
+def sizes(proof: dict, case: dict[str, object], iterations: int, room: int) -> dict[str, object]:
     """The arguments of the backward, with gradients of ones."""
     random = np.random.default_rng(3)
-    values: dict[str, object] = {"n": turns}
+    values: dict[str, object] = {"n": iterations}
     for name, value in case.items():
         if value == "ends":
-            values[name] = np.array([0, turns], np.int64)
+            values[name] = np.array([0, iterations], np.int64)
         elif value == "order":
-            values[name] = (np.arange(turns, dtype=np.int64) + 1) % turns
+            values[name] = (np.arange(iterations, dtype=np.int64) + 1) % iterations
         elif isinstance(value, tuple):
-            shape = [turns if extent == "n" else extent for extent in value]
+            shape = [iterations if extent == "n" else extent for extent in value]
             values[name] = 0.1 * random.standard_normal(int(np.prod(shape)))
         else:
             values[name] = value
@@ -57,11 +57,11 @@ def sizes(proof: dict, case: dict[str, object], turns: int, room: int) -> dict[s
     return arguments
 
 
-def steps(runner: Runner, kernel: str, turns: int, room: int) -> float:
+def steps(runner: Runner, kernel: str, iterations: int, room: int) -> float:
     """How many elements tad-runner computes for one backward."""
     proof = derived(PATH)[1][kernel]
     arguments = {}
-    for name, value in sizes(proof, CASES[kernel], turns, room).items():
+    for name, value in sizes(proof, CASES[kernel], iterations, room).items():
         is_array = isinstance(value, np.ndarray)
         whole = is_array and value.dtype.kind == "i"
         arguments[name] = (
@@ -85,8 +85,8 @@ def steps(runner: Runner, kernel: str, turns: int, room: int) -> float:
 
 @pytest.mark.parametrize("kernel", CASES)
 def test_cost_is_linear(kernel: str, runner: Runner) -> None:
-    """Four times the turns, four times the work."""
-    few, many = (steps(runner, kernel, turns, ROOM) for turns in (FEW, MANY))
+    """Four times the iterations, four times the work."""
+    few, many = (steps(runner, kernel, iterations, ROOM) for iterations in (FEW, MANY))
     assert many < 1.05 * few * MANY / FEW
 
 

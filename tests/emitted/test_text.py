@@ -78,7 +78,7 @@ def findings(path: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("kernel", ["guarded_rows", "added_masks"])
 def test_online_softmax_in_one_pass(kernel: str, written: dict[Path, Path]) -> None:
-    """No turn of the loop is computed anew for another, and no state is kept."""
+    """No iteration of the loop is computed anew for another, and no state is kept."""
     path = next(p for p in written if p.name == "online.py")
     tree = ast.parse(written[path].read_text())
     backward = next(

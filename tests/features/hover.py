@@ -63,7 +63,7 @@ def sums_kernel(a_ptr, out_ptr, n, EVEN: tl.constexpr, BLOCK: tl.constexpr):
     total = 0.0
     acc = tl.zeros([BLOCK], dtype=tl.float32)
     if EVEN:
-    # <^ hover: `EVEN` is decided at compile time: one arm is compiled.
+    # <^ hover: `EVEN` is decided at compile time: one branch is compiled.
         total = 1.0
     for k in range(0, n, BLOCK):
     # <^^^ hover: a sum, + `a` each iteration

@@ -4,6 +4,7 @@
 
 #include "analysis/snapshot.h"
 #include "autodiff/backward.h"
+#include "autodiff/module/module.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

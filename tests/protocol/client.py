@@ -205,16 +205,19 @@ class Client:
             self._take(limit)
 
     def settle(self) -> None:
-        """Everything that was sent before has been dealt with on the fast lane."""
+        """Everything that was sent before has been dealt with on the fast queue."""
         self.wait(self.start("tad/unknown"))
 
     def initialize(self, capabilities: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+        """As an editor in a trusted workspace, unless `initializationOptions` say otherwise."""
+        options = {"trusted": True, **more.pop("initializationOptions", {})}
         result = self.request(
             "initialize",
             {
                 "processId": os.getpid(),
                 "rootUri": None,
                 "capabilities": CAPABILITIES if capabilities is None else capabilities,
+                "initializationOptions": options,
                 **more,
             },
         )

@@ -30,8 +30,8 @@ KINDS = {
 }
 
 
-def fault(kind: str, lane: str = "fast") -> str:
-    return KERNEL + f"# tad-fault: {lane} {kind}\n"
+def fault(kind: str, queue: str = "fast") -> str:
+    return KERNEL + f"# tad-fault: {queue} {kind}\n"
 
 
 @pytest.fixture

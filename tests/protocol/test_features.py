@@ -12,7 +12,7 @@ from tests.protocol.conftest import KERNEL
 
 CONTENT_MODIFIED, INVALID_PARAMS, REQUEST_FAILED = -32801, -32602, -32803
 METHODS = re.findall(
-    r'^METHOD\(\w+,\s+"([^"]+)",\s+REQUEST', (ROOT / "server/methods.def").read_text(), re.M
+    r'^METHOD\(\w+,\s+"([^"]+)",\s+REQUEST', (ROOT / "server/session/methods.def").read_text(), re.M
 )
 
 
@@ -126,6 +126,19 @@ def test_semantic_tokens(opened: Client, kernel: str) -> None:
         )
         < len(data)
     )
+
+
+def test_a_difference_after_a_part_is_whole(opened: Client, kernel: str) -> None:
+    """Neovim 0.12 puts a part in the whole's place, then asks for a difference from the whole."""
+    document = {"textDocument": {"uri": kernel}}
+    full = opened.request("textDocument/semanticTokens/full", document)
+    part = {"start": {"line": 9, "character": 0}, "end": {"line": 12, "character": 0}}
+    opened.request("textDocument/semanticTokens/range", {**document, "range": part})
+    asked = {**document, "previousResultId": full["resultId"]}
+    answer = opened.request("textDocument/semanticTokens/full/delta", asked)
+    assert answer["data"] == full["data"] and answer["resultId"] != full["resultId"]
+    asked = {**document, "previousResultId": answer["resultId"]}
+    assert opened.request("textDocument/semanticTokens/full/delta", asked)["edits"] == []
 
 
 def test_outline(opened: Client, kernel: str) -> None:
@@ -288,8 +301,49 @@ def test_backward_is_an_edit_that_is_looked_at_first(opened: Client, kernel: str
     edit = opened.request("codeAction/resolve", action)["edit"]
     create, fill = edit["documentChanges"]
     assert create["kind"] == "create" and create["uri"].endswith("scale_backward.py")
+    assert create["options"] == {"overwrite": False, "ignoreIfExists": False}
     assert "def scale_kernel_backward(" in fill["edits"][0]["newText"]
     assert edit["changeAnnotations"][create["annotationId"]]["needsConfirmation"] is True
+
+
+OURS = '"""Backward of scale.py, derived by tad-lsp.\n"""\n'
+
+
+def new_file_action(client: Client, kernel: str) -> dict:
+    return actions_at(client, kernel, KERNEL, "scale_kernel")["Generate backward in a new file"]
+
+
+def test_a_module_of_ours_is_filled_anew_not_made(opened: Client, kernel: str, tmp_path: Path) -> None:
+    (tmp_path / "scale_backward.py").write_text(OURS)
+    edit = opened.request("codeAction/resolve", new_file_action(opened, kernel))["edit"]
+    (fill,) = edit["documentChanges"]
+    assert fill["edits"][0]["range"]["end"] == {"line": 2, "character": 0}
+
+
+@pytest.mark.parametrize("there", ["on disk", "open", "link out", "dangling link", "the kernel itself"])
+def test_a_file_of_others_is_not_replaced_by_an_edit(
+    opened: Client, kernel: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, there: str
+) -> None:
+    file = tmp_path / "scale_backward.py"
+    outside = tmp_path_factory.mktemp("outside") / "file.py"
+    if there == "on disk":
+        file.write_text("# somebody's\n")
+    elif there == "open":
+        opened.open(file.as_uri(), "# somebody's\n")
+    elif there == "the kernel itself":
+        file.symlink_to("scale.py")
+    else:
+        file.symlink_to(outside)
+    if there == "link out":
+        outside.write_text(OURS)
+    number = opened.start("codeAction/resolve", new_file_action(opened, kernel))
+    error = opened.wait(number)["error"]
+    wanted = {"link out": "leads out", "dangling link": "leads nowhere"}
+    assert error["code"] == REQUEST_FAILED and wanted.get(there, "not written by tad-lsp") in error["message"]
+    argument = {"uri": kernel, "kernel": "scale_kernel", "where": "file"}
+    ask = {"command": "tad.backwardPreview", "arguments": [argument]}
+    preview = opened.request("workspace/executeCommand", ask)
+    assert preview["refusal"] == error["message"] and not preview["text"]
 
 
 def actions_at(client: Client, uri: str, text: str, word: str) -> dict[str, dict]:
@@ -328,10 +382,10 @@ def test_a_backward_for_clients_that_make_no_files(
     (fill,) = edits()
     assert fill["range"]["end"] == {"line": 0, "character": 0}
     assert "def scale_kernel_backward(" in fill["newText"]
-    (tmp_path / "scale_backward.py").write_text("# two\n# lines")
-    assert edits()[0]["range"]["end"] == {"line": 1, "character": 7}
-    server.open(uri, "# three\n\n\n", 4)
-    assert edits()[0]["range"]["end"] == {"line": 3, "character": 0}
+    (tmp_path / "scale_backward.py").write_text(OURS + "# lines")
+    assert edits()[0]["range"]["end"] == {"line": 2, "character": 7}
+    server.open(uri, OURS + "\n\n", 4)
+    assert edits()[0]["range"]["end"] == {"line": 4, "character": 0}
     assert server.shut_down() == 0
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import FAKE_RUNNER
-from tests.protocol.client import BIN_DEV, Client, edit, frame, place
+from tests.protocol.client import BIN_DEV, CAPABILITIES, Client, edit, frame, place
 from tests.protocol.conftest import KERNEL
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CANCELLED, REQUEST_FAILED, INVALID_PARAMS = -32800, -32803, -32602
 ATOMIC = KERNEL.replace(
     "tl.store(y_ptr + offsets, y, mask=mask)", "tl.atomic_max(y_ptr + offsets, y, mask=mask)"
@@ -251,12 +252,46 @@ def test_wrong_commands(editor: Client, params: dict) -> None:
     assert editor.failure("workspace/executeCommand", params) in (INVALID_PARAMS, REQUEST_FAILED)
 
 
-def test_untrusted(server: Client, kernel: str) -> None:
-    server.initialize(initializationOptions={"trusted": False})
+UNTRUSTED = [
+    None,
+    {},
+    {"trusted": False},
+    {"trusted": "yes"},
+    {"trusted": 1},
+    {"settings": {"trusted": True}},
+]
+
+
+@pytest.mark.parametrize("options", UNTRUSTED, ids=str)
+def test_nothing_is_run_for_a_client_that_does_not_say_trusted(
+    server: Client, kernel: str, tmp_path: Path, options: dict | None
+) -> None:
+    ran = tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    folder = {
+        "trusted": True,
+        "runner": {"command": "./program"},
+        "python": {"command": "./program"},
+    }
+    server.configuration = folder
+    params = {"processId": None, "rootUri": tmp_path.as_uri(), "capabilities": CAPABILITIES}
+    server.request(
+        "initialize", params if options is None else {**params, "initializationOptions": options}
+    )
+    server.notify("initialized", {})
     server.open(kernel, KERNEL)
+    server.settle()
     result = server.request("workspace/executeCommand", command("checkGradients", kernel))
     assert result["status"] == "unproved" and "not trusted" in result["reason"]
+    generate = command("generateBackward", kernel)
+    generate["arguments"][0]["where"] = "file"
+    server.request("workspace/executeCommand", generate)
+    number = server.start("workspace/executeCommand", command("timeKernel", kernel))
+    assert "not trusted" in server.wait(number)["error"]["message"]
     assert server.shut_down() == 0
+    assert not ran.exists()
 
 
 def test_all_of_a_file(faked: Client, kernel: str) -> None:
@@ -460,3 +495,20 @@ def test_an_edited_backward_has_results_of_its_own(editor: Client, kernel: str) 
     assert checked["status"] == "proved"
     assert not any("gradients verified" in title for title in titles(editor, preview["uri"]))
     assert any("gradients verified" in title for title in titles(editor, kernel))
+
+
+def test_a_module_is_checked_with_the_launches_of_its_file(editor: Client, tmp_path: Path) -> None:
+    """Alone, the module would tell too little: its Function is handed the output."""
+    text = (EXAMPLES / "softmax.py").read_text()
+    uri = (tmp_path / "softmax.py").as_uri()
+    editor.open(uri, text)
+    asked = command("backwardPreview", uri, "online_softmax_kernel", where="file")
+    preview = editor.request("workspace/executeCommand", asked)
+    module = preview["uri"]
+    editor.open(module, preview["text"])
+    check = command("checkGradients", module, "online_softmax_kernel")
+    result = editor.request("workspace/executeCommand", check)
+    assert result["status"] == "proved", result
+    editor.change(uri, 2, {"text": text.replace("running_max = float", "running_max = 2 * float")})
+    result = editor.request("workspace/executeCommand", check)
+    assert result["status"] == "unproved" and "softmax.py" in result["reason"]

@@ -202,7 +202,7 @@ def hanging(folder: Path) -> Transcript:
     settings = {"runner": {"command": str(runner)}}
     text = KERNEL.replace("scale_kernel", "hangs_kernel")
     transcript = Transcript(
-        folder, text, capabilities={}, initializationOptions={"settings": settings}
+        folder, text, capabilities={}, initializationOptions={"trusted": True, "settings": settings}
     )
     transcript.command("checkGradients", "hangs_kernel")
     return transcript

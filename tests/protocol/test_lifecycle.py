@@ -243,7 +243,7 @@ def test_a_client_that_says_all_and_then_reads() -> None:
 
 
 def test_many_requests_at_once_are_answered_in_order(editor: Client, kernel: str) -> None:
-    """Edits in between, and one that is cancelled: by the thread that reads, and by the lane when it gets long."""
+    """Edits in between, and one that is cancelled: by the thread that reads, and by the queue when it gets long."""
     editor.open(kernel, KERNEL)
     assert editor.diagnostics(kernel, 1) == []
     at = {"textDocument": {"uri": kernel}, "position": place(KERNEL, "tl.load", inside=3)}
@@ -324,7 +324,7 @@ def test_a_short_key_wakes_one_thread(editor: Client, kernel: str) -> None:
         assert editor.request("textDocument/completion", at)["items"]
     time.sleep(0.6)  # nothing waits for a pause
     after = sleeps(server)
-    assert len(before) > 4, "the main one, the loop's and the lanes'"
+    assert len(before) > 4, "the main one, the loop's and the queues'"
     assert sum(after[thread] != before[thread] for thread in before) == 1
 
 

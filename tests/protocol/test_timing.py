@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.test_containment import is_gone
+from tests.cli.test_workers import eventually, number_in
 from tests.protocol.client import LIMIT, Client
 from tests.protocol.conftest import KERNEL
 from tests.protocol.test_gradients import CANCELLED, REQUEST_FAILED, command, titles
@@ -105,6 +108,64 @@ def test_what_cannot_be_timed_is_said(
 def test_a_python_that_is_not_there(editor: Client, kernel: str, machine: Machine) -> None:
     machine.file.unlink()
     assert time_kernel(editor, kernel)["error"]["code"] == REQUEST_FAILED
+
+
+def test_what_a_python_may_do(editor: Client, kernel: str, machine: Machine) -> None:
+    """It keeps caches and starts compilers; it has no network, no rights, and none of our secrets."""
+    report = machine.file.parent / "report"
+    machine.does(f"""import os, socket, subprocess
+told = {{}}
+for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX):
+    try:
+        socket.socket(family).close()
+        told[family.name] = "open"
+    except OSError as error:
+        told[family.name] = error.strerror
+told["status"] = pathlib.Path("/proc/self/status").read_text()
+told["environment"] = sorted(os.environ)
+told["group"] = os.getpgid(0) == os.getpid()
+told["compiler"] = subprocess.run(["true"]).returncode
+pathlib.Path({str(report)!r}).write_text(json.dumps(told))
+print(json.dumps({MEASURED!r}))""")
+    assert "result" in time_kernel(editor, kernel)
+    told = json.loads(report.read_text())
+    assert told["AF_INET"] == told["AF_INET6"] == "Operation not permitted"
+    assert told["AF_UNIX"] == "open" and told["compiler"] == 0 and told["group"]
+    assert re.search(r"^NoNewPrivs:\s1$", told["status"], re.M)
+    assert re.search(r"^Seccomp:\s2$", told["status"], re.M)
+    assert "PATH" in told["environment"] and "HOME" in told["environment"]
+    assert not [name for name in told["environment"] if name.startswith(("PYTEST", "PYTHON"))]
+
+
+def test_a_python_is_ended_with_the_server(
+    editor: Client, kernel: str, machine: Machine, tmp_path: Path
+) -> None:
+    machine.does(f"""import os
+pathlib.Path({str(tmp_path / "pid")!r}).write_text(str(os.getpid()))
+time.sleep(600)""")
+    editor.start("workspace/executeCommand", command("timeKernel", kernel))
+    python = number_in(tmp_path / "pid")
+    editor.kill()
+    eventually(lambda: is_gone(python))
+
+
+def test_a_python_that_says_too_much(editor: Client, kernel: str, machine: Machine) -> None:
+    machine.does("while True: print('x' * 65536)")
+    assert "more than 1 MB" in time_kernel(editor, kernel)["error"]["message"]
+
+
+def test_a_command_that_leads_to_a_python_is_left_alone(
+    editor: Client, kernel: str, machine: Machine, tmp_path: Path
+) -> None:
+    """It may have to reach another machine."""
+    report = tmp_path / "report"
+    machine.does(f"""pathlib.Path({str(report)!r}).write_text(pathlib.Path("/proc/self/status").read_text())
+print(json.dumps({MEASURED!r}))""")
+    editor.configuration = {"python": {"command": f"env {machine.file}"}}
+    editor.notify("workspace/didChangeConfiguration", {"settings": None})
+    editor.settle()
+    assert "result" in time_kernel(editor, kernel)
+    assert re.search(r"^NoNewPrivs:\s0$", report.read_text(), re.M)
 
 
 @pytest.mark.parametrize("by", ["request", "progress"])

@@ -16,10 +16,10 @@ from tests.protocol.conftest import KERNEL
 
 METHODS = re.findall(
     r'^METHOD\(\w+,\s+"([^"]+)",\s+(REQUEST|NOTIFICATION)',
-    (ROOT / "server/methods.def").read_text(),
+    (ROOT / "server/session/methods.def").read_text(),
     re.M,
 )
-COMMANDS = re.findall(r'"(tad\.\w+)"', (ROOT / "server/commands.def").read_text())
+COMMANDS = re.findall(r'"(tad\.\w+)"', (ROOT / "server/session/commands.def").read_text())
 # They begin and end sessions, or write files where the client says that it was done.
 NOT_WILD = {"initialize", "initialized", "shutdown", "exit"}
 ODD = [None, True, -1, 0.5, 1e99, -(2**31), 2**32, 2**53, "", "é\u0000", "𝒙\ud800", [], [[]], {}]

@@ -54,3 +54,30 @@ def test_swapped_tensors_are_refuted(tmp_path: Path, specification: str, launche
         assert runner.ask("gradcheck", wrong)["status"] == "failed", swapped
     finally:
         runner.close()
+
+
+COUNTED = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def counted_rows(x, y, count, K, B: tl.constexpr):
+    at = tl.arange(0, B)
+    for row in range(tl.program_id(0), tl.load(count), tl.num_programs(0)):
+        v = tl.load(x + row * K + at, mask=at < K, other=0.0)
+        tl.store(y + row * K + at, v * v, mask=at < K)
+"""
+
+
+def test_a_count_in_memory_is_not_0(tmp_path: Path) -> None:
+    """The bound of a loop that is the only number of its tensor: rows are stored, by several programs."""
+    file = tmp_path / "counted.py"
+    file.write_text(COUNTED)
+    runner = Runner()
+    try:
+        answer = runner.ask("gradcheck", derived(file)[1]["counted_rows"])
+    finally:
+        runner.close()
+    assert answer["status"] == "proved", answer["reason"]
+    assert "2 iterations" in answer["covered"]

@@ -184,3 +184,42 @@ def test_what_fails_with_made_up_sizes_is_not_proved(body: str, tmp_path: Path) 
     assert right["status"] == "proved"
     assert answer["status"] in ("unproved", "failed")
     assert "the gradient of Z is wrong" in answer["reason"]
+
+
+SCALED = f"""{HEAD}@triton.jit
+def scaled(X, Y, S, M, N, B: tl.constexpr):
+    rows = tl.program_id(0) * B + tl.arange(0, B)
+    columns = tl.program_id(1) * B + tl.arange(0, B)
+    at = rows[:, None] * N + columns[None, :]
+    mask = (rows < M)[:, None] & (columns < N)[None, :]
+    x = tl.load(X + at, mask=mask)
+    largest = tl.max(tl.abs(x))
+    tl.store(Y + at, x / largest, mask=mask)
+    tl.store(S + tl.program_id(0) * tl.cdiv(N, B) + tl.program_id(1), largest)
+"""
+LAUNCHER = """
+
+def scale(x, block=32):
+    M, N = x.shape
+    blocks = (triton.cdiv(M, block), triton.cdiv(N, block))
+    y, s = torch.empty_like(x), torch.empty(blocks, device=x.device)
+    scaled[blocks](x, y, s, M, N, B=block)
+    return y, s
+"""
+
+
+@pytest.mark.parametrize("launcher", ["", LAUNCHER], ids=["alone", "launched"])
+def test_undefined_where_blocks_are_cut(launcher: str, tmp_path: Path) -> None:
+    """What a masked-off load without `other` decides is tried with whole blocks, and the report says so."""
+    file = tmp_path / "kernel.py"
+    file.write_text("import torch\n" + SCALED + launcher)
+    proof = derived(file)[1]["scaled"]
+    runner = Runner()
+    answer = runner.ask("gradcheck", proof)
+    wrong = proof["backward"]["source"].replace("dx = ", "dx = 2.0 * ", 1)
+    refuted = runner.ask("gradcheck", {**proof, "backward": {**proof["backward"], "source": wrong}})
+    runner.close()
+    assert answer["status"] == "proved", answer["reason"]
+    assert "a last block that is cut" in json.dumps(answer["covered"])
+    assert wrong != proof["backward"]["source"]
+    assert refuted["status"] == "failed"

@@ -41,9 +41,9 @@ def endless(X, n):
 class Runner:
     """One runner process; `notices` collects its notifications."""
 
-    def __init__(self) -> None:
+    def __init__(self, **more: object) -> None:
         self.process = subprocess.Popen(
-            [str(BIN / "tad-runner")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [str(BIN / "tad-runner")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **more
         )
         self.notices: list[dict] = []
 
@@ -77,6 +77,10 @@ class Runner:
     def ask(self, method: str, params: object) -> dict:
         self.send(method, params, 1)
         return self.receive()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
 
 
 @pytest.fixture

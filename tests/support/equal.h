@@ -4,7 +4,10 @@
 
 #include <string.h>
 
+#include "analysis/frames/sightings.h"
+#include "analysis/ir/ir_print.h"
 #include "analysis/snapshot.h"
+#include "analysis/syntax/syntax_nodes.h"
 
 typedef struct SnapshotPrinter {
     Buffer out;

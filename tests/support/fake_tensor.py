@@ -471,6 +471,17 @@ class Tensor:
         """The tape of the stand-in knows no views: what is written to one is not seen in its base."""
         return False
 
+    @property
+    def _base(self) -> Tensor | None:
+        """The first tensor of this memory on the tape."""
+        base, node = None, self.grad_fn
+        while node and isinstance(node.inputs[0], Tensor):
+            if node.inputs[0]._storage is not self._storage:
+                break
+            base = node.inputs[0]
+            node = base.grad_fn
+        return base
+
     def detach(self) -> Tensor:
         """The same memory outside of the tape."""
         return self.view_as_strided(self.shape, self._strides, self._offset)

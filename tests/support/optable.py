@@ -23,7 +23,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the table; texts as in analysis/ops*.def."""
+    """One row of the table; texts as in analysis/ops/*.def."""
 
     id: str
     kind: str

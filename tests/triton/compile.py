@@ -345,16 +345,22 @@ def type_text(value: object) -> str:
     return str(kind) if isinstance(kind, tl.core.base_type) else ""
 
 
+def run_time_type(text: str) -> str | tuple[str, ...]:
+    """A type as Triton takes it: `(i32, i32)` is a tuple of types."""
+    is_tuple = text.startswith("(")
+    return tuple(item.strip() for item in text[1:-1].split(",")) if is_tuple else text
+
+
 def complete_signature(
     names: list[str], signature: dict[str, str], constexprs: dict[str, object]
-) -> dict[str, str]:
+) -> dict[str, str | tuple[str, ...]]:
     """The signature in parameter order with `constexpr` for every constexpr."""
     out = {}
     for name in names:
         if name in constexprs or signature.get(name) == "constexpr":
             out[name] = "constexpr"
         elif name in signature:
-            out[name] = signature[name]
+            out[name] = run_time_type(signature[name])
         else:
             raise CompileFailure(f"no type given for parameter '{name}'", None, "import")
     return out
@@ -374,12 +380,14 @@ def live_constexprs(constexprs: dict[str, object], kernel: object) -> dict[str, 
     return out
 
 
-def alignment(names: list[str], signature: dict[str, str]) -> dict[tuple[int], list[list[object]]]:
+def alignment(
+    names: list[str], signature: dict[str, str | tuple[str, ...]]
+) -> dict[tuple[int], list[list[object]]]:
     """The attribute Triton gives to aligned pointers."""
     return {
         (index,): [["tt.divisibility", 16]]
         for index, name in enumerate(names)
-        if signature[name].startswith("*")
+        if str(signature[name]).startswith("*")
     }
 
 

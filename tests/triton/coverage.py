@@ -13,6 +13,7 @@ file, so that a second run only does what is new.
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
 import os
@@ -80,6 +81,8 @@ class FileResult:
     other_errors: list[str] = field(default_factory=list)
     crashes: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    unusable: list[str] = field(default_factory=list)  # what is wrong with the emitted module
+    modules: int = 0  # emitted modules
 
 
 # ---- running the tools -----------------------------------------------------------------------------
@@ -99,13 +102,11 @@ def tools_digest() -> str:
     return digest.hexdigest()
 
 
-def run_tool(arguments: list[str], seconds: float) -> tuple[int, str, str]:
-    """Exit status, stdout, stderr; -1000 for a time-out. A negative status is a signal."""
+def run_tool(arguments: list[str], seconds: float, root: Path = CORPUS) -> tuple[int, str, str]:
+    """Exit status, stdout, stderr, run in `root`; -1000 for a time-out. A negative status is a signal."""
     command = [str(tool_folder() / "tad-lsp"), *arguments]
     try:
-        done = subprocess.run(
-            command, capture_output=True, timeout=seconds, cwd=CORPUS, check=False
-        )
+        done = subprocess.run(command, capture_output=True, timeout=seconds, cwd=root, check=False)
     except subprocess.TimeoutExpired:
         return -1000, "", f"no end within {seconds:g} s"
     return (
@@ -124,35 +125,44 @@ def crash_text(arguments: list[str], status: int, stderr: str) -> str:
 
 
 class Examiner:
-    """Examines files one after the other with one compiling child."""
+    """Examines files of `root` one after the other with one compiling child."""
+
+    root = CORPUS
+    seconds = PROOF_SECONDS  # for the proof of one kernel
 
     def __init__(self) -> None:
         self.worker: Worker = make_compile_worker()
 
     def examine(self, file: str) -> FileResult:
         """Everything about one file, from what is kept or anew."""
-        text = (CORPUS / file).read_bytes()
-        key = hashlib.sha256(file.encode() + b"\0" + text + tools_digest().encode()).hexdigest()
+        text = (self.root / file).read_bytes()
+        key = hashlib.sha256(
+            f"{type(self).__name__}\0{file}\0{tools_digest()}\0".encode() + text
+        ).hexdigest()
         kept = tool_folder() / "coverage" / f"{key}.json"
         if kept.exists():
             return result_from(json.loads(kept.read_text(encoding="utf-8")))
         started = time.monotonic()
         result = FileResult(file)
-        functions = [k for k in find_kernels(CORPUS / file) if k.jit == "triton"]
+        functions = [k for k in find_kernels(self.root / file) if k.jit == "triton"]
         self.read_understanding(result, functions)
         diagnostics = self.prove(result)
         self.compile_all(result)
         self.judge_errors(result, functions, diagnostics)
+        self.finish(result)
         result.seconds = time.monotonic() - started
         if not result.crashes:  # a crash is tried again
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_text(json.dumps(asdict(result)), encoding="utf-8")
         return result
 
+    def finish(self, result: FileResult) -> None:
+        """What a measurement of its own looks at besides; nothing here."""
+
     def read_understanding(self, result: FileResult, functions: list[Kernel]) -> None:
         """Rows of all jit functions, understood or with the first gap."""
         arguments = ["--dump", "coverage", result.file]
-        status, out, err = run_tool(arguments, 60)
+        status, out, err = run_tool(arguments, 60, self.root)
         crash = crash_text(arguments, status, err)
         if crash:
             result.crashes.append(crash)
@@ -179,9 +189,9 @@ class Examiner:
     def prove(self, result: FileResult) -> list[dict[str, object]]:
         """Fills in the statuses; the file's diagnostics."""
         arguments = ["--check", "--grad", "--format", "json", "-j", "1"]
-        arguments += ["--time-limit", str(PROOF_SECONDS), result.file]
-        limit = 60 + 2 * (PROOF_SECONDS + 6) * max(1, len(result.rows))
-        status, out, err = run_tool(arguments, limit)
+        arguments += ["--time-limit", str(self.seconds), result.file]
+        limit = 60 + 2 * (self.seconds + 6) * max(1, len(result.rows))
+        status, out, err = run_tool(arguments, limit, self.root)
         crash = crash_text(arguments, status, err)
         if crash:
             result.crashes.append(crash)
@@ -205,8 +215,14 @@ class Examiner:
         """Compiles the backward of every kernel that has one."""
         for row in result.rows:
             if row.status in ("proved", "derived", "failed"):
-                arguments = ["--backward", f"{result.file}:{row.name}", "--wrapper", "none", "--no-proof"]
-                status, text, err = run_tool(arguments, 60)
+                arguments = [
+                    "--backward",
+                    f"{result.file}:{row.name}",
+                    "--wrapper",
+                    "none",
+                    "--no-proof",
+                ]
+                status, text, err = run_tool(arguments, 60, self.root)
                 crash = crash_text(arguments, status, err)
                 if crash:
                     result.crashes.append(crash)
@@ -223,8 +239,8 @@ class Examiner:
 
         Where a guess of types and sizes is not good enough, tad-runner is asked for those of the launchers.
         """
-        path = CORPUS / row.file
-        types = parameter_types(row)
+        path = self.root / row.file
+        types = parameter_types(row, self.root)
         parts = [str(FORMAT), path.read_text(encoding="utf-8"), row.name, emitted, repr(types)]
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
         kept = tool_folder() / "coverage" / "compiled" / f"{key}.json"
@@ -261,7 +277,7 @@ class Examiner:
             compiled = self.worker.call(
                 "compile_pair",
                 CUBIN_SECONDS if until == "cubin" else COMPILE_SECONDS,
-                path=CORPUS / row.file,
+                path=self.root / row.file,
                 kernel_name=row.name,
                 types=types,
                 emitted=emitted,
@@ -291,7 +307,9 @@ class Examiner:
             compiling = [
                 k.name for k in callers_of(name, ordered) if self.forward_compiles(result, k)
             ]
-            if compiling:
+            path = self.root / file
+            is_launch = entry["name"] == "launch-arguments"
+            if compiling and not (is_launch and python_refuses_launch(path, line, functions)):
                 result.wrong_errors.append(f"{text} (Triton compiles `{compiling[0]}`)")
             else:
                 result.other_errors.append(text)
@@ -302,9 +320,9 @@ class Examiner:
         return self.compile(row, "").forward == "ok"
 
 
-def parameter_types(row: Row) -> dict[str, str]:
+def parameter_types(row: Row, root: Path = CORPUS) -> dict[str, str]:
     """What tad-lsp takes the run-time parameters of a kernel for, in Triton's words; `*` for some pointer."""
-    _, out, _ = run_tool(["--dump", "types", f"{row.file}:{row.name}"], 60)
+    _, out, _ = run_tool(["--dump", "types", f"{row.file}:{row.name}"], 60, root)
     found = re.findall(r"^    (\w+): (\*?)([a-z]+\d+)\b", out, re.MULTILINE)
     kinds = {name: star + re.sub(r"^f(?=\d)", "fp", kind) for name, star, kind in found}
     return {n: "*" if k.startswith("*element") else k for n, k in kinds.items() if k != "element"}
@@ -324,6 +342,24 @@ def launcher_specifications(path: Path, kernel_name: str) -> list[str]:
     finally:
         runner.close()
     return list(dict.fromkeys(c["text"] for c in found if c["source"] == "launcher"))
+
+
+def python_refuses_launch(path: Path, line: int, functions: list[Kernel]) -> bool:
+    """Whether the launch around a line gives a parameter twice, or more than there are."""
+    parameters = {k.name.rpartition(".")[2]: [p.name for p in k.params] for k in functions}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        is_launch = isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)
+        if not is_launch or not node.lineno <= line <= (node.end_lineno or node.lineno):
+            continue
+        callee = ast.unparse(node.func.value).rpartition(".")[2]
+        spread = any(isinstance(a, ast.Starred) for a in node.args)
+        if callee not in parameters or spread:
+            continue
+        names = parameters[callee]
+        given = set(names[: len(node.args)])
+        if len(node.args) > len(names) or any(k.arg in given for k in node.keywords):
+            return True
+    return False
 
 
 def callers_of(name: str, functions: list[Kernel]) -> list[Kernel]:
@@ -351,13 +387,13 @@ def packages() -> list[str]:
     return [name for name in folders if next(kernel_files(name), None)]
 
 
-def kernel_files(package: str) -> Iterator[str]:
-    """Files of a package with Triton kernels, relative to the corpus."""
-    for path in sorted((CORPUS / package).rglob("*.py")):
+def kernel_files(package: str, root: Path = CORPUS) -> Iterator[str]:
+    """Files of a package with Triton kernels, relative to `root`."""
+    for path in sorted((root / package).rglob("*.py")):
         text = path.read_bytes()
         if b"triton" in text and b"jit" in text:
             if any(k.jit == "triton" for k in find_kernels(path)):
-                yield str(path.relative_to(CORPUS))
+                yield str(path.relative_to(root))
 
 
 def sample_files(most_bytes: int = 12_000) -> list[str]:
@@ -446,7 +482,9 @@ def main() -> int:
     if options.quick or options.package:
         print(text)
     else:
-        (REPOSITORY / "docs" / "coverage.md").write_text(text, encoding="utf-8")
+        page = REPOSITORY / "docs" / "coverage.md"
+        _, repositories = coverage_table.split_page(page.read_text(encoding="utf-8"))
+        page.write_text(f"{text}\n{repositories}" if repositories else text, encoding="utf-8")
     return 0
 
 

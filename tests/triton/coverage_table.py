@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 GRADIENT_NAME = re.compile(r"(^|_)(bwd|backward|grad|dgrad|wgrad)", re.IGNORECASE)
 MOST = 40  # rows of a list of reasons
 DERIVED = ("proved", "derived", "failed")
+SECOND_PART = "# Public repositories"  # what `repositories.py` writes below what is written here
 
 HEAD = """# Coverage
 
@@ -31,6 +32,12 @@ What tad-lsp makes of every kernel of the packages in `tests/corpus-requirements
 - *proved*: by `--check --grad` with {seconds} s for each kernel and no configuration but what is in the package.
 - *wrong*: the proof contradicts the derivative, or its configuration is one that the kernel is not made for.
 """
+
+
+def split_page(page: str) -> tuple[str, str]:
+    """What is said of the packages, and what of the repositories."""
+    first, title, second = page.partition(f"\n{SECOND_PART}\n")
+    return (f"{first}\n", f"{SECOND_PART}\n{second}") if title else (f"{page.rstrip()}\n\n", "")
 
 
 def percent(part: int, whole: int) -> str:

@@ -11,14 +11,15 @@ from tests.fixture_files import fixture_files, functions, reported_in
 from tests.triton.compile import CompiledKernel, CompileFailure, compile_many, compile_request
 from tests.triton.corpus import find_kernels
 
-# Host-side findings, names of other releases, and constructs that only the analysis does not know.
-NOT_COMPILED = {"language_hints", "tuning_key"}
+# Host-side findings, names of other releases and builds, and constructs that only the analysis does not know.
+NOT_COMPILED = {"instances", "language_hints", "true_on_public_code", "tuning_key"}
 TYPES = {
     "x_ptr": "*fp32",
     "y_ptr": "*fp32",
     "w_ptr": "*fp32",
     "i_ptr": "*i32",
     "a_ptr": "*i8",
+    "packed_ptr": "*i8",
     "b_ptr": "*i8",
     "scale_ptr": "*fp32",
     "out_ptr": "*fp32",

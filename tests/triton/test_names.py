@@ -134,7 +134,7 @@ def test_command_writes_json() -> None:
 
 def test_names_of_other_libraries_are_not_tritons() -> None:
     """And what they are answered with is."""
-    text = (ROOT / "analysis/foreign_names.def").read_text()
+    text = (ROOT / "analysis/ops/foreign_names.def").read_text()
     rows = re.findall(r'^FOREIGN\("(\w+)", "(.*)"\)$', text, re.MULTILINE)
     assert len(rows) == text.count("\nFOREIGN(")
     for name, instead in rows:

@@ -1,5 +1,7 @@
 // Addresses of hand-built kernels: their affine forms, and what each axis around them does.
-#include "analysis/affine.h"
+#include "analysis/addresses/affine.h"
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/build/build.h"
 #include "tests/support/check.h"
 
 static Arena *arena;

@@ -1,5 +1,5 @@
 // Python's arithmetic on constants. The expected values are what `python3 -c "print(...)"` says.
-#include "analysis/constant.h"
+#include "analysis/ir/constant.h"
 
 #include "tests/support/check.h"
 

@@ -1,7 +1,8 @@
 // Which tensors may hold something before a launch that a gradient could go to: all but memory made for this very launch.
-#include "analysis/launch.h"
-#include "analysis/lower.h"
+#include "analysis/host/launch.h"
+#include "analysis/lowering/lower.h"
 
+#include "analysis/launches/launch_contents.h"
 #include "tests/support/check.h"
 
 #define PRELUDE                                                                                    \

@@ -1,5 +1,5 @@
 // Unified diffs: known ones, and random texts whose diff, applied, gives the new text.
-#include "server/diff.h"
+#include "server/report/diff.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // Places in texts with every kind of line end and character, and edits of them.
-#include "server/documents.h"
+#include "server/text/documents.h"
 
 #include <string.h>
 

@@ -84,6 +84,22 @@ TEST(a_large_message_leaves_nothing_behind) {
     frame_reader_free(&reader);
 }
 
+/// Too large is said as soon as the header is there, and what follows is looked at anew.
+TEST(no_more_than_the_limit) {
+    static const char first[] = "Content-Length: 2\r\n\r\n{}Content-Length: 3\r\n\r\n";
+    static const char second[] = "{ }Content-Length: 1\r\n\r\n7";
+    FrameReader reader = frame_reader_new_limited(2);
+    Str body;
+    Error error = NULL;
+    frame_reader_add(&reader, first, sizeof first - 1);
+    CHECK(frame_reader_next(&reader, &body, &error) && body.size == 2);
+    CHECK(!frame_reader_next(&reader, &body, &error));
+    CHECK(error && strstr(error, "too large"));
+    frame_reader_add(&reader, second, sizeof second - 1);
+    CHECK(frame_reader_next(&reader, &body, &error) && body.size == 1);
+    frame_reader_free(&reader);
+}
+
 TEST(round_trip) {
     Arena *arena = arena_new();
     Json *message = json_object(arena);
@@ -101,4 +117,5 @@ TEST(round_trip) {
 }
 
 TEST_MAIN(TEST_ROW(cut_anywhere), TEST_ROW(wrong_headers), TEST_ROW(no_header_end),
-          TEST_ROW(a_large_message_leaves_nothing_behind), TEST_ROW(round_trip))
+          TEST_ROW(a_large_message_leaves_nothing_behind), TEST_ROW(no_more_than_the_limit),
+          TEST_ROW(round_trip))

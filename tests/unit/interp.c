@@ -1,6 +1,7 @@
 // The interpreter on kernels written in Triton: text in, buffers out, through the runner's `run` request.
-#include "gpu-runner/request.h"
+#include "gpu-runner/prove/request.h"
 
+#include "gpu-runner/run.h"
 #include "tests/support/check.h"
 
 /// One kernel run; `arguments` is JSON. The first failure is in `error`.

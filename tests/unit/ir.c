@@ -1,5 +1,9 @@
 // The tile IR: text, verification, copies, and edits.
-#include "analysis/ir.h"
+#include "analysis/ir/ir.h"
+#include "analysis/build/build.h"
+#include "analysis/build/clone.h"
+#include "analysis/ir/ir_print.h"
+#include "analysis/ir/ir_verify.h"
 #include "tests/support/check.h"
 
 static Arena *arena;

@@ -1,5 +1,5 @@
 // What passes between client and server: each byte once and in order, and found again after a server's end.
-#include "server/journal.h"
+#include "server/crash/journal.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "server/blackbox.h"
+#include "server/crash/blackbox.h"
 #include "tests/support/check.h"
 
 enum { PIECE = 100 * 1000, PIECES = 300 };  // more than either ring holds, many times
@@ -295,7 +295,7 @@ TEST(a_server_that_is_killed_between_two_instructions) {
     journal_over(journal);
 }
 
-TEST(a_lane_that_begins_wakes_the_reader) {
+TEST(a_queue_that_begins_wakes_the_reader) {
     Journal *journal = journal_begun();
     Blackbox *box = blackbox_new();
     blackbox_begin(box);
@@ -342,4 +342,4 @@ TEST_MAIN(TEST_ROW(what_the_server_says_comes_once_and_in_order),
           TEST_ROW(what_was_read_before_the_end_is_found),
           TEST_ROW(a_write_at_the_end_is_taken_for_done),
           TEST_ROW(a_server_that_is_killed_between_two_instructions),
-          TEST_ROW(a_lane_that_begins_wakes_the_reader), TEST_ROW(nobody_writes_after_the_stop))
+          TEST_ROW(a_queue_that_begins_wakes_the_reader), TEST_ROW(nobody_writes_after_the_stop))

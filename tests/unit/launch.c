@@ -1,11 +1,14 @@
 // Host code around launches: what each kernel parameter gets, with which sizes, and that conditions on the way are met.
-#include "analysis/launch.h"
+#include "analysis/host/launch.h"
 
 #include <dirent.h>
 #include <stdio.h>
 
-#include "analysis/lower.h"
+#include "analysis/lowering/lower.h"
 
+#include "analysis/host/launch_concrete.h"
+#include "analysis/host_values/host_value.h"
+#include "analysis/launches/launch_least.h"
 #include "tests/support/check.h"
 #include "tests/support/files.h"
 
@@ -18,7 +21,7 @@
 typedef struct Case {
     Arena *arena;
     Module *module;
-    HostLaunch *launch;
+    const HostLaunch *launch;
     ConcreteLaunch *concrete;
 } Case;
 
@@ -28,7 +31,7 @@ static Case evaluate_with(const char *text, HostPolicy policy) {
     Diagnostics diagnostics = {.arena = it.arena};
     it.module = module_build(it.arena, source, NULL, &diagnostics);
     CHECK(it.module->launches.count > 0);
-    it.launch = host_launch(it.arena, it.module, &it.module->launches.items[0], &policy);
+    it.launch = host_launch(it.module, &it.module->launches.items[0], &policy);
     it.concrete = host_concretize(it.arena, it.launch);
     return it;
 }
@@ -78,6 +81,28 @@ TEST(views_share_memory) {
     CHECK_EQ_INT(number_of(&it, 2), 1);
     CHECK_EQ_INT(number_of(&it, 3), it.concrete->arguments[0].dims[1]);
     done(it);
+}
+
+TEST(calls_that_write_give_the_tensor_itself) {
+    static const char *const writes[] = {"y.add_(1)", "torch.zeros(8, out=y)",
+                                         "torch.exp(x, out=y)", "y.no_such_method_()"};
+    for (size_t i = 0; i < sizeof writes / sizeof *writes; i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 PRELUDE "def run(x):\n"
+                         "    y = torch.empty(8)\n"
+                         "    z = %s\n"
+                         "    kernel[(1,)](y, z, 8, 8, BLOCK=8)\n",
+                 writes[i]);
+        Case it = evaluate(text);
+        const HostValue *first = it.launch->arguments[0].value,
+                        *second = it.launch->arguments[1].value;
+        CHECK(first->kind == HOST_TENSOR && first->tensor->buffer->may_be_written);
+        bool is_one = second->kind == HOST_TENSOR && first->kind == HOST_TENSOR &&
+                      second->tensor->buffer == first->tensor->buffer;
+        CHECK_EQ_INT(is_one, i < 3);
+        done(it);
+    }
 }
 
 TEST(grid_of_meta_parameters) {
@@ -230,7 +255,7 @@ TEST(examples_are_complete) {
             for (int variant = 0; variant < 2; variant++) {
                 HostPolicy policy = {
                     .seed = (uint64_t)variant, .variant = variant, .function = function};
-                HostLaunch *launch = host_launch(arena, module, site, &policy);
+                const HostLaunch *launch = host_launch(module, site, &policy);
                 if (launch->reason) printf("%s: %s\n", path, launch->reason);
                 CHECK(launch->is_reached && launch->problems.count == 0);
                 CHECK(host_concretize(arena, launch)->is_complete);
@@ -302,9 +327,81 @@ TEST(bounded) {
     }
 }
 
+/// What is counted over more iterations than are run, or over unknown ones, is unknown; what stays is known.
+TEST(long_loops) {
+    static const struct {
+        const char *loop;
+        int64_t number;  // -1: not known
+    } cases[] = {
+        {"    for i in range(60):\n        k += 1\n", 60},
+        {"    for i in range(100):\n        k += 1\n", -1},
+        {"    for i in range(1000):\n        k += 1\n", -1},
+        {"    for i in range(1000):\n        k = 7\n", -1},
+        {"    for i in range(100):\n        k = 7\n", 7},
+        {"    for i in range(100):\n        b = 2\n", 0},
+        {"    while k < 60:\n        k += 1\n", 60},
+        {"    while k < 100:\n        k += 1\n", -1},
+        {"    while torch.anything():\n        k += 1\n", -1},
+        {"    k = len(list(range(200)))\n", 200},
+        {"    k = len(list(range(1000)))\n", -1},
+        {"    k = len(list(range(9223372036854775800, 9223372036854775807, 5)))\n", 2},
+        {"    for a0, a1, a2, a3, a4, a5, a6, a7, a8 in zip([1], [2], [3], [4], [5], [6], [7], [8], [9]):\n"
+         "        k = a8\n",
+         -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Arena *arena = arena_new();
+        Case it = evaluate(arena_printf(arena,
+                                        PRELUDE "def run(a):\n    k = 0\n%s"
+                                                "    kernel[(1,)](a, a, k, 1, BLOCK=16)\n",
+                                        cases[i].loop));
+        CHECK_EQ_INT(number_of(&it, 2), cases[i].number);
+        done(it);
+        arena_free(arena);
+    }
+}
+
+TEST(tied_sizes_change_together) {
+    Case it =
+        evaluate(PRELUDE "def run(q, k, v):\n"
+                         "    assert q.shape[-1] == k.shape[-1] and k.shape[-1] == v.shape[-1]\n"
+                         "    rows, head = q.shape\n"
+                         "    kernel[(rows,)](q, k, rows, q.stride(0), BLOCK=head)\n");
+    CHECK(it.launch->is_reached && it.concrete->is_complete);
+    int64_t head = number_of(&it, 4);
+    CHECK(head > 0 && (head & (head - 1)) == 0);
+    CHECK_EQ_INT(it.concrete->arguments[0].dims[1], head);
+    CHECK_EQ_INT(it.concrete->arguments[1].dims[1], head);
+    done(it);
+}
+
+TEST(spread_of_a_number_is_an_error) {
+    Case it = evaluate(
+        PRELUDE
+        "def run(a, b=None):\n"
+        "    kernel[(1,)](a, a, *(b.stride(0), b.stride(1)) if b is not None else 0, 16)\n");
+    CHECK(it.launch->is_reached);
+    CHECK_EQ_STR(text_of(&it, 2), "b.shape[1]");
+    CHECK_EQ_INT(number_of(&it, 4), 16);
+    done(it);
+}
+
+TEST(what_follows_an_unknown_spread_has_no_place) {
+    Case it = evaluate(PRELUDE "def run(a, b):\n"
+                               "    kernel[(1,)](a, a, *b.anything(), 3, BLOCK=16)\n");
+    CHECK_EQ_STR(text_of(&it, 1), text_of(&it, 0));
+    CHECK_EQ_STR(text_of(&it, 2), "nothing");
+    CHECK_EQ_STR(text_of(&it, 3), "nothing");
+    CHECK_EQ_INT(number_of(&it, 4), 16);
+    done(it);
+}
+
 TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
-          TEST_ROW(grid_of_meta_parameters), TEST_ROW(conditions_are_met),
-          TEST_ROW(contradiction_is_not_reached), TEST_ROW(equal_names_are_equal_sizes),
-          TEST_ROW(helpers_and_methods), TEST_ROW(optional_argument_by_variant),
-          TEST_ROW(autotune_and_heuristics), TEST_ROW(certain_problems), TEST_ROW(spread_shapes),
-          TEST_ROW(examples_are_complete), TEST_ROW(smallest_values), TEST_ROW(bounded))
+          TEST_ROW(calls_that_write_give_the_tensor_itself), TEST_ROW(grid_of_meta_parameters),
+          TEST_ROW(conditions_are_met), TEST_ROW(contradiction_is_not_reached),
+          TEST_ROW(equal_names_are_equal_sizes), TEST_ROW(helpers_and_methods),
+          TEST_ROW(optional_argument_by_variant), TEST_ROW(autotune_and_heuristics),
+          TEST_ROW(certain_problems), TEST_ROW(spread_shapes), TEST_ROW(examples_are_complete),
+          TEST_ROW(smallest_values), TEST_ROW(bounded), TEST_ROW(long_loops),
+          TEST_ROW(tied_sizes_change_together), TEST_ROW(spread_of_a_number_is_an_error),
+          TEST_ROW(what_follows_an_unknown_spread_has_no_place))

@@ -1,5 +1,6 @@
 // What hand-built loops carry.
-#include "analysis/loops.h"
+#include "analysis/ir/loops.h"
+#include "analysis/build/build.h"
 #include "tests/support/check.h"
 
 static Arena *arena;
@@ -83,7 +84,7 @@ TEST(a_partial_sum_that_is_read_is_no_sum) {
     arena_free(arena);
 }
 
-TEST(chains_arms_and_inner_loops) {
+TEST(chains_branches_and_inner_loops) {
     start();
     Value *initial[] = {tile, tile};
     Op *loop = loop_begin(2, initial);
@@ -154,5 +155,5 @@ TEST(a_linear_recurrence_is_no_gauge) {
 }
 
 TEST_MAIN(TEST_ROW(inductions_and_sums), TEST_ROW(a_partial_sum_that_is_read_is_no_sum),
-          TEST_ROW(chains_arms_and_inner_loops), TEST_ROW(online_softmax_is_a_gauge),
+          TEST_ROW(chains_branches_and_inner_loops), TEST_ROW(online_softmax_is_a_gauge),
           TEST_ROW(a_linear_recurrence_is_no_gauge))

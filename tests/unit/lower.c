@@ -1,4 +1,8 @@
 // Lowering with everything known (for execution), and rules of the operation table.
+#include "analysis/lowering/lower.h"
+#include "analysis/build/build.h"
+#include "analysis/ir/ir_verify.h"
+#include "analysis/lowering/rule.h"
 #include "analysis/snapshot.h"
 #include "tests/support/check.h"
 

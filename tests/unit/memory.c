@@ -1,10 +1,11 @@
 // Virtual buffers: repeatable contents, directions, and what the record of accesses finds.
-#include "gpu-runner/memory.h"
+#include "gpu-runner/interp/memory.h"
 
 #include "tests/support/check.h"
 
-static Memory *memory_with(Arena *arena, MemoryBuffer **buffer, DTypeCode dtype, ContentKind kind) {
-    Memory *memory = memory_new(arena);
+static VirtualMemory *memory_with(Arena *arena, MemoryBuffer **buffer, DTypeCode dtype,
+                                  ContentKind kind) {
+    VirtualMemory *memory = memory_new(arena);
     *buffer =
         memory_add(memory, "X", dtype, (Content){.kind = kind, .seed = 7, .low = 2, .high = 9});
     memory->epoch = 1;
@@ -14,8 +15,8 @@ static Memory *memory_with(Arena *arena, MemoryBuffer **buffer, DTypeCode dtype,
 TEST(contents_are_functions_of_the_offset) {
     Arena *arena = arena_new();
     MemoryBuffer *a, *b;
-    Memory *first = memory_with(arena, &a, DTYPE_FLOAT32, CONTENT_NORMAL);
-    Memory *second = memory_with(arena, &b, DTYPE_FLOAT32, CONTENT_NORMAL);
+    VirtualMemory *first = memory_with(arena, &a, DTYPE_FLOAT32, CONTENT_NORMAL);
+    VirtualMemory *second = memory_with(arena, &b, DTYPE_FLOAT32, CONTENT_NORMAL);
     int64_t far = (int64_t)1 << 40;
     Element x, y;
     CHECK(memory_load(first, address_make(a->id, far), &x));
@@ -25,7 +26,7 @@ TEST(contents_are_functions_of_the_offset) {
     CHECK(memory_load(first, address_make(a->id, -5), &y));
     CHECK(fabs(x.number - y.number) > 0);
     MemoryBuffer *i;
-    Memory *integers = memory_with(arena, &i, DTYPE_INT32, CONTENT_SMALL);
+    VirtualMemory *integers = memory_with(arena, &i, DTYPE_INT32, CONTENT_SMALL);
     for (int at = 0; at < 100; at++) {
         CHECK(memory_load(integers, address_make(i->id, at), &x));
         CHECK(x.integer >= 2 && x.integer < 9);
@@ -36,7 +37,7 @@ TEST(contents_are_functions_of_the_offset) {
 TEST(elements_before_the_first_are_apart) {
     Arena *arena = arena_new();
     MemoryBuffer *buffer;
-    Memory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
+    VirtualMemory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
     for (int at = -130; at <= 130; at++)
         CHECK(memory_store(memory, address_make(1, at), (Element){.number = at + 0.5}));
     Element element;
@@ -63,7 +64,7 @@ TEST(offset_lists_never_decrease) {
 TEST(directions_move_contents) {
     Arena *arena = arena_new();
     MemoryBuffer *buffer;
-    Memory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_NORMAL);
+    VirtualMemory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_NORMAL);
     buffer->direction = (Direction){
         .active = true, .is_single = true, .single = 3, .step = 0.5, .is_tangent = true};
     Element element;
@@ -79,7 +80,7 @@ TEST(directions_move_contents) {
 TEST(two_programs_may_not_store_one_element) {
     Arena *arena = arena_new();
     MemoryBuffer *buffer;
-    Memory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
+    VirtualMemory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
     memory_store(memory, address_make(1, 0), (Element){.number = 1});
     memory->program = 1;
     memory_store(memory, address_make(1, 1), (Element){.number = 1});
@@ -100,7 +101,7 @@ TEST(two_programs_may_not_store_one_element) {
 TEST(a_new_launch_forgets_writers) {
     Arena *arena = arena_new();
     MemoryBuffer *buffer;
-    Memory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
+    VirtualMemory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
     memory_store(memory, address_make(1, 0), (Element){.number = 1});
     memory->epoch = 2;
     memory->program = 5;
@@ -113,7 +114,7 @@ TEST(a_new_launch_forgets_writers) {
 TEST(bad_accesses_are_reported) {
     Arena *arena = arena_new();
     MemoryBuffer *buffer;
-    Memory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
+    VirtualMemory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
     buffer->extent = 10;
     Element element;
     CHECK(memory_load(memory, address_make(1, 9), &element));
@@ -134,7 +135,7 @@ TEST(bad_accesses_are_reported) {
 TEST(touched_elements_come_in_order) {
     Arena *arena = arena_new();
     MemoryBuffer *buffer;
-    Memory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
+    VirtualMemory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
     const int64_t offsets[] = {500, -3, 70, 71, 0};
     Element element;
     for (int i = 0; i < 5; i++) memory_load(memory, address_make(1, offsets[i]), &element);
@@ -153,7 +154,7 @@ TEST(touched_elements_come_in_order) {
 TEST(storing_twice_without_reading_is_noted) {
     Arena *arena = arena_new();
     MemoryBuffer *buffer;
-    Memory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
+    VirtualMemory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
     Element element;
     memory_store(memory, address_make(1, 0), (Element){.number = 1});
     memory_load(memory, address_make(1, 0), &element);  // an update in place
@@ -167,7 +168,7 @@ TEST(storing_twice_without_reading_is_noted) {
 TEST(storing_what_another_program_has_read_is_noted) {
     Arena *arena = arena_new();
     MemoryBuffer *buffer;
-    Memory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
+    VirtualMemory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_ZERO);
     Element element;
     memory->program = 0;
     memory_load(memory, address_make(1, 0), &element);

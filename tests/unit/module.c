@@ -1,5 +1,6 @@
 // Functions, decorators, parameters, launches and names of a file.
-#include "analysis/module_scope.h"
+#include "analysis/module/module_scope.h"
+#include "analysis/syntax/syntax_nodes.h"
 #include "tests/support/check.h"
 
 static Arena *arena;

@@ -1,6 +1,7 @@
 // Philox against the known answers that its authors publish (Random123, kat_vectors).
-#include "gpu-runner/philox.h"
+#include "gpu-runner/interp/philox.h"
 
+#include "gpu-runner/interp/interp_random.h"
 #include "tests/support/check.h"
 
 static void check_32(const uint32_t counter[4], uint32_t key0, uint32_t key1,

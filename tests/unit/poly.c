@@ -1,6 +1,7 @@
 // Polynomials: canonical form, exact division, splitting, and that overflow is "not understood" rather than wrong.
-#include "analysis/affine.h"
-#include "analysis/ir.h"
+#include "analysis/addresses/affine.h"
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/ir/ir.h"
 #include "tests/support/check.h"
 
 static Arena *arena;

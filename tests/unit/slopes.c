@@ -1,7 +1,7 @@
 // SLOPE against central differences of VALUE, for every row of the operation table that has both.
 #include <math.h>
 
-#include "analysis/op.h"
+#include "analysis/ops/op.h"
 #include "tests/support/check.h"
 
 typedef struct Point {
@@ -21,11 +21,11 @@ static bool value_of(OpCode code, Point at, double *value) {
 #define VALUE(...)                                                                                 \
     *value = (double)(__VA_ARGS__);                                                                \
     return true;
-#include "analysis/op_columns.h"
+#include "analysis/ops/op_columns.h"
 
-#include "analysis/ops.def"
+#include "analysis/ops/ops.def"
 
-#include "analysis/op_columns_end.h"
+#include "analysis/ops/op_columns_end.h"
     default: break;
     }
     return false;
@@ -46,11 +46,11 @@ static bool slope_of(OpCode code, Point at, double r, double *slope) {
     slope[1] = (double)(db);                                                                       \
     slope[2] = (double)(dc);                                                                       \
     return true;
-#include "analysis/op_columns.h"
+#include "analysis/ops/op_columns.h"
 
-#include "analysis/ops.def"
+#include "analysis/ops/ops.def"
 
-#include "analysis/op_columns_end.h"
+#include "analysis/ops/op_columns_end.h"
     default: break;
     }
     return false;

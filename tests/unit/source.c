@@ -1,5 +1,5 @@
 // Byte offsets to lines and columns, and back to text.
-#include "analysis/source.h"
+#include "analysis/syntax/source.h"
 #include "tests/support/check.h"
 
 static void check_position(const Source *source, uint32_t offset, int line, int column) {

@@ -1,7 +1,9 @@
 // Launch specifications: the text of a `# tad:` line, and what is guessed from a kernel alone.
-#include "gpu-runner/spec.h"
+#include "gpu-runner/configure/spec.h"
 
-#include "gpu-runner/request.h"
+#include "gpu-runner/configure/spec_guess.h"
+#include "gpu-runner/configure/spec_text.h"
+#include "gpu-runner/prove/request.h"
 #include "tests/support/check.h"
 
 typedef struct Fixture {
@@ -31,16 +33,16 @@ static void fixture_free(Fixture *fixture) {
     arena_free(fixture->arena);
 }
 
-static const Argument *argument(const Configuration *configuration, const char *name) {
-    static const Argument none;
+static const PlanArgument *argument(const PlanConfiguration *configuration, const char *name) {
+    static const PlanArgument none;
     for (int i = 0; i < configuration->argument_count; i++)
         if (str_is(configuration->arguments[i].name, name)) return &configuration->arguments[i];
     CHECK_EQ_STR(name, "an argument of the configuration");
     return &none;
 }
 
-static int64_t integer_of(const Configuration *configuration, const char *name) {
-    const Argument *found = argument(configuration, name);
+static int64_t integer_of(const PlanConfiguration *configuration, const char *name) {
+    const PlanArgument *found = argument(configuration, name);
     return found->kind == ARGUMENT_CONSTANT ? found->constant->integer : found->integer;
 }
 
@@ -50,22 +52,22 @@ static const char copy[] =
     "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
     "    tl.store(X + at, tl.load(I + at, mask=at < n).to(DT) * scale, mask=at < n)\n";
 
-static Configuration parse(Fixture *fixture, const char *text) {
-    Configuration configuration = configuration_open(fixture->arena, fixture->request.kernel);
+static PlanConfiguration parse(Fixture *fixture, const char *text) {
+    PlanConfiguration configuration = configuration_open(fixture->arena, fixture->request.kernel);
     fixture->error = spec_parse(fixture->arena, &fixture->request, str_from(text), &configuration);
     return configuration;
 }
 
 TEST(values_of_every_kind) {
     Fixture fixture = fixture_new(copy, "copy");
-    Configuration parsed = parse(
+    PlanConfiguration parsed = parse(
         &fixture, "BLOCK=2**4, rows=3, n=rows * BLOCK - 1, X=f32[rows, n] strides (n + 5, 1), "
                   "I=i64[n] in range(2, 7), scale=-0.5, MODE='a, b', DT=tl.float16, "
                   "grid=(cdiv(n, BLOCK), max(1, 2))");
     CHECK_EQ_STR(fixture.error, NULL);
     CHECK_EQ_INT(integer_of(&parsed, "n"), 47);
     CHECK_EQ_INT(integer_of(&parsed, "BLOCK"), 16);
-    const Argument *x = argument(&parsed, "X"), *indices = argument(&parsed, "I");
+    const PlanArgument *x = argument(&parsed, "X"), *indices = argument(&parsed, "I");
     CHECK_EQ_INT(x->rank, 2);
     CHECK_EQ_INT(x->strides[0], 52);
     CHECK_EQ_INT(x->extent, 2 * 52 + 46 + 1);
@@ -84,7 +86,7 @@ TEST(values_of_every_kind) {
 
 TEST(names_may_come_later) {
     Fixture fixture = fixture_new(copy, "copy");
-    Configuration parsed =
+    PlanConfiguration parsed =
         parse(&fixture, "grid=(cdiv(n, BLOCK) * 2 - 5), X=f32[n], n=33, BLOCK=8");
     CHECK_EQ_STR(fixture.error, NULL);
     CHECK_EQ_INT(parsed.grid[0], 5);
@@ -132,7 +134,7 @@ TEST(printed_configurations_parse_back) {
     CHECK(all.count > 0);
     for (int i = 0; i < all.count; i++) {
         const char *text = configuration_print(fixture.arena, &all.items[i]);
-        Configuration again = parse(&fixture, text + strlen("# tad: "));
+        PlanConfiguration again = parse(&fixture, text + strlen("# tad: "));
         CHECK_EQ_STR(fixture.error, NULL);
         CHECK_EQ_STR(configuration_print(fixture.arena, &again), text);
     }
@@ -163,7 +165,7 @@ static const char matmul[] =
 
 static Configurations guess(Fixture *fixture) {
     Error error = NULL;
-    Configuration open = configuration_open(fixture->arena, fixture->request.kernel);
+    PlanConfiguration open = configuration_open(fixture->arena, fixture->request.kernel);
     open.origin = SPEC_KERNEL;
     Configurations all = spec_guess(fixture->arena, &fixture->request, &open, &error);
     CHECK_EQ_STR(error, NULL);
@@ -175,9 +177,16 @@ TEST(sizes_bite) {
     Fixture fixture = fixture_new(matmul, "matmul");
     Configurations all = guess(&fixture);
     bool with_bias = false, without_bias = false, relu = false, other = false;
+    bool transposed = false, single = false, empty = false;
     for (int i = 0; i < all.count; i++) {
-        const Configuration *one = &all.items[i];
-        if (one->is_fallback) continue;
+        const PlanConfiguration *one = &all.items[i];
+        if (one->is_extra) {
+            transposed = transposed || integer_of(one, "sam") < integer_of(one, "sak");
+            single = single ||
+                     (integer_of(one, "K") > 0 && integer_of(one, "K") <= integer_of(one, "BK"));
+            empty = empty || (one->is_empty && integer_of(one, "K") == 0);
+        }
+        if (one->is_fallback || one->is_extra) continue;
         const char *const blocks[] = {"BM", "BN", "BK"}, *const sizes[] = {"M", "N", "K"};
         for (int k = 0; k < 3; k++) {
             int64_t block = integer_of(one, blocks[k]), size = integer_of(one, sizes[k]);
@@ -193,6 +202,7 @@ TEST(sizes_bite) {
         relu = relu || is_relu;
         other = other || !is_relu;
     }
+    CHECK(transposed && single && empty);
     CHECK(with_bias && without_bias && relu && other);
     fixture_free(&fixture);
 }
@@ -210,7 +220,7 @@ TEST(rows_fit_their_block) {
         "    tl.store(Y + row * stride + cols, tl.where(cols == label, x, 0.0), mask=cols < n)\n",
         "rows");
     Configurations all = guess(&fixture);
-    const Configuration *first = &all.items[0];
+    const PlanConfiguration *first = &all.items[0];
     CHECK(integer_of(first, "n") < integer_of(first, "BLOCK"));
     CHECK(integer_of(first, "stride") > integer_of(first, "BLOCK"));
     CHECK_EQ_INT(argument(first, "L")->dtype, DTYPE_INT32);
@@ -232,7 +242,7 @@ TEST(what_multiplies_strides_exceeds_the_grid) {
                                   "add_ranks");
     Configurations all = guess(&fixture);
     for (int i = 0; i < all.count; i++) {
-        const Configuration *one = &all.items[i];
+        const PlanConfiguration *one = &all.items[i];
         if (!one->is_fallback) CHECK(integer_of(one, "rows") > 32);
     }
     fixture_free(&fixture);

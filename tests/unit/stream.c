@@ -1,6 +1,6 @@
 // What is written to a client: in order, and each write whole, so that a server that is killed in one has written all of it.
 #define _GNU_SOURCE
-#include "server/stream.h"
+#include "server/session/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 // Syntax trees: kinds, fields, children, walks, and that a re-parse after an edit gives what a fresh parse gives.
-#include "analysis/syntax.h"
-#include "analysis/split.h"
+#include "analysis/syntax/syntax.h"
+#include "analysis/syntax/split.h"
+#include "analysis/syntax/syntax_nodes.h"
 #include "tests/support/check.h"
 
 TEST(kinds_and_fields) {
@@ -190,7 +191,46 @@ TEST(lines_of_strings_are_no_comments) {
     arena_free(arena);
 }
 
-TEST_MAIN(TEST_ROW(long_runs_of_comments_are_few_nodes), TEST_ROW(lines_of_strings_are_no_comments),
+/// What has many children is asked by a table; each answer is that of one pass over them.
+TEST(many_children) {
+    Arena *arena = arena_new();
+    for (int count = 60; count < 70; count++) {
+        const char *items = times(arena, count, "a, # c\n");
+        const char *text =
+            arena_printf(arena, "f(%s b, c=1)\nx = a%s\n", items, times(arena, count, " < a"));
+        const Source *source = source_new(arena, "", str_from(text));
+        SyntaxTree *tree = syntax_parse(source);
+        SyntaxNode call = node_child(node_child(syntax_root(tree), 0), 0);
+        SyntaxNode chain = node_field(node_child(node_child(syntax_root(tree), 1), 0), "right");
+        SyntaxNode wides[] = {node_field(call, "arguments"), chain};
+        CHECK_EQ_INT((int)node_child_count(wides[0]), 2 * count + 2);
+        CHECK_EQ_INT((int)node_child_count(chain), count + 1);
+        for (int w = 0; w < 2; w++) {
+            SyntaxNode *all;
+            int number = node_all_children(arena, wides[w], &all), named = 0;
+            CHECK_EQ_INT((int)node_all_child_count(wides[w]), number);
+            for (int i = 0; i < number; i++) {
+                Range range = node_range(source, all[i]);
+                CHECK(node_all_child(wides[w], (uint32_t)i).id == all[i].id);
+                bool is_named = node_child(wides[w], (uint32_t)named).id == all[i].id;
+                if (is_named)
+                    CHECK(node_at(syntax_root(tree), range.start, range.end).id == all[i].id ||
+                          node_kind(all[i]) == SYNTAX_KEYWORD_ARGUMENT);
+                named += is_named;
+            }
+            CHECK_EQ_INT((int)node_child_count(wides[w]), named);
+            CHECK(node_is_null(node_all_child(wides[w], (uint32_t)number)));
+            CHECK(node_is_null(node_child(wides[w], (uint32_t)named)));
+            CHECK(node_is_null(node_field(wides[w], "body")));
+        }
+        CHECK_EQ_TEXT(node_text(source, node_field(chain, "operators")), "<");
+        syntax_free(tree);
+    }
+    arena_free(arena);
+}
+
+TEST_MAIN(TEST_ROW(many_children), TEST_ROW(long_runs_of_comments_are_few_nodes),
+          TEST_ROW(lines_of_strings_are_no_comments),
           TEST_ROW(cuts_only_between_top_level_statements), TEST_ROW(kinds_and_fields),
           TEST_ROW(null_nodes_are_harmless), TEST_ROW(walks_parents_first_and_prunes),
           TEST_ROW(reparse_equals_parse))

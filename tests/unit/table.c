@@ -1,5 +1,5 @@
 // The operation table itself: every row documented, with exactly one derivative declaration, and parameters that parse.
-#include "analysis/op.h"
+#include "analysis/ops/op.h"
 #include <stdlib.h>
 #include <string.h>
 

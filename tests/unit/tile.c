@@ -1,5 +1,5 @@
 // Tiles: pool, broadcasting, wrapping, and rounding to the small float types.
-#include "gpu-runner/tile.h"
+#include "gpu-runner/interp/tile.h"
 
 #include "tests/support/check.h"
 

@@ -1,5 +1,5 @@
 // The TOML reader: values, tables, and what is said about documents that are broken.
-#include "analysis/toml.h"
+#include "analysis/syntax/toml.h"
 
 #include <string.h>
 

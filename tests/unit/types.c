@@ -1,5 +1,8 @@
 // Promotion as Triton has it, folding as Python has it, and the inferred types of every family of operations.
-#include "analysis/infer.h"
+#include "analysis/build/build.h"
+#include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
+#include "analysis/ir/ir_verify.h"
 #include "tests/support/check.h"
 
 static Arena *arena;
@@ -120,12 +123,12 @@ TEST(equal_constexpr_expressions_are_one_value) {
     start();
     Value *block = parameter("BLOCK", TYPE_NUMBER, DTYPE_ANY_INT, true);
     Op *branch = op_append(&builder, OP_IF, &block, 1, 0);
-    Region *arms[] = {op_add_region(&builder, branch), op_add_region(&builder, branch)};
+    Region *branches[] = {op_add_region(&builder, branch), op_add_region(&builder, branch)};
     Builder inside = builder;
-    inside.region = arms[0];
+    inside.region = branches[0];
     Value *half = build_binary(&inside, OP_FLOORDIV, block, build_int(&inside, 2));
     for (int i = 0; i < 2; i++) {
-        inside.region = arms[i];
+        inside.region = branches[i];
         op_append(&inside, OP_YIELD, NULL, 0, 0);
     }
     CHECK(half == binary(OP_FLOORDIV, block, integer(2)));  // so it stands before the branch

@@ -8,7 +8,7 @@ return {
   filetypes = { 'python' },
   root_markers = config.root_markers,
   settings = { tad = config.settings() },
-  init_options = config.init_options(),
+  before_init = config.before_init,
   on_attach = function(client, buffer)
     require('tad.client').attached(client, buffer)
   end,

@@ -275,6 +275,8 @@ function outputOf(status: GradientStatus): string {
   if (status.reason) lines.push(`  ${status.reason}`);
   for (const input of status.inputs ?? [])
     lines.push(`  d${input.name}: error ${formatError(input.error)} in ${counted(input.directions, "direction")}`);
+  if (status.covered) lines.push(`  covered: ${status.covered}`);
+  if (status.own_types?.words) lines.push(`  own types: ${status.own_types.words}`);
   for (const row of status.configurations ?? []) lines.push(`  ${row.status ?? "run"}: ${row.text}`);
   for (const row of status.discarded ?? []) lines.push(`  not run: ${row.text}: ${row.reason ?? ""}`);
   if (typeof status.seconds === "number") lines.push(`  ${formatSeconds(status.seconds)}`);

@@ -71,6 +71,10 @@ export interface GradientStatus {
   dot_test?: number | null;
   configurations?: Configuration[];
   discarded?: Configuration[];
+  /** What the configurations had, and what could not be had, in one line. */
+  covered?: string;
+  /** How far the gradients are off in the element types of the launch, in one line; null where nothing was proved. */
+  own_types?: { words: string } | null;
   /** Where a failure is shown; else at the kernel's name. */
   range?: Range;
 }

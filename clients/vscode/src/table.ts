@@ -89,5 +89,9 @@ export function configurationTable(status: GradientStatus): string {
       configurationRow(row, row.reason ? `not run: ${row.reason}` : "not run"),
     ),
   ];
-  return rows.length ? table([["outcome"], ["from"], ["configuration"]], rows) : "";
+  const words = status.own_types?.words;
+  const covered =
+    (status.covered ? `<p>Covered: ${escapeHtml(status.covered)}</p>` : "") +
+    (words ? `<p>Own types: ${escapeHtml(words)}</p>` : "");
+  return rows.length ? covered + table([["outcome"], ["from"], ["configuration"]], rows) : covered;
 }

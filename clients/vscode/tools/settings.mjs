@@ -1,4 +1,4 @@
-// The settings of package.json: our own, then the rows of server/settings.def. `node tools/settings.mjs` writes them there and into README.md.
+// The settings of package.json: our own, then the rows of server/settings/settings.def. `node tools/settings.mjs` writes them there and into README.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -60,7 +60,7 @@ export function rowsOf(settings) {
   return Object.entries(settings).map(row).join("");
 }
 
-export const definitionFile = new URL("../../../server/settings.def", import.meta.url);
+export const definitionFile = new URL("../../../server/settings/settings.def", import.meta.url);
 const readmeFile = new URL("../README.md", import.meta.url);
 const packageFile = new URL("../package.json", import.meta.url);
 

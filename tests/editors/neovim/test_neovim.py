@@ -75,9 +75,9 @@ def environment(project: Path) -> dict[str, str]:
     }
 
 
-def arguments(neovim: Path) -> list[str]:
+def arguments(neovim: Path, *trusted: Path) -> list[str]:
     """Only our plugin, and the server that is tested."""
-    server = f"let g:tad = #{{ cmd: '{BIN / 'tad-lsp'}' }}"
+    server = f"let g:tad = #{{ cmd: '{BIN / 'tad-lsp'}', trusted: {[str(folder) for folder in trusted]} }}"
     return [str(neovim), "--clean", "--cmd", server, "--cmd", f"set runtimepath^={PLUGIN}"]
 
 
@@ -98,6 +98,7 @@ def test_story(version: str, project: Path) -> None:
     print(report)
     assert "not ok" not in report, report
     assert re.search(r"# [1-9]\d+ passed, 0 failed", report), report
+    assert "traceback" not in report, report
     assert run.returncode == 0
 
 
@@ -154,7 +155,7 @@ class Terminal:
 @pytest.mark.parametrize("version", NEOVIMS)
 def test_in_a_terminal(version: str, project: Path) -> None:
     terminal = Terminal(
-        [*arguments(NEOVIMS[version]), "--cmd", "set nomore", str(project)],
+        [*arguments(NEOVIMS[version], project.parent), "--cmd", "set nomore", str(project)],
         environment(project),
         project.parent,
     )
@@ -179,7 +180,7 @@ def test_in_a_terminal(version: str, project: Path) -> None:
 def test_help_names_every_setting() -> None:
     page = (PLUGIN / "doc" / "tad.txt").read_text()
     rows = re.findall(
-        r'^SETTING\(\w+, "([\w.]+)"', (ROOT / "server" / "settings.def").read_text(), re.M
+        r'^SETTING\(\w+, "([\w.]+)"', (ROOT / "server" / "settings" / "settings.def").read_text(), re.M
     )
     assert len(rows) > 5
     # `trusted` is a field of vim.g.tad itself.

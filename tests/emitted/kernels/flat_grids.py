@@ -191,7 +191,7 @@ def rows_by_their_first_tile(x_ptr, total_ptr, y_ptr, M, N, B: tl.constexpr):
 # tad: M=4, N=6, x_ptr=f32[M, N], total_ptr=f32[M], B=2, DOWN=False, grid=(12,)
 @triton.jit
 def rows_in_either_order(x_ptr, total_ptr, M, N, B: tl.constexpr, DOWN: tl.constexpr):
-    """The id is read in the arms of a condition alone."""
+    """The id is read in the branches of a condition alone."""
     blocks = tl.cdiv(N, B)
     if DOWN:
         row = M - 1 - tl.program_id(0) // blocks

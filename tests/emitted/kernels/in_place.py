@@ -100,8 +100,8 @@ def sum_in_memory(x, out, n, BLOCK: tl.constexpr):
 
 # tad: n=40, x=f32[n], y=f32[n], out=f32[n], FLAG=True, BLOCK=16, grid=(3,)
 @triton.jit
-def stored_in_arms(x, y, out, n, FLAG: tl.constexpr, BLOCK: tl.constexpr):
-    """What one of two arms stored is read again below them."""
+def stored_in_branches(x, y, out, n, FLAG: tl.constexpr, BLOCK: tl.constexpr):
+    """What one of two branches stored is read again below them."""
     pid = tl.program_id(0)
     j = pid * BLOCK + tl.arange(0, BLOCK)
     a = tl.load(x + j, mask=j < n, other=0.0)
@@ -166,8 +166,8 @@ def rows_read_back(x, a, N: tl.constexpr):
 
 # tad: N=16, x=f32[2, 16], scratch=f32[2, 16], out=f32[2], flags=i32[2] in range(0, 2), grid=(2,)
 @triton.jit
-def read_back_in_arms(x, scratch, out, flags, N: tl.constexpr):
-    """Both arms store, read back and store again."""
+def read_back_in_branches(x, scratch, out, flags, N: tl.constexpr):
+    """Both branches store, read back and store again."""
     row = tl.program_id(0)
     i = tl.arange(0, N)
     v = tl.load(x + row * N + i)

@@ -452,7 +452,7 @@ def scanned_as_loaded(x, a, out, N: tl.constexpr):
 
 # tad: n=1, x=f32[16], y=f32[16], z=f32[16], out=f32[16], N=16, grid=(1,)
 @triton.jit
-def added_to_in_arms(x, y, z, out, n, N: tl.constexpr):
+def added_to_in_branches(x, y, z, out, n, N: tl.constexpr):
     j = tl.arange(0, N)
     a = tl.load(x + j)
     b = tl.load(y + j)
@@ -478,7 +478,7 @@ def product_of_shifted(x, y, shift, out, N: tl.constexpr):
 # tad: x=f32[16, 16], y=f32[16, 16], out=f32[16, 16], SUMS=True, N=16, grid=(1,)
 # tad: x=f32[16, 16], y=f32[16, 16], out=f32[16, 16], SUMS=False, N=16, grid=(1,)
 @triton.jit
-def product_in_an_arm(x, y, out, SUMS: tl.constexpr, N: tl.constexpr):
+def product_in_a_branch(x, y, out, SUMS: tl.constexpr, N: tl.constexpr):
     at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
     a = tl.load(x + at)
     b = tl.load(y + at)

@@ -1,4 +1,4 @@
-"""Variables that are assigned again, in arms, loops and swaps: the emitted text may use a name again only where nobody reads it."""
+"""Variables that are assigned again, in branches, loops and swaps: the emitted text may use a name again only where nobody reads it."""
 
 import triton
 import triton.language as tl
@@ -17,7 +17,7 @@ def swapped_in_a_loop(x, y, out, n, steps, BLOCK: tl.constexpr):
 
 # tad: n=11, x=f32[n], y=f32[n], out=f32[n], which=1, BLOCK=16, grid=(1,)
 @triton.jit
-def swapped_in_an_arm(x, y, out, n, which, BLOCK: tl.constexpr):
+def swapped_in_a_branch(x, y, out, n, which, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     a = tl.load(x + i, mask=i < n, other=0.0)
     b = tl.load(y + i, mask=i < n, other=0.0)
@@ -30,7 +30,7 @@ def swapped_in_an_arm(x, y, out, n, which, BLOCK: tl.constexpr):
 
 # tad: n=11, x=f32[n], out=f32[n], p=1, q=0, BLOCK=16, grid=(1,)
 @triton.jit
-def arms_in_arms(x, out, n, p, q, BLOCK: tl.constexpr):
+def branches_in_branches(x, out, n, p, q, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     a = tl.load(x + i, mask=i < n, other=0.0)
     keep = a

@@ -126,7 +126,7 @@ def as_many_as_memory_says(turns, h, B: tl.constexpr):
 
 # tad: T=4, BLOCK=4, x=f32[T, BLOCK], y=f32[BLOCK], z=f32[T, BLOCK], grid=(1,)
 @triton.jit
-def arms_of_all_turns(x, y, z, T, BLOCK: tl.constexpr):
+def branches_of_all_turns(x, y, z, T, BLOCK: tl.constexpr):
     lanes = tl.arange(0, BLOCK)
     for t in range(T):
         v = tl.load(x + t * BLOCK + lanes)
@@ -139,7 +139,7 @@ def arms_of_all_turns(x, y, z, T, BLOCK: tl.constexpr):
 
 # tad: T=4, BLOCK=4, x=f32[T, BLOCK], y=f32[T, BLOCK], z=f32[T, BLOCK], grid=(1,)
 @triton.jit
-def arms_of_their_own_turns(x, y, z, T, BLOCK: tl.constexpr):
+def branches_of_their_own_turns(x, y, z, T, BLOCK: tl.constexpr):
     lanes = tl.arange(0, BLOCK)
     for t in range(T):
         v = tl.load(x + t * BLOCK + lanes)

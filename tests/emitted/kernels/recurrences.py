@@ -116,7 +116,7 @@ def reset_inside(x, y, out, m, n, C: tl.constexpr):
 # tad: m=4, n=6, x=f32[m, n, 4], flag=i32[m] in (1, 0, 2, 0), out=f32[m, 4], BOTH=True, C=4, grid=(m,)
 @triton.jit
 def where_asked(x, flag, out, n, BOTH: tl.constexpr, C: tl.constexpr):
-    """In the arm of a branch on a value, and of one on a flag, and two loops with one name."""
+    """In a branch on a value, and in one on a flag, and two loops with one name."""
     row = tl.program_id(0)
     c = tl.arange(0, C)
     h = tl.full([C], 0.7, dtype=tl.float32)

@@ -201,7 +201,7 @@ def concatenated_in_order(x, y, out, M: tl.constexpr, N: tl.constexpr):
 # tad: n=3, a=f32[n, 16], b=f32[n, 8], out=f32[n, 16], PAIRS=True, C=16, grid=(n,)
 @triton.jit
 def halved_and_doubled(a, b, out, n, PAIRS: tl.constexpr, C: tl.constexpr):
-    """One arm has C lanes, the other twice C // 2: with a power of two these are the same."""
+    """One branch has C lanes, the other twice C // 2: with a power of two these are the same."""
     row = tl.program_id(0)
     half = tl.load(b + row * (C // 2) + tl.arange(0, C // 2))
     if PAIRS:

@@ -157,3 +157,34 @@ def replaced_by_an_atomic(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + lanes, x * x)
     tl.debug_barrier()
     tl.atomic_max(y_ptr + lanes, tl.full([BLOCK], 0.3, tl.float32))
+
+
+# tad: M=37, N=21, x_ptr=f32[37, 21], w_ptr=f32[37], y_ptr=f32[37, 21], BM=16, BN=16, grid=(6,)
+@triton.jit
+def wrapped_tiles(x_ptr, w_ptr, y_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    """The last tiles wrap around and store elements of the first ones again."""
+    columns = tl.cdiv(N, BN)
+    pid = tl.program_id(0)
+    rm = (pid // columns * BM + tl.arange(0, BM)) % M
+    rn = (pid % columns * BN + tl.arange(0, BN)) % N
+    places = rm[:, None] * N + rn[None, :]
+    x = tl.load(x_ptr + places) * tl.load(w_ptr + rm)[:, None]
+    tl.store(y_ptr + places, x * x, mask=(rm[:, None] < M) & (rn[None, :] < N))
+
+
+# tad: n=37, x_ptr=f32[n], y_ptr=f32[n], SHIFT=5, BLOCK=16, grid=(3,)
+@triton.jit
+def rolled(x_ptr, y_ptr, n, SHIFT: tl.constexpr, BLOCK: tl.constexpr):
+    """Each element is stored once, some of them by an index past the end alone."""
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)
+    tl.store(y_ptr + (offsets + SHIFT) % n, x * x, mask=offsets < n)
+
+
+# tad: n=16, x_ptr=f32[32], y_ptr=f32[n], BLOCK=16, grid=(2,)
+@triton.jit
+def second_round(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    """The mask leaves the indices past the end alone."""
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    tl.store(y_ptr + offsets % n, x * x, mask=offsets >= n)

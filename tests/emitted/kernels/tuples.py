@@ -1,4 +1,4 @@
-"""Kernels that take apart a tuple which their launches pass for a constexpr."""
+"""Kernels that take apart a tuple which their launches pass, for a constexpr or at run time."""
 
 import torch
 import triton
@@ -40,4 +40,20 @@ def of_a_shape(x, y, SHAPE: tl.constexpr):
 def eight_rows(x):
     y = torch.empty_like(x)
     of_a_shape[(1,)](x, y, SHAPE=(8, 16))
+    return y
+
+
+@triton.jit
+def of_strides(x, x_stride, y, y_stride, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    j = tl.arange(0, BLOCK)
+    y_row, y_column = y_stride
+    a = tl.load(x + row * x_stride[0] + j * x_stride[1], mask=j < N, other=0.0)
+    tl.store(y + row * y_row + j * y_column, tl.exp(a) * a, mask=j < N)
+
+
+def strided_rows(x):
+    y = torch.empty_like(x)
+    rows, N = x.shape
+    of_strides[(rows,)](x, x.stride(), y, y.stride(), N, BLOCK=triton.next_power_of_2(N))
     return y

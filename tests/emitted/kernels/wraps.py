@@ -1,56 +1,76 @@
-"""Lanes past the end that repeat elements: their gradients meet."""
+"""Addresses that wrap around at a bound: padding where the store leaves it out, else elements that are read again."""
 
+import torch
 import triton
 import triton.language as tl
 
 
-# tad: n=37, x_ptr=f32[n], y_ptr=f32[n], BLOCK=16, grid=(3,)
 @triton.jit
-def clamped_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = offsets < n
-    inside = tl.where(mask, offsets, n - 1)
-    x = tl.load(x_ptr + inside)
-    tl.store(y_ptr + inside, x * x, mask=mask)
+def padding(x, w, y, m, n, sx, sw, sy, B: tl.constexpr, C: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    j = tl.program_id(1) * C + tl.arange(0, C)
+    a = tl.load(x + (i % m)[:, None] * sx + (j % n)[None, :])
+    b = tl.load(w + (i % m)[:, None] * sw + tl.where(j < n, j, 0)[None, :])
+    inside = (i < m)[:, None] & (j < n)[None, :]
+    tl.store(y + i[:, None] * sy + j[None, :], a * tl.exp(b), mask=inside)
 
 
-# tad: n=37, x_ptr=f32[n], y_ptr=f32[n], BLOCK=16, grid=(3,)
 @triton.jit
-def repeated_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + offsets % n)
-    tl.store(y_ptr + offsets, x * x, mask=offsets < n)
+def padding_of_products(x, w, y, m, n, k, B: tl.constexpr, C: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    j = tl.program_id(1) * B + tl.arange(0, B)
+    rows, columns = i % m, j % n
+    total = tl.zeros((B, B), dtype=tl.float32)
+    for start in range(0, k, C):
+        t = start + tl.arange(0, C)
+        a = tl.load(x + rows[:, None] * k + t[None, :], mask=t[None, :] < k, other=0.0)
+        b = tl.load(w + columns[None, :] * k + t[:, None], mask=t[:, None] < k, other=0.0)
+        total += tl.dot(a, b)
+    inside = (n > j[None, :]) & (i[:, None] < m)
+    tl.store(y + i[:, None] * n + j[None, :], tl.sigmoid(total), mask=inside)
 
 
-# tad: n=37, x_ptr=f32[n], y_ptr=f32[n], BLOCK=16, grid=(3,)
 @triton.jit
-def least_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + tl.minimum(offsets, n - 1))
-    tl.store(y_ptr + offsets, x * x, mask=offsets < n)
+def read_again(x, y, m, p, B: tl.constexpr):
+    """The store has a bound of its own, beyond that of the loads."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    a = tl.load(x + i % m)
+    tl.store(y + i, a * a, mask=i < p)
 
 
-# tad: n=24, s0=1, s1=2, s2=1, s3=3, s4=1, s5=2, s6=1, s7=2, t0=24, t1=12, t2=12, t3=4, t4=4, t5=2, t6=2, t7=1, x_ptr=f32[n], y_ptr=f32[n], BLOCK=16, grid=(2,)
 @triton.jit
-def eight_digits_kernel(x_ptr, y_ptr, n, s0, s1, s2, s3, s4, s5, s6, s7, t0, t1, t2, t3, t4, t5, t6, t7, BLOCK: tl.constexpr):
-    """A linear index taken apart by eight sizes: their product is more than the analysis follows."""
-    rest = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = rest < n
-    place = 0
-    place += (rest % s7) * t7
-    rest = rest // s7
-    place += (rest % s6) * t6
-    rest = rest // s6
-    place += (rest % s5) * t5
-    rest = rest // s5
-    place += (rest % s4) * t4
-    rest = rest // s4
-    place += (rest % s3) * t3
-    rest = rest // s3
-    place += (rest % s2) * t2
-    rest = rest // s2
-    place += (rest % s1) * t1
-    rest = rest // s1
-    place += (rest % s0) * t0
-    x = tl.load(x_ptr + place, mask=mask)
-    tl.store(y_ptr + place, x * x, mask=mask)
+def added_elsewhere(x, y, z, m, p, B: tl.constexpr):
+    """One of two stores has another bound."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    a = tl.load(x + i % m)
+    tl.store(y + i, a * a, mask=i < m)
+    tl.store(z + i, tl.exp(a), mask=i < p)
+
+
+def launch_padding(x, w):
+    y = torch.empty_like(x)
+    m, n = x.shape
+    grid = (triton.cdiv(m, 16), triton.cdiv(n, 8))
+    padding[grid](x, w, y, m, n, x.stride(0), w.stride(0), y.stride(0), B=16, C=8)
+    return y
+
+
+def launch_padding_of_products(x, w):
+    y = x.new_empty(x.shape[0], w.shape[0])
+    grid = (triton.cdiv(x.shape[0], 16), triton.cdiv(w.shape[0], 16))
+    padding_of_products[grid](x, w, y, x.shape[0], w.shape[0], x.shape[1], B=16, C=16)
+    return y
+
+
+def launch_read_again(x, p):
+    y = x.new_empty(p)
+    read_again[(triton.cdiv(p, 16),)](x, y, x.shape[0], p, B=16)
+    return y
+
+
+def launch_added_elsewhere(x, p):
+    y = torch.empty_like(x)
+    z = x.new_empty(p)
+    blocks = triton.cdiv(max(x.shape[0], p), 16)
+    added_elsewhere[(blocks,)](x, y, z, x.shape[0], p, B=16)
+    return y, z

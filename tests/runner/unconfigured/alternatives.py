@@ -113,7 +113,7 @@ def layout_by_a_type(
 def scaled_by_number_or_row(
     x_ptr, out_ptr, n, by_row: tl.constexpr, BLOCK: tl.constexpr, scale=1.0
 ):
-    """A number in one arm, a pointer in the other: here there is no gradient of it."""
+    """A number in one branch, a pointer in the other: here there is no gradient of it."""
     i = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + i, mask=i < n)
     if by_row:

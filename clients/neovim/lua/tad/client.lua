@@ -148,7 +148,7 @@ function M.start(buffer)
     cmd = command,
     root_dir = root,
     settings = { tad = config.settings() },
-    init_options = config.init_options(),
+    before_init = config.before_init,
     on_attach = M.attached,
     handlers = require('tad.gradients').handlers,
   }

@@ -306,6 +306,15 @@ local function restart()
   client.restart()
 end
 
+--- Trusts the folder of this buffer until Neovim ends; the server starts again and is told so.
+local function trust()
+  local one = client.of_buffer(0)
+  local root = one and one.config.root_dir or vim.fn.getcwd()
+  require('tad.config').trust(root)
+  say('gradient checks and timings may start processes for ' .. root)
+  client.restart()
+end
+
 local function health()
   vim.cmd('checkhealth tad')
 end
@@ -320,6 +329,7 @@ M.rows = {
   { 'explain', explain, 'the page of a diagnostic or of an operation', {}, finding_names },
   { 'lens', run_lens, 'run the code lens of this line', {} },
   { 'hints', toggle_hints, 'inlay hints of shapes on or off', {} },
+  { 'trust', trust, 'let gradient checks and timings of this folder start processes', {} },
   { 'restart', restart, 'end the server and start it again', {} },
   { 'log', show_log, "open Neovim's log of language servers", {} },
   { 'health', health, 'same as :checkhealth tad', {} },

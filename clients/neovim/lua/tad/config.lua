@@ -11,8 +11,8 @@ M.defaults = {
   -- Switch code lenses and inlay hints on in buffers of the server, where this Neovim has them.
   lens = true,
   hints = true,
-  -- Whether gradient checks may start worker processes (they interpret kernels; nothing of yours is imported).
-  trusted = true,
+  -- Where gradient checks and timings may start processes: true, false, or a list of folders.
+  trusted = false,
   -- The server's own settings; `:help tad-settings`.
   settings = {},
 }
@@ -68,13 +68,47 @@ function M.command()
 end
 
 function M.settings()
-  local settings = vim.deepcopy(M.get().settings)
-  settings.trusted = M.get().trusted
-  return settings
+  return vim.deepcopy(M.get().settings)
 end
 
-function M.init_options()
-  return { settings = M.settings(), trusted = M.get().trusted }
+local function real(folder)
+  local path = vim.fn.resolve(vim.fn.fnamemodify(vim.fn.expand(folder), ':p'))
+  return (path:gsub('(.)/+$', '%1'))
+end
+
+-- What `:Tad trust` trusts until this Neovim ends.
+local trusted_for_now = {}
+
+--- Trusts a folder and what is below it, until this Neovim ends. Servers that run do not hear of it.
+function M.trust(folder)
+  table.insert(trusted_for_now, folder)
+end
+
+--- Whether the user has said that what a folder (nil: the current one) holds may be run.
+function M.is_trusted(root)
+  local chosen = M.get().trusted
+  if chosen == true then
+    return true
+  end
+  local folders = vim.list_extend(type(chosen) == 'table' and vim.deepcopy(chosen) or {}, trusted_for_now)
+  local path = real(root or vim.fn.getcwd())
+  for _, name in ipairs(folders) do
+    local folder = real(name)
+    if path == folder or vim.startswith(path, folder == '/' and '/' or folder .. '/') then
+      return true
+    end
+  end
+  return false
+end
+
+--- The `initializationOptions` of a server for this root folder.
+function M.init_options(root)
+  return { settings = M.settings(), trusted = M.is_trusted(root) }
+end
+
+--- Neovim's hook: the root folder is known only when a server is started.
+function M.before_init(params, chosen)
+  params.initializationOptions = M.init_options(chosen.root_dir)
 end
 
 return M

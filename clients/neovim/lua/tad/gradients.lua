@@ -13,6 +13,9 @@ local function summary(status)
     local is_short = status.seconds < 0.1
     text = text .. (is_short and ', %.0f ms' or ', %.1f s'):format(status.seconds * (is_short and 1000 or 1))
   end
+  if type(status.own_types) == 'table' and status.own_types.words then
+    text = text .. '; ' .. status.own_types.words
+  end
   if type(status.reason) == 'string' and status.reason ~= '' then
     text = text .. ' (' .. status.reason .. ')'
   end

@@ -60,8 +60,13 @@ function M.check()
   check_server(config)
   start('tad: this Neovim')
   check_editor()
-  if not config.get().trusted then
-    warn('vim.g.tad.trusted is false: gradients are not checked')
+  local one = require('tad.client').of_buffer(0)
+  local root = one and one.config.root_dir or nil
+  if not config.is_trusted(root) then
+    warn(('vim.g.tad.trusted does not hold %s: gradients are not checked'):format(root or vim.fn.getcwd()), {
+      'Only for this session: `:Tad trust`.',
+      'For good: `trusted = true`, or a list of folders, in vim.g.tad; `:help tad-trust`.',
+    })
   end
 end
 

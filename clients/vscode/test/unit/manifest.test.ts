@@ -15,12 +15,12 @@ interface Manifest {
 const manifest = JSON.parse(readFileSync("package.json", "utf8")) as Manifest;
 const sources = readdirSync("src").map((name) => readFileSync(`src/${name}`, "utf8")).join("\n");
 
-test("the settings are those of server/settings.def (node tools/settings.mjs writes them)", async () => {
+test("the settings are those of server/settings/settings.def (node tools/settings.mjs writes them)", async () => {
   const tool = (await import(pathToFileURL("tools/settings.mjs").href)) as {
     settingsOf(definition: string): Record<string, unknown>;
     restrictedOf(settings: object): string[];
   };
-  const expected = tool.settingsOf(readFileSync("../../server/settings.def", "utf8"));
+  const expected = tool.settingsOf(readFileSync("../../server/settings/settings.def", "utf8"));
   assert.ok(Object.keys(expected).length > 5);
   assert.deepEqual(manifest.contributes.configuration.properties, expected);
   const { restrictedConfigurations } = manifest.capabilities.untrustedWorkspaces;

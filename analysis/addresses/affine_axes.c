@@ -1,0 +1,677 @@
+// From an access to what each axis around it (program ids, loops) does to its address: free, owned or scattered.
+//
+// The offset is a polynomial. Its stride symbols (scalars of the program that bound no lane and step no loop) part it into
+// dimensions; within one dimension an axis owns what it touches when everything finer fits below its weight, as the digits
+// of a number do. `x // c` and `x % c` of an axis x are two such digits that together are x.
+#include "analysis/addresses/affine_axes.h"
+
+#include "analysis/addresses/affine.h"
+
+#include "analysis/build/infer.h"
+#include "analysis/ir/loops.h"
+#include "analysis/ir/walk.h"
+
+enum { SPLIT_DEPTH = 4 };
+
+/// Something that the base varies with.
+typedef struct Mover {
+    Value *atom;
+    bool is_axis;  // a program id, a loop variable or a digit of one
+    bool
+        unbounded;  // varies in an unknown way inside the program (state of a while loop, a recurrence)
+    const Poly *step;       // between two values
+    const Poly *extent;     // number of values, NULL when unknown
+    const Value *digit_of;  // a made-up `x % c`: x
+} Mover;
+
+typedef struct Analysis {
+    Arena *arena;
+    Former *former;
+    const FunctionAxes *function;
+    const Access *access;
+    const Poly *base;
+    Type tile;  // of the pointer: its dims are the lanes' extents
+    Mover movers[ADDRESS_MOST_MOVERS];
+    int mover_count;
+    bool too_many;
+    int synthetic;  // ids of made-up atoms count down from here
+} Analysis;
+
+bool poly_is_nonnegative(Arena *arena, const Poly *poly) {
+    if (!poly) return false;
+    int64_t least = 0;  // what it is where all atoms are 1
+    bool any_negative = false;
+    for (int t = 0; t < poly->count; t++) {
+        least += poly->terms[t].coefficient;
+        any_negative = any_negative || poly->terms[t].coefficient < 0;
+    }
+    if (!any_negative || least < 0) return !any_negative;
+    const Poly *one = poly_constant(arena, 1);
+    const Poly *shifted = poly;
+    for (int t = 0; t < poly->count; t++)
+        for (int a = 0; a < poly->terms[t].atom_count; a++) {
+            Value *atom = poly->terms[t].atoms[a];
+            if (a && poly->terms[t].atoms[a - 1] == atom) continue;
+            bool done = false;  // each atom once
+            for (int u = 0; u < t && !done; u++)
+                for (int b = 0; b < poly->terms[u].atom_count; b++)
+                    if (poly->terms[u].atoms[b] == atom) done = true;
+            if (done) continue;
+            shifted =
+                poly_substitute(arena, shifted, atom, poly_add(arena, poly_atom(arena, atom), one));
+        }
+    for (int t = 0; shifted && t < shifted->count; t++)
+        if (shifted->terms[t].coefficient < 0) return false;
+    return shifted != NULL;
+}
+
+static const Poly *negate(Arena *arena, const Poly *poly) {
+    return poly_multiply(arena, poly, poly_constant(arena, -1));
+}
+
+/* ---- movers ---- */
+
+static Mover *find_mover(Analysis *analysis, const Value *atom) {
+    for (int i = 0; i < analysis->mover_count; i++)
+        if (analysis->movers[i].atom == atom) return &analysis->movers[i];
+    return NULL;
+}
+
+/// Number of values of a loop variable, `*step` between them. NULL where it is not a fixed polynomial.
+static const Poly *loop_extent(Analysis *analysis, const Op *loop, const Poly **step) {
+    Affine lower = affine_by(analysis->former, loop->operands[0]);
+    Affine upper = affine_by(analysis->former, loop->operands[1]);
+    Affine stride = affine_by(analysis->former, loop->operands[2]);
+    *step = stride.known && stride.rank == 0 ? stride.base : poly_constant(analysis->arena, 1);
+    if (!lower.known || !upper.known || !stride.known) return NULL;
+    const Poly *length = poly_subtract(analysis->arena, upper.base, lower.base);
+    if (!poly_is_fixed(analysis->arena, length)) return NULL;
+    int64_t n, s;
+    if (poly_is_constant(length, &n) && poly_is_constant(stride.base, &s) && s > 0)
+        return poly_constant(analysis->arena, (n + s - 1) / s);
+    return poly_divide_exact(analysis->arena, length, stride.base);
+}
+
+static void describe_axis(Analysis *analysis, Mover *mover) {
+    mover->is_axis = true;
+    mover->step = poly_constant(analysis->arena, 1);
+    if (value_is_loop_variable(mover->atom)) {
+        mover->extent = loop_extent(analysis, mover->atom->region->parent, &mover->step);
+        return;
+    }
+    int64_t axis;
+    if (mover->atom->op->code == OP_TILE_INDEX) {
+        Affine extent = affine_by(analysis->former, mover->atom->op->operands[3]);
+        if (mover->atom->op->operands[3] && extent.known && extent.rank == 0)
+            mover->extent = extent.base;
+        return;
+    }
+    if (!value_is_int(mover->atom->op->operands[0], &axis) || axis < 0 || axis >= PROGRAM_AXES)
+        return;
+    Value *count = analysis->function->program_counts[axis];
+    if (count) mover->extent = poly_atom(analysis->arena, count);
+}
+
+static Mover *add_mover(Analysis *analysis, Value *atom) {
+    Mover *mover = find_mover(analysis, atom);
+    if (mover) return mover;
+    if (analysis->mover_count == ADDRESS_MOST_MOVERS) {
+        analysis->too_many = true;
+        return NULL;
+    }
+    mover = &analysis->movers[analysis->mover_count++];
+    *mover = (Mover){.atom = atom, .step = poly_constant(analysis->arena, 1)};
+    if (value_is_axis(atom))
+        describe_axis(analysis, mover);
+    else
+        mover->unbounded = axis_sources_of(analysis->arena, atom, NULL).carried_state;
+    return mover;
+}
+
+/// Everything in the base that varies within a launch.
+static void collect_movers(Analysis *analysis) {
+    for (int t = 0; t < analysis->base->count; t++)
+        for (int a = 0; a < analysis->base->terms[t].atom_count; a++) {
+            Value *atom = analysis->base->terms[t].atoms[a];
+            AxisSources sources = axis_sources_of(analysis->arena, atom, NULL);
+            if (sources.any_axis || sources.carried_state) add_mover(analysis, atom);
+        }
+}
+
+/* ---- digits: x // c and x % c ---- */
+
+static bool is_digit_of(Analysis *analysis, const Value *atom, OpCode code, const Value *axis,
+                        const Poly **divisor) {
+    if (!atom->op || atom->op->code != code) return false;
+    Affine x = affine_by(analysis->former, atom->op->operands[0]);
+    Affine c = affine_by(analysis->former, atom->op->operands[1]);
+    if (!x.known || x.rank || !c.known || c.rank) return false;
+    if (!poly_equal(x.base, poly_atom(analysis->arena, (Value *)(uintptr_t)axis))) return false;
+    *divisor = c.base;
+    return poly_is_fixed(analysis->arena, c.base);
+}
+
+static Value *synthetic_atom(Analysis *analysis, const Value *like) {
+    Value *atom = ARENA_NEW(analysis->arena, Value);
+    atom->id = analysis->synthetic--;
+    atom->type = like->type;
+    atom->name = "digit";
+    return atom;
+}
+
+/// Where the base holds x and x // c, x becomes (x // c) * c + (x % c).
+static void split_direct_use(Analysis *analysis, Value *axis) {
+    Value *quotient = NULL, *remainder = NULL;
+    const Poly *divisor = NULL, *other;
+    for (int i = 0; i < analysis->mover_count; i++) {
+        Value *atom = analysis->movers[i].atom;
+        if (!quotient && is_digit_of(analysis, atom, OP_FLOORDIV, axis, &divisor)) quotient = atom;
+    }
+    if (!quotient || !poly_mentions(analysis->base, axis)) return;
+    for (int i = 0; i < analysis->mover_count; i++) {
+        Value *atom = analysis->movers[i].atom;
+        if (is_digit_of(analysis, atom, OP_MOD, axis, &other) && poly_equal(other, divisor))
+            remainder = atom;
+    }
+    if (!remainder) remainder = synthetic_atom(analysis, axis);
+    const Poly *whole =
+        poly_add(analysis->arena,
+                 poly_multiply(analysis->arena, poly_atom(analysis->arena, quotient), divisor),
+                 poly_atom(analysis->arena, remainder));
+    analysis->base = poly_substitute(analysis->arena, analysis->base, axis, whole);
+    Mover *mover = add_mover(analysis, remainder);
+    if (!mover) return;
+    mover->is_axis = true;
+    mover->unbounded = false;
+    mover->extent = divisor;
+    mover->digit_of = axis;
+}
+
+/* ---- dimensions ---- */
+
+/// Also what is computed from a block size (`BLOCK // 2`) is one: it is no stride of its own.
+static intptr_t bounds_a_lane_or_step(ValueWalk *walk, const Value *atom) {
+    const Analysis *analysis = walk->context;
+    for (int i = 0; i < analysis->tile.rank; i++)
+        if (analysis->tile.dims[i] && poly_mentions(analysis->tile.dims[i], atom)) return true;
+    for (int i = 0; i < analysis->mover_count; i++)
+        if (poly_mentions(analysis->movers[i].step, atom)) return true;
+    const Op *op = atom->type.is_constexpr ? atom->op : NULL;
+    for (int i = 0; op && i < op->operand_count; i++)
+        if (op->operands[i] && !op->operands[i]->constant && walk_ask(walk, op->operands[i]))
+            return true;
+    return false;
+}
+
+/// The product of a term's stride symbols.
+static const Poly *term_stride(Analysis *analysis, const Monomial *term) {
+    const Poly *stride = poly_constant(analysis->arena, 1);
+    for (int a = 0; a < term->atom_count; a++) {
+        Value *atom = term->atoms[a];
+        if (find_mover(analysis, atom) || walk_from(atom, bounds_a_lane_or_step, true, analysis))
+            continue;
+        stride = poly_multiply(analysis->arena, stride, poly_atom(analysis->arena, atom));
+    }
+    return stride;
+}
+
+/// The part of a coefficient that lies in the dimension of `stride`, divided by it.
+static const Poly *part_in(Analysis *analysis, const Poly *coefficient, const Poly *stride) {
+    const Poly *sum = poly_constant(analysis->arena, 0);
+    for (int t = 0; t < coefficient->count; t++) {
+        Poly one = {1, &coefficient->terms[t]};
+        if (!poly_equal(term_stride(analysis, &coefficient->terms[t]), stride)) continue;
+        const Poly *weight = poly_divide_exact(analysis->arena, &one, stride);
+        if (weight) sum = poly_add(analysis->arena, sum, weight);
+    }
+    return sum;
+}
+
+/// |weight|, or NULL where its sign is not known.
+static const Poly *magnitude(Arena *arena, const Poly *weight) {
+    if (poly_is_nonnegative(arena, weight)) return weight;
+    const Poly *negated = negate(arena, weight);
+    return poly_is_nonnegative(arena, negated) ? negated : NULL;
+}
+
+/// How far the lanes reach within the dimension, or NULL.
+static const Poly *lanes_reach(Analysis *analysis, const Poly *stride) {
+    const Affine *offset = &analysis->access->offset;
+    const Poly *reach = poly_constant(analysis->arena, 0);
+    const Poly *one = poly_constant(analysis->arena, 1);
+    for (int k = 0; k < offset->rank; k++) {
+        const Poly *weight = part_in(analysis, offset->lane[k], stride);
+        if (poly_is_zero(weight)) continue;
+        weight = magnitude(analysis->arena, weight);
+        const Poly *dim = k < analysis->tile.rank ? analysis->tile.dims[k] : NULL;
+        if (!weight || !dim) return NULL;
+        reach = poly_add(
+            analysis->arena, reach,
+            poly_multiply(analysis->arena, weight, poly_subtract(analysis->arena, dim, one)));
+    }
+    return reach;
+}
+
+/// Whether a value is 0 on one of the ways it is made: `stride if FLAG else 0`.
+static intptr_t may_be_zero(ValueWalk *walk, const Value *value) {
+    int64_t number;
+    if (value_is_int(value, &number)) return number == 0;
+    const Op *op = value->op;
+    if (!op) return value->may_be_zero;
+    switch (op->code) {
+    case OP_CAST: return walk_ask(walk, op->operands[0]);
+    case OP_WHERE: return walk_ask(walk, op->operands[1]) || walk_ask(walk, op->operands[2]);
+    case OP_MUL: return walk_ask(walk, op->operands[0]) || walk_ask(walk, op->operands[1]);
+    case OP_IF:
+        for (int r = 0; r < 2; r++) {
+            const Op *end = region_terminator(op->regions[r]);
+            if (!end || value->index >= end->operand_count ||
+                walk_ask(walk, end->operands[value->index]))
+                return true;
+        }
+        return false;
+    default: return false;
+    }
+}
+
+bool stride_may_vanish(const Poly *weight) {
+    for (int t = 0; t < weight->count; t++)
+        for (int a = 0; a < weight->terms[t].atom_count; a++)
+            if (walk_from(weight->terms[t].atoms[a], may_be_zero, true, NULL)) return true;
+    return false;
+}
+
+static bool is_crossed(Analysis *analysis, const Poly *own, const Poly *other, const Poly *bound) {
+    if (poly_is_zero(other)) return false;
+    const Poly *own_stride = term_stride(analysis, &own->terms[0]);
+    const Poly *other_stride = term_stride(analysis, &other->terms[0]);
+    if (poly_equal(own_stride, other_stride)) return false;
+    // A flat index below `rows * columns`: the larger stride is a dimension after all.
+    bool own_is_inner = poly_divide_exact(analysis->arena, other_stride, own_stride) != NULL;
+    bool other_is_inner = poly_divide_exact(analysis->arena, own_stride, other_stride) != NULL;
+    const Poly *outer = own_is_inner ? other_stride : own_stride;
+    return !(own_is_inner || other_is_inner) || !poly_divide_exact(analysis->arena, bound, outer);
+}
+
+/// Tiles side by side, `i * BLOCK + lane`: one step goes over all lanes of the comparison.
+static bool is_tiled(Analysis *analysis, const Poly *own, const Poly *lane, Type type, int axis) {
+    const Poly *dim = axis < type.rank ? type.dims[axis] : NULL;
+    if (!dim) return false;
+    const Poly *reach = poly_multiply(analysis->arena, lane, dim);
+    return poly_is_nonnegative(analysis->arena, poly_subtract(analysis->arena, own, reach));
+}
+
+/// Whether the sum of `op`, a comparison, is of `mover` and of something of another stride.
+static bool compares_across(Analysis *analysis, const Mover *mover, const Op *op) {
+    for (int side = 0; side < 2; side++) {
+        Affine form = affine_by(analysis->former, op->operands[side]);
+        Affine bound = affine_by(analysis->former, op->operands[1 - side]);
+        const Poly *own, *other, *rest;
+        if (!form.known || !bound.known ||
+            !poly_split(analysis->arena, form.base, mover->atom, &own, &rest) || poly_is_zero(own))
+            continue;
+        for (int i = 0; i < analysis->mover_count; i++)
+            if (&analysis->movers[i] != mover &&
+                poly_split(analysis->arena, form.base, analysis->movers[i].atom, &other, &rest) &&
+                is_crossed(analysis, own, other, bound.base))
+                return true;
+        for (int k = 0; k < form.rank; k++)
+            if (!is_tiled(analysis, own, form.lane[k], op->operands[side]->type, k) &&
+                is_crossed(analysis, own, form.lane[k], bound.base))
+                return true;
+    }
+    return false;
+}
+
+/// Whether the mover shares a dimension with something of another stride, as `position * stride + tap * dilation` of a
+/// convolution does: the kernel itself compares their sum with one bound.
+static bool shares_a_dimension(Analysis *analysis, const Mover *mover) {
+    for (LIST_EACH(int, i, analysis->function->comparisons))
+        if (compares_across(analysis, mover, analysis->function->comparisons.items[i])) return true;
+    return false;
+}
+
+/// A stride without the numbers in it that a caller chooses.
+static const Poly *settled(Arena *arena, const Monomial *term, bool *is_chosen) {
+    const Poly *rest = poly_constant(arena, 1);
+    for (int a = 0; a < term->atom_count; a++) {
+        if (term->atoms[a]->is_chosen)
+            *is_chosen = true;
+        else
+            rest = poly_multiply(arena, rest, poly_atom(arena, term->atoms[a]));
+    }
+    return rest;
+}
+
+bool strides_may_meet(Arena *arena, const Poly *a, const Poly *b) {
+    for (int i = 0; i < a->count; i++)
+        for (int k = 0; k < b->count; k++) {
+            bool is_chosen = false;
+            const Poly *left = settled(arena, &a->terms[i], &is_chosen);
+            const Poly *right = settled(arena, &b->terms[k], &is_chosen);
+            if (is_chosen && poly_equal(left, right)) return true;
+        }
+    return false;
+}
+
+/// Whether something else moves by a stride that is told from `stride` only by a number that a caller chooses: hops of a
+/// transform and the samples of its frames.
+static bool meets_others(Analysis *analysis, const Mover *mover, const Poly *stride) {
+    const Affine *offset = &analysis->access->offset;
+    const Poly *moved[ADDRESS_MOST_MOVERS + TYPE_MAX_RANK], *rest;
+    int count = 0;
+    for (int k = 0; k < offset->rank; k++) moved[count++] = offset->lane[k];
+    for (int i = 0; i < analysis->mover_count; i++)
+        if (&analysis->movers[i] != mover &&
+            poly_split(analysis->arena, analysis->base, analysis->movers[i].atom, &moved[count],
+                       &rest))
+            count++;
+    for (int i = 0; i < count; i++)
+        for (int t = 0; t < moved[i]->count; t++) {
+            const Poly *other = term_stride(analysis, &moved[i]->terms[t]);
+            if (!poly_equal(other, stride) && strides_may_meet(analysis->arena, other, stride))
+                return true;
+        }
+    return false;
+}
+
+/// Whether different values of `atom`, a mover that stands in the base by itself, touch different elements.
+static bool owns_directly(Analysis *analysis, const Mover *mover) {
+    Arena *arena = analysis->arena;
+    const Poly *coefficient, *rest;
+    if (!poly_split(arena, analysis->base, mover->atom, &coefficient, &rest)) return false;
+    if (poly_is_zero(coefficient) || !poly_is_fixed(arena, coefficient)) return false;
+    if (stride_may_vanish(coefficient)) return false;
+    const Poly *stride = term_stride(analysis, &coefficient->terms[0]);
+    const Poly *weight = part_in(analysis, coefficient, stride);
+    if (!poly_equal(poly_multiply(arena, weight, stride), coefficient)) return false;  // a diagonal
+    weight = magnitude(arena, poly_multiply(arena, weight, mover->step));
+    const Poly *reach = lanes_reach(analysis, stride);
+    if (!weight || !reach || shares_a_dimension(analysis, mover)) return false;
+    if (meets_others(analysis, mover, stride)) return false;
+    const Poly *one = poly_constant(arena, 1);
+    for (int i = 0; i < analysis->mover_count; i++) {
+        const Mover *other = &analysis->movers[i];
+        const Poly *other_coefficient, *other_rest;
+        if (other == mover) continue;
+        if (!poly_split(arena, analysis->base, other->atom, &other_coefficient, &other_rest))
+            return false;
+        const Poly *other_weight = part_in(analysis, other_coefficient, stride);
+        if (poly_is_zero(other_weight)) continue;
+        if (other->unbounded) return false;
+        // A start read from memory: the owner is meant relative to it, its own axes count as scattered.
+        if (!other->is_axis) continue;
+        other_weight = magnitude(arena, poly_multiply(arena, other_weight, other->step));
+        if (!other_weight) return false;
+        const Poly *ratio = poly_divide_exact(arena, other_weight, weight);
+        if (ratio && mover->extent &&
+            poly_is_nonnegative(arena, poly_subtract(arena, ratio, mover->extent)))
+            continue;  // coarser: a higher digit
+        if (!other->extent) return false;
+        reach =
+            poly_add(arena, reach,
+                     poly_multiply(arena, other_weight, poly_subtract(arena, other->extent, one)));
+    }
+    return poly_is_nonnegative(arena,
+                               poly_subtract(arena, poly_subtract(arena, weight, reach), one));
+}
+
+/// Whether different values of `axis` touch different elements: directly, or by both of its digits.
+static bool owns(Analysis *analysis, Value *axis, int depth) {
+    Value *quotient = NULL, *remainder = NULL;
+    const Poly *divisor = NULL, *other = NULL;
+    if (depth > SPLIT_DEPTH) return false;
+    split_direct_use(analysis, axis);
+    for (int i = 0; i < analysis->mover_count; i++) {
+        Value *atom = analysis->movers[i].atom;
+        if (is_digit_of(analysis, atom, OP_FLOORDIV, axis, &divisor)) {
+            if (quotient) return false;  // split in two ways
+            quotient = atom;
+        }
+    }
+    for (int i = 0; i < analysis->mover_count && quotient; i++) {
+        Value *atom = analysis->movers[i].atom;
+        if (analysis->movers[i].digit_of == axis ||
+            (is_digit_of(analysis, atom, OP_MOD, axis, &other) && poly_equal(other, divisor)))
+            remainder = atom;
+    }
+    if (quotient && remainder) {
+        Mover *low = find_mover(analysis, remainder);
+        Mover *high = find_mover(analysis, quotient);
+        low->is_axis = high->is_axis = true;
+        low->extent = divisor;
+        const Mover *whole = find_mover(analysis, axis);
+        if (whole && whole->extent)
+            high->extent = poly_divide_exact(analysis->arena, whole->extent, divisor);
+        return owns(analysis, quotient, depth + 1) && owns(analysis, remainder, depth + 1);
+    }
+    // Any other atom that is made of the axis: a shared owner (x // c alone), or data.
+    for (int i = 0; i < analysis->mover_count; i++) {
+        Value *atom = analysis->movers[i].atom;
+        if (atom != axis && atom->id >= 0 && value_depends_on_axis(analysis->arena, atom, axis))
+            return false;
+    }
+    const Mover *mover = find_mover(analysis, axis);
+    return mover && owns_directly(analysis, mover);
+}
+
+/* ---- wraps ---- */
+
+/// Whether two forms are the same up to where their lanes stand.
+static bool same_up_to_shape(const Affine *a, const Affine *b) {
+    if (!a->known || !b->known || !poly_equal(a->base, b->base)) return false;
+    const Poly *lanes_a = NULL, *lanes_b = NULL;
+    for (int i = 0; i < a->rank; i++)
+        if (!poly_is_zero(a->lane[i])) {
+            if (lanes_a) return false;
+            lanes_a = a->lane[i];
+        }
+    for (int i = 0; i < b->rank; i++)
+        if (!poly_is_zero(b->lane[i])) {
+            if (lanes_b) return false;
+            lanes_b = b->lane[i];
+        }
+    return poly_equal(lanes_a, lanes_b);
+}
+
+static bool is_compared_with(Analysis *analysis, const Affine *wrapped, const Poly *modulus) {
+    for (LIST_EACH(int, i, analysis->function->comparisons)) {
+        const Op *op = analysis->function->comparisons.items[i];
+        if (op->code != OP_LT && op->code != OP_GT) continue;
+        int side = op->code == OP_LT ? 0 : 1;
+        Affine x = affine_by(analysis->former, op->operands[side]);
+        Affine bound = affine_by(analysis->former, op->operands[1 - side]);
+        if (!bound.known || bound.rank || x.wrapped) continue;
+        if (poly_equal(bound.base, modulus) && same_up_to_shape(&x, wrapped)) return true;
+    }
+    return false;
+}
+
+/// Whether every wrapped value is elsewhere compared with its modulus, so that wrapped lanes are padding.
+static bool wraps_are_padding(Analysis *analysis) {
+    const Affine *offset = &analysis->access->offset;
+    for (int i = 0; i < offset->wrap_count; i++) {
+        Affine wrapped = affine_by(analysis->former, offset->wraps[i].value);
+        if (!is_compared_with(analysis, &wrapped, offset->wraps[i].modulus)) return false;
+    }
+    return true;
+}
+
+/// Whether a wrapped value in the address moves with the axis.
+static bool axis_is_wrapped(Analysis *analysis, const Value *axis) {
+    const Affine *offset = &analysis->access->offset;
+    for (int i = 0; i < offset->wrap_count; i++)
+        if (value_depends_on_axis(analysis->arena, offset->wraps[i].value, axis)) return true;
+    return false;
+}
+
+/* ---- the axes around an access ---- */
+
+/// Whether the loop's tiles line up whatever the bounds: step and each varying part of `lower` are multiples of a tile.
+static bool loop_is_aligned(Analysis *analysis, const Mover *mover) {
+    Arena *arena = analysis->arena;
+    const Op *loop = mover->atom->region->parent;
+    Affine lower = affine_by(analysis->former, loop->operands[0]);
+    if (!lower.known) return false;
+    const Poly *unit = mover->step;
+    const Poly *coefficient, *rest;
+    if (poly_split(arena, analysis->base, mover->atom, &coefficient, &rest) && coefficient->count) {
+        const Poly *stride = term_stride(analysis, &coefficient->terms[0]);
+        const Poly *reach = lanes_reach(analysis, stride);
+        const Poly *tile = reach ? poly_add(arena, reach, poly_constant(arena, 1)) : NULL;
+        if (tile && poly_equal(coefficient, stride) && poly_divide_exact(arena, unit, tile))
+            unit = tile;
+    }
+    for (int t = 0; t < lower.base->count; t++) {
+        Poly term = {1, &lower.base->terms[t]};
+        if (poly_is_fixed(arena, &term)) continue;
+        if (!poly_divide_exact(arena, &term, unit)) return false;
+    }
+    return true;
+}
+
+static AxisDependence depend(Analysis *analysis, Axis *axis, Value *atom) {
+    const Access *access = analysis->access;
+    if (!access->offset.known) {
+        bool moves = value_depends_on_axis(analysis->arena, access->op->operands[0], atom);
+        int offsets = op_parameter_index(access->op->code, STR("offsets"));
+        if (offsets >= 0 && offsets < access->op->operand_count && access->op->operands[offsets])
+            moves |= value_depends_on_axis(analysis->arena, access->op->operands[offsets], atom);
+        return moves ? AXIS_SCATTERED : AXIS_FREE;
+    }
+    bool in_lanes = false;
+    for (int k = 0; k < access->offset.rank; k++)
+        in_lanes |= poly_depends_on_axis(analysis->arena, access->offset.lane[k], atom);
+    if (!in_lanes && !poly_depends_on_axis(analysis->arena, access->offset.base, atom) &&
+        !axis_is_wrapped(analysis, atom))
+        return AXIS_FREE;
+    if (in_lanes || analysis->too_many || !access->parameter) return AXIS_SCATTERED;
+    if (axis_is_wrapped(analysis, atom) && !wraps_are_padding(analysis)) return AXIS_SCATTERED;
+    Analysis trial = *analysis;  // splitting changes the movers
+    if (!poly_mentions(trial.base, atom)) {
+        // Only digits of it may be there; they still need the whole's extent.
+        add_mover(&trial, atom);
+    }
+    if (trial.too_many || !owns(&trial, atom, 0)) return AXIS_SCATTERED;
+    const Mover *mover = find_mover(&trial, atom);
+    axis->aligned = !mover || axis->is_program || loop_is_aligned(&trial, mover);
+    return AXIS_OWNED;
+}
+
+/// The loops around an operation, the innermost first; -1 where there are more than LOOPS_MOST_NESTED.
+static int loops_around(const Op *inner, Op **loops) {
+    int count = 0;
+    for (Op *op = inner->parent->parent; op; op = op->parent ? op->parent->parent : NULL) {
+        if (op->code != OP_FOR && op->code != OP_STATIC_FOR) continue;
+        if (count == LOOPS_MOST_NESTED) return -1;
+        loops[count++] = op;
+    }
+    return count;
+}
+
+/// By the id along one axis of the grid; where it numbers tiles, and the address has only their row and column, by each of these.
+static int depend_on_programs(Analysis *analysis, int program_axis, Axis *axes,
+                              AxisDependence *dependence) {
+    Value *id = analysis->function->programs[program_axis];
+    Value *const *tiles = analysis->function->tiles[program_axis];
+    if (!id) return 0;
+    for (int digit = 0; digit < 2; digit++) {
+        axes[digit] = (Axis){true, program_axis, digit, NULL, true};
+        dependence[digit] = tiles[digit] ? depend(analysis, &axes[digit], tiles[digit]) : AXIS_FREE;
+    }
+    Axis whole = {true, program_axis, AXIS_WHOLE, NULL, true};
+    AxisDependence on_id = depend(analysis, &whole, id);
+    bool has_tiles = tiles[0] || tiles[1];
+    if (has_tiles && on_id == AXIS_FREE) return 2;
+    if (has_tiles && (dependence[0] != AXIS_FREE || dependence[1] != AXIS_FREE))
+        on_id = AXIS_SCATTERED;
+    axes[0] = whole;
+    dependence[0] = on_id;
+    return 1;
+}
+
+/* ---- programs that share out the numbers of a loop ---- */
+
+/// The side of a bound that is told apart by the id, of `minimum(side, end)` where all programs have one end.
+static const Poly *bound_by_id(Analysis *analysis, Value *bound) {
+    const Op *op = bound->op;
+    while (op && op->code == OP_CAST) op = op->operands[0]->op;
+    for (int i = 0; op && op->code == OP_MINIMUM && i < 2; i++) {
+        Affine side = affine_by(analysis->former, op->operands[i]);
+        Affine end = affine_by(analysis->former, op->operands[1 - i]);
+        bool is_cut = end.known && end.rank == 0 && poly_is_fixed(analysis->arena, end.base);
+        if (is_cut && side.known && side.rank == 0) return side.base;
+    }
+    Affine form = affine_by(analysis->former, bound);
+    return form.known && form.rank == 0 ? form.base : NULL;
+}
+
+/// The least distance of two numbers that a loop runs through in any programs along the id's axis, where no two programs, and no two
+/// iterations, have one number: the programs go through them in strides (`range(id * B, n, programs * B)`), or each has
+/// so many in a row (`range(id * PER, (id + 1) * PER)`). NULL where that is not known.
+static const Poly *shared_out(Analysis *analysis, const Op *loop, Value *id, Value *count) {
+    Arena *arena = analysis->arena;
+    Affine lower = affine_by(analysis->former, loop->operands[0]);
+    Affine step = affine_by(analysis->former, loop->operands[2]);
+    const Poly *share, *start;
+    if (!lower.known || lower.rank || !step.known || step.rank) return NULL;
+    if (!poly_split(arena, lower.base, id, &share, &start) || poly_is_zero(share)) return NULL;
+    if (!poly_is_fixed(arena, share) || !poly_is_fixed(arena, start) ||
+        !poly_is_fixed(arena, step.base) || !poly_is_nonnegative(arena, share))
+        return NULL;
+    Affine programs = count ? affine_by(analysis->former, count) : (Affine){0};
+    if (programs.known && poly_equal(step.base, poly_multiply(arena, share, programs.base)))
+        return share;
+    const Poly *end = bound_by_id(analysis, loop->operands[1]);
+    if (!end || !poly_equal(end, poly_add(arena, lower.base, share))) return NULL;
+    if (!poly_is_nonnegative(arena, step.base)) return NULL;
+    return poly_divide_exact(arena, share, step.base) ? step.base : poly_constant(arena, 1);
+}
+
+/// Whether programs along the axis touch different elements because of the iterations that they take of a loop around the access.
+static bool loop_owns(Analysis *analysis, int program_axis, const Op *loop) {
+    Value *id = analysis->function->programs[program_axis];
+    Value *count = analysis->function->program_counts[program_axis];
+    const Poly *distance = shared_out(analysis, loop, id, count);
+    if (!distance || !analysis->access->offset.known || analysis->too_many) return false;
+    Value *variable = loop->regions[0]->arguments[0];
+    if (axis_is_wrapped(analysis, variable)) return false;
+    Analysis trial = *analysis;
+    Mover *mover = add_mover(&trial, variable);
+    if (!mover || trial.too_many) return false;
+    mover->step = distance;
+    mover->extent = NULL;
+    return owns(&trial, variable, 0);
+}
+
+int access_axes(Arena *arena, const FunctionAxes *function, const Access *access, Axis *axes,
+                AxisDependence *dependence, int capacity) {
+    Analysis *analysis = ARENA_NEW(arena, Analysis);
+    analysis->arena = arena;
+    analysis->former = former_new(arena);
+    analysis->function = function;
+    analysis->access = access;
+    analysis->base = access->offset.base;
+    analysis->tile = access->op->operands[0]->type;
+    analysis->synthetic = -1;
+    if (access->offset.known) collect_movers(analysis);
+    Op *loops[LOOPS_MOST_NESTED];
+    int loop_count = loops_around(access->op, loops), count = 0;
+    if (loop_count < 0) {
+        analysis->too_many = true;  // so that no axis owns
+        loop_count = 0;
+    }
+    for (int i = 0; i < PROGRAM_AXES && count + 1 < capacity; i++)
+        count += depend_on_programs(analysis, i, &axes[count], &dependence[count]);
+    while (loop_count-- > 0 && count < capacity) {
+        axes[count] = (Axis){.loop = loops[loop_count]};
+        dependence[count] =
+            depend(analysis, &axes[count], loops[loop_count]->regions[0]->arguments[0]);
+        count++;
+    }
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < count && axes[i].is_program && dependence[i] == AXIS_FREE; k++)
+            if (axes[k].loop && loop_owns(analysis, axes[i].program_axis, axes[k].loop))
+                dependence[i] = AXIS_OWNED;
+    return count;
+}

@@ -1,0 +1,24 @@
+// From an access to what each axis around it (program ids, loops) does to its address: free, owned or scattered.
+//
+// The offset is a polynomial. Its stride symbols (scalars of the program that bound no lane and step no loop) part it into
+// dimensions; within one dimension an axis owns what it touches when everything finer fits below its weight, as the digits
+// of a number do. `x // c` and `x % c` of an axis x are two such digits that together are x.
+#ifndef TAD_ANALYSIS_ADDRESSES_AFFINE_AXES_H
+#define TAD_ANALYSIS_ADDRESSES_AFFINE_AXES_H
+
+#include "analysis/addresses/affine.h"
+
+/// For each axis around `access->op` (all program ids that the function reads, then its enclosing loops, outermost first):
+/// free, owned or scattered. Distinct stride symbols count as distinct dimensions. Returns the number of axes written.
+/// A loop's variable is an axis of its own: a program id that only appears in the loop's bounds is free, it limits the domain.
+/// Wraps count as padding only where the function itself compares the wrapped value with the same bound (a mask).
+int access_axes(Arena *arena, const FunctionAxes *function, const Access *access, Axis *axes,
+                AxisDependence *dependence, int capacity);
+/// Whether a stride is 0 on one of the ways that it is made, in the kernel or by a launcher: no dimension of its own.
+bool stride_may_vanish(const Poly *weight);
+/// Whether two strides may be of one dimension: but for numbers that a caller chooses (`is_chosen`) they are the same.
+bool strides_may_meet(Arena *arena, const Poly *a, const Poly *b);
+/// True where `poly` >= 0 follows from every atom being at least 1; false for NULL.
+bool poly_is_nonnegative(Arena *arena, const Poly *poly);
+
+#endif

@@ -1,0 +1,40 @@
+// What varies within a launch: program ids and loop variables, and the values that come from them.
+#ifndef TAD_ANALYSIS_ADDRESSES_AXIS_H
+#define TAD_ANALYSIS_ADDRESSES_AXIS_H
+
+#include "analysis/ir/ir.h"
+
+/// What access_axes asks of the whole function: gathered once, good until the function changes.
+typedef struct FunctionAxes {
+    Value *programs[PROGRAM_AXES];        // first tl.program_id by axis, NULL where not read
+    Value *program_counts[PROGRAM_AXES];  // first tl.num_programs likewise
+    Value *tiles[PROGRAM_AXES]
+                [2];         // rows and columns of tiles that the id stands for (OP_TILE_INDEX)
+    LIST(Op *) comparisons;  // <, <=, >, >= in order
+} FunctionAxes;
+FunctionAxes function_axes(Arena *arena, const Function *function);
+
+/// Whether `value` is the program id of `axis`, -1: of any.
+bool value_is_program_id(const Value *value, int axis);
+bool value_is_loop_variable(const Value *value);
+/// Whether it is a row (digit 0) or a column (1) of tiles that the id of `axis` numbers; -1: any.
+bool value_is_tile_index(const Value *value, int axis, int digit);
+/// Whether it is one of the three.
+bool value_is_axis(const Value *value);
+
+/// What a value comes from, loop variables not followed into their bounds.
+typedef struct AxisSources {
+    const Value *found;  // what was looked for, or NULL
+    bool any_axis;
+    bool carried_state;  // something that a loop carries
+} AxisSources;
+/// Walks back from `value`; `axis` is what is looked for (NULL: anything).
+AxisSources axis_sources_of(Arena *arena, const Value *value, const Value *axis);
+
+bool value_depends_on_axis(Arena *arena, const Value *value, const Value *axis);
+/// Whether some atom of `poly` does.
+bool poly_depends_on_axis(Arena *arena, const Poly *poly, const Value *axis);
+/// Whether nothing that varies within a launch is in `poly`.
+bool poly_is_fixed(Arena *arena, const Poly *poly);
+
+#endif

@@ -1,0 +1,86 @@
+// What is certain of a value's type, whatever the kernel is launched with.
+#include "analysis/checks/check_certainty.h"
+
+#include "analysis/ir/walk.h"
+
+bool check_is_concrete(DType dtype) { return dtype_bits(dtype.code) > 0; }
+
+/// Whether the element type follows from the type of a parameter, which is up to the caller (an int may be a float or a bool).
+static intptr_t is_guess(ValueWalk *walk, const Value *value) {
+    if (!value) return true;
+    if (value->constant) return false;
+    if (!value->op) {  // what a loop carries is as certain as what it starts with
+        const Op *loop = value->region ? value->region->parent : NULL;
+        if (!loop || (loop->code != OP_FOR && loop->code != OP_WHILE)) return true;
+        int operand = loop->code == OP_FOR ? value->index + 2 : value->index;
+        bool carried = loop->code == OP_WHILE || value->index > 0;
+        return !carried || operand >= loop->operand_count ||
+               walk_ask(walk, loop->operands[operand]);
+    }
+    if (op_is_comparison(value->op->code)) return false;
+    switch (value->op->code) {
+    case OP_LOAD:
+    case OP_PROGRAM_ID:
+    case OP_NUM_PROGRAMS:
+    case OP_ARANGE:
+    case OP_CAST:
+    case OP_FULL:
+    case OP_DOT:
+    case OP_DIV:
+    case OP_ARGMAX:
+    case OP_ARGMIN: return false;
+    default: break;
+    }
+    if (value->op->region_count) return true;
+    for (int i = 0; i < value->op->operand_count; i++) {
+        const Value *operand = value->op->operands[i];
+        if (operand && operand->type.kind == TYPE_NUMBER && walk_ask(walk, operand)) return true;
+    }
+    return false;
+}
+
+bool check_is_certain(const Value *value) { return !walk_from(value, is_guess, true, NULL); }
+
+/// Whether a value is a float of 32 bits or more: a promotion is as wide as its widest operand, whatever the others are.
+static intptr_t is_wide(ValueWalk *walk, const Value *value) {
+    if (!value || value->constant || value->type.kind != TYPE_NUMBER || value->type.is_constexpr ||
+        !dtype_is_float(value->type.element))
+        return false;
+    bool is_known = dtype_bits(value->type.element.code) >= 32;
+    if (is_known && check_is_certain(value)) return true;
+    const Op *op = value->op;
+    if (!op || op->region_count) return false;
+    OpDType element = op_rows[op->code].element;
+    bool promotes = element == ELEMENT_PROMOTE || element == ELEMENT_DIVIDE ||
+                    element == ELEMENT_FLOAT || element == ELEMENT_SAME || op->code == OP_WHERE;
+    if (!is_known || !promotes) return false;
+    int first = op->code == OP_WHERE ? 1 : 0;
+    int end = element == ELEMENT_SAME && op->code != OP_WHERE ? 1 : op->operand_count;
+    for (int i = first; i < end; i++)
+        if (walk_ask(walk, op->operands[i])) return true;
+    return false;
+}
+
+bool check_is_wide_float(const Value *value) { return walk_from(value, is_wide, false, NULL); }
+
+/// Whether Triton knows for sure that this is no constexpr: it comes from memory, a program id or a plain parameter.
+static intptr_t certainly_runtime(ValueWalk *walk, const Value *value) {
+    const Check *check = walk->context;
+    if (!value || value->constant || value->type.is_constexpr || value->type.kind != TYPE_NUMBER)
+        return false;
+    if (check_is_parameter(value)) return check->is_entry;
+    if (!value->op) return false;
+    if (op_has(value->op->code, TRAIT_RUNTIME)) return true;
+    switch (value->op->code) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_FLOORDIV:
+        return walk_ask(walk, value->op->operands[0]) || walk_ask(walk, value->op->operands[1]);
+    default: return false;
+    }
+}
+
+bool check_is_runtime(const Check *check, const Value *value) {
+    return walk_from(value, certainly_runtime, false, check);
+}

@@ -1,0 +1,187 @@
+// The numbers of a launch that are wrong by themselves: its grid, its warps, and axes that a tensor does not have.
+#include <stdlib.h>
+
+#include "analysis/checks/check_arguments.h"
+#include "analysis/syntax/syntax_nodes.h"
+
+static bool integer_of(const Source *source, SyntaxNode node, long long *number) {
+    if (node_kind(node) != SYNTAX_INTEGER && node_kind(node) != SYNTAX_UNARY) return false;
+    Str text = node_text(source, node);
+    char digits[32], *end;
+    if (!text.size || text.size >= sizeof digits) return false;
+    memcpy(digits, text.data, text.size);
+    digits[text.size] = '\0';
+    *number = strtoll(digits, &end, 10);
+    return *end == '\0';
+}
+
+typedef struct LaunchCheck {
+    Check *check;
+    const LaunchSite *site;
+    const Source *source;
+    Str meta;  // of a grid that is a function: its parameter
+} LaunchCheck;
+
+/* ---- grids ---- */
+
+/// `n / BLOCK`, also in sums and products.
+static bool is_quotient(const Source *source, SyntaxNode node) {
+    if (node_kind(node) == SYNTAX_PARENTHESIZED) return is_quotient(source, node_child(node, 0));
+    if (node_kind(node) != SYNTAX_BINARY) return false;
+    Str sign = node_text(source, node_field(node, "operator"));
+    if (str_is(sign, "/")) return true;
+    bool keeps = str_is(sign, "+") || str_is(sign, "-") || str_is(sign, "*");
+    return keeps && (is_quotient(source, node_field(node, "left")) ||
+                     is_quotient(source, node_field(node, "right")));
+}
+
+static void check_extent(const LaunchCheck *launch, SyntaxNode extent, int axis) {
+    Range range = node_range(launch->source, extent);
+    long long number;
+    bool is_number = integer_of(launch->source, extent, &number);
+    if (axis >= PROGRAM_AXES && is_number && number == 1) return;
+    if (axis >= PROGRAM_AXES)
+        check_report_at(launch->check, DIAGNOSTIC_LAUNCH_GRID, range,
+                        "a grid has three axes: this number is left out");
+    else if (is_number && number < 1)
+        check_report_at(launch->check, DIAGNOSTIC_LAUNCH_GRID, range,
+                        "no program runs: the axes of a grid are 1 or more");
+    else if (is_quotient(launch->source, extent))
+        check_report_at(launch->check, DIAGNOSTIC_LAUNCH_GRID, range,
+                        "`/` makes a float, and a grid takes whole numbers (`triton.cdiv`)");
+}
+
+/// What a grid's function asks of the launch's arguments by name.
+static bool visit_meta(void *context, SyntaxNode node) {
+    LaunchCheck *launch = context;
+    if (node_kind(node) != SYNTAX_SUBSCRIPT || node_child_count(node) != 2 ||
+        !str_equal(node_text(launch->source, node_child(node, 0)), launch->meta))
+        return true;
+    SyntaxNode key = node_child(node, 1);
+    Str text = node_text(launch->source, key);
+    if (node_kind(key) != SYNTAX_STRING || text.size < 3) return true;
+    Str name = {text.data + 1, text.size - 2};
+    if (!str_is_name(name) || definition_parameter(launch->site->kernel, name) >= 0 ||
+        launch_option_is_known(name))
+        return true;
+    check_report_at(launch->check, DIAGNOSTIC_LAUNCH_GRID, node_range(launch->source, key),
+                    "the kernel has no parameter %.*s", STR_ARGS(name));
+    return true;
+}
+
+/// The extents of a grid as they are written; a null node where it is something else.
+static SyntaxNode extents_of(LaunchCheck *launch, SyntaxNode grid) {
+    SyntaxNode none = {0};
+    if (node_kind(grid) == SYNTAX_LAMBDA) {
+        SyntaxNode parameters = node_field(grid, "parameters");
+        if (node_child_count(parameters) != 1 ||
+            node_kind(node_child(parameters, 0)) != SYNTAX_IDENTIFIER)
+            return none;
+        launch->meta = node_text(launch->source, node_child(parameters, 0));
+        syntax_walk(node_field(grid, "body"), visit_meta, launch);
+        grid = node_field(grid, "body");
+    }
+    return node_kind(grid) == SYNTAX_TUPLE ? grid : none;
+}
+
+/* ---- axes that nothing reads ---- */
+
+/// A number of programs that follows from a tensor or is more than one.
+static bool is_several(const Source *source, SyntaxNode extent) {
+    long long number;
+    if (integer_of(source, extent, &number)) return number > 1;
+    return node_kind(extent) == SYNTAX_CALL &&
+           str_ends(node_text(source, node_field(extent, "function")), "cdiv");
+}
+
+/// Whether all that programs do follows from their ids: nothing counts them or takes turns by an atomic.
+static bool does_as_ids_say(const Check *check) {
+    bool stores = false;
+    for (LIST_EACH(int, i, check->ops)) {
+        const Op *op = check->ops.items[i];
+        int effects = op_rows[op->code].effects;
+        if (op->code == OP_UNKNOWN || op->code == OP_NUM_PROGRAMS ||
+            (effects & (EFFECT_ATOMIC | EFFECT_ORDERED)))
+            return false;
+        stores = stores || (effects & EFFECT_WRITES);
+    }
+    return stores;
+}
+
+static void check_unread(const LaunchCheck *launch, SyntaxNode extent, int axis) {
+    if (axis >= PROGRAM_AXES || launch->check->axes.programs[axis] ||
+        !is_several(launch->source, extent))
+        return;
+    check_report_at(launch->check, DIAGNOSTIC_GRID_AXIS_UNREAD, node_range(launch->source, extent),
+                    "the kernel does not ask for `tl.program_id(%d)`: programs along this axis "
+                    "all do the same",
+                    axis);
+}
+
+/* ---- warps ---- */
+
+static bool visit_warps(void *context, SyntaxNode node) {
+    LaunchCheck *launch = context;
+    long long number;
+    if (node_kind(node) != SYNTAX_KEYWORD_ARGUMENT ||
+        !str_is(node_text(launch->source, node_field(node, "name")), "num_warps"))
+        return true;
+    SyntaxNode value = node_field(node, "value");
+    if (integer_of(launch->source, value, &number) && (number < 1 || (number & (number - 1))))
+        check_report_at(launch->check, DIAGNOSTIC_LAUNCH_WARPS, node_range(launch->source, value),
+                        "%lld is no power of two", number);
+    return false;
+}
+
+/* ---- axes of tensors ---- */
+
+/// `x.stride(2)`, `x.size(2)` and `x.shape[2]` of a tensor of two axes.
+static bool visit_axis(void *context, SyntaxNode node) {
+    LaunchCheck *launch = context;
+    bool is_call = node_kind(node) == SYNTAX_CALL;
+    if (!is_call && node_kind(node) != SYNTAX_SUBSCRIPT) return true;
+    SyntaxNode attribute = is_call ? node_field(node, "function") : node_child(node, 0);
+    SyntaxNode list = is_call ? node_field(node, "arguments") : node;
+    SyntaxNode index = node_child(list, !is_call);
+    if (node_kind(attribute) != SYNTAX_ATTRIBUTE || node_child_count(list) != (is_call ? 1 : 2))
+        return true;
+    Str name = node_text(launch->source, node_field(attribute, "attribute"));
+    bool fits = is_call ? str_is(name, "stride") || str_is(name, "size") : str_is(name, "shape");
+    SyntaxNode tensor = node_field(attribute, "object");
+    long long axis;
+    if (!fits || node_kind(tensor) != SYNTAX_IDENTIFIER ||
+        !integer_of(launch->source, index, &axis) || axis == 0 || axis == -1)
+        return true;
+    Range range = node_range(launch->source, node);
+    Str text = node_text(launch->source, tensor);
+    int rank = launcher_rank_of(launch->site->launcher, text, range.start);
+    if (rank && (axis >= rank || axis < -rank))
+        check_report_at(launch->check, DIAGNOSTIC_LAUNCH_ARGUMENTS, range,
+                        "%.*s has %d ax%s, and no axis %lld", STR_ARGS(text), rank,
+                        rank == 1 ? "is" : "es", axis);
+    return true;
+}
+
+void check_launch_numbers(Check *check) {
+    const FunctionDefinition *kernel = check->kernel->definition;
+    bool does_alike = does_as_ids_say(check);
+    LaunchCheck launch = {.check = check, .source = kernel->module->source};
+    for (LIST_EACH(int, i, kernel->decorators))
+        syntax_walk(kernel->decorators.items[i], visit_warps, &launch);
+    for (LIST_EACH(int, i, kernel->module->launches)) {
+        launch.site = &kernel->module->launches.items[i];
+        if (launch.site->kernel != kernel || node_has_error(launch.site->call)) continue;
+        syntax_walk(launch.site->call, visit_warps, &launch);
+        syntax_walk(launch.site->call, visit_axis, &launch);
+        SyntaxNode extents = extents_of(&launch, launch.site->grid);
+        for (uint32_t k = 0, axis = 0; !node_is_null(extents) && k < node_child_count(extents);
+             k++) {
+            SyntaxNode extent = node_child(extents, k);
+            if (node_kind(extent) == SYNTAX_LIST_SPLAT) break;
+            if (node_kind(extent) == SYNTAX_COMMENT) continue;
+            check_extent(&launch, extent, (int)axis);
+            if (does_alike) check_unread(&launch, extent, (int)axis);
+            axis++;
+        }
+    }
+}

@@ -1,0 +1,198 @@
+// Reads the numbers that configurations of autotune and launches give a kernel's constexprs, where they are written out.
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/checks/check_arguments.h"
+#include "analysis/checks/check_instances.h"
+#include "analysis/module/module_scope.h"
+#include "analysis/syntax/syntax_nodes.h"
+
+enum { MOST_CONFIGURATIONS = 64, MOST_INSTANCES = 128 };
+
+typedef struct InstanceReading {
+    Check *check;
+    const FunctionDefinition *kernel;
+    LIST(TunedValues) configurations;
+    Instances instances;
+    bool is_tuned;  // by a list that was looked at
+} InstanceReading;
+
+/// An integer or a truth as it is written, or NULL.
+static const Constant *number_of(Arena *arena, const Source *source, SyntaxNode node) {
+    Str text = node_text(source, node);
+    char digits[24], *end;
+    if (str_is(text, "True") || str_is(text, "False"))
+        return constant_new(
+            arena, (Constant){.kind = CONSTANT_BOOL, .integer = str_is(text, "True") ? 1 : 0});
+    if (node_kind(node) != SYNTAX_INTEGER || text.size >= sizeof digits) return NULL;
+    memcpy(digits, text.data, text.size);
+    digits[text.size] = '\0';
+    int64_t number = strtoll(digits, &end, 10);
+    if (*end) return NULL;
+    return constant_new(arena, (Constant){.kind = CONSTANT_INT, .integer = number});
+}
+
+/* ---- configurations ---- */
+
+static void read_pairs(InstanceReading *reading, const Source *source, SyntaxNode dictionary,
+                       TunedValues *configuration) {
+    for (uint32_t i = 0; i < node_child_count(dictionary); i++) {
+        SyntaxNode pair = node_child(dictionary, i);
+        Str key =
+            node_kind(pair) == SYNTAX_PAIR ? node_text(source, node_field(pair, "key")) : (Str){0};
+        if (key.size < 3) continue;
+        int p = definition_parameter(reading->kernel, (Str){key.data + 1, key.size - 2});
+        if (p < 0) continue;
+        configuration->values[p] =
+            number_of(reading->check->arena, source, node_field(pair, "value"));
+        configuration->varies[p] = !configuration->values[p];
+    }
+}
+
+/// `triton.Config({...}, ...)`; false for anything else.
+static bool read_configuration(InstanceReading *reading, const Module *module, SyntaxNode node) {
+    SyntaxNode list = node_field(node, "arguments");
+    SyntaxNode settings = node_kind(node) == SYNTAX_CALL ? node_child(list, 0) : node;
+    if (node_kind(node) != SYNTAX_CALL ||
+        !str_ends(node_text(module->source, node_field(node, "function")), "Config") ||
+        node_kind(settings) != SYNTAX_DICTIONARY ||
+        reading->configurations.count == MOST_CONFIGURATIONS)
+        return false;
+    Arena *arena = reading->check->arena;
+    int count = reading->kernel->parameter_count;
+    TunedValues configuration = {.range = node_range(module->source, node),
+                                 .number = reading->configurations.count + 1,
+                                 .values = ARENA_ARRAY(arena, const Constant *, count + 1),
+                                 .varies = ARENA_ARRAY(arena, bool, count + 1)};
+    read_pairs(reading, module->source, settings, &configuration);
+    LIST_PUSH(arena, &reading->configurations, configuration);
+    return true;
+}
+
+/// A list of configurations, written there or in a global; what is more than that leaves the instances incomplete.
+static void read_list(InstanceReading *reading, const Module *module, SyntaxNode node, int depth) {
+    enum { DEPTH = 3 };
+    if (node_kind(node) == SYNTAX_IDENTIFIER && depth < DEPTH) {
+        ScopeEntry entry = scope_of_expression(reading->check->arena, module, node);
+        if (entry.kind == SCOPE_ASSIGNED && entry.item < 0) {
+            read_list(reading, entry.module, entry.node, depth + 1);
+            return;
+        }
+    }
+    if (node_kind(node) == SYNTAX_PARENTHESIZED && depth < DEPTH) {
+        read_list(reading, module, node_child(node, 0), depth + 1);
+        return;
+    }
+    bool is_list = node_kind(node) == SYNTAX_LIST;
+    if (!is_list) reading->instances.is_complete = false;
+    for (uint32_t i = 0; is_list && i < node_child_count(node); i++)
+        if (node_kind(node_child(node, i)) != SYNTAX_COMMENT &&
+            !read_configuration(reading, module, node_child(node, i)))
+            reading->instances.is_complete = false;
+}
+
+static void read_decorators(InstanceReading *reading) {
+    const Module *module = reading->kernel->module;
+    for (LIST_EACH(int, i, reading->kernel->decorators)) {
+        SyntaxNode call = reading->kernel->decorators.items[i];
+        int flags = module_wrapper_flags(reading->check->arena, module, call, 0);
+        if (!(flags & WRAPS_AUTOTUNE)) continue;
+        reading->is_tuned = true;
+        SyntaxNode configs = {0};
+        SyntaxNode list = node_field(call, "arguments");
+        for (uint32_t k = 0; node_kind(call) == SYNTAX_CALL && k < node_child_count(list); k++) {
+            SyntaxNode argument = node_child(list, k);
+            bool is_keyword = node_kind(argument) == SYNTAX_KEYWORD_ARGUMENT;
+            Str name =
+                is_keyword ? node_text(module->source, node_field(argument, "name")) : (Str){0};
+            if (str_is(name, "configs")) configs = node_field(argument, "value");
+            if (k == 0 && !is_keyword) configs = argument;
+            if (str_is(name, "prune_configs_by")) reading->instances.is_pruned = true;
+        }
+        if (node_is_null(configs))
+            reading->instances.is_complete = false;
+        else
+            read_list(reading, module, configs, 0);
+    }
+}
+
+/* ---- launches ---- */
+
+/// What the launch says in numbers: literals, names bound once to one, and the kernel's own defaults.
+static void read_launch(InstanceReading *reading, const LaunchSite *site, const Constant **values) {
+    Check *check = reading->check;
+    const Source *source = reading->kernel->module->source;
+    CheckedArguments arguments = arguments_read(check, source, site->launcher, site->call);
+    for (int p = 0; p < reading->kernel->parameter_count; p++) {
+        const ParameterDefinition *parameter = &reading->kernel->parameters[p];
+        if (!parameter->is_constexpr || arguments.has_splat) continue;
+        const CheckedArgument *argument = arguments_find(reading->kernel, &arguments, p);
+        SyntaxNode value = {0};
+        if (argument && node_is_null(argument->value)) continue;
+        if (argument) value = argument->value;
+        if (!argument && !reading->kernel->has_heuristics) value = parameter->default_node;
+        if (!node_is_null(value) && node_kind(value) == SYNTAX_IDENTIFIER) {
+            SyntaxNode bound = site->launcher
+                                   ? launcher_binding(site->launcher, node_text(source, value))
+                                   : (SyntaxNode){0};
+            if (!node_is_null(bound)) value = bound;
+        }
+        if (!node_is_null(value)) values[p] = number_of(check->arena, source, value);
+    }
+}
+
+static bool is_tuned_name(const FunctionDefinition *kernel, Str name) {
+    for (LIST_EACH(int, i, kernel->tuned_names))
+        if (str_equal(kernel->tuned_names.items[i], name)) return true;
+    return false;
+}
+
+static void add_instance(InstanceReading *reading, const LaunchSite *site,
+                         const TunedValues *configuration) {
+    Arena *arena = reading->check->arena;
+    int count = reading->kernel->parameter_count;
+    Instances *instances = &reading->instances;
+    if (instances->count == MOST_INSTANCES) {
+        instances->is_complete = false;
+        return;
+    }
+    const Constant **values = ARENA_ARRAY(arena, const Constant *, count + 1);
+    bool *varies = ARENA_ARRAY(arena, bool, count + 1);
+    bool says_something = false;
+    if (site) read_launch(reading, site, values);
+    for (int p = 0; p < count; p++) {
+        const ParameterDefinition *parameter = &reading->kernel->parameters[p];
+        if (configuration && configuration->values[p]) values[p] = configuration->values[p];
+        bool is_left_open = is_tuned_name(reading->kernel, parameter->name) &&
+                            !(configuration && configuration->values[p]);
+        if (is_left_open) values[p] = NULL;
+        varies[p] = is_left_open || (configuration && configuration->varies[p]);
+        if (!parameter->is_constexpr) values[p] = NULL;
+        says_something = says_something || values[p];
+    }
+    if (!says_something) {
+        instances->is_complete = false;
+        return;
+    }
+    instances->items[instances->count++] = (Instance){configuration, site, values, varies};
+}
+
+Instances instances_find(Check *check) {
+    const FunctionDefinition *kernel = check->kernel->definition;
+    InstanceReading reading = {
+        .check = check, .kernel = kernel, .instances = {.is_complete = true}};
+    reading.instances.items = ARENA_ARRAY(check->arena, Instance, MOST_INSTANCES);
+    read_decorators(&reading);
+    const Module *module = kernel->module;
+    bool is_launched = false;
+    for (LIST_EACH(int, i, module->launches))
+        is_launched |= module->launches.items[i].kernel == kernel;
+    for (int i = 0; i < (is_launched ? module->launches.count : 1); i++) {
+        const LaunchSite *site = is_launched ? &module->launches.items[i] : NULL;
+        if (site && site->kernel != kernel) continue;
+        if (!reading.is_tuned && site) add_instance(&reading, site, NULL);
+        for (LIST_EACH(int, k, reading.configurations))
+            add_instance(&reading, site, &reading.configurations.items[k]);
+    }
+    return reading.instances;
+}

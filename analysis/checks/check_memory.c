@@ -1,0 +1,437 @@
+// Memory: masks that are missing or say nothing, what masked lanes read, races between programs.
+#include "analysis/checks/check.h"
+
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/build/infer.h"
+#include "analysis/ir/walk.h"
+#include "analysis/syntax/syntax_nodes.h"
+
+enum { TRACE_LIMIT = 200 };
+
+/// A comparison `index < bound` in a mask; index is a tile, bound one number.
+typedef struct Bound {
+    Value *index;  // without added axes
+    Affine form;   // of `index`
+    Op *op;        // the comparison
+    bool trivial;  // always true
+} Bound;
+
+static bool has_lanes(const Affine *affine) {
+    int64_t value;
+    for (int i = 0; i < affine->rank; i++)
+        if (!poly_is_constant(affine->lane[i], &value) || value) return true;
+    return false;
+}
+
+/// Whether `index` never reaches `limit` by their compile-time parts alone.
+static bool stays_below(Check *check, const Affine *index, Type tile, const Affine *limit) {
+    const Poly *room = poly_subtract(check->arena, limit->base, index->base);
+    const Poly *one = poly_constant(check->arena, 1);
+    room = poly_subtract(check->arena, room, one);
+    for (int k = 0; k < index->rank; k++) {
+        const Poly *dim = k < tile.rank ? tile.dims[k] : NULL;
+        if (!dim || !poly_is_nonnegative(check->arena, index->lane[k])) return false;
+        room = poly_subtract(
+            check->arena, room,
+            poly_multiply(check->arena, index->lane[k], poly_subtract(check->arena, dim, one)));
+    }
+    for (int t = 0; room && t < room->count; t++)
+        for (int a = 0; a < room->terms[t].atom_count; a++)
+            if (!room->terms[t].atoms[a]->type.is_constexpr) return false;
+    return poly_is_nonnegative(check->arena, room);
+}
+
+/// Through hints to what they are about.
+static Value *without_hints(Value *value) {
+    while (value && value->op && op_rows[value->op->code].kind == KIND_HINT)
+        value = check_strip(value->op->operands[0]);
+    return value;
+}
+
+static bool same_number(Check *check, Value *a, Value *b) {
+    const Affine x = affine_of(check->arena, a), y = affine_of(check->arena, b);
+    return a == b || (x.known && y.known && !x.rank && !y.rank && poly_equal(x.base, y.base));
+}
+
+/// Whether `index` is a remainder of the limit, so that it is below it wherever the program stands.
+static bool is_remainder_of(Check *check, Value *index, Value *limit) {
+    const Value *value = without_hints(index);
+    return value && value->op && value->op->code == OP_MOD &&
+           same_number(check, check_strip(value->op->operands[1]), limit);
+}
+
+/// Reads `x < n`, `x <= n`, `n > x`, `n >= x`. False where `op` is something else.
+static bool read_bound(Check *check, Op *op, Bound *bound) {
+    bool less = op->code == OP_LT || op->code == OP_LE;
+    if (!less && op->code != OP_GT && op->code != OP_GE) return false;
+    Value *index = op->operands[less ? 0 : 1];
+    Value *limit = op->operands[less ? 1 : 0];
+    if (!index || !limit) return false;
+    Affine limit_form = affine_of(check->arena, limit);
+    index = check_strip(index);
+    if (is_remainder_of(check, index, check_strip(limit))) return false;
+    bound->index = index;
+    bound->form = affine_of(check->arena, index);
+    bound->op = op;
+    if (!limit_form.known || has_lanes(&limit_form) || !bound->form.known ||
+        !has_lanes(&bound->form))
+        return false;
+    bound->trivial = (op->code == OP_LT || op->code == OP_GT) &&
+                     stays_below(check, &bound->form, index->type, &limit_form);
+    return true;
+}
+
+static bool is_among(const Value *value, Value *const *values, int count) {
+    for (int i = 0; i < count; i++)
+        if (values[i] == value) return true;
+    return false;
+}
+
+/// The comparisons that a mask is an `and` of. Returns their number, `*all` false where some part is something else.
+static int mask_leaves(Value *mask, Op **leaves, bool *all) {
+    Value *parts[MASK_MOST_PARTS] = {mask};  // each once
+    int part_count = 1, count = 0;
+    *all = true;
+    for (int i = 0; i < part_count; i++) {
+        Value *value = check_strip(parts[i]);
+        Op *op = value ? value->op : NULL;
+        bool both = op && (op->code == OP_AND || op->code == OP_LOGICAL_AND || op->code == OP_MUL);
+        if (both && part_count + 2 <= MASK_MOST_PARTS) {
+            for (int side = 0; side < 2; side++)
+                if (!is_among(op->operands[side], parts, part_count))
+                    parts[part_count++] = op->operands[side];
+        } else if (op && count < MASK_MOST_PARTS && op->code >= OP_EQ && op->code <= OP_GE) {
+            leaves[count++] = op;
+        } else if (!value || !value->constant) {
+            *all = false;
+        }
+    }
+    return count;
+}
+
+/// Whether the tile of indices goes into the pointer linearly (what `%` or `where` changed is something else).
+static intptr_t pointer_uses(ValueWalk *walk, const Value *pointer) {
+    const Value *index = walk->context;
+    if (!pointer) return false;
+    if (pointer == index) return true;
+    if (pointer->op && check_is_stripped(pointer->op))
+        return walk_ask(walk, pointer->op->operands[0]);
+    if (!pointer->op) {
+        const Op *owner = pointer->region ? pointer->region->parent : NULL;
+        bool counted =
+            owner && (owner->code == OP_FOR || owner->code == OP_STATIC_FOR) && pointer->index > 0;
+        return counted && pointer->index + 2 < owner->operand_count &&
+               walk_ask(walk, owner->operands[pointer->index + 2]);
+    }
+    const Op *op = pointer->op;
+    if (op->code != OP_ADD && op->code != OP_SUB && op->code != OP_MUL) return false;
+    return walk_ask(walk, op->operands[0]) || walk_ask(walk, op->operands[1]);
+}
+
+typedef struct MemoryBounds {
+    Bound items[KERNEL_MOST_BOUNDS];
+    int count;
+} MemoryBounds;
+
+static void collect_bounds(Check *check, MemoryBounds *bounds) {
+    for (LIST_EACH(int, i, check->memory)) {
+        Value *mask = check->memory.items[i]->mask;
+        Op *leaves[MASK_MOST_PARTS];
+        bool all;
+        int count = mask && !value_is_none(mask) ? mask_leaves(mask, leaves, &all) : 0;
+        for (int k = 0; k < count && bounds->count < KERNEL_MOST_BOUNDS; k++) {
+            Bound *bound = &bounds->items[bounds->count];
+            bool seen = false;
+            if (!read_bound(check, leaves[k], bound)) continue;
+            for (int b = 0; b < bounds->count; b++) seen |= bounds->items[b].op == bound->op;
+            if (!seen) bounds->count++;
+        }
+    }
+}
+
+static bool same_form(const Affine *a, const Affine *b) {
+    if (a->rank != b->rank || !poly_equal(a->base, b->base)) return false;
+    for (int i = 0; i < a->rank; i++)
+        if (!poly_equal(a->lane[i], b->lane[i])) return false;
+    return true;
+}
+
+/// Whether the mask keeps `bound`'s index within some limit; true where the mask is not understood.
+static bool mask_covers(Check *check, Value *mask, const Bound *bound) {
+    Op *leaves[MASK_MOST_PARTS];
+    bool all;
+    int count = mask_leaves(mask, leaves, &all);
+    if (!all) return true;
+    for (int i = 0; i < count; i++) {
+        if (value_depends_on(check->arena, leaves[i]->results[0], bound->index, NULL)) return true;
+        Bound own;
+        if (read_bound(check, leaves[i], &own) && same_form(&own.form, &bound->form)) return true;
+    }
+    return false;
+}
+
+static bool mentions_atom_of(const Poly *poly, const Poly *dim) {
+    for (int t = 0; t < dim->count; t++)
+        for (int a = 0; a < dim->terms[t].atom_count; a++)
+            if (poly_mentions(poly, dim->terms[t].atoms[a])) return true;
+    return false;
+}
+
+/// Whether the rows of the buffer are as long as the tile: a stride beside the index holds the lanes' own extent. Then the
+/// buffer is padded to whole tiles, and lanes past the data's end have a place in it.
+static bool is_padded_to_tile(Check *check, const Access *access, const Bound *bound) {
+    const Affine *offset = &access->offset;
+    Type tile = access->op->operands[0]->type;
+    if (!offset->known) return false;
+    for (int k = 0; k < offset->rank && k < tile.rank; k++) {
+        int64_t constant;
+        const Poly *dim = tile.dims[k];
+        if (!dim || poly_is_constant(dim, &constant)) continue;
+        if (bound->index->type.rank != 1 || !poly_equal(dim, bound->index->type.dims[0])) continue;
+        const Poly *own = poly_multiply(check->arena, offset->lane[k], bound->form.base);
+        if (mentions_atom_of(poly_subtract(check->arena, offset->base, own), dim)) return true;
+        for (int other = 0; other < offset->rank; other++)
+            if (other != k && mentions_atom_of(offset->lane[other], dim)) return true;
+    }
+    return false;
+}
+
+static bool is_written(const Op *op) { return (op_rows[op->code].effects & EFFECT_WRITES) != 0; }
+
+static void report_unmasked(Check *check, const Access *access, const Bound *bound) {
+    const char *name = check_name(check, bound->index);
+    Diagnostic *said;
+    if (access->mask && !value_is_none(access->mask))
+        said = check_report(
+            check, DIAGNOSTIC_INCOMPLETE_MASK, access->op,
+            "the mask does not bound %s, which is bounded elsewhere: lanes past the end %s out of bounds",
+            name, is_written(access->op) ? "write" : "read");
+    else if (is_written(access->op))
+        said = check_report(
+            check, DIAGNOSTIC_UNMASKED_STORE, access->op,
+            "no mask, though %s is bounded elsewhere: lanes past the end write out of bounds",
+            name);
+    else
+        said = check_report(
+            check, DIAGNOSTIC_UNMASKED_LOAD, access->op,
+            "no mask, though %s is bounded elsewhere: lanes past the end read out of bounds", name);
+    check_relate(check, said, bound->op, "bounded here");
+}
+
+/// Whether the bound's mask chooses among elements that are there: the same ones are also loaded without it.
+static bool is_selection(const Check *check, const Access *access, const Bound *bound) {
+    if (access->op->code != OP_LOAD || !access->parameter || !access->offset.known) return false;
+    for (LIST_EACH(int, i, check->memory)) {
+        const Access *other = check->memory.items[i];
+        Op *leaves[MASK_MOST_PARTS];
+        bool all;
+        if (other == access || other->op->code != OP_LOAD || !other->mask ||
+            other->parameter != access->parameter || !same_form(&other->offset, &access->offset))
+            continue;
+        int count = mask_leaves(other->mask, leaves, &all);
+        for (int k = 0; k < count; k++)
+            if (leaves[k] == bound->op) return true;
+    }
+    return false;
+}
+
+static void check_constant_mask(Check *check, const Bound *bound) {
+    if (bound->trivial)
+        check_report(check, DIAGNOSTIC_MASK_ALWAYS_TRUE, bound->op,
+                     "%s is always within this bound", check_name(check, bound->index));
+}
+
+void check_masks(Check *check) {
+    MemoryBounds *bounds = ARENA_NEW(check->arena, MemoryBounds);
+    collect_bounds(check, bounds);
+    for (int b = 0; b < bounds->count; b++) check_constant_mask(check, &bounds->items[b]);
+    for (LIST_EACH(int, i, check->memory)) {
+        const Access *access = check->memory.items[i];
+        if (access->op->operands[0]->type.kind != TYPE_POINTER || check_is_optional(access->op))
+            continue;
+        for (int b = 0; b < bounds->count; b++) {
+            const Bound *bound = &bounds->items[b];
+            if (bound->trivial || check_is_optional(bound->op)) continue;
+            if (!walk_from(access->op->operands[0], pointer_uses, false, bound->index)) continue;
+            if (is_padded_to_tile(check, access, bound) || is_selection(check, access, bound))
+                continue;
+            Value *mask = access->mask && !value_is_none(access->mask) ? access->mask : NULL;
+            if (mask && mask_covers(check, mask, bound)) continue;
+            report_unmasked(check, access, bound);
+            break;
+        }
+    }
+}
+
+/* ---- what masked lanes read ---- */
+
+typedef struct Flow {
+    const Value *value;
+    bool nonlinear;  // went through exp, log or a denominator
+} Flow;
+
+/// Whether the mask differs along `axis` of the loaded tile.
+static bool mask_varies(Check *check, Value *mask, int axis, int rank) {
+    Op *leaves[MASK_MOST_PARTS];
+    bool all;
+    int count = mask_leaves(mask, leaves, &all);
+    for (int i = 0; i < count; i++)
+        for (int side = 0; side < 2; side++) {
+            Affine form = affine_of(check->arena, leaves[i]->operands[side]);
+            int64_t zero;
+            int lane = axis - (rank - form.rank);
+            if (form.known && lane >= 0 && lane < form.rank &&
+                (!poly_is_constant(form.lane[lane], &zero) || zero) &&
+                rank == leaves[i]->results[0]->type.rank)
+                return true;
+        }
+    return false;
+}
+
+static bool reduces_axis(Check *check, const Op *op, Value *mask, int rank) {
+    if (rank == 1) return true;
+    Value *axis_value = check_operand(op, "axis");
+    int64_t axis;
+    if (!axis_value || !value_is_int(axis_value, &axis)) return false;
+    return mask_varies(check, mask, (int)(axis < 0 ? axis + rank : axis), rank);
+}
+
+/// What `use` does with an undefined lane: NULL harmless, otherwise the word for the message; `*next` where it goes on.
+static const char *harm_of(Check *check, const Op *use, const Flow *flow, Value *mask, Flow *next) {
+    int rank = flow->value->type.rank;
+    *next = (Flow){.nonlinear = flow->nonlinear};
+    switch (use->code) {
+    case OP_MAX: return reduces_axis(check, use, mask, rank) ? "a maximum" : NULL;
+    case OP_MIN: return reduces_axis(check, use, mask, rank) ? "a minimum" : NULL;
+    case OP_ARGMAX: return reduces_axis(check, use, mask, rank) ? "an argmax" : NULL;
+    case OP_ARGMIN: return reduces_axis(check, use, mask, rank) ? "an argmin" : NULL;
+    case OP_SUM:
+        if (!flow->nonlinear) return NULL;
+        return reduces_axis(check, use, mask, rank) ? "a sum of exponentials or quotients" : NULL;
+    case OP_EXP:
+    case OP_EXP2:
+    case OP_LOG:
+    case OP_LOG2:
+    case OP_RSQRT: next->nonlinear = true; break;
+    case OP_DIV:
+        if (use->operands[1] == flow->value) next->nonlinear = true;
+        break;
+    case OP_CAST:
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_NEG:
+    case OP_ABS:
+    case OP_SIGMOID:
+    case OP_SQRT: break;
+    default: return NULL;
+    }
+    if (use->results[0]->type.rank == rank) next->value = use->results[0];
+    return NULL;
+}
+
+static void trace_masked(Check *check, const Access *access) {
+    LIST(Flow) work = {0};
+    LIST_PUSH(check->arena, &work, (Flow){access->op->results[0], false});
+    for (int i = 0; i < work.count && work.count < TRACE_LIMIT; i++) {
+        Flow flow = work.items[i];
+        const Uses *uses = check_uses(check, flow.value);
+        for (LIST_EACH(int, u, uses->list)) {
+            Flow next;
+            const Op *use = uses->list.items[u];
+            const char *harm = harm_of(check, use, &flow, access->mask, &next);
+            if (harm) {
+                Diagnostic *said = check_report(
+                    check, DIAGNOSTIC_MISSING_OTHER, access->op,
+                    "masked lanes hold anything, and they go into %s: give `other`", harm);
+                check_relate(check, said, use, "used here");
+                return;
+            }
+            if (next.value) LIST_PUSH(check->arena, &work, next);
+        }
+    }
+}
+
+void check_masked_values(Check *check) {
+    for (LIST_EACH(int, i, check->memory)) {
+        const Access *access = check->memory.items[i];
+        if (access->op->code != OP_LOAD || !access->mask || access->mask->constant ||
+            access->mask->type.rank == 0)
+            continue;
+        if (access->op->operands[0]->type.kind != TYPE_POINTER ||
+            check_operand(access->op, "other"))
+            continue;
+        trace_masked(check, access);
+    }
+}
+
+/* ---- races ---- */
+
+static bool guarded_by(Check *check, const Op *op, int axis) {
+    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent) {
+        int operands =
+            outer->code == OP_FOR || outer->code == OP_STATIC_FOR ? 3 : outer->operand_count;
+        if (outer->code != OP_IF && !op_is_loop(outer->code)) continue;
+        for (int i = 0; i < operands; i++)
+            if (outer->operands[i] && check_depends_on_program(check, outer->operands[i], axis))
+                return true;
+        if (outer->code == OP_WHILE) return true;
+    }
+    return false;
+}
+
+static bool has_locks(const Check *check) {
+    for (LIST_EACH(int, i, check->ops)) {
+        OpCode code = check->ops.items[i]->code;
+        if (code == OP_ATOMIC_CAS || code == OP_ATOMIC_XCHG) return true;
+    }
+    return false;
+}
+
+/// Whether some launch in the file has one program along the axis.
+static bool is_launched_once(const Check *check, int axis) {
+    const Module *module = check->kernel->definition->module;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != check->kernel->definition || node_kind(site->grid) != SYNTAX_TUPLE)
+            continue;
+        if ((uint32_t)axis >= node_child_count(site->grid)) return true;
+        if (str_is(node_text(module->source, node_child(site->grid, (uint32_t)axis)), "1"))
+            return true;
+    }
+    return false;
+}
+
+static void check_race(Check *check, const Access *access) {
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    Value *value = check_operand(access->op, "value");
+    int count = access_axes(check->arena, &check->axes, access, axes, dependence, ACCESS_MOST_AXES);
+    for (int i = 0; i < count && value; i++) {
+        int axis = axes[i].program_axis;
+        if (!axes[i].is_program || dependence[i] != AXIS_FREE) continue;
+        if (!check_depends_on_program(check, value, axis) || guarded_by(check, access->op, axis))
+            continue;
+        if (check_depends_on_program(check, access->op->operands[0], axis)) continue;
+        if (access->mask && check_depends_on_program(check, access->mask, axis)) continue;
+        if (is_launched_once(check, axis)) continue;
+        Diagnostic *said = check_report(
+            check, DIAGNOSTIC_RACING_STORE, access->op,
+            "all programs along axis %d store different values to the same address of %s", axis,
+            access->parameter->name);
+        check_relate(check, said, check->axes.programs[axis]->op,
+                     "the value depends on this program id");
+        return;
+    }
+}
+
+void check_races(Check *check) {
+    if (!check->is_entry || has_locks(check)) return;
+    for (LIST_EACH(int, i, check->memory)) {
+        const Access *access = check->memory.items[i];
+        bool plain = access->op->code == OP_STORE || access->op->code == OP_DESCRIPTOR_STORE;
+        if (plain && !check_is_optional(access->op) && access->parameter && access->offset.known &&
+            !access->offset.wrapped)
+            check_race(check, access);
+    }
+}

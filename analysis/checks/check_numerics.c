@@ -1,0 +1,267 @@
+// Numerics: sums in too few bits, softmax without a maximum, variances that cancel, random numbers that repeat.
+#include "analysis/checks/check.h"
+
+#include <math.h>
+
+#include "analysis/ir/loops.h"
+
+enum { SEARCH_LIMIT = 400 };
+
+static bool is_half(DType dtype) {
+    return dtype.code == DTYPE_FLOAT16 || dtype.code == DTYPE_BFLOAT16;
+}
+
+static bool is_float_tile(const Value *value) {
+    return value && value->type.kind == TYPE_NUMBER && value->type.rank > 0 &&
+           dtype_is_float(value->type.element);
+}
+
+/* ---- sums ---- */
+
+static void check_sum(Check *check, Op *op) {
+    Value *input = op->operands[0];
+    if (!is_float_tile(input) || check_operand(op, "dtype")) return;
+    const Op *made = input->op;
+    Type from = made && made->code == OP_CAST ? made->operands[0]->type : input->type;
+    if (made && made->code == OP_CAST && is_half(input->type.element) &&
+        from.element.code == DTYPE_FLOAT32) {
+        Diagnostic *said = check_report(
+            check, DIAGNOSTIC_CAST_BEFORE_REDUCTION, op,
+            "the terms were rounded to %s before they are summed: cast the sum instead",
+            dtype_name(input->type.element.code));
+        check_relate(check, said, made, "rounded here");
+        return;
+    }
+    if (is_half(input->type.element))
+        check_report(check, DIAGNOSTIC_LOW_PRECISION_SUM, op,
+                     "this sum is computed in %s: add `.to(tl.float32)` to its input",
+                     dtype_name(input->type.element.code));
+    else if (input->type.element.code == DTYPE_OF_PARAMETER)
+        check_report(
+            check, DIAGNOSTIC_SUM_IN_INPUT_TYPE, op,
+            "this sum is computed in the type of %s, which may have 16 bits: add `.to(tl.float32)` to its input",
+            check->function->parameters[input->type.element.parameter].name);
+}
+
+static void check_accumulators(Check *check, Op *loop) {
+    Carried *carried = loop_classify(check->arena, loop);
+    for (int i = 3; i < loop->operand_count; i++) {
+        Type type = loop->results[i - 3]->type;
+        const Carried *sum = &carried[i - 3];
+        if (sum->class != CARRIED_SUM || type.kind != TYPE_NUMBER || !is_half(type.element) ||
+            !sum->link_count)
+            continue;
+        const char *name = loop->regions[0]->arguments[i - 2]->name;
+        Diagnostic *said = check_report(check, DIAGNOSTIC_LOW_PRECISION_ACCUMULATION,
+                                        sum->links[sum->link_count - 1],
+                                        "%s accumulates over the loop in %s: start it as float32",
+                                        name ? name : "the sum", dtype_name(type.element.code));
+        check_relate(check, said, loop, "the loop");
+    }
+}
+
+void check_sums(Check *check) {
+    for (LIST_EACH(int, i, check->ops)) {
+        Op *op = check->ops.items[i];
+        if (op->code == OP_SUM && op->operands[0]) check_sum(check, op);
+        if (op->code == OP_FOR) check_accumulators(check, op);
+    }
+}
+
+/* ---- softmax ---- */
+
+/// Whether a maximum, a stored statistic or anything carried or bounded goes into `value`: then its exponential may be safe.
+static bool is_shifted(Check *check, Value *value) {
+    LIST(Value *) work = {0};
+    Map seen = map_new(check->arena);
+    LIST_PUSH(check->arena, &work, value);
+    for (int i = 0; i < work.count; i++) {
+        Value *next = work.items[i];
+        if (map_has_pointer(&seen, next)) continue;
+        map_set_pointer(&seen, next, next);
+        if (i > SEARCH_LIMIT || !next->op) {
+            if (check_is_parameter(next) || next->constant) continue;
+            return true;  // carried
+        }
+        if (next->op->code == OP_LOAD) {
+            // A row statistic that is subtracted comes from memory.
+            if (i > 0 && next->type.rank < value->type.rank) return true;
+            continue;
+        }
+        bool is_whole = next->type.kind == TYPE_NUMBER && dtype_is_integer(next->type.element);
+        if (is_whole || next->constant) continue;
+        if (!op_has(next->op->code, TRAIT_LINEAR | TRAIT_GROWS)) return true;
+        for (int k = 0; k < next->op->operand_count; k++)
+            if (next->op->operands[k]) LIST_PUSH(check->arena, &work, next->op->operands[k]);
+    }
+    return false;
+}
+
+/// e / sum(e): the denominator is a sum of what is divided.
+static const Op *sum_of(Value *denominator, const Value *numerator) {
+    Value *value = check_strip(denominator);
+    if (!value || !value->op || value->op->code != OP_SUM) return NULL;
+    return check_strip(value->op->operands[0]) == numerator ? value->op : NULL;
+}
+
+void check_softmax(Check *check) {
+    for (LIST_EACH(int, i, check->ops)) {
+        Op *op = check->ops.items[i];
+        if (op->code != OP_DIV) continue;
+        Value *numerator = check_strip(op->operands[0]);
+        if (!numerator || !numerator->op || !sum_of(op->operands[1], numerator)) continue;
+        const Op *exponential = numerator->op;
+        for (int k = 0; k < 2 && exponential && exponential->code == OP_WHERE; k++) {
+            Value *chosen = check_strip(exponential->operands[1]);
+            exponential = chosen ? chosen->op : NULL;
+        }
+        if (!exponential || (exponential->code != OP_EXP && exponential->code != OP_EXP2)) continue;
+        if (is_shifted(check, exponential->operands[0])) continue;
+        Diagnostic *said = check_report(
+            check, DIAGNOSTIC_SOFTMAX_WITHOUT_MAXIMUM, exponential,
+            "this exponential overflows for inputs above 88 (11 in float16): subtract the row's maximum first");
+        check_relate(check, said, op, "normalised here");
+    }
+}
+
+/* ---- variances and inverse roots ---- */
+
+static const Op *square_of(Value *value) {
+    value = check_strip(value);
+    const Op *op = value ? value->op : NULL;
+    return op && op->code == OP_MUL && check_strip(op->operands[0]) == check_strip(op->operands[1])
+               ? op
+               : NULL;
+}
+
+/// sum(x * x) / n or sum(x * x) * (1 / n); NULL where it is no mean of squares. Returns x.
+static const Value *mean_of_squares(Value *value) {
+    value = check_strip(value);
+    const Op *op = value ? value->op : NULL;
+    if (!op || (op->code != OP_DIV && op->code != OP_MUL)) return NULL;
+    Value *sum = check_strip(op->operands[0]);
+    if (!sum || !sum->op || sum->op->code != OP_SUM) return NULL;
+    const Op *square = square_of(sum->op->operands[0]);
+    return square ? check_strip(square->operands[0]) : NULL;
+}
+
+static bool adds_something(const Value *value) {
+    return value && value->op &&
+           (value->op->code == OP_ADD || value->op->code == OP_MAXIMUM ||
+            value->op->code == OP_CLAMP);
+}
+
+static void check_inverse_root(Check *check, const Op *op, Value *radicand) {
+    radicand = check_strip(radicand);
+    if (adds_something(radicand) || !mean_of_squares(radicand)) return;
+    check_report(
+        check, DIAGNOSTIC_MISSING_EPSILON, op,
+        "a row of zeros divides by zero here: add a small constant to the mean of squares");
+}
+
+void check_variances(Check *check) {
+    for (LIST_EACH(int, i, check->ops)) {
+        Op *op = check->ops.items[i];
+        if (op->code == OP_SUB && op->operands[0] && op->operands[1] &&
+            mean_of_squares(op->operands[0]) && square_of(op->operands[1]))
+            check_report(
+                check, DIAGNOSTIC_CANCELLING_VARIANCE, op,
+                "mean(x * x) - mean(x) * mean(x) cancels where the mean is large: sum (x - mean)^2 instead");
+        if (op->code == OP_RSQRT) check_inverse_root(check, op, op->operands[0]);
+        if (op->code != OP_DIV) continue;
+        Value *denominator = check_strip(op->operands[1]);
+        if (denominator && denominator->op &&
+            (denominator->op->code == OP_SQRT || denominator->op->code == OP_SQRT_RN))
+            check_inverse_root(check, op, denominator->op->operands[0]);
+    }
+}
+
+/* ---- random numbers ---- */
+
+void check_random(Check *check) {
+    if (check->kernel->is_helper ||
+        (!check->axes.programs[0] && !check->axes.programs[1] && !check->axes.programs[2]))
+        return;
+    for (LIST_EACH(int, i, check->ops)) {
+        Op *op = check->ops.items[i];
+        if (op->code != OP_RAND && op->code != OP_RANDN && op->code != OP_RANDINT) continue;
+        if (check_depends_on_program(check, op->results[0], -1) ||
+            op->results[0]->type.kind == TYPE_UNKNOWN)
+            continue;
+        bool from_memory = false;
+        for (int k = 0; k < 2; k++)
+            from_memory |=
+                op->operands[k] && op->operands[k]->op && op->operands[k]->op->code == OP_LOAD;
+        if (!from_memory)
+            check_report(
+                check, DIAGNOSTIC_REPEATED_RANDOM, op,
+                "neither seed nor offset depends on the program id: every program draws the same numbers");
+    }
+}
+
+/* ---- matrix products in reduced precision ---- */
+
+void check_products(Check *check) {
+    for (LIST_EACH(int, i, check->ops)) {
+        Op *op = check->ops.items[i];
+        if (op->code != OP_DOT || !op->operands[0] || !op->operands[1]) continue;
+        bool single = op->operands[0]->type.element.code == DTYPE_FLOAT32 &&
+                      op->operands[1]->type.element.code == DTYPE_FLOAT32;
+        if (!single || check_operand(op, "input_precision") || check_operand(op, "allow_tf32"))
+            continue;
+        check_report(
+            check, DIAGNOSTIC_TF32_DOT, op,
+            "float32 operands are rounded to TF32 (10 bits): `input_precision=\"ieee\"` keeps them, slower");
+    }
+}
+
+/* ---- constants that do not fit ---- */
+
+static bool integer_fits(DType dtype, double value) {
+    int bits = dtype_bits(dtype.code);
+    bool is_signed = dtype_class(dtype) == CLASS_SIGNED;
+    double low = is_signed ? -ldexp(1, bits - 1) : 0;
+    double high = ldexp(1, bits) - 1;  // bit patterns are often written as unsigned numbers
+    return value >= low && value <= high;
+}
+
+void check_constants(Check *check, Op *op) {
+    double value;
+    if (op->code != OP_FULL) return;
+    Value *fill = check_operand(op, "value");
+    Type type = op->results[0]->type;
+    if (!fill || !value_is_number(fill, &value) || type.kind != TYPE_NUMBER || isinf(value) ||
+        isnan(value))
+        return;
+    double largest = type.element.code == DTYPE_FLOAT16 ? 65504.0 : 3.4e38;
+    bool half = type.element.code == DTYPE_FLOAT16 || type.element.code == DTYPE_BFLOAT16;
+    bool integer = dtype_is_integer(type.element) && type.element.code != DTYPE_INT1 &&
+                   dtype_bits(type.element.code) > 0;
+    if (half && fabs(value) > largest)
+        check_report(check, DIAGNOSTIC_CONSTANT_OVERFLOW, op, "%g is infinite in %s", value,
+                     dtype_name(type.element.code));
+    else if (integer && fill->constant->kind != CONSTANT_FLOAT &&
+             !integer_fits(type.element, value))
+        check_report(check, DIAGNOSTIC_CONSTANT_OVERFLOW, op, "%.0f does not fit into %s", value,
+                     dtype_name(type.element.code));
+}
+
+/* ---- variables that Triton takes for constants ---- */
+
+void check_shared_starts(Check *check, Op *op) {
+    if (!check->is_entry || (op->code != OP_FOR && op->code != OP_WHILE)) return;
+    const Region *body = op->regions[op->region_count - 1];
+    int shift = op->code == OP_FOR ? 1 : 0;
+    for (int i = 0; i < op->result_count; i++) {
+        int other = loop_shared_start(op, i);
+        if (other < 0) continue;
+        const char *name = body->arguments[i + shift]->name;
+        const char *from = body->arguments[other + shift]->name;
+        if (!name || !from) continue;
+        check_report(
+            check, DIAGNOSTIC_SHARED_START, op,
+            "Triton does not see that %s changes in this loop: it starts as %s and becomes "
+            "what %s was; start it with `%s + 0`",
+            name, from, from, from);
+    }
+}

@@ -1,0 +1,107 @@
+// Schedule and contention: atomics that many programs hit, work in a loop that could stand outside, loops in order.
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/checks/check.h"
+
+/// The first program axis that the address does not depend on, -1 where it depends on all.
+static int shared_axis(Check *check, const Access *access) {
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    int count = access_axes(check->arena, &check->axes, access, axes, dependence, ACCESS_MOST_AXES);
+    for (int i = 0; i < count; i++)
+        if (axes[i].is_program && dependence[i] == AXIS_FREE &&
+            !check_depends_on_program(check, access->op->operands[0], axes[i].program_axis))
+            return axes[i].program_axis;
+    return -1;
+}
+
+void check_atomics(Check *check) {
+    for (LIST_EACH(int, i, check->memory)) {
+        const Access *access = check->memory.items[i];
+        if (!op_has(access->op->code, TRAIT_COLLECTS)) continue;
+        DTypeCode element = access->op->operands[0]->type.element.code;
+        if (access->op->code == OP_ATOMIC_ADD &&
+            (element == DTYPE_FLOAT16 || element == DTYPE_BFLOAT16))
+            check_report(check, DIAGNOSTIC_LOW_PRECISION_ATOMIC, access->op,
+                         "each addition is rounded to %s: accumulate into a float32 buffer",
+                         dtype_name(element));
+        if (check->kernel->is_helper || !access->parameter || !access->offset.known) continue;
+        int axis = shared_axis(check, access);
+        if (axis < 0 || !type_is_tile(access->op->operands[0]->type)) continue;
+        check_report(
+            check, DIAGNOSTIC_ATOMIC_HOT_SPOT, access->op,
+            "every program along axis %d adds to the same elements of %s: they wait for each other",
+            axis, access->parameter->name);
+    }
+}
+
+/* ---- work inside loops ---- */
+
+static Op *enclosing_loop(const Op *op) {
+    Op *outer = op->parent->parent;
+    return outer && outer->code == OP_FOR ? outer : NULL;
+}
+
+static void check_invariant_load(Check *check, const Access *access) {
+    const Op *loop = enclosing_loop(access->op);
+    if (!loop || access->op->code != OP_LOAD || !access->parameter ||
+        check_is_stored(check, access->parameter))
+        return;
+    if (!type_is_tile(access->op->results[0]->type) ||
+        !loop_invariant(loop, access->op->operands[0]))
+        return;
+    if (access->mask && !loop_invariant(loop, access->mask)) return;
+    Diagnostic *said = check_report(
+        check, DIAGNOSTIC_LOOP_INVARIANT_LOAD, access->op,
+        "each iteration of the loop loads the same elements of %s: load them before it",
+        access->parameter->name);
+    check_relate(check, said, loop, "the loop");
+}
+
+/// `acc += tl.sum(x)`: one exchange between threads per iteration, where one after the loop is enough.
+static void check_reductions(Check *check, Op *loop) {
+    Carried *carried = loop_classify(check->arena, loop);
+    for (int i = 3; i < loop->operand_count; i++) {
+        Value *term = carried[i - 3].class == CARRIED_SUM ? carried[i - 3].term : NULL;
+        if (!term || !term->op || term->op->code != OP_SUM || loop->results[i - 3]->type.rank != 0)
+            continue;
+        Diagnostic *said = check_report(
+            check, DIAGNOSTIC_REDUCTION_IN_LOOP, term->op,
+            "this reduces across threads in each iteration of the loop: add up tiles, and reduce once after it");
+        check_relate(check, said, loop, "the loop");
+    }
+}
+
+void check_loop_work(Check *check) {
+    for (LIST_EACH(int, i, check->memory)) check_invariant_load(check, check->memory.items[i]);
+    for (LIST_EACH(int, i, check->ops))
+        if (check->ops.items[i]->code == OP_FOR) check_reductions(check, check->ops.items[i]);
+}
+
+/* ---- loops that must run in order ---- */
+
+void check_loops(Check *check) {
+    for (LIST_EACH(int, i, check->ops)) {
+        Op *loop = check->ops.items[i];
+        if (loop->code != OP_FOR) continue;
+        Carried *carried = loop_classify(check->arena, loop);
+        for (int k = 3; k < loop->operand_count; k++) {
+            Value *argument = loop->regions[0]->arguments[k - 2];
+            if (carried[k - 3].class != CARRIED_RECURRENCE || !argument->name) continue;
+            if (argument->type.kind != TYPE_NUMBER || !dtype_is_float(argument->type.element))
+                continue;
+            const Op *end = region_terminator(loop->regions[0]);
+            Value *next = end && k - 3 < end->operand_count ? end->operands[k - 3] : NULL;
+            // A maximum or minimum is as good as a sum.
+            if (!next ||
+                (next->op && (next->op->code == OP_MAXIMUM || next->op->code == OP_MINIMUM)))
+                continue;
+            if (!value_depends_on(check->arena, next, argument, NULL)) continue;
+            check_report(
+                check, DIAGNOSTIC_LOOP_RECURRENCE, loop,
+                "`%s` of one iteration is computed from `%s` of the iteration before, so the iterations run in this order, "
+                "and backwards in a backward",
+                argument->name, argument->name);
+            break;
+        }
+    }
+}

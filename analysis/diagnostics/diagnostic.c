@@ -1,0 +1,48 @@
+// Collects what the analysis has to say, each thing once.
+#include "analysis/diagnostics/diagnostic.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+const DiagnosticRow diagnostic_rows[DIAGNOSTIC_COUNT] = {
+#define DIAGNOSTIC(id, name, severity, family, title, page)                                        \
+    [DIAGNOSTIC_##id] = {#id, name, SEVERITY_##severity, family, title, page},
+#include "analysis/diagnostics/diagnostics.def"
+#undef DIAGNOSTIC
+};
+
+static bool range_equal(Range a, Range b) {
+    return a.source == b.source && a.start == b.start && a.end == b.end;
+}
+
+Diagnostic *diagnose(Diagnostics *sink, DiagnosticId id, Range range, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *message = arena_vprintf(sink->arena, format, arguments);
+    va_end(arguments);
+    for (LIST_EACH(int, i, sink->list)) {
+        Diagnostic *old = &sink->list.items[i];
+        if (old->id == id && range_equal(old->range, range) && strcmp(old->message, message) == 0)
+            return old;
+    }
+    Diagnostic diagnostic = {
+        .id = id, .severity = diagnostic_rows[id].severity, .range = range, .message = message};
+    LIST_PUSH(sink->arena, &sink->list, diagnostic);
+    return &sink->list.items[sink->list.count - 1];
+}
+
+void diagnostic_relate(Diagnostics *sink, Diagnostic *diagnostic, Range range,
+                       const char *message) {
+    int count = diagnostic->related_count;
+    diagnostic->related =
+        arena_grow(sink->arena, diagnostic->related, sizeof(Related) * (size_t)count,
+                   sizeof(Related) * (size_t)(count + 1));
+    diagnostic->related[count] = (Related){range, arena_strdup(sink->arena, message)};
+    diagnostic->related_count = count + 1;
+}
+
+const DiagnosticRow *diagnostic_find(Str name) {
+    for (int i = 0; i < DIAGNOSTIC_COUNT; i++)
+        if (str_is(name, diagnostic_rows[i].name)) return &diagnostic_rows[i];
+    return NULL;
+}

@@ -1,0 +1,57 @@
+// What the analysis has to say: one row of diagnostics.def each, an exact range, a message.
+#ifndef TAD_ANALYSIS_DIAGNOSTICS_DIAGNOSTIC_H
+#define TAD_ANALYSIS_DIAGNOSTICS_DIAGNOSTIC_H
+
+#include "analysis/syntax/source.h"
+#include "base/list.h"
+
+typedef enum Severity { SEVERITY_ERROR, SEVERITY_WARNING, SEVERITY_INFO, SEVERITY_HINT } Severity;
+
+// DIAGNOSTIC(ID, "kebab-name", SEVERITY, "family", "one-line title", "page: markdown")
+typedef enum DiagnosticId {
+#define DIAGNOSTIC(id, name, severity, family, title, page) DIAGNOSTIC_##id,
+#include "analysis/diagnostics/diagnostics.def"
+#undef DIAGNOSTIC
+    DIAGNOSTIC_COUNT
+} DiagnosticId;
+
+typedef struct DiagnosticRow {
+    const char *id;
+    const char *name;
+    Severity severity;
+    const char *family;
+    const char *title;
+    const char *page;
+} DiagnosticRow;
+
+extern const DiagnosticRow diagnostic_rows[DIAGNOSTIC_COUNT];
+
+typedef struct Related {
+    Range range;
+    const char *message;
+} Related;
+
+typedef struct Diagnostic {
+    DiagnosticId id;
+    Severity severity;
+    Range range;
+    const char *message;
+    Related *related;
+    int related_count;
+    bool once_a_file;       // said at the first place alone
+    bool rests_on_nothing;  // true whatever the function is called with
+} Diagnostic;
+
+typedef struct Diagnostics {
+    Arena *arena;
+    LIST(Diagnostic) list;
+} Diagnostics;
+
+/// Adds one (the same id at the same range with the same message only once). Returns it, to add related places.
+Diagnostic *diagnose(Diagnostics *sink, DiagnosticId id, Range range, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void diagnostic_relate(Diagnostics *sink, Diagnostic *diagnostic, Range range, const char *message);
+/// The row named `name`, or NULL.
+const DiagnosticRow *diagnostic_find(Str name);
+
+#endif

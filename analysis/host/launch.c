@@ -1,0 +1,226 @@
+// A launch site in, what every kernel parameter gets out: runs the host code until nothing new is learnt, then binds. Each
+// choice of sizes and flags is evaluated once in the life of a module.
+#include "analysis/host/launch.h"
+
+#include <inttypes.h>
+
+#include "analysis/host/host_statement.h"
+#include "analysis/host/parameter_uses.h"
+#include "analysis/host_values/host.h"
+#include "analysis/host_values/host_solve.h"
+#include "analysis/syntax/syntax_nodes.h"
+#include "base/budget.h"
+#include "base/error.h"
+#include "base/memo.h"
+
+enum {
+    MAX_RUNS = 24,
+    /// Steps (base/budget.h) of one evaluation; the largest in use takes 50,000. Beyond: the launch is not understood, and says so.
+    LAUNCH_MOST_STEPS = 1 << 20,
+};
+
+/// One evaluation that is wanted.
+typedef struct Asked {
+    const Module *module;
+    const LaunchSite *site;
+    HostPolicy policy;  // without the function: `uses` is all of it that counts
+    KernelUses uses;
+} Asked;
+
+/// Sizes that the host code never looks at: as those of the first tensor of the same rank.
+static bool copy_unread_sizes(Host *host) {
+    bool changed = false;
+    for (int i = 0; i < host->inputs.count; i++) {
+        HostInput *input = host->inputs.items[i];
+        for (int axis = 0; input->kind == INPUT_TENSOR && axis < input->rank; axis++) {
+            if (input->is_dim_read[axis]) continue;
+            const HostInput *model = NULL;
+            for (int k = 0; k < host->inputs.count; k++) {
+                const HostInput *other = host->inputs.items[k];
+                if (other->kind != INPUT_TENSOR || other->rank != input->rank ||
+                    (other == input && model))
+                    continue;
+                if (!model || (other->is_dim_read[axis] && !model->is_dim_read[axis]))
+                    model = other;
+            }
+            int64_t old = input->dims[axis];
+            bool held = host_constraints_hold(host);
+            if (!model || model->dims[axis] == old) continue;
+            input->dims[axis] = model->dims[axis];
+            if (held && !host_constraints_hold(host))
+                input->dims[axis] = old;
+            else
+                changed = true;
+        }
+    }
+    return changed;
+}
+
+static void run_once(Host *host) {
+    host->attributes = map_new(host->arena);
+    host->constraints.count = 0;
+    host->buffer_count = 0;
+    host->older_buffers = 0;
+    host->step_count = 0;
+    host->depth = 0;
+    host->call_depth = 0;
+    host->is_changed = false;
+    host->is_reached = false;
+    host->obstacle = NULL;
+    for (int i = 0; i < host->inputs.count; i++) host->inputs.items[i]->tensor = NULL;
+    host->modules = map_new(host->arena);
+    HostFrame *globals = host_module_frame(host, host->module);
+    globals->is_on_path = true;
+    host_run_block(host, globals, syntax_root(host->module->tree));
+}
+
+static void find_reason(Host *host) {
+    HostLaunch *launch = host->launch;
+    if (!host->is_reached) {
+        launch->reason = host->obstacle ? host->obstacle : "the launch is not reached";
+        return;
+    }
+    for (int i = 0; i < launch->argument_count && !launch->reason; i++) {
+        const HostValue *value = launch->arguments[i].value;
+        const char *note = !value                        ? "nothing is passed"
+                           : value->kind == HOST_UNKNOWN ? value->note
+                                                         : NULL;
+        Str name = launch->kernel->parameters[i].name;
+        if (note) launch->reason = arena_printf(host->arena, "%.*s: %s", STR_ARGS(name), note);
+    }
+    if (!launch->reason && launch->grid_rank == 0) launch->reason = "the grid is not understood";
+    for (int i = 0; !launch->reason && i < launch->grid_rank; i++)
+        if (launch->grid[i]->kind == HOST_UNKNOWN)
+            launch->reason = arena_printf(host->arena, "grid: %s", launch->grid[i]->note);
+    if (!launch->reason && !host_constraints_hold(host))
+        launch->reason = "a condition on the way to the launch could not be met";
+}
+
+static HostLaunch *launch_new(Arena *arena, const Asked *asked) {
+    HostLaunch *launch = ARENA_NEW(arena, HostLaunch);
+    launch->site = asked->site;
+    launch->kernel = asked->site->kernel;
+    return launch;
+}
+
+/// Evaluates the function around the launch up to the call, and meets the conditions on the way. Bounded in steps.
+static HostLaunch *evaluate(Arena *arena, const Asked *asked) {
+    Host host = {.arena = arena,
+                 .module = asked->module,
+                 .site = asked->site,
+                 .policy = asked->policy,
+                 .uses = asked->uses};
+    HostLaunch *launch = launch_new(arena, asked);
+    host.launch = launch;
+    for (int run = 0; run < MAX_RUNS; run++) {
+        run_once(&host);
+        if (host.is_changed) continue;
+        bool changed = run < MAX_RUNS / 2 && copy_unread_sizes(&host);
+        if (!host_solve(&host) && !changed) break;
+        if (run + 1 == MAX_RUNS) run_once(&host);
+    }
+    launch->flag_count = host.flag_count;
+    launch->is_reached = host.is_reached && host_constraints_hold(&host);
+    LIST(HostInput *) inputs = {0};
+    for (int arguments = 1; arguments >= 0; arguments--)
+        for (int i = 0; i < host.inputs.count; i++)
+            if (host.inputs.items[i]->is_argument == (arguments == 1))
+                LIST_PUSH(arena, &inputs, host.inputs.items[i]);
+    launch->inputs.items = inputs.items;
+    launch->inputs.count = inputs.count;
+    launch->inputs.capacity = inputs.capacity;
+    find_reason(&host);
+    return launch;
+}
+
+/* ---- once for each choice ---- */
+
+/// What a launch came to, and what was read of its module on the way.
+typedef struct Evaluated {
+    const HostLaunch *launch;
+    ModuleReads reads;
+} Evaluated;
+
+static HostLaunchWatcher *watcher;
+
+void host_launch_watch(HostLaunchWatcher *told) { watcher = told; }
+
+/// Where the steps are spent, the launch is one that is not understood.
+static HostLaunch *evaluate_bounded(Arena *arena, const Asked *asked) {
+    BugGuard guard;
+    Wanted wanted = wanted_set((Wanted){0});  // others may ask for it, too
+    StepBudget *budget = ARENA_NEW(arena, StepBudget);
+    HostLaunch *volatile launch = NULL;
+    if (BUG_GUARD(&guard)) {
+        budget_start(budget, LAUNCH_MOST_STEPS);
+        launch = evaluate(arena, asked);
+        budget_stop(budget);
+        bug_guard_end(&guard);
+    }
+    wanted_set(wanted);
+    if (launch) return launch;
+    if (guard.cause != BUG_SPENT) bug_raise_again(&guard);
+    launch = launch_new(arena, asked);
+    launch->reason = "its host code takes more steps than its evaluation has";
+    return launch;
+}
+
+static void *evaluate_noted(void *context, Arena *arena) {
+    Asked asked = *(const Asked *)context;
+    Evaluated *evaluated = ARENA_NEW(arena, Evaluated);
+    evaluated->reads.names = map_new(arena);
+    if (watcher) watcher(asked.site, &asked.policy);
+    module_watch(asked.module, &evaluated->reads);
+    BugGuard guard;
+    if (BUG_GUARD(&guard)) {
+        evaluated->launch = evaluate_bounded(arena, &asked);
+        bug_guard_end(&guard);
+        module_watch_end(&evaluated->reads);
+        return evaluated;
+    }
+    module_watch_end(&evaluated->reads);
+    BUG("%s", guard.message);
+}
+
+/// All that an evaluation depends on besides the module.
+static Str key_of(Arena *arena, const Asked *asked) {
+    Buffer key = buffer_new(arena);
+    const HostPolicy *policy = &asked->policy;
+    const LaunchSite *site = asked->site;
+    buffer_printf(&key, "%p %p %p ", site->call.id, (const void *)site->kernel,
+                  (const void *)site->launcher);
+    buffer_printf(&key, "%" PRIu64 " %d %d %d ", policy->seed, policy->variant, policy->keep_blocks,
+                  policy->sizes);
+    for (LIST_EACH(int, i, asked->uses))
+        buffer_printf(&key, "%d%c%d", asked->uses.items[i].kind,
+                      asked->uses.items[i].is_length ? 'l' : ' ', asked->uses.items[i].divisor);
+    return (Str){buffer_text(&key), key.size};
+}
+
+const HostLaunch *host_launch(const Module *module, const LaunchSite *site,
+                              const HostPolicy *policy) {
+    Arena *scratch = arena_new();
+    Asked asked = {.module = module, .site = site};
+    if (policy) asked.policy = *policy;
+    const Function *function = asked.policy.function;
+    asked.uses =
+        parameter_uses(scratch, function && function->general ? function->general : function);
+    asked.policy.function = NULL;
+    const Evaluated *evaluated =
+        memo_get(module->evaluated, key_of(scratch, &asked), evaluate_noted, &asked);
+    module_note_reads(module, &evaluated->reads);
+    arena_free(scratch);
+    return evaluated->launch;
+}
+
+HostLaunches host_launches(Arena *arena, const FunctionDefinition *kernel,
+                           const Function *function) {
+    HostLaunches all = {0};
+    const HostPolicy policy = {.keep_blocks = true, .function = function};
+    for (LIST_EACH(int, i, kernel->module->launches)) {
+        const LaunchSite *site = &kernel->module->launches.items[i];
+        if (site->kernel == kernel)
+            LIST_PUSH(arena, &all, host_launch(kernel->module, site, &policy));
+    }
+    return all;
+}

@@ -1,0 +1,80 @@
+// One walk over a kernel: which parameters are flags, numbers, texts, lengths of ranges.
+#include "analysis/host/parameter_uses.h"
+
+typedef struct Seen {
+    int index;    // of the parameter
+    int divisor;  // the parameter that it is divided by, -1: none
+    bool as_flag, as_number, as_length;
+    const Constant *compared;
+} Seen;
+
+static void see(Seen *seen, const Op *op, int operand) {
+    seen->as_length |= op->code == OP_ARANGE && operand == 1;
+    switch (op->code) {
+    case OP_IF:
+        if (operand == 0) seen->as_flag = true;
+        break;
+    case OP_LOGICAL_AND:
+    case OP_LOGICAL_OR:
+    case OP_LOGICAL_NOT: seen->as_flag = true; break;
+    case OP_EQ:
+    case OP_NE: {
+        const Value *other = op->operands[1 - (operand > 1 ? 1 : operand)];
+        if (other && other->constant) seen->compared = other->constant;
+        break;
+    }
+    default: seen->as_number = true;
+    }
+}
+
+static Seen *seen_parameter(const Map *parameters, const Value *value) {
+    while (value && value->op && value->op->code == OP_CAST) value = value->op->operands[0];
+    return value && !value->op ? map_get_pointer(parameters, value) : NULL;
+}
+
+static bool visit_op(void *context, Op *op) {
+    const Map *parameters = context;
+    if (op->code == OP_FLOORDIV) {
+        Seen *number = seen_parameter(parameters, op->operands[0]);
+        const Seen *divisor = seen_parameter(parameters, op->operands[1]);
+        if (number && divisor && number->divisor < 0) number->divisor = divisor->index;
+    }
+    for (int i = 0; i < op->operand_count; i++) {
+        const Value *operand = op->operands[i];
+        Seen *seen = operand && !operand->op ? map_get_pointer(parameters, operand) : NULL;
+        if (seen) see(seen, op, i);
+    }
+    return true;
+}
+
+static HostInputKind kind_of(const Parameter *parameter, const Seen *seen) {
+    Type type = parameter->value->type;
+    if (type.kind == TYPE_POINTER && type.rank == 0) return INPUT_TENSOR;
+    if (parameter->is_constexpr) {
+        if (seen->compared && seen->compared->kind == CONSTANT_STRING) return INPUT_STRING;
+        if (seen->as_flag && !seen->as_number) return INPUT_BOOL;
+        return seen->as_number || seen->compared ? INPUT_INT : INPUT_BOOL;
+    }
+    if (type.kind != TYPE_NUMBER) return INPUT_UNDECIDED;
+    if (dtype_is_float(type.element)) return INPUT_FLOAT;
+    return dtype_is_integer(type.element) ? INPUT_INT : INPUT_UNDECIDED;
+}
+
+KernelUses parameter_uses(Arena *arena, const Function *function) {
+    KernelUses uses = {0};
+    if (!function) return uses;
+    Seen *seen = ARENA_ARRAY(arena, Seen, function->parameter_count + 1);
+    Map parameters = map_new(arena);
+    for (int i = 0; i < function->parameter_count; i++) {
+        seen[i].index = i;
+        seen[i].divisor = -1;
+        map_set_pointer(&parameters, function->parameters[i].value, &seen[i]);
+    }
+    region_walk(function->body, visit_op, &parameters);
+    for (int i = 0; i < function->parameter_count; i++) {
+        KernelUse use = {kind_of(&function->parameters[i], &seen[i]), seen[i].as_length,
+                         seen[i].divisor};
+        LIST_PUSH(arena, &uses, use);
+    }
+    return uses;
+}

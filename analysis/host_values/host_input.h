@@ -1,0 +1,17 @@
+// What host code gets from outside: names it, learns its kind from its uses, gives it a concrete value.
+#ifndef TAD_ANALYSIS_HOST_VALUES_HOST_INPUT_H
+#define TAD_ANALYSIS_HOST_VALUES_HOST_INPUT_H
+
+#include "analysis/host_values/host.h"
+
+// host_input.c: what comes from outside
+HostInput *host_input(Host *host, const char *name);
+void host_decide(Host *host, HostInput *input, HostInputKind kind);
+/// The undecided inputs that the value is made of are integers (used as a size, a count, an index) or of the kind given.
+void host_want(Host *host, const HostValue *value, HostInputKind kind);
+void host_set_rank(Host *host, HostInput *input, int rank);
+/// Notes that the host code looks at this size, when it is one; returns it.
+const HostValue *host_look_at(const HostValue *size);
+void host_default(Host *host, HostInput *input, Str annotation, const HostValue *value);
+
+#endif

@@ -1,0 +1,228 @@
+// Conditions on the way to a launch: changes the chosen inputs until they hold. A local search over the inputs that a violated
+// condition mentions; small, because launchers ask for little: a divisor, a power of two, an upper bound, a flag.
+#include "analysis/host_values/host_solve.h"
+
+#include "analysis/host_values/host.h"
+#include "analysis/host_values/host_input.h"
+#include "analysis/host_values/host_value.h"
+
+enum { MAX_ROUNDS = 24 };
+
+void host_require(Host *host, const HostValue *condition, bool want, int weight) {
+    if (condition->kind < HOST_INPUT || condition->kind > HOST_OPERATION) return;
+    bool both = condition->kind == HOST_OPERATION &&
+                condition->operation == (want ? HOST_OP_AND : HOST_OP_OR);
+    if (both) {
+        host_require(host, condition->items[0], want, weight);
+        host_require(host, condition->items[1], want, weight);
+        return;
+    }
+    LIST_PUSH(host->arena, &host->constraints, (HostConstraint){condition, want, weight});
+}
+
+static bool violated(const HostConstraint *constraint) {
+    Constant truth;
+    return host_compute(constraint->condition, &truth) &&
+           constant_truth(&truth) != constraint->want;
+}
+
+static int64_t total_cost(const Host *host) {
+    int64_t cost = 0;
+    for (int i = 0; i < host->constraints.count; i++)
+        if (violated(&host->constraints.items[i])) cost += host->constraints.items[i].weight;
+    return cost;
+}
+
+bool host_constraints_hold(const Host *host) { return total_cost(host) < HOST_MUST; }
+
+typedef struct SolveSearch {
+    const HostValue *leaves[CONDITION_MOST_INPUTS];
+    int leaf_count;
+    Constant seen
+        [CONDITION_MOST_NUMBERS];  // values of the condition's parts: what a leaf may have to be
+    int seen_count;
+} SolveSearch;
+
+static void collect(SolveSearch *search, const HostValue *value) {
+    if (value->kind >= HOST_INPUT && value->kind <= HOST_IS_NONE) {
+        for (int i = 0; i < search->leaf_count; i++) {
+            const HostValue *leaf = search->leaves[i];
+            if (leaf->kind == value->kind && leaf->input == value->input &&
+                leaf->axis == value->axis)
+                return;
+        }
+        if (search->leaf_count < CONDITION_MOST_INPUTS)
+            search->leaves[search->leaf_count++] = value;
+    }
+    Constant now;
+    if (search->seen_count < CONDITION_MOST_NUMBERS && host_compute(value, &now))
+        search->seen[search->seen_count++] = now;
+    for (int i = 0; i < value->count; i++)
+        if (value->kind == HOST_OPERATION) collect(search, value->items[i]);
+}
+
+static void add_candidate(Constant *list, int *count, Constant value) {
+    if (*count < CONDITION_MOST_CANDIDATES) list[(*count)++] = value;
+}
+
+static void add_int(Constant *list, int *count, int64_t value) {
+    if (value > 0 && value <= 8192) add_candidate(list, count, constant_of_int(value));
+}
+
+/// Values that `leaf` may take, likely ones first.
+static int candidates(const SolveSearch *search, const HostValue *leaf, Constant *list) {
+    int count = 0;
+    const HostInput *input = leaf->input;
+    bool integer =
+        leaf->kind == HOST_SIZE || (leaf->kind == HOST_INPUT && input->kind == INPUT_INT);
+    if (leaf->kind == HOST_IS_NONE || (leaf->kind == HOST_INPUT && input->kind == INPUT_BOOL)) {
+        bool now =
+            leaf->kind == HOST_IS_NONE ? input->kind == INPUT_NONE : input->constant.integer != 0;
+        add_candidate(list, &count, constant_of_bool(!now));
+        return count;
+    }
+    if (leaf->kind == HOST_RANK) {
+        for (int64_t rank = 1; rank <= 6; rank++) add_int(list, &count, rank);
+        return count;
+    }
+    for (int i = 0; i < search->seen_count; i++) {
+        Constant value = search->seen[i];
+        if (integer && value.kind == CONSTANT_INT) add_int(list, &count, value.integer);
+        bool same_kind = (leaf->kind == HOST_DTYPE || input->kind == INPUT_DTYPE)
+                             ? value.kind == CONSTANT_DTYPE
+                         : input->kind == INPUT_STRING ? value.kind == CONSTANT_STRING
+                                                       : false;
+        if (same_kind) add_candidate(list, &count, value);
+        if (leaf->kind == HOST_INPUT && input->kind == INPUT_FLOAT &&
+            value.kind != CONSTANT_DTYPE && value.kind != CONSTANT_STRING)
+            add_candidate(list, &count, constant_of_float(value.number));
+    }
+    if (leaf->kind == HOST_INPUT && input->kind == INPUT_FLOAT)
+        for (int i = -2; i <= 2; i++) add_candidate(list, &count, constant_of_float(0.5 * i));
+    if (!integer) return count;
+    int64_t now = leaf->kind == HOST_SIZE ? input->dims[leaf->axis] : input->constant.integer;
+    for (int64_t delta = 1; delta <= 16; delta++) {
+        add_int(list, &count, now + delta);
+        add_int(list, &count, now - delta);
+    }
+    for (int64_t power = 1; power <= 4096; power *= 2) add_int(list, &count, power);
+    for (int64_t small = 3; small <= 24; small++) add_int(list, &count, 3 * small);
+    return count;
+}
+
+static void put(const HostValue *leaf, Constant value) {
+    HostInput *input = leaf->input;
+    switch (leaf->kind) {
+    case HOST_SIZE: input->dims[leaf->axis] = value.integer; break;
+    case HOST_RANK: input->rank = (int)value.integer; break;
+    case HOST_DTYPE: input->dtype = value.dtype.code; break;
+    case HOST_IS_NONE:
+        if (value.integer) input->kind_when_given = input->kind;
+        input->kind = value.integer ? INPUT_NONE : input->kind_when_given;
+        break;
+    default:
+        if (input->kind == INPUT_DTYPE)
+            input->dtype = value.dtype.code;
+        else
+            input->constant = value;
+    }
+}
+
+static bool is_same_leaf(const HostValue *a, const HostValue *b) {
+    return a->kind == b->kind && a->input == b->input && a->axis == b->axis;
+}
+
+static bool is_number_leaf(const HostValue *value) {
+    return value->kind == HOST_SIZE ||
+           (value->kind == HOST_INPUT && value->input->kind == INPUT_INT);
+}
+
+/// Leaves that conditions want to be one number, and that are: changed alone, each would break the condition.
+typedef struct TiedLeaves {
+    const HostValue *items[CONDITION_MOST_INPUTS];
+    HostInput saved[CONDITION_MOST_INPUTS];
+    int count;
+} TiedLeaves;
+
+static void add_tied(TiedLeaves *tied, const HostValue *leaf) {
+    for (int i = 0; i < tied->count; i++)
+        if (is_same_leaf(tied->items[i], leaf)) return;
+    if (tied->count < CONDITION_MOST_INPUTS) tied->items[tied->count++] = leaf;
+}
+
+static void find_tied(const Host *host, const HostValue *leaf, TiedLeaves *tied) {
+    tied->items[0] = leaf;
+    tied->count = 1;
+    for (int k = 0; is_number_leaf(leaf) && k < tied->count; k++) {
+        for (int i = 0; i < host->constraints.count; i++) {
+            const HostConstraint *constraint = &host->constraints.items[i];
+            const HostValue *equal = constraint->condition;
+            if (!constraint->want || violated(constraint) || equal->kind != HOST_OPERATION ||
+                equal->operation != HOST_OP_EQUAL || !is_number_leaf(equal->items[0]) ||
+                !is_number_leaf(equal->items[1]))
+                continue;
+            for (int side = 0; side < 2; side++)
+                if (is_same_leaf(equal->items[side], tied->items[k]))
+                    add_tied(tied, equal->items[1 - side]);
+        }
+    }
+}
+
+static void put_all(TiedLeaves *tied, int count, Constant value) {
+    for (int i = 0; i < count; i++) tied->saved[i] = *tied->items[i]->input;
+    for (int i = 0; i < count; i++) put(tied->items[i], value);
+}
+
+static void take_back(const TiedLeaves *tied, int count) {
+    while (count-- > 0) *tied->items[count]->input = tied->saved[count];
+}
+
+/// One change that makes the whole cheaper, or none.
+static bool improve(Host *host, const HostConstraint *constraint) {
+    SolveSearch search = {0};
+    collect(&search, constraint->condition);
+    int64_t best_cost = total_cost(host);
+    TiedLeaves best = {0};
+    Constant best_value = {0};
+    for (int i = 0; i < search.leaf_count; i++) {
+        Constant list[CONDITION_MOST_CANDIDATES];
+        int count = candidates(&search, search.leaves[i], list);
+        TiedLeaves tied = {0};
+        find_tied(host, search.leaves[i], &tied);
+        for (int c = 0; c < count; c++) {
+            for (int together = 0; together < (tied.count > 1 ? 2 : 1); together++) {
+                int changed = together ? tied.count : 1;
+                put_all(&tied, changed, list[c]);
+                int64_t cost = total_cost(host);
+                take_back(&tied, changed);
+                if (cost >= best_cost) continue;
+                best_cost = cost;
+                best = tied;
+                best.count = changed;
+                best_value = list[c];
+            }
+        }
+    }
+    if (!best.count) return false;
+    put_all(&best, best.count, best_value);
+    const HostValue *leaf = best.items[0];
+    if (leaf->kind == HOST_RANK) {
+        int rank = leaf->input->rank;
+        leaf->input->rank = -1;  // so that its sizes are chosen anew
+        host_set_rank(host, leaf->input, rank);
+    }
+    return true;
+}
+
+bool host_solve(Host *host) {
+    bool changed = false;
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        bool improved = false;
+        for (int i = 0; i < host->constraints.count && !improved; i++)
+            if (violated(&host->constraints.items[i]))
+                improved = improve(host, &host->constraints.items[i]);
+        if (!improved) break;
+        changed = true;
+    }
+    return changed;
+}

@@ -1,0 +1,133 @@
+// From the text around a launch to the strides that may be 0 there: `stride = 0 if w.numel() == 1 else w.stride(0)`.
+//
+// A launcher is evaluated on one way through its conditions; what the other ways pass is read here, by name.
+#include "analysis/launches/launch_strides.h"
+
+#include <string.h>
+
+#include "analysis/host/host_expression.h"
+#include "analysis/host_values/host.h"
+#include "analysis/syntax/syntax_nodes.h"
+
+/// What a launcher says about one of its variables, or about an expression.
+typedef struct StrideText {
+    const Source *source;
+    Str name;
+    bool is_zero;   // on some way
+    bool is_asked;  // which way is taken does not tell whether there is a tensor
+    bool is_conditional;
+    const HostLaunch *launch;
+} StrideText;
+
+static bool text_holds(Str text, const char *word) {
+    size_t size = strlen(word);
+    for (size_t i = 0; i + size <= text.size; i++)
+        if (memcmp(text.data + i, word, size) == 0) return true;
+    return false;
+}
+
+/// Whether a condition may be about a tensor that is there. Of one that is absent, as `None` or by a flag that the kernel
+/// gets, too, nothing is read, whatever its stride.
+static bool may_be_present(const StrideText *text, SyntaxNode condition);
+
+static bool visit_number(void *context, SyntaxNode node) {
+    StrideText *text = context;
+    SyntaxKind kind = node_kind(node);
+    if (kind == SYNTAX_INTEGER) text->is_zero |= str_is(node_text(text->source, node), "0");
+    if (kind == SYNTAX_CONDITIONAL) {
+        SyntaxNode condition = node_child(node, 1);
+        text->is_conditional = true;
+        text->is_asked |= may_be_present(text, condition);
+    }
+    return kind != SYNTAX_CALL && kind != SYNTAX_SUBSCRIPT;
+}
+
+static void note_name(void *context, SyntaxNode identifier, bool is_item) {
+    (void)is_item;
+    StrideText *text = context;
+    if (str_equal(node_text(text->source, identifier), text->name)) text->name.size = 0;
+}
+
+/// An assignment to the variable: a 0 in it, and the conditions around it.
+static bool visit_assignment(void *context, SyntaxNode node) {
+    StrideText *text = context;
+    if (node_kind(node) != SYNTAX_ASSIGNMENT) return true;
+    StrideText target = {.source = text->source, .name = text->name};
+    syntax_targets(node_field(node, "left"), note_name, &target);
+    if (target.name.size) return true;
+    syntax_walk(node_field(node, "right"), visit_number, text);
+    for (SyntaxNode at = node_parent(node); !node_is_null(at); at = node_parent(at)) {
+        if (node_kind(at) == SYNTAX_FUNCTION) break;
+        if (node_kind(at) != SYNTAX_IF && node_kind(at) != SYNTAX_ELIF) continue;
+        SyntaxNode condition = node_field(at, "condition");
+        text->is_conditional = true;
+        text->is_asked |= may_be_present(text, condition);
+    }
+    return true;
+}
+
+/// Whether a flag is made from a comparison with None, or handed to the kernel.
+typedef struct FlagSearch {
+    const StrideText *text;
+    bool is_told;
+} FlagSearch;
+
+static bool visit_presence(void *context, SyntaxNode node) {
+    FlagSearch *search = context;
+    const StrideText *text = search->text;
+    if (node_kind(node) != SYNTAX_ASSIGNMENT) return true;
+    StrideText target = {.source = text->source, .name = text->name};
+    syntax_targets(node_field(node, "left"), note_name, &target);
+    search->is_told |=
+        !target.name.size && text_holds(node_text(text->source, node_field(node, "right")), "None");
+    return true;
+}
+
+static bool visit_flag(void *context, SyntaxNode node) {
+    FlagSearch *search = context;
+    if (node_kind(node) != SYNTAX_IDENTIFIER) return true;
+    const HostLaunch *launch = search->text->launch;
+    StrideText flag = {.source = search->text->source};
+    flag.name = node_text(flag.source, node);
+    for (int i = 0; i < launch->argument_count; i++) {
+        Range range = launch->arguments[i].range;
+        search->is_told |= range.source == flag.source && str_equal(source_slice(range), flag.name);
+    }
+    FlagSearch assigned = {.text = &flag};
+    syntax_walk(launch->site->launcher->body, visit_presence, &assigned);
+    search->is_told |= assigned.is_told;
+    return true;
+}
+
+static bool may_be_present(const StrideText *text, SyntaxNode condition) {
+    static const char *const questions[] = {".shape", ".dim()", ".ndim",   ".numel()",
+                                            ".size",  "len(",   ".stride", ".is_contiguous"};
+    Str words = node_text(text->source, condition);
+    if (text_holds(words, "None")) return false;
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+        if (text_holds(words, questions[i])) return true;
+    FlagSearch search = {.text = text};
+    syntax_walk(condition, visit_flag, &search);
+    return !search.is_told;
+}
+
+HostZero host_argument_zero(const HostLaunch *launch, int parameter) {
+    const HostArgument *argument = &launch->arguments[parameter];
+    const FunctionDefinition *launcher = launch->site->launcher;
+    if (!launcher || argument->range.source != launcher->module->source) return HOST_ZERO_NEVER;
+    if (argument->is_default || argument->is_tuned) return HOST_ZERO_NEVER;
+    StrideText text = {.source = argument->range.source, .launch = launch};
+    SyntaxNode node =
+        node_at(syntax_root(launcher->module->tree), argument->range.start, argument->range.end);
+    if (host_is_spread(node)) node = node_child(node, 0);
+    if (node_kind(node) == SYNTAX_IDENTIFIER) {
+        text.name = node_text(text.source, node);
+        syntax_walk(launcher->body, visit_assignment, &text);
+    } else {
+        syntax_walk(node, visit_number, &text);
+    }
+    if (!text.is_zero) return HOST_ZERO_NEVER;
+    return text.is_asked         ? HOST_ZERO_PRESENT
+           : text.is_conditional ? HOST_ZERO_ABSENT
+                                 : HOST_ZERO_NEVER;
+}

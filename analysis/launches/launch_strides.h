@@ -1,0 +1,12 @@
+// From the text around a launch to the strides that may be 0 there: `stride = 0 if w.numel() == 1 else w.stride(0)`.
+//
+// A launcher is evaluated on one way through its conditions; what the other ways pass is read here, by name.
+#ifndef TAD_ANALYSIS_LAUNCHES_LAUNCH_STRIDES_H
+#define TAD_ANALYSIS_LAUNCHES_LAUNCH_STRIDES_H
+
+#include "analysis/host/launch.h"
+
+/// Whether, by its text, the launcher passes 0 for the parameter on one of its ways.
+HostZero host_argument_zero(const HostLaunch *launch, int parameter);
+
+#endif

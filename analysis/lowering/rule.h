@@ -1,0 +1,21 @@
+// Expressions and bodies in Triton's language, lowered at a builder's place.
+#ifndef TAD_ANALYSIS_LOWERING_RULE_H
+#define TAD_ANALYSIS_LOWERING_RULE_H
+
+#include "analysis/build/build.h"
+#include "base/error.h"
+
+typedef struct NamedValue {
+    const char *name;
+    Value *value;
+} NamedValue;
+
+/// Lowers one expression in Triton's language (`text`, for example a derivative rule "grad * result") at the builder's place;
+/// built-ins are bare names (`exp`, `where`, `sum`). NULL and a BUG-free message in `*error` where it does not lower.
+Value *lower_expression(Builder *builder, const char *text, const NamedValue *names, int name_count,
+                        Error *error);
+/// The same for a body of statements that ends in `return ...` (the EXPANDS column).
+Value *lower_body(Builder *builder, const char *text, const NamedValue *names, int name_count,
+                  Error *error);
+
+#endif

@@ -1,0 +1,325 @@
+// Names of a Python file to what they stand for: imports followed, alternatives chosen, wrappers of jit recognised.
+#include "analysis/module/module_scope.h"
+
+#include <string.h>
+
+#include "analysis/ir/type.h"
+#include "analysis/module/module_condition.h"
+#include "analysis/ops/op.h"
+#include "analysis/syntax/syntax_nodes.h"
+
+enum {
+    IMPORT_DEPTH_LIMIT = 16,
+    ALIAS_LIMIT = 8,  // `a = b`, `b = c`: more than anybody writes, and `a = b`, `b = a` ends
+};
+
+static ScopeEntry resolve_at(Arena *arena, const Module *module, Str name, int depth);
+
+static Str dotted_join(Arena *arena, Str head, Str tail) {
+    if (head.size == 0) return tail;
+    if (tail.size == 0) return head;
+    Buffer joined = buffer_sized(arena, head.size + tail.size + 1);
+    buffer_add(&joined, head.data, head.size);
+    buffer_putc(&joined, '.');
+    buffer_add(&joined, tail.data, tail.size);
+    return (Str){joined.data, joined.size};
+}
+
+static ScopeEntry entry_external(Str dotted) {
+    return (ScopeEntry){.kind = SCOPE_EXTERNAL, .dotted = dotted};
+}
+
+bool scope_language_name(Str dotted, Str *name) {
+    static const char prefix[] = "triton.language";
+    size_t size = sizeof prefix - 1;
+    if (!str_starts(dotted, prefix)) return false;
+    if (dotted.size == size) {
+        *name = (Str){"", 0};
+        return true;
+    }
+    if (dotted.data[size] != '.') return false;
+    *name = (Str){dotted.data + size + 1, dotted.size - size - 1};
+    // triton.language.core.exp and triton.language.standard.cdiv are the same functions.
+    static const char *const inner[] = {"core.", "standard.", "semantic."};
+    for (size_t i = 0; i < sizeof inner / sizeof *inner; i++)
+        if (str_starts(*name, inner[i])) {
+            size_t skip = str_from(inner[i]).size;
+            *name = (Str){name->data + skip, name->size - skip};
+        }
+    return true;
+}
+
+OpCode scope_find_operation(Str name) {
+    OpCode code = op_find(name);
+    if (code != OP_COUNT || !str_starts(name, "math.") || name.size > 64) return code;
+    char libdevice[96] = "libdevice.";
+    memcpy(libdevice + 10, name.data + 5, name.size - 5);
+    return op_find((Str){libdevice, name.size + 5});
+}
+
+bool scope_language_has(Str name) {
+    OpCode code = scope_find_operation(name);
+    return (code != OP_COUNT && op_rows[code].kind != KIND_REMOVED) ||
+           dtype_from_name(name) != DTYPE_UNKNOWN;
+}
+
+static bool is_ours(Str dotted) {
+    return str_is(dotted, "triton") || str_starts(dotted, "triton.");
+}
+
+static ScopeEntry import_follow(Arena *arena, ScopeEntry entry, int depth) {
+    Str whole = dotted_join(arena, entry.dotted, entry.name);
+    if (entry.level == 0 && is_ours(entry.dotted)) return entry_external(whole);
+    const Resolver *resolver = entry.module ? entry.module->resolver : NULL;
+    if (!resolver || depth > IMPORT_DEPTH_LIMIT)
+        return entry.level ? (ScopeEntry){.kind = SCOPE_OPAQUE, .name = entry.name, .dotted = whole}
+                           : entry_external(whole);
+    const Source *from = entry.module->source;
+    const Module *found =
+        entry.dotted.size || entry.level
+            ? resolver->resolve(resolver->context, from, entry.dotted, entry.level)
+            : NULL;
+    if (entry.name.size == 0) {
+        if (found) return (ScopeEntry){.kind = SCOPE_MODULE, .module = found};
+        return entry_external(whole);
+    }
+    if (found) {
+        ScopeEntry inner = resolve_at(arena, found, entry.name, depth + 1);
+        if (inner.kind != SCOPE_MISSING) return inner;
+    }
+    // `from package import module`
+    const Module *below = resolver->resolve(resolver->context, from, whole, entry.level);
+    if (below) return (ScopeEntry){.kind = SCOPE_MODULE, .module = below};
+    if (entry.level) return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = entry.name, .dotted = whole};
+    // A script that lies in a package finds the file beside it; `from math import sqrt` is no such import.
+    const Module *beside = resolver->resolve(resolver->context, from, entry.dotted, 1);
+    ScopeEntry inner = {.kind = SCOPE_MISSING};
+    if (beside && beside != entry.module) inner = resolve_at(arena, beside, entry.name, depth + 1);
+    bool is_there = inner.kind == SCOPE_FUNCTION && inner.function->module == beside;
+    return is_there ? inner : entry_external(whole);
+}
+
+/// Whether this alternative of a name can be used: some spellings of a name exist only in some Triton releases.
+static bool entry_is_known(ScopeEntry entry) {
+    Str name;
+    if (entry.kind == SCOPE_OPAQUE || entry.kind == SCOPE_MISSING) return false;
+    if (entry.kind != SCOPE_EXTERNAL) return true;
+    if (!scope_language_name(entry.dotted, &name)) return is_ours(entry.dotted);
+    if (name.size == 0 || str_is(name, "math") || str_ends(name, "libdevice") ||
+        str_is(name, "extra") || str_is(name, "constexpr"))
+        return true;
+    // Element types that Python itself has: `from triton.language import *` leaves them alone.
+    if (str_is(name, "float") || str_is(name, "int") || str_is(name, "bool")) return false;
+    return scope_find_operation(name) != OP_COUNT || dtype_from_name(name) != DTYPE_UNKNOWN;
+}
+
+/// A name that a notebook's cell takes from another cell: of modules it has the name that everybody gives them.
+static ScopeEntry resolve_in_notebook(Str name) {
+    static const struct {
+        const char *name, *module;
+    } usual[] = {{"triton", "triton"},
+                 {"tl", "triton.language"},
+                 {"libdevice", "triton.language.extra.libdevice"},
+                 {"torch", "torch"},
+                 {"math", "math"}};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (str_is(name, usual[i].name)) return entry_external(str_from(usual[i].module));
+    return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = name};
+}
+
+static ScopeEntry resolve_star(Arena *arena, const Module *module, Str name, int depth) {
+    ScopeEntry result = {.kind = SCOPE_MISSING};
+    for (LIST_EACH(int, i, module->scope->stars)) {
+        ScopeEntry entry = module->scope->stars.items[i];
+        entry.name = name;
+        ScopeEntry found = import_follow(arena, entry, depth + 1);
+        if (entry_is_known(found)) return found;
+        // It may come from a file that was not found; but names that we have never come from Triton's star.
+        if (!is_ours(entry.dotted)) result.kind = SCOPE_OPAQUE;
+    }
+    if (module->source->is_cell) return resolve_in_notebook(name);
+    return result;
+}
+
+/// Functions that only fill a gap: `return None`, or inline assembly for one kind of device.
+static bool is_makeshift(const ScopeEntry *entry) {
+    if (entry->kind != SCOPE_FUNCTION) return false;
+    const FunctionDefinition *function = entry->function;
+    if (!function->returns_value) return false;
+    Str text = str_trim(node_text(function->module->source, function->body));
+    return str_ends(text, "return None") || text_contains(text, "inline_asm");
+}
+
+/// Functions that are there to say that something is missing.
+static bool only_raises(const ScopeEntry *entry) {
+    if (entry->kind != SCOPE_FUNCTION) return false;
+    const FunctionDefinition *function = entry->function;
+    return str_starts(str_trim(node_text(function->module->source, function->body)), "raise ");
+}
+
+enum { RANK_NEVER = -1, RANK_RAISING, RANK_MAKESHIFT, RANK_OPEN, RANK_CERTAIN };
+
+/// How much speaks for one of several definitions of a name. The first of equals is taken, of certain ones the last.
+static int alternative_rank(Arena *arena, const Module *module, const ScopeEntry *written,
+                            const ScopeEntry *followed, bool has_others, int depth) {
+    if (!has_others) return RANK_OPEN;
+    Truth truth = condition_truth(arena, module, written->condition, depth + 1);
+    if (truth == TRUTH_NO) return RANK_NEVER;
+    if (truth == TRUTH_YES && written->condition) return RANK_CERTAIN;
+    if (only_raises(followed)) return RANK_RAISING;
+    return is_makeshift(followed) ? RANK_MAKESHIFT : RANK_OPEN;
+}
+
+static ScopeEntry resolve_at(Arena *arena, const Module *module, Str name, int depth) {
+    if (depth > IMPORT_DEPTH_LIMIT) return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = name};
+    module_note_read(module, name);
+    const ScopeEntry *entry = map_get(&module->scope->names, name);
+    if (!entry) return resolve_star(arena, module, name, depth);
+    ScopeEntry first = {.kind = SCOPE_MISSING};
+    ScopeEntry chosen = first;
+    int rank = RANK_NEVER;
+    for (const ScopeEntry *each = entry; each; each = each->next) {
+        ScopeEntry followed =
+            each->kind == SCOPE_IMPORTED ? import_follow(arena, *each, depth + 1) : *each;
+        if (each == entry) first = followed;
+        int own = entry_is_known(followed)
+                      ? alternative_rank(arena, module, each, &followed, entry->next != NULL, depth)
+                      : RANK_NEVER;
+        if (own == RANK_NEVER || own < rank || (own == rank && own != RANK_CERTAIN)) continue;
+        chosen = followed;
+        rank = own;
+    }
+    return rank == RANK_NEVER ? first : chosen;
+}
+
+ScopeEntry module_resolve(Arena *arena, const Module *module, Str name) {
+    return resolve_at(arena, module, name, 0);
+}
+
+ScopeEntry scope_attribute(Arena *arena, ScopeEntry entry, Str attribute) {
+    if (entry.kind == SCOPE_EXTERNAL)
+        return entry_external(dotted_join(arena, entry.dotted, attribute));
+    if (entry.kind == SCOPE_MODULE) {
+        ScopeEntry inner = resolve_at(arena, entry.module, attribute, 1);
+        if (inner.kind != SCOPE_MISSING) return inner;
+    }
+    return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = attribute};
+}
+
+ScopeEntry scope_of_expression(Arena *arena, const Module *module, SyntaxNode node) {
+    return scope_of_expression_at(arena, module, node, 0);
+}
+
+ScopeEntry scope_of_expression_at(Arena *arena, const Module *module, SyntaxNode node, int depth) {
+    // a.b.c nests to the left: collect the attributes, then apply them from the name outwards.
+    Str attributes[NAME_MOST_PARTS];
+    int count = 0;
+    while (node_kind(node) == SYNTAX_ATTRIBUTE && count < NAME_MOST_PARTS) {
+        attributes[count++] = node_text(module->source, node_field(node, "attribute"));
+        node = node_field(node, "object");
+    }
+    if (node_kind(node) != SYNTAX_IDENTIFIER) return (ScopeEntry){.kind = SCOPE_OPAQUE};
+    ScopeEntry entry = resolve_at(arena, module, node_text(module->source, node), depth);
+    while (count > 0) entry = scope_attribute(arena, entry, attributes[--count]);
+    return entry;
+}
+
+/// The function at module level that a name stands for at a place in the text, where the name is bound again further down.
+static FunctionDefinition *defined_before(const Module *module, SyntaxNode name) {
+    Range place = node_range(module->source, name);
+    FunctionDefinition *found = NULL;
+    for (LIST_EACH(int, i, module->functions)) {
+        FunctionDefinition *function = module->functions.items[i];
+        SyntaxNode around = node_parent(function->node);
+        if (node_kind(around) == SYNTAX_DECORATED) around = node_parent(around);
+        if (node_kind(around) == SYNTAX_MODULE && function->range.end <= place.start &&
+            str_equal(function->name, node_text(module->source, name)))
+            found = function;
+    }
+    return found;
+}
+
+ScopeEntry scope_follow_alias(Arena *arena, ScopeEntry entry) {
+    for (int i = 0; i < ALIAS_LIMIT && entry.kind == SCOPE_ASSIGNED && entry.item < 0; i++) {
+        SyntaxKind kind = node_kind(entry.node);
+        if (kind != SYNTAX_IDENTIFIER && kind != SYNTAX_ATTRIBUTE) break;
+        ScopeEntry next = scope_of_expression(arena, entry.module, entry.node);
+        FunctionDefinition *before =
+            kind == SYNTAX_IDENTIFIER ? defined_before(entry.module, entry.node) : NULL;
+        if (before && next.kind == SCOPE_FUNCTION) next.function = before;
+        if (next.kind == SCOPE_OPAQUE || next.kind == SCOPE_MISSING) break;
+        entry = next;
+    }
+    return entry;
+}
+
+// --- Decorators
+
+static int flags_of_text(Str text) {
+    int flags = 0;
+    if (text_contains(text, "triton.jit") || text_contains(text, " jit(") ||
+        text_contains(text, "\njit(") || text_contains(text, "JITFunction"))
+        flags |= WRAPS_JIT;
+    if (text_contains(text, "autotune(") || text_contains(text, "Autotuner("))
+        flags |= WRAPS_AUTOTUNE;
+    if (text_contains(text, "heuristics(")) flags |= WRAPS_HEURISTICS;
+    return flags;
+}
+
+static int flags_of_name(Str dotted) {
+    // Other compilers have decorators of the same name.
+    static const char *const others[] = {"numba",  "torch", "jax",       "cupy", "tilelang",
+                                         "taichi", "warp",  "functools", "mlx",  "cutlass"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t size = str_from(others[i]).size;
+        if (str_starts(dotted, others[i]) && (dotted.size == size || dotted.data[size] == '.'))
+            return 0;
+    }
+    Str last = text_last_component(dotted);
+    if (text_contains(dotted, "gluon")) return str_is(last, "jit") ? WRAPS_FOREIGN : 0;
+    int flags = 0;
+    if (str_is(last, "jit") || str_ends(last, "_jit")) flags |= WRAPS_JIT;
+    if (text_contains(last, "autotune")) flags |= WRAPS_AUTOTUNE;
+    if (text_contains(last, "heuristic")) flags |= WRAPS_HEURISTICS;
+    return flags;
+}
+
+static int flags_of_entry(Arena *arena, ScopeEntry entry, Str spelled, int depth) {
+    switch (entry.kind) {
+    case SCOPE_EXTERNAL: return flags_of_name(entry.dotted);
+    case SCOPE_FUNCTION: {
+        const FunctionDefinition *function = entry.function;
+        if (function->is_jit) return 0;
+        return flags_of_name(function->name) |
+               flags_of_text(node_text(function->module->source, function->node));
+    }
+    case SCOPE_ASSIGNED: return module_wrapper_flags(arena, entry.module, entry.node, depth + 1);
+    case SCOPE_CLASS: return flags_of_text(node_text(entry.module->source, entry.node));
+    case SCOPE_OPAQUE: return flags_of_name(entry.dotted.size ? entry.dotted : spelled);
+    default: return flags_of_name(spelled);
+    }
+}
+
+int module_wrapper_flags(Arena *arena, const Module *module, SyntaxNode node, int depth) {
+    if (depth > 6) return 0;
+    switch (node_kind(node)) {
+    case SYNTAX_IDENTIFIER:
+    case SYNTAX_ATTRIBUTE:
+        return flags_of_entry(arena, scope_of_expression(arena, module, node),
+                              node_text(module->source, node), depth);
+    case SYNTAX_CALL: {
+        int flags = module_wrapper_flags(arena, module, node_field(node, "function"), depth + 1);
+        Str callee = node_text(module->source, node_field(node, "function"));
+        if (flags || !str_ends(callee, "partial")) return flags;
+        return module_wrapper_flags(arena, module, node_child(node_field(node, "arguments"), 0),
+                                    depth + 1);
+    }
+    case SYNTAX_LAMBDA: return flags_of_text(node_text(module->source, node));
+    case SYNTAX_CONDITIONAL:
+        return module_wrapper_flags(arena, module, node_child(node, 0), depth + 1) |
+               module_wrapper_flags(arena, module, node_child(node, 2), depth + 1);
+    case SYNTAX_PARENTHESIZED:
+        return module_wrapper_flags(arena, module, node_child(node, 0), depth + 1);
+    default: return 0;
+    }
+}

@@ -1,0 +1,26 @@
+// Forgets the columns of op_columns.h, so that the next includer of ops.def can define its own.
+#undef OP
+#undef KIND
+#undef NAME
+#undef ALIASES
+#undef METHOD
+#undef SYMBOL
+#undef PRECEDENCE
+#undef PARAMS
+#undef SHAPE
+#undef ELEMENT
+#undef EFFECT
+#undef VALUE
+#undef TRAITS
+#undef ZERO
+#undef BITS
+#undef SLOPE
+#undef GRAD
+#undef GRAD_NONE
+#undef GRAD_UNSUPPORTED
+#undef GRAD_SPECIAL
+#undef EXPANDS
+#undef SINCE
+#undef UNTIL
+#undef INSTEAD
+#undef DOC

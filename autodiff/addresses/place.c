@@ -1,0 +1,521 @@
+// Addresses as affine forms, compared: along one dimension of the tiles an access ends where another one starts.
+#include "autodiff/addresses/place.h"
+
+#include <limits.h>
+
+#include "analysis/addresses/affine.h"
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
+#include "analysis/ir/walk.h"
+#include "autodiff/rewrite/order.h"
+#include "autodiff/rewrite/rewrite.h"
+
+Value *access_mask(const Op *op) {
+    int index = op_parameter_index(op->code, STR("mask"));
+    Value *mask = index >= 0 && index < op->operand_count ? op->operands[index] : NULL;
+    return mask && value_is_none(mask) ? NULL : mask;
+}
+
+/* ---- inequalities ---- */
+
+/// The numerator of `atom` = numerator // divisor where that is a single value, or NULL.
+static Value *floor_numerator(const Value *atom, int64_t *divisor) {
+    const Op *op = atom->op;
+    if (!op || op->code != OP_FLOORDIV || !value_is_int(op->operands[1], divisor) || *divisor < 1)
+        return NULL;
+    return op->operands[0];
+}
+
+bool sizes_are_nonnegative(Arena *arena, const Poly *poly) {
+    if (poly_is_nonnegative(arena, poly)) return true;
+    for (int t = 0; poly && t < poly->count; t++)
+        for (int i = 0; i < poly->terms[t].atom_count; i++) {
+            Value *atom = poly->terms[t].atoms[i];
+            int64_t divisor;
+            Value *numerator = floor_numerator(atom, &divisor);
+            if (!numerator || !poly_mentions(poly, numerator)) continue;
+            // numerator = divisor * atom + remainder, remainder = (a value that is at least 1) - 1
+            Value *remainder = ARENA_NEW(arena, Value);
+            *remainder = *atom;
+            remainder->id = -1 - atom->id;
+            remainder->op = NULL;
+            const Poly *whole = poly_add(
+                arena, poly_multiply(arena, poly_constant(arena, divisor), poly_atom(arena, atom)),
+                poly_subtract(arena, poly_atom(arena, remainder), poly_constant(arena, 1)));
+            const Poly *instead = poly_substitute(arena, poly, numerator, whole);
+            if (poly_is_nonnegative(arena, instead)) return true;
+        }
+    return false;
+}
+
+/// Whether the polynomial is the same in all programs and iterations.
+static bool is_fixed(const Poly *poly) {
+    for (int t = 0; poly && t < poly->count; t++)
+        for (int i = 0; i < poly->terms[t].atom_count; i++)
+            if (!value_is_of_parameters(poly->terms[t].atoms[i])) return false;
+    return poly != NULL;
+}
+
+static intptr_t bounds_lane(ValueWalk *walk, const Value *atom) {
+    const Type type = *(const Type *)walk->context;
+    for (int i = 0; i < type.rank; i++)
+        if (type.dims[i] && poly_mentions(type.dims[i], atom)) return true;
+    const Op *op = atom->type.is_constexpr ? atom->op : NULL;
+    for (int i = 0; op && i < op->operand_count; i++)
+        if (op->operands[i] && !op->operands[i]->constant && walk_ask(walk, op->operands[i]))
+            return true;
+    return false;
+}
+
+/// Whether a lane runs up to the value, or to what it is computed from; `unknown` where there is too much of that.
+static bool bounds_a_lane(Type type, const Value *atom, bool unknown) {
+    return walk_from(atom, bounds_lane, unknown, &type);
+}
+
+/// Whether a weight is a product with a size that no lane runs up to and that `distance` and `end` know nothing of: a
+/// dimension of its own.
+static bool is_other_dimension(Type type, const Poly *weight, const Poly *distance,
+                               const Poly *end) {
+    if (weight->count != 1 || weight->terms[0].coefficient < 1) return false;
+    for (int i = 0; i < weight->terms[0].atom_count; i++) {
+        const Value *atom = weight->terms[0].atoms[i];
+        if (!bounds_a_lane(type, atom, true) && !poly_mentions(distance, atom) &&
+            !poly_mentions(end, atom) && !atom->op && !atom->is_chosen)
+            return true;
+    }
+    return false;
+}
+
+/* ---- one dimension of a tile ---- */
+
+/// A conjunct `index < bound` of a mask that limits lane `lane` alone; `bound` NULL where there is none.
+typedef struct LaneBound {
+    const Poly *start;  // the index of lane 0
+    const Poly *bound;
+} LaneBound;
+
+/// Parts of a mask that are looked at. Beyond: no bound, and the tile counts as a whole.
+enum { MASK_STEPS = 200 };
+
+static LaneBound mask_bound(Arena *arena, Value *mask, int lane, int *steps) {
+    LaneBound none = {0};
+    if (!mask || !mask->op || ++*steps > MASK_STEPS || lane < 0) return none;
+    const Op *op = mask->op;
+    int64_t axis;
+    switch (op->code) {
+    case OP_AND:
+        for (int i = 0; i < 2; i++) {
+            Value *side = op->operands[i];
+            LaneBound found =
+                mask_bound(arena, side, lane - (mask->type.rank - side->type.rank), steps);
+            if (found.bound) return found;
+        }
+        return none;
+    case OP_EXPAND_DIMS:
+        if (!value_is_int(op->operands[1], &axis)) return none;
+        if (axis < 0) axis += mask->type.rank;
+        return axis == lane
+                   ? none
+                   : mask_bound(arena, op->operands[0], lane > axis ? lane - 1 : lane, steps);
+    case OP_BROADCAST_TO: return mask_bound(arena, op->operands[0], lane, steps);
+    case OP_LT: break;
+    default: return none;
+    }
+    if (op->operands[1]->type.rank) return none;
+    Affine index = affine_of(arena, op->operands[0]);
+    if (!index.known || index.wrapped || lane >= index.rank) return none;
+    int64_t one;
+    for (int i = 0; i < index.rank; i++)
+        if (i != lane && !poly_is_zero(index.lane[i])) return none;
+    if (!poly_is_constant(index.lane[lane], &one) || one != 1) return none;
+    if (!poly_is_nonnegative(arena, index.base)) return none;
+    return (LaneBound){index.base, value_poly(arena, op->operands[1])};
+}
+
+/// As many lanes as the tile has.
+static Span tile_span(Arena *arena, const Access *access, int lane) {
+    Span span = {.start = access->offset.base};
+    Type type = access->op->operands[0]->type;
+    if (lane < type.rank && type.dims[lane])
+        span.reach = poly_multiply(arena, access->offset.lane[lane], type.dims[lane]);
+    return span;
+}
+
+/// Up to the bound that the mask sets, where it sets one.
+static Span lane_span(Arena *arena, const Access *access, int lane) {
+    LaneBound bound = mask_bound(arena, access_mask(access->op), lane, &(int){0});
+    if (!bound.bound) return tile_span(arena, access, lane);
+    const Poly *weight = access->offset.lane[lane];
+    return (Span){
+        poly_subtract(arena, access->offset.base, poly_multiply(arena, weight, bound.start)),
+        poly_multiply(arena, weight, bound.bound)};
+}
+
+/// Whether the other lanes step over all of a dimension that reaches up to `end`.
+static bool others_step_over(Arena *arena, const Access *access, int lane, const Poly *distance,
+                             const Poly *end) {
+    for (int i = 0; i < access->offset.rank; i++) {
+        const Poly *weight = access->offset.lane[i];
+        if (i == lane || poly_is_zero(weight)) continue;
+        bool is_apart = is_other_dimension(access->op->operands[0]->type, weight, distance, end);
+        if (!is_apart && !sizes_are_nonnegative(arena, poly_subtract(arena, weight, end)))
+            return false;
+    }
+    return true;
+}
+
+static bool lies_before(Arena *arena, const AccessPlace *a, int lane_a, const AccessPlace *b,
+                        int lane_b) {
+    Span first = a->lanes[lane_a], second = b->lanes[lane_b];
+    if (!first.reach || !second.reach) return false;
+    const Poly *distance = poly_subtract(arena, second.start, first.start);
+    if (!is_fixed(distance) || !is_fixed(first.reach) || !is_fixed(second.reach)) return false;
+    if (!sizes_are_nonnegative(arena, poly_subtract(arena, distance, first.reach))) return false;
+    const Poly *end = poly_add(arena, distance, second.reach);
+    return others_step_over(arena, &a->access, lane_a, distance, end) &&
+           others_step_over(arena, &b->access, lane_b, distance, end);
+}
+
+static int64_t divisor_of(const Affine *offset, int64_t divisor) {
+    for (int i = 0; i < offset->rank; i++)
+        for (int t = 0; t < offset->lane[i]->count; t++) {
+            int64_t other = offset->lane[i]->terms[t].coefficient;
+            while (other) {
+                int64_t rest = divisor % other;
+                divisor = other;
+                other = rest;
+            }
+        }
+    return divisor < 0 ? -divisor : divisor;
+}
+
+/// Every second element against those between: the lanes step over a constant distance.
+static bool lie_between(Arena *arena, const Access *a, const Access *b) {
+    int64_t distance;
+    int64_t divisor = divisor_of(&b->offset, divisor_of(&a->offset, 0));
+    return divisor > 1 &&
+           poly_is_constant(poly_subtract(arena, a->offset.base, b->offset.base), &distance) &&
+           distance % divisor != 0;
+}
+
+/// From the first element that an access may touch to behind the last one. `reach` NULL where it is not known.
+static Span access_span(Arena *arena, const Access *access, bool by_mask) {
+    Span all = {.start = access->offset.base, .reach = poly_constant(arena, 1)};
+    for (int i = 0; i < access->offset.rank; i++) {
+        const Poly *weight = access->offset.lane[i];
+        if (poly_is_zero(weight)) continue;
+        Span span = by_mask ? lane_span(arena, access, i) : tile_span(arena, access, i);
+        if (!span.reach || !sizes_are_nonnegative(arena, weight)) return (Span){0};
+        all.start =
+            poly_add(arena, all.start, poly_subtract(arena, span.start, access->offset.base));
+        all.reach = poly_add(arena, all.reach, poly_subtract(arena, span.reach, weight));
+    }
+    return all;
+}
+
+static bool spans_are_apart(Arena *arena, Span first, Span second) {
+    if (!first.reach || !second.reach) return false;
+    const Poly *distance = poly_subtract(arena, second.start, first.start);
+    return is_fixed(distance) && is_fixed(first.reach) &&
+           sizes_are_nonnegative(arena, poly_subtract(arena, distance, first.reach));
+}
+
+AccessPlace place_of_access(Arena *arena, Op *op) {
+    AccessPlace place = {.access = access_of(arena, op)};
+    const Affine *offset = &place.access.offset;
+    if (!place.access.parameter || !offset->known || offset->wrapped) return place;
+    for (int i = 0; i < offset->rank; i++) place.lanes[i] = lane_span(arena, &place.access, i);
+    for (int by_mask = 0; by_mask < 2; by_mask++)
+        place.whole[by_mask] = access_span(arena, &place.access, by_mask);
+    return place;
+}
+
+/// What an access had for an address when it was looked at.
+typedef struct KnownPlace {
+    const Value *pointer;
+    AccessPlace place;
+} KnownPlace;
+
+Places places_new(Arena *arena) { return (Places){arena, map_new(arena)}; }
+
+const AccessPlace *places_find(Places *places, Op *op) {
+    KnownPlace *known = map_get_pointer(&places->known, op);
+    if (known && known->pointer == op->operands[0]) return &known->place;
+    known = ARENA_NEW(places->arena, KnownPlace);
+    *known = (KnownPlace){op->operands[0], place_of_access(places->arena, op)};
+    map_set_pointer(&places->known, op, known);
+    return &known->place;
+}
+
+bool place_is_apart(Arena *arena, const AccessPlace *a, const AccessPlace *b) {
+    const Affine *left = &a->access.offset, *right = &b->access.offset;
+    if (!a->access.parameter || a->access.parameter != b->access.parameter) return false;
+    if (!left->known || !right->known || left->wrapped || right->wrapped) return false;
+    if (left->rank == 0 && right->rank == 0) {
+        int64_t distance;
+        return poly_is_constant(poly_subtract(arena, left->base, right->base), &distance) &&
+               distance != 0;
+    }
+    if (lie_between(arena, &a->access, &b->access)) return true;
+    for (int i = 0; i < left->rank; i++)
+        for (int k = 0; k < right->rank; k++) {
+            if (poly_is_zero(left->lane[i]) || !poly_equal(left->lane[i], right->lane[k])) continue;
+            if (lies_before(arena, a, i, b, k) || lies_before(arena, b, k, a, i)) return true;
+        }
+    for (int by_mask = 0; by_mask < 2; by_mask++) {
+        Span first = a->whole[by_mask], second = b->whole[by_mask];
+        if (spans_are_apart(arena, first, second) || spans_are_apart(arena, second, first))
+            return true;
+    }
+    return false;
+}
+
+bool places_are_apart(Arena *arena, Op *a, Op *b) {
+    AccessPlace left = place_of_access(arena, a), right = place_of_access(arena, b);
+    return place_is_apart(arena, &left, &right);
+}
+
+bool place_equals(const AccessPlace *a, const AccessPlace *b) {
+    if (a->access.op->operands[0] == b->access.op->operands[0]) return true;
+    const Affine *left = &a->access.offset, *right = &b->access.offset;
+    if (!a->access.parameter || a->access.parameter != b->access.parameter) return false;
+    if (!left->known || !right->known || left->rank != right->rank) return false;
+    if (!poly_equal(left->base, right->base)) return false;
+    for (int i = 0; i < left->rank; i++)
+        if (!poly_equal(left->lane[i], right->lane[i])) return false;
+    return true;
+}
+
+bool places_are_equal(Arena *arena, Op *a, Op *b) {
+    AccessPlace left = {.access = access_of(arena, a)}, right = {.access = access_of(arena, b)};
+    return place_equals(&left, &right);
+}
+
+static bool spans_fit(Arena *arena, Span first, Span second, const Poly *window) {
+    if (!first.reach || !second.reach) return false;
+    const Poly *distance = poly_subtract(arena, second.start, first.start);
+    if (!is_fixed(distance) || !is_fixed(first.reach) || !is_fixed(second.reach)) return false;
+    if (!sizes_are_nonnegative(arena, distance)) {
+        Span swapped = first;
+        first = second;
+        second = swapped;
+        distance = poly_multiply(arena, distance, poly_constant(arena, -1));
+        if (!sizes_are_nonnegative(arena, distance)) return false;
+    }
+    const Poly *end = poly_add(arena, distance, second.reach);
+    return sizes_are_nonnegative(arena, poly_subtract(arena, window, first.reach)) &&
+           sizes_are_nonnegative(arena, poly_subtract(arena, window, end));
+}
+
+bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window) {
+    AccessPlace left = place_of_access(arena, a), right = place_of_access(arena, b);
+    if (left.access.parameter != right.access.parameter) return false;
+    for (int by_mask = 0; by_mask < 2; by_mask++)
+        if (spans_fit(arena, left.whole[by_mask], right.whole[by_mask], window)) return true;
+    return false;
+}
+
+/* ---- two accesses as one ---- */
+
+enum { CHOICE_ID = INT_MIN / 2 };
+
+/// A loop variable of 0 and 1.
+static Value *choice_between_two(Arena *arena) {
+    static const Constant numbers[] = {{.kind = CONSTANT_INT, .integer = 0},
+                                       {.kind = CONSTANT_INT, .integer = 2},
+                                       {.kind = CONSTANT_INT, .integer = 1}};
+    Op *loop = ARENA_NEW(arena, Op);
+    Region *body = ARENA_NEW(arena, Region);
+    Value *choice = ARENA_NEW(arena, Value);
+    *loop = (Op){.code = OP_FOR,
+                 .operands = ARENA_ARRAY(arena, Value *, 3),
+                 .operand_count = 3,
+                 .regions = ARENA_ARRAY(arena, Region *, 1),
+                 .region_count = 1};
+    loop->regions[0] = body;
+    *body = (Region){.parent = loop};
+    *choice = (Value){.id = CHOICE_ID, .type.kind = TYPE_NUMBER, .region = body};
+    for (int i = 0; i < 3; i++) {
+        loop->operands[i] = ARENA_NEW(arena, Value);
+        *loop->operands[i] =
+            (Value){.id = CHOICE_ID - 1 - i, .type.kind = TYPE_NUMBER, .constant = &numbers[i]};
+    }
+    return choice;
+}
+
+static bool is_counted(const Op *op) { return op->code == OP_FOR || op->code == OP_STATIC_FOR; }
+
+/// The loop around `op`, below `level`, that counts as `loop` does, or NULL.
+static Op *loop_like(const Op *loop, Op *op, const Op *level) {
+    for (; op != level; op = op->parent->parent)
+        if (is_counted(op) && op->operands[0] == loop->operands[0] &&
+            op->operands[1] == loop->operands[1] && op->operands[2] == loop->operands[2])
+            return op;
+    return NULL;
+}
+
+/// The start with a loop counted from its end, where it falls with the loop's variable: what all its turns touch is the same.
+static const Poly *ascending(Arena *arena, const Op *loop, const Poly *start) {
+    Value *variable = loop->regions[0]->arguments[0];
+    const Poly *weight, *rest, *one = poly_constant(arena, 1);
+    int64_t lower, step;
+    if (!poly_split(arena, start, variable, &weight, &rest) || poly_is_zero(weight)) return start;
+    const Poly *fall = poly_subtract(arena, poly_constant(arena, 0), weight);
+    bool counts = value_is_int(loop->operands[0], &lower) && lower == 0 &&
+                  value_is_int(loop->operands[2], &step) && step == 1;
+    if (!counts || !poly_is_nonnegative(arena, fall)) return start;
+    const Poly *last = poly_subtract(arena, value_poly(arena, loop->operands[1]), one);
+    const Poly *iteration = poly_subtract(arena, last, poly_atom(arena, variable));
+    return poly_add(arena, rest, poly_multiply(arena, weight, iteration));
+}
+
+static const Poly *ascending_below(Arena *arena, Op *op, const Op *level, const Poly *start) {
+    for (; op != level; op = op->parent->parent)
+        if (is_counted(op)) start = ascending(arena, op, start);
+    return start;
+}
+
+/// What is between the two starts, but for the variables of loops that hold only one of them; `base` is the start of `a` and
+/// the variables of `b`'s own loops, where they are not those of a loop of `a` that counts alike. NULL where it moves with
+/// anything else.
+static const Poly *fixed_distance(Arena *arena, const Access *a, const Access *b, Op *in_a,
+                                  Op *in_b, const Poly **base) {
+    const Op *level = in_a->parent->parent;
+    const Poly *weight, *rest;
+    const Poly *from = *base = ascending_below(arena, a->op, level, a->offset.base);
+    const Poly *start = ascending_below(arena, b->op, in_b->parent->parent, b->offset.base);
+    for (Op *op = b->op; op != in_b->parent->parent; op = op->parent->parent) {
+        if (!is_counted(op)) continue;
+        Value *variable = op->regions[0]->arguments[0];
+        Op *like = loop_like(op, a->op, level);
+        if (like) {
+            start = poly_substitute(arena, start, variable,
+                                    poly_atom(arena, like->regions[0]->arguments[0]));
+            continue;
+        }
+        if (!poly_split(arena, start, variable, &weight, &rest) || !is_fixed(weight)) return NULL;
+        *base = poly_add(arena, *base, poly_multiply(arena, weight, poly_atom(arena, variable)));
+        start = rest;
+    }
+    const Poly *distance = poly_subtract(arena, start, from);
+    for (Op *op = a->op; op != level; op = op->parent->parent) {
+        if (!is_counted(op)) continue;
+        Value *variable = op->regions[0]->arguments[0];
+        if (poly_mentions(start, variable)) continue;  // as often in both, or the distance is none
+        if (!poly_split(arena, distance, variable, &weight, &rest)) return NULL;
+        distance = rest;
+    }
+    return is_fixed(distance) ? distance : NULL;
+}
+
+/// Whether the distance is so many elements or tiles. By a stride or a size of the caller's, one program's elements may become
+/// another's.
+static bool is_plain(const Poly *distance, const Access *a, const Access *b) {
+    for (int t = 0; t < distance->count; t++)
+        for (int i = 0; i < distance->terms[t].atom_count; i++) {
+            const Value *atom = distance->terms[t].atoms[i];
+            if (!bounds_a_lane(a->op->operands[0]->type, atom, false) &&
+                !bounds_a_lane(b->op->operands[0]->type, atom, false))
+                return false;
+        }
+    return true;
+}
+
+/// One tile with the lanes of both, where they differ.
+static bool join_lanes(Arena *arena, Access *joint, Type *type, const Access *b) {
+    Type other = b->op->operands[0]->type;
+    bool equal = joint->offset.rank == b->offset.rank && type->rank == other.rank;
+    for (int i = 0; equal && i < joint->offset.rank; i++)
+        equal = poly_equal(joint->offset.lane[i], b->offset.lane[i]) &&
+                (i >= type->rank || poly_equal(type->dims[i], other.dims[i]));
+    if (equal) return true;
+    if (type->rank != joint->offset.rank || other.rank != b->offset.rank ||
+        type->rank + other.rank > TYPE_MAX_RANK)
+        return false;
+    const Poly **dims = ARENA_ARRAY(arena, const Poly *, type->rank + other.rank + 1);
+    for (int i = 0; i < type->rank; i++) dims[i] = type->dims[i];
+    for (int i = 0; i < other.rank; i++) {
+        joint->offset.lane[joint->offset.rank++] = b->offset.lane[i];
+        dims[type->rank + i] = other.dims[i];
+    }
+    type->dims = dims;
+    type->rank += other.rank;
+    return true;
+}
+
+bool places_are_owned_together(Arena *arena, const FunctionAxes *around, Op *a, Op *b,
+                               bool by_program) {
+    Access joint = access_of(arena, a), other = access_of(arena, b);
+    Op *in_a, *in_b;
+    ops_common_level(a, b, &in_a, &in_b);
+    if (!in_a || !joint.parameter || joint.parameter != other.parameter) return false;
+    if (!joint.offset.known || !other.offset.known) return false;
+    if (!places_are_equal(arena, a, b)) {
+        if (joint.offset.wrapped || other.offset.wrapped) return false;
+        const Poly *base;
+        const Poly *distance = fixed_distance(arena, &joint, &other, in_a, in_b, &base);
+        if (!distance) return false;
+        if (!is_plain(distance, &joint, &other) && !places_are_apart(arena, a, b)) return false;
+        const Poly *choice = poly_atom(arena, choice_between_two(arena));
+        joint.offset.base = poly_add(arena, base, poly_multiply(arena, choice, distance));
+    }
+    Op *op = ARENA_NEW(arena, Op);
+    Value *pointer = ARENA_NEW(arena, Value);
+    *op = *a;
+    *pointer = *a->operands[0];
+    if (!join_lanes(arena, &joint, &pointer->type, &other)) return false;
+    op->operands = ARENA_ARRAY(arena, Value *, 1);
+    op->operands[0] = pointer;
+    op->operand_count = 1;
+    op->parent = in_a->parent;
+    joint.op = op;
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    int count = access_axes(arena, around, &joint, axes, dependence, ACCESS_MOST_AXES);
+    for (int i = 0; i < count; i++)
+        if (dependence[i] != AXIS_OWNED && (axes[i].is_program || !by_program)) return false;
+    return true;
+}
+
+/* ---- lanes ---- */
+
+/// Whether a lane's weight holds something that is no block size: a stride.
+static bool holds_stride(Type type, const Poly *weight) {
+    for (int t = 0; t < weight->count; t++)
+        for (int i = 0; i < weight->terms[t].atom_count; i++)
+            if (!bounds_a_lane(type, weight->terms[t].atoms[i], false)) return true;
+    return false;
+}
+
+static bool steps_over(Arena *arena, const Access *access, int coarse, int fine) {
+    Span span = lane_span(arena, access, fine);
+    return span.reach && sizes_are_nonnegative(
+                             arena, poly_subtract(arena, access->offset.lane[coarse], span.reach));
+}
+
+bool lanes_are_apart(Arena *arena, Op *op) {
+    Access access = access_of(arena, op);
+    Type type = op->operands[0]->type;
+    if (!access.offset.known) return type.rank == 0;
+    // Lanes past the end repeat elements (`offsets % n`, `where(offsets < n, offsets, n - 1)`): the last store would win.
+    if (access.offset.wrapped) return false;
+    for (int i = 0; i < access.offset.rank; i++) {
+        int64_t one;
+        const Poly *dim = i < type.rank ? type.dims[i] : NULL;
+        if (dim && poly_is_constant(dim, &one) && one == 1) continue;
+        if (poly_is_zero(access.offset.lane[i]) || stride_may_vanish(access.offset.lane[i]))
+            return false;
+        for (int k = 0; k < i; k++) {
+            const Poly *other = k < type.rank ? type.dims[k] : NULL;
+            if (other && poly_is_constant(other, &one) && one == 1) continue;
+            bool strides = !poly_equal(access.offset.lane[i], access.offset.lane[k]) &&
+                           !strides_may_meet(arena, access.offset.lane[i], access.offset.lane[k]) &&
+                           (holds_stride(type, access.offset.lane[i]) ||
+                            holds_stride(type, access.offset.lane[k]));
+            if (!strides && !steps_over(arena, &access, i, k) && !steps_over(arena, &access, k, i))
+                return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,56 @@
+// Inside autodiff/: whether the elements that accesses touch are the same, apart, or each touched once.
+#ifndef TAD_AUTODIFF_ADDRESSES_PLACE_H
+#define TAD_AUTODIFF_ADDRESSES_PLACE_H
+
+#include "analysis/addresses/affine.h"
+
+/// Addresses in elements: from `start` to below `start + reach`.
+typedef struct Span {
+    const Poly *start;
+    const Poly *reach;  // NULL: not known
+} Span;
+
+/// An access with what follows from it alone, for who compares it with many others.
+typedef struct AccessPlace {
+    Access access;
+    Span lanes
+        [TYPE_MAX_RANK];  // along each dimension, up to the bound that the mask sets, where it sets one
+    Span whole[2];        // all of it: by the tile's size, and by the mask's bounds
+} AccessPlace;
+
+AccessPlace place_of_access(Arena *arena, Op *op);
+
+/// The places of accesses, each computed once, and again where its address was replaced since.
+typedef struct Places {
+    Arena *arena;
+    Map known;
+} Places;
+
+Places places_new(Arena *arena);
+const AccessPlace *places_find(Places *places, Op *op);
+
+/// places_are_equal, of two that are known.
+bool place_equals(const AccessPlace *a, const AccessPlace *b);
+/// places_are_apart, of two that are known.
+bool place_is_apart(Arena *arena, const AccessPlace *a, const AccessPlace *b);
+
+/// The mask of a load, store or atomic, or NULL where there is none.
+Value *access_mask(const Op *op);
+/// Whether two accesses of one program touch the same elements, masks aside. False where it is not known.
+bool places_are_equal(Arena *arena, Op *a, Op *b);
+/// Whether two accesses, in the same program and the same iteration of the loops around them, provably touch no common element.
+bool places_are_apart(Arena *arena, Op *a, Op *b);
+/// Whether all that two accesses touch lies within `window` consecutive elements, wherever these are.
+bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window);
+/// Whether what `a` touches in one program and iteration is never what `b` touches in another, of the programs and of the
+/// loops around both; with `by_program` in another program. In the same one they may meet (places_are_apart). False where
+/// it is not known.
+bool places_are_owned_together(Arena *arena, const FunctionAxes *around, Op *a, Op *b,
+                               bool by_program);
+/// False where two lanes of one access may touch the same element.
+bool lanes_are_apart(Arena *arena, Op *op);
+
+/// poly >= 0 for all atoms that are at least 1, with x >= d * (x // d).
+bool sizes_are_nonnegative(Arena *arena, const Poly *poly);
+
+#endif

@@ -1,0 +1,374 @@
+// An abstract interpretation: each value is x -> x + a*c (additive) or x -> x * exp(w*c) (multiplicative), or neither.
+#include "autodiff/addresses/shift.h"
+
+#include <math.h>
+
+typedef enum ShiftKind {
+    SHIFT_INVARIANT,
+    SHIFT_ADDITIVE,        // by `amount`
+    SHIFT_MULTIPLICATIVE,  // by exp(amount * c)
+    SHIFT_ANY_SCALE,       // 0: scaled by anything it stays 0
+    SHIFT_ANY_OFFSET,      // minus infinity: shifted by anything it stays
+    SHIFT_BROKEN,
+} ShiftKind;
+
+/// The common c is a tile itself: one per row for the maxima of rows. `axes` are those along which it varies, counted
+/// from the last (bit 0): nothing may be summed along them.
+typedef struct Shift {
+    ShiftKind kind;
+    double amount;
+    unsigned axes;
+} Shift;
+
+typedef struct ShiftAnalysis {
+    Arena *arena;
+    Map shifts;
+    const Map *seeds;
+    const Map *relaxed;
+    bool visible;
+} ShiftAnalysis;
+
+static const Shift invariant = {.kind = SHIFT_INVARIANT};
+static const Shift broken = {.kind = SHIFT_BROKEN};
+static const Shift any_scale = {.kind = SHIFT_ANY_SCALE};
+static const Shift any_offset = {.kind = SHIFT_ANY_OFFSET};
+
+static Shift shift_make(ShiftKind kind, double amount, unsigned axes) {
+    return fabs(amount) < 1e-12 ? invariant : (Shift){kind, amount, axes};
+}
+
+static unsigned all_axes(int rank) { return (1u << rank) - 1; }
+
+/// The axes of a tile that have more than one element.
+static unsigned long_axes(const Value *value) {
+    unsigned axes = 0;
+    int64_t length;
+    for (int k = 0; k < value->type.rank; k++) {
+        const Poly *dim = value->type.dims[k];
+        if (!dim || !poly_is_constant(dim, &length) || length != 1)
+            axes |= 1u << (value->type.rank - 1 - k);
+    }
+    return axes;
+}
+
+static Shift shift_get(const ShiftAnalysis *analysis, const Value *value) {
+    if (!value) return invariant;
+    if (map_has_pointer(analysis->seeds, value))
+        return (Shift){SHIFT_ADDITIVE, 1, long_axes(value)};
+    double number;
+    if (value_is_number(value, &number)) {
+        if (number == 0) return any_scale;
+        if (isinf(number)) return any_offset;
+        return invariant;
+    }
+    Shift *shift = map_get_pointer(&analysis->shifts, value);
+    return shift ? *shift : invariant;
+}
+
+static void shift_set(ShiftAnalysis *analysis, const Value *value, Shift shift) {
+    Shift *copy = ARENA_NEW(analysis->arena, Shift);
+    *copy = shift;
+    map_set_pointer(&analysis->shifts, value, copy);
+}
+
+static bool is_still(Shift shift) {
+    return shift.kind == SHIFT_INVARIANT || shift.kind == SHIFT_ANY_SCALE ||
+           shift.kind == SHIFT_ANY_OFFSET;
+}
+
+/// The common shift of two values of which either may be the result.
+static Shift shift_join(Shift a, Shift b) {
+    if (a.kind == b.kind && fabs(a.amount - b.amount) < 1e-9)
+        return (Shift){a.kind, a.amount, a.axes | b.axes};
+    if (is_still(a) && is_still(b)) return invariant;  // `where(seen, 0, -inf)`
+    if (a.kind == SHIFT_ANY_SCALE && (b.kind == SHIFT_MULTIPLICATIVE || b.kind == SHIFT_INVARIANT))
+        return b;
+    if (b.kind == SHIFT_ANY_SCALE && (a.kind == SHIFT_MULTIPLICATIVE || a.kind == SHIFT_INVARIANT))
+        return a;
+    if (a.kind == SHIFT_ANY_OFFSET && (b.kind == SHIFT_ADDITIVE || b.kind == SHIFT_INVARIANT))
+        return b;
+    if (b.kind == SHIFT_ANY_OFFSET && (a.kind == SHIFT_ADDITIVE || a.kind == SHIFT_INVARIANT))
+        return a;
+    return broken;
+}
+
+static Shift shift_sum(Shift a, Shift b, double sign) {
+    if (a.kind == SHIFT_ANY_OFFSET || b.kind == SHIFT_ANY_OFFSET) return any_offset;
+    bool additive =
+        (a.kind == SHIFT_ADDITIVE || is_still(a)) && (b.kind == SHIFT_ADDITIVE || is_still(b));
+    if (additive) {
+        if (a.kind == SHIFT_ANY_SCALE && b.kind == SHIFT_ANY_SCALE) return a;
+        return shift_make(SHIFT_ADDITIVE,
+                          (a.kind == SHIFT_ADDITIVE ? a.amount : 0) +
+                              sign * (b.kind == SHIFT_ADDITIVE ? b.amount : 0),
+                          a.axes | b.axes);
+    }
+    return shift_join(a, b);  // both scaled alike
+}
+
+static Shift shift_product(Shift a, Shift b, double sign) {
+    if (a.kind == SHIFT_ANY_SCALE || (b.kind == SHIFT_ANY_SCALE && sign > 0)) return any_scale;
+    bool scaled = (a.kind == SHIFT_MULTIPLICATIVE || is_still(a)) &&
+                  (b.kind == SHIFT_MULTIPLICATIVE || is_still(b));
+    if (!scaled) return broken;
+    return shift_make(SHIFT_MULTIPLICATIVE,
+                      (a.kind == SHIFT_MULTIPLICATIVE ? a.amount : 0) +
+                          sign * (b.kind == SHIFT_MULTIPLICATIVE ? b.amount : 0),
+                      a.axes | b.axes);
+}
+
+static const double LOG_2 = 0.69314718055994530942;
+
+static Shift shift_of_exp(Shift x, double base_log) {
+    if (x.kind == SHIFT_ADDITIVE)
+        return shift_make(SHIFT_MULTIPLICATIVE, x.amount * base_log, x.axes);
+    if (x.kind == SHIFT_ANY_OFFSET) return any_scale;
+    return is_still(x) ? invariant : broken;
+}
+
+static Shift shift_of_log(Shift x, double base_log) {
+    if (x.kind == SHIFT_MULTIPLICATIVE)
+        return shift_make(SHIFT_ADDITIVE, x.amount / base_log, x.axes);
+    if (x.kind == SHIFT_ANY_SCALE) return any_offset;
+    return is_still(x) ? invariant : broken;
+}
+
+/// Additive by a known constant factor: x * 1.44 shifts by 1.44 times as much.
+static Shift shift_of_product(const ShiftAnalysis *analysis, const Op *op) {
+    Shift a = shift_get(analysis, op->operands[0]), b = shift_get(analysis, op->operands[1]);
+    double factor;
+    double sign = op->code == OP_MUL ? 1 : -1;
+    if (a.kind == SHIFT_ADDITIVE && value_is_number(op->operands[1], &factor) && factor != 0)
+        return shift_make(SHIFT_ADDITIVE, sign > 0 ? a.amount * factor : a.amount / factor, a.axes);
+    if (sign > 0 && b.kind == SHIFT_ADDITIVE && value_is_number(op->operands[0], &factor))
+        return shift_make(SHIFT_ADDITIVE, b.amount * factor, b.axes);
+    return shift_product(a, b, sign);
+}
+
+static bool all_still(const ShiftAnalysis *analysis, const Op *op, int from) {
+    for (int i = from; i < op->operand_count; i++)
+        if (!is_still(shift_get(analysis, op->operands[i]))) return false;
+    return true;
+}
+
+/// Of a reduction: along its axis the shift must not vary.
+static Shift shift_reduced(const Op *op, Shift x) {
+    if (is_still(x) || x.kind == SHIFT_BROKEN || x.axes == 0) return x;
+    const Value *tile = op->operands[0], *result = op->results[0];
+    int64_t axis;
+    if (op->operand_count < 2 || !op->operands[1] || !value_is_int(op->operands[1], &axis))
+        return broken;  // over all axes
+    if (axis < 0) axis += tile->type.rank;
+    if (axis < 0 || axis >= tile->type.rank) return broken;
+    unsigned bit = 1u << (tile->type.rank - 1 - (int)axis);
+    if (x.axes & bit) return broken;
+    if (result->type.rank < tile->type.rank)
+        x.axes = (x.axes & (bit - 1)) | (x.axes / 2 & ~(bit - 1));
+    return x;
+}
+
+static Shift shift_of_dot(const ShiftAnalysis *analysis, const Op *op) {
+    Shift a = shift_get(analysis, op->operands[0]), b = shift_get(analysis, op->operands[1]);
+    if ((a.axes & 1) || (b.axes & 2)) return broken;  // along the inner dim
+    if ((a.axes | b.axes) & ~3u) return broken;
+    Shift product = shift_product(a, b, 1);
+    return op->operands[2] && !value_is_none(op->operands[2])
+               ? shift_join(product, shift_get(analysis, op->operands[2]))
+               : product;
+}
+
+/// Of an operation that moves elements.
+static Shift shift_moved(const Op *op, Shift x) {
+    int64_t axis;
+    int rank = op->results[0]->type.rank;
+    if (x.axes == 0) return x;
+    if (op->code == OP_EXPAND_DIMS && value_is_int(op->operands[1], &axis)) {
+        if (axis < 0) axis += rank;
+        unsigned bit = 1u << (rank - 1 - (int)axis);
+        x.axes = (x.axes & (bit - 1)) | ((x.axes & ~(bit - 1)) << 1);
+    } else if (op->code != OP_BROADCAST_TO) {
+        x.axes = all_axes(rank);
+    }
+    return x;
+}
+
+static const Value *bare(const Value *value) {
+    while (value && value->op && (value->op->code == OP_FULL || value->op->code == OP_BROADCAST_TO))
+        value = value->op->operands[value->op->code == OP_FULL ? 1 : 0];
+    return value;
+}
+
+/// `x == -inf` of what is shifted, `x == 0` and `x > 0` of what is scaled: they stay as they are.
+static bool is_comparison_kept(const ShiftAnalysis *analysis, const Op *op) {
+    bool is_equality = op->code == OP_EQ || op->code == OP_NE;
+    if (!is_equality && !op_is_ordering(op->code)) return false;
+    for (int i = 0; i < 2; i++) {
+        double number;
+        Shift other = shift_get(analysis, op->operands[1 - i]);
+        if (!value_is_number(bare(op->operands[i]), &number)) continue;
+        if (other.kind == SHIFT_ADDITIVE && isinf(number)) return true;
+        if (other.kind == SHIFT_MULTIPLICATIVE && number == 0) return true;
+    }
+    return false;
+}
+
+/// `where(x == -inf, 0, x)` and `where(x == 0, 1, x)`: where nothing was seen, exponentials are 0 whatever is taken from
+/// them, and sums of them are 0 whatever divides them. So it is x. -1: something else, else the branch that is x.
+static int kept_branch(const ShiftAnalysis *analysis, const Op *op) {
+    const Value *condition = op->operands[0];
+    double number;
+    if (!condition->op || !is_comparison_kept(analysis, condition->op)) return -1;
+    for (int branch = 1; branch < 3; branch++)
+        for (int i = 0; i < 2; i++)
+            if (condition->op->operands[i] == op->operands[branch] &&
+                value_is_number(bare(op->operands[3 - branch]), &number) && isfinite(number))
+                return branch;
+    return -1;
+}
+
+static Shift shift_of_op(const ShiftAnalysis *analysis, const Op *op) {
+    Shift first = op->operand_count ? shift_get(analysis, op->operands[0]) : invariant;
+    Shift second = op->operand_count > 1 ? shift_get(analysis, op->operands[1]) : invariant;
+    switch (op->code) {
+    case OP_ADD: return shift_sum(first, second, 1);
+    case OP_SUB: return shift_sum(first, second, -1);
+    case OP_MUL:
+    case OP_DIV:
+    case OP_FDIV:
+    case OP_DIV_RN: return shift_of_product(analysis, op);
+    case OP_NEG:
+        if (first.kind == SHIFT_ADDITIVE) first.amount = -first.amount;
+        return first;
+    case OP_EXP: return shift_of_exp(first, 1);
+    case OP_EXP2: return shift_of_exp(first, LOG_2);
+    case OP_LOG: return shift_of_log(first, 1);
+    case OP_LOG2: return shift_of_log(first, LOG_2);
+    case OP_WHERE: {
+        int kept = kept_branch(analysis, op);
+        if (kept > 0) return shift_get(analysis, op->operands[kept]);
+        if (!is_still(first)) return broken;
+        return shift_join(second, shift_get(analysis, op->operands[2]));
+    }
+    case OP_MAXIMUM:
+    case OP_MINIMUM: {
+        Shift joined = shift_join(first, second);
+        return joined.kind == SHIFT_MULTIPLICATIVE || joined.kind == SHIFT_ADDITIVE ||
+                       is_still(joined)
+                   ? joined
+                   : broken;
+    }
+    case OP_SUM:
+        return first.kind == SHIFT_MULTIPLICATIVE || is_still(first) ? shift_reduced(op, first)
+                                                                     : broken;
+    case OP_MAX:
+    case OP_MIN:
+        if (op->result_count == 1) return shift_reduced(op, first);
+        return is_still(first) ? invariant : broken;
+    case OP_DOT: return shift_of_dot(analysis, op);
+    case OP_FULL: return second;
+    case OP_CAST: return first;
+    case OP_UNDEFINED: return any_scale;
+    default:
+        if (op_has(op->code, TRAIT_LAYOUT)) return shift_moved(op, first);
+        if (op_has(op->code, TRAIT_MOVES) && op_rows[op->code].kind == KIND_HINT) return first;
+        return all_still(analysis, op, 0) || is_comparison_kept(analysis, op) ? invariant : broken;
+    }
+}
+
+static void shift_region(ShiftAnalysis *analysis, const Region *region);
+
+static bool shift_same(Shift a, Shift b) {
+    return a.kind == b.kind && fabs(a.amount - b.amount) < 1e-9 && a.axes == b.axes;
+}
+
+static bool is_inside(const Op *loop, const Value *value) {
+    const Region *region = value->op ? value->op->parent : value->region;
+    for (; region && region->parent; region = region->parent->parent)
+        if (region->parent == loop) return true;
+    return false;
+}
+
+/// Whether every iteration of the loop has another c: a seed is made in the body and not carried by the loop.
+static bool seeds_are_of_an_iteration(const ShiftAnalysis *analysis, const Op *loop) {
+    const Region *body = loop->regions[loop->region_count - 1];
+    for (int i = 0; i < body->argument_count; i++)
+        if (map_has_pointer(analysis->seeds, body->arguments[i])) return false;
+    for (int i = 0; i < analysis->seeds->count; i++)
+        if (is_inside(loop, (const Value *)(uintptr_t)analysis->seeds->entries[i].number))
+            return true;
+    return false;
+}
+
+/// Carried values: guess from the initial value, correct by what the body yields, give up where it does not settle.
+static void shift_loop(ShiftAnalysis *analysis, const Op *op) {
+    bool is_while = op->code == OP_WHILE;
+    int first = is_while ? 0 : 3, argument = is_while ? 0 : 1;
+    const Region *body = op->regions[is_while ? 1 : 0];
+    for (int i = 0; i < op->result_count; i++) {
+        bool relaxed =
+            analysis->relaxed && map_has_pointer(analysis->relaxed, op->operands[first + i]);
+        Shift start = relaxed ? any_scale : shift_get(analysis, op->operands[first + i]);
+        for (int r = 0; r < op->region_count; r++)
+            shift_set(analysis, op->regions[r]->arguments[argument + i], start);
+    }
+    for (int round = 0; round < 4; round++) {
+        for (int r = 0; r < op->region_count; r++) shift_region(analysis, op->regions[r]);
+        const Op *yield = region_terminator(body);
+        bool settled = true, of_an_iteration = seeds_are_of_an_iteration(analysis, op);
+        for (int i = 0; i < op->result_count; i++) {
+            if (of_an_iteration && !is_still(shift_get(analysis, yield->operands[i])))
+                analysis->visible = true;  // the next iteration has another c
+            Shift now = shift_get(analysis, body->arguments[argument + i]);
+            Shift next = shift_join(now, shift_get(analysis, yield->operands[i]));
+            if (map_has_pointer(analysis->seeds, body->arguments[argument + i])) next = now;
+            if (!shift_same(now, next)) settled = false;
+            for (int r = 0; r < op->region_count; r++)
+                shift_set(analysis, op->regions[r]->arguments[argument + i], next);
+            shift_set(analysis, op->results[i], next);
+        }
+        if (settled) return;
+    }
+    for (int i = 0; i < op->result_count; i++) shift_set(analysis, op->results[i], broken);
+}
+
+static void shift_region(ShiftAnalysis *analysis, const Region *region) {
+    for (const Op *op = region->first; op; op = op->next) {
+        switch (op->code) {
+        case OP_YIELD: continue;
+        case OP_FOR:
+        case OP_STATIC_FOR:
+            if (!is_still(shift_get(analysis, op->operands[0])) ||
+                !is_still(shift_get(analysis, op->operands[1])))
+                analysis->visible = true;
+            shift_loop(analysis, op);
+            continue;
+        case OP_WHILE: shift_loop(analysis, op); continue;
+        case OP_CONDITION:
+            if (!is_still(shift_get(analysis, op->operands[0]))) analysis->visible = true;
+            continue;
+        case OP_IF:
+            if (!is_still(shift_get(analysis, op->operands[0]))) analysis->visible = true;
+            for (int r = 0; r < 2; r++) shift_region(analysis, op->regions[r]);
+            for (int i = 0; i < op->result_count; i++)
+                shift_set(analysis, op->results[i],
+                          shift_join(
+                              shift_get(analysis, region_terminator(op->regions[0])->operands[i]),
+                              shift_get(analysis, region_terminator(op->regions[1])->operands[i])));
+            continue;
+        default: break;
+        }
+        bool leaves = op_rows[op->code].effects &
+                      (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED);
+        if (leaves && !all_still(analysis, op, 0)) analysis->visible = true;
+        Shift shift = shift_of_op(analysis, op);
+        for (int i = 0; i < op->result_count; i++) shift_set(analysis, op->results[i], shift);
+    }
+}
+
+bool shift_is_invisible(Arena *arena, const Function *function, const Map *seeds,
+                        const Map *relaxed) {
+    ShiftAnalysis analysis = {
+        .arena = arena, .shifts = map_new(arena), .seeds = seeds, .relaxed = relaxed};
+    shift_region(&analysis, function->body);
+    return !analysis.visible;
+}

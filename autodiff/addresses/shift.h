@@ -1,0 +1,14 @@
+// Gauge invariance: does anything that leaves the kernel change when some values are shifted by a common constant?
+// (scheduling.md, section 2.3.) Where nothing does, no gradient flows through them, whatever their value.
+#ifndef TAD_AUTODIFF_ADDRESSES_SHIFT_H
+#define TAD_AUTODIFF_ADDRESSES_SHIFT_H
+
+#include "analysis/ir/ir.h"
+
+/// True where shifting every value of `seeds` (Map by pointer) by the same constant c provably leaves all stores,
+/// addresses, masks and conditions of the function as they are. `relaxed` (Map by pointer, may be NULL): initial values
+/// of carried values whose own scaling does not matter because the shift-invariant value starts at minus infinity.
+bool shift_is_invisible(Arena *arena, const Function *function, const Map *seeds,
+                        const Map *relaxed);
+
+#endif

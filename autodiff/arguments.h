@@ -1,0 +1,19 @@
+// What the parameters of an emitted kernel are bound to, and their order.
+#ifndef TAD_AUTODIFF_ARGUMENTS_H
+#define TAD_AUTODIFF_ARGUMENTS_H
+
+#include "autodiff/state/differentiation.h"
+
+/// What a parameter of `state->backward` is bound to, once the backward's parameters are made; `*of` as in BackwardArgument.
+ArgumentUse argument_use(const Differentiation *state, const Value *value, const char **of);
+/// Upstream gradients, saved tensors, gradients, scalars, constexprs; only what is used (element types by primal index). Fills the
+/// launch's arguments and renumbers the parameters of `state->backward`.
+void arguments_arrange(Differentiation *state, Backward *result, BackwardLaunch *launch);
+/// The forward's inputs that get a gradient and the outputs whose upstream gradient is read, by the arguments of the launch.
+void arguments_list(Differentiation *state, Backward *result, const BackwardLaunch *launch);
+/// Where an argument stands among the parameters of an emitted kernel.
+int argument_rank(ArgumentUse use, const Parameter *parameter);
+/// Element types are told by their parameter's index: changes it everywhere in `function`.
+void function_renumber_parameters(Function *function, const int *new_index);
+
+#endif

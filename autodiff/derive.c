@@ -1,0 +1,92 @@
+// A forward function in; the variant that the passes make of it, or why there is none, out.
+#include "autodiff/derive.h"
+
+#include "analysis/ir/ir_verify.h"
+#include "autodiff/arguments.h"
+#include "autodiff/parts.h"
+#include "autodiff/passes.h"
+#include "autodiff/primal/active_outputs.h"
+#include "autodiff/rewrite/rewrite.h"
+#include "autodiff/schedule/coverage.h"
+#include "autodiff/schedule/tile_size.h"
+#include "autodiff/tape/tape.h"
+
+static void variant_refuse(Variant *variant, BackwardStatus status, const char *reason,
+                           Range range) {
+    variant->result.status = status;
+    variant->result.reason = reason;
+    variant->result.reason_range = range;
+}
+
+/// A backward that breaks an invariant of the IR is none, whatever the passes say.
+static void refuse_broken(Differentiation *state) {
+    const char *broken = state->failed ? NULL : function_verify(state->arena, state->backward);
+    if (broken)
+        adjoint_fail(
+            state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, state->primal->definition->name_range,
+            "the backward of this kernel needs values that are not available in it (%s)", broken);
+}
+
+static void variant_describe(Differentiation *state, Variant *variant) {
+    Backward *result = &variant->result;
+    variant->backward = state->backward;
+    result->assumptions = state->stores.assumptions.items;
+    result->assumption_count = state->stores.assumptions.count;
+    tapes_describe(state);
+    result->loop_notes = state->tapes.loop_notes.items;
+    result->loop_note_count = state->tapes.loop_notes.count;
+    arguments_arrange(state, result, &variant->launch);
+    arguments_list(state, result, &variant->launch);
+    coverage_describe(state->arena, state->backward, &variant->launch);
+    tile_size_describe(state->arena, state->backward, &variant->launch);
+    result->status = BACKWARD_DERIVED;
+}
+
+bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
+                 const BackwardOptions *options, bool keeps_loads, BackwardPart part,
+                 Variant *variant) {
+    *variant = (Variant){.result.kernel = kernel};
+    Range where = kernel->definition->name_range;
+    Differentiation state = differentiation_new(arena);
+    state.options = options;
+    state.result = &variant->result;
+    state.versions.keeps_loads = keeps_loads;
+    state.parts.part = part;
+    state.primal = function_copy(arena, forward, forward->name, NULL);
+    passes_run(&state);
+    variant->reduction_kernels = state.parts.reduction_kernels;
+    if (!state.failed && state.is_constant) {
+        variant_refuse(variant, BACKWARD_NOT_DIFFERENTIABLE,
+                       "no floating-point input reaches a floating-point output through operations "
+                       "with a derivative",
+                       where);
+        return false;
+    }
+    refuse_broken(&state);
+    if (state.failed) {
+        variant->is_bits = state.is_bits;
+        variant->only_bits = state.is_bits && !outputs_are_active_numbers(&state, state.memory);
+        variant->failure_id = state.failure_id;
+        variant_refuse(variant, BACKWARD_REFUSED, state.failure, state.failure_range);
+        return state.versions.loses_values;
+    }
+    variant_describe(&state, variant);
+    if (variant->result.input_count == 0 && part.kind == PART_WHOLE)
+        variant_refuse(variant, BACKWARD_NOT_DIFFERENTIABLE, "every gradient is zero", where);
+    return false;
+}
+
+void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
+                    const BackwardOptions *options, Variant *variant) {
+    const BackwardPart whole = {.kind = PART_WHOLE};
+    bool keeps = variant_try(arena, kernel, forward, options, false, whole, variant);
+    if (keeps) {
+        Variant keeping;
+        variant_try(arena, kernel, forward, options, true, whole, &keeping);
+        keeps = keeping.result.status != BACKWARD_REFUSED;
+        if (keeps) *variant = keeping;
+    }
+    bool is_apart = options && options->keeps_schedule;
+    if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
+        variant_split(arena, kernel, forward, options, keeps, variant);
+}

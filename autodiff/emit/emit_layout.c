@@ -1,0 +1,235 @@
+// One statement in, its lines out: too long ones are broken where ruff breaks them, which is where Black does.
+#include "autodiff/emit/emit_layout.h"
+
+#include <string.h>
+
+#include "analysis/ops/op.h"
+
+enum { MAX_DEPTH = 24, LOOSEST = 100 };
+
+/// How tightly the operator at `text` binds, and its length; 0 where there is none.
+static int operator_at(const char *text, size_t *size) {
+    static const char *const tests[] = {"is not", "is", "not in", "in"};
+    int best = 0;
+    *size = 0;
+    for (int i = 0; i < OP_COUNT; i++) {
+        const char *symbol = op_rows[i].symbol;
+        size_t length = symbol ? strlen(symbol) : 0;
+        if (length <= *size || strncmp(text, symbol, length) != 0 || text[length] != ' ') continue;
+        *size = length;
+        best = op_rows[i].precedence;
+    }
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        size_t length = strlen(tests[i]);
+        if (length <= *size || strncmp(text, tests[i], length) != 0 || text[length] != ' ')
+            continue;
+        *size = length;
+        best = 4;
+    }
+    return best;
+}
+
+static bool opens(char c) { return c == '(' || c == '[' || c == '{'; }
+static bool closes(char c) { return c == ')' || c == ']' || c == '}'; }
+
+/// Past the string literal that begins at `i`, or `i` itself.
+static size_t skip_string(const char *text, size_t i) {
+    char quote = text[i];
+    if (quote != '"' && quote != '\'') return i;
+    for (i++; text[i] && text[i] != quote; i++)
+        if (text[i] == '\\' && text[i + 1]) i++;
+    return i;
+}
+
+/// The loosest operators outside of brackets: how tightly they bind (LOOSEST when there are none) and how many there are.
+static int outer_operators(const char *text, int *count) {
+    int depth = 0, loosest = LOOSEST;
+    *count = 0;
+    for (size_t i = 0; text[i]; i++) {
+        i = skip_string(text, i);
+        if (!text[i]) break;
+        if (opens(text[i])) depth++;
+        if (closes(text[i])) depth--;
+        if (depth || text[i] != ' ') continue;
+        size_t size;
+        int precedence = operator_at(text + i + 1, &size);
+        if (!precedence) continue;
+        if (precedence < loosest) {
+            loosest = precedence;
+            *count = 0;
+        }
+        *count += precedence == loosest;
+        i += size;
+    }
+    return loosest;
+}
+
+/// Where the arguments of the last outermost bracket begin and end; false when the text does not end with a bracket.
+static bool last_bracket(const char *text, size_t size, size_t *open, size_t *close) {
+    if (size == 0 || !closes(text[size - 1])) return false;
+    int depth = 0;
+    *open = *close = 0;
+    for (size_t i = 0; i < size; i++) {
+        i = skip_string(text, i);
+        if (i >= size) break;
+        if (opens(text[i]) && depth++ == 0) *open = i;
+        if (closes(text[i]) && --depth == 0) *close = i;
+    }
+    return *close == size - 1 && *close > *open + 1;
+}
+
+typedef struct Layout {
+    Buffer *out;
+    int depth;
+} Layout;
+
+static void layout_in_brackets(Layout *layout, int indent, const char *head, const char *text,
+                               const char *tail);
+
+static void add_line(Layout *layout, int indent, const char *head, const char *text, size_t size,
+                     const char *tail) {
+    buffer_printf(layout->out, "%*s%s%.*s%s\n", indent, "", head, (int)size, text, tail);
+}
+
+static bool fits(int indent, const char *head, size_t size, const char *tail) {
+    return (size_t)indent + strlen(head) + size + strlen(tail) <= LINE_LIMIT;
+}
+
+/// One argument a line.
+static void layout_arguments(Layout *layout, int indent, const char *text, size_t size) {
+    Arena *arena = layout->out->arena;
+    int depth = 0;
+    size_t from = 0;
+    for (size_t i = 0; i <= size; i++) {
+        if (i < size) i = skip_string(text, i);
+        char c = i < size ? text[i] : ',';
+        depth += opens(c) - closes(c);
+        if (c != ',' || depth) continue;
+        while (from < i && text[from] == ' ') from++;
+        if (from < i)
+            layout_in_brackets(layout, indent, "", arena_strndup(arena, text + from, i - from),
+                               ",");
+        from = i + 1;
+    }
+}
+
+static bool has_comma(const char *text, size_t size) {
+    int depth = 0;
+    for (size_t i = 0; i < size; i++) {
+        i = skip_string(text, i);
+        if (i >= size) break;
+        depth += opens(text[i]) - closes(text[i]);
+        if (text[i] == ',' && depth == 0) return true;
+    }
+    return false;
+}
+
+/// `head(` arguments `)tail`: the arguments on a line of their own, or each on one.
+static void break_bracket(Layout *layout, int indent, const char *head, const char *text,
+                          size_t open, size_t close, const char *tail) {
+    const char *inner = text + open + 1;
+    size_t size = close - open - 1;
+    add_line(layout, indent, head, text, open + 1, "");
+    bool is_subscript = text[open] == '[' && open > 0;
+    // A tuple has an item a line as soon as it is broken, a call's arguments may share one.
+    const char *before = open ? text : head;
+    size_t end = open ? open : strlen(head);
+    bool is_free = text[open] == '(' && end && before[end - 1] == ' ';
+    bool is_tuple = is_free && has_comma(inner, size);
+    if (is_free && !is_tuple)  // parentheses around an expression: a comma would make it a tuple
+        layout_in_brackets(layout, indent + INDENT, "",
+                           arena_strndup(layout->out->arena, inner, size), "");
+    else if ((fits(indent + INDENT, "", size, "") && !is_tuple) || is_subscript)
+        add_line(layout, indent + INDENT, "", inner, size, "");
+    else
+        layout_arguments(layout, indent + INDENT, inner, size);
+    buffer_printf(layout->out, "%*s%s%s\n", indent, "", text + close, tail);
+}
+
+/// The last bracket, or that of the call before it where `load(...).to(type)` is too long up to its last.
+static bool choose_bracket(const char *head, const char *text, int indent, size_t *open,
+                           size_t *close) {
+    if (!last_bracket(text, strlen(text), open, close)) return false;
+    if (fits(indent, head, *open + 1, "")) return true;
+    size_t dot = *open, inner_open, inner_close;
+    while (dot > 0 && text[dot] != '.') dot--;
+    if (dot == 0 || !last_bracket(text, dot, &inner_open, &inner_close)) return true;
+    *open = inner_open;
+    *close = inner_close;
+    return true;
+}
+
+/// An operand a line, each with the operator before it.
+static void break_operators(Layout *layout, int indent, const char *text, int loosest,
+                            const char *tail) {
+    Arena *arena = layout->out->arena;
+    int depth = 0;
+    size_t from = 0;
+    const char *head = "";
+    for (size_t i = 0; text[i]; i++) {
+        i = skip_string(text, i);
+        if (!text[i]) break;
+        depth += opens(text[i]) - closes(text[i]);
+        size_t size;
+        if (depth || text[i] != ' ' || operator_at(text + i + 1, &size) != loosest) continue;
+        layout_in_brackets(layout, indent, head, arena_strndup(arena, text + from, i - from), "");
+        head = arena_printf(arena, "%.*s ", (int)size, text + i + 1);
+        from = i + 1 + size + 1;
+        i += size;
+    }
+    layout_in_brackets(layout, indent, head, text + from, tail);
+}
+
+/// An expression that may go over several lines as it is, because a bracket around it is open.
+static void layout_in_brackets(Layout *layout, int indent, const char *head, const char *text,
+                               const char *tail) {
+    int count;
+    size_t open, close;
+    if (fits(indent, head, strlen(text), tail) || layout->depth > MAX_DEPTH) {
+        add_line(layout, indent, head, text, strlen(text), tail);
+        return;
+    }
+    layout->depth++;
+    const char *name_end = strchr(text, '=');
+    bool is_keyword = name_end && name_end > text &&
+                      strcspn(text, "([ =") == (size_t)(name_end - text) && name_end[1] != '=';
+    if (is_keyword) {
+        size_t size = (size_t)(name_end - text) + 1;
+        layout_in_brackets(layout, indent,
+                           arena_printf(layout->out->arena, "%s%.*s", head, (int)size, text),
+                           text + size, tail);
+    } else if (outer_operators(text, &count) != LOOSEST) {
+        break_operators(layout, indent, text, outer_operators(text, &count), tail);
+    } else if (choose_bracket(head, text, indent, &open, &close)) {
+        break_bracket(layout, indent, head, text, open, close, tail);
+    } else {
+        add_line(layout, indent, head, text, strlen(text), tail);
+    }
+    layout->depth--;
+}
+
+void layout_statement(Buffer *out, int indent, const char *head, const char *text,
+                      const char *tail) {
+    Layout layout = {.out = out};
+    size_t open, close, size = strlen(text);
+    int count;
+    if (fits(indent, head, size, tail)) {
+        add_line(&layout, indent, head, text, size, tail);
+        return;
+    }
+    bool is_call = choose_bracket(head, text, indent, &open, &close);
+    int loosest = outer_operators(text, &count);
+    bool in_last = is_call && count == 1 && text[open] != '[' && fits(indent, head, open + 1, "");
+    if (loosest == LOOSEST && !is_call) {
+        add_line(&layout, indent, head, text, size, tail);
+    } else if (loosest == LOOSEST || in_last) {
+        break_bracket(&layout, indent, head, text, open, close, tail);
+    } else {
+        buffer_printf(out, "%*s%s(\n", indent, "", head);
+        if (fits(indent + INDENT, "", size, ""))
+            add_line(&layout, indent + INDENT, "", text, size, "");
+        else
+            break_operators(&layout, indent + INDENT, text, loosest, "");
+        buffer_printf(out, "%*s)%s\n", indent, "", tail);
+    }
+}

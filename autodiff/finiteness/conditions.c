@@ -1,0 +1,235 @@
+// The conditions of a backward that leave elements out: masks of upstream gradients and of infinities, choices with 0 or with
+// an infinity.
+#include "autodiff/finiteness/conditions.h"
+
+#include <math.h>
+
+#include "analysis/ir/walk.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/rewrite/algebra.h"
+
+enum { MOST_CONDITIONS = 48, MOST_DEPTH = 12 };
+
+bool value_varies_along(const Value *value, int axis) {
+    int64_t length;
+    if (axis < 0 || axis >= value->type.rank) return false;
+    const Poly *dim = value->type.dims[value->type.rank - 1 - axis];
+    return !dim || !poly_is_constant(dim, &length) || length != 1;
+}
+
+/// The one axis along which a mask varies; -1 where there are several.
+static int only_axis(const Value *mask) {
+    int found = -1;
+    for (int axis = 0; axis < mask->type.rank; axis++) {
+        if (!value_varies_along(mask, axis)) continue;
+        if (found >= 0) return -1;
+        found = axis;
+    }
+    return found;
+}
+
+static const Value *without_axes(const Value *value) {
+    while (value->op && (value->op->code == OP_EXPAND_DIMS || value->op->code == OP_BROADCAST_TO))
+        value = value->op->operands[0];
+    return value;
+}
+
+static bool is_alike(const Value *a, const Value *b, int depth) {
+    a = without_axes(a), b = without_axes(b);
+    if (a == b) return true;
+    double x, y;
+    if (value_is_number(a, &x) && value_is_number(b, &y)) return x == y;
+    if (!a->op || !b->op || a->op->code != b->op->code || depth > MOST_DEPTH) return false;
+    if (a->op->operand_count != b->op->operand_count || a->op->region_count ||
+        op_rows[a->op->code].shape != SHAPE_BROADCAST)
+        return false;
+    for (int i = 0; i < a->op->operand_count; i++) {
+        if (!a->op->operands[i] != !b->op->operands[i]) return false;
+        if (a->op->operands[i] && !is_alike(a->op->operands[i], b->op->operands[i], depth + 1))
+            return false;
+    }
+    return true;
+}
+
+/// Laid along several axes, equal expressions of vectors need not be the same: i[:, None] < j[None, :] and the other way round.
+static bool is_same_part(const ConditionPart *part, const Value *value) {
+    for (LIST_EACH(int, i, part->values)) {
+        const Value *known = part->values.items[i];
+        if (known == value) return true;
+        if (part->reach != REACH_TILE && only_axis(known) >= 0 && only_axis(value) >= 0 &&
+            is_alike(known, value, 0))
+            return true;
+    }
+    return false;
+}
+
+bool condition_is(const ConditionPart *part, const Value *value, int *axis) {
+    *axis = only_axis(value);
+    return value->type.element.code == DTYPE_INT1 && is_same_part(part, value);
+}
+
+static bool is_below_bound(const Value *value) {
+    const Op *op = without_axes(value)->op;
+    if (!op) return false;
+    bool is_below = op->code == OP_LT || op->code == OP_LE;
+    return is_below && op->operands[0]->type.rank > 0 && only_axis(op->operands[1]) < 0;
+}
+
+static ConditionPart part_of(Arena *arena, Value *value, bool is_negated) {
+    int axis = only_axis(value);
+    bool varies = false;
+    for (int i = 0; i < value->type.rank; i++) varies = varies || value_varies_along(value, i);
+    ConditionPart part = {.is_negated = is_negated,
+                          .axis = axis,
+                          .reach = !varies     ? REACH_ALL
+                                   : axis >= 0 ? REACH_AXIS
+                                               : REACH_TILE};
+    LIST_PUSH(arena, &part.values, value);
+    return part;
+}
+
+static void add_condition(Conditions *conditions, Arena *arena, Value *value, bool is_negated) {
+    if (value_is_none(value) || value->constant) return;
+    for (LIST_EACH(int, i, *conditions)) {
+        ConditionPart *known = &conditions->items[i].parts[0];
+        if (known->is_negated != is_negated || !is_same_part(known, value)) continue;
+        for (LIST_EACH(int, k, known->values))
+            if (known->values.items[k] == value) return;
+        LIST_PUSH(arena, &known->values, value);
+        return;
+    }
+    if (conditions->count == MOST_CONDITIONS) return;
+    Condition condition = {.parts = {part_of(arena, value, is_negated)}, .part_count = 1};
+    condition.reach = condition.parts[0].reach;
+    condition.is_beyond = !is_negated && is_below_bound(value);
+    LIST_PUSH(arena, conditions, condition);
+}
+
+/// Adds the parts of a mask that is a conjunction (of one that is negated: a disjunction). `seen` holds the masks met before: a
+/// mask that stands twice says nothing new, and the ways to it double with each `mask & mask`. A part that is left out costs a
+/// guard, never a gradient.
+static void split_into(Conditions *conditions, Arena *arena, ValueWalk *seen, Value *mask,
+                       bool is_negated) {
+    if (!mask || value_is_none(mask) ||
+        walk_pair(seen, mask, is_negated ? mask : NULL) != WALK_PAIR_NEW)
+        return;
+    const Op *op = mask->op;
+    if (op && op->code == OP_BROADCAST_TO) {
+        split_into(conditions, arena, seen, op->operands[0], is_negated);
+        return;
+    }
+    bool is_and = op && (op->code == OP_AND || op->code == OP_LOGICAL_AND),
+         is_or = op && (op->code == OP_OR || op->code == OP_LOGICAL_OR);
+    if (is_negated ? is_or : is_and) {
+        for (int i = 0; i < 2; i++)
+            split_into(conditions, arena, seen, op->operands[i], is_negated);
+        return;
+    }
+    bool is_not = op && (op->code == OP_LOGICAL_NOT ||
+                         (op->code == OP_INVERT && mask->type.element.code == DTYPE_INT1));
+    if (is_not)
+        split_into(conditions, arena, seen, op->operands[0], !is_negated);
+    else
+        add_condition(conditions, arena, mask, is_negated);
+}
+
+static void split_mask(Conditions *conditions, Arena *arena, Value *mask, bool is_negated) {
+    ValueWalk seen;
+    walk_start(&seen, NULL, 0, NULL);
+    split_into(conditions, arena, &seen, mask, is_negated);
+}
+
+/// Whether a value is 0 or an infinity that the author wrote.
+static bool is_void(const Value *value) {
+    return is_number(value, 0) || is_number(value, INFINITY) || is_number(value, -INFINITY);
+}
+
+typedef struct Collection {
+    const Differentiation *state;
+    Conditions *conditions;
+    Conditions upstreams;  // those of upstream loads
+    Conditions branches;   // those of upstream loads within a branch, with the branch
+} Collection;
+
+/// A mask of the branch of an `if` says something outside of it where the branch is taken.
+static void add_branch(Collection *collection, const Op *load) {
+    Arena *arena = collection->state->arena;
+    const Op *branch = load->parent->parent;
+    Conditions masks = {0};
+    split_mask(&masks, arena, access_mask(load), false);
+    bool is_flag = branch && branch->code == OP_IF && branch->operands[0]->type.rank == 0 &&
+                   branch->operands[0]->type.element.code == DTYPE_INT1;
+    for (LIST_EACH(int, i, masks)) {
+        Condition condition = masks.items[i];
+        if (!is_flag || condition.reach != REACH_AXIS ||
+            region_defines(load->parent, condition.parts[0].values.items[0]))
+            continue;
+        bool holds = branch->regions[0] == load->parent;
+        condition.parts[condition.part_count++] = part_of(arena, branch->operands[0], holds);
+        LIST_PUSH(arena, &collection->branches, condition);
+    }
+}
+
+static bool has_same_axis(const Condition *a, const Condition *b) {
+    const ConditionPart *parts[] = {&a->parts[0], &b->parts[0]};
+    if (a->reach != REACH_AXIS || b->reach != REACH_AXIS) return false;
+    const Poly *dims[2];
+    for (int i = 0; i < 2; i++) {
+        Type type = parts[i]->values.items[0]->type;
+        dims[i] = type.dims[type.rank - 1 - parts[i]->axis];
+    }
+    return poly_equal(dims[0], dims[1]);
+}
+
+/// What is 0 beyond two masks, as a sum of two adjoints is.
+static void add_pairs(Collection *collection) {
+    const Conditions *simple = &collection->upstreams;
+    Conditions *all = collection->conditions;
+    for (LIST_EACH(int, i, *simple))
+        for (int k = i + 1; k < simple->count && all->count < MOST_CONDITIONS; k++) {
+            if (!has_same_axis(&simple->items[i], &simple->items[k])) continue;
+            Condition pair = simple->items[i];
+            pair.parts[pair.part_count++] = simple->items[k].parts[0];
+            pair.is_beyond = pair.is_beyond && simple->items[k].is_beyond;
+            LIST_PUSH(collection->state->arena, all, pair);
+        }
+    for (LIST_EACH(int, i, collection->branches))
+        if (all->count < MOST_CONDITIONS)
+            LIST_PUSH(collection->state->arena, all, collection->branches.items[i]);
+}
+
+static bool visit_condition(void *context, Op *op) {
+    Collection *collection = context;
+    Arena *arena = collection->state->arena;
+    if (op->code == OP_LOAD) {
+        bool is_infinite = op->operand_count > 2 && op->operands[2] && is_void(op->operands[2]) &&
+                           !is_number(op->operands[2], 0);
+        bool is_upstream = load_is_upstream(collection->state, op);
+        if (is_infinite || is_upstream)
+            split_mask(collection->conditions, arena, access_mask(op), false);
+        if (is_upstream) split_mask(&collection->upstreams, arena, access_mask(op), false);
+        if (is_upstream) add_branch(collection, op);
+    } else if (op->code == OP_WHERE && dtype_is_float(op->results[0]->type.element)) {
+        for (int branch = 1; branch < 3; branch++)
+            if (is_void(op->operands[branch]))
+                split_mask(collection->conditions, arena, op->operands[0], branch == 1);
+    }
+    return true;
+}
+
+bool load_is_upstream(const Differentiation *state, const Op *load) {
+    const Value *root = pointer_root(load->operands[0]);
+    const Map *maps[] = {&state->buffers.upstreams, &state->buffers.running};
+    for (size_t m = 0; root && m < sizeof maps / sizeof *maps; m++)
+        for (int i = 0; i < maps[m]->count; i++)
+            if (maps[m]->entries[i].value == root) return true;
+    return false;
+}
+
+Conditions conditions_find(const Differentiation *state) {
+    Conditions conditions = {0};
+    Collection collection = {.state = state, .conditions = &conditions};
+    region_walk(state->backward->body, visit_condition, &collection);
+    add_pairs(&collection);
+    return conditions;
+}

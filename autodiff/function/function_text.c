@@ -1,0 +1,461 @@
+// The autograd.Function around one launch.
+#include "autodiff/function/function_text.h"
+
+#include <string.h>
+
+#include "autodiff/function/alias_text.h"
+#include "autodiff/function/call_lines.h"
+#include "autodiff/function/descriptor_text.h"
+#include "autodiff/function/grid_text.h"
+#include "autodiff/function/part_text.h"
+#include "autodiff/function/scalar_text.h"
+#include "autodiff/function/stored_text.h"
+#include "autodiff/function/tape_text.h"
+#include "autodiff/function/warps_text.h"
+#include "autodiff/plan/aliases.h"
+#include "autodiff/plan/launch_plan.h"
+#include "autodiff/plan/parts.h"
+#include "autodiff/plan/wrappers.h"
+
+enum { LINE_LIMIT = 88 };
+
+static bool in_names(const char *const *names, int count, const char *name) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+static const char *list_text(Arena *arena, const Texts *names) {
+    Buffer text = buffer_new(arena);
+    for (int i = 0; i < names->count; i++)
+        buffer_printf(&text, "%s%s", i ? ", " : "", names->items[i]);
+    if (names->count == 1) buffer_putc(&text, ',');
+    return buffer_text(&text);
+}
+
+static void statement(Buffer *out, const char *format, const char *text) {
+    buffer_puts(out, "        ");
+    buffer_puts(out, arena_printf(out->arena, "%s%s\n", format, text));
+}
+
+/// Saves what the backward reads. The first `read` of `saved` are tensors that the kernel only reads: one that the launch
+/// overwrites under another name is saved as it was before.
+static void save_tensors(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
+                         int read, const char *launch) {
+    const char *kept = plan_name(arena, plan, "read");
+    Texts all = {0};
+    if (read) LIST_PUSH(arena, &all, arena_printf(arena, "*%s", kept));
+    for (int i = read; i < saved->count; i++) LIST_PUSH(arena, &all, saved->items[i]);
+    if (read) {
+        Texts written = {0}, reads = {0};
+        for (int i = 0; i < read; i++) LIST_PUSH(arena, &reads, saved->items[i]);
+        for (int p = 0; p < plan->kernel->parameter_count; p++)
+            if (plan->passed[p] && parameter_is_output(plan_parameter(plan, p)))
+                LIST_PUSH(arena, &written, plan_parameter(plan, p)->name);
+        const char *lists[] = {arena_printf(arena, "(%s)", list_text(arena, &reads)),
+                               arena_printf(arena, "(%s)", list_text(arena, &written))};
+        statement(out, arena_printf(arena, "%s = ", kept),
+                  call_lines_before(arena, "_saved_inputs", lists, 2, 8, strlen(kept) + 3));
+    }
+    statement(out, "", launch);
+    buffer_puts(out, alias_unstored_text(arena, plan));
+    statement(out, "",
+              call_lines(arena, arena_printf(arena, "%s.save_for_backward", plan->ctx), all.items,
+                         all.count, 8));
+}
+
+static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
+                          int read, const Texts *scalars, const Texts *outputs,
+                          const Texts *fixed) {
+    Texts parameters = {0}, call = {0};
+    LIST_PUSH(arena, &parameters, plan->ctx);
+    LIST_PUSH(arena, &parameters, plan->grid);
+    if (plan->has_options) LIST_PUSH(arena, &parameters, plan->options);
+    const char *described = plan_has_descriptors(plan) ? plan_name(arena, plan, "described") : NULL;
+    if (described) LIST_PUSH(arena, &parameters, described);
+    const char *parts = plan_has_parts(plan) ? plan_name(arena, plan, "parts") : NULL;
+    if (parts) LIST_PUSH(arena, &parameters, parts);
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        if (!plan->passed[p]) continue;
+        const Parameter *parameter = plan_parameter(plan, p);
+        LIST_PUSH(arena, &parameters, parameter->name);
+        if (!parameter_is_descriptor(parameter))
+            LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", parameter->name, parameter->name));
+    }
+    if (described) LIST_PUSH(arena, &call, arena_printf(arena, "**%s", described));
+    buffer_puts(out, "    @staticmethod\n    ");
+    buffer_printf(
+        out, "%s:\n",
+        call_lines_before(arena, "def forward", parameters.items, parameters.count, 4, 1));
+    const BackwardLaunch *reversed = &plan->backward->whole;
+    buffer_puts(out, scalar_forms_text(arena, plan));
+    if (parts) buffer_puts(out, part_forward_text(arena, plan, parts));
+    buffer_puts(out, alias_check_text(arena, plan));
+    for (int i = 0; i < reversed->argument_count; i++)
+        if (reversed->arguments[i].use == ARGUMENT_BEFORE ||
+            reversed->arguments[i].use == ARGUMENT_AMID)
+            statement(out, arena_printf(arena, "%s = ", reversed->arguments[i].name),
+                      arena_printf(arena, "_saved_copy(%s)", reversed->arguments[i].of));
+    if (plan->fixes_grid) {
+        const char *given = plan_name(arena, plan, "given");
+        buffer_puts(out, grid_fixed_text(arena, plan, given, call.items, call.count));
+        if (!plan->positional) call = (Texts){0};
+        if (!plan->positional) LIST_PUSH(arena, &call, arena_printf(arena, "**%s", given));
+    }
+    buffer_puts(out, grid_check_text(arena, plan, call.items, call.count));
+    const char *launch = arena_printf(arena, "%s[%s]", plan->callee, plan->grid);
+    for (int p = 0, i = 0; p < plan->positional && plan->passed[p] && i < call.count; p++)
+        if (!parameter_is_descriptor(plan_parameter(plan, p)))
+            call.items[i++] = plan_parameter(plan, p)->name;
+    if (plan->has_options) LIST_PUSH(arena, &call, arena_printf(arena, "**%s", plan->options));
+    save_tensors(arena, out, plan, saved, read,
+                 call_lines(arena, launch, call.items, call.count, 8));
+    if (plan->has_options)
+        statement(out, "",
+                  arena_printf(arena, "%s.grid, %s.options = %s, %s", plan->ctx, plan->ctx,
+                               plan->grid, plan->options));
+    else
+        statement(out, "", arena_printf(arena, "%s.grid = %s", plan->ctx, plan->grid));
+    if (parts) statement(out, "", arena_printf(arena, "%s.parts = %s", plan->ctx, parts));
+    if (described) buffer_puts(out, descriptor_layout_text(arena, plan, described));
+    if (scalars->count)
+        statement(out, "",
+                  scalars->count == 1
+                      ? arena_printf(arena, "%s.scalars = %s", plan->ctx, scalars->items[0])
+                      : tuple_lines(arena, arena_printf(arena, "%s.scalars = ", plan->ctx),
+                                    scalars->items, scalars->count, 8));
+    Texts strides = {0};
+    for (int i = 0; i < outputs->count; i++)
+        LIST_PUSH(arena, &strides, arena_printf(arena, "_stride_of(%s)", outputs->items[i]));
+    const char *target = arena_printf(arena, "%s.strides = ", plan->ctx);
+    if (strides.count == 1) LIST_PUSH(arena, &strides, "");
+    if (strides.count == 2 && !*strides.items[1])
+        statement(out, target, arena_printf(arena, "(%s,)", strides.items[0]));
+    else
+        statement(out, "", tuple_lines(arena, target, strides.items, strides.count, 8));
+    statement(out, "",
+              call_lines(arena, "_mark_written",
+                         (const char *[]){plan->ctx,
+                                          arena_printf(arena, "(%s)", list_text(arena, outputs)),
+                                          arena_printf(arena, "(%s)", list_text(arena, fixed))},
+                         fixed->count ? 3 : 2, 8));
+    if (outputs->count == 1)
+        statement(out, "return ", outputs->items[0]);
+    else
+        statement(out, "", tuple_lines(arena, "return ", outputs->items, outputs->count, 8));
+}
+
+/// Arguments as a launch has them, positions, keywords and defaults; written tensors may be views.
+static void class_launch(Arena *arena, Buffer *out, const LaunchPlan *plan) {
+    Texts parameters = {0}, call = {0}, written = {0};
+    const char *class = plan_name(arena, plan, "cls"), *results = plan_name(arena, plan, "results");
+    LIST_PUSH(arena, &parameters, class);
+    LIST_PUSH(arena, &parameters, plan->grid);
+    LIST_PUSH(arena, &call, plan->grid);
+    if (plan->has_options) LIST_PUSH(arena, &call, plan->options);
+    Texts described = {0};
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        const Parameter *parameter = plan_parameter(plan, p);
+        if (plan->passed[p] && parameter_is_descriptor(parameter))
+            LIST_PUSH(arena, &described,
+                      arena_printf(arena, "%s=%s", parameter->name, parameter->name));
+    }
+    if (described.count) LIST_PUSH(arena, &call, plan_name(arena, plan, "described"));
+    const char *parts = plan_has_parts(plan) ? plan_name(arena, plan, "parts") : NULL;
+    if (parts) LIST_PUSH(arena, &call, parts);
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        if (!plan->passed[p]) continue;
+        const Parameter *parameter = plan_parameter(plan, p);
+        const char *tensor = parameter_is_descriptor(parameter)
+                                 ? arena_printf(arena, "_base_of(%s)", parameter->name)
+                                 : parameter->name;
+        Str given = plan->kernel->parameters[p].default_text;
+        LIST_PUSH(arena, &parameters,
+                  given.size ? arena_printf(arena, "%s=%.*s", parameter->name, STR_ARGS(given))
+                             : parameter->name);
+        LIST_PUSH(arena, &call,
+                  parameter_is_output(parameter) ? arena_printf(arena, "_own(%s)", tensor)
+                  : plan->is_part[p]             ? arena_printf(arena, "_whole_of(%s)", tensor)
+                                                 : tensor);
+        if (parameter_is_output(parameter)) LIST_PUSH(arena, &written, tensor);
+    }
+    if (plan->has_options)
+        LIST_PUSH(arena, &parameters, arena_printf(arena, "**%s", plan->options));
+    buffer_puts(out, "    @classmethod\n    ");
+    buffer_printf(out, "%s:\n",
+                  call_lines_before(arena, "def launch", parameters.items, parameters.count, 4, 1));
+    statement(out, "\"\"\"Takes what the kernel takes; what it writes to may be views.\"\"\"", "");
+    if (described.count)
+        statement(out, "",
+                  call_lines(arena,
+                             arena_printf(arena, "%s = dict", plan_name(arena, plan, "described")),
+                             described.items, described.count, 8));
+    if (parts) buffer_puts(out, part_launch_text(arena, plan, parts));
+    statement(out, arena_printf(arena, "%s = ", results),
+              call_lines(arena, arena_printf(arena, "%s.apply", class), call.items, call.count, 8));
+    statement(out, "return ",
+              arena_printf(arena, "_written((%s), %s)", list_text(arena, &written), results));
+    buffer_putc(out, '\n');
+}
+
+/// `a, b, c = source`, one name a line where that is too long.
+static void unpack(Buffer *out, const Texts *names, const char *source) {
+    const char *line = arena_printf(out->arena, "%s = %s", list_text(out->arena, names), source);
+    if (strlen(line) + 8 <= LINE_LIMIT) {
+        statement(out, line, "");
+        return;
+    }
+    statement(out, "(", "");
+    for (int i = 0; i < names->count; i++) buffer_printf(out, "            %s,\n", names->items[i]);
+    statement(out, ") = ", source);
+}
+
+/// The gradient of what an output held before the launch, made where autograd asks for it.
+static const char *gradient_before_text(Arena *arena, const LaunchPlan *plan,
+                                        const BackwardArgument *kept, const Texts *outputs) {
+    const BackwardArgument *upstream = launch_argument(plan->backward, ARGUMENT_UPSTREAM, kept->of);
+    int index = 0,
+        place = 1 + plan->has_options + plan_has_descriptors(plan) + plan_has_parts(plan);
+    while (index < outputs->count && strcmp(outputs->items[index], kept->of) != 0) index++;
+    for (int p = 0; strcmp(plan_parameter(plan, p)->name, kept->of) != 0; p++)
+        place += plan->passed[p];
+    const char *arguments[] = {
+        upstream ? upstream->name : arena_printf(arena, "_d%s", kept->of),
+        arena_printf(arena, "%s.strides[%d]", plan->ctx, index),
+        arena_printf(arena, "%s.needs_input_grad[%d]", plan->ctx, place),
+    };
+    return call_lines_before(arena, "_gradient_before", arguments, 3, 8, strlen(kept->name) + 3);
+}
+
+static int name_index(const Texts *names, const char *name) {
+    int index = 0;
+    while (index < names->count && strcmp(names->items[index], name) != 0) index++;
+    return index;
+}
+
+/// The gradient of the tensor that a parameter's is a view of, in the class's backward.
+static const char *whole_name(Arena *arena, const LaunchPlan *plan,
+                              const BackwardArgument *gradient) {
+    return plan_name(arena, plan, arena_printf(arena, "whole_%s", gradient->name));
+}
+
+/// The memory of a gradient, behind `before` characters.
+static const char *new_gradient_text(Arena *arena, const LaunchPlan *plan,
+                                     const BackwardArgument *argument, size_t before) {
+    Texts call = {0};
+    LIST_PUSH(arena, &call, argument->of);
+    const char *stored = stored_text(arena, plan, argument, 12);
+    if (argument->is_float32) LIST_PUSH(arena, &call, "accumulate=True");
+    if (stored) LIST_PUSH(arena, &call, stored);
+    return call_lines_before(arena, "_gradient_buffer", call.items, call.count, 8, before);
+}
+
+/// What the launches write to; and what several of them read and is made for them, once.
+static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *outputs) {
+    const Backward *backward = plan->backward;
+    buffer_puts(out, stored_programs_text(arena, plan));
+    for (int i = 0; i < backward->whole.argument_count; i++) {
+        const BackwardArgument *argument = &backward->whole.arguments[i];
+        if (argument->is_program_sum) continue;
+        const char *target = arena_printf(arena, "%s = ", argument->name);
+        int index = name_index(outputs, argument->of),
+            of = parameter_find(plan->kernel, str_from(argument->of));
+        if (argument->use == ARGUMENT_GRADIENT && of >= 0 && plan->is_part[of])
+            statement(out, arena_printf(arena, "%s, %s", whole_name(arena, plan, argument), target),
+                      arena_printf(arena, "_gradient_around(%s, %s.parts[\"%s\"]%s)", argument->of,
+                                   plan->ctx, argument->of,
+                                   argument->is_float32 ? ", accumulate=True" : ""));
+        else if (argument->use == ARGUMENT_GRADIENT)
+            statement(out, target, new_gradient_text(arena, plan, argument, strlen(target)));
+        if (argument->use == ARGUMENT_RUNNING) {
+            const char *read = of >= 0 ? plan_only_read(arena, plan, of) : NULL;
+            statement(out, target,
+                      arena_printf(arena, "%s(_d%s, %s.strides[%d]%s%s%s)",
+                                   read ? "_gradient_either" : "_running_gradient", argument->of,
+                                   plan->ctx, index, read ? ", " : "", read ? read : "",
+                                   argument->is_float32 ? ", accumulate=True" : ""));
+        }
+        if (argument->use == ARGUMENT_KEPT)
+            statement(out, target, gradient_before_text(arena, plan, argument, outputs));
+        if (argument->use == ARGUMENT_UPSTREAM && backward->launch_count > 1)
+            statement(out, target,
+                      arena_printf(arena, "_with_stride(%s, %s.strides[%d])", argument->name,
+                                   plan->ctx, index));
+    }
+}
+
+/// The launch of one kernel, with the memory that it allocates for itself and those behind it.
+static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int number,
+                       const Texts *outputs) {
+    const Backward *backward = plan->backward;
+    const BackwardLaunch *launch = &backward->launches[number];
+    Texts call = {0};
+    for (int i = 0; i < launch->argument_count; i++) {
+        const BackwardArgument *argument = &launch->arguments[i];
+        bool is_own = argument->use == ARGUMENT_SCRATCH || argument->use == ARGUMENT_STEPS;
+        if (argument->is_program_sum || (is_own && number == 0)) continue;
+        if (argument->use == ARGUMENT_SLICES) continue;  // it has a default
+        const char *value = argument->use == ARGUMENT_SAME ? argument->of : argument->name;
+        const char *given = descriptor_number_text(arena, plan, argument);
+        if (given) value = given;
+        if (argument->use == ARGUMENT_UPSTREAM && backward->launch_count == 1)
+            value = arena_printf(arena, "_with_stride(%s, %s.strides[%d])", argument->name,
+                                 plan->ctx, name_index(outputs, argument->of));
+        int index = argument->use == ARGUMENT_SAME
+                        ? parameter_find(plan->kernel, str_from(argument->of))
+                        : -1;
+        if (index >= 0 && !plan->passed[index]) continue;  // autotune sets it, or it has a default
+        LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, value));
+    }
+    if (number == 0 && launch_counts_programs(launch)) {
+        Texts rest = {0};
+        buffer_puts(out, tape_statements(arena, plan, arena_printf(arena, "%s.grid", plan->ctx),
+                                         call.items, call.count, 8, &rest.items, &rest.count));
+        rest.capacity = rest.count;
+        call = rest;
+    }
+    if (launch->is_tuned_before)
+        LIST_PUSH(arena, &call, arena_printf(arena, "**_tuned(%s)", backward->launches[0].kernel));
+    if (plan->has_options) LIST_PUSH(arena, &call, arena_printf(arena, "**%s.options", plan->ctx));
+    const char *warps = warps_text(arena, plan, launch);
+    if (warps) LIST_PUSH(arena, &call, warps);
+    statement(out, "",
+              call_lines(arena, arena_printf(arena, "%s[%s.grid]", launch->kernel, plan->ctx),
+                         call.items, call.count, 8));
+}
+
+/// What the gradients are computed from, as autograd sees it. None: from copies, of which it sees nothing.
+static const char *links_text(Arena *arena, const LaunchPlan *plan, const Texts *saved,
+                              const Texts *parameters) {
+    const BackwardLaunch *launch = &plan->backward->whole;
+    for (int i = 0; i < launch->argument_count; i++)
+        if (launch->arguments[i].use == ARGUMENT_BEFORE ||
+            launch->arguments[i].use == ARGUMENT_AMID)
+            return "None";
+    Texts links = {0};
+    for (int i = 0; i < saved->count; i++) LIST_PUSH(arena, &links, saved->items[i]);
+    for (int i = 1; i < parameters->count; i++) LIST_PUSH(arena, &links, parameters->items[i]);
+    if (links.count == 1) return arena_printf(arena, "(%s,)", links.items[0]);
+    return tuple_lines(arena, "", links.items, links.count, 12);
+}
+
+/// The gradient of an input that is an output as well: in that tensor's type where sums were made in a wider one.
+static const char *running_result(Arena *arena, const LaunchPlan *plan, int p,
+                                  const BackwardArgument *running) {
+    if (!running->is_float32) return running->name;
+    const char *upstream = arena_printf(arena, "_d%s", running->of),
+               *read = plan_only_read(arena, plan, p);
+    if (!read) return arena_printf(arena, "_like(%s, %s)", running->name, upstream);
+    return arena_printf(arena, "_like(%s, %s if %s is None else %s)", running->name, upstream, read,
+                        read);
+}
+
+static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
+                           const Texts *scalars, const Texts *outputs) {
+    const Backward *backward = plan->backward;
+    const BackwardLaunch *launch = &backward->whole;
+    Texts parameters = {0};
+    LIST_PUSH(arena, &parameters, plan->ctx);
+    for (int i = 0; i < outputs->count; i++) {
+        const BackwardArgument *argument =
+            launch_argument(backward, ARGUMENT_UPSTREAM, outputs->items[i]);
+        LIST_PUSH(arena, &parameters,
+                  argument ? argument->name : arena_printf(arena, "_d%s", outputs->items[i]));
+    }
+    const char *tensors = arena_printf(arena, "%s.saved_tensors", plan->ctx),
+               *numbers = arena_printf(arena, "%s.scalars", plan->ctx);
+    buffer_puts(out, "\n    @staticmethod\n    ");
+    buffer_printf(
+        out, "%s:\n",
+        call_lines_before(arena, "def backward", parameters.items, parameters.count, 4, 1));
+    if (saved->count == 1)
+        statement(out, arena_printf(arena, "(%s,) = ", saved->items[0]), tensors);
+    if (saved->count > 1) unpack(out, saved, tensors);
+    if (scalars->count == 1)
+        statement(out, arena_printf(arena, "%s = ", scalars->items[0]), numbers);
+    if (scalars->count > 1) unpack(out, scalars, numbers);
+    class_buffers(arena, out, plan, outputs);
+    for (int i = 0; i < backward->launch_count; i++) class_call(arena, out, plan, i, outputs);
+    Texts results = {0};
+    LIST_PUSH(arena, &results, links_text(arena, plan, saved, &parameters));
+    LIST_PUSH(arena, &results, "None");
+    if (plan->has_options) LIST_PUSH(arena, &results, "None");
+    if (plan_has_descriptors(plan)) LIST_PUSH(arena, &results, "None");
+    if (plan_has_parts(plan)) LIST_PUSH(arena, &results, "None");
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        if (!plan->passed[p]) continue;
+        const char *name = plan_parameter(plan, p)->name;
+        const BackwardArgument *gradient = launch_argument(backward, ARGUMENT_GRADIENT, name);
+        const BackwardArgument *running = launch_argument(backward, ARGUMENT_RUNNING, name);
+        const char *text = "None";
+        if (running && in_names(backward->inputs, backward->input_count, name))
+            text = running_result(arena, plan, p, running);
+        const BackwardArgument *kept = launch_argument(backward, ARGUMENT_KEPT, name);
+        if (kept) text = kept->name;
+        if (gradient && gradient->is_program_sum)
+            text = arena_printf(arena, "_sum_as(%s, %s)", gradient->name,
+                                scalar_form(arena, plan, launch, gradient));
+        else if (gradient) {
+            const char *buffer =
+                plan->is_part[p] ? whole_name(arena, plan, gradient) : gradient->name;
+            text = gradient->is_float32 ? arena_printf(arena, "_like(%s, %s)", buffer, gradient->of)
+                                        : buffer;
+        }
+        LIST_PUSH(arena, &results, text);
+    }
+    statement(out, "return ",
+              call_lines_before(arena, "_first_order", results.items, results.count, 8, 7));
+}
+
+const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
+    const Backward *backward = plan->backward;
+    Texts saved = {0}, others = {0}, scalars = {0}, outputs = {0}, fixed = {0}, quoted = {0};
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        const Parameter *parameter = plan_parameter(plan, p);
+        if (!plan->passed[p]) continue;
+        bool same = launch_argument(backward, ARGUMENT_SAME, parameter->name) != NULL;
+        bool gradient = launch_argument(backward, ARGUMENT_GRADIENT, parameter->name) != NULL;
+        const BackwardArgument *before =
+            launch_argument(backward, ARGUMENT_BEFORE, parameter->name);
+        if (parameter_is_pointer(parameter) && same && !parameter_is_output(parameter) &&
+            !plan->is_part[p])
+            LIST_PUSH(arena, &saved, parameter->name);
+        else if (parameter_is_pointer(parameter) && (same || gradient))
+            LIST_PUSH(arena, &others, parameter->name);
+        const BackwardArgument *amid = launch_argument(backward, ARGUMENT_AMID, parameter->name);
+        if (before) LIST_PUSH(arena, &others, before->name);
+        const char *read = plan_only_read(arena, plan, p);
+        if (read) LIST_PUSH(arena, &others, read);
+        if (amid) LIST_PUSH(arena, &others, amid->name);
+        if (!parameter_is_pointer(parameter) && same) LIST_PUSH(arena, &scalars, parameter->name);
+        if (!parameter_is_output(parameter)) continue;
+        LIST_PUSH(arena, &outputs, parameter->name);
+        if (!launch_argument(backward, ARGUMENT_UPSTREAM, parameter->name) &&
+            !launch_argument(backward, ARGUMENT_RUNNING, parameter->name) &&
+            !launch_argument(backward, ARGUMENT_KEPT, parameter->name))
+            LIST_PUSH(arena, &fixed, parameter->name);
+    }
+    int read = outputs.count ? saved.count : 0;
+    for (LIST_EACH(int, i, others)) LIST_PUSH(arena, &saved, others.items[i]);
+    for (int i = 0; i < backward->input_count; i++)
+        LIST_PUSH(arena, &quoted, arena_printf(arena, "`%s`", backward->inputs[i]));
+    Buffer inputs = buffer_new(arena);
+    for (int i = 0; i < quoted.count; i++)
+        buffer_printf(&inputs, "%s%s",
+                      i == 0                  ? ""
+                      : i == quoted.count - 1 ? " and "
+                                              : ", ",
+                      quoted.items[i]);
+    Buffer out = buffer_new(arena);
+    Str alias = kernel_alias(plan->kernel), name = alias.size ? alias : plan->kernel->name;
+    if (!str_is(name, plan->callee))
+        buffer_printf(&out, "%s = %.*s  # a parameter has the kernel's name\n\n\n", plan->callee,
+                      STR_ARGS(name));
+    buffer_printf(&out, "class %s(torch.autograd.Function):\n", plan->class_name);
+    buffer_printf(&out, "    \"\"\"A launch of `%.*s`, differentiable in %s.\"\"\"\n\n",
+                  STR_ARGS(plan->kernel->name), buffer_text(&inputs));
+    if (plan->has_launch) class_launch(arena, &out, plan);
+    class_forward(arena, &out, plan, &saved, read, &scalars, &outputs, &fixed);
+    class_backward(arena, &out, plan, &saved, &scalars, &outputs);
+    return buffer_text(&out);
+}

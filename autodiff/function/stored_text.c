@@ -1,0 +1,109 @@
+// What a launch stores in, Python of the emitted Function out.
+#include "autodiff/function/stored_text.h"
+
+#include <string.h>
+
+#include "autodiff/emit/emit_layout.h"
+
+/// The name of a whole grid, whose second and third axes a launch may leave out.
+static const char *programs_name(Arena *arena, const LaunchPlan *plan) {
+    return plan_name(arena, plan, "programs");
+}
+
+/// Whether a launch's grid may be a function even in the Function, which asks for what a tuner chooses.
+static bool grid_is_tuned(const LaunchPlan *plan) {
+    return plan->kernel->is_autotuned || plan->kernel->has_heuristics;
+}
+
+/// An axis of the grid at `at`, or -1.
+static int axis_at(const char *at) {
+    return strncmp(at, "grid.", 5) == 0 && at[5] >= '0' && at[5] < '0' + PROGRAM_AXES ? at[5] - '0'
+                                                                                      : -1;
+}
+
+static bool name_is_passed(const LaunchPlan *plan, Str name) {
+    int parameter = parameter_find(plan->kernel, name);
+    return parameter < 0 || plan->passed[parameter];
+}
+
+static size_t name_size(const char *at) {
+    size_t size = 0;
+    while (byte_is_word(at[size])) size++;
+    return size;
+}
+
+/// Whether the Function can say it; `*most_axis`: of the grid, that it names.
+static bool is_said(const LaunchPlan *plan, const char *text, int *most_axis) {
+    *most_axis = -1;
+    for (const char *at = text; *at;) {
+        size_t size = name_size(at);
+        int axis = axis_at(at);
+        if (axis >= 0 && grid_is_tuned(plan)) return false;
+        if (axis > *most_axis) *most_axis = axis;
+        if (axis < 0 && size && !name_is_passed(plan, (Str){at, size})) return false;
+        at += axis >= 0 ? sizeof "grid.0" - 1 : size ? size : 1;
+    }
+    return true;
+}
+
+/// Of a gradient that is not around a view, nor a sum.
+static const char *claim_of(const LaunchPlan *plan, const BackwardArgument *argument,
+                            int *most_axis) {
+    *most_axis = -1;
+    if (argument->use != ARGUMENT_GRADIENT || !argument->stored) return NULL;
+    int parameter = parameter_find(plan->kernel, str_from(argument->of));
+    if (parameter < 0 || plan->is_part[parameter]) return NULL;
+    return is_said(plan, argument->stored, most_axis) ? argument->stored : NULL;
+}
+
+static bool names_whole_grid(const LaunchPlan *plan) {
+    int axis, most = -1;
+    for (int i = 0; i < plan->backward->whole.argument_count; i++)
+        if (claim_of(plan, &plan->backward->whole.arguments[i], &axis) && axis > most) most = axis;
+    return most > 0;
+}
+
+const char *stored_programs_text(Arena *arena, const LaunchPlan *plan) {
+    if (!names_whole_grid(plan)) return "";
+    return arena_printf(arena, "        %s = (*%s.grid, 1, 1)\n", programs_name(arena, plan),
+                        plan->ctx);
+}
+
+/// Whether a range ends at `at`.
+static bool range_ends(const char *at, int depth) {
+    return depth == 1 && strncmp(at, "), ", 3) == 0;
+}
+
+/// The claim in the Function's names; one range a line, indented by `indent`, or all on one.
+static const char *named_text(Arena *arena, const LaunchPlan *plan, const char *text, int indent) {
+    const char *grid = names_whole_grid(plan) ? programs_name(arena, plan)
+                                              : arena_printf(arena, "%s.grid", plan->ctx);
+    Buffer out = buffer_new(arena);
+    int depth = 0;
+    for (const char *at = text; *at;) {
+        size_t size = name_size(at);
+        int axis = axis_at(at);
+        depth += (*at == '(') - (*at == ')');
+        if (axis >= 0)
+            buffer_printf(&out, "%s[%d]", grid, axis);
+        else if (indent && (range_ends(at, depth + 1) || *at == '['))
+            buffer_printf(&out, "%s\n%*s", *at == '[' ? "[" : "),", indent + 4, "");
+        else if (indent && *at == ']')
+            buffer_printf(&out, ",\n%*s]", indent, "");
+        else
+            buffer_add(&out, at, size ? size : 1);
+        bool is_broken = indent && axis < 0 && range_ends(at, depth + 1);
+        at += axis >= 0 ? sizeof "grid.0" - 1 : is_broken ? 3 : size ? size : 1;
+    }
+    return buffer_text(&out);
+}
+
+const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient,
+                        int indent) {
+    int most_axis;
+    const char *text = claim_of(plan, gradient, &most_axis);
+    if (!text) return NULL;
+    const char *line = arena_printf(arena, "stored=%s", named_text(arena, plan, text, 0));
+    if (strlen(line) + (size_t)indent + 1 <= LINE_LIMIT) return line;
+    return arena_printf(arena, "stored=%s", named_text(arena, plan, text, indent));
+}

@@ -1,0 +1,14 @@
+// What the backward's launches store for certain, as the Function tells it to the helper that allocates a gradient.
+#ifndef TAD_AUTODIFF_FUNCTION_STORED_TEXT_H
+#define TAD_AUTODIFF_FUNCTION_STORED_TEXT_H
+
+#include "autodiff/plan/launch_plan.h"
+
+/// `stored=[(step, length), ...]`, several lines of an argument indented by `indent` where one is too long. NULL where the
+/// launcher does not know what it is made of.
+const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient,
+                        int indent);
+/// Statements that these texts need in front of them, or "".
+const char *stored_programs_text(Arena *arena, const LaunchPlan *plan);
+
+#endif

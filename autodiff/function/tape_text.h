@@ -1,0 +1,17 @@
+// Scratch of an emitted kernel in, the lines of its launcher that allocate it out.
+#ifndef TAD_AUTODIFF_FUNCTION_TAPE_TEXT_H
+#define TAD_AUTODIFF_FUNCTION_TAPE_TEXT_H
+
+#include "autodiff/plan/launch_plan.h"
+
+/// tape_text.c: what an emitted kernel's scratch has to be, as lines of comment; empty where it has none.
+const char *tape_comment(Arena *arena, const BackwardLaunch *launch);
+/// Whether a launcher has to allocate scratch, or sums of programs: then it has to know how many there are.
+bool launch_counts_programs(const BackwardLaunch *launch);
+/// Statements that allocate it, indented by `indent` columns, and `*rest`: the keyword arguments of the launch, by name
+/// `name=value` in `call` so far. `grid`: Python of the grid.
+const char *tape_statements(Arena *arena, const LaunchPlan *plan, const char *grid,
+                            const char *const *call, int count, int indent, const char ***rest,
+                            int *rest_count);
+
+#endif

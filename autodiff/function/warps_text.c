@@ -1,0 +1,68 @@
+// The tile that a kernel streams in, the option of its launch out.
+#include "autodiff/function/warps_text.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum {
+    DEFAULT_TILE = 4096
+};  // elements, up to which four warps are right: those that Triton takes unasked
+
+/// A factor of the tile as a launch passes it: a number, else 0.
+static long factor_of(const LaunchPlan *plan, const BoundLaunch *bound, Str factor) {
+    int parameter = parameter_find(plan->kernel, factor);
+    Str text = parameter < 0 ? factor : bound->arguments[parameter];
+    if (parameter >= 0 && !text.size) text = plan->kernel->parameters[parameter].default_text;
+    if (!text.size || text.size > 8) return 0;
+    for (size_t i = 0; i < text.size; i++)
+        if (!isdigit((unsigned char)text.data[i])) return 0;
+    long number = 0;
+    for (size_t i = 0; i < text.size; i++) number = 10 * number + (text.data[i] - '0');
+    return number;
+}
+
+/// Whether a launch passes numbers that make a small tile.
+static bool is_small(const LaunchPlan *plan, const BoundLaunch *bound, const char *tile) {
+    long size = 1;
+    for (const char *at = tile; *at && size;) {
+        const char *end = strstr(at, " * ");
+        size_t length = end ? (size_t)(end - at) : strlen(at);
+        size *= factor_of(plan, bound, (Str){at, length});
+        at += length + (end ? 3 : 0);
+    }
+    return size > 0 && size <= DEFAULT_TILE;
+}
+
+/// Whether all launches of the file are for tiles so small that nothing has to be said.
+static bool all_are_small(Arena *arena, const LaunchPlan *plan, const char *tile) {
+    const Module *module = plan->kernel->module;
+    bool any = false;
+    for (LIST_EACH(int, i, module->launches)) {
+        BoundLaunch bound;
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != plan->kernel) continue;
+        if (!launch_bind(arena, module, site, &bound) || !is_small(plan, &bound, tile))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+static bool names_are_passed(const LaunchPlan *plan, const char *tile) {
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        Str name = plan->kernel->parameters[p].name;
+        for (const char *at = tile; (at = strstr(at, plan_parameter(plan, p)->name)); at++) {
+            bool is_whole = (at == tile || at[-1] == ' ') && !byte_is_word(at[name.size]);
+            if (is_whole && !plan->passed[p]) return false;
+        }
+    }
+    return true;
+}
+
+const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
+    bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
+    if (!launch->tile || is_tuned || plan->has_options || !names_are_passed(plan, launch->tile) ||
+        all_are_small(arena, plan, launch->tile))
+        return NULL;
+    return arena_printf(arena, "num_warps=_warps(%s)", launch->tile);
+}

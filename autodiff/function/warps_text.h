@@ -1,0 +1,10 @@
+// The number of warps that the Function launches a backward kernel with, where the forward's launch says nothing.
+#ifndef TAD_AUTODIFF_FUNCTION_WARPS_TEXT_H
+#define TAD_AUTODIFF_FUNCTION_WARPS_TEXT_H
+
+#include "autodiff/plan/launch_plan.h"
+
+/// `num_warps=...`, or NULL: as many as Triton takes unasked.
+const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch);
+
+#endif

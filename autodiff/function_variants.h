@@ -1,0 +1,13 @@
+// A kernel that calls a constexpr, or takes one apart: derived once for each jit function or length of a tuple that a launch passes, the
+// backwards merged below comparisons.
+#ifndef TAD_AUTODIFF_FUNCTION_VARIANTS_H
+#define TAD_AUTODIFF_FUNCTION_VARIANTS_H
+
+#include "autodiff/variants.h"
+
+/// function_variants.c: the same for the jit functions that launches pass for a constexpr. Where one of them has no backward,
+/// the reason names it.
+void variants_derive_functions(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                               Variant *variant);
+
+#endif

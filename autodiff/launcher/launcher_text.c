@@ -1,0 +1,218 @@
+// The user's launcher with the generated Functions in the place of its launches.
+#include "autodiff/launcher/launcher_text.h"
+
+#include <string.h>
+
+#include "analysis/launches/launch_tensors.h"
+#include "analysis/module/module_launch.h"
+#include "analysis/module/module_scope.h"
+#include "analysis/syntax/syntax_nodes.h"
+#include "autodiff/function/call_lines.h"
+#include "autodiff/launcher/scalar_tensors.h"
+#include "autodiff/plan/aliases.h"
+#include "autodiff/plan/constants.h"
+#include "autodiff/plan/launch_plan.h"
+#include "autodiff/plan/wrappers.h"
+
+static const char *apply_text(Arena *arena, const Module *module, const LaunchPlan *plan,
+                              const BoundLaunch *bound, int indent) {
+    Texts arguments = {0};
+    LIST_PUSH(arena, &arguments, launch_grid_text(arena, module, bound->site));
+    if (plan->has_options) {
+        Buffer options = buffer_new(arena);
+        buffer_putc(&options, '{');
+        for (LIST_EACH(int, i, bound->options))
+            buffer_printf(&options, "%s\"%.*s\": %.*s", i ? ", " : "",
+                          STR_ARGS(bound->option_names.items[i]),
+                          STR_ARGS(bound->options.items[i]));
+        buffer_putc(&options, '}');
+        LIST_PUSH(arena, &arguments, buffer_text(&options));
+    }
+    Buffer targets = buffer_new(arena);
+    int outputs = 0, named = 0;
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        if (!plan->passed[p]) continue;
+        if (p == bound->spread_first) LIST_PUSH(arena, &arguments, str_dup(arena, bound->spread));
+        if (p >= bound->spread_first && p <= bound->spread_last) continue;
+        Str text = bound->arguments[p];
+        if (!text.size)
+            text = plan->kernel->parameters[p].default_text.size
+                       ? plan->kernel->parameters[p].default_text
+                       : STR("None");
+        const char *tensor = scalar_argument_text(arena, module, plan, bound->site, p);
+        LIST_PUSH(arena, &arguments, tensor ? tensor : str_dup(arena, text));
+        if (!parameter_is_output(plan_parameter(plan, p))) continue;
+        bool is_name = str_is_name(text) && !str_is(text, "None");
+        buffer_printf(&targets, "%s%.*s", outputs ? ", " : "", STR_ARGS(is_name ? text : STR("_")));
+        outputs++;
+        named += is_name;
+    }
+    const char *prefix = arena_printf(arena, "%s%s%s.apply", named ? buffer_text(&targets) : "",
+                                      named ? " = " : "", plan->class_name);
+    return call_lines(arena, prefix, arguments.items, arguments.count, indent);
+}
+
+static const LaunchPlan *plan_of(const LaunchPlan *plans, int count,
+                                 const FunctionDefinition *kernel) {
+    for (int i = 0; i < count; i++)
+        if (plans[i].kernel == kernel && !plans[i].is_apart) return &plans[i];
+    return NULL;
+}
+
+static bool runs_without_gradients(const Module *module, const LaunchSite *site) {
+    Str text = source_slice(node_range(module->source, site->launcher->node));
+    return text_contains(text, "no_grad") || text_contains(text, "inference_mode");
+}
+
+/// `Class.launch(grid, arguments as they stand)`.
+static const char *launch_text(Arena *arena, const Module *module, const LaunchPlan *plan,
+                               const LaunchSite *site, int indent) {
+    SyntaxNode *children;
+    int count = node_children(arena, node_field(site->call, "arguments"), &children);
+    Texts arguments = {0};
+    LIST_PUSH(arena, &arguments, launch_grid_text(arena, module, site));
+    for (int i = 0; i < count; i++) {
+        const char *text = str_dup(arena, node_text(module->source, children[i]));
+        SyntaxNode value = node_field(children[i], "value");
+        bool is_keyword = node_kind(children[i]) == SYNTAX_KEYWORD_ARGUMENT;
+        for (int p = 0; p < plan->kernel->parameter_count; p++) {
+            SyntaxNode given = launch_argument_node(module, site, p);
+            if (!node_same(given, is_keyword ? value : children[i])) continue;
+            const char *tensor = scalar_argument_text(arena, module, plan, site, p);
+            if (tensor)
+                text = is_keyword
+                           ? arena_printf(arena, "%s=%s", plan_parameter(plan, p)->name, tensor)
+                           : tensor;
+        }
+        LIST_PUSH(arena, &arguments, text);
+    }
+    return call_lines(arena, arena_printf(arena, "%s.launch", plan->class_name), arguments.items,
+                      arguments.count, indent);
+}
+
+typedef struct LauncherMentions {
+    const Source *source;
+    Str name;
+    int count;
+} LauncherMentions;
+
+static bool visit_name(void *context, SyntaxNode node) {
+    LauncherMentions *mentions = context;
+    mentions->count += node_kind(node) == SYNTAX_IDENTIFIER &&
+                       str_equal(node_text(mentions->source, node), mentions->name);
+    return true;
+}
+
+Range launch_place(const Module *module, const LaunchSite *site) {
+    Range call = node_range(module->source, site->call), none = {.source = NULL};
+    SyntaxNode parent = node_parent(site->call);
+    if (node_kind(parent) == SYNTAX_EXPRESSION_STATEMENT) return call;
+    SyntaxNode left = node_field(parent, "left");
+    if (node_kind(parent) != SYNTAX_ASSIGNMENT || node_kind(left) != SYNTAX_IDENTIFIER ||
+        node_kind(node_parent(parent)) != SYNTAX_EXPRESSION_STATEMENT)
+        return none;
+    LauncherMentions mentions = {module->source, node_text(module->source, left), 0};
+    syntax_walk(site->launcher->body, visit_name, &mentions);
+    call.start = node_range(module->source, parent).start;
+    return mentions.count == 1 ? call : none;
+}
+
+const LaunchSite *launch_after(const Module *module, Range range, uint32_t at) {
+    const LaunchSite *next = NULL;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        if (!site->launcher || site->range.start < at || site->range.end > range.end) continue;
+        if (!next || site->range.start < next->range.start) next = site;
+    }
+    return next;
+}
+
+/// Every line of the text, which begins a line, indented.
+static void add_indented(Buffer *out, const char *text, int columns) {
+    for (const char *line = text; *line;) {
+        size_t size = strcspn(line, "\n");
+        if (size) buffer_printf(out, "%*s%.*s", columns, "", (int)size, line);
+        line += size;
+        if (*line) buffer_putc(out, *line++);
+    }
+}
+
+/// The text of the launcher between two places, with what belongs behind the kernels that are defined there.
+static const char *text_between(Arena *arena, const Module *module, Range range,
+                                const LaunchPlan *plans, int plan_count, uint32_t from,
+                                uint32_t to) {
+    const LaunchPlan *next = NULL;
+    for (int p = 0; p < plan_count; p++) {
+        uint32_t end = plans[p].kernel->range.end;
+        bool is_here = plans[p].inner_text && end > from && end <= to;
+        if (is_here && (!next || end < next->kernel->range.end)) next = &plans[p];
+    }
+    if (!next) return scalar_bindings_text(arena, module, range, plans, plan_count, from, to);
+    uint32_t end = next->kernel->range.end;
+    int line, column;
+    source_position(module->source, next->kernel->range.start, &line, &column);
+    Buffer out = buffer_new(arena);
+    buffer_puts(&out, scalar_bindings_text(arena, module, range, plans, plan_count, from, end));
+    buffer_puts(&out, "\n\n");
+    add_indented(&out, next->inner_text, column);
+    Str rest = {module->source->text.data + end, module->source->text.size - end};
+    bool is_followed = !str_starts(rest, "\n\n") && !str_starts(rest, "\r\n\r\n");
+    buffer_puts(&out, is_followed ? "\n" : "");
+    buffer_puts(&out, text_between(arena, module, range, plans, plan_count, end, to));
+    return buffer_text(&out);
+}
+
+/// Why a launch is not the one that the Function makes, under all wrappers of the kernel; NULL: it is.
+static const char *wrapper_refusal(Arena *arena, const Module *module, const LaunchSite *site) {
+    Str alias = kernel_alias(site->kernel),
+        callee = node_text(module->source, node_field(site->subscript, "value"));
+    if (!alias.size || !str_equal(callee, site->kernel->name)) return NULL;
+    return arena_printf(arena, "it launches `%.*s` without what `%.*s` has around it",
+                        STR_ARGS(callee), STR_ARGS(alias));
+}
+
+const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
+                          const LaunchPlan *plans, int plan_count, const char **why) {
+    const Module *module = snapshot->module;
+    Buffer out = buffer_new(arena);
+    uint32_t at = range.start;
+    for (const LaunchSite *site; (site = launch_after(module, range, at)) != NULL;) {
+        const LaunchPlan *plan = plan_of(plans, plan_count, site->kernel);
+        if (runs_without_gradients(module, site)) {
+            *why = "it launches under torch.no_grad";
+            return NULL;
+        }
+        if (!plan && launch_stores_constants(arena, snapshot, site)) {
+            uint32_t end = node_range(module->source, site->call).end;
+            buffer_puts(&out, text_between(arena, module, range, plans, plan_count, at, end));
+            at = end;
+            continue;
+        }
+        if (!plan) {
+            *why = arena_printf(arena, "it also launches `%.*s`, which has no generated backward",
+                                STR_ARGS(site->kernel->name));
+            return NULL;
+        }
+        if ((*why = scalar_refusal(arena, module, plan, site)) != NULL) return NULL;
+        if ((*why = alias_refusal(arena, module, plan, site)) != NULL) return NULL;
+        if ((*why = wrapper_refusal(arena, module, site)) != NULL) return NULL;
+        BoundLaunch bound;
+        Range call = launch_place(module, site);
+        bool is_bound = launch_bind(arena, module, site, &bound);
+        bool is_late = launch_binds_late(arena, module, site);
+        if ((!is_bound && !is_late) || !call.source) {
+            *why = "its launch has arguments that the kernel does not take, or is part of an "
+                   "expression";
+            return NULL;
+        }
+        int line, column;
+        source_position(module->source, call.start, &line, &column);
+        buffer_puts(&out, text_between(arena, module, range, plans, plan_count, at, call.start));
+        buffer_puts(&out, !is_late && launch_is_plain(module, plan, &bound)
+                              ? apply_text(arena, module, plan, &bound, column)
+                              : launch_text(arena, module, plan, site, column));
+        at = call.end;
+    }
+    buffer_puts(&out, text_between(arena, module, range, plans, plan_count, at, range.end));
+    return buffer_text(&out);
+}

@@ -1,0 +1,17 @@
+// The user's launcher with the generated Functions in the place of its launches.
+#ifndef TAD_AUTODIFF_LAUNCHER_LAUNCHER_TEXT_H
+#define TAD_AUTODIFF_LAUNCHER_LAUNCHER_TEXT_H
+
+#include "autodiff/plan/launch_plan.h"
+
+/// The text of a function or class with the launches in it replaced by the classes' apply or launch. NULL and `*why` where it
+/// cannot be.
+const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
+                          const LaunchPlan *plans, int plan_count, const char **why);
+/// What is written in the place of a launch: of the call, with a name that gets what it returns and that nothing reads. A
+/// range without a source: the launch is part of an expression.
+Range launch_place(const Module *module, const LaunchSite *site);
+/// The next launch in a function from `at` to the end of `range`, or NULL.
+const LaunchSite *launch_after(const Module *module, Range range, uint32_t at);
+
+#endif

@@ -1,0 +1,202 @@
+// Passes that are one call to what a room does, and the loop that runs them all.
+#include "autodiff/passes.h"
+
+#include <string.h>
+
+#include "analysis/ir/ir_verify.h"
+#include "analysis/launches/launch_contents.h"
+#include "analysis/launches/launch_joined.h"
+#include "autodiff/finiteness/guard.h"
+#include "autodiff/finiteness/guard_stores.h"
+#include "autodiff/primal/active_outputs.h"
+#include "autodiff/primal/activity.h"
+#include "autodiff/primal/bits.h"
+#include "autodiff/primal/descriptors.h"
+#include "autodiff/primal/gradient_parameters.h"
+#include "autodiff/primal/widths.h"
+#include "autodiff/programs/communication.h"
+#include "autodiff/programs/stores.h"
+#include "autodiff/rewrite/branches.h"
+#include "autodiff/rewrite/choices.h"
+#include "autodiff/rewrite/known_branches.h"
+#include "autodiff/rewrite/normalize.h"
+#include "autodiff/rewrite/rewrite.h"
+#include "autodiff/rewrite/simplify.h"
+#include "autodiff/rewrite/tidy.h"
+#include "autodiff/schedule/part.h"
+#include "autodiff/schedule/schedule.h"
+#include "autodiff/sweep/adjoint.h"
+#include "autodiff/sweep/strip.h"
+#include "autodiff/tape/memory.h"
+#include "autodiff/tape/replay.h"
+#include "autodiff/tape/saved.h"
+#include "autodiff/tape/tape.h"
+#include "base/error.h"
+
+/* ---- on the primal ---- */
+
+static void pass_aliases(Differentiation *state) {
+    if (state->options) function_join_parameters(state->primal, state->options->joined);
+}
+
+static void pass_launches(Differentiation *state) {
+    launches_note(state->arena, state->primal->definition, state->primal);
+}
+
+static void pass_normalize(Differentiation *state) {
+    Range range = state->primal->definition->name_range;
+    const char *failure = function_normalize(state->primal, &range);
+    if (failure) adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, range, "%s", failure);
+}
+
+static void pass_choices(Differentiation *state) { function_open_choices(state->primal); }
+
+static void pass_simplify(Differentiation *state) {
+    function_simplify(state->primal);
+    function_share(state->primal);
+    function_settle_known_branches(state->primal);
+    function_hoist(state->primal);
+}
+
+static bool parameter_is_wanted(const void *options, const Parameter *parameter) {
+    return gradient_is_wanted(options, parameter);
+}
+
+static void pass_versions(Differentiation *state) {
+    state->backward =
+        function_new(state->arena, arena_printf(state->arena, "%s_backward", state->primal->name));
+    state->backward->definition = state->primal->definition;
+    state->memory = ARENA_NEW(state->arena, struct Memory);
+    *state->memory = memory_of(state->arena, state->primal);
+    memory_split_versions(state, state->memory, parameter_is_wanted, state->options);
+    function_simplify(state->primal);  // what a loop stored and read back may be unchanged now
+    function_share(state->primal);
+}
+
+static void pass_parameters(Differentiation *state) {
+    parameters_copy(state);
+    parameters_add_gradients(state, state->memory);
+}
+
+static void pass_activity(Differentiation *state) {
+    activity_mark(state);
+    state->is_constant = !outputs_are_active(state, state->memory);
+    if (state->is_constant)
+        outputs_refuse_unknown(state);
+    else
+        outputs_refuse_unseen(state, state->memory);
+}
+
+/* ---- on the backward ---- */
+
+static void pass_saved(Differentiation *state) {
+    Map ours = statements_own(state);
+    saved_values_load(state, state->primal->definition, &ours);
+}
+
+static void pass_strip(Differentiation *state) {
+    strip_forward(state);
+    tapes_prune(state);
+    function_clean(state->backward);
+}
+
+static void pass_replay(Differentiation *state) {
+    replay_prune(state);
+    memory_refuse_lost_values(state);
+}
+
+static void pass_accumulate(Differentiation *state) {
+    schedule_accumulations(state, state->result);
+    function_clean(state->backward);
+}
+
+static void pass_guard(Differentiation *state) {
+    function_choose_late(state->backward);
+    guard_padding(state);
+    guard_drop_needless(state);
+    guard_stores(state);
+    function_clean(state->backward);
+}
+
+static void pass_branches(Differentiation *state) { function_join_branches(state->backward); }
+
+static void pass_tidy(Differentiation *state) {
+    function_tidy(state->backward);
+    function_hoist(state->backward);
+    function_clean(state->backward);
+}
+
+static void pass_sink(Differentiation *state) { function_sink_addresses(state->backward); }
+
+/* ---- the table ---- */
+
+enum {
+#define FACT(id) FACT_NUMBER_##id,
+#include "autodiff/passes.def"
+#undef FACT
+    FACT_COUNT
+};
+_Static_assert(FACT_COUNT <= 32, "facts are bits of an unsigned");
+
+enum {
+#define FACT(id) id = 1u << FACT_NUMBER_##id,
+#include "autodiff/passes.def"
+#undef FACT
+};
+
+const PassRow pass_rows[] = {
+#define NEEDS(facts) facts
+#define GIVES(facts) facts
+#define CHANGES(function) PASS_CHANGES_##function
+#define KEEPS(what) PASS_KEEPS_##what
+#define PASS(id, name, needs, gives, changes, keeps, run, help) \
+    {name, needs, gives, changes, keeps, run, help},
+#include "autodiff/passes.def"
+#undef PASS
+#undef KEEPS
+#undef CHANGES
+#undef GIVES
+#undef NEEDS
+};
+const int pass_count = sizeof pass_rows / sizeof *pass_rows;
+
+const PassRow *pass_find(const char *name) {
+    for (int i = 0; i < pass_count; i++)
+        if (strcmp(pass_rows[i].name, name) == 0) return &pass_rows[i];
+    return NULL;
+}
+
+const Function *pass_subject(const PassRow *row, const Differentiation *state) {
+    return row->changes == PASS_CHANGES_PRIMAL ? state->primal : state->backward;
+}
+
+/* ---- the driver ---- */
+
+#ifdef NDEBUG
+static bool verifies_each;
+#else
+static bool verifies_each = true;
+#endif
+
+void passes_verify_each(void) { verifies_each = true; }
+
+static void verify(const PassRow *row, const Differentiation *state) {
+    const Function *subject = pass_subject(row, state);
+    const char *broken = subject ? function_verify(state->arena, subject) : NULL;
+    if (broken) BUG("after the pass `%s`: %s", row->name, broken);
+}
+
+void passes_run(Differentiation *state) {
+    unsigned given = 0;
+    for (int i = 0; i < pass_count && !state->failed && !state->is_constant; i++) {
+        const PassRow *row = &pass_rows[i];
+        if ((row->needs & given) != row->needs || (row->gives & given))
+            BUG("the pass `%s` is out of order", row->name);
+        row->run(state);
+        given |= row->gives;
+        if (state->failed) return;
+        if (verifies_each) verify(row, state);
+        const PassObserver *observer = state->options ? state->options->observer : NULL;
+        if (observer) observer->after(observer->context, row->name, pass_subject(row, state));
+    }
+}

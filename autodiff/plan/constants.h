@@ -1,0 +1,11 @@
+// Kernels that store nothing with a derivative: whole numbers and constants. Their launches may stay as they are in a launcher
+// that is differentiated, if no tensor with a gradient is written to.
+#ifndef TAD_AUTODIFF_PLAN_CONSTANTS_H
+#define TAD_AUTODIFF_PLAN_CONSTANTS_H
+
+#include "analysis/snapshot.h"
+
+/// Whether all that a launch stores is whole numbers and constants, and no tensor with a gradient takes them.
+bool launch_stores_constants(Arena *arena, const Snapshot *snapshot, const LaunchSite *site);
+
+#endif

@@ -1,0 +1,22 @@
+// Views that a kernel reaches around (`x[1:]` and the row before).
+#include "autodiff/plan/parts.h"
+
+#include "autodiff/addresses/reach.h"
+
+void parts_plan(Arena *arena, LaunchPlan *plan) {
+    int count = plan->kernel->parameter_count;
+    const Function *forward = plan->backward->kernel->function;
+    bool *parts = ARENA_ARRAY(arena, bool, count + 1);
+    reach_beyond(arena, plan->kernel, forward, parts);
+    for (int p = 0; p < count; p++) {
+        const Parameter *parameter = &forward->parameters[p];
+        parts[p] &= plan->passed[p] && !parameter->is_stored && !parameter_is_descriptor(parameter);
+    }
+    plan->is_part = parts;
+}
+
+bool plan_has_parts(const LaunchPlan *plan) {
+    for (int p = 0; plan->is_part && p < plan->kernel->parameter_count; p++)
+        if (plan->is_part[p]) return true;
+    return false;
+}

@@ -1,0 +1,14 @@
+// What stands around a kernel: autotune, heuristics, other wrappers.
+#ifndef TAD_AUTODIFF_PLAN_WRAPPERS_H
+#define TAD_AUTODIFF_PLAN_WRAPPERS_H
+
+#include "analysis/module/module.h"
+
+/// `tuned = wrapper(kernel)`: what the kernel is called under its outermost wrapper; empty where its own name has them all.
+Str kernel_alias(const FunctionDefinition *kernel);
+/// Whether the backward keeps the parameter although its body does not use it (autotune and heuristics ask for it by name).
+bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool is_constexpr);
+/// Whether a function that launches the kernel names the parameter in a string: its grid may ask for it, as `meta["n"]`.
+bool launchers_mention(const FunctionDefinition *kernel, const char *name);
+
+#endif

@@ -1,0 +1,140 @@
+// A store's wraps in, the lanes below the end out.
+#include "autodiff/programs/store_wraps.h"
+
+#include "analysis/addresses/affine.h"
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/addresses/axis.h"
+#include "analysis/build/build.h"
+#include "analysis/ir/loops.h"
+#include "autodiff/addresses/place.h"
+
+enum { DEPTH_MAX = 16 };
+
+static bool starts_at_zero(const Value *value, int depth);
+
+/// Whether a number is counted by the kernel itself and is 0 at first: made of program ids and loops, not of what is passed or
+/// loaded, and nothing is added to it.
+static bool counts_from_zero(const Value *value, int depth) {
+    if (value->constant || value->type.is_constexpr || depth > DEPTH_MAX) return false;
+    if (!value->op)
+        return value_is_loop_variable(value) &&
+               starts_at_zero(value->region->parent->operands[0], depth + 1);
+    const Op *op = value->op;
+    switch (op->code) {
+    case OP_PROGRAM_ID: return true;
+    case OP_FLOORDIV:
+    case OP_MOD:
+    case OP_CAST: return counts_from_zero(op->operands[0], depth + 1);
+    case OP_SUB:  // a group's own index: from where the group begins
+        return counts_from_zero(op->operands[0], depth + 1) && !op->operands[1]->constant &&
+               !op->operands[1]->type.is_constexpr;
+    case OP_ADD:
+        return counts_from_zero(op->operands[0], depth + 1) &&
+               counts_from_zero(op->operands[1], depth + 1);
+    case OP_MUL:
+    case OP_MINIMUM:
+        return counts_from_zero(op->operands[0], depth + 1) ||
+               counts_from_zero(op->operands[1], depth + 1);
+    case OP_WHERE:
+        return counts_from_zero(op->operands[1], depth + 1) &&
+               counts_from_zero(op->operands[2], depth + 1);
+    case OP_IF:
+        for (int branch = 0; branch < 2; branch++) {
+            const Op *yield = region_terminator(op->regions[branch]);
+            if (!yield || !counts_from_zero(yield->operands[value->index], depth + 1)) return false;
+        }
+        return true;
+    default: return false;
+    }
+}
+
+static bool starts_at_zero(const Value *value, int depth) {
+    int64_t start;
+    return value_is_int(value, &start) ? start == 0 : counts_from_zero(value, depth);
+}
+
+/// Whether the first tile begins at index 0.
+static bool begins_at_zero(Arena *arena, Value *index) {
+    Affine affine = affine_of(arena, index);
+    if (!affine.known || affine.wrapped) return false;
+    for (int t = 0; t < affine.base->count; t++) {
+        bool counts = false;
+        for (int i = 0; i < affine.base->terms[t].atom_count; i++)
+            counts = counts || counts_from_zero(affine.base->terms[t].atoms[i], 0);
+        if (!counts) return false;
+    }
+    return true;
+}
+
+static const Value *without_axes(const Value *value) {
+    while (value->op && (value->op->code == OP_EXPAND_DIMS || value->op->code == OP_BROADCAST_TO ||
+                         value->op->code == OP_CAST || op_rows[value->op->code].kind == KIND_HINT))
+        value = value->op->operands[0];
+    return value;
+}
+
+/// Whether a number is not less in a lane with a larger index, or the same in those that wrap to one element.
+static bool grows(Arena *arena, Value *value) {
+    const Value *inner = without_axes(value);
+    if (inner->op && inner->op->code == OP_MOD) return true;
+    Affine affine = affine_of(arena, value);
+    if (!affine.known || affine.wrapped) return false;
+    for (int i = 0; i < affine.rank; i++)
+        if (!poly_is_nonnegative(arena, affine.lane[i])) return false;
+    return true;
+}
+
+/// Whether a mask that holds for a lane past the end holds for that below it, too: it only bounds indices from above.
+static bool bounds_from_above(Arena *arena, Value *mask, int depth) {
+    if (!mask) return true;
+    const Value *inner = without_axes(mask);
+    if (inner->constant || inner->type.rank == 0) return true;
+    if (!inner->op || depth > DEPTH_MAX) return false;
+    Value *const *operands = inner->op->operands;
+    switch (inner->op->code) {
+    case OP_AND:
+    case OP_LOGICAL_AND:
+        return bounds_from_above(arena, operands[0], depth + 1) &&
+               bounds_from_above(arena, operands[1], depth + 1);
+    case OP_LT:
+    case OP_LE: return without_axes(operands[1])->type.rank == 0 && grows(arena, operands[0]);
+    case OP_GT:
+    case OP_GE: return without_axes(operands[0])->type.rank == 0 && grows(arena, operands[1]);
+    default: return false;
+    }
+}
+
+/// The condition with its axes where the store has them; NULL where that is not known.
+static Value *expand(Builder *b, Value *condition, const LaneWrap *wrap, int rank) {
+    int own = condition->type.rank;
+    for (int axis = 1, next = 1; next <= own; axis++) {
+        if (axis > rank || wrap->axes[next] < axis) return NULL;
+        if (wrap->axes[next] == axis)
+            next++;
+        else
+            condition = build_binary(b, OP_EXPAND_DIMS, condition,
+                                     build_int(b, condition->type.rank - axis + 1));
+    }
+    return condition;
+}
+
+Value *lanes_before_wraps(Differentiation *state, Op *store, const LaneMeeting *lanes) {
+    int rank = store->operands[0]->type.rank;
+    if (!lanes->wrap_count || !bounds_from_above(state->arena, access_mask(store), 0)) return NULL;
+    for (int i = 0; i < lanes->wrap_count; i++)
+        if (!begins_at_zero(state->arena, lanes->wraps[i].index)) return NULL;
+    Builder b = {.function = state->primal,
+                 .region = store->parent,
+                 .before = store,
+                 .range = store->range,
+                 .call = store->call};
+    Value *first = NULL;
+    for (int i = 0; i < lanes->wrap_count; i++) {
+        const LaneWrap *wrap = &lanes->wraps[i];
+        Value *below = build_binary(&b, OP_LT, wrap->index, wrap->count);
+        below = expand(&b, below, wrap, rank);
+        if (!below) return NULL;
+        first = first ? build_binary(&b, OP_AND, first, below) : below;
+    }
+    return first;
+}

@@ -1,0 +1,264 @@
+// From the stores of a forward kernel to whose gradient each stored element has: which program's, and which lane's.
+//
+// Programs that store one value to one element are no race, but only one of them may take the upstream gradient: which one
+// follows from the digits of the program ids that the address and the value depend on (program_digits.c).
+#include "autodiff/programs/stores.h"
+
+#include "analysis/addresses/affine.h"
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/build/build.h"
+#include "analysis/build/infer.h"
+#include "analysis/host/launch.h"
+#include "analysis/launches/launch_least.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/primal/activity.h"
+#include "autodiff/programs/program_digits.h"
+#include "autodiff/programs/store_lanes.h"
+#include "autodiff/programs/store_wraps.h"
+#include "autodiff/tape/load_tape.h"
+
+/* ---- one program of those that store alike ---- */
+
+static bool is_before(const Op *op, const Op *place) {
+    for (; place; place = place->parent->parent)
+        for (const Op *at = place; at; at = at->previous)
+            if (at == op) return true;
+    return false;
+}
+
+static bool is_known_at(const Value *value, const Op *place) {
+    if (value->op) return value->constant || is_before(value->op, place);
+    return value->region && !value->region->parent;
+}
+
+/// Whether what the digits are of can be named at a place; an id can be read anywhere.
+static bool number_is_known_at(const Value *number, const Op *place) {
+    if (!number || value_is_program_id(number, -1)) return true;
+    if (number->op) return is_before(number->op, place);
+    for (const Region *region = place->parent; region;
+         region = region->parent ? region->parent->parent : NULL)
+        if (region == number->region) return true;
+    return false;
+}
+
+static bool digits_are_known_at(const Digits *digits, const Op *place) {
+    for (int i = 0; i < digits->count; i++) {
+        const Digit *digit = &digits->items[i];
+        const Poly *ends[] = {digit->low, digit->high, digit->base};
+        for (int e = 0; e < 3 && ends[e]; e++)
+            for (int t = 0; t < ends[e]->count; t++)
+                for (int a = 0; a < ends[e]->terms[t].atom_count; a++)
+                    if (!is_known_at(ends[e]->terms[t].atoms[a], place)) return false;
+    }
+    return true;
+}
+
+/// The first of the programs that store the same, a condition at the store: the digits that its place lacks are 0.
+static Value *first_program(Differentiation *state, Op *store, Value *number, const Digits *missing,
+                            int axis) {
+    Builder b = {.function = state->primal,
+                 .region = store->parent,
+                 .before = store,
+                 .range = store->range,
+                 .call = store->call};
+    if (!number || value_is_program_id(number, -1))
+        number = build_unary(&b, OP_PROGRAM_ID, build_int(&b, axis));
+    Value *first = NULL;
+    for (int i = 0; i < missing->count; i++) {
+        const Digit *part = &missing->items[i];
+        Value *digit = number;
+        if (part->base) digit = build_binary(&b, OP_MOD, digit, build_poly(&b, part->base));
+        if (part->high) digit = build_binary(&b, OP_MOD, digit, build_poly(&b, part->high));
+        int64_t low;
+        bool is_lowest = poly_is_constant(part->low, &low) && low == 1;
+        Value *is_zero = is_lowest ? build_binary(&b, OP_EQ, digit, build_int(&b, 0))
+                                   : build_binary(&b, OP_LT, digit, build_poly(&b, part->low));
+        first = first ? build_binary(&b, OP_AND, first, is_zero) : is_zero;
+    }
+    return first;
+}
+
+static void assume(Differentiation *state, const Op *store, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void assume(Differentiation *state, const Op *store, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = arena_vprintf(state->arena, format, arguments);
+    va_end(arguments);
+    LIST_PUSH(state->arena, &state->stores.assumptions, (Assumption){text, store->range});
+}
+
+static const char *stored_name(const Differentiation *state, const Op *store) {
+    const Value *root = pointer_root(store->operands[0]);
+    return root ? parameter_of_root(state, root)->name : "memory";
+}
+
+/// `if SPLITS == 1:` and the like: the grid is another one there.
+static bool is_under_constexpr(const Op *op) {
+    for (op = op->parent->parent; op; op = op->parent->parent)
+        if (op->code == OP_IF && op->operands[0]->type.is_constexpr) return true;
+    return false;
+}
+
+/// Whether the tiles of neighbouring programs share elements: the id moves the address by less than the lanes reach.
+static bool tiles_overlap(Arena *arena, Op *store, int axis) {
+    Access access = access_of(arena, store);
+    Type type = store->operands[0]->type;
+    if (!access.offset.known || access.offset.rank != type.rank) return false;
+    const Poly *base = access.offset.base, *step, *rest;
+    Value *id = NULL;
+    for (int t = 0; t < base->count && !id; t++)
+        for (int i = 0; i < base->terms[t].atom_count; i++)
+            if (value_is_program_id(base->terms[t].atoms[i], axis)) id = base->terms[t].atoms[i];
+    if (!id || !poly_split(arena, base, id, &step, &rest) || !poly_is_nonnegative(arena, step))
+        return false;
+    const Poly *one = poly_constant(arena, 1);
+    for (int i = 0; i < type.rank; i++) {
+        if (!poly_equal(access.offset.lane[i], one) || !type.dims[i]) continue;
+        const Poly *last = poly_subtract(arena, type.dims[i], one);
+        if (sizes_are_nonnegative(arena, poly_subtract(arena, last, step))) return true;
+    }
+    return false;
+}
+
+static void settle_axis(Differentiation *state, const Map *stored, Op *store, int axis) {
+    Arena *arena = state->arena;
+    DigitUse place = digits_of_place(arena, stored, store, axis);
+    if (place.whole) {
+        if (tiles_overlap(arena, store, axis))
+            assume(state, store,
+                   "the tiles of neighbouring programs along grid axis %d do not "
+                   "share elements of `%s`",
+                   axis, stored_name(state, store));
+        return;
+    }
+    DigitUse value = digits_of_value(arena, stored, store, axis);
+    Digits missing = {0};
+    bool is_alike = digits_determine(arena, &place, &value) &&
+                    digits_missing(arena, &place, &missing) &&
+                    digits_are_known_at(&missing, store) && number_is_known_at(place.number, store);
+    if (!is_alike) {
+        if (!is_under_constexpr(store))
+            assume(state, store,
+                   "only one program along grid axis %d stores to each element of "
+                   "`%s`, though its id does not tell which",
+                   axis, stored_name(state, store));
+        return;
+    }
+    Value *condition = first_program(state, store, place.number, &missing, axis);
+    Value *others = map_get_pointer(&state->stores.owners, store);
+    if (others) {
+        Builder b = {.function = state->primal, .region = store->parent, .before = store};
+        condition = build_binary(&b, OP_AND, others, condition);
+    }
+    map_set_pointer(&state->stores.owners, store, condition);
+}
+
+/* ---- all stores ---- */
+
+typedef struct Settling {
+    Differentiation *state;
+    Map stored;
+    Map replaced;  // buffers that other atomics than additions change -> one such op
+    LIST(Op *) stores;
+    bool axes[PROGRAM_AXES];
+} Settling;
+
+static bool visit_op(void *context, Op *op) {
+    Settling *settling = context;
+    int64_t axis;
+    if (op->code == OP_PROGRAM_ID && value_is_int(op->operands[0], &axis) && axis >= 0 &&
+        axis < PROGRAM_AXES)
+        settling->axes[axis] = true;
+    int effects = op_rows[op->code].effects;
+    bool writes = (effects & (EFFECT_WRITES | EFFECT_ATOMIC)) && op->operand_count;
+    Value *root = writes ? pointer_root(op->operands[0]) : NULL;
+    bool adds = op->code == OP_ATOMIC_ADD || op->code == OP_DESCRIPTOR_ATOMIC_ADD;
+    if (root) map_set_pointer(&settling->stored, root, op);
+    if (root && op->code != OP_STORE && !adds) map_set_pointer(&settling->replaced, root, op);
+    if (is_load_tape(settling->state, root)) return true;
+    if (op->code == OP_STORE || adds) LIST_PUSH(settling->state->arena, &settling->stores, op);
+    return true;
+}
+
+/// `atomic_max` and the like keep one of two values, and nobody knows any more which.
+static void refuse_replaced(Settling *settling, const Op *store) {
+    const Value *root = pointer_root(store->operands[0]);
+    const Op *atomic = root ? map_get_pointer(&settling->replaced, root) : NULL;
+    if (atomic)
+        adjoint_fail(settling->state, DIAGNOSTIC_GRADIENT_STORED_REPEATEDLY, atomic->range,
+                     "`%s` may replace what is stored to `%s` at line %d, so whose gradient that "
+                     "of the element is, is not known; use another buffer",
+                     op_rows[atomic->code].name ? op_rows[atomic->code].name : "an atomic",
+                     stored_name(settling->state, store), range_line(store->range));
+}
+
+static void settle_lanes(Differentiation *state, Op *store) {
+    LaneMeeting lanes = store_lanes(state->arena, store);
+    Value *first = lanes_before_wraps(state, store, &lanes);
+    if (first) {
+        map_set_pointer(&state->stores.owners, store, first);
+        assume(state, store,
+               "each element of `%s` that this store reaches by an index past the end (`%%`) is "
+               "stored by an index below it, too, whose gradient counts",
+               stored_name(state, store));
+        return;
+    }
+    if (lanes.meeting == MEETING_CERTAIN)
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_STORED_REPEATEDLY, store->range,
+                     "several lanes of this store write to one element of `%s`, and only one value "
+                     "stays (%s): mask the others",
+                     stored_name(state, store), lanes.why);
+    if (lanes.meeting == MEETING_POSSIBLE)
+        assume(state, store, "no two lanes of this store write to one element of `%s`: %s",
+               stored_name(state, store), lanes.why);
+}
+
+static bool any_active_addition(const Settling *settling) {
+    for (LIST_EACH(int, i, settling->stores)) {
+        const Op *op = settling->stores.items[i];
+        if (op->code != OP_STORE && op->operand_count > 1 &&
+            value_is_active(settling->state, op->operands[1]))
+            return true;
+    }
+    return false;
+}
+
+/// Programs that differ in nothing that the kernel reads each add what they have, so they are programs of their own.
+static void note_adding_axes(Settling *settling) {
+    Differentiation *state = settling->state;
+    state->stores.adds = any_active_addition(settling);
+    if (!state->stores.adds) return;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        if (state->stores.unread_axes[axis] == GRID_AXIS_SEVERAL) {
+            settling->axes[axis] = true;
+            state->stores.unread_axes[axis] = GRID_AXIS_ONE;
+        }
+        state->stores.adding_axes[axis] = settling->axes[axis];
+    }
+}
+
+static void note_unread_axes(Settling *settling) {
+    GridAxis *axes = settling->state->stores.unread_axes;
+    launches_axes(settling->state->arena, settling->state->primal, axes);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (settling->axes[axis]) axes[axis] = GRID_AXIS_ONE;
+}
+
+void stores_settle(Differentiation *state) {
+    Settling settling = {
+        .state = state, .stored = map_new(state->arena), .replaced = map_new(state->arena)};
+    region_walk(state->primal->body, visit_op, &settling);
+    note_unread_axes(&settling);
+    note_adding_axes(&settling);
+    for (LIST_EACH(int, i, settling.stores)) {
+        Op *store = settling.stores.items[i];
+        const Value *stored = store->operand_count > 1 ? store->operands[1] : NULL;
+        if (!stored || !value_is_active(state, stored)) continue;
+        refuse_replaced(&settling, store);
+        if (store->code != OP_STORE || state->failed) continue;
+        settle_lanes(state, store);
+        for (int axis = 0; axis < PROGRAM_AXES && !state->failed; axis++)
+            if (settling.axes[axis]) settle_axis(state, &settling.stored, store, axis);
+    }
+}

@@ -1,0 +1,194 @@
+// A function with accesses through pointers that branches choose in, one with the accesses in the branches out.
+#include "autodiff/rewrite/choices.h"
+
+#include "analysis/build/build.h"
+#include "autodiff/rewrite/distance.h"
+
+enum { MOST_TENSORS = 4 };  // to choose from: each is a copy of the access
+
+/// A tree of conditions with parameters as its leaves.
+typedef struct Choice {
+    Value *root;       // of a leaf
+    Value *condition;  // of what is no leaf
+    const struct Choice *branches[2];
+    int leaves;
+} Choice;
+
+/// The pointer that a branch yields: where it starts, and how far from there it is.
+typedef struct Chosen {
+    const Choice *choice;
+    Value *offset;
+} Chosen;
+
+typedef struct Choices {
+    Function *function;
+    Map chosen;  // result of a branch -> Chosen
+} Choices;
+
+/// What an address is an expression of: a parameter, the result of a branch, or something else.
+static Value *base_of(Value *pointer) {
+    while (pointer && pointer->op) {
+        const Op *op = pointer->op;
+        switch (op->code) {
+        case OP_ADD:
+            pointer = op->operands[op->operands[0]->type.kind == TYPE_POINTER ? 0 : 1];
+            break;
+        case OP_SUB: pointer = op->operands[0]; break;
+        default:
+            if (!op_has(op->code, TRAIT_LAYOUT) && op_rows[op->code].kind != KIND_HINT)
+                return pointer;
+            pointer = op->operands[0];
+        }
+    }
+    return pointer;
+}
+
+static bool is_nothing(const Value *value) {
+    return value_is_none(value) || (value->op && value->op->code == OP_UNDEFINED);
+}
+
+/// Hands a condition of a branch on as a result of the branch: false where the other branch runs.
+static Value *condition_out(Choices *choices, Op *branch, int side, Value *condition) {
+    if (!region_defines(branch->regions[side], condition)) return condition;
+    Function *function = choices->function;
+    Value *out = op_append_result(function, branch, condition->type);
+    for (int r = 0; r < 2; r++) {
+        Op *yield = region_terminator(branch->regions[r]);
+        Builder b = {.function = function, .region = branch->regions[r], .before = yield};
+        op_append_operand(function, yield, r == side ? condition : build_bool(&b, false));
+    }
+    return out;
+}
+
+static const Choice *choice_out(Choices *choices, Op *branch, int side, const Choice *choice) {
+    if (choice->root) return choice;
+    Choice *out = ARENA_NEW(choices->function->arena, Choice);
+    *out = *choice;
+    out->condition = condition_out(choices, branch, side, choice->condition);
+    for (int r = 0; r < 2; r++)
+        out->branches[r] = choice_out(choices, branch, side, choice->branches[r]);
+    return out;
+}
+
+/// Where a branch's pointer starts; NULL where that is not known. `*offset`: how far from there it is, built in the branch.
+static const Choice *branch_choice(Choices *choices, Op *branch, int side, Value *pointer,
+                                   Value **offset) {
+    Function *function = choices->function;
+    Builder b = {.function = function,
+                 .region = branch->regions[side],
+                 .before = region_terminator(branch->regions[side]),
+                 .range = branch->range};
+    Value *base = base_of(pointer);
+    const Chosen *inner = map_get_pointer(&choices->chosen, base);
+    bool is_parameter = base && !base->op && base->region == function->body;
+    if (!inner && !is_parameter) return NULL;
+    *offset = pointer_distance(&b, pointer, base);
+    if (*offset && inner) *offset = build_binary(&b, OP_ADD, inner->offset, *offset);
+    if (!*offset) return NULL;
+    if (inner) return choice_out(choices, branch, side, inner->choice);
+    Choice *leaf = ARENA_NEW(function->arena, Choice);
+    *leaf = (Choice){.root = base, .leaves = 1};
+    return leaf;
+}
+
+static Value *offset_spread(Builder *b, Value *offset, Type type) {
+    Value *wide = build_binary(b, OP_CAST, offset, build_dtype(b, dtype_of(DTYPE_INT64)));
+    Value *shape = type.rank > wide->type.rank ? build_shape(b, type) : NULL;
+    return shape ? build_binary(b, OP_BROADCAST_TO, wide, shape) : wide;
+}
+
+/// Notes of a pointer that a branch yields what it chooses from, and has the branch yield its offset.
+static void choose(Choices *choices, Op *branch, int index) {
+    Function *function = choices->function;
+    Type type = branch->results[index]->type;
+    const Choice *branches[2] = {NULL, NULL};
+    Value *offsets[2] = {NULL, NULL};
+    for (int r = 0; r < 2; r++) {
+        Value *pointer = region_terminator(branch->regions[r])->operands[index];
+        if (is_nothing(pointer)) continue;
+        branches[r] = branch_choice(choices, branch, r, pointer, &offsets[r]);
+        if (!branches[r]) return;
+    }
+    if (!branches[0] || !branches[1] || branches[0]->leaves + branches[1]->leaves > MOST_TENSORS)
+        return;
+    Choice *choice = ARENA_NEW(function->arena, Choice);
+    *choice = (Choice){.condition = branch->operands[0],
+                       .branches = {branches[0], branches[1]},
+                       .leaves = branches[0]->leaves + branches[1]->leaves};
+    type.kind = TYPE_NUMBER;
+    type.element = dtype_of(DTYPE_INT64);
+    type.is_constexpr = false;
+    Chosen *chosen = ARENA_NEW(function->arena, Chosen);
+    *chosen = (Chosen){.choice = choice, .offset = op_append_result(function, branch, type)};
+    for (int r = 0; r < 2; r++) {
+        Op *yield = region_terminator(branch->regions[r]);
+        Builder b = {.function = function, .region = branch->regions[r], .before = yield};
+        op_append_operand(function, yield, offset_spread(&b, offsets[r], type));
+    }
+    const char *name = branch->results[index]->name;
+    if (name) chosen->offset->name = arena_printf(function->arena, "%s_offset", name);
+    map_set_pointer(&choices->chosen, branch->results[index], chosen);
+}
+
+/// The access at each leaf of the choice; its result, NULL for a store.
+static Value *access_each(Builder *b, const Op *access, const Choice *choice, Value *distance) {
+    if (choice->root) {
+        Value **operands = ARENA_ARRAY(b->function->arena, Value *, access->operand_count);
+        for (int i = 0; i < access->operand_count; i++) operands[i] = access->operands[i];
+        operands[0] = build_binary(b, OP_ADD, choice->root, distance);
+        int effects = op_rows[access->code].effects;
+        Parameter *parameter = &b->function->parameters[choice->root->index];
+        parameter->is_loaded |= (effects & (EFFECT_READS | EFFECT_ATOMIC)) != 0;
+        parameter->is_stored |= (effects & (EFFECT_WRITES | EFFECT_ATOMIC)) != 0;
+        return build(b, access->code, operands, access->operand_count);
+    }
+    Op *branch = op_append(b, OP_IF, &choice->condition, 1, 0);
+    for (int r = 0; r < 2; r++) {
+        Builder side = *b;
+        side.region = op_add_region(b, branch);
+        side.before = NULL;
+        Value *result = access_each(&side, access, choice->branches[r], distance);
+        int count = access->result_count && result ? 1 : 0;
+        op_append(&side, OP_YIELD, &result, count, 0);
+    }
+    if (access->result_count == 0) return NULL;
+    return op_append_result(b->function, branch, access->results[0]->type);
+}
+
+static void open_access(Choices *choices, Op *op) {
+    const Chosen *chosen = map_get_pointer(&choices->chosen, base_of(op->operands[0]));
+    if (!chosen) return;
+    Builder b = {.function = choices->function,
+                 .region = op->parent,
+                 .before = op,
+                 .range = op->range,
+                 .call = op->call};
+    Value *distance = pointer_distance(&b, op->operands[0], base_of(op->operands[0]));
+    if (!distance) return;
+    distance = build_binary(&b, OP_ADD, chosen->offset, distance);
+    Value *result = access_each(&b, op, chosen->choice, distance);
+    if (result) {
+        result->name = op->results[0]->name;
+        region_replace_uses(choices->function->body, op->results[0], result);
+    }
+    op_remove(op);
+}
+
+static void open_region(Choices *choices, Region *region) {
+    for (Op *op = region->first, *next; op; op = next) {
+        next = op->next;
+        for (int r = 0; r < op->region_count; r++) open_region(choices, op->regions[r]);
+        int results = op->code == OP_IF ? op->result_count : 0;
+        for (int i = 0; i < results; i++)
+            if (op->results[i]->type.kind == TYPE_POINTER) choose(choices, op, i);
+        bool is_access = op_rows[op->code].effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC);
+        if (is_access && op->result_count <= 1 && op->operand_count && op->operands[0] &&
+            op->operands[0]->type.kind == TYPE_POINTER)
+            open_access(choices, op);
+    }
+}
+
+void function_open_choices(Function *function) {
+    Choices choices = {.function = function, .chosen = map_new(function->arena)};
+    open_region(&choices, function->body);
+}

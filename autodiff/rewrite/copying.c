@@ -1,0 +1,90 @@
+// From an expression of a function to the same one in another place.
+#include "autodiff/rewrite/copying.h"
+
+#include "analysis/build/build.h"
+#include "analysis/build/clone.h"
+#include "analysis/ir/walk.h"
+#include "autodiff/rewrite/rewrite.h"
+
+typedef struct CapturedWalk {
+    const Op *op;
+    bool (*visit)(void *context, Value *value);
+    void *context;
+} CapturedWalk;
+
+static bool is_within(const Op *op, const Value *value) {
+    for (int r = 0; r < op->region_count; r++)
+        if (region_defines(op->regions[r], value)) return true;
+    return false;
+}
+
+static bool visit_inner(void *context, Op *op) {
+    const CapturedWalk *walk = context;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && !is_within(walk->op, op->operands[i]) &&
+            !walk->visit(walk->context, op->operands[i]))
+            return false;
+    return true;
+}
+
+bool op_walk_captured(const Op *op, bool (*visit)(void *context, Value *value), void *context) {
+    CapturedWalk walk = {op, visit, context};
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && !visit(context, op->operands[i])) return false;
+    for (int r = 0; r < op->region_count; r++)
+        if (!region_walk(op->regions[r], visit_inner, &walk)) return false;
+    return true;
+}
+
+typedef struct Copying {
+    Builder *builder;
+    Map *values;  // value -> its copy
+} Copying;
+
+/// What builders share wherever they are (analysis/build/build.c): it stays at the start of the kernel.
+static intptr_t shared_rule(ValueWalk *walk, const Value *value) {
+    const Op *op = value->op;
+    if (!op) return true;
+    bool is_number = op->code == OP_PROGRAM_ID || op->code == OP_NUM_PROGRAMS;
+    if (op->result_count != 1 || op->region_count) return false;
+    if (!is_number && !op->results[0]->constant && !op->results[0]->type.is_constexpr) return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && !walk_ask(walk, op->operands[i])) return false;
+    return true;
+}
+
+bool op_stays_at_start(const Op *op) {
+    return op->result_count == 1 && walk_from(op->results[0], shared_rule, false, NULL);
+}
+
+/// The same expression at the builder's place, in terms of `values`. False where it is made of more than that.
+static bool copy_value(void *context, Value *value) {
+    Copying *copying = context;
+    if (!value->op || map_has_pointer(copying->values, value) || op_stays_at_start(value->op))
+        return true;
+    const Op *op = value->op;
+    bool is_known =
+        op_is_pure(op) || op->code == OP_IF || op_is_stable_load(copying->builder->function, op);
+    if (!is_known || !op_walk_captured(op, copy_value, copying)) return false;
+    op_clone(copying->builder, op, copying->values);
+    return true;
+}
+
+Value *value_copied(Builder *b, Value *value, Map *values) {
+    Copying copying = {b, values};
+    if (!value) return NULL;
+    return copy_value(&copying, value) ? value_mapped(values, value) : NULL;
+}
+
+Value *poly_copied(Builder *b, const Poly *poly, Map *values) {
+    const Poly *copy = poly;
+    for (int t = 0; t < poly->count; t++)
+        for (int i = 0; i < poly->terms[t].atom_count; i++) {
+            Value *atom = poly->terms[t].atoms[i], *other = value_copied(b, atom, values);
+            if (!other) return NULL;
+            if (other != atom)
+                copy = poly_substitute(b->function->arena, copy, atom,
+                                       poly_atom(b->function->arena, other));
+        }
+    return build_poly(b, copy);
+}

@@ -1,0 +1,504 @@
+// A backward and the statements that are to move in; out either the kernel that sums what these add, whose programs share the
+// owners of the elements and loop over the programs of the forward, or the rest of the backward.
+#include "autodiff/schedule/reduction_kernel.h"
+
+#include "autodiff/schedule/reductions.h"
+
+#include "analysis/addresses/affine.h"
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/build/build.h"
+#include "analysis/build/clone.h"
+#include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
+#include "analysis/ir/walk.h"
+#include "autodiff/rewrite/copying.h"
+#include "autodiff/schedule/reduction_plan.h"
+#include "autodiff/schedule/summed_programs.h"
+#include "autodiff/tape/tape.h"
+
+/// Of a sum that owners are too few for: so many programs take a share of it each. Measured in docs/gpu.md.
+static const char most_slices[] = "512";
+
+/* ---- what comes from memory ---- */
+
+static Builder behind(Differentiation *state, const Op *op) {
+    return (Builder){
+        .function = state->backward, .region = op->parent, .before = op->next, .range = op->range};
+}
+
+/// What gradient-reduction kernels read of each program of the forward, each value once: in the same order in all parts, as their names
+/// are made in it.
+typedef LIST(Value *) Values;
+
+static Values kept_by(const ReductionPlans *plans) {
+    Values all = {0};
+    for (int p = 0; p < plans->count; p++)
+        for (LIST_EACH(int, i, plans->items[p].saved)) {
+            Value *value = plans->items[p].saved.items[i];
+            bool is_listed = false;
+            for (LIST_EACH(int, k, all)) is_listed = is_listed || all.items[k] == value;
+            if (!is_listed) LIST_PUSH(plans->items[p].arena, &all, value);
+        }
+    return all;
+}
+
+/// Reads each saved value where it was computed.
+static void read_saved(Differentiation *state, const ReductionPlans *plans) {
+    Values all = kept_by(plans);
+    for (LIST_EACH(int, i, all)) {
+        Value *value = all.items[i], *address;
+        Builder b = behind(state, value->op);
+        const Tape *tape = tape_of_value(state, &b, value, &address);
+        Value *saved = tape_read(&b, tape, address, value->type.element);
+        region_replace_uses(state->backward->body, value, saved);
+        saved->name = value->name;
+    }
+}
+
+static bool plan_keeps(const ReductionPlan *plan, const Value *value) {
+    for (LIST_EACH(int, i, plan->saved))
+        if (plan->saved.items[i] == value) return true;
+    return false;
+}
+
+void reductions_leave(Differentiation *state, const ReductionPlans *plans, const bool *moved) {
+    Values all = kept_by(plans);
+    for (LIST_EACH(int, i, all)) {
+        Value *value = all.items[i], *address;
+        Builder b = behind(state, value->op);
+        tape_of_value(state, &b, value, &address);
+        bool is_read = false;
+        for (int p = 0; p < plans->count; p++)
+            is_read = is_read || (moved[p] && plan_keeps(&plans->items[p], value));
+        if (is_read) build(&b, OP_STORE, (Value *[]){address, value}, 2);
+    }
+    for (int p = 0; p < plans->count; p++)
+        for (int i = 0; moved[p] && i < plans->items[p].statements.count; i++) {
+            const SharedStatement *shared = plans->items[p].statements.items[i];
+            op_remove(shared->statement.op);
+            *shared->gradient =
+                (Gradient){.input = shared->gradient->input, .range = shared->gradient->range};
+        }
+}
+
+/* ---- what is left ---- */
+
+static bool region_holds(const Region *region, const Op *op) {
+    for (const Region *outer = op->parent; outer; outer = outer->parent->parent) {
+        if (outer == region) return true;
+        if (!outer->parent) return false;
+    }
+    return false;
+}
+
+static bool is_moved(const ReductionPlan *plan, const Op *op) {
+    for (LIST_EACH(int, i, plan->statements))
+        if (plan->statements.items[i]->statement.op == op) return true;
+    return false;
+}
+
+/// Leaves of all that the backward does the plan's statements.
+static void drop_others(const ReductionPlan *plan, Region *region) {
+    for (Op *op = region->first, *next; op; op = next) {
+        next = op->next;
+        for (int i = 0; i < op->region_count; i++) drop_others(plan, op->regions[i]);
+        int effects = op_rows[op->code].effects;
+        bool acts = effects & (EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED);
+        if (acts && !is_moved(plan, op)) op_remove(op);
+    }
+}
+
+typedef struct LoopSearch {
+    const ReductionPlan *plan;
+    bool is_other;  // one that is not around the statements, or carries something
+} LoopSearch;
+
+static bool visit_loop(void *context, Op *op) {
+    LoopSearch *search = context;
+    if (!op_is_loop(op->code)) return true;
+    bool is_around = false;
+    for (LIST_EACH(int, i, search->plan->statements)) {
+        const Op *statement = search->plan->statements.items[i]->statement.op;
+        is_around = is_around || region_holds(op->regions[0], statement);
+    }
+    bool is_in_iteration = search->plan->loop && region_holds(search->plan->loop->regions[0], op);
+    search->is_other |= is_around ? op->result_count > 0 : !is_in_iteration;
+    return !search->is_other;
+}
+
+/* ---- the new nest ---- */
+
+/// A `for` without a body yet, at the builder's place, which moves into it.
+static Op *open_for(Builder *b, Value *lower, Value *upper, Value *step, Value **variable) {
+    Op *loop = op_append(b, OP_FOR, (Value *[]){lower, upper, step}, 3, 0);
+    loop->range = (Range){0};
+    Region *body = op_add_region(b, loop);
+    Type type = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
+    *variable = region_add_argument(b->function, body, type, NULL);
+    b->region = body;
+    b->before =
+        op_append(&(Builder){.function = b->function, .region = body}, OP_YIELD, NULL, 0, 0);
+    return loop;
+}
+
+/// What follows stands below `if condition`.
+static void open_if(Builder *b, Value *condition) {
+    Op *branch = op_append(b, OP_IF, &condition, 1, 0);
+    for (int side = 0; side < 2; side++) {
+        Region *region = op_add_region(b, branch);
+        op_append(&(Builder){.function = b->function, .region = region}, OP_YIELD, NULL, 0, 0);
+    }
+    b->region = branch->regions[0];
+    b->before = b->region->first;
+}
+
+typedef struct Nest {
+    Differentiation *state;
+    const ReductionPlan *plan;
+    const SummedPrograms *summed;
+    bool is_guarded;   // not all programs of their loop have the owner's iteration
+    const Op *guard;   // the branch that asks whether a program has the iteration; or NULL
+    Op *programs;      // the loop of programs
+    Value *iteration;  // the owner's iteration of the statements' loop, or NULL
+} Nest;
+
+static bool poly_is_at_hand(const Poly *poly, const Value *iteration) {
+    for (int i = 0; i < poly->count; i++)
+        for (int k = 0; k < poly->terms[i].atom_count; k++) {
+            const Value *atom = poly->terms[i].atoms[k];
+            bool is_parameter = !atom->op && !atom->region->parent;
+            if (atom != iteration && !is_parameter && !(atom->op && op_stays_at_start(atom->op)))
+                return false;
+        }
+    return true;
+}
+
+static bool poly_is_sum(const Poly *poly) {
+    for (int i = 0; i < poly->count; i++)
+        if (poly->terms[i].coefficient < 0) return false;
+    return true;
+}
+
+/// The first program p whose `factor * p + rest` is beyond the iteration. NULL where that is not known.
+static Value *first_beyond(const Nest *nest, Builder *b, Value *upper) {
+    Arena *arena = nest->plan->arena;
+    const Poly *factor, *rest, *poly = value_poly(arena, upper);
+    Value *id = nest->summed->ids.items[0]->results[0];
+    if (!poly_split(arena, poly, id, &factor, &rest) || poly_is_zero(factor)) return NULL;
+    if (!poly_is_nonnegative(arena, factor)) return NULL;
+    const Poly *distance =
+        poly_add(arena, poly_subtract(arena, poly_atom(arena, nest->iteration), rest), factor);
+    if (!poly_is_at_hand(distance, nest->iteration) || !poly_is_at_hand(factor, nest->iteration))
+        return NULL;
+    Value *numerator = build_poly(b, distance);
+    if (!poly_is_sum(distance)) numerator = build_binary(b, OP_MAXIMUM, numerator, build_int(b, 0));
+    return build_binary(b, OP_FLOORDIV, numerator, build_poly(b, factor));
+}
+
+/// The first program that has the owner's iteration, if it ends at `upper`: all behind it have it, too (scheduling.md, section 5).
+/// NULL where each has to be asked.
+static Value *first_program(const Nest *nest, Builder *b, Value *upper) {
+    const ReductionPlan *plan = nest->plan;
+    if (!owners_differ(plan, upper)) return build_int(b, 0);
+    const Op *op = upper->op;
+    if (op->code == OP_CAST) return first_program(nest, b, op->operands[0]);
+    if (op->code == OP_MINIMUM) {
+        Value *sides[2];
+        for (int i = 0; i < 2; i++)
+            if (!(sides[i] = first_program(nest, b, op->operands[i]))) return NULL;
+        for (int i = 0; i < 2; i++)
+            if (!owners_differ(plan, op->operands[i])) return sides[1 - i];
+        return build_binary(b, OP_MAXIMUM, sides[0], sides[1]);
+    }
+    if (op->code != OP_IF) return first_beyond(nest, b, upper);
+    Map none = map_new(plan->arena);
+    Value *condition = value_copied(b, op->operands[0], &none);
+    if (!condition) return NULL;
+    Op *branch = op_append(b, OP_IF, &condition, 1, 0);
+    Value *first = NULL;
+    for (int r = 0; r < 2; r++) {
+        Builder side = {.function = b->function, .region = op_add_region(b, branch)};
+        first =
+            first_program(nest, &side, region_terminator(op->regions[r])->operands[upper->index]);
+        if (!first) return NULL;
+        op_append(&side, OP_YIELD, &first, 1, 0);
+    }
+    Value *result = op_append_result(b->function, branch, type_at_run_time(first->type));
+    result->type.element = dtype_of(DTYPE_INT32);
+    return result;
+}
+
+/// Where the loop of programs starts: those before have no such iteration, or each is asked.
+static void find_first(Nest *nest, Builder *b, Value **first) {
+    const ReductionPlan *plan = nest->plan;
+    Value *upper = plan->loop->operands[1];
+    int axes = 0;
+    for (int axis = 0; axis < SUMMED_AXES; axis++) axes += plan->summed[axis];
+    if (!owners_differ(plan, upper)) return;
+    bool is_one = axes == 1 && nest->summed->ids.count == 1 && !plan->is_sliced;
+    Builder trial = *b;
+    Value *start = is_one ? first_program(nest, &trial, upper) : NULL;
+    nest->is_guarded = !start;
+    if (start) *first = start;
+    if (start && !start->name && !start->constant) start->name = "first";
+}
+
+/// The bounds of the statements' loop, for all programs together.
+typedef struct ReductionBounds {
+    Value *lower, *upper, *step;
+} ReductionBounds;
+
+static bool find_bounds(const Nest *nest, Builder *b, ReductionBounds *bounds) {
+    const Differentiation *state = nest->state;
+    Map same = map_new(state->arena), last = map_new(state->arena);
+    for (LIST_EACH(int, i, nest->summed->ids)) {
+        const Value *id = nest->summed->ids.items[i]->results[0];
+        Value *count = summed_count_of(nest->summed, id);
+        map_set_pointer(&last, id, build_binary(b, OP_SUB, count, build_int(b, 1)));
+    }
+    Value *const *operands = nest->plan->loop->operands;
+    *bounds =
+        (ReductionBounds){value_copied(b, operands[0], &same), value_copied(b, operands[1], &last),
+                          value_copied(b, operands[2], &same)};
+    return bounds->lower && bounds->upper && bounds->step;
+}
+
+/// How owners and programs are shared out.
+typedef struct Shares {
+    Value *own, *count;   // owners: from the one on, each of that distance
+    Value *first, *step;  // programs: likewise
+} Shares;
+
+static Value *named(Value *value, const char *name) {
+    value->name = name;
+    return value;
+}
+
+/// Several programs for each owner, each with a slice of what there is to sum; `bounds`: NULL where there is but one owner.
+static Shares slice_up(Differentiation *state, const SummedPrograms *programs, Builder *b,
+                       const ReductionBounds *bounds) {
+    Type whole = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32), .is_constexpr = true};
+    Value *most = state->parts.slices = backward_add_parameter(state, "SLICES", whole);
+    Parameter *parameter = &state->backward->parameters[most->index];
+    parameter->is_constexpr = true;
+    parameter->default_text = str_from(most_slices);
+    if (bounds) {
+        Value *owners = build_trip_count(b, bounds->lower, bounds->upper, bounds->step);
+        owners = named(build_binary(b, OP_MAXIMUM, owners, build_int(b, 1)), "owners");
+        most = build_trip_count(b, build_int(b, 0), most, owners);
+    }
+    Value *slices = named(build_binary(b, OP_MINIMUM, programs->count, most), "slices");
+    Shares shares = {.first = programs->own, .step = slices};
+    if (!bounds) {
+        open_if(b, build_binary(b, OP_LT, programs->own, slices));
+        return shares;
+    }
+    shares.first = named(build_binary(b, OP_MOD, programs->own, slices), "slice");
+    shares.own = named(build_binary(b, OP_FLOORDIV, programs->own, slices), "group");
+    shares.count = named(build_binary(b, OP_FLOORDIV, programs->count, slices), "groups");
+    open_if(b, build_binary(b, OP_LT, shares.own, shares.count));
+    return shares;
+}
+
+/// Opens the loop of owners, where there is one, and says which programs are to be summed in it.
+static bool open_owners(Nest *nest, Builder *b, const SummedPrograms *programs, Shares *shares) {
+    const ReductionPlan *plan = nest->plan;
+    ReductionBounds bounds;
+    if (plan->loop && !find_bounds(nest, b, &bounds)) return false;
+    *shares = (Shares){programs->own, programs->count, build_int(b, 0), build_int(b, 1)};
+    if (plan->is_sliced) *shares = slice_up(nest->state, programs, b, plan->loop ? &bounds : NULL);
+    if (!plan->loop) return true;
+    int64_t number;
+    Value *start = build_binary(b, OP_MUL, shares->own, bounds.step);
+    bool from_zero = value_is_int(bounds.lower, &number) && number == 0;
+    if (!from_zero) start = build_binary(b, OP_ADD, bounds.lower, start);
+    Value *stride = build_binary(b, OP_MUL, shares->count, bounds.step);
+    Op *loop = open_for(b, start, bounds.upper, stride, &nest->iteration);
+    const Value *variable = plan->loop->regions[0]->arguments[0];
+    nest->iteration->type = variable->type;
+    nest->iteration->name = variable->name;
+    loop->range = plan->loop->range;
+    loop->note = "the owners: iterations of the loop of line";
+    find_first(nest, b, &shares->first);
+    return true;
+}
+
+/// Moves the ops of a region in front of `place`; with a `plan` those alone that are the same for all programs.
+static void move_before(Region *region, Op *place, const ReductionPlan *plan) {
+    for (Op *op = region->first, *next; op && op->code != OP_YIELD; op = next) {
+        next = op->next;
+        bool is_alike = plan && op->result_count && (op_is_pure(op) || op->code == OP_LOAD);
+        for (int i = 0; i < op->result_count && is_alike; i++)
+            is_alike = !owners_differ(plan, op->results[i]);
+        if (!plan || is_alike) op_move_before(op, place);
+    }
+}
+
+/// The statements' loop gives way to the one iteration of it that the owner has.
+static void inline_loop(Nest *nest) {
+    Op *loop = nest->plan->loop;
+    if (!loop) return;
+    Region *body = loop->regions[0];
+    move_before(body, loop, nest->plan);
+    region_replace_uses(nest->programs->regions[0], body->arguments[0], nest->iteration);
+    Builder b = {.function = nest->state->backward,
+                 .region = loop->parent,
+                 .before = loop,
+                 .range = loop->range};
+    if (nest->is_guarded) {
+        open_if(&b, build_binary(&b, OP_LT, nest->iteration, loop->operands[1]));
+        nest->guard = b.region->parent;
+    }
+    move_before(body, b.before, NULL);
+    op_remove(loop);
+}
+
+/// Hands a sum on from `region`, where it was `before`, to the loop of programs.
+static Value *hand_out(const Nest *nest, Region *region, Value *sum, Value *const *before) {
+    Function *function = nest->state->backward;
+    for (; region->parent != nest->programs; region = region->parent->parent, before++) {
+        Op *owner = region->parent;
+        Type type = type_at_run_time(before[0]->type);
+        for (int r = 0; r < owner->region_count; r++)
+            op_append_operand(function, region_terminator(owner->regions[r]),
+                              owner->regions[r] == region ? sum : before[1]);
+        const char *name = before[0]->name;
+        sum = op_append_result(function, owner, type);
+        sum->name = name;
+    }
+    return sum;
+}
+
+static bool sum_up(const Nest *nest, int index) {
+    Function *function = nest->state->backward;
+    Op *statement = nest->plan->statements.items[index]->statement.op;
+    Region *path[REGIONS_MOST_NESTED];
+    Value *sums[REGIONS_MOST_NESTED + 1];
+    int depth = 0;
+    for (Region *region = statement->parent; region->parent != nest->programs;
+         region = region->parent->parent) {
+        if (depth == REGIONS_MOST_NESTED) return false;
+        path[depth++] = region;
+    }
+    sums[depth] = nest->programs->regions[0]->arguments[1 + index];
+    for (int i = depth - 1; i >= 0; i--) {
+        Op *owner = path[i]->parent;
+        sums[i] = sums[i + 1];
+        if (owner->code != OP_FOR) continue;
+        op_append_operand(function, owner, sums[i + 1]);
+        sums[i] = region_add_argument(function, path[i], type_at_run_time(sums[i + 1]->type),
+                                      sums[i + 1]->name);
+    }
+    Builder b = {.function = function,
+                 .region = statement->parent,
+                 .before = statement,
+                 .range = statement->range};
+    Value *term = statement->operands[1], *sum = build_binary(&b, OP_ADD, sums[0], term);
+    sum = hand_out(nest, statement->parent, sum, sums);
+    op_append_operand(function, region_terminator(nest->programs->regions[0]), sum);
+    return true;
+}
+
+/// Puts what the backward does into the loop of programs.
+static void move_in(const Nest *nest, Op *const *ops, int count) {
+    Op *end = region_terminator(nest->programs->regions[0]);
+    for (int i = 0; i < count; i++) op_move_before(ops[i], end);
+}
+
+static void open_sums(const Nest *nest, Builder *outside) {
+    Function *function = nest->state->backward;
+    Region *body = nest->programs->regions[0];
+    for (LIST_EACH(int, i, nest->plan->statements)) {
+        const SharedStatement *shared = nest->plan->statements.items[i];
+        Value *term = shared->statement.op->operands[1];
+        Value *zeros = adjoint_zeros(nest->state, outside, term->type, shared->statement.range);
+        Type type = type_at_run_time(zeros->type);
+        op_append_operand(function, nest->programs, zeros);
+        region_add_argument(function, body, type, term->name);
+        op_append_result(function, nest->programs, type)->name = term->name;
+        term->name = NULL;  // the sum has it
+    }
+}
+
+/// The builder moves below the branches that are around a statement. False where they cannot be asked for there.
+static bool open_branches(const Nest *nest, Builder *b, const Op *statement, Map *copies) {
+    const Op *branches[REGIONS_MOST_NESTED];
+    bool is_else[REGIONS_MOST_NESTED];
+    int depth = 0;
+    for (const Region *region = statement->parent; region->parent != nest->programs;
+         region = region->parent->parent) {
+        const Op *branch = region->parent;
+        if (branch->code != OP_IF || branch == nest->guard) continue;
+        if (depth == REGIONS_MOST_NESTED) return false;
+        is_else[depth] = region == branch->regions[1];
+        branches[depth++] = branch;
+    }
+    while (depth--) {
+        Value *condition = value_copied(b, branches[depth]->operands[0], copies);
+        if (!condition) return false;
+        open_if(b, is_else[depth] ? build_unary(b, OP_LOGICAL_NOT, condition) : condition);
+    }
+    return true;
+}
+
+/// Stores what an owner has summed, or adds it to what others have, behind the loop of programs.
+static bool store_sums(const Nest *nest) {
+    const ReductionPlan *plan = nest->plan;
+    const Builder outside = behind(nest->state, nest->programs);
+    for (LIST_EACH(int, i, plan->statements)) {
+        Op *statement = plan->statements.items[i]->statement.op;
+        Builder b = outside;
+        Map copies = map_new(plan->arena);
+        if (!open_branches(nest, &b, statement, &copies)) return false;
+        Value *address = value_copied(&b, statement->operands[0], &copies),
+              *mask = value_copied(&b, statement->operands[2], &copies);
+        if (!address || (statement->operands[2] && !mask)) return false;
+        b.range = statement->range;
+        Value *sum = nest->programs->results[i];
+        if (plan->is_sliced)
+            build(&b, OP_ATOMIC_ADD, (Value *[]){address, sum, mask}, 3);
+        else
+            build(&b, OP_STORE, (Value *[]){address, sum, mask}, 3);
+        op_remove(statement);
+    }
+    return true;
+}
+
+bool reduction_take(Differentiation *state, const ReductionPlans *plans, int index) {
+    const ReductionPlan *plan = &plans->items[index];
+    Function *function = state->backward;
+    read_saved(state, plans);
+    drop_others(plan, function->body);
+    function_drop_dead(function);
+    LoopSearch loops = {.plan = plan};
+    region_walk(function->body, visit_loop, &loops);
+    if (loops.is_other) return false;
+    LIST(Op *) ops = {0};
+    for (Op *op = function->body->first; op; op = op->next)
+        if (!op_stays_at_start(op)) LIST_PUSH(state->arena, &ops, op);
+    Builder b = {.function = function, .region = function->body};
+    SummedPrograms programs;
+    if (!summed_programs_find(state, &b, plan, &programs)) return false;
+    Nest nest = {.state = state, .plan = plan, .summed = &programs};
+    Shares shares;
+    Value *program;
+    if (!open_owners(&nest, &b, &programs, &shares)) return false;
+    Builder outside = b;
+    nest.programs = open_for(&b, shares.first, programs.count, shares.step, &program);
+    outside.before = nest.programs;
+    open_sums(&nest, &outside);
+    move_in(&nest, ops.items, ops.count);
+    inline_loop(&nest);
+    for (int i = 0; i < plan->statements.count; i++)
+        if (!sum_up(&nest, i)) return false;
+    if (!store_sums(&nest)) return false;
+    program->name = programs.name ? programs.name : "forward_program";
+    summed_programs_place(state, plan, nest.programs->regions[0], &programs, program);
+    for (LIST_EACH(int, i, plan->statements)) {
+        Gradient *gradient = plan->statements.items[i]->gradient;
+        gradient->is_atomic = gradient->is_sum = plan->is_sliced;
+        gradient->why =
+            arena_printf(state->arena, "%s, in %s parts at most", gradient->why, most_slices);
+    }
+    return true;
+}

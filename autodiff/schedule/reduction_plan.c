@@ -1,0 +1,361 @@
+// Statements that several programs add with in; those that a gradient-reduction kernel can sum, and what it has to read from memory, out.
+#include "autodiff/schedule/reduction_plan.h"
+
+#include "analysis/addresses/affine.h"
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
+#include "analysis/ir/walk.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/rewrite/copying.h"
+#include "autodiff/schedule/reductions.h"
+#include "autodiff/schedule/schedule.h"
+#include "autodiff/tape/tape.h"
+
+static bool is_loop(const Op *op) { return op_is_loop(op->code); }
+
+/* ---- what values are made of ---- */
+
+/// Whether an id, or the row or column of the tile that it stands for, is another one for programs along summed axes.
+static bool is_summed_id(const ReductionPlan *plan, const Value *value) {
+    const bool *summed = plan->summed;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        for (int digit = 0; digit < 2; digit++)
+            if (value_is_tile_index(value, axis, digit))
+                return summed[axis] || summed[summed_axis(axis, digit)];
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (value_is_program_id(value, axis))
+            return summed[axis] || summed[summed_axis(axis, 0)] || summed[summed_axis(axis, 1)];
+    return false;
+}
+
+/// Whether it is what the loop of the forward's programs runs through, or a part of it that never gets smaller.
+static bool is_growing_id(const ReductionPlan *plan, const Value *value) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        if (value_is_tile_index(value, axis, -1))
+            return !plan->summed[axis] && !plan->orders->axes[axis].is_rotated;
+        if (value_is_program_id(value, axis)) return plan->summed[axis];
+    }
+    return value_is_program_id(value, -1);
+}
+
+typedef struct Differing {
+    const ReductionPlan *plan;
+    Map seen;
+} Differing;
+
+static bool visit_alike(void *context, Value *value) {
+    Differing *search = context;
+    if (value->constant || map_has_pointer(&search->seen, value)) return true;
+    map_set_pointer(&search->seen, value, search);
+    if (value->op && value->op->code == OP_TILE_INDEX) return !is_summed_id(search->plan, value);
+    if (value->op)
+        return !is_summed_id(search->plan, value) &&
+               op_walk_captured(value->op, visit_alike, search);
+    const Op *loop = value->region ? value->region->parent : NULL;
+    return !loop || (loop == search->plan->loop && value->index == 0);
+}
+
+bool owners_differ(const ReductionPlan *plan, Value *value) {
+    Differing search = {plan, map_new(plan->arena)};
+    return value && !visit_alike(&search, value);
+}
+
+/* ---- one statement ---- */
+
+/// A statement and where its sum would go.
+typedef struct Candidate {
+    const SharedStatement *shared;
+    Op *op;
+    Op *loop;
+    bool summed[SUMMED_AXES], is_owned;
+} Candidate;
+
+static AxisDependence dependence_on(const Axis *axes, const AxisDependence *dependence, int count,
+                                    const Op *loop) {
+    for (int i = 0; i < count; i++)
+        if (!axes[i].is_program && axes[i].loop == loop) return dependence[i];
+    return AXIS_SCATTERED;
+}
+
+/// Whether the loops around the statement are one of owners, outside of loops to sum over.
+static bool find_loop(Candidate *candidate, const Axis *axes, const AxisDependence *dependence,
+                      int count) {
+    for (Op *outer = candidate->op->parent->parent; outer; outer = outer->parent->parent) {
+        if (outer->code == OP_IF) continue;
+        if (outer->code != OP_FOR || candidate->loop) return false;
+        AxisDependence on = dependence_on(axes, dependence, count, outer);
+        if (on == AXIS_SCATTERED) return false;
+        if (on == AXIS_OWNED) candidate->loop = outer;
+    }
+    return true;
+}
+
+static bool find_axes(const Differentiation *state, const FunctionAxes *function,
+                      Candidate *candidate) {
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    Access access = access_of(state->arena, candidate->op);
+    if (!access.parameter || !access.offset.known || !lanes_are_apart(state->arena, candidate->op))
+        return false;
+    int count = access_axes(state->arena, function, &access, axes, dependence, ACCESS_MOST_AXES);
+    bool any = false;
+    for (int i = 0; i < count; i++) {
+        if (!axes[i].is_program) continue;
+        if (dependence[i] == AXIS_SCATTERED) return false;
+        bool is_free = dependence[i] == AXIS_FREE;
+        candidate->summed[summed_axis(axes[i].program_axis, axes[i].digit)] = is_free;
+        candidate->is_owned |= !is_free;
+        any |= is_free;
+    }
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {  // rows and columns: all programs
+        bool *row = &candidate->summed[summed_axis(axis, 0)];
+        bool *column = &candidate->summed[summed_axis(axis, 1)];
+        if (!*row || !*column) continue;
+        candidate->summed[axis] = true;
+        *row = *column = false;
+    }
+    return any && find_loop(candidate, axes, dependence, count);
+}
+
+/* ---- what it needs ---- */
+
+/// Costs of having a value in the gradient-reduction kernel: the rank, plus 1, of the largest tile that is read for it from memory; 0:
+/// it is computed from what the forward got.
+typedef struct Slice {
+    Differentiation *state;
+    ReductionPlan *plan;
+    const Op *statement;
+    WrittenRoots writes;
+    Map costs;  // value -> cost plus 1
+    Map saved;  // values that are read
+    Map taken;
+    int cost;
+    bool fails;
+} Slice;
+
+static int cost_of(Slice *slice, Value *value);
+
+static bool visit_cost(void *context, Value *value) {
+    Slice *slice = context;
+    int before = slice->cost, cost = cost_of(slice, value);
+    slice->cost = cost > before ? cost : before;
+    return !slice->fails;
+}
+
+static bool is_around(const Op *loop, const Op *op) {
+    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
+        if (outer == loop) return true;
+    return false;
+}
+
+static bool visit_loop(void *context, Op *op) {
+    bool *found = context;
+    *found = *found || is_loop(op);
+    return !*found;
+}
+
+static bool holds_loop(const Op *op) {
+    bool found = is_loop(op);
+    for (int r = 0; r < op->region_count && !found; r++)
+        region_walk(op->regions[r], visit_loop, &found);
+    return found;
+}
+
+/// Whether each program of the forward can leave the value in memory.
+static bool can_be_kept(const Slice *slice, const Value *value) {
+    if (!tape_holds(value->type) || value->type.is_constexpr) return false;
+    return tape_tile_text(slice->state, value->type) != NULL;
+}
+
+static bool visit_stable(void *context, Op *op) {
+    const Slice *slice = context;
+    return op->code != OP_LOAD || load_is_stable(&slice->writes, op);
+}
+
+/// Whether what the op reads, also in its branches, is there in a later kernel too: nothing of the backward writes to it.
+static bool reads_stay(Slice *slice, Op *op) {
+    bool stay = visit_stable(slice, op);
+    for (int r = 0; r < op->region_count && stay; r++)
+        stay = region_walk(op->regions[r], visit_stable, slice);
+    return stay;
+}
+
+static int cost_of_op(Slice *slice, Value *value) {
+    Op *op = value->op;
+    bool writes = op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC);
+    bool is_top = op->parent == slice->state->backward->body;
+    bool is_in_iteration = slice->plan->loop && is_around(slice->plan->loop, op);
+    bool has_loop = !is_in_iteration && holds_loop(op);
+    if (op->code == OP_UNKNOWN || writes || (has_loop && !is_top) || !reads_stay(slice, op)) {
+        slice->fails = true;
+        return 0;
+    }
+    int own = value->type.rank + 1, outer = slice->cost;
+    slice->cost = 0;
+    if (!has_loop) op_walk_captured(op, visit_cost, slice);
+    int cost = slice->cost;
+    slice->cost = outer;
+    if (slice->fails || (!has_loop && (!is_top || cost < own || !can_be_kept(slice, value))))
+        return cost;
+    slice->fails = slice->fails || !can_be_kept(slice, value);
+    map_set_pointer(&slice->saved, value, value);
+    return own;
+}
+
+static int cost_of(Slice *slice, Value *value) {
+    if (!value || value->constant || slice->fails) return 0;
+    void *known = map_get_pointer(&slice->costs, value);
+    if (known) return (int)(intptr_t)known - 1;
+    int cost = 0;
+    if (value->op) {
+        cost = cost_of_op(slice, value);
+    } else if (value->region && value->region->parent) {
+        const Op *loop = value->region->parent;  // what a loop around it carries is not there
+        slice->fails |= value->index > 0 && is_loop(loop) && is_around(loop, slice->statement);
+    }
+    map_set_pointer(&slice->costs, value, (void *)(intptr_t)(cost + 1));
+    return cost;
+}
+
+/// Lists what is read, and of that only what something needs that is computed.
+static bool visit_take(void *context, Value *value) {
+    Slice *slice = context;
+    if (value->constant || map_has_pointer(&slice->taken, value)) return true;
+    map_set_pointer(&slice->taken, value, value);
+    if (map_has_pointer(&slice->saved, value)) {
+        bool is_listed = false;
+        for (LIST_EACH(int, i, slice->plan->saved))
+            is_listed = is_listed || slice->plan->saved.items[i] == value;
+        if (!is_listed) LIST_PUSH(slice->plan->arena, &slice->plan->saved, value);
+        return true;
+    }
+    return !value->op || op_walk_captured(value->op, visit_take, slice);
+}
+
+/// What must be there for a statement: its operands, the conditions and the bounds around it.
+static bool walk_needs(const Op *statement, bool (*visit)(void *context, Value *value),
+                       void *context) {
+    for (int i = 0; i < statement->operand_count; i++)
+        if (statement->operands[i] && !visit(context, statement->operands[i])) return false;
+    for (const Op *outer = statement->parent->parent; outer; outer = outer->parent->parent)
+        for (int i = 0; i < (outer->code == OP_FOR ? 3 : 1); i++)
+            if (!visit(context, outer->operands[i])) return false;
+    return true;
+}
+
+/* ---- the loop of owners ---- */
+
+/// Also where all programs have the same.
+static bool grows(ValueWalk *walk, Value *value) {
+    return !owners_differ(walk->context, value) || walk_ask(walk, value);
+}
+
+/// Whether a value never gets smaller as the ids along the summed axes grow. Numbers that wrap around are left out: they would be bounds
+/// of the forward's own loop.
+static intptr_t is_growing(ValueWalk *walk, const Value *value) {
+    const ReductionPlan *plan = walk->context;
+    const Op *op = value->op;
+    if (!op) return false;
+    Value *const *x = op->operands;
+    switch (op->code) {
+    case OP_PROGRAM_ID:
+    case OP_TILE_INDEX: return is_growing_id(plan, value);
+    case OP_CAST: return grows(walk, x[0]);
+    case OP_ADD:
+    case OP_MINIMUM:
+    case OP_MAXIMUM: return grows(walk, x[0]) && grows(walk, x[1]);
+    case OP_SUB: return grows(walk, x[0]) && !owners_differ(plan, x[1]);
+    case OP_FLOORDIV:
+        return grows(walk, x[0]) && !owners_differ(plan, x[1]) &&
+               poly_is_nonnegative(plan->arena, value_poly(plan->arena, x[1]));
+    case OP_MUL:
+        for (int i = 0; i < 2; i++)
+            if (!owners_differ(plan, x[i]) &&
+                poly_is_nonnegative(plan->arena, value_poly(plan->arena, x[i])))
+                return grows(walk, x[1 - i]);
+        return false;
+    case OP_IF:
+        for (int r = 0; r < 2; r++)
+            if (!grows(walk, region_terminator(op->regions[r])->operands[value->index]))
+                return false;
+        return !owners_differ(plan, x[0]);
+    default: return false;
+    }
+}
+
+/// Whether owners can be counted: the loop starts at one place for all programs, and goes furthest for the last of them.
+static bool loop_is_countable(const ReductionPlan *plan) {
+    const Op *loop = plan->loop;
+    if (!loop) return true;
+    return !owners_differ(plan, loop->operands[0]) && !owners_differ(plan, loop->operands[2]) &&
+           poly_is_nonnegative(plan->arena, value_poly(plan->arena, loop->operands[2])) &&
+           (!owners_differ(plan, loop->operands[1]) ||
+            walk_from(loop->operands[1], is_growing, false, plan));
+}
+
+/* ---- the plan ---- */
+
+/// Whether the branches around a statement are the same for all programs that add with it: owners ask for them.
+static bool branches_are_alike(const ReductionPlan *plan, const Op *statement) {
+    for (const Op *outer = statement->parent->parent; outer; outer = outer->parent->parent)
+        if (outer->code == OP_IF && owners_differ(plan, outer->operands[0])) return false;
+    return true;
+}
+
+static bool is_like(const ReductionPlan *plan, const Candidate *candidate) {
+    if (plan->loop != candidate->loop) return false;
+    for (int axis = 0; axis < SUMMED_AXES; axis++)
+        if (plan->summed[axis] != candidate->summed[axis]) return false;
+    return true;
+}
+
+/// Adds the statement to the plan where that is possible.
+static bool consider(Differentiation *state, ReductionPlan *plan, const FunctionAxes *axes,
+                     const SharedStatement *shared) {
+    Candidate candidate = {.shared = shared, .op = shared->statement.op};
+    if (!find_axes(state, axes, &candidate)) return false;
+    ReductionPlan trial = *plan;
+    if (plan->statements.count && !is_like(plan, &candidate)) return false;
+    trial.loop = candidate.loop;
+    for (int axis = 0; axis < SUMMED_AXES; axis++) trial.summed[axis] = candidate.summed[axis];
+    trial.is_sliced = !candidate.loop || !candidate.is_owned;
+    const Op *op = candidate.op;
+    LIST_PUSH(state->arena, &trial.statements, shared);
+    if (!branches_are_alike(&trial, op) || owners_differ(&trial, op->operands[0]) ||
+        owners_differ(&trial, op->operands[2]) || !loop_is_countable(&trial))
+        return false;
+    Slice slice = {.state = state,
+                   .plan = &trial,
+                   .statement = op,
+                   .writes = function_writes(state->backward),
+                   .costs = map_new(state->arena),
+                   .saved = map_new(state->arena),
+                   .taken = map_new(state->arena)};
+    int bounds = 0, rank = op->operands[0]->type.rank;
+    for (int i = 0; trial.loop && i < 3; i++) bounds += cost_of(&slice, trial.loop->operands[i]);
+    bounds += cost_of(&slice, op->operands[0]) + cost_of(&slice, op->operands[2]);
+    if (bounds || !walk_needs(op, visit_cost, &slice) || slice.fails) return false;
+    // What is read for each program must be no more than it would have added, and less where some are still added.
+    int most = trial.loop ? rank + 1 : rank;
+    if (rank == 0 || slice.cost > most) return false;
+    walk_needs(op, visit_take, &slice);
+    *plan = trial;
+    return true;
+}
+
+ReductionPlans reductions_plan(Differentiation *state, const TileOrders *orders) {
+    ReductionPlans plans = {.count = 0};
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (state->stores.unread_axes[axis] == GRID_AXIS_SEVERAL) return plans;
+    FunctionAxes axes = backward_axes(state);
+    for (LIST_EACH(int, i, state->parts.shared)) {
+        const SharedStatement *shared = &state->parts.shared.items[i];
+        int k = 0;
+        while (k < plans.count && !consider(state, &plans.items[k], &axes, shared)) k++;
+        if (k < plans.count || k == BACKWARD_MOST_REDUCTIONS) continue;
+        plans.items[k] = (ReductionPlan){.arena = state->arena, .orders = orders};
+        plans.count += consider(state, &plans.items[k], &axes, shared);
+    }
+    return plans;
+}

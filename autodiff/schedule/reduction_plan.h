@@ -1,0 +1,12 @@
+// Statements that several programs add with in; those that a gradient-reduction kernel can sum, and what it has to read from memory, out.
+#ifndef TAD_AUTODIFF_SCHEDULE_REDUCTION_PLAN_H
+#define TAD_AUTODIFF_SCHEDULE_REDUCTION_PLAN_H
+
+#include "autodiff/schedule/reductions.h"
+
+/// reduction_plan.c: which statements can move, those with the same owners together.
+ReductionPlans reductions_plan(Differentiation *state, const TileOrders *orders);
+/// Whether a value of the backward tells programs along the summed axes apart, or iterations of loops that are summed over.
+bool owners_differ(const ReductionPlan *plan, Value *value);
+
+#endif

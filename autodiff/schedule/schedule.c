@@ -1,0 +1,362 @@
+// Where each gradient is summed (scheduling.md, sections 1 and 3): private ones become plain stores, shared ones stay atomics.
+// Statements of consecutive loops that hit the same elements are first moved into the last of them. Shared ones that are alone
+// may move to a kernel of their own (reductions.h).
+#include "autodiff/schedule/schedule.h"
+
+#include "analysis/addresses/affine.h"
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/build/build.h"
+#include "analysis/build/infer.h"
+#include "analysis/ir/loops.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/rewrite/order.h"
+#include "autodiff/schedule/sink.h"
+#include "autodiff/schedule/tile_orders.h"
+#include "autodiff/schedule/unwrap.h"
+#include "autodiff/state/differentiation.h"
+
+static bool op_is_alive(const Function *function, const Op *op) {
+    const Region *region = op->parent;
+    while (region && region->parent) region = region->parent->parent;
+    if (region != function->body) return false;
+    for (const Op *other = op->parent->first; other; other = other->next)
+        if (other == op) return true;
+    return false;
+}
+
+/* ---- private or shared ---- */
+
+typedef struct GradientSharing {
+    bool is_private;
+    const char *why;
+} GradientSharing;
+
+/// Whether a value comes from memory, by operands alone.
+static bool is_made_of_loads(const Value *value, Map *seen) {
+    if (!value || !value->op || map_has_pointer(seen, value)) return false;
+    if (value->op->code == OP_LOAD) return true;
+    map_set_pointer(seen, value, seen);
+    for (int i = 0; i < value->op->operand_count; i++)
+        if (is_made_of_loads(value->op->operands[i], seen)) return true;
+    return false;
+}
+
+/// An address of which nothing is known but this.
+static const char *unknown_address(Arena *arena, const Op *op, const char *name) {
+    Map seen = map_new(arena);
+    return arena_printf(
+        arena, "the address of `%s` %s, so any two programs may add to the same element", name,
+        is_made_of_loads(op->operands[0], &seen) ? "depends on loaded data"
+                                                 : "is not linear in the lanes of its tile");
+}
+
+static GradientSharing statement_sharing(Differentiation *state, const Accumulation *statement) {
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    Access access = places_find(state->versions.places, statement->op)->access;
+    const char *name = statement->input->name;
+    if (!access.parameter || !access.offset.known)
+        return (GradientSharing){false, unknown_address(state->arena, statement->op, name)};
+    if (!lanes_are_apart(state->arena, statement->op))
+        return (GradientSharing){
+            false,
+            arena_printf(state->arena,
+                         "several lanes of one tile may add to the same element of `%s`", name)};
+    int count = access_axes(state->arena, state->versions.axes, &access, axes, dependence,
+                            ACCESS_MOST_AXES);
+    for (int i = 0; i < count; i++) {
+        if (dependence[i] == AXIS_OWNED) continue;
+        if (axes[i].is_program) {
+            return (GradientSharing){
+                false, dependence[i] == AXIS_FREE && axes[i].digit == AXIS_WHOLE
+                           ? arena_printf(
+                                 state->arena,
+                                 "all programs along grid axis %d add to the same elements of `%s`",
+                                 axes[i].program_axis, name)
+                           : arena_printf(
+                                 state->arena,
+                                 "programs along grid axis %d may add to the same elements of `%s`",
+                                 axes[i].program_axis, name)};
+        }
+        return (GradientSharing){
+            false, arena_printf(
+                       state->arena,
+                       "several iterations of the loop at line %d add to the same elements of `%s`",
+                       range_line(axes[i].loop->range), name)};
+    }
+    return (GradientSharing){.is_private = true};
+}
+
+/// How two statements that are private each are private together.
+typedef enum Pair {
+    PAIR_SHARED,   // other programs or iterations of the one meet the other
+    PAIR_APART,    // they never meet
+    PAIR_ORDERED,  // they meet in one program, the one after the other
+} Pair;
+
+static Pair pair_of(Differentiation *state, const Accumulation *a, const Accumulation *b) {
+    if (!places_are_owned_together(state->arena, state->versions.axes, a->op, b->op, false))
+        return PAIR_SHARED;
+    bool apart = ops_are_exclusive(a->op, b->op) || places_are_apart(state->arena, a->op, b->op);
+    return apart ? PAIR_APART : PAIR_ORDERED;
+}
+
+static void make_store(const Accumulation *statement, Function *function) {
+    Op *op = statement->op;
+    Builder builder = {
+        .function = function, .region = op->parent, .before = op, .range = statement->range};
+    Value *operands[] = {op->operands[0], op->operands[1], op->operands[2]};
+    build(&builder, OP_STORE, operands, 3);
+    op_remove(op);
+}
+
+static void make_update(const Accumulation *statement, Function *function) {
+    Op *op = statement->op;
+    Builder b = {
+        .function = function, .region = op->parent, .before = op, .range = statement->range};
+    Value *mask = access_mask(op);
+    Value *operands[] = {op->operands[0], mask, mask ? build_float(&b, 0.0) : NULL};
+    Value *sum = build_binary(&b, OP_ADD, build(&b, OP_LOAD, operands, 3), op->operands[1]);
+    build(&b, OP_STORE, (Value *[]){op->operands[0], sum, mask}, 3);
+    op_remove(op);
+}
+
+/// The later of two statements, whose program's threads wait in front of it for what the earlier one stored.
+static int make_ordered(Differentiation *state, const Accumulation *group, int a, int b) {
+    Op *in_a, *in_b;
+    ops_common_level(group[a].op, group[b].op, &in_a, &in_b);
+    int later = op_precedes(in_a, in_b) ? b : a;
+    Op *level = later == b ? in_b : in_a;
+    if (level->previous && level->previous->code == OP_DEBUG_BARRIER) return later;
+    Builder builder = {.function = state->backward,
+                       .region = level->parent,
+                       .before = level,
+                       .range = level->range};
+    op_append(&builder, OP_DEBUG_BARRIER, NULL, 0, 0);
+    return later;
+}
+
+static void share_group(Gradient *gradient, const Accumulation *statement, const char *why) {
+    gradient->is_atomic = gradient->is_sum = true;
+    gradient->why = why;
+    gradient->range = statement->range;
+}
+
+static void schedule_group(Differentiation *state, Gradient *gradient, const Accumulation *group,
+                           int count) {
+    Pair *pairs = ARENA_ARRAY(state->arena, Pair, count * count + 1);
+    gradient->range = group[0].range;
+    for (int i = 0; i < count; i++) {
+        GradientSharing sharing = statement_sharing(state, &group[i]);
+        if (!sharing.is_private) {
+            share_group(gradient, &group[i], sharing.why);
+            if (count == 1)
+                LIST_PUSH(state->arena, &state->parts.shared,
+                          (SharedStatement){group[i], gradient});
+            return;
+        }
+        for (int k = 0; k < i; k++) {
+            pairs[i * count + k] = pair_of(state, &group[i], &group[k]);
+            if (pairs[i * count + k] != PAIR_SHARED) continue;
+            share_group(
+                gradient, &group[i],
+                arena_printf(
+                    state->arena,
+                    "`%s` is read at several places whose elements may overlap (lines %d and %d)",
+                    gradient->input, range_line(group[k].range), range_line(group[i].range)));
+            return;
+        }
+    }
+    bool *adds = ARENA_ARRAY(state->arena, bool, count + 1);
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < i; k++)
+            if (pairs[i * count + k] == PAIR_ORDERED)
+                adds[make_ordered(state, group, k, i)] = gradient->is_sum = true;
+    for (int i = 0; i < count; i++)
+        adds[i] ? make_update(&group[i], state->backward) : make_store(&group[i], state->backward);
+}
+
+/* ---- running gradients ---- */
+
+/// The store of 0 that an accumulation follows, to the same lanes of the same place, or NULL.
+static RunningStep *zero_before(Differentiation *state, const Accumulation *statement) {
+    for (int i = 0; i < state->sweep.running_steps.count; i++) {
+        RunningStep *step = &state->sweep.running_steps.items[i];
+        if (!step->op || step->op->code != OP_STORE || step->gradient != statement->gradient)
+            continue;
+        bool same = step->op->parent == statement->op->parent &&
+                    access_mask(step->op) == access_mask(statement->op) &&
+                    place_equals(places_find(state->versions.places, step->op),
+                                 places_find(state->versions.places, statement->op));
+        if (same && op_precedes(step->op, statement->op)) return step;
+    }
+    return NULL;
+}
+
+/// An update in place whose elements are each read once and written once: what is read back is stored, nothing is added.
+static bool running_is_replaced(Differentiation *state, const Accumulation *group, int count,
+                                RunningStep **zeros) {
+    for (int i = 0; i < count; i++) {
+        zeros[i] = zero_before(state, &group[i]);
+        if (!zeros[i] || !lanes_are_apart(state->arena, group[i].op)) return false;
+        for (int k = 0; k < i; k++)
+            if (zeros[k] == zeros[i]) return false;
+    }
+    for (int i = 0; i < state->sweep.running_steps.count; i++) {
+        const RunningStep *a = &state->sweep.running_steps.items[i];
+        if (!a->op || a->op->code != OP_STORE || a->gradient != group[0].gradient) continue;
+        for (int k = 0; k < i; k++) {
+            const RunningStep *b = &state->sweep.running_steps.items[k];
+            if (!b->op || b->op->code != OP_STORE || b->gradient != a->gradient) continue;
+            if (!ops_are_exclusive(a->op, b->op) &&
+                !place_is_apart(state->arena, places_find(state->versions.places, a->op),
+                                places_find(state->versions.places, b->op)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/// Whether no other program touches the elements of a statement: they can be added to without atomics.
+static bool programs_are_apart(Differentiation *state, const Accumulation *group, int count,
+                               int index) {
+    Op *op = group[index].op;
+    if (!lanes_are_apart(state->arena, op)) return false;
+    for (int k = 0; k < count; k++)
+        if (!places_are_owned_together(state->arena, state->versions.axes, op, group[k].op, true))
+            return false;
+    return true;
+}
+
+static void drop_step(RunningStep *step) {
+    op_remove(step->op);
+    step->op = NULL;
+}
+
+static void schedule_running(Differentiation *state, Gradient *gradient, const Accumulation *group,
+                             int count) {
+    RunningStep **zeros = ARENA_ARRAY(state->arena, RunningStep *, count + 1);
+    gradient->range = group[0].range;
+    if (running_is_replaced(state, group, count, zeros)) {
+        for (int i = 0; i < count; i++) {
+            drop_step(zeros[i]);
+            make_store(&group[i], state->backward);
+        }
+        bool any_zero = false;
+        for (int i = 0; i < state->sweep.running_steps.count; i++) {
+            const RunningStep *step = &state->sweep.running_steps.items[i];
+            any_zero = any_zero || (step->op && step->gradient == group[0].gradient &&
+                                    step->op->code == OP_STORE);
+        }
+        for (int i = 0; i < state->sweep.running_steps.count && !any_zero; i++) {
+            RunningStep *step = &state->sweep.running_steps.items[i];
+            if (step->op && step->gradient == group[0].gradient) drop_step(step);
+        }
+        return;
+    }
+    gradient->is_sum = true;
+    bool *apart = ARENA_ARRAY(state->arena, bool, count + 1);
+    for (int i = 0; i < count; i++) apart[i] = programs_are_apart(state, group, count, i);
+    for (int i = 0; i < count; i++) {
+        if (apart[i]) {
+            make_update(&group[i], state->backward);
+            continue;
+        }
+        const char *why = statement_sharing(state, &group[i]).why;
+        if (!why)
+            why = arena_printf(state->arena, "several places of `%s` that are read may overlap",
+                               gradient->input);
+        share_group(gradient, &group[i], why);
+    }
+}
+
+FunctionAxes backward_axes(Differentiation *state) {
+    FunctionAxes axes = function_axes(state->arena, state->backward);
+    Builder b = {.function = state->backward,
+                 .region = state->backward->body,
+                 .before = state->backward->body->first};
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (state->stores.adding_axes[axis] && !axes.programs[axis])
+            axes.programs[axis] = build_unary(&b, OP_PROGRAM_ID, build_int(&b, axis));
+    return axes;
+}
+
+/// A compile-time value, which builders share wherever they are.
+static bool is_shared(const Op *op) {
+    return op->result_count == 1 && (op->results[0]->constant || op->results[0]->type.is_constexpr);
+}
+
+/// Puts all that the backward does below `if program_id(axis) == 0`.
+static void leave_to_first_program(Function *backward, int axis) {
+    Builder b = {.function = backward, .region = backward->body};
+    Value *id = build_unary(&b, OP_PROGRAM_ID, build_int(&b, axis));
+    Value *is_first = build_binary(&b, OP_EQ, id, build_int(&b, 0));
+    Op *branch = op_append(&b, OP_IF, &is_first, 1, 0);
+    for (int side = 0; side < 2; side++) {
+        b.region = op_add_region(&b, branch);
+        Op *end = op_append(&b, OP_YIELD, NULL, 0, 0);
+        for (Op *op = side ? branch : backward->body->first, *next; op != branch; op = next) {
+            next = op->next;
+            if (!is_shared(op) && op != id->op && op != is_first->op) op_move_before(op, end);
+        }
+    }
+}
+
+/// Programs along an axis that the kernel does not read do the same, and each would add it to the gradients: only the first
+/// one does. Where nobody knows how many there are, the launch has to have one.
+static void settle_unread_axes(Differentiation *state, Backward *result) {
+    bool is_sum = false;
+    for (int i = 0; i < result->gradient_count; i++) is_sum |= result->gradients[i].is_sum;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        result->single_axes[axis] =
+            (is_sum || state->stores.adds) && state->stores.unread_axes[axis] == GRID_AXIS_UNKNOWN;
+        if (is_sum && state->stores.unread_axes[axis] == GRID_AXIS_SEVERAL)
+            leave_to_first_program(state->backward, axis);
+    }
+}
+
+void schedule_accumulations(Differentiation *state, Backward *result) {
+    for (int i = 0; i < state->sweep.accumulations.count; i++)
+        if (!op_is_alive(state->backward, state->sweep.accumulations.items[i].op))
+            state->sweep.accumulations.items[i].op = NULL;
+    for (int i = 0; i < state->sweep.running_steps.count; i++)
+        if (!op_is_alive(state->backward, state->sweep.running_steps.items[i].op))
+            state->sweep.running_steps.items[i].op = NULL;
+    accumulations_sink(state);
+    accumulations_unwrap(state);
+    tile_orders_open(state->arena, state->backward);
+    Places places = places_new(state->arena);
+    FunctionAxes axes = backward_axes(state);
+    state->versions.places = &places;
+    state->versions.axes = &axes;
+    result->gradients = ARENA_ARRAY(state->arena, Gradient, state->sweep.accumulations.count + 1);
+    for (int i = 0; i < state->sweep.accumulations.count; i++) {
+        const Accumulation *first = &state->sweep.accumulations.items[i];
+        if (!first->op) continue;
+        Accumulation *group =
+            ARENA_ARRAY(state->arena, Accumulation, state->sweep.accumulations.count);
+        int count = 0;
+        Value *target = first->gradient;
+        const char *input = first->input->name;
+        bool first_is_running = first->is_running;
+        for (int k = i; k < state->sweep.accumulations.count; k++) {
+            Accumulation *other = &state->sweep.accumulations.items[k];
+            if (!other->op || other->gradient != target) continue;
+            group[count++] = *other;
+            other->op = NULL;
+        }
+        Gradient *gradient = &result->gradients[result->gradient_count++];
+        *gradient = (Gradient){.input = input};
+        if (group[0].is_program_sum)  // a plain store already
+            gradient->is_sum = gradient->is_program_sum = true;
+        else if (first_is_running)
+            schedule_running(state, gradient, group, count);
+        else
+            schedule_group(state, gradient, group, count);
+        if (gradient->is_atomic) result->atomics++;
+    }
+    state->versions.places = NULL;
+    state->versions.axes = NULL;
+    tile_orders_close(state->backward);
+    settle_unread_axes(state, result);
+}

@@ -1,0 +1,149 @@
+// Statements of two loops that add to the same elements become one, in the later loop: what the earlier one adds is recomputed
+// there (scheduling.md, section 3). Each element is then stored once.
+#include "autodiff/schedule/sink.h"
+
+#include "analysis/build/build.h"
+#include "analysis/build/clone.h"
+#include "analysis/build/infer.h"
+#include "analysis/ir/walk.h"
+#include "autodiff/rewrite/order.h"
+#include "autodiff/rewrite/rewrite.h"
+
+static Op *loop_around(const Op *op) {
+    Op *owner = op->parent->parent;
+    return owner && (owner->code == OP_FOR || owner->code == OP_STATIC_FOR) ? owner : NULL;
+}
+
+/// Equal expressions up to the two loops' variables.
+static bool same_within(ValueWalk *walk, const Value *a, const Value *b, const Value *iv_a,
+                        const Value *iv_b) {
+    if (a == b) return true;
+    if (!a || !b) return false;
+    if (a == iv_a && b == iv_b) return true;
+    if (!a->op || !b->op || a->op->code != b->op->code || a->index != b->index) return false;
+    if (a->op->region_count || a->op->operand_count != b->op->operand_count) return false;
+    if (!op_is_pure(a->op) && a->op->code != OP_LOAD) return false;
+    if (a->op->code == OP_CONSTANT) return false;  // shared constants are the same value
+    WalkPair pair = walk_pair(walk, a, b);
+    if (pair != WALK_PAIR_NEW) return pair == WALK_PAIR_KNOWN;
+    for (int i = 0; i < a->op->operand_count; i++)
+        if (!same_within(walk, a->op->operands[i], b->op->operands[i], iv_a, iv_b)) return false;
+    return true;
+}
+
+static bool same_expression(const Value *a, const Value *b, const Value *iv_a, const Value *iv_b) {
+    ValueWalk walk;
+    walk_start(&walk, NULL, 0, NULL);
+    return same_within(&walk, a, b, iv_a, iv_b);
+}
+
+static bool loops_match(const Op *a, const Op *b) {
+    if (a == b || a->code != b->code || a->parent != b->parent) return false;
+    for (int i = 0; i < 3; i++)
+        if (a->operands[i] != b->operands[i]) return false;
+    return true;
+}
+
+/// Where values of one region of the earlier loop are made anew: the loop's body, or a branch of a branch in it.
+typedef struct Transplant {
+    const Function *function;
+    const Region *from;
+    Builder builder;
+    Map *values;  // of all places: value of the earlier loop -> its copy
+    struct Transplant *outer;
+} Transplant;
+
+static Value *transplant(Transplant *place, Value *value);
+
+/// The copy of a branch with the one result that is asked for.
+static Value *transplant_branch(Transplant *place, const Value *value) {
+    const Op *op = value->op;
+    Value *condition = transplant(place, op->operands[0]);
+    if (!condition) return NULL;
+    Function *function = place->builder.function;
+    Op *branch = op_append(&place->builder, OP_IF, &condition, 1, 0);
+    branch->range = op->range;
+    for (int r = 0; r < op->region_count; r++) {
+        Transplant side = {place->function, op->regions[r], place->builder, place->values, place};
+        side.builder.region = op_add_region(&place->builder, branch);
+        side.builder.before = NULL;
+        place->builder.before = branch;
+        Value *yielded =
+            transplant(&side, region_terminator(op->regions[r])->operands[value->index]);
+        place->builder.before = branch->next;
+        if (!yielded) {
+            op_remove(branch);
+            return NULL;
+        }
+        op_append(&side.builder, OP_YIELD, &yielded, 1, 0);
+    }
+    Value *copy = op_append_result(function, branch,
+                                   type_mapped(function->arena, value->type, place->values));
+    copy->name = value->name;
+    return copy;
+}
+
+/// A copy of a value of the earlier loop. NULL where it needs state of its own loop or memory that is written to.
+static Value *transplant(Transplant *place, Value *value) {
+    Value *copy = value ? map_get_pointer(place->values, value) : NULL;
+    if (copy || !value) return copy;
+    if (!region_defines(place->from, value))
+        return place->outer ? transplant(place->outer, value) : value;
+    const Op *op = value->op;
+    if (op && op->code == OP_IF && op->parent == place->from) {
+        copy = transplant_branch(place, value);
+        if (copy) map_set_pointer(place->values, value, copy);
+        return copy;
+    }
+    if (!op || op->region_count || op->code == OP_UNDEFINED) return NULL;
+    if (!op_is_pure(op) && !op_is_stable_load(place->function, op)) return NULL;
+    for (int i = 0; i < op->operand_count; i++) {
+        if (!op->operands[i]) continue;
+        Value *operand = transplant(place, op->operands[i]);
+        if (!operand) return NULL;
+        map_set_pointer(place->values, op->operands[i], operand);
+    }
+    op_clone(&place->builder, op, place->values);
+    return map_get_pointer(place->values, value);
+}
+
+static bool sink_into(Differentiation *state, const Accumulation *early, const Accumulation *late) {
+    Op *from = loop_around(early->op), *into = loop_around(late->op);
+    if (!from || !into || !loops_match(from, into) || !op_precedes(from, into)) return false;
+    const Value *iv_a = from->regions[0]->arguments[0], *iv_b = into->regions[0]->arguments[0];
+    if (!same_expression(early->op->operands[0], late->op->operands[0], iv_a, iv_b)) return false;
+    if (!same_expression(early->op->operands[2], late->op->operands[2], iv_a, iv_b) &&
+        early->op->operands[2] != late->op->operands[2])
+        return false;
+    Map values = map_new(state->arena);
+    map_set_pointer(&values, iv_a, (void *)(uintptr_t)iv_b);
+    Builder builder = {.function = state->backward,
+                       .region = into->regions[0],
+                       .before = late->op,
+                       .range = late->range};
+    Transplant place = {state->backward, from->regions[0], builder, &values, NULL};
+    Value *moved = transplant(&place, early->op->operands[1]);
+    if (!moved) return false;
+    Value *sum = build_binary(&builder, OP_ADD, moved, late->op->operands[1]);
+    sum->name = late->op->operands[1]->name;
+    late->op->operands[1]->name = NULL;
+    op_set_operand(late->op, 1, sum);
+    op_remove(early->op);
+    return true;
+}
+
+void accumulations_sink(Differentiation *state) {
+    int count = state->sweep.accumulations.count;
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < count; k++) {
+            Accumulation *early = &state->sweep.accumulations.items[i],
+                         *late = &state->sweep.accumulations.items[k];
+            if (i == k || !early->op || !late->op || early->gradient != late->gradient ||
+                early->is_running)
+                continue;
+            if (!sink_into(state, early, late)) continue;
+            early->op = NULL;
+            break;
+        }
+    }
+}

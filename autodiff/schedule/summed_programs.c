@@ -1,0 +1,219 @@
+// From axes that are summed over to the programs along them, and from the number of one of these to its ids. Where ids number tiles,
+// the tiles in one row, or in one column, count as far as the grid has programs for them: the first so many of them.
+#include "autodiff/schedule/summed_programs.h"
+
+#include "analysis/build/build.h"
+#include "autodiff/rewrite/copying.h"
+
+static Value *add(Builder *b, Value *x, Value *y) { return build_binary(b, OP_ADD, x, y); }
+static Value *subtract(Builder *b, Value *x, Value *y) { return build_binary(b, OP_SUB, x, y); }
+static Value *multiply(Builder *b, Value *x, Value *y) { return build_binary(b, OP_MUL, x, y); }
+static Value *quotient(Builder *b, Value *x, Value *y) {
+    return build_binary(b, OP_FLOORDIV, x, y);
+}
+static Value *remainder_of(Builder *b, Value *x, Value *y) { return build_binary(b, OP_MOD, x, y); }
+static Value *least(Builder *b, Value *x, Value *y) { return build_binary(b, OP_MINIMUM, x, y); }
+
+/// As it is to be called where it gets a variable.
+static Value *named(Value *value, const char *name) {
+    if (!value->name && !value->constant) value->name = name;
+    return value;
+}
+
+/* ---- tiles ---- */
+
+/// The first row of the group that begins there, and how many rows it has.
+static Value *height_of(Builder *b, const TileNumbers *tiles, Value *first) {
+    return least(b, subtract(b, tiles->rows, first), tiles->group);
+}
+
+static Value *first_of(Builder *b, const TileNumbers *tiles, Value *place) {
+    return multiply(b, quotient(b, place, tiles->group), tiles->group);
+}
+
+/// The id of the tile in the row at `place` of a group, and in the first column.
+static Value *start_of(Builder *b, const TileNumbers *tiles, Value *first, Value *place) {
+    if (!tiles->group) return multiply(b, place, tiles->columns);
+    return add(b, multiply(b, first, tiles->columns), subtract(b, place, first));
+}
+
+/// The id of the tile in the row at `place`, and in the column.
+static Value *id_of(Builder *b, const TileNumbers *tiles, Value *place, Value *column) {
+    Value *first = tiles->group ? first_of(b, tiles, place) : NULL;
+    Value *start = start_of(b, tiles, first, place);
+    if (!first) return add(b, start, column);
+    return add(b, start, multiply(b, column, height_of(b, tiles, first)));
+}
+
+/// The row at `place` of a group.
+static Value *row_in(Builder *b, const TileNumbers *tiles, bool is_rotated, Value *first,
+                     Value *place) {
+    if (!is_rotated) return place;
+    Value *start = start_of(b, tiles, first, place);
+    return add(b, first, remainder_of(b, start, height_of(b, tiles, first)));
+}
+
+/// Programs that have a tile in this one's row.
+static Value *count_in_row(Builder *b, const TileNumbers *tiles, Value *programs) {
+    Value *start = start_of(b, tiles, tiles->first, tiles->place);
+    if (!tiles->group) return least(b, subtract(b, programs, start), tiles->columns);
+    Value *height = height_of(b, tiles, tiles->first);
+    return least(b, build_trip_count(b, start, programs, height), tiles->columns);
+}
+
+/// Programs that have a tile in this one's column: one in each row of the groups that are full, and some in the next one.
+static Value *count_in_column(Builder *b, const TileNumbers *tiles, Value *programs) {
+    if (!tiles->group) return build_trip_count(b, tiles->column, programs, tiles->columns);
+    Value *size = named(multiply(b, tiles->group, tiles->columns), "tiles_in_group");
+    Value *full = named(multiply(b, quotient(b, programs, size), tiles->group), "full_rows");
+    Value *height = named(height_of(b, tiles, full), "rows_of_last_group");
+    Value *more = subtract(b, remainder_of(b, programs, size), multiply(b, tiles->column, height));
+    more = named(least(b, more, height), "more_rows");
+    more = build_binary(b, OP_MAXIMUM, more, build_int(b, 0));
+    return least(b, add(b, full, more), tiles->rows);
+}
+
+/// The id's own tile, as the kernel computes it where it does.
+static bool find_tile(Differentiation *state, Builder *b, const TileOrder *order,
+                      Value *const *known, TileNumbers *tiles) {
+    Map copies = map_new(state->arena);
+    *tiles = (TileNumbers){.columns = poly_copied(b, order->columns, &copies)};
+    if (order->group) {
+        tiles->rows = poly_copied(b, order->rows, &copies);
+        tiles->group = poly_copied(b, order->group, &copies);
+    }
+    if (!tiles->columns || (order->group && (!tiles->rows || !tiles->group))) return false;
+    for (int digit = 0; digit < 2; digit++) {
+        Value *own = known[digit] ? known[digit]->op->operands[0] : NULL;
+        Value *copy = value_copied(b, own, &copies);
+        if (own && !copy) return false;
+        *(digit ? &tiles->column : &tiles->row) = copy;
+    }
+    if (!order->group) {
+        if (!tiles->row) tiles->row = quotient(b, order->id, tiles->columns);
+        if (!tiles->column) tiles->column = remainder_of(b, order->id, tiles->columns);
+        tiles->place = tiles->row;
+        return true;
+    }
+    Value *size = multiply(b, tiles->group, tiles->columns);
+    Value *first = tiles->first = multiply(b, quotient(b, order->id, size), tiles->group);
+    Value *height = height_of(b, tiles, first), *rest = remainder_of(b, order->id, size);
+    if (!tiles->column) tiles->column = quotient(b, rest, height);
+    bool is_place = tiles->row && !order->is_rotated;
+    tiles->place = is_place ? tiles->row : add(b, first, remainder_of(b, rest, height));
+    if (!tiles->row) tiles->row = row_in(b, tiles, order->is_rotated, first, tiles->place);
+    return true;
+}
+
+/* ---- programs ---- */
+
+static int axis_of(const Value *id) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        if (value_is_program_id(id, axis)) return summed_axis(axis, AXIS_WHOLE);
+        for (int digit = 0; digit < 2; digit++)
+            if (value_is_tile_index(id, axis, digit)) return summed_axis(axis, digit);
+    }
+    return -1;
+}
+
+Value *summed_count_of(const SummedPrograms *programs, const Value *id) {
+    int axis = axis_of(id);
+    return axis < 0 ? NULL : programs->counts[axis];
+}
+
+typedef struct IdSearch {
+    Arena *arena;
+    const ReductionPlan *plan;
+    SummedPrograms *programs;
+} IdSearch;
+
+static bool visit_id(void *context, Op *op) {
+    const IdSearch *search = context;
+    int axis = op->result_count ? axis_of(op->results[0]) : -1;
+    if (op->code == OP_PROGRAM_ID) LIST_PUSH(search->arena, &search->programs->reads, op);
+    if (axis < 0 || !search->plan->summed[axis]) return true;
+    LIST_PUSH(search->arena, &search->programs->ids, op);
+    if (op->results[0]->name) search->programs->name = op->results[0]->name;
+    return true;
+}
+
+/// Which number along the axis this program has, and how many there are.
+static bool find_along(Differentiation *state, Builder *b, const ReductionPlan *plan, int axis,
+                       SummedPrograms *programs, Value **own) {
+    int grid = axis < PROGRAM_AXES ? axis : (axis - PROGRAM_AXES) / 2;
+    Value *along = build_int(b, grid), *count = build_unary(b, OP_NUM_PROGRAMS, along);
+    programs->counts[axis] = count;
+    *own = build_unary(b, OP_PROGRAM_ID, along);
+    if (axis < PROGRAM_AXES) return true;
+    named(count, "all_programs");
+    TileNumbers *tiles = &programs->tiles[grid];
+    if (!find_tile(state, b, &plan->orders->axes[grid], programs->axes.tiles[grid], tiles))
+        return false;
+    bool is_row = axis == summed_axis(grid, 0);
+    *own = is_row ? tiles->place : tiles->column;
+    programs->counts[axis] =
+        is_row ? count_in_column(b, tiles, count) : count_in_row(b, tiles, count);
+    return true;
+}
+
+bool summed_programs_find(Differentiation *state, Builder *b, const ReductionPlan *plan,
+                          SummedPrograms *programs) {
+    *programs = (SummedPrograms){.axes = function_axes(state->arena, state->backward)};
+    IdSearch search = {state->arena, plan, programs};
+    region_walk(state->backward->body, visit_id, &search);
+    for (int axis = 0; axis < SUMMED_AXES; axis++) {
+        if (!plan->summed[axis]) continue;
+        Value *own;
+        if (!find_along(state, b, plan, axis, programs, &own)) return false;
+        Value *count = programs->counts[axis];
+        bool is_first = !programs->own;
+        programs->own = is_first ? own : add(b, programs->own, multiply(b, own, programs->count));
+        programs->count = is_first ? count : multiply(b, programs->count, count);
+    }
+    programs->own->name = "program";
+    programs->count->name = "programs";
+    return true;
+}
+
+/// The ids of an axis in the region, where the number along the row, or the column, of its tiles is `number`.
+static void place_tile(Builder *b, const ReductionPlan *plan, int axis,
+                       const SummedPrograms *programs, Value *number) {
+    int grid = (axis - PROGRAM_AXES) / 2;
+    bool is_row = axis == summed_axis(grid, 0);
+    const TileNumbers *tiles = &programs->tiles[grid];
+    Value *place = is_row ? number : tiles->place, *column = is_row ? tiles->column : number;
+    Value *row = tiles->row;
+    bool is_rotated = plan->orders->axes[grid].is_rotated;
+    if (is_row && is_rotated) row = row_in(b, tiles, true, first_of(b, tiles, place), place);
+    if (is_row && !is_rotated) row = place;
+    Value *id = id_of(b, tiles, place, column);
+    const FunctionAxes *axes = &programs->axes;
+    for (int digit = 0; digit < 2; digit++)
+        if (axes->tiles[grid][digit])
+            region_replace_uses(b->region, axes->tiles[grid][digit], digit ? column : row);
+    for (LIST_EACH(int, i, programs->reads)) {
+        const Value *read = programs->reads.items[i]->results[0];
+        if (value_is_program_id(read, grid)) region_replace_uses(b->region, read, id);
+    }
+}
+
+void summed_programs_place(const Differentiation *state, const ReductionPlan *plan, Region *region,
+                           const SummedPrograms *programs, Value *program) {
+    Builder b = {.function = state->backward, .region = region, .before = region->first};
+    Value *rest = program;
+    int left = 0;
+    for (int axis = 0; axis < SUMMED_AXES; axis++) left += plan->summed[axis];
+    for (int axis = 0; axis < SUMMED_AXES; axis++) {
+        if (!plan->summed[axis]) continue;
+        Value *count = --left ? programs->counts[axis] : NULL;
+        Value *number = left ? remainder_of(&b, rest, count) : rest;
+        if (left) rest = quotient(&b, rest, count);
+        for (LIST_EACH(int, i, programs->ids)) {
+            const Value *id = programs->ids.items[i]->results[0];
+            if (axis_of(id) != axis) continue;
+            if (left && !number->name) number->name = id->name;
+            if (axis < PROGRAM_AXES) region_replace_uses(region, id, number);
+        }
+        if (axis >= PROGRAM_AXES) place_tile(&b, plan, axis, programs, number);
+    }
+}

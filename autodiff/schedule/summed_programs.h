@@ -1,0 +1,35 @@
+// Inside autodiff/: the programs of the forward that add to the elements of one owner, as the numbers from 0 on.
+#ifndef TAD_AUTODIFF_SCHEDULE_SUMMED_PROGRAMS_H
+#define TAD_AUTODIFF_SCHEDULE_SUMMED_PROGRAMS_H
+
+#include "autodiff/schedule/reductions.h"
+
+/// Of an axis whose ids number tiles: what there is of them, and where this program's lies.
+typedef struct TileNumbers {
+    Value *rows, *columns, *group;  // NULL where the order has none
+    Value *first;                   // row of the group; NULL without groups
+    Value *place;                   // of the row, in the order of the ids
+    Value *row, *column;
+} TileNumbers;
+
+typedef struct SummedPrograms {
+    Value *own;                  // which of them this program is
+    Value *count;                // how many there are
+    Value *counts[SUMMED_AXES];  // along each axis; NULL where it is not summed
+    TileNumbers tiles[PROGRAM_AXES];
+    FunctionAxes axes;  // of the backward, before anything is copied
+    LIST(Op *) ids;     // of the backward: what differs along the summed axes
+    LIST(Op *) reads;   // each tl.program_id
+    const char *name;   // the user's for one of them
+} SummedPrograms;
+
+/// Makes the numbers at the builder's place. False where they cannot be computed there.
+bool summed_programs_find(Differentiation *state, Builder *b, const ReductionPlan *plan,
+                          SummedPrograms *programs);
+/// How many programs there are along the axis that an id, a row or a column of tiles is of.
+Value *summed_count_of(const SummedPrograms *programs, const Value *id);
+/// In the region, the ids along the summed axes are those of number `program`.
+void summed_programs_place(const Differentiation *state, const ReductionPlan *plan, Region *region,
+                           const SummedPrograms *programs, Value *program);
+
+#endif

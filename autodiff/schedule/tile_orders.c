@@ -1,0 +1,226 @@
+// From a kernel to the grids of tiles that its program ids number: quotients and remainders of an id, in whatever spelling, that
+// are together a bijection (scheduling.md, section 4b).
+#include "autodiff/schedule/tile_orders.h"
+
+#include "analysis/addresses/affine.h"
+#include "analysis/build/build.h"
+#include "autodiff/rewrite/rewrite.h"
+
+typedef LIST(Value *) Values;
+
+/// What is known of a kernel's numbers.
+typedef struct TileSearch {
+    Arena *arena;
+    Former *former;
+    Values numbers;  // whole ones that are made of some id, in the order of the kernel
+    Value *id;
+} TileSearch;
+
+/// An order, and the values that are its rows and columns.
+typedef struct TileFinding {
+    TileOrder order;
+    const Poly *row, *column;
+} TileFinding;
+
+static bool visit_number(void *context, Op *op) {
+    TileSearch *search = context;
+    bool is_number = op->result_count == 1 && !op->region_count && op->operand_count &&
+                     op->results[0]->type.kind == TYPE_NUMBER && op->results[0]->type.rank == 0 &&
+                     dtype_is_integer(op->results[0]->type.element) && op->code != OP_CONSTANT;
+    if (is_number && !op->results[0]->constant)
+        LIST_PUSH(search->arena, &search->numbers, op->results[0]);
+    return true;
+}
+
+static const Poly *form_of(TileSearch *search, Value *value) {
+    Affine form = affine_by(search->former, value);
+    return form.known && form.rank == 0 && !form.wrapped ? form.base : NULL;
+}
+
+/// `above` and `below` of `above // below` or `above % below`, where all programs have one `below`, or it is `divisor`.
+static bool divides(TileSearch *search, const Value *value, OpCode code, const Poly *divisor,
+                    const Poly **above, const Poly **below) {
+    if (value->op->code != code) return false;
+    *above = form_of(search, value->op->operands[0]);
+    *below = form_of(search, value->op->operands[1]);
+    if (!*above || !*below) return false;
+    return divisor ? poly_equal(*below, divisor) : poly_is_fixed(search->arena, *below);
+}
+
+static bool divides_id(TileSearch *search, const Value *value, OpCode code, const Poly **divisor) {
+    const Poly *above;
+    return divides(search, value, code, NULL, &above, divisor) &&
+           poly_equal(above, poly_atom(search->arena, search->id));
+}
+
+/// Whether the kernel divides the id by one number alone.
+static const Poly *only_divisor(TileSearch *search) {
+    const Poly *only = NULL, *divisor;
+    for (LIST_EACH(int, i, search->numbers)) {
+        const Value *value = search->numbers.items[i];
+        if (!divides_id(search, value, OP_FLOORDIV, &divisor) &&
+            !divides_id(search, value, OP_MOD, &divisor))
+            continue;
+        if (only && !poly_equal(only, divisor)) return NULL;
+        only = divisor;
+    }
+    return only;
+}
+
+/// `id % divisor` in each of its spellings: the operation's atom, and the id without the multiple of its quotient.
+typedef struct Remainder {
+    const Poly *id, *operation, *difference;  // `operation`: NULL where the kernel has none
+} Remainder;
+
+static bool is_remainder(const Remainder *rest, const Poly *form) {
+    return poly_equal(form, rest->operation) || poly_equal(form, rest->difference);
+}
+
+static Remainder remainder_by(TileSearch *search, const Poly *quotient, const Poly *divisor) {
+    Arena *arena = search->arena;
+    Remainder rest = {.id = poly_atom(arena, search->id)};
+    const Poly *other;
+    if (quotient)
+        rest.difference = poly_subtract(arena, rest.id, poly_multiply(arena, quotient, divisor));
+    for (LIST_EACH(int, i, search->numbers)) {
+        Value *value = search->numbers.items[i];
+        if (divides_id(search, value, OP_MOD, &other) && poly_equal(other, divisor))
+            rest.operation = form_of(search, value);
+    }
+    return rest;
+}
+
+/// `rows - group * quotient` and `group`, the sides of a minimum.
+static bool find_height(TileSearch *search, const Value *value, const Poly *quotient,
+                        TileOrder *order) {
+    if (value->op->code != OP_MINIMUM) return false;
+    for (int side = 0; side < 2; side++) {
+        const Poly *left = form_of(search, value->op->operands[side]);
+        const Poly *group = form_of(search, value->op->operands[1 - side]);
+        if (!left || !group || !poly_is_fixed(search->arena, group)) continue;
+        order->group = group;
+        order->rows = poly_add(search->arena, left, poly_multiply(search->arena, group, quotient));
+        if (poly_is_fixed(search->arena, order->rows)) return true;
+    }
+    return false;
+}
+
+/// The rows and columns of groups of this height.
+static bool find_in_groups(TileSearch *search, const Remainder *rest, const Poly *quotient,
+                           const Poly *height, TileFinding *finding) {
+    const Poly *above, *below;
+    const Poly *first = poly_multiply(search->arena, finding->order.group, quotient);
+    finding->row = finding->column = NULL;
+    for (LIST_EACH(int, i, search->numbers)) {
+        Value *value = search->numbers.items[i];
+        if (divides(search, value, OP_FLOORDIV, height, &above, &below) &&
+            is_remainder(rest, above))
+            finding->column = form_of(search, value);
+        if (!divides(search, value, OP_MOD, height, &above, &below)) continue;
+        bool is_rotated = poly_equal(above, rest->id);
+        if (!is_rotated && !is_remainder(rest, above)) continue;
+        if (finding->row && finding->order.is_rotated != is_rotated) return false;
+        finding->order.is_rotated = is_rotated;
+        finding->row = poly_add(search->arena, first, form_of(search, value));
+    }
+    return finding->row && finding->column;
+}
+
+static bool find_groups(TileSearch *search, TileFinding *finding) {
+    const Poly *divisor;
+    for (LIST_EACH(int, i, search->numbers)) {
+        if (!divides_id(search, search->numbers.items[i], OP_FLOORDIV, &divisor)) continue;
+        const Poly *quotient = form_of(search, search->numbers.items[i]);
+        const Remainder rest = remainder_by(search, quotient, divisor);
+        for (LIST_EACH(int, k, search->numbers)) {
+            Value *least = search->numbers.items[k];
+            if (!find_height(search, least, quotient, &finding->order)) continue;
+            finding->order.columns =
+                poly_divide_exact(search->arena, divisor, finding->order.group);
+            const Poly *height = form_of(search, least);
+            if (finding->order.columns && find_in_groups(search, &rest, quotient, height, finding))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool find_rows(TileSearch *search, TileFinding *finding) {
+    const Poly *divisor, *only = only_divisor(search);
+    if (!only) return false;
+    finding->order = (TileOrder){.columns = only};
+    finding->row = finding->column = NULL;
+    for (LIST_EACH(int, i, search->numbers))
+        if (divides_id(search, search->numbers.items[i], OP_FLOORDIV, &divisor))
+            finding->row = form_of(search, search->numbers.items[i]);
+    const Remainder rest = remainder_by(search, finding->row, only);
+    finding->column = rest.operation ? rest.operation : rest.difference;
+    return true;
+}
+
+/* ---- in the kernel ---- */
+
+static Value *hide(Function *function, Value *value, int axis, int digit, const Poly *extent) {
+    Builder b = {.function = function, .region = value->op->parent, .before = value->op->next};
+    Value *operands[] = {value, build_int(&b, axis), build_int(&b, digit),
+                         extent ? build_poly(&b, extent) : NULL};
+    Op *op = op_append(&b, OP_TILE_INDEX, operands, 4, 0);
+    Value *index = op_append_result(function, op, value->type);
+    index->name = value->name;
+    region_replace_uses(function->body, value, index);
+    op_set_operand(op, 0, value);
+    return index;
+}
+
+/// All values that are a row or a column.
+static void hide_tiles(TileSearch *search, Function *function, const TileFinding *finding,
+                       int axis) {
+    Values tiles[2] = {{0}};
+    for (LIST_EACH(int, i, search->numbers)) {
+        Value *value = search->numbers.items[i];
+        if (value->op->parent != function->body) continue;
+        const Poly *form = form_of(search, value);
+        for (int digit = 0; digit < 2; digit++)
+            if (form && poly_equal(form, digit ? finding->column : finding->row)) {
+                LIST_PUSH(search->arena, &tiles[digit], value);
+                break;
+            }
+    }
+    for (int digit = 0; digit < 2; digit++) {
+        const Poly *extent = digit ? finding->order.columns : finding->order.rows;
+        if (!tiles[digit].count) continue;
+        Value *index = hide(function, tiles[digit].items[0], axis, digit, extent);
+        for (int i = 1; i < tiles[digit].count; i++)
+            region_replace_uses(function->body, tiles[digit].items[i], index);
+    }
+}
+
+TileOrders tile_orders_open(Arena *arena, Function *function) {
+    TileOrders orders = {0};
+    FunctionAxes axes = function_axes(arena, function);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        if (!axes.programs[axis]) continue;
+        TileSearch search = {
+            .arena = arena, .former = former_new(arena), .id = axes.programs[axis]};
+        region_walk(function->body, visit_number, &search);
+        TileFinding finding = {0};
+        if (!find_groups(&search, &finding) && !find_rows(&search, &finding)) continue;
+        orders.axes[axis] = finding.order;
+        orders.axes[axis].id = search.id;
+        hide_tiles(&search, function, &finding, axis);
+    }
+    return orders;
+}
+
+static bool visit_close(void *context, Op *op) {
+    (void)context;
+    for (int i = 0; i < op->operand_count; i++)
+        while (op->operands[i] && value_is_tile_index(op->operands[i], -1, -1))
+            op_set_operand(op, i, op->operands[i]->op->operands[0]);
+    return true;
+}
+
+void tile_orders_close(Function *function) {
+    region_walk(function->body, visit_close, NULL);
+    function_drop_dead(function);
+}

@@ -1,0 +1,28 @@
+// Inside autodiff/: program ids that number the tiles of a grid of rows and columns, in whatever order.
+#ifndef TAD_AUTODIFF_SCHEDULE_TILE_ORDERS_H
+#define TAD_AUTODIFF_SCHEDULE_TILE_ORDERS_H
+
+#include "analysis/addresses/axis.h"
+#include "autodiff/state/differentiation.h"
+
+/// The ids along one axis of the grid number tiles: with `first = id // (group * columns) * group` and
+/// `height = min(rows - first, group)` (1 without groups), the tile `rest = id % (group * columns)` of a group lies in row
+/// `first + rest % height` and in column `rest // height`. Each tile has one id, and each id below `rows * columns` a tile.
+typedef struct TileOrder {
+    Value *id;            // NULL: the ids along this axis number no tiles
+    const Poly *columns;  // of tiles
+    const Poly *rows;     // likewise; NULL: as many as the grid has
+    const Poly *group;    // rows of a group; NULL: tiles are numbered row by row
+    bool is_rotated;      // the rows of a group begin with another one: `first + id % height`
+} TileOrder;
+
+typedef struct TileOrders {
+    TileOrder axes[PROGRAM_AXES];
+} TileOrders;
+
+/// Finds the orders, and makes an OP_TILE_INDEX of each row and each column, which hides how it is computed.
+TileOrders tile_orders_open(Arena *arena, Function *function);
+/// Takes the OP_TILE_INDEXes away again.
+void tile_orders_close(Function *function);
+
+#endif

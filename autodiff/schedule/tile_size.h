@@ -1,0 +1,10 @@
+// How much an emitted kernel that streams works on at once, for the number of threads that it is launched with.
+#ifndef TAD_AUTODIFF_SCHEDULE_TILE_SIZE_H
+#define TAD_AUTODIFF_SCHEDULE_TILE_SIZE_H
+
+#include "autodiff/state/result.h"
+
+/// Fills `tile` of the launch, whose arguments are in the order of the parameters of `backward`.
+void tile_size_describe(Arena *arena, const Function *backward, BackwardLaunch *launch);
+
+#endif

@@ -1,0 +1,197 @@
+// Reverse mode over the tile IR, inside autodiff/: the state that the sweep and its rules share.
+#ifndef TAD_AUTODIFF_STATE_DIFFERENTIATION_H
+#define TAD_AUTODIFF_STATE_DIFFERENTIATION_H
+
+#include "analysis/host/launch.h"
+#include "analysis/ir/loops.h"
+#include "analysis/lowering/lower.h"
+#include "autodiff/rewrite/rewrite.h"
+#include "autodiff/state/result.h"
+
+/// Adjoints of the region under way: primal value -> adjoint in the backward function. What a region adds to values
+/// defined outside it is handed to the enclosing frame when the region ends.
+typedef struct AdjointFrame {
+    Map adjoints;
+    struct AdjointFrame *outer;
+} AdjointFrame;
+
+/// The place a generated accumulation came from.
+typedef struct Accumulation {
+    Op *op;           // OP_ATOMIC_ADD in the backward function; scheduling may turn it into a store
+    Value *gradient;  // the backward's parameter it adds to
+    const Parameter *input;  // the forward's parameter
+    Range range;             // the forward's load
+    bool is_running;         // the gradient's buffer has contents already
+    bool is_program_sum;     // of a scalar: a plain store of the program's own sum
+} Accumulation;
+
+/// Statements of the backward on a running or kept gradient, beside accumulations.
+typedef struct RunningStep {
+    Op *op;           // a store of 0 or a barrier
+    Value *gradient;  // the backward's parameter that it is about
+} RunningStep;
+
+/// A statement that adds to elements which other programs add to as well.
+typedef struct SharedStatement {
+    Accumulation statement;  // its op is an atomic add
+    Gradient *gradient;      // which has no other statement
+} SharedStatement;
+
+/// Which part of a backward is derived.
+typedef struct BackwardPart {
+    enum {
+        PART_WHOLE,      // one kernel in the forward's schedule
+        PART_REDUCTION,  // one that sums what programs share (reductions.h)
+        PART_PROGRAMS,   // the rest
+    } kind;
+    int index;                             // of PART_REDUCTION
+    bool moved[BACKWARD_MOST_REDUCTIONS];  // of PART_PROGRAMS: those that there are
+} BackwardPart;
+
+/// A load of the primal whose values the backward keeps as it goes through the forward once more (load_tape.h).
+typedef struct SavedLoad {
+    Op *load;     // of the buffer itself
+    Op *recall;   // of the tape: stands for it in the rest of the primal; NULL: it happens but once
+    Value *tape;  // parameter of the primal
+    const char *name;      // of the buffer
+    const char *elements;  // of a program's slice, as Python
+    const char *tile;      // of a tile
+    const char *dtype;     // of torch; NULL: the launch decides
+} SavedLoad;
+
+/// What carries a gradient (activity.h, bits.h).
+typedef struct ActivityState {
+    Map active;  // primal values that depend on an input and may reach an output
+    Map constant;  // primal values that no gradient flows through (shift-invariant values), although active
+    Map bits;  // whole numbers, and pointer parameters, that hold bits of an active float (bits.h)
+    bool ignores_bits;  // floats made of bits count as constants
+} ActivityState;
+
+/// The parameters that take gradients (gradient_parameters.h, memory.h).
+typedef struct BufferState {
+    Map gradients;  // pointer parameter of the primal -> its gradient's parameter (inputs)
+    Map upstreams;  // pointer parameter of the primal -> its upstream gradient's parameter (outputs)
+    Map running;  // pointer parameters whose gradient changes as the sweep goes: one buffer, upstream at first
+    Map kept;  // pointer parameters that may hold something before -> the parameter for its gradient, which may be None
+} BufferState;
+
+/// What stands for descriptors of the launcher (descriptors.h).
+typedef struct DescriptorState {
+    Map numbers;  // parameters that the launcher reads off a descriptor -> DescriptorNumber
+    Map pointer_names;  // pointer parameters that are descriptors of the launcher -> their names in the backward
+} DescriptorState;
+
+/// Versions of buffers that are read and written, and what restores them (memory.h, replay.h, load_tape.h).
+typedef struct VersionState {
+    Map origins;  // parameters that stand for another version of a buffer -> the forward's parameter
+    Map replays;  // those of them that the backward brings up to the state which loads see (replay.h)
+    Map load_tapes;  // parameters that are tapes of loads -> the load of the tape (load_tape.h)
+    Map first_stores;  // stores of the backward where it goes through the forward for the tapes of loads
+    Map lost;          // those of them whose contents nobody saved -> the forward's parameter
+    Map iterations_apart;  // loops whose iterations are taken to touch different elements of the buffer at hand
+    struct Places *places;     // of accesses, while each pair of them is compared (place.h)
+    const FunctionAxes *axes;  // of the function that they are in, as long
+    Map ordered;               // loops that have to be walked backwards because of what they store
+    LIST(Op *) replay_ops;     // stores into copies, each followed by its barriers (or NULL)
+    LIST(SavedLoad) saved_loads;
+    bool keeps_loads;   // what loads see and the kernel overwrites later goes to tapes
+    bool loses_values;  // the backward needs such a value and has no tape of it
+} VersionState;
+
+/// Whose gradient stored elements have (stores.h).
+typedef struct StoreState {
+    bool adding_axes
+        [PROGRAM_AXES];  // along which each program adds to an output for itself, also those that nothing reads
+    bool adds;                           // an active value to an output
+    GridAxis unread_axes[PROGRAM_AXES];  // of the grid, that nothing reads; _ONE for others
+    Map owners;  // stores that several programs do alike -> the primal condition of the one with the gradient
+    LIST(Assumption) assumptions;
+} StoreState;
+
+/// Which pointers may be to float64 (widths.h).
+typedef struct WidthState {
+    LIST(const bool *) doubles;  // choices of parameters that may be to float64 together (widths.h)
+    int double_count;            // how many parameters each is about
+} WidthState;
+
+/// Adjoints and the statements that add to gradients (adjoint.h).
+typedef struct SweepState {
+    AdjointFrame *frame;
+    LIST(Accumulation) accumulations;
+    LIST(RunningStep) running_steps;
+} SweepState;
+
+/// One kernel of several (part.h, reductions.h).
+typedef struct PartState {
+    LIST(SharedStatement) shared;
+    BackwardPart part;
+    Value *
+        slices;  // parameter of a gradient-reduction kernel: how many programs share a sum; or NULL
+    int reduction_kernels;  // how many PART_REDUCTION there may be
+} PartState;
+
+/// States of loops that are saved in memory (tape.h).
+typedef struct TapeState {
+    LIST(struct Tape *) tapes;  // states saved in memory (tape.h)
+    LIST(LoopNote) loop_notes;
+} TapeState;
+
+/// What the passes of one derivation share: a part for each, and the functions that all change.
+typedef struct Differentiation {
+    Arena *arena;
+    const BackwardOptions *options;  // may be NULL
+    Backward *result;                // its gradients are filled in
+    struct Memory *memory;           // what the primal loads and stores (memory.h)
+    Function *primal;                // normalized forward
+    Function *backward;              // under construction
+    Builder builder;
+    Map values;  // primal value -> its recomputation in the backward function
+    ActivityState activity;
+    BufferState buffers;
+    DescriptorState descriptors;
+    VersionState versions;
+    StoreState stores;
+    WidthState widths;
+    SweepState sweep;
+    PartState parts;
+    TapeState tapes;
+    Diagnostics *diagnostics;
+    bool is_constant;  // no float input reaches a float output
+    bool failed;
+    const char *
+        communication;  // how programs pass values to each other, and where; NULL: they do not, as far as is known
+    Range communication_range;
+    bool is_bits;  // what failed is that a gradient has to pass through bits
+    const char *failure;
+    Range failure_range;
+    int failure_id;  // DiagnosticId
+} Differentiation;
+
+/// With nothing known yet: all maps are there and empty.
+Differentiation differentiation_new(Arena *arena);
+/// Whether a parameter points to floats, or to something that may be one.
+bool parameter_points_to_float(const Parameter *parameter);
+/// The forward's own parameter that a pointer parameter of the primal stands for.
+const Parameter *parameter_of_root(const Differentiation *state, const Value *root);
+
+/// A primal type with its dims in terms of the backward's values.
+Type type_recomputed(const Differentiation *state, Type type);
+/// A tile of zeros shaped like `type`, float32 unless the value is float64.
+Value *adjoint_zeros(Differentiation *state, Builder *builder, Type type, Range range);
+/// What starts as a bare 0.0 is a tensor as soon as a loop or a branch has added to it.
+static inline Type type_at_run_time(Type type) {
+    type.is_constexpr = false;
+    return type;
+}
+
+/// The recomputed value of a primal one.
+static inline Value *recomputed(const Differentiation *state, Value *primal) {
+    return value_mapped(&state->values, primal);
+}
+/// Remembers the first reason why this kernel has no backward.
+void adjoint_fail(Differentiation *state, DiagnosticId id, Range range, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/// Refuses the kernel because of a value whose type is not known, and says what was not understood there.
+void adjoint_refuse_unknown(Differentiation *state, const Value *value);
+
+#endif

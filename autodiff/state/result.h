@@ -1,0 +1,135 @@
+// What a derivation comes to: the emitted kernels, how they are launched, and what was found on the way.
+#ifndef TAD_AUTODIFF_STATE_RESULT_H
+#define TAD_AUTODIFF_STATE_RESULT_H
+
+#include "analysis/addresses/axis.h"
+#include "analysis/snapshot.h"
+
+typedef enum WrapperKind { WRAPPER_AUTOGRAD, WRAPPER_NONE, WRAPPER_TRITON_OP } WrapperKind;
+
+/// Told after each pass of autodiff/passes.def: the function that it has changed, which the passes behind it change further.
+typedef struct PassObserver {
+    void (*after)(void *context, const char *pass, const Function *function);
+    void *context;
+} PassObserver;
+
+typedef struct BackwardOptions {
+    const char *const
+        *wrt;  // names of the inputs to differentiate; NULL: every floating-point input
+    int wrt_count;
+    WrapperKind wrapper;
+    bool
+        keeps_schedule;  // one kernel in the forward's schedule, with atomics where its programs share gradients
+    const int *joined;             // parameters that stand for others (Backward's)
+    const PassObserver *observer;  // may be NULL
+    bool skips_scalars;            // numbers that launchers read off tensors stay numbers
+} BackwardOptions;
+
+typedef enum BackwardStatus {
+    BACKWARD_DERIVED,
+    BACKWARD_REFUSED,            // differentiable in principle; `reason` says what is in the way
+    BACKWARD_NOT_DIFFERENTIABLE  // no floating-point input reaches a floating-point output
+} BackwardStatus;
+
+/// What an argument of an emitted kernel is bound to.
+typedef enum ArgumentUse {
+    ARGUMENT_SAME,  // the forward's argument `of` (after the forward ran); of a descriptor the tensor that it describes
+    ARGUMENT_SHAPE,     // how far the descriptor `of` reaches along `axis`
+    ARGUMENT_STRIDE,    // its stride along `axis`, in elements
+    ARGUMENT_UPSTREAM,  // gradient of the forward's output `of`, same layout as the output
+    ARGUMENT_GRADIENT,  // gradient of the forward's input `of`, same layout, zero where nothing is `stored`
+    ARGUMENT_RUNNING,  // `of` is updated in place: a copy of its upstream gradient, in the end its gradient as an input
+    ARGUMENT_KEPT,  // a copy of the upstream gradient of `of`, in the end that of what `of` held before; None: not wanted
+    ARGUMENT_BEFORE,  // a copy of the forward's argument `of` from before the forward ran
+    ARGUMENT_AMID,  // another such copy, of its own, in which the backward repeats stores of the forward
+    ARGUMENT_SCRATCH,  // memory for `elements` a program, whatever it holds
+    ARGUMENT_STEPS,  // how many tiles the scratch of one loop holds: any number from 1 on is right, more are faster
+    ARGUMENT_SLICES,  // how many programs share a sum at most: any number from 1 on is right; the parameter has a default
+} ArgumentUse;
+
+typedef struct BackwardArgument {
+    const char *name;  // of the emitted kernel's parameter
+    ArgumentUse use;
+    const char *of;
+    int axis;  // of _SHAPE and _STRIDE
+    // Python over the forward's arguments and those of ARGUMENT_STEPS:
+    const char *elements;  // of _SCRATCH, a program's; of _STEPS, a tile's
+    const char *trips;     // ARGUMENT_STEPS: about as many tiles as can be used; NULL: nobody knows
+    const char
+        *dtype;  // ARGUMENT_SCRATCH, as torch names it; NULL: float32, float64 where a tensor is
+    const char *
+        stored;  // ARGUMENT_GRADIENT: what the launch stores for certain, as `[(step, length), ...]` in Python over the
+    // forward's arguments and `grid.0`, programs along an axis: elements `step * i + ...` for i below length; NULL: not known
+    bool is_constexpr;
+    bool
+        is_program_sum;  // ARGUMENT_GRADIENT of a scalar: one element a program, whose sum is the gradient
+    bool
+        is_float32;  // ARGUMENT_GRADIENT and _RUNNING: the buffer is float32 whatever the input is (atomics), cast afterwards
+} BackwardArgument;
+
+/// Of one kernel of a backward, on the forward's grid.
+typedef struct BackwardLaunch {
+    const char *kernel;
+    const char *text;  // of the kernel
+    BackwardArgument *arguments;
+    int argument_count;
+    const char *
+        tile;  // elements of the largest tile of a kernel without products, in Python over the forward's constexprs; or NULL
+    bool
+        is_tuned_before;  // it runs in the configuration that the autotuner chose for the first launch
+} BackwardLaunch;
+
+/// How one gradient is written.
+typedef struct Gradient {
+    const char *input;
+    bool is_atomic;
+    bool is_program_sum;  // of a scalar: each program stores a sum of its own
+    bool is_sum;      // several statements, iterations or programs add to it: the buffer is float32
+    const char *why;  // for atomics: the axis and how many programs collide, one sentence
+    Range range;      // the load that makes it so
+} Gradient;
+
+/// What must hold for the gradient to be right and cannot be seen in the kernel.
+typedef struct Assumption {
+    const char *text;  // behind "the gradient assumes that"
+    Range range;       // the store that it is about
+} Assumption;
+
+/// How the backward has the states of a recurrence in reverse order.
+typedef struct LoopNote {
+    Range range;  // the forward's loop
+    bool is_recomputed;
+    const char *text;
+} LoopNote;
+
+typedef struct Backward {
+    BackwardStatus status;
+    const Kernel *kernel;
+    const char *reason;  // for REFUSED and NOT_DIFFERENTIABLE: one sentence
+    Range reason_range;
+    const char *kernel_text;   // the emitted kernels only
+    const char *helper_text;   // combine functions that they need and the file lacks, or ""
+    BackwardLaunch *launches;  // in this order, one after the other
+    int launch_count;
+    BackwardLaunch whole;  // the arguments of all of them, each name once
+    const char **inputs;   // parameter names that get a gradient
+    int input_count;
+    const char **outputs;  // parameter names whose upstream gradient is read
+    int output_count;
+    Gradient *gradients;  // one per input
+    int gradient_count;
+    int atomics;      // gradients that need an atomic
+    bool is_partial;  // options->wrt left inputs out
+    const char
+        *scalars_lost;  // why numbers that launchers read off tensors have no gradient; or NULL
+    LoopNote *loop_notes;
+    int loop_note_count;
+    Assumption *assumptions;
+    int assumption_count;
+    const int *
+        joined;  // per parameter of the forward: the one that it shares its tensor with in all launches, or -1; or NULL
+    bool single_axes
+        [PROGRAM_AXES];  // of the grid, which the kernel does not read: a launch has to have one program along them
+} Backward;
+
+#endif

@@ -1,0 +1,211 @@
+// A backward that recomputes the forward in; one that loads what the forward has stored already out.
+#include "autodiff/tape/saved.h"
+
+#include "analysis/build/build.h"
+#include "analysis/build/clone.h"
+#include "analysis/host/launch.h"
+#include "analysis/ir/walk.h"
+#include "autodiff/tape/memory.h"
+
+/* ---- what launches pass ---- */
+
+/// Whether every launch that is known passes a float32 tensor for this parameter; a value rounded to less is another one.
+static bool is_float32_tensor(Arena *arena, const FunctionDefinition *kernel,
+                              const Function *function, int index) {
+    HostLaunches launches = host_launches(arena, kernel, function);
+    for (LIST_EACH(int, i, launches)) {
+        const HostLaunch *launch = launches.items[i];
+        const HostValue *value =
+            index < launch->argument_count ? launch->arguments[index].value : NULL;
+        if (!value || value->kind != HOST_TENSOR || !value->tensor->dtype) return false;
+        const HostValue *dtype = value->tensor->dtype;
+        bool is_single = dtype->kind == HOST_CONSTANT && dtype->constant.kind == CONSTANT_DTYPE &&
+                         dtype->constant.dtype.code == DTYPE_FLOAT32;
+        if (!is_single) return false;
+    }
+    return launches.count > 0;
+}
+
+/* ---- which stores ---- */
+
+typedef struct RootUse {
+    Value *root;
+    int accesses;
+} RootUse;
+
+static bool visit_access(void *context, Op *op) {
+    RootUse *use = context;
+    bool touches = op_rows[op->code].effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC);
+    if (touches && op->operand_count && pointer_root(op->operands[0]) == use->root) use->accesses++;
+    return true;
+}
+
+static bool is_only_access(const Function *function, Value *root) {
+    RootUse use = {.root = root};
+    region_walk(function->body, visit_access, &use);
+    return use.accesses == 1;
+}
+
+/// Whether a value is more work than a load: it comes out of a loop, a reduction or a product.
+static intptr_t is_costly(ValueWalk *walk, const Value *value) {
+    const Op *op = value ? value->op : NULL;
+    if (!op || value->constant) return false;
+    bool is_product = op->code == OP_REDUCE || op->code == OP_DOT;
+    if (is_product || op_is_loop(op->code) || op_rows[op->code].shape == SHAPE_REDUCED) return true;
+    for (int i = 0; i < op->operand_count; i++)
+        if (walk_ask(walk, op->operands[i])) return true;
+    return false;
+}
+
+static bool is_in_loop(const Op *op) {
+    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
+        if (outer->code != OP_IF) return true;
+    return false;
+}
+
+static bool is_absent(const Op *op, int index) {
+    const Value *value = index < op->operand_count ? op->operands[index] : NULL;
+    return !value || (value->constant && value->constant->kind == CONSTANT_NONE);
+}
+
+/// The scalar that a store of the forward leaves as it is, or NULL.
+static Value *stored_scalar(const Differentiation *state, const Op *op, const Map *ours) {
+    if (op->code != OP_STORE || map_has_pointer(ours, op) || !is_absent(op, 2)) return NULL;
+    Value *value = op->operands[1];
+    if (value->op && value->op->code == OP_CAST) value = value->op->operands[0];
+    bool is_single = value->type.kind == TYPE_NUMBER && value->type.rank == 0 &&
+                     value->type.element.code == DTYPE_FLOAT32 && !value->type.is_constexpr;
+    if (!is_single || !value->op || value->op->parent != op->parent || is_in_loop(op)) return NULL;
+    Value *root = pointer_root(op->operands[0]);
+    if (!root || !walk_from(value, is_costly, true, NULL) || !is_only_access(state->backward, root))
+        return NULL;
+    return value;
+}
+
+/// Whether each program finds there what it stored itself: no other one may have stored since, as far as is known.
+static bool is_stored_once(const Differentiation *state, const Op *store, const Value *value) {
+    for (LIST_EACH(int, i, state->stores.assumptions)) {
+        Range range = state->stores.assumptions.items[i].range;
+        if (range.source == store->range.source && range.start == store->range.start) return false;
+    }
+    FunctionAxes axes = function_axes(state->arena, state->backward);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        const Value *id = axes.programs[axis];
+        if (id && value_depends_on(state->arena, value, id, NULL) &&
+            !value_depends_on(state->arena, store->operands[0], id, NULL))
+            return false;
+    }
+    return true;
+}
+
+/* ---- loading ---- */
+
+static bool comes_before(const Op *op, const Op *place) {
+    for (const Op *at = place; at; at = at->previous)
+        if (at == op) return true;
+    return false;
+}
+
+/// The value at the builder's place: as it is where it is known there, else computed again. NULL where that cannot be.
+static Value *value_at(Builder *builder, Value *value, Map *copies, int depth) {
+    Op *op = value->op;
+    bool is_known = !op || value->constant || op->parent != builder->region ||
+                    (op != builder->before && comes_before(op, builder->before));
+    if (is_known) return value;
+    Value *copy = map_get_pointer(copies, value);
+    if (copy) return copy;
+    if (depth > 12 || !op_is_pure(op) || op->region_count || op->result_count != 1) return NULL;
+    for (int i = 0; i < op->operand_count; i++) {
+        Value *operand = op->operands[i];
+        Value *known = operand ? value_at(builder, operand, copies, depth + 1) : NULL;
+        if (operand && !known) return NULL;
+        if (operand) map_set_pointer(copies, operand, known);
+    }
+    Op *clone = op_clone(builder, op, copies);
+    copy = clone->results[0];
+    map_set_pointer(copies, value, copy);
+    return copy;
+}
+
+typedef struct Quotients {
+    const Value *divisor, *reciprocal;
+    Value *loaded;
+    Op *place;
+    Builder *builder;
+} Quotients;
+
+/// `a / t` where `1 / t` has been loaded: the divisor is not needed any more.
+static bool visit_quotient(void *context, Op *op) {
+    Quotients *quotients = context;
+    if (op->code != OP_DIV || op->operands[1] != quotients->divisor ||
+        op->results[0] == quotients->reciprocal)
+        return true;
+    Builder builder = *quotients->builder;
+    builder.region = op->parent;
+    builder.before = op;
+    Value *product = build_binary(&builder, OP_MUL, op->operands[0], quotients->loaded);
+    if (op->results[0]->name && product->op) product->name = op->results[0]->name;
+    region_replace_uses(builder.function->body, op->results[0], product);
+    return true;
+}
+
+/// Where `value` is one over something: that, else NULL.
+static Value *divisor_of(const Value *value) {
+    double one;
+    const Op *op = value->op;
+    bool is_reciprocal = op->code == OP_DIV && value_is_number(op->operands[0], &one) && one == 1.0;
+    return is_reciprocal ? op->operands[1] : NULL;
+}
+
+static void load_instead(Differentiation *state, Op *store, Value *value) {
+    Value *divisor = divisor_of(value);
+    bool is_near = divisor && divisor->op && divisor->op->parent == store->parent;
+    Builder builder = {.function = state->backward,
+                       .region = store->parent,
+                       .before = is_near ? divisor->op : value->op,
+                       .range = store->range};
+    Map copies = map_new(state->arena);
+    Value *address = value_at(&builder, store->operands[0], &copies, 0);
+    if (!address) return;
+    Value *loaded = build(&builder, OP_LOAD, (Value *const[]){address}, 1);
+    Value *single = build_dtype(&builder, (DType){.code = DTYPE_FLOAT32});
+    loaded = build_binary(&builder, OP_CAST, loaded, single);
+    loaded->name = value->name;
+    if (is_near) {
+        Quotients quotients = {
+            .divisor = divisor, .reciprocal = value, .loaded = loaded, .builder = &builder};
+        region_walk(state->backward->body, visit_quotient, &quotients);
+    }
+    region_replace_uses(state->backward->body, value, loaded);
+}
+
+typedef struct Stores {
+    OpList found;
+    Arena *arena;
+} Stores;
+
+static bool visit_store(void *context, Op *op) {
+    Stores *stores = context;
+    if (op->code == OP_STORE) LIST_PUSH(stores->arena, &stores->found, op);
+    return true;
+}
+
+static int parameter_of(const Differentiation *state, const Value *root) {
+    for (int i = 0; i < state->primal->parameter_count; i++)
+        if (recomputed(state, state->primal->parameters[i].value) == root) return i;
+    return -1;
+}
+
+void saved_values_load(Differentiation *state, const FunctionDefinition *kernel, const Map *ours) {
+    Stores stores = {.arena = state->arena};
+    region_walk(state->backward->body, visit_store, &stores);
+    for (LIST_EACH(int, i, stores.found)) {
+        Op *store = stores.found.items[i];
+        Value *value = stored_scalar(state, store, ours);
+        int index = value ? parameter_of(state, pointer_root(store->operands[0])) : -1;
+        if (index < 0 || index >= kernel->parameter_count) continue;
+        if (is_stored_once(state, store, value) &&
+            is_float32_tensor(state->arena, kernel, state->primal, index))
+            load_instead(state, store, value);
+    }
+}

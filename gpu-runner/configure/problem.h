@@ -1,0 +1,74 @@
+// What is to be proved: a forward, a configuration to run it in, and the backward kernels that follow.
+#ifndef TAD_GPU_RUNNER_CONFIGURE_PROBLEM_H
+#define TAD_GPU_RUNNER_CONFIGURE_PROBLEM_H
+
+#include "gpu-runner/configure/plan.h"
+
+/// Where an argument of a backward kernel comes from.
+typedef enum ActualKind {
+    ACTUAL_SAME,      // the forward's argument
+    ACTUAL_UPSTREAM,  // the gradient of an output
+    ACTUAL_GRADIENT,  // the gradient buffer of an input, zero at first
+    ACTUAL_RUNNING,  // the gradient of a buffer updated in place: upstream at first, the input's at the end
+    ACTUAL_KEPT,  // a copy of the upstream gradient, at the end the gradient of what was there before
+    ACTUAL_BEFORE,   // the forward's argument as it was before the forward ran
+    ACTUAL_AMID,     // another such copy, in which the backward repeats stores of the forward
+    ACTUAL_SCRATCH,  // memory of `extent` elements, shared by name; nobody wrote to it before
+    ACTUAL_NUMBER,   // a whole number at run time
+    ACTUAL_CONSTANT,
+    ACTUAL_PROGRAMS,  // programs of the forward's grid along an axis
+} ActualKind;
+
+/// Elements `step * i` for i from 0 to below `length`.
+typedef struct StoredRange {
+    int64_t step, length;
+} StoredRange;
+
+/// The sums of one element of each range.
+typedef struct StoredRanges {
+    StoredRange items[STORED_MOST_DIGITS];
+    int count;
+} StoredRanges;
+
+typedef struct Actual {
+    ActualKind kind;
+    int parameter;  // of the forward
+    const char *name;
+    DTypeCode dtype;
+    const Constant *constant;
+    int axis;
+    int64_t extent;  // of scratch; 0: not known
+    int64_t number;
+    const StoredRanges *
+        stored;  // of a gradient: elements that the launch is said to store, which nobody sets to 0; or NULL
+} Actual;
+
+typedef struct GradientLaunch {
+    const Function *function;
+    const Actual *actuals;  // per parameter of `function`
+} GradientLaunch;
+
+/// Whether a configuration is worth a backward, by what its forward came by.
+typedef struct Need {
+    /// `steps`: of the forward.
+    bool (*is_needed)(void *context, const PlanConfiguration *configuration,
+                      const Coverage *coverage, int64_t steps);
+    void *context;
+} Need;
+
+typedef struct Problem {
+    const Function *forward;
+    const PlanConfiguration *configuration;
+    const GradientLaunch *launches;
+    int launch_count;
+    const int *inputs;  // parameters of the forward: float pointers or float scalars
+    int input_count;
+    const int *outputs;
+    int output_count;
+    uint64_t seed;
+    Budget *budget;
+    Coverage *coverage;  // filled by the forward; or NULL
+    const Need *need;    // or NULL: it is needed
+} Problem;
+
+#endif

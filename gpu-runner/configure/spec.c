@@ -1,0 +1,180 @@
+// Where configurations come from, in order; each source overrides the next.
+#include "gpu-runner/configure/spec.h"
+#include "gpu-runner/configure/spec_guess.h"
+#include "gpu-runner/configure/spec_launcher.h"
+#include "gpu-runner/configure/spec_text.h"
+
+#include <string.h>
+
+PlanConfiguration configuration_open(Arena *arena, const FunctionDefinition *kernel) {
+    PlanConfiguration configuration = {.argument_count = kernel->parameter_count};
+    configuration.arguments = ARENA_ARRAY(arena, PlanArgument, kernel->parameter_count + 1);
+    for (int i = 0; i < kernel->parameter_count; i++)
+        configuration.arguments[i].name = kernel->parameters[i].name;
+    for (int axis = 0; axis < 3; axis++) configuration.grid[axis] = 1;
+    return configuration;
+}
+
+const Constant *constant_int(Arena *arena, int64_t value) {
+    return constant_new(arena, constant_of_int(value));
+}
+
+const Constant *constant_bool(Arena *arena, bool value) {
+    return constant_new(arena, constant_of_bool(value));
+}
+
+const Constant *constant_float(Arena *arena, double value) {
+    return constant_new(arena, constant_of_float(value));
+}
+
+const Constant *constant_none(Arena *arena) {
+    return constant_new(arena, (Constant){.kind = CONSTANT_NONE});
+}
+
+const Constant *constant_text(Arena *arena, Str text) {
+    return constant_new(arena, constant_of_string((Str){str_dup(arena, text), text.size}));
+}
+
+const Constant *constant_dtype(Arena *arena, DTypeCode dtype) {
+    return constant_new(arena, constant_of_dtype(dtype));
+}
+
+/// One text, possibly of several `# tad:` lines; each line is a configuration, the rest is guessed.
+static void add_text(Arena *arena, const SpecRequest *request, const char *text, SpecOrigin origin,
+                     Configurations *all, Error *error) {
+    for (const char *line = text; line && *line;) {
+        const char *end = strchr(line, '\n');
+        Str one = str_trim((Str){line, end ? (size_t)(end - line) : strlen(line)});
+        line = end ? end + 1 : NULL;
+        if (str_starts(one, "#")) one = str_trim((Str){one.data + 1, one.size - 1});
+        if (str_starts(one, "tad:"))
+            one = str_trim((Str){one.data + 4, one.size - 4});
+        else if (origin == SPEC_COMMENT)
+            continue;  // another comment
+        if (one.size == 0 || str_starts(one, "ignore")) continue;
+        PlanConfiguration fixed = configuration_open(arena, request->kernel);
+        fixed.origin = origin;
+        *error = spec_parse(arena, request, one, &fixed);
+        if (*error) return;
+        Configurations filled = spec_guess(arena, request, &fixed, error);
+        for (int i = 0; i < filled.count; i++) LIST_PUSH(arena, all, filled.items[i]);
+    }
+}
+
+static void add_pyproject(Arena *arena, const SpecRequest *request, const Json *entry,
+                          Configurations *all, Error *error) {
+    if (entry->kind == JSON_STRING) {
+        add_text(arena, request, str_dup(arena, entry->string), SPEC_PYPROJECT, all, error);
+    } else if (entry->kind == JSON_ARRAY) {
+        for (int i = 0; i < entry->count && !*error; i++)
+            add_pyproject(arena, request, entry->items[i], all, error);
+    } else if (entry->kind == JSON_OBJECT) {
+        Buffer text = buffer_new(arena);
+        for (int i = 0; i < entry->count; i++) {
+            const Json *value = entry->items[i];
+            buffer_printf(&text, "%s%.*s=", i ? ", " : "", STR_ARGS(entry->keys[i]));
+            if (value->kind == JSON_STRING)
+                buffer_add(&text, value->string.data, value->string.size);
+            else if (value->kind == JSON_BOOL)
+                buffer_puts(&text, value->number != 0 ? "True" : "False");
+            else
+                buffer_puts(&text, json_print(arena, value, false));
+        }
+        add_text(arena, request, buffer_text(&text), SPEC_PYPROJECT, all, error);
+    }
+}
+
+/// The launcher knows which tensors hold integers.
+static void take_integers(PlanConfiguration *guessed, const PlanConfiguration *launched) {
+    for (int i = 0; i < guessed->argument_count && i < launched->argument_count; i++) {
+        PlanArgument *argument = &guessed->arguments[i];
+        const PlanArgument *known = &launched->arguments[i];
+        if (argument->kind != ARGUMENT_POINTER || known->kind != ARGUMENT_POINTER ||
+            !dtype_code_is_float(argument->dtype) || dtype_code_is_float(known->dtype))
+            continue;
+        argument->dtype = known->dtype;
+        argument->content = known->content;
+    }
+}
+
+/// What a loaded integer is compared with; false where that is not known.
+static bool mark_of(const SpecRequest *request, const PlanConfiguration *configuration,
+                    const Value *mark, int64_t *number) {
+    while (mark && mark->op && mark->op->code == OP_CAST) mark = mark->op->operands[0];
+    if (!mark) return false;
+    if (value_is_int(mark, number)) return true;
+    if (mark->op || mark->region != request->symbolic->body) return false;
+    const PlanArgument *argument = &configuration->arguments[mark->index];
+    *number = argument->integer;
+    if (argument->kind != ARGUMENT_CONSTANT) return argument->kind == ARGUMENT_INTEGER;
+    *number = argument->constant->integer;
+    return constant_is_int(argument->constant);
+}
+
+static int64_t programs_of(const PlanConfiguration *configuration) {
+    return configuration->grid[0] * configuration->grid[1] * configuration->grid[2];
+}
+
+/// The least launch of an origin with a program for each third element; NULL: there is none.
+static const PlanConfiguration *least_of(const Configurations *all, SpecOrigin origin) {
+    const PlanConfiguration *least = NULL;
+    for (LIST_EACH(int, i, *all)) {
+        const PlanConfiguration *one = &all->items[i];
+        bool is_one = one->origin == origin && !one->is_fallback && !one->is_empty &&
+                      (programs_of(one) >= MARK_EACH || !one->grid_is_known);
+        if (is_one && (!least || programs_of(one) < programs_of(least))) least = one;
+    }
+    return least;
+}
+
+/// Of the least configuration of an origin another one, in which some loaded integers are what the kernel compares them
+/// with, as a label that is ignored.
+static void add_marked(Arena *arena, const SpecRequest *request, SpecOrigin origin,
+                       Configurations *all) {
+    const ParameterFacts *facts = facts_of(arena, request->symbolic);
+    const PlanConfiguration *least = least_of(all, origin);
+    if (!least) return;
+    PlanConfiguration marked = configuration_copy(arena, least, 0);
+    int count = 0;
+    for (int i = 0; i < marked.argument_count; i++) {
+        Content *content = &marked.arguments[i].content;
+        int64_t mark;
+        if (marked.arguments[i].kind != ARGUMENT_POINTER || content->kind != CONTENT_SMALL ||
+            !facts[i].mark || !mark_of(request, &marked, facts[i].mark, &mark))
+            continue;
+        content->has_mark = true;
+        content->mark = mark;
+        count++;
+    }
+    if (!count) return;
+    marked.is_extra = true;
+    marked.is_launch = false;
+    LIST_PUSH(arena, all, marked);
+}
+
+Configurations spec_configurations(Arena *arena, const SpecRequest *request, Error *error) {
+    Configurations all = {0};
+    *error = NULL;
+    if (request->comment) add_text(arena, request, request->comment, SPEC_COMMENT, &all, error);
+    if (!*error && all.count == 0 && request->pyproject)
+        add_pyproject(arena, request, request->pyproject, &all, error);
+    if (*error || all.count > 0) return all;
+    if (request->uses_launchers) all = spec_from_launchers(arena, request, false);
+    add_marked(arena, request, SPEC_LAUNCHER, &all);
+    PlanConfiguration open = configuration_open(arena, request->kernel);
+    open.origin = SPEC_KERNEL;
+    Configurations guessed = spec_guess(arena, request, &open, error);
+    for (int i = 0; i < guessed.count; i++) {
+        if (all.count && !guessed.items[i].is_fallback)
+            take_integers(&guessed.items[i], &all.items[0]);
+        if (guessed.items[i].is_fallback && (i == 0 || !guessed.items[i - 1].is_fallback))
+            add_marked(arena, request, SPEC_KERNEL, &all);
+        LIST_PUSH(arena, &all, guessed.items[i]);
+    }
+    if (request->uses_launchers) {
+        Configurations even = spec_from_launchers(arena, request, true);
+        for (int i = 0; i < even.count; i++) LIST_PUSH(arena, &all, even.items[i]);
+    }
+    if (all.count) *error = NULL;
+    return all;
+}

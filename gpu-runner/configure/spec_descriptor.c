@@ -1,0 +1,62 @@
+// Tensor descriptors of a configuration: their blocks by the kernel's constexprs, and a shape where nobody gave one.
+#include "gpu-runner/configure/spec_descriptor.h"
+
+#include "gpu-runner/configure/spec.h"
+
+static bool whole_number(const PlanArgument *argument, int64_t *number) {
+    if (argument->kind == ARGUMENT_INTEGER) {
+        *number = argument->integer;
+        return true;
+    }
+    if (argument->kind != ARGUMENT_CONSTANT || argument->constant->kind != CONSTANT_INT)
+        return false;
+    *number = argument->constant->integer;
+    return true;
+}
+
+/// A size over the kernel's parameters; 0 where the configuration does not tell.
+static int64_t size_in(const PlanConfiguration *configuration, const Poly *size) {
+    int64_t sum = 0;
+    for (int t = 0; size && t < size->count; t++) {
+        int64_t term = size->terms[t].coefficient, number;
+        for (int a = 0; a < size->terms[t].atom_count; a++) {
+            int parameter = size->terms[t].atoms[a]->index;
+            if (!whole_number(&configuration->arguments[parameter], &number)) return 0;
+            term *= number;
+        }
+        sum += term;
+    }
+    return sum;
+}
+
+/// Two blocks along each axis, and a part of a third; rows further apart than they are long, by multiples of 16 elements, for
+/// TMA wants 16 bytes.
+static void make_shape(PlanArgument *argument, bool is_even) {
+    int64_t stride = 1;
+    argument->rank = argument->stride_count = argument->block_rank;
+    for (int axis = argument->rank - 1; axis >= 0; axis--) {
+        int64_t block = argument->block[axis];
+        argument->dims[axis] = 2 * block + (is_even || block == 1 ? 0 : 3);
+        argument->strides[axis] = stride;
+        stride = (stride * (argument->dims[axis] + 5) + 15) / 16 * 16;
+    }
+    argument->extent = 1;
+    for (int axis = 0; axis < argument->rank; axis++)
+        argument->extent += (argument->dims[axis] - 1) * argument->strides[axis];
+}
+
+void spec_describe(const Function *symbolic, PlanConfiguration *configuration) {
+    for (int i = 0; i < configuration->argument_count && i < symbolic->parameter_count; i++) {
+        Type type = symbolic->parameters[i].value->type;
+        PlanArgument *argument = &configuration->arguments[i];
+        if (type.kind != TYPE_DESCRIPTOR || argument->kind != ARGUMENT_POINTER) continue;
+        argument->block_rank = type.rank;
+        for (int axis = 0; axis < type.rank; axis++) {
+            argument->block[axis] = size_in(configuration, type.dims[axis]);
+            if (argument->block[axis] < 1) argument->block_rank = 0;
+        }
+        bool is_usable =
+            argument->rank == type.rank && type.rank > 0 && argument->strides[type.rank - 1] == 1;
+        if (argument->block_rank && !is_usable) make_shape(argument, configuration->is_fallback);
+    }
+}

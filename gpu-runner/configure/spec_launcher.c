@@ -1,0 +1,268 @@
+// Configurations from the launchers of a module: host code evaluated symbolically (analysis/host/launch.h), small sizes chosen.
+#include "gpu-runner/configure/spec_launcher.h"
+
+#include <string.h>
+
+#include "analysis/host/launch.h"
+#include "analysis/host/launch_concrete.h"
+#include "analysis/launches/launch_chosen.h"
+#include "analysis/launches/launch_functions.h"
+#include "gpu-runner/configure/spec.h"
+#include "gpu-runner/configure/spec_guess.h"
+
+enum { EVEN_VARIANTS = 2, VARIANTS = 4, MOST_SITES = 4 };
+
+static Content content_of(const ConcreteBuffer *buffer, const ParameterFacts *facts,
+                          DTypeCode dtype, uint64_t seed) {
+    // what a launch before this one computed: its zeros are no values to take a derivative at
+    bool is_filled =
+        buffer->may_be_written && facts->is_loaded && !facts->is_stored && !facts->is_atomic;
+    switch (buffer->contents) {
+    case CONTENTS_ZEROS:
+        if (is_filled && dtype_code_is_float(dtype)) break;
+        return (Content){.kind = CONTENT_ZERO};
+    case CONTENTS_INDICES: return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = 1};
+    case CONTENTS_FILL:
+        return (Content){.kind = dtype_code_is_float(dtype) ? CONTENT_RANDOM : CONTENT_SMALL,
+                         .low = buffer->fill,
+                         .high = buffer->fill};
+    case CONTENTS_INPUT:
+    case CONTENTS_EMPTY:
+    case CONTENTS_RANDOM:
+    case CONTENTS_COMPUTED: break;
+    }
+    return content_guess(facts, dtype, seed);
+}
+
+/// A number that only meets floats: an integer stands for it where the host code does not tell.
+static bool is_factor(const ParameterFacts *facts) {
+    return facts->is_scale && !facts->is_block && !facts->is_size && !facts->is_stride &&
+           !facts->is_trip && !facts->is_divisor && !facts->is_numerator && !facts->is_flag &&
+           !facts->is_start && !facts->is_compared_with_loaded;
+}
+
+/// False where the launcher does not say.
+static bool set_argument(const Function *function, const ParameterFacts *facts,
+                         const ConcreteLaunch *launch, int index, uint64_t seed,
+                         PlanArgument *argument) {
+    const ConcreteArgument *given = &launch->arguments[index];
+    const Parameter *parameter = &function->parameters[index];
+    argument->name = str_from(parameter->name);
+    if (given->kind == CONCRETE_NOTHING) return false;
+    if (given->kind == CONCRETE_TENSOR) {
+        const ConcreteBuffer *buffer = &launch->buffers.items[given->buffer];
+        argument->kind = ARGUMENT_POINTER;
+        DTypeCode own =
+            pointee_guess(parameter,
+                          &facts[index]);  // the kernel knows better that a tensor holds indices
+        bool is_index = !dtype_code_is_float(own) && dtype_code_is_float(given->dtype);
+        argument->dtype = given->dtype > DTYPE_OF_PARAMETER && !is_index ? given->dtype : own;
+        argument->is_type_open =
+            given->dtype <= DTYPE_OF_PARAMETER && pointee_is_open(parameter, &facts[index]);
+        argument->content =
+            content_of(buffer, &facts[index], argument->dtype, hash_mix(seed + (uint64_t)index));
+        argument->rank = argument->stride_count = given->rank;
+        int64_t extent = 1, dense = 1;
+        argument->is_dense = true;
+        for (int i = given->rank - 1; i >= 0; i--) {
+            argument->is_dense =
+                argument->is_dense && (given->dims[i] == 1 || given->strides[i] == dense);
+            dense = size_product(dense, given->dims[i]);
+            argument->dims[i] = given->dims[i];
+            argument->strides[i] = given->strides[i];
+            extent += given->dims[i] > 0 ? size_product(given->dims[i] - 1, given->strides[i]) : 0;
+        }
+        // what a kernel writes to has to hold all of it: no gradient is written around a view
+        argument->has_start = true;
+        if (!facts[index].is_stored && !facts[index].is_atomic) argument->before = given->offset;
+        bool is_described = parameter->value->type.kind == TYPE_DESCRIPTOR;
+        if (buffer->is_extent_certain || is_described)
+            argument->extent = extent;
+        else
+            argument->rank = 0;
+        return true;
+    }
+    if (facts[index].is_dtype && given->constant.kind != CONSTANT_DTYPE) return false;
+    if (parameter->is_constexpr || given->constant.kind == CONSTANT_NONE ||
+        given->constant.kind == CONSTANT_STRING || given->constant.kind == CONSTANT_DTYPE ||
+        given->constant.kind == CONSTANT_TUPLE) {
+        argument->kind = ARGUMENT_CONSTANT;
+        argument->constant = &given->constant;
+    } else if (given->constant.kind == CONSTANT_FLOAT ||
+               dtype_is_float(parameter->value->type.element) || is_factor(&facts[index])) {
+        argument->kind = ARGUMENT_FLOAT;
+        argument->dtype = DTYPE_FLOAT32;
+        argument->number = given->constant.kind == CONSTANT_FLOAT ? given->constant.number
+                                                                  : (double)given->constant.integer;
+    } else {
+        argument->kind = ARGUMENT_INTEGER;
+        bool wide = given->constant.integer > INT32_MAX || given->constant.integer < INT32_MIN;
+        argument->dtype = given->constant.kind == CONSTANT_BOOL ? DTYPE_INT1
+                          : wide                                ? DTYPE_INT64
+                                                                : DTYPE_INT32;
+        argument->integer = given->constant.integer;
+    }
+    return true;
+}
+
+/// Of several functions that launches pass for a constexpr, each in turn; the first variant keeps what its own launcher says.
+static void choose_function(Arena *arena, const SpecRequest *request, int index, int variant,
+                            ConcreteArgument *given) {
+    LaunchFunctions functions = launches_functions(arena, request->symbolic, index);
+    bool is_said = given->kind == CONCRETE_SCALAR && (given->constant.kind == CONSTANT_FUNCTION ||
+                                                      given->constant.kind == CONSTANT_NONE);
+    if (functions.count == 0 || (is_said && variant == 0)) return;
+    given->kind = CONCRETE_SCALAR;
+    given->constant = launch_function_constant(&functions.items[variant % functions.count]);
+}
+
+/// Whether all sizes in a value are those of one input, `*only`, which the first of them decides.
+static bool has_one_source(const HostValue *value, const HostInput **only) {
+    if (!value) return true;
+    bool is_size = value->kind == HOST_SIZE || value->kind == HOST_RANK;
+    if (is_size && !*only) *only = value->input;
+    if (is_size) return *only == value->input;
+    for (int i = 0; i < value->count; i++)
+        if (!has_one_source(value->items[i], only)) return false;
+    return true;
+}
+
+/// Sizes of different tensors of the caller's may not fit each other, as nothing says that they must.
+static bool launch_has_one_source(const HostLaunch *host, const HostInput **only) {
+    for (int i = 0; i < host->argument_count; i++) {
+        const HostValue *value = host->arguments[i].value;
+        bool is_tensor = value && value->kind == HOST_TENSOR;
+        if (!is_tensor && !has_one_source(value, only)) return false;
+    }
+    for (int i = 0; i < host->grid_rank; i++)
+        if (!has_one_source(host->grid[i], only)) return false;
+    return true;
+}
+
+/// Which buffers have their size from there as well.
+static void note_sizes(const HostLaunch *host, const HostInput *only,
+                       PlanConfiguration *configuration) {
+    for (int i = 0; i < host->argument_count; i++) {
+        const HostValue *value = host->arguments[i].value;
+        bool is_said = value && value->kind == HOST_TENSOR && only;
+        for (int d = 0; is_said && d < value->tensor->rank; d++)
+            is_said = has_one_source(value->tensor->dims[d], &only);
+        configuration->arguments[i].is_size_said = is_said;
+    }
+}
+
+/// Of a tensor whose rank is a guess an inner stride may be 1 where it is none, so that its rows overlap.
+static void note_ranks(const HostLaunch *host, PlanConfiguration *configuration) {
+    for (int i = 0; i < host->argument_count; i++) {
+        const HostValue *value = host->arguments[i].value;
+        const HostInput *like = !value                       ? NULL
+                                : value->kind == HOST_TENSOR ? value->tensor->like
+                                : value->kind == HOST_INPUT  ? value->input
+                                                             : NULL;
+        for (LIST_EACH(int, k, host->inputs)) {
+            const HostInput *input = host->inputs.items[k];
+            if (like && strcmp(like->name, input->name) == 0 && input->is_last_stride_read &&
+                !input->is_rank_certain)
+                configuration->arguments[i].has_guessed_rank = true;
+        }
+    }
+}
+
+/// Whether the host code asks for sizes of a tensor of which it does not tell how many there are.
+static bool guesses_rank(const HostInput *input) {
+    bool reads = false;
+    for (int i = 0; i < input->rank; i++) reads = reads || input->is_dim_read[i];
+    return input->kind == INPUT_TENSOR && !input->is_rank_certain && reads;
+}
+
+/// Whether the host code is understood up to the launch: nothing in it is made up but the launcher's own arguments.
+static bool is_followed(const HostLaunch *host) {
+    if (host->reason) return false;
+    for (LIST_EACH(int, i, host->inputs)) {
+        const HostInput *input = host->inputs.items[i];
+        bool is_made_up = !input->is_argument && input->kind != INPUT_OBJECT;
+        if (is_made_up || guesses_rank(input)) return false;
+    }
+    return true;
+}
+
+/// Whether the numbers are those that the launcher passes: none was mended to fit the others.
+static bool is_kept(const PlanConfiguration *passed, const PlanConfiguration *filled) {
+    for (int i = 0; i < passed->argument_count; i++) {
+        const PlanArgument *a = &passed->arguments[i], *b = &filled->arguments[i];
+        if (a->kind != b->kind || a->extent != b->extent) return false;
+        if (a->kind == ARGUMENT_INTEGER && a->integer != b->integer) return false;
+        bool is_number = a->kind == ARGUMENT_CONSTANT && a->constant != b->constant &&
+                         constant_is_int(a->constant) && constant_is_int(b->constant);
+        if (is_number && a->constant->integer != b->constant->integer) return false;
+    }
+    return memcmp(passed->grid, filled->grid, sizeof passed->grid) == 0;
+}
+
+/// What the launcher leaves open is guessed from the kernel, first candidate only.
+static void add_launch(Arena *arena, const SpecRequest *request, const ParameterFacts *facts,
+                       const LaunchSite *site, int variant, HostSizes sizes, Configurations *all) {
+    HostPolicy policy = {.seed = request->seed + (uint64_t)variant,
+                         .variant = variant,
+                         .sizes = sizes,
+                         .function = request->symbolic};
+    const HostLaunch *host = host_launch(request->module, site, &policy);
+    if (!host || !host->is_reached || host->argument_count != request->symbolic->parameter_count)
+        return;
+    ConcreteLaunch *launch = host_concretize(arena, host);
+    PlanConfiguration fixed = configuration_open(arena, request->kernel);
+    fixed.origin = SPEC_LAUNCHER;
+    int open = 0;
+    for (int i = 0; i < fixed.argument_count; i++) {
+        choose_function(arena, request, i, variant, &launch->arguments[i]);
+        bool is_chosen = host_argument_is_chosen(&host->arguments[i]);
+        if (is_chosen && facts[i].tile_axes)
+            launch->arguments[i].constant = constant_of_int(variant % facts[i].tile_axes);
+        if (!set_argument(request->symbolic, facts, launch, i, request->seed,
+                          &fixed.arguments[i])) {
+            open++;
+        } else {
+            fixed.arguments[i].is_caller_choice = is_chosen;
+        }
+    }
+    if (3 * open > fixed.argument_count) return;
+    int64_t programs = launch->grid[0] * launch->grid[1] * launch->grid[2];
+    if (programs > 0 && programs < 100000) {
+        memcpy(fixed.grid, launch->grid, sizeof fixed.grid);
+        fixed.grid_is_known = true;
+    }
+    Error error = NULL;
+    Configurations filled = spec_guess(arena, request, &fixed, &error);
+    if (!filled.count) return;
+    filled.items[0].is_fallback = sizes == HOST_SIZES_EVEN || sizes == HOST_SIZES_WHOLE;
+    filled.items[0].is_extra = sizes == HOST_SIZES_LARGE || sizes == HOST_SIZES_SMALL;
+    note_ranks(host, &filled.items[0]);
+    const HostInput *source = NULL;
+    // sizes that are tried for what they show say nothing against a launcher that is made for others
+    filled.items[0].is_launch = !filled.items[0].is_extra && open == 0 &&
+                                launch_has_one_source(host, &source) && fixed.grid_is_known &&
+                                is_followed(host) && is_kept(&fixed, &filled.items[0]);
+    note_sizes(host, source, &filled.items[0]);
+    LIST_PUSH(arena, all, filled.items[0]);
+}
+
+Configurations spec_from_launchers(Arena *arena, const SpecRequest *request, bool is_even) {
+    Configurations all = {0};
+    const ParameterFacts *facts = facts_of(arena, request->symbolic);
+    int sites = 0;
+    for (int i = 0; i < request->module->launches.count && sites < MOST_SITES; i++) {
+        const LaunchSite *site = &request->module->launches.items[i];
+        if (site->kernel != request->kernel) continue;
+        sites++;
+        HostSizes sizes = is_even ? HOST_SIZES_EVEN : HOST_SIZES_USUAL;
+        for (int variant = 0; variant < (is_even ? EVEN_VARIANTS : VARIANTS); variant++) {
+            if (variant == 0 && !is_even)
+                add_launch(arena, request, facts, site, variant, HOST_SIZES_SEVERAL, &all);
+            add_launch(arena, request, facts, site, variant, sizes, &all);
+        }
+        for (HostSizes extra = HOST_SIZES_LARGE; extra <= HOST_SIZES_SMALL && !is_even; extra++)
+            add_launch(arena, request, facts, site, 0, extra, &all);
+        if (is_even) add_launch(arena, request, facts, site, 0, HOST_SIZES_WHOLE, &all);
+    }
+    return all;
+}

@@ -1,0 +1,66 @@
+// Runs a problem's kernels on fresh memory: the forward alone, or the forward and then its backward kernels.
+#ifndef TAD_GPU_RUNNER_EXECUTE_EXECUTION_H
+#define TAD_GPU_RUNNER_EXECUTE_EXECUTION_H
+
+#include "gpu-runner/configure/problem.h"
+
+/// What the executions of one problem share.
+typedef struct Executor {
+    const Problem *problem;
+    Interp *interp;
+    Map excluded;  // (output, offset) -> marker: elements that are not finite, left out of the loss
+    bool has_excluded;
+    const char *excluded_names;  // of all outputs that have some, ", " between; or NULL
+    int excluded_parameter;      // of the first of them
+    int64_t excluded_offset;
+    bool rounds_contents;  // tensors hold numbers of their types at first
+    Arena *keeps_in;       // executions live here; NULL: each in an arena of its own
+} Executor;
+
+/// What a forward is moved by.
+typedef struct Perturbation {
+    const bool *active;  // per input, NULL: none
+    uint64_t seed;       // of the random direction
+    bool is_single;      // only element `single` of the active input
+    int64_t single;
+    double step;
+    bool is_tangent;  // the direction is what the dual numbers follow
+} Perturbation;
+
+/// Memory and what lies in it, after kernels ran.
+typedef struct Execution {
+    Arena *arena;
+    VirtualMemory *memory;
+    MemoryBuffer **buffers;    // per parameter of the forward, NULL for scalars
+    MemoryBuffer **gradients;  // the same, made when a backward kernel asks for it
+    MemoryBuffer **upstreams;
+    MemoryBuffer **befores;
+    MemoryBuffer **amids;
+    LIST(MemoryBuffer *) scratch;
+    Error error;  // why it stopped early, or NULL
+} Execution;
+
+/// The interpreter's tiles are in `arena`.
+Executor executor_new(Arena *arena, const Problem *problem);
+/// Buffers with their first contents; nothing has run.
+Execution execution_new(const Executor *executor, const Perturbation *perturbation);
+/// The forward's arguments, for interp_launch or interp_begin.
+Tile **execution_arguments(Executor *executor, Execution *execution,
+                           const Perturbation *perturbation);
+Execution execution_forward(Executor *executor, const Perturbation *perturbation);
+/// Forward, then the backward kernels in order, each with its programs from first to last or `reversed`. `perturbation` moves
+/// the buffers; NULL: nothing does.
+Execution execution_backward(Executor *executor, bool reversed, const Perturbation *perturbation);
+void execution_free(Execution *execution);
+
+/// How a parameter of the forward is moved.
+Direction perturbation_direction(const Problem *problem, const Perturbation *perturbation,
+                                 int parameter);
+/// What the loss weighs an output with; of the content `upstream_content` and 0 where the element is left out.
+Content upstream_content(const Problem *problem, int parameter);
+double upstream_at(const Executor *executor, const Content *content, int parameter, int64_t offset);
+/// Leaves outputs that are not finite out of the loss; how many of how many.
+void executor_exclude_infinite(Executor *executor, Execution *forward, int64_t *excluded,
+                               int64_t *all);
+
+#endif

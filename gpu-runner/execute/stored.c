@@ -1,0 +1,82 @@
+// Ranges that a backward is said to store in, the first element of them that it left out.
+#include "gpu-runner/execute/stored.h"
+
+#include "gpu-runner/configure/spec_text.h"
+
+static const char *const grid_names[] = {"grid.0", "grid.1", "grid.2"};
+
+/// The configuration with the grid among its arguments.
+static PlanConfiguration with_grid(Arena *arena, const PlanConfiguration *configuration) {
+    PlanConfiguration known = configuration_copy(arena, configuration, 3);
+    for (int axis = 0; axis < 3; axis++)
+        known.arguments[known.argument_count++] =
+            (PlanArgument){.name = str_from(grid_names[axis]),
+                           .kind = ARGUMENT_INTEGER,
+                           .integer = configuration->grid[axis]};
+    return known;
+}
+
+/// Up to the next comma or closing bracket outside of brackets, from `*at` on, and behind it.
+static Str take_item(Str text, size_t *at) {
+    size_t start = *at;
+    int depth = 0;
+    for (; *at < text.size; ++*at) {
+        char c = text.data[*at];
+        if (depth == 0 && (c == ',' || c == ')')) break;
+        depth += (c == '(' || c == '[') - (c == ')' || c == ']');
+    }
+    Str item = str_trim((Str){text.data + start, *at - start});
+    if (*at < text.size) ++*at;
+    return item;
+}
+
+const StoredRanges *stored_read(Arena *arena, const PlanConfiguration *configuration, Str text) {
+    PlanConfiguration known = with_grid(arena, configuration);
+    StoredRanges *ranges = ARENA_NEW(arena, StoredRanges);
+    if (!str_starts(text, "[")) return NULL;
+    for (size_t at = 0; at < text.size; at++) {
+        if (text.data[at] != '(') continue;
+        at++;
+        Str step = take_item(text, &at), length = take_item(text, &at);
+        Error error = NULL;
+        StoredRange range = {.step = (int64_t)spec_number(arena, &known, step, &error)};
+        if (!error) range.length = (int64_t)spec_number(arena, &known, length, &error);
+        if (error || ranges->count == STORED_MOST_DIGITS) return NULL;
+        ranges->items[ranges->count++] = range;
+    }
+    return ranges;
+}
+
+/// Whether all elements are stored; else `*offset` is the first that is not.
+static bool are_stored(const MemoryBuffer *buffer, const StoredRanges *ranges, int count,
+                       int64_t *offset) {
+    if (count == 0) return memory_is_written(buffer, *offset);
+    const StoredRange *range = &ranges->items[count - 1];
+    int64_t first = *offset, length = range->step == 0 ? 1 : range->length;
+    for (int64_t i = 0; i < length; i++) {
+        *offset = first + i * range->step;
+        if (!are_stored(buffer, ranges, count - 1, offset)) return false;
+    }
+    *offset = first;
+    return true;
+}
+
+const char *stored_fault(Arena *arena, const Problem *problem, const Execution *backward) {
+    for (int i = 0; i < problem->launch_count; i++)
+        for (int k = 0; k < problem->launches[i].function->parameter_count; k++) {
+            const Actual *actual = &problem->launches[i].actuals[k];
+            const MemoryBuffer *buffer = actual->kind == ACTUAL_GRADIENT && actual->stored
+                                             ? backward->gradients[actual->parameter]
+                                             : NULL;
+            if (!buffer) continue;
+            bool is_empty = false;
+            for (int r = 0; r < actual->stored->count; r++)
+                is_empty = is_empty || actual->stored->items[r].length < 1;
+            int64_t offset = 0;
+            if (!is_empty && !are_stored(buffer, actual->stored, actual->stored->count, &offset))
+                return arena_printf(
+                    arena, "nothing is stored to element %lld of %s, whose memory is not set to 0",
+                    (long long)offset, buffer->name);
+        }
+    return NULL;
+}

@@ -1,0 +1,13 @@
+// What a request says that a backward stores of a gradient for certain, so that nobody zeroes it; held against what it stored.
+#ifndef TAD_GPU_RUNNER_EXECUTE_STORED_H
+#define TAD_GPU_RUNNER_EXECUTE_STORED_H
+
+#include "gpu-runner/execute/execution.h"
+
+/// `[(step, length), ...]` over the configuration's arguments and `grid.0`, `grid.1`, `grid.2`, in numbers. NULL: it is no such
+/// list, or has a name that the configuration does not know.
+const StoredRanges *stored_read(Arena *arena, const PlanConfiguration *configuration, Str text);
+/// A sentence on an element that should have been stored and was not, or NULL.
+const char *stored_fault(Arena *arena, const Problem *problem, const Execution *backward);
+
+#endif

@@ -1,0 +1,49 @@
+// What the interpreter came by in a kernel: iterations of loops, sides of branches, masks of accesses. By place in the source, so that
+// several configurations of one kernel can be put together.
+#ifndef TAD_GPU_RUNNER_INTERP_COVERAGE_H
+#define TAD_GPU_RUNNER_INTERP_COVERAGE_H
+
+#include "analysis/ir/ir.h"
+
+typedef enum PlaceKind {
+    PLACE_LOOP,    // cases: no iteration, one, several
+    PLACE_BRANCH,  // cases: not taken, taken
+    PLACE_ACCESS,  // cases: no element takes part, some, all
+} PlaceKind;
+
+enum { PLACE_CASES = 3 };
+enum { LOOP_NONE, LOOP_ONE, LOOP_SEVERAL };
+enum { BRANCH_PASSED, BRANCH_TAKEN };
+enum { ACCESS_NONE, ACCESS_SOME, ACCESS_ALL };
+
+typedef struct CoveragePlace {
+    PlaceKind kind;
+    Range range;
+    bool had[PLACE_CASES];
+    int64_t most;  // of a loop: iterations; of an access: elements of the largest tile
+    // of an access: the latest tile of which some elements took part
+    int rank;
+    int64_t dims[TYPE_MAX_RANK], extents[TYPE_MAX_RANK];  // of the tile, and of what took part
+    bool is_store;
+} CoveragePlace;
+
+typedef struct Coverage {
+    Arena *arena;
+    Map by_place;
+    LIST(CoveragePlace *) places;  // in the order of their first execution
+} Coverage;
+
+Coverage *coverage_new(Arena *arena);
+/// The place, made where it is new.
+CoveragePlace *coverage_place(Coverage *coverage, PlaceKind kind, Range range);
+/// NULL: nothing came by.
+const CoveragePlace *coverage_find(const Coverage *coverage, PlaceKind kind, Range range);
+void coverage_loop(Coverage *coverage, Range range, int64_t iterations);
+/// `on`: per element of a tile of these dims, whether it takes part.
+void coverage_access(Coverage *coverage, const Op *op, int rank, const int64_t *dims,
+                     const uint8_t *on);
+/// Whether `more` has a case that `known` has not.
+bool coverage_adds(const Coverage *known, const Coverage *more);
+void coverage_merge(Coverage *known, const Coverage *more);
+
+#endif

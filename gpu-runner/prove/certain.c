@@ -1,0 +1,77 @@
+// From a parameter to what its addresses depend on, in the concrete forward.
+#include "gpu-runner/prove/certain.h"
+
+#include <string.h>
+
+#include "analysis/addresses/affine.h"
+
+typedef struct Reliance {
+    const Problem *problem;
+    Arena *arena;
+    Map seen;
+    const char *parameter;
+    bool is_open;  // a place depends on memory, or on a caller's choice
+} Reliance;
+
+static void follow(Reliance *reliance, const Value *value);
+
+static void follow_op(Reliance *reliance, const Op *op) {
+    int effects = op_rows[op->code].effects;
+    if (effects & (EFFECT_READS | EFFECT_ATOMIC | EFFECT_RANDOM)) reliance->is_open = true;
+    for (int i = 0; i < op->operand_count; i++) follow(reliance, op->operands[i]);
+    for (int r = 0; r < op->region_count; r++) {
+        const Op *end = region_terminator(op->regions[r]);
+        for (int i = 0; end && i < end->operand_count; i++) follow(reliance, end->operands[i]);
+    }
+}
+
+static void follow(Reliance *reliance, const Value *value) {
+    if (!value || reliance->is_open || map_has_pointer(&reliance->seen, value)) return;
+    map_set_pointer(&reliance->seen, value, (void *)1);
+    const PlanConfiguration *configuration = reliance->problem->configuration;
+    if (value->op) {
+        follow_op(reliance, value->op);
+    } else if (value->region && value->region->parent) {
+        follow_op(reliance, value->region->parent);
+    } else if (value->index < configuration->argument_count) {
+        const PlanArgument *argument = &configuration->arguments[value->index];
+        if (argument->is_caller_choice) reliance->is_open = true;
+    }
+}
+
+/// The conditions and loops that an access is under. A loop's own condition does not decide about what it reads.
+static void follow_surroundings(Reliance *reliance, const Op *op) {
+    for (const Region *region = op->parent; region && region->parent;
+         region = region->parent->parent) {
+        const Op *outer = region->parent;
+        int bounds = outer->code == OP_FOR || outer->code == OP_STATIC_FOR ? 3
+                     : outer->code == OP_IF                                ? 1
+                                                                           : 0;
+        for (int i = 0; i < bounds && i < outer->operand_count; i++)
+            follow(reliance, outer->operands[i]);
+    }
+}
+
+static bool visit_access(void *context, Op *op) {
+    Reliance *reliance = context;
+    if (!op_is_access(op)) return true;
+    Access access = access_of(reliance->arena, op);
+    const PlanConfiguration *configuration = reliance->problem->configuration;
+    int index = access.parameter ? access.parameter->index : -1;
+    if (index >= configuration->argument_count) index = -1;
+    Str wanted = str_from(reliance->parameter);
+    if (index >= 0 && !str_equal(configuration->arguments[index].name, wanted)) return true;
+    if (index < 0) reliance->is_open = true;  // it may be this buffer
+    follow(reliance, op->operands[0]);
+    follow(reliance, access.mask);
+    follow_surroundings(reliance, op);
+    return !reliance->is_open;
+}
+
+bool places_are_launched(Arena *arena, const Problem *problem, const char *parameter) {
+    if (!problem->configuration->is_launch || !parameter) return false;
+    Reliance reliance = {
+        .problem = problem, .arena = arena, .seen = map_new(arena), .parameter = parameter};
+    region_walk(problem->forward->body, visit_access, &reliance);
+    return !reliance.is_open;
+}

@@ -1,0 +1,11 @@
+// Whether what a run finds is a fault of the launch in the file, or may be one of values that were made up for the run.
+#ifndef TAD_GPU_RUNNER_PROVE_CERTAIN_H
+#define TAD_GPU_RUNNER_PROVE_CERTAIN_H
+
+#include "gpu-runner/configure/problem.h"
+
+/// Whether the places of all accesses to a parameter's buffer, and whether they happen, follow from the sizes of the launch's
+/// tensors: not from what memory holds, nor from numbers that a caller chooses. False for a configuration that is no launch.
+bool places_are_launched(Arena *arena, const Problem *problem, const char *parameter);
+
+#endif

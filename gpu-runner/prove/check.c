@@ -1,0 +1,523 @@
+// Forward and backward of one configuration run, their derivatives compared, what was seen judged.
+#include "gpu-runner/prove/check.h"
+
+#include <math.h>
+
+#include "gpu-runner/execute/derivative.h"
+#include "gpu-runner/execute/stored.h"
+#include "gpu-runner/prove/certain.h"
+
+enum { ELEMENT_TRIALS = 96 };
+static const int64_t SEARCH_STEPS = 15000000;  // for the element that is most wrong
+static const double ROUNDED_AWAY = 1e-14;      // sums of numbers of size 1 that cancel leave that
+static const double SAME_SUM = 1e-9;  // added in another order, relative to the largest gradient
+static const double SHARE_OF_ROUNDING = 0.01;  // of an error: what the last digits make of it
+static const double NOTHING = 1e-12;  // of the largest gradient: what is left of sums that cancel
+
+/// One problem being checked.
+typedef struct Checker {
+    Arena *arena;  // of the result
+    const Problem *problem;
+    Executor executor;
+    double named;     // error of the wrong input that the reason is about
+    double rounding;  // of the backward: what sums of its numbers that cancel may leave
+    Execution forward, backward;
+    CheckResult *result;
+} Checker;
+
+static void conclude(Checker *checker, CheckStatus status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void conclude(Checker *checker, CheckStatus status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    checker->result->status = status;
+    checker->result->cause = CHECK_CAUSE_OTHER;
+    checker->result->reason = arena_vprintf(checker->arena, format, arguments);
+    va_end(arguments);
+}
+
+static const PlanArgument *argument_of(const Checker *checker, int parameter) {
+    return &checker->problem->configuration->arguments[parameter];
+}
+
+// --- comparing derivatives ----------------------------------------------------------------------------------------------
+
+/// By duals; where those disagree, or where `differences` asks for it, by central differences, too. A kink next to the inputs
+/// is out of reach of smaller steps; a wrong rule of the duals is not. `*is_unsettled`: duals agree, and differences neither
+/// with them nor with themselves. False where the forward does not run.
+static bool check_direction(Checker *checker, const bool *active, uint64_t seed, bool differences,
+                            InputResult *alone, bool *is_unsettled) {
+    static const double steps[] = {1e-4, 1e-5, 1e-6, 1e-7};
+    Perturbation perturbation = {.active = active, .seed = seed};
+    CheckResult *result = checker->result;
+    double size, actual = derivative_by_gradient(checker->problem, &checker->forward,
+                                                 &checker->backward, &perturbation, &size);
+    Measured measured = {0};
+    measured.dual = derivative_by_duals(&checker->executor, perturbation, &measured.error);
+    double dual_error = relative_error(measured.dual, actual, size, checker->rounding),
+           error = dual_error;
+    bool is_open = differences || !(dual_error < DERIVATIVE_TOLERANCE), was_smooth = false;
+    for (size_t i = 0; is_open && i < sizeof steps / sizeof *steps; i++) {
+        if (!measured.error)
+            derivative_by_differences(&checker->executor, perturbation, steps[i], &measured);
+        error = measured_error(&measured, actual, size, &result->has_kink);
+        was_smooth = was_smooth || measured.is_smooth;
+        is_open = dual_error < DERIVATIVE_TOLERANCE && !(error < DERIVATIVE_TOLERANCE);
+    }
+    *is_unsettled = is_open && !was_smooth;
+    if (measured.error) {
+        if (result->status != CHECK_FAILED)  // what is known to be wrong stays wrong
+            conclude(checker, CHECK_UNPROVED, "a perturbed forward does not run: %s",
+                     measured.error);
+        return false;
+    }
+    double slope = fmax(fabs(actual), fmax(fabs(measured.dual), fabs(measured.difference)));
+    result->slope = fmax(result->slope, slope);
+    result->dot_error = fmax(result->dot_error, dual_error);
+    result->error = fmax(result->error, error);
+    double *worst = alone ? &alone->error : &result->together;
+    int *directions = alone ? &alone->directions : &result->together_directions;
+    *worst = fmax(*worst, error);
+    ++*directions;
+    return true;
+}
+
+/// Looks for the single element that is most wrong.
+static void find_worst_element(Checker *checker, InputResult *input, const bool *active) {
+    const Problem *problem = checker->problem;
+    Offsets offsets = {0};
+    input_offsets(problem, &checker->forward, checker->arena, input->parameter, &offsets);
+    int stride = offsets.count > ELEMENT_TRIALS ? offsets.count / ELEMENT_TRIALS : 1;
+    double worst = -1;
+    const int64_t until = checker->problem->budget->steps + SEARCH_STEPS;
+    for (int i = 0; i < offsets.count && problem->budget->steps < until; i += stride) {
+        Perturbation perturbation = {
+            .active = active, .is_single = true, .single = offsets.items[i]};
+        Error error = NULL;
+        double expected = derivative_by_duals(&checker->executor, perturbation, &error),
+               actual =
+                   gradient_at(problem, &checker->backward, input->parameter, offsets.items[i]);
+        if (error) return;
+        double difference = fabs(expected - actual);
+        if (isnan(difference)) difference = INFINITY;
+        if (difference <= worst) continue;
+        worst = difference;
+        input->has_worst = true;
+        input->worst_offset = offsets.items[i];
+        input->expected = expected;
+        input->actual = actual;
+    }
+}
+
+typedef enum Difference {
+    DIFFERENCE_WRONG,
+    DIFFERENCE_NOISE,
+    DIFFERENCE_ROUNDING,
+    DIFFERENCE_NOT_FINITE,
+    DIFFERENCE_ALONE_NOT_FINITE,
+    DIFFERENCE_UNSETTLED,
+} Difference;
+
+/// Whether the gradient along a direction is another where all inputs differ in their last digits, by so much that this may be
+/// all that is wrong with it: what numbers of 1e30 that cancel leave, say.
+static bool gradient_is_rounding(Checker *checker, const bool *active, uint64_t seed) {
+    const Problem *problem = checker->problem;
+    bool *all = ARENA_ARRAY(checker->arena, bool, problem->input_count + 1);
+    for (int k = 0; k < problem->input_count; k++) all[k] = true;
+    Perturbation direction = {.active = active, .seed = seed},
+                 nudge = {.active = all, .seed = seed, .step = LAST_DIGITS};
+    Error error = NULL;
+    double size, wanted = derivative_by_duals(&checker->executor, direction, &error),
+                 here = derivative_by_gradient(problem, &checker->forward, &checker->backward,
+                                               &direction, &size);
+    Execution run = execution_backward(&checker->executor, false, &nudge);
+    bool runs = !error && !run.error;
+    double there =
+        runs ? derivative_by_gradient(problem, &checker->forward, &run, &direction, &size) : here;
+    execution_free(&run);
+    return relative_error(here, there, size, 0) > DERIVATIVE_TOLERANCE &&
+           fabs(here - there) > fabs(here - wanted) * SHARE_OF_ROUNDING;
+}
+
+/// Why gradient and derivative differ, as far as can be told.
+static Difference difference_of(Checker *checker, const InputResult *input, const bool *active,
+                                uint64_t seed) {
+    if (input->is_unsettled) return DIFFERENCE_UNSETTLED;
+    if (isfinite(input->error)) {
+        if (derivative_is_rounding(&checker->executor, active, seed)) return DIFFERENCE_NOISE;
+        double allowed = fmax(ROUNDED_AWAY, checker->rounding);
+        bool is_small = input->has_worst && fabs(input->expected - input->actual) < allowed;
+        if (is_small || gradient_is_rounding(checker, active, seed)) return DIFFERENCE_ROUNDING;
+        return DIFFERENCE_WRONG;
+    }
+    // whatever the forward computes in elements that it drops: its derivative is finite
+    bool is_alone =
+        !checker->executor.has_excluded && input->has_worst && isfinite(input->expected);
+    if (!is_alone) return DIFFERENCE_NOT_FINITE;
+    // an iteration that diverges overflows on the way back first
+    bool is_noise = derivative_is_rounding(&checker->executor, active, seed);
+    return is_noise ? DIFFERENCE_NOISE : DIFFERENCE_ALONE_NOT_FINITE;
+}
+
+/// Says where the forward itself is not finite, if it is not.
+static const char *infinite_output(const Checker *checker) {
+    const Executor *executor = &checker->executor;
+    if (!executor->has_excluded) return "";
+    int parameter = executor->excluded_parameter;
+    int64_t offset = executor->excluded_offset;
+    double value =
+        memory_peek(checker->forward.memory, checker->forward.buffers[parameter], offset);
+    return arena_printf(checker->arena,
+                        ", nor is the forward: it writes %s to element %lld of %.*s",
+                        isnan(value) ? "nan"
+                        : value > 0  ? "inf"
+                                     : "-inf",
+                        (long long)offset, STR_ARGS(argument_of(checker, parameter)->name));
+}
+
+/// One input alone. False where the forward does not run.
+static bool check_input(Checker *checker, int index, bool differences) {
+    static const struct {
+        CheckStatus status;
+        CheckCause cause;
+        const char *what, *is;
+    } verdicts[] = {
+        [DIFFERENCE_WRONG] = {CHECK_FAILED, CHECK_CAUSE_OTHER, "gradient of", "is wrong"},
+        [DIFFERENCE_NOISE] = {CHECK_INVALID, CHECK_CAUSE_OTHER, "derivative by",
+                              "changes with the last digits of these inputs"},
+        [DIFFERENCE_ROUNDING] = {CHECK_UNPROVED, CHECK_CAUSE_ROUNDING, "gradient of",
+                                 "is as small as rounding with these inputs"},
+        [DIFFERENCE_NOT_FINITE] = {CHECK_UNPROVED, CHECK_CAUSE_NOT_FINITE, "gradient of",
+                                   "is not finite with these inputs"},
+        [DIFFERENCE_ALONE_NOT_FINITE] = {CHECK_FAILED, CHECK_CAUSE_NOT_FINITE, "gradient of",
+                                         "is not finite where its derivative is"},
+        [DIFFERENCE_UNSETTLED] = {CHECK_UNPROVED, CHECK_CAUSE_OTHER, "derivative by",
+                                  "is another by central differences, which do not settle"},
+    };
+    InputResult *input = &checker->result->inputs[index];
+    bool *active = ARENA_ARRAY(checker->arena, bool, checker->problem->input_count + 1);
+    active[index] = true;
+    uint64_t seed = hash_mix(checker->problem->seed + (uint64_t)(100 * index));
+    if (!check_direction(checker, active, seed, differences, input, &input->is_unsettled))
+        return false;
+    if (input->error < DERIVATIVE_TOLERANCE) return true;
+    find_worst_element(checker, input, active);
+    Difference difference = difference_of(checker, input, active, seed);
+    if (difference == DIFFERENCE_WRONG) {
+        if (input->error <= checker->named) return true;  // the reason names one that is worse
+        checker->named = input->error;
+    }
+    // What is known to be wrong stays wrong.
+    if (checker->result->status == CHECK_FAILED && verdicts[difference].status != CHECK_FAILED)
+        return true;
+    conclude(checker, verdicts[difference].status, "the %s %.*s %s%s", verdicts[difference].what,
+             STR_ARGS(argument_of(checker, input->parameter)->name), verdicts[difference].is,
+             difference == DIFFERENCE_NOT_FINITE ? infinite_output(checker) : "");
+    checker->result->cause = verdicts[difference].cause;
+    if (difference == DIFFERENCE_WRONG)
+        checker->result->reason =
+            arena_printf(checker->arena, "%s: relative error %.2g along a random direction",
+                         checker->result->reason, input->error);
+    return true;
+}
+
+/// Each input alone by duals, then all together by duals and by differences, which check the duals' own rules.
+static void check_gradients(Checker *checker) {
+    const Problem *problem = checker->problem;
+    CheckResult *result = checker->result;
+    bool *active = ARENA_ARRAY(checker->arena, bool, problem->input_count + 1);
+    result->status = CHECK_PROVED;
+    for (int k = 0; k < problem->input_count; k++)
+        if (!check_input(checker, k, false)) return;
+    if (result->status != CHECK_PROVED) return;
+    for (int k = 0; k < problem->input_count; k++) active[k] = true;
+    InputResult *alone = problem->input_count == 1 ? result->inputs : NULL;
+    bool is_unsettled;
+    uint64_t seed = hash_mix(problem->seed + 9999);
+    if (!check_direction(checker, active, seed, true, alone, &is_unsettled)) return;
+    if (result->error < DERIVATIVE_TOLERANCE) return;
+    for (int k = 0; k < problem->input_count && result->status == CHECK_PROVED; k++)
+        if (!check_input(checker, k, true)) return;
+    if (result->status != CHECK_PROVED) return;
+    if (is_unsettled)
+        conclude(checker, CHECK_UNPROVED,
+                 "the derivative along all inputs is another by central differences, which do not "
+                 "settle");
+    else
+        conclude(checker, CHECK_FAILED, "the gradients together are wrong: relative error %.2g",
+                 result->error);
+}
+
+// --- ownership ----------------------------------------------------------------------------------------------------------
+
+/// One gradient buffer, and the same after the programs ran from last to first.
+static void check_owner(Checker *checker, int parameter, Execution *again) {
+    Execution *backward = &checker->backward;
+    MemoryBuffer *buffer = backward->gradients[parameter], *other = again->gradients[parameter];
+    const PlanArgument *argument = argument_of(checker, parameter);
+    if (!buffer || argument->kind != ARGUMENT_POINTER) return;
+    Offsets written = {0}, read = {0};
+    memory_touched(backward->arena, buffer, true, &written);
+    memory_touched(backward->arena, checker->forward.buffers[parameter], false, &read);
+    Map touched = map_new(backward->arena);
+    for (int i = 0; i < read.count; i++) map_set_number(&touched, (uint64_t)read.items[i], buffer);
+    double largest = 0;
+    for (int i = 0; i < written.count; i++)
+        largest = fmax(largest, fabs(memory_peek(backward->memory, buffer, written.items[i])));
+    for (int i = 0; i < written.count && checker->result->status == CHECK_PROVED; i++) {
+        int64_t offset = written.items[i];
+        double first = memory_peek(backward->memory, buffer, offset);
+        double second = other ? memory_peek(again->memory, other, offset) : 0;
+        if (first != second && !(fabs(first - second) <= SAME_SUM * largest))
+            conclude(
+                checker, CHECK_FAILED,
+                "the gradient of %.*s depends on the order in which programs run (element %lld: %g or %g)",
+                STR_ARGS(argument->name), (long long)offset, first, second);
+        else if (fabs(first) > NOTHING * largest && !map_has_number(&touched, (uint64_t)offset))
+            conclude(
+                checker, CHECK_FAILED,
+                "the gradient of %.*s is written at element %lld, which the forward never reads",
+                STR_ARGS(argument->name), (long long)offset);
+    }
+}
+
+/// Gradients where the forward reads nothing must stay 0; a second run from the last program to the first must agree.
+static void check_ownership(Checker *checker) {
+    const Problem *problem = checker->problem;
+    Execution again = execution_backward(&checker->executor, true, NULL);
+    if (again.error)
+        conclude(checker, CHECK_UNPROVED,
+                 "from its last program to its first the backward does not run: %s", again.error);
+    for (int k = 0; k < problem->input_count && checker->result->status == CHECK_PROVED; k++)
+        check_owner(checker, problem->inputs[k], &again);
+    execution_free(&again);
+}
+
+/// The backward touches no element but those that the forward touched: anything else may lie outside of the tensor.
+static void check_footprint(Checker *checker) {
+    const Execution *backward = &checker->backward;
+    int count = checker->problem->configuration->argument_count;
+    for (int i = 0; i < count && checker->result->status == CHECK_PROVED; i++) {
+        const MemoryBuffer *footprint = checker->forward.buffers[i];
+        const MemoryBuffer *used[] = {backward->buffers[i], backward->upstreams[i],
+                                      backward->gradients[i]};
+        for (size_t k = 0; k < sizeof used / sizeof *used; k++) {
+            Beyond beyond;
+            if (!footprint || !used[k] || !memory_beyond(used[k], footprint, &beyond)) continue;
+            conclude(checker, CHECK_FAILED,
+                     "the backward %s element %lld of %s, which the forward never touches",
+                     beyond.is_write ? "writes" : "reads", (long long)beyond.offset, used[k]->name);
+        }
+    }
+}
+
+// --- findings -----------------------------------------------------------------------------------------------------------
+
+static void keep_findings(Checker *checker, const VirtualMemory *memory) {
+    for (LIST_EACH(int, i, memory->findings)) {
+        MemoryFinding finding = memory->findings.items[i];
+        finding.kernel = arena_strdup(checker->arena, finding.kernel);
+        finding.message = arena_strdup(checker->arena, finding.message);
+        if (finding.buffer) finding.buffer = arena_strdup(checker->arena, finding.buffer);
+        LIST_PUSH(checker->arena, &checker->result->findings, finding);
+    }
+}
+
+static const char *finding_text(const Checker *checker, const MemoryFinding *finding) {
+    return arena_printf(checker->arena, "%s, line %d: %s", finding->kernel, finding->line,
+                        finding->message);
+}
+
+/// Nothing is proved of kernels that race, leave their buffers or use what nobody defined. The backward's certain
+/// faults are ours; those of the forward, the first `first`, leave open what its derivative is.
+static void judge_findings(Checker *checker, int first) {
+    CheckResult *result = checker->result;
+    for (int i = 0; i < result->findings.count && result->status != CHECK_FAILED; i++) {
+        const MemoryFinding *finding = &result->findings.items[i];
+        bool fails = i >= first && finding->is_certain;
+        if (!fails && result->status != CHECK_PROVED) continue;
+        conclude(checker, fails ? CHECK_FAILED : CHECK_UNPROVED, "%s in %s",
+                 finding_name(finding->kind), finding_text(checker, finding));
+    }
+}
+
+// --- one configuration --------------------------------------------------------------------------------------------------
+
+static bool is_size_said(const Problem *problem, const MemoryFinding *finding) {
+    const PlanConfiguration *configuration = problem->configuration;
+    for (int i = 0; finding->buffer && i < configuration->argument_count; i++)
+        if (str_is(configuration->arguments[i].name, finding->buffer))
+            return configuration->arguments[i].is_size_said;
+    return false;
+}
+
+/// What goes wrong in the forward by the launch of the file itself, if anything.
+static const MemoryFinding *fault_of_launch(Checker *checker) {
+    const Problem *problem = checker->problem;
+    const VirtualMemory *memory = checker->forward.memory;
+    if (!problem->configuration->is_launch) return NULL;
+    if (memory->crossing.message) {
+        MemoryFinding crossing = memory->crossing;
+        crossing.kernel = arena_strdup(checker->arena, crossing.kernel);
+        crossing.message = arena_strdup(checker->arena, crossing.message);
+        crossing.buffer = arena_strdup(checker->arena, crossing.buffer);
+        bool is_fault = places_are_launched(checker->arena, problem, crossing.buffer);
+        if (is_fault) LIST_PUSH(checker->arena, &checker->result->findings, crossing);
+    }
+    for (LIST_EACH(int, i, checker->result->findings)) {
+        const MemoryFinding *finding = &checker->result->findings.items[i];
+        bool counts = finding->kind == FINDING_RACE || finding->kind == FINDING_OUT_OF_BOUNDS;
+        bool is_sized = finding->kind != FINDING_OUT_OF_BOUNDS || is_size_said(problem, finding);
+        if (counts && is_sized && places_are_launched(checker->arena, problem, finding->buffer))
+            return finding;
+    }
+    return NULL;
+}
+
+/// Whether it ran, read inputs and wrote mostly numbers; if not, the reason is in the result.
+static bool forward_is_usable(Checker *checker) {
+    const Problem *problem = checker->problem;
+    Execution *forward = &checker->forward;
+    CheckResult *result = checker->result;
+    result->status = CHECK_INVALID;
+    if (forward->error) {
+        result->reason = arena_strdup(checker->arena, forward->error);
+        return false;
+    }
+    keep_findings(checker, forward->memory);
+    const MemoryFinding *fault = fault_of_launch(checker);
+    if (fault) {
+        conclude(checker, CHECK_UNPROVED, "%s in a launch of this file: %s",
+                 finding_name(fault->kind), finding_text(checker, fault));
+        result->cause = CHECK_CAUSE_LAUNCH;
+        return false;
+    }
+    if (problem->configuration->is_guess && result->findings.count) {
+        const MemoryFinding *first = &result->findings.items[0];
+        result->reason = finding_text(checker, first);
+        if (first->kind == FINDING_POISON) result->cause = CHECK_CAUSE_UNDEFINED;
+        return false;
+    }
+    int64_t excluded, written, elements = 0;
+    executor_exclude_infinite(&checker->executor, forward, &excluded, &written);
+    result->excluded = excluded;
+    result->stored = written;
+    if (excluded)
+        result->excluded_names = arena_strdup(checker->arena, checker->executor.excluded_names);
+    if (written == 0) {
+        result->reason = "the forward writes no output";
+    } else if (2 * excluded > written) {
+        result->reason = "most outputs of the forward are not finite";
+        result->cause = CHECK_CAUSE_NOT_FINITE;
+    }
+    for (int k = 0; k < problem->input_count; k++) {
+        Offsets read = {0};
+        input_offsets(problem, forward, checker->arena, problem->inputs[k], &read);
+        elements += read.count;
+    }
+    if (!result->reason && elements == 0) result->reason = "the forward reads no input";
+    return result->reason == NULL;
+}
+
+/// The rounding of the backward is that of its largest gradient: smaller ones may be what is left of numbers of that size.
+static double backward_rounding(Checker *checker) {
+    const Problem *problem = checker->problem;
+    double largest = 0;
+    for (int k = 0; k < problem->input_count; k++) {
+        int parameter = problem->inputs[k];
+        Offsets offsets = {0};
+        input_offsets(problem, &checker->forward, checker->arena, parameter, &offsets);
+        for (int i = 0; i < offsets.count; i++) {
+            double size =
+                fabs(gradient_at(problem, &checker->backward, parameter, offsets.items[i]));
+            if (isfinite(size)) largest = fmax(largest, size);
+        }
+    }
+    return ROUNDED_AWAY * largest;
+}
+
+/// Whether programs store to one element of a gradient, and only where programs of the forward read one.
+static bool readers_meet(const Checker *checker) {
+    bool is_contested = false;
+    for (int k = 0; k < checker->problem->input_count; k++) {
+        int parameter = checker->problem->inputs[k];
+        const MemoryBuffer *gradient = checker->backward.gradients[parameter];
+        const MemoryBuffer *input = checker->forward.buffers[parameter];
+        if (gradient && input && !memory_meets_as_read(gradient, input, &is_contested))
+            return false;
+    }
+    return is_contested;
+}
+
+static void check_backward(Checker *checker) {
+    CheckResult *result = checker->result;
+    int first = result->findings.count;
+    const int64_t before = checker->problem->budget->steps;
+    checker->backward = execution_backward(&checker->executor, false, NULL);
+    result->backward_steps = checker->problem->budget->steps - before;
+    keep_findings(checker, checker->backward.memory);
+    if (checker->backward.error) {
+        conclude(checker, CHECK_UNPROVED, "the backward does not run: %s", checker->backward.error);
+        return;
+    }
+    checker->rounding = backward_rounding(checker);
+    check_gradients(checker);
+    if (result->status == CHECK_PROVED && !(result->slope > 0))
+        conclude(checker, CHECK_INVALID, "every derivative is 0 with these values");
+    judge_findings(checker, first);
+    const char *left = stored_fault(checker->arena, checker->problem, &checker->backward);
+    if (left && result->status != CHECK_FAILED) conclude(checker, CHECK_FAILED, "%s", left);
+    check_footprint(checker);
+    if (result->status == CHECK_PROVED) check_ownership(checker);
+    // a made-up configuration in which programs collide proves nothing against the gradient
+    const VirtualMemory *memory = checker->forward.memory;
+    bool fails = result->status == CHECK_FAILED;
+    bool races = memory->overwritten_by_two && result->findings.count > first;
+    const char *buffer = memory->overwritten_buffer;
+    if ((!fails && !races) || !checker->problem->configuration->is_guess) return;
+    if (memory->overwritten && places_are_launched(checker->arena, checker->problem, buffer))
+        return;
+    result->is_contradicted = fails;
+    if (!memory->overwritten && readers_meet(checker)) result->cause = CHECK_CAUSE_READERS_MEET;
+    if (!memory->overwritten) return;
+    if (memory->overwritten_by_two) {
+        conclude(checker, CHECK_INVALID, "%s", memory->overwritten);
+        result->cause = CHECK_CAUSE_PROGRAMS_MEET;
+    } else {  // with these sizes, or with any
+        conclude(checker, CHECK_UNPROVED, "%s with sizes that are made up: %s", result->reason,
+                 memory->overwritten);
+    }
+}
+
+static bool is_needed(const Problem *problem, int64_t steps) {
+    const Need *need = problem->need;
+    return !need ||
+           need->is_needed(need->context, problem->configuration, problem->coverage, steps);
+}
+
+CheckResult check_configuration(Arena *arena, const Problem *problem) {
+    CheckResult result = {.inputs = ARENA_ARRAY(arena, InputResult, problem->input_count + 1)};
+    for (int k = 0; k < problem->input_count; k++) result.inputs[k].parameter = problem->inputs[k];
+    Arena *scratch = arena_new();  // of the interpreter's tiles
+    Checker checker = {.arena = arena,
+                       .problem = problem,
+                       .executor = executor_new(scratch, problem),
+                       .result = &result};
+    if (problem->coverage) *problem->coverage = *coverage_new(arena);
+    checker.executor.interp->coverage = problem->coverage;
+    const int64_t before = problem->budget->steps;
+    checker.forward = execution_forward(&checker.executor, NULL);
+    result.forward_steps = problem->budget->steps - before;
+    checker.executor.interp->coverage = NULL;
+    bool is_usable = forward_is_usable(&checker);
+    if (is_usable && !is_needed(problem, checker.forward.memory->steps))
+        result.status = CHECK_REDUNDANT;
+    else if (is_usable)
+        check_backward(&checker);
+    else if (checker.executor.interp->is_over_budget)
+        result.status = CHECK_UNPROVED;
+    if (checker.backward.arena) execution_free(&checker.backward);
+    execution_free(&checker.forward);
+    arena_free(scratch);
+    return result;
+}

@@ -1,0 +1,201 @@
+// The request `plan`: the arguments, buffer sizes and grid of one launch, for whoever launches the kernel for real.
+#include "gpu-runner/prove/launch_plan.h"
+
+#include <string.h>
+
+#include "gpu-runner/configure/spec.h"
+#include "gpu-runner/prove/grid.h"
+#include "gpu-runner/prove/request.h"
+
+typedef struct Plan {
+    Arena *arena;
+    Sources *sources;
+    const FunctionDefinition *kernel;
+    Budget budget;
+    uint64_t seed;
+} Plan;
+
+static void put_constant(Json *json, Arena *arena, const Constant *constant) {
+    switch (constant->kind) {
+    case CONSTANT_TUPLE: {
+        Json *items = json_array(arena);
+        for (int i = 0; i < constant->item_count; i++) {
+            Json *item = json_object(arena);
+            put_constant(item, arena, &constant->items[i]);
+            json_push(items, item);
+        }
+        json_set(json, "items", items);
+        return;
+    }
+    case CONSTANT_NONE: json_set(json, "value", json_null(arena)); return;
+    case CONSTANT_BOOL: json_set_bool(json, "value", constant->integer != 0); return;
+    case CONSTANT_INT: json_set_number(json, "value", (double)constant->integer); return;
+    case CONSTANT_FLOAT: json_set_number(json, "value", constant->number); return;
+    case CONSTANT_STRING: json_set(json, "value", json_str(arena, constant->string)); return;
+    case CONSTANT_DTYPE: json_set_string(json, "type", dtype_name(constant->dtype.code)); return;
+    case CONSTANT_FUNCTION: json_set(json, "function", json_str(arena, constant->string)); return;
+    }
+}
+
+static void put_buffer(Json *json, Arena *arena, const PlanArgument *argument,
+                       const MemoryBuffer *buffer) {
+    static const char *const contents[] = {
+        [CONTENT_ZERO] = "zero",         [CONTENT_RANDOM] = "uniform",
+        [CONTENT_NORMAL] = "normal",     [CONTENT_SMALL] = "small",
+        [CONTENT_DISTINCT] = "distinct", [CONTENT_MONOTONE] = "monotone",
+        [CONTENT_VALUES] = "values",
+    };
+    Offsets read = {0}, written = {0};
+    memory_touched(arena, buffer, false, &read);
+    memory_touched(arena, buffer, true, &written);
+    int64_t first = 0, end = argument->extent;
+    const Offsets *all[] = {&read, &written};
+    for (int k = 0; k < 2; k++) {
+        if (!all[k]->count) continue;
+        int64_t low = all[k]->items[0], high = all[k]->items[all[k]->count - 1] + 1;
+        if (low < first) first = low;
+        if (high > end) end = high;
+    }
+    json_set_string(json, "dtype", dtype_name(argument->dtype));
+    json_set_number(json, "first", (double)first);
+    json_set_number(json, "elements", (double)(end - first));
+    json_set_bool(json, "read", read.count > 0);
+    json_set_bool(json, "written", written.count > 0);
+    json_set_string(json, "content", contents[argument->content.kind]);
+    json_set_number(json, "low", argument->content.low);
+    json_set_number(json, "high", argument->content.high);
+    if (!argument->content.has_mark) return;
+    json_set_number(json, "mark", (double)argument->content.mark);
+    json_set_number(json, "mark_each", MARK_EACH);
+}
+
+static Json *numbers_json(Arena *arena, const int64_t *numbers, int count) {
+    Json *json = json_array(arena);
+    for (int i = 0; i < count; i++) json_push(json, json_number(arena, (double)numbers[i]));
+    return json;
+}
+
+/// What a descriptor is to be made with.
+static void put_descriptor(Json *json, Arena *arena, const PlanArgument *argument) {
+    if (!argument->block_rank) return;
+    json_set(json, "shape", numbers_json(arena, argument->dims, argument->block_rank));
+    json_set(json, "strides", numbers_json(arena, argument->strides, argument->block_rank));
+    json_set(json, "block", numbers_json(arena, argument->block, argument->block_rank));
+}
+
+static Json *arguments_json(Arena *arena, const PlanConfiguration *configuration,
+                            MemoryBuffer *const *buffers) {
+    Json *arguments = json_array(arena);
+    for (int i = 0; i < configuration->argument_count; i++) {
+        const PlanArgument *argument = &configuration->arguments[i];
+        Json *json = json_object(arena);
+        json_set(json, "name", json_str(arena, argument->name));
+        switch (argument->kind) {
+        case ARGUMENT_POINTER:
+            json_set_string(json, "kind", "buffer");
+            put_buffer(json, arena, argument, buffers[i]);
+            put_descriptor(json, arena, argument);
+            break;
+        case ARGUMENT_INTEGER:
+            json_set_string(json, "kind", "int");
+            json_set_number(json, "value", (double)argument->integer);
+            break;
+        case ARGUMENT_FLOAT:
+            json_set_string(json, "kind", "float");
+            json_set_number(json, "value", argument->number);
+            break;
+        case ARGUMENT_CONSTANT:
+        case ARGUMENT_OPEN:
+            json_set_string(json, "kind", "constant");
+            if (argument->constant) put_constant(json, arena, argument->constant);
+            break;
+        }
+        json_push(arguments, json);
+    }
+    return arguments;
+}
+
+/// A proof wants small sizes, a measurement those of real use: `# tad time:` lines come before `# tad:` lines.
+static const char *timing_text(Arena *arena, const char *text) {
+    static const char mark[] = "# tad time:";
+    Buffer out = buffer_new(arena);
+    for (const char *at = text; at && (at = strstr(at, mark)); at += sizeof mark - 1) {
+        const char *rest = at + sizeof mark - 1, *end = strchr(rest, '\n');
+        buffer_printf(&out, "# tad:%.*s\n", end ? (int)(end - rest) : (int)strlen(rest), rest);
+    }
+    return out.size ? buffer_text(&out) : text;
+}
+
+/// The plan of one configuration; NULL and `*error` where its first and last programs do not run.
+static Json *plan_of(Plan *plan, PlanConfiguration *configuration, Error *error) {
+    Arena *arena = plan->arena;
+    int count;
+    Binding *bindings = configuration_bindings(arena, configuration, &count);
+    Problem problem = {.configuration = configuration, .seed = plan->seed, .budget = &plan->budget};
+    problem.forward = lower_concrete(plan->sources, plan->kernel, bindings, count, error);
+    if (!*error && problem.forward->parameter_count != configuration->argument_count)
+        *error = "the kernel's parameters are not understood";
+    if (!*error && !configuration->grid_is_known)
+        *error = grid_find(arena, &problem, configuration);
+    if (*error) return NULL;
+    Executor executor = executor_new(arena, &problem);
+    executor.keeps_in = arena;
+    Execution corners = grid_run_corners(&executor);
+    *error = corners.error;
+    if (*error) return NULL;
+    Json *result = json_object(arena), *grid = json_array(arena);
+    json_set_string(result, "text", configuration_print(arena, configuration));
+    json_set_string(result, "source", spec_origin_name(configuration->origin));
+    for (int axis = 0; axis < 3; axis++)
+        json_push(grid, json_number(arena, (double)configuration->grid[axis]));
+    json_set(result, "grid", grid);
+    json_set(result, "arguments", arguments_json(arena, configuration, corners.buffers));
+    return result;
+}
+
+static Json *plan_guarded(Plan *plan, PlanConfiguration *configuration, Error *error) {
+    BugGuard guard;
+    if (BUG_GUARD(&guard)) {
+        Json *result = plan_of(plan, configuration, error);
+        bug_guard_end(&guard);
+        return result;
+    }
+    *error = arena_printf(plan->arena, "internal error: %s", guard.message);
+    return NULL;
+}
+
+static Json *plan_first(Plan *plan, const Json *params, Error *error) {
+    const Json *spec = json_get(params, "spec"), *pyproject = json_get(spec, "pyproject");
+    plan->kernel = sources_kernel(plan->sources, params, error);
+    if (!plan->kernel) return NULL;
+    LowerOptions options = {0};
+    SpecRequest request = {
+        .module = plan->kernel->module,
+        .kernel = plan->kernel,
+        .symbolic = lower_kernel(plan->arena, plan->kernel, &options, &plan->sources->diagnostics),
+        .comment = timing_text(plan->arena, json_get_string(spec, "text", NULL)),
+        .pyproject = pyproject && pyproject->kind != JSON_NULL ? pyproject : NULL,
+        .uses_launchers = json_get_bool(spec, "launchers", true),
+        .seed = plan->seed,
+    };
+    *error = "the kernel does not lower";
+    if (!request.symbolic) return NULL;
+    *error = "nothing is known to run it with";
+    Configurations candidates = spec_configurations(plan->arena, &request, error);
+    for (int i = 0; i < candidates.count && !budget_is_over(&plan->budget); i++) {
+        *error = NULL;
+        Json *result = plan_guarded(plan, &candidates.items[i], error);
+        if (result) return result;
+    }
+    return NULL;
+}
+
+Json *request_plan(Arena *arena, const Json *params, const atomic_bool *cancelled, Error *error) {
+    Plan plan = {
+        .arena = arena, .sources = sources_new(arena, params), .budget.cancelled = cancelled};
+    plan.seed = hash_mix((uint64_t)json_get_number(params, "seed", 0) + 1);
+    plan.budget.deadline = clock_seconds() + json_get_number(params, "max_seconds", 30);
+    Json *result = plan_first(&plan, params, error);
+    sources_free(plan.sources);
+    return result;
+}

@@ -1,0 +1,208 @@
+// Where a backward kernel's arguments come from, as JSON in the request; bindings and what the proof puts there out.
+#include "gpu-runner/prove/launches.h"
+
+#include <string.h>
+
+#include "analysis/module/module_scope.h"
+#include "gpu-runner/configure/spec.h"
+#include "gpu-runner/configure/spec_text.h"
+#include "gpu-runner/execute/stored.h"
+
+/// Tiles of a tape with few: states between them are computed anew, so that this is proved, too.
+enum { STEPS = 3 };
+
+/// Programs that share a sum at most, or all owners' sums: two in what the user or a launcher says, so that one sums several
+/// where the forward has three programs; three in what is made up, so that two owners are shared by several.
+enum { SLICES_OF_LAUNCH = 2, SLICES_OF_KERNEL = 3 };
+
+static int parameter_named(const FunctionDefinition *definition, const char *name) {
+    for (int i = 0; name && i < definition->parameter_count; i++)
+        if (str_is(definition->parameters[i].name, name)) return i;
+    return -1;
+}
+
+static Actual constant_actual(const Constant *constant) {
+    return (Actual){.kind = ACTUAL_CONSTANT, .constant = constant};
+}
+
+/// A descriptor's size or stride along an axis.
+static bool number_from_json(const LaunchReader *reader, const PlanConfiguration *configuration,
+                             const Json *json, Actual *actual) {
+    const char *shape = json_get_string(json, "shape", NULL),
+               *stride = json_get_string(json, "stride", NULL);
+    int parameter = parameter_named(reader->forward, shape ? shape : stride);
+    int axis = json_get_int(json, "axis", 0);
+    if (parameter < 0 || axis < 0 || axis >= TYPE_MAX_RANK) return false;
+    const PlanArgument *argument = &configuration->arguments[parameter];
+    *actual = (Actual){.kind = ACTUAL_NUMBER,
+                       .number = shape ? argument->dims[axis] : argument->strides[axis]};
+    return true;
+}
+
+/// One entry of "arguments"; false and `*error` where it makes no sense.
+static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration *configuration,
+                             const char *name, const Json *json, Actual *actual, Error *error) {
+    static const struct {
+        const char *key;
+        ActualKind kind;
+    } kinds[] = {{"same", ACTUAL_SAME},         {"upstream", ACTUAL_UPSTREAM},
+                 {"gradient", ACTUAL_GRADIENT}, {"running", ACTUAL_RUNNING},
+                 {"kept", ACTUAL_KEPT},         {"before", ACTUAL_BEFORE},
+                 {"amid", ACTUAL_AMID}};
+    Arena *arena = reader->arena;
+    const char *dtype = json_get_string(json, "dtype", NULL);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *of = json_get_string(json, kinds[i].key, NULL);
+        if (!of) continue;
+        int parameter = parameter_named(reader->forward, of);
+        if (parameter < 0) {
+            *error = arena_printf(
+                arena, "the backward's argument `%s` is of `%s`, which the forward does not have",
+                name, of);
+            return false;
+        }
+        const PlanArgument *argument = &configuration->arguments[parameter];
+        const char *stored = json_get_string(json, "stored", NULL);
+        bool absent =
+            argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_NONE;
+        *actual = absent ? constant_actual(argument->constant)
+                         : (Actual){.kind = kinds[i].kind,
+                                    .parameter = parameter,
+                                    .dtype = dtype_from_text(dtype, argument->dtype)};
+        if (stored && !absent) actual->stored = stored_read(arena, configuration, str_from(stored));
+        if (stored && !absent && !actual->stored)
+            *error =
+                arena_printf(arena,
+                             "which elements of the gradient of `%s` are 0 at first is not known: "
+                             "`%s` does not say; torch.zeros_like sets all of them",
+                             of, stored);
+        return *error == NULL;
+    }
+    if (number_from_json(reader, configuration, json, actual)) return true;
+    const char *scratch = json_get_string(json, "scratch", NULL);
+    if (scratch) {
+        *actual = (Actual){.kind = ACTUAL_SCRATCH,
+                           .name = scratch,
+                           .dtype = dtype_from_text(dtype, DTYPE_FLOAT32)};
+    } else if (json_get(json, "steps")) {
+        *actual = constant_actual(constant_int(arena, STEPS));
+    } else if (json_get(json, "slices")) {
+        bool is_made_up = configuration->origin == SPEC_KERNEL;
+        int64_t slices = is_made_up ? SLICES_OF_KERNEL : SLICES_OF_LAUNCH;
+        *actual = constant_actual(constant_int(arena, slices));
+    } else if (json_get(json, "programs")) {
+        int axis = json_get_int(json, "programs", 0);
+        *actual = (Actual){.kind = ACTUAL_PROGRAMS, .axis = axis < 0 || axis > 2 ? 0 : axis};
+    } else if (json_get(json, "value")) {
+        const Constant *constant = constant_from_json(arena, json_get(json, "value"));
+        if (!constant)
+            *error = arena_printf(arena, "the value of the backward's argument `%s` is no constant",
+                                  name);
+        else
+            *actual = constant_actual(constant);
+    } else {
+        *error =
+            arena_printf(arena, "the backward's argument `%s` says not where it comes from", name);
+    }
+    return *error == NULL;
+}
+
+/// Scratch is as large as the launcher allocates it, and as wide.
+static void size_scratch(const LaunchReader *reader, const PlanConfiguration *configuration,
+                         const Json *arguments, const char *name, Actual *actual, Error *error) {
+    const Json *json = json_get(arguments, name);
+    const char *elements = json_get_string(json, "elements", NULL);
+    if (actual->kind != ACTUAL_SCRATCH || !elements || *error) return;
+    PlanConfiguration known = configuration_copy(reader->arena, configuration, arguments->count);
+    for (int i = 0; i < arguments->count; i++)
+        if (json_get(arguments->items[i], "steps"))
+            known.arguments[known.argument_count++] = (PlanArgument){
+                .name = arguments->keys[i], .kind = ARGUMENT_INTEGER, .integer = STEPS};
+    double count = spec_number(reader->arena, &known, str_from(elements), error);
+    for (int axis = 0; axis < 3; axis++) count *= (double)configuration->grid[axis];
+    actual->extent = count < 1 ? 1 : (int64_t)count;
+    bool is_double = false;
+    for (int i = 0; i < configuration->argument_count; i++)
+        if (configuration->arguments[i].kind == ARGUMENT_POINTER &&
+            configuration->arguments[i].dtype == DTYPE_FLOAT64)
+            is_double = true;
+    if (is_double && !json_get(json, "dtype")) actual->dtype = DTYPE_FLOAT64;
+}
+
+/// A function of the forward's file as the function of that name in the backward's.
+static const Constant *constant_in(const LaunchReader *reader, const Constant *constant) {
+    if (!constant || constant->kind != CONSTANT_FUNCTION || !constant->function) return constant;
+    Str name = constant->string.size ? constant->string : constant->function->name;
+    ScopeEntry entry = module_resolve(reader->arena, reader->backward, name);
+    if (entry.kind != SCOPE_FUNCTION) return constant;
+    Constant own = *constant;
+    own.function = entry.function;
+    return constant_new(reader->arena, own);
+}
+
+/// How the backward's parameter is bound for lowering.
+static void bind_actual(const LaunchReader *reader, const PlanConfiguration *configuration,
+                        const ParameterDefinition *parameter, const Actual *actual,
+                        Binding *binding) {
+    *binding = (Binding){.name = parameter->name};
+    const PlanArgument *argument = &configuration->arguments[actual->parameter];
+    bool scalar_same = actual->kind == ACTUAL_SAME && argument->kind != ARGUMENT_POINTER;
+    if (actual->kind == ACTUAL_CONSTANT)
+        binding->constant = actual->constant;
+    else if (actual->kind == ACTUAL_PROGRAMS || actual->kind == ACTUAL_NUMBER)
+        binding->type =
+            (Type){.kind = TYPE_NUMBER,
+                   .element = dtype_of(actual->kind == ACTUAL_NUMBER ? DTYPE_INT64 : DTYPE_INT32)};
+    else if (scalar_same && argument->kind == ARGUMENT_CONSTANT)
+        binding->constant = constant_in(reader, argument->constant);
+    else if (scalar_same && parameter->is_constexpr)
+        binding->constant = argument->kind == ARGUMENT_INTEGER
+                                ? constant_int(reader->arena, argument->integer)
+                                : constant_float(reader->arena, argument->number);
+    else if (scalar_same)
+        binding->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(argument->dtype)};
+    else
+        binding->type = (Type){
+            .kind = TYPE_POINTER,
+            .element = dtype_of(actual->kind == ACTUAL_SCRATCH || actual->dtype != DTYPE_UNKNOWN
+                                    ? actual->dtype
+                                    : argument->dtype)};
+    if (actual->kind == ACTUAL_PROGRAMS && parameter->is_constexpr)
+        binding->constant = constant_int(reader->arena, configuration->grid[actual->axis]);
+}
+
+bool launch_read(const LaunchReader *reader, const PlanConfiguration *configuration,
+                 const Json *json, GradientLaunch *launch, Error *error) {
+    Arena *arena = reader->arena;
+    const char *name = json_get_string(json, "kernel", "");
+    const FunctionDefinition *definition = module_find_function(reader->backward, str_from(name));
+    if (!definition) {
+        *error = arena_printf(arena, "the backward has no kernel `%s`", name);
+        return false;
+    }
+    int count = definition->parameter_count;
+    Actual *actuals = ARENA_ARRAY(arena, Actual, count + 1);
+    Binding *bindings = ARENA_ARRAY(arena, Binding, count + 1);
+    for (int i = 0; i < count; i++) {
+        const ParameterDefinition *parameter = &definition->parameters[i];
+        const char *parameter_name = str_dup(arena, parameter->name);
+        const Json *argument = json_get(json_get(json, "arguments"), parameter_name);
+        if (!argument) {
+            *error = arena_printf(arena, "the backward's argument `%s` is missing", parameter_name);
+            return false;
+        }
+        if (!actual_from_json(reader, configuration, parameter_name, argument, &actuals[i], error))
+            return false;
+        size_scratch(reader, configuration, json_get(json, "arguments"), parameter_name,
+                     &actuals[i], error);
+        if (*error) return false;
+        bind_actual(reader, configuration, parameter, &actuals[i], &bindings[i]);
+    }
+    launch->actuals = actuals;
+    launch->function = lower_concrete(reader->sources, definition, bindings, count, error);
+    if (*error)
+        *error = arena_printf(arena, "the backward does not lower: %s", *error);
+    else if (launch->function->parameter_count != count)
+        *error = "the backward's parameters are not understood";
+    return *error == NULL;
+}

@@ -1,0 +1,22 @@
+// The launches of a backward in a request, made ready to run in one configuration.
+#ifndef TAD_GPU_RUNNER_PROVE_LAUNCHES_H
+#define TAD_GPU_RUNNER_PROVE_LAUNCHES_H
+
+#include "gpu-runner/configure/problem.h"
+#include "gpu-runner/prove/request.h"
+
+/// What all launches of a request are read with.
+typedef struct LaunchReader {
+    Arena *arena;
+    Sources *sources;
+    const FunctionDefinition *forward;
+    const Module *backward;
+} LaunchReader;
+
+/// {"kernel", "arguments": {name: {"same" | "upstream" | "gradient" | "running" | "kept" | "before": PARAMETER} (a "gradient" with the
+/// "stored" ranges that nobody sets to 0: stored.h) or {"scratch": NAME,
+/// "elements"} or {"steps"} or {"slices"} or {"programs": AXIS} or {"value"}}}. False and `*error` where it makes no sense or does not lower.
+bool launch_read(const LaunchReader *reader, const PlanConfiguration *configuration,
+                 const Json *json, GradientLaunch *launch, Error *error);
+
+#endif

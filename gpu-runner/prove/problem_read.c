@@ -1,0 +1,87 @@
+// A configuration and the texts of a request become a problem: kernels lowered, inputs and outputs named, launches read.
+#include "gpu-runner/prove/problem_read.h"
+
+#include "analysis/launches/launch_joined.h"
+#include "gpu-runner/prove/grid.h"
+#include "gpu-runner/prove/launches.h"
+
+static bool is_named(const ProblemReader *reader, const char *key, Str name) {
+    const Json *names = json_get(reader->params, key);
+    for (int i = 0; names && names->kind == JSON_ARRAY && i < names->count; i++)
+        if (names->items[i]->kind == JSON_STRING && str_equal(name, names->items[i]->string))
+            return true;
+    return false;
+}
+
+static bool is_float_buffer(const PlanArgument *argument) {
+    return argument->kind == ARGUMENT_POINTER && dtype_code_is_float(argument->dtype);
+}
+
+/// The request's inputs that are floating point and present in this configuration. What the kernel reads as
+/// floats and does not write counts, too, unless the request is `partial`: left out, its derivative must be 0.
+static int *present_inputs(const ProblemReader *reader, const PlanConfiguration *configuration,
+                           int *count) {
+    int *parameters = ARENA_ARRAY(reader->arena, int, configuration->argument_count + 1);
+    bool partial = json_get_bool(reader->params, "partial", false);
+    *count = 0;
+    for (int i = 0; i < configuration->argument_count; i++) {
+        const PlanArgument *argument = &configuration->arguments[i];
+        const ParameterFacts *facts = &reader->facts[i];
+        bool named = is_named(reader, "inputs", argument->name);
+        const Type *type = &reader->symbolic->parameters[i].value->type;
+        // `scale=1.0` of a kernel that loads through it in another branch is no input in this one.
+        bool is_number = argument->kind == ARGUMENT_FLOAT && type->kind != TYPE_POINTER;
+        bool only_read = facts->is_loaded && !facts->is_stored && !facts->is_atomic &&
+                         is_float_buffer(argument) && dtype_class(type->element) == CLASS_FLOAT;
+        if (named ? is_float_buffer(argument) || is_number : only_read && !partial)
+            parameters[(*count)++] = i;
+    }
+    return parameters;
+}
+
+/// What the forward stores. An output that the derivation takes for constant counts, too: its derivative must be 0.
+static int *stored_parameters(const ProblemReader *reader, const PlanConfiguration *configuration,
+                              int *count) {
+    int *parameters = ARENA_ARRAY(reader->arena, int, configuration->argument_count + 1);
+    *count = 0;
+    for (int i = 0; i < configuration->argument_count; i++) {
+        const PlanArgument *argument = &configuration->arguments[i];
+        bool stored = reader->facts[i].is_stored || reader->facts[i].is_atomic ||
+                      is_named(reader, "outputs", argument->name);
+        if (stored && is_float_buffer(argument)) parameters[(*count)++] = i;
+    }
+    return parameters;
+}
+
+Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration, Problem *problem,
+                   Error *launch_error) {
+    Arena *arena = reader->arena;
+    int binding_count;
+    Binding *bindings = configuration_bindings(arena, configuration, &binding_count);
+    *problem =
+        (Problem){.configuration = configuration, .seed = reader->seed, .budget = reader->budget};
+    Error error = NULL;
+    Function *forward =
+        lower_concrete(reader->sources, reader->forward, bindings, binding_count, &error);
+    problem->forward = forward;
+    if (!error && forward->parameter_count != configuration->argument_count)
+        error = "the kernel's parameters are not understood";
+    if (!error) function_join_parameters(forward, reader->joined);
+    if (!error) error = error_of_none(arena, forward);
+    problem->inputs = present_inputs(reader, configuration, &problem->input_count);
+    problem->outputs = stored_parameters(reader, configuration, &problem->output_count);
+    if (!error && problem->input_count == 0) error = "no differentiable input is present";
+    if (!error && !configuration->grid_is_known) error = grid_find(arena, problem, configuration);
+    if (error) return error;
+    LaunchReader read = {arena, reader->sources, reader->forward, reader->backward};
+    int count = reader->launches->count;
+    GradientLaunch *launches = ARENA_ARRAY(arena, GradientLaunch, count + 1);
+    for (int i = 0; i < count && !*launch_error; i++)
+        launch_read(&read, configuration, reader->launches->items[i], &launches[i], launch_error);
+    problem->launches = launches;
+    problem->launch_count = count;
+    // The backward says itself where it has no gradient.
+    for (int i = 0; i < count && !*launch_error && !error; i++)
+        error = error_of_assertion(arena, launches[i].function);
+    return error;
+}

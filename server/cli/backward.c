@@ -1,0 +1,280 @@
+// `--backward FILE[:KERNEL]`: the emitted module on stdout, in a file, or as the diff that it would make.
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "autodiff/backward.h"
+#include "autodiff/module/module.h"
+#include "base/escape.h"
+#include "codeactions/codeactions.h"
+#include "server/proofs/grad.h"
+#include "server/report/diff.h"
+#include "server/report/formats.h"
+#include "server/report/ours.h"
+#include "server/settings/result.h"
+#include "server/settings/wanted.h"
+#include "server/system/files.h"
+#include "server/system/target.h"
+#include "server/text/resolve.h"
+
+typedef struct Derivation {
+    const Options *options;
+    Arena *arena;
+    const Snapshot *snapshot;
+    BackwardOptions backward;
+    ImportResolver *resolver;
+    Report *report;  // findings for stderr
+    LIST(Backward *) derived;
+    int asked;     // kernels that should have a backward
+    int left_out;  // launchers that the module lacks
+} Derivation;
+
+static Error unknown_kernel(Arena *arena, const Snapshot *snapshot, const char *path,
+                            const char *name) {
+    const char *nearest = NULL;
+    int best = 2 + (int)strlen(name) / 3;
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const char *candidate = snapshot->kernels.items[i].function->name;
+        int distance = str_distance(str_from(name), str_from(candidate));
+        if (distance >= best) continue;
+        best = distance;
+        nearest = candidate;
+    }
+    return arena_printf(arena, "%s has no kernel `%s`%s%s%s", path, name,
+                        nearest ? "; did you mean `" : "", nearest ? nearest : "",
+                        nearest ? "`?" : "");
+}
+
+/// Why no kernel can have a gradient of the parameter; NULL where one may.
+static const char *without_gradient(const Snapshot *snapshot, const char *kernel,
+                                    const char *name) {
+    const char *why = "is a parameter of no kernel to differentiate";
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Function *function = snapshot->kernels.items[i].function;
+        if (kernel && strcmp(function->name, kernel) != 0) continue;
+        for (int k = 0; k < function->parameter_count; k++) {
+            const Parameter *parameter = &function->parameters[k];
+            Type type = parameter->value->type;
+            if (strcmp(parameter->name, name) != 0) continue;
+            if (parameter->is_constexpr)
+                why = "is a constexpr";
+            else if (type.kind == TYPE_NUMBER && dtype_is_integer(type.element))
+                why = "is a whole number";
+            else
+                return NULL;
+        }
+    }
+    return why;
+}
+
+static Error target_refuse(const Derivation *derivation, const CommandTarget *target) {
+    const Snapshot *snapshot = derivation->snapshot;
+    Arena *arena = derivation->arena;
+    if (snapshot->kernels.count == 0)
+        return arena_printf(arena, "%s has no Triton kernel", target->path);
+    if (target->kernel) {
+        const Kernel *kernel = snapshot_find_kernel(snapshot, str_from(target->kernel));
+        if (!kernel) return unknown_kernel(arena, snapshot, target->path, target->kernel);
+        if (!kernel_is_forward(kernel))
+            return arena_printf(
+                arena, "`%s` is no forward kernel: it is called by others, or it stores nothing",
+                target->kernel);
+    }
+    const Names *wrt = &derivation->options->wrt;
+    for (int i = 0; i < wrt->count; i++) {
+        const char *why = without_gradient(snapshot, target->kernel, wrt->items[i]);
+        if (why) return arena_printf(arena, "--wrt: `%s` %s", wrt->items[i], why);
+    }
+    return NULL;
+}
+
+static void derive_one(Derivation *derivation, const Kernel *kernel) {
+    Diagnostics diagnostics = {.arena = derivation->arena};
+    Backward *backward = backward_derive(derivation->arena, derivation->snapshot, kernel,
+                                         &derivation->backward, &diagnostics);
+    static const Settings all;
+    report_take(derivation->report, &diagnostics, &all, derivation->options);
+    derivation->asked++;
+    if (backward->status == BACKWARD_DERIVED) {
+        LIST_PUSH(derivation->arena, &derivation->derived, backward);
+        return;
+    }
+    Range range =
+        backward->reason_range.source ? backward->reason_range : kernel->definition->name_range;
+    say("%s:%d: no backward for `%s`: %s", range.source->path, range_line(range),
+        kernel->function->name, backward->reason ? backward->reason : "no reason given");
+}
+
+static const char *emit_module(Derivation *derivation, const CommandTarget *target) {
+    for (LIST_EACH(int, i, derivation->snapshot->kernels)) {
+        const Kernel *kernel = &derivation->snapshot->kernels.items[i];
+        if (!kernel_is_forward(kernel)) continue;
+        if (target->kernel && strcmp(kernel->function->name, target->kernel) != 0) continue;
+        derive_one(derivation, kernel);
+    }
+    if (derivation->derived.count == 0) return NULL;
+    Diagnostics diagnostics = {.arena = derivation->arena};
+    const char *text =
+        backward_module(derivation->arena, derivation->snapshot, derivation->derived.items,
+                        derivation->derived.count, &derivation->backward, &diagnostics);
+    for (LIST_EACH(int, i, diagnostics.list))
+        derivation->left_out +=
+            diagnostics.list.items[i].id == DIAGNOSTIC_GRADIENT_LAUNCHER_LEFT_OUT;
+    static const Settings all;
+    report_take(derivation->report, &diagnostics, &all, derivation->options);
+    return text;
+}
+
+/// Status 1 when the file would change, so that a build can ask whether a generated file is up to date.
+static int print_diff(Arena *arena, const Options *options, const CommandTarget *target,
+                      const char *text) {
+    const char *path = options->output ? options->output : backward_path(arena, target->path, NULL);
+    Str old = {NULL, 0};
+    if (file_exists(path)) {
+        Error error = file_read(arena, path, &old);
+        if (error) {
+            say("%s", error);
+            return STATUS_TROUBLE;
+        }
+    }
+    const char *name = text_visible(arena, path);
+    const char *diff = lines_visible(arena, diff_unified(arena, name, old.data, name, text));
+    Options to_stdout = *options;
+    to_stdout.output = NULL;
+    return result_write(arena, &to_stdout, (Output){0}, diff,
+                        *diff ? STATUS_FINDINGS : STATUS_CLEAN);
+}
+
+static void say_findings(const Report *report) {
+    Buffer out = buffer_new(report->arena);
+    format_concise(&out, report, &(FormatOptions){.quiet = true});
+    fputs(buffer_text(&out), stderr);
+}
+
+/* ---- proof ---- */
+
+static void say_verdict(const KernelResult *result, bool quiet) {
+    switch (result->status) {
+    case KERNEL_PROVED:
+        if (!quiet)
+            say("%s: gradients proved, worst error %.1e", result->name, result->worst_error);
+        break;
+    case KERNEL_FAILED:
+        say("%s:%d: WRONG GRADIENTS in the backward of `%s`: %s; please report this kernel",
+            result->file, result->line, result->name, result->reason);
+        break;
+    case KERNEL_DERIVED:
+        if (result->is_doubted)
+            say("%s:%d: the gradients of `%s` are not proved: %s", result->file, result->line,
+                result->name, result->reason);
+        else if (!str_starts(str_from(result->reason), "not proved: "))  // said once for all
+            say("%s: gradients not proved: %s", result->name, result->reason);
+        break;
+    default: break;
+    }
+}
+
+/// Has the gradients of the text proved by tad-runner and says what came out. In: the module's text. Out: the same, under a
+/// warning a kernel whose gradients the proof contradicts or doubts; `*failed` counts those.
+static const char *prove(Derivation *derivation, const CommandTarget *target, const char *text,
+                         int *failed) {
+    Arena *arena = derivation->arena;
+    Loop *loop = loop_new();
+    Report report = {.arena = arena};
+    SettingsCache *settings = settings_cache_new(arena, &report);
+    Grad *grad = grad_new(arena, loop, &report, derivation->resolver, derivation->options);
+    grad_derive(grad, derivation->snapshot, settings_for(settings, target->path), target->kernel);
+    grad_prove(grad);
+    loop_free(loop);
+    Buffer warned = buffer_new(arena);
+    for (LIST_EACH(int, i, report.kernels)) {
+        const KernelResult *result = &report.kernels.items[i];
+        say_verdict(result, derivation->options->quiet);
+        if (result->status != KERNEL_FAILED && !result->is_doubted) continue;
+        ++*failed;
+        buffer_printf(&warned, "# WARNING: %s `%s`%s: %s\n",
+                      result->is_doubted ? "the gradients of"
+                                         : "the proof contradicts the gradients of",
+                      result->name, result->is_doubted ? " are not proved" : "",
+                      text_visible(arena, result->reason));
+    }
+    buffer_puts(&warned, text);
+    return buffer_text(&warned);
+}
+
+static int backward_write(Derivation *derivation, const CommandTarget *target) {
+    const Options *options = derivation->options;
+    Error error = target_refuse(derivation, target);
+    if (error) {
+        say("%s", error);
+        return STATUS_TROUBLE;
+    }
+    const char *text = emit_module(derivation, target);
+    say_findings(derivation->report);
+    if (!text) {
+        if (derivation->asked == 0) say("%s has no forward kernel to differentiate", target->path);
+        return STATUS_FINDINGS;
+    }
+    int failed = 0;
+    if (!options->no_proof) text = prove(derivation, target, text, &failed);
+    bool complete =
+        derivation->derived.count == derivation->asked && failed == 0 && derivation->left_out == 0;
+    int status = complete ? STATUS_CLEAN : STATUS_FINDINGS;
+    if (options->diff) {
+        int changed = print_diff(derivation->arena, options, target, text);
+        return changed > status ? changed : status;
+    }
+    Output output = {.is_ours = module_is_ours, .inputs = &target->path, .input_count = 1};
+    // A file or a pipe gets the module as it is.
+    if (!options->output && isatty(STDOUT_FILENO)) text = lines_visible(derivation->arena, text);
+    status = result_write(derivation->arena, options, output, text, status);
+    if (options->output && status != STATUS_TROUBLE)
+        say("wrote %s: the backward of %d kernel%s", options->output, derivation->derived.count,
+            derivation->derived.count == 1 ? "" : "s");
+    return status;
+}
+
+static int backward_of_text(const Options *options, Arena *arena, const CommandTarget *target,
+                            Str text) {
+    Report report = {.arena = arena};
+    ImportResolver *resolver = import_resolver_new(NULL);
+    SnapshotOptions snapshot_options = {.resolver = import_resolver_interface(resolver),
+                                        .skip_checks = true};
+    Snapshot *volatile snapshot = NULL;
+    volatile int status = STATUS_TROUBLE;
+    BugGuard guard;
+    if (BUG_GUARD(&guard)) {
+        snapshot = snapshot_build(target->path, text, &snapshot_options);
+        Derivation derivation = {
+            .options = options,
+            .arena = arena,
+            .snapshot = snapshot,
+            .resolver = resolver,
+            .backward = {.wrt = options->wrt.items,
+                         .wrt_count = options->wrt.count,
+                         .wrapper = (WrapperKind)options->wrapper},
+            .report = &report,
+        };
+        status = backward_write(&derivation, target);
+        bug_guard_end(&guard);
+    } else {
+        say("%s: internal error: %s", target->path, guard.message);
+    }
+    snapshot_release(snapshot);
+    import_resolver_free(resolver);
+    return status;
+}
+
+int command_backward(const Options *options) {
+    Arena *arena = arena_new();
+    CommandTarget target = target_of(arena, options->operands[0]);
+    Str text;
+    Error error = file_read(arena, target.path, &text);
+    int status = STATUS_TROUBLE;
+    if (error)
+        say("%s", error);
+    else
+        status = backward_of_text(options, arena, &target, text);
+    arena_free(arena);
+    return status;
+}

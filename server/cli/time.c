@@ -1,0 +1,114 @@
+// `--time FILE[:KERNEL]`: forward and backward of each forward kernel on this machine's GPU, one line each.
+#include <stdio.h>
+#include <string.h>
+
+#include "autodiff/module/module.h"
+#include "base/escape.h"
+#include "server/proofs/proof.h"
+#include "server/proofs/timing.h"
+#include "server/settings/result.h"
+#include "server/system/files.h"
+#include "server/system/target.h"
+
+typedef struct TimeRun {
+    const Options *options;
+    Arena *arena;
+    Loop *loop;
+    const Snapshot *snapshot;
+    ProofFile file;
+    TimingRequest request;
+    Buffer out;
+    const char *kernel;  // being timed
+    bool has_device, failed;
+} TimeRun;
+
+static void timed(void *context, const Json *result, const char *problem) {
+    TimeRun *run = context;
+    loop_stop(run->loop);
+    if (!result) {
+        run->failed = true;
+        say("%s: %s", run->kernel, problem);
+        return;
+    }
+    if (!run->has_device)
+        buffer_printf(&run->out, "%s, Triton %s\n", json_get_string(result, "device", "GPU"),
+                      json_get_string(result, "triton", "?"));
+    run->has_device = true;
+    buffer_printf(&run->out, "%-32s %s\n%s\n", run->kernel, timing_summary(run->arena, result),
+                  json_get_string(result, "text", ""));
+}
+
+static void time_kernel(TimeRun *run, const Kernel *kernel) {
+    BackwardOptions options = {.wrapper = WRAPPER_NONE};
+    Diagnostics ignored = {.arena = run->arena};
+    Backward *backward = backward_derive(run->arena, run->snapshot, kernel, &options, &ignored);
+    run->kernel = kernel->function->name;
+    if (backward->status != BACKWARD_DERIVED) {
+        say("%s: no backward: %s", run->kernel, backward->reason);
+        return;
+    }
+    const char *text = backward_module(run->arena, run->snapshot, &backward, 1, &options, &ignored);
+    ProofPlan plan = proof_plan(run->arena, kernel, backward, text, run->file.settings);
+    run->request.params =
+        proof_params(run->arena, &run->file, &plan, run->options->seed, run->options->time_limit_s);
+    run->request.module = text;
+    timing_start(run->loop, &run->request, timed, run);
+    loop_run_with_signals(run->loop);
+}
+
+static void time_kernels(TimeRun *run, const char *name) {
+    int count = 0;
+    for (LIST_EACH(int, i, run->snapshot->kernels)) {
+        const Kernel *kernel = &run->snapshot->kernels.items[i];
+        if (!kernel_is_forward(kernel)) continue;
+        if (name && !str_is(kernel->definition->name, name)) continue;
+        time_kernel(run, kernel);
+        count++;
+    }
+    if (count) return;
+    run->failed = true;
+    if (name)
+        say("%s has no forward kernel `%s`", run->snapshot->source->path, name);
+    else
+        say("%s has no forward kernel", run->snapshot->source->path);
+}
+
+static void time_file(TimeRun *run, const char *path, Str text, const char *kernel) {
+    ImportResolver *resolver = import_resolver_new(NULL);
+    SnapshotOptions options = {.resolver = import_resolver_interface(resolver)};
+    Snapshot *snapshot = snapshot_build(path, text, &options);
+    Report report = {.arena = run->arena};
+    run->snapshot = snapshot;
+    run->file = (ProofFile){
+        .source = snapshot->source,
+        .settings = settings_for(settings_cache_new(run->arena, &report), path),
+        .imports = import_resolver_closure(resolver, run->arena, path),
+    };
+    time_kernels(run, kernel);
+    snapshot_release(snapshot);
+    import_resolver_free(resolver);
+}
+
+int command_time(const Options *options) {
+    Arena *arena = arena_new();
+    CommandTarget target = target_of(arena, options->operands[0]);
+    TimeRun run = {.options = options, .arena = arena, .out = buffer_new(arena)};
+    Str text;
+    Error error = file_read(arena, target.path, &text);
+    const char *runner = error ? NULL : runner_find(arena, options->runner, &error);
+    int status = STATUS_TROUBLE;
+    if (error) {
+        say("%s", error);
+    } else {
+        run.loop = loop_new();
+        run.request.runner = runner_command(arena, runner);
+        run.request.python = timing_python(arena, options->python);
+        time_file(&run, target.path, text, target.kernel);
+        loop_free(run.loop);
+        Output output = {.inputs = &target.path, .input_count = 1};
+        status = result_write(arena, options, output, lines_visible(arena, buffer_text(&run.out)),
+                              run.failed ? STATUS_TROUBLE : STATUS_CLEAN);
+    }
+    arena_free(arena);
+    return status;
+}

@@ -1,0 +1,411 @@
+// The table of what is known, under a lock because the fast queue asks it; derivation in the background; staleness.
+#include "server/gradients/gradients.h"
+
+#include <string.h>
+
+#include "base/budget.h"
+#include "base/escape.h"
+#include "base/parallel.h"
+#include "server/gradients/checks.h"
+#include "server/gradients/kernel_hash.h"
+#include "server/gradients/publish.h"
+#include "server/queues/request.h"
+#include "server/queues/slow_queue.h"
+#include "server/session/client.h"
+#include "server/session/send.h"
+
+/// What is known of one kernel. Its arena is renewed with each result.
+typedef struct GradientEntry {
+    Arena *arena;
+    GradientStatus status;
+    int line;               // of the kernel's `def` when it was checked, one-based
+    bool was_stale;         // as the client was told
+    uint64_t derived_hash;  // 0: not derived
+    char refusal[400];      // "": it was derived
+} GradientEntry;
+
+struct Gradients {
+    Server *server;
+    Lock lock;     // of the table and its entries
+    Arena *arena;  // under the lock as well: queues make entries
+    Map table;     // "uri\nkernel" -> Entry
+    Checks *checks;
+    Timer *pause;               // before deriving in the background
+    LIST(const char *) unseen;  // URIs of documents to derive
+};
+
+static const char *const state_names[] = {
+#define STATE(id, name) name,
+    GRADIENT_STATES(STATE)
+#undef STATE
+};
+
+struct Gradients *gradients_new(Server *server) {
+    struct Gradients *gradients = ARENA_NEW(server->arena, struct Gradients);
+    gradients->server = server;
+    gradients->arena = arena_new();
+    lock_init(&gradients->lock);
+    gradients->table = map_new(gradients->arena);
+    gradients->checks = checks_new(server);
+    return gradients;
+}
+
+void gradients_end(struct Gradients *gradients) { checks_end(gradients->checks); }
+
+void gradients_free(struct Gradients *gradients) {
+    for (int i = 0; i < gradients->table.count; i++) {
+        GradientEntry *entry = gradients->table.entries[i].value;
+        arena_free(entry->arena);
+    }
+    arena_free(gradients->arena);
+    lock_destroy(&gradients->lock);
+}
+
+Checks *gradients_checks(const struct Gradients *gradients) { return gradients->checks; }
+
+void gradients_cancel_request(Server *server, const Request *request) {
+    checks_cancel_request(server->gradients->checks, request);
+}
+
+// --- The table
+
+/// Requires the lock.
+static GradientEntry *entry_find(const struct Gradients *gradients, Arena *arena, const char *uri,
+                                 const char *kernel) {
+    const char *key = arena_printf(arena, "%s\n%s", uri, kernel);
+    return map_get(&gradients->table, str_from(key));
+}
+
+static GradientEntry *entry_make(struct Gradients *gradients, Arena *arena, const char *uri,
+                                 const char *kernel) {
+    GradientEntry *entry = entry_find(gradients, arena, uri, kernel);
+    if (entry) return entry;
+    entry = ARENA_NEW(gradients->arena, GradientEntry);
+    entry->arena = arena_new();
+    entry->status.reason = "";
+    const char *key = arena_printf(gradients->arena, "%s\n%s", uri, kernel);
+    map_set(&gradients->table, str_from(key), entry);
+    return entry;
+}
+
+static GradientStatus status_copy(Arena *arena, const GradientStatus *status) {
+    GradientStatus copy = *status;
+    copy.reason = arena_strdup(arena, status->reason);
+    copy.details = status->details ? json_copy(arena, status->details) : NULL;
+    copy.range = status->range ? json_copy(arena, status->range) : NULL;
+    copy.writer = (GradientWriter){str_from(str_dup(arena, status->writer.input)),
+                                   str_from(str_dup(arena, status->writer.kernel)),
+                                   str_from(str_dup(arena, status->writer.parameter))};
+    return copy;
+}
+
+GradientStatus gradient_status(const struct Gradients *gradients, Arena *arena, const char *uri,
+                               const char *kernel, uint64_t hash) {
+    struct Gradients *table = (struct Gradients *)(uintptr_t)gradients;
+    GradientStatus status = {.state = GRADIENT_UNCHECKED, .reason = ""};
+    lock_take(&table->lock);
+    const GradientEntry *entry = entry_find(gradients, arena, uri, kernel);
+    if (entry) status = status_copy(arena, &entry->status);
+    if (entry && status.state == GRADIENT_UNCHECKED && entry->derived_hash == hash &&
+        *entry->refusal) {
+        status.state = GRADIENT_REFUSED;
+        status.reason = arena_strdup(arena, entry->refusal);
+        status.hash = hash;
+    }
+    lock_give(&table->lock);
+    status.is_stale = status.state != GRADIENT_UNCHECKED && status.state != GRADIENT_RUNNING &&
+                      status.hash != hash;
+    return status;
+}
+
+const char *gradient_refusal(const struct Gradients *gradients, Arena *arena, const char *uri,
+                             const char *kernel, uint64_t hash) {
+    struct Gradients *table = (struct Gradients *)(uintptr_t)gradients;
+    const char *refusal = NULL;
+    lock_take(&table->lock);
+    const GradientEntry *entry = entry_find(gradients, arena, uri, kernel);
+    bool is_checked = entry && entry->status.hash == hash;
+    if (entry && entry->derived_hash == hash && *entry->refusal)
+        refusal = arena_strdup(arena, entry->refusal);
+    else if (is_checked && (entry->status.state == GRADIENT_REFUSED ||
+                            entry->status.state == GRADIENT_NOT_DIFFERENTIABLE))
+        refusal = arena_strdup(arena, entry->status.reason);
+    lock_give(&table->lock);
+    return refusal;
+}
+
+Json *gradient_status_json(Arena *arena, const char *uri, const char *kernel, int version,
+                           const GradientStatus *status) {
+    static const char *const passed_on[] = {"inputs",         "together",   "dot_test",
+                                            "configurations", "discarded",  "covered",
+                                            "coverage",       "incomplete", "own_types"};
+    Json *json = json_object(arena);
+    json_set_string(json, "uri", uri);
+    json_set_string(json, "kernel", kernel);
+    json_set_number(json, "version", version);
+    json_set_string(json, "status", state_names[status->state]);
+    json_set(json, "worst_error",
+             status->has_error ? json_number(arena, status->worst_error) : json_null(arena));
+    json_set_number(json, "seconds", status->seconds);
+    json_set_string(json, "reason", lines_visible(arena, status->reason));
+    json_set_bool(json, "stale", status->is_stale);
+    if (status->range) json_set(json, "range", json_copy(arena, status->range));
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) {
+        const Json *part = json_get(status->details, passed_on[i]);
+        if (part) json_set(json, passed_on[i], json_copy(arena, part));
+    }
+    return json;
+}
+
+static void notify_status(Server *server, const char *uri, const char *kernel, int version,
+                          const GradientStatus *status) {
+    Arena *arena = arena_new();
+    server_notify(server, "tad/gradientStatus",
+                  gradient_status_json(arena, uri, kernel, version, status));
+    arena_free(arena);
+}
+
+void gradients_record(struct Gradients *gradients, const char *uri, const char *kernel, int version,
+                      int line, const GradientStatus *status) {
+    Arena *scratch = arena_new();
+    lock_take(&gradients->lock);
+    GradientEntry *entry = entry_make(gradients, scratch, uri, kernel);
+    Arena *old = entry->arena;
+    entry->arena = arena_new();
+    entry->status = status_copy(entry->arena, status);
+    entry->line = line;
+    entry->was_stale = false;
+    arena_free(old);
+    lock_give(&gradients->lock);
+    arena_free(scratch);
+    Server *server = gradients->server;
+    notify_status(server, uri, kernel, version, status);
+    Document *document = documents_find(&server->documents, uri);
+    if (document && status->state != GRADIENT_RUNNING) publish_document(server, document);
+    client_refresh(server, true, false);
+}
+
+// --- Diagnostics of the family "checks", and what became stale
+
+static void add_finding(Diagnostics *diagnostics, const char *name, Range range,
+                        const char *message) {
+    const DiagnosticRow *row = diagnostic_find(str_from(name));
+    if (row) diagnose(diagnostics, (DiagnosticId)(row - diagnostic_rows), range, "%s", message);
+}
+
+/// What the worker saw in the forward itself; its lines are those of the text that was checked.
+static void add_details(Diagnostics *diagnostics, const Snapshot *snapshot, const Kernel *kernel,
+                        const GradientEntry *entry, int line) {
+    const Json *findings = json_get(entry->status.details, "findings");
+    Range name = snapshot_range(snapshot, kernel->definition->name_range);
+    for (int i = 0; findings && findings->kind == JSON_ARRAY && i < findings->count; i++) {
+        const Json *finding = findings->items[i];
+        if (!str_is(kernel->definition->name, json_get_string(finding, "kernel", ""))) continue;
+        int at = json_get_int(finding, "line", 0) + line - entry->line;
+        add_finding(diagnostics, json_get_string(finding, "kind", ""),
+                    proof_line_range(snapshot->source, at, name),
+                    json_get_string(finding, "message", ""));
+    }
+}
+
+/// "; in bf16: 1.3 times what the forward's rounding explains", or "".
+static const char *own_types_words(Arena *arena, const GradientEntry *entry) {
+    const Json *own_types = json_get(entry->status.details, "own_types");
+    const char *words = own_types ? json_get_string(own_types, "words", "") : "";
+    return *words ? arena_printf(arena, "; %s", words) : "";
+}
+
+/// Where the file holds the backward, at its line there; else at the line of the forward that it belongs to.
+static void add_imprecise(Diagnostics *diagnostics, const Snapshot *snapshot, const Kernel *kernel,
+                          const GradientEntry *entry) {
+    const Json *finding = json_get(json_get(entry->status.details, "own_types"), "finding");
+    if (!finding || finding->kind != JSON_OBJECT) return;
+    Range name = snapshot_range(snapshot, kernel->definition->name_range);
+    const char *backward = json_get_string(finding, "kernel", "");
+    bool is_written = *backward && snapshot_find_kernel(snapshot, str_from(backward));
+    int line = json_get_int(finding, is_written ? "line" : "forward_line", 0);
+    if (line && !is_written) line += range_line(name) - entry->line;
+    add_finding(diagnostics, "gradient-imprecise", proof_line_range(snapshot->source, line, name),
+                json_get_string(finding, "message", ""));
+}
+
+static void add_result(Diagnostics *diagnostics, const Snapshot *snapshot, const Kernel *kernel,
+                       const GradientEntry *entry) {
+    Range name = snapshot_range(snapshot, kernel->definition->name_range);
+    const char *reason = entry->status.reason;
+    switch (entry->status.state) {
+    case GRADIENT_FAILED:
+        diagnose(diagnostics, DIAGNOSTIC_GRADIENT_WRONG,
+                 gradient_place(diagnostics->arena, snapshot, entry->status.writer, name),
+                 "a gradient of `%.*s` is wrong: %s", STR_ARGS(kernel->definition->name), reason);
+        break;
+    case GRADIENT_PROVED:
+        diagnose(diagnostics, DIAGNOSTIC_GRADIENT_VERIFIED, name,
+                 "gradients of `%.*s` verified, worst error %.1e%s",
+                 STR_ARGS(kernel->definition->name), entry->status.worst_error,
+                 own_types_words(diagnostics->arena, entry))
+            ->severity = SEVERITY_HINT;
+        add_imprecise(diagnostics, snapshot, kernel, entry);
+        break;
+    case GRADIENT_UNPROVED:
+        if (json_get_bool(entry->status.details, "contradicted", false)) {
+            diagnose(diagnostics, DIAGNOSTIC_GRADIENT_WRONG, name,
+                     "gradients of `%.*s` are not proved: %s", STR_ARGS(kernel->definition->name),
+                     reason)
+                ->severity = SEVERITY_WARNING;
+            break;
+        }
+        diagnose(diagnostics, DIAGNOSTIC_GRADIENT_NOT_RUN, name,
+                 "gradients of `%.*s` were not checked: %s", STR_ARGS(kernel->definition->name),
+                 reason);
+        break;
+    default: break;
+    }
+    add_details(diagnostics, snapshot, kernel, entry, range_line(name));
+}
+
+void gradients_diagnose(struct Gradients *gradients, Arena *arena, const Snapshot *snapshot,
+                        const char *uri, Diagnostics *diagnostics, StaleList *stale) {
+    lock_take(&gradients->lock);
+    bool is_empty = gradients->table.count == 0;
+    for (int i = 0; !is_empty && i < snapshot->kernels.count; i++) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        const char *name = str_dup(arena, kernel->definition->name);
+        GradientEntry *entry = entry_find(gradients, arena, uri, name);
+        if (!entry || entry->status.state <= GRADIENT_RUNNING) continue;
+        bool is_stale = entry->status.hash != kernel_hash(snapshot, kernel);
+        if (!is_stale) add_result(diagnostics, snapshot, kernel, entry);
+        if (is_stale == entry->was_stale) continue;
+        Stale item = {name, status_copy(arena, &entry->status)};
+        item.status.is_stale = is_stale;
+        LIST_PUSH(arena, &stale->list, item);
+    }
+    lock_give(&gradients->lock);
+}
+
+/// Whether it is still news: neither told for another list nor about a check that was followed by another.
+static bool note_stale(struct Gradients *gradients, Arena *arena, const char *uri,
+                       const Stale *item) {
+    lock_take(&gradients->lock);
+    GradientEntry *entry = entry_find(gradients, arena, uri, item->kernel);
+    bool is_news = entry && entry->status.state == item->status.state &&
+                   entry->status.hash == item->status.hash &&
+                   entry->was_stale != item->status.is_stale;
+    if (is_news) entry->was_stale = item->status.is_stale;
+    lock_give(&gradients->lock);
+    return is_news;
+}
+
+void gradients_tell_stale(Server *server, const char *uri, int version, const StaleList *stale) {
+    Arena *scratch = arena_new();
+    bool is_news = false;
+    for (LIST_EACH(int, i, stale->list)) {
+        const Stale *item = &stale->list.items[i];
+        if (!note_stale(server->gradients, scratch, uri, item)) continue;
+        is_news = true;
+        notify_status(server, uri, item->kernel, version, &item->status);
+    }
+    if (is_news) client_refresh(server, true, false);  // those of the backward in another file
+    arena_free(scratch);
+}
+
+// --- Deriving in the background
+
+static bool knows_derivation(struct Gradients *gradients, Arena *arena, const char *uri,
+                             const char *kernel, uint64_t hash) {
+    lock_take(&gradients->lock);
+    const GradientEntry *entry = entry_find(gradients, arena, uri, kernel);
+    bool known = entry && entry->derived_hash == hash;
+    lock_give(&gradients->lock);
+    return known;
+}
+
+static bool note_derivation(struct Gradients *gradients, Arena *arena, const char *uri,
+                            const char *kernel, uint64_t hash, const char *refusal) {
+    lock_take(&gradients->lock);
+    GradientEntry *entry = entry_make(gradients, arena, uri, kernel);
+    bool differs = !entry->derived_hash || strcmp(entry->refusal, refusal) != 0;
+    entry->derived_hash = hash;
+    size_t size = strlen(refusal);
+    if (size >= sizeof entry->refusal) size = sizeof entry->refusal - 1;
+    while (size && ((unsigned char)refusal[size] & 0xC0) == 0x80) size--;
+    memcpy(entry->refusal, refusal, size);
+    entry->refusal[size] = 0;
+    lock_give(&gradients->lock);
+    return differs;
+}
+
+/// "" where there is a gradient, NULL where nobody wants to know any longer.
+static const char *derive_refusal(const Snapshot *snapshot, const Kernel *kernel, Arena *arena) {
+    BugGuard guard;
+    if (!BUG_GUARD(&guard)) {
+        if (guard.cause == BUG_UNWANTED) return NULL;
+        return arena_printf(arena, "internal error: %s", guard.message);
+    }
+    Diagnostics ignored = {.arena = arena};
+    BackwardOptions options = {.wrapper = WRAPPER_NONE};
+    const Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
+    bug_guard_end(&guard);
+    if (backward->status == BACKWARD_DERIVED) return "";
+    return backward->reason && *backward->reason ? backward->reason : "it has no gradient";
+}
+
+/// One kernel after the other, until the text changes. The result says whether lenses have something new to say.
+static Json *derive_work(Request *request) {
+    struct Gradients *gradients = request->server->gradients;
+    const char *uri = request->document->uri;
+    bool has_news = false;
+    const Snapshot *snapshot = slow_snapshot(request);
+    for (int i = 0; snapshot && result_is_wanted() && i < snapshot->kernels.count; i++) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        if (!kernel_has_gradients(snapshot, kernel)) continue;
+        uint64_t hash = kernel_hash(snapshot, kernel);
+        Arena *arena = arena_new();
+        const char *name = kernel->function->name;
+        const char *refusal = NULL;
+        if (!knows_derivation(gradients, arena, uri, name, hash))
+            refusal = derive_refusal(snapshot, kernel, arena);
+        if (refusal) has_news |= note_derivation(gradients, arena, uri, name, hash, refusal);
+        arena_free(arena);
+    }
+    return has_news ? json_bool(request->arena, true) : NULL;
+}
+
+static void derive_finish(Request *request) {
+    if (request->result) client_refresh(request->server, true, false);
+}
+
+static void derive_unseen(void *context) {
+    struct Gradients *gradients = context;
+    Server *server = gradients->server;
+    timer_stop(gradients->pause);
+    gradients->pause = NULL;
+    for (LIST_EACH(int, i, gradients->unseen)) {
+        Document *document = documents_find(&server->documents, gradients->unseen.items[i]);
+        if (!document || !server->configuration->derive) continue;
+        Request *request = request_new(server, arena_new());
+        request_set_document(request, document->queue, document->text);
+        request->is_for_newest = true;
+        request->work = derive_work;
+        request->finish = derive_finish;
+        request_start(request, QUEUE_BACKGROUND);
+    }
+    gradients->unseen.count = 0;
+}
+
+void gradients_watch(Server *server, const char *uri) {
+    enum { PAUSE_MS = 400, MOST_UNSEEN = 8 };
+    struct Gradients *gradients = server->gradients;
+    const Document *document = documents_find(&server->documents, uri);
+    if (!document || !server->configuration->derive) return;
+    bool is_listed = gradients->unseen.count == MOST_UNSEEN;
+    for (LIST_EACH(int, i, gradients->unseen))
+        is_listed = is_listed || strcmp(gradients->unseen.items[i], uri) == 0;
+    const char *key = NULL;  // the documents' own copy of the name outlives them
+    for (int i = 0; !is_listed && i < server->documents.by_uri.count; i++)
+        if (server->documents.by_uri.entries[i].value == document)
+            key = server->documents.by_uri.entries[i].key.data;
+    if (key) LIST_PUSH(server->arena, &gradients->unseen, key);
+    timer_stop(gradients->pause);
+    gradients->pause = timer_start(server->loop, PAUSE_MS, 0, derive_unseen, gradients);
+}

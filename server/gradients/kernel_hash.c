@@ -1,0 +1,144 @@
+// A kernel in, a number out that changes with the text that its gradient depends on: the kernel's own, that of helpers and
+// globals that it reaches by name, here or in imported files, and that of a backward in the same file.
+#include "server/gradients/kernel_hash.h"
+
+#include "analysis/module/module_scope.h"
+#include "analysis/syntax/syntax_nodes.h"
+#include "base/map.h"
+#include "server/gradients/gradients.h"
+
+#include <string.h>
+
+/// A piece of text, and the module that its names are looked up in.
+typedef struct Part {
+    Str text;
+    const Module *module;
+} Part;
+
+typedef struct PartSearch {
+    Arena *arena;
+    const Snapshot *snapshot;
+    LIST(Part) parts;
+    Map taken;             // by where the text lies
+    bool skips_launchers;  // a word of the kernel, such as an operation's, may be the name of one
+} PartSearch;
+
+static bool holds_word(Str text, Str word) {
+    for (size_t i = 0; word.size && i + word.size <= text.size; i++) {
+        const char *found = memchr(text.data + i, word.data[0], text.size - i - word.size + 1);
+        if (!found) return false;
+        i = (size_t)(found - text.data);
+        if (memcmp(found, word.data, word.size) == 0 && (i == 0 || !byte_is_word(found[-1])) &&
+            (i + word.size == text.size || !byte_is_word(found[word.size])))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t hash_of(Str text) {
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < text.size; i++)
+        hash = (hash ^ (unsigned char)text.data[i]) * UINT64_C(1099511628211);  // FNV-1a
+    return hash ^ (hash >> 29);
+}
+
+static void part_add(PartSearch *search, Str text, const Module *module) {
+    enum { MOST_PARTS = 256 };
+    if (!text.size || search->parts.count == MOST_PARTS ||
+        map_has_pointer(&search->taken, text.data))
+        return;
+    map_set_pointer(&search->taken, text.data, search);
+    Part part = {text, module};
+    LIST_PUSH(search->arena, &search->parts, part);
+}
+
+static void part_add_entry(PartSearch *search, ScopeEntry entry, Str mentioning, int depth);
+
+/// What a text that can say `module.name` says of it.
+static void part_add_members(PartSearch *search, const Module *module, Str mentioning, int depth) {
+    for (int i = 0; i < module->scope->names.count; i++) {
+        Str name = module->scope->names.entries[i].key;
+        const ScopeEntry *entry = module->scope->names.entries[i].value;
+        bool is_own = entry && (entry->kind == SCOPE_FUNCTION || entry->kind == SCOPE_ASSIGNED ||
+                                entry->kind == SCOPE_IMPORTED);
+        if (!is_own || !holds_word(mentioning, name)) continue;
+        part_add_entry(search, module_resolve(search->arena, module, name), mentioning, depth);
+    }
+}
+
+static void part_add_entry(PartSearch *search, ScopeEntry entry, Str mentioning, int depth) {
+    enum { MOST_MODULES = 4 };  // a.b.c.d.name
+    if (entry.kind == SCOPE_FUNCTION) {
+        if (search->skips_launchers && !entry.function->is_jit) return;
+        Range range = snapshot_range(search->snapshot, entry.function->range);
+        part_add(search, source_slice(range), entry.function->module);
+    } else if (entry.kind == SCOPE_ASSIGNED && entry.module) {
+        part_add(search, node_text(entry.module->source, entry.node), entry.module);
+    } else if (entry.kind == SCOPE_MODULE && depth < MOST_MODULES) {
+        part_add_members(search, entry.module, mentioning, depth + 1);
+    }
+}
+
+/// `from module import *`
+static void part_add_stars(PartSearch *search, const Part *part) {
+    const Module *module = part->module;
+    const Resolver *resolver = module->resolver;
+    for (int i = 0; resolver && i < module->scope->stars.count; i++) {
+        const ScopeEntry *star = &module->scope->stars.items[i];
+        if (!star->dotted.size && !star->level) continue;
+        const Module *found =
+            resolver->resolve(resolver->context, module->source, star->dotted, star->level);
+        if (found && found != module) part_add_members(search, found, part->text, 0);
+    }
+}
+
+bool kernel_has_gradients(const Snapshot *snapshot, const Kernel *kernel) {
+    return kernel->function && kernel_is_forward(kernel) && !kernel_of_backward(snapshot, kernel);
+}
+
+static PartSearch search_new(Arena *arena, const Snapshot *snapshot, const Kernel *kernel) {
+    PartSearch search = {.arena = arena, .snapshot = snapshot, .taken = map_new(arena)};
+    part_add(&search, source_slice(snapshot_range(snapshot, kernel->definition->range)),
+             snapshot->module);
+    return search;
+}
+
+static void search_run(PartSearch *search) {
+    for (int at = 0; at < search->parts.count; at++) {
+        Part part = search->parts.items[at];
+        part_add_members(search, part.module, part.text, 0);
+        part_add_stars(search, &part);
+    }
+}
+
+bool kernel_stands_in(const Snapshot *snapshot, const Kernel *kernel, Str text) {
+    Arena *scratch = arena_new();
+    PartSearch search = search_new(scratch, snapshot, kernel);
+    search.skips_launchers = true;
+    search_run(&search);
+    bool stands = true;
+    for (LIST_EACH(int, i, search.parts)) {
+        const Part *part = &search.parts.items[i];
+        bool is_own = part->module == snapshot->module;
+        stands = stands && (!is_own || str_contains(text, part->text));
+    }
+    arena_free(scratch);
+    return stands;
+}
+
+/// The sum does not depend on the order in which an edited module lists its names.
+uint64_t kernel_hash(const Snapshot *snapshot, const Kernel *kernel) {
+    Arena *scratch = arena_new();
+    PartSearch search = search_new(scratch, snapshot, kernel);
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const FunctionDefinition *other = snapshot->kernels.items[i].definition;
+        if (name_is_backward_of(other->name, kernel->definition->name))
+            part_add(&search, source_slice(snapshot_range(snapshot, other->range)),
+                     snapshot->module);
+    }
+    search_run(&search);
+    uint64_t hash = hash_of(kernel->definition->comment);
+    for (LIST_EACH(int, i, search.parts)) hash += hash_of(search.parts.items[i].text);
+    arena_free(scratch);
+    return hash | 1;  // 0 means nothing
+}

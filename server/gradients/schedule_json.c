@@ -1,0 +1,110 @@
+// Which programs of a launch write which gradient: the forward's own schedule turned round, and the derived one.
+#include "server/gradients/schedule_json.h"
+
+#include <string.h>
+
+#include "analysis/addresses/affine.h"
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/syntax/syntax_nodes.h"
+#include "base/escape.h"
+
+/// Of the programs along one axis of the grid.
+typedef struct Use {
+    bool is_used;    // the kernel reads this program id
+    bool is_shared;  // programs along it meet in one element
+} Use;
+
+typedef struct Loads {
+    Arena *arena;
+    const FunctionAxes *axes;
+    const char *input;
+    Use uses[PROGRAM_AXES];
+} Loads;
+
+/// A gradient is written where its input is read.
+static bool visit_load(void *context, Op *op) {
+    Loads *loads = context;
+    if (!op_is_access(op)) return true;
+    Access access = access_of(loads->arena, op);
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    bool is_input = access.parameter && access.parameter->name &&
+                    strcmp(access.parameter->name, loads->input) == 0;
+    int count = access_axes(loads->arena, loads->axes, &access, axes, dependence, ACCESS_MOST_AXES);
+    for (int i = 0; i < count && i < ACCESS_MOST_AXES; i++) {
+        if (!axes[i].is_program || axes[i].program_axis >= PROGRAM_AXES) continue;
+        Use *use = &loads->uses[axes[i].program_axis];
+        use->is_used = true;
+        if (is_input && dependence[i] != AXIS_OWNED) use->is_shared = true;
+    }
+    return true;
+}
+
+static Json *writes_json(Arena *arena, const Use *uses, bool is_before, const Gradient *gradient) {
+    Json *json = json_object(arena), *own = json_array(arena), *shared = json_array(arena);
+    bool collides = false;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        bool is_shared = uses[axis].is_shared && (is_before || gradient->is_atomic);
+        collides = collides || is_shared;
+        if (uses[axis].is_used) json_push(is_shared ? shared : own, json_number(arena, axis));
+    }
+    json_set(json, "own", own);
+    json_set(json, "shared", shared);
+    json_set_bool(json, "atomic", is_before ? collides : gradient->is_atomic);
+    if (!is_before && gradient->why) json_set_string(json, "why", gradient->why);
+    return json;
+}
+
+/// What a launcher gives for each axis: `(cdiv(m, BM), cdiv(n, BN))` has two.
+static Json *axes_json(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                       const Use *uses) {
+    const char *extents[PROGRAM_AXES] = {0};
+    const Module *module = snapshot->module;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != kernel->definition || node_is_null(site->grid)) continue;
+        bool is_tuple = strcmp(node_kind_name(site->grid), "tuple") == 0;
+        int count = is_tuple ? (int)node_child_count(site->grid) : 0;
+        for (int axis = 0; axis < count && axis < PROGRAM_AXES; axis++)
+            extents[axis] =
+                str_dup(arena, node_text(module->source, node_child(site->grid, (uint32_t)axis)));
+        break;
+    }
+    Json *list = json_array(arena);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        if (!uses[axis].is_used && !extents[axis]) continue;
+        Json *json = json_object(arena);
+        json_set_number(json, "axis", axis);
+        if (extents[axis]) json_set_string(json, "extent", extents[axis]);
+        json_push(list, json);
+    }
+    return list;
+}
+
+Json *schedule_json(Arena *arena, const Snapshot *snapshot, const Kernel *kernel) {
+    Diagnostics ignored = {.arena = arena};
+    BackwardOptions options = {.wrapper = WRAPPER_NONE};
+    const Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
+    Json *json = json_object(arena), *gradients = json_array(arena);
+    FunctionAxes axes = function_axes(arena, kernel->function);
+    Loads all = {.arena = arena, .axes = &axes, .input = ""};
+    region_walk(kernel->function->body, visit_load, &all);
+    for (int i = 0; backward->status == BACKWARD_DERIVED && i < backward->gradient_count; i++) {
+        const Gradient *gradient = &backward->gradients[i];
+        Loads loads = {.arena = arena, .axes = &axes, .input = gradient->input};
+        region_walk(kernel->function->body, visit_load, &loads);
+        Json *item = json_object(arena);
+        json_set_string(item, "input", gradient->input);
+        json_set(item, "before", writes_json(arena, loads.uses, true, gradient));
+        json_set(item, "after", writes_json(arena, loads.uses, false, gradient));
+        json_push(gradients, item);
+    }
+    json_set_string(json, "kernel", kernel->function->name);
+    json_set(json, "axes", axes_json(arena, snapshot, kernel, all.uses));
+    json_set(json, "gradients", gradients);
+    if (backward->status != BACKWARD_DERIVED)
+        json_set_string(
+            json, "reason",
+            lines_visible(arena, backward->reason ? backward->reason : "no reason given"));
+    return json;
+}

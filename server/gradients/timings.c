@@ -1,0 +1,245 @@
+// The backward is derived on the slow queue, the processes run on the loop, the lenses read a table under a lock.
+#include "server/gradients/timings.h"
+
+#include <string.h>
+
+#include "autodiff/module/module.h"
+#include "base/parallel.h"
+#include "server/gradients/gradients.h"
+#include "server/gradients/kernel_hash.h"
+#include "server/proofs/proof.h"
+#include "server/proofs/timing.h"
+#include "server/queues/request.h"
+#include "server/queues/slow_queue.h"
+#include "server/session/client.h"
+#include "server/session/progress.h"
+
+typedef struct Known {
+    char text[256];
+    uint64_t hash;
+    bool is_running;
+} Known;
+
+/// One timing under way.
+typedef struct Clock {
+    Arena *arena;
+    struct Timings *timings;
+    Request *request;  // held
+    const char *uri, *kernel;
+    Progress progress;  // without a token where the request has one
+    const char *module, *problem;
+    Json *params;
+    uint64_t hash;
+    Timing *timing;
+    bool is_cancelled;
+    struct Clock *next;
+} Clock;
+
+struct Timings {
+    Server *server;
+    Lock lock;  // of the table
+    Map table;  // "uri\nkernel" -> Known
+    Clock *first;
+    int last_token;
+    bool is_ending;
+};
+
+struct Timings *timings_new(Server *server) {
+    struct Timings *timings = ARENA_NEW(server->arena, struct Timings);
+    timings->server = server;
+    timings->table = map_new(server->arena);
+    lock_init(&timings->lock);
+    return timings;
+}
+
+void timings_free(struct Timings *timings) {
+    for (Clock *clock = timings->first, *next; clock; clock = next) {
+        next = clock->next;
+        arena_free(clock->arena);
+    }
+    lock_destroy(&timings->lock);
+}
+
+static const char *key_of(Arena *arena, const char *uri, const char *kernel) {
+    return arena_printf(arena, "%s\n%s", uri, kernel);
+}
+
+static void know(Clock *clock, const char *text, bool is_running) {
+    struct Timings *timings = clock->timings;
+    Arena *arena = timings->server->arena;
+    lock_take(&timings->lock);
+    const char *key = key_of(clock->arena, clock->uri, clock->kernel);
+    Known *known = map_get(&timings->table, str_from(key));
+    if (!known) {
+        known = ARENA_NEW(arena, Known);
+        map_set(&timings->table, str_from(arena_strdup(arena, key)), known);
+    }
+    size_t size = strlen(text) < sizeof known->text ? strlen(text) : sizeof known->text - 1;
+    memcpy(known->text, text, size);
+    known->text[size] = 0;
+    known->hash = clock->hash;
+    known->is_running = is_running;
+    lock_give(&timings->lock);
+    client_refresh(timings->server, true, false);
+}
+
+const char *timing_known(struct Timings *timings, Arena *arena, const char *uri, const char *kernel,
+                         uint64_t hash, bool *is_running) {
+    lock_take(&timings->lock);
+    const Known *known = map_get(&timings->table, str_from(key_of(arena, uri, kernel)));
+    *is_running = known && known->is_running;
+    const char *text =
+        known && known->hash == hash && *known->text ? arena_strdup(arena, known->text) : NULL;
+    lock_give(&timings->lock);
+    return text;
+}
+
+static void clock_end(Clock *clock) {
+    Clock **link = &clock->timings->first;
+    while (*link && *link != clock) link = &(*link)->next;
+    if (*link) *link = clock->next;
+    progress_end(clock->timings->server, clock->progress, NULL);
+    arena_free(clock->arena);
+}
+
+static void clock_fail(Clock *clock, const char *problem) {
+    Request *request = clock->request;
+    know(clock, clock->is_cancelled ? "" : problem, false);
+    request_fail(request, clock->is_cancelled ? ERROR_REQUEST_CANCELLED : ERROR_REQUEST_FAILED,
+                 "%s", problem);
+    request_complete(request);
+    clock_end(clock);
+}
+
+static void clock_timed(void *context, const Json *result, const char *problem) {
+    Clock *clock = context;
+    if (clock->timings->is_ending) return;
+    if (!result) {
+        clock_fail(clock, problem);
+        return;
+    }
+    Request *request = clock->request;
+    const char *summary = timing_summary(clock->arena, result);
+    request->result = json_copy(request->arena, result);
+    json_set_string(request->result, "kernel", clock->kernel);
+    json_set_string(request->result, "summary", summary);
+    know(clock, summary, false);
+    request_complete(request);
+    clock_end(clock);
+}
+
+// --- On the slow queue
+
+static void clock_derive(Request *request, Clock *clock, const Snapshot *snapshot,
+                         const Kernel *kernel) {
+    Arena *arena = request->arena;
+    Diagnostics ignored = {.arena = arena};
+    BackwardOptions options = {.wrapper = WRAPPER_NONE};
+    Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
+    clock->hash = kernel_hash(snapshot, kernel);
+    if (backward->status != BACKWARD_DERIVED) {
+        clock->problem = arena_printf(clock->arena, "no backward: %s", backward->reason);
+        return;
+    }
+    const char *text = backward_module(arena, snapshot, &backward, 1, &options, &ignored);
+    double limit_s = request->configuration->time_limit_s;
+    clock->params =
+        json_copy(clock->arena, slow_proof_params(request, snapshot, slow_imports(request), kernel,
+                                                  backward, text, limit_s));
+    clock->module = arena_strdup(clock->arena, text);
+}
+
+static Json *clock_prepare(Request *request) {
+    Clock *clock = request->context;
+    const Snapshot *snapshot = slow_snapshot(request);
+    const Kernel *kernel =
+        snapshot ? snapshot_find_kernel(snapshot, str_from(clock->kernel)) : NULL;
+    if (kernel && kernel->function && kernel_is_forward(kernel))
+        clock_derive(request, clock, snapshot, kernel);
+    else
+        clock->problem =
+            arena_printf(clock->arena, "there is no forward kernel `%s`", clock->kernel);
+    return NULL;
+}
+
+static void clock_prepared(Request *request) {
+    Clock *clock = request->context;
+    if (clock->timings->is_ending) return;
+    const Server *server = clock->timings->server;
+    const Configuration *configuration = request->configuration;
+    Error error = NULL;
+    const char *wish = configuration->runner;
+    const char *runner = runner_find(clock->arena, *wish ? wish : NULL, &error);
+    const char *problem = clock->is_cancelled   ? "cancelled"
+                          : request->error_code ? request->error
+                          : clock->problem      ? clock->problem
+                                                : error;
+    if (problem || !clock->params) {
+        clock_fail(clock, problem ? problem : "nothing is known of this kernel");
+        return;
+    }
+    know(clock, "", true);
+    TimingRequest timing = {
+        .runner = runner_command(clock->arena, runner),
+        .python = timing_python(clock->arena, configuration->python),
+        .params = clock->params,
+        .module = clock->module,
+    };
+    clock->timing = timing_start(server->loop, &timing, clock_timed, clock);
+}
+
+// --- On the loop
+
+void timings_start(struct Timings *timings, Request *request, const char *kernel) {
+    Server *server = timings->server;
+    Arena *arena = arena_new();
+    Clock *clock = ARENA_NEW(arena, Clock);
+    *clock = (Clock){
+        .arena = arena,
+        .timings = timings,
+        .request = request,
+        .uri = arena_strdup(arena, request->document->uri),
+        .kernel = arena_strdup(arena, kernel),
+        .next = timings->first,
+    };
+    timings->first = clock;
+    if (!progress_of_params(request->params).token)
+        clock->progress =
+            progress_new(arena, arena_printf(arena, "tad-time-%d", ++timings->last_token));
+    progress_begin(server, clock->progress, arena_printf(arena, "Timing %s", kernel));
+    Request *prepare = request_new(server, arena_new());
+    prepare->context = clock;
+    request_set_document(prepare, request->document, request->text);
+    prepare->work = clock_prepare;
+    prepare->finish = clock_prepared;
+    request_start(prepare, QUEUE_SLOW);
+}
+
+static void clock_cancel(Clock *clock) {
+    clock->is_cancelled = true;
+    if (clock->timing) timing_cancel(clock->timing);
+}
+
+void timings_cancel_token(struct Timings *timings, const Json *token) {
+    for (Clock *clock = timings->first; clock; clock = clock->next) {
+        if (!progress_has(clock->progress, token)) continue;
+        clock_cancel(clock);
+        return;
+    }
+}
+
+void timings_cancel_request(struct Timings *timings, const Request *request) {
+    for (Clock *clock = timings->first; clock; clock = clock->next) {
+        if (clock->request != request) continue;
+        clock_cancel(clock);
+        return;
+    }
+}
+
+void timings_end(struct Timings *timings) {
+    timings->is_ending = true;
+    for (Clock *clock = timings->first; clock; clock = clock->next) {
+        if (clock->timing) timing_abandon(clock->timing);
+        request_drop(clock->request);
+    }
+}

@@ -1,0 +1,23 @@
+// Times of kernels for the editor: asked for by a command, kept by file and kernel, shown on lenses.
+#ifndef TAD_SERVER_GRADIENTS_TIMINGS_H
+#define TAD_SERVER_GRADIENTS_TIMINGS_H
+
+#include "server/session/session.h"
+
+struct Timings;
+struct Timings *timings_new(Server *server);
+/// Stops what runs; requests that wait are let go.
+void timings_end(struct Timings *timings);
+void timings_free(struct Timings *timings);
+
+/// Times the kernel that the request's argument names; the held request is answered with {"kernel", "summary", ...}.
+/// On the loop's thread.
+void timings_start(struct Timings *timings, Request *request, const char *kernel);
+/// Stops the timing whose progress has this token.
+void timings_cancel_token(struct Timings *timings, const Json *token);
+void timings_cancel_request(struct Timings *timings, const Request *request);
+/// One line about the last timing of this very text, NULL where there is none; `*is_running` while it is made. From any thread.
+const char *timing_known(struct Timings *timings, Arena *arena, const char *uri, const char *kernel,
+                         uint64_t hash, bool *is_running);
+
+#endif

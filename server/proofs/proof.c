@@ -1,0 +1,129 @@
+// A kernel, its backward and its launch specification as the runner's protocol has them (docs/gpu.md).
+#include "server/proofs/proof.h"
+
+/// Time for the runner to stop by itself after its own limit, before it is killed.
+enum { GRACE_MS = 5000 };
+
+static Json *names_json(Arena *arena, const char *const *names, int count) {
+    Json *array = json_array(arena);
+    for (int i = 0; i < count; i++) json_push(array, json_string(arena, names[i]));
+    return array;
+}
+
+static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
+    static const char *const uses[] = {
+        [ARGUMENT_SAME] = "same",         [ARGUMENT_UPSTREAM] = "upstream",
+        [ARGUMENT_GRADIENT] = "gradient", [ARGUMENT_RUNNING] = "running",
+        [ARGUMENT_KEPT] = "kept",         [ARGUMENT_BEFORE] = "before",
+        [ARGUMENT_SCRATCH] = "scratch",   [ARGUMENT_STEPS] = "steps",
+        [ARGUMENT_AMID] = "amid",         [ARGUMENT_SHAPE] = "shape",
+        [ARGUMENT_STRIDE] = "stride",     [ARGUMENT_SLICES] = "slices",
+    };
+    Json *json = json_object(arena);
+    json_set_string(json, uses[argument->use], argument->of);
+    if (argument->use == ARGUMENT_SHAPE || argument->use == ARGUMENT_STRIDE)
+        json_set_number(json, "axis", argument->axis);
+    if (argument->is_float32) json_set_string(json, "dtype", "fp32");
+    if (argument->dtype) json_set_string(json, "dtype", argument->dtype);
+    if (argument->elements) json_set_string(json, "elements", argument->elements);
+    if (argument->stored) json_set_string(json, "stored", argument->stored);
+    if (argument->trips) json_set_string(json, "trips", argument->trips);
+    return json;
+}
+
+static Json *launches_json(Arena *arena, const Backward *backward) {
+    Json *launches = json_array(arena);
+    for (int i = 0; i < backward->launch_count; i++) {
+        const BackwardLaunch *launch = &backward->launches[i];
+        Json *json = json_object(arena), *arguments = json_object(arena);
+        for (int k = 0; k < launch->argument_count; k++)
+            json_set(arguments, launch->arguments[k].name,
+                     argument_json(arena, &launch->arguments[k]));
+        json_set_string(json, "kernel", launch->kernel);
+        json_set(json, "arguments", arguments);
+        json_push(launches, json);
+    }
+    return launches;
+}
+
+static Json *spec_json(Arena *arena, const Kernel *kernel, const Settings *settings) {
+    Json *spec = json_object(arena);
+    Str comment = kernel->definition->comment;
+    json_set(spec, "text", comment.size ? json_str(arena, comment) : json_null(arena));
+    Json *launch = settings_launch(settings, arena, kernel->function->name);
+    json_set(spec, "pyproject", launch ? launch : json_null(arena));
+    json_set_bool(spec, "launchers", true);
+    return spec;
+}
+
+static Json *modules_json(Arena *arena, const Imports *imports) {
+    Json *modules = json_array(arena);
+    for (LIST_EACH(int, i, imports->list)) {
+        const Import *import = &imports->list.items[i];
+        Json *json = json_object(arena);
+        json_set_string(json, "from", import->from);
+        json_set_string(json, "dotted", import->dotted);
+        json_set_string(json, "path", import->path);
+        json_set(json, "source", json_str(arena, import->text));
+        json_push(modules, json);
+    }
+    return modules;
+}
+
+/// Parameters of the forward that the derivation took for others: all launches pass one tensor for both.
+static Json *joined_json(Arena *arena, const Backward *backward) {
+    Json *json = json_object(arena);
+    const Function *forward = backward->kernel->function;
+    for (int p = 0; p < forward->parameter_count; p++)
+        if (backward->joined[p] >= 0)
+            json_set_string(json, forward->parameters[p].name,
+                            forward->parameters[backward->joined[p]].name);
+    return json;
+}
+
+ProofPlan proof_plan(Arena *arena, const Kernel *kernel, const Backward *backward, const char *text,
+                     const Settings *settings) {
+    ProofPlan plan = {
+        .kernel = arena_strdup(arena, kernel->function->name),
+        .line = range_line(kernel->definition->name_range),
+        .backward = json_object(arena),
+        .inputs = names_json(arena, backward->inputs, backward->input_count),
+        .outputs = names_json(arena, backward->outputs, backward->output_count),
+        .spec = spec_json(arena, kernel, settings),
+        .is_partial = backward->is_partial,
+    };
+    json_set_string(plan.backward, "source", text);
+    json_set(plan.backward, "launches", launches_json(arena, backward));
+    if (backward->joined) json_set(plan.backward, "joined", joined_json(arena, backward));
+    return plan;
+}
+
+Json *proof_params(Arena *arena, const ProofFile *file, const ProofPlan *plan, int seed,
+                   double max_seconds) {
+    Json *params = json_object(arena);
+    json_set_string(params, "path", file->source->path);
+    json_set(params, "source", json_str(arena, file->source->text));
+    json_set(params, "modules", modules_json(arena, &file->imports));
+    json_set_string(params, "kernel", plan->kernel);
+    json_set_number(params, "line", plan->line);
+    json_set(params, "backward", plan->backward);
+    json_set(params, "inputs", plan->inputs);
+    json_set(params, "outputs", plan->outputs);
+    json_set(params, "spec", plan->spec);
+    if (plan->is_partial) json_set_bool(params, "partial", true);
+    json_set_number(params, "seed", seed);
+    json_set_number(params, "max_seconds", max_seconds);
+    return params;
+}
+
+uint64_t proof_limit_ms(double max_seconds) { return (uint64_t)(max_seconds * 1000) + GRACE_MS; }
+
+Range proof_line_range(const Source *source, int line, Range otherwise) {
+    if (line < 1 || line > source->line_count) return otherwise;
+    uint32_t start = source->line_starts[line - 1], size = (uint32_t)source->text.size;
+    while (start < size && (source->text.data[start] == ' ' || source->text.data[start] == '\t'))
+        start++;
+    uint32_t end = start;
+    while (end < size && source->text.data[end] != '\n') end++;
+    return (Range){source, start, end};
+}

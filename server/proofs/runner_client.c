@@ -1,0 +1,282 @@
+// A request is one arena: what the runner answered is freed when its callback returned. A dead worker is started again for the next request.
+#include "server/proofs/runner_client.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/frames.h"
+
+enum {
+    LAST_WORDS = 2000,           // what was said before is dropped
+    LARGEST_MESSAGE = 16 << 20,  // an answer has some kilobytes
+    MOST_OUTPUT = 32 << 20,      // for one request, with its progress and complaints
+};
+
+struct RunnerClient {
+    Arena *arena;
+    Loop *loop;
+    const char *const *command;
+    RunnerProgress *progress;
+    void *progress_context;
+
+    Process *process;  // NULL: to be started with the next request
+    FrameReader reader;
+    char last_words[LAST_WORDS + 1];  // the end of its stderr: why it died
+    size_t last_words_size;
+    size_t received;  // bytes, since the request
+
+    int next_id;
+    bool gives_way;
+    bool in_flight;
+    bool timed_out;
+    const char *start_error;
+    RunnerCallback *callback;
+    void *context;
+    Timer *timer;
+    uint64_t limit_ms;
+};
+
+RunnerClient *runner_client_new(Arena *arena, Loop *loop, const char *const *command,
+                                RunnerProgress *progress, void *progress_context) {
+    RunnerClient *client = ARENA_NEW(arena, RunnerClient);
+    client->arena = arena;
+    client->loop = loop;
+    client->command = command;
+    client->progress = progress;
+    client->progress_context = progress_context;
+    return client;
+}
+
+static void request_finish(RunnerClient *client, RunnerTrouble trouble, const Json *result,
+                           const char *message) {
+    if (!client->in_flight) return;
+    client->in_flight = false;
+    timer_stop(client->timer);
+    client->timer = NULL;
+    client->callback(client->context, trouble, result, message);
+}
+
+static void worker_drop(RunnerClient *client) {
+    if (client->process) process_abandon(client->process);
+    client->process = NULL;
+    frame_reader_free(&client->reader);
+}
+
+/// Ends a worker that talks nonsense or without end.
+static void worker_refuse(RunnerClient *client, const char *what) {
+    Arena *arena = arena_new();
+    worker_drop(client);
+    request_finish(
+        client, RUNNER_DIED, NULL,
+        arena_printf(
+            arena,
+            "`%s` was stopped: it sent %s. A worker sends messages of tad-runner alone on stdout, "
+            "up to %d MB each and %d MB for a request",
+            client->command[0], what, LARGEST_MESSAGE >> 20, MOST_OUTPUT >> 20));
+    arena_free(arena);
+}
+
+/// False where it was too much, and the worker is gone.
+static bool worker_may_send(RunnerClient *client, size_t size) {
+    client->received += size;
+    if (client->received <= MOST_OUTPUT) return true;
+    worker_refuse(client, "too much");
+    return false;
+}
+
+static void message_received(RunnerClient *client, Arena *arena, Str body) {
+    Error error = NULL;
+    Json *message = json_parse(arena, body, &error);
+    if (error) {
+        worker_refuse(client, arena_printf(arena, "a malformed message (%s)", error));
+        return;
+    }
+    const char *method = json_get_string(message, "method", NULL);
+    if (method) {
+        if (strcmp(method, "progress") == 0 && client->progress)
+            client->progress(client->progress_context, json_get(message, "params"));
+        return;
+    }
+    if (!client->in_flight || json_get_int(message, "id", -1) != client->next_id) return;
+    const Json *failure = json_get(message, "error");
+    if (failure && failure->kind == JSON_OBJECT)
+        request_finish(client, RUNNER_REFUSED, NULL,
+                       json_get_string(failure, "message", "no reason given"));
+    else
+        request_finish(client, RUNNER_OK, json_get(message, "result"), NULL);
+}
+
+static void worker_output(void *context, const char *data, size_t size) {
+    RunnerClient *client = context;
+    if (!client->process || !worker_may_send(client, size)) return;
+    frame_reader_add(&client->reader, data, size);
+    for (;;) {
+        Str body;
+        Error error = NULL;
+        if (!client->process || !frame_reader_next(&client->reader, &body, &error)) {
+            if (error) worker_refuse(client, error);
+            return;
+        }
+        Arena *arena = arena_new();
+        message_received(client, arena,
+                         (Str){arena_strndup(arena, body.data, body.size), body.size});
+        arena_free(arena);
+    }
+}
+
+static void worker_error_output(void *context, const char *data, size_t size) {
+    RunnerClient *client = context;
+    if (!client->process || !worker_may_send(client, size)) return;
+    if (size > LAST_WORDS) {
+        data += size - LAST_WORDS;
+        size = LAST_WORDS;
+    }
+    if (client->last_words_size + size > LAST_WORDS) {
+        size_t drop = client->last_words_size + size - LAST_WORDS;
+        memmove(client->last_words, client->last_words + drop, client->last_words_size - drop);
+        client->last_words_size -= drop;
+    }
+    memcpy(client->last_words + client->last_words_size, data, size);
+    client->last_words_size += size;
+    client->last_words[client->last_words_size] = 0;
+}
+
+/// The last line that says something: sanitizers and shells put theirs at the end.
+static const char *last_line(Arena *arena, const char *text) {
+    Str rest = str_trim(str_from(text));
+    const char *start = rest.data + rest.size;
+    while (start > rest.data && start[-1] != '\n') start--;
+    return arena_strndup(arena, start, (size_t)(rest.data + rest.size - start));
+}
+
+static void worker_exited(void *context, int status, int signal_number) {
+    RunnerClient *client = context;
+    client->process = NULL;
+    frame_reader_free(&client->reader);
+    if (!client->in_flight) return;
+    Arena *arena = arena_new();
+    if (client->timed_out) {
+        request_finish(client, RUNNER_TIMED_OUT, NULL,
+                       arena_printf(arena,
+                                    "tad-runner did not answer within %.0f s and was stopped",
+                                    (double)client->limit_ms / 1000));
+    } else {
+        const char *how =
+            signal_number
+                ? arena_printf(arena, "was killed by signal %d%s", signal_number,
+                               signal_number == SIGXCPU ? ", its limit on processor time" : "")
+                : arena_printf(arena, "exited with status %d", status);
+        const char *words = last_line(arena, client->last_words);
+        request_finish(client, RUNNER_DIED, NULL,
+                       arena_printf(arena, "tad-runner %s%s%s", how, *words ? ": " : "", words));
+    }
+    arena_free(arena);
+}
+
+static void request_late(void *context) {
+    RunnerClient *client = context;
+    client->timed_out = true;
+    if (client->process) process_kill(client->process);  // worker_exited answers
+}
+
+/// A command of the user's own leads to the worker by ways that need more.
+static EnvironmentKind worker_environment(const char *const *command) {
+    const char *slash = strrchr(command[0], '/');
+    bool is_own = !command[1] && strcmp(slash ? slash + 1 : command[0], "tad-runner") == 0;
+    return is_own ? ENVIRONMENT_WORKER : ENVIRONMENT_COMMAND;
+}
+
+static void start_failed(void *context) {
+    RunnerClient *client = context;
+    request_finish(client, RUNNER_UNAVAILABLE, NULL, client->start_error);
+}
+
+void runner_client_request(RunnerClient *client, const char *method, Json *params,
+                           uint64_t limit_ms, RunnerCallback *callback, void *context) {
+    if (client->in_flight) BUG("two requests to one runner");
+    client->in_flight = true;
+    client->timed_out = false;
+    client->callback = callback;
+    client->context = context;
+    client->limit_ms = limit_ms;
+    client->next_id++;
+    client->received = 0;
+    if (!client->process) {
+        ProcessEvents events = {worker_output, worker_error_output, worker_exited, client};
+        client->last_words_size = 0;
+        client->last_words[0] = 0;
+        client->start_error =
+            process_start(client->loop, client->arena, client->command,
+                          worker_environment(client->command), &events, &client->process);
+        if (client->start_error) {
+            client->timer = timer_start(client->loop, 0, 0, start_failed, client);
+            return;
+        }
+        if (client->gives_way) process_give_way(client->process);
+        client->reader = frame_reader_new_limited(LARGEST_MESSAGE);
+    }
+    Arena *arena = arena_new();
+    Json *message = json_object(arena);
+    json_set_string(message, "jsonrpc", "2.0");
+    json_set_number(message, "id", client->next_id);
+    json_set_string(message, "method", method);
+    json_set(message, "params", params ? params : json_object(arena));
+    Str framed = frame_write(arena, message);
+    process_write(client->process, framed.data, framed.size);
+    arena_free(arena);
+    client->timer = timer_start(client->loop, limit_ms, 0, request_late, client);
+}
+
+void runner_client_give_way(RunnerClient *client) { client->gives_way = true; }
+
+void runner_client_close(RunnerClient *client) {
+    worker_drop(client);
+    client->in_flight = false;
+    timer_stop(client->timer);
+    client->timer = NULL;
+}
+
+static bool is_program(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+}
+
+const char *runner_find(Arena *arena, const char *given, Error *error) {
+    *error = NULL;
+    if (given) return given;
+    const char *beside = arena_printf(arena, "%s/tad-runner", executable_folder(arena));
+    if (is_program(beside)) return beside;
+    const char *path = getenv("PATH");
+    for (const char *at = path; at && *at;) {
+        size_t size = strcspn(at, ":");
+        const char *candidate = arena_printf(arena, "%.*s/tad-runner", (int)size, at);
+        if (size && is_program(candidate)) return candidate;
+        at += size + (at[size] == ':');
+    }
+    *error = arena_printf(arena,
+                          "tad-runner is neither beside tad-lsp (%s) nor on PATH; "
+                          "build it, or name it with --runner COMMAND",
+                          executable_folder(arena));
+    return NULL;
+}
+
+const char *const *runner_command(Arena *arena, const char *text) {
+    size_t words = 2;
+    for (const char *at = text; *at; at++) words += *at == ' ';
+    const char **command = ARENA_ARRAY(arena, const char *, words);
+    if (is_program(text)) {
+        command[0] = arena_strdup(arena, text);
+        return command;
+    }
+    size_t count = 0;
+    for (const char *at = text; *at;) {
+        size_t size = strcspn(at, " ");
+        if (size) command[count++] = arena_strndup(arena, at, size);
+        at += size + (at[size] == ' ');
+    }
+    if (count == 0) command[0] = arena_strdup(arena, text);
+    return command;
+}

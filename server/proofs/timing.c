@@ -1,0 +1,220 @@
+// Plan, then child: the child gets everything on stdin and answers with one line of JSON.
+#include "server/proofs/timing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/system/files.h"
+
+enum {
+    PLAN_LIMIT_MS = 60000,
+    CHILD_LIMIT_MS = 300000,
+    LONGEST_TROUBLE = 300,
+    MOST_ANSWER = 1 << 20
+};
+
+struct Timing {
+    Arena *arena;
+    Loop *loop;
+    RunnerClient *runner;
+    Process *child;
+    Timer *late;
+    const char *const *python;
+    const char *module;
+    Json *params;
+    Buffer output, trouble;
+    TimingCallback *callback;
+    void *context;
+    bool is_cancelled, is_late;
+};
+
+static void timing_free(void *context) {
+    Timing *timing = context;
+    arena_free(timing->arena);
+}
+
+/// The processes' own callbacks are still on the stack: the memory goes at the loop's next turn.
+static void timing_end(Timing *timing, const Json *result, const char *problem) {
+    timer_stop(timing->late);
+    timing->callback(timing->context, result, problem);
+    runner_client_close(timing->runner);
+    timer_start(timing->loop, 0, 0, timing_free, timing);
+}
+
+static void child_wrote(void *context, const char *data, size_t size) {
+    Timing *timing = context;
+    if (timing->output.size <= MOST_ANSWER)
+        buffer_add(&timing->output, data, size);
+    else
+        process_kill(timing->child);  // child_exited says why
+}
+
+static void child_complained(void *context, const char *data, size_t size) {
+    Timing *timing = context;
+    if (timing->trouble.size < 1u << 16) buffer_add(&timing->trouble, data, size);
+}
+
+/// The last line that is not empty.
+static const char *last_line(Arena *arena, Buffer *text) {
+    Str all = str_trim((Str){buffer_text(text), text->size});
+    size_t start = all.size;
+    while (start > 0 && all.data[start - 1] != '\n') start--;
+    size_t size = all.size - start;
+    return arena_strndup(arena, all.data + start, size < LONGEST_TROUBLE ? size : LONGEST_TROUBLE);
+}
+
+static void child_exited(void *context, int status, int signal_number) {
+    Timing *timing = context;
+    Error error = NULL;
+    Arena *arena = timing->arena;
+    const Json *result =
+        timing->output.size
+            ? json_parse(arena, (Str){buffer_text(&timing->output), timing->output.size}, &error)
+            : NULL;
+    const char *problem = json_get_string(result, "error", NULL);
+    if (timing->is_cancelled)
+        problem = "cancelled";
+    else if (timing->is_late)
+        problem = "timing took longer than 5 minutes";
+    else if (timing->output.size > MOST_ANSWER)
+        problem = arena_printf(
+            arena, "`%s` was stopped: it wrote more than %d MB, where one line was asked",
+            timing->python[0], MOST_ANSWER >> 20);
+    else if (!result)
+        problem = arena_printf(arena, "`%s` ended with %s %d: %s", timing->python[0],
+                               signal_number ? "signal" : "status",
+                               signal_number ? signal_number : status,
+                               last_line(arena, &timing->trouble));
+    timing_end(timing, problem ? NULL : result, problem);
+}
+
+static void child_is_late(void *context) {
+    Timing *timing = context;
+    timing->late = NULL;
+    timing->is_late = true;
+    process_kill(timing->child);
+}
+
+/// A Python itself, and no command that leads to one: what leads elsewhere needs the network.
+static bool is_python(const char *const *command) {
+    const char *slash = strrchr(command[0], '/');
+    return !command[1] && strncmp(slash ? slash + 1 : command[0], "python", 6) == 0;
+}
+
+/// Within the sandbox for programs that drive a GPU, where the worker is here.
+static const char *const *child_command(const Timing *timing) {
+    enum { MOST_AROUND = 6 };
+    int count = 0, python_count = 0;
+    while (timing->python[python_count]) python_count++;
+    const char **command = ARENA_ARRAY(timing->arena, const char *, python_count + MOST_AROUND);
+    Error error = NULL;
+    const char *runner =
+        is_python(timing->python) ? runner_find(timing->arena, NULL, &error) : NULL;
+    if (runner) {
+        command[count++] = runner;
+        command[count++] = "--within";
+        command[count++] = "gpu";
+    }
+    for (int i = 0; i < python_count; i++) command[count++] = timing->python[i];
+    // -I: neither the user's folder nor his environment changes what is imported
+    command[count++] = "-I";
+    command[count] =
+        path_join(timing->arena, executable_folder(timing->arena), "tad-time-kernels.py");
+    return command;
+}
+
+static void child_start(Timing *timing, const Json *plan) {
+    Arena *arena = timing->arena;
+    Json *request = json_object(arena);
+    json_set_string(request, "module", timing->module);
+    json_set_string(request, "kernel", json_get_string(timing->params, "kernel", ""));
+    json_set(request, "plan", (Json *)(uintptr_t)plan);
+    json_set(request, "launches", json_get(json_get(timing->params, "backward"), "launches"));
+    const char *text = json_print(arena, request, false);
+    ProcessEvents events = {child_wrote, child_complained, child_exited, timing};
+    EnvironmentKind kind = is_python(timing->python)
+                               ? ENVIRONMENT_PYTHON
+                               : (EnvironmentKind)(ENVIRONMENT_PYTHON | ENVIRONMENT_COMMAND);
+    Error error =
+        process_start(timing->loop, arena, child_command(timing), kind, &events, &timing->child);
+    if (error) {
+        timing_end(timing, NULL, error);
+        return;
+    }
+    timing->late = timer_start(timing->loop, CHILD_LIMIT_MS, 0, child_is_late, timing);
+    process_write(timing->child, text, strlen(text));
+    process_close_input(timing->child);
+}
+
+static void planned(void *context, RunnerTrouble trouble, const Json *result, const char *message) {
+    Timing *timing = context;
+    if (timing->is_cancelled)
+        timing_end(timing, NULL, "cancelled");
+    else if (trouble != RUNNER_OK)
+        timing_end(timing, NULL, arena_strdup(timing->arena, message));
+    else
+        child_start(timing, result);
+}
+
+static const char *const *command_copy(Arena *arena, const char *const *command) {
+    int count = 0;
+    while (command[count]) count++;
+    const char **copy = ARENA_ARRAY(arena, const char *, count + 1);
+    for (int i = 0; i < count; i++) copy[i] = arena_strdup(arena, command[i]);
+    return copy;
+}
+
+Timing *timing_start(Loop *loop, const TimingRequest *request, TimingCallback *callback,
+                     void *context) {
+    Arena *arena = arena_new();
+    Timing *timing = ARENA_NEW(arena, Timing);
+    *timing = (Timing){
+        .arena = arena,
+        .loop = loop,
+        .python = command_copy(arena, request->python),
+        .module = arena_strdup(arena, request->module),
+        .output = buffer_new(arena),
+        .trouble = buffer_new(arena),
+        .callback = callback,
+        .context = context,
+    };
+    Error error = NULL;
+    const char *params = json_print(arena, request->params, false);
+    timing->params = json_parse(arena, str_from(params), &error);
+    timing->runner =
+        runner_client_new(arena, loop, command_copy(arena, request->runner), NULL, NULL);
+    runner_client_request(timing->runner, "plan", timing->params, PLAN_LIMIT_MS, planned, timing);
+    return timing;
+}
+
+void timing_cancel(Timing *timing) {
+    timing->is_cancelled = true;
+    if (timing->child) process_kill(timing->child);
+}
+
+void timing_abandon(Timing *timing) {
+    timer_stop(timing->late);
+    if (timing->child) process_abandon(timing->child);
+    runner_client_close(timing->runner);
+    arena_free(timing->arena);
+}
+
+const char *timing_summary(Arena *arena, const Json *result) {
+    enum { LEAST_BYTES = 1000 * 1000 };  // below, a launch takes longer than the work
+    double forward = json_get_number(json_get(result, "forward"), "median_ms", 0);
+    double backward = json_get_number(json_get(result, "backward"), "median_ms", 0);
+    double bytes = json_get_number(result, "bytes", 0);
+    bool is_small = bytes < LEAST_BYTES;
+    Buffer out = buffer_new(arena);
+    buffer_printf(&out, "fwd %.3g ms", forward);
+    if (forward > 0 && !is_small) buffer_printf(&out, " (%.0f GB/s)", bytes / forward / 1e6);
+    if (backward > 0) buffer_printf(&out, ", bwd %.3g ms", backward);
+    if (backward > 0 && forward > 0) buffer_printf(&out, ", %.1fx fwd", backward / forward);
+    if (is_small) buffer_puts(&out, ", at sizes of a proof: say real ones with `# tad time:`");
+    return buffer_text(&out);
+}
+
+const char *const *timing_python(Arena *arena, const char *given) {
+    const char *python = given && *given ? given : getenv("TAD_PYTHON");
+    return runner_command(arena, python && *python ? python : "python3");
+}

@@ -1,0 +1,60 @@
+// The command line in, a filled Options out. Rows: options.def; formats: formats.def.
+#ifndef TAD_SERVER_SETTINGS_OPTIONS_H
+#define TAD_SERVER_SETTINGS_OPTIONS_H
+
+#include "autodiff/backward.h"
+#include "base/error.h"
+#include "server/report/formats.h"
+#include "server/report/say.h"
+
+typedef enum ColorChoice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } ColorChoice;
+
+typedef enum CommandId {
+#define COMMAND(id, name, operands, fewest, most, function, help) COMMAND_##id,
+#define OPTION(...)
+#include "server/settings/options.def"
+#undef COMMAND
+#undef OPTION
+    COMMAND_COUNT
+} CommandId;
+
+typedef struct Names {
+    const char **items;
+    int count;
+} Names;
+
+typedef struct Options {
+    CommandId command;
+    const char **operands;
+    int operand_count;
+    bool stdio, grad, quiet, diff, no_proof, force;
+    const char *pipe;            // NULL: stdin and stdout
+    const char *record;          // NULL: do not
+    int socket, client_process;  // 0: none
+    int format;                  // a Format
+    int color;                   // a ColorChoice
+    int wrapper;                 // a WrapperKind
+    const char *output;          // NULL: stdout
+    const char *runner;          // NULL: look for it
+    const char *python;          // NULL: $TAD_PYTHON, else python3
+    Names select, ignore, wrt;
+    int jobs;  // 0: one per core
+    int seed;
+    double time_limit_s;
+} Options;
+
+/// Fills `options` (strings borrowed from `arguments`). Otherwise one sentence that says what is wrong.
+Error options_parse(Arena *arena, int argument_count, char **arguments, Options *options);
+/// What to do where a file is not replaced.
+#define FORCE_HINT "name another file, or give --force to replace it"
+
+// The commands: each returns the exit status of the program.
+#define COMMAND(id, name, operands, fewest, most, function, help) int function(const Options *options);
+#define OPTION(...)
+#include "server/settings/options.def"
+#undef COMMAND
+#undef OPTION
+
+int command_run_chosen(const Options *options);
+
+#endif

@@ -1,0 +1,81 @@
+"""Launchers are evaluated once a snapshot for each choice of sizes and flags, whoever asks and however often."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Workspace
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = {
+    "check": ("--check", "--grad"),
+    "function": ("--backward", "--no-proof"),
+    "operator": ("--backward", "--no-proof", "--wrapper", "triton_op"),
+    "actions": ("--dump", "actions"),
+    "launches": ("--dump", "launches"),
+}
+SHARED = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def cube_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)
+    tl.store(y_ptr + offsets, x * x * x, mask=offsets < n)
+
+
+def cube(x):
+    y = x.new_empty(x.shape)
+    cube_kernel[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), BLOCK=64)
+    return y
+"""
+IMPORTING = """import torch
+import triton
+
+from shared import cube_kernel
+
+
+def cubes(x):
+    y, z = torch.empty_like(x), torch.empty_like(x)
+    cube_kernel[(triton.cdiv(x.numel(), 32),)](x, y, x.numel(), BLOCK=32)
+    cube_kernel[(triton.cdiv(x.numel(), 32),)](y, z, x.numel(), BLOCK=32)
+    return z
+"""
+
+
+def evaluations(workspace: Workspace, *arguments: object) -> list[str]:
+    """What was evaluated, a line each: file and line of the launch, kernel, choice."""
+    run = workspace.tad(*arguments, env={"TAD_WATCH_LAUNCHES": "1"})
+    assert run.status in (0, 1), run.stderr
+    return re.findall(r"^tad-lsp: evaluated: (.+)$", run.stderr, re.M)
+
+
+def launches(lines: list[str]) -> set[str]:
+    return {line.split(" seed=")[0] for line in lines}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("example", "kernels"), [("rms_norm", 1), ("matmul", 4)])
+def test_each_choice_once(workspace: Workspace, example: str, kernels: int, command: str) -> None:
+    lines = evaluations(workspace, *COMMANDS[command], ROOT / "examples" / f"{example}.py")
+    assert len(launches(lines)) == kernels
+    assert sorted(lines) == sorted(set(lines))
+    if command == "launches":
+        assert len(lines) == kernels
+    else:
+        # the choice that all who ask have in common
+        common = [line for line in lines if line.endswith("seed=0 variant=0 blocks=1 sizes=0")]
+        assert len(common) == kernels
+
+
+@pytest.mark.parametrize("command", ["check", "actions", "launches"])
+def test_each_choice_once_across_files(workspace: Workspace, command: str) -> None:
+    workspace.write({"shared.py": SHARED, "importing.py": IMPORTING})
+    lines = evaluations(workspace, *COMMANDS[command], "." if command == "check" else "importing.py")
+    assert sorted(lines) == sorted(set(lines))
+    if command == "launches":
+        assert launches(lines) == {"importing.py:9 cube_kernel", "importing.py:10 cube_kernel"}

@@ -1,0 +1,114 @@
+"""Elements that do not count may hold anything, and gradients stay finite."""
+
+from __future__ import annotations
+
+import ast
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.emitted.infinite_kernels import kernel
+from tests.emitted.plan import Runner, derived, tad
+from tests.runner.mutations import Text, called
+
+SEEDS = range(160)
+BATCH = 40
+# Kernels may amplify rounding until differences have no digit left.
+NO_VERDICT = (
+    "changes with the last digits",
+    "the gradients together are wrong: relative error",
+    "every derivative is 0 with these values",
+)
+
+
+def verdicts(texts: list[str]) -> list[tuple[str, str]]:
+    """Status and reason of the one kernel of each text."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for i, text in enumerate(texts):
+            files.append(Path(folder) / f"drawn{i:03}.py")
+            files[-1].write_text(text)
+        report = json.loads(tad("--check", "--grad", "--format", "json", *files).stdout)
+    kernels = sorted(report["kernels"], key=lambda entry: entry["file"])
+    assert len(kernels) == len(texts)
+    return [(entry["status"], entry["reason"] or "") for entry in kernels]
+
+
+@pytest.mark.parametrize("start", SEEDS[::BATCH])
+def test_what_does_not_count_stays_out(start: int) -> None:
+    """Finite where the forward's differences are, whatever lies beyond masks and in branches that are not chosen."""
+    found = verdicts([kernel(seed) for seed in range(start, start + BATCH)])
+    for seed, (status, reason) in zip(range(start, start + BATCH), found, strict=True):
+        settled = status == "proved" or any(why in reason for why in NO_VERDICT)
+        assert settled, f"seed {seed}: {status}: {reason}"
+    assert sum(status == "proved" for status, _ in found) > 0.9 * BATCH
+
+
+MUTATED = range(40)
+LEAST_REFUTED = 25
+
+
+def without_a_mask(source: str) -> Iterator[str]:
+    """The text with one `tl.where(mask, x, 0.0)` less, `x` in its place, for each."""
+    text = Text(source)
+    backwards = [
+        node for node in ast.parse(source).body if "_backward" in getattr(node, "name", "")
+    ]
+    for node in (inner for function in backwards for inner in ast.walk(function)):
+        is_choice = called(node) == "where" and len(node.args) == 3
+        if is_choice and text.of(node.args[2]) == "0.0":
+            yield text.replace("no mask", node, f"({text.of(node.args[1])})").text
+
+
+def test_a_missing_mask_is_refuted(tmp_path: Path) -> None:
+    """Without one of its masks a backward is proved only where that changes nothing: NaN settles nothing."""
+    runner = Runner()
+    tried, refuted, open_ends = 0, 0, []
+    for seed in MUTATED:
+        path = tmp_path / f"drawn{seed}.py"
+        path.write_text(kernel(seed))
+        proof = {**derived(path)[1]["drawn"], "max_seconds": 10}
+        if runner.ask("gradcheck", proof)["status"] != "proved":
+            continue  # x / x everywhere: there is nothing to refute
+        for source in without_a_mask(proof["backward"]["source"]):
+            backward = {**proof["backward"], "source": source}
+            answer = runner.ask("gradcheck", {**proof, "backward": backward})
+            tried += 1
+            refuted += answer["status"] == "failed"
+            if answer["status"] == "unproved":
+                open_ends.append((seed, answer["reason"]))
+    runner.close()
+    assert open_ends == []
+    assert refuted >= LEAST_REFUTED, f"{refuted} of {tried}"
+
+
+UNCONFIGURED = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def weighted(x_ptr, w_ptr, y_ptr, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    w = tl.load(w_ptr)
+    tl.store(y_ptr + i, tl.sqrt(1.0 / (x * x)) * w, mask=i < n)
+"""
+
+
+def test_nan_settles_nothing_where_sizes_are_made_up(tmp_path: Path) -> None:
+    """That the forward divides by 0, in elements that it drops, is no excuse for a gradient that is NaN."""
+    path = tmp_path / "weighted.py"
+    path.write_text(UNCONFIGURED)
+    runner = Runner()
+    proof = derived(path)[1]["weighted"]
+    assert runner.ask("gradcheck", proof)["status"] == "proved"
+    sources = list(without_a_mask(proof["backward"]["source"]))
+    assert sources
+    for source in sources:
+        backward = {**proof["backward"], "source": source}
+        assert runner.ask("gradcheck", {**proof, "backward": backward})["status"] == "failed"
+    runner.close()

@@ -1,0 +1,72 @@
+"""The parameters of emitted kernels, in an order that Python takes."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from tests.emitted.plan import tad
+from tests.triton.repositories import module_faults
+
+# Its gradient is derived for one value of ROUND alone; the flag joins the parameters when both are merged.
+TEXT = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled(x, y, n, ROUND: tl.constexpr, B: tl.constexpr, TWICE: tl.constexpr = False):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    a = tl.load(x + i, mask=i < n, other=0.0).to(tl.float32)
+    if TWICE:
+        a = a * a
+    if ROUND:
+        bits = a.to(tl.int32, bitcast=True) & -65536
+        a = bits.to(tl.float32, bitcast=True)
+    tl.store(y + i, a, mask=i < n)
+"""
+
+
+def test_defaults_come_last(tmp_path: Path) -> None:
+    """A constexpr with a default stands behind those without, also where a flag is added by a merge."""
+    file = tmp_path / "scaled.py"
+    file.write_text(TEXT, encoding="utf-8")
+    emitted = ast.parse(tad("--backward", "--no-proof", file).stdout)
+    functions = {f.name: f for f in emitted.body if isinstance(f, ast.FunctionDef)}
+    names = [argument.arg for argument in functions["scaled_backward"].args.args]
+    assert names[-3:] == ["B", "ROUND", "TWICE"] or names[-3:] == ["ROUND", "B", "TWICE"]
+
+
+CHOSEN = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copied(a, b, n, BACK: tl.constexpr, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    source = b if BACK else a
+    target = a if BACK else b
+    tl.store(target + i, tl.exp(tl.load(source + i, mask=i < n)), mask=i < n)
+
+
+def forth(a):
+    b = torch.empty_like(a)
+    copied[(triton.cdiv(a.numel(), 64),)](a, b, a.numel(), BACK=False, B=64)
+    return b
+
+
+def back(b):
+    a = torch.empty_like(b)
+    copied[(triton.cdiv(b.numel(), 64),)](a, b, b.numel(), BACK=True, B=64)
+    return a
+"""
+
+
+def test_both_tensors_of_a_choice_are_outputs(tmp_path: Path) -> None:
+    """The Function hands back what a flag chooses to store to, so that its backward gets both gradients."""
+    file, written = tmp_path / "copied.py", tmp_path / "written.py"
+    file.write_text(CHOSEN, encoding="utf-8")
+    tad("--backward", "--no-proof", "-o", written, file)
+    assert module_faults(file, written) == []

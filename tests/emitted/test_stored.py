@@ -1,0 +1,283 @@
+"""Gradients that a launch stores as a whole are not set to 0 before, and no others.
+
+The emitted Function says which elements the launch stores for certain; a helper compares these with the tensor's.
+Under tests/oracle new memory holds NaN, so that a claim too many is a wrong gradient there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.emitted.plan import Runner, derived, tad
+
+HEAD = "import triton\nimport triton.language as tl\n\n"
+# name: (parameters, body, what the Function says or None)
+KERNELS: dict[str, tuple[str, str, str | None]] = {
+    "blocks": (
+        "x, y, n, BLOCK: tl.constexpr",
+        "o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "a = tl.load(x + o, mask=o < n)\n"
+        "tl.store(y + o, a * a, mask=o < n)",
+        "[(1, min(ctx.grid[0] * BLOCK, n))]",
+    ),
+    "short_rows": (
+        "x, y, stride, n, BLOCK: tl.constexpr",
+        "o = tl.arange(0, BLOCK)\n"
+        "a = tl.load(x + tl.program_id(0) * stride + o, mask=o < n)\n"
+        "tl.store(y + tl.program_id(0) * n + o, a * a, mask=o < n)",
+        "[(1, min(BLOCK, n)), (stride, ctx.grid[0])]",
+    ),
+    "long_rows": (
+        "x, y, stride, n, BLOCK: tl.constexpr",
+        "x += tl.program_id(0) * stride\n"
+        "y += tl.program_id(0) * n\n"
+        "for start in range(0, n, BLOCK):\n"
+        "    o = start + tl.arange(0, BLOCK)\n"
+        "    a = tl.load(x + o, mask=o < n)\n"
+        "    tl.store(y + o, a * a, mask=o < n)",
+        "[(1, n), (stride, ctx.grid[0])]",
+    ),
+    "numbered_blocks": (
+        "x, y, n, BLOCK: tl.constexpr",
+        "for i in range(tl.cdiv(n, BLOCK)):\n"
+        "    o = tl.program_id(0) * n + i * BLOCK + tl.arange(0, BLOCK)\n"
+        "    inside = i * BLOCK + tl.arange(0, BLOCK) < n\n"
+        "    a = tl.load(x + o, mask=inside)\n"
+        "    tl.store(y + o, a * a, mask=inside)",
+        "[(1, n), (n, ctx.grid[0])]",
+    ),
+    "early_return": (
+        "x, y, rows, n, BLOCK: tl.constexpr",
+        "row = tl.program_id(0)\n"
+        "if row >= rows:\n"
+        "    return\n"
+        "o = tl.arange(0, BLOCK)\n"
+        "a = tl.load(x + row * n + o, mask=o < n)\n"
+        "tl.store(y + row * n + o, a * a, mask=o < n)",
+        "[(n, min(ctx.grid[0], rows)), (1, min(BLOCK, n))]",
+    ),
+    "two_axes": (
+        "x, y, n, m, B: tl.constexpr",
+        "i = tl.program_id(0) * B + tl.arange(0, B)\n"
+        "j = tl.program_id(1) * B + tl.arange(0, B)\n"
+        "inside = (i[:, None] < n) & (j[None, :] < m)\n"
+        "a = tl.load(x + i[:, None] * m + j[None, :], mask=inside)\n"
+        "tl.store(y + i[:, None] * m + j[None, :], a * a, mask=inside)",
+        "[(m, min(programs[0] * B, n)), (1, min(programs[1] * B, m))]",
+    ),
+    "unmasked": (
+        "x, y, BLOCK: tl.constexpr",
+        "o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "a = tl.load(x + o)\n"
+        "tl.store(y + o, a * a)",
+        "[(BLOCK, ctx.grid[0]), (1, BLOCK)]",
+    ),
+    "halves": (
+        "x, y, n, BLOCK: tl.constexpr",
+        "row = tl.program_id(0)\n"
+        "o = tl.arange(0, BLOCK)\n"
+        "a = tl.load(x + row * 2 * n + o, mask=o < n)\n"
+        "b = tl.load(x + row * 2 * n + n + o, mask=o < n)\n"
+        "tl.store(y + row * n + o, a * b, mask=o < n)",
+        "[(1, min(BLOCK, n)), (2 * n, ctx.grid[0]), (n, 2)]",
+    ),
+    "every_second": (
+        "x, y, n, BLOCK: tl.constexpr",
+        "o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "a = tl.load(x + 2 * o, mask=o < n)\n"
+        "b = tl.load(x + 2 * o + 1, mask=o < n)\n"
+        "tl.store(y + o, a * b, mask=o < n)",
+        "[(2, min(ctx.grid[0] * BLOCK, n)), (1, 2)]",
+    ),
+    "only_every_second": (
+        "x, y, n, BLOCK: tl.constexpr",
+        "o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "a = tl.load(x + 2 * o, mask=o < n)\n"
+        "tl.store(y + o, a * a, mask=o < n)",
+        "[(2, min(ctx.grid[0] * BLOCK, n))]",
+    ),
+    "under_a_flag": (
+        "x, y, n, FLAG: tl.constexpr, BLOCK: tl.constexpr",
+        "o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "if FLAG:\n"
+        "    a = tl.load(x + o, mask=o < n)\n"
+        "    tl.store(y + o, a * a, mask=o < n)",
+        None,
+    ),
+    "data_decides": (
+        "x, wanted, y, n, BLOCK: tl.constexpr",
+        "o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "if tl.load(wanted + tl.program_id(0)) > 0:\n"
+        "    a = tl.load(x + o, mask=o < n)\n"
+        "    tl.store(y + o, a * a, mask=o < n)",
+        None,
+    ),
+    "mask_from_memory": (
+        "x, wanted, y, n, BLOCK: tl.constexpr",
+        "o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "inside = (o < n) & (tl.load(wanted + o, mask=o < n, other=0) > 0)\n"
+        "a = tl.load(x + o, mask=inside)\n"
+        "tl.store(y + o, a * a, mask=inside)",
+        None,
+    ),
+    "triangle": (
+        "x, y, n, BLOCK: tl.constexpr",
+        "row = tl.program_id(0)\n"
+        "o = tl.arange(0, BLOCK)\n"
+        "a = tl.load(x + row * n + o, mask=(o <= row) & (o < n), other=0.0)\n"
+        "tl.store(y + row * n + o, a * a, mask=o < n)",
+        None,
+    ),
+    "behind_the_first": (
+        "x, y, n, BLOCK: tl.constexpr",
+        "o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "a = tl.load(x + 1 + o, mask=o < n - 1, other=0.0)\n"
+        "tl.store(y + o, a * a, mask=o < n)",
+        None,
+    ),
+    "from_the_fourth": (
+        "x, y, n, BLOCK: tl.constexpr",
+        "o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "a = tl.load(x + o, mask=(o < n) & (o > 3), other=0.0)\n"
+        "tl.store(y + o, a * a, mask=o < n)",
+        None,
+    ),
+    "rows_from_memory": (
+        "x, rows, y, n, BLOCK: tl.constexpr",
+        "o = tl.arange(0, BLOCK)\n"
+        "row = tl.load(rows + tl.program_id(0))\n"
+        "a = tl.load(x + row * n + o, mask=o < n)\n"
+        "tl.store(y + tl.program_id(0) * n + o, a * a, mask=o < n)",
+        None,
+    ),
+}
+REFUTED = re.compile(r"nothing is stored to element \d+ of the gradient of x")
+
+
+def kernel_text(name: str) -> str:
+    parameters, body, _ = KERNELS[name]
+    lines = "".join(f"    {line}\n" for line in body.split("\n"))
+    return f"@triton.jit\ndef {name}({parameters}):\n{lines}"
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("stored") / "kernels.py"
+    path.write_text(HEAD + "\n\n".join(kernel_text(name) for name in KERNELS))
+    return path
+
+
+@pytest.fixture(scope="module")
+def module(source: Path) -> Path:
+    path = source.parent / "kernels_backward.py"
+    run = tad("--backward", source, "--no-proof", "-o", path)
+    assert run.returncode == 0, run.stderr
+    return path
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    process = Runner()
+    yield process
+    process.close()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_what_a_launch_stores_is_said(name: str, module: Path) -> None:
+    text = re.sub(r"\s+", " ", module.read_text().replace(",\n            ]", "]"))
+    backward = text[text.index(f"def {name}_backward") :]
+    call = re.search(r"_gradient_buffer\( ?x(.*?),? ?\) \w+ ?[=[]", backward)
+    assert call
+    said = call[1].replace("[ (", "[(").partition("stored=")[2]
+    assert (said or None) == KERNELS[name][2]
+
+
+@pytest.mark.parametrize("name", [name for name in KERNELS if KERNELS[name][2]])
+def test_an_element_that_is_left_out_is_refuted(name: str, source: Path, runner: Runner) -> None:
+    """The same claim of one element more, as a mistake in the derivation would make it."""
+    params = derived(source)[1][name]
+    arguments = params["backward"]["launches"][0]["arguments"]
+    (gradient,) = (a for a in arguments.values() if a.get("gradient") == "x")
+    assert runner.ask("gradcheck", params)["status"] == "proved"
+    honest = gradient["stored"]
+    gradient["stored"] = honest[: honest.rindex(")")] + " + 1)]"
+    wrong = runner.ask("gradcheck", params)
+    gradient["stored"] = honest
+    assert wrong["status"] == "failed"
+    assert REFUTED.search(wrong["reason"])
+
+
+def test_the_text_of_the_file_counts(module: Path) -> None:
+    """What somebody changes there is proved as it stands."""
+    text = module.read_text()
+    assert text.count("(1, min(BLOCK, n)), (stride, ctx.grid[0])") == 1
+    edited = text.replace("(1, min(BLOCK, n)), (stride", "(1, min(BLOCK, n) + 1), (stride")
+    module.write_text(edited)
+    run = tad("--check", "--grad", module)
+    module.write_text(text)
+    assert run.returncode == 1
+    assert REFUTED.search(run.stdout)
+    assert "16 proved, 1 failed" in run.stdout
+
+
+@pytest.mark.parametrize(
+    "allocation",
+    ["torch.empty_like({tensor})", "_gradient_buffer({tensor}, stored=[(1, unknown)])"],
+)
+def test_what_is_not_known_to_be_0_is_not_proved(module: Path, allocation: str) -> None:
+    """A buffer that somebody allocates by hand, or says something of that no launch knows."""
+    text = module.read_text()
+    found = re.search(
+        r"= (_gradient_buffer\(\s*(\w+),\s*stored=\[\(1, min\(BLOCK, n\)\).*?\)\]\s*\))", text
+    )
+    assert found
+    module.write_text(text.replace(found[1], allocation.format(tensor=found[2])))
+    run = tad("--check", "--grad", module)
+    module.write_text(text)
+    assert "16 proved" in run.stdout and "are 0 at first is not known" in run.stdout, run.stdout
+
+
+Ranges = list[tuple[int, int]]
+
+
+def elements(ranges: Ranges) -> list[int]:
+    return sorted(
+        sum(step * i for (step, _), i in zip(ranges, at, strict=True))
+        for at in itertools.product(*(range(length) for _, length in ranges))
+    )
+
+
+def test_ranges_are_equal_only_where_elements_are(module: Path) -> None:
+    """Those of a tensor (steps and sizes, none of whose elements are one) and those of a launch."""
+    text = module.read_text()
+    start = text.index("def _nested")
+    names: dict[str, Callable[[Ranges], Ranges]] = {}
+    exec(text[start : text.index("\n\n\n", start)], names)  # type: ignore[arg-type]
+    draw = random.Random(5)
+    equal = missed = 0
+    for _ in range(4000):
+        a, b = (
+            [
+                (draw.choice([0, 1, 1, 2, 3, 4, 6, 12]), draw.choice([-1, 0, 1, 2, 2, 3, 4]))
+                for _ in range(draw.randint(0, 3))
+            ]
+            for _ in range(2)
+        )
+        if draw.random() < 0.3:
+            b = draw.sample(a, len(a))
+            b += [(draw.choice([0, 1, 5]), 1)]
+        if not elements(a):
+            continue
+        is_equal = names["_nested"](a) == names["_nested"](b)
+        assert not is_equal or set(elements(a)) == set(elements(b)), (a, b)
+        equal += is_equal
+        distinct = len(set(elements(a))) == len(elements(a))
+        missed += distinct and not is_equal and elements(a) == elements(b)
+    assert equal > 500
+    assert missed < equal / 50

@@ -1,0 +1,57 @@
+"""Backward kernels that stream large tiles get more warps, unless the forward's launch or tuner says how many."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.emitted.plan import tad
+
+KERNEL = """import torch
+import triton
+import triton.language as tl
+
+
+{decorator}@triton.jit
+def square(x_ptr, y_ptr, n, m, BLOCK: tl.constexpr, ROWS: tl.constexpr):
+    i = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    j = tl.arange(0, BLOCK)
+    inside = (i[:, None] < n) & (j[None, :] < m)
+    x = tl.load(x_ptr + i[:, None] * m + j[None, :], mask=inside, other=0.0)
+    tl.store(y_ptr + i[:, None] * m + j[None, :], x * x, mask=inside)
+
+
+def launch(x):
+    n, m = x.shape
+    y = torch.empty_like(x)
+    block = triton.next_power_of_2(m)
+    square[(triton.cdiv(n, 4),)](x, y, n, m{arguments})
+    return y
+"""
+TUNED = "@triton.autotune([triton.Config({}, num_warps=4)], key=['n'])\n"
+CASES = {
+    "computed": ("", ", BLOCK=block, ROWS=4", "num_warps=_warps(BLOCK * ROWS)"),
+    "large": ("", ", 2048, 4", "num_warps=_warps(BLOCK * ROWS)"),
+    "small": ("", ", 1024, 4", None),
+    "said": ("", ", BLOCK=block, ROWS=4, num_warps=8", None),
+    "tuned": (TUNED, ", BLOCK=block, ROWS=4", None),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_warps_follow_the_tile(name: str, tmp_path: Path) -> None:
+    decorator, arguments, expected = CASES[name]
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNEL.format(decorator=decorator, arguments=arguments))
+    run = tad("--backward", "--no-proof", path)
+    assert run.returncode == 0, run.stderr
+    if not expected:
+        assert "=_warps(" not in run.stdout
+        return
+    assert expected in run.stdout.replace("ROWS * BLOCK", "BLOCK * ROWS")
+    start = run.stdout.index("def _warps")
+    names: dict = {}
+    exec(run.stdout[start : run.stdout.index("\n\n\n", start)], names)
+    sizes = [1, 1024, 4096, 8192, 16384, 1 << 20]
+    assert [names["_warps"](size) for size in sizes] == [4, 4, 4, 8, 16, 16]

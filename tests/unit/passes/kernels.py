@@ -1,0 +1,87 @@
+"""Kernels for the passes that rarely find something to do: each of these changes, notes or refuses something here."""
+
+import torch
+import triton
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+
+@triton.jit
+def joined(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    """All launches pass one tensor for both: the neighbour that is read has been stored."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    tl.store(y_ptr + i, x * x, mask=i < n)
+    tl.debug_barrier()
+    again = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    tl.store(y_ptr + i, tl.sin(again) + x, mask=i < n)
+
+
+def run_joined(x):
+    y = x.clone()
+    joined[(triton.cdiv(y.numel(), 8),)](y, y, y.numel(), BLOCK=8)
+    return y
+
+
+@triton.jit
+def described(x_desc, w_desc, y_desc, n, SIZE: tl.constexpr):
+    first = tl.program_id(0) * 4
+    x = x_desc.load([first, 0])
+    w = w_desc.load([0])
+    y_desc.store([first, 0], x * tl.reshape(w, [1, SIZE]) + x * x)
+
+
+def run_described(x, w):
+    y = torch.empty_like(x)
+    described[(triton.cdiv(x.shape[0], 4),)](
+        TensorDescriptor.from_tensor(x, [4, 16]),
+        TensorDescriptor.from_tensor(w, [16]),
+        TensorDescriptor.from_tensor(y, [4, 16]),
+        x.shape[1],
+        SIZE=16,
+    )
+    return y
+
+
+# tad: n=16, x=f32[n], y=f32[n], out=f32[n], BLOCK=16, grid=(1,)
+@triton.jit
+def stores_bits(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n, other=0.0).to(tl.float32)
+    tl.store(y.to(tl.pointer_type(tl.int32)) + i, v.to(tl.int32, bitcast=True), mask=i < n)
+    tl.store(out + i, v * v, mask=i < n)
+
+
+# tad: x=f32[3, 8, 8], a=f32[3, 8, 8], N=8, grid=(3,)
+@triton.jit
+def rows_added_back(x, a, N: tl.constexpr):
+    """What is stored first is read back by rows, in a sum whose derivative needs none of it."""
+    i = tl.arange(0, N)
+    at = tl.program_id(0) * N * N + i[:, None] * N + i[None, :]
+    tile = tl.load(x + at)
+    tl.store(a + at, tile * tile)
+    tl.debug_barrier()
+    total = tile
+    for row in range(1, N):
+        line = tl.load(a + tl.program_id(0) * N * N + row * N + i)
+        total += line[None, :]
+    tl.store(a + at, total)
+
+
+# tad: x=f32[32], y=f32[32], BLOCK=8, grid=(2,)
+@triton.jit
+def reads_what_others_store(x, y, BLOCK: tl.constexpr):
+    p = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    tl.store(y + p * BLOCK + i, tl.load(x + p * BLOCK + i) * 2.0)
+    before = tl.load(y + (p + 2) * BLOCK + i)
+    tl.store(y + (p + 2) * BLOCK + i, before + tl.load(y + (p + 1) * BLOCK + i))
+
+
+# tad: n=13, x=f32[n], y=f32[n], BLOCK=8, grid=(2,)
+@triton.jit
+def negative_square(x, y, n, BLOCK: tl.constexpr):
+    """Its gradient is a doubled product with a sign, which becomes one constant."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n, other=0.0)
+    tl.store(y + i, -(v * v), mask=i < n)

@@ -1,13 +1,46 @@
 // Ranges that a backward is said to store in, the first element of them that it left out.
 #include "gpu-runner/execute/stored.h"
 
+#include <math.h>
+
 #include "gpu-runner/configure/spec_text.h"
 
 static const char *const grid_names[] = {"grid.0", "grid.1", "grid.2"};
 
-/// The configuration with the grid among its arguments.
+static bool argument_is_real(const PlanArgument *argument, double *number) {
+    bool is_constant =
+        argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_FLOAT;
+    *number = is_constant ? argument->constant->number : argument->number;
+    return is_constant || argument->kind == ARGUMENT_FLOAT;
+}
+
+/// Whether the text has a number that is not whole; then no stride and no size of a tensor is equal to what it says.
+static bool names_a_fraction(const PlanConfiguration *known, Str text) {
+    for (size_t at = 0; at < text.size; at++) {
+        size_t size = 0;
+        while (at + size < text.size && byte_is_word(text.data[at + size])) size++;
+        double number;
+        for (int i = 0; size && i < known->argument_count; i++)
+            if (str_equal(known->arguments[i].name, (Str){text.data + at, size}) &&
+                argument_is_real(&known->arguments[i], &number))
+                return true;
+        at += size;
+    }
+    return false;
+}
+
+/// The configuration with the grid among its arguments, and with real numbers that are whole as whole ones: Python compares them
+/// as equal.
 static PlanConfiguration with_grid(Arena *arena, const PlanConfiguration *configuration) {
     PlanConfiguration known = configuration_copy(arena, configuration, 3);
+    for (int i = 0; i < known.argument_count; i++) {
+        PlanArgument *argument = &known.arguments[i];
+        double number;
+        if (!argument_is_real(argument, &number) || number != floor(number) || fabs(number) > 1e15)
+            continue;
+        argument->kind = ARGUMENT_INTEGER;
+        argument->integer = (int64_t)number;
+    }
     for (int axis = 0; axis < 3; axis++)
         known.arguments[known.argument_count++] =
             (PlanArgument){.name = str_from(grid_names[axis]),
@@ -30,10 +63,13 @@ static Str take_item(Str text, size_t *at) {
     return item;
 }
 
-const StoredRanges *stored_read(Arena *arena, const PlanConfiguration *configuration, Str text) {
+bool stored_read(Arena *arena, const PlanConfiguration *configuration, Str text,
+                 const StoredRanges **stored) {
     PlanConfiguration known = with_grid(arena, configuration);
     StoredRanges *ranges = ARENA_NEW(arena, StoredRanges);
-    if (!str_starts(text, "[")) return NULL;
+    *stored = NULL;
+    if (!str_starts(text, "[")) return false;
+    if (names_a_fraction(&known, text)) return true;
     for (size_t at = 0; at < text.size; at++) {
         if (text.data[at] != '(') continue;
         at++;
@@ -41,10 +77,11 @@ const StoredRanges *stored_read(Arena *arena, const PlanConfiguration *configura
         Error error = NULL;
         StoredRange range = {.step = (int64_t)spec_number(arena, &known, step, &error)};
         if (!error) range.length = (int64_t)spec_number(arena, &known, length, &error);
-        if (error || ranges->count == STORED_MOST_DIGITS) return NULL;
+        if (error || ranges->count == STORED_MOST_DIGITS) return false;
         ranges->items[ranges->count++] = range;
     }
-    return ranges;
+    *stored = ranges;
+    return true;
 }
 
 /// Whether all elements are stored; else `*offset` is the first that is not.

@@ -4,9 +4,11 @@
 
 #include "gpu-runner/execute/execution.h"
 
-/// `[(step, length), ...]` over the configuration's arguments and `grid.0`, `grid.1`, `grid.2`, in numbers. NULL: it is no such
-/// list, or has a name that the configuration does not know.
-const StoredRanges *stored_read(Arena *arena, const PlanConfiguration *configuration, Str text);
+/// `[(step, length), ...]` over the configuration's arguments and `grid.0`, `grid.1`, `grid.2`, in numbers. `*stored` is NULL
+/// where a number that is not whole keeps it from ever being a tensor's layout: the launcher sets all elements to 0 then.
+/// False: it is no such list, or has a name that the configuration does not know.
+bool stored_read(Arena *arena, const PlanConfiguration *configuration, Str text,
+                 const StoredRanges **stored);
 /// A sentence on an element that should have been stored and was not, or NULL.
 const char *stored_fault(Arena *arena, const Problem *problem, const Execution *backward);
 

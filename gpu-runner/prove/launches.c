@@ -69,8 +69,8 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
                          : (Actual){.kind = kinds[i].kind,
                                     .parameter = parameter,
                                     .dtype = dtype_from_text(dtype, argument->dtype)};
-        if (stored && !absent) actual->stored = stored_read(arena, configuration, str_from(stored));
-        if (stored && !absent && !actual->stored)
+        if (stored && !absent &&
+            !stored_read(arena, configuration, str_from(stored), &actual->stored))
             *error =
                 arena_printf(arena,
                              "which elements of the gradient of `%s` are 0 at first is not known: "

@@ -54,7 +54,7 @@ EQUAL = {
     "total = tl.sum(tl.where(mask, (x - mean) * 2.0, 0.0))": CENTRED,
     "total = tl.sum(tl.where(x_mask, quotient * (x - mean) * 4.0, 0.0))": CENTRED,
     "total = tl.sum(tl.where(x_mask, (x - mean) * 2.0, 0.0))": CENTRED,
-    "programs = tl.cdiv((tl.num_programs(0)), seq_len)": "each batch has all positions",
+    "programs = tl.cdiv((all_programs), seq_len)": "each batch has all positions",
     "h = h0": "the state is 0 before",
     "numerator = tl.exp(((x) + (tl.max(x, axis=0))))": GAUGE,
     "numerator = tl.exp((x))": GAUGE,

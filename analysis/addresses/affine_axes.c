@@ -375,6 +375,24 @@ static bool meets_others(Analysis *analysis, const Mover *mover, const Poly *str
     return false;
 }
 
+/// Whether a step of `weight` elements goes over as many lanes as there are in another dimension, and nothing fills the gap:
+/// `ptrs = base + lanes * stride`, `ptrs += BLOCK`. It is meant for a stride of 1; with any other its tiles overlap.
+static bool steps_over_lanes(Analysis *analysis, const Poly *stride, const Poly *weight) {
+    const Affine *offset = &analysis->access->offset;
+    int64_t number;
+    if (!poly_is_constant(stride, &number)) return false;
+    if (poly_is_constant(weight, &number) && number == 1) return false;
+    for (int k = 0; k < offset->rank && k < analysis->tile.rank; k++) {
+        const Poly *lane = offset->lane[k], *dim = analysis->tile.dims[k];
+        if (lane->count != 1 || !dim) continue;
+        const Poly *other = term_stride(analysis, &lane->terms[0]);
+        if (!poly_equal(other, stride) && poly_equal(lane, other) &&
+            poly_is_nonnegative(analysis->arena, poly_subtract(analysis->arena, weight, dim)))
+            return true;
+    }
+    return false;
+}
+
 /// Whether different values of `atom`, a mover that stands in the base by itself, touch different elements.
 static bool owns_directly(Analysis *analysis, const Mover *mover) {
     Arena *arena = analysis->arena;
@@ -389,6 +407,7 @@ static bool owns_directly(Analysis *analysis, const Mover *mover) {
     const Poly *reach = lanes_reach(analysis, stride);
     if (!weight || !reach || shares_a_dimension(analysis, mover)) return false;
     if (meets_others(analysis, mover, stride)) return false;
+    if (poly_is_zero(reach) && steps_over_lanes(analysis, stride, weight)) return false;
     const Poly *one = poly_constant(arena, 1);
     for (int i = 0; i < analysis->mover_count; i++) {
         const Mover *other = &analysis->movers[i];

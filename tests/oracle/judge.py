@@ -27,6 +27,8 @@ def judge(
 ) -> tuple[str, str]:
     """One of VERDICTS, and why."""
     outcome, detail = result["outcome"], result.get("detail", "")
+    if status == 2 and "has no Triton kernel" in said and outcome == "nothing written":
+        return "refused", "all kernels are in other files"
     if status not in (0, 1):
         return "crash", f"tad-lsp ended with {status}: {said[-300:]}"
     if outcome == "broken":

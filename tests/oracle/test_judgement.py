@@ -135,3 +135,12 @@ def test_original_that_fails_is_no_case(child: Child, tmp_path: Path) -> None:
     case = Case("square", "spoiled", {"user.py": USER}, [call])
     (judged,) = judgements(case, child.run(case, tmp_path, tool(tmp_path, "exit 0")))
     assert judged.verdict == "broken"
+
+
+def test_a_file_whose_kernels_are_elsewhere_is_refused(child: Child, tmp_path: Path) -> None:
+    """Nothing is written, and the sentence says why."""
+    call = call_of({"call": "m.run(x)", "inputs": {"x": [7]}})
+    case = Case("square", "spoiled", {"user.py": USER}, [call])
+    script = "echo 'tad-lsp: user.py has no Triton kernel' >&2; exit 2"
+    (judged,) = judgements(case, child.run(case, tmp_path, tool(tmp_path, script)))
+    assert judged.verdict == "refused"

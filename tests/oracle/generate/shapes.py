@@ -111,7 +111,7 @@ def {name}(o, x, w, b, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
         "return o",
     )
     k, n = m.random.choice([18, 33]), m.random.choice([16, 19])
-    m.call(f"m.{m.launcher}(x, w, b)", {"x": [17, k], "w": [n, k] if turned else [k, n], "b": [n]})
+    m.call(f"m.{m.launcher}(x, w, b)", {"x": [17, k], "w": [n, k] if turned else [k, n], "b": [n]}, wide=True)
 
 
 def window(m: Maker) -> None:
@@ -137,7 +137,7 @@ def {name}(o, x, w, n, BLOCK: tl.constexpr, R: tl.constexpr):
         f"{name}[(triton.cdiv(x.shape[1], 4), x.shape[0])](o, x, w, x.shape[1], BLOCK=4, R={reach})\n"
         "return o",
     )
-    m.call(f"m.{m.launcher}(x, w)", {"x": [2, 7], "w": [2 * reach + 1]})
+    m.call(f"m.{m.launcher}(x, w)", {"x": [2, 7], "w": [2 * reach + 1]}, wide=True)
 
 
 def scatter(m: Maker) -> None:

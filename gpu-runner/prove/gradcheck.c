@@ -380,11 +380,14 @@ static void check_narrow(Gradcheck *check, PlanConfiguration *configuration, Pro
         for (int64_t programs = 2; programs > 0; programs--) {
             if (configuration->grid[axis] <= programs || !collides(result)) continue;
             PlanConfiguration other = configuration_copy(check->arena, configuration, 0);
+            Problem
+                narrow;  // read anew: the backward's arguments and what it is said to store follow the grid
+            Error error = NULL;
             other.grid[axis] = programs;
-            problem->configuration = &other;
-            CheckResult again = check_contents(check, &other, problem);
+            CheckResult again = check_ready(check, &other, &narrow, &error);
+            if (error || again.status == CHECK_INVALID) continue;
+            *problem = narrow;
             problem->configuration = configuration;
-            if (again.status == CHECK_INVALID) continue;
             *configuration = other;
             *result = again;
         }

@@ -127,3 +127,23 @@ def test_what_is_excused_is_said(tmp_path: Path) -> None:
     answer = runner.ask("gradcheck", {**proof, "backward": {**proof["backward"], "source": wrong}})
     runner.close()
     assert answer["status"] != "proved"
+
+
+HALVES = (
+    HEAD
+    + """@triton.jit
+def halves(y, x, BLOCK: tl.constexpr):
+    r = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + r * BLOCK + i)
+    tl.store(y + r // 2 * BLOCK + i, v * v)
+"""
+)
+
+
+def test_fewer_programs_store_fewer_elements(tmp_path: Path) -> None:
+    """Of a made-up grid whose programs collide a part is tried, and the stored elements are counted for that part."""
+    _, report = check(tmp_path, HALVES)
+    (kernel,) = report["kernels"]
+    assert kernel["status"] == "proved", kernel["reason"]
+    assert "not had: 3 programs along axis 0" in kernel["covered"]

@@ -94,16 +94,26 @@ static void write_items(ModuleWriter *writer, Buffer *out) {
         if (!written[p] && !writer->plans[p].inner_text) write_backward(writer, out, p);
 }
 
-static const char header_start[] = "\"\"\"Backward of ", header_end[] = ", derived by tad-lsp.\n";
+static const char header_start[] = "\"\"\"Backward of ", header_end[] = ", derived by tad-lsp.";
+
+/// Comments above the header: what the proof said of the module, or what its reader put there.
+static Str without_comments(Str text) {
+    while (text.size && *text.data && strchr("#\r\n", *text.data)) {
+        const char *end = memchr(text.data, '\n', text.size);
+        size_t taken = end ? (size_t)(end - text.data) + 1 : text.size;
+        text = (Str){text.data + taken, text.size - taken};
+    }
+    return text;
+}
 
 Str backward_origin(Str text) {
+    text = without_comments(text);
     if (!str_starts(text, header_start)) return (Str){0};
     Str name = {text.data + sizeof header_start - 1, 0};
     while (name.data + name.size < text.data + text.size && name.data[name.size] != '\n')
         name.size++;
-    name.size++;  // with the end of the line
-    if (name.data + name.size > text.data + text.size || !str_ends(name, header_end))
-        return (Str){0};
+    if (name.size && name.data[name.size - 1] == '\r') name.size--;
+    if (!str_ends(name, header_end)) return (Str){0};
     return (Str){name.data, name.size - (sizeof header_end - 1)};
 }
 
@@ -117,7 +127,7 @@ static bool is_plain_name(const char *name) {
 static void write_header(ModuleWriter *writer, Buffer *out) {
     const char *path = writer->module->source->path, *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    buffer_printf(out, "%s%s%s\n", header_start, is_plain_name(name) ? name : "the kernels",
+    buffer_printf(out, "%s%s%s\n\n", header_start, is_plain_name(name) ? name : "the kernels",
                   header_end);
     buffer_puts(out, "The forward kernels are the original's; edit the rest as you like.\n");
     for (LIST_EACH(int, i, writer->notes)) buffer_printf(out, "%s\n", writer->notes.items[i]);

@@ -8,7 +8,8 @@
 /// function of the same name and signature (options->wrapper). Only BACKWARD_DERIVED entries are written.
 const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *const *backwards,
                             int count, const BackwardOptions *options, Diagnostics *diagnostics);
-/// The name of the file that a module of ours was derived from, as its text says; empty for other texts.
+/// The name of the file that a module of ours was derived from, as its text says below the comments at its top; empty for
+/// other texts.
 Str backward_origin(Str text);
 
 #endif

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "autodiff/backward.h"
+#include "autodiff/emit/emitted.h"
 #include "autodiff/module/module.h"
 #include "base/escape.h"
 #include "codeactions/codeactions.h"
@@ -153,6 +154,9 @@ static void say_findings(const Report *report) {
 
 /* ---- proof ---- */
 
+/// How a reason begins that does not come from a run.
+#define NOT_PROVED "not proved: "
+
 static void say_verdict(const KernelResult *result, bool quiet) {
     switch (result->status) {
     case KERNEL_PROVED:
@@ -167,15 +171,49 @@ static void say_verdict(const KernelResult *result, bool quiet) {
         if (result->is_doubted)
             say("%s:%d: the gradients of `%s` are not proved: %s", result->file, result->line,
                 result->name, result->reason);
-        else if (!str_starts(str_from(result->reason), "not proved: "))  // said once for all
+        else if (!str_starts(str_from(result->reason), NOT_PROVED))  // said once for all
             say("%s: gradients not proved: %s", result->name, result->reason);
         break;
     default: break;
     }
 }
 
+/// What the proof came to for this backward; NULL where it got none.
+static const KernelResult *result_of(const Report *report, const Backward *backward) {
+    int line = range_line(backward->kernel->definition->name_range);
+    for (LIST_EACH(int, i, report->kernels)) {
+        const KernelResult *result = &report->kernels.items[i];
+        if (result->line == line && strcmp(result->name, backward->kernel->function->name) == 0)
+            return result;
+    }
+    return NULL;
+}
+
+/// A line at the module's top for gradients that are not proved: a warning where a run has shown something wrong; else why
+/// the proof stayed open. It ends as the module's lines do. Returns whether it is a warning.
+static bool mark(Buffer *out, const Backward *backward, const KernelResult *result,
+                 const char *end) {
+    const char *name = backward->kernel->function->name;
+    if (result && result->status == KERNEL_PROVED) return false;
+    const Kernel *of = kernel_of_backward(backward->kernel->snapshot, backward->kernel);
+    const char *reason = result ? text_visible(out->arena, result->reason)
+                         : of   ? "a gradient of a gradient is proved only for who names the kernel"
+                                : "an internal error";
+    if (str_starts(str_from(reason), NOT_PROVED)) reason += sizeof NOT_PROVED - 1;
+    if (result && result->status == KERNEL_FAILED)
+        buffer_printf(out, "# WARNING: the proof contradicts the gradients of `%s`: %s", name,
+                      reason);
+    else if (result && result->is_doubted)
+        buffer_printf(out, "# WARNING: the gradients of `%s` are not proved: %s", name, reason);
+    else
+        buffer_printf(out, "# NOT PROVED: the gradients of `%s`: %s", name,
+                      result && result->open ? result->open : reason);
+    buffer_puts(out, end);
+    return result && (result->status == KERNEL_FAILED || result->is_doubted);
+}
+
 /// Has the gradients of the text proved by tad-runner and says what came out. In: the module's text. Out: the same, under a
-/// warning a kernel whose gradients the proof contradicts or doubts; `*failed` counts those.
+/// line for each kernel that is not proved; `*failed` counts the warnings among these.
 static const char *prove(Derivation *derivation, const CommandTarget *target, const char *text,
                          int *failed) {
     Arena *arena = derivation->arena;
@@ -186,20 +224,16 @@ static const char *prove(Derivation *derivation, const CommandTarget *target, co
     grad_derive(grad, derivation->snapshot, settings_for(settings, target->path), target->kernel);
     grad_prove(grad);
     loop_free(loop);
-    Buffer warned = buffer_new(arena);
-    for (LIST_EACH(int, i, report.kernels)) {
-        const KernelResult *result = &report.kernels.items[i];
-        say_verdict(result, derivation->options->quiet);
-        if (result->status != KERNEL_FAILED && !result->is_doubted) continue;
-        ++*failed;
-        buffer_printf(&warned, "# WARNING: %s `%s`%s: %s\n",
-                      result->is_doubted ? "the gradients of"
-                                         : "the proof contradicts the gradients of",
-                      result->name, result->is_doubted ? " are not proved" : "",
-                      text_visible(arena, result->reason));
+    for (LIST_EACH(int, i, report.kernels))
+        say_verdict(&report.kernels.items[i], derivation->options->quiet);
+    Buffer marked = buffer_new(arena);
+    const char *end = strchr(text, '\n') > text && strchr(text, '\n')[-1] == '\r' ? "\r\n" : "\n";
+    for (LIST_EACH(int, i, derivation->derived)) {
+        const Backward *backward = derivation->derived.items[i];
+        *failed += mark(&marked, backward, result_of(&report, backward), end);
     }
-    buffer_puts(&warned, text);
-    return buffer_text(&warned);
+    buffer_puts(&marked, text);
+    return buffer_text(&marked);
 }
 
 static int backward_write(Derivation *derivation, const CommandTarget *target) {

@@ -381,6 +381,7 @@ static void take_answer(const Grad *grad, const GradProof *proof, const Json *an
         add_finding(grad, proof, "gradient-wrong", wrong_place(proof, answer), message);
     } else {
         if (!*result->reason) result->reason = "the proof was not conclusive";
+        if (json_get_bool(answer, "incomplete", false)) result->open = "out of time";
         bool differs = json_get_bool(answer, "contradicted", false);
         result->is_doubted = differs || findings > 0;
         if (differs) add_doubt(grad, proof, answer, result->reason);
@@ -404,6 +405,7 @@ static void proof_answered(void *context, RunnerTrouble trouble, const Json *ans
         return;
     } else {
         result->reason = arena_printf(grad->report->arena, "not proved: %s", message);
+        result->open = "no worker has proved them";
     }
     if (trouble == RUNNER_UNAVAILABLE && !grad->runner_missing) {
         grad->runner_missing = true;
@@ -436,9 +438,11 @@ static void prover_next(GradProver *prover) {
 }
 
 static void say_not_proved(const Grad *grad, const char *why) {
-    for (LIST_EACH(int, i, grad->proofs))
-        proof_result(grad, grad->proofs.items[i])->reason =
-            arena_printf(grad->report->arena, "not proved: %s", why);
+    for (LIST_EACH(int, i, grad->proofs)) {
+        KernelResult *result = proof_result(grad, grad->proofs.items[i]);
+        result->reason = arena_printf(grad->report->arena, "not proved: %s", why);
+        result->open = "no worker has proved them";
+    }
 }
 
 void grad_prove(Grad *grad) {

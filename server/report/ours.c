@@ -78,7 +78,6 @@ bool report_is_ours(Arena *arena, Str text) {
 
 bool module_is_ours(Arena *arena, Str text) {
     (void)arena;
-    while (str_starts(text, "# WARNING: ")) take_line(&text);
     return backward_origin(text).size > 0;
 }
 

@@ -62,6 +62,8 @@ typedef struct KernelResult {
     int atomics;
     double seconds;
     bool is_doubted;  // not proved, and a run saw a fault, or a gradient that differed
+    const char *
+        open;  // why the proof did not end, in words that are the same on every machine; NULL: the reason says it
 } KernelResult;
 
 typedef struct Report {

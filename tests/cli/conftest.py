@@ -126,6 +126,14 @@ while True:
     elif "wrong" in kernel:
         answer(message, result={{"status": "failed", "reason": "dx[3]: expected 3, got 0",
                                 "worst_error": 1.0}})
+    elif "differing" in kernel:
+        answer(message, result={{"status": "unproved", "reason": "dx[3] is off with sizes that are made up",
+                                "contradicted": True}})
+    elif "racing" in kernel:
+        answer(message, result={{"status": "unproved", "reason": "race in a launch of this file",
+                                "findings": [{{"kind": "race", "kernel": kernel, "line": 9, "message": "two store"}}]}})
+    elif "late" in kernel:
+        answer(message, result={{"status": "unproved", "reason": "incomplete: 7 checked in 3 s", "incomplete": True}})
     elif "unsure" in kernel:
         answer(message, result={{"status": "unproved", "reason": "not finite"}})
     else:

@@ -364,9 +364,41 @@ def test_what_is_written_is_proved(workspace: Workspace, fake_runner: Path) -> N
     assert warnings == [
         "# WARNING: the proof contradicts the gradients of `wrong`: dx[3]: expected 3, got 0"
     ]
+    assert "\n# NOT PROVED: the gradients of `unsure`: not finite\n" in "\n" + result.stdout
     assert {"good_backward", "unsure_backward", "wrong_backward"} <= functions(result.stdout)
     one = workspace.tad("--backward", "a.py:good", "--runner", fake_runner, "--quiet")
     assert (one.status, one.stderr) == (0, "")
+
+
+# What the worker's stand-in says of a kernel of this name: exit status, first line of the module, what stderr says.
+VERDICTS = {
+    "proved": (0, '"""Backward of a.py, derived by tad-lsp.', "gradients proved, worst error"),
+    "wrong": (1, "# WARNING: the proof contradicts the gradients of `wrong`: dx[3]: expected 3", "WRONG GRADIENTS"),
+    "differing": (1, "# WARNING: the gradients of `differing` are not proved: dx[3] is", "are not proved: dx[3]"),
+    "racing": (1, "# WARNING: the gradients of `racing` are not proved: race in a launch", "are not proved: race in"),
+    "unsure": (0, "# NOT PROVED: the gradients of `unsure`: not finite", "gradients not proved: not finite"),
+    "late": (0, "# NOT PROVED: the gradients of `late`: out of time", "gradients not proved: incomplete: 7 checked"),
+    "refused": (0, "# NOT PROVED: the gradients of `refused`: no worker has proved them", ""),
+    "dies": (0, "# NOT PROVED: the gradients of `dies`: no worker has proved them", ""),
+}
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_a_module_says_what_is_not_proved(workspace: Workspace, fake_runner: Path, verdict: str) -> None:
+    status, first, said = VERDICTS[verdict]
+    workspace.write({"a.py": HEADER + KERNEL.replace("scale_kernel", verdict)})
+    result = workspace.tad("--backward", "a.py", "-o", "b.py", "--runner", fake_runner)
+    text = (workspace.path / "b.py").read_text()
+    assert (result.status, text.splitlines()[0][: len(first)]) == (status, first)
+    assert said in result.stderr
+    assert f"{verdict}_backward" in functions(text)
+    assert text[text.index('"""Backward of a.py') :].count("PROVED") == 0
+    again = workspace.tad("--backward", "a.py", "-o", "b.py", "--runner", fake_runner)
+    assert again.status == status, "what stands above the header hides from nobody whose file it is"
+    request = (fake_runner.parent / "requests.jsonl").read_text()
+    checked = workspace.tad("--check", "--grad", "b.py", "--runner", fake_runner)
+    more = (fake_runner.parent / "requests.jsonl").read_text()[len(request) :]
+    assert checked.status != 2 and '"path": "a.py"' in more, "proved beside the forward's file"
 
 
 def test_proofs_can_be_left_out(workspace: Workspace, fake_runner: Path) -> None:
@@ -382,6 +414,7 @@ def test_no_worker_is_no_failure(workspace: Workspace) -> None:
     assert result.status == 0
     assert result.stderr.count("/no/such/runner") == 1
     assert "scale_kernel_backward" in functions(result.stdout)
+    assert result.stdout.startswith("# NOT PROVED: the gradients of `scale_kernel`: no worker has proved them\n")
 
 
 HALVES = (

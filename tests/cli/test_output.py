@@ -37,6 +37,21 @@ def test_a_generated_module_is_written_again(kernels: Workspace) -> None:
     assert files_of(kernels.path) == {"a.py", "b.py"}
 
 
+@pytest.mark.parametrize("above", ["", "# Copyright of its reader\n\n", "# NOT PROVED: the gradients of `k`\n"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_a_generated_module_is_known_by_its_header(workspace: Workspace, above: str, ends: str) -> None:
+    """Whatever its lines end in, and with comments above."""
+    workspace.write({"a.py": CLEAN.replace("\n", ends).encode()})
+    assert backward(workspace, "b.py").status == 0
+    file = workspace.path / "b.py"
+    text = file.read_bytes()
+    file.write_bytes(above.replace("\n", ends).encode() + text)
+    checked = workspace.tad("--check", "--grad", "b.py", "-f", "json")
+    assert [kernel["status"] for kernel in checked.json["kernels"]] == ["proved"]
+    assert backward(workspace, "b.py").status == 0
+    assert file.read_bytes() == text
+
+
 @pytest.mark.parametrize("options", [["--backward", "a.py", "--no-proof"], ["--check", "a.py"]])
 def test_a_file_of_others_is_replaced_only_by_force(kernels: Workspace, options: list[str]) -> None:
     file = kernels.path / "b.py"

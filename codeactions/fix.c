@@ -286,6 +286,7 @@ bool fix_holds(Fix *fix) {
     for (Severity severity = SEVERITY_ERROR; severity <= SEVERITY_WARNING; severity++)
         if (!diagnostic || diagnostic->severity != SEVERITY_ERROR)
             holds &= count_severity(after, severity) <= count_severity(fix->snapshot, severity);
+    if (holds && fix->holds) holds = fix->holds(fix, after);
     snapshot_release(after);
     return holds;
 }

@@ -1,10 +1,12 @@
 // Fixes of loads and stores: masks, what masked lanes hold, loads that are not needed, wide offsets.
+#include <string.h>
+
 #include "analysis/addresses/affine.h"
 #include "analysis/syntax/syntax_nodes.h"
 #include "codeactions/fix.h"
+#include "codeactions/mask_wanted.h"
 
 enum { LONGEST_FLOW = 12 };
-enum { MOST_CANDIDATES = 6 };  // each is tried by an analysis; the first ones of the kernel
 
 /// Where `mask` is written when it is positional: behind pointer, and for a store behind the value.
 static int mask_position(const Op *op) {
@@ -17,32 +19,15 @@ static int mask_position(const Op *op) {
     return -1;
 }
 
+/// An access of the snapshot's own text.
+typedef struct OpAt {
+    const Snapshot *snapshot;
+    uint32_t start;
+    Op *found;
+} OpAt;
+
 static SyntaxNode mask_of(const Fix *fix, SyntaxNode call, const Op *op) {
     return call_argument(fix, call, "mask", mask_position(op));
-}
-
-typedef struct Candidates {
-    const Fix *fix;
-    const Op *target;
-    const char *items[MOST_CANDIDATES];
-    int count;
-} Candidates;
-
-static void candidate_add(Candidates *candidates, const char *text) {
-    for (int i = 0; i < candidates->count; i++)
-        if (str_is(str_from(candidates->items[i]), text)) return;
-    if (candidates->count < MOST_CANDIDATES) candidates->items[candidates->count++] = text;
-}
-
-static bool visit_masked(void *context, Op *op) {
-    Candidates *candidates = context;
-    const Fix *fix = candidates->fix;
-    Range range = op_is_access(op) ? fix_range_of(fix, op) : (Range){0};
-    if (!range.source || op == candidates->target) return true;
-    SyntaxNode call = fix_call(fix, range);
-    SyntaxNode mask = node_is_null(call) ? call : mask_of(fix, call, op);
-    if (!node_is_null(mask)) candidate_add(candidates, fix_text(fix, mask));
-    return true;
 }
 
 static bool is_positive_constant(const Value *value) {
@@ -109,12 +94,182 @@ static bool visit_reduction(void *context, Op *op) {
     return true;
 }
 
-/// What lanes that are not loaded read when somebody computes with them.
+/// What becomes of lanes that hold 0.
+typedef enum Lanes { LANES_FULL, LANES_ZERO, LANES_OTHER } Lanes;
+
+typedef struct ZeroFlow {
+    Map lanes;  // Value -> Lanes, those of zeros
+    Arena *arena;
+    bool has_grown, is_harmful;
+} ZeroFlow;
+
+static void flow_into(ZeroFlow *flow, const Value *value, Lanes lanes) {
+    Lanes before = (Lanes)(uintptr_t)map_get_pointer(&flow->lanes, value);
+    if (lanes <= before) return;
+    map_set_pointer(&flow->lanes, value, (void *)(uintptr_t)lanes);
+    flow->has_grown = true;
+}
+
+/// What is yielded is carried, and left behind.
+static void flow_out(ZeroFlow *flow, const Op *yield, int operand, Lanes lanes) {
+    const Op *outer = yield->parent->parent;
+    if (!outer) return;
+    if (operand < outer->result_count) flow_into(flow, outer->results[operand], lanes);
+    int first = outer->code == OP_WHILE ? 0 : 1;
+    for (int i = 0; i < outer->region_count && op_is_loop(outer->code); i++)
+        if (operand + first < outer->regions[i]->argument_count)
+            flow_into(flow, outer->regions[i]->arguments[operand + first], lanes);
+}
+
+static Lanes lanes_after(const Op *op, int operand, Lanes lanes) {
+    OpZero zero = op_rows[op->code].zero;
+    bool stays = (zero == ZERO_FIRST && operand == 0) || zero == ZERO_ANY || zero == ZERO_ALL ||
+                 op->code == OP_CAST || op_has(op->code, TRAIT_LINEAR);
+    return stays ? lanes : LANES_OTHER;
+}
+
+static bool visit_flow(void *context, Op *op) {
+    ZeroFlow *flow = context;
+    for (int i = 0; i < op->operand_count; i++) {
+        Lanes lanes = op->operands[i]
+                          ? (Lanes)(uintptr_t)map_get_pointer(&flow->lanes, op->operands[i])
+                          : LANES_FULL;
+        if (lanes == LANES_FULL) continue;
+        bool has_lanes = op->operands[i]->type.rank > 0;
+        bool is_chosen = op->code == OP_WHERE, is_memory = op_is_access(op);
+        bool keeps_apart = op_rows[op->code].has_value || op->code == OP_CAST ||
+                           op_has(op->code, TRAIT_LAYOUT) || op_is_comparison(op->code);
+        bool adds_up = op->code == OP_DOT || op_has(op->code, TRAIT_LINEAR);
+        if (op->code == OP_YIELD)
+            flow_out(flow, op, i, lanes);
+        else if (is_chosen || is_memory || !has_lanes || op->result_count == 0)
+            continue;  // the author says what masked lanes hold, or nobody asks
+        else if (!keeps_apart && (!adds_up || lanes != LANES_ZERO))
+            flow->is_harmful = true;
+        else if (keeps_apart)
+            flow_into(flow, op->results[0], lanes_after(op, i, lanes));
+    }
+    return true;
+}
+
+/// Whether lanes that hold 0 change what is computed of the others: they go into something else than a sum, or into one as something
+/// else than 0.
+static bool zero_is_harmful(const Fix *fix, const Value *load) {
+    enum { MOST_ROUNDS = 8 };  // a value that is carried goes round
+    ZeroFlow flow = {.lanes = map_new(fix->arena), .arena = fix->arena};
+    flow_into(&flow, load, LANES_ZERO);
+    for (int i = 0; i < MOST_ROUNDS && flow.has_grown && !flow.is_harmful; i++) {
+        flow.has_grown = false;
+        region_walk(fix->kernel->function->body, visit_flow, &flow);
+    }
+    return flow.is_harmful;
+}
+
+/// What lanes that are not loaded read when somebody computes with them. NULL where nothing is certainly right.
 static const char *neutral_of(const Fix *fix, const Op *load) {
-    if (!dtype_is_float(load->results[0]->type.element)) return "0";
     Neutral neutral = {.load = load->results[0]};
+    bool is_float = dtype_is_float(load->results[0]->type.element);
     region_walk(fix->kernel->function->body, visit_reduction, &neutral);
-    return neutral.infinity && !neutral.is_disputed ? neutral.infinity : "0.0";
+    if (is_float && neutral.infinity && !neutral.is_disputed) return neutral.infinity;
+    if (zero_is_harmful(fix, load->results[0])) return NULL;
+    return is_float ? "0.0" : "0";
+}
+
+/// The mask that `op`, another access, is given, as it is written. NULL where it is not in this file.
+static const char *mask_text(const Fix *fix, const Op *op) {
+    Range range = fix_range_of(fix, op);
+    SyntaxNode call = range.source ? fix_call(fix, range) : (SyntaxNode){0};
+    SyntaxNode mask = node_is_null(call) ? call : mask_of(fix, call, op);
+    return node_is_null(mask) ? NULL : fix_text(fix, mask);
+}
+
+/// "[:, None]" for a tile that lies along one axis of `rank`; "" where there is one axis.
+static const char *axes_text(const Fix *fix, int rank, int axis) {
+    Buffer out = buffer_new(fix->arena);
+    for (int i = 0; i < rank && rank > 1; i++)
+        buffer_puts(&out,
+                    arena_printf(fix->arena, "%s%s", i ? ", " : "[", i == axis ? ":" : "None"));
+    if (rank > 1) buffer_puts(&out, "]");
+    return buffer_text(&out);
+}
+
+static int only_axis(const MaskPart *part) {
+    int axis = -1;
+    for (int i = 0; i < TYPE_MAX_RANK; i++)
+        if (part->left.lane[i]) axis = axis < 0 ? i : TYPE_MAX_RANK;
+    return axis;
+}
+
+/// The comparison with its index on the axis that is wanted. NULL where its text cannot be had.
+static const char *part_text(const Fix *fix, const MaskPart *part, int rank) {
+    const Op *op = part->value->op;
+    Range range = op ? fix_range_of(fix, op) : (Range){0};
+    SyntaxNode comparison = range.source ? fix_node(fix, range) : (SyntaxNode){0};
+    int axis = only_axis(part), own_rank = part->value->type.rank;
+    if (node_is_null(comparison)) return NULL;
+    if (own_rank == 1 && axis < rank) {
+        const char *axes = axes_text(fix, rank, axis), *name = part->value->name;
+        if (name || rank == 1)
+            return arena_printf(fix->arena, "%s%s", name ? name : fix_text(fix, comparison), axes);
+        SyntaxNode left = node_child(comparison, 0);
+        Range whole = node_range(fix->source, comparison), index = node_range(fix->source, left);
+        if (!node_is(left, SYNTAX_IDENTIFIER) || op->operands[0]->type.rank != 1)
+            return arena_printf(fix->arena, "(%s)%s", fix_text(fix, comparison), axes);
+        return arena_printf(fix->arena, "%s%s%.*s", fix_text(fix, left), axes,
+                            (int)(whole.end - index.end), fix->source->text.data + index.end);
+    }
+    if (own_rank != rank) return NULL;
+    // It may stand with its index on another axis.
+    const char *text = fix_text(fix, comparison), *wanted = axes_text(fix, rank, axis);
+    for (int other = 0; other < rank && axis < rank; other++) {
+        const char *found = strstr(text, axes_text(fix, rank, other));
+        if (!found) continue;
+        return arena_printf(fix->arena, "%.*s%s%s", (int)(found - text), text, wanted,
+                            found + strlen(wanted));
+    }
+    return text;
+}
+
+/// Whether `&` may stand beside it as it is: no operator outside of brackets.
+static bool is_primary(const char *text) {
+    int depth = 0;
+    for (; *text; text++) {
+        depth += *text == '[' || *text == '(';
+        depth -= *text == ']' || *text == ')';
+        if (depth == 0 && strchr(" <>=!&|~+-*/%", *text)) return false;
+    }
+    return true;
+}
+
+/// The parts as one expression after `old`, which may be NULL.
+static const char *parts_text(const Fix *fix, const char *old, const MaskParts *parts, int rank) {
+    bool is_alone = !old && parts->list.count == 1;
+    Buffer out = buffer_new(fix->arena);
+    if (old) buffer_puts(&out, old);
+    for (LIST_EACH(int, i, parts->list)) {
+        const char *text = part_text(fix, &parts->list.items[i], rank);
+        if (!text) return NULL;
+        bool is_bare = is_alone || is_primary(text);
+        buffer_puts(&out, arena_printf(fix->arena, "%s%s%s%s", out.size ? " & " : "",
+                                       is_bare ? "" : "(", text, is_bare ? "" : ")"));
+    }
+    return buffer_text(&out);
+}
+
+static bool visit_kernel_access(void *context, Op *op) {
+    OpAt *at = context;
+    Range range = op_is_access(op) ? snapshot_range(at->snapshot, op->range) : (Range){0};
+    if (range.source != at->snapshot->source || range.start != at->start) return true;
+    at->found = op;
+    return false;
+}
+
+/// Of the text with the edits: the access has just the mask that its address wants.
+static bool mask_is_right(const Fix *fix, const Snapshot *after) {
+    const Kernel *kernel = snapshot_find_kernel(after, fix->kernel->definition->name);
+    OpAt at = {after, fix->range.start, NULL};
+    if (kernel && kernel->function) region_walk(kernel->function->body, visit_kernel_access, &at);
+    return at.found && mask_is_wanted(fix->arena, kernel->function, at.found, fix->kept_parts);
 }
 
 static bool try_mask(Fix *fix, SyntaxNode call, const Op *op, const char *mask) {
@@ -137,21 +292,22 @@ static bool try_mask(Fix *fix, SyntaxNode call, const Op *op, const char *mask) 
 void apply_mask(Fix *fix) {
     Op *op = fix_op(fix, fix->range, OP_COUNT);
     SyntaxNode call = fix_call(fix, fix->range);
-    if (!op || node_is_null(call)) return;
-    Candidates candidates = {.fix = fix, .target = op};
-    const Related *bounded = fix->diagnostic->related;
+    MaskWanted wanted;
+    if (!op || !op_is_access(op) || node_is_null(call) ||
+        (op->code == OP_LOAD && !neutral_of(fix, op)))
+        return;
+    if (!mask_wanted(fix->arena, fix->kernel->function, op, &wanted)) return;
     SyntaxNode old = mask_of(fix, call, op);
-    bool is_bounded_here = fix->diagnostic->related_count && bounded->range.source == fix->source;
-    SyntaxNode comparison = is_bounded_here ? fix_node(fix, bounded->range) : (SyntaxNode){0};
-    // What another access is masked with has the right shape; the bare comparison may have fewer axes.
-    region_walk(fix->kernel->function->body, visit_masked, &candidates);
-    if (!node_is_null(comparison) && node_is_null(old))
-        candidate_add(&candidates, fix_text(fix, comparison));
-    if (!node_is_null(comparison) && !node_is_null(old))
-        candidate_add(&candidates, arena_printf(fix->arena, "%s & (%s)", fix_operand(fix, old),
-                                                fix_text(fix, comparison)));
-    for (int i = 0; i < candidates.count; i++)
-        if (try_mask(fix, call, op, candidates.items[i])) return;
+    fix->holds = mask_is_right;
+    fix->kept_parts = wanted.kept.list.count;
+    for (int i = 0; i < wanted.same.count && fix->kept_parts == 0; i++) {
+        const char *mask = mask_text(fix, wanted.same.items[i]);
+        if (mask && try_mask(fix, call, op, mask)) return;
+    }
+    bool has_old = !node_is_null(old);
+    const char *mask = parts_text(fix, has_old ? fix_operand(fix, old) : NULL,
+                                  has_old ? &wanted.missing : &wanted.bounds, wanted.rank);
+    if (mask) try_mask(fix, call, op, mask);
 }
 
 void apply_other(Fix *fix) {

@@ -193,13 +193,13 @@ static void print_edit(const Dump *dump, const ActionEdit *edit) {
                                edit->files.items[i].path, edit->files.items[i].text));
 }
 
-static void dump_actions(const Dump *dump) {
+static void print_actions(const Dump *dump, ActionRefusal *refusal, bool fixes_alone) {
     const Snapshot *snapshot = dump->snapshot;
     uint32_t end = (uint32_t)snapshot->source->text.size;
-    Actions actions = actions_offer(dump->arena, snapshot, 0, end, OFFER_EXACT, NULL, NULL);
+    Actions actions = actions_offer(dump->arena, snapshot, 0, end, OFFER_EXACT, refusal, NULL);
     for (LIST_EACH(int, i, actions.list)) {
         const Action *action = &actions.list.items[i];
-        if (action->id == ACTION_IGNORE) continue;
+        if (action->id == ACTION_IGNORE || (fixes_alone && !action->diagnostic)) continue;
         put("%d: %s: %s%s%s\n", range_line(action->range), action_rows[action->id].name,
             action->title, action->disabled ? "; not here: " : "",
             action->disabled ? action->disabled : "");
@@ -208,6 +208,17 @@ static void dump_actions(const Dump *dump) {
         print_edit(dump, &edit);
     }
 }
+
+static void dump_actions(const Dump *dump) { print_actions(dump, NULL, false); }
+
+/// Spares the derivations.
+static const char *not_wanted(void *context, const Kernel *kernel) {
+    (void)context;
+    (void)kernel;
+    return "not wanted here";
+}
+
+static void dump_fixes(const Dump *dump) { print_actions(dump, not_wanted, true); }
 
 // --- Launches
 
@@ -257,6 +268,7 @@ static DumpFunction *const dumps[STAGE_COUNT] = {
     [STAGE_DIAGNOSTICS] = dump_diagnostics,
     [STAGE_COVERAGE] = dump_coverage,
     [STAGE_ACTIONS] = dump_actions,
+    [STAGE_FIXES] = dump_fixes,
     [STAGE_LAUNCHES] = dump_launches,
     [STAGE_CONFIGURATIONS] = NULL,  // it asks the worker: dump_configurations
 };
@@ -276,7 +288,8 @@ static int dump_file(const Options *given, StageId stage, const PassRow *pass,
     }
     ImportResolver *resolver = import_resolver_new(NULL);
     SnapshotOptions options = {.resolver = import_resolver_interface(resolver),
-                               .skip_checks = stage != STAGE_DIAGNOSTICS && stage != STAGE_ACTIONS};
+                               .skip_checks = stage != STAGE_DIAGNOSTICS &&
+                                              stage != STAGE_ACTIONS && stage != STAGE_FIXES};
     Snapshot *snapshot = snapshot_build(target.path, text, &options);
     dump.snapshot = snapshot;
     int status = STATUS_CLEAN;

@@ -197,10 +197,12 @@ static bool edits_touch(const ActionEdit *all, const ActionEdit *one) {
     return false;
 }
 
-ActionEdit actions_fix_all(Arena *arena, const Snapshot *snapshot) {
+ActionEdit actions_fix_all(Arena *arena, const Snapshot *snapshot, ActionWanted *wanted,
+                           void *context) {
     ActionEdit all = {.label = "Apply all safe fixes"};
     for (LIST_EACH(int, i, snapshot->diagnostics.list)) {
         const Diagnostic *diagnostic = &snapshot->diagnostics.list.items[i];
+        if (wanted && !wanted(context, diagnostic)) continue;
         for (int id = 0; id < ACTION_COUNT; id++) {
             if (!action_rows[id].is_safe || !row_fixes(&action_rows[id], diagnostic)) continue;
             ActionEdit one = action_apply(arena, snapshot, (ActionId)id, diagnostic->range);
@@ -209,6 +211,7 @@ ActionEdit actions_fix_all(Arena *arena, const Snapshot *snapshot) {
             for (LIST_EACH(int, k, one.edits))
                 fix_replace(&merged, one.edits.items[k].range.start, one.edits.items[k].range.end,
                             "%s", one.edits.items[k].text);
+            LIST_PUSH(arena, &all.made, (FixMade){diagnostic, one.label});
             break;
         }
     }

@@ -53,18 +53,28 @@ typedef struct NewFile {
     const char *path;
     const char *text;
 } NewFile;
+/// One fix among several.
+typedef struct FixMade {
+    const Diagnostic *diagnostic;
+    const char *label;
+} FixMade;
 /// An exact edit. Edits are sorted and do not overlap.
 typedef struct ActionEdit {
     LIST(TextEdit) edits;
     LIST(NewFile) files;
+    LIST(FixMade) made;               // of actions_fix_all
     const char *label, *description;  // change annotation
     bool needs_confirmation;
     const char *
         refusal;  // one sentence where nothing can be done after all; edits and files are empty then
 } ActionEdit;
 ActionEdit action_apply(Arena *arena, const Snapshot *snapshot, ActionId id, Range range);
-/// All safe fixes of the file together (source.fixAll); of two that touch each other, the first.
-ActionEdit actions_fix_all(Arena *arena, const Snapshot *snapshot);
+/// Whether a finding is one to be fixed.
+typedef bool ActionWanted(void *context, const Diagnostic *diagnostic);
+/// All safe fixes of the file together (source.fixAll), of those findings that `wanted` wants (NULL: all); of two that touch each other,
+/// the first.
+ActionEdit actions_fix_all(Arena *arena, const Snapshot *snapshot, ActionWanted *wanted,
+                           void *context);
 /// The text with the edits made.
 Str edits_applied(Arena *arena, Str text, const ActionEdit *edit);
 

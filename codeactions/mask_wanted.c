@@ -5,10 +5,10 @@
 enum { MOST_STEPS = 400 };
 
 /// An index in an address.
-typedef struct Item {
+typedef struct IndexTerm {
     Placed form;
     const Op *carried;  // the loop that moves the pointer on, or NULL
-} Item;
+} IndexTerm;
 
 /// Another access, or the one that is asked about.
 typedef struct Masked {
@@ -16,7 +16,7 @@ typedef struct Masked {
     int rank;
     bool is_known;  // its address is a sum of `items`, what repeats and scalars
     MaskParts parts;
-    LIST(Item) items;
+    LIST(IndexTerm) items;
 } Masked;
 
 typedef struct Wanting {
@@ -255,7 +255,7 @@ static bool walk_address(Wanting *wanting, Value *value, const Placing *placing,
     if (is_number && place(wanting, value, placing, &form)) {
         if (!has_lanes(&form)) return true;
         if (is_bounded(wanting, &form)) {
-            LIST_PUSH(wanting->arena, &wanting->now->items, (Item){form, carried});
+            LIST_PUSH(wanting->arena, &wanting->now->items, (IndexTerm){form, carried});
             return true;
         }
     }
@@ -275,7 +275,7 @@ static bool walk_address(Wanting *wanting, Value *value, const Placing *placing,
     case OP_MOD: return true;  // bounded by itself
     case OP_ARANGE:
         if (!place(wanting, value, placing, &form)) return false;
-        LIST_PUSH(wanting->arena, &wanting->now->items, (Item){form, carried});
+        LIST_PUSH(wanting->arena, &wanting->now->items, (IndexTerm){form, carried});
         return true;
     default: return false;
     }
@@ -299,10 +299,10 @@ static bool visit_access(void *context, Op *op) {
 /* ---- what follows ---- */
 
 /// Whether an index of `masked` is the same as `item`, moved on by the same loop; `*part` in its mask bounds it.
-static bool bounds_item(const Masked *masked, const MaskPart *part, const Item *item) {
+static bool bounds_item(const Masked *masked, const MaskPart *part, const IndexTerm *item) {
     if (!part->is_bound || !is_same_index(&part->left, &item->form, false)) return false;
     for (LIST_EACH(int, i, masked->items)) {
-        const Item *own = &masked->items.items[i];
+        const IndexTerm *own = &masked->items.items[i];
         if (own->carried == item->carried && is_same_index(&own->form, &part->left, true))
             return true;
     }
@@ -310,20 +310,20 @@ static bool bounds_item(const Masked *masked, const MaskPart *part, const Item *
 }
 
 /// The part on the axes of the item.
-static MaskPart part_moved(const MaskPart *part, const Item *item) {
+static MaskPart part_moved(const MaskPart *part, const IndexTerm *item) {
     MaskPart moved = *part;
     moved.left = item->form;
     return moved;
 }
 
-static bool has_item(const Masked *masked, const Item *item) {
+static bool has_item(const Masked *masked, const IndexTerm *item) {
     for (LIST_EACH(int, i, masked->items))
         if (is_same_index(&masked->items.items[i].form, &item->form, false)) return true;
     return false;
 }
 
 /// The bounds of one item by all masks that bound it. False where two differ, or where no other mask tells that it needs none.
-static bool bounds_of_item(const Wanting *wanting, const Masked *target, const Item *item,
+static bool bounds_of_item(const Wanting *wanting, const Masked *target, const IndexTerm *item,
                            MaskParts *bounds) {
     bool is_first = true, is_elsewhere = false;
     for (LIST_EACH(int, i, wanting->accesses)) {

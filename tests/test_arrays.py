@@ -38,7 +38,6 @@ OF_NO_KERNEL = {
     "autodiff/sweep/adjoint_reduce.c": {"MOMENTS"},
     "autodiff/tape/memory.c": {"VERSION_COUNT"},
     "base/parallel.h": {"PARALLEL_MOST_WORKERS"},
-    "codeactions/fix_memory.c": {"MOST_CANDIDATES"},
     "codeactions/fix_names.c": {"MOST_SPELLINGS"},
     "gpu-runner/interp/coverage.c": {"WORDS"},
     "gpu-runner/interp/interp.c": {"FEW"},

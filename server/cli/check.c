@@ -11,6 +11,7 @@
 #include "server/proofs/grad.h"
 #include "server/report/formats.h"
 #include "server/report/ours.h"
+#include "server/settings/baseline.h"
 #include "server/settings/result.h"
 #include "server/settings/wanted.h"
 #include "server/system/files.h"
@@ -99,7 +100,10 @@ static void check_files(FileCheck *check, const Options *options) {
 
 static Error options_refuse(Arena *arena, const Options *options) {
     Error error = names_refuse(arena, "--select", &options->select);
-    return error ? error : names_refuse(arena, "--ignore", &options->ignore);
+    if (!error) error = names_refuse(arena, "--ignore", &options->ignore);
+    if (!error && options->baseline && options->write_baseline)
+        error = "--baseline and --write-baseline: give one of them";
+    return error;
 }
 
 static int check_all(const Options *options, Containment *containment) {
@@ -122,6 +126,9 @@ static int check_all(const Options *options, Containment *containment) {
     loop_free(loop);
     import_resolver_free(check.resolver);
 
+    if (options->baseline) error = baseline_apply(&report, options);
+    if (!error && options->write_baseline) error = baseline_write(&report, options);
+    if (error) report_problem(&report, "%s", error);
     Buffer out = buffer_new(arena);
     FormatOptions format = {wants_color(options), options->quiet};
     report_write(&out, &report, (Format)options->format, &format);

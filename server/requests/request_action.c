@@ -135,7 +135,7 @@ static void push_checks(Request *request, const Snapshot *snapshot, uint32_t sta
 }
 
 static void push_fix_all(Request *request, const Snapshot *snapshot, Json *list) {
-    ActionEdit all = actions_fix_all(request->arena, snapshot);
+    ActionEdit all = actions_fix_all(request->arena, snapshot, NULL, NULL);
     if (!all.edits.count) return;
     Json *json = json_object(request->arena);
     json_set_string(json, "title", "Fix all that is safe to fix in kernels");
@@ -218,7 +218,7 @@ Json *handle_code_action_resolve(Request *request) {
     double start = json_get_number(data, "start", 0), end = json_get_number(data, "end", 0);
     if (!(start >= 0 && start <= end && end <= size)) start = end = 0;
     Range range = {snapshot->source, (uint32_t)start, (uint32_t)end};
-    ActionEdit edit = is_fix_all ? actions_fix_all(request->arena, snapshot)
+    ActionEdit edit = is_fix_all ? actions_fix_all(request->arena, snapshot, NULL, NULL)
                                  : action_apply(request->arena, snapshot, id, range);
     Json *json = action_edit_json(request, snapshot, &edit);
     if (!json) return NULL;

@@ -35,6 +35,8 @@ typedef struct Options {
     int color;                   // a ColorChoice
     int wrapper;                 // a WrapperKind
     const char *output;          // NULL: stdout
+    const char *baseline;        // NULL: report all
+    const char *write_baseline;  // NULL: do not
     const char *runner;          // NULL: look for it
     const char *python;          // NULL: $TAD_PYTHON, else python3
     Names select, ignore, wrt;

@@ -10,7 +10,8 @@ from tests.cli.conftest import BIN, BROKEN, CLEAN, Workspace
 OPTIONS = (
     "--serve --stdio --pipe --socket --clientProcessId --record --time --python --self-check --replay "
     "--check --backward --explain --dump --doctor --version --help --grad --format --output --select --ignore "
-    "--color --quiet --jobs --time-limit --seed --runner --wrt --wrapper --diff --no-proof --force"
+    "--color --quiet --jobs --time-limit --seed --runner --wrt --wrapper --diff --no-proof --force "
+    "--baseline --write-baseline --fix"
 ).split()
 FORMATS = "full concise json github gitlab sarif junit".split()
 

@@ -237,13 +237,13 @@ TEST(all_safe_fixes_go_together) {
     int files = 0;
     for (int i = 0; i < FILE_COUNT; i++) {
         Fixture fixture = fixture_open(FILES[i]);
-        ActionEdit edit = actions_fix_all(fixture.arena, fixture.snapshot);
+        ActionEdit edit = actions_fix_all(fixture.arena, fixture.snapshot, NULL, NULL);
         CHECK(edits_are_in_order(&edit));
         if (edit.edits.count) {
             Snapshot *after = remade(&fixture, &edit);
             CHECK(after->diagnostics.list.count < fixture.snapshot->diagnostics.list.count);
             CHECK(errors_of(after) <= errors_of(fixture.snapshot));
-            ActionEdit again = actions_fix_all(fixture.arena, after);
+            ActionEdit again = actions_fix_all(fixture.arena, after, NULL, NULL);
             CHECK(again.edits.count < edit.edits.count);
             snapshot_release(after);
             files++;

@@ -131,15 +131,16 @@ static void break_bracket(Layout *layout, int indent, const char *head, const ch
     size_t size = close - open - 1;
     add_line(layout, indent, head, text, open + 1, "");
     bool is_subscript = text[open] == '[' && open > 0;
-    // A tuple has an item a line as soon as it is broken, a call's arguments may share one.
+    // A tuple or a list has an item a line as soon as it is broken, a call's arguments may share one.
     const char *before = open ? text : head;
     size_t end = open ? open : strlen(head);
-    bool is_free = text[open] == '(' && end && before[end - 1] == ' ';
+    bool is_free = text[open] == '(' && (end == 0 || before[end - 1] == ' ');
     bool is_tuple = is_free && has_comma(inner, size);
+    bool is_list = text[open] == '[' && !is_subscript;
     if (is_free && !is_tuple)  // parentheses around an expression: a comma would make it a tuple
         layout_in_brackets(layout, indent + INDENT, "",
                            arena_strndup(layout->out->arena, inner, size), "");
-    else if ((fits(indent + INDENT, "", size, "") && !is_tuple) || is_subscript)
+    else if ((fits(indent + INDENT, "", size, "") && !is_tuple && !is_list) || is_subscript)
         add_line(layout, indent + INDENT, "", inner, size, "");
     else
         layout_arguments(layout, indent + INDENT, inner, size);

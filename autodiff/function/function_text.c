@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "autodiff/emit/emit_layout.h"
 #include "autodiff/function/alias_text.h"
 #include "autodiff/function/call_lines.h"
 #include "autodiff/function/descriptor_text.h"
 #include "autodiff/function/grid_text.h"
+#include "autodiff/function/needs_text.h"
 #include "autodiff/function/part_text.h"
 #include "autodiff/function/scalar_text.h"
 #include "autodiff/function/stored_text.h"
@@ -16,8 +18,6 @@
 #include "autodiff/plan/launch_plan.h"
 #include "autodiff/plan/parts.h"
 #include "autodiff/plan/wrappers.h"
-
-enum { LINE_LIMIT = 88 };
 
 static bool in_names(const char *const *names, int count, const char *name) {
     for (int i = 0; i < count; i++)
@@ -33,9 +33,13 @@ static const char *list_text(Arena *arena, const Texts *names) {
     return buffer_text(&text);
 }
 
-static void statement(Buffer *out, const char *format, const char *text) {
-    buffer_puts(out, "        ");
+static void statement_at(Buffer *out, int indent, const char *format, const char *text) {
+    buffer_printf(out, "%*s", indent, "");
     buffer_puts(out, arena_printf(out->arena, "%s%s\n", format, text));
+}
+
+static void statement(Buffer *out, const char *format, const char *text) {
+    statement_at(out, 8, format, text);
 }
 
 /// Saves what the backward reads. The first `read` of `saved` are tensors that the kernel only reads: one that the launch
@@ -210,27 +214,23 @@ static void unpack(Buffer *out, const Texts *names, const char *source) {
     statement(out, ") = ", source);
 }
 
-/// The gradient of what an output held before the launch, made where autograd asks for it.
-static const char *gradient_before_text(Arena *arena, const LaunchPlan *plan,
-                                        const BackwardArgument *kept, const Texts *outputs) {
-    const BackwardArgument *upstream = launch_argument(plan->backward, ARGUMENT_UPSTREAM, kept->of);
-    int index = 0,
-        place = 1 + plan->has_options + plan_has_descriptors(plan) + plan_has_parts(plan);
-    while (index < outputs->count && strcmp(outputs->items[index], kept->of) != 0) index++;
-    for (int p = 0; strcmp(plan_parameter(plan, p)->name, kept->of) != 0; p++)
-        place += plan->passed[p];
-    const char *arguments[] = {
-        upstream ? upstream->name : arena_printf(arena, "_d%s", kept->of),
-        arena_printf(arena, "%s.strides[%d]", plan->ctx, index),
-        arena_printf(arena, "%s.needs_input_grad[%d]", plan->ctx, place),
-    };
-    return call_lines_before(arena, "_gradient_before", arguments, 3, 8, strlen(kept->name) + 3);
-}
-
 static int name_index(const Texts *names, const char *name) {
     int index = 0;
     while (index < names->count && strcmp(names->items[index], name) != 0) index++;
     return index;
+}
+
+/// The gradient of what an output held before the launch, made where autograd asks for it.
+static const char *gradient_before_text(Arena *arena, const LaunchPlan *plan,
+                                        const BackwardArgument *kept, const Texts *outputs) {
+    const BackwardArgument *upstream = launch_argument(plan->backward, ARGUMENT_UPSTREAM, kept->of);
+    int index = name_index(outputs, kept->of);
+    const char *arguments[] = {
+        upstream ? upstream->name : arena_printf(arena, "_d%s", kept->of),
+        arena_printf(arena, "%s.strides[%d]", plan->ctx, index),
+        need_text(arena, plan, kept->of),
+    };
+    return call_lines_before(arena, "_gradient_before", arguments, 3, 8, strlen(kept->name) + 3);
 }
 
 /// The gradient of the tensor that a parameter's is a view of, in the class's backward.
@@ -239,34 +239,54 @@ static const char *whole_name(Arena *arena, const LaunchPlan *plan,
     return plan_name(arena, plan, arena_printf(arena, "whole_%s", gradient->name));
 }
 
-/// The memory of a gradient, behind `before` characters.
-static const char *new_gradient_text(Arena *arena, const LaunchPlan *plan,
-                                     const BackwardArgument *argument, size_t before) {
-    Texts call = {0};
-    LIST_PUSH(arena, &call, argument->of);
-    const char *stored = stored_text(arena, plan, argument, 12);
-    if (argument->is_float32) LIST_PUSH(arena, &call, "accumulate=True");
-    if (stored) LIST_PUSH(arena, &call, stored);
-    return call_lines_before(arena, "_gradient_buffer", call.items, call.count, 8, before);
+/// Makes the memory of a gradient.
+static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
+                           const BackwardArgument *gradient, int indent) {
+    const char *target = arena_printf(arena, "%s = ", gradient->name);
+    int of = parameter_find(plan->kernel, str_from(gradient->of));
+    if (of >= 0 && plan->is_part[of]) {
+        target = arena_printf(arena, "%s, %s", whole_name(arena, plan, gradient), target);
+        statement_at(out, indent, target,
+                     arena_printf(arena, "_gradient_around(%s, %s.parts[\"%s\"]%s)", gradient->of,
+                                  plan->ctx, gradient->of,
+                                  gradient->is_float32 ? ", accumulate=True" : ""));
+        return;
+    }
+    const char *stored = stored_text(arena, plan, gradient);
+    layout_statement(out, indent, target,
+                     arena_printf(arena, "_gradient_buffer(%s%s%s%s)", gradient->of,
+                                  gradient->is_float32 ? ", accumulate=True" : "",
+                                  stored ? ", " : "", stored ? stored : ""),
+                     "");
+}
+
+/// `a = b = None`, one name a line where that is too long.
+static void absent_gradients(Buffer *out, const Texts *names) {
+    Buffer line = buffer_new(out->arena);
+    for (int i = 0; i < names->count; i++) buffer_printf(&line, "%s = ", names->items[i]);
+    if (names->count && line.size + 12 <= LINE_LIMIT)
+        statement(out, buffer_text(&line), "None");
+    else
+        for (int i = 0; i < names->count; i++)
+            statement(out, arena_printf(out->arena, "%s = ", names->items[i]), "None");
 }
 
 /// What the launches write to; and what several of them read and is made for them, once.
 static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *outputs) {
     const Backward *backward = plan->backward;
     buffer_puts(out, stored_programs_text(arena, plan));
+    Texts absent = {0};
     for (int i = 0; i < backward->whole.argument_count; i++) {
         const BackwardArgument *argument = &backward->whole.arguments[i];
         if (argument->is_program_sum) continue;
         const char *target = arena_printf(arena, "%s = ", argument->name);
         int index = name_index(outputs, argument->of),
             of = parameter_find(plan->kernel, str_from(argument->of));
-        if (argument->use == ARGUMENT_GRADIENT && of >= 0 && plan->is_part[of])
-            statement(out, arena_printf(arena, "%s, %s", whole_name(arena, plan, argument), target),
-                      arena_printf(arena, "_gradient_around(%s, %s.parts[\"%s\"]%s)", argument->of,
-                                   plan->ctx, argument->of,
-                                   argument->is_float32 ? ", accumulate=True" : ""));
+        if (gradient_is_optional(arena, plan, argument))
+            LIST_PUSH(arena, &absent,
+                      plan->is_part[of] ? whole_name(arena, plan, argument) : argument->name);
         else if (argument->use == ARGUMENT_GRADIENT)
-            statement(out, target, new_gradient_text(arena, plan, argument, strlen(target)));
+            class_gradient(arena, out, plan, argument, 8);
         if (argument->use == ARGUMENT_RUNNING) {
             const char *read = of >= 0 ? plan_only_read(arena, plan, of) : NULL;
             statement(out, target,
@@ -282,6 +302,7 @@ static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, con
                       arena_printf(arena, "_with_stride(%s, %s.strides[%d])", argument->name,
                                    plan->ctx, index));
     }
+    absent_gradients(out, &absent);
 }
 
 /// The launch of one kernel, with the memory that it allocates for itself and those behind it.
@@ -289,6 +310,12 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
                        const Texts *outputs) {
     const Backward *backward = plan->backward;
     const BackwardLaunch *launch = &backward->launches[number];
+    const char *need = launch_need_text(arena, plan, number);
+    int indent = need ? 12 : 8;
+    if (need) statement(out, arena_printf(arena, "if %s:", need), "");
+    for (int i = 0; need && i < launch->argument_count; i++)
+        if (launch->arguments[i].use == ARGUMENT_GRADIENT)
+            class_gradient(arena, out, plan, &launch->arguments[i], indent);
     Texts call = {0};
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
@@ -310,7 +337,7 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
     if (number == 0 && launch_counts_programs(launch)) {
         Texts rest = {0};
         buffer_puts(out, tape_statements(arena, plan, arena_printf(arena, "%s.grid", plan->ctx),
-                                         call.items, call.count, 8, &rest.items, &rest.count));
+                                         call.items, call.count, indent, &rest.items, &rest.count));
         rest.capacity = rest.count;
         call = rest;
     }
@@ -319,9 +346,8 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
     if (plan->has_options) LIST_PUSH(arena, &call, arena_printf(arena, "**%s.options", plan->ctx));
     const char *warps = warps_text(arena, plan, launch);
     if (warps) LIST_PUSH(arena, &call, warps);
-    statement(out, "",
-              call_lines(arena, arena_printf(arena, "%s[%s.grid]", launch->kernel, plan->ctx),
-                         call.items, call.count, 8));
+    const char *launched = arena_printf(arena, "%s[%s.grid]", launch->kernel, plan->ctx);
+    statement_at(out, indent, "", call_lines(arena, launched, call.items, call.count, indent));
 }
 
 /// What the gradients are computed from, as autograd sees it. None: from copies, of which it sees nothing.

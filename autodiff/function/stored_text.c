@@ -69,41 +69,25 @@ const char *stored_programs_text(Arena *arena, const LaunchPlan *plan) {
                         plan->ctx);
 }
 
-/// Whether a range ends at `at`.
-static bool range_ends(const char *at, int depth) {
-    return depth == 1 && strncmp(at, "), ", 3) == 0;
-}
-
-/// The claim in the Function's names; one range a line, indented by `indent`, or all on one.
-static const char *named_text(Arena *arena, const LaunchPlan *plan, const char *text, int indent) {
+/// The claim in the Function's names.
+static const char *named_text(Arena *arena, const LaunchPlan *plan, const char *text) {
     const char *grid = names_whole_grid(plan) ? programs_name(arena, plan)
                                               : arena_printf(arena, "%s.grid", plan->ctx);
     Buffer out = buffer_new(arena);
-    int depth = 0;
     for (const char *at = text; *at;) {
         size_t size = name_size(at);
         int axis = axis_at(at);
-        depth += (*at == '(') - (*at == ')');
         if (axis >= 0)
             buffer_printf(&out, "%s[%d]", grid, axis);
-        else if (indent && (range_ends(at, depth + 1) || *at == '['))
-            buffer_printf(&out, "%s\n%*s", *at == '[' ? "[" : "),", indent + 4, "");
-        else if (indent && *at == ']')
-            buffer_printf(&out, ",\n%*s]", indent, "");
         else
             buffer_add(&out, at, size ? size : 1);
-        bool is_broken = indent && axis < 0 && range_ends(at, depth + 1);
-        at += axis >= 0 ? sizeof "grid.0" - 1 : is_broken ? 3 : size ? size : 1;
+        at += axis >= 0 ? sizeof "grid.0" - 1 : size ? size : 1;
     }
     return buffer_text(&out);
 }
 
-const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient,
-                        int indent) {
+const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient) {
     int most_axis;
     const char *text = claim_of(plan, gradient, &most_axis);
-    if (!text) return NULL;
-    const char *line = arena_printf(arena, "stored=%s", named_text(arena, plan, text, 0));
-    if (strlen(line) + (size_t)indent + 1 <= LINE_LIMIT) return line;
-    return arena_printf(arena, "stored=%s", named_text(arena, plan, text, indent));
+    return text ? arena_printf(arena, "stored=%s", named_text(arena, plan, text)) : NULL;
 }

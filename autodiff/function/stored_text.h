@@ -4,10 +4,8 @@
 
 #include "autodiff/plan/launch_plan.h"
 
-/// `stored=[(step, length), ...]`, several lines of an argument indented by `indent` where one is too long. NULL where the
-/// launcher does not know what it is made of.
-const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient,
-                        int indent);
+/// `stored=[(step, length), ...]`; NULL where the launcher does not know what it is made of.
+const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient);
 /// Statements that these texts need in front of them, or "".
 const char *stored_programs_text(Arena *arena, const LaunchPlan *plan);
 

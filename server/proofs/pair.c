@@ -75,6 +75,9 @@ static bool visit_binding(void *context, SyntaxNode node) {
     BindingTarget target = {.name = origin->name, .source = origin->source, .found = -1};
     syntax_targets(left, visit_target, &target);
     if (target.found < 0) return true;
+    SyntaxNode right = node_field(node, "right");
+    while (node_kind(right) == SYNTAX_ASSIGNMENT) right = node_field(right, "right");
+    if (str_is(node_text(origin->source, right), "None")) return true;  // bound again where made
     origin->is_bound = true;
     origin_write(origin->arena, origin->site, origin->source, node_field(node, "right"),
                  origin->depth + 1, origin->text);

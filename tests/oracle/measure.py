@@ -177,13 +177,7 @@ class Measurement:
     def backward(self, plain: list) -> dict[str, torch.Tensor] | str:
         """Gradients by the emitted module, or how its outputs differ from the original's."""
         module = self.import_fresh(self.written)
-        leaves, values = {}, {}
-        for name, given in self.call.inputs.items():
-            value = self.data[name].to(getattr(torch, given.dtype))
-            if given.grad:
-                leaves[name] = value.requires_grad_(True)
-                value = leaves[name] * 1 if given.in_place else leaves[name]
-            values[name] = value
+        leaves, values = self.leaves({n for n, given in self.call.inputs.items() if given.grad})
         outputs = flat(eval(self.call.call, {"m": module, "torch": torch, **values}))
         if len(outputs) != len(plain):
             return f"{len(outputs)} outputs, not {len(plain)}"
@@ -203,8 +197,37 @@ class Measurement:
             return dict.fromkeys(leaves)
         if not self.call.second:
             loss.backward()
-            return {name: leaf.grad for name, leaf in leaves.items()}
+            gradients = {name: leaf.grad for name, leaf in leaves.items()}
+            return self.alone(module, gradients) or gradients
         return self.second(loss, leaves)
+
+    def leaves(self, wanted: set[str]) -> tuple[dict, dict]:
+        """The inputs with a gradient, and all values by name."""
+        leaves, values = {}, {}
+        for name, given in self.call.inputs.items():
+            value = self.data[name].detach().to(getattr(torch, given.dtype)).clone()
+            if name in wanted:
+                leaves[name] = value.requires_grad_(True)
+                value = leaves[name] * 1 if given.in_place else leaves[name]
+            values[name] = value
+        return leaves, values
+
+    def alone(self, module: object, gradients: dict) -> str:
+        """Where launches depend on what is asked for: how a gradient differs that alone is asked for."""
+        if len(gradients) < 2 or "if ctx.needs_input_grad" not in self.written.read_text():
+            return ""
+        for name, whole in gradients.items():
+            leaves, values = self.leaves({name})
+            outputs = flat(eval(self.call.call, {"m": module, "torch": torch, **values}))
+            loss = self.loss(outputs)
+            if loss.requires_grad:
+                loss.backward()
+            own = leaves[name].grad
+            if (own is None) != (whole is None):
+                return f"{name}: alone it has {'no' if own is None else 'a'} gradient"
+            if own is not None and not torch.allclose(own, whole, rtol=1e-5, equal_nan=True):
+                return f"{name}: alone its gradient is another"
+        return ""
 
     def second(self, loss: torch.Tensor, leaves: dict) -> dict:
         """Gradients of the gradients' sum along the directions."""

@@ -1,0 +1,15 @@
+// Which launches of a backward can be left out, and when: those of which autograd wants no gradient that they write.
+#ifndef TAD_AUTODIFF_FUNCTION_NEEDS_TEXT_H
+#define TAD_AUTODIFF_FUNCTION_NEEDS_TEXT_H
+
+#include "autodiff/plan/launch_plan.h"
+
+/// Python of the class's backward: whether autograd asks for the gradient of `parameter`, which launches pass.
+const char *need_text(Arena *arena, const LaunchPlan *plan, const char *parameter);
+/// Python that holds where autograd asks for a gradient that launch `number` writes, or that one behind it writes which
+/// reads what this one leaves; NULL: it always runs.
+const char *launch_need_text(Arena *arena, const LaunchPlan *plan, int number);
+/// Whether the gradient has memory only where a launch runs that may be left out.
+bool gradient_is_optional(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient);
+
+#endif

@@ -265,6 +265,25 @@ static bool add_cut(StoredSearch *coverage, Value *left, Value *right, bool or_e
 
 enum { MASK_STEPS = 200 };
 
+static bool add_mask(StoredSearch *coverage, Value *mask, bool is_denied, const int *lanes,
+                     int rank, int *steps);
+
+/// A mask that a branch chose: what both have.
+static bool add_chosen(StoredSearch *coverage, const Value *mask, bool is_denied, const int *lanes,
+                       int rank, int *steps) {
+    for (int side = 0; side < 2; side++) {
+        Value *end = region_terminator(mask->op->regions[side])->operands[mask->index];
+        if (!add_mask(coverage, end, is_denied, lanes, rank, steps)) return false;
+    }
+    return true;
+}
+
+static bool is_true_everywhere(const Value *mask) {
+    int64_t number;
+    const Op *op = mask->op;
+    return op && op->code == OP_FULL && value_is_int(op->operands[1], &number) && number == 1;
+}
+
 /// A condition, or what it denies where `is_denied`, as cuts; `lanes` of its dimensions. False where it is anything else.
 static bool add_mask(StoredSearch *coverage, Value *mask, bool is_denied, const int *lanes,
                      int rank, int *steps) {
@@ -274,7 +293,9 @@ static bool add_mask(StoredSearch *coverage, Value *mask, bool is_denied, const 
           *b = op->operand_count > 1 ? op->operands[1] : NULL;
     int inner[TYPE_MAX_RANK] = {0};
     int64_t axis;
+    if (is_true_everywhere(mask)) return !is_denied;
     switch (op->code) {
+    case OP_IF: return add_chosen(coverage, mask, is_denied, lanes, rank, steps);
     case OP_AND:
     case OP_OR:
         if ((op->code == OP_OR) != is_denied) return false;

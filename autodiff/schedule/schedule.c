@@ -324,6 +324,7 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
             state->sweep.running_steps.items[i].op = NULL;
     accumulations_sink(state);
     accumulations_unwrap(state);
+    accumulations_join(state);
     tile_orders_open(state->arena, state->backward);
     Places places = places_new(state->arena);
     FunctionAxes axes = backward_axes(state);

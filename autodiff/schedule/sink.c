@@ -1,11 +1,15 @@
 // Statements of two loops that add to the same elements become one, in the later loop: what the earlier one adds is recomputed
-// there (scheduling.md, section 3). Each element is then stored once.
+// there (scheduling.md, section 3). Of two statements in the branches of one condition (`if EVEN_K:` around loads with and without a
+// mask) one is made behind them: the branches choose what is added, and which elements count. Each element is then stored once.
 #include "autodiff/schedule/sink.h"
 
 #include "analysis/build/build.h"
 #include "analysis/build/clone.h"
 #include "analysis/build/infer.h"
+#include "analysis/ir/type.h"
 #include "analysis/ir/walk.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/rewrite/rewrite.h"
 
@@ -146,4 +150,105 @@ void accumulations_sink(Differentiation *state) {
             break;
         }
     }
+}
+
+/* ---- branches ---- */
+
+/// Two additions, by the branch that they stand in.
+typedef struct JoinPair {
+    Differentiation *state;
+    Op *branch;
+    Op *additions[2];
+} JoinPair;
+
+static bool find_pair(JoinPair *pair, const Accumulation *a, const Accumulation *b) {
+    if (!a->op || !b->op || a->gradient != b->gradient || a->is_running || a->is_program_sum ||
+        a->op->code != OP_ATOMIC_ADD || b->op->code != OP_ATOMIC_ADD)
+        return false;
+    Op *branch = a->op->parent->parent;
+    if (!branch || branch->code != OP_IF || a->op->parent == b->op->parent ||
+        b->op->parent->parent != branch)
+        return false;
+    bool is_first = a->op->parent == branch->regions[0];
+    pair->branch = branch;
+    pair->additions[0] = is_first ? a->op : b->op;
+    pair->additions[1] = is_first ? b->op : a->op;
+    return places_are_equal(pair->state->arena, a->op, b->op) &&
+           type_equal(a->op->operands[0]->type, b->op->operands[0]->type) &&
+           type_equal(a->op->operands[1]->type, b->op->operands[1]->type);
+}
+
+/// A mask of all lanes of the addition, as wide as its tile; NULL where the shape is not understood.
+static Value *whole_mask(Builder *b, const Op *addition, Value *mask) {
+    Type type = addition->operands[0]->type;
+    if (!type.rank) return mask ? mask : build_bool(b, true);
+    Value *shape = build_shape(b, type);
+    if (!shape) return NULL;
+    if (mask) return build_binary(b, OP_BROADCAST_TO, mask, shape);
+    return build_ternary(b, OP_FULL, shape, build_bool(b, true),
+                         build_dtype(b, dtype_of(DTYPE_INT1)));
+}
+
+/// A result more of a branch: what each side has at its end.
+static Value *add_result(const JoinPair *pair, Op *branch, Value *const *values, const char *name) {
+    Function *function = pair->state->backward;
+    for (int side = 0; side < 2; side++)
+        op_append_operand(function, region_terminator(branch->regions[side]), values[side]);
+    Value *result = op_append_result(function, branch, type_at_run_time(values[0]->type));
+    result->name = name;
+    return result;
+}
+
+/// The mask behind the branches: of a branch of its own, so that it is there for whoever needs but the mask. False where there
+/// is none to be had. NULL: all lanes count.
+static bool join_masks(const JoinPair *pair, Builder *b, Value **mask) {
+    Value *masks[2] = {access_mask(pair->additions[0]), access_mask(pair->additions[1])};
+    *mask = masks[0];
+    if (masks[0] == masks[1]) return true;
+    bool is_alike = masks[0] && masks[1] && type_equal(masks[0]->type, masks[1]->type);
+    Op *branch = op_append(b, OP_IF, pair->branch->operands, 1, 0);
+    branch->range = pair->branch->range;
+    for (int side = 0; side < 2; side++) {
+        Map copies = map_new(pair->state->arena);
+        Builder inner = {.function = b->function, .region = op_add_region(b, branch)};
+        inner.range = pair->additions[side]->range;
+        Value *copy = value_copied(&inner, masks[side], &copies);
+        if (masks[side] && !copy) return false;
+        if (!is_alike) copy = whole_mask(&inner, pair->additions[side], copy);
+        if (!copy) return false;
+        masks[side] = copy;
+        op_append(&inner, OP_YIELD, NULL, 0, 0);
+    }
+    *mask = add_result(pair, branch, masks, "mask");
+    return true;
+}
+
+static bool join(const JoinPair *pair, Accumulation *kept) {
+    Op *branch = pair->branch;
+    Builder b = {.function = pair->state->backward,
+                 .region = branch->parent,
+                 .before = branch->next,
+                 .range = kept->range};
+    Map copies = map_new(pair->state->arena);
+    Value *address = value_copied(&b, pair->additions[0]->operands[0], &copies), *mask;
+    if (!address || !join_masks(pair, &b, &mask)) return false;
+    Value *values[2] = {pair->additions[0]->operands[1], pair->additions[1]->operands[1]};
+    Value *value = values[0];
+    if (value != values[1]) value = add_result(pair, branch, values, value->name);
+    Op *addition = op_append(&b, OP_ATOMIC_ADD, (Value *[]){address, value, mask}, 3, 0);
+    addition->call = pair->additions[0]->call;
+    for (int side = 0; side < 2; side++) op_remove(pair->additions[side]);
+    kept->op = addition;
+    return true;
+}
+
+void accumulations_join(Differentiation *state) {
+    int count = state->sweep.accumulations.count;
+    for (int i = 0; i < count; i++)
+        for (int k = i + 1; k < count; k++) {
+            Accumulation *a = &state->sweep.accumulations.items[i],
+                         *b = &state->sweep.accumulations.items[k];
+            JoinPair pair = {.state = state};
+            if (find_pair(&pair, a, b) && join(&pair, a)) b->op = NULL;
+        }
 }

@@ -8,5 +8,8 @@
 /// loop, where pure operations and loads of memory that nothing writes suffice to recompute what it adds. `op` of an
 /// accumulation that is gone is NULL.
 void accumulations_sink(Differentiation *state);
+/// Where both branches of a condition add to the same elements, masks aside, one addition behind them does, of what the branch
+/// chose.
+void accumulations_join(Differentiation *state);
 
 #endif

@@ -127,6 +127,24 @@ def test_elements_that_wrap_around_are_masked_where_they_add_nothing() -> None:
     }
 
 
+LAST_BLOCKS = FILE.with_name("last_blocks.py")
+
+
+def test_branches_that_read_one_place_add_to_it_once() -> None:
+    """`if EVEN_K:` around loads with and without a mask: one sum, of which the branch chooses the elements."""
+    report = json.loads(tad("--check", "--grad", "--format", "json", LAST_BLOCKS).stdout)
+    found = {kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]}
+    assert found.items() >= {
+        "flagged": ("proved", 0),
+        "flagged_rows": ("proved", 1),
+        "flagged_elsewhere": ("proved", 1),
+    }.items()
+    module = tad("--backward", "--no-proof", LAST_BLOCKS).stdout
+    assert len(re.findall(r"^def flagged_backward", module, re.MULTILINE)) == 2
+    start = module.index("def flagged_rows_backward_dw(")
+    assert module[start:].split("\nclass ")[0].count("tl.atomic_add(dw") == 1
+
+
 def test_programs_that_share_out_a_loop_need_no_atomic() -> None:
     """Unless one reads what is another's: the block behind its range, the next number, both of a pair."""
     report = json.loads(

@@ -13,6 +13,8 @@
 #include "autodiff/primal/bits.h"
 #include "autodiff/primal/descriptors.h"
 #include "autodiff/primal/gradient_parameters.h"
+#include "autodiff/primal/reroll.h"
+#include "autodiff/primal/upwards.h"
 #include "autodiff/primal/widths.h"
 #include "autodiff/programs/communication.h"
 #include "autodiff/programs/stores.h"
@@ -49,12 +51,21 @@ static void pass_normalize(Differentiation *state) {
     if (failure) adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, range, "%s", failure);
 }
 
+static void pass_upwards(Differentiation *state) { function_count_upwards(state->primal); }
+
 static void pass_choices(Differentiation *state) { function_open_choices(state->primal); }
 
 static void pass_simplify(Differentiation *state) {
     function_simplify(state->primal);
     function_share(state->primal);
     function_settle_known_branches(state->primal);
+    function_hoist(state->primal);
+}
+
+static void pass_last_blocks(Differentiation *state) {
+    if (!last_blocks_roll(state)) return;
+    function_simplify(state->primal);
+    function_share(state->primal);
     function_hoist(state->primal);
 }
 

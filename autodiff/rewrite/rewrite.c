@@ -554,6 +554,10 @@ Value *build_trip_count(Builder *builder, Value *lower, Value *upper, Value *ste
     if (value_is_int(step, &number) && number == -1)
         return build_poly(builder,
                           poly_subtract(arena, value_poly(arena, lower), value_poly(arena, upper)));
+    const Poly *exact = poly_divide_exact(
+        arena, poly_subtract(arena, value_poly(arena, upper), value_poly(arena, lower)),
+        value_poly(arena, step));
+    if (exact) return build_poly(builder, exact);
     bool downwards = is_negative(arena, step);
     Value *slack = build_binary(builder, downwards ? OP_ADD : OP_SUB, step, build_int(builder, 1));
     return build_binary(builder, OP_FLOORDIV, build_binary(builder, OP_ADD, distance, slack), step);

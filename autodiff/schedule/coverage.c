@@ -235,6 +235,12 @@ static bool split_digits(const StoredSearch *coverage, const Poly *poly, const P
 
 /* ---- masks ---- */
 
+static bool cuts_are_equal(const StoredSearch *coverage, const MaskCut *a, const MaskCut *b) {
+    for (int i = 0; i < coverage->count; i++)
+        if (!poly_equal(a->weights[i], b->weights[i])) return false;
+    return true;
+}
+
 /// What is above 0 where a comparison holds: `right - left`, and 1 more where they may be equal.
 static bool add_cut(StoredSearch *coverage, Value *left, Value *right, bool or_equal,
                     const int *lanes, int rank) {
@@ -259,6 +265,10 @@ static bool add_cut(StoredSearch *coverage, Value *left, Value *right, bool or_e
         }
     for (int i = 0; i < coverage->count; i++)
         cut->weights[i] = poly_subtract(arena, zero, cut->weights[i]);
+    for (int i = 0; i < coverage->cut_count; i++)  // both branches of a condition may set it
+        if (cuts_are_equal(coverage, &coverage->cuts[i], cut) &&
+            poly_equal(coverage->cuts[i].bound, cut->bound))
+            return true;
     coverage->cut_count++;
     return true;
 }
@@ -395,12 +405,6 @@ static bool chain_digits(StoredSearch *coverage, const MaskCut *cut, DigitChain 
     }
     if (weight) chain->length = poly_text(coverage, weight);
     return chain->length && !poly_is_zero(chain->step);
-}
-
-static bool cuts_are_equal(const StoredSearch *coverage, const MaskCut *a, const MaskCut *b) {
-    for (int i = 0; i < coverage->count; i++)
-        if (!poly_equal(a->weights[i], b->weights[i])) return false;
-    return true;
 }
 
 static bool has_weights(const StoredSearch *coverage, const MaskCut *cut) {

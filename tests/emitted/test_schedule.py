@@ -134,15 +134,41 @@ def test_branches_that_read_one_place_add_to_it_once() -> None:
     """`if EVEN_K:` around loads with and without a mask: one sum, of which the branch chooses the elements."""
     report = json.loads(tad("--check", "--grad", "--format", "json", LAST_BLOCKS).stdout)
     found = {kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]}
-    assert found.items() >= {
-        "flagged": ("proved", 0),
-        "flagged_rows": ("proved", 1),
-        "flagged_elsewhere": ("proved", 1),
-    }.items()
+    assert (
+        found.items()
+        >= {
+            "flagged": ("proved", 0),
+            "flagged_rows": ("proved", 1),
+            "flagged_elsewhere": ("proved", 1),
+        }.items()
+    )
     module = tad("--backward", "--no-proof", LAST_BLOCKS).stdout
     assert len(re.findall(r"^def flagged_backward", module, re.MULTILINE)) == 2
     start = module.index("def flagged_rows_backward_dw(")
     assert module[start:].split("\nclass ")[0].count("tl.atomic_add(dw") == 1
+
+
+def test_a_last_block_behind_its_loop_is_one_of_its_iterations() -> None:
+    """Also where the loop counts down. What reads other elements, or uses the sum between, is none."""
+    report = json.loads(tad("--check", "--grad", "--format", "json", LAST_BLOCKS).stdout)
+    found = {kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]}
+    assert (
+        found.items()
+        >= {
+            "counted_down": ("proved", 0),
+            "left_behind": ("proved", 0),
+            "left_by_flag": ("proved", 0),
+            "left_by_remainder": ("proved", 0),
+            "left_elsewhere": ("proved", 2),
+            "seen_between": ("proved", 2),
+        }.items()
+    )
+    module = tad("--backward", "--no-proof", LAST_BLOCKS).stdout
+    for kernel in ("counted_down", "left_behind", "left_by_flag", "left_by_remainder"):
+        assert len(re.findall(rf"^def {kernel}_backward", module, re.MULTILINE)) == 2
+    assert "for done in range(program * BLOCK_K, K, programs * BLOCK_K):" in module
+    start = module.index("class LeftBehindFunction")
+    assert "(stride_ak, min(BLOCK_K * (K // BLOCK_K) + BLOCK_K, K))" in module[start:]
 
 
 def test_programs_that_share_out_a_loop_need_no_atomic() -> None:

@@ -85,3 +85,51 @@ def negative_square(x, y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n, other=0.0)
     tl.store(y + i, -(v * v), mask=i < n)
+
+
+# tad: n=13, x=f32[n], w=f32[n], y=f32[2], BLOCK=8, grid=(2,)
+@triton.jit
+def counts_down(x, w, y, n, BLOCK: tl.constexpr):
+    """The loop counts what is left, and moves a pointer along."""
+    i = tl.arange(0, BLOCK)
+    at = x + i
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for left in range(n, 0, -BLOCK):
+        a = tl.load(at, mask=i < left, other=0.0)
+        total += a * tl.load(w + (n - left) + i, mask=i < left, other=0.0)
+        at += BLOCK
+    tl.store(y + tl.program_id(0), tl.sum(total) * tl.program_id(0))
+
+
+# tad: n=13, x=f32[n], y=f32[2], BLOCK=4, grid=(2,)
+@triton.jit
+def last_block(x, y, n, BLOCK: tl.constexpr):
+    """Whole blocks in a loop, and behind it what is left."""
+    i = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for block in range(n // BLOCK):
+        a = tl.load(x + block * BLOCK + i)
+        total += a * a
+    rest = n // BLOCK * BLOCK + i
+    a = tl.load(x + rest, mask=rest < n, other=0.0)
+    total += a * a
+    tl.store(y + tl.program_id(0), tl.sum(total) * tl.program_id(0))
+
+
+# tad: n=13, x=f32[n], y=f32[2], BLOCK=4, EVEN=False, grid=(2,)
+@triton.jit
+def last_block_of_uneven(x, y, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    """The flag decides how many blocks are whole, and whether something is left."""
+    i = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    blocks = tl.cdiv(n, BLOCK)
+    if not EVEN:
+        blocks -= 1
+    for block in range(blocks):
+        a = tl.load(x + block * BLOCK + i)
+        total += tl.sin(a)
+    if not EVEN:
+        rest = blocks * BLOCK + i
+        a = tl.load(x + rest, mask=rest < n, other=0.0)
+        total += tl.sin(a)
+    tl.store(y + tl.program_id(0), tl.sum(total) * tl.program_id(0))

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analysis/checks/check_given.h"
 #include "analysis/frames/sightings.h"
 #include "analysis/ir/limits.h"
 #include "analysis/syntax/syntax_nodes.h"
@@ -203,6 +204,13 @@ static void kernels_build_some(Building *building, bool helpers) {
     }
 }
 
+/// Derivatives by hand stand in comments, which no kernel holds: they are looked at in each text anew.
+static void rules_check(Snapshot *snapshot, Arena *scratch) {
+    if (snapshot->options.skip_checks) return;
+    check_given_rules(scratch, snapshot->module, snapshot->kernels.items, snapshot->kernels.count,
+                      &snapshot->diagnostics);
+}
+
 /// Kernels first: they tell how the helpers are called. False where the work was interrupted.
 static bool kernels_build(Snapshot *snapshot, Arena *scratch, Unit *const *known) {
     Building building = {.snapshot = snapshot,
@@ -212,6 +220,7 @@ static bool kernels_build(Snapshot *snapshot, Arena *scratch, Unit *const *known
                          .missing = ARENA_ARRAY(scratch, int, snapshot->kernels.count + 1)};
     kernels_build_some(&building, false);
     kernels_build_some(&building, true);
+    if (!building.is_unwanted) rules_check(snapshot, scratch);
     return !building.is_unwanted;
 }
 

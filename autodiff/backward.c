@@ -80,12 +80,24 @@ static Variant *derive_kernel(Arena *arena, const Kernel *kernel, Function *forw
     return rest;
 }
 
+/// What the gradients rest on that nobody derived.
+static const char *given_comment(Arena *arena, const Backward *result) {
+    Buffer text = buffer_new(arena);
+    for (int i = 0; i < result->given_count; i++) {
+        const GivenRule *rule = result->given[i].rule;
+        buffer_printf(&text, "    # The derivative of %.*s is given by hand%s: %.*s\n",
+                      STR_ARGS(rule->name), result->given[i].is_checked ? "" : ", not checked",
+                      STR_ARGS(given_rule_text(rule)));
+    }
+    return buffer_text(&text);
+}
+
 /// A kernel and what has to be known to launch it.
 static const char *emit_launch(Arena *arena, const Function *function, const BackwardLaunch *launch,
                                const char *grid, const Backward *result, const char **helpers) {
-    const char *comment =
-        arena_printf(arena, "%s%s%s%s", descriptor_comment(arena, function, launch), grid,
-                     scalar_comment(arena, launch), tape_comment(arena, launch));
+    const char *comment = arena_printf(arena, "%s%s%s%s%s", given_comment(arena, result),
+                                       descriptor_comment(arena, function, launch), grid,
+                                       scalar_comment(arena, launch), tape_comment(arena, launch));
     return emit_kernel(arena, function, backward_decorators(arena, launch, result), comment,
                        helpers);
 }
@@ -129,10 +141,38 @@ static Backward *refuse_for_limit(Backward *result, const char *reason, Diagnost
     return refuse(result, BACKWARD_REFUSED, reason, where);
 }
 
-static Backward *derive(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+typedef struct GivenSearch {
+    const Module *module;
+    bool may_be;  // a helper's file may say a derivative
+} GivenSearch;
+
+static bool visit_calls(void *context, Op *op) {
+    GivenSearch *search = context;
+    for (const CallSite *call = op->call; call && !search->may_be; call = call->outer)
+        search->may_be =
+            call->callee->module != search->module && given_rules_may_be(call->callee->module);
+    return !search->may_be;
+}
+
+/// The kernel in which calls of helpers whose derivative is given by hand are calls; the same where there are none.
+static const Kernel *kernel_with_given(Arena *arena, const Kernel *kernel) {
+    const FunctionDefinition *definition = kernel->definition;
+    GivenSearch search = {definition->module, given_rules_may_be(definition->module)};
+    if (!search.may_be) region_walk(kernel->function->body, visit_calls, &search);
+    if (!search.may_be) return kernel;
+    Diagnostics found = {.arena = arena};
+    const LowerOptions lowering = {.keeps_given = true};
+    Kernel *own = ARENA_NEW(arena, Kernel);
+    *own = *kernel;
+    own->function = lower_kernel(arena, definition, &lowering, &found);
+    return own;
+}
+
+static Backward *derive(Arena *arena, const Snapshot *snapshot, const Kernel *asked_kernel,
                         const BackwardOptions *options, Diagnostics *diagnostics) {
     Backward *result = ARENA_NEW(arena, Backward);
-    result->kernel = kernel;
+    result->kernel = asked_kernel;
+    const Kernel *kernel = asked_kernel;
     if (!kernel_is_forward(kernel))
         return refuse(result, BACKWARD_NOT_DIFFERENTIABLE, "the kernel stores nothing",
                       kernel->definition->name_range);
@@ -146,12 +186,15 @@ static Backward *derive(Arena *arena, const Snapshot *snapshot, const Kernel *ke
         return refuse(result, BACKWARD_REFUSED,
                       arena_printf(arena, "tad-lsp failed to analyse this kernel (%s)", broken),
                       kernel->definition->name_range);
+    kernel = kernel_with_given(arena, kernel);
     // The kernel's IR may be of an earlier text; lines in comments and reasons are those of the present one.
     Function *forward = function_copy(arena, kernel->function, kernel->function->name, NULL);
     snapshot_relocate(snapshot, forward);
     BackwardOptions asked = options ? *options : (BackwardOptions){0};
     asked.keeps_schedule |= asked.wrapper == WRAPPER_TRITON_OP;
     asked.joined = aliases_join(arena, kernel->definition, forward);
+    GivenUses given = {0};
+    asked.given = &given;
     Variant *variant = derive_kernel(arena, kernel, forward, &asked);
     if (variant->part_count && stands_in_fewer(snapshot->module, variant)) {
         asked.keeps_schedule = true;
@@ -163,6 +206,9 @@ static Backward *derive(Arena *arena, const Snapshot *snapshot, const Kernel *ke
                       "floating-point inputs reach its floating-point outputs as bits only, and "
                       "bits have no derivative",
                       kernel->definition->name_range);
+    result->kernel = asked_kernel;
+    result->given = given.list.items;
+    result->given_count = given.list.count;
     result->is_partial = options && options->wrt_count > 0;
     result->joined = asked.joined;
     if (result->status == BACKWARD_REFUSED && diagnostics)

@@ -117,8 +117,10 @@ static Variant *derive_with(Arena *arena, const Kernel *kernel, const BackwardOp
     else
         bindings[count].constant = constant_new(arena, *value);
     Diagnostics found = {.arena = arena};
-    LowerOptions lowering = {
-        .bindings = bindings, .binding_count = count + 1, .general = kernel->function};
+    LowerOptions lowering = {.bindings = bindings,
+                             .binding_count = count + 1,
+                             .general = kernel->function,
+                             .keeps_given = true};
     const Function *own = lower_kernel(arena, kernel->definition, &lowering, &found);
     Variant *variant = ARENA_NEW(arena, Variant);
     variant_derive(arena, kernel, own, options, variant);

@@ -350,8 +350,10 @@ void variants_derive_bound(Arena *arena, const Kernel *kernel, const Function *f
         if (count) memcpy(bindings, bound, sizeof(Binding) * (size_t)count);
         bindings[count] = (Binding){.name = str_from(search.flag->name), .constant = constant};
         Diagnostics found = {.arena = arena};
-        LowerOptions lowering = {
-            .bindings = bindings, .binding_count = count + 1, .general = kernel->function};
+        LowerOptions lowering = {.bindings = bindings,
+                                 .binding_count = count + 1,
+                                 .general = kernel->function,
+                                 .keeps_given = true};
         const Function *own = lower_kernel(arena, kernel->definition, &lowering, &found);
         variants[r] = ARENA_NEW(arena, Variant);
         variant_derive(arena, kernel, own, options, variants[r]);
@@ -399,7 +401,8 @@ static void derive_flag(Arena *arena, const Kernel *kernel, const BackwardOption
     Binding binding = {.name = str_from(flag->name),
                        .constant = constant_new(arena, constant_of_bool(is_set))};
     Diagnostics found = {.arena = arena};
-    LowerOptions lowering = {.bindings = &binding, .binding_count = 1, .general = kernel->function};
+    LowerOptions lowering = {
+        .bindings = &binding, .binding_count = 1, .general = kernel->function, .keeps_given = true};
     const Function *own = lower_kernel(arena, kernel->definition, &lowering, &found);
     variant_derive(arena, kernel, own, options, variant);
 }

@@ -406,6 +406,25 @@ static bool python_call_is_integer(const Op *op) {
     return str_starts(name, "triton.") || str_is(name, "math.ceil") || str_is(name, "math.floor");
 }
 
+/// The shape of all arguments together, of the element type that the operand says.
+static bool infer_given(const Inference *inference) {
+    const Op *op = inference->op;
+    const Poly **dims = ARENA_ARRAY(inference->arena, const Poly *, TYPE_MAX_RANK);
+    int rank = 0;
+    for (int i = GIVEN_ARGUMENTS; i < op->operand_count; i++) {
+        if (!op->operands[i] || op->operands[i]->type.kind != TYPE_NUMBER) continue;
+        Type so_far = type_number(dtype_of(DTYPE_UNKNOWN), rank, dims);
+        if (!infer_broadcast(inference, so_far, op->operands[i]->type, &rank, dims)) return true;
+    }
+    int64_t argument;
+    bool is_pointer;
+    DType element = value_is_int(op->operands[1], &argument)
+                        ? infer_operand_type(inference, GIVEN_ARGUMENTS + (int)argument).element
+                        : infer_dtype_operand(op->operands[1], &is_pointer);
+    infer_set(inference, 0, type_number(element, rank, dims));
+    return true;
+}
+
 /// Constants, tuples and questions about types.
 static bool infer_structural(const Inference *inference) {
     Op *op = inference->op;
@@ -425,6 +444,7 @@ static bool infer_structural(const Inference *inference) {
         break;
     case OP_UNKNOWN:
     case OP_UNDEFINED: break;
+    case OP_GIVEN: return infer_given(inference);
     case OP_DTYPE_OF:
     case OP_ELEMENT_TYPE_OF:
         type.kind = TYPE_DTYPE;

@@ -2,6 +2,7 @@
 #include "analysis/calls/lower_inline.h"
 
 #include "analysis/build/build.h"
+#include "analysis/calls/lower_given.h"
 #include "analysis/expressions/lower_expression.h"
 #include "analysis/frames/recursion.h"
 #include "analysis/frames/sightings.h"
@@ -152,6 +153,7 @@ Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Argume
     if (!parameters_bind(lowering, callee, arguments, values, node))
         return lowering_silent(lowering, "a call with wrong arguments");
     Builder outside = lowering->builder;
+    int first_op = outside.function->op_count;
     CallSite *call = ARENA_NEW(lowering->arena, CallSite);
     *call = (CallSite){.range = outside.range, .callee = callee, .outer = outside.call};
     lowering->builder.call = call;
@@ -176,5 +178,6 @@ Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Argume
     // Ops may have been put before the former place, so only the place in the call stack is restored.
     lowering->builder.call = outside.call;
     lowering->builder.range = outside.range;
-    return outcome.value ? outcome.value : build_none(&lowering->builder);
+    Value *value = outcome.value ? outcome.value : build_none(&lowering->builder);
+    return lower_given(lowering, callee, values, value, first_op, node);
 }

@@ -115,9 +115,15 @@ struct Function {
  *           A branch that does not define a variable yields OP_UNDEFINED.
  * OP_TUPLE  operands: items. OP_ITEM(tuple, index).
  * OP_CONSTANT no operands; the result's `constant` is set.
+ * OP_GIVEN  operands: the helper, the element type of the result (a type, or the number of the argument that has it), whether
+ *           differences of the helper say something of its derivative, a bit for each argument that may have a gradient, then an
+ *           argument for each parameter; `note`: why its
+ *           rule cannot be used, or NULL.
  * OP_UNKNOWN any operands, one result of TYPE_UNKNOWN, `note`.
  * OP_REDUCE, OP_ASSOCIATIVE_SCAN with a user's combine function: region 0, arguments (a items..., b items...), OP_YIELD items.
  */
+
+enum { GIVEN_ARGUMENTS = 4 };  // operands of an OP_GIVEN before its arguments
 
 /// Where new ops go. Copy it to save a position.
 typedef struct Builder {

@@ -1,7 +1,10 @@
 // Expressions and bodies in Triton's language, lowered at a builder's place.
 #include "analysis/lowering/rule.h"
 
+#include <string.h>
+
 #include "analysis/calls/rule_text.h"
+#include "analysis/expressions/lower_expression.h"
 #include "analysis/syntax/syntax_nodes.h"
 
 static Value *lower_text(Builder *builder, const char *text, const NamedValue *names,
@@ -49,4 +52,124 @@ Value *lower_body(Builder *builder, const char *text, const NamedValue *names, i
                   Error *error) {
     *error = NULL;
     return lower_text(builder, text, names, name_count, error);
+}
+
+/* ---- rules given by hand ---- */
+
+static void fault_set(Arena *arena, Diagnostic *fault, Range range, const char *message) {
+    *fault = (Diagnostic){
+        .id = DIAGNOSTIC_GRADIENT_RULE, .range = range, .message = arena_strdup(arena, message)};
+}
+
+/// The first thing that was not understood.
+static bool fault_found(const Diagnostics *found, const GivenRule *rule, Diagnostic *fault) {
+    for (LIST_EACH(int, i, found->list)) {
+        const Diagnostic *said = &found->list.items[i];
+        bool is_warning = said->severity != SEVERITY_ERROR &&
+                          said->id != DIAGNOSTIC_NOT_UNDERSTOOD &&
+                          said->id != DIAGNOSTIC_UNKNOWN_OPERATION;
+        if (is_warning) continue;
+        bool is_here = said->range.source == rule->range.source;
+        fault_set(found->arena, fault, is_here ? said->range : rule->expressions, said->message);
+        fault->id = said->id;
+        return true;
+    }
+    return false;
+}
+
+/// The rule's file with nothing but the expressions in it, so that what is found there has its place in the file.
+static const Source *expressions_alone(Arena *arena, const GivenRule *rule) {
+    const Source *source = rule->range.source;
+    Range range = rule->expressions;
+    char *text = arena_strndup(arena, source->text.data, range.end);
+    memset(text, '\n', range.start);
+    return source_new(arena, source->path, (Str){text, range.end});
+}
+
+/// The nodes between the commas; 0 where the text is no list of expressions.
+static int expression_nodes(Arena *arena, const SyntaxTree *tree, SyntaxNode **nodes) {
+    SyntaxNode *items;
+    SyntaxNode root = syntax_root(tree);
+    if (node_has_error(root) || node_children(arena, root, &items) != 1 ||
+        node_kind(items[0]) != SYNTAX_EXPRESSION_STATEMENT)
+        return 0;
+    int count = node_children(arena, items[0], nodes);
+    for (int i = 0; i < count; i++)
+        if (node_kind((*nodes)[i]) == SYNTAX_ASSIGNMENT) return 0;
+    bool is_list = count == 1 && (node_kind((*nodes)[0]) == SYNTAX_TUPLE ||
+                                  node_kind((*nodes)[0]) == SYNTAX_EXPRESSION_LIST);
+    return is_list ? node_children(arena, (*nodes)[0], nodes) : count;
+}
+
+/// A value for each expression, or the items of the one tuple that a function returns.
+static int expressions_lower(Lowering *lowering, const SyntaxNode *nodes, int count,
+                             Value ***values) {
+    *values = ARENA_ARRAY(lowering->arena, Value *, count + 1);
+    for (int i = 0; i < count; i++) (*values)[i] = lower_value(lowering, nodes[i]);
+    int items;
+    if (count != 1 || !value_is_tuple((*values)[0], &items)) return count;
+    *values = (*values)[0]->op->operands;
+    return items;
+}
+
+static bool values_are_gradients(Arena *arena, const GivenRule *rule, Value *const *values,
+                                 int count, Diagnostic *fault) {
+    if (count != rule->parameters.count) {
+        fault_set(arena, fault, rule->expressions,
+                  arena_printf(arena,
+                               "the rule has %d expression%s for the %d argument%s of `%.*s`: one "
+                               "each, and `None` where there is no gradient",
+                               count, count == 1 ? "" : "s", rule->parameters.count,
+                               rule->parameters.count == 1 ? "" : "s", STR_ARGS(rule->name)));
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        if (value_is_none(values[i]) || values[i]->type.kind == TYPE_NUMBER) continue;
+        Str name = rule->parameters.items[i];
+        fault_set(arena, fault, rule->expressions,
+                  arena_printf(arena,
+                               "it is not known what the rule gives for `%.*s`: it has to "
+                               "be a number or a tile of numbers",
+                               STR_ARGS(name)));
+        return false;
+    }
+    return true;
+}
+
+Value **lower_given_rule(Builder *builder, const GivenRule *rule, const NamedValue *names,
+                         int name_count, Diagnostic *fault) {
+    Arena *arena = builder->function->arena;
+    static const LowerOptions options = {.keeps_given = true};
+    Diagnostics found = {.arena = arena};
+    SyntaxTree *tree = syntax_parse(expressions_alone(arena, rule));
+    SyntaxNode *nodes = NULL;
+    int count = expression_nodes(arena, tree, &nodes);
+    Value **values = NULL;
+    if (count == 0) {
+        fault_set(arena, fault, rule->expressions,
+                  "this is no list of expressions: write one for each argument, with commas "
+                  "between them");
+    } else {
+        Lowering lowering = {.arena = arena,
+                             .builder = *builder,
+                             .options = &options,
+                             .diagnostics = &found,
+                             .root = rule->range.source,
+                             .max_ops = builder->function->op_count + 20000,
+                             .max_depth = 8};
+        lowering.builder.diagnostics = &found;
+        lowering.builder.range = rule->expressions;
+        lowering.builder.call = NULL;
+        LoweringFrame frame = {.module = rule->module, .source = rule->range.source};
+        frame_enter(&lowering, &frame);
+        for (int i = 0; i < name_count; i++)
+            variable_set(&lowering, str_from(names[i].name), names[i].value);
+        count = expressions_lower(&lowering, nodes, count, &values);
+        frame_leave(&lowering, &frame);
+        if (fault_found(&found, rule, fault) ||
+            !values_are_gradients(arena, rule, values, count, fault))
+            values = NULL;
+    }
+    syntax_free(tree);
+    return values;
 }

@@ -3,6 +3,7 @@
 #define TAD_ANALYSIS_LOWERING_RULE_H
 
 #include "analysis/build/build.h"
+#include "analysis/module/given_rules.h"
 #include "base/error.h"
 
 typedef struct NamedValue {
@@ -17,5 +18,11 @@ Value *lower_expression(Builder *builder, const char *text, const NamedValue *na
 /// The same for a body of statements that ends in `return ...` (the EXPANDS column).
 Value *lower_body(Builder *builder, const char *text, const NamedValue *names, int name_count,
                   Error *error);
+
+/// What a rule that was given by hand comes to at the builder's place: a value for each of its parameters, in order; None where there
+/// is no gradient. Names are those given here, then those of the rule's file. NULL where it does not lower: `fault` has the place in the
+/// file and the message.
+Value **lower_given_rule(Builder *builder, const GivenRule *rule, const NamedValue *names,
+                         int name_count, Diagnostic *fault);
 
 #endif

@@ -208,6 +208,15 @@ static void roles_of_row(Roles *roles, Op *op, int role) {
     }
 }
 
+/// What has a gradient by hand is a float, whatever the helper does with it.
+static void roles_of_given(Roles *roles, const Op *op) {
+    int64_t gradients = 0;
+    value_is_int(op->operands[3], &gradients);
+    for (int i = GIVEN_ARGUMENTS; i < op->operand_count && i < 63; i++)
+        if (gradients >> (i - GIVEN_ARGUMENTS) & 1)
+            role_add(roles, op->operands[i], ROLE_FLOAT | ROLE_REAL);
+}
+
 static bool visit_roles(void *context, Op *op) {
     Roles *roles = context;
     int role = op->result_count ? role_of(roles, op->results[0]) : 0;
@@ -282,6 +291,7 @@ static bool visit_roles(void *context, Op *op) {
         return true;
     case OP_DTYPE_QUESTION: role_add(roles, op->operands[0], ROLE_DTYPE); return true;
     case OP_CAST: roles_of_cast(roles, op, role); return true;
+    case OP_GIVEN: roles_of_given(roles, op); return true;
     case OP_ELEMENT_TYPE_OF: role_add(roles, op->operands[0], ROLE_POINTER); return true;
     case OP_GATHER: role_add(roles, op->operands[1], ROLE_INT); return true;
     case OP_HISTOGRAM: role_add(roles, op->operands[0], ROLE_INT); return true;

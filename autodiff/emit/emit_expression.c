@@ -286,6 +286,21 @@ static EmittedText call_text(Emitter *emitter, const Op *op) {
     return atom(buffer_text(&text));
 }
 
+/// A call of the author's helper: its arguments in order, behind a `*` by their names.
+static EmittedText given_text(Emitter *emitter, const Op *op) {
+    const FunctionDefinition *callee = op->operands[0]->constant->function;
+    Buffer text = buffer_new(emitter->arena);
+    buffer_printf(&text, "%s(", constant_text(emitter, op->operands[0]->constant).text);
+    for (int i = GIVEN_ARGUMENTS; i < op->operand_count; i++) {
+        const ParameterDefinition *parameter = &callee->parameters[i - GIVEN_ARGUMENTS];
+        buffer_puts(&text, i > GIVEN_ARGUMENTS ? ", " : "");
+        if (parameter->is_keyword_only) buffer_printf(&text, "%.*s=", STR_ARGS(parameter->name));
+        buffer_puts(&text, any(emitter, op->operands[i]));
+    }
+    buffer_putc(&text, ')');
+    return atom(buffer_text(&text));
+}
+
 static EmittedText full_text(Emitter *emitter, const Op *op) {
     double number;
     const char *shape = tuple_text(emitter, op->operands[0]),
@@ -300,6 +315,7 @@ EmittedText emit_op(Emitter *emitter, const Op *op) {
     Arena *arena = emitter->arena;
     switch (op->code) {
     case OP_CONSTANT: return constant_text(emitter, op->results[0]->constant);
+    case OP_GIVEN: return given_text(emitter, op);
     case OP_TUPLE: return atom(tuple_text(emitter, op->results[0]));
     case OP_EXPAND_DIMS: return expand_text(emitter, op);
     case OP_FULL: return full_text(emitter, op);

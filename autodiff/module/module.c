@@ -80,6 +80,7 @@ static void write_items(ModuleWriter *writer, Buffer *out) {
         bool is_apart = is_definition || after_definition || (after_import && !is_import);
         buffer_puts(out, is_apart ? "\n\n" : "");
         Str text = launcher ? str_from(launcher) : source_slice(item->range);
+        if (item->given.size) buffer_printf(out, "%.*s\n", STR_ARGS(item->given));
         buffer_printf(out, "%.*s\n", STR_ARGS(text));
         after_definition = is_definition;
         after_import = is_import;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/module/given_rules.h"
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
 
@@ -109,8 +110,24 @@ static bool is_main_block(const Source *source, SyntaxNode node) {
     return str_starts(str_trim(condition), "__name__") || str_ends(str_trim(condition), "__name__");
 }
 
+/// The derivative that is given by hand of the function that the item defines comes along, and so does what it calls.
+static void take_given(Item *item, const GivenRules *rules) {
+    for (LIST_EACH(int, i, *rules)) {
+        const GivenRule *rule = &rules->items[i];
+        if (!item->function || rule->function != item->function || rule->problem) continue;
+        item->given = source_slice(rule->range);
+        Str text = given_rule_text(rule);
+        for (size_t at = 0, size; at < text.size; at += size + 1) {
+            for (size = 0; at + size < text.size && byte_is_word(text.data[at + size]);) size++;
+            Str word = {text.data + at, size};
+            if (given_rule_asks(rule, word)) map_set(&item->mentions, word, item);
+        }
+    }
+}
+
 Items module_items(Arena *arena, const Module *module) {
     Items items = {0};
+    GivenRules rules = given_rules(arena, module);
     SyntaxNode root = syntax_root(module->tree);
     for (uint32_t i = 0; i < node_child_count(root); i++) {
         SyntaxNode node = node_child(root, i);
@@ -132,6 +149,7 @@ Items module_items(Arena *arena, const Module *module) {
                 (node_kind(node) == SYNTAX_FUNCTION || node_kind(node) == SYNTAX_DECORATED))
                 item.function = function;
         }
+        take_given(&item, &rules);
         LIST_PUSH(arena, &items, item);
     }
     return items;

@@ -18,6 +18,7 @@ typedef struct Item {
     bool is_noted;
     bool is_own_gradient;  // an autograd.Function: nothing is missing where it is left out
     const FunctionDefinition *function;  // the top-level def it is, or NULL
+    Str given;                           // the comment that gives its derivative; empty: none
 } Item;
 
 typedef LIST(Item) Items;

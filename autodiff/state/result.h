@@ -3,6 +3,7 @@
 #define TAD_AUTODIFF_STATE_RESULT_H
 
 #include "analysis/addresses/axis.h"
+#include "analysis/module/given_rules.h"
 #include "analysis/snapshot.h"
 
 typedef enum WrapperKind { WRAPPER_AUTOGRAD, WRAPPER_NONE, WRAPPER_TRITON_OP } WrapperKind;
@@ -13,6 +14,16 @@ typedef struct PassObserver {
     void *context;
 } PassObserver;
 
+/// A derivative given by hand that a backward rests on.
+typedef struct GivenUse {
+    const GivenRule *rule;
+    bool is_checked;  // differences of the helper say whether it is right
+} GivenUse;
+
+typedef struct GivenUses {
+    LIST(GivenUse) list;
+} GivenUses;
+
 typedef struct BackwardOptions {
     const char *const
         *wrt;  // names of the inputs to differentiate; NULL: every floating-point input
@@ -22,6 +33,7 @@ typedef struct BackwardOptions {
         keeps_schedule;  // one kernel in the forward's schedule, with atomics where its programs share gradients
     const int *joined;             // parameters that stand for others (Backward's)
     const PassObserver *observer;  // may be NULL
+    GivenUses *given;              // out: what is given by hand; may be NULL
     bool skips_scalars;            // numbers that launchers read off tensors stay numbers
 } BackwardOptions;
 
@@ -118,6 +130,8 @@ typedef struct Backward {
     int output_count;
     Gradient *gradients;  // one per input
     int gradient_count;
+    const GivenUse *given;  // rules by hand that the gradients rest on
+    int given_count;
     int atomics;      // gradients that need an atomic
     bool is_partial;  // options->wrt left inputs out
     const char

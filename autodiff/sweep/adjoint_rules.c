@@ -13,6 +13,7 @@
 #include "autodiff/state/names.h"
 #include "autodiff/sweep/adjoint.h"
 #include "autodiff/sweep/adjoint_dot.h"
+#include "autodiff/sweep/adjoint_given.h"
 #include "autodiff/sweep/adjoint_reduce.h"
 #include "autodiff/sweep/rule_parts.h"
 #include "autodiff/tape/load_tape.h"
@@ -508,6 +509,10 @@ static void rule_cat(Differentiation *state, const Op *op, Value *gradient) {
 
 /* ---- dispatch ---- */
 
+/// What an author can do about an operation that no rule is for.
+#define WAY_OUT                                                                                    \
+    ", or give the derivative of a helper around it (# tad: backward of helper(x): ...)"
+
 static void rule_tuple(Differentiation *state, const Op *op) {
     for (int i = 0; i < op->operand_count; i++) {
         if (!value_is_active(state, op->operands[i])) continue;
@@ -535,7 +540,7 @@ static bool refuse_bits(Differentiation *state, const Op *op) {
                        "a gradient has to pass through it: let the launcher pass a tensor of "
                        "that type"
                      : "a float is made here of the bits of another one, and a gradient has to "
-                       "pass through it: work with the number instead of its bits");
+                       "pass through it: work with the number instead of its bits" WAY_OUT);
     return true;
 }
 
@@ -565,6 +570,7 @@ void adjoint_rule(Differentiation *state, const Op *op, Value *const *gradients)
     case OP_CUMPROD:
     case OP_ASSOCIATIVE_SCAN: rule_scan(state, op, gradients); return;
     case OP_DOT: rule_dot(state, op, gradients[0]); return;
+    case OP_GIVEN: rule_given(state, op, gradients[0]); return;
     case OP_TUPLE:
     case OP_ITEM: rule_tuple(state, op); return;
     case OP_UNDEFINED: return;
@@ -586,7 +592,8 @@ void adjoint_rule(Differentiation *state, const Op *op, Value *const *gradients)
     else {
         state->is_bits = op->code == OP_BITCAST;
         adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
-                     "`%s` has no derivative and a gradient has to pass through it: %s", name,
+                     "`%s` has no derivative and a gradient has to pass through it: %s" WAY_OUT,
+                     name,
                      row->gradient_unsupported ? row->gradient_unsupported
                                                : "rewrite it with operations that have one");
     }

@@ -78,7 +78,7 @@ static bool is_specification(const Source *source, uint32_t offset) {
     line = str_trim((Str){line.data + 1, line.size - 1});
     if (!str_starts(line, "tad:")) return false;
     line = str_trim((Str){line.data + 4, line.size - 4});
-    return !str_starts(line, "ignore");
+    return !str_starts(line, "ignore") && !str_starts(line, "backward of");
 }
 
 static void comment_places(PlaceSearch *search) {

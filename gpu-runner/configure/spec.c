@@ -51,7 +51,7 @@ static void add_text(Arena *arena, const SpecRequest *request, const char *text,
             one = str_trim((Str){one.data + 4, one.size - 4});
         else if (origin == SPEC_COMMENT)
             continue;  // another comment
-        if (one.size == 0 || str_starts(one, "ignore")) continue;
+        if (one.size == 0 || str_starts(one, "ignore") || str_starts(one, "backward of")) continue;
         PlanConfiguration fixed = configuration_open(arena, request->kernel);
         fixed.origin = origin;
         *error = spec_parse(arena, request, one, &fixed);

@@ -164,8 +164,9 @@ static void say_verdict(const KernelResult *result, bool quiet) {
             say("%s: gradients proved, worst error %.1e", result->name, result->worst_error);
         break;
     case KERNEL_FAILED:
-        say("%s:%d: WRONG GRADIENTS in the backward of `%s`: %s; please report this kernel",
-            result->file, result->line, result->name, result->reason);
+        say("%s:%d: WRONG GRADIENTS in the backward of `%s`: %s%s", result->file,
+            result->given_line ? result->given_line : result->line, result->name, result->reason,
+            result->given_line ? "" : "; please report this kernel");
         break;
     case KERNEL_DERIVED:
         if (result->is_doubted)

@@ -7,6 +7,7 @@
 #include "autodiff/module/module.h"
 #include "server/gradients/kernel_hash.h"
 #include "server/gradients/written.h"
+#include "server/proofs/given.h"
 #include "server/proofs/pair.h"
 #include "server/proofs/runner_client.h"
 #include "server/queues/fast_queue.h"
@@ -29,7 +30,9 @@ typedef struct QueuedProof {
     Json *params;           // for the runner; NULL: there is nothing to run
     const char *runner;     // command that the settings name, "" for our own
     Twin twin;              // the same in the module beside the file
-    Json *places;  // of each input's gradient, where the file holds the backward; else NULL
+    Json *places;       // of each input's gradient, where the file holds the backward; else NULL
+    Json *given;        // the place of a derivative by hand that the gradients rest on; or NULL
+    const char *rests;  // which these are, in words; or NULL
     double limit_s;
     int deaths;
     bool is_done;
@@ -160,6 +163,13 @@ static void read_answer(QueuedProof *proof, const Json *answer) {
     status->has_error = worst && worst->kind == JSON_NUMBER;
     status->worst_error = status->has_error ? worst->number : 0;
     status->details = answer ? json_copy(proof->arena, answer) : NULL;
+    if (status->state == GRADIENT_FAILED && proof->rests) {
+        status->reason =
+            arena_printf(proof->arena, "%s; it rests on %s", status->reason, proof->rests);
+        status->range = proof->given;
+    } else {
+        status->given = NULL;
+    }
     if (status->state != GRADIENT_FAILED || !proof->places) return;
     status->writer = gradient_writer(json_get(proof->params, "backward"), status->details);
     if (!status->writer.input.size) return;
@@ -299,6 +309,11 @@ static const char *text_to_prove(Request *request, QueuedProof *proof, const Sna
                                  const Snapshot *forward, const Original *original,
                                  Backward *backward) {
     Arena *arena = request->arena;
+    const char *unchecked = given_obstacle(arena, backward);
+    if (unchecked) {
+        leave_unproved(proof, unchecked);
+        return NULL;
+    }
     if (!pair_is_written(snapshot, backward)) {
         Diagnostics ignored = {.arena = arena};
         const BackwardOptions options = {.wrapper = WRAPPER_NONE};
@@ -313,6 +328,17 @@ static const char *text_to_prove(Request *request, QueuedProof *proof, const Sna
     if (!obstacle) return str_dup(arena, snapshot->source->text);
     leave_unproved(proof, obstacle);
     return NULL;
+}
+
+/// What the gradients rest on that is given by hand, and where it stands in the file.
+static void note_given(Request *request, QueuedProof *proof, const Snapshot *snapshot,
+                       const Backward *backward) {
+    const char *rests = given_words(request->arena, backward);
+    if (rests) proof->rests = arena_strdup(proof->arena, rests);
+    const GivenRule *rule = given_here(backward, snapshot->source);
+    if (!rule) return;
+    proof->status.given = str_dup(proof->arena, rule->name);
+    proof->given = json_copy(proof->arena, request_range_json(request, snapshot, rule->range));
 }
 
 static void proof_derive(Request *request, QueuedProof *proof, const Snapshot *snapshot,
@@ -349,6 +375,7 @@ static void proof_derive(Request *request, QueuedProof *proof, const Snapshot *s
     else
         proof->twin = written_twin(request, snapshot, kernel, backward);
     if (proof->twin.hash) proof->twin.uri = arena_strdup(proof->arena, proof->twin.uri);
+    note_given(request, proof, snapshot, backward);
     proof->status.state = GRADIENT_RUNNING;
 }
 

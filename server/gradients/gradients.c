@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/module/given_rules.h"
 #include "base/budget.h"
 #include "base/escape.h"
 #include "base/parallel.h"
@@ -93,6 +94,7 @@ static GradientStatus status_copy(Arena *arena, const GradientStatus *status) {
     copy.reason = arena_strdup(arena, status->reason);
     copy.details = status->details ? json_copy(arena, status->details) : NULL;
     copy.range = status->range ? json_copy(arena, status->range) : NULL;
+    copy.given = status->given ? arena_strdup(arena, status->given) : NULL;
     copy.writer = (GradientWriter){str_from(str_dup(arena, status->writer.input)),
                                    str_from(str_dup(arena, status->writer.kernel)),
                                    str_from(str_dup(arena, status->writer.parameter))};
@@ -229,6 +231,16 @@ static void add_imprecise(Diagnostics *diagnostics, const Snapshot *snapshot, co
                 json_get_string(finding, "message", ""));
 }
 
+/// The comment that gives the derivative that a wrong gradient rests on; else `otherwise`.
+static Range place_of_given(Arena *arena, const Snapshot *snapshot, const GradientStatus *status,
+                            Range otherwise) {
+    if (!status->given) return otherwise;
+    GivenRules rules = given_rules(arena, snapshot->module);
+    for (LIST_EACH(int, i, rules))
+        if (str_is(rules.items[i].name, status->given)) return rules.items[i].range;
+    return otherwise;
+}
+
 static void add_result(Diagnostics *diagnostics, const Snapshot *snapshot, const Kernel *kernel,
                        const GradientEntry *entry) {
     Range name = snapshot_range(snapshot, kernel->definition->name_range);
@@ -236,7 +248,8 @@ static void add_result(Diagnostics *diagnostics, const Snapshot *snapshot, const
     switch (entry->status.state) {
     case GRADIENT_FAILED:
         diagnose(diagnostics, DIAGNOSTIC_GRADIENT_WRONG,
-                 gradient_place(diagnostics->arena, snapshot, entry->status.writer, name),
+                 gradient_place(diagnostics->arena, snapshot, entry->status.writer,
+                                place_of_given(diagnostics->arena, snapshot, &entry->status, name)),
                  "a gradient of `%.*s` is wrong: %s", STR_ARGS(kernel->definition->name), reason);
         break;
     case GRADIENT_PROVED:

@@ -32,6 +32,8 @@ typedef struct GradientStatus {
     bool is_stale;  // the kernel, or a helper of it, has other text than when it was checked
     Json *details;  // what the runner answered, or NULL
     Json *range;    // of a wrong gradient in the text that was checked, or NULL: the kernel's name
+    const char
+        *given;  // of a wrong gradient: the helper whose derivative by hand it rests on; or NULL
     GradientWriter writer;  // of a wrong gradient, where the file holds the backward
     uint64_t hash;
 } GradientStatus;

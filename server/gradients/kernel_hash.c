@@ -2,6 +2,7 @@
 // globals that it reaches by name, here or in imported files, and that of a backward in the same file.
 #include "server/gradients/kernel_hash.h"
 
+#include "analysis/module/given_rules.h"
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
 #include "base/map.h"
@@ -126,6 +127,20 @@ bool kernel_stands_in(const Snapshot *snapshot, const Kernel *kernel, Str text) 
     return stands;
 }
 
+/// Derivatives by hand that the files of the parts give, whichever of them are used.
+static uint64_t hash_of_given(Arena *arena, const PartSearch *search) {
+    uint64_t hash = 0;
+    Map modules = map_new(arena);
+    for (LIST_EACH(int, i, search->parts)) {
+        const Module *module = search->parts.items[i].module;
+        if (map_has_pointer(&modules, module)) continue;
+        map_set_pointer(&modules, module, (void *)1);
+        GivenRules rules = given_rules(arena, module);
+        for (LIST_EACH(int, k, rules)) hash += hash_of(source_slice(rules.items[k].range));
+    }
+    return hash;
+}
+
 /// The sum does not depend on the order in which an edited module lists its names.
 uint64_t kernel_hash(const Snapshot *snapshot, const Kernel *kernel) {
     Arena *scratch = arena_new();
@@ -139,6 +154,7 @@ uint64_t kernel_hash(const Snapshot *snapshot, const Kernel *kernel) {
     search_run(&search);
     uint64_t hash = hash_of(kernel->definition->comment);
     for (LIST_EACH(int, i, search.parts)) hash += hash_of(search.parts.items[i].text);
+    hash += hash_of_given(scratch, &search);
     arena_free(scratch);
     return hash | 1;  // 0 means nothing
 }

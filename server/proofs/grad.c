@@ -11,6 +11,7 @@
 #include "autodiff/module/module.h"
 #include "base/escape.h"
 #include "base/json.h"
+#include "server/proofs/given.h"
 #include "server/proofs/gradient_place.h"
 #include "server/proofs/pair.h"
 #include "server/proofs/proof.h"
@@ -32,8 +33,10 @@ typedef struct GradProof {
     bool is_written;          // the backward is the holder's own
     LIST(WrittenGradient) written;
     ProofPlan plan;
-    Range name;  // in the holder's source
-    int result;  // index in the report's kernels
+    Range name;         // in the holder's source
+    Range given;        // of a derivative by hand there that the gradients rest on; no source: none
+    const char *rests;  // which these are, in words; or NULL
+    int result;         // index in the report's kernels
     int deaths;
     double derive_seconds;
 } GradProof;
@@ -185,6 +188,9 @@ static bool is_original(const Deriving *deriving, const Kernel *kernel) {
 static const char *text_to_prove(const Deriving *deriving, const Kernel *kernel, Arena *arena,
                                  const Snapshot *forward, Backward *backward, bool is_written,
                                  const char **reason) {
+    *reason = given_obstacle(arena, backward);
+    if (*reason) return NULL;
+    *reason = "";
     if (is_written && deriving->origin_name && forward == deriving->snapshot) {
         *reason = arena_printf(arena, "not proved: %s",
                                pair_without_origin(arena, deriving->origin_name, deriving->origin));
@@ -235,6 +241,10 @@ static void derive_kernel(const Deriving *deriving, const Kernel *kernel, Arena 
     Range name = kernel->definition->name_range;
     proof->name = (Range){deriving->file->source, name.start, name.end};
     proof->is_written = is_written;
+    const char *rests = given_words(arena, backward);
+    if (rests) proof->rests = arena_strdup(grad->arena, rests);
+    const GivenRule *rule = given_here(backward, deriving->snapshot->source);
+    if (rule) proof->given = (Range){deriving->file->source, rule->range.start, rule->range.end};
     if (is_written) note_written(deriving, kernel, backward, proof);
 }
 
@@ -332,7 +342,7 @@ static Range wrong_place(const GradProof *proof, const Json *answer) {
     for (LIST_EACH(int, i, proof->written))
         if (writer.input.size && str_is(writer.input, proof->written.items[i].input))
             return proof->written.items[i].range;
-    return proof->name;
+    return proof->given.source ? proof->given : proof->name;
 }
 
 /// What the proof in fp64 does not see: at its line in the file that holds the backward, else at the forward's.
@@ -375,6 +385,11 @@ static void take_answer(const Grad *grad, const GradProof *proof, const Json *an
         result->status = KERNEL_PROVED;
     } else if (strcmp(status, "failed") == 0) {
         result->status = KERNEL_FAILED;
+        if (proof->given.source && !proof->is_written)
+            result->given_line = range_line(proof->given);
+        if (proof->rests)
+            result->reason = arena_printf(grad->report->arena, "%s; it rests on %s", result->reason,
+                                          proof->rests);
         const char *message = arena_printf(grad->arena, "the %s of `%s` is wrong: %s",
                                            proof->is_written ? "backward" : "derived gradient",
                                            proof->plan.kernel, result->reason);

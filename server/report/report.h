@@ -61,6 +61,7 @@ typedef struct KernelResult {
     double worst_error;
     int atomics;
     double seconds;
+    int given_line;  // failed: of a derivative by hand in the file that the gradients rest on; else 0
     bool is_doubted;  // not proved, and a run saw a fault, or a gradient that differed
     const char *
         open;  // why the proof did not end, in words that are the same on every machine; NULL: the reason says it

@@ -1,0 +1,274 @@
+"""Derivatives that an author gives by hand: kept as calls, held against differences, told where none can check them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.emitted.plan import tad
+
+HEAD = """import torch
+import triton
+import triton.language as tl
+"""
+KERNEL = """
+
+@triton.jit
+def kernel(x_ptr, s_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < n
+    x = tl.load(x_ptr + i, mask=mask, other=0.0)
+    s = tl.load(s_ptr + i, mask=mask, other=0.0)
+    tl.store(y_ptr + i, {call}, mask=mask)
+
+
+def run(x, s):
+    y = torch.empty_like(x)
+    kernel[(triton.cdiv(x.numel(), 16),)](x, s, y, x.numel(), BLOCK=16)
+    return y
+"""
+EXP = """
+
+# tad: backward of fast_exp(x): {rule}
+@triton.jit
+def fast_exp(x):
+    return tl.exp2(x * 1.4426950408889634)
+"""
+LINE = HEAD.count("\n") + 3  # of the comment
+
+
+def written(tmp_path: Path, helpers: str, call: str = "fast_exp(x) * s") -> Path:
+    file = tmp_path / "given.py"
+    file.write_text(HEAD + helpers + KERNEL.format(call=call))
+    return file
+
+
+def checked(file: Path) -> tuple[int, dict, list[dict]]:
+    run = tad("--check", "--grad", "--format", "json", file)
+    report = json.loads(run.stdout)
+    (kernel,) = report["kernels"]
+    return run.returncode, kernel, report["diagnostics"]
+
+
+def emitted(file: Path) -> str:
+    """The emitted backward kernel."""
+    text = tad("--backward", "-q", file).stdout
+    return re.search(r"^def kernel_backward.*?(?=\n\n\n)", text, re.MULTILINE | re.DOTALL)[0]
+
+
+RIGHT = {
+    "expression": EXP.format(rule="grad * result"),
+    "again": EXP.format(rule="grad * fast_exp(x)"),
+    "function": EXP.format(rule="by_hand(result, grad)")
+    + "\n\n@triton.jit\ndef by_hand(r, g):\n    return r * g\n",
+    "two": "\n\n# tad: backward of fast_exp(x, y): grad * y, grad * x + 0 * result\n"
+    "@triton.jit\ndef fast_exp(x, y=2.0):\n    return x * y\n",
+    "tuple": "\n\n# tad: backward of fast_exp(x, y, K): both(x, y, grad)\n"
+    "@triton.jit\ndef fast_exp(x, y=2.0, K: tl.constexpr = 3):\n    return x * y + K\n"
+    "\n\n@triton.jit\ndef both(a, b, g):\n    return g * b, g * a, None\n",
+    "branch": EXP.format(rule="tl.where(x > 0, grad * result, result * grad)"),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_rule_is_proved(tmp_path: Path, name: str) -> None:
+    file = written(tmp_path, RIGHT[name])
+    status, kernel, _ = checked(file)
+    assert (status, kernel["status"]) == (0, "proved"), kernel["reason"]
+    text = emitted(file)
+    assert "fast_exp(x" in text  # computed again by a call
+    assert "# The derivative of fast_exp is given by hand: " in text
+    assert "not checked" not in text
+
+
+def test_both_arguments_have_gradients(tmp_path: Path) -> None:
+    helper = RIGHT["two"].replace("y=2.0", "y")
+    file = written(tmp_path, helper, "fast_exp(x, s)")
+    status, kernel, _ = checked(file)
+    assert (status, kernel["status"]) == (0, "proved"), kernel["reason"]
+    for wrong in ("grad * x, grad * y", "grad * y, None"):
+        rule = helper.replace("grad * y, grad * x + 0 * result", wrong)
+        file = written(tmp_path, rule, "fast_exp(x, s)")
+        status, kernel, _ = checked(file)
+        assert (status, kernel["status"]) == (1, "failed"), wrong
+
+
+@pytest.mark.parametrize("rule", ["grad * x", "grad", "-grad * result", "None", "2.0"])
+def test_a_wrong_rule_is_refuted_at_its_comment(tmp_path: Path, rule: str) -> None:
+    file = written(tmp_path, EXP.format(rule=rule))
+    status, kernel, diagnostics = checked(file)
+    assert (status, kernel["status"]) == (1, "failed")
+    (wrong,) = [d for d in diagnostics if d["name"] == "gradient-wrong"]
+    assert wrong["range"]["start"]["line"] + 1 == LINE
+    assert f"the derivative of `fast_exp` that is given by hand in line {LINE}" in wrong["message"]
+    run = tad("--backward", file)
+    assert run.returncode == 1
+    assert f":{LINE}: WRONG GRADIENTS" in run.stderr
+    assert "please report" not in run.stderr
+    assert run.stdout.startswith("# WARNING: the proof contradicts")
+
+
+UNCHECKED = {
+    # e to a power by the bits of a float (Schraudolph)
+    "bits": "    bits = (x * 12102203.0 + 1064866805.0).to(tl.int32)\n"
+    "    return bits.to(tl.float32, bitcast=True)\n",
+    "root": "    bits = 0x5F3759DF - (x.to(tl.int32, bitcast=True) >> 1)\n"
+    "    r = bits.to(tl.float32, bitcast=True)\n    return r * (1.5 - 0.5 * x * r * r)\n",
+    "ptx": "    return tl.inline_asm_elementwise(\n"
+    '        "{ .reg .b16 h; cvt.rn.f16.f32 h, $1; ex2.approx.f16 h, h; cvt.f32.f16 $0, h; }",\n'
+    '        "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)\n',
+    "straight_through": "    return tl.floor(x)\n",
+    "whole_numbers": "    return x.to(tl.int32).to(tl.float32)\n",
+}
+
+
+@pytest.mark.parametrize("name", UNCHECKED)
+def test_what_differences_do_not_tell_is_not_checked(tmp_path: Path, name: str) -> None:
+    """Derived as given, never proved, and said so in the report and in the module."""
+    helper = f"\n\n# tad: backward of trick(x): grad * result\n@triton.jit\ndef trick(x):\n{UNCHECKED[name]}"
+    file = written(tmp_path, helper, "trick(x) * s")
+    status, kernel, diagnostics = checked(file)
+    assert (status, kernel["status"]) == (0, "derived")
+    assert f"`trick` is given by hand in line {LINE}, not checked" in kernel["reason"]
+    assert not [d for d in diagnostics if d["severity"] in ("error", "warning")]
+    text = emitted(file)
+    assert "# The derivative of trick is given by hand, not checked: grad * result\n" in text
+    assert "trick(x)" in text
+    run = tad("--backward", file)
+    assert run.returncode == 0
+    assert "gradients not proved: the derivative of `trick` is given by hand" in run.stderr
+
+
+def test_understood_ptx_is_checked(tmp_path: Path) -> None:
+    body = (
+        '    return tl.inline_asm_elementwise("tanh.approx.f32 $0, $1;", "=f,f", [x], '
+        "dtype=tl.float32, is_pure=True, pack=1)\n"
+    )
+    for rule, verdict in (("1 - result * result", "proved"), ("1 - result", "failed")):
+        helper = (
+            f"\n\n# tad: backward of trick(x): grad * ({rule})\n@triton.jit\ndef trick(x):\n{body}"
+        )
+        _, kernel, _ = checked(written(tmp_path, helper, "trick(x) * s"))
+        assert kernel["status"] == verdict, kernel["reason"]
+
+
+def test_without_a_rule_the_way_out_is_named(tmp_path: Path) -> None:
+    for body in ("bits", "ptx"):
+        helper = f"\n\n@triton.jit\ndef trick(x):\n{UNCHECKED[body]}"
+        if body == "bits":
+            helper = helper.replace(
+                "(x * 12102203.0 + 1064866805.0).to(tl.int32)", "x.to(tl.int32, bitcast=True)"
+            )
+        _, kernel, _ = checked(written(tmp_path, helper, "trick(x) * s"))
+        assert kernel["status"] == "refused"
+        assert "# tad: backward of helper(x): ..." in kernel["reason"]
+
+
+FAULTS = {
+    "nothing(x): grad": "there is no function `nothing` here",
+    "fast_ex(x): grad": "there is no function `fast_ex` here; did you mean `fast_exp`?",
+    "fast_exp(x, z): grad, grad": "`fast_exp` has no parameter `z`",
+    "fast_exp(): grad": "the rule leaves out the parameter `x`",
+    "fast_exp(x): grad, grad": "the rule has 2 expressions for the 1 argument of `fast_exp`",
+    "fast_exp(x): grad * resul": "`resul` is not defined here",
+    "fast_exp(x): tl.expo(grad)": "triton.language has no `expo`; did you mean `exp`?",
+    "fast_exp(x): torch.relu(grad)": "It is not known what `torch.relu` computes",
+    "fast_exp(x): [g for g in grad]": "It is not known what this comprehension runs over",
+    "fast_exp(x): grad = 1": "this is no list of expressions",
+    "fast_exp(x): import os": "this is no list of expressions",
+    "fast_exp(x): grad *": "this is no list of expressions",
+    "fast_exp(x):": "this rule has no expression behind its colon",
+    "fast_exp(x)": "this rule cannot be read",
+    "fast_exp: grad": "this rule cannot be read",
+    "run(x, s): grad, grad": "`run` is no @triton.jit function",
+    "kernel(x_ptr, s_ptr, y_ptr, n): None, None, None, None": "`kernel` is launched",
+    'fast_exp(x): "text"': "it is not known what the rule gives for `x`",
+}
+
+
+@pytest.mark.parametrize("rule", FAULTS)
+def test_a_faulty_rule_is_a_finding_at_its_comment(tmp_path: Path, rule: str) -> None:
+    file = written(tmp_path, EXP.replace("fast_exp(x): {rule}", rule))
+    run = tad("--check", "--format", "json", file)
+    found = [d for d in json.loads(run.stdout)["diagnostics"] if d["name"] == "gradient-rule"]
+    assert [d["range"]["start"]["line"] + 1 for d in found] == [LINE] * len(found)
+    assert found and FAULTS[rule] in found[0]["message"], found
+    assert found[0]["severity"] == "warning"
+    # Nothing is derived by a rule that cannot be used, and nothing else in its place.
+    _, kernel, _ = checked(file)
+    is_of_helper = rule.startswith("fast_exp")
+    assert kernel["status"] == ("refused" if is_of_helper else "proved"), kernel
+    assert "`fast_exp` cannot be used" in kernel["reason"] or not is_of_helper
+
+
+def test_a_second_rule_is_none(tmp_path: Path) -> None:
+    twice = EXP.format(rule="grad * result").replace(
+        "@triton", "# tad: backward of fast_exp(x): grad\n@triton"
+    )
+    _, kernel, diagnostics = checked(written(tmp_path, twice))
+    assert kernel["status"] == "proved"
+    (said,) = [d for d in diagnostics if d["name"] == "gradient-rule"]
+    assert said["message"] == f"`fast_exp` has a rule already, in line {LINE}"
+
+
+def test_only_comments_count(tmp_path: Path) -> None:
+    """A text that looks like a rule is none, nor is a comment about something else."""
+    helper = EXP.format(rule="").replace("# tad: backward of fast_exp(x): \n", "# tad: backwards\n")
+    helper = helper.replace(
+        "(x):\n", '(x):\n    """\n    # tad: backward of fast_exp(x): 3 * grad\n    """\n'
+    )
+    _, kernel, diagnostics = checked(written(tmp_path, helper))
+    assert kernel["status"] == "proved"
+    assert not [d for d in diagnostics if d["name"] == "gradient-rule"]
+
+
+def test_only_elementwise_helpers(tmp_path: Path) -> None:
+    for body, why in (
+        ("tl.sum(x, axis=0)", "has not the shape of its arguments"),
+        ("x, x", "returns several values"),
+        ("x.to(tl.int32)", "returns whole numbers"),
+    ):
+        helper = f"\n\n# tad: backward of f(x): grad\n@triton.jit\ndef f(x):\n    return {body}\n"
+        call = "f(x)[0] * s" if body == "x, x" else "f(x) * s"
+        _, kernel, _ = checked(written(tmp_path, helper, call))
+        assert (kernel["status"], why in kernel["reason"]) == ("refused", True), kernel
+
+
+def test_rules_of_other_files(tmp_path: Path) -> None:
+    """Beside an imported helper, or for one, in the file that imports it."""
+    library = (
+        HEAD + EXP.format(rule="{rule}") + "\n\n@triton.jit\ndef square(x):\n    return x * x\n"
+    )
+    imports = (
+        "from lib import fast_exp as power, square\n\n# tad: backward of square(x): 2 * grad * x\n"
+    )
+    for rule, verdict in (("grad * result", "proved"), ("grad", "failed")):
+        (tmp_path / "lib.py").write_text(library.replace("{rule}", rule))
+        file = written(tmp_path, imports, "power(x) * square(s)")
+        _, kernel, _ = checked(file)
+        assert kernel["status"] == verdict, kernel["reason"]
+        assert "power(x)" in emitted(file) and "square(s)" in emitted(file)
+
+
+def test_the_module_has_the_rule(tmp_path: Path) -> None:
+    """With what it calls, so that the module can be derived from again."""
+    (tmp_path / "again").mkdir()
+    again = tmp_path / "again" / "given.py"
+    again.write_text(tad("--backward", "-q", written(tmp_path, RIGHT["function"])).stdout)
+    assert (
+        "# tad: backward of fast_exp(x): by_hand(result, grad)\n@triton.jit\n" in again.read_text()
+    )
+    assert "def by_hand(r, g):" in again.read_text()
+    run = tad("--check", "--format", "json", again)
+    assert not [d for d in json.loads(run.stdout)["diagnostics"] if d["name"] == "gradient-rule"]
+
+
+def test_kernels_without_rules_are_as_before(tmp_path: Path) -> None:
+    file = written(
+        tmp_path, EXP.format(rule="grad").replace("# tad: backward of", "# the gradient of")
+    )
+    text = emitted(file)
+    assert "fast_exp" not in text and "by hand" not in text

@@ -18,9 +18,9 @@ typedef struct LowerOptions {
         *general;  // the same kernel lowered without bindings, or NULL; outlives the function
     bool
         unroll_static;  // unroll tl.static_range with known bounds (execution); else keep OP_STATIC_FOR
-    bool keeps_given;   // calls of helpers whose derivative is given by hand stay calls (OP_GIVEN)
-    int max_ops;        // 0: a default; beyond it lowering stops with a diagnostic
-    int max_depth;      // of inlined calls
+    bool keeps_given;  // calls of helpers whose derivative is given by hand stay calls (OP_GIVEN)
+    int max_ops;       // 0: a default; beyond it lowering stops with a diagnostic
+    int max_depth;     // of inlined calls
     Map *
         observed;  // out (empty before), or NULL: helper (FunctionDefinition *) -> Type[] that it was called with
 } LowerOptions;

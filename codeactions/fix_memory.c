@@ -487,10 +487,62 @@ void apply_reuse_load(Fix *fix) {
     fix_title(fix, "Use `%.*s`, which was loaded before", STR_ARGS(name));
 }
 
+/// Where a program id of 64 bits could mean something else, or not compile: random numbers, offsets of blocks, locks.
+static bool visit_widens(void *context, Op *op) {
+    (void)context;
+    for (int i = 0; i < op->operand_count; i++) {
+        const Value *value = op->operands[i];
+        bool is_block = value && (value->type.kind == TYPE_BLOCK_POINTER ||
+                                  value->type.kind == TYPE_DESCRIPTOR);
+        if (is_block) return false;
+    }
+    bool is_block = op->code == OP_MAKE_BLOCK_POINTER || op->code == OP_MAKE_TENSOR_DESCRIPTOR;
+    return !is_block && op->code != OP_ATOMIC_CAS && !(op_rows[op->code].effects & EFFECT_RANDOM);
+}
+
+static DTypeCode integer_of(const Value *value) {
+    if (value->constant) return DTYPE_INT32;
+    return value->type.kind == TYPE_NUMBER ? value->type.element.code : DTYPE_UNKNOWN;
+}
+
+static bool differs(const Value *a, const Value *b) {
+    DTypeCode first = integer_of(a), second = integer_of(b);
+    return first != second && (first == DTYPE_INT64 || second == DTYPE_INT64);
+}
+
+/// Whether what loops carry and branches leave has one type: Triton compiles nothing else.
+static bool visit_carried(void *context, Op *op) {
+    (void)context;
+    const Op *last = op->region_count ? region_terminator(op->regions[op->region_count - 1]) : NULL;
+    if (!last || (op->code != OP_IF && !op_is_loop(op->code))) return true;
+    const Op *other = op->code == OP_IF ? region_terminator(op->regions[0]) : op;
+    int first = op->code == OP_IF || op->code == OP_WHILE ? 0 : 3;  // behind the bounds
+    for (int i = 0; other && i < last->operand_count && i + first < other->operand_count; i++)
+        if (differs(last->operands[i], other->operands[i + first])) return false;
+    return true;
+}
+
+static bool carries_one_type(const Fix *fix, const Snapshot *after) {
+    const Kernel *kernel = snapshot_find_kernel(after, fix->kernel->definition->name);
+    return kernel && kernel->function && region_walk(kernel->function->body, visit_carried, NULL);
+}
+
+static void widen_program_id(Fix *fix, SyntaxNode call, const char *language) {
+    if (!fix->kernel->understood || !region_walk(fix->kernel->function->body, visit_widens, NULL))
+        return;
+    fix->holds = carries_one_type;
+    fix_replace_node(fix, call, "%s.to(%s.int64)", fix_text(fix, call), language);
+    fix_title(fix, "Compute in 64 bits: `%s.to(%s.int64)`", fix_text(fix, call), language);
+}
+
 void apply_widen_offset(Fix *fix) {
     SyntaxNode product = fix_node(fix, fix->range);
     const char *language = fix_language(fix);
     Op *op = fix_op(fix, fix->range, OP_MUL);
+    if (language && node_is(product, SYNTAX_CALL) && fix_op(fix, fix->range, OP_PROGRAM_ID)) {
+        widen_program_id(fix, product, language);
+        return;
+    }
     if (!node_is(product, SYNTAX_BINARY) || !op || !language) return;
     // The side that is a plain parameter is the size; the other depends on the program id.
     const Value *left = op->operands[0];

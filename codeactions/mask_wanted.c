@@ -281,6 +281,16 @@ static bool walk_address(Wanting *wanting, Value *value, const Placing *placing,
     }
 }
 
+/// Whether no two axes have the same numbers: which of them is bounded would not be known.
+static bool items_differ(const Masked *masked) {
+    for (LIST_EACH(int, i, masked->items))
+        for (int k = 0; k < i; k++)
+            if (is_same_index(&masked->items.items[i].form, &masked->items.items[k].form, false) &&
+                !is_same_index(&masked->items.items[i].form, &masked->items.items[k].form, true))
+                return false;
+    return true;
+}
+
 static bool visit_access(void *context, Op *op) {
     Wanting *wanting = context;
     if (!op_is_access(op) || op->operands[0]->type.kind != TYPE_POINTER) return true;
@@ -424,7 +434,7 @@ bool mask_wanted(Arena *arena, const Function *function, Op *access, MaskWanted 
         wanting.now = &wanting.accesses.items[i];
         wanting.steps = 0;
         bool is_sum = walk_address(&wanting, wanting.now->op->operands[0], &whole, NULL);
-        wanting.now->is_known &= is_sum;
+        wanting.now->is_known &= is_sum && items_differ(wanting.now);
         if (wanting.now->op == access) target = wanting.now;
     }
     if (!target || !target->is_known) return false;

@@ -1,6 +1,8 @@
 // Memory traffic that is wasted or fragile: repeated and unused loads, strided lanes, stores that overwrite each other.
 #include "analysis/checks/check.h"
+#include "analysis/checks/check_arguments.h"
 #include "analysis/ir/walk.h"
+#include "analysis/syntax/syntax_nodes.h"
 
 enum { MAX_PAIRS_SIDE = 400 };
 
@@ -200,29 +202,66 @@ void check_access_patterns(Check *check) {
 
 /* ---- 32-bit offsets ---- */
 
-/// A product of a program id and a run-time size in 32 bits.
-static bool may_overflow(Check *check, const Op *op) {
+/// The number that a launch passes for the parameter, as it is written there or bound to a name once. Negative: it is none.
+static int64_t number_at_launch(Check *check, const LaunchSite *site, int parameter) {
+    enum { MOST_DIGITS = 18 };
+    const Source *source = check->kernel->definition->module->source;
+    CheckedArguments arguments = arguments_read(check, source, site->launcher, site->call);
+    const CheckedArgument *argument =
+        arguments.has_splat ? NULL
+                            : arguments_find(check->kernel->definition, &arguments, parameter);
+    if (!argument || node_is_null(argument->value)) return -1;
+    SyntaxNode value = argument->value;
+    if (node_kind(value) == SYNTAX_IDENTIFIER && site->launcher) {
+        SyntaxNode bound = launcher_binding(site->launcher, node_text(source, value));
+        if (!node_is_null(bound)) value = bound;
+    }
+    Str text = node_text(source, value);
+    if (node_kind(value) != SYNTAX_INTEGER || text.size > MOST_DIGITS) return -1;
+    int64_t number = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9') return -1;
+        number = 10 * number + (text.data[i] - '0');
+    }
+    return number;
+}
+
+/// Whether all launches of the file pass a number, so small that the largest grid along its axes does not come to 2^31 with it.
+static bool is_small_at_launches(Check *check, const Value *size) {
+    enum { LARGEST_SIZE = 32768 };
+    const Module *module = check->kernel->definition->module;
+    bool is_launched = false;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != check->kernel->definition) continue;
+        int64_t number = number_at_launch(check, site, size->index);
+        if (number < 0 || number >= LARGEST_SIZE) return false;
+        is_launched = true;
+    }
+    return is_launched;
+}
+
+/// The side of a product in 32 bits that is a program id, where the other is a run-time size; NULL where it is none.
+static const Value *overflowing_side(Check *check, const Op *op) {
     if (op->code != OP_MUL || op->results[0]->type.kind != TYPE_NUMBER ||
         op->results[0]->type.element.code != DTYPE_INT32)
-        return false;
+        return NULL;
     for (int side = 0; side < 2; side++) {
         Value *size = op->operands[1 - side];
         if (!check_is_parameter(size) || size->type.is_constexpr || size->type.kind != TYPE_NUMBER)
             continue;
-        if (check_depends_on_program(check, op->operands[side], -1)) return true;
+        if (check_depends_on_program(check, op->operands[side], -1) &&
+            !is_small_at_launches(check, size))
+            return op->operands[side];
     }
-    return false;
+    return NULL;
 }
-
-typedef struct OverflowSearch {
-    Check *check;
-} OverflowSearch;
 
 /// The first product below the pointer that may overflow.
 static intptr_t find_overflow(ValueWalk *walk, const Value *value) {
-    const OverflowSearch *search = walk->context;
+    Check *check = (Check *)(uintptr_t)walk->context;
     if (!value || !value->op) return 0;
-    if (may_overflow(search->check, value->op)) return (intptr_t)value->op;
+    if (overflowing_side(check, value->op)) return (intptr_t)value->op;
     switch (value->op->code) {
     case OP_ADD:
     case OP_SUB:
@@ -237,16 +276,32 @@ static intptr_t find_overflow(ValueWalk *walk, const Value *value) {
     }
 }
 
+/// The program id that a number is computed from; 0 where memory or a loop lies between.
+static intptr_t find_program_id(ValueWalk *walk, const Value *value) {
+    const Op *op = value ? value->op : NULL;
+    if (!op || op->region_count || op_is_access(op)) return 0;
+    if (op->code == OP_PROGRAM_ID) return (intptr_t)op;
+    for (int i = 0; i < op->operand_count; i++) {
+        intptr_t found = walk_ask(walk, op->operands[i]);
+        if (found) return found;
+    }
+    return 0;
+}
+
 void check_offsets(Check *check) {
-    const OverflowSearch search = {check};
     for (LIST_EACH(int, i, check->memory)) {
         const Value *pointer = check->memory.items[i]->op->operands[0];
-        const Op *product = (const Op *)walk_from(pointer, find_overflow, 0, &search);
+        const Op *product = (const Op *)walk_from(pointer, find_overflow, 0, check);
         if (!product) continue;
-        Diagnostic *said =
-            check_report(check, DIAGNOSTIC_OFFSET_OVERFLOW, product,
-                         "this product is computed in 32 bits and overflows past 2^31 elements: "
-                         "cast the program id with `.to(tl.int64)`");
+        const Op *id =
+            (const Op *)walk_from(overflowing_side(check, product), find_program_id, 0, NULL);
+        Diagnostic *said = check_report(
+            check, DIAGNOSTIC_OFFSET_OVERFLOW, id ? id : product,
+            id ? "this program id has 32 bits, and so has the offset that it is multiplied to: past "
+                 "2^31 elements it becomes negative; cast it with `.to(tl.int64)`"
+               : "this product is computed in 32 bits and overflows past 2^31 elements: "
+                 "cast the program id with `.to(tl.int64)`");
+        if (id) check_relate(check, said, product, "multiplied here");
         check_relate(check, said, check->memory.items[i]->op, "used as an offset here");
         return;  // once per kernel
     }

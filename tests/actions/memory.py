@@ -108,3 +108,41 @@ def two_strides_kernel(x_ptr, y_ptr, n, stride, m, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + row * stride + offsets, mask=offsets < n, other=0.0)
     tl.store(y_ptr + row * m + offsets, x, mask=offsets < n)
+
+
+@triton.jit
+def carried_row_kernel(x_ptr, y_ptr, n, stride, BLOCK: tl.constexpr):
+    """In 64 bits the row is no longer of the type that `last` starts with."""
+    row = tl.program_id(0)
+    last = 0
+    for i in range(n):
+        last = row + i
+    x = tl.load(x_ptr + row * stride + tl.arange(0, BLOCK))
+    tl.store(y_ptr + last + tl.arange(0, BLOCK), x)
+
+
+@triton.jit
+def dropout_kernel(x_ptr, y_ptr, stride, seed, BLOCK: tl.constexpr):
+    """In 64 bits the random numbers are others."""
+    row = tl.program_id(0)
+    lanes = tl.arange(0, BLOCK)
+    kept = tl.rand(seed, row * BLOCK + lanes) > 0.5
+    x = tl.load(x_ptr + row * stride + lanes)
+    tl.store(y_ptr + row * stride + lanes, tl.where(kept, x, 0.0))
+
+
+@triton.jit
+def columns_kernel(x_ptr, y_ptr, m, n, BLOCK: tl.constexpr):
+    """The bound of the columns goes to the other axis here."""
+    rows, columns = tl.arange(0, 64), tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + rows[:, None] + columns[None, :] * 8, mask=columns[None, :] < n, other=0.0)
+    y = tl.load(x_ptr + columns[:, None] * 8 + rows[None, :])
+    tl.store(y_ptr + rows[:, None] + columns[None, :] * 8, x + tl.trans(y), mask=columns[None, :] < n)
+
+
+@triton.jit
+def square_tile_kernel(x_ptr, y_ptr, m, n, BLOCK: tl.constexpr):
+    """Rows and columns are the same numbers: which of them each limit is for is not certain."""
+    rows, columns = tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + rows[:, None] + columns[None, :] * 8)
+    tl.store(y_ptr + rows[:, None] + columns[None, :] * 8, x, mask=(rows[:, None] < m) & (columns[None, :] < n))

@@ -1,5 +1,6 @@
 // Memory: masks that are missing or say nothing, what masked lanes read, races between programs.
 #include "analysis/checks/check.h"
+#include "analysis/checks/check_arguments.h"
 
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/infer.h"
@@ -393,11 +394,13 @@ static bool is_launched_once(const Check *check, int axis) {
     const Module *module = check->kernel->definition->module;
     for (LIST_EACH(int, i, module->launches)) {
         const LaunchSite *site = &module->launches.items[i];
-        if (site->kernel != check->kernel->definition || node_kind(site->grid) != SYNTAX_TUPLE)
-            continue;
-        if ((uint32_t)axis >= node_child_count(site->grid)) return true;
-        if (str_is(node_text(module->source, node_child(site->grid, (uint32_t)axis)), "1"))
-            return true;
+        SyntaxNode grid = site->grid;
+        if (site->kernel != check->kernel->definition) continue;
+        if (node_kind(grid) == SYNTAX_IDENTIFIER && site->launcher)
+            grid = launcher_binding(site->launcher, node_text(module->source, grid));
+        if (node_is_null(grid) || node_kind(grid) != SYNTAX_TUPLE) continue;
+        if ((uint32_t)axis >= node_child_count(grid)) return true;
+        if (str_is(node_text(module->source, node_child(grid, (uint32_t)axis)), "1")) return true;
     }
     return false;
 }

@@ -312,7 +312,7 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
     const BackwardLaunch *launch = &backward->launches[number];
     const char *need = launch_need_text(arena, plan, number);
     int indent = need ? 12 : 8;
-    if (need) statement(out, arena_printf(arena, "if %s:", need), "");
+    if (need) layout_statement(out, 8, "if ", need, ":");
     for (int i = 0; need && i < launch->argument_count; i++)
         if (launch->arguments[i].use == ARGUMENT_GRADIENT)
             class_gradient(arena, out, plan, &launch->arguments[i], indent);

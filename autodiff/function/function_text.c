@@ -8,7 +8,6 @@
 #include "autodiff/function/call_lines.h"
 #include "autodiff/function/descriptor_text.h"
 #include "autodiff/function/grid_text.h"
-#include "autodiff/function/needs_text.h"
 #include "autodiff/function/part_text.h"
 #include "autodiff/function/scalar_text.h"
 #include "autodiff/function/stored_text.h"
@@ -16,6 +15,7 @@
 #include "autodiff/function/warps_text.h"
 #include "autodiff/plan/aliases.h"
 #include "autodiff/plan/launch_plan.h"
+#include "autodiff/plan/needs.h"
 #include "autodiff/plan/parts.h"
 #include "autodiff/plan/wrappers.h"
 

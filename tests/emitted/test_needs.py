@@ -164,3 +164,34 @@ def test_edited_conditions(before: str, after: str, tmp_path: Path) -> None:
     module.write_text(text.replace(before, after))
     run = tad("--check", "--grad", module)
     assert "1 proved" in run.stdout, run.stdout
+
+
+UPSTREAM = """
+
+def kept(x, stride):
+    gradient = x.t()
+    return gradient * (1.0 if _with_stride(gradient, stride) is gradient else 0.0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride", "is_kept"),
+    [
+        pytest.param((6, 1), (6, 1), True, id="one row"),
+        pytest.param((1, 6), (1, 1), True, id="one column"),
+        pytest.param((2, 3), (1, 3), True, id="the same steps"),
+        pytest.param((2, 3), (2, 1), False, id="other steps"),
+    ],
+)
+def test_upstream_gradients_without_copies(
+    shape: tuple[int, int],
+    stride: tuple[int, int],
+    is_kept: bool,
+    tmp_path: Path,
+    interpreter: Worker,
+) -> None:
+    """An upstream gradient whose elements lie as the output's do is read where it is; `shape` is transposed."""
+    text = written(tmp_path, SINGLE) + UPSTREAM
+    x = np.ones(shape)
+    kept = call_function(text, "kept", [x, stride], worker=interpreter).outputs[0]
+    np.testing.assert_array_equal(kept, np.full(shape[::-1], float(is_kept)))

@@ -1,6 +1,6 @@
 // Which launches of a backward can be left out, and when: those of which autograd wants no gradient that they write.
-#ifndef TAD_AUTODIFF_FUNCTION_NEEDS_TEXT_H
-#define TAD_AUTODIFF_FUNCTION_NEEDS_TEXT_H
+#ifndef TAD_AUTODIFF_PLAN_NEEDS_H
+#define TAD_AUTODIFF_PLAN_NEEDS_H
 
 #include "autodiff/plan/launch_plan.h"
 

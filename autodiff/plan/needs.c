@@ -1,5 +1,5 @@
 // Launches of a backward in, the conditions out under which each of them runs.
-#include "autodiff/function/needs_text.h"
+#include "autodiff/plan/needs.h"
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
 #include "autodiff/parts.h"
 #include "autodiff/passes.h"
 #include "autodiff/primal/active_outputs.h"
+#include "autodiff/primal/shared_tiles.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/schedule/coverage.h"
 #include "autodiff/schedule/tile_size.h"
@@ -53,7 +54,9 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
     state.versions.keeps_loads = keeps_loads;
     state.parts.part = part;
     state.primal = function_copy(arena, forward, forward->name, NULL);
-    passes_run(&state);
+    if (part.deals_tiles) tiles_deal(&state);
+    if (!state.failed) passes_run(&state);
+    if (!state.failed && !state.is_constant && part.deals_tiles) tiles_gather(&state);
     variant->reduction_kernels = state.parts.reduction_kernels;
     if (!state.failed && state.is_constant) {
         variant_refuse(variant, BACKWARD_NOT_DIFFERENTIABLE,
@@ -76,6 +79,31 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
     return false;
 }
 
+/// Whether a kernel's programs leave something in memory, each in a place of its own: there are none for tiles.
+static bool leaves_by_program(const BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++) {
+        const BackwardArgument *argument = &launch->arguments[i];
+        if (argument->use == ARGUMENT_SCRATCH || argument->use == ARGUMENT_STEPS ||
+            argument->is_program_sum)
+            return true;
+    }
+    return false;
+}
+
+/// Where programs take turns with tiles: derived as for one program a tile, where fewer gradients need atomics then.
+static void try_tiles(Arena *arena, const Kernel *kernel, const Function *forward,
+                      const BackwardOptions *options, bool keeps_loads, Variant *variant) {
+    const BackwardPart whole = {.kind = PART_WHOLE, .deals_tiles = true};
+    Variant tiles;
+    variant_try(arena, kernel, forward, options, keeps_loads, whole, &tiles);
+    if (tiles.result.status != BACKWARD_DERIVED) return;
+    variant_split(arena, kernel, forward, options, keeps_loads, true, &tiles);
+    bool is_better = tiles.part_count && tiles.result.atomics < variant->result.atomics;
+    for (int i = 0; i < tiles.part_count && is_better; i++)
+        is_better = !leaves_by_program(&tiles.parts[i].launch);
+    if (is_better) *variant = tiles;
+}
+
 void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
                     const BackwardOptions *options, Variant *variant) {
     const BackwardPart whole = {.kind = PART_WHOLE};
@@ -88,5 +116,7 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
     }
     bool is_apart = options && options->keeps_schedule;
     if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
-        variant_split(arena, kernel, forward, options, keeps, variant);
+        variant_split(arena, kernel, forward, options, keeps, false, variant);
+    if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
+        try_tiles(arena, kernel, forward, options, keeps, variant);
 }

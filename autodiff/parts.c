@@ -64,9 +64,11 @@ static void take_gradients(const Variant *owners, Backward *result) {
 }
 
 void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
-                   const BackwardOptions *options, bool keeps_loads, Variant *variant) {
+                   const BackwardOptions *options, bool keeps_loads, bool deals_tiles,
+                   Variant *variant) {
     Variant owners[BACKWARD_MOST_REDUCTIONS], programs;
-    BackwardPart part = {.kind = PART_REDUCTION}, rest = {.kind = PART_PROGRAMS};
+    BackwardPart part = {.kind = PART_REDUCTION, .deals_tiles = deals_tiles},
+                 rest = {.kind = PART_PROGRAMS, .deals_tiles = deals_tiles};
     bool reads = false, any = false;
     for (int count = 1; part.index < count; part.index++) {
         Variant *own = &owners[part.index];

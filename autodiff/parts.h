@@ -7,7 +7,8 @@
 /// parts.c: sets the gradients that programs share, as far as gradient-reduction kernels can sum them, apart from the rest. Leaves the
 /// variant, which is of the whole, as it is where none can.
 void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
-                   const BackwardOptions *options, bool keeps_loads, Variant *variant);
+                   const BackwardOptions *options, bool keeps_loads, bool deals_tiles,
+                   Variant *variant);
 /// Of two launches the arguments of the first, then those that the second has besides.
 BackwardLaunch launch_join(Arena *arena, const BackwardLaunch *a, const BackwardLaunch *b);
 /// Whether a program reads there what programs of an earlier launch left in memory, or the launch keeps states.

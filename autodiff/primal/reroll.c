@@ -499,6 +499,17 @@ static bool missing_parts(Rolling *rolling, const LoadPair *pair, Values *missin
     return met == inside.count;
 }
 
+/// A mask that holds in the iterations that the loop has. NULL where its shape is not understood.
+static Value *in_whole_blocks(const Rolling *rolling, Builder *b, Value *mask) {
+    Value *number = variable_of(rolling);
+    if (mask->type.rank) {  // as wide as the mask: interpreters take no other truth for a mask's
+        Value *shape = build_shape(b, mask->type);
+        if (!shape) return NULL;
+        number = build_ternary(b, OP_FULL, shape, number, build_dtype(b, number->type.element));
+    }
+    return build_binary(b, OP_OR, mask, build_binary(b, OP_LT, number, rolling->loop->operands[1]));
+}
+
 /// The masks of the loop's loads, with what those behind it have besides. False where that cannot be said in the loop.
 static bool make_masks(Rolling *rolling, Value **masks) {
     int count = rolling->loads.count;
@@ -516,9 +527,8 @@ static bool make_masks(Rolling *rolling, Value **masks) {
             Value *part = in_iteration(rolling, &b, missing.items[k], &copies);
             if (!part) return false;
             if (!is_needless(rolling, missing.items[k])) {
-                Value *is_whole =
-                    build_binary(&b, OP_LT, variable_of(rolling), rolling->loop->operands[1]);
-                part = build_binary(&b, OP_OR, part, is_whole);
+                part = in_whole_blocks(rolling, &b, part);
+                if (!part) return false;
             }
             mask = mask ? build_binary(&b, OP_AND, mask, part) : part;
         }

@@ -46,7 +46,17 @@ typedef struct BackwardPart {
     } kind;
     int index;                             // of PART_REDUCTION
     bool moved[BACKWARD_MOST_REDUCTIONS];  // of PART_PROGRAMS: those that there are
+    bool
+        deals_tiles;  // programs that take turns with tiles are derived as one program a tile (shared_tiles.h)
 } BackwardPart;
+
+/// Tiles that programs take turns with (shared_tiles.h).
+typedef struct TileTurns {
+    int axis;          // of the grid
+    Value *count;      // of the primal; NULL: there are none
+    const char *name;  // of a tile's number
+    Range range;
+} TileTurns;
 
 /// A load of the primal whose values the backward keeps as it goes through the forward once more (load_tape.h).
 typedef struct SavedLoad {
@@ -125,6 +135,7 @@ typedef struct SweepState {
 typedef struct PartState {
     LIST(SharedStatement) shared;
     BackwardPart part;
+    TileTurns tiles;
     Value *
         slices;  // parameter of a gradient-reduction kernel: how many programs share a sum; or NULL
     int reduction_kernels;  // how many PART_REDUCTION there may be

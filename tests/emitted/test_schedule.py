@@ -171,6 +171,27 @@ def test_a_last_block_behind_its_loop_is_one_of_its_iterations() -> None:
     assert "(stride_ak, min(BLOCK_K * (K // BLOCK_K) + BLOCK_K, K))" in module[start:]
 
 
+def test_programs_that_take_turns_with_tiles_are_derived_as_one_a_tile() -> None:
+    """Around the kernel of each factor stands the loop of turns again. Turns that belong together stay as they are."""
+    file = FILE.with_name("turns.py")
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    assert {
+        kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]
+    } == {
+        "in_groups": ("proved", 0),
+        "of_batches": ("proved", 0),
+        "by_another_number": ("proved", 2),
+        "with_what_was_before": ("proved", 2),
+    }
+    module = tad("--backward", "--no-proof", file).stdout
+    for kernel, number in (("in_groups", "tile_id"), ("of_batches", "tile")):
+        start = module.index(f"def {kernel}_backward(")
+        emitted = module[start : module.index("\nclass ", start)]
+        turns = rf"^    for {number} in range\(tl.program_id\(0\), \w+, tl.num_programs\(0\)\):"
+        assert len(re.findall(turns, emitted, re.MULTILINE)) == 2
+        assert "atomic_add" not in emitted
+
+
 def test_programs_that_share_out_a_loop_need_no_atomic() -> None:
     """Unless one reads what is another's: the block behind its range, the next number, both of a pair."""
     report = json.loads(

@@ -708,16 +708,15 @@ static bool roll_up(Rolling *rolling, const Map *readers, Op *branch, int side) 
            rest_is_alone(rolling, readers) && roll(rolling);
 }
 
-static bool roll_loop(Differentiation *state, Op *loop) {
+static bool roll_loop(Differentiation *state, const Map *readers, Op *loop) {
     Rolling rolling = {.arena = state->arena, .function = state->primal, .loop = loop};
     int64_t start;
     if (loop->result_count == 0 || !value_is_int(loop->operands[0], &start) || start != 0)
         return false;
-    Map readers = function_readers(state->arena, state->primal);
-    if (roll_up(&rolling, &readers, NULL, 0)) return true;
+    if (roll_up(&rolling, readers, NULL, 0)) return true;
     for (Op *op = loop->next; op; op = op->next)
         for (int side = 0; op->code == OP_IF && side < 2; side++)
-            if (op->result_count && roll_up(&rolling, &readers, op, side)) return true;
+            if (op->result_count && roll_up(&rolling, readers, op, side)) return true;
     return false;
 }
 
@@ -736,6 +735,11 @@ bool last_blocks_roll(Differentiation *state) {
     LoopList list = {.arena = state->arena};
     region_walk(state->primal->body, visit_loop, &list);
     bool any = false;
-    for (LIST_EACH(int, i, list.loops)) any |= roll_loop(state, list.loops.items[i]);
+    Map readers = function_readers(state->arena, state->primal);
+    for (LIST_EACH(int, i, list.loops)) {
+        if (!roll_loop(state, &readers, list.loops.items[i])) continue;
+        any = true;
+        readers = function_readers(state->arena, state->primal);
+    }
     return any;
 }

@@ -79,9 +79,12 @@ static Op *find_loop(Function *primal, int *axis) {
 
 void tiles_deal(Differentiation *state) {
     Function *primal = state->primal;
-    function_drop_dead(primal);
     int axis;
-    Op *loop = find_loop(primal, &axis);
+    bool takes_turns = false;
+    for (const Op *op = primal->body->first; op && !takes_turns; op = op->next)
+        takes_turns = axis_of_turns(op) >= 0;
+    if (takes_turns) function_drop_dead(primal);
+    Op *loop = takes_turns ? find_loop(primal, &axis) : NULL;
     if (!loop) {
         adjoint_fail(state, DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT, (Range){0}, "no turns");
         return;

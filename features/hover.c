@@ -1,5 +1,6 @@
 // What is under the cursor, in words: types, addresses, loops, memory, derivatives, documentation.
 #include "analysis/lowering/lower.h"
+#include "analysis/module/given_rules.h"
 #include "analysis/syntax/syntax_nodes.h"
 #include "base/escape.h"
 #include "features/describe/describe.h"
@@ -170,6 +171,14 @@ static void put_launches(Buffer *out, FileNames *names, const FunctionDefinition
     }
 }
 
+/// The derivative that a comment gives.
+static void put_given(Buffer *out, FileNames *names, const FunctionDefinition *function) {
+    const GivenRule *rule = given_rule_of(names->arena, names->snapshot->module, function);
+    if (!rule || rule->problem) return;
+    buffer_printf(out, "\n\nIts derivative is given by hand in line %d: `%s`",
+                  range_line(rule->range), code_visible(out->arena, given_rule_text(rule)));
+}
+
 static void hover_function(Buffer *out, FileNames *names, const Name *name) {
     const FunctionDefinition *function = name->function;
     const Kernel *kernel = kernel_of_function(names, function);
@@ -182,6 +191,7 @@ static void hover_function(Buffer *out, FileNames *names, const Name *name) {
     if (range.source && range.source != names->source)
         buffer_printf(out, "\n\nDefined in `%s`.",
                       code_visible(out->arena, str_from(range.source->path)));
+    put_given(out, names, function);
     if (!kernel) return;
     put_called_with(out, names, function);
     put_launches(out, names, function);

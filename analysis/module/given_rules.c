@@ -9,7 +9,8 @@
 static const char WORDS[] = "backward of";
 
 bool given_rules_may_be(const Module *module) {
-    return str_contains(module->source->text, str_from(WORDS));
+    return str_contains(module->source->text, str_from(WORDS)) &&
+           str_contains(module->source->text, STR("tad:"));
 }
 
 Str given_rule_text(const GivenRule *rule) { return str_trim(source_slice(rule->expressions)); }

@@ -326,6 +326,30 @@ static void complete_specification(Completer *completer) {
                       strchr(word_rows[i].snippet, '$') != NULL, word_rows[i].doc);
 }
 
+/// What the expressions of a rule by hand may say.
+static void complete_rule(Completer *completer) {
+    const FunctionDefinition *function = function_below(completer);
+    for (int i = 0; function && i < function->parameter_count; i++)
+        add_directive(completer, str_dup(completer->arena, function->parameters[i].name), NULL,
+                      false, "What the helper was called with.");
+    add_directive(completer, "grad", NULL, false, "The gradient of what the helper returned.");
+    add_directive(completer, "result", NULL, false, "What the helper returned.");
+}
+
+/// `# tad: backward of helper(x, y): ` above a helper.
+static void add_rule(Completer *completer, const FunctionDefinition *function, const char *before) {
+    if (!function->is_helper) return;
+    Buffer text = buffer_new(completer->arena);
+    buffer_printf(&text, "%sbackward of %.*s(", before, STR_ARGS(function->name));
+    for (int i = 0, count = 0; i < function->parameter_count; i++)
+        if (!function->parameters[i].is_constexpr)
+            buffer_printf(&text, "%s%.*s", count++ ? ", " : "",
+                          STR_ARGS(function->parameters[i].name));
+    buffer_puts(&text, "): $0");
+    add_directive(completer, *before ? "tad: backward of ..." : "backward", buffer_text(&text),
+                  true, "The derivative of the helper below, given by hand.");
+}
+
 void complete_comment(Completer *completer) {
     const Source *source = completer->names->source;
     uint32_t start = completer->scan->text_start + 1;
@@ -338,9 +362,13 @@ void complete_comment(Completer *completer) {
         const char *closed = body.size ? memchr(body.data, ']', body.size) : NULL;
         if (str_starts(body, "ignore") && bracket && !closed)
             complete_diagnostics(completer);
+        else if (str_starts(body, "backward of "))
+            complete_rule(completer);
         else if (!str_starts(body, "ignore["))
             complete_specification(completer);
         Str prefix = source_slice(completer->prefix);
+        const FunctionDefinition *below = function_below(completer);
+        if (body.size == prefix.size && below) add_rule(completer, below, "");
         if (body.size == prefix.size)
             add_directive(completer, "ignore", "ignore[$0]", true,
                           "Silences diagnostics on this line, by name.");
@@ -360,4 +388,7 @@ void complete_comment(Completer *completer) {
     if (function_below(completer))
         add_directive(completer, "tad: ...", arena_printf(completer->arena, "%stad: $0", space),
                       true, "What the kernel below is run with, when its gradients are checked.");
+    if (function_below(completer))
+        add_rule(completer, function_below(completer),
+                 arena_printf(completer->arena, "%stad: ", space));
 }

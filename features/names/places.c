@@ -67,8 +67,9 @@ static Range comment_of(FileNames *names, const FunctionDefinition *function) {
     return size > line ? (Range){names->source, 0, 0} : (Range){names->source, line - size, line};
 }
 
-/// Whether the line that holds `offset` is a launch specification.
-static bool is_specification(const Source *source, uint32_t offset) {
+/// Whether the line that holds `offset` is a launch specification of the function, or gives its derivative.
+static bool is_specification(const Source *source, uint32_t offset,
+                             const FunctionDefinition *function) {
     uint32_t start = offset;
     while (start > 0 && source->text.data[start - 1] != '\n') start--;
     uint32_t end = offset;
@@ -78,7 +79,12 @@ static bool is_specification(const Source *source, uint32_t offset) {
     line = str_trim((Str){line.data + 1, line.size - 1});
     if (!str_starts(line, "tad:")) return false;
     line = str_trim((Str){line.data + 4, line.size - 4});
-    return !str_starts(line, "ignore") && !str_starts(line, "backward of");
+    static const char rule[] = "backward of ";
+    if (!str_starts(line, rule)) return !str_starts(line, "ignore");
+    line = str_trim((Str){line.data + strlen(rule), line.size - strlen(rule)});
+    size_t size = function->name.size;
+    return line.size > size && memcmp(line.data, function->name.data, size) == 0 &&
+           !byte_is_word(line.data[size]);
 }
 
 static void comment_places(PlaceSearch *search) {
@@ -90,7 +96,7 @@ static void comment_places(PlaceSearch *search) {
         if (memcmp(text + i, wanted.data, wanted.size) != 0) continue;
         bool is_whole = (i == 0 || !byte_is_word(text[i - 1])) &&
                         (end >= search->names->source->text.size || !byte_is_word(text[end]));
-        if (is_whole && is_specification(search->names->source, i))
+        if (is_whole && is_specification(search->names->source, i, search->name->function))
             place_add(search,
                       (NamePlace){.range = {search->names->source, i, end}, .is_text = true});
     }

@@ -14,6 +14,13 @@ def scaled(x, scale):
     #      ^ hover: x: f32[BLOCK]
 
 
+# tad: backward of doubled(x): 2 * grad
+@triton.jit
+def doubled(x):
+    # <^^^^^^ hover: Its derivative is given by hand in line 17: `2 * grad`
+    return 2 * x
+
+
 @triton.jit
 def softmax_kernel(x_ptr, y_ptr, stride, n, BLOCK: tl.constexpr):
     #              ^^^^^ hover: (parameter) x_ptr: *float

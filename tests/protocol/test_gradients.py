@@ -145,6 +145,36 @@ def test_a_wrong_backward_is_found(editor: Client, kernel: str) -> None:
     assert moved[0]["range"]["start"] == {**store, "line": store["line"] + 1}
 
 
+def test_a_derivative_by_hand(editor: Client, kernel: str) -> None:
+    """Looked at where it stands, at each key; refuted there; never proved where nothing can check it."""
+    body = "    return tl.exp2(x * 1.4426950408889634)\n"
+    helper = "# tad: backward of power(x): {}\n@triton.jit\ndef power(x):\n{}\n\n"
+    text = KERNEL.replace("@triton.jit", helper.format("grad * resul", body) + "@triton.jit", 1)
+    text = text.replace("y, mask=mask)", "power(y), mask=mask)")
+    assert text.count("power(") == 3
+    editor.open(kernel, text)
+    (said,) = [d for d in editor.diagnostics(kernel, 1) if d["code"] == "gradient-rule"]
+    assert "`resul` is not defined" in said["message"]
+    assert said["range"]["start"] == place(text, "resul\n")
+    for version, rule, wanted in ((2, "grad * result", "proved"), (3, "2 * grad", "failed")):
+        edited = text.replace("grad * resul\n", rule + "\n")
+        editor.change(kernel, version, {"text": edited})
+        found = editor.diagnostics(kernel, version)
+        assert not [d for d in found if d["code"] == "gradient-rule"]
+        result = editor.request("workspace/executeCommand", command("checkGradients", kernel))
+        assert result["status"] == wanted
+    assert result["range"]["start"] == place(edited, "# tad: backward")
+    wrong: list[dict[str, Any]] = []
+    while not wrong:
+        wrong = [d for d in editor.diagnostics(kernel, 3) if d["code"] == "gradient-wrong"]
+    assert wrong[0]["range"]["start"] == place(edited, "# tad: backward")
+    assert "given by hand" in wrong[0]["message"]
+    bits = "    return (x * 12102203.0 + 1064866805.0).to(tl.int32).to(tl.float32, bitcast=True)\n"
+    editor.change(kernel, 4, {"text": edited.replace(body, bits)})
+    result = editor.request("workspace/executeCommand", command("checkGradients", kernel))
+    assert result["status"] == "unproved" and "given by hand" in result["reason"]
+
+
 def test_preview_below_and_refusals(editor: Client, kernel: str) -> None:
     editor.open(kernel, KERNEL)
     below = editor.request(

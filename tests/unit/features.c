@@ -385,6 +385,10 @@ TEST(completion_of_arguments) {
 TEST(completion_of_comments) {
     COMPLETE(HEAD "# tad: |\n@triton.jit\ndef k(x_ptr, n, B: tl.constexpr):\n    pass\n",
              "x_ptr= n= B= grid uniform ignore");
+    COMPLETE(HEAD "# tad: |\n@triton.jit\ndef f(x, K: tl.constexpr):\n    return x\n",
+             "backward ignore");
+    COMPLETE(HEAD "# tad: backward of f(x): |\n@triton.jit\ndef f(x, n):\n    return x\n",
+             "grad result x n !grid");
     COMPLETE(KERNEL "    y = o  # tad: ignore[|" TAIL, "unmasked-load memory");
     COMPLETE(KERNEL "    y = o  # tad: ignore[unmasked-l|]" TAIL, "unmasked-load");
     COMPLETE(KERNEL "    y = o  # t|" TAIL, "tad: !x");

@@ -76,7 +76,7 @@ static void check_expressions(Arena *scratch, const GivenRule *rule, const Kerne
     if (lower_given_rule(&builder, rule, names, count, &fault)) return;
     // With what an unused helper is called nobody knows.
     bool is_type = strcmp(diagnostic_rows[fault.id].family, "types") == 0;
-    if (is_type && !is_called) return;
+    if ((is_type && !is_called) || !fault.rests_on_nothing) return;  // shapes are open here
     diagnose(diagnostics, DIAGNOSTIC_GRADIENT_RULE, fault.range, "%s", fault.message);
 }
 

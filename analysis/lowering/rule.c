@@ -57,8 +57,10 @@ Value *lower_body(Builder *builder, const char *text, const NamedValue *names, i
 /* ---- rules given by hand ---- */
 
 static void fault_set(Arena *arena, Diagnostic *fault, Range range, const char *message) {
-    *fault = (Diagnostic){
-        .id = DIAGNOSTIC_GRADIENT_RULE, .range = range, .message = arena_strdup(arena, message)};
+    *fault = (Diagnostic){.id = DIAGNOSTIC_GRADIENT_RULE,
+                          .range = range,
+                          .rests_on_nothing = true,
+                          .message = arena_strdup(arena, message)};
 }
 
 /// The first thing that was not understood.
@@ -112,6 +114,29 @@ static int expressions_lower(Lowering *lowering, const SyntaxNode *nodes, int co
     return items;
 }
 
+typedef struct BranchSearch {
+    int first_op;
+    bool found;
+} BranchSearch;
+
+static bool visit_branch(void *context, Op *op) {
+    BranchSearch *search = context;
+    search->found |=
+        op->id >= search->first_op && op->code == OP_IF && op->operands[0]->type.rank > 0;
+    return !search->found;
+}
+
+/// `grad if x > 0 else 0` of tiles, which Triton does not compile.
+static bool fault_of_branches(const Function *function, int first_op, const GivenRule *rule,
+                              Diagnostic *fault) {
+    BranchSearch search = {.first_op = first_op};
+    region_walk(function->body, visit_branch, &search);
+    if (search.found)
+        fault_set(function->arena, fault, rule->expressions,
+                  "the condition of an `if` is a tile: use `tl.where`");
+    return search.found;
+}
+
 static bool values_are_gradients(Arena *arena, const GivenRule *rule, Value *const *values,
                                  int count, Diagnostic *fault) {
     if (count != rule->parameters.count) {
@@ -131,6 +156,7 @@ static bool values_are_gradients(Arena *arena, const GivenRule *rule, Value *con
                                "it is not known what the rule gives for `%.*s`: it has to "
                                "be a number or a tile of numbers",
                                STR_ARGS(name)));
+        fault->rests_on_nothing = values[i]->type.kind != TYPE_UNKNOWN;
         return false;
     }
     return true;
@@ -141,6 +167,7 @@ Value **lower_given_rule(Builder *builder, const GivenRule *rule, const NamedVal
     Arena *arena = builder->function->arena;
     static const LowerOptions options = {.keeps_given = true};
     Diagnostics found = {.arena = arena};
+    int first_op = builder->function->op_count;
     SyntaxTree *tree = syntax_parse(expressions_alone(arena, rule));
     SyntaxNode *nodes = NULL;
     int count = expression_nodes(arena, tree, &nodes);
@@ -167,6 +194,7 @@ Value **lower_given_rule(Builder *builder, const GivenRule *rule, const NamedVal
         count = expressions_lower(&lowering, nodes, count, &values);
         frame_leave(&lowering, &frame);
         if (fault_found(&found, rule, fault) ||
+            fault_of_branches(builder->function, first_op, rule, fault) ||
             !values_are_gradients(arena, rule, values, count, fault))
             values = NULL;
     }

@@ -33,14 +33,22 @@ static bool same_shape(Type a, Type b) {
     return same;
 }
 
-/// A gradient of the result's shape, unless it has the argument's already: what is smaller stands for each element of the result.
+static Value *broadcast(Differentiation *state, Value *value, Type type) {
+    Builder *b = &state->builder;
+    Value *shape = build_shape(b, type);
+    if (!shape) return value;
+    if (value->constant || value->type.is_constexpr)
+        return build_ternary(b, OP_FULL, shape, value, build_dtype(b, dtype_of(DTYPE_FLOAT32)));
+    return build_binary(b, OP_BROADCAST_TO, value, shape);
+}
+
+/// A gradient of the result's shape, unless it has the argument's already: what is smaller stands for each element of the result, and one
+/// number for each of the argument.
 static Value *spread(Differentiation *state, const Op *op, Value *value, const Value *target) {
-    Type result = type_here(state, op->results[0]);
-    if (value->type.rank == 0 && target->type.rank > 0) return value;
-    if (same_shape(value->type, type_here(state, target)) || same_shape(value->type, result))
-        return value;
-    Value *shape = build_shape(&state->builder, result);
-    return shape ? build_binary(&state->builder, OP_BROADCAST_TO, value, shape) : value;
+    Type result = type_here(state, op->results[0]), wanted = type_here(state, target);
+    if (same_shape(value->type, wanted)) return value;
+    if (value->type.rank == 0) return broadcast(state, value, wanted);
+    return same_shape(value->type, result) ? value : broadcast(state, value, result);
 }
 
 void rule_given(Differentiation *state, const Op *op, Value *gradient) {

@@ -96,7 +96,9 @@ def test_both_arguments_have_gradients(tmp_path: Path) -> None:
         assert (status, kernel["status"]) == (1, "failed"), wrong
 
 
-@pytest.mark.parametrize("rule", ["grad * x", "grad", "-grad * result", "None", "2.0"])
+@pytest.mark.parametrize(
+    "rule", ["grad * x", "grad", "-grad * result", "None", "2.0", "True", "tl.sum(grad)"]
+)
 def test_a_wrong_rule_is_refuted_at_its_comment(tmp_path: Path, rule: str) -> None:
     file = written(tmp_path, EXP.format(rule=rule))
     status, kernel, diagnostics = checked(file)
@@ -179,6 +181,7 @@ FAULTS = {
     "fast_exp(x): [g for g in grad]": "It is not known what this comprehension runs over",
     "fast_exp(x): grad = 1": "this is no list of expressions",
     "fast_exp(x): import os": "this is no list of expressions",
+    "fast_exp(x): grad if x > 0 else 0.0": "the condition of an `if` is a tile: use `tl.where`",
     "fast_exp(x): grad *": "this is no list of expressions",
     "fast_exp(x):": "this rule has no expression behind its colon",
     "fast_exp(x)": "this rule cannot be read",

@@ -1,8 +1,9 @@
 // An index that is bounded in one mask has the same bound wherever it goes into an address, on the axis that it has there.
 #include "codeactions/mask_wanted.h"
 
-/// Values that are looked at below one address or mask. Beyond: nothing is certain.
-enum { MOST_STEPS = 400 };
+/// Values that are looked at below one address or mask, and accesses of a kernel, each of which is held against all others.
+/// Beyond: nothing is certain.
+enum { MOST_STEPS = 400, MOST_ACCESSES = 300 };
 
 /// An index in an address.
 typedef struct IndexTerm {
@@ -294,6 +295,7 @@ static bool items_differ(const Masked *masked) {
 static bool visit_access(void *context, Op *op) {
     Wanting *wanting = context;
     if (!op_is_access(op) || op->operands[0]->type.kind != TYPE_POINTER) return true;
+    if (wanting->accesses.count > MOST_ACCESSES) return false;
     Access access = access_by(wanting->former, op);
     Masked masked = {.op = op, .rank = op->operands[0]->type.rank, .is_known = true};
     if (access.mask && !value_is_none(access.mask)) {
@@ -429,6 +431,7 @@ bool mask_wanted(Arena *arena, const Function *function, Op *access, MaskWanted 
     Wanting wanting = {.arena = arena, .former = former_new(arena)};
     Masked *target = NULL;
     region_walk(function->body, visit_access, &wanting);
+    if (wanting.accesses.count > MOST_ACCESSES) return false;
     for (LIST_EACH(int, i, wanting.accesses)) {
         Placing whole = placing_whole();
         wanting.now = &wanting.accesses.items[i];

@@ -228,6 +228,21 @@ static bool programs_are_apart(Differentiation *state, const Accumulation *group
     return true;
 }
 
+/// Whether an iteration may touch what another thread of the program stored in an earlier one, in frames that overlap.
+static bool iterations_may_meet(Differentiation *state, const Accumulation *group, int count) {
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    for (int i = 0; i < count; i++) {
+        Access access = places_find(state->versions.places, group[i].op)->access;
+        if (!access.parameter || !access.offset.known) return true;
+        int found = access_axes(state->arena, state->versions.axes, &access, axes, dependence,
+                                ACCESS_MOST_AXES);
+        for (int k = 0; k < found; k++)
+            if (!axes[k].is_program && dependence[k] == AXIS_SCATTERED) return true;
+    }
+    return false;
+}
+
 static void drop_step(RunningStep *step) {
     op_remove(step->op);
     step->op = NULL;
@@ -238,17 +253,17 @@ static void schedule_running(Differentiation *state, Gradient *gradient, const A
     RunningStep **zeros = ARENA_ARRAY(state->arena, RunningStep *, count + 1);
     gradient->range = group[0].range;
     if (running_is_replaced(state, group, count, zeros)) {
+        bool is_ordered = iterations_may_meet(state, group, count);
         for (int i = 0; i < count; i++) {
             drop_step(zeros[i]);
             make_store(&group[i], state->backward);
         }
-        bool any_zero = false;
         for (int i = 0; i < state->sweep.running_steps.count; i++) {
             const RunningStep *step = &state->sweep.running_steps.items[i];
-            any_zero = any_zero || (step->op && step->gradient == group[0].gradient &&
-                                    step->op->code == OP_STORE);
+            is_ordered = is_ordered || (step->op && step->gradient == group[0].gradient &&
+                                        step->op->code == OP_STORE);
         }
-        for (int i = 0; i < state->sweep.running_steps.count && !any_zero; i++) {
+        for (int i = 0; i < state->sweep.running_steps.count && !is_ordered; i++) {
             RunningStep *step = &state->sweep.running_steps.items[i];
             if (step->op && step->gradient == group[0].gradient) drop_step(step);
         }

@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 
-# tad: m=20, n=24, k=21, a=f32[m, 2 * k] strides (64, 2), b=f32[k, n], out=f32[m, n], am=64, ak=2, M=16, N=16, K=8, grid=(2, 2)
+# tad: m=20, n=24, k=37, a=f32[m, 2 * k] strides (128, 2), b=f32[k, n], out=f32[m, n], am=128, ak=2, M=16, N=16, K=16, grid=(2, 2)
 @triton.jit
 def blocks_that_overlap(
     a, b, out, am, ak, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr

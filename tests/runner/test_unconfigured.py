@@ -35,7 +35,7 @@ def test_integers_have_no_gradient() -> None:
     ("right", "wrong"),
     [
         ("tl.atomic_add(dw_ptr", "tl.store(dw_ptr"),  # all rows share it, whatever the sizes
-        ("dx, mask=w_mask)", "dx)"),  # the next row's elements, which this program never read
+        ("dx, mask=mask & w_mask)", "dx)"),  # the next row's elements, which this program never read
     ],
 )
 def test_a_gradient_without_an_owner_is_wrong(right: str, wrong: str) -> None:

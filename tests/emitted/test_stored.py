@@ -9,12 +9,14 @@ from __future__ import annotations
 import itertools
 import random
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.emitted.plan import Runner, derived, tad
+from tests.oracle.pool import PYTHON
 
 HEAD = "import triton\nimport triton.language as tl\n\n"
 # name: (parameters, body, what the Function says or None)
@@ -281,3 +283,38 @@ def test_ranges_are_equal_only_where_elements_are(module: Path) -> None:
         missed += distinct and not is_equal and elements(a) == elements(b)
     assert equal > 500
     assert missed < equal / 50
+
+
+ROOM = """
+import torch
+
+{helpers}
+view = torch.zeros(3, 8)[:, :5]
+buffer = _gradient_buffer(view)
+assert buffer.stride() == view.stride() and buffer.shape == view.shape
+assert not buffer.any()
+print(buffer.storage().size())
+"""
+
+
+def test_a_gradient_of_a_view_has_room_for_its_last_row(module: Path) -> None:
+    """A kernel may load, and its backward store, whole rows: the last one lies in the buffer, too."""
+    text = module.read_text()
+    helpers = text[
+        text.index("def _nested") : text.index("\n\n\n", text.index("def _gradient_buffer"))
+    ]
+    run = subprocess.run(
+        [PYTHON, "-c", ROOM.format(helpers=helpers)], capture_output=True, text=True, check=False
+    )
+    assert run.stdout.split() == ["24"], run.stderr
+
+
+def test_frames_that_overlap_wait_between_iterations() -> None:
+    """What another thread stored in the iteration before is read back only behind a barrier."""
+    path = Path(__file__).parent / "kernels" / "reaching.py"
+    text = tad("--backward", "--no-proof", "--wrapper", "none", path).stdout
+    kernel = text[text.index("def frames_on_each_other_backward") :]
+    back = kernel[kernel.index("for back in range(F)") :]
+    load, store = back.index("tl.load(dout_ptrs"), back.index("tl.store(dout_ptrs")
+    assert "tl.debug_barrier()" in back[:load]
+    assert "tl.debug_barrier()" in back[load:store]

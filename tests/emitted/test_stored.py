@@ -289,24 +289,24 @@ ROOM = """
 import torch
 
 {helpers}
-view = torch.zeros(3, 8)[:, :5]
-buffer = _gradient_buffer(view)
-assert buffer.stride() == view.stride() and buffer.shape == view.shape
-assert not buffer.any()
-print(buffer.storage().size())
+for rows in (3, 1):
+    view = torch.zeros(rows, 8)[:, :5]
+    for buffer in (_gradient_buffer(view), _with_stride(torch.zeros(rows, 5), view.stride())):
+        assert buffer.stride() == view.stride() and buffer.shape == view.shape
+        assert not buffer.any()
+        print(buffer.storage().size())
 """
 
 
 def test_a_gradient_of_a_view_has_room_for_its_last_row(module: Path) -> None:
     """A kernel may load, and its backward store, whole rows: the last one lies in the buffer, too."""
     text = module.read_text()
-    helpers = text[
-        text.index("def _nested") : text.index("\n\n\n", text.index("def _gradient_buffer"))
-    ]
+    end = text.index("\n\n\n", text.index("def _gradient_buffer"))
+    helpers = text[text.index("def _room_of") : end]
     run = subprocess.run(
         [PYTHON, "-c", ROOM.format(helpers=helpers)], capture_output=True, text=True, check=False
     )
-    assert run.stdout.split() == ["24"], run.stderr
+    assert run.stdout.split() == ["24", "24", "8", "8"], run.stderr
 
 
 def test_frames_that_overlap_wait_between_iterations() -> None:

@@ -35,8 +35,9 @@ static bool parameter_is_used(const ParameterUse *use, const Parameter *paramete
 
 ArgumentUse argument_use(const Differentiation *state, const Value *value, const char **of) {
     const Tape *tape = tape_of(state, value);
-    *of = value == state->parts.slices ? state->backward->parameters[value->index].name : NULL;
-    if (*of) return ARGUMENT_SLICES;
+    bool is_own = value == state->parts.slices || value == state->parts.stages;
+    *of = is_own ? state->backward->parameters[value->index].name : NULL;
+    if (is_own) return value == state->parts.slices ? ARGUMENT_SLICES : ARGUMENT_STAGES;
     for (int i = 0; i < state->primal->parameter_count && !tape; i++) {
         const Parameter *primal = &state->primal->parameters[i];
         *of = primal->name;
@@ -81,7 +82,7 @@ enum { LAST_RANK = 6 };
 
 int argument_rank(ArgumentUse use, const Parameter *parameter) {
     // Python takes no parameter without a default after one that has it.
-    if (use == ARGUMENT_SLICES) return LAST_RANK;
+    if (use == ARGUMENT_SLICES || use == ARGUMENT_STAGES) return LAST_RANK;
     if (parameter->is_constexpr) return parameter->default_text.size ? 5 : 4;
     if (use == ARGUMENT_UPSTREAM || use == ARGUMENT_RUNNING) return 0;
     if (use == ARGUMENT_GRADIENT || use == ARGUMENT_KEPT || use == ARGUMENT_SCRATCH) return 2;

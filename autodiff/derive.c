@@ -9,6 +9,7 @@
 #include "autodiff/primal/shared_tiles.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/schedule/coverage.h"
+#include "autodiff/schedule/stages.h"
 #include "autodiff/schedule/tile_size.h"
 #include "autodiff/tape/tape.h"
 
@@ -40,6 +41,7 @@ static void variant_describe(Differentiation *state, Variant *variant) {
     arguments_list(state, result, &variant->launch);
     coverage_describe(state->arena, state->backward, &variant->launch);
     tile_size_describe(state->arena, state->backward, &variant->launch);
+    stages_describe(state->arena, state->backward, &variant->launch);
     result->status = BACKWARD_DERIVED;
 }
 
@@ -58,6 +60,7 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
     if (!state.failed) passes_run(&state);
     if (!state.failed && !state.is_constant && part.deals_tiles) tiles_gather(&state);
     variant->reduction_kernels = state.parts.reduction_kernels;
+    variant->fits_one_pass = state.parts.fits_one_pass;
     if (!state.failed && state.is_constant) {
         variant_refuse(variant, BACKWARD_NOT_DIFFERENTIABLE,
                        "no floating-point input reaches a floating-point output through operations "

@@ -63,6 +63,17 @@ static void take_gradients(const Variant *owners, Backward *result) {
     }
 }
 
+/// One kernel that does the work of all programs, where each of these has its own gradients, and all share others.
+static bool try_one_pass(Arena *arena, const Kernel *kernel, const Function *forward,
+                         const BackwardOptions *options, bool keeps_loads, Variant *variant) {
+    const BackwardPart part = {.kind = PART_ONE_PASS};
+    Variant own;
+    variant_try(arena, kernel, forward, options, keeps_loads, part, &own);
+    if (own.result.status != BACKWARD_DERIVED) return false;
+    *variant = own;
+    return true;
+}
+
 void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
                    const BackwardOptions *options, bool keeps_loads, bool deals_tiles,
                    Variant *variant) {
@@ -74,6 +85,9 @@ void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
         Variant *own = &owners[part.index];
         variant_try(arena, kernel, forward, options, keeps_loads, part, own);
         if (part.index == 0) count = own->reduction_kernels;
+        if (own->fits_one_pass && !deals_tiles &&
+            try_one_pass(arena, kernel, forward, options, keeps_loads, variant))
+            return;
         bool is_made = own->result.status == BACKWARD_DERIVED;
         rest.moved[part.index] = is_made;
         any |= is_made;

@@ -136,7 +136,8 @@ class Timer:
         """The arguments of one launch of the backward."""
         arguments = launch["arguments"]
         self.steps = {name: self.room(source) for name, source in arguments.items() if "steps" in source}
-        return {name: self.actual(source) for name, source in arguments.items() if "slices" not in source}
+        own = {"slices", "stages"}  # these have defaults
+        return {name: self.actual(source) for name, source in arguments.items() if not own & source.keys()}
 
     def actual(self, source):
         """What an argument of the backward is bound to."""

@@ -322,6 +322,12 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
         bool is_own = argument->use == ARGUMENT_SCRATCH || argument->use == ARGUMENT_STEPS;
         if (argument->is_program_sum || (is_own && number == 0)) continue;
         if (argument->use == ARGUMENT_SLICES) continue;  // it has a default
+        if (argument->use == ARGUMENT_STAGES) {
+            const char *stages = stages_text(arena, plan, launch);
+            if (stages)
+                LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, stages));
+            continue;
+        }
         const char *value = argument->use == ARGUMENT_SAME ? argument->of : argument->name;
         const char *given = descriptor_number_text(arena, plan, argument);
         if (given) value = given;

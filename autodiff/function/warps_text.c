@@ -1,4 +1,4 @@
-// The tile that a kernel streams in, the option of its launch out.
+// The tile that a kernel streams in, the options of its launch out.
 #include "autodiff/function/warps_text.h"
 
 #include <ctype.h>
@@ -65,4 +65,9 @@ const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunc
         all_are_small(arena, plan, launch->tile))
         return NULL;
     return arena_printf(arena, "num_warps=_warps(%s)", launch->tile);
+}
+
+const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
+    if (!launch->tile || !launch->stages || !names_are_passed(plan, launch->tile)) return NULL;
+    return arena_printf(arena, "_stages(%s, %s)", launch->tile, launch->stages);
 }

@@ -1,4 +1,5 @@
-// The number of warps that the Function launches a backward kernel with, where the forward's launch says nothing.
+// The number of warps that the Function launches a backward kernel with, where the forward's launch says nothing, and of iterations
+// whose loads are in flight.
 #ifndef TAD_AUTODIFF_FUNCTION_WARPS_TEXT_H
 #define TAD_AUTODIFF_FUNCTION_WARPS_TEXT_H
 
@@ -6,5 +7,7 @@
 
 /// `num_warps=...`, or NULL: as many as Triton takes unasked.
 const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch);
+/// The number of stages, or NULL: the parameter's default.
+const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch);
 
 #endif

@@ -52,6 +52,7 @@ typedef struct StoredSearch {
     int lane;  // the first lane among the digits
     MaskCut cuts[STORED_MOST_CUTS];
     int cut_count;
+    const Op *deal;  // the branch of the programs that a loop's numbers are dealt to; or NULL
 } StoredSearch;
 
 /* ---- text ---- */
@@ -157,6 +158,59 @@ static void add_programs(StoredSearch *coverage) {
                           .extent = poly_atom(coverage->arena, coverage->extents[axis])};
 }
 
+/// Where there is no program, there is no element.
+static bool cut_off_no_programs(StoredSearch *coverage, int axis) {
+    if (coverage->cut_count == STORED_MOST_CUTS) return false;
+    MaskCut *any = &coverage->cuts[coverage->cut_count++];
+    for (int i = 0; i < STORED_MOST_DIGITS; i++)
+        any->weights[i] = poly_constant(coverage->arena, 0);
+    any->bound = poly_atom(coverage->arena, coverage->extents[axis]);
+    return true;
+}
+
+static bool value_is_poly(const StoredSearch *coverage, Value *value, const Poly *poly) {
+    return poly_equal(with_programs(coverage, value_poly(coverage->arena, value)), poly);
+}
+
+/// The branch `if pid < step:` around a loop, of programs along an axis of which there are at least `step`; or NULL.
+static const Op *find_deal(const StoredSearch *coverage, const Op *loop, int axis) {
+    const Op *least = loop->operands[2]->op;
+    const Poly *count = poly_atom(coverage->arena, coverage->extents[axis]);
+    if (!least || least->code != OP_MINIMUM) return NULL;
+    if (!value_is_poly(coverage, least->operands[0], count) &&
+        !value_is_poly(coverage, least->operands[1], count))
+        return NULL;
+    for (const Op *op = loop; op->parent->parent; op = op->parent->parent) {
+        const Op *around = op->parent->parent;
+        const Op *asks = around->code == OP_IF ? around->operands[0]->op : NULL;
+        if (asks && asks->code == OP_LT && op->parent == around->regions[0] &&
+            asks->operands[1] == loop->operands[2] &&
+            value_is_poly(coverage, asks->operands[0],
+                          poly_atom(coverage->arena, coverage->programs[axis])))
+            return around;
+    }
+    return NULL;
+}
+
+/// A loop whose numbers are dealt to the first programs: `range(pid, end, step)` below `if pid < step:`, where there are that many. Its
+/// variable is each number in one of them.
+static bool add_dealt_loop(StoredSearch *coverage, StoredDigit *digit, const Op *loop,
+                           const Poly *low, const Poly *high) {
+    Arena *arena = coverage->arena;
+    for (int axis = 0; axis < PROGRAM_AXES && !coverage->deal; axis++) {
+        if (!poly_equal(low, poly_atom(arena, coverage->programs[axis]))) continue;
+        coverage->deal = find_deal(coverage, loop, axis);
+        if (!coverage->deal) return false;
+        digit->scale = poly_constant(arena, 1);
+        digit->origin = poly_constant(arena, 0);
+        digit->extent = digit->end = high;
+        digit->count = poly_text(coverage, high);
+        bool is_all = poly_equal(high, poly_atom(arena, coverage->extents[axis]));
+        return digit->count && (is_all || cut_off_no_programs(coverage, axis));
+    }
+    return false;
+}
+
 /// A loop in which programs take turns: `range(pid * A, end, tl.num_programs(0) * A)`. Its variable is `A * digit` in some program.
 static bool add_shared_loop(StoredSearch *coverage, StoredDigit *digit, const Poly *low,
                             const Poly *high, const Poly *step) {
@@ -176,12 +230,7 @@ static bool add_shared_loop(StoredSearch *coverage, StoredDigit *digit, const Po
         const char *end = poly_text(coverage, high), *by = poly_text(coverage, scale);
         if (!end || !by) return false;
         digit->count = arena_printf(arena, "triton.cdiv(%s, %s)", end, by);
-        // no program, no element
-        if (coverage->cut_count == STORED_MOST_CUTS) return false;
-        MaskCut *any = &coverage->cuts[coverage->cut_count++];
-        for (int i = 0; i < STORED_MOST_DIGITS; i++) any->weights[i] = poly_constant(arena, 0);
-        any->bound = poly_atom(arena, coverage->extents[axis]);
-        return true;
+        return cut_off_no_programs(coverage, axis);
     }
     return false;
 }
@@ -197,7 +246,9 @@ static bool add_loop(StoredSearch *coverage, Op *loop) {
         .atom = loop->regions[0]->arguments[0], .scale = bounds[2], .origin = bounds[0]};
     const char *texts[3];
     for (int i = 0; i < 3; i++) texts[i] = poly_text(coverage, bounds[i]);
-    if (!texts[0]) return add_shared_loop(coverage, digit, bounds[0], bounds[1], bounds[2]);
+    if (!texts[0])
+        return add_dealt_loop(coverage, digit, loop, bounds[0], bounds[1]) ||
+               add_shared_loop(coverage, digit, bounds[0], bounds[1], bounds[2]);
     if (!texts[1] || !texts[2]) return false;
     int64_t step;
     if (poly_is_constant(bounds[2], &step) && step < 1) return false;
@@ -340,7 +391,7 @@ static bool add_conditions(StoredSearch *coverage, Op *store) {
     for (int i = 0; i < TYPE_MAX_RANK; i++) lanes[i] = i;
     for (Op *op = store; op->parent->parent; op = op->parent->parent) {
         Op *around = op->parent->parent;
-        if (around->code != OP_IF) continue;
+        if (around->code != OP_IF || around == coverage->deal) continue;
         bool is_else = op->parent == around->regions[1];
         if (around->operands[0]->type.rank ||
             !add_mask(coverage, around->operands[0], is_else, lanes, 0, &steps))
@@ -487,6 +538,7 @@ static bool store_cover(StoredSearch *coverage, Op *store, StoreCover *cover) {
     const Poly *weights[STORED_MOST_DIGITS];
     *cover = (StoreCover){0};
     coverage->count = coverage->cut_count = 0;
+    coverage->deal = NULL;
     if (!access.offset.known || access.offset.wrapped || access.offset.rank > type.rank)
         return false;
     add_programs(coverage);

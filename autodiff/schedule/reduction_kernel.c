@@ -1,5 +1,5 @@
 // A backward and the statements that are to move in; out either the kernel that sums what these add, whose programs share the
-// owners of the elements and loop over the programs of the forward, or the rest of the backward.
+// owners of the elements and loop over the programs of the forward, or the rest of the backward, or one kernel that does both.
 #include "autodiff/schedule/reduction_kernel.h"
 
 #include "autodiff/schedule/reductions.h"
@@ -12,7 +12,9 @@
 #include "analysis/build/value_poly.h"
 #include "analysis/ir/walk.h"
 #include "autodiff/rewrite/copying.h"
+#include "autodiff/rewrite/rewrite.h"
 #include "autodiff/schedule/reduction_plan.h"
+#include "autodiff/schedule/stages.h"
 #include "autodiff/schedule/summed_programs.h"
 #include "autodiff/tape/tape.h"
 
@@ -323,14 +325,32 @@ static bool open_owners(Nest *nest, Builder *b, const SummedPrograms *programs, 
     return true;
 }
 
-/// Moves the ops of a region in front of `place`; with a `plan` those alone that are the same for all programs.
-static void move_before(Region *region, Op *place, const ReductionPlan *plan) {
-    for (Op *op = region->first, *next; op && op->code != OP_YIELD; op = next) {
+static bool operands_stay(const Op *op) {
+    for (int i = 0; i < op->operand_count; i++) {
+        const Op *operand = op->operands[i] ? op->operands[i]->op : NULL;
+        if (operand && operand->parent == op->parent) return true;
+    }
+    return false;
+}
+
+/// Moves those ops of a loop's body in front of it that are the same for all programs, where nothing changes what they read.
+static void move_alike(Differentiation *state, Op *loop, const ReductionPlan *plan) {
+    const WrittenRoots writes = function_writes(state->backward);
+    for (Op *op = loop->regions[0]->first, *next; op && op->code != OP_YIELD; op = next) {
         next = op->next;
-        bool is_alike = plan && op->result_count && (op_is_pure(op) || op->code == OP_LOAD);
+        bool is_stable = op->code == OP_LOAD && load_is_stable(&writes, op);
+        bool is_alike = op->result_count && (op_is_pure(op) || is_stable) && !operands_stay(op);
         for (int i = 0; i < op->result_count && is_alike; i++)
             is_alike = !owners_differ(plan, op->results[i]);
-        if (!plan || is_alike) op_move_before(op, place);
+        if (is_alike) op_move_before(op, loop);
+    }
+}
+
+/// Moves the ops of a region in front of `place`.
+static void move_before(Region *region, Op *place) {
+    for (Op *op = region->first, *next; op && op->code != OP_YIELD; op = next) {
+        next = op->next;
+        op_move_before(op, place);
     }
 }
 
@@ -339,7 +359,7 @@ static void inline_loop(Nest *nest) {
     Op *loop = nest->plan->loop;
     if (!loop) return;
     Region *body = loop->regions[0];
-    move_before(body, loop, nest->plan);
+    move_alike(nest->state, loop, nest->plan);
     region_replace_uses(nest->programs->regions[0], body->arguments[0], nest->iteration);
     Builder b = {.function = nest->state->backward,
                  .region = loop->parent,
@@ -349,7 +369,7 @@ static void inline_loop(Nest *nest) {
         open_if(&b, build_binary(&b, OP_LT, nest->iteration, loop->operands[1]));
         nest->guard = b.region->parent;
     }
-    move_before(body, b.before, NULL);
+    move_before(body, b.before);
     op_remove(loop);
 }
 
@@ -464,15 +484,9 @@ static bool store_sums(const Nest *nest) {
     return true;
 }
 
-bool reduction_take(Differentiation *state, const ReductionPlans *plans, int index) {
-    const ReductionPlan *plan = &plans->items[index];
+/// Puts all that the backward does into a loop over the programs of the forward, and sums there what the plan's statements add.
+static bool gather_programs(Differentiation *state, const ReductionPlan *plan) {
     Function *function = state->backward;
-    read_saved(state, plans);
-    drop_others(plan, function->body);
-    function_drop_dead(function);
-    LoopSearch loops = {.plan = plan};
-    region_walk(function->body, visit_loop, &loops);
-    if (loops.is_other) return false;
     LIST(Op *) ops = {0};
     for (Op *op = function->body->first; op; op = op->next)
         if (!op_stays_at_start(op)) LIST_PUSH(state->arena, &ops, op);
@@ -488,12 +502,14 @@ bool reduction_take(Differentiation *state, const ReductionPlans *plans, int ind
     outside.before = nest.programs;
     open_sums(&nest, &outside);
     move_in(&nest, ops.items, ops.count);
+    if (!plan->loop) move_alike(state, nest.programs, plan);
     inline_loop(&nest);
     for (int i = 0; i < plan->statements.count; i++)
         if (!sum_up(&nest, i)) return false;
     if (!store_sums(&nest)) return false;
     program->name = programs.name ? programs.name : "forward_program";
     summed_programs_place(state, plan, nest.programs->regions[0], &programs, program);
+    stages_add(state, nest.programs);
     for (LIST_EACH(int, i, plan->statements)) {
         Gradient *gradient = plan->statements.items[i]->gradient;
         gradient->is_atomic = gradient->is_sum = plan->is_sliced;
@@ -501,4 +517,34 @@ bool reduction_take(Differentiation *state, const ReductionPlans *plans, int ind
             arena_printf(state->arena, "%s, in %s parts at most", gradient->why, most_slices);
     }
     return true;
+}
+
+bool reduction_take(Differentiation *state, const ReductionPlans *plans, int index) {
+    const ReductionPlan *plan = &plans->items[index];
+    Function *function = state->backward;
+    read_saved(state, plans);
+    drop_others(plan, function->body);
+    function_drop_dead(function);
+    LoopSearch loops = {.plan = plan};
+    region_walk(function->body, visit_loop, &loops);
+    return !loops.is_other && gather_programs(state, plan);
+}
+
+/* ---- one pass ---- */
+
+static bool visit_product(void *context, Op *op) {
+    bool *found = context;
+    *found = *found || op->code == OP_DOT || op->code == OP_DOT_SCALED;
+    return !*found;
+}
+
+bool reductions_fit_one_pass(const Differentiation *state, const ReductionPlans *plans) {
+    const ReductionPlan *plan = &plans->items[0];
+    bool has_product = false;
+    region_walk(state->backward->body, visit_product, &has_product);
+    return plans->count == 1 && plan->is_sliced && !plan->loop && !has_product;
+}
+
+bool reductions_join(Differentiation *state, const ReductionPlans *plans) {
+    return reductions_fit_one_pass(state, plans) && gather_programs(state, &plans->items[0]);
 }

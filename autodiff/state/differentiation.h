@@ -43,6 +43,7 @@ typedef struct BackwardPart {
         PART_WHOLE,      // one kernel in the forward's schedule
         PART_REDUCTION,  // one that sums what programs share (reductions.h)
         PART_PROGRAMS,   // the rest
+        PART_ONE_PASS,   // both in one kernel
     } kind;
     int index;                             // of PART_REDUCTION
     bool moved[BACKWARD_MOST_REDUCTIONS];  // of PART_PROGRAMS: those that there are
@@ -139,6 +140,9 @@ typedef struct PartState {
     Value *
         slices;  // parameter of a gradient-reduction kernel: how many programs share a sum; or NULL
     int reduction_kernels;  // how many PART_REDUCTION there may be
+    Value *
+        stages;  // parameter: how many iterations of a loop over programs load ahead (stages.h); or NULL
+    bool fits_one_pass;  // whether there may be PART_ONE_PASS in their place
 } PartState;
 
 /// States of loops that are saved in memory (tape.h).

@@ -56,6 +56,7 @@ typedef enum ArgumentUse {
     ARGUMENT_AMID,  // another such copy, of its own, in which the backward repeats stores of the forward
     ARGUMENT_SCRATCH,  // memory for `elements` a program, whatever it holds
     ARGUMENT_STEPS,  // how many tiles the scratch of one loop holds: any number from 1 on is right, more are faster
+    ARGUMENT_STAGES,  // how many iterations of a loop are in flight: any number from 1 on is right; the parameter has a default
     ARGUMENT_SLICES,  // how many programs share a sum at most: any number from 1 on is right; the parameter has a default
 } ArgumentUse;
 
@@ -87,6 +88,8 @@ typedef struct BackwardLaunch {
     int argument_count;
     const char *
         tile;  // elements of the largest tile of a kernel without products, in Python over the forward's constexprs; or NULL
+    const char *
+        stages;  // the tensors, in Python, of which a loop over programs loads a tile of that size each iteration; or NULL
     bool
         is_tuned_before;  // it runs in the configuration that the autotuner chose for the first launch
 } BackwardLaunch;

@@ -86,6 +86,8 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
                            .dtype = dtype_from_text(dtype, DTYPE_FLOAT32)};
     } else if (json_get(json, "steps")) {
         *actual = constant_actual(constant_int(arena, STEPS));
+    } else if (json_get(json, "stages")) {
+        *actual = constant_actual(constant_int(arena, 1));
     } else if (json_get(json, "slices")) {
         bool is_made_up = configuration->origin == SPEC_KERNEL;
         int64_t slices = is_made_up ? SLICES_OF_KERNEL : SLICES_OF_LAUNCH;

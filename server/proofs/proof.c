@@ -18,6 +18,7 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
         [ARGUMENT_SCRATCH] = "scratch",   [ARGUMENT_STEPS] = "steps",
         [ARGUMENT_AMID] = "amid",         [ARGUMENT_SHAPE] = "shape",
         [ARGUMENT_STRIDE] = "stride",     [ARGUMENT_SLICES] = "slices",
+        [ARGUMENT_STAGES] = "stages",
     };
     Json *json = json_object(arena);
     json_set_string(json, uses[argument->use], argument->of);

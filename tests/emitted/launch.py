@@ -129,7 +129,7 @@ class Problem:
                 result[name] = self.data.get(of)
             elif "amid" in use:
                 result[name] = self.data[of].copy() if of in self.data else None
-            elif "steps" in use or "slices" in use:
+            elif "steps" in use or "slices" in use or "stages" in use:
                 result[name] = TAPE_STEPS
             elif "scratch" in use:
                 if of not in gradients:  # what one launch leaves there is what the next one finds

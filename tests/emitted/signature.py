@@ -35,6 +35,8 @@ def signature(
             types[name] = "*" + TORCH_TYPES[use.get("dtype", "float32")]
         elif "slices" in use:
             constants[name] = 512
+        elif "stages" in use:
+            constants[name] = 3
         elif "steps" in use:
             types[name] = "i32"
         elif "gradient" in use and isinstance(value, float):  # of a scalar: the programs' sums

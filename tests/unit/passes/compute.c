@@ -110,7 +110,7 @@ static Tile *role_tile(BackwardRun *run, const Differentiation *state, ArgumentU
                        const char *of, const Value *primal) {
     if (use == ARGUMENT_SCRATCH) return scratch_tile(run, of);
     if (use == ARGUMENT_STEPS) return number_tile(run, TILES_OF_A_TAPE);
-    if (use == ARGUMENT_SLICES) return number_tile(run, SLICES);
+    if (use == ARGUMENT_SLICES || use == ARGUMENT_STAGES) return number_tile(run, SLICES);
     int index = argument_index(run->subject, of);
     if (index < 0) return NULL;
     const PlanArgument *argument = &run->subject->configuration->arguments[index];

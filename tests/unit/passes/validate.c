@@ -244,6 +244,24 @@ static void derive(Watched *watched, bool keeps_loads, BackwardPart part) {
     tally->changes++;
 }
 
+/// What the kernels of a backward add to the gradients is what the whole does.
+static void compare_kernels(Watched *whole, const Watched *parts, int count) {
+    BackwardRun *run = backward_run_new(whole->arena, &whole->subject);
+    for (int i = count - 1; i >= 0; i--)  // the programs' own first: they fill what owners read
+        backward_run_add(run, &parts[i].state, parts[i].state.backward, NULL);
+    Computed together = backward_run_gradients(run);
+    const char *difference =
+        computed_difference(whole->arena, &whole->backward, &together, ALIKE_VALUES);
+    whole->validation->tallies[row_of("part")].comparisons++;
+    if (difference) fail(whole, "part", difference);
+}
+
+static void compare_one_pass(Watched *whole, bool keeps_loads) {
+    Watched one = *whole;
+    derive(&one, keeps_loads, (BackwardPart){.kind = PART_ONE_PASS});
+    if (!one.state.failed) compare_kernels(whole, &one, 1);
+}
+
 /// The kernels that share the work of one add to the gradients what it does.
 static void compare_parts(Watched *whole, bool keeps_loads) {
     Watched parts[BACKWARD_MOST_REDUCTIONS + 1];
@@ -257,17 +275,10 @@ static void compare_parts(Watched *whole, bool keeps_loads) {
         count += !parts[count].state.failed;
     }
     if (count == 0) return;
+    if (parts[0].state.parts.fits_one_pass) compare_one_pass(whole, keeps_loads);
     parts[count] = *whole;
     derive(&parts[count], keeps_loads, rest);
-    if (parts[count].state.failed) return;
-    BackwardRun *run = backward_run_new(whole->arena, &whole->subject);
-    for (int i = count; i >= 0; i--)  // the programs' own first: they fill what owners read
-        backward_run_add(run, &parts[i].state, parts[i].state.backward, NULL);
-    Computed together = backward_run_gradients(run);
-    const char *difference =
-        computed_difference(whole->arena, &whole->backward, &together, ALIKE_VALUES);
-    whole->validation->tallies[row_of("part")].comparisons++;
-    if (difference) fail(whole, "part", difference);
+    if (!parts[count].state.failed) compare_kernels(whole, parts, count + 1);
 }
 
 bool validate_kernel(Validation *validation, const Kernel *kernel,

@@ -1,0 +1,100 @@
+// A loop in; out how many of its iterations may be in flight, as a parameter, and what each of them loads.
+#include "autodiff/schedule/stages.h"
+
+#include "analysis/addresses/affine.h"
+#include "analysis/build/build.h"
+#include "analysis/ir/walk.h"
+#include "autodiff/tape/tape.h"
+
+static const char stages_keyword[] = "num_stages";
+
+typedef struct LoopTraffic {
+    Arena *arena;
+    LIST(const Value *) loaded, stored;  // parameters
+    int tiles;                           // loads of more than one element
+    bool is_bound;  // its iterations have to run as they stand: something else is done in them
+} LoopTraffic;
+
+static bool visit_traffic(void *context, Op *op) {
+    LoopTraffic *traffic = context;
+    int effects = op_rows[op->code].effects;
+    traffic->is_bound |= op_is_loop(op->code) || op->code == OP_DOT || op->code == OP_DOT_SCALED ||
+                         (effects & EFFECT_ORDERED);
+    if (!op_is_access(op)) return true;
+    const Value *parameter = access_of(traffic->arena, op).parameter;
+    traffic->is_bound |= parameter == NULL;
+    if (op->code == OP_LOAD) {
+        LIST_PUSH(traffic->arena, &traffic->loaded, parameter);
+        traffic->tiles += op->results[0]->type.rank > 0;
+    } else {
+        LIST_PUSH(traffic->arena, &traffic->stored, parameter);
+    }
+    return true;
+}
+
+static LoopTraffic traffic_of(Arena *arena, const Op *loop) {
+    LoopTraffic traffic = {.arena = arena};
+    region_walk(loop->regions[0], visit_traffic, &traffic);
+    for (LIST_EACH(int, i, traffic.loaded))
+        for (LIST_EACH(int, k, traffic.stored))
+            traffic.is_bound |= traffic.loaded.items[i] == traffic.stored.items[k];
+    return traffic;
+}
+
+void stages_add(Differentiation *state, Op *loop) {
+    LoopTraffic traffic = traffic_of(state->arena, loop);
+    if (traffic.is_bound || traffic.tiles == 0) return;
+    Type whole = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32), .is_constexpr = true};
+    Value *stages = state->parts.stages = backward_add_parameter(state, "STAGES", whole);
+    Parameter *parameter = &state->backward->parameters[stages->index];
+    parameter->is_constexpr = true;
+    parameter->default_text = STR("1");
+    loop->keywords = ARENA_NEW(state->arena, Keyword);
+    loop->keywords[0] = (Keyword){stages_keyword, stages};
+    loop->keyword_count = 1;
+}
+
+/* ---- what a launch says ---- */
+
+typedef struct StagesSearch {
+    Function *backward;
+    BackwardLaunch *launch;
+    Buffer *out;
+    bool is_said;  // each tensor of the loop has a name where the launch stands
+} StagesSearch;
+
+static int argument_of(const StagesSearch *search, const Value *value) {
+    for (int i = 0; i < search->launch->argument_count; i++)
+        if (search->backward->parameters[i].value == value) return i;
+    return -1;
+}
+
+static bool visit_load(void *context, Op *op) {
+    StagesSearch *search = context;
+    if (op->code != OP_LOAD || op->results[0]->type.rank == 0) return true;
+    int index = argument_of(search, access_of(search->backward->arena, op).parameter);
+    const BackwardArgument *argument = index < 0 ? NULL : &search->launch->arguments[index];
+    bool is_input = argument && argument->use == ARGUMENT_SAME;
+    search->is_said &= is_input || (argument && argument->use == ARGUMENT_UPSTREAM);
+    if (search->is_said)
+        buffer_printf(search->out, "%s%s", search->out->size ? ", " : "",
+                      is_input ? argument->of : argument->name);
+    return search->is_said;
+}
+
+static bool visit_loop(void *context, Op *op) {
+    StagesSearch *search = context;
+    for (int i = 0; i < op->keyword_count; i++) {
+        int index = argument_of(search, op->keywords[i].value);
+        if (index < 0 || search->launch->arguments[index].use != ARGUMENT_STAGES) continue;
+        region_walk(op->regions[0], visit_load, search);
+    }
+    return true;
+}
+
+void stages_describe(Arena *arena, Function *backward, BackwardLaunch *launch) {
+    Buffer out = buffer_new(arena);
+    StagesSearch search = {backward, launch, &out, true};
+    region_walk(backward->body, visit_loop, &search);
+    if (search.is_said && out.size) launch->stages = buffer_text(&out);
+}

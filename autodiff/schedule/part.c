@@ -12,12 +12,13 @@ void part_settle(Differentiation *state) {
     const TileOrders orders = tile_orders_open(state->arena, state->backward);
     ReductionPlans plans = reductions_plan(state, &orders);
     state->parts.reduction_kernels = plans.count;
-    state->parts.fits_one_pass = reductions_fit_one_pass(state, &plans);
+    ReductionPlan together;
+    state->parts.fits_one_pass = reductions_fit_one_pass(state, &orders, &plans, &together);
     bool is_made = true;
     if (part->kind == PART_PROGRAMS)
         reductions_leave(state, &plans, part->moved);
     else if (part->kind == PART_ONE_PASS)
-        is_made = reductions_join(state, &plans);
+        is_made = state->parts.fits_one_pass && reductions_join(state, &together);
     else
         is_made = part->index < plans.count && reduction_take(state, &plans, part->index);
     tile_orders_close(state->backward);

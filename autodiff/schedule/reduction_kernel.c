@@ -530,21 +530,6 @@ bool reduction_take(Differentiation *state, const ReductionPlans *plans, int ind
     return !loops.is_other && gather_programs(state, plan);
 }
 
-/* ---- one pass ---- */
-
-static bool visit_product(void *context, Op *op) {
-    bool *found = context;
-    *found = *found || op->code == OP_DOT || op->code == OP_DOT_SCALED;
-    return !*found;
-}
-
-bool reductions_fit_one_pass(const Differentiation *state, const ReductionPlans *plans) {
-    const ReductionPlan *plan = &plans->items[0];
-    bool has_product = false;
-    region_walk(state->backward->body, visit_product, &has_product);
-    return plans->count == 1 && plan->is_sliced && !plan->loop && !has_product;
-}
-
-bool reductions_join(Differentiation *state, const ReductionPlans *plans) {
-    return reductions_fit_one_pass(state, plans) && gather_programs(state, &plans->items[0]);
+bool reductions_join(Differentiation *state, const ReductionPlan *plan) {
+    return gather_programs(state, plan);
 }

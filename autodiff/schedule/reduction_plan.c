@@ -310,9 +310,29 @@ static bool is_like(const ReductionPlan *plan, const Candidate *candidate) {
     return true;
 }
 
+/// Whether a kernel of its own can have what the statement adds at no more than that costs. Then the plan says what it reads.
+static bool can_stand_apart(Differentiation *state, ReductionPlan *plan, const Op *op) {
+    Slice slice = {.state = state,
+                   .plan = plan,
+                   .statement = op,
+                   .writes = function_writes(state->backward),
+                   .costs = map_new(state->arena),
+                   .saved = map_new(state->arena),
+                   .taken = map_new(state->arena)};
+    int bounds = 0, rank = op->operands[0]->type.rank;
+    for (int i = 0; plan->loop && i < 3; i++) bounds += cost_of(&slice, plan->loop->operands[i]);
+    bounds += cost_of(&slice, op->operands[0]) + cost_of(&slice, op->operands[2]);
+    if (bounds || !walk_needs(op, visit_cost, &slice) || slice.fails) return false;
+    // What is read for each program must be no more than it would have added, and less where some are still added.
+    int most = plan->loop ? rank + 1 : rank;
+    if (slice.cost > most) return false;
+    walk_needs(op, visit_take, &slice);
+    return true;
+}
+
 /// Adds the statement to the plan where that is possible.
 static bool consider(Differentiation *state, ReductionPlan *plan, const FunctionAxes *axes,
-                     const SharedStatement *shared) {
+                     const SharedStatement *shared, bool is_apart) {
     Candidate candidate = {.shared = shared, .op = shared->statement.op};
     if (!find_axes(state, axes, &candidate)) return false;
     ReductionPlan trial = *plan;
@@ -325,26 +345,14 @@ static bool consider(Differentiation *state, ReductionPlan *plan, const Function
     if (!branches_are_alike(&trial, op) || owners_differ(&trial, op->operands[0]) ||
         owners_differ(&trial, op->operands[2]) || !loop_is_countable(&trial))
         return false;
-    Slice slice = {.state = state,
-                   .plan = &trial,
-                   .statement = op,
-                   .writes = function_writes(state->backward),
-                   .costs = map_new(state->arena),
-                   .saved = map_new(state->arena),
-                   .taken = map_new(state->arena)};
-    int bounds = 0, rank = op->operands[0]->type.rank;
-    for (int i = 0; trial.loop && i < 3; i++) bounds += cost_of(&slice, trial.loop->operands[i]);
-    bounds += cost_of(&slice, op->operands[0]) + cost_of(&slice, op->operands[2]);
-    if (bounds || !walk_needs(op, visit_cost, &slice) || slice.fails) return false;
-    // What is read for each program must be no more than it would have added, and less where some are still added.
-    int most = trial.loop ? rank + 1 : rank;
-    if (rank == 0 || slice.cost > most) return false;
-    walk_needs(op, visit_take, &slice);
+    if (op->operands[0]->type.rank == 0) return false;
+    if (is_apart ? !can_stand_apart(state, &trial, op) : trial.loop != NULL) return false;
     *plan = trial;
     return true;
 }
 
-ReductionPlans reductions_plan(Differentiation *state, const TileOrders *orders) {
+static ReductionPlans plan_statements(Differentiation *state, const TileOrders *orders,
+                                      bool is_apart) {
     ReductionPlans plans = {.count = 0};
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
         if (state->stores.unread_axes[axis] == GRID_AXIS_SEVERAL) return plans;
@@ -352,10 +360,39 @@ ReductionPlans reductions_plan(Differentiation *state, const TileOrders *orders)
     for (LIST_EACH(int, i, state->parts.shared)) {
         const SharedStatement *shared = &state->parts.shared.items[i];
         int k = 0;
-        while (k < plans.count && !consider(state, &plans.items[k], &axes, shared)) k++;
+        while (k < plans.count && !consider(state, &plans.items[k], &axes, shared, is_apart)) k++;
         if (k < plans.count || k == BACKWARD_MOST_REDUCTIONS) continue;
         plans.items[k] = (ReductionPlan){.arena = state->arena, .orders = orders};
-        plans.count += consider(state, &plans.items[k], &axes, shared);
+        plans.count += consider(state, &plans.items[k], &axes, shared, is_apart);
     }
     return plans;
+}
+
+ReductionPlans reductions_plan(Differentiation *state, const TileOrders *orders) {
+    return plan_statements(state, orders, true);
+}
+
+static bool visit_product(void *context, Op *op) {
+    bool *found = context;
+    *found = *found || op->code == OP_DOT || op->code == OP_DOT_SCALED;
+    return !*found;
+}
+
+static bool plan_has(const ReductionPlan *plan, const SharedStatement *shared) {
+    for (LIST_EACH(int, i, plan->statements))
+        if (plan->statements.items[i] == shared) return true;
+    return false;
+}
+
+bool reductions_fit_one_pass(Differentiation *state, const TileOrders *orders,
+                             const ReductionPlans *apart, ReductionPlan *plan) {
+    bool has_product = false;
+    region_walk(state->backward->body, visit_product, &has_product);
+    ReductionPlans plans = plan_statements(state, orders, false);
+    *plan = plans.items[0];
+    bool is_all = plans.count == 1;
+    for (int p = 0; p < apart->count; p++)
+        for (LIST_EACH(int, i, apart->items[p].statements))
+            is_all = is_all && plan_has(plan, apart->items[p].statements.items[i]);
+    return is_all && !has_product;
 }

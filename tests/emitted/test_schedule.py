@@ -45,7 +45,7 @@ OWNERS = {
     "for_all": (2, 2),
     "ragged": (2, 0),
     "gated": (3, 1),
-    "rows": (2, 1),
+    "rows": (1, 1),
     "from_the_third_on": (2, 0),
     "some_rows": (1, 1),
     "thrice": (2, 1),
@@ -68,10 +68,37 @@ def test_owners_sum_what_programs_share(tmp_path: Path) -> None:
     assert found == OWNERS
 
 
+# The kernels of each backward, and whether its loop over programs loads ahead.
+ONE_PASS = {
+    "norm": (1, True),
+    "rows_in_tiles": (1, True),
+    "columns_in_blocks": (1, True),
+    "heads_and_rows": (1, True),
+    "in_place": (1, False),
+    "with_product": (2, True),
+}
+
+
+def test_rows_and_what_they_share_are_done_in_one_pass() -> None:
+    file = FILE.with_name("one_pass.py")
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    assert {k["name"]: k["status"] for k in report["kernels"]} == dict.fromkeys(ONE_PASS, "proved")
+    text = tad("--backward", "--no-proof", file).stdout
+    for name, (kernels, is_ahead) in ONE_PASS.items():
+        bodies = re.findall(rf"^def {name}_backward.*?\n\n\n", text, re.MULTILINE | re.DOTALL)
+        assert len(bodies) == kernels, name
+        assert ("num_stages=STAGES" in bodies[-1]) == is_ahead, name
+        # one load of each input a row, and what all rows read alike is read before them
+        loop = bodies[0].partition("    for ")[2]
+        assert kernels == 2 or "load(w" not in loop, name
+    assert "dx = _gradient_buffer(x, stored=[(1, min(B, n)), (stride, ctx.grid[0])])" in text
+    assert "x, stored=[(1, min(programs[1] * B, n)), (n, programs[0])]" in text
+
+
 def test_the_first_program_with_an_iteration_is_solved_for() -> None:
     """Of a causal loop, of one that ends `width` behind it, and of one that has no bound of its own."""
     module = tad("--backward", "--no-proof", FILE.with_name("owners.py")).stdout
-    assert "for row in range(tl.maximum(start - width, 0) // B, programs):" in module
+    assert "tl.maximum(start - width, 0) // B, programs, num_stages=STAGES\n" in module
     module = tad("--backward", "--no-proof", ROOT / "examples" / "attention.py").stdout
     assert re.search(r"if CAUSAL:\n +first = start // BLOCK_M\n +else:\n +first = 0\n", module)
 
@@ -144,7 +171,7 @@ def test_branches_that_read_one_place_add_to_it_once() -> None:
     )
     module = tad("--backward", "--no-proof", LAST_BLOCKS).stdout
     assert len(re.findall(r"^def flagged_backward", module, re.MULTILINE)) == 2
-    start = module.index("def flagged_rows_backward_dw(")
+    start = module.index("def flagged_rows_backward(")
     assert module[start:].split("\nclass ")[0].count("tl.atomic_add(dw") == 1
 
 

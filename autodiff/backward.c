@@ -16,6 +16,7 @@
 #include "autodiff/function/tape_text.h"
 #include "autodiff/function_variants.h"
 #include "autodiff/parts.h"
+#include "autodiff/plan/upstream_strides.h"
 #include "autodiff/primal/scalars.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/schedule/coverage.h"
@@ -116,6 +117,7 @@ static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapp
         launch->kernel = parts[i].function->name;
         launch->is_tuned_before =
             i && result->kernel->definition->is_autotuned && launch_reads_scratch(launch);
+        upstream_strides_describe(arena, result->kernel, parts[i].function, launch);
         launch->text = emit_launch(arena, parts[i].function, launch, grid, result, &needed);
         buffer_printf(&text, "%s%s", i ? "\n\n" : "", launch->text);
         if (!strstr(buffer_text(&helpers), needed))
@@ -123,6 +125,7 @@ static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapp
         result->whole = i ? launch_join(arena, &result->whole, launch) : *launch;
     }
     coverage_settle(result);
+    upstream_strides_settle(result);
     result->kernel_text = buffer_text(&text);
     result->helper_text = buffer_text(&helpers);
 }

@@ -1,4 +1,5 @@
-// From the text around a launch to the strides that may be 0 there: `stride = 0 if w.numel() == 1 else w.stride(0)`.
+// From the text around a launch to the strides that may be 0 there: `stride = 0 if w.numel() == 1 else w.stride(0)`; and to
+// the tensors that it asks for them.
 //
 // A launcher is evaluated on one way through its conditions; what the other ways pass is read here, by name.
 #include "analysis/launches/launch_strides.h"
@@ -130,4 +131,51 @@ HostZero host_argument_zero(const HostLaunch *launch, int parameter) {
     return text.is_asked         ? HOST_ZERO_PRESENT
            : text.is_conditional ? HOST_ZERO_ABSENT
                                  : HOST_ZERO_NEVER;
+}
+
+/// The expression that a launch passes for a parameter; a null node where it does not stand in the launcher.
+static SyntaxNode argument_node(const HostLaunch *launch, int parameter) {
+    const HostArgument *argument = &launch->arguments[parameter];
+    const FunctionDefinition *launcher = launch->site->launcher;
+    if (!launcher || argument->range.source != launcher->module->source) return (SyntaxNode){0};
+    if (argument->is_default || argument->is_tuned) return (SyntaxNode){0};
+    return node_at(syntax_root(launcher->module->tree), argument->range.start, argument->range.end);
+}
+
+/// The number between the brackets of `y.stride(-1)`; false where there is none, or something else.
+static bool axis_asked(const Source *source, SyntaxNode list, int *axis) {
+    if (node_child_count(list) != 1) return false;
+    Str text = node_text(source, node_child(list, 0));
+    bool is_behind = str_starts(text, "-");
+    size_t digit = is_behind;
+    if (text.size != digit + 1 || text.data[digit] < '0' || text.data[digit] > '9') return false;
+    *axis = text.data[digit] - '0';
+    if (is_behind) *axis = -*axis;
+    return true;
+}
+
+int host_argument_stride_axis(const HostLaunch *launch, int parameter, int tensor) {
+    const HostValue *value = launch->arguments[tensor].value;
+    SyntaxNode node = argument_node(launch, parameter), name = argument_node(launch, tensor);
+    if (node_is_null(node) || node_is_null(name) || !value || value->kind != HOST_TENSOR) return -1;
+    const Source *source = launch->site->launcher->module->source;
+    bool is_spread = host_is_spread(node);
+    if (is_spread) node = node_child(node, 0);
+    SyntaxNode function = node_field(node, "function"), list = node_field(node, "arguments");
+    if (node_kind(name) != SYNTAX_IDENTIFIER || node_kind(node) != SYNTAX_CALL ||
+        node_kind(function) != SYNTAX_ATTRIBUTE ||
+        !str_is(node_text(source, node_field(function, "attribute")), "stride") ||
+        !str_equal(node_text(source, node_field(function, "object")), node_text(source, name)))
+        return -1;
+    int axis = 0;
+    if (!is_spread) {
+        if (!axis_asked(source, list, &axis)) return -1;
+        if (axis < 0) axis += value->tensor->rank;
+    } else {
+        if (node_child_count(list)) return -1;
+        uint32_t start = launch->arguments[parameter].range.start;
+        while (axis < parameter && launch->arguments[parameter - axis - 1].range.start == start)
+            axis++;
+    }
+    return axis >= 0 && axis < value->tensor->rank ? axis : -1;
 }

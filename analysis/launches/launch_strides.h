@@ -9,4 +9,8 @@
 /// Whether, by its text, the launcher passes 0 for the parameter on one of its ways.
 HostZero host_argument_zero(const HostLaunch *launch, int parameter);
 
+/// The axis along which the launch passes for `parameter`, by its text, the stride of the tensor that it passes for `tensor`:
+/// `y, ..., y.stride(0)` or `y, ..., *y.stride()`. -1: none, or not known.
+int host_argument_stride_axis(const HostLaunch *launch, int parameter, int tensor);
+
 #endif

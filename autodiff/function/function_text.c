@@ -17,6 +17,7 @@
 #include "autodiff/plan/launch_plan.h"
 #include "autodiff/plan/needs.h"
 #include "autodiff/plan/parts.h"
+#include "autodiff/plan/upstream_strides.h"
 #include "autodiff/plan/wrappers.h"
 
 static bool in_names(const char *const *names, int count, const char *name) {
@@ -271,6 +272,26 @@ static void absent_gradients(Buffer *out, const Texts *names) {
             statement(out, arena_printf(out->arena, "%s = ", names->items[i]), "None");
 }
 
+/// An upstream gradient in a layout that the kernels can read; `index` of the output's strides.
+static const char *upstream_text(Arena *arena, const LaunchPlan *plan,
+                                 const BackwardArgument *upstream, int index) {
+    Buffer axes = buffer_new(arena);
+    int count = 0;
+    for (int axis = 0; axis < TYPE_MAX_RANK; axis++)
+        if (upstream_has_stride(plan->backward, upstream->of, axis))
+            buffer_printf(&axes, "%s%d", count++ ? ", " : "", axis);
+    if (!count)
+        return arena_printf(arena, "_with_stride(%s, %s.strides[%d])", upstream->name, plan->ctx,
+                            index);
+    return arena_printf(arena, "_upstream(%s, %s.strides[%d], given=(%s%s))", upstream->name,
+                        plan->ctx, index, buffer_text(&axes), count == 1 ? "," : "");
+}
+
+/// Whether it is read by several launches, or asked for its strides.
+static bool upstream_is_named(const LaunchPlan *plan, const BackwardArgument *upstream) {
+    return plan->backward->launch_count > 1 || upstream_has_strides(plan->backward, upstream->of);
+}
+
 /// What the launches write to; and what several of them read and is made for them, once.
 static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *outputs) {
     const Backward *backward = plan->backward;
@@ -297,10 +318,8 @@ static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, con
         }
         if (argument->use == ARGUMENT_KEPT)
             statement(out, target, gradient_before_text(arena, plan, argument, outputs));
-        if (argument->use == ARGUMENT_UPSTREAM && backward->launch_count > 1)
-            statement(out, target,
-                      arena_printf(arena, "_with_stride(%s, %s.strides[%d])", argument->name,
-                                   plan->ctx, index));
+        if (argument->use == ARGUMENT_UPSTREAM && upstream_is_named(plan, argument))
+            statement(out, target, upstream_text(arena, plan, argument, index));
     }
     absent_gradients(out, &absent);
 }
@@ -331,9 +350,13 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
         const char *value = argument->use == ARGUMENT_SAME ? argument->of : argument->name;
         const char *given = descriptor_number_text(arena, plan, argument);
         if (given) value = given;
-        if (argument->use == ARGUMENT_UPSTREAM && backward->launch_count == 1)
-            value = arena_printf(arena, "_with_stride(%s, %s.strides[%d])", argument->name,
-                                 plan->ctx, name_index(outputs, argument->of));
+        if (argument->use == ARGUMENT_UPSTREAM && !upstream_is_named(plan, argument))
+            value = upstream_text(arena, plan, argument, name_index(outputs, argument->of));
+        if (argument->upstream)
+            value =
+                arena_printf(arena, "%s.stride(%d)",
+                             launch_argument(backward, ARGUMENT_UPSTREAM, argument->upstream)->name,
+                             argument->axis);
         int index = argument->use == ARGUMENT_SAME
                         ? parameter_find(plan->kernel, str_from(argument->of))
                         : -1;
@@ -439,6 +462,24 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
               call_lines_before(arena, "_first_order", results.items, results.count, 8, 7));
 }
 
+static bool text_mentions(const char *text, const char *name) {
+    return text && strstr(text, name) != NULL;
+}
+
+/// Whether the class's backward needs a number of the forward's: not one that it asks an upstream gradient for.
+static bool scalar_is_read(const Backward *backward, const char *name) {
+    for (int i = 0; i < backward->launch_count; i++)
+        for (int k = 0; k < backward->launches[i].argument_count; k++) {
+            const BackwardArgument *argument = &backward->launches[i].arguments[k];
+            bool is_passed = argument->use == ARGUMENT_SAME && !argument->upstream &&
+                             strcmp(argument->of, name) == 0;
+            if (is_passed || text_mentions(argument->stored, name) ||
+                text_mentions(argument->elements, name) || text_mentions(argument->trips, name))
+                return true;
+        }
+    return false;
+}
+
 const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
     const Backward *backward = plan->backward;
     Texts saved = {0}, others = {0}, scalars = {0}, outputs = {0}, fixed = {0}, quoted = {0};
@@ -459,7 +500,8 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
         const char *read = plan_only_read(arena, plan, p);
         if (read) LIST_PUSH(arena, &others, read);
         if (amid) LIST_PUSH(arena, &others, amid->name);
-        if (!parameter_is_pointer(parameter) && same) LIST_PUSH(arena, &scalars, parameter->name);
+        if (!parameter_is_pointer(parameter) && same && scalar_is_read(backward, parameter->name))
+            LIST_PUSH(arena, &scalars, parameter->name);
         if (!parameter_is_output(parameter)) continue;
         LIST_PUSH(arena, &outputs, parameter->name);
         if (!launch_argument(backward, ARGUMENT_UPSTREAM, parameter->name) &&

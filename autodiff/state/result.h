@@ -64,7 +64,7 @@ typedef struct BackwardArgument {
     const char *name;  // of the emitted kernel's parameter
     ArgumentUse use;
     const char *of;
-    int axis;  // of _SHAPE and _STRIDE
+    int axis;  // of _SHAPE and _STRIDE, and with an `upstream`
     // Python over the forward's arguments and those of ARGUMENT_STEPS:
     const char *elements;  // of _SCRATCH, a program's; of _STEPS, a tile's
     const char *trips;     // ARGUMENT_STEPS: about as many tiles as can be used; NULL: nobody knows
@@ -73,6 +73,9 @@ typedef struct BackwardArgument {
     const char *
         stored;  // ARGUMENT_GRADIENT: what the launch stores for certain, as `[(step, length), ...]` in Python over the
     // forward's arguments and `grid.0`, programs along an axis: elements `step * i + ...` for i below length; NULL: not known
+    const char *
+        upstream;  // ARGUMENT_SAME: the output along whose `axis` this is the stride, and which alone it addresses: the upstream
+    // gradient's own stride does as well; NULL: none
     bool is_constexpr;
     bool
         is_program_sum;  // ARGUMENT_GRADIENT of a scalar: one element a program, whose sum is the gradient

@@ -33,6 +33,9 @@ typedef struct StoredRanges {
 typedef struct Actual {
     ActualKind kind;
     int parameter;  // of the forward
+    bool
+        is_upstream_stride;  // ACTUAL_SAME: the stride along `axis` of the output `upstream`, used for its gradient alone
+    int upstream;
     const char *name;
     DTypeCode dtype;
     const Constant *constant;
@@ -42,6 +45,13 @@ typedef struct Actual {
     const StoredRanges *
         stored;  // of a gradient: elements that the launch is said to store, which nobody sets to 0; or NULL
 } Actual;
+
+/// The upstream gradient of an output in another layout than the output's, for kernels that are given its strides.
+typedef struct UpstreamLayout {
+    bool is_own;
+    int64_t strides[TYPE_MAX_RANK];
+    int64_t extent;
+} UpstreamLayout;
 
 typedef struct GradientLaunch {
     const Function *function;
@@ -61,7 +71,8 @@ typedef struct Problem {
     const PlanConfiguration *configuration;
     const GradientLaunch *launches;
     int launch_count;
-    const int *inputs;  // parameters of the forward: float pointers or float scalars
+    const UpstreamLayout *layouts;  // per parameter of the forward
+    const int *inputs;              // parameters of the forward: float pointers or float scalars
     int input_count;
     const int *outputs;
     int output_count;

@@ -80,6 +80,7 @@ Execution execution_new(const Executor *executor, const Perturbation *perturbati
     run.buffers = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.gradients = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.upstreams = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
+    run.laid_out = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.befores = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.amids = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     for (int i = 0; i < count; i++) {
@@ -234,6 +235,35 @@ static MemoryBuffer *upstream_buffer(const Executor *executor, Execution *run,
     return *buffer;
 }
 
+/// The upstream gradient in the problem's layout for it; what lies between its elements may be anything.
+static MemoryBuffer *laid_out_buffer(const Executor *executor, Execution *run,
+                                     const Actual *actual) {
+    int parameter = actual->parameter;
+    MemoryBuffer *plain = upstream_buffer(executor, run, actual);
+    const UpstreamLayout *layouts = executor->problem->layouts;
+    if (!layouts || !layouts[parameter].is_own) return plain;
+    if (run->laid_out[parameter]) return run->laid_out[parameter];
+    const UpstreamLayout *layout = &layouts[parameter];
+    const PlanArgument *argument = &executor->problem->configuration->arguments[parameter];
+    Content between = upstream_content(executor->problem, parameter);
+    between.seed = hash_mix(between.seed);
+    MemoryBuffer *buffer = memory_add(run->memory, plain->name, plain->dtype, between);
+    buffer->extent = layout->extent;
+    buffer->has_start = true;
+    int64_t index[TYPE_MAX_RANK] = {0};
+    for (int axis = 0; axis >= 0;) {
+        int64_t from = 0, to = 0;
+        for (int i = 0; i < argument->rank; i++) {
+            from += index[i] * argument->strides[i];
+            to += index[i] * layout->strides[i];
+        }
+        memory_poke(run->memory, buffer, to, memory_peek(run->memory, plain, from));
+        for (axis = argument->rank - 1; axis >= 0 && ++index[axis] == argument->dims[axis]; axis--)
+            index[axis] = 0;
+    }
+    return run->laid_out[parameter] = buffer;
+}
+
 /// The gradient of what a buffer held before a forward that never reads it.
 static MemoryBuffer *kept_buffer(const Executor *executor, Execution *run, const Actual *actual) {
     MemoryBuffer **buffer = &run->gradients[actual->parameter];
@@ -284,11 +314,15 @@ static Tile *actual_tile(Executor *executor, Execution *run, const Actual *actua
     switch (actual->kind) {
     case ACTUAL_SAME: {
         MemoryBuffer *buffer = run->buffers[actual->parameter];
+        const PlanArgument *argument = &problem->configuration->arguments[actual->parameter];
         if (buffer) return pointer_tile(pool, buffer);
-        return scalar_tile(pool, &problem->configuration->arguments[actual->parameter],
-                           (Direction){0});
+        if (actual->is_upstream_stride && problem->layouts &&
+            problem->layouts[actual->upstream].is_own)
+            return tile_int(pool, problem->layouts[actual->upstream].strides[actual->axis],
+                            argument->dtype);
+        return scalar_tile(pool, argument, (Direction){0});
     }
-    case ACTUAL_UPSTREAM: return pointer_tile(pool, upstream_buffer(executor, run, actual));
+    case ACTUAL_UPSTREAM: return pointer_tile(pool, laid_out_buffer(executor, run, actual));
     case ACTUAL_GRADIENT: return pointer_tile(pool, gradient_buffer(problem, run, actual));
     case ACTUAL_RUNNING: return pointer_tile(pool, running_buffer(executor, run, actual));
     case ACTUAL_KEPT: return pointer_tile(pool, kept_buffer(executor, run, actual));

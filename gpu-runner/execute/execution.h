@@ -34,6 +34,7 @@ typedef struct Execution {
     MemoryBuffer **buffers;    // per parameter of the forward, NULL for scalars
     MemoryBuffer **gradients;  // the same, made when a backward kernel asks for it
     MemoryBuffer **upstreams;
+    MemoryBuffer **laid_out;  // upstream gradients in layouts of their own
     MemoryBuffer **befores;
     MemoryBuffer **amids;
     LIST(MemoryBuffer *) scratch;

@@ -69,6 +69,12 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
                          : (Actual){.kind = kinds[i].kind,
                                     .parameter = parameter,
                                     .dtype = dtype_from_text(dtype, argument->dtype)};
+        int output = parameter_named(reader->forward, json_get_string(json, "upstream_of", NULL));
+        if (output >= 0 && actual->kind == ACTUAL_SAME) {
+            actual->is_upstream_stride = true;
+            actual->upstream = output;
+            actual->axis = json_get_int(json, "axis", 0);
+        }
         if (stored && !absent &&
             !stored_read(arena, configuration, str_from(stored), &actual->stored))
             *error =

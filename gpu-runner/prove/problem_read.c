@@ -2,6 +2,7 @@
 #include "gpu-runner/prove/problem_read.h"
 
 #include "analysis/launches/launch_joined.h"
+#include "gpu-runner/execute/upstream_layout.h"
 #include "gpu-runner/prove/grid.h"
 #include "gpu-runner/prove/launches.h"
 
@@ -80,6 +81,7 @@ Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration
         launch_read(&read, configuration, reader->launches->items[i], &launches[i], launch_error);
     problem->launches = launches;
     problem->launch_count = count;
+    if (!*launch_error) problem->layouts = upstream_layouts(arena, configuration, launches, count);
     // The backward says itself where it has no gradient.
     for (int i = 0; i < count && !*launch_error && !error; i++)
         error = error_of_assertion(arena, launches[i].function);

@@ -24,6 +24,10 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
     json_set_string(json, uses[argument->use], argument->of);
     if (argument->use == ARGUMENT_SHAPE || argument->use == ARGUMENT_STRIDE)
         json_set_number(json, "axis", argument->axis);
+    if (argument->upstream) {
+        json_set_string(json, "upstream_of", argument->upstream);
+        json_set_number(json, "axis", argument->axis);
+    }
     if (argument->is_float32) json_set_string(json, "dtype", "fp32");
     if (argument->dtype) json_set_string(json, "dtype", argument->dtype);
     if (argument->elements) json_set_string(json, "elements", argument->elements);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/escape.h"
+#include "gpu-runner/cuda/device.h"
 #include "gpu-runner/prove/gradcheck.h"
 #include "gpu-runner/prove/request.h"
 #include "gpu-runner/rpc.h"
@@ -17,6 +18,7 @@ static const char usage[] =
     "usage: tad-runner                     serve JSON-RPC 2.0 on stdin and stdout\n"
     "       tad-runner --gradcheck FILE    do one `gradcheck` request (its params, as JSON) and print the result\n"
     "       tad-runner --run FILE          the same for `run`\n"
+    "       tad-runner --backend cuda ...  any of these with the GPU, where there is one\n"
     "       tad-runner --within gpu COMMAND...   start a command that drives a GPU: without network, ended with its parent\n"
     "       tad-runner --version | --help\n";
 
@@ -34,12 +36,12 @@ static Str read_file(Arena *arena, const char *path, Error *error) {
     return (Str){buffer_text(&text), text.size};
 }
 
-static int one_request(const char *method, const char *path) {
+static int one_request(const char *method, const char *path, SandboxBackend backend) {
     Arena *arena = arena_new();
     Error error = NULL;
     Json *result = NULL;
     Str text = read_file(arena, path, &error);
-    sandbox_enter(SANDBOX_CPU);
+    sandbox_enter(backend);
     Json *params = error ? NULL : json_parse(arena, text, &error);
     sandbox_grant_seconds(request_seconds(params));
     if (params && strcmp(method, "--gradcheck") == 0)
@@ -64,8 +66,15 @@ static int start_within(char **command) {
 }
 
 int main(int argc, char **argv) {
+    SandboxBackend backend = SANDBOX_CPU;
+    if (argc > 2 && strcmp(argv[1], "--backend") == 0 && strcmp(argv[2], "cuda") == 0) {
+        backend = SANDBOX_GPU;
+        device_want();
+        argc -= 2;
+        argv += 2;
+    }
     if (argc == 1) {
-        sandbox_enter(SANDBOX_CPU);
+        sandbox_enter(backend);
         return rpc_serve(stdin, stdout);
     }
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
@@ -77,7 +86,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     if (argc == 3 && (strcmp(argv[1], "--gradcheck") == 0 || strcmp(argv[1], "--run") == 0))
-        return one_request(argv[1], argv[2]);
+        return one_request(argv[1], argv[2], backend);
     if (argc > 3 && strcmp(argv[1], "--within") == 0 && strcmp(argv[2], "gpu") == 0)
         return start_within(argv + 3);
     fprintf(stderr, "tad-runner: wrong use\n%s", usage);

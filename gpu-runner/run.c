@@ -7,6 +7,7 @@
 #include "analysis/host/launch.h"
 #include "analysis/launches/launch_functions.h"
 #include "gpu-runner/configure/spec.h"
+#include "gpu-runner/cuda/device.h"
 #include "gpu-runner/execute/execution.h"
 #include "gpu-runner/prove/request.h"
 
@@ -158,6 +159,7 @@ Json *request_probe(Arena *arena) {
     json_set_string(cpu, "name", "cpu");
     json_set_bool(cpu, "available", true);
     json_push(backends, cpu);
+    if (device_is_wanted()) json_push(backends, device_probe(arena));
     json_set(result, "backends", backends);
     return result;
 }

@@ -1,6 +1,5 @@
 // `--doctor`: what is here of the things that proofs and timings can use. Nothing of the user's is imported or run:
-// libraries are opened, `--version` is asked, and Python is asked for the version of an installed package.
-#include <dlfcn.h>
+// workers are asked, `--version` is asked, and Python is asked for the version of an installed package.
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +15,8 @@ typedef struct Doctor {
     const Options *options;
     Loop *loop;
     const Json *worker;  // what it answered; NULL where it did not
+    const Json *cuda;    // what a worker with the GPU says of it; NULL where it did not
+    const char *cuda_missing;
 } Doctor;
 
 /// Found: text to show. Not found: NULL and `*missing` says why.
@@ -77,128 +78,80 @@ static const char *find_torch(Doctor *doctor, const char **missing) {
     return find_package(doctor, "torch", missing);
 }
 
-/// A function of a library; NULL when the library lacks it.
-#define FIND_FUNCTION(library, name, pointer)                                                      \
-    do {                                                                                           \
-        void *found_symbol = dlsym((library), (name));                                             \
-        memcpy((pointer), &found_symbol, sizeof found_symbol);                                     \
-    } while (0)
-
-static void *open_library(Doctor *doctor, const char *const *names, const char **missing) {
-    for (int i = 0; names[i]; i++) {
-        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        if (library) return library;
-    }
-    *missing = arena_printf(doctor->arena, "no %s to be loaded", names[0]);
-    return NULL;
-}
-
-static void *open_driver(Doctor *doctor, const char **missing) {
-    static const char *const names[] = {"libcuda.so.1", "libcuda.so", NULL};
-    return open_library(doctor, names, missing);
-}
-
-static const char *find_driver(Doctor *doctor, const char **missing) {
-    void *library = open_driver(doctor, missing);
-    if (!library) return NULL;
-    int (*driver_version)(int *version) = NULL;
-    int version = 0;
-    FIND_FUNCTION(library, "cuDriverGetVersion", &driver_version);
-    if (!driver_version || driver_version(&version)) {
-        *missing = "libcuda does not tell its version";
-        return NULL;
-    }
-    return arena_printf(doctor->arena, "CUDA %d.%d", version / 1000, version % 1000 / 10);
-}
-
-static const char *name_devices(Doctor *doctor, void *library, int count) {
-    int (*device_get)(int *device, int ordinal) = NULL;
-    int (*device_name)(char *name, int size, int device) = NULL;
-    FIND_FUNCTION(library, "cuDeviceGet", &device_get);
-    FIND_FUNCTION(library, "cuDeviceGetName", &device_name);
-    Buffer names = buffer_new(doctor->arena);
-    for (int i = 0; i < count && device_get && device_name; i++) {
-        int device = 0;
-        char name[256] = "";
-        if (device_get(&device, i) || device_name(name, sizeof name, device)) continue;
-        buffer_printf(&names, "%s%s", i ? ", " : "", name);
-    }
-    return buffer_text(&names);
-}
-
-static const char *find_gpu(Doctor *doctor, const char **missing) {
-    void *library = open_driver(doctor, missing);
-    if (!library) return NULL;
-    int (*initialise)(unsigned flags) = NULL;
-    int (*device_count)(int *count) = NULL;
-    FIND_FUNCTION(library, "cuInit", &initialise);
-    FIND_FUNCTION(library, "cuDeviceGetCount", &device_count);
-    int count = 0;
-    int failed = initialise ? initialise(0) : -1;
-    if (failed || !device_count || device_count(&count)) {
-        *missing = arena_printf(doctor->arena, "the driver finds no GPU (cuInit: %d)", failed);
-        return NULL;
-    }
-    if (count == 0) {
-        *missing = "the driver sees no GPU";
-        return NULL;
-    }
-    return name_devices(doctor, library, count);
-}
-
-static const char *find_nvrtc(Doctor *doctor, const char **missing) {
-    static const char *const names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12",
-                                        "libnvrtc.so.11.2", NULL};
-    void *library = open_library(doctor, names, missing);
-    if (!library) return NULL;
-    int (*nvrtc_version)(int *major, int *minor) = NULL;
-    int major = 0, minor = 0;
-    FIND_FUNCTION(library, "nvrtcVersion", &nvrtc_version);
-    if (nvrtc_version && nvrtc_version(&major, &minor) == 0)
-        return arena_printf(doctor->arena, "%d.%d", major, minor);
-    *missing = "libnvrtc does not tell its version";
-    return NULL;
-}
-
 typedef struct DoctorProbe {
     Doctor *doctor;
-    const char *found, *missing;
+    const Json *answer;
+    const char *missing;
 } DoctorProbe;
-
-static const char *backend_names(Arena *arena, const Json *backends) {
-    Buffer names = buffer_new(arena);
-    for (int i = 0; backends && backends->kind == JSON_ARRAY && i < backends->count; i++)
-        if (json_get_bool(backends->items[i], "available", false))
-            buffer_printf(&names, "%s%s", names.size ? ", " : "",
-                          json_get_string(backends->items[i], "name", "?"));
-    return names.size ? buffer_text(&names) : "none";
-}
 
 static void probed(void *context, RunnerTrouble trouble, const Json *result, const char *message) {
     DoctorProbe *probe = context;
     Arena *arena = probe->doctor->arena;
-    if (trouble == RUNNER_OK) {
-        probe->doctor->worker = result ? json_copy(arena, result) : NULL;
-        probe->found =
-            arena_printf(arena, "%s, backends: %s", json_get_string(result, "version", "?"),
-                         backend_names(arena, json_get(result, "backends")));
-    } else {
-        probe->missing = arena_strdup(arena, message);
-    }
+    if (trouble == RUNNER_OK && result)
+        probe->answer = json_copy(arena, result);
+    else
+        probe->missing = arena_strdup(arena, message ? message : "it does not answer");
     loop_stop(probe->doctor->loop);
+}
+
+static const Json *probe_worker(Doctor *doctor, const char *const *command, const char **missing) {
+    DoctorProbe probe = {.doctor = doctor};
+    RunnerClient *client = runner_client_new(doctor->arena, doctor->loop, command, NULL, NULL);
+    runner_client_request(client, "probe", NULL, COMMAND_LIMIT_MS, probed, &probe);
+    loop_run(doctor->loop);
+    runner_client_close(client);
+    if (!probe.answer) *missing = probe.missing;
+    return probe.answer;
+}
+
+/// The backend of that name in what a worker answered, or NULL.
+static const Json *backend_named(const Json *answer, const char *name) {
+    const Json *backends = json_get(answer, "backends");
+    for (int i = 0; backends && backends->kind == JSON_ARRAY && i < backends->count; i++)
+        if (strcmp(json_get_string(backends->items[i], "name", ""), name) == 0)
+            return backends->items[i];
+    return NULL;
 }
 
 static const char *find_runner(Doctor *doctor, const char **missing) {
     const char *runner = runner_find(doctor->arena, doctor->options->runner, missing);
+    doctor->cuda_missing = "no worker says";
     if (!runner) return NULL;
-    DoctorProbe probe = {.doctor = doctor};
-    RunnerClient *client = runner_client_new(doctor->arena, doctor->loop,
-                                             runner_command(doctor->arena, runner), NULL, NULL);
-    runner_client_request(client, "probe", NULL, COMMAND_LIMIT_MS, probed, &probe);
-    loop_run(doctor->loop);
-    runner_client_close(client);
-    *missing = probe.missing;
-    return probe.found ? arena_printf(doctor->arena, "%s %s", runner, probe.found) : NULL;
+    const char *const *command = runner_command(doctor->arena, runner);
+    doctor->worker = probe_worker(doctor, command, missing);
+    if (!doctor->worker) return NULL;
+    // A process of its own: the worker that proves lets nobody open a library.
+    const Json *answer = probe_worker(doctor, runner_command_for(doctor->arena, command, "cuda"),
+                                      &doctor->cuda_missing);
+    doctor->cuda = backend_named(answer, "cuda");
+    bool has_cuda = json_get_bool(doctor->cuda, "available", false);
+    return arena_printf(doctor->arena, "%s %s, backends: cpu%s", runner,
+                        json_get_string(doctor->worker, "version", "?"), has_cuda ? ", cuda" : "");
+}
+
+/// What the worker says of a part of its backend cuda.
+static const char *cuda_part(const Doctor *doctor, const char *name, const char **missing) {
+    const Json *part = json_get(doctor->cuda, name);
+    *missing = json_get_string(part, "missing", doctor->cuda_missing);
+    return json_get_string(part, "found", NULL);
+}
+
+static const char *find_driver(Doctor *doctor, const char **missing) {
+    return cuda_part(doctor, "driver", missing);
+}
+
+static const char *find_nvrtc(Doctor *doctor, const char **missing) {
+    return cuda_part(doctor, "nvrtc", missing);
+}
+
+static const char *find_gpu(Doctor *doctor, const char **missing) {
+    return cuda_part(doctor, "gpu", missing);
+}
+
+static const char *find_cuda(Doctor *doctor, const char **missing) {
+    *missing = json_get_string(doctor->cuda, "missing", doctor->cuda_missing);
+    if (!json_get_bool(doctor->cuda, "available", false)) return NULL;
+    return "a kernel was compiled, launched, and its result is right";
 }
 
 /// What the worker may not do while it proves. It tells itself, so that it is that of the machine where it runs.
@@ -238,11 +191,12 @@ static const struct {
     {"NVIDIA driver", find_driver, "running on the GPU", false},
     {"NVRTC", find_nvrtc, "proofs on the GPU", false},
     {"GPU", find_gpu, "running on the GPU", false},
+    {"backend cuda", find_cuda, "proofs on the GPU", false},
 };
 
 int command_doctor(const Options *options) {
     Arena *arena = arena_new();
-    Doctor doctor = {arena, options, loop_new(), NULL};
+    Doctor doctor = {.arena = arena, .options = options, .loop = loop_new()};
     int status = STATUS_CLEAN;
     printf("tad-lsp %s\n", TAD_VERSION);
     for (size_t i = 0; i < sizeof examinations / sizeof *examinations; i++) {
@@ -252,8 +206,8 @@ int command_doctor(const Options *options) {
             printf("  found    %-22s %s\n", examinations[i].name,
                    text_visible(doctor.arena, found));
         else
-            printf("  missing  %-22s %s (for %s)\n", examinations[i].name, missing,
-                   examinations[i].use);
+            printf("  missing  %-22s %s (for %s)\n", examinations[i].name,
+                   text_visible(doctor.arena, missing), examinations[i].use);
         if (!found && examinations[i].is_needed) status = STATUS_FINDINGS;
     }
     puts(

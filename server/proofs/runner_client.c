@@ -280,3 +280,14 @@ const char *const *runner_command(Arena *arena, const char *text) {
     if (count == 0) command[0] = arena_strdup(arena, text);
     return command;
 }
+
+const char *const *runner_command_for(Arena *arena, const char *const *command,
+                                      const char *backend) {
+    size_t count = 0;
+    while (command[count]) count++;
+    const char **extended = ARENA_ARRAY(arena, const char *, count + 3);
+    memcpy(extended, command, sizeof *extended * count);
+    extended[count] = "--backend";
+    extended[count + 1] = backend;
+    return extended;
+}

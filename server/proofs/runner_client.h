@@ -36,5 +36,8 @@ void runner_client_close(RunnerClient *client);
 const char *runner_find(Arena *arena, const char *given, Error *error);
 /// Splits `text` at spaces into a NULL-terminated command (a command line for ssh or srun); a lone path stays whole.
 const char *const *runner_command(Arena *arena, const char *text);
+/// The same worker with another backend than `cpu`.
+const char *const *runner_command_for(Arena *arena, const char *const *command,
+                                      const char *backend);
 
 #endif

@@ -76,9 +76,10 @@ ROOMS = {
         "interp": set(),
         "sandbox": set(),
         "configure": {"interp"},
-        "execute": {"configure", "interp"},
+        "cuda": {"interp"},
+        "execute": {"cuda", "configure", "interp"},
         "prove": {"execute", "configure", "interp"},
-        ".": {"prove", "execute", "configure", "sandbox"},
+        ".": {"prove", "execute", "cuda", "configure", "sandbox"},
     },
     "features": {
         # features.h is the folder's front header: it includes no room, and every room may include it.
@@ -109,7 +110,7 @@ DOORS = {
     r"tree_sitter/": {"analysis/syntax/syntax.c"},
     r"uv\.h|uv/": {"server/system/loop.c", "server/system/loop_parts.h"},
     r"curl/": {"server/http.c"},
-    r"cuda|nvrtc": {"gpu-runner/cuda.c"},
+    r"cuda|nvrtc": set(),  # the few functions used are declared in gpu-runner/cuda/*.def
 }
 
 # What analysis/ and autodiff/ must not do: they turn text into data, without I/O or threads.
@@ -273,7 +274,7 @@ def test_a_forbidden_include_is_found(folder, text):
         ("base/json_parse.c", "#include <json-c/json_tokener.h>"),
         ("analysis/syntax/syntax.c", "#include <tree_sitter/api.h>"),
         ("server/system/loop.c", "#include <uv.h>"),
-        ("gpu-runner/cuda.c", '#include "gpu-runner/cuda.h"'),
+        ("gpu-runner/cuda/device.c", '#include "gpu-runner/cuda/driver.h"'),
         ("server/cli/check.c", '#include "autodiff/backward.h"\n#include <stdio.h>'),
     ],
 )

@@ -1,0 +1,162 @@
+// What each step needs of the driver, in its order; the probe takes all of them.
+#include "gpu-runner/cuda/device.h"
+
+enum {
+    ATTRIBUTE_PROCESSORS = 16,  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+    ATTRIBUTE_MAJOR = 75,       // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+    ATTRIBUTE_MINOR = 76,
+    LONGEST_NAME = 256
+};
+
+static Error find_gpu(Device *device) {
+    const Driver *driver = &device->driver;
+    int count = 0, id = 0, major = 0, minor = 0;
+    char *name = arena_alloc(device->arena, LONGEST_NAME);
+    Error error =
+        driver_error(device->arena, driver, driver->device_count(&count), "counting GPUs");
+    if (!error && count == 0) error = driver_error(device->arena, driver, 100, "counting GPUs");
+    if (error) return error;
+    int code = driver->device_get(&id, 0);
+    if (!code) code = driver->device_name(name, LONGEST_NAME - 1, id);
+    if (!code) code = driver->device_attribute(&major, ATTRIBUTE_MAJOR, id);
+    if (!code) code = driver->device_attribute(&minor, ATTRIBUTE_MINOR, id);
+    if (!code) code = driver->device_attribute(&device->processors, ATTRIBUTE_PROCESSORS, id);
+    if (code) return driver_error(device->arena, driver, code, "asking the GPU what it is");
+    device->name = name;
+    device->architecture = 10 * major + minor;
+    code = driver->context_retain(&device->context, id);
+    if (!code) code = driver->context_use(device->context);
+    return driver_error(device->arena, driver, code, "taking the GPU");
+}
+
+static bool is_wanted;
+
+void device_want(void) { is_wanted = true; }
+bool device_is_wanted(void) { return is_wanted; }
+
+Device *device_open(void) {
+    static Device device;  // of the one thread that works
+    if (device.arena) return &device;
+    device.arena = arena_new();
+    device.driver_missing = driver_open(device.arena, &device.driver);
+    device.nvrtc_missing = nvrtc_open(device.arena, &device.nvrtc);
+    if (device.driver.version_get) device.driver.version_get(&device.driver_version);
+    if (!device.driver_missing) device.gpu_missing = find_gpu(&device);
+    return &device;
+}
+
+Error device_missing(const Device *device) {
+    return device->driver_missing  ? device->driver_missing
+           : device->nvrtc_missing ? device->nvrtc_missing
+                                   : device->gpu_missing;
+}
+
+Error device_load(Device *device, Arena *arena, const char *text, const char *name,
+                  DeviceKernel *kernel) {
+    const Driver *driver = &device->driver;
+    Error error = NULL;
+    const char *code = nvrtc_compile(arena, &device->nvrtc, text, device->architecture, &error);
+    if (!code) return error;
+    error = driver_error(arena, driver, driver->module_load(&kernel->module, code),
+                         "loading the kernel");
+    if (error) return error;
+    error = driver_error(arena, driver,
+                         driver->module_function(&kernel->function, kernel->module, name),
+                         "finding the kernel");
+    if (error) device_unload(device, kernel);
+    return error;
+}
+
+void device_unload(Device *device, DeviceKernel *kernel) {
+    if (kernel->module) device->driver.module_unload(kernel->module);
+    *kernel = (DeviceKernel){0};
+}
+
+Error device_give(Device *device, Arena *arena, const void *data, size_t size_bytes,
+                  uint64_t *address) {
+    const Driver *driver = &device->driver;
+    *address = 0;
+    Error error = driver_error(
+        arena, driver, driver->memory_allocate(address, size_bytes ? size_bytes : 1),
+        arena_printf(arena, "taking %.1f MiB of the GPU", (double)size_bytes / (1 << 20)));
+    if (error || !data || !size_bytes) return error;
+    return driver_error(arena, driver, driver->memory_give(*address, data, size_bytes),
+                        "copying to the GPU");
+}
+
+Error device_take(Device *device, Arena *arena, uint64_t address, void *data, size_t size_bytes) {
+    const Driver *driver = &device->driver;
+    return driver_error(arena, driver, driver->memory_take(data, address, size_bytes),
+                        "copying from the GPU");
+}
+
+void device_release(Device *device, uint64_t address) {
+    if (address) device->driver.memory_free(address);
+}
+
+Error device_launch(Device *device, Arena *arena, const DeviceKernel *kernel, unsigned blocks,
+                    unsigned threads, uint64_t argument) {
+    const Driver *driver = &device->driver;
+    void *arguments[] = {&argument};
+    Error error = driver_error(
+        arena, driver,
+        driver->launch(kernel->function, blocks, 1, 1, threads, 1, 1, 0, NULL, arguments, NULL),
+        "starting the kernel");
+    if (error) return error;
+    return driver_error(arena, driver, driver->synchronise(), "running the kernel");
+}
+
+// --- the probe ----------------------------------------------------------------------------------------------------------
+
+static const char probe_text[] =
+    "#ifndef KERNEL\n"
+    "#define KERNEL extern \"C\" __global__\n"
+    "#endif\n"
+    "KERNEL void tad_probe(long long *number) {\n"
+    "    if (threadIdx.x == 0) number[blockIdx.x] += 41 + (long long)blockIdx.x;\n"
+    "}\n";
+
+/// Compiles, loads and runs a kernel that adds, and looks at the sums.
+static Error try_kernel(Device *device, Arena *arena) {
+    int64_t numbers[2] = {1, 2};
+    uint64_t address = 0;
+    DeviceKernel kernel = {0};
+    Error error = device_load(device, arena, probe_text, "tad_probe", &kernel);
+    if (!error) error = device_give(device, arena, numbers, sizeof numbers, &address);
+    if (!error) error = device_launch(device, arena, &kernel, 2, 1, address);
+    if (!error) error = device_take(device, arena, address, numbers, sizeof numbers);
+    if (!error && (numbers[0] != 42 || numbers[1] != 44))
+        error = "the GPU ran a kernel and did not add up";
+    device_release(device, address);
+    device_unload(device, &kernel);
+    return error;
+}
+
+static void add_part(Arena *arena, Json *json, const char *name, const char *found, Error missing) {
+    Json *part = json_object(arena);
+    json_set_string(part, missing ? "missing" : "found", missing ? missing : found);
+    json_set(json, name, part);
+}
+
+Json *device_probe(Arena *arena) {
+    Device *device = device_open();
+    Json *json = json_object(arena);
+    Error missing = device_missing(device);
+    if (!missing) missing = try_kernel(device, arena);
+    json_set_string(json, "name", "cuda");
+    json_set_bool(json, "available", missing == NULL);
+    if (missing) json_set_string(json, "missing", missing);
+    bool is_loaded = device->driver_version > 0;
+    add_part(arena, json, "driver",
+             arena_printf(arena, "CUDA %d.%d", device->driver_version / 1000,
+                          device->driver_version % 1000 / 10),
+             is_loaded ? NULL : device->driver_missing);
+    add_part(arena, json, "nvrtc",
+             arena_printf(arena, "%d.%d", device->nvrtc.major, device->nvrtc.minor),
+             device->nvrtc_missing);
+    add_part(arena, json, "gpu",
+             arena_printf(arena, "%s, compute capability %d.%d, %d multiprocessors", device->name,
+                          device->architecture / 10, device->architecture % 10, device->processors),
+             device->driver_missing ? device->driver_missing : device->gpu_missing);
+    return json;
+}

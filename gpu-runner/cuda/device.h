@@ -1,0 +1,52 @@
+// One GPU: found, taken, and used for a kernel of ours. Everything here answers with a sentence where the driver refuses.
+#ifndef TAD_GPU_RUNNER_CUDA_DEVICE_H
+#define TAD_GPU_RUNNER_CUDA_DEVICE_H
+
+#include "base/json.h"
+#include "gpu-runner/cuda/driver.h"
+#include "gpu-runner/cuda/nvrtc.h"
+
+typedef struct Device {
+    Arena *arena;
+    Driver driver;
+    Nvrtc nvrtc;
+    Error driver_missing, nvrtc_missing, gpu_missing;  // what keeps it from being used, or NULL
+    int driver_version;                                // 12080 for 12.8; 0: not known
+    const char *name;                                  // of the GPU
+    int architecture;                                  // 90 for compute capability 9.0
+    int processors;                                    // that run blocks
+    void *context;
+} Device;
+
+/// A kernel on the GPU.
+typedef struct DeviceKernel {
+    void *module, *function;
+} DeviceKernel;
+
+/// Asks for the GPU, once and before a request is read. Without it nobody opens a library.
+void device_want(void);
+bool device_is_wanted(void);
+/// The GPU of this process: the first that the driver names. Opened by the first call; the same ever after.
+Device *device_open(void);
+/// NULL where it can run kernels.
+Error device_missing(const Device *device);
+
+/// Compiles `text` and loads the kernel `name` of it. Sentences are in `arena`.
+Error device_load(Device *device, Arena *arena, const char *text, const char *name,
+                  DeviceKernel *kernel);
+void device_unload(Device *device, DeviceKernel *kernel);
+/// Memory of the GPU with a copy of `data` in it, or with whatever was there where `data` is NULL.
+Error device_give(Device *device, Arena *arena, const void *data, size_t size_bytes,
+                  uint64_t *address);
+/// Copies memory of the GPU back.
+Error device_take(Device *device, Arena *arena, uint64_t address, void *data, size_t size_bytes);
+void device_release(Device *device, uint64_t address);
+/// Runs `blocks` blocks of `threads` threads, with the one address that our kernels take, and waits for them.
+Error device_launch(Device *device, Arena *arena, const DeviceKernel *kernel, unsigned blocks,
+                    unsigned threads, uint64_t argument);
+
+/// {"name": "cuda", "available", "driver", "nvrtc", "gpu", each with "found" or "missing"}. A kernel of its own runs before it says
+/// "available".
+Json *device_probe(Arena *arena);
+
+#endif

@@ -41,7 +41,8 @@ static bool visit_body(void *context, Op *op) {
     bool is_cut = op->code == OP_CAST && reads_float && !is_float(result);
     bool is_rounded = row->gradient_none && reads_float && is_float(result);
     search->has_effects |= (row->effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC)) != 0;
-    search->has_bits |= row->gradient_unsupported || is_cut || is_rounded;
+    bool is_opaque = row->gradient_unsupported && !row->has_slope;
+    search->has_bits |= is_opaque || is_cut || is_rounded;
     return true;
 }
 

@@ -26,6 +26,7 @@
 #define ELEMENT(x) .element = ELEMENT_##x,
 #define EFFECT(x) .effects = EFFECT_##x,
 #define VALUE(...) .has_value = true,
+#define SLOPE(...) .has_slope = true,
 #define TRAITS(x) .traits = TRAIT_##x,
 #define ZERO(x) .zero = ZERO_##x,
 #define BITS(x) .bits = BITS_##x,

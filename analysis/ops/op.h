@@ -123,6 +123,7 @@ typedef struct OpRow {
     OpZero zero;
     OpBits bits;
     bool has_value;  // VALUE(...): the C expression of one element is in ops.def (see op_columns.h)
+    bool has_slope;  // SLOPE(...): and the derivatives of it
     const char *since;    // "3.2": first Triton that has it; NULL: before 3.0
     const char *until;    // first Triton that no longer has it
     const char *instead;  // for KIND_REMOVED or libdevice spellings

@@ -157,6 +157,24 @@ def test_understood_ptx_is_checked(tmp_path: Path) -> None:
         assert kernel["status"] == verdict, kernel["reason"]
 
 
+def test_a_function_without_a_rule_of_its_own_is_checked(tmp_path: Path) -> None:
+    """The runner knows what libdevice.lgamma gives, so differences tell whether a rule is right."""
+    series = "tl.log(x + 6) - 0.5 / (x + 6) - 1.0 / (12 * (x + 6) * (x + 6))"
+    series += " + 1.0 / (120.0 * (x + 6) * (x + 6) * (x + 6) * (x + 6)) - 3.96825e-3 / (x + 6) / (x + 6)"
+    series += " / (x + 6) / (x + 6) / (x + 6) / (x + 6)"
+    digamma = series + "".join(f" - 1 / (x + {i})" for i in range(6))
+    rules = {f"grad * ({digamma})": "proved", "grad / x": "failed", "None": "failed", "0.0": "failed"}
+    for rule, verdict in rules.items():
+        helper = (
+            "from triton.language.extra import libdevice\n\n\n"
+            f"# tad: backward of trick(x): {rule}\n@triton.jit\ndef trick(x):\n"
+            "    return libdevice.lgamma(x)\n"
+        )
+        file = written(tmp_path, helper, "trick(1 + x * x) * s + x * x")
+        _, kernel, _ = checked(file)
+        assert kernel["status"] == verdict, (rule, kernel["reason"])
+
+
 def test_without_a_rule_the_way_out_is_named(tmp_path: Path) -> None:
     for body in ("bits", "ptx"):
         helper = f"\n\n@triton.jit\ndef trick(x):\n{UNCHECKED[body]}"

@@ -1,4 +1,4 @@
-# What others wrote: tad::json-c, tad::uv, tad::curl from the system; tad::tree-sitter (runtime and
+# What others wrote: tad::json-c, tad::uv from the system (libcurl is opened at run time, server/model/http.c); tad::tree-sitter (runtime and
 # grammars, compiled here) from npm packages. All are SYSTEM: our warnings are not asked of them.
 include(FindPkgConfig)
 find_package(Threads REQUIRED)
@@ -32,12 +32,6 @@ endfunction()
 
 tad_system_library(json-c json-c ARCHIVE libjson-c.a SONAME libjson-c.so.5)
 tad_system_library(uv libuv ARCHIVE libuv_a.a)
-if(EXISTS ${CMAKE_SOURCE_DIR}/server/http.c)
-    tad_system_library(curl libcurl)
-else()
-    add_library(tad-curl INTERFACE)
-    add_library(tad::curl ALIAS tad-curl)
-endif()
 
 set(MODULES ${CMAKE_SOURCE_DIR}/node_modules)
 set(TREE_SITTER ${MODULES}/tree-sitter/vendor/tree-sitter/lib)

@@ -27,7 +27,7 @@ typedef struct Options {
     CommandId command;
     const char **operands;
     int operand_count;
-    bool stdio, grad, quiet, diff, no_proof, force;
+    bool stdio, grad, quiet, diff, no_proof, force, agree, write;
     const char *pipe;            // NULL: stdin and stdout
     const char *record;          // NULL: do not
     int socket, client_process;  // 0: none
@@ -39,6 +39,9 @@ typedef struct Options {
     const char *write_baseline;  // NULL: do not
     const char *runner;          // NULL: look for it
     const char *python;          // NULL: $TAD_PYTHON, else python3
+    const char *endpoint, *api, *model;  // of --ask; NULL: as the user's file says
+    const char *answers;                 // NULL: from the endpoint
+    int max_iters;                       // 0: as the user's file says
     Names select, ignore, wrt;
     int jobs;  // 0: one per core
     int seed;

@@ -99,6 +99,11 @@ static Error read_key(Arena *arena, const char *path, Str key, const Toml *value
     } lists[] = {{"ignore", &settings->ignore, true},
                  {"select", &settings->select, true},
                  {"exclude", &settings->exclude, false}};
+    if (str_is(key, "model"))
+        return arena_printf(arena,
+                            "%s:%d: a project says nothing of a model: your own "
+                            "~/.config/tad-lsp/model.toml does",
+                            path, range_line(value->range));
     if (str_is(key, "kernels")) return read_kernels(arena, path, value, settings);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         if (!str_is(key, lists[i].name)) continue;

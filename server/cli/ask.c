@@ -1,0 +1,291 @@
+// `--ask FILE[:KERNEL]`: a model is asked for the derivative of each helper that the rules refuse; what it says is proved before anybody gets it.
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "autodiff/backward.h"
+#include "base/escape.h"
+#include "server/model/agreement.h"
+#include "server/model/private.h"
+#include "server/model/session.h"
+#include "server/report/diff.h"
+#include "server/settings/result.h"
+#include "server/system/files.h"
+#include "server/system/output.h"
+#include "server/system/target.h"
+#include "server/text/resolve.h"
+
+typedef struct Ask {
+    Arena *arena;
+    const Options *options;
+    CommandTarget target;
+    const char *workspace;
+    Str text;          // of the file, as it is
+    const char *best;  // with the rules that are proved
+    ModelSettings settings;
+    Asker asker;
+    Buffer out;
+    Names done;  // kernels that were asked about, or cannot be
+    int refused, proved;
+    bool is_failed;  // the model, or the way to it
+} Ask;
+
+// --- what there is to ask
+
+static bool is_done(const Ask *ask, const char *kernel) {
+    for (int i = 0; i < ask->done.count; i++)
+        if (strcmp(ask->done.items[i], kernel) == 0) return true;
+    return false;
+}
+
+static Snapshot *analyse(ImportResolver *resolver, const char *path, const char *text) {
+    SnapshotOptions options = {.resolver = import_resolver_interface(resolver),
+                               .skip_checks = true};
+    return snapshot_build(path, str_from(text), &options);
+}
+
+/// The next kernel that is refused, and its session. `*why`: why it cannot be asked about, where it cannot. NULL: there is none.
+static const Kernel *next_kernel(Ask *ask, const Snapshot *snapshot, ModelSession *session,
+                                 Error *why) {
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        const char *name = kernel->function->name;
+        if (!kernel_is_forward(kernel) || is_done(ask, name)) continue;
+        if (ask->target.kernel && strcmp(name, ask->target.kernel) != 0) continue;
+        ask->done.items[ask->done.count++] = arena_strdup(ask->arena, name);
+        Diagnostics ignored = {.arena = ask->arena};
+        const BackwardOptions options = {.wrapper = WRAPPER_AUTOGRAD};
+        if (backward_derive(ask->arena, snapshot, kernel, &options, &ignored)->status !=
+            BACKWARD_REFUSED)
+            continue;
+        *why = session_begin(ask->arena, ask->options, snapshot, ask->target.path, kernel, session);
+        return kernel;
+    }
+    return NULL;
+}
+
+/// The first question about each refused kernel, as it would be sent; "" where there is nothing to ask.
+static const char *first_requests(Ask *ask, const Snapshot *snapshot) {
+    Buffer out = buffer_new(ask->arena);
+    ModelSession session;
+    Error why;
+    while (next_kernel(ask, snapshot, &session, &why)) {
+        if (why) continue;
+        const char *body = chat_body(ask->arena, &ask->settings, &session.chat);
+        if (out.size && strstr(buffer_text(&out), body)) continue;
+        buffer_printf(&out, "POST %s\n", chat_url(ask->arena, &ask->settings));
+        const char *const *header = chat_headers(ask->arena, &ask->settings, true);
+        for (; *header; header++) buffer_printf(&out, "%s\n", *header);
+        buffer_printf(&out, "\n%s\n\n", body);
+    }
+    ask->done.count = 0;
+    return buffer_text(&out);
+}
+
+// --- agreement
+
+static bool says_yes(void) {
+    char line[16] = "";
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
+    fputs("Send this, and remember it for this workspace? [y/N] ", stderr);
+    fflush(stderr);
+    return fgets(line, sizeof line, stdin) && (line[0] == 'y' || line[0] == 'Y');
+}
+
+/// Whether what is asked may leave this machine.
+static bool is_agreed(Ask *ask, const char *requests) {
+    const char *url = chat_url(ask->arena, &ask->settings);
+    if (agreement_holds(ask->arena, ask->workspace, url)) return true;
+    fputs(lines_visible(ask->arena, requests), stdout);
+    fputs("Later requests add the answers, what the check says of them, and the text of another "
+          "helper of this file that is refused.\n",
+          stdout);
+    fflush(stdout);
+    if (!ask->options->agree && !says_yes()) {
+        say("nothing was sent. --agree sends the above to %s, and remembers it for %s", url,
+            ask->workspace);
+        return false;
+    }
+    Error error = agreement_keep(ask->arena, ask->workspace, url);
+    if (error) say("the agreement is not remembered: %s", error);
+    return true;
+}
+
+// --- the report
+
+static const char *const outcomes[] = {
+    [TRIAL_UNUSABLE] = "cannot be used", [TRIAL_REFUSED] = "not enough",
+    [TRIAL_REFUTED] = "refuted",         [TRIAL_UNCHECKED] = "NOT CHECKED",
+    [TRIAL_OPEN] = "not proved",         [TRIAL_PROVED] = "proved",
+};
+
+static void report_try(Buffer *out, const SessionTry *try) {
+    buffer_printf(out, "    %s\n", *try->rules ? try->rules : "(no rule)");
+    if (try->trial.outcome == TRIAL_PROVED)
+        buffer_printf(out, "      proved, worst error %.1e\n", try->trial.worst_error);
+    else
+        buffer_printf(out, "      %s: %s\n", outcomes[try->trial.outcome], try->trial.words);
+}
+
+static void report_session(Ask *ask, const ModelSession *session, int line) {
+    Buffer *out = &ask->out;
+    buffer_printf(out, "%s:%d: `%s`: %s\n", ask->target.path, line, session->kernel,
+                  session->helpers.items[0].refusal);
+    for (LIST_EACH(int, i, session->tries)) report_try(out, &session->tries.items[i]);
+    if (session->stopped) buffer_printf(out, "    stopped: %s\n", session->stopped);
+}
+
+static void report_cost(Ask *ask) {
+    const Asker *asker = &ask->asker;
+    buffer_printf(&ask->out,
+                  "%d of %d refused kernel%s proved; %d answer%s of %s, %lld tokens in, %lld out",
+                  ask->proved, ask->refused, ask->refused == 1 ? "" : "s", asker->questions,
+                  asker->questions == 1 ? "" : "s", ask->settings.model,
+                  (long long)asker->input_tokens, (long long)asker->output_tokens);
+    if (!asker->played) buffer_printf(&ask->out, ", %.1f s", asker_seconds(asker));
+    buffer_puts(&ask->out, "\n");
+}
+
+// --- the session
+
+/// Asks about the next refused kernel of the text that is there by now. False where there is none, or no model.
+static bool ask_next(Ask *ask) {
+    ImportResolver *resolver = import_resolver_new(NULL);
+    Snapshot *snapshot = analyse(resolver, ask->target.path, ask->best);
+    ModelSession session;
+    Error why = NULL;
+    const Kernel *kernel = next_kernel(ask, snapshot, &session, &why);
+    ask->refused += kernel != NULL;
+    if (kernel && why) {
+        buffer_printf(&ask->out, "%s:%d: `%s`: %s\n", ask->target.path,
+                      range_line(kernel->definition->name_range), kernel->function->name, why);
+    } else if (kernel) {
+        session_run(&session, &ask->asker);
+        report_session(ask, &session, range_line(kernel->definition->name_range));
+        ask->is_failed |= session.is_failed;
+        if (session.best_trial.outcome == TRIAL_PROVED) {
+            ask->proved++;
+            ask->best = session_text(&session, &ask->settings);
+        }
+    }
+    snapshot_release(snapshot);
+    import_resolver_free(resolver);
+    return kernel && !ask->is_failed;
+}
+
+static Error write_transcript(const Ask *ask) {
+    if (!ask->options->record || !ask->asker.kept) return NULL;
+    Output output = {.path = ask->options->record,
+                     .is_ours = transcript_is_ours,
+                     .is_forced = ask->options->force,
+                     .way_out = FORCE_HINT,
+                     .inputs = &ask->target.path,
+                     .input_count = 1};
+    return output_write(ask->arena, &output, transcript_text(ask->asker.kept));
+}
+
+static Error write_result(const Ask *ask) {
+    const char *path = ask->options->output ? ask->options->output : ask->target.path;
+    Str now;
+    Error error = file_read(ask->arena, ask->target.path, &now);
+    if (error) return error;
+    if (!str_equal(now, ask->text))
+        return arena_printf(ask->arena, "%s: has changed in the meantime; nothing was written",
+                            ask->target.path);
+    Output output = {.path = path,
+                     .is_forced = !ask->options->output || ask->options->force,
+                     .way_out = FORCE_HINT,
+                     .inputs = &ask->target.path,
+                     .input_count = ask->options->output != NULL};
+    error = output_write(ask->arena, &output, ask->best);
+    if (!error) say("wrote %s", path);
+    return error;
+}
+
+/// The diff of what is proved, and the file where the user wants it. Returns the exit status.
+static int finish(Ask *ask) {
+    Arena *arena = ask->arena;
+    bool is_changed = !str_is(ask->text, ask->best);
+    const char *wrong =
+        is_changed ? trial_whole(arena, ask->options, ask->target.path, ask->best) : NULL;
+    if (wrong) {
+        buffer_printf(&ask->out, "%s; nothing of it is kept\n", wrong);
+        is_changed = false;
+        ask->proved = 0;
+    }
+    if (ask->refused == 0)
+        buffer_printf(&ask->out, "%s: the rules refuse nothing; no model was asked\n",
+                      ask->target.path);
+    else
+        report_cost(ask);
+    if (is_changed) {
+        const char *name = text_visible(arena, ask->target.path);
+        buffer_printf(&ask->out, "\n%s",
+                      diff_unified(arena, name, ask->text.data, name, ask->best));
+    }
+    fputs(lines_visible(arena, buffer_text(&ask->out)), stdout);
+    fflush(stdout);
+    Error error = write_transcript(ask);
+    bool writes = ask->options->write || ask->options->output;
+    if (!error && is_changed && writes) error = write_result(ask);
+    if (error) say("%s", error);
+    if (error || ask->is_failed) return STATUS_TROUBLE;
+    return ask->proved == ask->refused ? STATUS_CLEAN : STATUS_FINDINGS;
+}
+
+static Error ask_set_up(Ask *ask) {
+    Arena *arena = ask->arena;
+    ask->workspace = workspace_of(arena, ask->target.path);
+    Transcript *played = NULL;
+    Error error = ask->options->answers
+                      ? transcript_read(arena, ask->options->answers, &played, &ask->settings)
+                      : model_settings_read(arena, ask->options, ask->workspace, &ask->settings);
+    if (error) return error;
+    if (played && ask->options->max_iters) ask->settings.max_iters = ask->options->max_iters;
+    ask->asker = asker_new(arena, &ask->settings);
+    ask->asker.played = played;
+    if (ask->options->record) ask->asker.kept = transcript_new(arena, &ask->settings);
+    return file_read(arena, ask->target.path, &ask->text);
+}
+
+static int ask_file(Ask *ask) {
+    ImportResolver *resolver = import_resolver_new(NULL);
+    Snapshot *snapshot = analyse(resolver, ask->target.path, ask->text.data);
+    ask->best = ask->text.data;
+    ask->done.items = ARENA_ARRAY(ask->arena, const char *, snapshot->kernels.count + 1);
+    bool is_there =
+        !ask->target.kernel || snapshot_find_kernel(snapshot, str_from(ask->target.kernel)) != NULL;
+    const char *requests = first_requests(ask, snapshot);
+    snapshot_release(snapshot);
+    import_resolver_free(resolver);
+    if (!is_there) {
+        say("%s has no kernel `%s`", ask->target.path, ask->target.kernel);
+        return STATUS_TROUBLE;
+    }
+    if (*requests && !ask->asker.played && !is_agreed(ask, requests)) return STATUS_TROUBLE;
+    while (ask_next(ask)) continue;
+    return finish(ask);
+}
+
+int command_ask(const Options *options) {
+    // A key has no place in a core file.
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    Arena *arena = arena_new();
+    Ask ask = {.arena = arena,
+               .options = options,
+               .target = target_of(arena, options->operands[0]),
+               .out = buffer_new(arena)};
+    Error error = ask_set_up(&ask);
+    volatile int status = STATUS_TROUBLE;
+    BugGuard guard;
+    if (error) {
+        say("%s", error);
+    } else if (BUG_GUARD(&guard)) {
+        status = ask_file(&ask);
+        bug_guard_end(&guard);
+    } else {
+        say("%s: internal error: %s", ask.target.path, guard.message);
+    }
+    arena_free(arena);
+    return status;
+}

@@ -1,0 +1,59 @@
+// One JSON file: {"agreed": [{"workspace": ..., "url": ...}]}.
+#include "server/model/agreement.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/json.h"
+#include "server/model/private.h"
+#include "server/system/files.h"
+#include "server/system/output.h"
+
+static const char *agreement_path(Arena *arena, const char *workspace, Error *error) {
+    return private_path(arena, "XDG_STATE_HOME", ".local/state", "agreed.json", workspace, error);
+}
+
+/// The list; empty where there is none that can be trusted.
+static Json *agreements_read(Arena *arena, const char *path) {
+    Str text;
+    Error error = private_refuse(arena, path);
+    if (error || !file_exists(path) || file_read(arena, path, &text)) return json_array(arena);
+    Json *value = json_parse(arena, text, &error);
+    Json *list = error ? NULL : json_get(value, "agreed");
+    return list && list->kind == JSON_ARRAY ? list : json_array(arena);
+}
+
+bool agreement_holds(Arena *arena, const char *workspace, const char *url) {
+    Error error;
+    const char *path = agreement_path(arena, workspace, &error);
+    if (!path) return false;
+    const Json *list = agreements_read(arena, path);
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(json_get_string(list->items[i], "workspace", ""), workspace) == 0 &&
+            strcmp(json_get_string(list->items[i], "url", ""), url) == 0)
+            return true;
+    return false;
+}
+
+static void make_folders(Arena *arena, const char *folder) {
+    if (strcmp(folder, "/") == 0 || folder_exists(folder)) return;
+    make_folders(arena, path_folder(arena, folder));
+    mkdir(folder, 0700);
+}
+
+Error agreement_keep(Arena *arena, const char *workspace, const char *url) {
+    Error error;
+    const char *path = agreement_path(arena, workspace, &error);
+    if (!path) return error;
+    Json *list = agreements_read(arena, path), *entry = json_object(arena);
+    json_set_string(entry, "workspace", workspace);
+    json_set_string(entry, "url", url);
+    json_push(list, entry);
+    Json *root = json_object(arena);
+    json_set(root, "agreed", list);
+    make_folders(arena, path_folder(arena, path));
+    error = private_refuse(arena, path_folder(arena, path));
+    if (error) return error;
+    Output output = {.path = path, .root = "/", .is_forced = true};
+    return output_write(arena, &output, json_print(arena, root, true));
+}

@@ -1,0 +1,13 @@
+// What the user has agreed to: that the code of one workspace may be sent to one endpoint. Kept outside of every workspace.
+#ifndef TAD_SERVER_MODEL_AGREEMENT_H
+#define TAD_SERVER_MODEL_AGREEMENT_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+/// Whether it was agreed before. What cannot be read, or is not the user's alone, counts as no.
+bool agreement_holds(Arena *arena, const char *workspace, const char *url);
+/// Remembers it. A failure is a sentence; the agreement holds for this run all the same.
+Error agreement_keep(Arena *arena, const char *workspace, const char *url);
+
+#endif

@@ -1,0 +1,62 @@
+// What a server says is stripped of the key before anybody sees it.
+#include "server/model/asker.h"
+
+#include "server/model/http.h"
+#include "server/system/loop.h"
+
+Asker asker_new(Arena *arena, const ModelSettings *settings) {
+    return (Asker){.arena = arena, .settings = settings, .started_s = (double)clock_ns() / 1e9};
+}
+
+double asker_seconds(const Asker *asker) { return (double)clock_ns() / 1e9 - asker->started_s; }
+
+static bool is_whole(void *context, Str body) { return chat_is_whole(context, body); }
+
+static Error status_error(Asker *asker, const HttpAnswer *answer) {
+    const char *said = chat_complaint(asker->arena, answer->body);
+    const char *meaning = answer->status == 401 || answer->status == 403 ? " (the key)"
+                          : answer->status == 404 ? " (the endpoint, or the model's name)"
+                          : answer->status == 429 ? " (too many requests)"
+                                                  : "";
+    return arena_printf(asker->arena, "the server answers %d%s%s%s", answer->status, meaning,
+                        *said ? ": " : "", said);
+}
+
+static Error ask_server(Asker *asker, const char *body, ChatReply *reply) {
+    const ModelSettings *settings = asker->settings;
+    Arena *arena = asker->arena;
+    HttpRequest request = {.url = chat_url(arena, settings),
+                           .headers = chat_headers(arena, settings, false),
+                           .body = body,
+                           .proxy = settings->proxy,
+                           .ca_file = settings->ca_file,
+                           .max_seconds = settings->max_seconds - asker_seconds(asker),
+                           .goes_on = asker->goes_on,
+                           .context = asker->context};
+    HttpAnswer answer;
+    Error error = http_post(arena, &request, is_whole, (void *)(uintptr_t)settings, &answer);
+    asker->tries += answer.tries;
+    if (!error && answer.status != 200) error = status_error(asker, &answer);
+    if (!error) error = chat_read(arena, settings, answer.body, reply);
+    return error;
+}
+
+Error asker_ask(Asker *asker, const Chat *chat, ChatReply *reply) {
+    const ModelSettings *settings = asker->settings;
+    Arena *arena = asker->arena;
+    const char *body = chat_body(arena, settings, chat);
+    if ((double)(asker->input_tokens + asker->output_tokens) >= settings->max_tokens)
+        return arena_printf(arena, "the budget of %.0f tokens is spent", settings->max_tokens);
+    if (!asker->played && asker_seconds(asker) >= settings->max_seconds)
+        return arena_printf(arena, "the budget of %.0f seconds is spent", settings->max_seconds);
+    Error error = asker->played ? transcript_next(asker->played, body, reply)
+                                : ask_server(asker, body, reply);
+    if (error) return model_redacted(arena, settings, error);
+    reply->text = model_redacted(arena, settings, reply->text);
+    if (!asker->played && reply->input_tokens <= 1) reply->input_tokens = (int)(strlen(body) / 4);
+    asker->questions++;
+    asker->input_tokens += reply->input_tokens;
+    asker->output_tokens += reply->output_tokens;
+    if (asker->kept) transcript_add(asker->kept, body, reply);
+    return NULL;
+}

@@ -1,0 +1,26 @@
+// One question after the other, within the budget: over the network, or out of a transcript.
+#ifndef TAD_SERVER_MODEL_ASKER_H
+#define TAD_SERVER_MODEL_ASKER_H
+
+#include "server/model/transcript.h"
+
+typedef struct Asker {
+    Arena *arena;
+    const ModelSettings *settings;
+    Transcript *played;  // answers come from here; NULL: from the endpoint
+    Transcript *kept;    // where questions and answers are noted; or NULL
+    double started_s;
+    int questions, tries;  // tries over the network
+    int64_t input_tokens, output_tokens;
+    /// As that of HttpRequest.
+    bool (*goes_on)(void *context, size_t bytes);
+    void *context;
+} Asker;
+
+/// The budget begins now.
+Asker asker_new(Arena *arena, const ModelSettings *settings);
+/// The reply has no key in it, nor has an error.
+Error asker_ask(Asker *asker, const Chat *chat, ChatReply *reply);
+double asker_seconds(const Asker *asker);
+
+#endif

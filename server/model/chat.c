@@ -1,0 +1,215 @@
+// OpenAI's chat completions, as most servers speak them, and Anthropic's messages. Both stream events of JSON.
+#include "server/model/chat.h"
+
+#include "base/json.h"
+
+/// Where nobody counts tokens: about as many bytes are one.
+enum { BYTES_A_TOKEN = 4 };
+
+const char *chat_url(Arena *arena, const ModelSettings *settings) {
+    size_t size = strlen(settings->endpoint);
+    while (size && settings->endpoint[size - 1] == '/') size--;
+    return arena_printf(arena, "%.*s/%s", (int)size, settings->endpoint,
+                        settings->api == MODEL_ANTHROPIC ? "messages" : "chat/completions");
+}
+
+const char *const *chat_headers(Arena *arena, const ModelSettings *settings, bool shows) {
+    LIST(const char *) headers = {0};
+    bool is_anthropic = settings->api == MODEL_ANTHROPIC;
+    LIST_PUSH(arena, &headers, "Content-Type: application/json");
+    LIST_PUSH(arena, &headers, "User-Agent: tad-lsp/" TAD_VERSION);
+    if (is_anthropic) LIST_PUSH(arena, &headers, "anthropic-version: 2023-06-01");
+    if (settings->key) {
+        const char *key = shows ? arena_printf(arena, "(the value of $%s)", settings->key_variable)
+                                : settings->key;
+        LIST_PUSH(
+            arena, &headers,
+            arena_printf(arena, is_anthropic ? "x-api-key: %s" : "Authorization: Bearer %s", key));
+    }
+    LIST_PUSH(arena, &headers, NULL);
+    return headers.items;
+}
+
+static void push_turn(Json *messages, const char *role, const char *text) {
+    Json *message = json_object(messages->arena);
+    json_set_string(message, "role", role);
+    json_set_string(message, "content", text);
+    json_push(messages, message);
+}
+
+/// The tokens that a model may think with, by effort; they count among those that it may answer with.
+static int thinking_tokens(const char *effort) {
+    if (strcmp(effort, "low") == 0) return 2048;
+    return strcmp(effort, "medium") == 0 ? 8192 : 24576;
+}
+
+enum { ANSWER_TOKENS = 4096 };
+
+static void set_effort(const ModelSettings *settings, Json *body) {
+    bool is_anthropic = settings->api == MODEL_ANTHROPIC;
+    int most = ANSWER_TOKENS;
+    if (settings->effort && is_anthropic) {
+        Json *thinking = json_object(body->arena);
+        json_set_string(thinking, "type", "enabled");
+        json_set_number(thinking, "budget_tokens", thinking_tokens(settings->effort));
+        json_set(body, "thinking", thinking);
+        most += thinking_tokens(settings->effort);
+    } else if (settings->effort) {
+        json_set_string(body, "reasoning_effort", settings->effort);
+        json_set_number(body, "max_completion_tokens", most + thinking_tokens(settings->effort));
+        return;
+    }
+    json_set_number(body, "max_tokens", most);
+}
+
+const char *chat_body(Arena *arena, const ModelSettings *settings, const Chat *chat) {
+    bool is_anthropic = settings->api == MODEL_ANTHROPIC;
+    Json *body = json_object(arena), *messages = json_array(arena);
+    json_set_string(body, "model", settings->model);
+    if (is_anthropic)
+        json_set_string(body, "system", chat->system);
+    else
+        push_turn(messages, "system", chat->system);
+    for (LIST_EACH(int, i, chat->turns))
+        push_turn(messages, chat->turns.items[i].is_answer ? "assistant" : "user",
+                  chat->turns.items[i].text);
+    json_set(body, "messages", messages);
+    set_effort(settings, body);
+    if (settings->temperature >= 0) json_set_number(body, "temperature", settings->temperature);
+    json_set_bool(body, "stream", true);
+    if (!is_anthropic) {
+        Json *options = json_object(arena);
+        json_set_bool(options, "include_usage", true);
+        json_set(body, "stream_options", options);
+    }
+    return json_print(arena, body, true);
+}
+
+// --- answers
+
+typedef struct ChatReading {
+    Arena *arena;
+    bool is_anthropic;
+    Buffer text;
+    double input, output;  // tokens
+    bool is_ended, is_cut;
+    const char *complaint;  // an error in the midst of a stream, or NULL
+} ChatReading;
+
+static void note_end(ChatReading *reading, const char *why) {
+    if (!*why) return;
+    reading->is_ended = true;
+    reading->is_cut = strcmp(why, "length") == 0 || strcmp(why, "max_tokens") == 0;
+}
+
+static void note_usage(ChatReading *reading, const Json *usage) {
+    reading->input = json_get_number(
+        usage, reading->is_anthropic ? "input_tokens" : "prompt_tokens", reading->input);
+    reading->output = json_get_number(
+        usage, reading->is_anthropic ? "output_tokens" : "completion_tokens", reading->output);
+}
+
+static const Json *first_of(const Json *array) {
+    return array && array->kind == JSON_ARRAY && array->count ? array->items[0] : NULL;
+}
+
+static void note_error(ChatReading *reading, const Json *value) {
+    const Json *error = json_get(value, "error");
+    if (!error || error->kind == JSON_NULL) return;
+    const char *text = error->kind == JSON_STRING ? str_dup(reading->arena, error->string)
+                                                  : json_get_string(error, "message", "");
+    reading->complaint = *text ? text : "the server says that it failed";
+}
+
+/// One event of a stream, or the whole answer.
+static void read_openai(ChatReading *reading, const Json *value) {
+    const Json *choice = first_of(json_get(value, "choices"));
+    const Json *words = json_get(choice, "delta");
+    if (!words) words = json_get(choice, "message");
+    buffer_puts(&reading->text, json_get_string(words, "content", ""));
+    note_end(reading, json_get_string(choice, "finish_reason", ""));
+    note_usage(reading, json_get(value, "usage"));
+}
+
+static void read_anthropic(ChatReading *reading, const Json *value) {
+    const char *type = json_get_string(value, "type", "");
+    const Json *delta = json_get(value, "delta"), *content = json_get(value, "content");
+    if (strcmp(type, "content_block_delta") == 0)
+        buffer_puts(&reading->text, json_get_string(delta, "text", ""));
+    for (int i = 0; content && content->kind == JSON_ARRAY && i < content->count; i++)
+        buffer_puts(&reading->text, json_get_string(content->items[i], "text", ""));
+    note_end(reading, json_get_string(delta, "stop_reason", ""));
+    note_end(reading, json_get_string(value, "stop_reason", ""));
+    note_usage(reading, json_get(json_get(value, "message"), "usage"));
+    note_usage(reading, json_get(value, "usage"));
+}
+
+static void read_value(ChatReading *reading, Str text) {
+    Error error = NULL;
+    const Json *value = json_parse(reading->arena, text, &error);
+    if (error || !value || value->kind != JSON_OBJECT) return;
+    note_error(reading, value);
+    if (reading->is_anthropic)
+        read_anthropic(reading, value);
+    else
+        read_openai(reading, value);
+}
+
+static ChatReading read_body(Arena *arena, const ModelSettings *settings, Str body) {
+    ChatReading reading = {.arena = arena,
+                           .is_anthropic = settings->api == MODEL_ANTHROPIC,
+                           .text = buffer_new(arena),
+                           .input = -1,
+                           .output = -1};
+    Str trimmed = str_trim(body);
+    if (trimmed.size && trimmed.data[0] == '{') {
+        read_value(&reading, trimmed);
+        return reading;
+    }
+    for (size_t at = 0; at < body.size;) {
+        const char *end = memchr(body.data + at, '\n', body.size - at);
+        size_t size = end ? (size_t)(end - body.data) - at : body.size - at;
+        Str line = str_trim((Str){body.data + at, size});
+        at += size + 1;
+        if (!str_starts(line, "data:")) continue;
+        line = str_trim((Str){line.data + 5, line.size - 5});
+        if (str_is(line, "[DONE]"))
+            reading.is_ended = true;
+        else
+            read_value(&reading, line);
+    }
+    return reading;
+}
+
+bool chat_is_whole(const ModelSettings *settings, Str body) {
+    Arena *arena = arena_new();
+    ChatReading reading = read_body(arena, settings, body);
+    bool is_whole = reading.is_ended && !reading.complaint;
+    arena_free(arena);
+    return is_whole;
+}
+
+static int token_count(double counted, size_t bytes) {
+    return counted >= 0 && counted < 1e9 ? (int)counted : (int)(bytes / BYTES_A_TOKEN) + 1;
+}
+
+Error chat_read(Arena *arena, const ModelSettings *settings, Str body, ChatReply *reply) {
+    ChatReading reading = read_body(arena, settings, body);
+    if (reading.complaint) return reading.complaint;
+    if (!reading.is_ended) return "the answer broke off";
+    const char *text = buffer_text(&reading.text);
+    *reply = (ChatReply){.text = text,
+                         .input_tokens = token_count(reading.input, 0),
+                         .output_tokens = token_count(reading.output, strlen(text)),
+                         .is_cut = reading.is_cut};
+    return NULL;
+}
+
+const char *chat_complaint(Arena *arena, Str body) {
+    enum { MOST_SHOWN = 300 };
+    ModelSettings any = {.api = MODEL_OPENAI};
+    ChatReading reading = read_body(arena, &any, body);
+    Str text = reading.complaint ? str_from(reading.complaint) : str_trim(body);
+    return arena_printf(arena, "%.*s", (int)(text.size > MOST_SHOWN ? MOST_SHOWN : text.size),
+                        text.data);
+}

@@ -1,0 +1,280 @@
+// libcurl's functions and numbers are declared here, as its ABI has kept them since version 7.55: the build needs no headers of it, and a
+// machine without it loses this one feature.
+#include "server/model/http.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <time.h>
+
+#include "server/system/loop.h"
+
+enum {
+    MOST_BYTES = 4 * 1000 * 1000,  // of an answer: a thousand times what is asked for
+    MOST_TRIES = 4,
+    CONNECT_MS = 15000,
+    FIRST_WAIT_MS = 500,  // before the second try
+    ERROR_BYTES = 256,    // CURL_ERROR_SIZE
+};
+
+/// CURLOPT_*
+typedef enum CurlOption {
+    CURL_WRITE_DATA = 10001,
+    CURL_URL = 10002,
+    CURL_PROXY = 10004,
+    CURL_ERROR_TEXT = 10010,
+    CURL_BODY = 10015,
+    CURL_HEADERS = 10023,
+    CURL_HEADER_DATA = 10029,
+    CURL_PROGRESS_DATA = 10057,
+    CURL_CA_FILE = 10065,
+    CURL_WRITE_FUNCTION = 20011,
+    CURL_HEADER_FUNCTION = 20079,
+    CURL_PROGRESS_FUNCTION = 20219,
+    CURL_NO_PROGRESS = 43,
+    CURL_FOLLOW = 52,
+    CURL_BODY_SIZE = 60,
+    CURL_NO_SIGNAL = 99,
+    CURL_TIMEOUT_MS = 155,
+    CURL_CONNECT_TIMEOUT_MS = 156,
+    CURL_PROTOCOLS = 181,
+} CurlOption;
+
+enum {
+    CURL_RESPONSE_CODE = 0x200000 + 2,  // CURLINFO
+    CURL_GLOBAL_ALL = 3,
+    CURL_HTTP_AND_HTTPS = 3,  // CURLPROTO
+    CURLE_TIMED_OUT = 28,
+    CURLE_NO_CERTIFICATE = 60,
+    CURLE_BAD_CA_FILE = 77,
+};
+
+typedef struct CurlLibrary {
+    int (*global_init)(long flags);
+    void *(*easy_init)(void);
+    int (*easy_setopt)(void *handle, int option, ...);
+    int (*easy_perform)(void *handle);
+    int (*easy_getinfo)(void *handle, int info, ...);
+    void (*easy_cleanup)(void *handle);
+    const char *(*easy_strerror)(int code);
+    void *(*slist_append)(void *list, const char *text);
+    void (*slist_free_all)(void *list);
+} CurlLibrary;
+
+static CurlLibrary curl;
+static bool curl_is_there;
+
+static void curl_open(void) {
+    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+    void *library = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    if (!library) return;
+    const struct {
+        const char *name;
+        void *place;
+    } functions[] = {
+        {"curl_global_init", &curl.global_init},       {"curl_easy_init", &curl.easy_init},
+        {"curl_easy_setopt", &curl.easy_setopt},       {"curl_easy_perform", &curl.easy_perform},
+        {"curl_easy_getinfo", &curl.easy_getinfo},     {"curl_easy_cleanup", &curl.easy_cleanup},
+        {"curl_easy_strerror", &curl.easy_strerror},   {"curl_slist_append", &curl.slist_append},
+        {"curl_slist_free_all", &curl.slist_free_all},
+    };
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *found = dlsym(library, functions[i].name);
+        if (!found) return;
+        memcpy(functions[i].place, &found, sizeof found);
+    }
+    curl_is_there = curl.global_init(CURL_GLOBAL_ALL) == 0;
+}
+
+// --- URLs
+
+static Str url_host(const char *url) {
+    const char *host = strstr(url, "://");
+    host = host ? host + 3 : url;
+    size_t size = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
+    return (Str){host, size};
+}
+
+Error http_refuse(Arena *arena, const char *url) {
+    bool is_http = strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
+    const char *why = NULL;
+    if (!is_http)
+        why = "begins with https:// or http://";
+    else if (strpbrk(url, "@?#\\ \t\r\n"))
+        why =
+            "has no name, password, question or space in it; the key is read from the environment";
+    else if (url_host(url).size == 0)
+        why = "names a host";
+    return why ? arena_printf(arena, "the endpoint of a model %s", why) : NULL;
+}
+
+bool http_is_local(const char *url) {
+    Str host = url_host(url);
+    if (str_is(host, "localhost") || str_is(host, "[::1]")) return true;
+    bool is_number = str_starts(host, "127.");
+    for (size_t i = 0; i < host.size && is_number; i++)
+        is_number = isdigit((unsigned char)host.data[i]) || host.data[i] == '.';
+    return is_number;
+}
+
+// --- one try
+
+typedef struct HttpTry {
+    const HttpRequest *request;
+    HttpAnswer *answer;
+    Buffer body;
+    bool is_too_large;
+    uint64_t until_ms;
+} HttpTry;
+
+static size_t take_body(char *data, size_t size, size_t count, void *context) {
+    HttpTry *try
+        = context;
+    if (try->body.size + size * count > MOST_BYTES) {
+        try
+            ->is_too_large = true;
+        return 0;
+    }
+    buffer_add(&try->body, data, size * count);
+    return size * count;
+}
+
+/// Seconds are understood; a date is as good as nothing.
+static size_t take_header(char *data, size_t size, size_t count, void *context) {
+    static const char name[] = "retry-after:";
+    HttpTry *try
+        = context;
+    size_t length = size * count;
+    if (length <= sizeof name || strncasecmp(data, name, sizeof name - 1) != 0) return length;
+    Str value = str_trim((Str){data + sizeof name - 1, length - (sizeof name - 1)});
+    double seconds = 0;
+    bool is_number = value.size > 0 && value.size < 7;
+    for (size_t i = 0; i < value.size && is_number; i++) {
+        is_number = isdigit((unsigned char)value.data[i]);
+        seconds = 10 * seconds + (value.data[i] - '0');
+    }
+    if (is_number) try
+            ->answer->retry_after_s = seconds;
+    return length;
+}
+
+static bool goes_on(HttpTry *try) {
+    const HttpRequest *request = try
+        ->request;
+    if (request->goes_on && !request->goes_on(request->context, try->body.size)) try
+            ->answer->is_cancelled = true;
+    return !try
+        ->answer->is_cancelled;
+}
+
+static int take_progress(void *context, int64_t a, int64_t b, int64_t c, int64_t d) {
+    (void)a, (void)b, (void)c, (void)d;
+    return !goes_on(context);
+}
+
+static uint64_t now_ms(void) { return clock_ns() / 1000000; }
+
+static void set_up(void *handle, HttpTry *try, void *headers, char *error) {
+    const HttpRequest *request = try
+        ->request;
+    uint64_t now = now_ms();
+    curl.easy_setopt(handle, CURL_URL, request->url);
+    curl.easy_setopt(handle, CURL_HEADERS, headers);
+    curl.easy_setopt(handle, CURL_BODY, request->body);
+    curl.easy_setopt(handle, CURL_BODY_SIZE, (long)strlen(request->body));
+    curl.easy_setopt(handle, CURL_PROTOCOLS, (long)CURL_HTTP_AND_HTTPS);
+    curl.easy_setopt(handle, CURL_FOLLOW, 0L);
+    curl.easy_setopt(handle, CURL_NO_SIGNAL, 1L);
+    curl.easy_setopt(handle, CURL_CONNECT_TIMEOUT_MS, (long)CONNECT_MS);
+    curl.easy_setopt(handle, CURL_TIMEOUT_MS,
+                     try->until_ms > now ? (long)(try->until_ms - now) : 1L);
+    curl.easy_setopt(handle, CURL_ERROR_TEXT, error);
+    curl.easy_setopt(handle, CURL_WRITE_FUNCTION, take_body);
+    curl.easy_setopt(handle, CURL_WRITE_DATA, try);
+    curl.easy_setopt(handle, CURL_HEADER_FUNCTION, take_header);
+    curl.easy_setopt(handle, CURL_HEADER_DATA, try);
+    curl.easy_setopt(handle, CURL_PROGRESS_FUNCTION, take_progress);
+    curl.easy_setopt(handle, CURL_PROGRESS_DATA, try);
+    curl.easy_setopt(handle, CURL_NO_PROGRESS, 0L);
+    if (request->ca_file) curl.easy_setopt(handle, CURL_CA_FILE, request->ca_file);
+    if (http_is_local(request->url))
+        curl.easy_setopt(handle, CURL_PROXY, "");  // whatever the environment says
+    else if (request->proxy)
+        curl.easy_setopt(handle, CURL_PROXY, request->proxy);
+}
+
+/// `*is_final`: another try would come to the same.
+static Error perform(Arena *arena, HttpTry *try, bool *is_final) {
+    char detail[ERROR_BYTES] = "";
+    void *handle = curl.easy_init(), *headers = NULL;
+    *is_final = true;
+    if (!handle) return "libcurl has no room for a request";
+    for (const char *const *at = try->request->headers; *at; at++)
+        headers = curl.slist_append(headers, *at);
+    set_up(handle, try, headers, detail);
+    int code = curl.easy_perform(handle);
+    long status = 0;
+    curl.easy_getinfo(handle, CURL_RESPONSE_CODE, &status);
+    curl.easy_cleanup(handle);
+    curl.slist_free_all(headers);
+    try
+        ->answer->status = (int)status;
+    try
+        ->answer->body = (Str) {
+            buffer_text(&try->body), try
+                ->body.size
+        };
+    if (code == 0) return NULL;
+    if (try->answer->is_cancelled) return "cancelled";
+    if (try->is_too_large)
+        return arena_printf(arena, "the answer is larger than %d bytes", MOST_BYTES);
+    if (code == CURLE_TIMED_OUT && now_ms() >= try->until_ms)
+        return "there was no time left for the answer";
+    *is_final = code == CURLE_NO_CERTIFICATE || code == CURLE_BAD_CA_FILE;
+    return arena_strdup(arena, *detail ? detail : curl.easy_strerror(code));
+}
+
+// --- tries
+
+/// False where that is too late, or nobody waits any longer.
+static bool wait(HttpTry *try, uint64_t pause_ms) {
+    uint64_t until = now_ms() + pause_ms;
+    if (until >= try->until_ms) return false;
+    while (now_ms() < until && goes_on(try))
+        nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL);
+    return !try
+        ->answer->is_cancelled;
+}
+
+Error http_post(Arena *arena, const HttpRequest *request, HttpIsWhole *is_whole, void *context,
+                HttpAnswer *answer) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, curl_open);
+    *answer = (HttpAnswer){0};
+    if (!curl_is_there) return "libcurl.so.4 is not on this machine";
+    uint64_t until = now_ms() + (uint64_t)(request->max_seconds * 1000);
+    for (uint64_t pause_ms = FIRST_WAIT_MS;; pause_ms *= 2) {
+        HttpTry try
+            = {request, answer, buffer_new(arena), false, until};
+        bool is_final;
+        answer->tries++;
+        answer->retry_after_s = -1;
+        Error error = perform(arena, &try, &is_final);
+        if (error && is_final) return error;
+        int status = answer->status;
+        bool is_busy = status == 429 || status >= 500;
+        answer->is_whole = !error && (status != 200 || is_whole(context, answer->body));
+        if (!error && !is_busy && answer->is_whole) return NULL;
+        uint64_t asked_ms =
+            answer->retry_after_s > 0 ? (uint64_t)(answer->retry_after_s * 1000) : 0;
+        if (answer->tries == MOST_TRIES || !wait(&try, asked_ms > pause_ms ? asked_ms : pause_ms)) {
+            if (answer->is_cancelled) return "cancelled";
+            if (error || answer->is_whole) return error;
+            return "the answer broke off";
+        }
+    }
+}

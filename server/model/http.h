@@ -1,0 +1,41 @@
+// One POST over HTTP, with libcurl opened at run time: bounded in time and size, tried again where that may help.
+#ifndef TAD_SERVER_MODEL_HTTP_H
+#define TAD_SERVER_MODEL_HTTP_H
+
+#include "base/error.h"
+#include "base/text.h"
+
+typedef struct HttpRequest {
+    const char *url;
+    const char *const *headers;  // `Name: value`, NULL-terminated
+    const char *body;
+    const char *proxy, *ca_file;  // NULL: those of libcurl and of its environment
+    double max_seconds;           // for all tries together
+    /// Asked every now and then, with the bytes of the answer so far; false ends the exchange. May be NULL.
+    bool (*goes_on)(void *context, size_t bytes);
+    void *context;
+} HttpRequest;
+
+typedef struct HttpAnswer {
+    int status;         // of the last try; 0: no answer
+    bool is_cancelled;  // by `goes_on`
+    bool is_whole;      // it did not break off
+    Str body;
+    int tries;
+    double retry_after_s;  // as the server has said; negative: it has not
+} HttpAnswer;
+
+/// Whether the text of an answer is all there; what it wants is read off by who knows its format.
+typedef bool HttpIsWhole(void *context, Str body);
+
+/// Sends the request until an answer has another status than 429 and 5xx and `is_whole` says yes, a few times at the most.
+/// Waits between two tries: as long as the server says, else twice as long as before. Follows no redirection. The text of an
+/// error holds nothing of the request. An answer of any status is no error.
+Error http_post(Arena *arena, const HttpRequest *request, HttpIsWhole *is_whole, void *context,
+                HttpAnswer *answer);
+/// Whether the URL is http or https, with no name, password, question or fragment in it. A sentence where not.
+Error http_refuse(Arena *arena, const char *url);
+/// Whether what is sent there stays on this machine.
+bool http_is_local(const char *url);
+
+#endif

@@ -1,0 +1,136 @@
+// The user's model.toml by table, then the command line, then the key.
+#include "server/model/model.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "analysis/syntax/toml.h"
+#include "server/model/http.h"
+#include "server/model/private.h"
+#include "server/system/files.h"
+
+typedef enum ModelKind { MODEL_TEXT, MODEL_NUMBER, MODEL_NAME } ModelKind;
+
+typedef struct ModelRow {
+    const char *name;
+    ModelKind kind;
+    size_t field;
+} ModelRow;
+
+static const ModelRow rows[] = {
+#define MODEL_SETTING(name, kind, field, missing, help)                                            \
+    {name, MODEL_##kind, offsetof(ModelSettings, field)},
+#include "server/model/model.def"
+#undef MODEL_SETTING
+};
+
+ModelSettings model_settings_default(void) {
+    return (ModelSettings){
+#define MODEL_SETTING(name, kind, field, missing, help) .field = (missing),
+#include "server/model/model.def"
+#undef MODEL_SETTING
+    };
+}
+
+static Error read_key(Arena *arena, const char *path, Str key, const Toml *value,
+                      ModelSettings *settings) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!str_is(key, rows[i].name)) continue;
+        void *field = (char *)settings + rows[i].field;
+        bool is_number = value->kind == TOML_INTEGER || value->kind == TOML_FLOAT;
+        if (rows[i].kind == MODEL_NUMBER ? !is_number || !(value->number >= 0)
+                                         : value->kind != TOML_STRING)
+            return arena_printf(arena, "%s:%d: `%s` is a %s", path, range_line(value->range),
+                                rows[i].name, rows[i].kind == MODEL_NUMBER ? "number" : "text");
+        if (rows[i].kind == MODEL_NUMBER)
+            *(double *)field = value->number;
+        else
+            *(const char **)field = str_dup(arena, value->string);
+        return NULL;
+    }
+    return arena_printf(arena, "%s:%d: there is no setting `%.*s` of a model", path,
+                        range_line(value->range), STR_ARGS(key));
+}
+
+/// `*missing`: why there is none to read, where that is not because nobody wrote one.
+static Error read_file(Arena *arena, const char *workspace, ModelSettings *settings,
+                       const char **missing) {
+    Str text;
+    const char *path =
+        private_path(arena, "XDG_CONFIG_HOME", ".config", "model.toml", workspace, missing);
+    if (!path || !file_exists(path)) return NULL;  // the command line may say it all
+    Error error = private_refuse(arena, path);
+    if (!error) error = file_read(arena, path, &text);
+    if (error) return error;
+    const Toml *root = toml_parse(arena, source_new(arena, path, text), &error);
+    if (error) return arena_printf(arena, "%s: %s", path, error);
+    for (int i = 0; i < root->count && !error; i++)
+        error = read_key(arena, path, root->keys[i], root->items[i], settings);
+    return error;
+}
+
+static Error take_key(Arena *arena, ModelSettings *settings) {
+    const char *key = getenv(settings->key_variable);
+    if (!key || !*key) return NULL;
+    for (const char *at = key; *at; at++)
+        if (!isgraph((unsigned char)*at) || *at == '"' || *at == '\\')
+            return arena_printf(arena, "$%s holds something that is no key",
+                                settings->key_variable);
+    settings->key = arena_strdup(arena, key);
+    unsetenv(settings->key_variable);
+    return NULL;
+}
+
+static bool is_one_of(const char *name, const char *const *names) {
+    for (; *names; names++)
+        if (strcmp(name, *names) == 0) return true;
+    return false;
+}
+
+Error model_settings_refuse(Arena *arena, ModelSettings *settings) {
+    static const char *const apis[] = {"openai", "anthropic", NULL};
+    static const char *const efforts[] = {"low", "medium", "high", NULL};
+    if (!is_one_of(settings->api_name, apis)) return "`api` of a model is openai or anthropic";
+    settings->api = strcmp(settings->api_name, apis[1]) == 0 ? MODEL_ANTHROPIC : MODEL_OPENAI;
+    if (settings->effort && !is_one_of(settings->effort, efforts))
+        return "`effort` of a model is low, medium or high";
+    Error error = http_refuse(arena, settings->endpoint);
+    if (error) return error;
+    if (settings->key && strncmp(settings->endpoint, "https://", 8) != 0 &&
+        !http_is_local(settings->endpoint))
+        return arena_printf(arena,
+                            "$%s holds a key, which is sent to other machines by https alone",
+                            settings->key_variable);
+    return NULL;
+}
+
+Error model_settings_read(Arena *arena, const Options *options, const char *workspace,
+                          ModelSettings *settings) {
+    *settings = model_settings_default();
+    const char *missing = NULL;
+    Error error = read_file(arena, workspace, settings, &missing);
+    if (error) return error;
+    if (options->endpoint) settings->endpoint = options->endpoint;
+    if (options->model) settings->model = options->model;
+    if (options->max_iters) settings->max_iters = options->max_iters;
+    if (options->api) settings->api_name = options->api;
+    if (!settings->endpoint || !settings->model)
+        return arena_printf(arena,
+                            "no model is set up: say `endpoint` and `model` in "
+                            "~/.config/tad-lsp/model.toml, or --endpoint and --model%s%s",
+                            missing ? "; " : "", missing ? missing : "");
+    error = take_key(arena, settings);
+    return error ? error : model_settings_refuse(arena, settings);
+}
+
+const char *model_redacted(Arena *arena, const ModelSettings *settings, const char *text) {
+    if (!settings->key || !strstr(text, settings->key)) return text;
+    Buffer out = buffer_new(arena);
+    const char *found;
+    for (; (found = strstr(text, settings->key)); text = found + strlen(settings->key)) {
+        buffer_add(&out, text, (size_t)(found - text));
+        buffer_puts(&out, "(key)");
+    }
+    buffer_puts(&out, text);
+    return buffer_text(&out);
+}

@@ -1,0 +1,35 @@
+// Which model is asked, and how. Said by the user alone, in a file of his own or on the command line: a project says nothing of it.
+#ifndef TAD_SERVER_MODEL_MODEL_H
+#define TAD_SERVER_MODEL_MODEL_H
+
+#include "base/error.h"
+#include "base/list.h"
+#include "base/text.h"
+#include "server/settings/options.h"
+
+typedef enum ModelApi { MODEL_OPENAI, MODEL_ANTHROPIC } ModelApi;
+
+typedef struct ModelSettings {
+    const char *endpoint, *model;  // NULL: no model is asked
+    const char *api_name;
+    ModelApi api;
+    double temperature;           // negative: not said
+    const char *effort;           // NULL: not said
+    const char *key_variable;     // its name
+    const char *key;              // its value, for headers alone; NULL: it has none
+    const char *proxy, *ca_file;  // NULL: not said
+    double max_iters, max_tokens, max_seconds;
+} ModelSettings;
+
+/// Reads the user's file and the options. A file that lies in `workspace`, or that others may write to, is refused. The key is
+/// taken out of the environment: no child inherits it.
+Error model_settings_read(Arena *arena, const Options *options, const char *workspace,
+                          ModelSettings *settings);
+/// Those of a conversation that was recorded; nothing is asked with them.
+ModelSettings model_settings_default(void);
+/// Whether the settings can be used at all; a sentence where not.
+Error model_settings_refuse(Arena *arena, ModelSettings *settings);
+/// The text without the key in it, whoever has put it there.
+const char *model_redacted(Arena *arena, const ModelSettings *settings, const char *text);
+
+#endif

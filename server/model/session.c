@@ -1,0 +1,204 @@
+// What a model is told is the helper's text, why it is refused, and what became of its answer: no other code of the user's.
+#include "server/model/session.h"
+
+#include "autodiff/backward.h"
+
+#define SYSTEM                                                                                     \
+    "You give derivatives of helpers of Triton kernels, for reverse-mode differentiation.\n"       \
+    "Answer with one comment for each helper that you are asked about, on one line:\n\n"           \
+    "# tad: backward of NAME(PARAMETERS): EXPRESSION, EXPRESSION\n\n"                              \
+    "There is one expression for each parameter in the parentheses, in their order: the gradient " \
+    "of the loss with respect to it. Each is Triton, element by element: the parameters, "         \
+    "`grad` (the gradient with respect to the helper's result), `result` (its result), "           \
+    "functions of `tl`, and functions that the file defines. Use tl.where instead of `if`. "       \
+    "`None` stands for no gradient. The expressions are read, not run, and compared with "         \
+    "differences of the helper in double precision, to 1e-6: an approximation has to be that "     \
+    "good."
+
+/// The function of the module whose definition holds the place; NULL where it is of another file.
+static const FunctionDefinition *function_around(const Snapshot *snapshot, Range range) {
+    const Module *module = snapshot->module;
+    for (LIST_EACH(int, i, module->functions)) {
+        const FunctionDefinition *function = module->functions.items[i];
+        if (range.source == snapshot->source && function->range.start <= range.start &&
+            range.end <= function->range.end)
+            return function;
+    }
+    return NULL;
+}
+
+static int find_helper(const ModelSession *session, Str name) {
+    for (LIST_EACH(int, i, session->helpers))
+        if (str_is(name, session->helpers.items[i].name)) return i;
+    return -1;
+}
+
+/// Adds the helper of `snapshot` that the place is in; an error where none of the session's file is.
+static Error open_helper(ModelSession *session, const Snapshot *snapshot, Range refused,
+                         const char *refusal) {
+    Arena *arena = session->arena;
+    const FunctionDefinition *around = function_around(snapshot, refused);
+    if (!around) return arena_printf(arena, "%s; it stands in no helper of this file", refusal);
+    if (str_is(around->name, session->kernel))
+        return arena_printf(
+            arena, "%s; it stands in the kernel itself: a model is asked about helpers", refusal);
+    const FunctionDefinition *own = module_find_function(session->snapshot->module, around->name);
+    if (!own) return refusal;
+    OpenHelper helper = {.definition = own,
+                         .name = str_dup(arena, own->name),
+                         .refusal = refusal,
+                         .refused = refused};
+    LIST_PUSH(arena, &session->helpers, helper);
+    return NULL;
+}
+
+static const char *question(const ModelSession *session, const OpenHelper *helper) {
+    Arena *arena = session->arena;
+    Str refused = source_slice(helper->refused);
+    size_t size = strcspn(str_dup(arena, refused), "\r\n");
+    Str text = source_slice(helper->definition->range);
+    const char *signature = helper_signature(arena, helper->definition);
+    return arena_printf(
+        arena,
+        "In the helper `%s` a gradient stops at `%.*s`: %s.\n\n```python\n%.*s\n```\n\n"
+        "Give the derivative of the helper: # tad: backward of %s: ...",
+        helper->name, (int)size, refused.data, helper->refusal, STR_ARGS(text), signature);
+}
+
+static void say_turn(ModelSession *session, bool is_answer, const char *text) {
+    LIST_PUSH(session->arena, &session->chat.turns, (ChatTurn){is_answer, text});
+}
+
+Error session_begin(Arena *arena, const Options *options, const Snapshot *snapshot,
+                    const char *path, const Kernel *kernel, ModelSession *session) {
+    *session = (ModelSession){.arena = arena,
+                              .options = options,
+                              .path = path,
+                              .snapshot = snapshot,
+                              .kernel = kernel->function->name,
+                              .chat.system = SYSTEM,
+                              .best_trial.outcome = TRIAL_UNUSABLE};
+    Diagnostics ignored = {.arena = arena};
+    const BackwardOptions backward_options = {.wrapper = WRAPPER_AUTOGRAD};
+    const Backward *backward =
+        backward_derive(arena, snapshot, kernel, &backward_options, &ignored);
+    if (backward->status != BACKWARD_REFUSED) return "nothing of it is refused";
+    Error error = open_helper(session, snapshot, backward->reason_range, backward->reason);
+    if (error) return error;
+    say_turn(session, false, question(session, &session->helpers.items[0]));
+    return NULL;
+}
+
+// --- answers
+
+/// The rules in the answer, taken over; false where there is none for any helper. `*rules`: them all, a line each.
+static bool take_rules(ModelSession *session, Str answer, const char **rules, const char **why) {
+    Buffer all = buffer_new(session->arena);
+    bool any = false;
+    for (LIST_EACH(int, i, session->helpers)) {
+        OpenHelper *helper = &session->helpers.items[i];
+        const char *rule = candidate_find(session->arena, answer, helper->name, why);
+        if (rule) helper->rule = rule;
+        any |= rule != NULL;
+        if (helper->rule) buffer_printf(&all, "%s%s", all.size ? "\n" : "", helper->rule);
+    }
+    *rules = buffer_text(&all);
+    return any;
+}
+
+static bool is_better(const Trial *a, const Trial *b) {
+    if (a->outcome != b->outcome) return a->outcome > b->outcome;
+    return a->outcome == TRIAL_REFUTED && a->worst_error < b->worst_error;
+}
+
+static void keep_try(ModelSession *session, const char *rules, Trial trial) {
+    Arena *arena = session->arena;
+    LIST_PUSH(arena, &session->tries, (SessionTry){rules, trial});
+    if (!*rules || (session->best.count && !is_better(&trial, &session->best_trial))) return;
+    session->best_trial = trial;
+    session->best = (OpenHelpers){0};
+    for (LIST_EACH(int, i, session->helpers))
+        LIST_PUSH(arena, &session->best, session->helpers.items[i]);
+}
+
+/// What is said back; NULL where nothing is left to ask.
+static const char *next_turn(ModelSession *session, const Trial *trial, const Snapshot *snapshot) {
+    Arena *arena = session->arena;
+    if (trial->outcome == TRIAL_PROVED) return NULL;
+    if (trial->outcome == TRIAL_UNCHECKED || trial->outcome == TRIAL_OPEN) {
+        session->stopped = trial->words;
+        return NULL;
+    }
+    if (trial->outcome == TRIAL_REFUSED && snapshot) {
+        const FunctionDefinition *around = function_around(snapshot, trial->refused);
+        bool is_new = around && find_helper(session, around->name) < 0;
+        if (is_new || !around) {
+            session->stopped = open_helper(session, snapshot, trial->refused, trial->words);
+            return session->stopped
+                       ? NULL
+                       : question(session, &session->helpers.items[session->helpers.count - 1]);
+        }
+    }
+    return arena_printf(
+        arena, "That is not right. %s%s\n\nGive the comment again, corrected.",
+        trial->outcome == TRIAL_REFUTED ? "Compared with differences of the helper: " : "",
+        trial->words);
+}
+
+static void take_reply(ModelSession *session, const ChatReply *reply) {
+    Arena *arena = session->arena;
+    const char *rules, *why = "", *before = "";
+    if (session->tries.count) before = session->tries.items[session->tries.count - 1].rules;
+    Trial trial = {.outcome = TRIAL_UNUSABLE};
+    const Snapshot *snapshot = NULL;
+    if (!take_rules(session, str_from(reply->text), &rules, &why)) {
+        rules = "";
+        trial.words = arena_printf(arena, "The answer has no rule that can be read: %s.",
+                                   reply->is_cut ? "it was cut off" : why);
+    } else if (strcmp(rules, before) == 0) {
+        session->stopped = "the model gives the same answer again";
+        return;
+    } else {
+        const char *text =
+            candidate_insert(arena, session->snapshot->source->text, &session->helpers, NULL);
+        trial = trial_run(arena, session->options, session->path, text, session->kernel, &snapshot);
+    }
+    keep_try(session, rules, trial);
+    const char *turn = next_turn(session, &trial, snapshot);
+    if (turn) {
+        say_turn(session, true, reply->text);
+        say_turn(session, false, arena_strdup(arena, turn));
+    }
+    // What it was refused for is read no more: its words are in the turn.
+    snapshot_release(snapshot);
+}
+
+void session_run(ModelSession *session, Asker *asker) {
+    int most = (int)asker->settings->max_iters;
+    for (int i = 0; i < most && !session->stopped; i++) {
+        ChatReply reply;
+        Error error = asker_ask(asker, &session->chat, &reply);
+        if (error) {
+            session->stopped = error;
+            session->is_failed = true;
+            return;
+        }
+        take_reply(session, &reply);
+        if (session->best_trial.outcome == TRIAL_PROVED) return;
+    }
+    if (!session->stopped)
+        session->stopped = arena_printf(session->arena, "%d answer%s, none of them right", most,
+                                        most == 1 ? "" : "s");
+}
+
+const char *session_text(const ModelSession *session, const ModelSettings *settings) {
+    enum { MOST_SHOWN = 60 };
+    Arena *arena = session->arena;
+    char *name = arena_printf(arena, "%.*s", MOST_SHOWN, settings->model);
+    for (char *at = name; *at; at++)
+        if (*at < ' ' || *at > '~') *at = '?';
+    const char *mark =
+        arena_printf(arena, "# Proposed by a model (%s), proved with `%s`: worst error %.1e.", name,
+                     session->kernel, session->best_trial.worst_error);
+    return candidate_insert(arena, session->snapshot->source->text, &session->best, mark);
+}

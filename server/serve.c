@@ -5,6 +5,7 @@
 
 #include "server/crash/supervise.h"
 #include "server/dispatch.h"
+#include "server/gradients/asking.h"
 #include "server/gradients/gradients.h"
 #include "server/gradients/publish.h"
 #include "server/gradients/timings.h"
@@ -89,6 +90,7 @@ static int serve(Server *server) {
     workers_end(server->workers + QUEUE_FAST, QUEUE_COUNT - QUEUE_FAST);
     gradients_end(server->gradients);
     timings_end(server->timings);
+    askings_end(server->askings);
     client_forget_all(server);
     close_documents(server);
     return status;
@@ -105,6 +107,7 @@ typedef struct Session {
 static void let_go(Server *server, const Request *request) {
     gradients_cancel_request(server, request);
     timings_cancel_request(server->timings, request);
+    askings_cancel_request(server->askings, request);
 }
 
 static void serve_client(void *context) {
@@ -137,11 +140,13 @@ static void serve_client(void *context) {
     server->publish_held = publish_held;
     server->gradients = gradients_new(server);
     server->timings = timings_new(server);
+    server->askings = askings_new(server);
     server_watch_client(server, session->options->client_process);
     open_stream(server, inheritance);
     session->status = serve(server);
     gradients_free(server->gradients);
     timings_free(server->timings);
+    askings_free(server->askings);
     fast_queue_free(server->queue);
     for (int queue = QUEUE_SLOW; queue < QUEUE_COUNT; queue++)
         slow_queue_free(server->slow_queues[queue]);

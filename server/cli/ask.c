@@ -11,6 +11,7 @@
 #include "server/report/diff.h"
 #include "server/settings/result.h"
 #include "server/system/files.h"
+#include "server/system/loop.h"
 #include "server/system/output.h"
 #include "server/system/target.h"
 #include "server/text/resolve.h"
@@ -27,7 +28,9 @@ typedef struct Ask {
     Buffer out;
     Names done;  // kernels that were asked about, or cannot be
     int refused, proved;
-    bool is_failed;  // the model, or the way to it
+    bool is_failed;    // the model, or the way to it
+    const char *last;  // why there was no proof, the last time
+    uint64_t told_ns;
 } Ask;
 
 // --- what there is to ask
@@ -96,6 +99,10 @@ static bool says_yes(void) {
 static bool is_agreed(Ask *ask, const char *requests) {
     const char *url = chat_url(ask->arena, &ask->settings);
     if (agreement_holds(ask->arena, ask->workspace, url)) return true;
+    if (ask->options->from_stdin) {  // an editor shows nothing
+        say("nothing was sent: you have not agreed for %s", ask->workspace);
+        return false;
+    }
     fputs(lines_visible(ask->arena, requests), stdout);
     fputs("Later requests add the answers, what the check says of them, and the text of another "
           "helper of this file that is refused.\n",
@@ -135,6 +142,12 @@ static void report_session(Ask *ask, const ModelSession *session, int line) {
     if (session->stopped) buffer_printf(out, "    stopped: %s\n", session->stopped);
 }
 
+/// Why it was not proved: what the check says of the best answer, else why there was none.
+static const char *last_words(const ModelSession *session) {
+    bool is_known = session->best.count && !session->is_failed;
+    return is_known ? session->best_trial.words : session->stopped;
+}
+
 static void report_cost(Ask *ask) {
     const Asker *asker = &ask->asker;
     buffer_printf(&ask->out,
@@ -159,10 +172,12 @@ static bool ask_next(Ask *ask) {
     if (kernel && why) {
         buffer_printf(&ask->out, "%s:%d: `%s`: %s\n", ask->target.path,
                       range_line(kernel->definition->name_range), kernel->function->name, why);
+        ask->last = why;
     } else if (kernel) {
         session_run(&session, &ask->asker);
         report_session(ask, &session, range_line(kernel->definition->name_range));
         ask->is_failed |= session.is_failed;
+        if (session.stopped) ask->last = last_words(&session);
         if (session.best_trial.outcome == TRIAL_PROVED) {
             ask->proved++;
             ask->best = session_text(&session, &ask->settings);
@@ -202,6 +217,81 @@ static Error write_result(const Ask *ask) {
     return error;
 }
 
+// --- for an editor
+
+/// The lines that the best text has and the file's lacks, each with the line that it stands above.
+static Json *added_lines(const Ask *ask) {
+    Json *list = json_array(ask->arena);
+    const char *old = ask->text.data, *text = ask->best;
+    for (int line = 0; *text;) {
+        size_t size = strcspn(text, "\n"), old_size = strcspn(old, "\n");
+        size += text[size] == '\n';
+        old_size += old[old_size] == '\n';
+        if (size == old_size && memcmp(text, old, size) == 0) {
+            old += old_size;
+            line++;
+        } else {
+            Json *added = json_object(ask->arena);
+            json_set_number(added, "line", line);
+            json_set_string(added, "text", arena_strndup(ask->arena, text, size));
+            json_push(list, added);
+        }
+        text += size;
+    }
+    return list;
+}
+
+/// One sentence for who does not read the report.
+static const char *summary(const Ask *ask, bool is_changed) {
+    if (ask->refused == 0) return "The rules refuse nothing here.";
+    if (is_changed)
+        return arena_printf(
+            ask->arena,
+            "The derivative that %s proposes is proved: see the comment above the helper.",
+            ask->settings.model);
+    return arena_printf(ask->arena, "No derivative from %s: %s", ask->settings.model, ask->last);
+}
+
+static int answer_editor(Ask *ask, bool is_changed) {
+    Json *json = json_object(ask->arena);
+    json_set_number(json, "proved", ask->proved);
+    json_set_number(json, "refused", ask->refused);
+    json_set_string(json, "summary", summary(ask, is_changed));
+    json_set_string(json, "report", buffer_text(&ask->out));
+    if (is_changed) json_set(json, "edits", added_lines(ask));
+    puts(json_print(ask->arena, json, false));
+    return STATUS_CLEAN;
+}
+
+static bool tell_progress(void *context, size_t bytes) {
+    enum { PAUSE_NS = 500 * 1000 * 1000 };
+    Ask *ask = context;
+    if (clock_ns() - ask->told_ns < PAUSE_NS) return true;
+    ask->told_ns = clock_ns();
+    const char *model = text_visible(ask->arena, ask->settings.model);
+    if (ask->options->from_stdin)
+        fprintf(stderr, "answer %d of %s: %zu bytes\n", ask->asker.questions + 1, model, bytes);
+    else
+        fprintf(stderr, "\r\033[Kanswer %d of %s: %zu bytes\r", ask->asker.questions + 1, model,
+                bytes);
+    fflush(stderr);
+    return true;
+}
+
+/// All of stdin.
+static Error read_stdin(Ask *ask) {
+    Buffer text = buffer_new(ask->arena);
+    char piece[4096];
+    for (size_t size; (size = fread(piece, 1, sizeof piece, stdin)) > 0;) {
+        buffer_add(&text, piece, size);
+        if (text.size > FILE_LARGEST_BYTES) return "the text is over 10 MB";
+    }
+    ask->text = (Str){buffer_text(&text), text.size};
+    return utf8_find_invalid(ask->text.data, ask->text.size) ? "the text is no UTF-8" : NULL;
+}
+
+// --- the end
+
 /// The diff of what is proved, and the file where the user wants it. Returns the exit status.
 static int finish(Ask *ask) {
     Arena *arena = ask->arena;
@@ -218,6 +308,7 @@ static int finish(Ask *ask) {
                       ask->target.path);
     else
         report_cost(ask);
+    if (ask->options->from_stdin) return answer_editor(ask, is_changed);
     if (is_changed) {
         const char *name = text_visible(arena, ask->target.path);
         buffer_printf(&ask->out, "\n%s",
@@ -245,7 +336,12 @@ static Error ask_set_up(Ask *ask) {
     ask->asker = asker_new(arena, &ask->settings);
     ask->asker.played = played;
     if (ask->options->record) ask->asker.kept = transcript_new(arena, &ask->settings);
-    return file_read(arena, ask->target.path, &ask->text);
+    if (ask->options->from_stdin || isatty(STDERR_FILENO)) {
+        ask->asker.goes_on = tell_progress;
+        ask->asker.context = ask;
+    }
+    return ask->options->from_stdin ? read_stdin(ask)
+                                    : file_read(arena, ask->target.path, &ask->text);
 }
 
 static int ask_file(Ask *ask) {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/json.h"
+#include "server/model/chat.h"
 #include "server/model/private.h"
 #include "server/system/files.h"
 #include "server/system/output.h"
@@ -56,4 +57,16 @@ Error agreement_keep(Arena *arena, const char *workspace, const char *url) {
     if (error) return error;
     Output output = {.path = path, .root = "/", .is_forced = true};
     return output_write(arena, &output, json_print(arena, root, true));
+}
+
+Error agreement_refuse(Arena *arena, const char *file) {
+    ModelSettings settings;
+    const char *workspace = workspace_of(arena, file);
+    Error error = model_settings_look(arena, workspace, &settings);
+    if (error || agreement_holds(arena, workspace, chat_url(arena, &settings))) return error;
+    return arena_printf(
+        arena,
+        "you have not agreed that code of %s is sent to a model: `tad-lsp --ask %s` in "
+        "a terminal shows what, and asks",
+        workspace, file);
 }

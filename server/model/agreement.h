@@ -10,4 +10,7 @@ bool agreement_holds(Arena *arena, const char *workspace, const char *url);
 /// Remembers it. A failure is a sentence; the agreement holds for this run all the same.
 Error agreement_keep(Arena *arena, const char *workspace, const char *url);
 
+/// Why an editor does not ask a model about the file: none is set up in the user's own file, or he has not agreed. NULL: it may.
+Error agreement_refuse(Arena *arena, const char *file);
+
 #endif

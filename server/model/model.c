@@ -104,8 +104,8 @@ Error model_settings_refuse(Arena *arena, ModelSettings *settings) {
     return NULL;
 }
 
-Error model_settings_read(Arena *arena, const Options *options, const char *workspace,
-                          ModelSettings *settings) {
+static Error read_settings(Arena *arena, const Options *options, const char *workspace,
+                           ModelSettings *settings) {
     *settings = model_settings_default();
     const char *missing = NULL;
     Error error = read_file(arena, workspace, settings, &missing);
@@ -114,12 +114,23 @@ Error model_settings_read(Arena *arena, const Options *options, const char *work
     if (options->model) settings->model = options->model;
     if (options->max_iters) settings->max_iters = options->max_iters;
     if (options->api) settings->api_name = options->api;
-    if (!settings->endpoint || !settings->model)
-        return arena_printf(arena,
-                            "no model is set up: say `endpoint` and `model` in "
-                            "~/.config/tad-lsp/model.toml, or --endpoint and --model%s%s",
-                            missing ? "; " : "", missing ? missing : "");
-    error = take_key(arena, settings);
+    if (settings->endpoint && settings->model) return NULL;
+    return arena_printf(arena,
+                        "no model is set up: say `endpoint` and `model` in "
+                        "~/.config/tad-lsp/model.toml, or --endpoint and --model%s%s",
+                        missing ? "; " : "", missing ? missing : "");
+}
+
+Error model_settings_read(Arena *arena, const Options *options, const char *workspace,
+                          ModelSettings *settings) {
+    Error error = read_settings(arena, options, workspace, settings);
+    if (!error) error = take_key(arena, settings);
+    return error ? error : model_settings_refuse(arena, settings);
+}
+
+Error model_settings_look(Arena *arena, const char *workspace, ModelSettings *settings) {
+    static const Options none;
+    Error error = read_settings(arena, &none, workspace, settings);
     return error ? error : model_settings_refuse(arena, settings);
 }
 

@@ -25,6 +25,8 @@ typedef struct ModelSettings {
 /// taken out of the environment: no child inherits it.
 Error model_settings_read(Arena *arena, const Options *options, const char *workspace,
                           ModelSettings *settings);
+/// The same without options and without the key, for who only wants to know whether there is a model.
+Error model_settings_look(Arena *arena, const char *workspace, ModelSettings *settings);
 /// Those of a conversation that was recorded; nothing is asked with them.
 ModelSettings model_settings_default(void);
 /// Whether the settings can be used at all; a sentence where not.

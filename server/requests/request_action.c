@@ -8,6 +8,7 @@
 #include "server/gradients/gradients.h"
 #include "server/gradients/kernel_hash.h"
 #include "server/gradients/publish.h"
+#include "server/model/agreement.h"
 #include "server/queues/answer.h"
 #include "server/queues/fast_queue.h"
 #include "server/queues/request.h"
@@ -134,6 +135,41 @@ static void push_checks(Request *request, const Snapshot *snapshot, uint32_t sta
     }
 }
 
+/// Whether the range lies in the kernel, or in a helper that the kernel's text names.
+static bool is_about(const Snapshot *snapshot, const Kernel *kernel, uint32_t start, uint32_t end) {
+    const Module *module = snapshot->module;
+    for (LIST_EACH(int, i, module->functions)) {
+        const FunctionDefinition *function = module->functions.items[i];
+        if (function->range.start > end || function->range.end < start) continue;
+        if (function == kernel->definition ||
+            str_contains(source_slice(kernel->definition->range), function->name))
+            return true;
+    }
+    return false;
+}
+
+/// A kernel that the rules refuse, for a model that the user has set up, where he has agreed.
+static void push_ask(Request *request, const Snapshot *snapshot, const RefusalAsk *ask,
+                     uint32_t start, uint32_t end, Json *list) {
+    Arena *arena = request->arena;
+    const Configuration *configuration = request->configuration;
+    if (!configuration->trusted || !configuration->asks_model || !*request->document->path) return;
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        if (!kernel_is_forward(kernel) || !is_about(snapshot, kernel, start, end)) continue;
+        if (!known_refusal((void *)(uintptr_t)ask, kernel)) continue;
+        if (agreement_refuse(arena, request->document->path)) return;
+        static const char title[] = "Ask a model for this derivative";
+        Json *json = json_object(arena);
+        json_set_string(json, "title", title);
+        json_set_string(json, "kind", "quickfix");
+        json_set(json, "command", command_json(request, title, "tad.askModel", kernel, NULL));
+        json_set(json, "data", action_data(request, "", kernel->definition->name_range));
+        json_push(list, json);
+        return;
+    }
+}
+
 static void push_fix_all(Request *request, const Snapshot *snapshot, Json *list) {
     ActionEdit all = actions_fix_all(request->arena, snapshot, NULL, NULL);
     if (!all.edits.count) return;
@@ -167,6 +203,7 @@ Json *handle_code_action(Request *request) {
     }
     if (!client->lenses && is_asked(only, "refactor.check"))
         push_checks(request, snapshot, start, end, list);
+    if (is_asked(only, "quickfix")) push_ask(request, snapshot, &ask, start, end, list);
     if (is_asked(only, FIX_ALL)) push_fix_all(request, snapshot, list);
     return list;
 }

@@ -5,10 +5,12 @@
 
 #include "codeactions/codeactions.h"
 #include "server/cli/explain.h"
+#include "server/gradients/asking.h"
 #include "server/gradients/checks.h"
 #include "server/gradients/kernel_hash.h"
 #include "server/gradients/schedule_json.h"
 #include "server/gradients/timings.h"
+#include "server/model/agreement.h"
 #include "server/queues/answer.h"
 #include "server/queues/fast_queue.h"
 #include "server/queues/request.h"
@@ -155,12 +157,31 @@ static Json *command_time_kernel(Request *request) {
     return NULL;
 }
 
+static Json *command_ask_model(Request *request) {
+    const char *kernel = json_get_string(argument_of(request), "kernel", NULL);
+    Error error = NULL;
+    if (!kernel)
+        request_fail(request, ERROR_INVALID_PARAMS, "the argument names no `kernel`");
+    else if (!request->configuration->trusted)
+        error = "this workspace is not trusted, so nothing of it is sent";
+    else if (!request->configuration->asks_model || !*request->document->path)
+        error = "no model is asked about this file";
+    else
+        error = agreement_refuse(request->arena, request->document->path);
+    if (error) request_fail(request, ERROR_REQUEST_FAILED, "%s", error);
+    if (request->error_code) return NULL;
+    request_hold(request);
+    askings_start(request->server->askings, request, kernel);
+    return NULL;
+}
+
 Json *handle_progress_cancel(Request *request) {
     Server *server = request->server;
     const Json *token = json_get(request->params, "token");
     if (request_cancel_token(server, token)) return NULL;
     checks_cancel_token(gradients_checks(server->gradients), token);
     timings_cancel_token(server->timings, token);
+    askings_cancel_token(server->askings, token);
     return NULL;
 }
 

@@ -146,6 +146,7 @@ struct Server {
     struct Gradients *gradients;
     Blackbox *blackbox;  // shared with the supervisor, or NULL
     struct Timings *timings;
+    struct Askings *askings;
     ServerState state;
     bool is_leaving, is_ending, saw_exit, is_paused;
     uint64_t leave_until_ms;  // of the loop's clock, when it leaves

@@ -16,6 +16,7 @@ struct Configuration {
     const char *folder;             // its path; NULL for the whole
     const Json *section;            // what it was read from, or NULL
     bool diagnostics, hints, inlay_hints, code_lens, semantic_tokens, derive, check_after_generate;
+    bool asks_model;
     bool trusted;
     Names select, ignore;
     const char *docs_url, *runner, *python;

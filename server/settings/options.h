@@ -27,18 +27,18 @@ typedef struct Options {
     CommandId command;
     const char **operands;
     int operand_count;
-    bool stdio, grad, quiet, diff, no_proof, force, agree, write;
-    const char *pipe;            // NULL: stdin and stdout
-    const char *record;          // NULL: do not
-    int socket, client_process;  // 0: none
-    int format;                  // a Format
-    int color;                   // a ColorChoice
-    int wrapper;                 // a WrapperKind
-    const char *output;          // NULL: stdout
-    const char *baseline;        // NULL: report all
-    const char *write_baseline;  // NULL: do not
-    const char *runner;          // NULL: look for it
-    const char *python;          // NULL: $TAD_PYTHON, else python3
+    bool stdio, grad, quiet, diff, no_proof, force, agree, write, from_stdin;
+    const char *pipe;                    // NULL: stdin and stdout
+    const char *record;                  // NULL: do not
+    int socket, client_process;          // 0: none
+    int format;                          // a Format
+    int color;                           // a ColorChoice
+    int wrapper;                         // a WrapperKind
+    const char *output;                  // NULL: stdout
+    const char *baseline;                // NULL: report all
+    const char *write_baseline;          // NULL: do not
+    const char *runner;                  // NULL: look for it
+    const char *python;                  // NULL: $TAD_PYTHON, else python3
     const char *endpoint, *api, *model;  // of --ask; NULL: as the user's file says
     const char *answers;                 // NULL: from the endpoint
     int max_iters;                       // 0: as the user's file says

@@ -100,7 +100,7 @@ ROOMS = {
         "model": {"proofs", "text", "settings", "system", "report"},
         "cli": {"model", "proofs", "crash", "text", "settings", "system", "report"},
         "gradients": {"queues", "session", "proofs", "text", "settings", "system"},
-        "requests": {"gradients", "queues", "session", "cli", "text", "system"},
+        "requests": {"gradients", "queues", "session", "cli", "model", "text", "system"},
         ".": {"requests", "gradients", "queues", "session", "crash", "settings"},
     },
 }

@@ -20,6 +20,8 @@ export const serverCommands = {
   explain: "tad.explain",
   /** [{ uri, kernel }]: forward and backward on the GPU; the lens shows what came out. Cancellable. */
   timeKernel: "tad.timeKernel",
+  /** [{ uri, kernel }]: a model is asked, and the server edits what is proved. Cancellable. */
+  askModel: "tad.askModel",
 } as const;
 
 /** Notification of the server: a GradientStatus whenever one changes. */

@@ -1,0 +1,253 @@
+// The child gets the text on stdin, says on stderr what it is at, and answers with one JSON object.
+#include "server/gradients/asking.h"
+
+#include <string.h>
+
+#include "server/queues/request.h"
+#include "server/session/client.h"
+#include "server/session/progress.h"
+
+enum { MOST_OUTPUT = 4 << 20, MOST_TOLD = 1 << 16, LONGEST_LINE = 400 };
+
+/// One question under way.
+typedef struct Asking {
+    Arena *arena;
+    struct Askings *askings;
+    Request *request;  // held
+    const char *kernel;
+    Progress progress, own;  // `own`: without a token where the request has one
+    Process *child;
+    Buffer output, told;
+    bool is_cancelled;
+    struct Asking *next;
+} Asking;
+
+struct Askings {
+    Server *server;
+    Asking *first;
+    int last_token;
+    bool is_ending;
+};
+
+struct Askings *askings_new(Server *server) {
+    struct Askings *askings = ARENA_NEW(server->arena, struct Askings);
+    askings->server = server;
+    return askings;
+}
+
+void askings_free(struct Askings *askings) {
+    for (Asking *asking = askings->first, *next; asking; asking = next) {
+        next = asking->next;
+        arena_free(asking->arena);
+    }
+}
+
+static void asking_free(void *context) {
+    Asking *asking = context;
+    arena_free(asking->arena);
+}
+
+/// The process's own callback is still on the stack: the memory goes at the loop's next turn.
+static void asking_end(Asking *asking) {
+    Asking **link = &asking->askings->first;
+    while (*link && *link != asking) link = &(*link)->next;
+    if (*link) *link = asking->next;
+    progress_end(asking->askings->server, asking->own, NULL);
+    request_complete(asking->request);
+    timer_start(asking->askings->server->loop, 0, 0, asking_free, asking);
+}
+
+// --- The answer
+
+static Json *place_json(Arena *arena, int line) {
+    Json *place = json_object(arena);
+    json_set_number(place, "line", line);
+    json_set_number(place, "character", 0);
+    return place;
+}
+
+/// Whole lines, each put in above a line of the text that was asked about.
+static Json *edits_json(Arena *arena, const Json *lines) {
+    Json *edits = json_array(arena);
+    for (int i = 0; lines && lines->kind == JSON_ARRAY && i < lines->count; i++) {
+        int line = json_get_int(lines->items[i], "line", 0);
+        Json *edit = json_object(arena), *range = json_object(arena);
+        json_set(range, "start", place_json(arena, line));
+        json_set(range, "end", place_json(arena, line));
+        json_set(edit, "range", range);
+        json_set_string(edit, "newText", json_get_string(lines->items[i], "text", ""));
+        json_push(edits, edit);
+    }
+    return edits;
+}
+
+static void send_edit(Asking *asking, const Json *lines) {
+    Server *server = asking->askings->server;
+    Request *request = asking->request;
+    Arena *arena = request->arena;
+    Json *params = json_object(arena), *edit = json_object(arena);
+    const char *uri = request->document->uri;
+    if (server->client.document_changes) {
+        Json *document = json_object(arena), *change = json_object(arena),
+             *list = json_array(arena);
+        json_set_string(document, "uri", uri);
+        json_set_number(document, "version", request->text->version);
+        json_set(change, "textDocument", document);
+        json_set(change, "edits", edits_json(arena, lines));
+        json_push(list, change);
+        json_set(edit, "documentChanges", list);
+    } else {
+        Json *changes = json_object(arena);
+        json_set(changes, uri, edits_json(arena, lines));
+        json_set(edit, "changes", changes);
+    }
+    json_set_string(params, "label", "Derivative that a model has proposed");
+    json_set(params, "edit", edit);
+    client_request(server, "workspace/applyEdit", params, NULL, NULL);
+}
+
+static void take_answer(Asking *asking, const Json *answer) {
+    Request *request = asking->request;
+    Server *server = asking->askings->server;
+    const Json *lines = json_get(answer, "edits");
+    bool has_edits = lines && lines->kind == JSON_ARRAY && lines->count > 0;
+    if (has_edits && atomic_load(&request->document->newest) != request->text->version) {
+        request_fail(request, ERROR_CONTENT_MODIFIED, "the text has changed since");
+        return;
+    }
+    request->result = json_copy(request->arena, answer);
+    json_set_string(request->result, "kernel", asking->kernel);
+    if (has_edits) send_edit(asking, lines);
+    client_show_message(server, has_edits ? 3 : 2, json_get_string(answer, "summary", ""));
+}
+
+/// The last line that the child has told, without its name.
+static const char *last_told(Asking *asking) {
+    Str all = str_trim((Str){buffer_text(&asking->told), asking->told.size});
+    size_t start = all.size;
+    while (start > 0 && all.data[start - 1] != '\n') start--;
+    Str line = {all.data + start, all.size - start};
+    if (str_starts(line, "tad-lsp: ")) line = (Str){line.data + 9, line.size - 9};
+    if (line.size > LONGEST_LINE) line.size = LONGEST_LINE;
+    return str_dup(asking->arena, line);
+}
+
+// --- The child
+
+static void child_wrote(void *context, const char *data, size_t size) {
+    Asking *asking = context;
+    if (asking->output.size <= MOST_OUTPUT) buffer_add(&asking->output, data, size);
+}
+
+static void child_told(void *context, const char *data, size_t size) {
+    Asking *asking = context;
+    if (asking->told.size > MOST_TOLD) return;
+    buffer_add(&asking->told, data, size);
+    progress_report(asking->askings->server, asking->progress, last_told(asking), 0);
+}
+
+static void child_exited(void *context, int status, int signal_number) {
+    Asking *asking = context;
+    if (asking->askings->is_ending) return;
+    asking->child = NULL;
+    Error error = NULL;
+    Str output = {buffer_text(&asking->output), asking->output.size};
+    const Json *answer = output.size ? json_parse(asking->arena, output, &error) : NULL;
+    const char *problem = json_get_string(answer, "problem", NULL);
+    if (asking->is_cancelled)
+        request_fail(asking->request, ERROR_REQUEST_CANCELLED, "cancelled");
+    else if (answer && !problem)
+        take_answer(asking, answer);
+    else
+        request_fail(asking->request, ERROR_REQUEST_FAILED, "%s",
+                     problem             ? problem
+                     : asking->told.size ? last_told(asking)
+                     : signal_number     ? "the session with the model was killed"
+                     : status            ? "the session with the model failed"
+                                         : "the session with the model said nothing");
+    if (asking->request->error_code == ERROR_REQUEST_FAILED)
+        client_show_message(asking->askings->server, 2, asking->request->error);
+    asking_end(asking);
+}
+
+static Error start_child(Asking *asking) {
+    Arena *arena = asking->arena;
+    const Request *request = asking->request;
+    const Configuration *configuration = request->configuration;
+    LIST(const char *) command = {0};
+    LIST_PUSH(arena, &command, arena_printf(arena, "%s/tad-lsp", executable_folder(arena)));
+    LIST_PUSH(arena, &command, "--ask");
+    LIST_PUSH(arena, &command,
+              arena_printf(arena, "%s:%s", request->document->path, asking->kernel));
+    LIST_PUSH(arena, &command, "--stdin");
+    LIST_PUSH(arena, &command, "--time-limit");
+    LIST_PUSH(arena, &command, arena_printf(arena, "%g", configuration->time_limit_s));
+    if (*configuration->runner) {
+        LIST_PUSH(arena, &command, "--runner");
+        LIST_PUSH(arena, &command, configuration->runner);
+    }
+    LIST_PUSH(arena, &command, NULL);
+    ProcessEvents events = {child_wrote, child_told, child_exited, asking};
+    // It is this program, and needs the key.
+    Error error = process_start(asking->askings->server->loop, arena, command.items,
+                                ENVIRONMENT_OWN, &events, &asking->child);
+    if (error) return error;
+    process_write(asking->child, request->text->analysed.data, request->text->analysed.size);
+    process_close_input(asking->child);
+    return NULL;
+}
+
+void askings_start(struct Askings *askings, Request *request, const char *kernel) {
+    Arena *arena = arena_new();
+    Asking *asking = ARENA_NEW(arena, Asking);
+    *asking = (Asking){.arena = arena,
+                       .askings = askings,
+                       .request = request,
+                       .kernel = arena_strdup(arena, kernel),
+                       .output = buffer_new(arena),
+                       .told = buffer_new(arena),
+                       .next = askings->first};
+    askings->first = asking;
+    asking->progress = progress_of_params(request->params);
+    if (!asking->progress.token) {
+        asking->own = progress_new(arena, arena_printf(arena, "tad-ask-%d", ++askings->last_token));
+        asking->progress = asking->own;
+    }
+    progress_begin(askings->server, asking->own,
+                   arena_printf(arena, "Asking a model about %s", kernel));
+    Error error = start_child(asking);
+    if (!error) return;
+    request_fail(request, ERROR_REQUEST_FAILED, "%s", error);
+    asking_end(asking);
+}
+
+// --- Cancelling
+
+static void asking_cancel(Asking *asking) {
+    asking->is_cancelled = true;
+    if (asking->child) process_kill(asking->child);
+}
+
+void askings_cancel_token(struct Askings *askings, const Json *token) {
+    for (Asking *asking = askings->first; asking; asking = asking->next) {
+        if (!progress_has(asking->own, token)) continue;
+        asking_cancel(asking);
+        return;
+    }
+}
+
+void askings_cancel_request(struct Askings *askings, const Request *request) {
+    for (Asking *asking = askings->first; asking; asking = asking->next) {
+        if (asking->request != request) continue;
+        asking_cancel(asking);
+        return;
+    }
+}
+
+void askings_end(struct Askings *askings) {
+    askings->is_ending = true;
+    for (Asking *asking = askings->first; asking; asking = asking->next) {
+        if (asking->child) process_abandon(asking->child);
+        request_drop(asking->request);
+    }
+}

@@ -1,0 +1,20 @@
+// A model asked from the editor: a `tad-lsp --ask` of its own for each question, which holds the key, the network and the proofs.
+#ifndef TAD_SERVER_GRADIENTS_ASKING_H
+#define TAD_SERVER_GRADIENTS_ASKING_H
+
+#include "server/session/session.h"
+
+struct Askings;
+struct Askings *askings_new(Server *server);
+/// Stops what runs; requests that wait are let go.
+void askings_end(struct Askings *askings);
+void askings_free(struct Askings *askings);
+
+/// Asks about the kernel of the request's text; what is proved is sent as an edit. The held request is answered with
+/// {"kernel", "proved", "refused", "summary", "report"}. On the loop's thread.
+void askings_start(struct Askings *askings, Request *request, const char *kernel);
+/// Stops the one whose progress has this token.
+void askings_cancel_token(struct Askings *askings, const Json *token);
+void askings_cancel_request(struct Askings *askings, const Request *request);
+
+#endif

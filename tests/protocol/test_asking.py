@@ -1,0 +1,180 @@
+"""A model asked from the editor: offered where the user has agreed, proved before it is put in, cancelled."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_ask import KERNEL, KEY, RIGHT, WRONG
+from tests.protocol.client import Client
+from tests.protocol.conftest import KERNEL as PLAIN
+from tests.protocol.test_gradients import CANCELLED, REQUEST_FAILED, command, titles
+from tests.support.model_server import Model, Say
+
+TITLE = "Ask a model for this derivative"
+AT = {"line": KERNEL.splitlines().index("    return libdevice.lgamma(x)"), "character": 12}
+
+
+class Desk:
+    """A user's home, with his model set up, and a file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home, work = folder / "home", folder / "work"
+        (self.home / ".config/tad-lsp").mkdir(parents=True)
+        work.mkdir()
+        self.file = work / "kernels.py"
+        self.file.write_text("# not what the editor has\n")
+        self.model = Model("openai", [Say(RIGHT)])
+        self.config = self.home / ".config/tad-lsp/model.toml"
+        self.config.write_text(f'endpoint = "{self.model.url}"\nmodel = "scripted"\n')
+
+    @property
+    def uri(self) -> str:
+        return self.file.as_uri()
+
+    def agree(self) -> None:
+        agreed = [{"workspace": str(self.file.parent), "url": f"{self.model.url}/chat/completions"}]
+        place = self.home / ".local/state/tad-lsp"
+        place.mkdir(parents=True)
+        (place / "agreed.json").write_text(json.dumps({"agreed": agreed}))
+
+    def client(self, **options: object) -> Client:
+        env = {
+            "HOME": str(self.home),
+            "XDG_CONFIG_HOME": "",
+            "XDG_STATE_HOME": "",
+            "TAD_MODEL_KEY": KEY,
+        }
+        client = Client(env=env)
+        client.initialize(initializationOptions={"trusted": True, **options})
+        client.open(self.uri, KERNEL)
+        for _ in range(20):  # until it is known in the background, a pause after somebody asks
+            if any("no backward" in title for title in titles(client, self.uri)):
+                return client
+            time.sleep(1)
+        raise AssertionError(titles(client, self.uri))
+
+    def actions(self, client: Client) -> list[dict]:
+        params = {
+            "textDocument": {"uri": self.uri},
+            "range": {"start": AT, "end": AT},
+            "context": {"diagnostics": []},
+        }
+        found = client.request("textDocument/codeAction", params) or []
+        return [action for action in found if action["title"] == TITLE]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(tmp_path)
+    yield desk
+    desk.model.close()
+
+
+def finish(client: Client) -> None:
+    assert client.shut_down() == 0
+    assert KEY.encode() not in client.stderr
+    assert KEY not in json.dumps(
+        [client.notifications, client.requests, list(client.answers.values())]
+    )
+
+
+def applied(text: str, edit: dict) -> str:
+    (change,) = edit["documentChanges"]
+    lines = text.splitlines(keepends=True)
+    for one in reversed(change["edits"]):
+        assert one["range"]["start"] == one["range"]["end"]
+        lines.insert(one["range"]["start"]["line"], one["newText"])
+    return "".join(lines)
+
+
+def test_the_action_puts_in_what_is_proved(desk: Desk) -> None:
+    desk.agree()
+    client = desk.client()
+    (action,) = desk.actions(client)
+    params = {**action["command"], "workDoneToken": "mine"}
+    params.pop("title")
+    result = client.request("workspace/executeCommand", params)
+    assert (result["kernel"], result["proved"], result["refused"]) == ("kernel", 1, 1)
+    (edit,) = [r["params"] for r in client.requests if r["method"] == "workspace/applyEdit"]
+    text = applied(KERNEL, edit["edit"])
+    assert f"{RIGHT}\n@triton.jit\ndef log_gamma(x):" in text
+    assert "# Proposed by a model (scripted), proved with `kernel`" in text
+    kinds = [
+        m["params"]["value"]["kind"] for m in client.notifications if m["method"] == "$/progress"
+    ]
+    assert (kinds[0], kinds[-1]) == ("begin", "end")
+    client.change(desk.uri, 2, {"text": text})
+    assert not desk.actions(client)
+    assert len(desk.model.requests) == 1
+    finish(client)
+
+
+def test_nothing_is_offered_or_sent_without_consent(desk: Desk) -> None:
+    client = desk.client()
+    assert not desk.actions(client)
+    error = client.wait(
+        client.start("workspace/executeCommand", command("askModel", desk.uri, "kernel"))
+    )["error"]
+    assert error["code"] == REQUEST_FAILED and "you have not agreed" in error["message"]
+    desk.agree()
+    assert desk.actions(client)
+    desk.config.unlink()
+    assert not desk.actions(client)
+    finish(client)
+    desk.config.write_text(f'endpoint = "{desk.model.url}"\nmodel = "scripted"\n')
+    for options in ({"trusted": False}, {"settings": {"model": {"enable": False}}}):
+        client = desk.client(**options)
+        if "settings" in options:
+            client.configuration = options["settings"]
+            client.notify("workspace/didChangeConfiguration", {"settings": None})
+            client.settle()
+        assert not desk.actions(client), options
+        asked = client.start("workspace/executeCommand", command("askModel", desk.uri, "kernel"))
+        assert client.wait(asked)["error"]["code"] == REQUEST_FAILED
+        finish(client)
+    assert desk.model.requests == []
+
+
+def test_no_proof_no_edit(desk: Desk) -> None:
+    desk.agree()
+    desk.model.script = [Say(WRONG)]
+    client = desk.client()
+    result = client.request("workspace/executeCommand", command("askModel", desk.uri, "kernel"))
+    assert result["proved"] == 0 and "edits" not in result
+    assert "No derivative from scripted: the gradient of x_ptr is wrong" in result["summary"]
+    assert not [r for r in client.requests if r["method"] == "workspace/applyEdit"]
+    said = [
+        m["params"]["message"] for m in client.notifications if m["method"] == "window/showMessage"
+    ]
+    assert said == [result["summary"]]
+    finish(client)
+
+
+def test_cancelled(desk: Desk) -> None:
+    desk.agree()
+    desk.model.script = [Say(RIGHT, delay=30)]
+    client = desk.client()
+    number = client.start("workspace/executeCommand", command("askModel", desk.uri, "kernel"))
+    for _ in range(200):
+        if desk.model.requests:
+            break
+        time.sleep(0.05)
+    client.notify("$/cancelRequest", {"id": number})
+    assert client.wait(number, 10)["error"]["code"] == CANCELLED
+    finish(client)
+
+
+def test_an_edit_meanwhile_wins(desk: Desk) -> None:
+    desk.agree()
+    desk.model.script = [Say(RIGHT, delay=2)]
+    client = desk.client()
+    number = client.start("workspace/executeCommand", command("askModel", desk.uri, "kernel"))
+    client.change(desk.uri, 2, {"text": PLAIN})
+    assert "the text has changed since" in client.wait(number, 30)["error"]["message"]
+    assert not [r for r in client.requests if r["method"] == "workspace/applyEdit"]
+    finish(client)

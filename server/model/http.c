@@ -15,7 +15,7 @@ enum {
     MOST_BYTES = 4 * 1000 * 1000,  // of an answer: a thousand times what is asked for
     MOST_TRIES = 4,
     CONNECT_MS = 15000,
-    FIRST_WAIT_MS = 500,  // before the second try
+    FIRST_WAIT_MS = 500,  // before the second attempt
     ERROR_BYTES = 256,    // CURL_ERROR_SIZE
 };
 
@@ -121,7 +121,7 @@ bool http_is_local(const char *url) {
     return is_number;
 }
 
-// --- one try
+// --- one attempt
 
 typedef struct HttpTry {
     const HttpRequest *request;
@@ -132,22 +132,19 @@ typedef struct HttpTry {
 } HttpTry;
 
 static size_t take_body(char *data, size_t size, size_t count, void *context) {
-    HttpTry *try
-        = context;
-    if (try->body.size + size * count > MOST_BYTES) {
-        try
-            ->is_too_large = true;
+    HttpTry *attempt = context;
+    if (attempt->body.size + size * count > MOST_BYTES) {
+        attempt->is_too_large = true;
         return 0;
     }
-    buffer_add(&try->body, data, size * count);
+    buffer_add(&attempt->body, data, size * count);
     return size * count;
 }
 
 /// Seconds are understood; a date is as good as nothing.
 static size_t take_header(char *data, size_t size, size_t count, void *context) {
     static const char name[] = "retry-after:";
-    HttpTry *try
-        = context;
+    HttpTry *attempt = context;
     size_t length = size * count;
     if (length <= sizeof name || strncasecmp(data, name, sizeof name - 1) != 0) return length;
     Str value = str_trim((Str){data + sizeof name - 1, length - (sizeof name - 1)});
@@ -157,18 +154,15 @@ static size_t take_header(char *data, size_t size, size_t count, void *context) 
         is_number = isdigit((unsigned char)value.data[i]);
         seconds = 10 * seconds + (value.data[i] - '0');
     }
-    if (is_number) try
-            ->answer->retry_after_s = seconds;
+    if (is_number) attempt->answer->retry_after_s = seconds;
     return length;
 }
 
-static bool goes_on(HttpTry *try) {
-    const HttpRequest *request = try
-        ->request;
-    if (request->goes_on && !request->goes_on(request->context, try->body.size)) try
-            ->answer->is_cancelled = true;
-    return !try
-        ->answer->is_cancelled;
+static bool goes_on(HttpTry *attempt) {
+    const HttpRequest *request = attempt->request;
+    if (request->goes_on && !request->goes_on(request->context, attempt->body.size))
+        attempt->answer->is_cancelled = true;
+    return !attempt->answer->is_cancelled;
 }
 
 static int take_progress(void *context, int64_t a, int64_t b, int64_t c, int64_t d) {
@@ -178,9 +172,8 @@ static int take_progress(void *context, int64_t a, int64_t b, int64_t c, int64_t
 
 static uint64_t now_ms(void) { return clock_ns() / 1000000; }
 
-static void set_up(void *handle, HttpTry *try, void *headers, char *error) {
-    const HttpRequest *request = try
-        ->request;
+static void set_up(void *handle, HttpTry *attempt, void *headers, char *error) {
+    const HttpRequest *request = attempt->request;
     uint64_t now = now_ms();
     curl.easy_setopt(handle, CURL_URL, request->url);
     curl.easy_setopt(handle, CURL_HEADERS, headers);
@@ -191,14 +184,14 @@ static void set_up(void *handle, HttpTry *try, void *headers, char *error) {
     curl.easy_setopt(handle, CURL_NO_SIGNAL, 1L);
     curl.easy_setopt(handle, CURL_CONNECT_TIMEOUT_MS, (long)CONNECT_MS);
     curl.easy_setopt(handle, CURL_TIMEOUT_MS,
-                     try->until_ms > now ? (long)(try->until_ms - now) : 1L);
+                     attempt->until_ms > now ? (long)(attempt->until_ms - now) : 1L);
     curl.easy_setopt(handle, CURL_ERROR_TEXT, error);
     curl.easy_setopt(handle, CURL_WRITE_FUNCTION, take_body);
-    curl.easy_setopt(handle, CURL_WRITE_DATA, try);
+    curl.easy_setopt(handle, CURL_WRITE_DATA, attempt);
     curl.easy_setopt(handle, CURL_HEADER_FUNCTION, take_header);
-    curl.easy_setopt(handle, CURL_HEADER_DATA, try);
+    curl.easy_setopt(handle, CURL_HEADER_DATA, attempt);
     curl.easy_setopt(handle, CURL_PROGRESS_FUNCTION, take_progress);
-    curl.easy_setopt(handle, CURL_PROGRESS_DATA, try);
+    curl.easy_setopt(handle, CURL_PROGRESS_DATA, attempt);
     curl.easy_setopt(handle, CURL_NO_PROGRESS, 0L);
     if (request->ca_file) curl.easy_setopt(handle, CURL_CA_FILE, request->ca_file);
     if (http_is_local(request->url))
@@ -207,32 +200,27 @@ static void set_up(void *handle, HttpTry *try, void *headers, char *error) {
         curl.easy_setopt(handle, CURL_PROXY, request->proxy);
 }
 
-/// `*is_final`: another try would come to the same.
-static Error perform(Arena *arena, HttpTry *try, bool *is_final) {
+/// `*is_final`: another attempt would come to the same.
+static Error perform(Arena *arena, HttpTry *attempt, bool *is_final) {
     char detail[ERROR_BYTES] = "";
     void *handle = curl.easy_init(), *headers = NULL;
     *is_final = true;
     if (!handle) return "libcurl has no room for a request";
-    for (const char *const *at = try->request->headers; *at; at++)
+    for (const char *const *at = attempt->request->headers; *at; at++)
         headers = curl.slist_append(headers, *at);
-    set_up(handle, try, headers, detail);
+    set_up(handle, attempt, headers, detail);
     int code = curl.easy_perform(handle);
     long status = 0;
     curl.easy_getinfo(handle, CURL_RESPONSE_CODE, &status);
     curl.easy_cleanup(handle);
     curl.slist_free_all(headers);
-    try
-        ->answer->status = (int)status;
-    try
-        ->answer->body = (Str) {
-            buffer_text(&try->body), try
-                ->body.size
-        };
+    attempt->answer->status = (int)status;
+    attempt->answer->body = (Str){buffer_text(&attempt->body), attempt->body.size};
     if (code == 0) return NULL;
-    if (try->answer->is_cancelled) return "cancelled";
-    if (try->is_too_large)
+    if (attempt->answer->is_cancelled) return "cancelled";
+    if (attempt->is_too_large)
         return arena_printf(arena, "the answer is larger than %d bytes", MOST_BYTES);
-    if (code == CURLE_TIMED_OUT && now_ms() >= try->until_ms)
+    if (code == CURLE_TIMED_OUT && now_ms() >= attempt->until_ms)
         return "there was no time left for the answer";
     *is_final = code == CURLE_NO_CERTIFICATE || code == CURLE_BAD_CA_FILE;
     return arena_strdup(arena, *detail ? detail : curl.easy_strerror(code));
@@ -241,13 +229,12 @@ static Error perform(Arena *arena, HttpTry *try, bool *is_final) {
 // --- tries
 
 /// False where that is too late, or nobody waits any longer.
-static bool wait(HttpTry *try, uint64_t pause_ms) {
+static bool wait(HttpTry *attempt, uint64_t pause_ms) {
     uint64_t until = now_ms() + pause_ms;
-    if (until >= try->until_ms) return false;
-    while (now_ms() < until && goes_on(try))
+    if (until >= attempt->until_ms) return false;
+    while (now_ms() < until && goes_on(attempt))
         nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL);
-    return !try
-        ->answer->is_cancelled;
+    return !attempt->answer->is_cancelled;
 }
 
 Error http_post(Arena *arena, const HttpRequest *request, HttpIsWhole *is_whole, void *context,
@@ -258,12 +245,11 @@ Error http_post(Arena *arena, const HttpRequest *request, HttpIsWhole *is_whole,
     if (!curl_is_there) return "libcurl.so.4 is not on this machine";
     uint64_t until = now_ms() + (uint64_t)(request->max_seconds * 1000);
     for (uint64_t pause_ms = FIRST_WAIT_MS;; pause_ms *= 2) {
-        HttpTry try
-            = {request, answer, buffer_new(arena), false, until};
+        HttpTry attempt = {request, answer, buffer_new(arena), false, until};
         bool is_final;
         answer->tries++;
         answer->retry_after_s = -1;
-        Error error = perform(arena, &try, &is_final);
+        Error error = perform(arena, &attempt, &is_final);
         if (error && is_final) return error;
         int status = answer->status;
         bool is_busy = status == 429 || status >= 500;
@@ -271,7 +257,8 @@ Error http_post(Arena *arena, const HttpRequest *request, HttpIsWhole *is_whole,
         if (!error && !is_busy && answer->is_whole) return NULL;
         uint64_t asked_ms =
             answer->retry_after_s > 0 ? (uint64_t)(answer->retry_after_s * 1000) : 0;
-        if (answer->tries == MOST_TRIES || !wait(&try, asked_ms > pause_ms ? asked_ms : pause_ms)) {
+        if (answer->tries == MOST_TRIES ||
+            !wait(&attempt, asked_ms > pause_ms ? asked_ms : pause_ms)) {
             if (answer->is_cancelled) return "cancelled";
             if (error || answer->is_whole) return error;
             return "the answer broke off";

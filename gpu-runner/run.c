@@ -131,7 +131,10 @@ static Json *run_kernel(Arena *arena, const Json *params, Sources *sources,
     Executor executor = executor_new(arena, &problem);
     executor.interp->options.own_types = executor.interp->options.allow_tf32 = own_types;
     executor.keeps_in = arena;
-    Execution execution = execution_forward(&executor, NULL);
+    CudaUse use = {.arena = arena};
+    bool on_gpu = device_is_wanted() && !own_types;
+    Execution execution =
+        on_gpu ? execution_on_gpu(&executor, &use) : execution_forward(&executor, NULL);
     const VirtualMemory *memory = execution.memory;
     *error = execution.error;
     if (*error) return NULL;
@@ -142,6 +145,7 @@ static Json *run_kernel(Arena *arena, const Json *params, Sources *sources,
         json_push(findings, finding_json(arena, &memory->findings.items[i]));
     json_set(result, "findings", findings);
     json_set_number(result, "steps", (double)memory->steps);
+    if (device_is_wanted()) json_set(result, "cuda", cuda_json(arena, &use));
     return result;
 }
 

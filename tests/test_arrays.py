@@ -39,6 +39,8 @@ OF_NO_KERNEL = {
     "autodiff/tape/memory.c": {"VERSION_COUNT"},
     "base/parallel.h": {"PARALLEL_MOST_WORKERS"},
     "codeactions/fix_names.c": {"MOST_SPELLINGS"},
+    "gpu-runner/cuda/launch.c": {"MOST_KERNELS"},
+    "gpu-runner/cuda/lower.h": {"FAULT_WORDS"},
     "gpu-runner/interp/coverage.c": {"WORDS"},
     "gpu-runner/interp/interp.c": {"FEW"},
     "gpu-runner/interp/memory.h": {"PAGE_ELEMENTS"},

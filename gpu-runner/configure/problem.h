@@ -3,6 +3,7 @@
 #define TAD_GPU_RUNNER_CONFIGURE_PROBLEM_H
 
 #include "gpu-runner/configure/plan.h"
+#include "gpu-runner/cuda/launch.h"
 
 /// Where an argument of a backward kernel comes from.
 typedef enum ActualKind {
@@ -80,6 +81,7 @@ typedef struct Problem {
     Budget *budget;
     Coverage *coverage;  // filled by the forward; or NULL
     const Need *need;    // or NULL: it is needed
+    CudaUse *cuda;       // perturbed forwards are to run on the GPU; or NULL
 } Problem;
 
 #endif

@@ -72,15 +72,18 @@ void device_unload(Device *device, DeviceKernel *kernel) {
     *kernel = (DeviceKernel){0};
 }
 
-Error device_give(Device *device, Arena *arena, const void *data, size_t size_bytes,
-                  uint64_t *address) {
+Error device_allocate(Device *device, Arena *arena, size_t size_bytes, uint64_t *address) {
     const Driver *driver = &device->driver;
     *address = 0;
-    Error error = driver_error(
-        arena, driver, driver->memory_allocate(address, size_bytes ? size_bytes : 1),
+    return driver_error(
+        arena, driver, driver->memory_allocate(address, size_bytes),
         arena_printf(arena, "taking %.1f MiB of the GPU", (double)size_bytes / (1 << 20)));
-    if (error || !data || !size_bytes) return error;
-    return driver_error(arena, driver, driver->memory_give(*address, data, size_bytes),
+}
+
+Error device_copy(Device *device, Arena *arena, const void *data, size_t size_bytes,
+                  uint64_t address) {
+    const Driver *driver = &device->driver;
+    return driver_error(arena, driver, driver->memory_give(address, data, size_bytes),
                         "copying to the GPU");
 }
 
@@ -122,7 +125,8 @@ static Error try_kernel(Device *device, Arena *arena) {
     uint64_t address = 0;
     DeviceKernel kernel = {0};
     Error error = device_load(device, arena, probe_text, "tad_probe", &kernel);
-    if (!error) error = device_give(device, arena, numbers, sizeof numbers, &address);
+    if (!error) error = device_allocate(device, arena, sizeof numbers, &address);
+    if (!error) error = device_copy(device, arena, numbers, sizeof numbers, address);
     if (!error) error = device_launch(device, arena, &kernel, 2, 1, address);
     if (!error) error = device_take(device, arena, address, numbers, sizeof numbers);
     if (!error && (numbers[0] != 42 || numbers[1] != 44))

@@ -35,10 +35,11 @@ Error device_missing(const Device *device);
 Error device_load(Device *device, Arena *arena, const char *text, const char *name,
                   DeviceKernel *kernel);
 void device_unload(Device *device, DeviceKernel *kernel);
-/// Memory of the GPU with a copy of `data` in it, or with whatever was there where `data` is NULL.
-Error device_give(Device *device, Arena *arena, const void *data, size_t size_bytes,
-                  uint64_t *address);
-/// Copies memory of the GPU back.
+/// Memory of the GPU, with whatever was there.
+Error device_allocate(Device *device, Arena *arena, size_t size_bytes, uint64_t *address);
+/// Copies into memory of the GPU, and back.
+Error device_copy(Device *device, Arena *arena, const void *data, size_t size_bytes,
+                  uint64_t address);
 Error device_take(Device *device, Arena *arena, uint64_t address, void *data, size_t size_bytes);
 void device_release(Device *device, uint64_t address);
 /// Runs `blocks` blocks of `threads` threads, with the one address that our kernels take, and waits for them.

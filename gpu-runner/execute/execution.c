@@ -122,11 +122,51 @@ static void launch(Executor *executor, Execution *execution, const Function *fun
         tile_release(&executor->interp->pool, tiles[i]);
 }
 
+/// Runs the forward on the GPU. False where the interpreter has to run it.
+static bool launch_on_gpu(Executor *executor, CudaUse *use, Execution *execution, Tile **tiles) {
+    const Problem *problem = executor->problem;
+    Error error = cuda_launch(execution->arena, execution->memory, problem->forward, tiles,
+                              problem->configuration->grid, executor->footprint);
+    if (error) {
+        executor->footprint = NULL;
+        if (!use->refused) use->refused = arena_strdup(use->arena, error);
+        return false;
+    }
+    use->launches++;
+    for (int i = 0; i < problem->forward->parameter_count; i++)
+        tile_release(&executor->interp->pool, tiles[i]);
+    return true;
+}
+
+/// A launch costs the steps that it had in the interpreter, so that verdicts are the same.
+static void pay_steps(Executor *executor, Execution *execution) {
+    Budget *budget = executor->problem->budget;
+    execution->memory->steps = executor->footprint->steps;
+    if (!budget_take(budget, execution->memory->steps) && budget->end == BUDGET_HOLDS)
+        budget->end = BUDGET_OUT_OF_STEPS;
+    if (budget->end == BUDGET_HOLDS && !budget_is_over(budget)) return;
+    executor->interp->is_over_budget = true;
+    execution->error = budget_end_text(budget->end);
+}
+
 Execution execution_forward(Executor *executor, const Perturbation *perturbation) {
     const Problem *problem = executor->problem;
     Execution execution = execution_new(executor, perturbation);
     Tile **tiles = execution_arguments(executor, &execution, perturbation);
-    launch(executor, &execution, problem->forward, tiles, problem->configuration->grid, false);
+    bool on_gpu = executor->footprint && perturbation && !perturbation->is_tangent;
+    if (on_gpu && launch_on_gpu(executor, problem->cuda, &execution, tiles))
+        pay_steps(executor, &execution);
+    else
+        launch(executor, &execution, problem->forward, tiles, problem->configuration->grid, false);
+    return execution;
+}
+
+Execution execution_on_gpu(Executor *executor, CudaUse *use) {
+    const Problem *problem = executor->problem;
+    Execution execution = execution_new(executor, NULL);
+    Tile **tiles = execution_arguments(executor, &execution, NULL);
+    if (!launch_on_gpu(executor, use, &execution, tiles))
+        launch(executor, &execution, problem->forward, tiles, problem->configuration->grid, false);
     return execution;
 }
 

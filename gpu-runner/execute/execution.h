@@ -14,7 +14,9 @@ typedef struct Executor {
     int excluded_parameter;      // of the first of them
     int64_t excluded_offset;
     bool rounds_contents;  // tensors hold numbers of their types at first
-    Arena *keeps_in;       // executions live here; NULL: each in an arena of its own
+    const VirtualMemory *
+        footprint;  // what the forward touches, where perturbed ones run on the GPU (Problem.cuda); or NULL
+    Arena *keeps_in;  // executions live here; NULL: each in an arena of its own
 } Executor;
 
 /// What a forward is moved by.
@@ -49,6 +51,8 @@ Execution execution_new(const Executor *executor, const Perturbation *perturbati
 Tile **execution_arguments(Executor *executor, Execution *execution,
                            const Perturbation *perturbation);
 Execution execution_forward(Executor *executor, const Perturbation *perturbation);
+/// The forward as it is, on the GPU of this process; where it cannot run there, in the interpreter. Buffers say how large they are.
+Execution execution_on_gpu(Executor *executor, CudaUse *use);
 /// Forward, then the backward kernels in order, each with its programs from first to last or `reversed`. `perturbation` moves
 /// the buffers; NULL: nothing does.
 Execution execution_backward(Executor *executor, bool reversed, const Perturbation *perturbation);

@@ -405,6 +405,16 @@ void interp_begin(Interp *interp, VirtualMemory *memory, const Function *functio
             interp_bind(interp, function->parameters[i].value, tile_retain(arguments[i]));
 }
 
+Error interp_fold(Interp *interp, const Op *op, Tile *const *operands, Tile **result) {
+    interp->error = NULL;
+    if (setjmp(interp->stop) != 0) return interp->error;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i]) interp_bind(interp, op->operands[i], tile_retain(operands[i]));
+    run_op(interp, op);
+    *result = interp_value(interp, op->results[0]);
+    return NULL;
+}
+
 Error interp_program(Interp *interp, const int64_t program[3]) {
     memcpy(interp->program, program, sizeof interp->program);
     VirtualMemory *memory = interp->memory;

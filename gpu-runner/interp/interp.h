@@ -54,6 +54,10 @@ void interp_begin(Interp *interp, VirtualMemory *memory, const Function *functio
                   Tile *const *arguments, const int64_t grid[3]);
 Error interp_program(Interp *interp, const int64_t program[3]);
 
+/// What one op makes of operands that are known (borrowed; NULL where omitted), outside of a launch; the caller has begun one with
+/// interp_begin. `*result` is borrowed.
+Error interp_fold(Interp *interp, const Op *op, Tile *const *operands, Tile **result);
+
 /* What the op handlers (interp_*.c) share. A handler reads its operands and sets its op's results. */
 
 typedef void OpHandler(Interp *interp, const Op *op);

@@ -84,6 +84,23 @@ double direction_at(const Direction *direction, int64_t offset) {
     return 2 * uniform(hash_at(direction->seed, offset)) - 1;
 }
 
+typedef union Bits {
+    double number;
+    int64_t integer;
+} Bits;
+
+/// What an element holds before anything writes to it.
+static Bits first_content(const VirtualMemory *memory, const MemoryBuffer *buffer, int64_t offset) {
+    if (!dtype_code_is_float(buffer->dtype))
+        return (Bits){.integer =
+                          wrap_integer(content_integer(&buffer->content, offset), buffer->dtype)};
+    double number = content_number(&buffer->content, offset);
+    if (memory->rounds_contents) number = round_float(number, buffer->dtype);
+    const Direction *direction = &buffer->direction;
+    if (direction->active) number += direction->step * direction_at(direction, offset);
+    return (Bits){.number = number};
+}
+
 static Page *page_new(VirtualMemory *memory, MemoryBuffer *buffer, int64_t number) {
     Page *page = ARENA_NEW(memory->arena, Page);
     page->first = number * PAGE_ELEMENTS;
@@ -93,18 +110,8 @@ static Page *page_new(VirtualMemory *memory, MemoryBuffer *buffer, int64_t numbe
         page->tangent = ARENA_ARRAY(memory->arena, double, PAGE_ELEMENTS);
     for (int i = 0; i < PAGE_ELEMENTS; i++) {
         int64_t offset = page->first + i;
-        if (!is_float) {
-            page->data.integer[i] =
-                wrap_integer(content_integer(&buffer->content, offset), buffer->dtype);
-            continue;
-        }
-        page->data.number[i] = content_number(&buffer->content, offset);
-        if (memory->rounds_contents)
-            page->data.number[i] = round_float(page->data.number[i], buffer->dtype);
-        if (!direction->active) continue;
-        double component = direction_at(direction, offset);
-        page->data.number[i] += direction->step * component;
-        if (page->tangent) page->tangent[i] = component;
+        page->data.integer[i] = first_content(memory, buffer, offset).integer;
+        if (is_float && page->tangent) page->tangent[i] = direction_at(direction, offset);
     }
     map_set_number(&buffer->pages, (uint64_t)number, page);
     return page;
@@ -354,18 +361,42 @@ void memory_poke(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, do
         page->data.integer[at] = (int64_t)value;
 }
 
+int64_t memory_bits(const VirtualMemory *memory, const MemoryBuffer *buffer, int64_t offset) {
+    const Page *page = map_get_number(&buffer->pages, (uint64_t)page_number(offset));
+    return page ? page->data.integer[offset - page->first]
+                : first_content(memory, buffer, offset).integer;
+}
+
+void memory_take(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, int64_t bits) {
+    Page *page = page_of(memory, buffer, offset);
+    int at = (int)(offset - page->first);
+    page->data.integer[at] = bits;
+    page->written |= (uint64_t)1 << at;
+}
+
 static int compare_pages(const void *a, const void *b) {
     const Page *const *left = a, *const *right = b;
     return ((*left)->first > (*right)->first) - ((*left)->first < (*right)->first);
 }
 
-static void touched(Arena *arena, const MemoryBuffer *buffer, bool written, bool only,
-                    Offsets *offsets) {
+static const Page **pages_in_order(Arena *arena, const MemoryBuffer *buffer) {
     int count = buffer->pages.count;
     const Page **pages = ARENA_ARRAY(arena, const Page *, count + 1);
     for (int i = 0; i < count; i++) pages[i] = buffer->pages.entries[i].value;
     qsort(pages, (size_t)count, sizeof *pages, compare_pages);
-    for (int i = 0; i < count; i++) {
+    return pages;
+}
+
+void memory_pages(Arena *arena, const MemoryBuffer *buffer, Offsets *firsts) {
+    const Page **pages = pages_in_order(arena, buffer);
+    for (int i = 0; i < buffer->pages.count; i++)
+        if (pages[i]->read | pages[i]->written) LIST_PUSH(arena, firsts, pages[i]->first);
+}
+
+static void touched(Arena *arena, const MemoryBuffer *buffer, bool written, bool only,
+                    Offsets *offsets) {
+    const Page **pages = pages_in_order(arena, buffer);
+    for (int i = 0; i < buffer->pages.count; i++) {
         uint64_t bits = written ? pages[i]->written : pages[i]->read;
         if (only) bits &= ~(written ? pages[i]->read : pages[i]->written);
         for (int at = 0; at < PAGE_ELEMENTS; at++)

@@ -149,9 +149,14 @@ double memory_peek(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset);
 double memory_peek_tangent(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset);
 void memory_poke(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, double value);
 
+/// What an element holds: the bits of its double, or its integer. And the same set, as something that a program wrote.
+int64_t memory_bits(const VirtualMemory *memory, const MemoryBuffer *buffer, int64_t offset);
+void memory_take(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, int64_t bits);
 typedef LIST(int64_t) Offsets;
 /// Offsets whose initial content was read, or which were written, in increasing order.
 void memory_touched(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets);
+/// The first offsets of pages with an element that was read or written, in increasing order.
+void memory_pages(Arena *arena, const MemoryBuffer *buffer, Offsets *firsts);
 /// Those of the offsets that were not also written, or read.
 void memory_touched_only(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets);
 

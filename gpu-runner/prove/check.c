@@ -495,6 +495,19 @@ static bool is_needed(const Problem *problem, int64_t steps) {
            need->is_needed(need->context, problem->configuration, problem->coverage, steps);
 }
 
+/// A forward whose programs meet gives what their order makes of it, and that order is the interpreter's alone.
+static void use_gpu(Checker *checker) {
+    const VirtualMemory *memory = checker->forward.memory;
+    CudaUse *use = checker->problem->cuda;
+    if (memory->findings.count || memory->overwritten_by_two || memory->crossing.message) {
+        if (!use->refused)
+            use->refused =
+                "its programs meet in memory, or use what nobody defined: the cpu backend has the order for it";
+        return;
+    }
+    checker->executor.footprint = memory;
+}
+
 CheckResult check_configuration(Arena *arena, const Problem *problem) {
     CheckResult result = {.inputs = ARENA_ARRAY(arena, InputResult, problem->input_count + 1)};
     for (int k = 0; k < problem->input_count; k++) result.inputs[k].parameter = problem->inputs[k];
@@ -510,6 +523,7 @@ CheckResult check_configuration(Arena *arena, const Problem *problem) {
     result.forward_steps = problem->budget->steps - before;
     checker.executor.interp->coverage = NULL;
     bool is_usable = forward_is_usable(&checker);
+    if (is_usable && problem->cuda) use_gpu(&checker);
     if (is_usable && !is_needed(problem, checker.forward.memory->steps))
         result.status = CHECK_REDUNDANT;
     else if (is_usable)

@@ -7,6 +7,7 @@
 #include "analysis/launches/launch_joined.h"
 #include "gpu-runner/configure/spec.h"
 #include "gpu-runner/configure/spec_guess.h"
+#include "gpu-runner/cuda/device.h"
 #include "gpu-runner/execute/derivative.h"
 #include "gpu-runner/prove/check.h"
 #include "gpu-runner/prove/covered.h"
@@ -68,6 +69,7 @@ typedef struct Gradcheck {
     Json *configurations, *discarded, *findings;
     LIST(SharedElements) shared;
     ProvedRuns runs;
+    CudaUse cuda;
 } Gradcheck;
 
 // --- one configuration --------------------------------------------------------------------------------------------------
@@ -303,6 +305,8 @@ static CheckResult check_ready(Gradcheck *check, PlanConfiguration *configuratio
     if (*error) return (CheckResult){.status = CHECK_INVALID, .reason = *error};
     problem->coverage = coverage_new(arena);
     problem->need = &check->need;
+    check->cuda.arena = arena;
+    if (device_is_wanted()) problem->cuda = &check->cuda;
     if (!launch_error) return check_contents(check, configuration, problem);
     // The backward's ranges are as long as the forward's tiles: such tiles Triton does not have.
     if (check->sources->refusal == DIAGNOSTIC_ARANGE_NOT_POWER_OF_TWO) {
@@ -552,6 +556,7 @@ static Json *result_json(Gradcheck *check) {
     json_set(result, "configurations", check->configurations);
     json_set(result, "discarded", check->discarded);
     json_set(result, "findings", check->findings);
+    if (device_is_wanted()) json_set(result, "cuda", cuda_json(arena, &check->cuda));
     json_set_number(result, "seconds", clock_seconds() - check->started);
     return result;
 }

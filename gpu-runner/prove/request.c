@@ -165,6 +165,13 @@ Json *finding_json(Arena *arena, const MemoryFinding *finding) {
     return json;
 }
 
+Json *cuda_json(Arena *arena, const CudaUse *use) {
+    Json *json = json_object(arena);
+    json_set_number(json, "launches", (double)use->launches);
+    if (use->refused) json_set_string(json, "refused", use->refused);
+    return json;
+}
+
 double request_seconds(const Json *params) {
     enum { WITHOUT_LIMIT_S = 300, BESIDE_S = 60 };
     double most = json_get_number(params, "max_seconds", WITHOUT_LIMIT_S);

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "gpu-runner/configure/plan.h"
+#include "gpu-runner/cuda/launch.h"
 
 /// Texts of the request and the modules made from them. Everything lives in the arena but the syntax trees.
 typedef struct Sources {
@@ -39,6 +40,9 @@ DTypeCode dtype_from_text(const char *name, DTypeCode missing);
 
 /// {"kind", "kernel", "line", "message"}
 Json *finding_json(Arena *arena, const MemoryFinding *finding);
+
+/// {"launches", "refused"}: what the GPU ran, and why not all that it should have.
+Json *cuda_json(Arena *arena, const CudaUse *use);
 
 /// The processor's time that a request may take before it is surely stuck; it ends itself after its own "max_seconds".
 double request_seconds(const Json *params);

@@ -55,6 +55,8 @@ static Json *kernel_json(Arena *arena, const KernelResult *kernel) {
     json_set(json, "coverage", coverage ? json_copy(arena, coverage) : json_null(arena));
     const Json *own_types = json_get(kernel->proof, "own_types");
     json_set(json, "own_types", own_types ? json_copy(arena, own_types) : json_null(arena));
+    const Json *cuda = json_get(kernel->proof, "cuda");
+    if (cuda) json_set(json, "cuda", json_copy(arena, cuda));
     json_set_bool(json, "incomplete", json_get_bool(kernel->proof, "incomplete", false));
     json_set_number(json, "atomics", kernel->atomics);
     json_set_number(json, "seconds", kernel->seconds);

@@ -157,6 +157,9 @@ static void put_kernels(Buffer *out, const Report *report, const FormatOptions *
         if (kernel->own_types)
             buffer_printf(out, "%*s  own types: %s\n", name_width, "",
                           text_visible(out->arena, kernel->own_types));
+        if (kernel->gpu)
+            buffer_printf(out, "%*s  on the GPU: %s\n", name_width, "",
+                          text_visible(out->arena, kernel->gpu));
     }
     buffer_printf(out, "%d forward kernel%s:", report->kernels.count,
                   plural(report->kernels.count));

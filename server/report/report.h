@@ -55,7 +55,8 @@ typedef struct KernelResult {
     const char
         *covered;  // what the proof's configurations had and had not, in words; NULL: none ran
     const char
-        *own_types;  // how far the gradients are off in the launch's types, in words; or NULL
+        *own_types;   // how far the gradients are off in the launch's types, in words; or NULL
+    const char *gpu;  // with the backend `cuda`, what the GPU ran, in words; else NULL
     const struct Json *proof;  // the worker's answer, or NULL
     bool has_error;
     double worst_error;

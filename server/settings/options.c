@@ -75,10 +75,16 @@ static const OptionChoice wrapper_choices[] = {
     {"triton_op", "torch.library.triton_op: traced by torch.compile"},
     {0}};
 
+static const OptionChoice backend_choices[] = {
+    {"cpu", "an interpreter (the default)"},
+    {"cuda", "the GPU where it can, else the interpreter"},
+    {0}};
+
 static const OptionChoice *const choices[OPTION_COUNT] = {
     [OPTION_FORMAT] = format_choices,
     [OPTION_COLOR] = color_choices,
     [OPTION_WRAPPER] = wrapper_choices,
+    [OPTION_BACKEND] = backend_choices,
 };
 
 static void help_line(Buffer *out, const char *left, const char *right) {

@@ -9,6 +9,8 @@
 
 typedef enum ColorChoice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } ColorChoice;
 
+typedef enum BackendChoice { BACKEND_CPU, BACKEND_CUDA } BackendChoice;
+
 typedef enum CommandId {
 #define COMMAND(id, name, operands, fewest, most, function, help) COMMAND_##id,
 #define OPTION(...)
@@ -34,6 +36,7 @@ typedef struct Options {
     int format;                          // a Format
     int color;                           // a ColorChoice
     int wrapper;                         // a WrapperKind
+    int backend;                         // a BackendChoice
     const char *output;                  // NULL: stdout
     const char *baseline;                // NULL: report all
     const char *write_baseline;          // NULL: do not

@@ -75,10 +75,10 @@ ROOMS = {
     "gpu-runner": {
         "interp": set(),
         "sandbox": set(),
-        "configure": {"interp"},
+        "configure": {"cuda", "interp"},
         "cuda": {"interp"},
         "execute": {"cuda", "configure", "interp"},
-        "prove": {"execute", "configure", "interp"},
+        "prove": {"execute", "configure", "cuda", "interp"},
         ".": {"prove", "execute", "cuda", "configure", "sandbox"},
     },
     "features": {

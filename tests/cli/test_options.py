@@ -11,7 +11,7 @@ OPTIONS = (
     "--serve --stdio --pipe --socket --clientProcessId --record --time --python --self-check --replay "
     "--check --backward --explain --dump --doctor --version --help --grad --format --output --select --ignore "
     "--color --quiet --jobs --time-limit --seed --runner --wrt --wrapper --diff --no-proof --force "
-    "--baseline --write-baseline --fix --ask --endpoint --api --model --max-iters --agree --answers --write --stdin"
+    "--baseline --write-baseline --fix --ask --endpoint --api --model --max-iters --agree --answers --write --stdin --backend"
 ).split()
 FORMATS = "full concise json github gitlab sarif junit".split()
 

@@ -1,0 +1,254 @@
+// One copy to the GPU, one launch, one copy back. Kernels are kept by their text.
+#include "gpu-runner/cuda/launch.h"
+
+#include "gpu-runner/cuda/device.h"
+#include "gpu-runner/cuda/lower.h"
+
+enum {
+    MOST_KERNELS = 64,  // that are kept compiled
+    LEAST_THREADS = 32,
+    MOST_THREADS = 256,
+    BLOCKS_PER_PROCESSOR = 8,
+};
+static const int64_t MOST_BYTES = (int64_t)1 << 30;  // of buffers, and of the blocks' tiles
+
+/// Where the parts of a launch lie in its memory on the GPU, from its beginning.
+typedef struct LaunchLayout {
+    int64_t buffers, arguments, pages, data, written, room, end;
+    int64_t elements, page_count;  // of all buffers
+} LaunchLayout;
+
+typedef struct Transfer {
+    Arena *arena;  // of this launch alone
+    VirtualMemory *memory;
+    LoweredLaunch *launch;
+    LoweredBuffer *buffers;
+    Offsets *pages;  // per buffer
+    int64_t *arguments, *data;
+    uint8_t *written;
+    char *image;
+    LaunchLayout layout;
+    unsigned blocks, threads;
+} Transfer;
+
+static int64_t aligned(int64_t size) { return (size + 255) / 256 * 256; }
+
+/// Compiles a text, or finds it compiled.
+static Error kernel_for(Device *device, Arena *arena, const char *text, DeviceKernel *kernel) {
+    static struct {
+        Arena *arena;
+        const char *texts[MOST_KERNELS];
+        DeviceKernel kernels[MOST_KERNELS];
+        int count;
+    } kept;
+    for (int i = 0; i < kept.count; i++)
+        if (strcmp(kept.texts[i], text) == 0) {
+            *kernel = kept.kernels[i];
+            return NULL;
+        }
+    if (kept.count == MOST_KERNELS) {
+        for (int i = 0; i < kept.count; i++) device_unload(device, &kept.kernels[i]);
+        kept.count = 0;
+        arena_free(kept.arena);
+        kept.arena = NULL;
+    }
+    Error error = device_load(device, arena, text, LOWERED_NAME, kernel);
+    if (error) return error;
+    if (!kept.arena) kept.arena = arena_new();
+    kept.texts[kept.count] = arena_strdup(kept.arena, text);
+    kept.kernels[kept.count++] = *kernel;
+    return NULL;
+}
+
+/// Which elements of a buffer go to the GPU.
+static Error buffer_plan(Transfer *transfer, int index, const VirtualMemory *footprint) {
+    const MemoryBuffer *buffer = transfer->memory->buffers.items[index];
+    LoweredBuffer *lowered = &transfer->buffers[index];
+    Offsets *pages = &transfer->pages[index];
+    lowered->dtype = buffer->dtype;
+    if (!footprint) {
+        lowered->count = buffer->extent;
+        return buffer->extent
+                   ? NULL
+                   : arena_printf(transfer->arena, "nobody says how large %s is", buffer->name);
+    }
+    memory_pages(transfer->arena, footprint->buffers.items[index], pages);
+    if (!pages->count) return NULL;
+    lowered->first = pages->items[0];
+    lowered->count = (int64_t)pages->count * PAGE_ELEMENTS;
+    if (pages->items[pages->count - 1] + PAGE_ELEMENTS == lowered->first + lowered->count)
+        pages->count = 0;  // they follow each other
+    lowered->page_count = pages->count;
+    transfer->layout.page_count += pages->count;
+    return NULL;
+}
+
+/// The offset of the buffer's element `at` among those that are copied.
+static int64_t offset_of(const Transfer *transfer, int buffer, int64_t at) {
+    const Offsets *pages = &transfer->pages[buffer];
+    if (!pages->count) return transfer->buffers[buffer].first + at;
+    return pages->items[at / PAGE_ELEMENTS] + at % PAGE_ELEMENTS;
+}
+
+static Error transfer_plan(Transfer *transfer, const Device *device, const Lowered *lowered,
+                           const int64_t grid[3], int parameters, const VirtualMemory *footprint) {
+    const VirtualMemory *memory = transfer->memory;
+    int count = memory->buffers.count;
+    int64_t programs = grid[0] * grid[1] * grid[2];
+    if (programs <= 0) return "a grid without programs";
+    transfer->buffers = ARENA_ARRAY(transfer->arena, LoweredBuffer, count + 1);
+    transfer->pages = ARENA_ARRAY(transfer->arena, Offsets, count + 1);
+    for (int i = 0; i < count; i++) {
+        Error error = buffer_plan(transfer, i, footprint);
+        if (error) return error;
+        transfer->layout.elements += transfer->buffers[i].count;
+        if (transfer->layout.elements > MOST_BYTES / 8)
+            return "its tensors are too large for the GPU's share of memory";
+    }
+    int64_t most =
+        (int64_t)BLOCKS_PER_PROCESSOR * (device->processors > 0 ? device->processors : 1);
+    int64_t blocks = programs < most ? programs : most, room = lowered->room * 8;
+    if (room > MOST_BYTES) return "the tiles of one program are too large for the GPU";
+    if (room && blocks > MOST_BYTES / room) blocks = MOST_BYTES / room;
+    transfer->blocks = (unsigned)blocks;
+    transfer->threads = LEAST_THREADS;
+    while (transfer->threads < MOST_THREADS && transfer->threads < lowered->widest)
+        transfer->threads *= 2;
+    LaunchLayout *layout = &transfer->layout;
+    layout->buffers = aligned(sizeof(LoweredLaunch));
+    layout->arguments = layout->buffers + aligned(count * (int64_t)sizeof(LoweredBuffer));
+    layout->pages = layout->arguments + aligned(8 * (int64_t)parameters);
+    layout->data = layout->pages + aligned(8 * layout->page_count);
+    layout->written = layout->data + aligned(8 * layout->elements);
+    layout->room = layout->written + aligned(layout->elements);
+    layout->end = layout->room + blocks * room;
+    return NULL;
+}
+
+/// Elements and arguments into the image.
+static void transfer_fill(Transfer *transfer, Tile *const *arguments, int parameters) {
+    const LaunchLayout *layout = &transfer->layout;
+    transfer->image = arena_alloc(transfer->arena, (size_t)layout->room);
+    transfer->launch = (LoweredLaunch *)(void *)transfer->image;
+    transfer->arguments = (int64_t *)(void *)(transfer->image + layout->arguments);
+    transfer->data = (int64_t *)(void *)(transfer->image + layout->data);
+    transfer->written = (uint8_t *)transfer->image + layout->written;
+    int64_t at = 0;
+    for (LIST_EACH(int, i, transfer->memory->buffers)) {
+        MemoryBuffer *buffer = transfer->memory->buffers.items[i];
+        const LoweredBuffer *lowered = &transfer->buffers[i];
+        for (int64_t k = 0; k < lowered->count; k++)
+            transfer->data[at++] = memory_bits(transfer->memory, buffer, offset_of(transfer, i, k));
+    }
+    for (int i = 0; i < parameters; i++) {
+        const Tile *tile = arguments[i];
+        if (tile && tile->kind == TILE_DESCRIPTOR) tile = tile->items[0];
+        if (!tile || (tile->kind != TILE_NUMBER && tile->kind != TILE_POINTER)) continue;
+        if (tile->number)
+            memcpy(&transfer->arguments[i], tile->number, sizeof(double));
+        else
+            transfer->arguments[i] = tile->integer[0];
+    }
+}
+
+/// The addresses that the kernel reads, now that the memory on the GPU is known.
+static void transfer_link(Transfer *transfer, uint64_t base, const Lowered *lowered,
+                          const int64_t grid[3]) {
+    const LaunchLayout *layout = &transfer->layout;
+    int64_t at = 0, page = 0;
+    for (LIST_EACH(int, i, transfer->memory->buffers)) {
+        LoweredBuffer *buffer = &transfer->buffers[i];
+        int64_t place = layout->pages + 8 * page;
+        buffer->pages = buffer->page_count ? base + (uint64_t)place : 0;
+        if (buffer->page_count)
+            memcpy(transfer->image + place, transfer->pages[i].items,
+                   sizeof(int64_t) * (size_t)buffer->page_count);
+        page += buffer->page_count;
+        buffer->data = base + (uint64_t)(layout->data + 8 * at);
+        buffer->written = base + (uint64_t)(layout->written + at);
+        at += buffer->count;
+    }
+    memcpy(transfer->image + layout->buffers, transfer->buffers,
+           sizeof *transfer->buffers * (size_t)transfer->memory->buffers.count);
+    *transfer->launch = (LoweredLaunch){
+        .grid = {grid[0], grid[1], grid[2]},
+        .buffers = base + (uint64_t)layout->buffers,
+        .buffer_count = transfer->memory->buffers.count,
+        .arguments = base + (uint64_t)layout->arguments,
+        .room = base + (uint64_t)layout->room,
+        .room_per_block = lowered->room,
+    };
+}
+
+static Error fault_text(Arena *arena, const LoweredLaunch *launch) {
+    static const char *const what[] = {
+        [LOWERED_OUTSIDE] = "leaves the elements that were copied",
+        [LOWERED_NO_PLACE] = "uses what is no address of a tensor of its type",
+        [LOWERED_DIVISION] = "divides by zero",
+        [LOWERED_INDEX] = "gathers from outside of a tile",
+        [LOWERED_ASSERT] = "breaks a device_assert",
+        [LOWERED_ENDLESS] = "does not end a `while`",
+    };
+    int64_t fault = launch->fault[0];
+    if (fault == LOWERED_FINE) return NULL;
+    bool is_known = fault > 0 && fault < (int64_t)(sizeof what / sizeof *what);
+    if (fault == LOWERED_DIVISION) return "a program divides by zero on the GPU";
+    return arena_printf(arena, "on the GPU line %lld of program %lld %s (lane %lld, element %lld)",
+                        (long long)launch->fault[1], (long long)launch->fault[2],
+                        is_known ? what[fault] : "fails", (long long)launch->fault[3],
+                        (long long)launch->fault[4]);
+}
+
+/// What was written, into the interpreter's memory.
+static void transfer_take(Transfer *transfer) {
+    int64_t at = 0;
+    for (LIST_EACH(int, i, transfer->memory->buffers)) {
+        MemoryBuffer *buffer = transfer->memory->buffers.items[i];
+        const LoweredBuffer *lowered = &transfer->buffers[i];
+        for (int64_t k = 0; k < lowered->count; k++, at++)
+            if (transfer->written[at])
+                memory_take(transfer->memory, buffer, offset_of(transfer, i, k),
+                            transfer->data[at]);
+    }
+}
+
+static Error transfer_run(Transfer *transfer, Device *device, Arena *arena,
+                          const DeviceKernel *kernel, const Lowered *lowered,
+                          const int64_t grid[3]) {
+    uint64_t base = 0;
+    size_t size = (size_t)transfer->layout.room;
+    Error error = device_allocate(device, arena, (size_t)transfer->layout.end, &base);
+    if (!error) {
+        transfer_link(transfer, base, lowered, grid);
+        error = device_copy(device, arena, transfer->image, size, base);
+    }
+    if (!error)
+        error = device_launch(device, arena, kernel, transfer->blocks, transfer->threads, base);
+    if (!error) error = device_take(device, arena, base, transfer->image, size);
+    device_release(device, base);
+    if (!error) error = fault_text(arena, transfer->launch);
+    if (!error) transfer_take(transfer);
+    return error;
+}
+
+Error cuda_launch(Arena *arena, VirtualMemory *memory, const Function *function,
+                  Tile *const *arguments, const int64_t grid[3], const VirtualMemory *footprint) {
+    Device *device = device_open();
+    Error error = device_missing(device);
+    if (error) return error;
+    Transfer transfer = {.arena = arena_new(), .memory = memory};
+    Lowered lowered;
+    DeviceKernel kernel;
+    error = lower_function(transfer.arena, function, arguments, &lowered);
+    if (!error) error = kernel_for(device, transfer.arena, lowered.text, &kernel);
+    if (!error)
+        error =
+            transfer_plan(&transfer, device, &lowered, grid, function->parameter_count, footprint);
+    if (!error) {
+        transfer_fill(&transfer, arguments, function->parameter_count);
+        error = transfer_run(&transfer, device, transfer.arena, &kernel, &lowered, grid);
+    }
+    if (error) error = arena_strdup(arena, error);
+    arena_free(transfer.arena);
+    return error;
+}

@@ -1,0 +1,268 @@
+"""Kernels by the backend `cuda`: their text is compiled and run by a stand-in for the GPU, and by NVIDIA's compiler."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.emitted.plan import ROOT, derived
+from tests.runner.test_cuda import CudaRunner, both, stand_in
+from tests.runner.test_protocol import HEAD, Runner
+
+__all__ = ["stand_in"]
+
+# Of each: no function whose last bit is a library's, and one writer an element.
+KERNELS = {
+    "arithmetic": """
+def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + at, mask=at < n, other=2.0)
+    y = tl.load(Y + at, mask=at < n)
+    i = tl.load(N + at, mask=at < n, other=-7)
+    z = tl.where(x > y, x / (y * y + 1), tl.maximum(x, -y)) * scale + tl.sqrt(tl.abs(y)) - (i // 3) % 5
+    j = (i << 2) ^ (i >> 1) | (at & 6)
+    tl.store(Out + at, tl.floor(z * 8) + z.to(tl.int32) + tl.clamp(x, -0.5, 0.5), mask=at < n)
+    tl.store(M + at, j * -i + (x < y) + tl.minimum(i, at) + (not (i == 3)), mask=at < n)
+""",
+    "rows": """
+def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
+    r = tl.arange(0, 8)
+    c = tl.arange(0, BLOCK)
+    x = tl.load(X + r[:, None] * BLOCK + c[None, :])
+    i = tl.load(N + r[:, None] * BLOCK + c[None, :])
+    top, where = tl.max(x, axis=1, return_indices=True)
+    tl.store(Out + r, tl.sum(x, axis=1) + top + tl.sum(tl.sum(x, axis=0) * c))
+    tl.store(Out + 8 + c, tl.cumsum(tl.min(x, axis=0), axis=0))
+    tl.store(Out + 8 + BLOCK + c, tl.sum(tl.sort(tl.trans(x), descending=True) * r[None, :], axis=1))
+    tl.store(M + r, tl.sum(i, axis=1) + where + tl.argmin(i, axis=1))
+    tl.store(M + 8 + c, tl.xor_sum(i, axis=0) + tl.cumprod(tl.max(i, axis=0) % 3 + 1, axis=0))
+""",
+    "products": """
+def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
+    r = tl.arange(0, 16)
+    acc = tl.zeros((16, 16), dtype=tl.float32)
+    best = -float("inf")
+    turns = 0
+    for start in range(0, n, 16):
+        a = tl.load(X + r[:, None] * 4 + r[None, :] + start % 7)
+        b = tl.load(Y + r[:, None] + r[None, :] * 3)
+        acc = tl.dot(a, b, acc) * scale
+        best = tl.maximum(best, tl.max(acc))
+        turns += 1
+    while best > 1.0:
+        best = best / 2
+        turns += 2
+    if turns > 5:
+        acc = acc + best
+    else:
+        acc = tl.trans(acc)
+    tl.store(Out + r[:, None] * 16 + r[None, :], acc)
+    tl.store(M + tl.program_id(0), turns)
+""",
+    "movements": """
+def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
+    r = tl.arange(0, 16)
+    a = tl.load(X + r)
+    b = tl.load(Y + r)
+    both = tl.join(a, b)
+    left, right = tl.split(tl.reshape(tl.interleave(a, b), (16, 2)))
+    picked = tl.gather(tl.reshape(both, (4, 8)), tl.reshape(tl.load(N + r) & 3, (4, 4)), axis=0)
+    tl.store(Out + tl.arange(0, 32), tl.reshape(both, (32,)) - tl.cat(left, right, can_reorder=True))
+    tl.store(Out + 32 + r, tl.reshape(tl.permute(picked, (1, 0)), (16,)) + tl.flip(a, 0))
+    tl.store(M + tl.arange(0, 8), tl.histogram(tl.load(N + r) & 7, 8))
+""",
+    "programs": """
+def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
+    p = tl.program_id(0) * tl.num_programs(1) + tl.program_id(1)
+    at = p * BLOCK + tl.arange(0, BLOCK)
+    i = tl.load(N + at, mask=at < n, other=0)
+    tl.atomic_add(M + (i & 7), i)
+    tl.atomic_max(M + 8 + (i & 3), i, mask=at < n)
+    tl.atomic_min(M + 12, tl.sum(i))
+    tl.atomic_max(Out, tl.max(tl.load(X + at, mask=at < n, other=0.0)))
+    if p % 2 == 0:
+        tl.store(Out + 1 + p, tl.load(Y + p) + p)
+""",
+    "combined": """
+def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
+    r = tl.arange(0, 8)
+    c = tl.arange(0, BLOCK)
+    x = tl.load(X + r[:, None] * BLOCK + c[None, :])
+    y = tl.load(Y + r[:, None] * BLOCK + c[None, :])
+    a, b = tl.associative_scan((x, y), 1, linear, reverse=True)
+    tl.store(Out + r[:, None] * BLOCK + c[None, :], a - b)
+    tl.store(Out + 8 * BLOCK + r, tl.reduce(x, 1, further))
+""",
+    "blocks": """
+def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
+    p = tl.make_block_ptr(X, (5, 30), (32, 1), (0, 0), (8, 16), (1, 0))
+    q = tl.make_block_ptr(Out, (7, 32), (32, 1), (0, 0), (8, 16), (1, 0))
+    total = tl.zeros((8, 16), dtype=tl.float32)
+    for step in range(0, 2):
+        x = tl.load(p, boundary_check=(0, 1), padding_option="zero")
+        total += x
+        tl.store(q, total * x, boundary_check=(0, 1))
+        p = tl.advance(p, (0, 16))
+        q = tl.advance(q, (0, 16))
+    d = tl.make_tensor_descriptor(Y, [6, 20], [32, 1], [8, 16])
+    o = tl.make_tensor_descriptor(Out + 240, [6, 20], [32, 1], [8, 16])
+    o.store([1, 8], d.load([0, 8]) + 1)
+""",
+}
+HELPERS = """
+@triton.jit
+def linear(a, b, c, d):
+    return a * c, b * c + d
+
+@triton.jit
+def further(a, b):
+    return tl.where(tl.abs(a) > tl.abs(b), a, b)
+
+@triton.jit"""
+
+
+def parameters(name: str, body: str | None = None, **more: object) -> dict:
+    """A run of one of the kernels on 512 elements of each tensor."""
+    source = HEAD + HELPERS + (body or KERNELS[name])
+    dice = random.Random(name)
+    arguments = {
+        "X": {"data": [dice.uniform(-2, 2) for _ in range(512)], "dtype": "fp32"},
+        "Y": {"data": [dice.uniform(-2, 2) for _ in range(512)], "dtype": "fp32"},
+        "N": {"data": [dice.randrange(-100, 100) for _ in range(512)], "dtype": "int32"},
+        "Out": {"data": [0.0] * 512, "dtype": "fp32"},
+        "M": {"data": [0] * 512, "dtype": "int32"},
+        "n": {"int": 100},
+        "scale": {"float": 0.37},
+        "BLOCK": {"value": 32},
+        **more,
+    }
+    return {"path": "k.py", "source": source, "kernel": "k", "arguments": arguments, "grid": [2, 2]}
+
+
+@pytest.fixture(scope="module")
+def cpu() -> Iterator[Runner]:
+    started = Runner()
+    yield started
+    started.end()
+
+
+@pytest.fixture(scope="module", params=["1", "3"])
+def cuda(request: pytest.FixtureRequest, stand_in: str) -> Iterator[Runner]:
+    """A worker whose GPU has blocks of so many threads."""
+    started = CudaRunner(both(stand_in, STAND_IN_THREADS=request.param))
+    yield started
+    started.end()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_bit_by_bit_as_the_interpreter(name: str, cpu: Runner, cuda: Runner) -> None:
+    wanted = cpu.ask("run", parameters(name))["result"]
+    got = cuda.ask("run", parameters(name))["result"]
+    assert got["cuda"] == {"launches": 1}
+    assert any(got["buffers"]["Out"]) or any(got["buffers"]["M"])
+    assert got["buffers"] == wanted["buffers"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("    tl.store(Out, tl.rand(3, 4))", "the cuda backend does not run RAND"),
+        ("    tl.store(M, tl.atomic_add(M, 1))", "does not run what atomic_add gives back"),
+        (
+            "    tl.store(Out + 600, 1.0)",
+            "line 15 of program 0 leaves the elements that were copied (lane 0, element 600)",
+        ),
+        ("    tl.store(M, n // (n - 100))", "divides by zero on the GPU"),
+    ],
+)
+def test_what_it_does_not_run_the_interpreter_does(
+    body: str, words: str, cpu: Runner, cuda: Runner
+) -> None:
+    kernel = f"\ndef k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):\n{body}\n"
+    wanted = cpu.ask("run", parameters("none", kernel))
+    got = cuda.ask("run", parameters("none", kernel))
+    assert got.get("error") == wanted.get("error")
+    if "error" in wanted:
+        return
+    assert got["result"]["cuda"]["launches"] == 0
+    assert words in got["result"]["cuda"]["refused"]
+    for part in ("buffers", "findings", "steps"):
+        assert got["result"][part] == wanted["result"][part]
+
+
+EXAMPLES = (
+    *("activations", "attention", "cross_entropy", "cumsum", "dropout", "embedding", "layer_norm"),
+    *("softmax", "state_space"),
+)
+# What it has no lowering for, by the kernel.
+REFUSED = {"dropout_add_kernel": "RAND", "seeded_dropout_kernel": "RAND"}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_verdicts_are_those_of_the_interpreter(example: str, cpu: Runner, cuda: Runner) -> None:
+    for name, proof in derived(ROOT / f"examples/{example}.py")[1].items():
+        wanted = cpu.ask("gradcheck", {**proof, "max_seconds": 60})["result"]
+        got = cuda.ask("gradcheck", {**proof, "max_seconds": 60})["result"]
+        for part in ("status", "reason", "covered", "steps", "own_types", "findings"):
+            assert got[part] == wanted[part], (name, part)
+        assert math.isclose(got["worst_error"], wanted["worst_error"], abs_tol=1e-9)
+        if name in REFUSED:
+            assert REFUSED[name] in got["cuda"]["refused"]
+        else:
+            assert got["cuda"]["launches"] > 0, name
+            assert "refused" not in got["cuda"], (name, got["cuda"])
+
+
+def test_a_gpu_that_fails_takes_no_proof_along(stand_in: str, cpu: Runner) -> None:
+    proof = derived(ROOT / "examples/softmax.py")[1]["softmax_kernel"]
+    wanted = cpu.ask("gradcheck", proof)["result"]
+    for failure in (
+        "cuMemAlloc_v2:2",
+        "cuCtxSynchronize:700:3",
+        "cuMemcpyDtoH_v2:719:2",
+        "cuInit:999",
+    ):
+        runner = CudaRunner(both(stand_in, STAND_IN_FAIL=failure))
+        got = runner.ask("gradcheck", proof)["result"]
+        runner.end()
+        assert (got["status"], got["steps"]) == (wanted["status"], wanted["steps"])
+        assert got["cuda"]["refused"], failure
+
+
+# --- NVIDIA's own compiler, without a GPU ---
+
+FUNCTIONS = """
+    x = tl.load(X + tl.arange(0, 32))
+    y = tl.load(Y + tl.arange(0, 32))
+    z = tl.exp(x) + tl.log2(y) + tl.erf(x) + tl.sigmoid(y) + tl.rsqrt(x) + tl.fma(x, y, x) + x % y
+    z += libdevice.lgamma(x) + libdevice.jn(3, y) + libdevice.nextafter(x, y) + libdevice.cbrt(x)
+    z += libdevice.ilogb(x) + libdevice.normcdf(y) + libdevice.isnan(x) + libdevice.ldexp(x, 2)
+    z += libdevice.erfcx(x) + libdevice.rhypot(x, y) + libdevice.signbit(x) + libdevice.rint(y)
+    tl.store(Out + tl.arange(0, 32), z)
+"""
+
+
+@pytest.fixture(scope="module")
+def nvrtc(stand_in: str) -> Iterator[Runner]:
+    """A worker with NVIDIA's compiler, whose code the stand-in for the driver does not load."""
+    spec = importlib.util.find_spec("nvidia.cuda_nvrtc")
+    assert spec and spec.submodule_search_locations, "tests/requirements.txt names the package"
+    folder = Path(next(iter(spec.submodule_search_locations))) / "lib"
+    library = str(folder / "libnvrtc.so.12")
+    started = CudaRunner({"TAD_LIBCUDA": stand_in, "TAD_NVRTC": library})
+    yield started
+    started.end()
+
+
+@pytest.mark.parametrize("name", [*KERNELS, "functions"])
+def test_nvidia_compiles_it(name: str, nvrtc: Runner) -> None:
+    functions = f"\ndef k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):{FUNCTIONS}"
+    given = parameters(name, functions if name == "functions" else None)
+    given["source"] = "from triton.language.extra import libdevice\n" + given["source"]
+    refused = nvrtc.ask("run", given)["result"]["cuda"]["refused"]
+    assert refused.startswith("loading the kernel: "), refused

@@ -43,7 +43,7 @@ static int thinking_tokens(const char *effort) {
     return strcmp(effort, "medium") == 0 ? 8192 : 24576;
 }
 
-enum { ANSWER_TOKENS = 4096 };
+enum { ANSWER_TOKENS = 8192 };  // some think aloud first
 
 static void set_effort(const ModelSettings *settings, Json *body) {
     bool is_anthropic = settings->api == MODEL_ANTHROPIC;

@@ -365,6 +365,44 @@ def test_endpoints_that_are_refused(asking, url: str, says: str) -> None:
     assert says in result.stderr
 
 
+def test_the_rest_of_the_file_stays_as_it_is(asking) -> None:
+    """Line ends, indentation, other comments."""
+    one = asking(RIGHT)
+    text = KERNEL.replace("@triton.jit\ndef log", "# mine\nif True:\n    @triton.jit\n    def log")
+    text = text.replace("    # of positive numbers\n    return", "        return")
+    for made in (text, text.replace("\n", "\r\n")):
+        one.file.write_bytes(made.encode())
+        end = "\r\n" if "\r" in made else "\n"
+        assert one.sent("--write").status == 0
+        lines = one.file.read_bytes().decode().split(end)
+        place = lines.index(f"    {RIGHT}")
+        assert lines[place - 1].startswith("    # Proposed by a model (scripted), proved with ")
+        del lines[place - 1 : place + 1]
+        assert end.join(lines) == made
+
+
+def test_proxies(asking) -> None:
+    """The user's own, the environment's, and none for this machine."""
+    one = asking(RIGHT)
+    proxy = one.model.url.removesuffix("/v1")
+    config = one.home / ".config/tad-lsp/model.toml"
+    config.parent.mkdir(parents=True)
+    far = 'endpoint = "http://example.invalid/v1"\nmodel = "m"\n'
+    config.write_text(far + f'proxy = "{proxy}"\n')
+    assert one.ask("--agree", key=None, http_proxy="http://127.0.0.1:1").status == 0
+    config.write_text(far)
+    assert one.ask("--agree", key=None, http_proxy=proxy).status == 0
+    config.unlink()
+    assert one.sent(http_proxy="http://127.0.0.1:1", ALL_PROXY="http://127.0.0.1:1").status == 0
+    paths = [path for path, _, _ in one.model.requests]
+    assert paths == ["http://example.invalid/v1/chat/completions"] * 2 + ["/v1/chat/completions"]
+    missing = f'endpoint = "https://127.0.0.1:{proxy.split(":")[-1]}/v1"\nmodel = "m"\nca-file = "/nowhere.pem"\n'
+    config.write_text(missing)
+    result = one.ask("--agree")
+    assert (result.status, len(one.model.requests)) == (2, 3)
+    assert "nowhere.pem" in result.stdout
+
+
 def test_only_helpers_are_asked_about(asking) -> None:
     one = asking(RIGHT)
     one.file.write_text(KERNEL.replace("log_gamma(1 + x * x)", "libdevice.lgamma(1 + x * x)"))

@@ -428,6 +428,17 @@ static const HostValue *reduced(Host *host, const HostTensor *tensor, const Host
     return host_allocate(host, dims, rank, dtype ? dtype : tensor->dtype, CONTENTS_COMPUTED, NULL);
 }
 
+static void note_stride(Host *host, const HostTensor *tensor, const HostValue *dim, int axis) {
+    HostInput *input = host_input(host, tensor->like->name);
+    int64_t number = 0;
+    if (axis > 0 && axis + 1 == tensor->rank) input->is_last_stride_read = true;
+    if (!host_int(dim, &number)) return;
+    if (number < 0)
+        input->strides_from_end |= 1U << (tensor->rank - 1 - axis);
+    else
+        input->strides_from_front |= 1U << axis;
+}
+
 static const HostValue *size_or_stride(Host *host, HostTensor *tensor, const HostCall *call,
                                        bool strides) {
     const HostValue *dim = host_argument(call, 0, "dim");
@@ -435,8 +446,7 @@ static const HostValue *size_or_stride(Host *host, HostTensor *tensor, const Hos
     int axis = 0;
     if (!axis_of(host, tensor, dim, 0, &axis))
         return host_unknown(host, "a dimension that is not understood");
-    if (strides && tensor->like && axis > 0 && axis + 1 == tensor->rank)
-        host_input(host, tensor->like->name)->is_last_stride_read = true;
+    if (strides && tensor->like) note_stride(host, tensor, dim, axis);
     return strides ? tensor->strides[axis] : host_look_at(tensor->dims[axis]);
 }
 

@@ -56,6 +56,31 @@ static bool copy_unread_sizes(Host *host) {
     return changed;
 }
 
+/// The rank of a tensor that is only asked for `k.stride(2)` and `k.stride(-1)`: as that of one which is asked for the same
+/// strides and whose rank the host code says, since these are the strides of two axes.
+static bool copy_ranks(Host *host) {
+    bool changed = false;
+    for (int i = 0; i < host->inputs.count; i++) {
+        HostInput *input = host->inputs.items[i];
+        unsigned last = input->rank > 0 ? 1U << (input->rank - 1) : 0;
+        if (input->kind != INPUT_TENSOR || input->is_rank_certain) continue;
+        if (!(input->strides_from_end & 1) || !(input->strides_from_front & last)) continue;
+        for (int k = 0; k < host->inputs.count; k++) {
+            const HostInput *model = host->inputs.items[k];
+            if (model->kind != INPUT_TENSOR || !model->is_rank_certain ||
+                model->rank <= input->rank ||
+                model->strides_from_front != input->strides_from_front ||
+                model->strides_from_end != input->strides_from_end)
+                continue;
+            host_set_rank(host, input, model->rank);
+            input->is_rank_certain = false;
+            changed = true;
+            break;
+        }
+    }
+    return changed;
+}
+
 static void run_once(Host *host) {
     host->attributes = map_new(host->arena);
     host->constraints.count = 0;
@@ -114,7 +139,7 @@ static HostLaunch *evaluate(Arena *arena, const Asked *asked) {
     host.launch = launch;
     for (int run = 0; run < MAX_RUNS; run++) {
         run_once(&host);
-        if (host.is_changed) continue;
+        if (host.is_changed || (run < MAX_RUNS / 2 && copy_ranks(&host))) continue;
         bool changed = run < MAX_RUNS / 2 && copy_unread_sizes(&host);
         if (!host_solve(&host) && !changed) break;
         if (run + 1 == MAX_RUNS) run_once(&host);

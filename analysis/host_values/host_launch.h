@@ -35,6 +35,7 @@ typedef struct HostInput {
     int64_t dims[TYPE_MAX_RANK];
     bool is_dim_read[TYPE_MAX_RANK];  // the host code looks at this size
     bool is_last_stride_read;  // or at the stride of its last axis, as if there were no further one
+    unsigned strides_from_front, strides_from_end;  // a bit for each axis whose stride it looks at
     DTypeCode
         dtype;  // of a tensor, or the value of INPUT_DTYPE; DTYPE_UNKNOWN: floating, not said which
     Constant constant;          // of a scalar

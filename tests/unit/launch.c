@@ -236,6 +236,24 @@ TEST(spread_shapes) {
     done(it);
 }
 
+TEST(ranks_of_tensors_asked_for_the_same_strides) {
+    Case it = evaluate(PRELUDE "def run(q, k):\n"
+                               "    B, T, D = q.shape\n"
+                               "    S = k.shape[1]\n"
+                               "    assert q.stride(-1) == 1 and k.stride(-1) == 1\n"
+                               "    kernel[(B, T)](q, k, q.stride(0) + q.stride(1),\n"
+                               "                   k.stride(0) + k.stride(1), BLOCK=16)\n");
+    CHECK_EQ_INT(it.concrete->arguments[1].rank, 3);
+    CHECK_EQ_INT(it.concrete->arguments[1].dims[2], it.concrete->arguments[0].dims[2]);
+    done(it);
+    it = evaluate(PRELUDE "def run(q, w):\n"
+                          "    B, T, D = q.shape\n"
+                          "    kernel[(B, T)](q, w, q.stride(0) + q.stride(1),\n"
+                          "                   w.stride(0) + w.stride(1), BLOCK=16)\n");
+    CHECK_EQ_INT(it.concrete->arguments[1].rank, 2);
+    done(it);
+}
+
 /// Every launcher of examples/ is understood completely, in several variants.
 TEST(examples_are_complete) {
     DIR *folder = opendir("examples");

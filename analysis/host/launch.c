@@ -7,6 +7,7 @@
 #include "analysis/host/host_statement.h"
 #include "analysis/host/parameter_uses.h"
 #include "analysis/host_values/host.h"
+#include "analysis/host_values/host_input.h"
 #include "analysis/host_values/host_solve.h"
 #include "analysis/syntax/syntax_nodes.h"
 #include "base/budget.h"

@@ -10,7 +10,8 @@ typedef struct Reliance {
     Arena *arena;
     Map seen;
     const char *parameter;
-    bool is_open;  // a place depends on memory, or on a caller's choice
+    bool of_any_launch;  // numbers are open, too
+    bool is_open;        // a place depends on memory, or on a caller's choice
 } Reliance;
 
 static void follow(Reliance *reliance, const Value *value);
@@ -35,7 +36,9 @@ static void follow(Reliance *reliance, const Value *value) {
         follow_op(reliance, value->region->parent);
     } else if (value->index < configuration->argument_count) {
         const PlanArgument *argument = &configuration->arguments[value->index];
-        if (argument->is_caller_choice) reliance->is_open = true;
+        bool is_number = argument->kind == ARGUMENT_INTEGER || argument->kind == ARGUMENT_FLOAT;
+        if (argument->is_caller_choice || (reliance->of_any_launch && is_number))
+            reliance->is_open = true;
     }
 }
 
@@ -68,10 +71,22 @@ static bool visit_access(void *context, Op *op) {
     return !reliance->is_open;
 }
 
-bool places_are_launched(Arena *arena, const Problem *problem, const char *parameter) {
-    if (!problem->configuration->is_launch || !parameter) return false;
-    Reliance reliance = {
-        .problem = problem, .arena = arena, .seen = map_new(arena), .parameter = parameter};
+static bool places_are_sure(Arena *arena, const Problem *problem, const char *parameter,
+                            bool of_any_launch) {
+    Reliance reliance = {.problem = problem,
+                         .arena = arena,
+                         .seen = map_new(arena),
+                         .parameter = parameter,
+                         .of_any_launch = of_any_launch};
+    if (!parameter) return false;
     region_walk(problem->forward->body, visit_access, &reliance);
     return !reliance.is_open;
+}
+
+bool places_are_launched(Arena *arena, const Problem *problem, const char *parameter) {
+    return problem->configuration->is_launch && places_are_sure(arena, problem, parameter, false);
+}
+
+bool places_are_the_programs(Arena *arena, const Problem *problem, const char *parameter) {
+    return places_are_sure(arena, problem, parameter, true);
 }

@@ -7,5 +7,7 @@
 /// Whether the places of all accesses to a parameter's buffer, and whether they happen, follow from the sizes of the launch's
 /// tensors: not from what memory holds, nor from numbers that a caller chooses. False for a configuration that is no launch.
 bool places_are_launched(Arena *arena, const Problem *problem, const char *parameter);
+/// Whether they follow from the program alone, whatever numbers and tensors the kernel is launched with.
+bool places_are_the_programs(Arena *arena, const Problem *problem, const char *parameter);
 
 #endif

@@ -489,6 +489,17 @@ static void check_backward(Checker *checker) {
     }
 }
 
+/// Programs that meet wherever the kernel is launched with several of them.
+static void note_own_meeting(Checker *checker) {
+    CheckResult *result = checker->result;
+    const char *buffer = checker->forward.memory->overwritten_buffer;
+    if (result->status != CHECK_INVALID) return;
+    for (LIST_EACH(int, i, result->findings))
+        if (result->findings.items[i].kind == FINDING_RACE)
+            buffer = result->findings.items[i].buffer;
+    result->is_kernels_own = places_are_the_programs(checker->arena, checker->problem, buffer);
+}
+
 static bool is_needed(const Problem *problem, int64_t steps) {
     const Need *need = problem->need;
     return !need ||
@@ -530,6 +541,7 @@ CheckResult check_configuration(Arena *arena, const Problem *problem) {
         check_backward(&checker);
     else if (checker.executor.interp->is_over_budget)
         result.status = CHECK_UNPROVED;
+    note_own_meeting(&checker);
     if (checker.backward.arena) execution_free(&checker.backward);
     execution_free(&checker.forward);
     arena_free(scratch);

@@ -42,12 +42,13 @@ typedef struct CheckResult {
     double error;     // the worst of all directions
     double together;  // of the directions along several inputs at once
     int together_directions;
-    double dot_error;            // the same against forward-mode duals alone
-    bool has_kink;               // central differences of two step sizes disagree somewhere
-    bool is_contradicted;        // a gradient was measured as wrong, whatever the status
-    double slope;                // the largest derivative along a direction
-    int64_t excluded;            // stored elements that are not finite, and so not in the loss,
-    int64_t stored;              // of so many
+    double dot_error;      // the same against forward-mode duals alone
+    bool has_kink;         // central differences of two step sizes disagree somewhere
+    bool is_contradicted;  // a gradient was measured as wrong, whatever the status
+    bool is_kernels_own;   // several programs meet in any launch, so that it is made for fewer
+    double slope;          // the largest derivative along a direction
+    int64_t excluded;      // stored elements that are not finite, and so not in the loss,
+    int64_t stored;        // of so many
     const char *excluded_names;  // the outputs that have them
     Findings findings;
     int64_t forward_steps, backward_steps;  // of one run; the backward's with its forward

@@ -35,6 +35,13 @@ typedef struct Want {
     const char *words;
 } Want;
 
+/// A configuration with several programs along an axis that was discarded.
+typedef struct LostPrograms {
+    int64_t tried;  // 0: none was
+    bool is_of_a_launcher;
+    const char *reason;
+} LostPrograms;
+
 struct Covered {
     Arena *arena;
     const Function *symbolic;
@@ -45,6 +52,8 @@ struct Covered {
     LIST(Want) wants;
     int64_t programs[PROGRAM_AXES];  // of the configuration with the most
     LIST(SeenValue) values;          // of parameters that are choices, as they came
+    LostPrograms lost[PROGRAM_AXES];
+    bool has_launcher;         // some configuration of a launcher is proved
     int64_t infinite, stored;  // of the configuration in which most stored elements are not finite
     const char *infinite_names;  // of the outputs that have them
 };
@@ -363,6 +372,7 @@ void covered_take(Covered *covered, const PlanConfiguration *configuration,
     for (LIST_EACH(int, i, keys))
         map_set_number(&covered->cases, keys.items[i], (void *)(uintptr_t)&marker);
     coverage_merge(covered->places, places);
+    covered->has_launcher = covered->has_launcher || configuration->origin == SPEC_LAUNCHER;
     take_grid(covered, configuration->grid);
     for (int i = 0; i < configuration->argument_count; i++)
         take_value(covered, i, &configuration->arguments[i]);
@@ -391,6 +401,34 @@ bool covered_is_full(const Covered *covered) {
     for (LIST_EACH(int, i, covered->wants))
         if (!is_had(covered, &covered->wants.items[i])) return false;
     return true;
+}
+
+/// Whether the kernel looks at the axis, and several programs were not had along it.
+static bool is_narrow(const Covered *covered, int axis) {
+    return covered->uses_axis[axis] &&
+           !map_has_number(&covered->cases, case_key(CASE_PROGRAMS, (uint64_t)axis, 2));
+}
+
+bool covered_is_narrow(const Covered *covered) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (is_narrow(covered, axis)) return true;
+    return false;
+}
+
+bool covered_widens(const Covered *covered, const PlanConfiguration *configuration) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (is_narrow(covered, axis) && configuration->grid[axis] > 1) return true;
+    return false;
+}
+
+void covered_lose(Covered *covered, const PlanConfiguration *configuration, const char *reason) {
+    bool is_of_a_launcher = configuration->origin == SPEC_LAUNCHER;
+    for (int axis = 0; axis < PROGRAM_AXES && !configuration->is_empty; axis++) {
+        LostPrograms *lost = &covered->lost[axis];
+        int64_t tried = configuration->grid[axis];
+        bool is_better = !lost->tried || (is_of_a_launcher && !lost->is_of_a_launcher);
+        if (tried > 1 && is_better) *lost = (LostPrograms){tried, is_of_a_launcher, reason};
+    }
 }
 
 // --- words ------------------------------------------------------------------------------------------------------------------
@@ -519,6 +557,20 @@ const char *covered_words(const Covered *covered, const char *because) {
     if (!missing.size) return had;
     return arena_printf(covered->arena, "%s; not had: %s%s%s%s", had, buffer_text(&missing),
                         because ? " (" : "", because ? because : "", because ? ")" : "");
+}
+
+const char *covered_lost_words(const Covered *covered) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        const LostPrograms *lost = &covered->lost[axis];
+        if (!lost->tried || !is_narrow(covered, axis)) continue;
+        // a launcher that has one program there is the kernel's user; numbers made up for the kernel alone are nobody's
+        if (covered->has_launcher && !lost->is_of_a_launcher) continue;
+        return arena_printf(
+            covered->arena,
+            "proved with 1 program along axis %d, not with more: of %lld of them, %s", axis,
+            (long long)lost->tried, lost->reason);
+    }
+    return NULL;
 }
 
 const char *configuration_words(Arena *arena, const PlanConfiguration *configuration,

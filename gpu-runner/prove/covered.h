@@ -20,6 +20,14 @@ void covered_take(Covered *covered, const PlanConfiguration *configuration, cons
 void covered_note_infinite(Covered *covered, int64_t infinite, int64_t stored, const char *names);
 /// Whether all that is wanted was had.
 bool covered_is_full(const Covered *covered);
+/// Whether only single programs were had along some axis, and whether the configuration has several along one of these.
+bool covered_is_narrow(const Covered *covered);
+bool covered_widens(const Covered *covered, const PlanConfiguration *configuration);
+/// A configuration that was discarded for this reason, which lives as long as `covered`.
+void covered_lose(Covered *covered, const PlanConfiguration *configuration, const char *reason);
+/// Why what was proved is no proof of the kernel: along an axis only single programs are, since the configurations with more
+/// of them failed. NULL: it is one.
+const char *covered_lost_words(const Covered *covered);
 /// "3 x 2 x 6 programs, last block 11 of 32, ...; not had: ... (`because`)".
 const char *covered_words(const Covered *covered, const char *because);
 /// {programs, last_block, loops, branches, flags, strides, missing, not_finite}

@@ -21,6 +21,8 @@ static const int64_t MOST_STEPS = 1000000000;
 /// With this many configurations proved, no other is begun after so many steps.
 enum { ENOUGH_PROVED = 2, ENOUGH_DISCARDED = 2, ENOUGH_SPREAD = 2, ENOUGH_RAGGED = 3 };
 static const int64_t ENOUGH_STEPS = 100000000;
+/// As long as only single programs are proved along an axis, configurations with several are run beyond those.
+static const int64_t ENOUGH_WIDENING_STEPS = 300000000;
 enum { RUNS_OF_A_CHECK = 25 };  // of the forward, what the backward takes included, about
 
 typedef struct InputSummary {
@@ -140,6 +142,12 @@ static void discard(Gradcheck *check, const PlanConfiguration *configuration, co
     if (!check->invalid_reason || !configuration->is_guess) check->invalid_reason = reason;
 }
 
+/// What it would have shown counts: with more programs than are proved it leaves the proof open.
+static void lose(Gradcheck *check, const PlanConfiguration *configuration, const char *reason) {
+    discard(check, configuration, reason);
+    covered_lose(check->covered, configuration, reason);
+}
+
 /// Failed beats unproved beats proved; what is invalid says nothing about the gradient, and what the clock ended is nothing.
 static void take_result(Gradcheck *check, const PlanConfiguration *configuration,
                         const Problem *problem, const CheckResult *result) {
@@ -151,7 +159,10 @@ static void take_result(Gradcheck *check, const PlanConfiguration *configuration
     if (result->status == CHECK_INVALID) {
         if (configuration->origin == SPEC_KERNEL && result->cause == CHECK_CAUSE_UNDEFINED)
             check->ragged++;
-        discard(check, configuration, result->reason);
+        if (result->is_kernels_own)
+            discard(check, configuration, result->reason);
+        else
+            lose(check, configuration, result->reason);
         return;
     }
     // Values made up for the kernel alone that its derivative is not made for say nothing either.
@@ -159,13 +170,13 @@ static void take_result(Gradcheck *check, const PlanConfiguration *configuration
         result->status == CHECK_UNPROVED && configuration->origin == SPEC_KERNEL &&
         (result->cause == CHECK_CAUSE_NOT_FINITE || result->cause == CHECK_CAUSE_ROUNDING);
     if (is_beyond) {
-        discard(check, configuration, result->reason);
+        lose(check, configuration, result->reason);
         return;
     }
     check->is_settled = check->is_settled || result->cause == CHECK_CAUSE_LAUNCH;
     if (result->status == CHECK_UNPROVED && !check->is_settled &&
         check->budget.end == BUDGET_OUT_OF_STEPS) {
-        discard(check, configuration, "it takes more steps than a proof may");
+        lose(check, configuration, "it takes more steps than a proof may");
         return;
     }
     Json *json = configuration_json(check, configuration);
@@ -390,6 +401,8 @@ static void check_narrow(Gradcheck *check, PlanConfiguration *configuration, Pro
             other.grid[axis] = programs;
             CheckResult again = check_ready(check, &other, &narrow, &error);
             if (error || again.status == CHECK_INVALID) continue;
+            if (!result->is_kernels_own)
+                covered_lose(check->covered, configuration, result->reason);
             *problem = narrow;
             problem->configuration = configuration;
             *configuration = other;
@@ -419,7 +432,7 @@ static void check_one(Gradcheck *check, PlanConfiguration *configuration) {
     if (!error && grid_is_made_up && check->checked == 0)
         check_narrow(check, configuration, &problem, &result);
     if (error) {
-        discard(check, configuration, error);
+        lose(check, configuration, error);
         return;
     }
     SpecRequest request = spec_request(check);
@@ -515,9 +528,11 @@ static Json *result_json(Gradcheck *check) {
     bool is_wrong = check->status == CHECK_FAILED && check->checked;
     bool is_incomplete = check->budget.end == BUDGET_OUT_OF_TIME && !is_wrong;
     bool proved = check->status == CHECK_PROVED && check->proved > 0 && !is_incomplete;
+    const char *lost = proved && !check->is_told ? covered_lost_words(check->covered) : NULL;
+    if (lost) proved = false;
     Json *result = json_object(arena), *inputs = json_array(arena);
     json_set_string(result, "status", proved ? "proved" : is_wrong ? "failed" : "unproved");
-    const char *reason = is_incomplete ? incomplete_words(check) : check->reason;
+    const char *reason = is_incomplete ? incomplete_words(check) : lost ? lost : check->reason;
     if (!proved && !reason)
         reason = check->invalid_reason
                      ? arena_printf(arena, "no configuration runs: %s", check->invalid_reason)
@@ -598,10 +613,11 @@ static Error prepare(Gradcheck *check) {
 /// Time is up, the request is cancelled, a gradient is wrong, or enough is proved.
 static bool is_finished(Gradcheck *check) {
     bool is_enough = check->proved >= ENOUGH_PROVED;
+    int64_t enough = covered_is_narrow(check->covered) ? ENOUGH_WIDENING_STEPS : ENOUGH_STEPS;
     return check->is_settled || budget_is_over(&check->budget) ||
            check->budget.steps > check->most_steps ||
            (check->status == CHECK_FAILED && check->checked) ||
-           (is_enough && check->budget.steps > ENOUGH_STEPS) ||
+           (is_enough && check->budget.steps > enough) ||
            (is_enough && covered_is_full(check->covered));
 }
 
@@ -611,6 +627,8 @@ static bool is_needed(void *context, const PlanConfiguration *configuration,
     const Gradcheck *check = context;
     int64_t cost = steps * RUNS_OF_A_CHECK;
     bool is_dear = cost > ENOUGH_STEPS / 4 || check->budget.steps + cost > ENOUGH_STEPS;
+    bool widens = covered_widens(check->covered, configuration);
+    if (widens && check->budget.steps + cost <= ENOUGH_WIDENING_STEPS) return true;
     if (check->is_spreading || !configuration->is_guess || configuration->is_fallback) return true;
     if (configuration->is_extra && check->proved && is_dear) return false;
     if (!configuration->is_extra && check->proved < ENOUGH_PROVED) return true;
@@ -626,6 +644,10 @@ static void check_candidates(Gradcheck *check, Configurations *candidates,
             PlanConfiguration *candidate = &candidates->items[i];
             if (pass == 1 && (!put_off[i] || check->checked > 0)) continue;
             if (candidate->is_fallback && check->checked > 0) break;
+            // what is left is only for the axes along which single programs are proved
+            if (check->proved >= ENOUGH_PROVED && check->budget.steps > ENOUGH_STEPS &&
+                !covered_widens(check->covered, candidate))
+                continue;
             // Such kernels are made for sizes that are multiples of their blocks.
             if (check->ragged >= ENOUGH_RAGGED && check->checked == 0 && !candidate->is_fallback)
                 continue;

@@ -115,6 +115,34 @@ def test_the_dump_shows_every_configuration(tmp_path: Path) -> None:
     assert shown[-1].endswith(" steps")
 
 
+MEETING = (
+    HEAD
+    + """
+@triton.jit
+def kernel(X, S, n, share, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + i, mask=i < n, other=0.0)
+    tl.store(S + tl.program_id(0) // 4 * share, tl.sum(x * x, 0))
+"""
+)
+
+
+def test_single_programs_alone_are_no_proof(runner: Runner, tmp_path: Path) -> None:
+    """What runs with one program alone, since several meet, may need an owner for what they share."""
+    answer = answer_of(runner, tmp_path, MEETING)
+    assert answer["status"] == "unproved"
+    assert answer["reason"].startswith("proved with 1 program along axis 0, not with more: of ")
+    assert "stored by two programs" in answer["reason"]
+
+
+def test_the_only_program_of_what_the_user_wrote_is_enough(runner: Runner, tmp_path: Path) -> None:
+    """`grid=(1,)` is the user's word, and there is nothing else that failed."""
+    told = "# tad: n=21, share=1, BLOCK=32, X=f32[21], S=f32[1], grid=(1,)\n@triton.jit"
+    answer = answer_of(runner, tmp_path, MEETING.replace("@triton.jit", told))
+    assert answer["status"] == "proved"
+    assert "3 programs along axis 0" in answer["coverage"]["missing"]
+
+
 NOTHING = (
     HEAD
     + """

@@ -40,6 +40,8 @@ static void variant_describe(Differentiation *state, Variant *variant) {
     arguments_arrange(state, result, &variant->launch);
     arguments_list(state, result, &variant->launch);
     coverage_describe(state->arena, state->backward, &variant->launch);
+    coverage_outputs(state->arena, state->primal, state->primal->definition->parameter_count,
+                     result);
     tile_size_describe(state->arena, state->backward, &variant->launch);
     stages_describe(state->arena, state->backward, &variant->launch);
     result->status = BACKWARD_DERIVED;

@@ -152,7 +152,7 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
 
 /// Arguments as a launch has them, positions, keywords and defaults; written tensors may be views.
 static void class_launch(Arena *arena, Buffer *out, const LaunchPlan *plan) {
-    Texts parameters = {0}, call = {0}, written = {0};
+    Texts parameters = {0}, call = {0}, written = {0}, reached = {0};
     const char *class = plan_name(arena, plan, "cls"), *results = plan_name(arena, plan, "results");
     LIST_PUSH(arena, &parameters, class);
     LIST_PUSH(arena, &parameters, plan->grid);
@@ -178,6 +178,13 @@ static void class_launch(Arena *arena, Buffer *out, const LaunchPlan *plan) {
         LIST_PUSH(arena, &parameters,
                   given.size ? arena_printf(arena, "%s=%.*s", parameter->name, STR_ARGS(given))
                              : parameter->name);
+        const char *stored =
+            parameter_is_output(parameter) ? stored_output_text(arena, plan, p) : NULL;
+        if (stored) {
+            const char *arguments[] = {tensor, stored};
+            const char *head = arena_printf(arena, "%s = _reached", tensor);
+            LIST_PUSH(arena, &reached, call_lines(arena, head, arguments, 2, 8));
+        }
         LIST_PUSH(arena, &call,
                   parameter_is_output(parameter) ? arena_printf(arena, "_own(%s)", tensor)
                   : plan->is_part[p]             ? arena_printf(arena, "_whole_of(%s)", tensor)
@@ -196,6 +203,7 @@ static void class_launch(Arena *arena, Buffer *out, const LaunchPlan *plan) {
                              arena_printf(arena, "%s = dict", plan_name(arena, plan, "described")),
                              described.items, described.count, 8));
     if (parts) buffer_puts(out, part_launch_text(arena, plan, parts));
+    for (LIST_EACH(int, i, reached)) statement(out, reached.items[i], "");
     statement(out, arena_printf(arena, "%s = ", results),
               call_lines(arena, arena_printf(arena, "%s.apply", class), call.items, call.count, 8));
     statement(out, "return ",

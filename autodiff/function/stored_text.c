@@ -69,10 +69,8 @@ const char *stored_programs_text(Arena *arena, const LaunchPlan *plan) {
                         plan->ctx);
 }
 
-/// The claim in the Function's names.
-static const char *named_text(Arena *arena, const LaunchPlan *plan, const char *text) {
-    const char *grid = names_whole_grid(plan) ? programs_name(arena, plan)
-                                              : arena_printf(arena, "%s.grid", plan->ctx);
+/// A claim with Python of the grid in it.
+static const char *text_with_grid(Arena *arena, const char *text, const char *grid) {
     Buffer out = buffer_new(arena);
     for (const char *at = text; *at;) {
         size_t size = name_size(at);
@@ -86,8 +84,26 @@ static const char *named_text(Arena *arena, const LaunchPlan *plan, const char *
     return buffer_text(&out);
 }
 
+/// The claim in the Function's names.
+static const char *named_text(Arena *arena, const LaunchPlan *plan, const char *text) {
+    const char *grid = names_whole_grid(plan) ? programs_name(arena, plan)
+                                              : arena_printf(arena, "%s.grid", plan->ctx);
+    return text_with_grid(arena, text, grid);
+}
+
 const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient) {
     int most_axis;
     const char *text = claim_of(plan, gradient, &most_axis);
     return text ? arena_printf(arena, "stored=%s", named_text(arena, plan, text)) : NULL;
+}
+
+const char *stored_output_text(Arena *arena, const LaunchPlan *plan, int parameter) {
+    int most_axis;
+    const char *text = plan->backward->stored ? plan->backward->stored[parameter] : NULL;
+    if (!text || plan->fixes_grid || plan->is_part[parameter] ||
+        parameter_is_descriptor(plan_parameter(plan, parameter)) ||
+        !is_said(plan, text, &most_axis))
+        return NULL;
+    const char *grid = most_axis > 0 ? arena_printf(arena, "(*%s, 1, 1)", plan->grid) : plan->grid;
+    return text_with_grid(arena, text, grid);
 }

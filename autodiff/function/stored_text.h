@@ -9,4 +9,7 @@ const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgu
 /// Statements that these texts need in front of them, or "".
 const char *stored_programs_text(Arena *arena, const LaunchPlan *plan);
 
+/// What a launch stores in an output, `[(step, length), ...]` in what the class's `launch` knows; NULL where that is not known.
+const char *stored_output_text(Arena *arena, const LaunchPlan *plan, int parameter);
+
 #endif

@@ -603,28 +603,45 @@ static bool join_covers(const StoredSearch *coverage, StoreCover *covers, int co
 typedef struct GradientStores {
     Arena *arena;
     const Value *gradient;
-    Op *stores[STORED_MOST_STORES];
-    int count;
-    bool is_more;  // something else is done with the buffer
+    Op *stores[STORED_MOST_STORES], *loads[STORED_MOST_STORES];
+    int count, load_count;
+    bool may_load;  // where it stores
+    bool is_more;   // something else is done with the buffer
 } GradientStores;
+
+/// Whether a store has the place and the mask of the load.
+static bool is_stored_where_loaded(const GradientStores *found, Op *load) {
+    Access loaded = access_of(found->arena, load);
+    for (int i = 0; i < found->count; i++) {
+        Access stored = access_of(found->arena, found->stores[i]);
+        if (found->stores[i]->operands[0] == load->operands[0] && stored.mask == loaded.mask)
+            return true;
+    }
+    return false;
+}
 
 static bool visit_store(void *context, Op *op) {
     GradientStores *found = context;
     if (!op_is_access(op)) return true;
     Access access = access_of(found->arena, op);
     if (access.parameter != found->gradient) return true;
-    if (op->code != OP_STORE || found->count == STORED_MOST_STORES)
-        found->is_more = true;
-    else
+    if (op->code == OP_STORE && found->count < STORED_MOST_STORES)
         found->stores[found->count++] = op;
+    else if (op->code == OP_LOAD && found->may_load && found->load_count < STORED_MOST_STORES)
+        found->loads[found->load_count++] = op;
+    else
+        found->is_more = true;
     return true;
 }
 
-static const char *stored_text(StoredSearch *coverage, Function *backward, const Value *gradient) {
+static const char *stored_text(StoredSearch *coverage, Function *backward, const Value *gradient,
+                               bool may_load) {
     Arena *arena = coverage->arena;
-    GradientStores found = {.arena = arena, .gradient = gradient};
+    GradientStores found = {.arena = arena, .gradient = gradient, .may_load = may_load};
     region_walk(backward->body, visit_store, &found);
     if (found.is_more || found.count == 0) return NULL;
+    for (int i = 0; i < found.load_count; i++)
+        if (!is_stored_where_loaded(&found, found.loads[i])) return NULL;
     StoreCover *covers = ARENA_ARRAY(arena, StoreCover, found.count), all;
     int count = 0;
     for (int i = 0; i < found.count; i++)
@@ -651,20 +668,43 @@ static Function *by_first_index(Arena *arena, const Function *backward) {
     return function;
 }
 
-void coverage_describe(Arena *arena, Function *backward, BackwardLaunch *launch) {
+static StoredSearch *search_new(Arena *arena, const Function *function,
+                                const BackwardLaunch *launch) {
     enum { STAND_IN_ID = -1000000 };
     StoredSearch *coverage = ARENA_NEW(arena, StoredSearch);
     *coverage = (StoredSearch){
-        .arena = arena, .function = by_first_index(arena, backward), .launch = launch};
+        .arena = arena, .function = by_first_index(arena, function), .launch = launch};
     for (int axis = 0; axis < PROGRAM_AXES; axis++) {
         coverage->programs[axis] = stand_in(arena, STAND_IN_ID - axis);
         coverage->extents[axis] = stand_in(arena, STAND_IN_ID - PROGRAM_AXES - axis);
     }
+    return coverage;
+}
+
+void coverage_describe(Arena *arena, Function *backward, BackwardLaunch *launch) {
+    StoredSearch *coverage = search_new(arena, backward, launch);
     for (int i = 0; i < launch->argument_count; i++) {
         BackwardArgument *argument = &launch->arguments[i];
         if (argument->use == ARGUMENT_GRADIENT && !argument->is_program_sum)
-            argument->stored = stored_text(coverage, backward, backward->parameters[i].value);
+            argument->stored =
+                stored_text(coverage, backward, backward->parameters[i].value, false);
     }
+}
+
+void coverage_outputs(Arena *arena, Function *forward, int count, Backward *result) {
+    BackwardLaunch launch = {
+        .arguments = ARENA_ARRAY(arena, BackwardArgument, forward->parameter_count + 1),
+        .argument_count = forward->parameter_count,
+    };
+    for (int i = 0; i < forward->parameter_count; i++) {
+        BackwardArgument *argument = &launch.arguments[i];
+        argument->name = argument->of = forward->parameters[i].name;
+        argument->use = i < count ? ARGUMENT_SAME : ARGUMENT_SCRATCH;
+    }
+    StoredSearch *coverage = search_new(arena, forward, &launch);
+    result->stored = ARENA_ARRAY(arena, const char *, count + 1);
+    for (int i = 0; i < count && i < forward->parameter_count; i++)
+        result->stored[i] = stored_text(coverage, forward, forward->parameters[i].value, true);
 }
 
 void coverage_settle(Backward *result) {

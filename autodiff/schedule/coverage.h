@@ -6,6 +6,8 @@
 
 /// Fills `stored` of the launch's ARGUMENT_GRADIENTs, where it can be told; `launch` is in the order of the parameters of `backward`.
 void coverage_describe(Arena *arena, Function *backward, BackwardLaunch *launch);
+/// Fills `result->stored`: what a forward stores for certain in its first `count` parameters.
+void coverage_outputs(Arena *arena, Function *forward, int count, Backward *result);
 /// A gradient that several launches take is described by none of them.
 void coverage_settle(Backward *result);
 

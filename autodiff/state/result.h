@@ -148,6 +148,8 @@ typedef struct Backward {
     int assumption_count;
     const int *
         joined;  // per parameter of the forward: the one that it shares its tensor with in all launches, or -1; or NULL
+    const char **
+        stored;  // per parameter of the forward: what it stores for certain and loads nowhere else, as a gradient's `stored`; or NULL
     bool single_axes
         [PROGRAM_AXES];  // of the grid, which the kernel does not read: a launch has to have one program along them
 } Backward;

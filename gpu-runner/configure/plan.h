@@ -35,7 +35,9 @@ typedef struct PlanArgument {
     int64_t block[TYPE_MAX_RANK];
     bool
         is_caller_choice;  // a scalar that the launcher is given, and computes from no tensor's sizes
-    bool is_size_said;     // of a launch: the size of the buffer follows from that tensor, too
+    /// Of a launch: the one tensor of the caller's whose sizes decide the number, or how large the buffer is; NULL: none does.
+    const void *source;
+    bool has_sources;  // several do, or nobody says
     bool
         has_guessed_rank;  // a launcher asks the tensor for its strides and does not tell how many there are
 } PlanArgument;
@@ -56,6 +58,9 @@ typedef struct PlanConfiguration {
     bool is_guess;       // not the user's word: trouble in the forward means a bad configuration
     bool
         is_launch;  // its numbers are what the launcher passes, all from the sizes of one tensor of its caller
+    bool is_passed;  // its numbers are what the launcher passes, from whatever sizes
+    const void *grid_source[PROGRAM_AXES];  // per axis, as of an argument
+    bool has_grid_sources[PROGRAM_AXES];
 } PlanConfiguration;
 
 typedef LIST(PlanConfiguration) Configurations;

@@ -148,7 +148,7 @@ static void add_marked(Arena *arena, const SpecRequest *request, SpecOrigin orig
     }
     if (!count) return;
     marked.is_extra = true;
-    marked.is_launch = false;
+    marked.is_launch = marked.is_passed = false;
     LIST_PUSH(arena, all, marked);
 }
 

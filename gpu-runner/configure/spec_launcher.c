@@ -139,15 +139,30 @@ static bool launch_has_one_source(const HostLaunch *host, const HostInput **only
     return true;
 }
 
-/// Which buffers have their size from there as well.
-static void note_sizes(const HostLaunch *host, const HostInput *only,
-                       PlanConfiguration *configuration) {
+/// Whether the host code asks for sizes of a tensor of which it does not tell how many there are.
+static bool guesses_rank(const HostInput *input) {
+    bool reads = false;
+    for (int i = 0; i < input->rank; i++) reads = reads || input->is_dim_read[i];
+    return input->kind == INPUT_TENSOR && !input->is_rank_certain && reads;
+}
+
+/// Which tensor of the caller's decides each number, each buffer's size and each axis of the grid.
+static void note_sources(const HostLaunch *host, PlanConfiguration *configuration) {
     for (int i = 0; i < host->argument_count; i++) {
         const HostValue *value = host->arguments[i].value;
-        bool is_said = value && value->kind == HOST_TENSOR && only;
-        for (int d = 0; is_said && d < value->tensor->rank; d++)
-            is_said = has_one_source(value->tensor->dims[d], &only);
-        configuration->arguments[i].is_size_said = is_said;
+        const HostInput *only = NULL;
+        bool is_tensor = value && value->kind == HOST_TENSOR;
+        bool is_one = value && (is_tensor || has_one_source(value, &only));
+        for (int d = 0; is_tensor && is_one && d < value->tensor->rank; d++)
+            is_one = has_one_source(value->tensor->dims[d], &only);
+        configuration->arguments[i].source = only;
+        configuration->arguments[i].has_sources = !is_one || (only && guesses_rank(only));
+    }
+    for (int axis = 0; axis < host->grid_rank; axis++) {
+        const HostInput *only = NULL;
+        bool is_one = has_one_source(host->grid[axis], &only);
+        configuration->has_grid_sources[axis] = !is_one || (only && guesses_rank(only));
+        configuration->grid_source[axis] = only;
     }
 }
 
@@ -168,22 +183,20 @@ static void note_ranks(const HostLaunch *host, PlanConfiguration *configuration)
     }
 }
 
-/// Whether the host code asks for sizes of a tensor of which it does not tell how many there are.
-static bool guesses_rank(const HostInput *input) {
-    bool reads = false;
-    for (int i = 0; i < input->rank; i++) reads = reads || input->is_dim_read[i];
-    return input->kind == INPUT_TENSOR && !input->is_rank_certain && reads;
-}
-
 /// Whether the host code is understood up to the launch: nothing in it is made up but the launcher's own arguments.
 static bool is_followed(const HostLaunch *host) {
     if (host->reason) return false;
     for (LIST_EACH(int, i, host->inputs)) {
         const HostInput *input = host->inputs.items[i];
-        bool is_made_up = !input->is_argument && input->kind != INPUT_OBJECT;
-        if (is_made_up || guesses_rank(input)) return false;
+        if (!input->is_argument && input->kind != INPUT_OBJECT) return false;
     }
     return true;
+}
+
+static bool guesses_ranks(const HostLaunch *host) {
+    for (LIST_EACH(int, i, host->inputs))
+        if (guesses_rank(host->inputs.items[i])) return true;
+    return false;
 }
 
 /// Whether the numbers are those that the launcher passes: none was mended to fit the others.
@@ -239,10 +252,11 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
     note_ranks(host, &filled.items[0]);
     const HostInput *source = NULL;
     // sizes that are tried for what they show say nothing against a launcher that is made for others
-    filled.items[0].is_launch = !filled.items[0].is_extra && open == 0 &&
-                                launch_has_one_source(host, &source) && fixed.grid_is_known &&
+    filled.items[0].is_passed = !filled.items[0].is_extra && open == 0 && fixed.grid_is_known &&
                                 is_followed(host) && is_kept(&fixed, &filled.items[0]);
-    note_sizes(host, source, &filled.items[0]);
+    filled.items[0].is_launch =
+        filled.items[0].is_passed && !guesses_ranks(host) && launch_has_one_source(host, &source);
+    note_sources(host, &filled.items[0]);
     LIST_PUSH(arena, all, filled.items[0]);
 }
 

@@ -11,10 +11,17 @@ typedef struct Reliance {
     Map seen;
     const char *parameter;
     bool of_any_launch;  // numbers are open, too
+    const void *source;  // the tensor whose sizes decided so far, or NULL
     bool is_open;        // a place depends on memory, or on a caller's choice
 } Reliance;
 
 static void follow(Reliance *reliance, const Value *value);
+
+static void take_source(Reliance *reliance, const void *source, bool has_sources) {
+    bool is_other = source && reliance->source && source != reliance->source;
+    if (has_sources || is_other) reliance->is_open = true;
+    if (source) reliance->source = source;
+}
 
 static void follow_op(Reliance *reliance, const Op *op) {
     int effects = op_rows[op->code].effects;
@@ -39,6 +46,8 @@ static void follow(Reliance *reliance, const Value *value) {
         bool is_number = argument->kind == ARGUMENT_INTEGER || argument->kind == ARGUMENT_FLOAT;
         if (argument->is_caller_choice || (reliance->of_any_launch && is_number))
             reliance->is_open = true;
+        if (is_number && !reliance->of_any_launch)
+            take_source(reliance, argument->source, argument->has_sources);
     }
 }
 
@@ -71,22 +80,32 @@ static bool visit_access(void *context, Op *op) {
     return !reliance->is_open;
 }
 
-static bool places_are_sure(Arena *arena, const Problem *problem, const char *parameter,
-                            bool of_any_launch) {
-    Reliance reliance = {.problem = problem,
-                         .arena = arena,
-                         .seen = map_new(arena),
-                         .parameter = parameter,
-                         .of_any_launch = of_any_launch};
-    if (!parameter) return false;
-    region_walk(problem->forward->body, visit_access, &reliance);
-    return !reliance.is_open;
+static bool places_are_sure(Reliance *reliance) {
+    if (!reliance->parameter || reliance->is_open) return false;
+    reliance->seen = map_new(reliance->arena);
+    region_walk(reliance->problem->forward->body, visit_access, reliance);
+    return !reliance->is_open;
 }
 
-bool places_are_launched(Arena *arena, const Problem *problem, const char *parameter) {
-    return problem->configuration->is_launch && places_are_sure(arena, problem, parameter, false);
+bool places_are_launched(Arena *arena, const Problem *problem, const char *parameter,
+                         bool is_sized) {
+    const PlanConfiguration *configuration = problem->configuration;
+    Reliance reliance = {.problem = problem, .arena = arena, .parameter = parameter};
+    if (!configuration->is_passed) return false;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        take_source(&reliance, configuration->grid_source[axis],
+                    configuration->has_grid_sources[axis]);
+    // a constexpr is a number in the kernel by now: it may be anywhere
+    for (int i = 0; parameter && i < configuration->argument_count; i++) {
+        const PlanArgument *argument = &configuration->arguments[i];
+        if (argument->kind == ARGUMENT_CONSTANT || (is_sized && str_is(argument->name, parameter)))
+            take_source(&reliance, argument->source, argument->has_sources);
+    }
+    return places_are_sure(&reliance);
 }
 
 bool places_are_the_programs(Arena *arena, const Problem *problem, const char *parameter) {
-    return places_are_sure(arena, problem, parameter, true);
+    Reliance reliance = {
+        .problem = problem, .arena = arena, .parameter = parameter, .of_any_launch = true};
+    return places_are_sure(&reliance);
 }

@@ -4,9 +4,11 @@
 
 #include "gpu-runner/configure/problem.h"
 
-/// Whether the places of all accesses to a parameter's buffer, and whether they happen, follow from the sizes of the launch's
-/// tensors: not from what memory holds, nor from numbers that a caller chooses. False for a configuration that is no launch.
-bool places_are_launched(Arena *arena, const Problem *problem, const char *parameter);
+/// Whether the places of all accesses to a parameter's buffer, whether they happen, and with `is_sized` how large the buffer
+/// is, follow from the sizes of one tensor of the launch: not from what memory holds, nor from numbers that a caller chooses,
+/// nor from sizes of several tensors, which nobody says to fit. False for a configuration that is no launch.
+bool places_are_launched(Arena *arena, const Problem *problem, const char *parameter,
+                         bool is_sized);
 /// Whether they follow from the program alone, whatever numbers and tensors the kernel is launched with.
 bool places_are_the_programs(Arena *arena, const Problem *problem, const char *parameter);
 

@@ -343,32 +343,24 @@ static void judge_findings(Checker *checker, int first) {
 
 // --- one configuration --------------------------------------------------------------------------------------------------
 
-static bool is_size_said(const Problem *problem, const MemoryFinding *finding) {
-    const PlanConfiguration *configuration = problem->configuration;
-    for (int i = 0; finding->buffer && i < configuration->argument_count; i++)
-        if (str_is(configuration->arguments[i].name, finding->buffer))
-            return configuration->arguments[i].is_size_said;
-    return false;
-}
-
 /// What goes wrong in the forward by the launch of the file itself, if anything.
 static const MemoryFinding *fault_of_launch(Checker *checker) {
     const Problem *problem = checker->problem;
     const VirtualMemory *memory = checker->forward.memory;
-    if (!problem->configuration->is_launch) return NULL;
+    if (!problem->configuration->is_passed) return NULL;
     if (memory->crossing.message) {
         MemoryFinding crossing = memory->crossing;
         crossing.kernel = arena_strdup(checker->arena, crossing.kernel);
         crossing.message = arena_strdup(checker->arena, crossing.message);
         crossing.buffer = arena_strdup(checker->arena, crossing.buffer);
-        bool is_fault = places_are_launched(checker->arena, problem, crossing.buffer);
+        bool is_fault = places_are_launched(checker->arena, problem, crossing.buffer, false);
         if (is_fault) LIST_PUSH(checker->arena, &checker->result->findings, crossing);
     }
     for (LIST_EACH(int, i, checker->result->findings)) {
         const MemoryFinding *finding = &checker->result->findings.items[i];
         bool counts = finding->kind == FINDING_RACE || finding->kind == FINDING_OUT_OF_BOUNDS;
-        bool is_sized = finding->kind != FINDING_OUT_OF_BOUNDS || is_size_said(problem, finding);
-        if (counts && is_sized && places_are_launched(checker->arena, problem, finding->buffer))
+        bool is_sized = finding->kind == FINDING_OUT_OF_BOUNDS;
+        if (counts && places_are_launched(checker->arena, problem, finding->buffer, is_sized))
             return finding;
     }
     return NULL;
@@ -475,7 +467,7 @@ static void check_backward(Checker *checker) {
     bool races = memory->overwritten_by_two && result->findings.count > first;
     const char *buffer = memory->overwritten_buffer;
     if ((!fails && !races) || !checker->problem->configuration->is_guess) return;
-    if (memory->overwritten && places_are_launched(checker->arena, checker->problem, buffer))
+    if (memory->overwritten && places_are_launched(checker->arena, checker->problem, buffer, false))
         return;
     result->is_contradicted = fails;
     if (!memory->overwritten && readers_meet(checker)) result->cause = CHECK_CAUSE_READERS_MEET;

@@ -129,6 +129,40 @@ def test_what_is_excused_is_said(tmp_path: Path) -> None:
     assert answer["status"] != "proved"
 
 
+SHORT = (
+    HEAD
+    + """@triton.jit
+def weigh(X, W, Y, N, K, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    x = tl.load(X + row * N + i, mask=i < N, other=0.0)
+    w = tl.load(W + i, mask=i < K, other=0.0)
+    tl.store(Y + row * N + i, x * tl.sum(w, 0), mask=i < N)
+
+
+def run(x, w):
+    M, N = x.shape
+    K = w.shape[0]
+    y = torch.empty(M, N - 1)
+    weigh[(M,)](x, w, y, N, K, BLOCK=triton.next_power_of_2(N))
+    return y
+"""
+)
+
+
+def test_beyond_what_a_launcher_allocates(tmp_path: Path) -> None:
+    """Sizes of another tensor, of which neither the place nor the allocation knows, do not put it down to made-up sizes."""
+    status, report = check(tmp_path, SHORT)
+    (kernel,) = report["kernels"]
+    assert kernel["status"] == "derived"
+    assert "out-of-bounds in a launch of this file: weigh, line" in kernel["reason"]
+    assert status == 1
+    _, right = check(tmp_path, SHORT.replace("N - 1", "N"))
+    assert right["kernels"][0]["status"] == "proved"
+    _, open_one = check(tmp_path, SHORT.replace("empty(M, N - 1)", "empty(M, K)"))
+    assert "in a launch of this file" not in open_one["kernels"][0]["reason"], "N may be K"
+
+
 HALVES = (
     HEAD
     + """@triton.jit

@@ -181,9 +181,8 @@ static void class_launch(Arena *arena, Buffer *out, const LaunchPlan *plan) {
         const char *stored =
             parameter_is_output(parameter) ? stored_output_text(arena, plan, p) : NULL;
         if (stored) {
-            const char *arguments[] = {tensor, stored};
-            const char *head = arena_printf(arena, "%s = _reached", tensor);
-            LIST_PUSH(arena, &reached, call_lines(arena, head, arguments, 2, 8));
+            LIST_PUSH(arena, &reached, arena_printf(arena, "%s = ", tensor));
+            LIST_PUSH(arena, &reached, arena_printf(arena, "_reached(%s, %s)", tensor, stored));
         }
         LIST_PUSH(arena, &call,
                   parameter_is_output(parameter) ? arena_printf(arena, "_own(%s)", tensor)
@@ -203,7 +202,8 @@ static void class_launch(Arena *arena, Buffer *out, const LaunchPlan *plan) {
                              arena_printf(arena, "%s = dict", plan_name(arena, plan, "described")),
                              described.items, described.count, 8));
     if (parts) buffer_puts(out, part_launch_text(arena, plan, parts));
-    for (LIST_EACH(int, i, reached)) statement(out, reached.items[i], "");
+    for (int i = 0; i < reached.count; i += 2)
+        layout_statement(out, 8, reached.items[i], reached.items[i + 1], "");
     statement(out, arena_printf(arena, "%s = ", results),
               call_lines(arena, arena_printf(arena, "%s.apply", class), call.items, call.count, 8));
     statement(out, "return ",

@@ -100,6 +100,11 @@ bool places_are_launched(Arena *arena, const Problem *problem, const char *param
         const PlanArgument *argument = &configuration->arguments[i];
         if (argument->kind == ARGUMENT_CONSTANT || (is_sized && str_is(argument->name, parameter)))
             take_source(&reliance, argument->source, argument->has_sources);
+        bool is_chosen_number = argument->kind == ARGUMENT_CONSTANT &&
+                                argument->constant->kind == CONSTANT_INT &&
+                                argument->is_caller_choice;
+        // it may have to fit one of the tensors
+        if (is_chosen_number && !configuration->is_launch) return false;
     }
     return places_are_sure(&reliance);
 }

@@ -485,7 +485,8 @@ static void check_backward(Checker *checker) {
 static void note_own_meeting(Checker *checker) {
     CheckResult *result = checker->result;
     const char *buffer = checker->forward.memory->overwritten_buffer;
-    if (result->status != CHECK_INVALID) return;
+    if (result->status != CHECK_INVALID || checker->problem->configuration->origin != SPEC_KERNEL)
+        return;
     for (LIST_EACH(int, i, result->findings))
         if (result->findings.items[i].kind == FINDING_RACE)
             buffer = result->findings.items[i].buffer;

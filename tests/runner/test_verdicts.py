@@ -159,6 +159,11 @@ def test_beyond_what_a_launcher_allocates(tmp_path: Path) -> None:
     assert status == 1
     _, right = check(tmp_path, SHORT.replace("N - 1", "N"))
     assert right["kernels"][0]["status"] == "proved"
+    chosen = SHORT.replace("(x, w):", "(x, w, K):").replace("    K = w.shape[0]\n", "")
+    chosen = chosen.replace("N, K, BLOCK: tl.constexpr", "N, BLOCK: tl.constexpr, K: tl.constexpr")
+    chosen = chosen.replace("N, K, BLOCK=triton.next_power_of_2(N)", "N, triton.next_power_of_2(N), K")
+    _, of_a_caller = check(tmp_path, chosen)
+    assert of_a_caller["kernels"][0]["status"] == "derived"
     _, open_one = check(tmp_path, SHORT.replace("empty(M, N - 1)", "empty(M, K)"))
     assert "in a launch of this file" not in open_one["kernels"][0]["reason"], "N may be K"
 

@@ -708,10 +708,25 @@ static bool roll_up(Rolling *rolling, const Map *readers, Op *branch, int side) 
            rest_is_alone(rolling, readers) && roll(rolling);
 }
 
+static bool visit_effect(void *context, Op *op) {
+    bool *has_effect = context;
+    *has_effect = *has_effect ||
+                  (op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED));
+    return !*has_effect;
+}
+
+/// Whether an iteration does more than carry values on: one more of it would be seen.
+static bool has_effect(const Op *loop) {
+    bool found = false;
+    region_walk(loop->regions[0], visit_effect, &found);
+    return found;
+}
+
 static bool roll_loop(Differentiation *state, const Map *readers, Op *loop) {
     Rolling rolling = {.arena = state->arena, .function = state->primal, .loop = loop};
     int64_t start;
-    if (loop->result_count == 0 || !value_is_int(loop->operands[0], &start) || start != 0)
+    if (loop->result_count == 0 || !value_is_int(loop->operands[0], &start) || start != 0 ||
+        has_effect(loop))
         return false;
     if (roll_up(&rolling, readers, NULL, 0)) return true;
     for (Op *op = loop->next; op; op = op->next)

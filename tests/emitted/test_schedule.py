@@ -188,6 +188,7 @@ def test_a_last_block_behind_its_loop_is_one_of_its_iterations() -> None:
             "left_by_remainder": ("proved", 0),
             "left_elsewhere": ("proved", 2),
             "seen_between": ("proved", 2),
+            "kept_and_summed": ("proved", 1),
         }.items()
     )
     module = tad("--backward", "--no-proof", LAST_BLOCKS).stdout

@@ -412,3 +412,32 @@ def launch_seen_between(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     grid = (triton.cdiv(M, 16), triton.cdiv(N, 16))
     seen_between[grid](a, b, c, M, N, K, s[0], s[1], t[0], t[1], 16, 16, 16, EVEN_K=K % 16 == 0)
     return c
+
+
+@triton.jit
+def kept_and_summed(x_ptr, kept_ptr, sum_ptr, stride, n, BLOCK: tl.constexpr):
+    """Each iteration stores, too: one more of it would write beyond the row."""
+    row = tl.program_id(0)
+    lanes = tl.arange(0, BLOCK)
+    total = tl.zeros([BLOCK], dtype=tl.float32)
+    whole = tl.cdiv(n, BLOCK) - 1
+    for block in range(0, whole):
+        at = block * BLOCK + lanes
+        x = tl.load(x_ptr + row * stride + at)
+        square = x * x
+        tl.store(kept_ptr + row * stride + at, square)
+        total += square
+    at = whole * BLOCK + lanes
+    x = tl.load(x_ptr + row * stride + at, mask=at < n, other=0.0)
+    square = x * x
+    tl.store(kept_ptr + row * stride + at, square, mask=at < n)
+    total += square
+    tl.store(sum_ptr + row, tl.sum(total, axis=0))
+
+
+def launch_kept_and_summed(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    rows, n = x.shape
+    kept = torch.empty_like(x)
+    sums = torch.empty(rows, device=x.device, dtype=x.dtype)
+    kept_and_summed[(rows,)](x, kept, sums, x.stride(0), n, BLOCK=16)
+    return kept, sums

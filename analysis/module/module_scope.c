@@ -127,13 +127,26 @@ static ScopeEntry resolve_in_notebook(Str name) {
     return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = name};
 }
 
+/// The file that a star imports from; NULL where it is Triton's, or was not found.
+static const Module *module_of_star(const ScopeEntry *star, int depth) {
+    const Resolver *resolver = star->module ? star->module->resolver : NULL;
+    bool is_written = star->dotted.size || star->level;
+    if (!resolver || !is_written || depth >= IMPORT_DEPTH_LIMIT ||
+        (star->level == 0 && is_ours(star->dotted)))
+        return NULL;
+    return resolver->resolve(resolver->context, star->module->source, star->dotted, star->level);
+}
+
 static ScopeEntry resolve_star(Arena *arena, const Module *module, Str name, int depth) {
     ScopeEntry result = {.kind = SCOPE_MISSING};
     for (LIST_EACH(int, i, module->scope->stars)) {
         ScopeEntry entry = module->scope->stars.items[i];
+        const Module *file = module_of_star(&entry, depth);
         entry.name = name;
-        ScopeEntry found = import_follow(arena, entry, depth + 1);
+        ScopeEntry found = file ? resolve_at(arena, file, name, depth + 1)
+                                : import_follow(arena, entry, depth + 1);
         if (entry_is_known(found)) return found;
+        if (file && found.kind == SCOPE_MISSING) continue;
         // It may come from a file that was not found; but names that we have never come from Triton's star.
         if (!is_ours(entry.dotted)) result.kind = SCOPE_OPAQUE;
     }

@@ -105,6 +105,17 @@ def test_through_an_init_file_and_a_star(workspace: Workspace) -> None:
     assert workspace.tad("--check", "main.py", "-f", "json").names == ["wrong-argument"]
 
 
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [("LIMIT = 3\n", "understood"), ("from .lost import *\n", "partly"), ("def min(a, b): ...\n", "partly")],
+    ids=["without it", "not found", "with it"],
+)
+def test_a_star_leaves_names_of_python_that_its_file_lacks(workspace: Workspace, settings: str, word: str) -> None:
+    text = caller("from .settings import *", "min").replace("min(x, 3)", "x * min(offsets.shape[0], 3)")
+    workspace.write({"pkg/__init__.py": "", "pkg/main.py": text, "pkg/settings.py": settings})
+    assert workspace.tad("--dump", "coverage", "pkg/main.py").stdout.startswith(f"{word} ")
+
+
 def test_missing_module_is_no_error(workspace: Workspace) -> None:
     workspace.write({"main.py": caller("from nowhere.at_all import twice")})
     result = workspace.tad("--check", "main.py", "-f", "json")

@@ -92,7 +92,11 @@ static void note_bound(FactWalk *walk, const ValueOrigin *moving, const ValueOri
         facts->blocks = set_union(facts->blocks, blocks);
         if (moving->lanes > facts->lanes) facts->lanes = moving->lanes;
     }
-    FOR_EACH_PARAMETER(walk, i, bound->loaded) walk->facts[i].is_offset_list = true;
+    FOR_EACH_PARAMETER(walk, i, bound->loaded) {
+        walk->facts[i].is_offset_list = true;
+        // A loop's variable is made of the loop's bounds.
+        if (set_has(moving->loaded, i) && !moving->has_loop) walk->facts[i].is_ends = true;
+    }
 }
 
 /// What an index is compared with is an integer, too.
@@ -113,6 +117,13 @@ static void note_mark(FactWalk *walk, const Value *loaded, const Value *mark) {
     if (pointer && is_mark && !walk->facts[pointer - 1].mark) walk->facts[pointer - 1].mark = mark;
 }
 
+/// `expert == mine`: which of those that a loop or the programs go through.
+static void note_class(FactWalk *walk, const Value *value, const ValueOrigin *other) {
+    int pointer = loaded_from(walk, value);
+    if (pointer && (other->has_loop || other->has_program))
+        walk->facts[pointer - 1].is_class = true;
+}
+
 static void visit_compare(FactWalk *walk, const Op *op) {
     const Value *a = op->operands[0], *b = op->operands[1];
     const ValueOrigin *x = origin(walk, a), *y = origin(walk, b);
@@ -128,6 +139,8 @@ static void visit_compare(FactWalk *walk, const Op *op) {
         walk->facts[i].is_compared_with_loaded = true;
         note_mark(walk, a, b);
         note_mark(walk, b, a);
+        note_class(walk, a, y);
+        note_class(walk, b, x);
         return;
     }
     if (dtype_is_float(a->type.element) || dtype_is_float(b->type.element)) return;
@@ -314,8 +327,10 @@ static void visit_for(FactWalk *walk, const Op *op, ValueOrigin *induction) {
     ValueOrigin bounds = *origin(walk, op->operands[1]);
     const ValueOrigin *step = origin(walk, op->operands[2]);
     FOR_EACH_PARAMETER(walk, i, bounds.loaded) walk->facts[i].is_offset_list = true;
-    FOR_EACH_PARAMETER(walk, i, origin(walk, op->operands[0])->loaded)
-    walk->facts[i].is_offset_list = true;
+    FOR_EACH_PARAMETER(walk, i, origin(walk, op->operands[0])->loaded) {
+        walk->facts[i].is_offset_list = true;
+        if (set_has(bounds.loaded, i)) walk->facts[i].is_ends = true;
+    }
     ParameterSet blocks = set_union(bounds.parameters, step->parameters);
     bool by_blocks = false;
     FOR_EACH_PARAMETER(walk, i, blocks) by_blocks = by_blocks || walk->facts[i].is_block;
@@ -336,6 +351,7 @@ static void visit_for(FactWalk *walk, const Op *op, ValueOrigin *induction) {
     merge(induction, &bounds);
     merge(induction, origin(walk, op->operands[0]));
     induction->parameters = (ParameterSet){{0}};
+    induction->loaded = origin(walk, op->operands[0])->loaded;  // it begins there
     induction->has_loop = true;
 }
 
@@ -377,6 +393,7 @@ static void visit_memory(FactWalk *walk, const Op *op) {
         if (op_rows[op->code].effects & EFFECT_READS) {
             facts->is_loaded = true;
             if (parameter_of(walk, op->operands[0]) != address->pointer - 1) facts->is_list = true;
+            if (address->has_lanes) facts->is_lane_loaded = true;
             facts->is_paired =
                 facts->is_paired || walk_from(op->operands[0], steps_by_two, false, NULL);
             FOR_EACH_PARAMETER(walk, i, address->loaded)
@@ -422,6 +439,14 @@ static void visit_integers(FactWalk *walk, const Op *op) {
     }
 }
 
+/// A parameter that is the length of a block, or a number as large as one.
+static bool is_block_length(const FactWalk *walk, const Value *value) {
+    int parameter = parameter_of(walk, value);
+    int64_t number;
+    if (parameter >= 0) return walk->facts[parameter].is_block;
+    return value_is_int(value, &number) && number >= 8;
+}
+
 static void visit_arithmetic(FactWalk *walk, const Op *op) {
     if (op->operand_count < 2) return;
     if (op->code == OP_FLOORDIV || op->code == OP_MOD)
@@ -453,9 +478,9 @@ static void visit_arithmetic(FactWalk *walk, const Op *op) {
             facts->is_scale = true;
     }
     const ValueOrigin *a = origin(walk, op->operands[0]), *b = origin(walk, op->operands[1]);
-    if (op->code == OP_SUB) {
+    if (op->code == OP_SUB && dtype_is_integer(op->results[0]->type.element)) {
         FOR_EACH_PARAMETER(walk, i, a->loaded)
-        if (set_has(b->loaded, i)) walk->facts[i].is_offset_list = true;
+        if (set_has(b->loaded, i)) walk->facts[i].is_offset_list = walk->facts[i].is_ends = true;
     }
     for (int k = 0; walk->is_second && op->code == OP_MUL && k < 2; k++) {
         int counted = parameter_of(walk, op->operands[k]);
@@ -463,6 +488,10 @@ static void visit_arithmetic(FactWalk *walk, const Op *op) {
         if (counted >= 0 && block >= 0 && walk->facts[block].is_block &&
             !walk->facts[counted].is_block)
             walk->facts[counted].is_block_count = true;
+        const Op *number = made_by(op->operands[k]);
+        if (number && number->code == OP_LOAD && is_block_length(walk, op->operands[1 - k]))
+            FOR_EACH_PARAMETER(walk, i, origin(walk, op->operands[k])->loaded)
+        walk->facts[i].is_block_index = true;
     }
     if (walk->is_second && (op->code == OP_ADD || op->code == OP_SUB)) {
         if (a->pointer)
@@ -646,6 +675,32 @@ static bool visit_dot(void *context, Op *op) {
     return true;
 }
 
+/// Lists of lengths, one a program, and beside them lists of where the parts begin that are so long.
+static void find_parts(FactWalk *walk) {
+    bool has_lengths = false;
+    for (int i = 0; i < walk->count; i++) {
+        ParameterFacts *facts = &walk->facts[i];
+        bool is_address = !set_is_empty(facts->indexes) || facts->is_store_index;
+        facts->is_length = facts->is_offset_list && facts->is_list && !facts->is_ends &&
+                           !facts->is_lane_loaded && !is_address;
+        has_lengths = has_lengths || facts->is_length;
+    }
+    for (int i = 0; i < walk->count; i++) {
+        ParameterFacts *facts = &walk->facts[i];
+        bool is_address = !set_is_empty(facts->indexes) || facts->is_store_index;
+        facts->is_part_start = has_lengths && is_address && facts->is_list &&
+                               !facts->is_lane_loaded && !facts->is_ends && !facts->is_paired &&
+                               !facts->is_offset_list &&
+                               (!facts->is_block_index || facts->is_store_index);
+    }
+    for (int i = 0; i < walk->count; i++) {
+        bool has_starts = false;
+        for (int k = 0; k < walk->count; k++)
+            has_starts = has_starts || walk->facts[k].is_part_start;
+        walk->facts[i].is_length = walk->facts[i].is_length && has_starts;
+    }
+}
+
 ParameterFacts *facts_of(Arena *arena, const Function *function) {
     FactWalk walk = {.arena = arena, .function = function, .count = function->parameter_count};
     walk.origins = ARENA_ARRAY(arena, ValueOrigin, function->value_count + 1);
@@ -670,5 +725,6 @@ ParameterFacts *facts_of(Arena *arena, const Function *function) {
     region_walk(function->body, visit_dot, &walk);
     for (int i = 0; i < walk.count; i++) FOR_EACH_PARAMETER(&walk, k, walk.facts[i].indexes)
     if (k != i && walk.facts[k].is_offset_list) walk.facts[i].is_list_index = true;
+    find_parts(&walk);
     return walk.facts;
 }

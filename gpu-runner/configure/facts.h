@@ -61,6 +61,12 @@ typedef struct ParameterFacts {
     bool is_loaded, is_stored, is_atomic;  // pointers
     int bits;  // pointers: the width that a cast of the bits of what is loaded wants, or 0
     bool is_offset_list;  // pointers to integers: differences or bounds of what is loaded matter
+    bool is_ends;         // ... of two elements: where parts begin and end
+    bool is_block_index;  // what is loaded is multiplied by a block: its number
+    bool is_class;        // ... is compared for equality with what a loop or a program counts
+    bool is_lane_loaded;  // ... is loaded by lanes
+    bool is_length;       // ... only bounds lanes and loops: how long a part is
+    bool is_part_start;   // ... where a part begins, whose length is in another such list
     bool is_list;         // ... of which more than the first element is loaded
     bool is_integer;      // pointers to what an operation on integers takes
     bool is_paired;       // ... it is read at two times an index

@@ -52,6 +52,7 @@ typedef struct PlanConfiguration {
     bool grid_is_known;
     SpecOrigin origin;
     bool is_fallback;    // to be tried only when nothing else runs
+    bool fills_zero;     // masked-off loads without `other` read 0
     bool is_transposed;  // its made-up strides rise where those of a dense tensor fall
     bool is_extra;       // for cases that others may not have: not at any cost
     bool is_empty;       // its loops, if sizes say how far they go, have no iteration

@@ -251,7 +251,7 @@ bool pointee_is_open(const Parameter *parameter, const ParameterFacts *facts) {
            dtype_code_is_float(pointee_guess(parameter, facts));
 }
 
-enum { LIST_PAIRS = 40 };
+enum { LIST_PAIRS = 40, LONGEST_PART = 40 };
 /// Which sequence, and which part of it: two parts of each.
 static const double list_pairs[LIST_PAIRS] = {0, 0, 0, 1, 1, 0, 1, 1, 2, 0, 2, 1, 3, 0,
                                               3, 1, 4, 0, 4, 1, 5, 0, 5, 1, 6, 0, 6, 1,
@@ -263,6 +263,17 @@ Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t see
     // The bound of a loop in a tensor of one number: a count, and no offset that begins at 0.
     if (facts->is_offset_list && !facts->is_list)
         return (Content){.kind = CONTENT_SMALL, .seed = seed, .low = 3, .high = 6};
+    if (facts->is_length)
+        return (Content){.kind = CONTENT_SMALL, .seed = seed, .low = 1, .high = LONGEST_PART};
+    if (facts->is_part_start)
+        return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = LONGEST_PART + 8};
+    // The first block, and each third time the second: one beyond the end, or in a causal future, shows nothing.
+    bool is_address = facts->is_list_index || facts->is_store_index;
+    if (facts->is_block_index && !facts->is_ends && !is_address)
+        return (Content){
+            .kind = CONTENT_SMALL, .seed = seed, .high = 1, .has_mark = true, .mark = 1};
+    if (facts->is_class && facts->is_offset_list && facts->is_lane_loaded && !is_address)
+        return (Content){.kind = CONTENT_SMALL, .seed = seed, .high = 3};
     if (facts->is_offset_list && !facts->is_list_index && dtype_bits(dtype) > 8)
         return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = 19};
     if (facts->is_list_index && facts->is_paired)

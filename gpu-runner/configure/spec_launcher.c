@@ -212,6 +212,15 @@ static bool is_kept(const PlanConfiguration *passed, const PlanConfiguration *fi
     return memcmp(passed->grid, filled->grid, sizeof passed->grid) == 0;
 }
 
+/// Whether Python refuses the launch: what its arguments are is anybody's guess.
+static bool is_refused(const HostLaunch *host) {
+    for (LIST_EACH(int, i, host->problems)) {
+        HostProblemKind kind = host->problems.items[i].kind;
+        if (kind == PROBLEM_GIVEN_TWICE || kind == PROBLEM_TOO_MANY_ARGUMENTS) return true;
+    }
+    return false;
+}
+
 /// What the launcher leaves open is guessed from the kernel, first candidate only.
 static void add_launch(Arena *arena, const SpecRequest *request, const ParameterFacts *facts,
                        const LaunchSite *site, int variant, HostSizes sizes, Configurations *all) {
@@ -220,7 +229,8 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
                          .sizes = sizes,
                          .function = request->symbolic};
     const HostLaunch *host = host_launch(request->module, site, &policy);
-    if (!host || !host->is_reached || host->argument_count != request->symbolic->parameter_count)
+    if (!host || !host->is_reached || is_refused(host) ||
+        host->argument_count != request->symbolic->parameter_count)
         return;
     ConcreteLaunch *launch = host_concretize(arena, host);
     PlanConfiguration fixed = configuration_open(arena, request->kernel);

@@ -77,6 +77,7 @@ Execution execution_new(const Executor *executor, const Perturbation *perturbati
     Execution run = {.arena = executor->keeps_in ? executor->keeps_in : arena_new()};
     run.memory = memory_new(run.arena);
     run.memory->rounds_contents = executor->rounds_contents;
+    run.memory->fills_zero = configuration->fills_zero;
     run.buffers = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.gradients = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.upstreams = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);

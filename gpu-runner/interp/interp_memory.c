@@ -144,7 +144,7 @@ static Tile *load_lanes(Interp *interp, const AccessLanes *lanes, Fill fill) {
             element.tangent = fill.other->tangent ? fill.other->tangent[i] : 0;
             element.poison = fill.other->poison && fill.other->poison[i];
         } else {
-            element.poison = !fill.is_defined;
+            element.poison = !fill.is_defined && !memory->fills_zero;
         }
         if (tile->number)
             tile->number[i] = element.number;

@@ -100,6 +100,7 @@ typedef struct VirtualMemory {
     Arena *arena;
     LIST(MemoryBuffer *) buffers;  // id - 1
     Findings findings;
+    bool fills_zero;       // masked-off loads without `other` read 0
     bool rounds_contents;  // what buffers hold at first are numbers of their types
     // Where execution is, kept by the interpreter.
     int32_t program;

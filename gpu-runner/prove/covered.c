@@ -56,6 +56,7 @@ struct Covered {
     bool has_launcher;         // some configuration of a launcher is proved
     int64_t infinite, stored;  // of the configuration in which most stored elements are not finite
     const char *infinite_names;  // of the outputs that have them
+    bool is_filled;              // what masked-off loads left undefined was taken to be 0
 };
 
 // --- the cases of a configuration ------------------------------------------------------------------------------------------
@@ -535,6 +536,8 @@ void covered_note_infinite(Covered *covered, int64_t infinite, int64_t stored, c
     covered->infinite_names = arena_strdup(covered->arena, names);
 }
 
+void covered_note_filled(Covered *covered) { covered->is_filled = true; }
+
 static const char *infinite_words(const Covered *covered) {
     if (!covered->infinite) return NULL;
     return arena_printf(
@@ -554,6 +557,9 @@ const char *covered_words(const Covered *covered, const char *because) {
     if (named > MOST_NAMED) buffer_printf(&missing, " and %d more", named - MOST_NAMED);
     const char *had = had_words(covered), *infinite = infinite_words(covered);
     if (infinite) had = arena_printf(covered->arena, "%s; not compared: %s", had, infinite);
+    if (covered->is_filled)
+        had = arena_printf(covered->arena, "%s; assumed: masked-off loads without `other` read 0",
+                           had);
     if (!missing.size) return had;
     return arena_printf(covered->arena, "%s; not had: %s%s%s%s", had, buffer_text(&missing),
                         because ? " (" : "", because ? because : "", because ? ")" : "");
@@ -643,6 +649,7 @@ Json *covered_json(const Covered *covered) {
     json_set(json, "strides", strides);
     json_set(json, "missing", missing);
     const char *infinite = infinite_words(covered);
+    json_set_bool(json, "fills_zero", covered->is_filled);
     json_set(json, "not_finite", infinite ? json_string(arena, infinite) : json_null(arena));
     return json;
 }

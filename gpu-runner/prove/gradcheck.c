@@ -61,10 +61,12 @@ typedef struct Gradcheck {
     const char *reason, *invalid_reason;
     InputSummary *inputs;
     int input_count, proved, checked, spread, redundant;
-    int ragged;  // configurations of the kernel alone whose last tiles reach what nobody defined
+    int undefined;  // configurations that store what masked-off loads left undefined
+    int ragged;     // configurations of the kernel alone whose last tiles reach what nobody defined
     double worst_error, dot_error, together;
     int together_directions;
     bool has_kink, is_told, is_spreading;
+    bool fills_zero;         // what is undefined is taken to be 0
     bool is_settled;         // by what a launch of the file does
     bool is_infinite_empty;  // where loops have no iteration, a gradient is not finite
     bool is_contradicted;    // what was measured as wrong was put down to the configuration
@@ -157,8 +159,10 @@ static void take_result(Gradcheck *check, const PlanConfiguration *configuration
         return;
     }
     if (result->status == CHECK_INVALID) {
-        if (configuration->origin == SPEC_KERNEL && result->cause == CHECK_CAUSE_UNDEFINED)
-            check->ragged++;
+        if (result->cause == CHECK_CAUSE_UNDEFINED) {
+            check->undefined++;
+            if (configuration->origin == SPEC_KERNEL) check->ragged++;
+        }
         if (result->is_kernels_own)
             discard(check, configuration, result->reason);
         else
@@ -197,6 +201,7 @@ static void take_result(Gradcheck *check, const PlanConfiguration *configuration
     if (result->status == CHECK_PROVED) {
         check->proved++;
         covered_take(check->covered, configuration, problem->coverage);
+        if (check->fills_zero) covered_note_filled(check->covered);
         if (result->excluded)
             covered_note_infinite(check->covered, result->excluded, result->stored,
                                   result->excluded_names);
@@ -655,6 +660,7 @@ static void check_candidates(Gradcheck *check, Configurations *candidates,
                          check->discarded->count >= ENOUGH_DISCARDED &&
                          candidate->origin == SPEC_LAUNCHER;
             if (put_off[i]) continue;
+            candidate->fills_zero = check->fills_zero;
             if (progress)
                 progress(context, json_get_string(check->params, "kernel", ""), i,
                          candidates->count, "checking");
@@ -700,6 +706,17 @@ static void settle_shared(Gradcheck *check, Configurations *candidates) {
     }
 }
 
+/// Where nothing runs because masked-off loads without `other` decide what is stored, they read 0, as Triton's own backends and
+/// interpreter have it. That it was assumed is part of the result.
+static void check_filled(Gradcheck *check, Configurations *candidates, ProgressCallback *progress,
+                         void *context) {
+    if (check->checked || !check->undefined || check->is_told || is_finished(check)) return;
+    check->fills_zero = true;
+    check->ragged = 0;
+    check->discarded = json_array(check->arena);
+    check_candidates(check, candidates, progress, context);
+}
+
 Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *cancelled,
                         ProgressCallback *progress, void *context, Error *error) {
     Gradcheck check = {.arena = arena, .params = params, .started = clock_seconds()};
@@ -721,6 +738,7 @@ Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *can
         check.invalid_reason = spec_error;
         check.is_told = candidates.count && candidates.items[0].origin <= SPEC_PYPROJECT;
         check_candidates(&check, &candidates, progress, context);
+        check_filled(&check, &candidates, progress, context);
         bool is_open = check.status != CHECK_FAILED || !check.checked;
         if (is_open && !check.is_settled) settle_shared(&check, &candidates);
         if (cancelled && atomic_load(cancelled))

@@ -32,6 +32,7 @@
 #include "autodiff/tape/memory.h"
 #include "autodiff/tape/replay.h"
 #include "autodiff/tape/saved.h"
+#include "autodiff/tape/statistics.h"
 #include "autodiff/tape/tape.h"
 #include "base/error.h"
 
@@ -100,9 +101,19 @@ static void pass_activity(Differentiation *state) {
 
 /* ---- on the backward ---- */
 
+static void pass_sweep(Differentiation *state) {
+    adjoint_sweep(state);
+    if (!state->failed) function_drop_dead(state->backward);  // running states that nothing needs
+}
+
 static void pass_saved(Differentiation *state) {
     Map ours = statements_own(state);
-    saved_values_load(state, state->primal->definition, &ours);
+    saved_values_load(state, &ours);
+}
+
+static void pass_statistics(Differentiation *state) {
+    Map ours = statements_own(state);
+    statistics_load(state, &ours);
 }
 
 static void pass_strip(Differentiation *state) {

@@ -25,6 +25,7 @@ typedef struct ShiftAnalysis {
     Map shifts;
     const Map *seeds;
     const Map *relaxed;
+    const Op *given;  // a loop whose results have their shifts already, whatever it does; or NULL
     bool visible;
 } ShiftAnalysis;
 
@@ -92,8 +93,14 @@ static Shift shift_join(Shift a, Shift b) {
     return broken;
 }
 
+/// Whether both vary, along different axes: what one adds for a row the other does not take away for it.
+static bool varies_apart(Shift a, Shift b) {
+    return !is_still(a) && !is_still(b) && a.axes != b.axes;
+}
+
 static Shift shift_sum(Shift a, Shift b, double sign) {
     if (a.kind == SHIFT_ANY_OFFSET || b.kind == SHIFT_ANY_OFFSET) return any_offset;
+    if (varies_apart(a, b)) return broken;
     bool additive =
         (a.kind == SHIFT_ADDITIVE || is_still(a)) && (b.kind == SHIFT_ADDITIVE || is_still(b));
     if (additive) {
@@ -110,7 +117,7 @@ static Shift shift_product(Shift a, Shift b, double sign) {
     if (a.kind == SHIFT_ANY_SCALE || (b.kind == SHIFT_ANY_SCALE && sign > 0)) return any_scale;
     bool scaled = (a.kind == SHIFT_MULTIPLICATIVE || is_still(a)) &&
                   (b.kind == SHIFT_MULTIPLICATIVE || is_still(b));
-    if (!scaled) return broken;
+    if (!scaled || varies_apart(a, b)) return broken;
     return shift_make(SHIFT_MULTIPLICATIVE,
                       (a.kind == SHIFT_MULTIPLICATIVE ? a.amount : 0) +
                           sign * (b.kind == SHIFT_MULTIPLICATIVE ? b.amount : 0),
@@ -167,14 +174,29 @@ static Shift shift_reduced(const Op *op, Shift x) {
     return x;
 }
 
+/// Of a product whose sides are scaled along the inner dim alone, one as the other is not: each term stays as it is.
+static bool scales_cancel(Shift a, Shift b) {
+    return a.kind == SHIFT_MULTIPLICATIVE && b.kind == SHIFT_MULTIPLICATIVE && a.axes == 1 &&
+           b.axes == 2 && fabs(a.amount + b.amount) < 1e-12;
+}
+
 static Shift shift_of_dot(const ShiftAnalysis *analysis, const Op *op) {
     Shift a = shift_get(analysis, op->operands[0]), b = shift_get(analysis, op->operands[1]);
-    if ((a.axes & 1) || (b.axes & 2)) return broken;  // along the inner dim
+    bool is_still_inside = scales_cancel(a, b);
+    if (!is_still_inside && ((a.axes & 1) || (b.axes & 2))) return broken;  // along the inner dim
     if ((a.axes | b.axes) & ~3u) return broken;
-    Shift product = shift_product(a, b, 1);
+    // A side that is scaled by rows and one that is scaled by columns make another scale for each element.
+    Shift product = is_still_inside ? invariant : shift_product(a, b, 1);
     return op->operands[2] && !value_is_none(op->operands[2])
                ? shift_join(product, shift_get(analysis, op->operands[2]))
                : product;
+}
+
+/// Whether a transposition is one of both axes of a matrix: without numbers of axes.
+static bool swaps_axes(const Op *op) {
+    for (int i = 1; i < op->operand_count; i++)
+        if (op->operands[i] && !value_is_none(op->operands[i])) return false;
+    return true;
 }
 
 /// Of an operation that moves elements.
@@ -186,6 +208,8 @@ static Shift shift_moved(const Op *op, Shift x) {
         if (axis < 0) axis += rank;
         unsigned bit = 1u << (rank - 1 - (int)axis);
         x.axes = (x.axes & (bit - 1)) | ((x.axes & ~(bit - 1)) << 1);
+    } else if (op->code == OP_TRANS && rank == 2 && swaps_axes(op)) {
+        x.axes = (x.axes & 1) << 1 | (x.axes >> 1 & 1);
     } else if (op->code != OP_BROADCAST_TO) {
         x.axes = all_axes(rank);
     }
@@ -337,6 +361,7 @@ static void shift_region(ShiftAnalysis *analysis, const Region *region) {
         case OP_YIELD: continue;
         case OP_FOR:
         case OP_STATIC_FOR:
+            if (op == analysis->given) continue;
             if (!is_still(shift_get(analysis, op->operands[0])) ||
                 !is_still(shift_get(analysis, op->operands[1])))
                 analysis->visible = true;
@@ -369,6 +394,22 @@ bool shift_is_invisible(Arena *arena, const Function *function, const Map *seeds
                         const Map *relaxed) {
     ShiftAnalysis analysis = {
         .arena = arena, .shifts = map_new(arena), .seeds = seeds, .relaxed = relaxed};
+    shift_region(&analysis, function->body);
+    return !analysis.visible;
+}
+
+bool states_may_be_scaled(Arena *arena, const Function *function, const Op *loop,
+                          const StateShift *states) {
+    ShiftAnalysis analysis = {.arena = arena, .shifts = map_new(arena), .given = loop};
+    const Map none = map_new(arena);
+    analysis.seeds = &none;
+    for (int i = 0; i < loop->result_count; i++) {
+        static const ShiftKind kinds[] = {[STATE_STAYS] = SHIFT_INVARIANT,
+                                          [STATE_SHIFTED] = SHIFT_ADDITIVE,
+                                          [STATE_SCALED] = SHIFT_MULTIPLICATIVE};
+        shift_set(&analysis, loop->results[i],
+                  (Shift){kinds[states[i].kind], states[i].amount, states[i].axes});
+    }
     shift_region(&analysis, function->body);
     return !analysis.visible;
 }

@@ -11,4 +11,20 @@
 bool shift_is_invisible(Arena *arena, const Function *function, const Map *seeds,
                         const Map *relaxed);
 
+/// What becomes of a state of a loop for a number c of each row.
+typedef struct StateShift {
+    enum {
+        STATE_STAYS,
+        STATE_SHIFTED,  // x + amount * c
+        STATE_SCALED,   // x * exp(amount * c)
+    } kind;
+    double amount;
+    unsigned axes;  // along which c varies, counted from the last (bit 0)
+} StateShift;
+
+/// True where all stores, addresses, masks and conditions of the function provably stay as they are when the results of
+/// `loop`, whatever it does, are changed as `states` says: one for each result, with one c for a row.
+bool states_may_be_scaled(Arena *arena, const Function *function, const Op *loop,
+                          const StateShift *states);
+
 #endif

@@ -130,6 +130,7 @@ typedef struct Slice {
     Map costs;  // value -> cost plus 1
     Map saved;  // values that are read
     Map taken;
+    Map loads;  // that the statement needs, those left out that only a sum along an axis needs
     int cost;
     bool fails;
 } Slice;
@@ -181,6 +182,46 @@ static bool reads_stay(Slice *slice, Op *op) {
     return stay;
 }
 
+/// Whether each program of the forward sums tiles up to the value, at its top.
+static bool is_row_sum(const Slice *slice, const Op *op) {
+    return op->parent == slice->state->backward->body && op->result_count == 1 &&
+           op_rows[op->code].shape == SHAPE_REDUCED;
+}
+
+static bool visit_load(void *context, Value *value) {
+    Slice *slice = context;
+    if (!value->op || value->constant || map_has_pointer(&slice->loads, value)) return true;
+    if (is_row_sum(slice, value->op)) return true;
+    map_set_pointer(&slice->loads, value, value);
+    return op_walk_captured(value->op, visit_load, slice);
+}
+
+typedef struct OwnLoads {
+    const Slice *slice;
+    Map seen;
+    int rank;
+    bool found;
+} OwnLoads;
+
+static bool visit_own_load(void *context, Value *value) {
+    OwnLoads *own = context;
+    if (!value->op || value->constant || map_has_pointer(&own->seen, value)) return true;
+    map_set_pointer(&own->seen, value, value);
+    if (map_has_pointer(&own->slice->loads, value)) return true;
+    if (value->op->code == OP_LOAD && value->type.rank > own->rank) own->found = true;
+    return !own->found && op_walk_captured(value->op, visit_own_load, own);
+}
+
+/// Whether tiles are read for nothing but this sum of their rows, which each iteration of an owner would sum up once more: then the
+/// program that has it leaves it in memory.
+static bool sums_tiles_of_its_own(const Slice *slice, const Op *op) {
+    if (!slice->plan->loop || !is_row_sum(slice, op)) return false;
+    OwnLoads own = {
+        .slice = slice, .seen = map_new(slice->plan->arena), .rank = op->results[0]->type.rank};
+    op_walk_captured(op, visit_own_load, &own);
+    return own.found;
+}
+
 static int cost_of_op(Slice *slice, Value *value) {
     Op *op = value->op;
     bool writes = op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC);
@@ -196,7 +237,8 @@ static int cost_of_op(Slice *slice, Value *value) {
     if (!has_loop) op_walk_captured(op, visit_cost, slice);
     int cost = slice->cost;
     slice->cost = outer;
-    if (slice->fails || (!has_loop && (!is_top || cost < own || !can_be_kept(slice, value))))
+    bool is_dear = cost >= own || (!slice->fails && sums_tiles_of_its_own(slice, op));
+    if (slice->fails || (!has_loop && (!is_top || !is_dear || !can_be_kept(slice, value))))
         return cost;
     slice->fails = slice->fails || !can_be_kept(slice, value);
     map_set_pointer(&slice->saved, value, value);
@@ -318,7 +360,9 @@ static bool can_stand_apart(Differentiation *state, ReductionPlan *plan, const O
                    .writes = function_writes(state->backward),
                    .costs = map_new(state->arena),
                    .saved = map_new(state->arena),
-                   .taken = map_new(state->arena)};
+                   .taken = map_new(state->arena),
+                   .loads = map_new(state->arena)};
+    walk_needs(op, visit_load, &slice);
     int bounds = 0, rank = op->operands[0]->type.rank;
     for (int i = 0; plan->loop && i < 3; i++) bounds += cost_of(&slice, plan->loop->operands[i]);
     bounds += cost_of(&slice, op->operands[0]) + cost_of(&slice, op->operands[2]);

@@ -5,23 +5,45 @@
 #include "analysis/build/clone.h"
 #include "analysis/host/launch.h"
 #include "analysis/ir/walk.h"
+#include "analysis/launches/launch_later.h"
 #include "autodiff/tape/memory.h"
 
 /* ---- what launches pass ---- */
 
-/// Whether every launch that is known passes a float32 tensor for this parameter; a value rounded to less is another one.
-static bool is_float32_tensor(Arena *arena, const FunctionDefinition *kernel,
-                              const Function *function, int index) {
-    HostLaunches launches = host_launches(arena, kernel, function);
+static const HostTensor *passed_tensor(const HostLaunch *launch, int index) {
+    const HostValue *value = index < launch->argument_count ? launch->arguments[index].value : NULL;
+    return value && value->kind == HOST_TENSOR && value->tensor->dtype ? value->tensor : NULL;
+}
+
+static bool is_float32(const HostValue *dtype) {
+    return dtype->kind == HOST_CONSTANT && dtype->constant.kind == CONSTANT_DTYPE &&
+           dtype->constant.dtype.code == DTYPE_FLOAT32;
+}
+
+/// Whether a launch passes, for a parameter that has a gradient, a tensor of an element type that nobody but the caller knows.
+static bool is_type_of_input(const Differentiation *state, const HostLaunch *launch,
+                             const HostValue *dtype) {
+    for (int i = 0; dtype->kind == HOST_DTYPE && i < state->primal->parameter_count; i++) {
+        const HostTensor *tensor = passed_tensor(launch, i);
+        bool is_same =
+            tensor && tensor->dtype->kind == HOST_DTYPE && tensor->dtype->input == dtype->input;
+        const Value *parameter = state->primal->parameters[i].value;
+        if (is_same && map_has_pointer(&state->buffers.gradients, parameter)) return true;
+    }
+    return false;
+}
+
+/// Whether every launch that is known passes a float32 tensor for this parameter, for a value rounded to less is another one; or, where
+/// that is asked for, one of an input's type.
+static bool is_tensor_of(const Differentiation *state, int index, bool is_single) {
+    const FunctionDefinition *kernel = state->primal->definition;
+    HostLaunches launches = host_launches(state->arena, kernel, state->primal);
     for (LIST_EACH(int, i, launches)) {
-        const HostLaunch *launch = launches.items[i];
-        const HostValue *value =
-            index < launch->argument_count ? launch->arguments[index].value : NULL;
-        if (!value || value->kind != HOST_TENSOR || !value->tensor->dtype) return false;
-        const HostValue *dtype = value->tensor->dtype;
-        bool is_single = dtype->kind == HOST_CONSTANT && dtype->constant.kind == CONSTANT_DTYPE &&
-                         dtype->constant.dtype.code == DTYPE_FLOAT32;
-        if (!is_single) return false;
+        const HostTensor *tensor = passed_tensor(launches.items[i], index);
+        if (!tensor) return false;
+        if (!is_float32(tensor->dtype) &&
+            (is_single || !is_type_of_input(state, launches.items[i], tensor->dtype)))
+            return false;
     }
     return launches.count > 0;
 }
@@ -69,7 +91,7 @@ static bool is_absent(const Op *op, int index) {
 }
 
 /// The scalar that a store of the forward leaves as it is, or NULL.
-static Value *stored_scalar(const Differentiation *state, const Op *op, const Map *ours) {
+static Value *stored_scalar(const Op *op, const Map *ours) {
     if (op->code != OP_STORE || map_has_pointer(ours, op) || !is_absent(op, 2)) return NULL;
     Value *value = op->operands[1];
     if (value->op && value->op->code == OP_CAST) value = value->op->operands[0];
@@ -77,9 +99,7 @@ static Value *stored_scalar(const Differentiation *state, const Op *op, const Ma
                      value->type.element.code == DTYPE_FLOAT32 && !value->type.is_constexpr;
     if (!is_single || !value->op || value->op->parent != op->parent || is_in_loop(op)) return NULL;
     Value *root = pointer_root(op->operands[0]);
-    if (!root || !walk_from(value, is_costly, true, NULL) || !is_only_access(state->backward, root))
-        return NULL;
-    return value;
+    return root && walk_from(value, is_costly, true, NULL) ? value : NULL;
 }
 
 /// Whether each program finds there what it stored itself: no other one may have stored since, as far as is known.
@@ -96,6 +116,31 @@ static bool is_stored_once(const Differentiation *state, const Op *store, const 
             return false;
     }
     return true;
+}
+
+static int parameter_of(const Differentiation *state, const Value *root) {
+    for (int i = 0; i < state->primal->parameter_count; i++)
+        if (recomputed(state, state->primal->parameters[i].value) == root) return i;
+    return -1;
+}
+
+bool stored_value_stays(const Differentiation *state, const Op *store, const Value *value,
+                        bool is_single) {
+    Value *root = pointer_root(store->operands[0]);
+    int index = root ? parameter_of(state, root) : -1;
+    return index >= 0 && index < state->primal->definition->parameter_count &&
+           is_only_access(state->backward, root) && is_stored_once(state, store, value) &&
+           is_tensor_of(state, index, is_single);
+}
+
+bool stored_tensor_is_left(const Differentiation *state, const Op *store) {
+    Value *root = pointer_root(store->operands[0]);
+    int index = root ? parameter_of(state, root) : -1;
+    if (index < 0 || state->primal->parameters[index].may_have_contents) return false;
+    HostLaunches launches = host_launches(state->arena, state->primal->definition, state->primal);
+    for (LIST_EACH(int, i, launches))
+        if (!launch_leaves(launches.items[i], index)) return false;
+    return launches.count > 0;
 }
 
 /* ---- loading ---- */
@@ -190,22 +235,13 @@ static bool visit_store(void *context, Op *op) {
     return true;
 }
 
-static int parameter_of(const Differentiation *state, const Value *root) {
-    for (int i = 0; i < state->primal->parameter_count; i++)
-        if (recomputed(state, state->primal->parameters[i].value) == root) return i;
-    return -1;
-}
-
-void saved_values_load(Differentiation *state, const FunctionDefinition *kernel, const Map *ours) {
+void saved_values_load(Differentiation *state, const Map *ours) {
     Stores stores = {.arena = state->arena};
     region_walk(state->backward->body, visit_store, &stores);
     for (LIST_EACH(int, i, stores.found)) {
         Op *store = stores.found.items[i];
-        Value *value = stored_scalar(state, store, ours);
-        int index = value ? parameter_of(state, pointer_root(store->operands[0])) : -1;
-        if (index < 0 || index >= kernel->parameter_count) continue;
-        if (is_stored_once(state, store, value) &&
-            is_float32_tensor(state->arena, kernel, state->primal, index))
+        Value *value = stored_scalar(store, ours);
+        if (value && stored_value_stays(state, store, value, true))
             load_instead(state, store, value);
     }
 }

@@ -133,3 +133,33 @@ def last_block_of_uneven(x, y, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
         a = tl.load(x + rest, mask=rest < n, other=0.0)
         total += tl.sin(a)
     tl.store(y + tl.program_id(0), tl.sum(total) * tl.program_id(0))
+
+
+@triton.jit
+def online_softmax(x, w, y, lse, n, BLOCK: tl.constexpr):
+    """The maximum and the sum of a row are not found again: their log-sum-exp and the mean under them are stored."""
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    largest = -float("inf")
+    total = 0.0
+    mean = 0.0
+    for start in range(0, n, BLOCK):
+        inside = start + i < n
+        a = tl.load(x + row * n + start + i, mask=inside, other=-float("inf"))
+        b = tl.load(w + row * n + start + i, mask=inside, other=0.0)
+        larger = tl.maximum(largest, tl.max(a, axis=0))
+        keep = tl.exp(largest - larger)
+        p = tl.exp(a - larger)
+        total = total * keep + tl.sum(p, axis=0)
+        mean = mean * keep + tl.sum(p * b, axis=0)
+        largest = larger
+    tl.store(y + row, mean / total)
+    tl.store(lse + row, largest + tl.log(total))
+
+
+def run_online_softmax(x, w):
+    rows, n = x.shape
+    y = torch.empty(rows, device=x.device, dtype=torch.float32)
+    lse = torch.empty(rows, device=x.device, dtype=torch.float32)
+    online_softmax[(rows,)](x, w, y, lse, n, BLOCK=8)
+    return y, lse

@@ -253,7 +253,8 @@ static void compare_kernels(Watched *whole, const Watched *parts, int count) {
     const char *difference =
         computed_difference(whole->arena, &whole->backward, &together, ALIKE_VALUES);
     whole->validation->tallies[row_of("part")].comparisons++;
-    if (difference) fail(whole, "part", difference);
+    // Sizes may be made up so that rows overlap: programs store to one element then, where the whole adds to it.
+    if (difference && together.is_plain) fail(whole, "part", difference);
 }
 
 static void compare_one_pass(Watched *whole, bool keeps_loads) {

@@ -1,0 +1,11 @@
+// What a launcher does with a tensor that a launch writes, before the launch and behind it.
+#ifndef TAD_ANALYSIS_LAUNCHES_LAUNCH_LATER_H
+#define TAD_ANALYSIS_LAUNCHES_LAUNCH_LATER_H
+
+#include "analysis/host/launch.h"
+
+/// Whether the launch passes, for its parameter of this number, a tensor by a name that the launcher binds to new memory alone, which is
+/// no view; and the text behind the launch leaves it as it is: no operation in place, no other launch that gets it, no function of the file.
+bool launch_leaves(const HostLaunch *launch, int parameter);
+
+#endif

@@ -1,0 +1,431 @@
+// A backward that runs a loop of the forward for its row statistics in; one that loads what the forward stored of them out.
+#include "autodiff/tape/statistics.h"
+
+#include <math.h>
+
+#include "analysis/build/build.h"
+#include "analysis/build/clone.h"
+#include "autodiff/addresses/shift.h"
+#include "autodiff/rewrite/algebra.h"
+#include "autodiff/rewrite/copying.h"
+#include "autodiff/rewrite/rewrite.h"
+#include "autodiff/tape/saved.h"
+
+/// What is known of a value once the sum is 1: a number, or `factor * state + number` of a state of the loop.
+typedef struct StateForm {
+    enum { KNOWN_NOTHING, KNOWN_NUMBER, KNOWN_STATE } kind;
+    double number, factor;
+    int index;
+    bool is_guarded;  // it is so for rows that have something in them
+} StateForm;
+
+/// A loop of the backward, at its top, and what its results are taken for.
+typedef struct States {
+    Differentiation *state;
+    Op *loop;
+    int maximum, sum;
+    Op **stores;       // by result: of the forward, that left the state in memory; or NULL
+    Value **loaded;    // by result: the state, from there
+    Op *place;         // the last of these stores: what follows sees the states that are loaded
+    Map dependent;     // values at the top, up to the place, that results of the loop are in
+    Map known;         // value -> StateForm
+    Map replacements;  // value -> what it is behind the place
+} States;
+
+/* ---- values, once the sum is 1 ---- */
+
+static const StateForm nothing = {.kind = KNOWN_NOTHING};
+
+static StateForm number_of(double number) {
+    return isfinite(number) ? (StateForm){.kind = KNOWN_NUMBER, .number = number} : nothing;
+}
+
+static StateForm known_of(States *states, const Value *value);
+
+static StateForm known_sum(StateForm a, StateForm b, double sign) {
+    if (a.kind == KNOWN_NUMBER && b.kind == KNOWN_NUMBER)
+        return number_of(a.number + sign * b.number);
+    if (a.kind == KNOWN_STATE && b.kind == KNOWN_NUMBER) {
+        a.number += sign * b.number;
+        return a;
+    }
+    if (a.kind != KNOWN_NUMBER || b.kind != KNOWN_STATE) return nothing;
+    b.factor *= sign;
+    b.number = a.number + sign * b.number;
+    return b;
+}
+
+static StateForm known_product(StateForm a, double number) {
+    if (!isfinite(number) || number == 0) return nothing;
+    a.factor *= number;
+    a.number *= number;
+    return a;
+}
+
+static bool known_truth(OpCode code, double a, double b, double *truth) {
+    switch (code) {
+    case OP_EQ: *truth = a == b; return true;
+    case OP_NE: *truth = a != b; return true;
+    case OP_LT: *truth = a < b; return true;
+    case OP_LE: *truth = a <= b; return true;
+    case OP_GT: *truth = a > b; return true;
+    case OP_GE: *truth = a >= b; return true;
+    default: return false;
+    }
+}
+
+static StateForm known_of_pair(OpCode code, StateForm a, StateForm b) {
+    double value;
+    switch (code) {
+    case OP_ADD: return known_sum(a, b, 1);
+    case OP_SUB: return known_sum(a, b, -1);
+    case OP_MUL:
+        if (b.kind == KNOWN_NUMBER && a.kind) return known_product(a, b.number);
+        if (a.kind == KNOWN_NUMBER && b.kind) return known_product(b, a.number);
+        return nothing;
+    case OP_DIV:
+    case OP_FDIV:
+        return b.kind == KNOWN_NUMBER && a.kind ? known_product(a, 1 / b.number) : nothing;
+    default:
+        return a.kind == KNOWN_NUMBER && b.kind == KNOWN_NUMBER &&
+                       (known_truth(code, a.number, b.number, &value) ||
+                        op_value(code, a.number, b.number, 0, &value))
+                   ? number_of(value)
+                   : nothing;
+    }
+}
+
+/// `top == -inf`, of a row that has something in it.
+static bool asks_for_infinity(const Op *op, StateForm first) {
+    double number;
+    return (op->code == OP_EQ || op->code == OP_NE) && first.kind == KNOWN_STATE &&
+           value_is_number(op->operands[1], &number) && isinf(number);
+}
+
+static bool is_float(const Value *value) {
+    return value->type.kind == TYPE_NUMBER && !dtype_is_integer(value->type.element);
+}
+
+static StateForm known_of_op(States *states, const Op *op) {
+    const Value *result = op->results[0];
+    if (op->result_count != 1 || op->region_count || op->operand_count == 0) return nothing;
+    const StateForm first = known_of(states, op->operands[0]);
+    switch (op->code) {
+    case OP_CAST: return is_float(result) ? first : nothing;
+    case OP_FULL: return known_of(states, op->operands[1]);
+    case OP_EXPAND_DIMS:
+    case OP_BROADCAST_TO: return first.kind == KNOWN_NUMBER ? first : nothing;
+    case OP_NEG: return first.kind ? known_product(first, -1) : nothing;
+    case OP_WHERE: {
+        if (first.kind != KNOWN_NUMBER) return nothing;
+        StateForm chosen = known_of(states, op->operands[first.number != 0 ? 1 : 2]);
+        chosen.is_guarded |= first.is_guarded;
+        return chosen;
+    }
+    default: break;
+    }
+    if (asks_for_infinity(op, first))
+        return (StateForm){KNOWN_NUMBER, .number = op->code == OP_NE, .is_guarded = true};
+    double value;
+    if (op->operand_count == 2) {
+        const StateForm second = known_of(states, op->operands[1]);
+        StateForm pair = known_of_pair(op->code, first, second);
+        pair.is_guarded = first.is_guarded || second.is_guarded;
+        return pair;
+    }
+    return op->operand_count == 1 && first.kind == KNOWN_NUMBER &&
+                   op_value(op->code, first.number, 0, 0, &value)
+               ? number_of(value)
+               : nothing;
+}
+
+static StateForm known_of(States *states, const Value *value) {
+    double number;
+    if (!value) return nothing;
+    if (value_is_number(value, &number)) return number_of(number);
+    const StateForm *noted = map_get_pointer(&states->known, value);
+    if (noted) return *noted;
+    StateForm *known = ARENA_NEW(states->state->arena, StateForm);
+    *known = nothing;
+    map_set_pointer(&states->known, value, known);
+    if (value->op == states->loop) {
+        *known = value->index == states->sum
+                     ? number_of(1)
+                     : (StateForm){.kind = KNOWN_STATE, .factor = 1, .index = value->index};
+    } else if (map_has_pointer(&states->dependent, value)) {
+        *known = known_of_op(states, value->op);
+    }
+    if (known->kind == KNOWN_STATE) {  // broadcast, it is another tile
+        const Type type = states->loop->results[known->index]->type;
+        if (!same_shape(value->type, type)) *known = nothing;
+    }
+    return *known;
+}
+
+/* ---- what the forward stored ---- */
+
+static bool visit_dependent(void *context, Value *value) {
+    return !map_has_pointer(context, value);
+}
+
+/// Marks what results of the loop are in, behind it.
+static void mark_dependent(States *states) {
+    Map *dependent = &states->dependent;
+    for (const Op *op = states->loop; op; op = op->next)
+        if (op == states->loop || !op_walk_captured(op, visit_dependent, dependent))
+            for (int i = 0; i < op->result_count; i++)
+                map_set_pointer(dependent, op->results[i], op->results[i]);
+}
+
+/// Notes a store of the forward that left a state as it is.
+static void note_store(States *states, Op *store, const Map *ours) {
+    if (store->code != OP_STORE || map_has_pointer(ours, store)) return;
+    const Value *value = store->operands[1];
+    const StateForm known = known_of(states, value);
+    if (known.kind != KNOWN_STATE || known.factor == 0 || states->stores[known.index]) return;
+    bool is_plain = known.factor == 1 && known.number == 0;
+    bool is_statistic = known.index == states->maximum;
+    if ((!is_plain && !is_statistic) ||
+        !stored_value_stays(states->state, store, value, is_statistic) ||
+        !stored_tensor_is_left(states->state, store))
+        return;
+    states->stores[known.index] = store;
+    states->place = store;
+}
+
+/// The state from where the forward stored it, behind the place.
+static Value *load_state(States *states, Builder *b, int index) {
+    const Op *store = states->stores[index];
+    Value *mask = store->operand_count > 2 ? store->operands[2] : NULL;
+    if (value_is_none(mask)) mask = NULL;
+    Value *loaded = build(
+        b, OP_LOAD, (Value *const[]){store->operands[0], mask, mask ? build_float(b, 0.0) : NULL},
+        mask ? 3 : 1);
+    loaded = build_binary(b, OP_CAST, loaded, build_dtype(b, dtype_of(DTYPE_FLOAT32)));
+    const Value *value = store->operands[1];
+    const StateForm known = known_of(states, value);
+    while (!value->name && value->op && value->op->code == OP_CAST) value = value->op->operands[0];
+    loaded->name = value->name;
+    if (known.number != 0) loaded = build_binary(b, OP_SUB, loaded, build_float(b, known.number));
+    if (known.factor != 1)
+        loaded = build_binary(b, OP_MUL, loaded, build_float(b, 1 / known.factor));
+    return loaded;
+}
+
+/* ---- behind the place ---- */
+
+static Value *number_at(Builder *b, const Value *value, double number) {
+    if (value->type.rank == 0) return build_float(b, number);
+    Value *shape = build_shape(b, value->type);
+    DType element = value->type.element;
+    return shape ? build_ternary(b, OP_FULL, shape, build_float(b, number), build_dtype(b, element))
+                 : NULL;
+}
+
+static Value *known_at(States *states, Builder *b, const Value *value, StateForm known) {
+    if (known.kind == KNOWN_NUMBER) return number_at(b, value, known.number);
+    if (!states->stores[known.index]) return NULL;
+    Value **state = &states->loaded[known.index];
+    if (!*state) *state = load_state(states, b, known.index);
+    Value *scaled = *state;
+    if (known.factor != 1) scaled = build_binary(b, OP_MUL, scaled, build_float(b, known.factor));
+    if (known.number != 0) scaled = build_binary(b, OP_ADD, scaled, build_float(b, known.number));
+    return scaled;
+}
+
+/// The operand that a product with 1, or a quotient by 1, is.
+static Value *other_factor(const Op *op, const Value *left, const Value *right) {
+    bool is_quotient = op->code == OP_DIV || op->code == OP_FDIV;
+    if (!is_quotient && op->code != OP_MUL) return NULL;
+    const Value *result = op->results[0];
+    if (is_number(right, 1) && same_type(op->operands[0], result)) return op->operands[0];
+    if (!is_quotient && is_number(left, 1) && same_type(op->operands[1], result))
+        return op->operands[1];
+    return NULL;
+}
+
+/// The branch that a `where` takes once the sum is 1, or NULL.
+static Value *taken_branch(States *states, const Op *op) {
+    if (op->code != OP_WHERE) return NULL;
+    const StateForm condition = known_of(states, op->operands[0]);
+    if (condition.kind != KNOWN_NUMBER || condition.is_guarded) return NULL;
+    Value *branch = op->operands[condition.number != 0 ? 1 : 2];
+    return same_type(branch, op->results[0]) ? branch : NULL;
+}
+
+/// The value as it is with the states that are loaded. NULL where it needs a state that is not.
+static Value *replaced(States *states, Builder *b, Value *value) {
+    if (!value || value->constant || !map_has_pointer(&states->dependent, value)) return value;
+    Value *noted = map_get_pointer(&states->replacements, value);
+    if (noted) return noted;
+    const StateForm known = known_of(states, value);
+    Op *op = value->op;
+    Value *replacement = NULL;
+    if (known.kind && !known.is_guarded) {
+        replacement = known_at(states, b, value, known);
+    } else if (op != states->loop && op_is_pure(op) && !op->region_count && op->result_count == 1) {
+        Map operands = map_new(states->state->arena);
+        for (int i = 0; i < op->operand_count; i++) {
+            Value *operand = replaced(states, b, op->operands[i]);
+            if (op->operands[i] && !operand) return NULL;
+            if (operand) map_set_pointer(&operands, op->operands[i], operand);
+        }
+        Value *factor = op->operand_count == 2
+                            ? other_factor(op, value_mapped(&operands, op->operands[0]),
+                                           value_mapped(&operands, op->operands[1]))
+                            : NULL;
+        replacement =
+            factor ? value_mapped(&operands, factor) : op_clone(b, op, &operands)->results[0];
+    }
+    if (replacement) map_set_pointer(&states->replacements, value, replacement);
+    return replacement;
+}
+
+typedef struct StateUses {
+    States *states;
+    Builder builder;
+    bool fails;
+} StateUses;
+
+/// A value from the place or before it: what is behind it is made anew of operands that are replaced.
+static bool is_before_place(const States *states, const Value *value) {
+    return value && value->op && value->op->parent == states->loop->parent &&
+           map_has_pointer(&states->dependent, value) &&
+           (value->op == states->loop || op_comes_before(value->op, states->place));
+}
+
+static bool visit_needed(void *context, Op *op) {
+    StateUses *uses = context;
+    bool is_taken = taken_branch(uses->states, op) != NULL;
+    for (int i = is_taken; i < op->operand_count && !uses->fails; i++)
+        if (is_before_place(uses->states, op->operands[i]))
+            uses->fails = !replaced(uses->states, &uses->builder, op->operands[i]);
+    for (int i = 0; i < op->keyword_count && !uses->fails; i++)
+        uses->fails = is_before_place(uses->states, op->keywords[i].value);
+    return !uses->fails;
+}
+
+static bool visit_replaced(void *context, Op *op) {
+    const StateUses *uses = context;
+    Value *branch = taken_branch(uses->states, op);
+    for (int i = branch != NULL; i < op->operand_count; i++) {
+        Value *value = op->operands[i];
+        if (is_before_place(uses->states, value))
+            op_set_operand(op, i, map_get_pointer(&uses->states->replacements, value));
+    }
+    Value *factor = op->operand_count == 2 && op->result_count == 1
+                        ? other_factor(op, op->operands[0], op->operands[1])
+                        : NULL;
+    if (branch) factor = taken_branch(uses->states, op);
+    if (factor) region_replace_uses(uses->states->loop->parent, op->results[0], factor);
+    return true;
+}
+
+/// All that is behind the place sees the states that are loaded, or nothing changes.
+static bool replace_behind(States *states) {
+    Op *first = states->place->next;
+    if (!first) return false;
+    StateUses uses = {.states = states,
+                      .builder = {.function = states->state->backward,
+                                  .region = first->parent,
+                                  .before = first,
+                                  .range = states->place->range}};
+    for (Op *op = first; op && !uses.fails; op = op->next) {
+        visit_needed(&uses, op);
+        for (int r = 0; r < op->region_count && !uses.fails; r++)
+            region_walk(op->regions[r], visit_needed, &uses);
+    }
+    if (uses.fails || !states->replacements.count) return false;
+    for (Op *op = first; op; op = op->next) {
+        visit_replaced(&uses, op);
+        for (int r = 0; r < op->region_count; r++)
+            region_walk(op->regions[r], visit_replaced, &uses);
+    }
+    return true;
+}
+
+/* ---- which states ---- */
+
+/// The axes of a tile that are the rows of `rows`: its first ones, or its last; counted from the last. False: neither.
+static bool axes_of_rows(const Type tile, const Type rows, unsigned *axes) {
+    for (int side = 0; side < 2; side++) {
+        int first = side ? tile.rank - rows.rank : 0;
+        bool is_here = first >= 0 && first + rows.rank <= tile.rank;
+        *axes = 0;
+        for (int i = 0; i < rows.rank && is_here; i++) {
+            int64_t length;
+            const Poly *dim = tile.dims[first + i];
+            is_here = dim && rows.dims[i] && poly_equal(dim, rows.dims[i]);
+            if (is_here && !(poly_is_constant(dim, &length) && length == 1))
+                *axes |= 1u << (tile.rank - 1 - (first + i));
+        }
+        if (is_here) return true;
+    }
+    return false;
+}
+
+/// Whether all that leaves the backward is the same for `m + c` and `x * exp(-base * c)`, for each number c of a row.
+static bool states_are_a_choice(const States *states, double base) {
+    const Op *loop = states->loop;
+    const Type rows = loop->results[states->maximum]->type;
+    StateShift *shifts = ARENA_ARRAY(states->state->arena, StateShift, loop->result_count);
+    for (int i = 0; i < loop->result_count; i++) {
+        const Value *result = loop->results[i];
+        unsigned axes;
+        if (!is_float(result)) continue;  // it stays
+        if (!axes_of_rows(result->type, rows, &axes)) return false;
+        shifts[i] = (StateShift){STATE_SCALED, -base, axes};
+        if (i == states->maximum) shifts[i] = (StateShift){STATE_SHIFTED, 1, axes};
+    }
+    return states_may_be_scaled(states->state->arena, states->state->backward, loop, shifts);
+}
+
+static bool try_states(Differentiation *state, Op *loop, int maximum, int sum, const Map *ours) {
+    Arena *arena = state->arena;
+    States states = {.state = state,
+                     .loop = loop,
+                     .maximum = maximum,
+                     .sum = sum,
+                     .stores = ARENA_ARRAY(arena, Op *, loop->result_count),
+                     .loaded = ARENA_ARRAY(arena, Value *, loop->result_count),
+                     .dependent = map_new(arena),
+                     .known = map_new(arena),
+                     .replacements = map_new(arena)};
+    mark_dependent(&states);
+    for (Op *op = loop->next; op; op = op->next) note_store(&states, op, ours);
+    if (!states.stores[maximum]) return false;
+    static const double log_2 = 0.69314718055994530942;
+    return (states_are_a_choice(&states, 1) || states_are_a_choice(&states, log_2)) &&
+           replace_behind(&states);
+}
+
+static bool visit_effect(void *context, Op *op) {
+    (void)context;
+    return !(op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED));
+}
+
+static void load_of_loop(Differentiation *state, const Op *forward, const Map *ours) {
+    Op *loop = NULL;
+    int maximum = -1;
+    for (int i = 0; i < forward->result_count; i++) {
+        const Value *result = recomputed(state, forward->results[i]);
+        if (!result || !result->op || result->op->code != OP_FOR || (loop && loop != result->op))
+            return;
+        loop = result->op;
+        if (!map_has_pointer(&state->activity.constant, forward->results[i])) continue;
+        if (maximum >= 0) return;
+        maximum = result->index;
+    }
+    bool is_plain = loop && maximum >= 0 && loop->parent == state->backward->body &&
+                    region_walk(loop->regions[0], visit_effect, NULL);
+    for (int i = 0; is_plain && i < loop->result_count; i++) {
+        const Value *result = loop->results[i], *rows = loop->results[maximum];
+        bool may_be_sum = i != maximum && is_float(result) && same_shape(result->type, rows->type);
+        if (may_be_sum && try_states(state, loop, maximum, i, ours)) return;
+    }
+}
+
+void statistics_load(Differentiation *state, const Map *ours) {
+    for (const Op *op = state->primal->body->first; op; op = op->next)
+        if (op->code == OP_FOR) load_of_loop(state, op, ours);
+}

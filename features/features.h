@@ -20,12 +20,44 @@ typedef struct InlayHint {
     uint32_t offset;      // it is shown before this byte
     const char *label;    // ": f32[BLOCK_M, BLOCK_N]"; "stride=" before an argument of a launch
     bool is_parameter;    // of a launch; else of a type
+    bool is_cost;         // at the end of a line: what it moves or computes
     uint32_t kernel_end;  // with `offset`, enough for inlay_hint_tooltip
 } InlayHint;
 typedef struct InlayHints {
     LIST(InlayHint) list;
 } InlayHints;
 InlayHints inlay_hints(Arena *arena, const Snapshot *snapshot, uint32_t start, uint32_t end);
+/// What loads, stores, atomics and matrix products move and compute, at the ends of their lines: an estimate.
+InlayHints cost_hints(Arena *arena, const Snapshot *snapshot, uint32_t start, uint32_t end);
+/// What such a hint counts and what it does not, as Markdown.
+const char *cost_hint_tooltip(void);
+/// What a program of the kernel moves and computes, and what bounds it, on the card of that name or (NULL) on any: one line;
+/// NULL where that is not known.
+const char *cost_summary(Arena *arena, const Kernel *kernel, const char *card);
+/// All that is known of it, in words. Each text is NULL where it is not known; amounts are for each time, of loads with the lanes that
+/// masks leave out.
+typedef struct CostReportLine {
+    int line;
+    const char *kind;  // "reads", "writes", "updates" or "dot"
+    const char *amount, *times, *lanes;
+    bool is_masked;
+    bool is_type_open;  // the caller decides the element type: 2 bytes are taken
+} CostReportLine;
+typedef struct CostReportTotals {
+    const char *name;  // of a configuration or launch, NULL: of the kernel as it stands
+    int line;
+    const char *bound;  // "memory-bound", "compute-bound"; NULL: sizes and caches decide
+    const char *read, *written, *updated, *operations;  // by one program
+    double intensity;                                   // operations a byte; NaN: not known
+    bool is_upper, is_type_open;
+} CostReportTotals;
+typedef struct CostReport {
+    const char *summary;
+    LIST(CostReportLine) lines;
+    LIST(CostReportTotals) totals;
+} CostReport;
+CostReport cost_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                       const char *card);
 /// How the type of the hint at `offset` came about (Markdown); NULL where there is none. The lazy part of a hint.
 const char *inlay_hint_tooltip(Arena *arena, const Snapshot *snapshot, uint32_t offset);
 

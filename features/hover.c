@@ -4,6 +4,7 @@
 #include "analysis/syntax/syntax_nodes.h"
 #include "base/escape.h"
 #include "features/describe/describe.h"
+#include "features/describe/describe_cost.h"
 #include "features/describe/describe_memory.h"
 #include "features/features.h"
 #include "features/names/arguments.h"
@@ -264,8 +265,9 @@ static void put_call_result(Buffer *out, FileNames *names, const Name *name) {
     if (node_kind(node) == SYNTAX_ATTRIBUTE) node = node_parent(node);
     if (!name->kernel || node_kind(node) != SYNTAX_CALL) return;
     const Value *value = value_of_node(names, name->kernel, node);
-    if (!value_is_told(value) || value->type.kind == TYPE_NONE) return;
-    buffer_printf(out, "\n\nHere: `%s`", value_label(out->arena, value));
+    if (value_is_told(value) && value->type.kind != TYPE_NONE)
+        buffer_printf(out, "\n\nHere: `%s`", value_label(out->arena, value));
+    describe_cost(out, names, name->kernel, range_of(names, node));
 }
 
 static void hover_name(Buffer *out, FileNames *names, const Name *name) {

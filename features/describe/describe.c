@@ -1,5 +1,6 @@
 // Values of the tile IR in, sentences and labels out.
 #include "features/describe/describe.h"
+#include "features/describe/describe_cost.h"
 
 #include <string.h>
 
@@ -353,6 +354,8 @@ void describe_value(Buffer *out, FileNames *names, const Kernel *kernel, const V
     Op *op = asked->op;
     if (!op) return;
     if (op_is_access(op)) describe_access(out, kernel, op);
+    if (op_is_access(op) || op->code == OP_DOT)
+        describe_cost(out, names, kernel, snapshot_range(names->snapshot, op->range));
     if (op_is_worth_telling(op) && type_is_float(value->type) && op_is_written(op))
         describe_rule(out, op->code);
 }

@@ -366,6 +366,7 @@ static void run_op(Interp *interp, const Op *op) {
     OpHandler *handler = handlers[op->code];
     if (!handler) handler = op_rows[op->code].kind == KIND_HINT ? run_hint : run_elementwise;
     handler(interp, op);
+    if (interp->traffic) traffic_operation(interp->traffic, interp, op);
     int64_t elements = 1;
     if (op->result_count && interp->values[op->results[0]->id])
         elements = interp->values[op->results[0]->id]->count;

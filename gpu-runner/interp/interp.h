@@ -8,6 +8,7 @@
 #include "gpu-runner/interp/budget.h"
 #include "gpu-runner/interp/coverage.h"
 #include "gpu-runner/interp/memory.h"
+#include "gpu-runner/interp/traffic.h"
 
 typedef struct InterpOptions {
     bool
@@ -22,7 +23,7 @@ typedef struct InterpOptions {
     Budget *budget;       // of all launches together, or NULL
 } InterpOptions;
 
-typedef struct Interp {
+struct Interp {
     Arena *arena;  // of the pool; outlives every launch
     TilePool pool;
     VirtualMemory *memory;
@@ -37,11 +38,12 @@ typedef struct Interp {
     int64_t grid[3];
     int64_t steps;
     Coverage *coverage;  // filled where it is not NULL
+    Traffic *traffic;    // the same
     int next_check;      // operations until the clock is read again
     jmp_buf stop;
     Error error;
     bool is_over_budget;  // stopped by the budget, not by the kernel
-} Interp;
+};
 
 Interp *interp_new(Arena *arena, const InterpOptions *options);
 

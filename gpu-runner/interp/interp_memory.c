@@ -111,6 +111,7 @@ static AccessLanes pointer_lanes(Interp *interp, const Op *op, Tile *mask, Tile 
 static void note_access(Interp *interp, const Op *op, const AccessLanes *lanes) {
     if (interp->coverage)
         coverage_access(interp->coverage, op, lanes->rank, lanes->dims, lanes->on);
+    if (interp->traffic) traffic_access(interp->traffic, op, lanes->dtype, lanes->count, lanes->on);
 }
 
 static Tile *mask_of(Interp *interp, const Op *op) {

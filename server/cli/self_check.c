@@ -67,6 +67,9 @@ static void probe_actions(Arena *arena, const Snapshot *snapshot, uint32_t offse
 static void probe_hints(Arena *arena, const Snapshot *snapshot, uint32_t offset, uint32_t size) {
     (void)offset;
     inlay_hints(arena, snapshot, 0, size);
+    cost_hints(arena, snapshot, 0, size);
+    for (LIST_EACH(int, i, snapshot->kernels))
+        cost_report(arena, snapshot, &snapshot->kernels.items[i], NULL);
 }
 
 static void probe_tokens(Arena *arena, const Snapshot *snapshot, uint32_t offset, uint32_t size) {

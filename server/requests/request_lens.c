@@ -39,7 +39,8 @@ static const char *shortened(Arena *arena, const char *text) {
     X(UPDATE, "update", update_text)                                                               \
     X(BACKWARD, "backward", backward_text)                                                         \
     X(CHECK, "check", check_text)                                                                  \
-    X(TIME, "time", time_text)
+    X(TIME, "time", time_text)                                                                     \
+    X(COST, "cost", cost_text)
 
 /// What a lens is about: a forward kernel, by its status and its text.
 typedef struct LensSubject {
@@ -105,6 +106,13 @@ static LensText time_text(Arena *arena, const LensSubject *subject) {
                                      subject->kernel, subject->hash, &is_running);
     if (is_running) return (LensText){"timing\xe2\x80\xa6", "", NULL};
     return (LensText){known ? shortened(arena, known) : "Time", command, NULL};
+}
+
+static LensText cost_text(Arena *arena, const LensSubject *subject) {
+    const Request *request = subject->request;
+    if (!request->configuration->cost_lens) return (LensText){0};
+    const Settings *settings = request_settings(subject->request);
+    return (LensText){cost_summary(arena, subject->forward, settings->card), "", NULL};
 }
 
 static Json *command_json(Arena *arena, LensText text, const char *uri, const char *kernel) {

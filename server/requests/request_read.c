@@ -31,7 +31,11 @@ static Json *hint_json(Request *request, const InlayHint *hint) {
     Json *json = json_object(arena), *data = json_object(arena);
     json_set(json, "position", offset_json(request, hint->offset));
     json_set_string(json, "label", hint->label);
-    json_set_number(json, "kind", hint->is_parameter ? KIND_PARAMETER : KIND_TYPE);
+    if (hint->is_cost)
+        json_set_bool(json, "paddingLeft", true);
+    else
+        json_set_number(json, "kind", hint->is_parameter ? KIND_PARAMETER : KIND_TYPE);
+    json_set_bool(data, "cost", hint->is_cost);
     json_set_string(data, "uri", request->document->uri);
     json_set_number(data, "offset", hint->offset);
     json_set_number(data, "version", request->text->version);
@@ -49,6 +53,9 @@ Json *handle_inlay_hint(Request *request) {
     if (!request->configuration->inlay_hints) return list;
     InlayHints hints = inlay_hints(arena, snapshot, start, end);
     for (LIST_EACH(int, i, hints.list)) json_push(list, hint_json(request, &hints.list.items[i]));
+    if (!request->configuration->cost_hints) return list;
+    InlayHints costs = cost_hints(arena, snapshot, start, end);
+    for (LIST_EACH(int, i, costs.list)) json_push(list, hint_json(request, &costs.list.items[i]));
     return list;
 }
 
@@ -63,7 +70,9 @@ Json *handle_inlay_hint_resolve(Request *request) {
     }
     uint32_t offset = (uint32_t)json_get_number(data, "offset", 0);
     if (offset > request->text->text.size) offset = (uint32_t)request->text->text.size;
-    const char *tooltip = inlay_hint_tooltip(request->arena, snapshot, offset);
+    const char *tooltip = json_get_bool(data, "cost", false)
+                              ? cost_hint_tooltip()
+                              : inlay_hint_tooltip(request->arena, snapshot, offset);
     if (tooltip) json_set(hint, "tooltip", markup_json(request, tooltip));
     return hint;
 }

@@ -15,7 +15,8 @@ struct Configuration {
     LIST(Configuration *) folders;  // of the whole: one for each folder of the workspace
     const char *folder;             // its path; NULL for the whole
     const Json *section;            // what it was read from, or NULL
-    bool diagnostics, hints, inlay_hints, code_lens, semantic_tokens, derive, check_after_generate;
+    bool diagnostics, hints, inlay_hints, cost_hints, code_lens, cost_lens, semantic_tokens, derive,
+        check_after_generate;
     bool asks_model;
     bool trusted;
     Names select, ignore;

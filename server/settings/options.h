@@ -45,7 +45,8 @@ typedef struct Options {
     const char *endpoint, *api, *model;  // of --ask; NULL: as the user's file says
     const char *answers;                 // NULL: from the endpoint
     int max_iters;                       // 0: as the user's file says
-    Names select, ignore, wrt;
+    const char *card;                    // NULL: that of the settings
+    Names select, ignore, wrt, sizes;
     int jobs;  // 0: one per core
     int seed;
     double time_limit_s;

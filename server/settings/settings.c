@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "analysis/cost/card.h"
 #include "base/map.h"
 #include "server/system/files.h"
 
@@ -90,6 +91,15 @@ static Error read_kernels(Arena *arena, const char *path, const Toml *value, Set
     return NULL;
 }
 
+static Error read_card(Arena *arena, const char *path, const Toml *value, Settings *settings) {
+    const Card *card = value->kind == TOML_STRING ? card_find(value->string) : NULL;
+    if (!card)
+        return arena_printf(arena, "%s:%d: `card` is one of %s", path, range_line(value->range),
+                            card_names(arena));
+    settings->card = card->name;
+    return NULL;
+}
+
 static Error read_key(Arena *arena, const char *path, Str key, const Toml *value,
                       Settings *settings) {
     struct {
@@ -104,6 +114,7 @@ static Error read_key(Arena *arena, const char *path, Str key, const Toml *value
                             "%s:%d: a project says nothing of a model: your own "
                             "~/.config/tad-lsp/model.toml does",
                             path, range_line(value->range));
+    if (str_is(key, "card")) return read_card(arena, path, value, settings);
     if (str_is(key, "kernels")) return read_kernels(arena, path, value, settings);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         if (!str_is(key, lists[i].name)) continue;
@@ -113,8 +124,8 @@ static Error read_key(Arena *arena, const char *path, Str key, const Toml *value
         return names_refuse(arena, where, lists[i].names);
     }
     return arena_printf(
-        arena, "%s:%d: [tool.tad] has no key `%.*s`; it has ignore, select, exclude, kernels", path,
-        range_line(value->range), STR_ARGS(key));
+        arena, "%s:%d: [tool.tad] has no key `%.*s`; it has ignore, select, exclude, card, kernels",
+        path, range_line(value->range), STR_ARGS(key));
 }
 
 static void read_section(SettingsCache *cache, const char *path, const Toml *section,

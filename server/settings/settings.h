@@ -10,6 +10,7 @@
 typedef struct Settings {
     const char *path;  // of the pyproject.toml, NULL when there is none
     Names ignore, select, exclude;
+    const char *card;     // that bounds are told for; NULL: any
     const Toml *kernels;  // a table per kernel name: its launch specification; or NULL
 } Settings;
 

@@ -50,6 +50,7 @@ ROOMS = {
             "module",
             "syntax",
         },
+        "cost": {"checks", "lowering", "addresses", "build", "ir", "module", "syntax"},
         ".": {"checks", "lowering", "frames", "ir", "module", "syntax"},
     },
     "autodiff": {

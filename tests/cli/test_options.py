@@ -11,7 +11,8 @@ OPTIONS = (
     "--serve --stdio --pipe --socket --clientProcessId --record --time --python --self-check --replay "
     "--check --backward --explain --dump --doctor --version --help --grad --format --output --select --ignore "
     "--color --quiet --jobs --time-limit --seed --runner --wrt --wrapper --diff --no-proof --force "
-    "--baseline --write-baseline --fix --ask --endpoint --api --model --max-iters --agree --answers --write --stdin --backend"
+    "--baseline --write-baseline --fix --ask --endpoint --api --model --max-iters --agree --answers --write --stdin --backend "
+    "--cost --card --sizes"
 ).split()
 FORMATS = "full concise json github gitlab sarif junit".split()
 
@@ -62,6 +63,7 @@ def test_version(workspace: Workspace) -> None:
         (["--backward", "a.py", "--wrapper", "jax"], "--wrapper takes one of autograd, none, triton_op"),
         (["--check", "a.py", "--doctor"], "cannot be used together"),
         (["--explain"], "--explain needs NAME"),
+        (["--check", "a.py", "--card", "h100"], "--card has no meaning with --check"),
         (["--version", "extra"], "does not know what to do with `extra`"),
     ],
 )

@@ -497,6 +497,7 @@ def test_file_and_module_know_each_other(editor: Client, kernel: str) -> None:
     assert [title[:18] for title in verified] == [
         "gradients verified",
         "Time",
+        "memory-bound, up t",
         "gradients verified",
     ]
     assert titles(editor, kernel)[0] == "Generate backward"

@@ -104,6 +104,39 @@ def test_a_hint_tells_how_it_came_about_only_when_asked(editor: Client, kernel: 
     assert "Lanes" in told["offsets"]["tooltip"]["value"]
 
 
+def cost_hints(client: Client, uri: str) -> dict[str, str]:
+    """By the line's first word; what has no kind is no type and no parameter."""
+    hints = client.request("textDocument/inlayHint", whole(uri))
+    lines = KERNEL.splitlines()
+    for hint in hints:
+        if "kind" not in hint:
+            assert hint["position"]["character"] == len(lines[hint["position"]["line"]])
+    return {
+        lines[hint["position"]["line"]].split()[0]: hint["label"] for hint in hints if "kind" not in hint
+    }
+
+
+def test_what_a_line_costs_stands_at_its_end(server: Client, kernel: str) -> None:
+    with_settings(server, {})
+    server.open(kernel, KERNEL)
+    assert cost_hints(server, kernel)["x"] == "up to 128 elements, coalesced"
+    hints = server.request("textDocument/inlayHint", whole(kernel))
+    cost = next(hint for hint in hints if "kind" not in hint)
+    assert "estimate" in server.request("inlayHint/resolve", cost)["tooltip"]["value"]
+    assert "**Cost** (estimate): up to 128 elements" in hover(server, kernel, "tl.load", inside=4)
+    lenses = server.request("textDocument/codeLens", {"textDocument": {"uri": kernel}})
+    titles = [lens["command"]["title"] for lens in lenses]
+    assert any(title.startswith("memory-bound, up to 512 bytes a program") for title in titles)
+    with_cost_off = {"inlayHints": {"cost": False}, "codeLens": {"cost": False}}
+    server.configuration = with_cost_off
+    server.notify("workspace/didChangeConfiguration", {"settings": None})
+    server.settle()
+    assert cost_hints(server, kernel) == {}
+    lenses = server.request("textDocument/codeLens", {"textDocument": {"uri": kernel}})
+    assert not any("bound" in lens["command"]["title"] for lens in lenses)
+    assert server.shut_down() == 0
+
+
 def hover(client: Client, uri: str, word: str, inside: int = 0) -> str:
     at = {"textDocument": {"uri": uri}, "position": place(KERNEL, word, inside=inside)}
     return client.request("textDocument/hover", at)["contents"]["value"]

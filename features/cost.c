@@ -1,0 +1,214 @@
+// What a kernel and each of its lines cost, as an editor shows it: at the ends of lines and over the kernel.
+#include <math.h>
+#include <string.h>
+
+#include "features/describe/describe.h"
+#include "features/describe/describe_cost.h"
+#include "features/features.h"
+
+/* ---- ends of lines ---- */
+
+typedef struct LineTexts {
+    uint32_t end;
+    LIST(const char *) texts;
+} LineTexts;
+
+static uint32_t line_end(const Source *source, uint32_t offset) {
+    while (offset < source->text.size && source->text.data[offset] != '\n') offset++;
+    while (offset &&
+           (source->text.data[offset - 1] == '\r' || source->text.data[offset - 1] == ' '))
+        offset--;
+    return offset;
+}
+
+static bool says(const LineTexts *line, const char *text) {
+    for (LIST_EACH(int, i, line->texts))
+        if (strcmp(line->texts.items[i], text) == 0) return true;
+    return false;
+}
+
+typedef struct CostHinter {
+    Arena *arena;
+    const Snapshot *snapshot;
+    const Kernel *kernel;
+    LIST(LineTexts) lines;
+} CostHinter;
+
+/// A line of a helper is told where the kernel calls it.
+static void take_line(CostHinter *hinter, const KernelCosts *costs, const CostLine *line) {
+    const CallSite *call = line->op->call;
+    while (call && call->outer) call = call->outer;
+    Range range = snapshot_range(hinter->snapshot, call ? call->range : line->op->range);
+    if (range.source != hinter->snapshot->source) return;
+    const char *text = cost_line_label(hinter->arena, costs, line);
+    if (!text) return;
+    uint32_t end = line_end(range.source, range.end);
+    for (LIST_EACH(int, i, hinter->lines)) {
+        LineTexts *known = &hinter->lines.items[i];
+        if (known->end != end) continue;
+        if (!says(known, text)) LIST_PUSH(hinter->arena, &known->texts, text);
+        return;
+    }
+    LineTexts fresh = {.end = end};
+    LIST_PUSH(hinter->arena, &fresh.texts, text);
+    LIST_PUSH(hinter->arena, &hinter->lines, fresh);
+}
+
+static void hint_kernel(CostHinter *hinter, uint32_t start, uint32_t end, InlayHints *hints) {
+    enum { MOST_TEXTS = 2 };
+    KernelCosts costs = kernel_costs(hinter->arena, hinter->kernel, false);
+    hinter->lines.count = 0;
+    for (LIST_EACH(int, i, costs.cost->lines))
+        if (!cost_is_off(costs.numbers[0], &costs.cost->lines.items[i]))
+            take_line(hinter, &costs, &costs.cost->lines.items[i]);
+    for (LIST_EACH(int, i, hinter->lines)) {
+        const LineTexts *line = &hinter->lines.items[i];
+        if (line->end < start || line->end > end) continue;
+        Buffer out = buffer_new(hinter->arena);
+        for (int k = 0; k < line->texts.count && k < MOST_TEXTS; k++)
+            buffer_printf(&out, "%s%s", k ? "; " : "", line->texts.items[k]);
+        if (line->texts.count > MOST_TEXTS) buffer_puts(&out, "; …");
+        InlayHint hint = {.offset = line->end, .label = buffer_text(&out), .is_cost = true};
+        LIST_PUSH(hinter->arena, &hints->list, hint);
+    }
+}
+
+InlayHints cost_hints(Arena *arena, const Snapshot *snapshot, uint32_t start, uint32_t end) {
+    InlayHints hints = {0};
+    CostHinter hinter = {.arena = arena, .snapshot = snapshot};
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        Range range = snapshot_range(snapshot, kernel->definition->range);
+        if (!kernel->function || kernel->is_helper || range.start >= end || start > range.end)
+            continue;
+        hinter.kernel = kernel;
+        hint_kernel(&hinter, start, end, &hints);
+    }
+    return hints;
+}
+
+const char *cost_hint_tooltip(void) {
+    return "An estimate, for one program, each time that it comes by: bytes as the kernel asks for them, whatever caches do, "
+           "with the lanes that a mask leaves out; of a matrix product two operations for each multiply-add.\n\n"
+           "`tad.inlayHints.cost` switches these hints off.";
+}
+
+/* ---- the kernel ---- */
+
+static const char *intensity_text(Arena *arena, double low, double high) {
+    if (high > 1.05 * low) return arena_printf(arena, "%.2g to %.2g FLOP a byte", low, high);
+    return arena_printf(arena, low < 10 ? "%.2g FLOP a byte" : "%.0f FLOP a byte", low);
+}
+
+static const char *bound_text(CardBound bound) {
+    return bound == BOUND_MEMORY       ? "memory-bound"
+           : bound == BOUND_ARITHMETIC ? "compute-bound"
+                                       : NULL;
+}
+
+static const Poly *all_bytes(Arena *arena, const CostTotals *totals) {
+    const Poly *bytes = poly_constant(arena, 0);
+    for (int i = 0; i < WORK_MEMORY_KINDS; i++)
+        bytes = bytes && totals->bytes[i] ? poly_add(arena, bytes, totals->bytes[i]) : NULL;
+    return bytes;
+}
+
+static const Poly *all_operations(Arena *arena, const CostTotals *totals) {
+    return totals->dots && totals->math ? poly_add(arena, totals->dots, totals->math) : NULL;
+}
+
+/// Of all instances together.
+typedef struct CostSummary {
+    CardBound bound;
+    double low, high;  // operations a byte; NaN: not known
+} CostSummary;
+
+static CostSummary summary_of(const KernelCosts *costs, const Card *card) {
+    CostSummary summary = {BOUND_OPEN, INFINITY, 0};
+    for (int i = 0; i < costs->count; i++) {
+        CostTotals totals = cost_totals(costs->cost, costs->numbers[i]);
+        CardBound here = card_bound(card, costs->cost, &totals);
+        summary.bound = i && here != summary.bound ? BOUND_OPEN : here;
+        bool is_known = !isnan(totals.intensity) && !isnan(summary.low);
+        summary.low = is_known ? fmin(summary.low, totals.intensity) : NAN;
+        summary.high = is_known ? fmax(summary.high, totals.intensity) : NAN;
+    }
+    return summary;
+}
+
+const char *cost_summary(Arena *arena, const Kernel *kernel, const char *card_name) {
+    enum { LONGEST = 48 };
+    if (!kernel->function || !kernel->understood) return NULL;
+    const Card *card = card_name ? card_find(str_from(card_name)) : NULL;
+    KernelCosts costs = kernel_costs(arena, kernel, true);
+    CostTotals plain = cost_totals(costs.cost, cost_numbers(costs.cost, NULL));
+    const Poly *moved = all_bytes(arena, &plain);
+    if (!costs.cost->lines.count || (moved && poly_is_zero(moved))) return NULL;
+    CostSummary summary = summary_of(&costs, card);
+    Buffer out = buffer_new(arena);
+    const char *verdict = bound_text(summary.bound), *bytes = bytes_label(arena, &costs, moved);
+    if (verdict) buffer_printf(&out, card ? "%s on %s" : "%s", verdict, card ? card->name : "");
+    if (bytes && strlen(bytes) <= LONGEST)
+        buffer_printf(&out, "%s%s%s a program", out.size ? ", " : "",
+                      plain.is_upper ? "up to " : "", bytes);
+    if (summary.low > 0)
+        buffer_printf(&out, "%s%s", out.size ? ", " : "",
+                      intensity_text(arena, summary.low, summary.high));
+    if (out.size && plain.is_type_open)
+        buffer_printf(&out, " (at %d bytes an element)", COST_OPEN_BYTES);
+    return out.size ? buffer_text(&out) : NULL;
+}
+
+/* ---- the report ---- */
+
+static CostReportLine report_line(Arena *arena, const Snapshot *snapshot, const KernelCosts *costs,
+                                  const CostLine *line) {
+    static const char *const kinds[WORK_KINDS] = {"reads", "writes", "updates", "dot", "math"};
+    const CallSite *call = line->op->call;
+    while (call && call->outer) call = call->outer;
+    Range range = snapshot_range(snapshot, call ? call->range : line->op->range);
+    CostReportLine row = {.line = range_line(range), .kind = kinds[line->work.kind]};
+    bool is_open = false;
+    const Poly *amount =
+        line->work.kind == WORK_DOT ? line->work.amount : cost_bytes(arena, line, &is_open);
+    row.amount = line->work.kind == WORK_DOT ? operations_label(arena, costs, amount)
+                                             : bytes_label(arena, costs, amount);
+    row.times = line->times ? poly_label(arena, cost_under(costs->numbers[0], line->times)) : NULL;
+    row.lanes = line->work.kind == WORK_DOT ? NULL : lanes_label(arena, costs, line);
+    row.is_masked = line->is_masked;
+    row.is_type_open = is_open;
+    return row;
+}
+
+CostReport cost_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                       const char *card_name) {
+    CostReport report = {.summary = cost_summary(arena, kernel, card_name)};
+    const Card *card = card_name ? card_find(str_from(card_name)) : NULL;
+    if (!kernel->function) return report;
+    KernelCosts costs = kernel_costs(arena, kernel, true);
+    for (LIST_EACH(int, i, costs.cost->lines)) {
+        const CostLine *line = &costs.cost->lines.items[i];
+        LIST_PUSH(arena, &report.lines, report_line(arena, snapshot, &costs, line));
+    }
+    for (int i = 0; i < costs.count; i++) {
+        KernelCosts one = costs;
+        one.numbers = &costs.numbers[i];
+        one.count = 1;
+        CostTotals totals = cost_totals(costs.cost, costs.numbers[i]);
+        const CostInstance *instance =
+            costs.instances.list.count ? &costs.instances.list.items[i] : NULL;
+        CostReportTotals row = {.name = instance ? instance->name : NULL,
+                                .line = instance ? range_line(instance->range) : 0,
+                                .bound = bound_text(card_bound(card, costs.cost, &totals)),
+                                .read = bytes_label(arena, &one, totals.bytes[WORK_READ]),
+                                .written = bytes_label(arena, &one, totals.bytes[WORK_WRITE]),
+                                .updated = bytes_label(arena, &one, totals.bytes[WORK_UPDATE]),
+                                .operations =
+                                    operations_label(arena, &one, all_operations(arena, &totals)),
+                                .intensity = totals.intensity,
+                                .is_upper = totals.is_upper,
+                                .is_type_open = totals.is_type_open};
+        LIST_PUSH(arena, &report.totals, row);
+    }
+    return report;
+}

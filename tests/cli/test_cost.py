@@ -1,0 +1,88 @@
+"""`--cost`: what kernels move and compute, line by line and by one program; counted for a launch with `--sizes`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Workspace
+
+HEADER = "import triton\nimport triton.language as tl\n\n\n"
+SCALE = HEADER + '''@triton.jit
+def scale(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, mask=at < n) * 2.0, mask=at < n)
+'''
+MATMUL = HEADER + '''@triton.autotune(
+    configs=[
+        triton.Config({"BM": 128, "BN": 128, "BK": 64}, num_warps=8),
+        triton.Config({"BM": 64, "BN": 64, "BK": 32}, num_warps=4),
+    ],
+    key=["K"],
+)
+@triton.jit
+def matmul(a: tl.pointer_type(tl.float16), b, c, K, sam, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    acc = tl.zeros([BM, BN], dtype=tl.float32)
+    for k in range(0, K, BK):
+        ks = k + tl.arange(0, BK)
+        x = tl.load(a + m[:, None] * sam + ks[None, :]).to(tl.float16)
+        y = tl.load(b + ks[:, None] * 3 + n[None, :] * 7).to(tl.float16)
+        acc += tl.dot(x, y)
+    tl.store(c + m[:, None] * K + n[None, :], acc)
+'''
+
+
+def test_a_kernel_is_told_line_by_line(workspace: Workspace) -> None:
+    workspace.write({"k.py": MATMUL})
+    kernel = workspace.tad("--cost", "k.py", "--format", "json").json["kernels"][0]
+    x, y, dot, store = kernel["lines"]
+    assert MATMUL.splitlines()[x["line"] - 1].strip().startswith("x = tl.load")
+    assert (x["amount"], x["times"], x["lanes"]) == ("4 to 16 KiB", "cdiv(K, BK)", "coalesced")
+    assert y["lanes"] == "not coalesced: 3 elements apart"
+    assert dot["kind"] == "dot" and dot["amount"] == "262 kFLOP to 2.1 MFLOP"
+    assert store["kind"] == "writes" and store["times"] == "1"
+    assert [program["name"] for program in kernel["programs"]] == ["configuration 1", "configuration 2"]
+    assert kernel["programs"][0]["read"] == "32768*cdiv(K, BK) bytes"
+    assert kernel["programs"][0]["flop_per_byte"] == pytest.approx(64, rel=0.02)
+
+
+def test_a_launch_is_counted(workspace: Workspace) -> None:
+    """1000 elements in 8 blocks of 128: 24 lanes are masked off."""
+    workspace.write({"k.py": SCALE})
+    sizes = "n=1000,BLOCK=128,x=f32,y=f16,grid=8"
+    result = workspace.tad("--cost", "k.py:scale", "--sizes", sizes, "--format", "json")
+    launch = result.json["kernels"][0]["launch"]
+    assert (launch["read"], launch["read_unmasked"]) == (4096, 4000)
+    assert (launch["written"], launch["written_unmasked"]) == (2048, 2000)
+    assert launch["other_flop"] == 1024 and launch["dot_flop"] == 0
+    assert launch["exact"] and launch["masks_exact"]
+    text = workspace.tad("--cost", "k.py", "--sizes", sizes).stdout
+    assert "this launch: reads 4096 bytes (4000 unmasked)" in text
+
+
+def test_the_card_of_the_folder(workspace: Workspace) -> None:
+    workspace.write({"k.py": SCALE, "pyproject.toml": '[tool.tad]\ncard = "h100"\n'})
+    assert "memory-bound on h100, up to 4*BLOCK bytes" in workspace.tad("--cost", "k.py").stdout
+    assert "memory-bound on t4" in workspace.tad("--cost", "k.py", "--card", "t4").stdout
+    workspace.write({"pyproject.toml": '[tool.tad]\ncard = "h1000"\n'})
+    assert "pyproject.toml:2: `card` is one of a10g, a100" in workspace.check(".").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["k.py:none"], "k.py has no kernel `none`"),
+        (["k.py", "--card", "abacus"], "--card: there is no `abacus`; there are a10g"),
+        (["k.py", "--format", "sarif"], "--cost has the formats full and json"),
+        (["k.py", "--sizes", "n=4,BLOCK=4,x=f32,y=f32"], "--sizes needs the grid"),
+        (["k.py", "--sizes", "n=4,x=f32,y=f32,grid=1"], "scale: --sizes does not say `BLOCK`"),
+        (["k.py", "--sizes", "n=4,BLOCK=4,grid=1"], "element types as in `x_ptr=f16`"),
+        (["k.py", "--sizes", "m=4,n=4,BLOCK=4,x=f32,y=f32,grid=1"], "--sizes: no kernel has `m`"),
+    ],
+)
+def test_what_is_not_told(workspace: Workspace, arguments: list[str], says: str) -> None:
+    workspace.write({"k.py": SCALE})
+    result = workspace.tad("--cost", *arguments)
+    assert result.status == 2
+    assert says in result.stderr

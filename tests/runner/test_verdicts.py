@@ -151,7 +151,7 @@ def run(x, w):
 
 
 def test_beyond_what_a_launcher_allocates(tmp_path: Path) -> None:
-    """Sizes of another tensor, of which neither the place nor the allocation knows, do not put it down to made-up sizes."""
+    """Sizes of another tensor excuse nothing of which neither the place nor the allocation knows."""
     status, report = check(tmp_path, SHORT)
     (kernel,) = report["kernels"]
     assert kernel["status"] == "derived"
@@ -161,7 +161,9 @@ def test_beyond_what_a_launcher_allocates(tmp_path: Path) -> None:
     assert right["kernels"][0]["status"] == "proved"
     chosen = SHORT.replace("(x, w):", "(x, w, K):").replace("    K = w.shape[0]\n", "")
     chosen = chosen.replace("N, K, BLOCK: tl.constexpr", "N, BLOCK: tl.constexpr, K: tl.constexpr")
-    chosen = chosen.replace("N, K, BLOCK=triton.next_power_of_2(N)", "N, triton.next_power_of_2(N), K")
+    chosen = chosen.replace(
+        "N, K, BLOCK=triton.next_power_of_2(N)", "N, triton.next_power_of_2(N), K"
+    )
     _, of_a_caller = check(tmp_path, chosen)
     assert of_a_caller["kernels"][0]["status"] == "derived"
     _, open_one = check(tmp_path, SHORT.replace("empty(M, N - 1)", "empty(M, K)"))

@@ -360,7 +360,8 @@ static void inline_loop(Nest *nest) {
     if (!loop) return;
     Region *body = loop->regions[0];
     move_alike(nest->state, loop, nest->plan);
-    region_replace_uses(nest->programs->regions[0], body->arguments[0], nest->iteration);
+    move_alike(nest->state, nest->programs, nest->plan);  // the owner reads it once
+    region_replace_uses(nest->programs->parent, body->arguments[0], nest->iteration);
     Builder b = {.function = nest->state->backward,
                  .region = loop->parent,
                  .before = loop,

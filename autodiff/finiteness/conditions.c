@@ -148,23 +148,23 @@ typedef struct Collection {
     const Differentiation *state;
     Conditions *conditions;
     Conditions upstreams;  // those of upstream loads
-    Conditions branches;   // those of upstream loads within a branch, with the branch
+    Conditions branches;  // those of upstream loads and of choices within a branch, with the branch
 } Collection;
 
-/// A mask of the branch of an `if` says something outside of it where the branch is taken.
-static void add_branch(Collection *collection, const Op *load) {
+/// A mask in the branch of an `if` says something outside of it where the branch is taken.
+static void add_branch(Collection *collection, const Op *op, Value *mask, bool is_negated) {
     Arena *arena = collection->state->arena;
-    const Op *branch = load->parent->parent;
+    const Op *branch = op->parent->parent;
     Conditions masks = {0};
-    split_mask(&masks, arena, access_mask(load), false);
+    split_mask(&masks, arena, mask, is_negated);
     bool is_flag = branch && branch->code == OP_IF && branch->operands[0]->type.rank == 0 &&
                    branch->operands[0]->type.element.code == DTYPE_INT1;
     for (LIST_EACH(int, i, masks)) {
         Condition condition = masks.items[i];
         if (!is_flag || condition.reach != REACH_AXIS ||
-            region_defines(load->parent, condition.parts[0].values.items[0]))
+            region_defines(op->parent, condition.parts[0].values.items[0]))
             continue;
-        bool holds = branch->regions[0] == load->parent;
+        bool holds = branch->regions[0] == op->parent;
         condition.parts[condition.part_count++] = part_of(arena, branch->operands[0], holds);
         LIST_PUSH(arena, &collection->branches, condition);
     }
@@ -208,11 +208,13 @@ static bool visit_condition(void *context, Op *op) {
         if (is_infinite || is_upstream)
             split_mask(collection->conditions, arena, access_mask(op), false);
         if (is_upstream) split_mask(&collection->upstreams, arena, access_mask(op), false);
-        if (is_upstream) add_branch(collection, op);
+        if (is_upstream) add_branch(collection, op, access_mask(op), false);
     } else if (op->code == OP_WHERE && dtype_is_float(op->results[0]->type.element)) {
-        for (int branch = 1; branch < 3; branch++)
-            if (is_void(op->operands[branch]))
-                split_mask(collection->conditions, arena, op->operands[0], branch == 1);
+        for (int branch = 1; branch < 3; branch++) {
+            if (!is_void(op->operands[branch])) continue;
+            split_mask(collection->conditions, arena, op->operands[0], branch == 1);
+            add_branch(collection, op, op->operands[0], branch == 1);
+        }
     }
     return true;
 }

@@ -248,12 +248,78 @@ static bool visit_op(void *context, Op *op) {
     return true;
 }
 
+enum { MOST_LIFTED = 12 };
+
+static bool can_be_lifted(const Region *branch, const Value *value, int depth) {
+    if (!value || !region_defines(branch, value)) return true;
+    Op *op = value->op;
+    if (!op || op->parent != branch || op->region_count || !op_is_pure(op) || depth == MOST_LIFTED)
+        return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (!can_be_lifted(branch, op->operands[i], depth + 1)) return false;
+    return true;
+}
+
+/// An op that was moved in front of a branch, and the op that it stood before.
+typedef struct LiftedOp {
+    Op *op, *next;
+} LiftedOp;
+
+typedef struct LiftedOps {
+    Arena *arena;
+    LIST(LiftedOp) items;
+} LiftedOps;
+
+static void lift(LiftedOps *lifted, const Region *branch, const Value *value) {
+    if (!value || !region_defines(branch, value)) return;
+    Op *op = value->op;
+    for (int i = 0; i < op->operand_count; i++) lift(lifted, branch, op->operands[i]);
+    if (op->parent != branch) return;
+    LIST_PUSH(lifted->arena, &lifted->items, (LiftedOp){op, op->next});
+    op_move_before(op, branch->parent);
+}
+
+/// `if first: x = where(mask, x, 0)`: the mask is there behind the branch, too, where it may be needed.
+static bool visit_branch(void *context, Op *op) {
+    const Op *branch = op->parent->parent;
+    bool is_choice = op->code == OP_WHERE && dtype_is_float(op->results[0]->type.element) &&
+                     (is_number(op->operands[1], 0) || is_number(op->operands[2], 0));
+    bool is_run = branch && branch->code == OP_IF && !branch->operands[0]->type.is_constexpr;
+    if (is_choice && is_run && can_be_lifted(op->parent, op->operands[0], 0))
+        lift(context, op->parent, op->operands[0]);
+    return true;
+}
+
+static bool is_read_in(const Map *readers, const Op *op, const Region *region) {
+    for (int i = 0; i < op->result_count; i++) {
+        const OpList *list = value_readers(readers, op->results[i]);
+        for (LIST_EACH(int, k, *list)) {
+            const Region *place = list->items[k]->parent;
+            while (place && place != region) place = place->parent ? place->parent->parent : NULL;
+            if (!place) return false;
+        }
+    }
+    return true;
+}
+
+/// What nobody needed behind the branch goes back to its place.
+static void put_back(Guard *guard, const LiftedOps *lifted) {
+    for (int i = lifted->items.count - 1; i >= 0; i--) {
+        const LiftedOp *item = &lifted->items.items[i];
+        const Region *place = item->next->parent;  // NULL: it went away
+        Map readers = function_readers(guard->arena, guard->state->backward);
+        if (place && is_read_in(&readers, item->op, place)) op_move_before(item->op, item->next);
+    }
+}
+
 void guard_padding(Differentiation *state) {
     enum { ROUNDS = 64 };
     Guard guard = {.state = state,
                    .arena = state->arena,
                    .made = map_new(state->arena),
                    .done = map_new(state->arena)};
+    LiftedOps lifted = {.arena = state->arena};
+    region_walk(state->backward->body, visit_branch, &lifted);
     for (int round = 0; round < ROUNDS; round++) {
         int first_id = state->backward->value_count;
         guard.finiteness = finiteness_new(state);
@@ -265,8 +331,9 @@ void guard_padding(Differentiation *state) {
             region_walk(state->backward->body, visit_op, &guard);
         }
         guard_drop_vectors(&guard, first_id);
-        if (!guard.changed) return;
+        if (!guard.changed) break;
     }
+    put_back(&guard, &lifted);
 }
 
 /* ---- masks that are not needed ---- */

@@ -358,3 +358,19 @@ def causal_then_divided(b, scale, o, n, m, BM: tl.constexpr, BN: tl.constexpr):
     s = s / (2.0 + tl.load(scale + rows, mask=rows < n, other=1.0))[:, None]
     w = tl.exp(s - tl.max(s, 1)[:, None])
     tl.store(o + rows[:, None] * m + cols[None, :], w / tl.sum(w, 1)[:, None], mask=both)
+
+
+# tad: x=f32[40, 16], v=f32[16], o=f32[40], n=40, first=3, B=16, grid=(3,)
+@triton.jit
+def first_rows_without_a_column(x, v, o, n, first, B: tl.constexpr):
+    """Rows that see no column are dropped in a branch, and their 0 / 0 goes on behind it."""
+    start = tl.program_id(0) * B
+    rows = start + tl.arange(0, B)
+    cols = tl.arange(0, B)
+    s = tl.load(x + rows[:, None] * B + cols[None, :], mask=(rows < n)[:, None], other=0.0)
+    s = tl.where(rows[:, None] >= cols[None, :] + first, s, -float("inf"))
+    p = tl.exp(s - tl.max(s, 1)[:, None])
+    mean = tl.sum(p * tl.load(v + cols)[None, :], 1) / tl.sum(p, 1)
+    if start == 0:
+        mean = tl.where(rows >= first, mean, 0.0)
+    tl.store(o + rows, mean, mask=rows < n)

@@ -190,8 +190,9 @@ static bool cut_by_comparison(Counter *counter, LaneBox *box, const Op *op, cons
 static bool axes_before(const Op *op, LaneAxes *lanes) {
     Type from = op->operands[0]->type, to = op->results[0]->type;
     if (op->code == OP_BROADCAST_TO || op->code == OP_BROADCAST) {
+        if (from.rank > to.rank) return false;
         for (int i = 0; i < from.rank; i++) lanes->axes[i] = lanes->axes[to.rank - from.rank + i];
-        return from.rank <= to.rank;
+        return true;
     }
     // Axes of length 1 are added; the others keep their order.
     if (op->code != OP_EXPAND_DIMS || from.rank > to.rank) return false;

@@ -11,8 +11,8 @@ OPTIONS = (
     "--serve --stdio --pipe --socket --clientProcessId --record --time --python --self-check --replay "
     "--check --backward --explain --dump --doctor --version --help --grad --format --output --select --ignore "
     "--color --quiet --jobs --time-limit --seed --runner --wrt --wrapper --diff --no-proof --force "
-    "--baseline --write-baseline --fix --ask --endpoint --api --model --max-iters --agree --answers --write --stdin --backend "
-    "--cost --card --sizes"
+    "--baseline --write-baseline --fix --ask --endpoint --api --model --max-iters --agree --answers --write --stdin "
+    "--backend --cost --card --sizes"
 ).split()
 FORMATS = "full concise json github gitlab sarif junit".split()
 

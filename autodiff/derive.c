@@ -5,12 +5,12 @@
 #include "autodiff/arguments.h"
 #include "autodiff/parts.h"
 #include "autodiff/passes.h"
+#include "autodiff/plan/tile_size.h"
 #include "autodiff/primal/active_outputs.h"
 #include "autodiff/primal/shared_tiles.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/schedule/coverage.h"
 #include "autodiff/schedule/stages.h"
-#include "autodiff/schedule/tile_size.h"
 #include "autodiff/tape/tape.h"
 
 static void variant_refuse(Variant *variant, BackwardStatus status, const char *reason,
@@ -43,7 +43,7 @@ static void variant_describe(Differentiation *state, Variant *variant) {
     coverage_outputs(state->arena, state->primal, state->primal->definition->parameter_count,
                      result);
     tile_size_describe(state->arena, state->backward, &variant->launch);
-    stages_describe(state->arena, state->backward, &variant->launch);
+    stages_describe(state->backward, &variant->launch);
     result->status = BACKWARD_DERIVED;
 }
 

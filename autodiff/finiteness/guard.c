@@ -260,9 +260,10 @@ static bool can_be_lifted(const Region *branch, const Value *value, int depth) {
     return true;
 }
 
-/// An op that was moved in front of a branch, and the op that it stood before.
+/// An op that was moved in front of a branch, and the op of the branch that it stood before.
 typedef struct LiftedOp {
     Op *op, *next;
+    const Region *branch;
 } LiftedOp;
 
 typedef struct LiftedOps {
@@ -275,7 +276,7 @@ static void lift(LiftedOps *lifted, const Region *branch, const Value *value) {
     Op *op = value->op;
     for (int i = 0; i < op->operand_count; i++) lift(lifted, branch, op->operands[i]);
     if (op->parent != branch) return;
-    LIST_PUSH(lifted->arena, &lifted->items, (LiftedOp){op, op->next});
+    LIST_PUSH(lifted->arena, &lifted->items, (LiftedOp){op, op->next, branch});
     op_move_before(op, branch->parent);
 }
 
@@ -290,13 +291,15 @@ static bool visit_branch(void *context, Op *op) {
     return true;
 }
 
-static bool is_read_in(const Map *readers, const Op *op, const Region *region) {
+/// Whether all that reads the op stands in the region of `next`, which is not NULL, there or behind it.
+static bool is_read_from(const Map *readers, const Op *op, const Op *next) {
     for (int i = 0; i < op->result_count; i++) {
         const OpList *list = value_readers(readers, op->results[i]);
         for (LIST_EACH(int, k, *list)) {
-            const Region *place = list->items[k]->parent;
-            while (place && place != region) place = place->parent ? place->parent->parent : NULL;
-            if (!place) return false;
+            const Op *reader = list->items[k], *at = next;
+            while (reader && reader->parent != next->parent) reader = reader->parent->parent;
+            while (at && at != reader) at = at->next;
+            if (!reader || !at) return false;
         }
     }
     return true;
@@ -306,9 +309,9 @@ static bool is_read_in(const Map *readers, const Op *op, const Region *region) {
 static void put_back(Guard *guard, const LiftedOps *lifted) {
     for (int i = lifted->items.count - 1; i >= 0; i--) {
         const LiftedOp *item = &lifted->items.items[i];
-        const Region *place = item->next->parent;  // NULL: it went away
+        if (item->next->parent != item->branch) continue;  // it went away
         Map readers = function_readers(guard->arena, guard->state->backward);
-        if (place && is_read_in(&readers, item->op, place)) op_move_before(item->op, item->next);
+        if (is_read_from(&readers, item->op, item->next)) op_move_before(item->op, item->next);
     }
 }
 

@@ -350,9 +350,8 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
         if (argument->is_program_sum || (is_own && number == 0)) continue;
         if (argument->use == ARGUMENT_SLICES) continue;  // it has a default
         if (argument->use == ARGUMENT_STAGES) {
-            const char *stages = stages_text(arena, plan, launch);
-            if (stages)
-                LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, stages));
+            const char *stages = stages_text(arena, plan, launch, argument->name, indent + 4);
+            if (stages) LIST_PUSH(arena, &call, stages);
             continue;
         }
         const char *value = argument->use == ARGUMENT_SAME ? argument->of : argument->name;

@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "autodiff/function/call_lines.h"
+
 enum {
     DEFAULT_TILE = 4096
 };  // elements, up to which four warps are right: those that Triton takes unasked
@@ -67,7 +69,12 @@ const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunc
     return arena_printf(arena, "num_warps=_warps(%s)", launch->tile);
 }
 
-const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
-    if (!launch->tile || !launch->stages || !names_are_passed(plan, launch->tile)) return NULL;
-    return arena_printf(arena, "_stages(%s, %s)", launch->tile, launch->stages);
+const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                        const char *name, int indent) {
+    if (!launch->tile || !launch->stage_count || !names_are_passed(plan, launch->tile)) return NULL;
+    LIST(const char *) items = {0};
+    LIST_PUSH(arena, &items, launch->tile);
+    for (int i = 0; i < launch->stage_count; i++) LIST_PUSH(arena, &items, launch->stages[i]);
+    return call_lines_before(arena, arena_printf(arena, "%s=_stages", name), items.items,
+                             items.count, indent, 1);
 }

@@ -7,7 +7,8 @@
 
 /// `num_warps=...`, or NULL: as many as Triton takes unasked.
 const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch);
-/// The number of stages, or NULL: the parameter's default.
-const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch);
+/// The argument `name` of a launch whose arguments stand at `indent`: the number of stages. NULL: the parameter's default.
+const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                        const char *name, int indent);
 
 #endif

@@ -21,7 +21,10 @@ void part_settle(Differentiation *state) {
         is_made = state->parts.fits_one_pass && reductions_join(state, &together);
     else
         is_made = part->index < plans.count && reduction_take(state, &plans, part->index);
+    if (!is_made) {  // it may be half made: nobody reads it any more
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT, (Range){0}, "no owners");
+        return;
+    }
     tile_orders_close(state->backward);
     function_clean(state->backward);
-    if (!is_made) adjoint_fail(state, DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT, (Range){0}, "no owners");
 }

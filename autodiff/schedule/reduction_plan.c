@@ -390,7 +390,8 @@ static bool consider(Differentiation *state, ReductionPlan *plan, const Function
         owners_differ(&trial, op->operands[2]) || !loop_is_countable(&trial))
         return false;
     if (op->operands[0]->type.rank == 0) return false;
-    if (is_apart ? !can_stand_apart(state, &trial, op) : trial.loop != NULL) return false;
+    bool is_owned = trial.loop || candidate.is_owned;
+    if (is_apart ? !can_stand_apart(state, &trial, op) : is_owned) return false;
     *plan = trial;
     return true;
 }

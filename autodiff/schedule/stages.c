@@ -59,7 +59,7 @@ void stages_add(Differentiation *state, Op *loop) {
 typedef struct StagesSearch {
     Function *backward;
     BackwardLaunch *launch;
-    Buffer *out;
+    LIST(const char *) tensors;
     bool is_said;  // each tensor of the loop has a name where the launch stands
 } StagesSearch;
 
@@ -77,8 +77,8 @@ static bool visit_load(void *context, Op *op) {
     bool is_input = argument && argument->use == ARGUMENT_SAME;
     search->is_said &= is_input || (argument && argument->use == ARGUMENT_UPSTREAM);
     if (search->is_said)
-        buffer_printf(search->out, "%s%s", search->out->size ? ", " : "",
-                      is_input ? argument->of : argument->name);
+        LIST_PUSH(search->backward->arena, &search->tensors,
+                  is_input ? argument->of : argument->name);
     return search->is_said;
 }
 
@@ -92,9 +92,10 @@ static bool visit_loop(void *context, Op *op) {
     return true;
 }
 
-void stages_describe(Arena *arena, Function *backward, BackwardLaunch *launch) {
-    Buffer out = buffer_new(arena);
-    StagesSearch search = {backward, launch, &out, true};
+void stages_describe(Function *backward, BackwardLaunch *launch) {
+    StagesSearch search = {backward, launch, {0}, true};
     region_walk(backward->body, visit_loop, &search);
-    if (search.is_said && out.size) launch->stages = buffer_text(&out);
+    if (!search.is_said) return;
+    launch->stages = search.tensors.items;
+    launch->stage_count = search.tensors.count;
 }

@@ -9,6 +9,6 @@
 void stages_add(Differentiation *state, Op *loop);
 /// Fills `stages` of the launch, whose arguments are in the order of the parameters of `backward`: the tensors whose tiles such a loop
 /// loads in each iteration.
-void stages_describe(Arena *arena, Function *backward, BackwardLaunch *launch);
+void stages_describe(Function *backward, BackwardLaunch *launch);
 
 #endif

@@ -91,8 +91,9 @@ typedef struct BackwardLaunch {
     int argument_count;
     const char *
         tile;  // elements of the largest tile of a kernel without products, in Python over the forward's constexprs; or NULL
-    const char *
-        stages;  // the tensors, in Python, of which a loop over programs loads a tile of that size each iteration; or NULL
+    const char **
+        stages;  // the tensors, in Python, of which a loop over programs loads a tile of that size each iteration
+    int stage_count;
     bool
         is_tuned_before;  // it runs in the configuration that the autotuner chose for the first launch
 } BackwardLaunch;

@@ -14,19 +14,18 @@ from tests.support.worker import Worker
 from tests.triton.interpret import call_function
 
 HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n"
-NORM = """@triton.jit
-def norm(x, w, b, y, n, BLOCK: tl.constexpr):
+SCALED = """@triton.jit
+def scaled(x, w, b, y, n, BLOCK: tl.constexpr):
     row = tl.program_id(0)
-    o = tl.arange(0, BLOCK)
+    o = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     a = tl.load(x + row * n + o, mask=o < n, other=0.0)
-    rms = tl.sqrt(tl.sum(a * a, axis=0) / n + 0.1)
-    v = a / rms * tl.load(w + o, mask=o < n) + tl.load(b + o, mask=o < n)
+    v = tl.exp(a) * tl.load(w + o, mask=o < n) + tl.load(b + o, mask=o < n)
     tl.store(y + row * n + o, v, mask=o < n)
 
 
 def run(x, w, b):
     y = torch.empty_like(x)
-    norm[(x.shape[0],)](x, w, b, y, x.shape[1], BLOCK=8)
+    scaled[(x.shape[0], triton.cdiv(x.shape[1], 4))](x, w, b, y, x.shape[1], BLOCK=4)
     return y
 """
 
@@ -84,7 +83,7 @@ def run(x, w):
 """
 # name: (file, shapes of the arguments, launches in order: the gradients that each asks for; None: it always runs)
 CASES: dict[str, tuple[str, list[tuple[int, ...]], list[set[str] | None]]] = {
-    "rows private, weights shared": (NORM, [(5, 6), (6,), (6,)], [{"x"}, {"w", "b"}]),
+    "rows private, weights shared": (SCALED, [(5, 6), (6,), (6,)], [{"x"}, {"w", "b"}]),
     "the first leaves scratch": (SOFTMAX, [(3, 4), (6, 4), (6, 4)], [None, {"k", "v"}]),
     "in place": (IN_PLACE, [(3, 6), (6,)], [None]),
     "one kernel": (SINGLE, [(7,), (7,)], [None]),
@@ -140,7 +139,7 @@ def test_what_is_not_asked_for(name: str, tmp_path: Path, interpreter: Worker) -
 
 def test_renamed_gradients(tmp_path: Path) -> None:
     """A backward in a file is understood with its conditions: what a parameter is for, and what is stored."""
-    text = written(tmp_path, NORM)
+    text = written(tmp_path, SCALED)
     renamed = re.sub(r"\bdw\b", "weights", re.sub(r"\bdx\b", "rows", text))
     module = tmp_path / "source_backward.py"
     module.write_text(renamed)
@@ -158,7 +157,7 @@ def test_renamed_gradients(tmp_path: Path) -> None:
 )
 def test_edited_conditions(before: str, after: str, tmp_path: Path) -> None:
     """Whatever stands around a launch, its kernel is proved as it is."""
-    text = written(tmp_path, NORM)
+    text = written(tmp_path, SCALED)
     assert before in text
     module = tmp_path / "source_backward.py"
     module.write_text(text.replace(before, after))

@@ -1,6 +1,6 @@
 // How much an emitted kernel that streams works on at once, for the number of threads that it is launched with.
-#ifndef TAD_AUTODIFF_SCHEDULE_TILE_SIZE_H
-#define TAD_AUTODIFF_SCHEDULE_TILE_SIZE_H
+#ifndef TAD_AUTODIFF_PLAN_TILE_SIZE_H
+#define TAD_AUTODIFF_PLAN_TILE_SIZE_H
 
 #include "autodiff/state/result.h"
 

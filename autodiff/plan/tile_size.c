@@ -1,5 +1,5 @@
 // The largest tile of a kernel in, its elements as Python over the forward's constexprs out.
-#include "autodiff/schedule/tile_size.h"
+#include "autodiff/plan/tile_size.h"
 
 #include <string.h>
 

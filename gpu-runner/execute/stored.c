@@ -84,10 +84,11 @@ bool stored_read(Arena *arena, const PlanConfiguration *configuration, Str text,
     return true;
 }
 
-/// Whether all elements are stored; else `*offset` is the first that is not.
+/// Whether all elements are stored; else `*offset` is the first that is not. Past 2^31 the offsets of a kernel that counts in 32 bits wrap
+/// around: steps so large are made up, to keep rows apart.
 static bool are_stored(const MemoryBuffer *buffer, const StoredRanges *ranges, int count,
                        int64_t *offset) {
-    if (count == 0) return memory_is_written(buffer, *offset);
+    if (count == 0) return *offset > INT32_MAX || memory_is_written(buffer, *offset);
     const StoredRange *range = &ranges->items[count - 1];
     int64_t first = *offset, length = range->step == 0 ? 1 : range->length;
     for (int64_t i = 0; i < length; i++) {

@@ -318,3 +318,28 @@ def test_frames_that_overlap_wait_between_iterations() -> None:
     load, store = back.index("tl.load(dout_ptrs"), back.index("tl.store(dout_ptrs")
     assert "tl.debug_barrier()" in back[:load]
     assert "tl.debug_barrier()" in back[load:store]
+
+
+PLANES = """@triton.jit
+def planes(
+    x, w, y, N: tl.constexpr, H: tl.constexpr, C: tl.constexpr,
+    step_n: tl.constexpr, step_h: tl.constexpr, step_c: tl.constexpr,
+    out_n: tl.constexpr, out_c: tl.constexpr, B: tl.constexpr, D: tl.constexpr,
+):
+    n = tl.program_id(0) * B + tl.arange(0, B)
+    c = tl.program_id(1) * D + tl.arange(0, D)
+    inside = (n[:, None] < N) & (c[None, :] < C)
+    acc = tl.zeros([B, D], tl.float32)
+    for h in tl.static_range(0, H):
+        at = n[:, None] * step_n + h * step_h + c[None, :] * step_c
+        acc += tl.load(x + at, mask=inside, other=0.0) * tl.load(w + h)
+    tl.store(y + n[:, None] * out_n + c[None, :] * out_c, acc, mask=inside)
+"""
+
+
+def test_steps_that_are_made_up_may_pass_what_offsets_hold(tmp_path: Path) -> None:
+    """Three steps that keep rows apart come to more than 2**31 elements: there the kernel's offsets wrap around."""
+    file = tmp_path / "planes.py"
+    file.write_text(HEAD + PLANES)
+    run = tad("--check", "--grad", file)
+    assert "1 proved" in run.stdout, run.stdout

@@ -50,6 +50,8 @@ typedef struct Actual {
 /// The upstream gradient of an output in another layout than the output's, for kernels that are given its strides.
 typedef struct UpstreamLayout {
     bool is_own;
+    int rank;
+    int64_t dims[TYPE_MAX_RANK], output[TYPE_MAX_RANK];  // the output's shape and strides
     int64_t strides[TYPE_MAX_RANK];
     int64_t extent;
 } UpstreamLayout;

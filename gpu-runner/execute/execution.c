@@ -285,7 +285,6 @@ static MemoryBuffer *laid_out_buffer(const Executor *executor, Execution *run,
     if (!layouts || !layouts[parameter].is_own) return plain;
     if (run->laid_out[parameter]) return run->laid_out[parameter];
     const UpstreamLayout *layout = &layouts[parameter];
-    const PlanArgument *argument = &executor->problem->configuration->arguments[parameter];
     Content between = upstream_content(executor->problem, parameter);
     between.seed = hash_mix(between.seed);
     MemoryBuffer *buffer = memory_add(run->memory, plain->name, plain->dtype, between);
@@ -294,12 +293,12 @@ static MemoryBuffer *laid_out_buffer(const Executor *executor, Execution *run,
     int64_t index[TYPE_MAX_RANK] = {0};
     for (int axis = 0; axis >= 0;) {
         int64_t from = 0, to = 0;
-        for (int i = 0; i < argument->rank; i++) {
-            from += index[i] * argument->strides[i];
+        for (int i = 0; i < layout->rank; i++) {
+            from += index[i] * layout->output[i];
             to += index[i] * layout->strides[i];
         }
         memory_poke(run->memory, buffer, to, memory_peek(run->memory, plain, from));
-        for (axis = argument->rank - 1; axis >= 0 && ++index[axis] == argument->dims[axis]; axis--)
+        for (axis = layout->rank - 1; axis >= 0 && ++index[axis] == layout->dims[axis]; axis--)
             index[axis] = 0;
     }
     return run->laid_out[parameter] = buffer;

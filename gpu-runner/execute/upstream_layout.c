@@ -43,8 +43,10 @@ static void lay_out(const PlanArgument *tensor, unsigned axes, UpstreamLayout *l
     int64_t step = 2;
     layout->is_own = true;
     layout->extent = 1;
+    layout->rank = tensor->rank;  // a run may forget the shape of a tensor
     for (int axis = 0; axis < tensor->rank; axis++) {
-        layout->strides[axis] = tensor->strides[axis];
+        layout->dims[axis] = tensor->dims[axis];
+        layout->strides[axis] = layout->output[axis] = tensor->strides[axis];
         if (!(axes >> axis & 1)) step += (tensor->dims[axis] - 1) * tensor->strides[axis];
     }
     for (int axis = 0; axis < tensor->rank; axis++) {

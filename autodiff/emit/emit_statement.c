@@ -414,6 +414,45 @@ static void emit_if(Emitter *emitter, const Op *op, const char *head) {
         map_set(emitter->names, str_from(names[i]), op->results[i]);
 }
 
+static bool is_constexpr_number(const Value *value) {
+    return value->type.kind == TYPE_NUMBER && value->type.rank == 0 && value->type.is_constexpr;
+}
+
+/// Whether the branches of a flag only choose between numbers that are known while Triton compiles.
+static bool is_choice_of_constexprs(const Op *op) {
+    bool is_choice = op->code == OP_IF && op->result_count && op->operands[0]->type.is_constexpr;
+    for (int i = 0; i < op->result_count; i++)
+        is_choice = is_choice && is_constexpr_number(op->results[i]);
+    for (int r = 0; r < 2 && is_choice; r++)
+        for (const Op *inner = op->regions[r]->first; inner && is_choice; inner = inner->next)
+            is_choice = inner->code == OP_YIELD ||
+                        (op_is_pure(inner) && !inner->region_count && inner->result_count == 1 &&
+                         is_constexpr_number(inner->results[0]));
+    return is_choice;
+}
+
+/// `size: tl.constexpr = 64 if WIDE else 32`: what a branch assigns is a tensor to Triton.
+static void emit_choice(Emitter *emitter, const Op *op) {
+    for (int r = 0; r < 2; r++)
+        for (const Op *inner = op->regions[r]->first; inner->code != OP_YIELD;
+             inner = inner->next) {
+            EmittedText text = emit_op(emitter, inner);
+            text_set(emitter, inner->results[0], text.text, text.precedence);
+            map_set_pointer(&emitter->inlined, inner->results[0], (void *)1);
+        }
+    const Op *yields[2] = {region_terminator(op->regions[0]), region_terminator(op->regions[1])};
+    for (int i = 0; i < op->result_count; i++) {
+        const Value *result = op->results[i];
+        const char *text = arena_printf(emitter->arena, "%s if %s else %s",
+                                        emit_operand(emitter, yields[0]->operands[i], 1, false),
+                                        emit_operand(emitter, op->operands[0], 1, false),
+                                        emit_operand(emitter, yields[1]->operands[i], 1, false));
+        const char *name = name_new(emitter, result, result->name ? result->name : "chosen");
+        emit_parts(emitter, arena_printf(emitter->arena, "%s: tl.constexpr = ", name), text, "");
+        text_set(emitter, result, name, PRECEDENCE_ATOM);
+    }
+}
+
 static void emit_results(Emitter *emitter, const Op *op) {
     Buffer left = buffer_new(emitter->arena);
     for (int i = 0; i < op->result_count; i++) {
@@ -428,6 +467,10 @@ static void emit_statement(Emitter *emitter, const Op *op) {
     if (op->code == OP_YIELD || op->code == OP_CONDITION) return;
     if (is_loop(op)) {
         emit_loop(emitter, op);
+        return;
+    }
+    if (is_choice_of_constexprs(op)) {
+        emit_choice(emitter, op);
         return;
     }
     if (op->code == OP_IF) {

@@ -82,6 +82,7 @@ step("a mistake is underlined while it is typed, and hover explains it", async (
   await page.keyboard.press("ArrowLeft");
   for (let i = 0; i < ", mosk=1".length; i++) await page.keyboard.press("Backspace");
   await squiggle.waitFor({ state: "detached" });
+  await page.keyboard.press("Home"); // what stands at the line's end may have scrolled the names away
 });
 
 step("hover over a name says what it is", async () => {

@@ -255,7 +255,7 @@ static bool classify_sum(Classifier *classifier, Value *argument, Value *next, C
     carried->link_count = chain.links.count;
     if (chain.links.count != 1) return true;
     Op *link = chain.links.items[0];
-    if (link->code == OP_DOT || link->code == OP_DOT_SCALED) carried->dot = link;
+    if (op_is_product(link->code)) carried->dot = link;
     if (link->code == OP_ADD) carried->term = link->operands[link->operands[0] == argument];
     if (link->code == OP_SUB) {
         carried->term = link->operands[1];

@@ -338,4 +338,6 @@ bool op_is_ordering(OpCode code) { return op_has(code, TRAIT_ORDERS); }
 
 bool op_is_loop(OpCode code) { return op_has(code, TRAIT_LOOP); }
 
+bool op_is_product(OpCode code) { return op_has(code, TRAIT_PRODUCT); }
+
 bool op_is_logical(OpCode code) { return op_has(code, TRAIT_LOGICAL); }

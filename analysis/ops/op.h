@@ -76,6 +76,7 @@ enum {
     TRAIT_RUNTIME = 1 << 14,   // its result is of the running program, never a constexpr
     TRAIT_COLLECTS = 1
         << 15,  // an atomic update that comes to the same in whatever order programs run
+    TRAIT_PRODUCT = 1 << 16,  // a product of matrices: what it costs depends on its tiles
 };
 
 /// Where the bits of operands are in the result of an operation on whole numbers.
@@ -160,6 +161,8 @@ bool op_is_comparison(OpCode code);
 bool op_is_ordering(OpCode code);
 /// for, static_range, while
 bool op_is_loop(OpCode code);
+/// dot, dot_scaled
+bool op_is_product(OpCode code);
 /// and, or, not
 bool op_is_logical(OpCode code);
 /// Whether the row says so: one TRAIT_ bit, or any of several.

@@ -14,7 +14,7 @@ typedef struct TileSizes {
 
 static bool visit_tile(void *context, Op *op) {
     TileSizes *tiles = context;
-    tiles->has_dot = tiles->has_dot || op->code == OP_DOT || op->code == OP_DOT_SCALED;
+    tiles->has_dot = tiles->has_dot || op_is_product(op->code);
     for (int i = 0; i < op->result_count; i++) {
         const Type *type = &op->results[i]->type;
         const Poly *size = poly_constant(tiles->arena, 1);

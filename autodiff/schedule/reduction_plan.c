@@ -417,10 +417,11 @@ ReductionPlans reductions_plan(Differentiation *state, const TileOrders *orders)
     return plan_statements(state, orders, true);
 }
 
-static bool visit_product(void *context, Op *op) {
-    bool *found = context;
-    *found = *found || op->code == OP_DOT || op->code == OP_DOT_SCALED;
-    return !*found;
+/// A program with loops or products is busy by itself: fewer of them, one after the other, would leave a part of the GPU idle.
+static bool visit_busy(void *context, Op *op) {
+    bool *is_busy = context;
+    *is_busy = *is_busy || op_is_product(op->code) || op_is_loop(op->code);
+    return !*is_busy;
 }
 
 static bool plan_has(const ReductionPlan *plan, const SharedStatement *shared) {
@@ -431,13 +432,14 @@ static bool plan_has(const ReductionPlan *plan, const SharedStatement *shared) {
 
 bool reductions_fit_one_pass(Differentiation *state, const TileOrders *orders,
                              const ReductionPlans *apart, ReductionPlan *plan) {
-    bool has_product = false;
-    region_walk(state->backward->body, visit_product, &has_product);
+    bool is_busy = false;
+    region_walk(state->backward->body, visit_busy, &is_busy);
+    if (is_busy) return false;
     ReductionPlans plans = plan_statements(state, orders, false);
     *plan = plans.items[0];
     bool is_all = plans.count == 1;
     for (int p = 0; p < apart->count; p++)
         for (LIST_EACH(int, i, apart->items[p].statements))
             is_all = is_all && plan_has(plan, apart->items[p].statements.items[i]);
-    return is_all && !has_product;
+    return is_all;
 }

@@ -8,8 +8,8 @@
 ReductionPlans reductions_plan(Differentiation *state, const TileOrders *orders);
 /// Whether a kernel that streams can do all that the backward does in one pass over what it reads, and `plan` for it: all programs add to
 /// the same elements, as to a norm's weights, and the plan sums all that kernels of their own could sum (`apart`). Not where there are
-/// products: few programs with a share of the rows each would leave a part of the GPU idle. Not where programs along an axis own elements
-/// (tables of positions): nobody may ask for these gradients, and kernels of their own are left out then.
+/// products or loops. Not where programs along an axis own elements (tables of positions): nobody may ask for these gradients, and
+/// kernels of their own are left out then.
 bool reductions_fit_one_pass(Differentiation *state, const TileOrders *orders,
                              const ReductionPlans *apart, ReductionPlan *plan);
 /// Whether a value of the backward tells programs along the summed axes apart, or iterations of loops that are summed over.

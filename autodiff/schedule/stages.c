@@ -18,8 +18,8 @@ typedef struct LoopTraffic {
 static bool visit_traffic(void *context, Op *op) {
     LoopTraffic *traffic = context;
     int effects = op_rows[op->code].effects;
-    traffic->is_bound |= op_is_loop(op->code) || op->code == OP_DOT || op->code == OP_DOT_SCALED ||
-                         (effects & EFFECT_ORDERED);
+    traffic->is_bound |=
+        op_is_loop(op->code) || op_is_product(op->code) || (effects & EFFECT_ORDERED);
     if (!op_is_access(op)) return true;
     const Value *parameter = access_of(traffic->arena, op).parameter;
     traffic->is_bound |= parameter == NULL;

@@ -1,33 +1,14 @@
 // Reductions, scans and matrix products in the interpreter's order: one thread an output, serially along the axis.
 #include "gpu-runner/cuda/staged.h"
 
-/// A tile seen as [outer, length, inner] around an axis; no axis: everything is the axis.
-typedef struct View {
-    int64_t outer, length, inner;
-    int rank;  // of the reduced result
-    int64_t dims[TYPE_MAX_RANK];
-} View;
-
-static View view_of(Staging *staging, const Op *op, const Staged *source, bool keeps) {
-    View view = {.outer = 1, .length = 1, .inner = 1};
-    if (!staged_named(staging, op, "axis")) {
-        view.length = source->count;
-        if (keeps) view.rank = source->rank;
-        for (int i = 0; i < view.rank; i++) view.dims[i] = 1;
-        return view;
-    }
-    int axis = staged_axis(staging, op, "axis", source->rank, 0);
-    for (int i = 0; i < source->rank; i++) {
-        if (i < axis) view.outer *= source->dims[i];
-        if (i == axis) view.length = source->dims[i];
-        if (i > axis) view.inner *= source->dims[i];
-        if (i != axis || keeps) view.dims[view.rank++] = i == axis ? 1 : source->dims[i];
-    }
-    return view;
+static AxisView view_of(Staging *staging, const Op *op, const Staged *source, bool keeps) {
+    bool is_given = staged_named(staging, op, "axis") != NULL;
+    int axis = is_given ? staged_axis(staging, op, "axis", source->rank, 0) : -1;
+    return axis_view_of(source->rank, source->dims, axis, keeps);
 }
 
 /// The index in the source of place `at` (an expression) along the axis, for output `i`.
-static const char *view_at(Staging *staging, const View *view, const char *at) {
+static const char *view_at(Staging *staging, const AxisView *view, const char *at) {
     if (view->inner == 1)
         return arena_printf(staging->arena, "i * %lld + %s", (long long)view->length, at);
     return arena_printf(staging->arena, "(i / %lld * %lld + %s) * %lld + i %% %lld",
@@ -35,19 +16,13 @@ static const char *view_at(Staging *staging, const View *view, const char *at) {
                         (long long)view->inner);
 }
 
-static DTypeCode widened(DTypeCode dtype, bool is_sum) {
-    if (dtype_code_is_float(dtype) || dtype_bits(dtype) >= 32) return dtype;
-    if (is_sum && dtype_class(dtype_of(dtype)) == CLASS_UNSIGNED) return DTYPE_UINT32;
-    return DTYPE_INT32;
-}
-
 void stage_reduce_sum(Staging *staging, const Op *op) {
     const Staged *operand = staged_number(staging, op, 0);
     DTypeCode dtype = op->code == OP_SUM
-                          ? staged_dtype(staging, op, "dtype", widened(operand->dtype, true))
+                          ? staged_dtype(staging, op, "dtype", dtype_summed(operand->dtype, true))
                           : operand->dtype;
     const Staged *source = stage_cast(staging, operand, dtype);
-    View view = view_of(staging, op, source, staged_flag(staging, op, "keep_dims", false));
+    AxisView view = view_of(staging, op, source, staged_flag(staging, op, "keep_dims", false));
     Staged *result = staged_new(staging, TILE_NUMBER, dtype, view.rank, view.dims);
     const char *next = staged_at(staging, source, view_at(staging, &view, "k"));
     stage_outputs_open(staging, result);
@@ -73,8 +48,8 @@ void stage_reduce_extreme(Staging *staging, const Op *op) {
          only_index = op->code == OP_ARGMAX || op->code == OP_ARGMIN,
          both = !only_index && staged_flag(staging, op, "return_indices", false);
     const Staged *operand = staged_number(staging, op, 0),
-                 *source = stage_cast(staging, operand, widened(operand->dtype, false));
-    View view = view_of(staging, op, source, staged_flag(staging, op, "keep_dims", false));
+                 *source = stage_cast(staging, operand, dtype_summed(operand->dtype, false));
+    AxisView view = view_of(staging, op, source, staged_flag(staging, op, "keep_dims", false));
     Staged *index = staged_new(staging, TILE_NUMBER, DTYPE_INT32, view.rank, view.dims);
     const char *a = staged_at(staging, source, view_at(staging, &view, "k")),
                *b = staged_at(staging, source, view_at(staging, &view, "best"));
@@ -104,10 +79,10 @@ void stage_reduce_extreme(Staging *staging, const Op *op) {
 void stage_scan(Staging *staging, const Op *op) {
     const Staged *operand = staged_number(staging, op, 0);
     bool product = op->code == OP_CUMPROD, reverse = staged_flag(staging, op, "reverse", false);
-    DTypeCode dtype = staged_dtype(staging, op, "dtype", widened(operand->dtype, true));
+    DTypeCode dtype = staged_dtype(staging, op, "dtype", dtype_summed(operand->dtype, true));
     const Staged *source = stage_cast(staging, operand, dtype);
     if (source->rank == 0) stage_refuse(staging, "a scan of a scalar");
-    View view = view_of(staging, op, source, true);
+    AxisView view = view_of(staging, op, source, true);
     if (!staged_named(staging, op, "axis")) {  // Triton's default is axis 0
         view.length = source->dims[0];
         view.inner = source->count / view.length;
@@ -155,12 +130,12 @@ static int combined_tiles(Staging *staging, const Op *op, const Staged **tiles) 
 }
 
 /// Slice `at` along the axis into `slice`.
-static void slice_take(Staging *staging, const View *view, const Staged *source,
+static void slice_take(Staging *staging, const AxisView *view, const Staged *source,
                        const Staged *slice, const char *at) {
     stage_fill(staging, slice, staged_at(staging, source, view_at(staging, view, at)));
 }
 
-static const Staged *slice_new(Staging *staging, const View *view, const Staged *source) {
+static const Staged *slice_new(Staging *staging, const AxisView *view, const Staged *source) {
     int64_t count = view->outer * view->inner;
     return staged_new(staging, TILE_NUMBER, source->dtype, 1, &count);
 }
@@ -204,7 +179,7 @@ void stage_reduce_custom(Staging *staging, const Op *op) {
     const Staged *tiles[COMBINE_MOST_VALUES], *accumulated[COMBINE_MOST_VALUES],
         *next[COMBINE_MOST_VALUES] = {0};
     int count = combined_tiles(staging, op, tiles);
-    View view = view_of(staging, op, tiles[0], staged_flag(staging, op, "keep_dims", false));
+    AxisView view = view_of(staging, op, tiles[0], staged_flag(staging, op, "keep_dims", false));
     for (int i = 0; i < count; i++) {
         accumulated[i] = slice_new(staging, &view, tiles[i]);
         next[i] = slice_new(staging, &view, tiles[i]);
@@ -236,7 +211,7 @@ void stage_scan_custom(Staging *staging, const Op *op) {
         *next[COMBINE_MOST_VALUES] = {0}, *results[COMBINE_MOST_VALUES];
     int count = combined_tiles(staging, op, tiles);
     if (tiles[0]->count == 1) stage_refuse(staging, "a scan of one element");
-    View view = view_of(staging, op, tiles[0], false);
+    AxisView view = view_of(staging, op, tiles[0], false);
     bool reverse = staged_flag(staging, op, "reverse", false);
     for (int i = 0; i < count; i++) {
         results[i] =

@@ -5,30 +5,10 @@
 
 #include "gpu-runner/interp/interp.h"
 
-/// A tile seen as [outer, length, inner] around an axis; no axis: everything is the axis.
-typedef struct AxisView {
-    int64_t outer, length, inner;
-    int rank;  // of the reduced result
-    int64_t dims[TYPE_MAX_RANK];
-} AxisView;
-
 static AxisView axis_view(Interp *interp, const Op *op, const Tile *source, bool keeps) {
-    AxisView view = {.outer = 1, .length = 1, .inner = 1};
-    Tile *given = operand_named(interp, op, "axis");
-    if (!given) {
-        view.length = source->count;
-        if (keeps) view.rank = source->rank;
-        for (int i = 0; i < view.rank; i++) view.dims[i] = 1;
-        return view;
-    }
-    int axis = operand_axis(interp, op, "axis", source->rank, 0);
-    for (int i = 0; i < source->rank; i++) {
-        if (i < axis) view.outer *= source->dims[i];
-        if (i == axis) view.length = source->dims[i];
-        if (i > axis) view.inner *= source->dims[i];
-        if (i != axis || keeps) view.dims[view.rank++] = i == axis ? 1 : source->dims[i];
-    }
-    return view;
+    bool is_given = operand_named(interp, op, "axis") != NULL;
+    int axis = is_given ? operand_axis(interp, op, "axis", source->rank, 0) : -1;
+    return axis_view_of(source->rank, source->dims, axis, keeps);
 }
 
 static inline int64_t view_at(const AxisView *view, int64_t outer, int64_t at, int64_t inner) {
@@ -48,13 +28,6 @@ static Tile *operand_axis_tile(Interp *interp, const Op *op) {
     Tile *source = operand_number(interp, op, 0);
     if (source->count == 0) interp_stop(interp, "%s of an empty tile", op_rows[op->code].id);
     return source;
-}
-
-/// Small integers are reduced in 32 bits.
-static DTypeCode widened(DTypeCode dtype, bool is_sum) {
-    if (dtype_code_is_float(dtype) || dtype_bits(dtype) >= 32) return dtype;
-    if (is_sum && dtype_class(dtype_of(dtype)) == CLASS_UNSIGNED) return DTYPE_UINT32;
-    return DTYPE_INT32;
 }
 
 // --- sums ---------------------------------------------------------------------------------------------------------------
@@ -85,7 +58,7 @@ static void sum_rounded(Interp *interp, const AxisView *view, const double *sour
 void run_reduce_sum(Interp *interp, const Op *op) {
     Tile *operand = operand_axis_tile(interp, op);
     DTypeCode dtype = op->code == OP_SUM
-                          ? operand_dtype(interp, op, "dtype", widened(operand->dtype, true))
+                          ? operand_dtype(interp, op, "dtype", dtype_summed(operand->dtype, true))
                           : operand->dtype;
     Tile *source = cast_number(interp, operand, dtype);
     AxisView view = axis_view(interp, op, source, operand_flag(interp, op, "keep_dims", false));
@@ -137,7 +110,7 @@ void run_reduce_extreme(Interp *interp, const Op *op) {
     bool largest = op->code == OP_MAX || op->code == OP_ARGMAX,
          only_index = op->code == OP_ARGMAX || op->code == OP_ARGMIN;
     Tile *operand = operand_axis_tile(interp, op),
-         *source = cast_number(interp, operand, widened(operand->dtype, false));
+         *source = cast_number(interp, operand, dtype_summed(operand->dtype, false));
     AxisView view = axis_view(interp, op, source, operand_flag(interp, op, "keep_dims", false));
     int64_t count = view.outer * view.inner,
             *best = pool_block(&interp->pool, sizeof(int64_t) * (size_t)count);
@@ -293,7 +266,7 @@ void run_scan_custom(Interp *interp, const Op *op) {
 void run_scan(Interp *interp, const Op *op) {
     Tile *operand = operand_axis_tile(interp, op);
     bool product = op->code == OP_CUMPROD, reverse = operand_flag(interp, op, "reverse", false);
-    DTypeCode dtype = operand_dtype(interp, op, "dtype", widened(operand->dtype, true));
+    DTypeCode dtype = operand_dtype(interp, op, "dtype", dtype_summed(operand->dtype, true));
     Tile *source = cast_number(interp, operand, dtype),
          *result = tile_like(&interp->pool, source, dtype);
     if (source->rank == 0) interp_stop(interp, "a scan of a scalar");

@@ -467,3 +467,22 @@ const char *tile_describe(Arena *arena, const Tile *tile) {
     if (tile->rank) buffer_putc(&text, ']');
     return buffer_text(&text);
 }
+
+AxisView axis_view_of(int rank, const int64_t *dims, int axis, bool keeps) {
+    AxisView view = {.outer = 1, .length = 1, .inner = 1};
+    for (int i = 0; i < rank; i++) {
+        bool is_along = axis < 0 || i == axis;
+        if (is_along)
+            view.length *= dims[i];
+        else
+            *(i < axis ? &view.outer : &view.inner) *= dims[i];
+        if (!is_along || keeps) view.dims[view.rank++] = is_along ? 1 : dims[i];
+    }
+    return view;
+}
+
+DTypeCode dtype_summed(DTypeCode dtype, bool is_sum) {
+    if (dtype_code_is_float(dtype) || dtype_bits(dtype) >= 32) return dtype;
+    if (is_sum && dtype_class(dtype_of(dtype)) == CLASS_UNSIGNED) return DTYPE_UINT32;
+    return DTYPE_INT32;
+}

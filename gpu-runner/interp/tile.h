@@ -120,4 +120,16 @@ bool tile_truth(const Tile *tile);
 /// A short text for messages: "f32[16, 8]".
 const char *tile_describe(Arena *arena, const Tile *tile);
 
+/// A tile seen as [outer, length, inner] around an axis.
+typedef struct AxisView {
+    int64_t outer, length, inner;
+    int rank;  // of the reduced result
+    int64_t dims[TYPE_MAX_RANK];
+} AxisView;
+
+/// `axis` -1: everything is the axis. `keeps`: the result has the axis, too, with one element.
+AxisView axis_view_of(int rank, const int64_t *dims, int axis, bool keeps);
+/// What Triton reduces numbers of a type in: at least 32 bits, unsigned ones as such where they are summed.
+DTypeCode dtype_summed(DTypeCode dtype, bool is_sum);
+
 #endif

@@ -1,5 +1,9 @@
-"""Whole blocks stored to rows of a view whose base goes on to be used."""
+"""Whole blocks stored to rows of a view: what lies behind a row's end is no output, and the base may go on to be used."""
 
+# case: {"class": "views", "call": "m.padded(x)", "inputs": {"x": [3, 8]}}
+# case: {"class": "views", "call": "torch.cat([m.padded(x), y], 1)", "inputs": {"x": [3, 8], "y": [3, 11]}}
+# case: {"class": "views", "call": "m.into(torch.zeros(3, 16, dtype=x.dtype)[:, :5], x)", "inputs": {"x": [3, 8]}}
+# case: {"class": "views", "call": "m.scaled(torch.zeros(3, 16, dtype=x.dtype)[:, :5] * 1, x)", "inputs": {"x": [3, 8]}}
 # case: {"class": "views", "call": "m.padded_whole(x)", "inputs": {"x": [3, 8]}}
 # case: {"class": "views", "call": "m.into_cols_whole(torch.zeros(3, 16, dtype=x.dtype), x)", "inputs": {"x": [3, 8]}}
 # case: {"class": "views", "call": "m.into_base(b, x)", "inputs": {"b": [3, 16], "x": [3, 8]}}
@@ -22,6 +26,13 @@ def spread(o, x, so, sx, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     a = tl.load(x + r * sx + i)
     tl.store(o + r * so + i, a * tl.sum(a, axis=0))
+
+
+def padded(x):
+    buf = torch.zeros(x.shape[0], 16, dtype=x.dtype)
+    o = buf[:, :5]
+    spread[(x.shape[0],)](o, x, o.stride(0), x.stride(0), BLOCK=8)
+    return o
 
 
 def padded_whole(x):
@@ -116,3 +127,17 @@ def pieces(b, x):
     first, second = buf.split([6, 10], dim=1)
     spread[(x.shape[0],)](first, x, first.stride(0), x.stride(0), BLOCK=8)
     return buf * 1
+
+
+@triton.jit
+def scale(o, x, so, sx, n, BLOCK: tl.constexpr):
+    r = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    a = tl.load(x + r * sx + i, mask=i < n, other=0.0)
+    b = tl.load(o + r * so + i, mask=i < n, other=0.0)
+    tl.store(o + r * so + i, a * tl.sum(a, axis=0) + b, mask=i < n)
+
+
+def scaled(o, x):
+    scale[(x.shape[0],)](o, x, o.stride(0), x.stride(0), o.shape[1], BLOCK=8)
+    return o

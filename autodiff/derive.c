@@ -63,8 +63,6 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
     if (!state.failed && !state.is_constant && part.deals_tiles) tiles_gather(&state);
     variant->reduction_kernels = state.parts.reduction_kernels;
     variant->fits_one_pass = state.parts.fits_one_pass;
-    variant->has_statistics = state.tapes.has_statistics;
-    variant->is_guarded = state.parts.is_guarded;
     if (!state.failed && state.is_constant) {
         variant_refuse(variant, BACKWARD_NOT_DIFFERENTIABLE,
                        "no floating-point input reaches a floating-point output through operations "
@@ -111,8 +109,8 @@ static void try_tiles(Arena *arena, const Kernel *kernel, const Function *forwar
     if (is_better) *variant = tiles;
 }
 
-static void derive_schedules(Arena *arena, const Kernel *kernel, const Function *forward,
-                             const BackwardOptions *options, Variant *variant) {
+void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
+                    const BackwardOptions *options, Variant *variant) {
     const BackwardPart whole = {.kind = PART_WHOLE};
     bool keeps = variant_try(arena, kernel, forward, options, false, whole, variant);
     if (keeps) {
@@ -126,14 +124,4 @@ static void derive_schedules(Arena *arena, const Kernel *kernel, const Function 
         variant_split(arena, kernel, forward, options, keeps, false, variant);
     if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
         try_tiles(arena, kernel, forward, options, keeps, variant);
-}
-
-void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
-                    const BackwardOptions *options, Variant *variant) {
-    derive_schedules(arena, kernel, forward, options, variant);
-    if (!variant->has_statistics || !variant->is_guarded) return;
-    // In half precision an H200 gave wrong gradients for such a kernel (docs/gpu.md), whose text is right: not before that is understood.
-    BackwardOptions again = options ? *options : (BackwardOptions){0};
-    again.recomputes_statistics = true;
-    derive_schedules(arena, kernel, forward, &again, variant);
 }

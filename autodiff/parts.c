@@ -104,7 +104,6 @@ void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
     for (int i = 0; i < BACKWARD_MOST_REDUCTIONS; i++) {
         if (!rest.moved[i]) continue;
         take_gradients(&owners[i], &variant->result);
-        variant->is_guarded |= owners[i].is_guarded;
         if (variant->part_count)
             owners[i].backward->name = reduction_name(arena, name, &owners[i].launch);
         variant->parts[variant->part_count++] = (VariantPart){owners[i].backward, owners[i].launch};

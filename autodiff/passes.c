@@ -11,6 +11,7 @@
 #include "autodiff/primal/active_outputs.h"
 #include "autodiff/primal/activity.h"
 #include "autodiff/primal/bits.h"
+#include "autodiff/primal/choices.h"
 #include "autodiff/primal/descriptors.h"
 #include "autodiff/primal/gradient_parameters.h"
 #include "autodiff/primal/reroll.h"
@@ -19,9 +20,9 @@
 #include "autodiff/programs/communication.h"
 #include "autodiff/programs/stores.h"
 #include "autodiff/rewrite/branches.h"
-#include "autodiff/rewrite/choices.h"
 #include "autodiff/rewrite/known_branches.h"
 #include "autodiff/rewrite/normalize.h"
+#include "autodiff/rewrite/orient.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/rewrite/simplify.h"
 #include "autodiff/rewrite/tidy.h"
@@ -141,6 +142,8 @@ static void pass_guard(Differentiation *state) {
 }
 
 static void pass_branches(Differentiation *state) { function_join_branches(state->backward); }
+
+static void pass_orient(Differentiation *state) { function_orient_sums(state->backward); }
 
 static void pass_tidy(Differentiation *state) {
     function_tidy(state->backward);

@@ -18,7 +18,6 @@ typedef struct Variant {
     int part_count;                                   // 0: it is one kernel
     int reduction_kernels;                            // how many there may be for it
     bool fits_one_pass;                               // whether one kernel may be all of them
-    bool has_statistics, is_guarded;                  // as in Differentiation
     int failure_id;                                   // DiagnosticId, where refused
     bool is_bits;    // refused because a gradient would have to pass through the bits of a float
     bool only_bits;  // and no float output has another gradient

@@ -87,8 +87,7 @@ bool op_is_named_number(const Op *op) {
            value->type.element.code == DTYPE_FLOAT32;
 }
 
-/// Whether Triton writes the op out once for every iteration of a loop: no constexpr may be assigned there.
-static bool is_unrolled(const Op *op) {
+bool emit_is_unrolled(const Op *op) {
     for (op = op->parent->parent; op; op = op->parent->parent)
         if (op->code == OP_STATIC_FOR) return true;
     return false;
@@ -108,7 +107,7 @@ static bool wants_inlining(Emitter *emitter, const Op *op, EmittedText text) {
     if (prints_load(emitter, op) && !nothing_writes_before(op, reader)) return false;
     if (op->code == OP_LOAD && is_loop(reader)) return true;
     if (!op_is_pure(op) || op->region_count || op_is_named_number(op)) return false;
-    if (value->type.is_constexpr && (size <= INLINE_LIMIT || is_unrolled(op))) return true;
+    if (value->type.is_constexpr && (size <= INLINE_LIMIT || emit_is_unrolled(op))) return true;
     bool is_repeated = op->code == OP_NEG || op_is_comparison(op->code);
     if (is_small_step(emitter, op) && (is_repeated || reader)) return true;
     bool is_argument = op->operand_count > 1 && op->operands[1] &&

@@ -447,6 +447,10 @@ static void emit_choice(Emitter *emitter, const Op *op) {
                                         emit_operand(emitter, yields[0]->operands[i], 1, false),
                                         emit_operand(emitter, op->operands[0], 1, false),
                                         emit_operand(emitter, yields[1]->operands[i], 1, false));
+        if (emit_is_unrolled(op)) {
+            text_set(emitter, result, arena_printf(emitter->arena, "(%s)", text), PRECEDENCE_ATOM);
+            continue;
+        }
         const char *name = name_new(emitter, result, result->name ? result->name : "chosen");
         emit_parts(emitter, arena_printf(emitter->arena, "%s: tl.constexpr = ", name), text, "");
         text_set(emitter, result, name, PRECEDENCE_ATOM);

@@ -240,7 +240,7 @@ static void find_first(Nest *nest, Builder *b, Value **first) {
     bool is_one = axes == 1 && nest->summed->ids.count == 1 && !plan->is_sliced;
     Builder trial = *b;
     Value *start = is_one ? first_program(nest, &trial, upper) : NULL;
-    nest->state->parts.is_guarded = nest->is_guarded = !start;
+    nest->is_guarded = !start;
     if (start) *first = start;
     if (start && !start->name && !start->constant) start->name = "first";
 }

@@ -142,8 +142,6 @@ typedef struct PartState {
     int reduction_kernels;  // how many PART_REDUCTION there may be
     Value *
         stages;  // parameter: how many iterations of a loop over programs load ahead (stages.h); or NULL
-    bool
-        is_guarded;  // a gradient-reduction kernel asks each program whether it has the owner's iteration
     bool fits_one_pass;  // whether there may be PART_ONE_PASS in their place
 } PartState;
 
@@ -151,7 +149,6 @@ typedef struct PartState {
 typedef struct TapeState {
     LIST(struct Tape *) tapes;  // states saved in memory (tape.h)
     LIST(LoopNote) loop_notes;
-    bool has_statistics;  // loaded, not computed again (statistics.h)
 } TapeState;
 
 /// What the passes of one derivation share: a part for each, and the functions that all change.

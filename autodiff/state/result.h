@@ -31,9 +31,7 @@ typedef struct BackwardOptions {
     WrapperKind wrapper;
     bool
         keeps_schedule;  // one kernel in the forward's schedule, with atomics where its programs share gradients
-    bool
-        recomputes_statistics;  // of online loops, where the forward stored them, too (statistics.h)
-    const int *joined;          // parameters that stand for others (Backward's)
+    const int *joined;             // parameters that stand for others (Backward's)
     const PassObserver *observer;  // may be NULL
     GivenUses *given;              // out: what is given by hand; may be NULL
     bool skips_scalars;            // numbers that launchers read off tensors stay numbers

@@ -404,16 +404,16 @@ static bool visit_effect(void *context, Op *op) {
     return !(op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED));
 }
 
-static bool load_of_loop(Differentiation *state, const Op *forward, const Map *ours) {
+static void load_of_loop(Differentiation *state, const Op *forward, const Map *ours) {
     Op *loop = NULL;
     int maximum = -1;
     for (int i = 0; i < forward->result_count; i++) {
         const Value *result = recomputed(state, forward->results[i]);
         if (!result || !result->op || result->op->code != OP_FOR || (loop && loop != result->op))
-            return false;
+            return;
         loop = result->op;
         if (!map_has_pointer(&state->activity.constant, forward->results[i])) continue;
-        if (maximum >= 0) return false;
+        if (maximum >= 0) return;
         maximum = result->index;
     }
     bool is_plain = loop && maximum >= 0 && loop->parent == state->backward->body &&
@@ -421,13 +421,11 @@ static bool load_of_loop(Differentiation *state, const Op *forward, const Map *o
     for (int i = 0; is_plain && i < loop->result_count; i++) {
         const Value *result = loop->results[i], *rows = loop->results[maximum];
         bool may_be_sum = i != maximum && is_float(result) && same_shape(result->type, rows->type);
-        if (may_be_sum && try_states(state, loop, maximum, i, ours)) return true;
+        if (may_be_sum && try_states(state, loop, maximum, i, ours)) return;
     }
-    return false;
 }
 
 void statistics_load(Differentiation *state, const Map *ours) {
-    if (state->options && state->options->recomputes_statistics) return;
     for (const Op *op = state->primal->body->first; op; op = op->next)
-        if (op->code == OP_FOR && load_of_loop(state, op, ours)) state->tapes.has_statistics = true;
+        if (op->code == OP_FOR) load_of_loop(state, op, ours);
 }

@@ -247,7 +247,19 @@ def test_offsets_of_a_flag_are_known_below_it() -> None:
         "advanced": ("proved", 0),
         "advanced_otherwise": ("proved", 1),
         "half_blocks": ("proved", 0),
+        "blocks_of_two_sizes": ("proved", 0),
     }
+
+
+@pytest.mark.parametrize("kernel", ["keys_across", "keys_by_strides"])
+def test_sums_of_a_loop_have_their_rows_along_one_axis(kernel: str) -> None:
+    """The gradient of keys that are loaded transposed is summed as that of the values is, and transposed where it is stored."""
+    module = tad("--backward", "--no-proof", FILE.with_name("across.py")).stdout
+    owners = module.split(f"def {kernel}_backward_dk_dv(")[1].split("\nclass ")[0]
+    assert "dvalues = tl.zeros([BN, D]" in owners
+    assert "dkeys = tl.zeros([BN, D]" in owners
+    assert "tl.dot(tl.trans(q" not in owners
+    assert re.search(r"tl\.atomic_add\(dk \+ .*, tl\.trans\(dkeys\)", owners)
 
 
 STORES_ALONE = """

@@ -54,3 +54,14 @@ def half_blocks(x, y, n, HALF: tl.constexpr, B: tl.constexpr):
     for k in tl.range(0, 3, num_stages=2 if HALF else 1):
         total += tl.load(x + i, mask=i < n, other=0.0) * k
     tl.store(y + i, tl.exp(total), mask=i < n)
+
+
+# tad: n=37, x=f32[n], y=f32[n], HALF=1, B=16, grid=(3,)
+@triton.jit
+def blocks_of_two_sizes(x, y, n, HALF: tl.constexpr, B: tl.constexpr):
+    """A number that differs between the iterations that Triton writes out: no name is assigned for it in them."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    total = tl.zeros([B], tl.float32)
+    for k in tl.static_range(3):
+        total += tl.load(x + i, mask=i < n, other=0.0) * (k * (B if k == HALF else 2 * B))
+    tl.store(y + i, tl.exp(total / B), mask=i < n)

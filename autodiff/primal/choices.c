@@ -1,5 +1,5 @@
 // A function with accesses through pointers that branches choose in, one with the accesses in the branches out.
-#include "autodiff/rewrite/choices.h"
+#include "autodiff/primal/choices.h"
 
 #include "analysis/build/build.h"
 #include "autodiff/rewrite/distance.h"

@@ -1,6 +1,6 @@
 // Accesses through pointers that branches choose.
-#ifndef TAD_AUTODIFF_REWRITE_CHOICES_H
-#define TAD_AUTODIFF_REWRITE_CHOICES_H
+#ifndef TAD_AUTODIFF_PRIMAL_CHOICES_H
+#define TAD_AUTODIFF_PRIMAL_CHOICES_H
 
 #include "analysis/ir/ir.h"
 

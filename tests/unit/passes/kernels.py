@@ -163,3 +163,17 @@ def run_online_softmax(x, w):
     lse = torch.empty(rows, device=x.device, dtype=torch.float32)
     online_softmax[(rows,)](x, w, y, lse, n, BLOCK=8)
     return y, lse
+
+
+# tad: x=f32[24, 16], w=f32[16, 16], y=f32[24, 16], m=24, N=16, K=16, BLOCK=8, grid=(1,)
+@triton.jit
+def weights_across(x, w, y, m, N: tl.constexpr, K: tl.constexpr, BLOCK: tl.constexpr):
+    """The weights are loaded transposed, and their gradient is summed as they lie in memory."""
+    k = tl.arange(0, K)
+    n = tl.arange(0, N)
+    weights = tl.load(w + n[None, :] * K + k[:, None])
+    for start in range(0, m, BLOCK):
+        rows = start + tl.arange(0, BLOCK)
+        inputs = tl.load(x + rows[:, None] * K + k[None, :], mask=rows[:, None] < m, other=0.0)
+        outputs = tl.dot(inputs, weights, input_precision="ieee")
+        tl.store(y + rows[:, None] * N + n[None, :], outputs * outputs, mask=rows[:, None] < m)

@@ -209,6 +209,18 @@ static void layout_in_brackets(Layout *layout, int indent, const char *head, con
     layout->depth--;
 }
 
+/// The bracket that the text begins with, where nothing but an operand without brackets is behind it: `(a + b) * c`.
+static bool first_bracket(const char *text, size_t *close) {
+    int depth = 0;
+    for (*close = 0; text[*close]; ++*close) {
+        *close = skip_string(text, *close);
+        if (!text[*close]) return false;
+        depth += opens(text[*close]) - closes(text[*close]);
+        if (depth == 0) break;
+    }
+    return *close > 0 && text[*close] && !strpbrk(text + *close + 1, "([{");
+}
+
 void layout_statement(Buffer *out, int indent, const char *head, const char *text,
                       const char *tail) {
     Layout layout = {.out = out};
@@ -221,8 +233,13 @@ void layout_statement(Buffer *out, int indent, const char *head, const char *tex
     bool is_call = choose_bracket(head, text, indent, &open, &close);
     int loosest = outer_operators(text, &count);
     bool in_last = is_call && count == 1 && text[open] != '[' && fits(indent, head, open + 1, "");
+    size_t first_close;
+    bool in_first = count == 1 && first_bracket(text, &first_close) &&
+                    fits(indent, "", size - first_close, tail);
     if (loosest == LOOSEST && !is_call) {
         add_line(&layout, indent, head, text, size, tail);
+    } else if (in_first) {
+        break_bracket(&layout, indent, head, text, 0, first_close, tail);
     } else if (loosest == LOOSEST || in_last) {
         break_bracket(&layout, indent, head, text, open, close, tail);
     } else {

@@ -137,15 +137,18 @@ static int carried_index(const Value *value) {
     return index < 0 ? -1 : index;
 }
 
+/// Whether a loop carries `value` on where it carries `argument`.
+static bool is_next(const Value *argument, const Value *value) {
+    int carried = carried_index(argument);
+    const Op *yield = carried < 0 ? NULL : region_terminator(argument->region);
+    return yield && carried < yield->operand_count && yield->operands[carried] == value;
+}
+
 /// What may stand in the variable of `holder` next, whatever is read: a parameter only hands on to an address of its kind, a
 /// carried variable to its own next value.
 static bool kinds_agree(const Value *holder, const Value *value) {
     if (holder->op) return true;
-    int carried = carried_index(holder);
-    if (carried >= 0) {
-        const Op *yield = region_terminator(holder->region);
-        return yield && carried < yield->operand_count && yield->operands[carried] == value;
-    }
+    if (carried_index(holder) >= 0) return is_next(holder, value);
     return !holder->region->parent && holder->type.kind == TYPE_POINTER &&
            value->type.kind == TYPE_POINTER && value->type.rank == 0 &&
            dtype_equal(holder->type.element, value->type.element);
@@ -211,8 +214,8 @@ bool lifetimes_let_carry(Lifetimes *lifetimes, const Op *loop, int index) {
     const Value *initial = loop->operands[first + index];
     const Region *body = loop->regions[loop->code == OP_WHILE ? 1 : 0];
     const Value *carried = body->arguments[index + (loop->code == OP_WHILE ? 0 : 1)];
-    if (!initial->op || region_of(initial) != loop->parent || !types_agree(initial, carried))
-        return false;
+    if (region_of(initial) != loop->parent || !types_agree(initial, carried)) return false;
+    if (!initial->op && !is_next(initial, loop->results[index])) return false;
     const Users *users = map_get_pointer(&lifetimes->users, initial);
     if (users->count != 1) return false;
     for (int i = 0; i < loop->operand_count; i++)  // an expression that is printed after it

@@ -158,19 +158,24 @@ typedef struct Nest {
     Differentiation *state;
     const ReductionPlan *plan;
     const SummedPrograms *summed;
-    bool is_guarded;   // not all programs of their loop have the owner's iteration
-    const Op *guard;   // the branch that asks whether a program has the iteration; or NULL
-    Op *programs;      // the loop of programs
+    const Op *
+        id;  // of the axis that the first program with the owner's iteration is known along, or NULL
+    bool is_guarded;  // not all programs of their loop have the owner's iteration
+    const Op *guard;  // the branch that asks whether a program has the iteration; or NULL
+    Op *programs;     // the loop of programs
+    Op *innermost;  // the same, or the one in it along a single axis, from the first program with the iteration on
     Value *iteration;  // the owner's iteration of the statements' loop, or NULL
 } Nest;
 
-static bool poly_is_at_hand(const Poly *poly, const Value *iteration) {
+/// Whether the owner has what the number is made of: its iteration, and what is the same for all programs that it sums over.
+static bool poly_is_at_hand(const Nest *nest, const Poly *poly) {
     for (int i = 0; i < poly->count; i++)
         for (int k = 0; k < poly->terms[i].atom_count; k++) {
-            const Value *atom = poly->terms[i].atoms[k];
-            bool is_parameter = !atom->op && !atom->region->parent;
-            if (atom != iteration && !is_parameter && !(atom->op && op_stays_at_start(atom->op)))
-                return false;
+            Value *atom = poly->terms[i].atoms[k];
+            bool is_parameter = !atom->op && !atom->region->parent,
+                 is_alike =
+                     atom->op && op_stays_at_start(atom->op) && !owners_differ(nest->plan, atom);
+            if (atom != nest->iteration && !is_parameter && !is_alike) return false;
         }
     return true;
 }
@@ -185,13 +190,12 @@ static bool poly_is_sum(const Poly *poly) {
 static Value *first_beyond(const Nest *nest, Builder *b, Value *upper) {
     Arena *arena = nest->plan->arena;
     const Poly *factor, *rest, *poly = value_poly(arena, upper);
-    Value *id = nest->summed->ids.items[0]->results[0];
-    if (!poly_split(arena, poly, id, &factor, &rest) || poly_is_zero(factor)) return NULL;
+    if (!poly_split(arena, poly, nest->id->results[0], &factor, &rest) || poly_is_zero(factor))
+        return NULL;
     if (!poly_is_nonnegative(arena, factor)) return NULL;
     const Poly *distance =
         poly_add(arena, poly_subtract(arena, poly_atom(arena, nest->iteration), rest), factor);
-    if (!poly_is_at_hand(distance, nest->iteration) || !poly_is_at_hand(factor, nest->iteration))
-        return NULL;
+    if (!poly_is_at_hand(nest, distance) || !poly_is_at_hand(nest, factor)) return NULL;
     Value *numerator = build_poly(b, distance);
     if (!poly_is_sum(distance)) numerator = build_binary(b, OP_MAXIMUM, numerator, build_int(b, 0));
     return build_binary(b, OP_FLOORDIV, numerator, build_poly(b, factor));
@@ -230,19 +234,33 @@ static Value *first_program(const Nest *nest, Builder *b, Value *upper) {
     return result;
 }
 
-/// Where the loop of programs starts: those before have no such iteration, or each is asked.
-static void find_first(Nest *nest, Builder *b, Value **first) {
+/// The one id along an axis of the grid that is summed over whole, or NULL.
+static const Op *only_id_along(const Nest *nest, int axis) {
+    const Op *found = NULL;
+    if (!nest->plan->summed[summed_axis(axis, AXIS_WHOLE)]) return NULL;
+    for (LIST_EACH(int, i, nest->summed->ids)) {
+        const Op *id = nest->summed->ids.items[i];
+        if (!value_is_program_id(id->results[0], axis)) continue;
+        if (found) return NULL;
+        found = id;
+    }
+    return found;
+}
+
+/// Where the loop of programs starts along an axis: those before have no such iteration. NULL: each is asked.
+static Value *find_first(Nest *nest, Builder *b) {
     const ReductionPlan *plan = nest->plan;
-    Value *upper = plan->loop->operands[1];
-    int axes = 0;
-    for (int axis = 0; axis < SUMMED_AXES; axis++) axes += plan->summed[axis];
-    if (!owners_differ(plan, upper)) return;
-    bool is_one = axes == 1 && nest->summed->ids.count == 1 && !plan->is_sliced;
-    Builder trial = *b;
-    Value *start = is_one ? first_program(nest, &trial, upper) : NULL;
-    nest->is_guarded = !start;
-    if (start) *first = start;
-    if (start && !start->name && !start->constant) start->name = "first";
+    Value *upper = plan->loop->operands[1], *first = NULL;
+    if (!owners_differ(plan, upper)) return NULL;
+    for (int axis = 0; axis < PROGRAM_AXES && !first && !plan->is_sliced; axis++) {
+        Builder trial = *b;
+        nest->id = only_id_along(nest, axis);
+        if (nest->id) first = first_program(nest, &trial, upper);
+    }
+    nest->is_guarded = !first;
+    if (!first) nest->id = NULL;
+    if (first && !first->name && !first->constant) first->name = "first";
+    return first;
 }
 
 /// The bounds of the statements' loop, for all programs together.
@@ -269,6 +287,7 @@ static bool find_bounds(const Nest *nest, Builder *b, ReductionBounds *bounds) {
 typedef struct Shares {
     Value *own, *count;   // owners: from the one on, each of that distance
     Value *first, *step;  // programs: likewise
+    Value *first_along;   // along the axis of the nest's id, or NULL
 } Shares;
 
 static Value *named(Value *value, const char *name) {
@@ -307,7 +326,7 @@ static bool open_owners(Nest *nest, Builder *b, const SummedPrograms *programs, 
     const ReductionPlan *plan = nest->plan;
     ReductionBounds bounds;
     if (plan->loop && !find_bounds(nest, b, &bounds)) return false;
-    *shares = (Shares){programs->own, programs->count, build_int(b, 0), build_int(b, 1)};
+    *shares = (Shares){programs->own, programs->count, build_int(b, 0), build_int(b, 1), NULL};
     if (plan->is_sliced) *shares = slice_up(nest->state, programs, b, plan->loop ? &bounds : NULL);
     if (!plan->loop) return true;
     int64_t number;
@@ -321,7 +340,7 @@ static bool open_owners(Nest *nest, Builder *b, const SummedPrograms *programs, 
     nest->iteration->name = variable->name;
     loop->range = plan->loop->range;
     loop->note = "the owners: iterations of the loop of line";
-    find_first(nest, b, &shares->first);
+    shares->first_along = find_first(nest, b);
     return true;
 }
 
@@ -333,16 +352,29 @@ static bool operands_stay(const Op *op) {
     return false;
 }
 
+/// The row, or the column, of tiles that all programs of the loop have is the owner's own: it is computed in front of the loop.
+static bool take_own_tile(Differentiation *state, Op *loop, Op *op) {
+    if (op->code != OP_TILE_INDEX) return false;
+    Builder b = {.function = state->backward, .region = loop->parent, .before = loop};
+    Map copies = map_new(state->arena);
+    Value *own = value_copied(&b, op->results[0], &copies);
+    if (!own) return false;
+    region_replace_uses(state->backward->body, op->results[0], own);
+    op_remove(op);
+    return true;
+}
+
 /// Moves those ops of a loop's body in front of it that are the same for all programs, where nothing changes what they read.
 static void move_alike(Differentiation *state, Op *loop, const ReductionPlan *plan) {
     const WrittenRoots writes = function_writes(state->backward);
     for (Op *op = loop->regions[0]->first, *next; op && op->code != OP_YIELD; op = next) {
         next = op->next;
         bool is_stable = op->code == OP_LOAD && load_is_stable(&writes, op);
-        bool is_alike = op->result_count && (op_is_pure(op) || is_stable) && !operands_stay(op);
+        bool is_alike = op->result_count && (op_is_pure(op) || is_stable);
         for (int i = 0; i < op->result_count && is_alike; i++)
             is_alike = !owners_differ(plan, op->results[i]);
-        if (is_alike) op_move_before(op, loop);
+        if (!is_alike || take_own_tile(state, loop, op)) continue;
+        if (!operands_stay(op)) op_move_before(op, loop);
     }
 }
 
@@ -360,7 +392,9 @@ static void inline_loop(Nest *nest) {
     if (!loop) return;
     Region *body = loop->regions[0];
     move_alike(nest->state, loop, nest->plan);
-    move_alike(nest->state, nest->programs, nest->plan);  // the owner reads it once
+    move_alike(nest->state, nest->innermost, nest->plan);
+    if (nest->innermost != nest->programs)
+        move_alike(nest->state, nest->programs, nest->plan);  // the owner reads it once
     region_replace_uses(nest->programs->parent, body->arguments[0], nest->iteration);
     Builder b = {.function = nest->state->backward,
                  .region = loop->parent,
@@ -422,7 +456,7 @@ static bool sum_up(const Nest *nest, int index) {
 
 /// Puts what the backward does into the loop of programs.
 static void move_in(const Nest *nest, Op *const *ops, int count) {
-    Op *end = region_terminator(nest->programs->regions[0]);
+    Op *end = region_terminator(nest->innermost->regions[0]);
     for (int i = 0; i < count; i++) op_move_before(ops[i], end);
 }
 
@@ -485,6 +519,23 @@ static bool store_sums(const Nest *nest) {
     return true;
 }
 
+/// The loop over the programs of the forward: all as one number, or, where it is known which one along an axis comes first, those along
+/// this axis in an inner loop. The ids in it follow.
+static void open_programs(Nest *nest, Builder *b, const SummedPrograms *programs,
+                          const Shares *shares, Value **all, Value **along) {
+    int others = 0;
+    for (int axis = 0; axis < SUMMED_AXES; axis++) others += nest->plan->summed[axis];
+    *all = *along = NULL;
+    if (!shares->first_along || others > 1) {
+        Value *count = summed_count_but(b, nest->plan, programs, nest->id);
+        nest->programs = nest->innermost = open_for(b, shares->first, count, shares->step, all);
+    }
+    if (!shares->first_along) return;
+    Value *count = summed_count_of(programs, nest->id->results[0]);
+    nest->innermost = open_for(b, shares->first_along, count, build_int(b, 1), along);
+    if (!*all) nest->programs = nest->innermost;
+}
+
 /// Puts all that the backward does into a loop over the programs of the forward, and sums there what the plan's statements add.
 static bool gather_programs(Differentiation *state, const ReductionPlan *plan) {
     Function *function = state->backward;
@@ -496,10 +547,10 @@ static bool gather_programs(Differentiation *state, const ReductionPlan *plan) {
     if (!summed_programs_find(state, &b, plan, &programs)) return false;
     Nest nest = {.state = state, .plan = plan, .summed = &programs};
     Shares shares;
-    Value *program;
+    Value *all, *along;
     if (!open_owners(&nest, &b, &programs, &shares)) return false;
     Builder outside = b;
-    nest.programs = open_for(&b, shares.first, programs.count, shares.step, &program);
+    open_programs(&nest, &b, &programs, &shares, &all, &along);
     outside.before = nest.programs;
     open_sums(&nest, &outside);
     move_in(&nest, ops.items, ops.count);
@@ -508,9 +559,9 @@ static bool gather_programs(Differentiation *state, const ReductionPlan *plan) {
     for (int i = 0; i < plan->statements.count; i++)
         if (!sum_up(&nest, i)) return false;
     if (!store_sums(&nest)) return false;
-    program->name = programs.name ? programs.name : "forward_program";
-    summed_programs_place(state, plan, nest.programs->regions[0], &programs, program);
-    stages_add(state, nest.programs);
+    if (along) summed_programs_place_along(nest.innermost->regions[0], &programs, nest.id, along);
+    if (all) summed_programs_place(state, plan, nest.programs->regions[0], &programs, nest.id, all);
+    stages_add(state, nest.innermost);
     for (LIST_EACH(int, i, plan->statements)) {
         Gradient *gradient = plan->statements.items[i]->gradient;
         gradient->is_atomic = gradient->is_sum = plan->is_sliced;

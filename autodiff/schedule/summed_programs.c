@@ -133,7 +133,7 @@ static bool visit_id(void *context, Op *op) {
     if (op->code == OP_PROGRAM_ID) LIST_PUSH(search->arena, &search->programs->reads, op);
     if (axis < 0 || !search->plan->summed[axis]) return true;
     LIST_PUSH(search->arena, &search->programs->ids, op);
-    if (op->results[0]->name) search->programs->name = op->results[0]->name;
+    if (op->results[0]->name) search->programs->names[axis] = op->results[0]->name;
     return true;
 }
 
@@ -197,22 +197,49 @@ static void place_tile(Builder *b, const ReductionPlan *plan, int axis,
     }
 }
 
+/// The axis of `id`, which may be NULL: -1.
+static int axis_apart(const Op *id) { return id ? axis_of(id->results[0]) : -1; }
+
+Value *summed_count_but(Builder *b, const ReductionPlan *plan, const SummedPrograms *programs,
+                        const Op *id) {
+    Value *count = NULL;
+    if (!id) return programs->count;
+    for (int axis = 0; axis < SUMMED_AXES; axis++) {
+        if (!plan->summed[axis] || axis == axis_apart(id)) continue;
+        count = count ? multiply(b, count, programs->counts[axis]) : programs->counts[axis];
+    }
+    return count;
+}
+
+void summed_programs_place_along(Region *region, const SummedPrograms *programs, const Op *id,
+                                 Value *number) {
+    const char *name = programs->names[axis_apart(id)];
+    number->name = name ? name : "forward_program";
+    region_replace_uses(region, id->results[0], number);
+}
+
 void summed_programs_place(const Differentiation *state, const ReductionPlan *plan, Region *region,
-                           const SummedPrograms *programs, Value *program) {
+                           const SummedPrograms *programs, const Op *id, Value *program) {
     Builder b = {.function = state->backward, .region = region, .before = region->first};
     Value *rest = program;
+    const char *name = NULL;
     int left = 0;
-    for (int axis = 0; axis < SUMMED_AXES; axis++) left += plan->summed[axis];
     for (int axis = 0; axis < SUMMED_AXES; axis++) {
-        if (!plan->summed[axis]) continue;
+        if (!plan->summed[axis] || axis == axis_apart(id)) continue;
+        if (programs->names[axis]) name = programs->names[axis];
+        left++;
+    }
+    program->name = name ? name : "forward_program";
+    for (int axis = 0; axis < SUMMED_AXES; axis++) {
+        if (!plan->summed[axis] || axis == axis_apart(id)) continue;
         Value *count = --left ? programs->counts[axis] : NULL;
         Value *number = left ? remainder_of(&b, rest, count) : rest;
         if (left) rest = quotient(&b, rest, count);
         for (LIST_EACH(int, i, programs->ids)) {
-            const Value *id = programs->ids.items[i]->results[0];
-            if (axis_of(id) != axis) continue;
-            if (left && !number->name) number->name = id->name;
-            if (axis < PROGRAM_AXES) region_replace_uses(region, id, number);
+            const Value *replaced = programs->ids.items[i]->results[0];
+            if (axis_of(replaced) != axis) continue;
+            if (left && !number->name) number->name = programs->names[axis];
+            if (axis < PROGRAM_AXES) region_replace_uses(region, replaced, number);
         }
         if (axis >= PROGRAM_AXES) place_tile(&b, plan, axis, programs, number);
     }

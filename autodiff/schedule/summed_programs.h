@@ -17,10 +17,10 @@ typedef struct SummedPrograms {
     Value *count;                // how many there are
     Value *counts[SUMMED_AXES];  // along each axis; NULL where it is not summed
     TileNumbers tiles[PROGRAM_AXES];
-    FunctionAxes axes;  // of the backward, before anything is copied
-    LIST(Op *) ids;     // of the backward: what differs along the summed axes
-    LIST(Op *) reads;   // each tl.program_id
-    const char *name;   // the user's for one of them
+    FunctionAxes axes;               // of the backward, before anything is copied
+    LIST(Op *) ids;                  // of the backward: what differs along the summed axes
+    LIST(Op *) reads;                // each tl.program_id
+    const char *names[SUMMED_AXES];  // the user's for an id along each axis, or NULL
 } SummedPrograms;
 
 /// Makes the numbers at the builder's place. False where they cannot be computed there.
@@ -28,8 +28,14 @@ bool summed_programs_find(Differentiation *state, Builder *b, const ReductionPla
                           SummedPrograms *programs);
 /// How many programs there are along the axis that an id, a row or a column of tiles is of.
 Value *summed_count_of(const SummedPrograms *programs, const Value *id);
-/// In the region, the ids along the summed axes are those of number `program`.
+/// How many there are without those along the axis of `id`, which may be NULL: a product at the builder's place.
+Value *summed_count_but(Builder *b, const ReductionPlan *plan, const SummedPrograms *programs,
+                        const Op *id);
+/// In the region, the ids along the summed axes are those of number `program`; but for `id`, which may be NULL and has a loop of its own.
 void summed_programs_place(const Differentiation *state, const ReductionPlan *plan, Region *region,
-                           const SummedPrograms *programs, Value *program);
+                           const SummedPrograms *programs, const Op *id, Value *program);
+/// In the region, `id` is `number`.
+void summed_programs_place_along(Region *region, const SummedPrograms *programs, const Op *id,
+                                 Value *number);
 
 #endif

@@ -251,6 +251,21 @@ def test_offsets_of_a_flag_are_known_below_it() -> None:
     }
 
 
+def test_first_program_is_known_along_one_of_two_axes() -> None:
+    """Heads that share keys: a loop over these heads, in it one over the blocks of queries that see the keys, none of which is asked."""
+    examples = ROOT / "examples"
+    module = tad("--backward", "--no-proof", examples / "attention_variants.py").stdout
+    owners = module.split("def grouped_query_kernel_backward_dk_ptr_dv_ptr(")[1].split("\nclass ")[0]
+    loops = re.findall(r"^( *)for (\w+) in range\((.*)\):", owners, re.MULTILINE)
+    assert [len(indent) // 4 for indent, _, _ in loops] == [1, 2, 3]
+    assert loops[2][1:] == ("block_1", "first, trips")
+    assert "first = start // BLOCK_M\n" in owners
+    assert not re.search(r"^ *if ", owners, re.MULTILINE)
+    before = owners.split("for forward_program in")[0]
+    assert before.count("tl.load(k_ptr") == before.count("tl.load(v_ptr") == 1  # once an owner
+    assert "tl.load(k_ptr" not in owners.split("for forward_program in")[1]
+
+
 @pytest.mark.parametrize("kernel", ["keys_across", "keys_by_strides"])
 def test_sums_of_a_loop_have_their_rows_along_one_axis(kernel: str) -> None:
     """The gradient of keys that are loaded transposed is summed as that of the values is, and transposed where it is stored."""

@@ -40,7 +40,7 @@ OF_NO_KERNEL = {
     "base/parallel.h": {"PARALLEL_MOST_WORKERS"},
     "codeactions/fix_names.c": {"MOST_SPELLINGS"},
     "gpu-runner/cuda/launch.c": {"MOST_KERNELS"},
-    "gpu-runner/cuda/lower.h": {"FAULT_WORDS"},
+    "gpu-runner/staging/lower.h": {"FAULT_WORDS"},
     "gpu-runner/interp/coverage.c": {"WORDS"},
     "gpu-runner/interp/interp.c": {"FEW"},
     "gpu-runner/interp/memory.h": {"PAGE_ELEMENTS"},

@@ -51,13 +51,14 @@ Error device_missing(const Device *device) {
                                    : device->gpu_missing;
 }
 
-Error device_load(Device *device, Arena *arena, const char *text, const char *name,
+Error device_load(Device *device, Arena *arena, const char *text, const char *name, bool is_quick,
                   DeviceKernel *kernel) {
     const Driver *driver = &device->driver;
     Error error = NULL;
-    const char *code = nvrtc_compile(arena, &device->nvrtc, text, device->architecture, &error);
-    if (!code) return error;
-    error = driver_error(arena, driver, driver->module_load(&kernel->module, code),
+    NvrtcTarget target = {device->architecture, is_quick};
+    Str code = nvrtc_compile(arena, &device->nvrtc, text, target, &error);
+    if (!code.data) return error;
+    error = driver_error(arena, driver, driver->module_load(&kernel->module, code.data),
                          "loading the kernel");
     if (error) return error;
     error = driver_error(arena, driver,
@@ -124,7 +125,7 @@ static Error try_kernel(Device *device, Arena *arena) {
     int64_t numbers[2] = {1, 2};
     uint64_t address = 0;
     DeviceKernel kernel = {0};
-    Error error = device_load(device, arena, probe_text, "tad_probe", &kernel);
+    Error error = device_load(device, arena, probe_text, "tad_probe", true, &kernel);
     if (!error) error = device_allocate(device, arena, sizeof numbers, &address);
     if (!error) error = device_copy(device, arena, numbers, sizeof numbers, address);
     if (!error) error = device_launch(device, arena, &kernel, 2, 1, address);

@@ -31,8 +31,8 @@ Device *device_open(void);
 /// NULL where it can run kernels.
 Error device_missing(const Device *device);
 
-/// Compiles `text` and loads the kernel `name` of it. Sentences are in `arena`.
-Error device_load(Device *device, Arena *arena, const char *text, const char *name,
+/// Compiles `text` and loads the kernel `name` of it. `is_quick`: for kernels that have little to do. Sentences are in `arena`.
+Error device_load(Device *device, Arena *arena, const char *text, const char *name, bool is_quick,
                   DeviceKernel *kernel);
 void device_unload(Device *device, DeviceKernel *kernel);
 /// Memory of the GPU, with whatever was there.

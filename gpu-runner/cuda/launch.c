@@ -2,10 +2,10 @@
 #include "gpu-runner/cuda/launch.h"
 
 #include "gpu-runner/cuda/device.h"
-#include "gpu-runner/cuda/lower.h"
+#include "gpu-runner/staging/lower.h"
 
 enum {
-    MOST_KERNELS = 64,  // that are kept compiled
+    MOST_KERNELS = 256,  // that are kept compiled
     LEAST_THREADS = 32,
     MOST_THREADS = 256,
     BLOCKS_PER_PROCESSOR = 8,
@@ -52,7 +52,7 @@ static Error kernel_for(Device *device, Arena *arena, const char *text, DeviceKe
         arena_free(kept.arena);
         kept.arena = NULL;
     }
-    Error error = device_load(device, arena, text, LOWERED_NAME, kernel);
+    Error error = device_load(device, arena, text, LOWERED_NAME, true, kernel);
     if (error) return error;
     if (!kept.arena) kept.arena = arena_new();
     kept.texts[kept.count] = arena_strdup(kept.arena, text);
@@ -91,15 +91,15 @@ static int64_t offset_of(const Transfer *transfer, int buffer, int64_t at) {
 }
 
 static Error transfer_plan(Transfer *transfer, const Device *device, const Lowered *lowered,
-                           const int64_t grid[3], int parameters, const VirtualMemory *footprint) {
+                           const CudaCall *call) {
     const VirtualMemory *memory = transfer->memory;
-    int count = memory->buffers.count;
-    int64_t programs = grid[0] * grid[1] * grid[2];
+    int count = memory->buffers.count, parameters = call->function->parameter_count;
+    int64_t programs = call->grid[0] * call->grid[1] * call->grid[2];
     if (programs <= 0) return "a grid without programs";
     transfer->buffers = ARENA_ARRAY(transfer->arena, LoweredBuffer, count + 1);
     transfer->pages = ARENA_ARRAY(transfer->arena, Offsets, count + 1);
     for (int i = 0; i < count; i++) {
-        Error error = buffer_plan(transfer, i, footprint);
+        Error error = buffer_plan(transfer, i, call->footprint);
         if (error) return error;
         transfer->layout.elements += transfer->buffers[i].count;
         if (transfer->layout.elements > MOST_BYTES / 8)
@@ -153,7 +153,7 @@ static void transfer_fill(Transfer *transfer, Tile *const *arguments, int parame
 
 /// The addresses that the kernel reads, now that the memory on the GPU is known.
 static void transfer_link(Transfer *transfer, uint64_t base, const Lowered *lowered,
-                          const int64_t grid[3]) {
+                          const CudaCall *call) {
     const LaunchLayout *layout = &transfer->layout;
     int64_t at = 0, page = 0;
     for (LIST_EACH(int, i, transfer->memory->buffers)) {
@@ -171,7 +171,8 @@ static void transfer_link(Transfer *transfer, uint64_t base, const Lowered *lowe
     memcpy(transfer->image + layout->buffers, transfer->buffers,
            sizeof *transfer->buffers * (size_t)transfer->memory->buffers.count);
     *transfer->launch = (LoweredLaunch){
-        .grid = {grid[0], grid[1], grid[2]},
+        .grid = {call->grid[0], call->grid[1], call->grid[2]},
+        .reversed = call->reversed,
         .buffers = base + (uint64_t)layout->buffers,
         .buffer_count = transfer->memory->buffers.count,
         .arguments = base + (uint64_t)layout->arguments,
@@ -214,12 +215,12 @@ static void transfer_take(Transfer *transfer) {
 
 static Error transfer_run(Transfer *transfer, Device *device, Arena *arena,
                           const DeviceKernel *kernel, const Lowered *lowered,
-                          const int64_t grid[3]) {
+                          const CudaCall *call) {
     uint64_t base = 0;
     size_t size = (size_t)transfer->layout.room;
     Error error = device_allocate(device, arena, (size_t)transfer->layout.end, &base);
     if (!error) {
-        transfer_link(transfer, base, lowered, grid);
+        transfer_link(transfer, base, lowered, call);
         error = device_copy(device, arena, transfer->image, size, base);
     }
     if (!error)
@@ -231,22 +232,19 @@ static Error transfer_run(Transfer *transfer, Device *device, Arena *arena,
     return error;
 }
 
-Error cuda_launch(Arena *arena, VirtualMemory *memory, const Function *function,
-                  Tile *const *arguments, const int64_t grid[3], const VirtualMemory *footprint) {
+Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call) {
     Device *device = device_open();
     Error error = device_missing(device);
     if (error) return error;
     Transfer transfer = {.arena = arena_new(), .memory = memory};
     Lowered lowered;
     DeviceKernel kernel;
-    error = lower_function(transfer.arena, function, arguments, &lowered);
+    error = lower_function(transfer.arena, call->function, call->arguments, &lowered);
     if (!error) error = kernel_for(device, transfer.arena, lowered.text, &kernel);
-    if (!error)
-        error =
-            transfer_plan(&transfer, device, &lowered, grid, function->parameter_count, footprint);
+    if (!error) error = transfer_plan(&transfer, device, &lowered, call);
     if (!error) {
-        transfer_fill(&transfer, arguments, function->parameter_count);
-        error = transfer_run(&transfer, device, transfer.arena, &kernel, &lowered, grid);
+        transfer_fill(&transfer, call->arguments, call->function->parameter_count);
+        error = transfer_run(&transfer, device, transfer.arena, &kernel, &lowered, call);
     }
     if (error) error = arena_strdup(arena, error);
     arena_free(transfer.arena);

@@ -8,13 +8,21 @@
 typedef struct CudaUse {
     Arena *arena;  // of the sentence
     int64_t launches;
-    Error refused;  // why the cpu backend ran what the GPU should have, the first time; or NULL
+    int64_t backwards;  // of them, of backward kernels
+    Error refused;      // why the cpu backend ran what the GPU should have, the first time; or NULL
 } CudaUse;
 
-/// Runs all programs of `grid` on the GPU of this process, in doubles. `memory` then holds what they wrote, and nothing of who wrote
-/// it. `footprint`: the memory of the same launch by the interpreter, which says what is touched; NULL: buffers are as large as
-/// they say. A sentence in `arena`, and `memory` as it was, where it cannot run there or does not get through.
-Error cuda_launch(Arena *arena, VirtualMemory *memory, const Function *function,
-                  Tile *const *arguments, const int64_t grid[3], const VirtualMemory *footprint);
+typedef struct CudaCall {
+    const Function *function;
+    Tile *const *arguments;  // one a parameter
+    const int64_t *grid;     // of three axes
+    bool reversed;           // the last program comes first
+    const VirtualMemory *
+        footprint;  // memory after the same launch by the interpreter, which says what is touched; NULL: buffers are as large as they say
+} CudaCall;
+
+/// Runs all programs on the GPU of this process, in doubles. `memory` then holds what they wrote, and nothing of who wrote it. A
+/// sentence in `arena`, and `memory` as it was, where it cannot run there or does not get through.
+Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call);
 
 #endif

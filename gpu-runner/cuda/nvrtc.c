@@ -1,6 +1,8 @@
 // One program a text; its log is asked for where it does not compile.
 #include "gpu-runner/cuda/nvrtc.h"
 
+#include "gpu-runner/cuda/cache.h"
+
 enum { NVRTC_INVALID_OPTION = 5 };
 
 Error nvrtc_open(Arena *arena, Nvrtc *nvrtc) {
@@ -30,10 +32,22 @@ static const char *complaint(Arena *arena, const Nvrtc *nvrtc, void *program) {
     return arena_strndup(arena, line, strcspn(line, "\n"));
 }
 
-static const char *program_code(Arena *arena, const Nvrtc *nvrtc, void *program,
-                                const char *architecture, Error *error) {
-    const char *const options[] = {architecture, "--fmad=false", "--std=c++17"};
-    int code = nvrtc->program_compile(program, (int)(sizeof options / sizeof *options), options);
+/// Options beside the architecture, in this order. The last two make it quick, and releases before 12.9 do not know them.
+#define OPTIONS "--fmad=false", "--std=c++17"
+#define QUICK_OPTIONS "-Ofc=max", "--minimal"
+
+static int compile(const Nvrtc *nvrtc, void *program, const char *architecture, bool is_quick) {
+    const char *const all[] = {architecture, OPTIONS}, *const quick[] = {architecture, OPTIONS,
+                                                                         QUICK_OPTIONS};
+    return is_quick ? nvrtc->program_compile(program, (int)(sizeof quick / sizeof *quick), quick)
+                    : nvrtc->program_compile(program, (int)(sizeof all / sizeof *all), all);
+}
+
+static Str program_code(Arena *arena, const Nvrtc *nvrtc, void *program, const char *architecture,
+                        bool is_quick, Error *error) {
+    int code = compile(nvrtc, program, architecture, is_quick);
+    if (code == NVRTC_INVALID_OPTION && is_quick)
+        code = compile(nvrtc, program, architecture, false);
     size_t size = 0;
     if (code == NVRTC_INVALID_OPTION)
         *error = arena_printf(arena, "NVRTC %d.%d does not know this GPU (%s); a newer one does",
@@ -43,23 +57,34 @@ static const char *program_code(Arena *arena, const Nvrtc *nvrtc, void *program,
                               complaint(arena, nvrtc, program));
     else if (nvrtc->code_size(program, &size) || size == 0)
         *error = "NVRTC gives no code for this GPU; it is too old";
-    if (*error) return NULL;
+    if (*error) return (Str){0};
     char *bytes = arena_alloc(arena, size);
-    if (nvrtc->code_get(program, bytes) == 0) return bytes;
+    if (nvrtc->code_get(program, bytes) == 0) return (Str){bytes, size};
     *error = "NVRTC does not hand its code over";
-    return NULL;
+    return (Str){0};
 }
 
-const char *nvrtc_compile(Arena *arena, const Nvrtc *nvrtc, const char *text, int architecture,
-                          Error *error) {
+/// All that the code is made from.
+static Str key_of(Arena *arena, const Nvrtc *nvrtc, const char *text, NvrtcTarget target) {
+    Buffer key = buffer_new(arena);
+    buffer_printf(&key, "%d.%d sm_%d%s\n%s", nvrtc->major, nvrtc->minor, target.architecture,
+                  target.is_quick ? " quick" : "", text);
+    return (Str){buffer_text(&key), key.size};
+}
+
+Str nvrtc_compile(Arena *arena, const Nvrtc *nvrtc, const char *text, NvrtcTarget target,
+                  Error *error) {
+    Str key = key_of(arena, nvrtc, text, target), code = cache_find(arena, key);
+    if (code.data) return code;
     void *program = NULL;
     if (nvrtc->program_create(&program, text, "kernel.cu", 0, NULL, NULL)) {
         *error = "NVRTC does not take the kernel's text";
-        return NULL;
+        return (Str){0};
     }
-    const char *code =
-        program_code(arena, nvrtc, program,
-                     arena_printf(arena, "--gpu-architecture=sm_%d", architecture), error);
+    code = program_code(arena, nvrtc, program,
+                        arena_printf(arena, "--gpu-architecture=sm_%d", target.architecture),
+                        target.is_quick, error);
     nvrtc->program_destroy(&program);
+    if (code.data) cache_keep(arena, key, code);
     return code;
 }

@@ -12,9 +12,15 @@ typedef struct Nvrtc {
 } Nvrtc;
 
 Error nvrtc_open(Arena *arena, Nvrtc *nvrtc);
-/// Code of `text` for compute capability `architecture` (90 for 9.0), in `arena`. Products and sums are not contracted. NULL and
-/// `*error`, with the compiler's first complaint, where it does not compile.
-const char *nvrtc_compile(Arena *arena, const Nvrtc *nvrtc, const char *text, int architecture,
-                          Error *error);
+/// How a text is compiled. Products and sums are not contracted in any case.
+typedef struct NvrtcTarget {
+    int architecture;  // compute capability: 90 for 9.0
+    bool is_quick;     // compiled in half the time; the code takes longer
+} NvrtcTarget;
+
+/// Code of `text` in `arena`; that of an earlier process where it was kept (cache.h). No data and `*error`, with the compiler's first
+/// complaint, where it does not compile.
+Str nvrtc_compile(Arena *arena, const Nvrtc *nvrtc, const char *text, NvrtcTarget target,
+                  Error *error);
 
 #endif

@@ -84,6 +84,7 @@ Execution execution_new(const Executor *executor, const Perturbation *perturbati
     run.laid_out = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.befores = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.amids = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
+    run.steps = ARENA_ARRAY(run.arena, int64_t, problem->launch_count + 1);
     for (int i = 0; i < count; i++) {
         const PlanArgument *argument = &configuration->arguments[i];
         if (argument->kind != ARGUMENT_POINTER) continue;
@@ -123,26 +124,26 @@ static void launch(Executor *executor, Execution *execution, const Function *fun
         tile_release(&executor->interp->pool, tiles[i]);
 }
 
-/// Runs the forward on the GPU. False where the interpreter has to run it.
-static bool launch_on_gpu(Executor *executor, CudaUse *use, Execution *execution, Tile **tiles) {
-    const Problem *problem = executor->problem;
-    Error error = cuda_launch(execution->arena, execution->memory, problem->forward, tiles,
-                              problem->configuration->grid, executor->footprint);
+/// Runs a kernel on the GPU. False where the interpreter has to run it, and its next launches.
+static bool launch_on_gpu(Executor *executor, CudaUse *use, Execution *execution, CudaCall call,
+                          Tile **tiles) {
+    call.arguments = tiles;
+    call.grid = executor->problem->configuration->grid;
+    Error error = cuda_launch(execution->arena, execution->memory, &call);
     if (error) {
-        executor->footprint = NULL;
         if (!use->refused) use->refused = arena_strdup(use->arena, error);
         return false;
     }
     use->launches++;
-    for (int i = 0; i < problem->forward->parameter_count; i++)
+    for (int i = 0; i < call.function->parameter_count; i++)
         tile_release(&executor->interp->pool, tiles[i]);
     return true;
 }
 
 /// A launch costs the steps that it had in the interpreter, so that verdicts are the same.
-static void pay_steps(Executor *executor, Execution *execution) {
+static void pay_steps(Executor *executor, Execution *execution, int64_t steps) {
     Budget *budget = executor->problem->budget;
-    execution->memory->steps = executor->footprint->steps;
+    execution->memory->steps = steps;
     if (!budget_take(budget, execution->memory->steps) && budget->end == BUDGET_HOLDS)
         budget->end = BUDGET_OUT_OF_STEPS;
     if (budget->end == BUDGET_HOLDS && !budget_is_over(budget)) return;
@@ -154,11 +155,16 @@ Execution execution_forward(Executor *executor, const Perturbation *perturbation
     const Problem *problem = executor->problem;
     Execution execution = execution_new(executor, perturbation);
     Tile **tiles = execution_arguments(executor, &execution, perturbation);
-    bool on_gpu = executor->footprint && perturbation && !perturbation->is_tangent;
-    if (on_gpu && launch_on_gpu(executor, problem->cuda, &execution, tiles))
-        pay_steps(executor, &execution);
-    else
-        launch(executor, &execution, problem->forward, tiles, problem->configuration->grid, false);
+    CudaCall call = {.function = problem->forward, .footprint = executor->footprint};
+    bool on_gpu = call.footprint && (perturbation || executor->traced) &&
+                  !(perturbation && perturbation->is_tangent);
+    if (on_gpu && launch_on_gpu(executor, problem->cuda, &execution, call, tiles)) {
+        memory_take_reads(execution.memory, call.footprint);
+        pay_steps(executor, &execution, call.footprint->steps);
+        return execution;
+    }
+    if (on_gpu) executor->footprint = NULL;
+    launch(executor, &execution, problem->forward, tiles, problem->configuration->grid, false);
     return execution;
 }
 
@@ -166,7 +172,8 @@ Execution execution_on_gpu(Executor *executor, CudaUse *use) {
     const Problem *problem = executor->problem;
     Execution execution = execution_new(executor, NULL);
     Tile **tiles = execution_arguments(executor, &execution, NULL);
-    if (!launch_on_gpu(executor, use, &execution, tiles))
+    CudaCall call = {.function = problem->forward};
+    if (!launch_on_gpu(executor, use, &execution, call, tiles))
         launch(executor, &execution, problem->forward, tiles, problem->configuration->grid, false);
     return execution;
 }
@@ -387,7 +394,18 @@ Execution execution_backward(Executor *executor, bool reversed, const Perturbati
         int count = next->function->parameter_count;
         Tile **tiles = ARENA_ARRAY(run.arena, Tile *, count + 1);
         for (int i = 0; i < count; i++) tiles[i] = actual_tile(executor, &run, &next->actuals[i]);
-        launch(executor, &run, next->function, tiles, problem->configuration->grid, reversed);
+        const Execution *traced = executor->traced;
+        CudaCall call = {.function = next->function,
+                         .reversed = reversed,
+                         .footprint = traced ? traced->memory : NULL};
+        if (traced && launch_on_gpu(executor, problem->cuda, &run, call, tiles)) {
+            problem->cuda->backwards++;
+            pay_steps(executor, &run, traced->steps[k]);
+        } else {
+            executor->traced = NULL;
+            launch(executor, &run, next->function, tiles, problem->configuration->grid, reversed);
+        }
+        run.steps[k] = run.memory->steps;
     }
     return run;
 }

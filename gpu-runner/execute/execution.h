@@ -16,6 +16,8 @@ typedef struct Executor {
     bool rounds_contents;  // tensors hold numbers of their types at first
     const VirtualMemory *
         footprint;  // what the forward touches, where perturbed ones run on the GPU (Problem.cuda); or NULL
+    const struct Execution *
+        traced;  // a forward and backward whose programs do not meet: others run on the GPU, too; or NULL
     Arena *keeps_in;  // executions live here; NULL: each in an arena of its own
 } Executor;
 
@@ -40,7 +42,8 @@ typedef struct Execution {
     MemoryBuffer **befores;
     MemoryBuffer **amids;
     LIST(MemoryBuffer *) scratch;
-    Error error;  // why it stopped early, or NULL
+    int64_t *steps;  // per launch of the backward: elements computed
+    Error error;     // why it stopped early, or NULL
 } Execution;
 
 /// The interpreter's tiles are in `arena`.
@@ -54,7 +57,7 @@ Execution execution_forward(Executor *executor, const Perturbation *perturbation
 /// The forward as it is, on the GPU of this process; where it cannot run there, in the interpreter. Buffers say how large they are.
 Execution execution_on_gpu(Executor *executor, CudaUse *use);
 /// Forward, then the backward kernels in order, each with its programs from first to last or `reversed`. `perturbation` moves
-/// the buffers; NULL: nothing does.
+/// the buffers; NULL: nothing does. With `executor->traced` they run on the GPU, whose memory knows nothing of who wrote it.
 Execution execution_backward(Executor *executor, bool reversed, const Perturbation *perturbation);
 void execution_free(Execution *execution);
 

@@ -374,6 +374,17 @@ void memory_take(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, in
     page->written |= (uint64_t)1 << at;
 }
 
+void memory_take_reads(VirtualMemory *memory, const VirtualMemory *footprint) {
+    for (int i = 0; i < memory->buffers.count && i < footprint->buffers.count; i++) {
+        const Map *pages = &footprint->buffers.items[i]->pages;
+        for (int k = 0; k < pages->count; k++) {
+            const Page *page = pages->entries[k].value;
+            if (page->read)
+                page_of(memory, memory->buffers.items[i], page->first)->read |= page->read;
+        }
+    }
+}
+
 static int compare_pages(const void *a, const void *b) {
     const Page *const *left = a, *const *right = b;
     return ((*left)->first > (*right)->first) - ((*left)->first < (*right)->first);

@@ -153,6 +153,8 @@ void memory_poke(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, do
 /// What an element holds: the bits of its double, or its integer. And the same set, as something that a program wrote.
 int64_t memory_bits(const VirtualMemory *memory, const MemoryBuffer *buffer, int64_t offset);
 void memory_take(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, int64_t bits);
+/// Notes the reads of `footprint`, the memory of the same launch, whose first buffers are the same.
+void memory_take_reads(VirtualMemory *memory, const VirtualMemory *footprint);
 typedef LIST(int64_t) Offsets;
 /// Offsets whose initial content was read, or which were written, in increasing order.
 void memory_touched(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets);

@@ -281,6 +281,14 @@ static void check_owner(Checker *checker, int parameter, Execution *again) {
     }
 }
 
+/// A backward whose programs do not meet but in atomic updates gives the same in any order, but for rounding.
+static void trace_backward(Checker *checker, int first) {
+    const VirtualMemory *memory = checker->backward.memory;
+    bool meets = checker->result->findings.count > first || memory->overwritten_by_two ||
+                 memory->crossing.message;
+    if (!meets && checker->executor.footprint) checker->executor.traced = &checker->backward;
+}
+
 /// Gradients where the forward reads nothing must stay 0; a second run from the last program to the first must agree.
 static void check_ownership(Checker *checker) {
     const Problem *problem = checker->problem;
@@ -453,6 +461,7 @@ static void check_backward(Checker *checker) {
         return;
     }
     checker->rounding = backward_rounding(checker);
+    trace_backward(checker, first);
     check_gradients(checker);
     if (result->status == CHECK_PROVED && !(result->slope > 0))
         conclude(checker, CHECK_INVALID, "every derivative is 0 with these values");

@@ -168,6 +168,7 @@ Json *finding_json(Arena *arena, const MemoryFinding *finding) {
 Json *cuda_json(Arena *arena, const CudaUse *use) {
     Json *json = json_object(arena);
     json_set_number(json, "launches", (double)use->launches);
+    json_set_number(json, "backward_launches", (double)use->backwards);
     if (use->refused) json_set_string(json, "refused", use->refused);
     return json;
 }

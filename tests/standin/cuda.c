@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FAILED = 999, COMPILE_FAILED = 6, LONGEST = 4096, MOST_THREADS = 16 };
@@ -85,6 +86,14 @@ static int answer(const char *function) {
 
 #define API __attribute__((visibility("default")))
 
+/// A file of this process.
+static void temporary(char path[LONGEST], const char *ending) {
+    static int number;
+    const char *folder = getenv("TMPDIR");
+    if (!folder || !*folder) folder = "/tmp";
+    snprintf(path, LONGEST, "%s/tad-stand-in-%d-%d-%s", folder, (int)getpid(), number++, ending);
+}
+
 // --- libcuda ------------------------------------------------------------------------------------------------------------
 
 API int cuInit(unsigned flags) {
@@ -159,8 +168,16 @@ API int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) {
 }
 API int cuModuleLoadData(void **module, const void *image) {
     ANSWER();
-    *module = dlopen(image, RTLD_NOW | RTLD_LOCAL);
-    unlink(image);
+    char path[LONGEST];
+    uint64_t size;
+    memcpy(&size, image, sizeof size);
+    temporary(path, "loaded.so");
+    FILE *file = fopen(path, "wb");
+    if (!file) return FAILED;
+    fwrite((const char *)image + sizeof size, 1, size, file);
+    fclose(file);
+    *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    unlink(path);
     return *module ? 0 : 209;
 }
 API int cuModuleUnload(void *module) {
@@ -216,7 +233,7 @@ API int cuGetErrorName(int code, const char **name) {
 
 typedef struct Program {
     char *text, *log;
-    char file[LONGEST];  // of the compiled code
+    char file[LONGEST];  // of the compiled code: its size and its bytes are the code
 } Program;
 
 API int nvrtcVersion(int *major, int *minor) {
@@ -255,12 +272,11 @@ API int nvrtcCompileProgram(void *program, int count, const char *const *options
     Program *it = program;
     it->log = it->log ? it->log : strdup("kernel.cu(1): error: the stand-in was told to\n");
     ANSWER();
-    const char *folder = getenv("TMPDIR"), *kept = getenv("STAND_IN_KEEP");
-    if (!folder || !*folder) folder = "/tmp";
+    const char *kept = getenv("STAND_IN_KEEP");
     char source[LONGEST];
-    snprintf(it->file, sizeof it->file, "%s/tad-stand-in-%d-%d.so", folder, (int)getpid(), number);
-    snprintf(source, sizeof source, "%s/tad-%d-%d.c", kept ? kept : folder, (int)getpid(),
-             number++);
+    temporary(it->file, "code.so");
+    temporary(source, "text.c");
+    if (kept) snprintf(source, sizeof source, "%s/tad-%d-%d.c", kept, (int)getpid(), number++);
     FILE *file = fopen(source, "w");
     if (!file) return COMPILE_FAILED;
     fputs(shim, file);
@@ -293,13 +309,22 @@ API int nvrtcGetProgramLog(void *program, char *log) {
 }
 API int nvrtcGetCUBINSize(void *program, size_t *size) {
     const Program *it = program;
+    struct stat info;
     ANSWER();
-    *size = strlen(it->file) + 1;
+    if (stat(it->file, &info)) return FAILED;
+    *size = sizeof(uint64_t) + (size_t)info.st_size;
     return 0;
 }
 API int nvrtcGetCUBIN(void *program, char *code) {
     const Program *it = program;
+    struct stat info;
     ANSWER();
-    memcpy(code, it->file, strlen(it->file) + 1);
-    return 0;
+    FILE *file = fopen(it->file, "rb");
+    if (!file || fstat(fileno(file), &info)) return FAILED;
+    uint64_t size = (uint64_t)info.st_size;
+    memcpy(code, &size, sizeof size);
+    size_t had = fread(code + sizeof size, 1, size, file);
+    fclose(file);
+    unlink(it->file);
+    return had == size ? 0 : FAILED;
 }

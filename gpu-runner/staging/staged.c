@@ -1,5 +1,5 @@
 // Values of the lowering: what is known of them, their text, operands of an op.
-#include "gpu-runner/cuda/staged.h"
+#include "gpu-runner/staging/staged.h"
 
 #include <math.h>
 #include <stdio.h>

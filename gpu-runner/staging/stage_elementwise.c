@@ -1,5 +1,5 @@
 // Arithmetic element by element: floats by the VALUE column as it stands in the table, integers and pointers here.
-#include "gpu-runner/cuda/staged.h"
+#include "gpu-runner/staging/staged.h"
 
 typedef struct Compute {
     DTypeCode in, result;  // computed in, and what comes out

@@ -1,5 +1,5 @@
 // Making tiles and moving their elements: each movement is the index of the element that comes to `i`.
-#include "gpu-runner/cuda/staged.h"
+#include "gpu-runner/staging/staged.h"
 
 static int operand_dims(Staging *staging, const Op *op, int first, int64_t *dims) {
     int count = 0;

@@ -33,6 +33,7 @@ enum {
 
 typedef struct LoweredLaunch {
     int64_t grid[3];
+    int64_t reversed;  // whether the last program comes first
     uint64_t buffers;
     int64_t buffer_count;
     uint64_t arguments;  // 8 bytes each: a double, an integer or an address

@@ -1,7 +1,7 @@
 // The frame of the lowering: a function, its regions and control flow. Operations are in stage_*.c.
-#include "gpu-runner/cuda/lower.h"
+#include "gpu-runner/staging/lower.h"
 
-#include "gpu-runner/cuda/staged.h"
+#include "gpu-runner/staging/staged.h"
 
 enum {
     LONGEST_WHILE = 1 << 24,
@@ -321,7 +321,7 @@ static void stage_device_assert(Staging *staging, const Op *op) {
 }
 
 static OpStaging *const lowerings[OP_COUNT] = {
-#include "gpu-runner/cuda/lowerings.inc"
+#include "gpu-runner/staging/lowerings.inc"
 };
 
 /// Whether the interpreter can do it before the kernel runs: it computes one number, or no number, of what is known.
@@ -442,7 +442,8 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
         "    double *const tad_room = launch->room + launch->room_per_block * blockIdx.x;\n"
         "    const long long programs = launch->grid[0] * launch->grid[1] * launch->grid[2];\n"
         "    (void)tad_box, (void)tad_room;\n"
-        "    for (long long program = blockIdx.x; program < programs; program += gridDim.x) {\n"
+        "    for (long long turn = blockIdx.x; turn < programs; turn += gridDim.x) {\n"
+        "        const long long program = launch->reversed ? programs - 1 - turn : turn;\n"
         "        const long long program_id0 = program % launch->grid[0];\n"
         "        const long long program_id1 = program / launch->grid[0] % launch->grid[1];\n"
         "        const long long program_id2 = program / launch->grid[0] / launch->grid[1];\n"

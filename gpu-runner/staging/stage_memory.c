@@ -1,5 +1,5 @@
 // Loads, stores and atomics. Each access looks its address up in the launch's table of buffers.
-#include "gpu-runner/cuda/staged.h"
+#include "gpu-runner/staging/staged.h"
 
 /// Where one memory op goes, over the element `i`.
 typedef struct StageAccess {

@@ -1,6 +1,6 @@
 // The kernel's launch and buffers as the text declares them (lower.h has them for us), and the VALUE column as functions.
-#include "gpu-runner/cuda/lower.h"
-#include "gpu-runner/cuda/staged.h"
+#include "gpu-runner/staging/lower.h"
+#include "gpu-runner/staging/staged.h"
 
 static const char *const declarations[] = {
     "#ifndef KERNEL\n",
@@ -21,7 +21,7 @@ static const char *const declarations[] = {
     "    long long first, count, page_count, dtype;\n",
     "} TadBuffer;\n",
     "typedef struct TadLaunch {\n",
-    "    long long grid[3];\n",
+    "    long long grid[3], reversed;\n",
     "    TadBuffer *buffers;\n",
     "    long long buffer_count;\n",
     "    long long *arguments;\n",

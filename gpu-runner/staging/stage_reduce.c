@@ -1,5 +1,5 @@
 // Reductions, scans and matrix products in the interpreter's order: one thread an output, serially along the axis.
-#include "gpu-runner/cuda/staged.h"
+#include "gpu-runner/staging/staged.h"
 
 static AxisView view_of(Staging *staging, const Op *op, const Staged *source, bool keeps) {
     bool is_given = staged_named(staging, op, "axis") != NULL;

@@ -19,6 +19,7 @@ static const char usage[] =
     "       tad-runner --gradcheck FILE    do one `gradcheck` request (its params, as JSON) and print the result\n"
     "       tad-runner --run FILE          the same for `run`\n"
     "       tad-runner --backend cuda ...  any of these with the GPU, where there is one\n"
+    "       tad-runner --backend auto ...  the same, but what the interpreter is faster at it does\n"
     "       tad-runner --within gpu COMMAND...   start a command that drives a GPU: without network, ended with its parent\n"
     "       tad-runner --version | --help\n";
 
@@ -67,9 +68,11 @@ static int start_within(char **command) {
 
 int main(int argc, char **argv) {
     SandboxBackend backend = SANDBOX_CPU;
-    if (argc > 2 && strcmp(argv[1], "--backend") == 0 && strcmp(argv[2], "cuda") == 0) {
+    bool is_eager = argc > 2 && strcmp(argv[2], "cuda") == 0;
+    if (argc > 2 && strcmp(argv[1], "--backend") == 0 &&
+        (is_eager || strcmp(argv[2], "auto") == 0)) {
         backend = SANDBOX_GPU;
-        device_want();
+        device_want(is_eager);
         argc -= 2;
         argv += 2;
     }

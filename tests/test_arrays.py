@@ -39,7 +39,7 @@ OF_NO_KERNEL = {
     "autodiff/tape/memory.c": {"VERSION_COUNT"},
     "base/parallel.h": {"PARALLEL_MOST_WORKERS"},
     "codeactions/fix_names.c": {"MOST_SPELLINGS"},
-    "gpu-runner/cuda/launch.c": {"MOST_KERNELS"},
+    "gpu-runner/cuda/device.c": {"MOST_KERNELS"},
     "gpu-runner/staging/lower.h": {"FAULT_WORDS"},
     "gpu-runner/interp/coverage.c": {"WORDS"},
     "gpu-runner/interp/interp.c": {"FEW"},

@@ -47,8 +47,8 @@ static const char *folder_of(Arena *arena) {
     if (!base || *base != '/') {
         if (!home || *home != '/') return NULL;
         base = arena_printf(arena, "%s/.cache", home);
-        mkdir(base, S_IRWXU);
     }
+    mkdir(base, S_IRWXU);
     const char *ours = arena_printf(arena, "%s/tad-lsp", base),
                *folder = arena_printf(arena, "%s/cuda", ours);
     mkdir(ours, S_IRWXU);

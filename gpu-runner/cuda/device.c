@@ -1,12 +1,22 @@
 // What each step needs of the driver, in its order; the probe takes all of them.
 #include "gpu-runner/cuda/device.h"
 
+#include <math.h>
+#include <time.h>
+
+#include "gpu-runner/interp/budget.h"
+
 enum {
     ATTRIBUTE_PROCESSORS = 16,  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
     ATTRIBUTE_MAJOR = 75,       // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
     ATTRIBUTE_MINOR = 76,
-    LONGEST_NAME = 256
+    LONGEST_NAME = 256,
+    MOST_KERNELS = 256  // that are kept loaded
 };
+
+// Of one kernel.
+static const double MOST_SECONDS = 60, LEAST_SECONDS = 0.5, SHARE_OF_TIME = 0.25,
+                    SPINNING_SECONDS = 0.002;
 
 static Error find_gpu(Device *device) {
     const Driver *driver = &device->driver;
@@ -29,10 +39,25 @@ static Error find_gpu(Device *device) {
     return driver_error(device->arena, driver, code, "taking the GPU");
 }
 
-static bool is_wanted;
+static struct {
+    bool is_wanted, is_eager;
+    double deadline;  // of the request, as clock_seconds(); 0: none
+} wish;
 
-void device_want(void) { is_wanted = true; }
-bool device_is_wanted(void) { return is_wanted; }
+void device_want(bool is_eager) {
+    wish.is_wanted = true;
+    wish.is_eager = is_eager;
+}
+bool device_is_wanted(void) { return wish.is_wanted; }
+bool device_is_eager(void) { return wish.is_eager; }
+
+/// As driver_error; and nothing is tried any more where the context is lost.
+static Error told(Device *device, Arena *arena, int code, const char *tried) {
+    Error error = driver_error(arena, &device->driver, code, tried);
+    if (error && driver_is_lost(code) && !device->lost)
+        device->lost = arena_strdup(device->arena, error);
+    return error;
+}
 
 Device *device_open(void) {
     static Device device;  // of the one thread that works
@@ -46,9 +71,10 @@ Device *device_open(void) {
 }
 
 Error device_missing(const Device *device) {
-    return device->driver_missing  ? device->driver_missing
-           : device->nvrtc_missing ? device->nvrtc_missing
-                                   : device->gpu_missing;
+    return device->lost             ? device->lost
+           : device->driver_missing ? device->driver_missing
+           : device->nvrtc_missing  ? device->nvrtc_missing
+                                    : device->gpu_missing;
 }
 
 Error device_load(Device *device, Arena *arena, const char *text, const char *name, bool is_quick,
@@ -58,56 +84,100 @@ Error device_load(Device *device, Arena *arena, const char *text, const char *na
     NvrtcTarget target = {device->architecture, is_quick};
     Str code = nvrtc_compile(arena, &device->nvrtc, text, target, &error);
     if (!code.data) return error;
-    error = driver_error(arena, driver, driver->module_load(&kernel->module, code.data),
-                         "loading the kernel");
+    error =
+        told(device, arena, driver->module_load(&kernel->module, code.data), "loading the kernel");
     if (error) return error;
-    error = driver_error(arena, driver,
-                         driver->module_function(&kernel->function, kernel->module, name),
-                         "finding the kernel");
+    error = told(device, arena, driver->module_function(&kernel->function, kernel->module, name),
+                 "finding the kernel");
     if (error) device_unload(device, kernel);
     return error;
 }
 
 void device_unload(Device *device, DeviceKernel *kernel) {
-    if (kernel->module) device->driver.module_unload(kernel->module);
+    if (kernel->module && !device->lost) device->driver.module_unload(kernel->module);
     *kernel = (DeviceKernel){0};
+}
+
+Error device_kernel(Device *device, Arena *arena, const char *text, const char *name, bool is_quick,
+                    DeviceKernel *kernel) {
+    static struct {
+        Arena *arena;
+        const char *texts[MOST_KERNELS];
+        bool is_quick[MOST_KERNELS];
+        DeviceKernel kernels[MOST_KERNELS];
+        int count;
+    } kept;
+    for (int i = 0; i < kept.count; i++)
+        if (kept.is_quick[i] == is_quick && strcmp(kept.texts[i], text) == 0) {
+            *kernel = kept.kernels[i];
+            return NULL;
+        }
+    if (kept.count == MOST_KERNELS) {
+        for (int i = 0; i < kept.count; i++) device_unload(device, &kept.kernels[i]);
+        kept.count = 0;
+        arena_free(kept.arena);
+        kept.arena = NULL;
+    }
+    Error error = device_load(device, arena, text, name, is_quick, kernel);
+    if (error) return error;
+    if (!kept.arena) kept.arena = arena_new();
+    kept.texts[kept.count] = arena_strdup(kept.arena, text);
+    kept.is_quick[kept.count] = is_quick;
+    kept.kernels[kept.count++] = *kernel;
+    return NULL;
 }
 
 Error device_allocate(Device *device, Arena *arena, size_t size_bytes, uint64_t *address) {
     const Driver *driver = &device->driver;
     *address = 0;
-    return driver_error(
-        arena, driver, driver->memory_allocate(address, size_bytes),
-        arena_printf(arena, "taking %.1f MiB of the GPU", (double)size_bytes / (1 << 20)));
+    return told(device, arena, driver->memory_allocate(address, size_bytes),
+                arena_printf(arena, "taking %.1f MiB of the GPU", (double)size_bytes / (1 << 20)));
 }
 
 Error device_copy(Device *device, Arena *arena, const void *data, size_t size_bytes,
                   uint64_t address) {
     const Driver *driver = &device->driver;
-    return driver_error(arena, driver, driver->memory_give(address, data, size_bytes),
-                        "copying to the GPU");
+    return told(device, arena, driver->memory_give(address, data, size_bytes),
+                "copying to the GPU");
 }
 
 Error device_take(Device *device, Arena *arena, uint64_t address, void *data, size_t size_bytes) {
     const Driver *driver = &device->driver;
-    return driver_error(arena, driver, driver->memory_take(data, address, size_bytes),
-                        "copying from the GPU");
+    return told(device, arena, driver->memory_take(data, address, size_bytes),
+                "copying from the GPU");
 }
 
 void device_release(Device *device, uint64_t address) {
-    if (address) device->driver.memory_free(address);
+    if (address && !device->lost) device->driver.memory_free(address);
+}
+
+void device_limit(double deadline) { wish.deadline = deadline; }
+
+/// Looks until the kernel has ended, for a share of the time that the request has left: the interpreter wants some, too.
+static int wait_for(const Device *device) {
+    double started = clock_seconds(), now = started,
+           share =
+               wish.deadline > 0 ? (wish.deadline - started) * SHARE_OF_TIME : MOST_SECONDS,
+           until = started + fmax(share, LEAST_SECONDS);
+    int code;
+    while ((code = device->driver.stream_query(NULL)) == DRIVER_NOT_READY && now < until) {
+        now = clock_seconds();
+        const struct timespec pause = {.tv_nsec = 100000};
+        if (now > started + SPINNING_SECONDS) nanosleep(&pause, NULL);
+    }
+    return code == DRIVER_NOT_READY ? DRIVER_TOO_LONG : code;
 }
 
 Error device_launch(Device *device, Arena *arena, const DeviceKernel *kernel, unsigned blocks,
                     unsigned threads, uint64_t argument) {
     const Driver *driver = &device->driver;
     void *arguments[] = {&argument};
-    Error error = driver_error(
-        arena, driver,
+    Error error = told(
+        device, arena,
         driver->launch(kernel->function, blocks, 1, 1, threads, 1, 1, 0, NULL, arguments, NULL),
         "starting the kernel");
     if (error) return error;
-    return driver_error(arena, driver, driver->synchronise(), "running the kernel");
+    return told(device, arena, wait_for(device), "running the kernel");
 }
 
 // --- the probe ----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ typedef struct Device {
     int architecture;                                  // 90 for compute capability 9.0
     int processors;                                    // that run blocks
     void *context;
+    Error lost;       // why this process cannot use it any more, or NULL
 } Device;
 
 /// A kernel on the GPU.
@@ -23,9 +24,13 @@ typedef struct DeviceKernel {
     void *module, *function;
 } DeviceKernel;
 
-/// Asks for the GPU, once and before a request is read. Without it nobody opens a library.
-void device_want(void);
+/// Asks for the GPU, once and before a request is read. Without it nobody opens a library. `is_eager`: it is to do all that it can; else
+/// what takes the interpreter long.
+void device_want(bool is_eager);
 bool device_is_wanted(void);
+bool device_is_eager(void);
+/// No kernel runs beyond this time of clock_seconds().
+void device_limit(double deadline);
 /// The GPU of this process: the first that the driver names. Opened by the first call; the same ever after.
 Device *device_open(void);
 /// NULL where it can run kernels.
@@ -35,6 +40,9 @@ Error device_missing(const Device *device);
 Error device_load(Device *device, Arena *arena, const char *text, const char *name, bool is_quick,
                   DeviceKernel *kernel);
 void device_unload(Device *device, DeviceKernel *kernel);
+/// The same of a text that may come again: it stays loaded, and is not to be unloaded.
+Error device_kernel(Device *device, Arena *arena, const char *text, const char *name, bool is_quick,
+                    DeviceKernel *kernel);
 /// Memory of the GPU, with whatever was there.
 Error device_allocate(Device *device, Arena *arena, size_t size_bytes, uint64_t *address);
 /// Copies into memory of the GPU, and back.

@@ -5,7 +5,6 @@
 #include "gpu-runner/staging/lower.h"
 
 enum {
-    MOST_KERNELS = 256,  // that are kept compiled
     LEAST_THREADS = 32,
     MOST_THREADS = 256,
     BLOCKS_PER_PROCESSOR = 8,
@@ -32,33 +31,6 @@ typedef struct Transfer {
 } Transfer;
 
 static int64_t aligned(int64_t size) { return (size + 255) / 256 * 256; }
-
-/// Compiles a text, or finds it compiled.
-static Error kernel_for(Device *device, Arena *arena, const char *text, DeviceKernel *kernel) {
-    static struct {
-        Arena *arena;
-        const char *texts[MOST_KERNELS];
-        DeviceKernel kernels[MOST_KERNELS];
-        int count;
-    } kept;
-    for (int i = 0; i < kept.count; i++)
-        if (strcmp(kept.texts[i], text) == 0) {
-            *kernel = kept.kernels[i];
-            return NULL;
-        }
-    if (kept.count == MOST_KERNELS) {
-        for (int i = 0; i < kept.count; i++) device_unload(device, &kept.kernels[i]);
-        kept.count = 0;
-        arena_free(kept.arena);
-        kept.arena = NULL;
-    }
-    Error error = device_load(device, arena, text, LOWERED_NAME, true, kernel);
-    if (error) return error;
-    if (!kept.arena) kept.arena = arena_new();
-    kept.texts[kept.count] = arena_strdup(kept.arena, text);
-    kept.kernels[kept.count++] = *kernel;
-    return NULL;
-}
 
 /// Which elements of a buffer go to the GPU.
 static Error buffer_plan(Transfer *transfer, int index, const VirtualMemory *footprint) {
@@ -125,8 +97,20 @@ static Error transfer_plan(Transfer *transfer, const Device *device, const Lower
     return NULL;
 }
 
+void launch_arguments(const CudaCall *call, int64_t *bits) {
+    for (int i = 0; i < call->function->parameter_count; i++) {
+        const Tile *tile = call->arguments[i];
+        if (tile && tile->kind == TILE_DESCRIPTOR) tile = tile->items[0];
+        if (!tile || (tile->kind != TILE_NUMBER && tile->kind != TILE_POINTER)) continue;
+        if (tile->number)
+            memcpy(&bits[i], tile->number, sizeof(double));
+        else
+            bits[i] = tile->integer[0];
+    }
+}
+
 /// Elements and arguments into the image.
-static void transfer_fill(Transfer *transfer, Tile *const *arguments, int parameters) {
+static void transfer_fill(Transfer *transfer, const CudaCall *call) {
     const LaunchLayout *layout = &transfer->layout;
     transfer->image = arena_alloc(transfer->arena, (size_t)layout->room);
     transfer->launch = (LoweredLaunch *)(void *)transfer->image;
@@ -140,15 +124,7 @@ static void transfer_fill(Transfer *transfer, Tile *const *arguments, int parame
         for (int64_t k = 0; k < lowered->count; k++)
             transfer->data[at++] = memory_bits(transfer->memory, buffer, offset_of(transfer, i, k));
     }
-    for (int i = 0; i < parameters; i++) {
-        const Tile *tile = arguments[i];
-        if (tile && tile->kind == TILE_DESCRIPTOR) tile = tile->items[0];
-        if (!tile || (tile->kind != TILE_NUMBER && tile->kind != TILE_POINTER)) continue;
-        if (tile->number)
-            memcpy(&transfer->arguments[i], tile->number, sizeof(double));
-        else
-            transfer->arguments[i] = tile->integer[0];
-    }
+    launch_arguments(call, transfer->arguments);
 }
 
 /// The addresses that the kernel reads, now that the memory on the GPU is known.
@@ -181,7 +157,7 @@ static void transfer_link(Transfer *transfer, uint64_t base, const Lowered *lowe
     };
 }
 
-static Error fault_text(Arena *arena, const LoweredLaunch *launch) {
+Error launch_fault(Arena *arena, const LoweredLaunch *launch) {
     static const char *const what[] = {
         [LOWERED_OUTSIDE] = "leaves the elements that were copied",
         [LOWERED_NO_PLACE] = "uses what is no address of a tensor of its type",
@@ -189,6 +165,7 @@ static Error fault_text(Arena *arena, const LoweredLaunch *launch) {
         [LOWERED_INDEX] = "gathers from outside of a tile",
         [LOWERED_ASSERT] = "breaks a device_assert",
         [LOWERED_ENDLESS] = "does not end a `while`",
+        [LOWERED_MEETS] = "uses an element that another program writes",
     };
     int64_t fault = launch->fault[0];
     if (fault == LOWERED_FINE) return NULL;
@@ -227,7 +204,7 @@ static Error transfer_run(Transfer *transfer, Device *device, Arena *arena,
         error = device_launch(device, arena, kernel, transfer->blocks, transfer->threads, base);
     if (!error) error = device_take(device, arena, base, transfer->image, size);
     device_release(device, base);
-    if (!error) error = fault_text(arena, transfer->launch);
+    if (!error) error = launch_fault(arena, transfer->launch);
     if (!error) transfer_take(transfer);
     return error;
 }
@@ -240,10 +217,11 @@ Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call) {
     Lowered lowered;
     DeviceKernel kernel;
     error = lower_function(transfer.arena, call->function, call->arguments, &lowered);
-    if (!error) error = kernel_for(device, transfer.arena, lowered.text, &kernel);
+    if (!error)
+        error = device_kernel(device, transfer.arena, lowered.text, LOWERED_NAME, true, &kernel);
     if (!error) error = transfer_plan(&transfer, device, &lowered, call);
     if (!error) {
-        transfer_fill(&transfer, call->arguments, call->function->parameter_count);
+        transfer_fill(&transfer, call);
         error = transfer_run(&transfer, device, transfer.arena, &kernel, &lowered, call);
     }
     if (error) error = arena_strdup(arena, error);

@@ -3,6 +3,7 @@
 #define TAD_GPU_RUNNER_CUDA_LAUNCH_H
 
 #include "gpu-runner/interp/interp.h"
+#include "gpu-runner/staging/lower.h"
 
 /// What a request did on the GPU, for its answer.
 typedef struct CudaUse {
@@ -24,5 +25,10 @@ typedef struct CudaCall {
 /// Runs all programs on the GPU of this process, in doubles. `memory` then holds what they wrote, and nothing of who wrote it. A
 /// sentence in `arena`, and `memory` as it was, where it cannot run there or does not get through.
 Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call);
+
+/// Numbers and addresses of the arguments as the kernel reads them: 8 bytes each.
+void launch_arguments(const CudaCall *call, int64_t *bits);
+/// What a launch says of itself after it ran: NULL, or a sentence.
+Error launch_fault(Arena *arena, const LoweredLaunch *launch);
 
 #endif

@@ -385,15 +385,21 @@ static Tile *actual_tile(Executor *executor, Execution *run, const Actual *actua
     return tile_int(pool, problem->configuration->grid[actual->axis], DTYPE_INT32);
 }
 
+Tile **execution_actuals(Executor *executor, Execution *run, int index) {
+    const GradientLaunch *launch = &executor->problem->launches[index];
+    int count = launch->function->parameter_count;
+    Tile **tiles = ARENA_ARRAY(run->arena, Tile *, count + 1);
+    for (int i = 0; i < count; i++) tiles[i] = actual_tile(executor, run, &launch->actuals[i]);
+    return tiles;
+}
+
 Execution execution_backward(Executor *executor, bool reversed, const Perturbation *perturbation) {
     const Problem *problem = executor->problem;
     Execution run = execution_forward(executor, perturbation);
     run.memory->findings.count = 0;  // the forward's were seen before
     for (int k = 0; k < problem->launch_count && !run.error; k++) {
         const GradientLaunch *next = &problem->launches[k];
-        int count = next->function->parameter_count;
-        Tile **tiles = ARENA_ARRAY(run.arena, Tile *, count + 1);
-        for (int i = 0; i < count; i++) tiles[i] = actual_tile(executor, &run, &next->actuals[i]);
+        Tile **tiles = execution_actuals(executor, &run, k);
         const Execution *traced = executor->traced;
         CudaCall call = {.function = next->function,
                          .reversed = reversed,

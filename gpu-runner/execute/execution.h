@@ -59,6 +59,8 @@ Execution execution_on_gpu(Executor *executor, CudaUse *use);
 /// Forward, then the backward kernels in order, each with its programs from first to last or `reversed`. `perturbation` moves
 /// the buffers; NULL: nothing does. With `executor->traced` they run on the GPU, whose memory knows nothing of who wrote it.
 Execution execution_backward(Executor *executor, bool reversed, const Perturbation *perturbation);
+/// The arguments of the backward's launch `index`; buffers that it needs are made.
+Tile **execution_actuals(Executor *executor, Execution *execution, int index);
 void execution_free(Execution *execution);
 
 /// How a parameter of the forward is moved.

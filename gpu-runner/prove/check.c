@@ -3,13 +3,17 @@
 
 #include <math.h>
 
+#include "gpu-runner/cuda/device.h"
 #include "gpu-runner/execute/derivative.h"
+#include "gpu-runner/execute/large.h"
 #include "gpu-runner/execute/stored.h"
 #include "gpu-runner/prove/certain.h"
 
 enum { ELEMENT_TRIALS = 96 };
 static const int64_t SEARCH_STEPS = 15000000;  // for the element that is most wrong
-static const double ROUNDED_AWAY = 1e-14;      // sums of numbers of size 1 that cancel leave that
+/// Of a forward: as many times as a check runs it, the interpreter takes longer than a compiler and a GPU.
+static const int64_t WORTH_A_COMPILER = 8000000;
+static const double ROUNDED_AWAY = 1e-14;  // sums of numbers of size 1 that cancel leave that
 static const double SAME_SUM = 1e-9;  // added in another order, relative to the largest gradient
 static const double SHARE_OF_ROUNDING = 0.01;  // of an error: what the last digits make of it
 static const double NOTHING = 1e-12;  // of the largest gradient: what is left of sums that cancel
@@ -512,6 +516,7 @@ static bool is_needed(const Problem *problem, int64_t steps) {
 static void use_gpu(Checker *checker) {
     const VirtualMemory *memory = checker->forward.memory;
     CudaUse *use = checker->problem->cuda;
+    if (!device_is_eager() && memory->steps < WORTH_A_COMPILER) return;
     if (memory->findings.count || memory->overwritten_by_two || memory->crossing.message) {
         if (!use->refused)
             use->refused =
@@ -548,4 +553,28 @@ CheckResult check_configuration(Arena *arena, const Problem *problem) {
     execution_free(&checker.forward);
     arena_free(scratch);
     return result;
+}
+
+bool check_large(Arena *arena, const Problem *problem, CheckResult *result) {
+    static const CheckStatus statuses[] = {[LARGE_PROVED] = CHECK_PROVED,
+                                           [LARGE_FAILED] = CHECK_FAILED,
+                                           [LARGE_UNPROVED] = CHECK_UNPROVED,
+                                           [LARGE_INVALID] = CHECK_INVALID};
+    LargeResult large;
+    if (!large_check(arena, problem, &large)) return false;
+    result->is_large = true;
+    result->status = statuses[large.verdict];
+    result->reason = large.reason;
+    result->error = large.error;
+    result->slope = large.slope;
+    if (large.together >= 0) {
+        result->together = large.together;
+        result->together_directions = 1;
+    }
+    for (int k = 0; k < problem->input_count; k++) {
+        if (large.errors[k] < 0) continue;
+        result->inputs[k].error = large.errors[k];
+        result->inputs[k].directions = 1;
+    }
+    return true;
 }

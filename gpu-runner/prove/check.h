@@ -50,10 +50,13 @@ typedef struct CheckResult {
     int64_t excluded;      // stored elements that are not finite, and so not in the loss,
     int64_t stored;        // of so many
     const char *excluded_names;  // the outputs that have them
+    bool is_large;               // checked on the GPU alone (check_large)
     Findings findings;
     int64_t forward_steps, backward_steps;  // of one run; the backward's with its forward
 } CheckResult;
 
+/// Checks one configuration on the GPU alone (execute/large.h). False where it cannot; `*result` has its inputs and is as it was then.
+bool check_large(Arena *arena, const Problem *problem, CheckResult *result);
 /// Checks one configuration. The forward's grid must be known. Results live in `arena`.
 CheckResult check_configuration(Arena *arena, const Problem *problem);
 

@@ -9,6 +9,7 @@
 #include "gpu-runner/configure/spec_guess.h"
 #include "gpu-runner/cuda/device.h"
 #include "gpu-runner/execute/derivative.h"
+#include "gpu-runner/execute/large.h"
 #include "gpu-runner/prove/check.h"
 #include "gpu-runner/prove/covered.h"
 #include "gpu-runner/prove/own_report.h"
@@ -189,6 +190,7 @@ static void take_result(Gradcheck *check, const PlanConfiguration *configuration
                                         problem->coverage));
     static const char *const names[] = {"proved", "failed", "unproved", "invalid"};
     json_set_string(json, "status", names[result->status]);
+    if (result->is_large) json_set_string(json, "backend", "cuda");
     json_push(check->configurations, json);
     take_inputs(check, configuration, problem, result);
     take_findings(check, result);
@@ -207,7 +209,7 @@ static void take_result(Gradcheck *check, const PlanConfiguration *configuration
                                   result->excluded_names);
         ProvedRun run = {configuration_copy(check->arena, configuration, 0), problem->input_count,
                          result->forward_steps, result->backward_steps};
-        LIST_PUSH(check->arena, &check->runs, run);
+        if (!result->is_large) LIST_PUSH(check->arena, &check->runs, run);
     }
     bool worse = check->checked == 0 ||
                  (result->status == CHECK_FAILED && check->status != CHECK_FAILED) ||
@@ -310,6 +312,24 @@ static ProblemReader problem_reader(Gradcheck *check) {
                            check->launches, check->seed,   &check->budget};
 }
 
+/// A result of no run.
+static CheckResult result_open(Arena *arena, const Problem *problem, CheckStatus status,
+                               const char *reason) {
+    CheckResult result = {.status = status, .reason = reason};
+    result.inputs = ARENA_ARRAY(arena, InputResult, problem->input_count + 1);
+    for (int k = 0; k < problem->input_count; k++) result.inputs[k].parameter = problem->inputs[k];
+    return result;
+}
+
+/// Whether one that reads the same has a verdict.
+static bool is_checked(const Gradcheck *check, const PlanConfiguration *configuration) {
+    const char *text = configuration_print(check->arena, configuration);
+    for (int i = 0; i < check->configurations->count; i++)
+        if (strcmp(json_get_string(check->configurations->items[i], "text", ""), text) == 0)
+            return true;
+    return false;
+}
+
 /// A configuration made ready and checked. `*error` where it cannot be run at all.
 static CheckResult check_ready(Gradcheck *check, PlanConfiguration *configuration, Problem *problem,
                                Error *error) {
@@ -323,16 +343,18 @@ static CheckResult check_ready(Gradcheck *check, PlanConfiguration *configuratio
     problem->need = &check->need;
     check->cuda.arena = arena;
     if (device_is_wanted()) problem->cuda = &check->cuda;
+    bool is_large = !launch_error && problem->cuda && configuration->origin <= SPEC_PYPROJECT &&
+                    large_is(configuration);
+    CheckResult result = result_open(arena, problem, CHECK_REDUNDANT, NULL);
+    if (is_large && (is_checked(check, configuration) || check_large(arena, problem, &result)))
+        return result;
     if (!launch_error) return check_contents(check, configuration, problem);
     // The backward's ranges are as long as the forward's tiles: such tiles Triton does not have.
     if (check->sources->refusal == DIAGNOSTIC_ARANGE_NOT_POWER_OF_TWO) {
         *error = launch_error;
         return (CheckResult){.status = CHECK_INVALID, .reason = launch_error};
     }
-    CheckResult result = {.status = CHECK_UNPROVED, .reason = launch_error};
-    result.inputs = ARENA_ARRAY(arena, InputResult, problem->input_count + 1);
-    for (int k = 0; k < problem->input_count; k++) result.inputs[k].parameter = problem->inputs[k];
-    return result;
+    return result_open(arena, problem, CHECK_UNPROVED, launch_error);
 }
 
 /// Whether all tensors have a shape that the host code says.
@@ -724,6 +746,7 @@ Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *can
     check.most_seconds = json_get_number(params, "max_seconds", DEFAULT_SECONDS);
     check.most_steps = (int64_t)json_get_number(params, "max_steps", (double)MOST_STEPS);
     check.budget = (Budget){.deadline = check.started + check.most_seconds, .cancelled = cancelled};
+    if (device_is_wanted()) device_limit(check.budget.deadline);
     check.need = (Need){is_needed, &check};
     check.sources = sources_new(arena, params);
     check.configurations = json_array(arena);

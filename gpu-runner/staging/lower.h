@@ -19,7 +19,9 @@ typedef struct Lowered {
 
 typedef struct LoweredBuffer {
     uint64_t data;     // on the GPU: doubles or integers of 64 bits
-    uint64_t written;  // a byte an element, set by each store
+    uint64_t written;  // a byte an element, set by each store; or 0
+    uint64_t
+        users;  // a word an element: which programs of this launch use it, and how (prelude.c); or 0
     uint64_t
         pages;  // first offsets of the pages that `data` has, in increasing order; 0: all from `first` on
     int64_t first, count;  // elements
@@ -51,6 +53,7 @@ typedef enum LoweredFault {
     LOWERED_INDEX,     // of a gather
     LOWERED_ASSERT,
     LOWERED_ENDLESS,  // a while loop
+    LOWERED_MEETS,    // two programs use an element, and one of them writes it
 } LoweredFault;
 
 /// `arguments`: one tile a parameter. Numbers and addresses of one element are read from the launch, so that one text serves all

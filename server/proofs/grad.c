@@ -363,14 +363,15 @@ static void add_doubt(const Grad *grad, const GradProof *proof, const Json *answ
     report_take(grad->report, &diagnostics, proof->holder->settings, grad->options);
 }
 
-/// What the GPU had of a proof, and what kept it from the rest; NULL where nobody asked for it.
-static const char *gpu_words(Arena *arena, const Json *cuda) {
+/// What the GPU had of a proof, and what kept it from the rest; NULL where nobody asked for it, or for none of this proof.
+static const char *gpu_words(Arena *arena, const Json *cuda, bool is_auto) {
     if (!cuda) return NULL;
-    int launches = json_get_int(cuda, "launches", 0);
+    int launches = json_get_int(cuda, "launches", 0),
+        backwards = json_get_int(cuda, "backward_launches", 0), forwards = launches - backwards;
     const char *refused = json_get_string(cuda, "refused", NULL);
-    const char *ran =
-        arena_printf(arena, "%d launch%s of the forward", launches, launches == 1 ? "" : "es");
-    if (!refused) return launches ? ran : "nothing";
+    const char *ran = arena_printf(arena, "%d launch%s of the forward, %d of the backward",
+                                   forwards, forwards == 1 ? "" : "es", backwards);
+    if (!refused) return launches ? ran : is_auto ? NULL : "nothing";
     return launches ? arena_printf(arena, "%s, and not all: %s", ran, refused)
                     : arena_printf(arena, "nothing: %s", refused);
 }
@@ -391,7 +392,8 @@ static void take_answer(const Grad *grad, const GradProof *proof, const Json *an
         const Json *finding = json_get(own_types, "finding");
         if (finding && finding->kind == JSON_OBJECT) add_imprecise(grad, proof, finding);
     }
-    result->gpu = gpu_words(grad->report->arena, json_get(answer, "cuda"));
+    result->gpu = gpu_words(grad->report->arena, json_get(answer, "cuda"),
+                            grad->options->backend == BACKEND_AUTO);
     result->proof = json_copy(grad->report->arena, answer);
     int findings = take_findings(grad, proof, json_get(answer, "findings"));
     if (strcmp(status, "proved") == 0) {
@@ -483,8 +485,9 @@ void grad_prove(Grad *grad) {
         return;
     }
     const char *const *command = runner_command(grad->arena, runner);
-    if (grad->options->backend == BACKEND_CUDA)
-        command = runner_command_for(grad->arena, command, "cuda");
+    if (grad->options->backend != BACKEND_CPU)
+        command = runner_command_for(grad->arena, command,
+                                     grad->options->backend == BACKEND_CUDA ? "cuda" : "auto");
     int count = grad->options->jobs ? grad->options->jobs : processor_count();
     if (count > grad->proofs.count) count = grad->proofs.count;
     for (int i = 0; i < count; i++) {

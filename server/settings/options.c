@@ -78,6 +78,7 @@ static const OptionChoice wrapper_choices[] = {
 static const OptionChoice backend_choices[] = {
     {"cpu", "an interpreter (the default)"},
     {"cuda", "the GPU where it can, else the interpreter"},
+    {"auto", "the GPU for large sizes, else the interpreter"},
     {0}};
 
 static const OptionChoice *const choices[OPTION_COUNT] = {

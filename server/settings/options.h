@@ -9,7 +9,7 @@
 
 typedef enum ColorChoice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } ColorChoice;
 
-typedef enum BackendChoice { BACKEND_CPU, BACKEND_CUDA } BackendChoice;
+typedef enum BackendChoice { BACKEND_CPU, BACKEND_CUDA, BACKEND_AUTO } BackendChoice;
 
 typedef enum CommandId {
 #define COMMAND(id, name, operands, fewest, most, function, help) COMMAND_##id,

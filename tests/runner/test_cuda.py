@@ -37,10 +37,12 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> str:
 class CudaRunner(Runner):
     """A worker that was started with the backend."""
 
+    backend = "cuda"
+
     def __init__(self, environment: dict[str, str]) -> None:
         environment = {"PATH": os.environ["PATH"], "TMPDIR": "/tmp", **environment}
         program = ["env", "-i", *(f"{key}={value}" for key, value in environment.items())]
-        command = [*program, str(BIN / "tad-runner"), "--backend", "cuda"]
+        command = [*program, str(BIN / "tad-runner"), "--backend", self.backend]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.notices = []
 
@@ -93,8 +95,8 @@ def test_each_call_may_fail(function: str, stand_in: str) -> None:
         ("cuModuleLoadData:222", "the driver is older than NVRTC"),
         ("cuModuleLoadData:218", "older than NVRTC's release"),
         ("cuMemAlloc_v2:2", "no memory left for it (CUDA_ERROR_OUT_OF_MEMORY, 2)"),
-        ("cuCtxSynchronize:700", "the kernel left its memory"),
-        ("cuCtxSynchronize:77", "running the kernel: the driver refuses (code, 77)"),
+        ("cuStreamQuery:700", "the kernel left its memory"),
+        ("cuStreamQuery:77", "running the kernel: the driver refuses (code, 77)"),
         ("nvrtcCompileProgram:5", "NVRTC 12.9 does not know this GPU (--gpu-architecture=sm_90)"),
         ("nvrtcCompileProgram:6", "kernel.cu(1): error: the stand-in was told to"),
     ],

@@ -1,0 +1,326 @@
+// An Execution names the buffers and what they hold at first; the elements are the GPU's alone.
+#include "gpu-runner/execute/large.h"
+
+#include <math.h>
+
+#include "gpu-runner/cuda/dense.h"
+#include "gpu-runner/cuda/device.h"
+#include "gpu-runner/execute/derivative.h"
+
+/// Of all tensors: what a GPU has time for, and what the interpreter takes seconds for.
+static const int64_t LARGE_ELEMENTS = (int64_t)1 << 18, SLOW_ELEMENTS = (int64_t)1 << 19;
+static const double STEPS_AGREE = 1e-5;        // relative, where the function is smooth
+static const double ROUNDING_OF_LOSS = 1e-14;  // relative to the sizes of its terms
+static const double SAME_IN_ANY_ORDER = 1e-9;
+static const double NOTHING_LEFT = 1e-12;  // of the largest gradient
+
+typedef struct LargeRun {
+    Arena *arena;  // of this check
+    Problem problem;
+    Executor executor;
+    DenseMemory *dense;
+    Execution base;  // buffers of forward and backward
+    int forwards;    // of them, the forward's
+    bool *is_stored,
+        *is_moved;  // per buffer of the forward: it stores to it; it holds moved elements
+    int64_t launches, backwards;
+} LargeRun;
+
+bool large_is(const PlanConfiguration *configuration) {
+    int64_t elements = 0;
+    for (int i = 0; i < configuration->argument_count; i++)
+        if (configuration->arguments[i].kind == ARGUMENT_POINTER)
+            elements += configuration->arguments[i].extent;
+    return elements >= (device_is_eager() ? LARGE_ELEMENTS : SLOW_ELEMENTS);
+}
+
+static int64_t programs_of(const LargeRun *large) {
+    const int64_t *grid = large->problem.configuration->grid;
+    return grid[0] * grid[1] * grid[2];
+}
+
+static int index_of(const MemoryBuffer *buffer) { return buffer->id - 1; }
+
+/// Runs a kernel and gives the tiles back.
+static Error launch(LargeRun *large, const VirtualMemory *memory, const Function *function,
+                    Tile **tiles, bool reversed, bool traced) {
+    if (budget_is_over(large->problem.budget)) return budget_end_text(large->problem.budget->end);
+    CudaCall call = {.function = function,
+                     .arguments = tiles,
+                     .grid = large->problem.configuration->grid,
+                     .reversed = reversed};
+    Error error = dense_launch(large->dense, memory, &call, traced);
+    for (int i = 0; i < function->parameter_count; i++)
+        tile_release(&large->executor.interp->pool, tiles[i]);
+    large->launches++;
+    return error;
+}
+
+// --- forward ------------------------------------------------------------------------------------------------------------
+
+static Error run_base(LargeRun *large) {
+    VirtualMemory *memory = large->base.memory;
+    Error error = NULL;
+    large->forwards = memory->buffers.count;
+    large->is_stored = ARENA_ARRAY(large->arena, bool, large->forwards + 1);
+    large->is_moved = ARENA_ARRAY(large->arena, bool, large->forwards + 1);
+    for (int i = 0; i < large->forwards && !error; i++) error = dense_fill(large->dense, memory, i);
+    if (error) return error;
+    Tile **tiles = execution_arguments(&large->executor, &large->base, NULL);
+    error = launch(large, memory, large->problem.forward, tiles, false, true);
+    const Content nothing = {.kind = CONTENT_ZERO};
+    for (int i = 0; i < large->forwards && !error; i++) {
+        DenseSum sum;
+        error = dense_mark(large->dense, i);
+        if (!error) error = dense_sum(large->dense, memory, i, i, true, &nothing, NULL, &sum);
+        large->is_stored[i] = !error && sum.written > 0;
+        bool is_float = dtype_code_is_float(memory->buffers.items[i]->dtype);
+        if (!error && is_float && sum.infinite)
+            error = arena_printf(large->arena, "%lld elements of %s are not finite at these sizes",
+                                 (long long)sum.infinite, memory->buffers.items[i]->name);
+    }
+    return error;
+}
+
+static Error loss_of(LargeRun *large, const Perturbation *perturbation, double *loss,
+                     double *size) {
+    Execution run = execution_new(&large->executor, perturbation);
+    Error error = NULL;
+    for (int i = 0; i < large->forwards && !error; i++) {
+        bool is_active = run.memory->buffers.items[i]->direction.active;
+        if (!is_active && !large->is_moved[i] && !large->is_stored[i]) continue;
+        large->is_moved[i] = is_active;
+        error = dense_fill(large->dense, run.memory, i);
+    }
+    if (!error)
+        error = launch(large, run.memory, large->problem.forward,
+                       execution_arguments(&large->executor, &run, perturbation), false, false);
+    *loss = *size = 0;
+    for (int k = 0; k < large->problem.output_count && !error; k++) {
+        int parameter = large->problem.outputs[k];
+        const MemoryBuffer *buffer = run.buffers[parameter];
+        if (!buffer || !dtype_code_is_float(buffer->dtype)) continue;
+        Content content = upstream_content(&large->problem, parameter);
+        DenseSum sum;
+        error = dense_sum(large->dense, run.memory, index_of(buffer), index_of(buffer), true,
+                          &content, NULL, &sum);
+        *loss += sum.sum;
+        *size += sum.size;
+    }
+    if (error) error = arena_strdup(large->arena, error);
+    execution_free(&run);
+    return error;
+}
+
+// --- backward -----------------------------------------------------------------------------------------------------------
+
+/// What backward kernels find at first, in buffers from `first` on.
+static Error fill_backward(LargeRun *large, int first) {
+    VirtualMemory *memory = large->base.memory;
+    Error error = NULL;
+    for (int i = first; i < memory->buffers.count && !error; i++) {
+        MemoryBuffer *buffer = memory->buffers.items[i];
+        if (!buffer->extent && buffer->is_gradient)
+            buffer->extent = programs_of(large);  // of a number: a sum per program
+        error = dense_fill(large->dense, memory, i);
+    }
+    for (int p = 0; p < large->problem.configuration->argument_count && !error; p++) {
+        const MemoryBuffer *buffer = large->base.gradients[p];
+        bool is_running = buffer && buffer == large->base.upstreams[p] && index_of(buffer) >= first;
+        if (is_running)
+            error =
+                dense_clear_read(large->dense, index_of(buffer), index_of(large->base.buffers[p]));
+    }
+    return error;
+}
+
+static Error run_backward(LargeRun *large, bool reversed) {
+    VirtualMemory *memory = large->base.memory;
+    Error error = reversed ? fill_backward(large, large->forwards) : NULL;
+    for (int k = 0; k < large->problem.launch_count && !error; k++) {
+        int first = memory->buffers.count;
+        Tile **tiles = execution_actuals(&large->executor, &large->base, k);
+        error = fill_backward(large, first);
+        if (!error)
+            error = launch(large, memory, large->problem.launches[k].function, tiles, reversed,
+                           !reversed);
+        large->backwards++;
+    }
+    return error;
+}
+
+/// <gradient, direction>, and the size to judge errors by. Gradients that are not finite, or that no element of the forward has, are
+/// a sentence in `*fault`.
+static Error slope_by_gradient(LargeRun *large, const Perturbation *perturbation, double *slope,
+                               double *size, const char **fault) {
+    const Content one = {.kind = CONTENT_RANDOM, .low = 1, .high = 1};
+    const VirtualMemory *memory = large->base.memory;
+    double square = 0;
+    *slope = 0;
+    for (int k = 0; k < large->problem.input_count; k++) {
+        int parameter = large->problem.inputs[k];
+        const MemoryBuffer *gradient = large->base.gradients[parameter],
+                           *buffer = large->base.buffers[parameter];
+        if (!perturbation->active[k] || !gradient) continue;
+        Direction direction = perturbation_direction(&large->problem, perturbation, parameter);
+        DenseSum sum;
+        Error error = buffer ? dense_sum(large->dense, memory, index_of(gradient), index_of(buffer),
+                                         false, NULL, &direction, &sum)
+                             : dense_sum(large->dense, memory, index_of(gradient), -1, false, &one,
+                                         NULL, &sum);
+        if (error) return error;
+        double component = buffer ? 1 : direction_at(&direction, 0);
+        *slope += component * sum.sum;
+        square += buffer ? sum.square : component * sum.sum * component * sum.sum;
+        bool is_zeroed = gradient->content.kind == CONTENT_ZERO && !gradient->is_uninitialised;
+        if (sum.infinite)
+            *fault = arena_printf(large->arena, "%s has %lld elements that are not finite",
+                                  gradient->name, (long long)sum.infinite);
+        else if (buffer && is_zeroed && sum.beyond > NOTHING_LEFT * sum.largest)
+            *fault = arena_printf(large->arena,
+                                  "%s is written at elements which the forward never touches",
+                                  gradient->name);
+    }
+    *size = sqrt(square);
+    return NULL;
+}
+
+// --- comparing ----------------------------------------------------------------------------------------------------------
+
+/// One direction, by central differences with steps h and 2h. Steps whose rounding would hide an error are none.
+static Error check_direction(LargeRun *large, Perturbation perturbation, LargeResult *result,
+                             double *worst, bool *is_settled) {
+    static const double steps[] = {1e-3, 1e-4, 1e-5};
+    double actual, size;
+    const char *fault = NULL;
+    Error error = slope_by_gradient(large, &perturbation, &actual, &size, &fault);
+    *worst = INFINITY;
+    *is_settled = false;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && !error; i++) {
+        double slopes[2], above, below, terms = 0;
+        for (int k = 0; k < 2 && !error; k++) {
+            double wide = steps[i] * (k + 1);
+            perturbation.step = wide;
+            error = loss_of(large, &perturbation, &above, &terms);
+            perturbation.step = -wide;
+            if (!error) error = loss_of(large, &perturbation, &below, &terms);
+            slopes[k] = error ? 0 : (above - below) / (2 * wide);
+        }
+        if (error) break;
+        double wanted = (4 * slopes[0] - slopes[1]) / 3,
+               noise = ROUNDING_OF_LOSS * terms / steps[i];
+        double scale = fmax(fmax(fabs(actual), fabs(wanted)), size);
+        if (!(noise < DERIVATIVE_TOLERANCE * scale)) continue;
+        bool is_smooth = relative_error(slopes[0], slopes[1], size, noise) < STEPS_AGREE;
+        double off = relative_error(wanted, actual, size, 0);
+        result->slope = fmax(result->slope, fmax(fabs(actual), fabs(wanted)));
+        if (!is_smooth && !(off < DERIVATIVE_TOLERANCE)) continue;
+        *is_settled = true;
+        *worst = fmin(*worst, off);
+        if (off < DERIVATIVE_TOLERANCE) break;
+    }
+    return error;
+}
+
+static void conclude(LargeResult *result, LargeVerdict verdict, const char *reason) {
+    result->verdict = verdict;
+    result->reason = reason;
+}
+
+static const char *name_of(const LargeRun *large, int parameter) {
+    return str_dup(large->arena, large->problem.configuration->arguments[parameter].name);
+}
+
+/// Each input alone, then all together.
+static Error check_directions(LargeRun *large, LargeResult *result) {
+    int count = large->problem.input_count;
+    result->verdict = LARGE_PROVED;
+    for (int k = 0; k <= count && result->verdict == LARGE_PROVED; k++) {
+        bool *active = ARENA_ARRAY(large->arena, bool, count + 1);
+        for (int i = 0; i < count; i++) active[i] = k == count || i == k;
+        if (k == count && count == 1) break;
+        Perturbation perturbation = {
+            .active = active, .seed = hash_mix(large->problem.seed + (uint64_t)(100 * k + 1))};
+        double worst;
+        bool is_settled;
+        Error error = check_direction(large, perturbation, result, &worst, &is_settled);
+        if (error) return error;
+        const char *of =
+            k == count ? "all inputs together" : name_of(large, large->problem.inputs[k]);
+        if (!is_settled) {
+            conclude(result, LARGE_UNPROVED,
+                     arena_printf(large->arena,
+                                  "the derivative by %s does not settle by central differences",
+                                  of));
+            break;
+        }
+        result->error = fmax(result->error, worst);
+        if (k < count) {
+            result->errors[k] = worst;
+        } else {
+            result->together = worst;
+        }
+        if (!(worst < DERIVATIVE_TOLERANCE))
+            conclude(result, LARGE_FAILED,
+                     arena_printf(large->arena,
+                                  "the gradient of %s is wrong: relative error %.2g along a random "
+                                  "direction",
+                                  of, worst));
+    }
+    if (result->verdict == LARGE_PROVED && !(result->slope > 0))
+        conclude(result, LARGE_INVALID, "every derivative is 0 with these values");
+    return NULL;
+}
+
+/// The gradients along one direction after programs ran from first to last, and from last to first.
+static Error check_order(LargeRun *large, LargeResult *result) {
+    int count = large->problem.input_count;
+    bool *all = ARENA_ARRAY(large->arena, bool, count + 1);
+    for (int k = 0; k < count; k++) all[k] = true;
+    Perturbation direction = {.active = all, .seed = hash_mix(large->problem.seed + 9999)};
+    double first, second, size;
+    const char *fault = NULL;
+    Error error = slope_by_gradient(large, &direction, &first, &size, &fault);
+    if (!error) error = run_backward(large, true);
+    if (!error) error = slope_by_gradient(large, &direction, &second, &size, &fault);
+    if (error) return error;
+    if (fault) {
+        conclude(result, LARGE_UNPROVED, fault);
+    } else if (!(fabs(first - second) <= SAME_IN_ANY_ORDER * fmax(fabs(first), size))) {
+        conclude(result, LARGE_FAILED, "the gradients depend on the order in which programs run");
+    }
+    return NULL;
+}
+
+static bool check_on_gpu(LargeRun *large, LargeResult *result, Error *error) {
+    *error = run_base(large);
+    if (*error) return false;
+    *error = run_backward(large, false);
+    if (*error) return false;
+    result->verdict = LARGE_PROVED;
+    *error = check_order(large, result);
+    if (!*error && result->verdict == LARGE_PROVED) *error = check_directions(large, result);
+    return *error == NULL;
+}
+
+bool large_check(Arena *arena, const Problem *problem, LargeResult *result) {
+    CudaUse *use = problem->cuda;
+    LargeRun large = {.arena = arena_new(), .problem = *problem};
+    large.problem.layouts = NULL;  // they are tried at small sizes
+    large.executor = executor_new(large.arena, &large.problem);
+    *result = (LargeResult){.together = -1};
+    result->errors = ARENA_ARRAY(arena, double, problem->input_count + 1);
+    for (int k = 0; k < problem->input_count; k++) result->errors[k] = -1;
+    Error error = NULL;
+    large.base = execution_new(&large.executor, NULL);
+    large.dense = dense_new(large.arena, &error);
+    bool had = !error && check_on_gpu(&large, result, &error);
+    use->launches += large.launches;
+    use->backwards += large.backwards;
+    if (error && !use->refused) use->refused = arena_strdup(use->arena, error);
+    if (result->reason) result->reason = arena_strdup(arena, result->reason);
+    dense_free(large.dense);
+    execution_free(&large.base);
+    arena_free(large.arena);
+    return had;
+}

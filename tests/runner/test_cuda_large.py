@@ -1,0 +1,145 @@
+"""Sizes that the interpreter has no time for, checked by the backend `cuda` alone; and backends that choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.emitted.plan import ROOT, derived
+from tests.runner.test_cuda import CudaRunner, both, stand_in
+from tests.runner.test_protocol import Runner
+
+__all__ = ["stand_in"]
+
+# 2^18 elements of all tensors are large; for the backend `auto` 2^19.
+SIZES = "in_stride=N, out_stride=N, n_cols=N, BLOCK=2048, grid=(M,)"
+SOFTMAX = f"# tad: M=70, N=2000, out_ptr=f32[M, N], in_ptr=f32[M, N], {SIZES}"
+LARGER = SOFTMAX.replace("M=70", "M=140")
+SHORT = f"# tad: M=70, N=2000, out_ptr=f32[M, N], in_ptr=f32[69, N], {SIZES}"
+MEETING = SOFTMAX.replace("out_stride=N", "out_stride=N - 1")
+
+
+def softmax(text: str = SOFTMAX, before: str = "", after: str = "", **more: object) -> dict:
+    """What tad-lsp asks for with that comment above the kernel, and a change of the backward."""
+    proof = derived(ROOT / "examples/softmax.py")[1]["softmax_kernel"]
+    source = proof["backward"]["source"]
+    assert before in source
+    backward = {**proof["backward"], "source": source.replace(before, after)}
+    spec = {**proof["spec"], "text": text}
+    return {**proof, "backward": backward, "spec": spec, "max_seconds": 100, **more}
+
+
+@pytest.fixture(scope="module")
+def cuda(stand_in: str) -> Iterator[Runner]:
+    started = CudaRunner(both(stand_in))
+    yield started
+    started.end()
+
+
+def test_a_gradient_is_proved_at_a_size(cuda: Runner) -> None:
+    got = cuda.ask("gradcheck", softmax())["result"]
+    assert got["status"] == "proved", got
+    assert [entry["backend"] for entry in got["configurations"]] == ["cuda"]
+    assert "[70, 2000]" in got["configurations"][0]["text"]
+    assert got["cuda"]["backward_launches"] >= 2
+    assert "refused" not in got["cuda"]
+    assert 0 < got["worst_error"] < 1e-6
+    assert got["steps"] == 0, "the interpreter did nothing"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (
+            "tl.sum(dy * y / total)",
+            "tl.sum(dy * y / total) * 1.0001",
+            "gradient of in_ptr is wrong",
+        ),
+        ("dx = dnumerator * numerator", "dx = numerator", "gradient of in_ptr is wrong"),
+        ("dx, mask=mask", "dx, mask=cols < n_cols - 1", "elements that are not finite"),
+        ("dx, mask=mask", "dx / (cols - 5), mask=mask", "elements that are not finite"),
+    ],
+)
+def test_a_wrong_gradient_is_refuted(before: str, after: str, words: str, cuda: Runner) -> None:
+    got = cuda.ask("gradcheck", softmax(SOFTMAX, before, after))["result"]
+    assert got["status"] != "proved"
+    assert words in got["reason"]
+    assert "refused" not in got["cuda"]
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after", "words"),
+    [
+        (SHORT, "", "", "line 14 of program 69 leaves the elements that were copied"),
+        (MEETING, "", "", "uses an element that another program writes"),
+        (SOFTMAX, "din_ptr + in_offset", "din_ptr + in_offset + 1", "leaves the elements"),
+        (SOFTMAX, "din_ptr + in_offset", "din_ptr", "uses an element that another program writes"),
+    ],
+)
+def test_the_interpreter_judges_what_goes_wrong(
+    text: str, before: str, after: str, words: str, cuda: Runner
+) -> None:
+    got = cuda.ask("gradcheck", softmax(text, before, after))["result"]
+    assert got["status"] != "proved"
+    assert words in got["cuda"]["refused"]
+    assert all("backend" not in entry for entry in got["configurations"])
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        ("cuInit:100", "the driver sees no GPU"),
+        ("cuMemAlloc_v2:2:4", "the GPU has no memory left"),
+        ("cuStreamQuery:719:5", "the context is lost"),
+        ("cuLaunchKernel:701:9", "starting the kernel: the driver refuses"),
+        ("cuModuleLoadData:222:2", "the driver is older than NVRTC"),
+    ],
+)
+def test_a_gpu_that_fails(failure: str, words: str, stand_in: str) -> None:
+    runner = CudaRunner(both(stand_in, STAND_IN_FAIL=failure))
+    got = runner.ask("gradcheck", softmax())["result"]
+    runner.end()
+    assert got["status"] == "proved", "by the interpreter"
+    assert got["steps"] > 0
+    assert words in got["cuda"]["refused"]
+
+
+def test_a_kernel_without_end(stand_in: str) -> None:
+    runner = CudaRunner(both(stand_in, STAND_IN_FAIL="cuStreamQuery:600:3"))
+    got = runner.ask("gradcheck", softmax(max_seconds=8))["result"]
+    assert got["status"] == "proved", "by the interpreter, in the time that is left"
+    assert "the kernel takes longer than the request may" in got["cuda"]["refused"]
+    again = runner.ask("gradcheck", softmax(max_seconds=60))["result"]
+    runner.end()
+    assert again["status"] == "proved"
+    assert again["cuda"]["launches"] == 0, "the GPU is left alone"
+    assert again["seconds"] < 8
+
+
+class AutoRunner(CudaRunner):
+    """A worker that chooses."""
+
+    backend = "auto"
+
+
+def test_small_proofs_are_the_interpreters(stand_in: str) -> None:
+    small = derived(ROOT / "examples/softmax.py")[1]["softmax_kernel"]
+    runner = AutoRunner(both(stand_in, STAND_IN_FAIL="cuInit:999"))
+    got = runner.ask("gradcheck", small)["result"]
+    assert got["status"] == "proved"
+    assert got["cuda"] == {"launches": 0, "backward_launches": 0}
+    got = runner.ask("gradcheck", softmax())["result"]
+    assert got["cuda"] == {"launches": 0, "backward_launches": 0}
+    got = runner.ask("gradcheck", softmax(LARGER))["result"]
+    runner.end()
+    assert got["status"] == "proved"
+    assert "the driver's start" in got["cuda"]["refused"]
+
+
+def test_large_ones_are_the_gpus(stand_in: str) -> None:
+    runner = AutoRunner(both(stand_in))
+    got = runner.ask("gradcheck", softmax(LARGER))["result"]
+    runner.end()
+    assert got["status"] == "proved"
+    assert got["configurations"][0]["backend"] == "cuda"

@@ -46,3 +46,18 @@ const DiagnosticRow *diagnostic_find(Str name) {
         if (str_is(name, diagnostic_rows[i].name)) return &diagnostic_rows[i];
     return NULL;
 }
+
+const char *diagnostic_suggest(Str name) {
+    const char *best = NULL;
+    int best_distance = 2 + (int)name.size / 3;
+    for (int i = 0; i < DIAGNOSTIC_COUNT; i++) {
+        const char *candidates[] = {diagnostic_rows[i].name, diagnostic_rows[i].family};
+        for (int k = 0; k < 2; k++) {
+            int distance = str_distance(name, str_from(candidates[k]));
+            if (distance >= best_distance) continue;
+            best_distance = distance;
+            best = candidates[k];
+        }
+    }
+    return best;
+}

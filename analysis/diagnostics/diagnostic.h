@@ -53,5 +53,7 @@ Diagnostic *diagnose(Diagnostics *sink, DiagnosticId id, Range range, const char
 void diagnostic_relate(Diagnostics *sink, Diagnostic *diagnostic, Range range, const char *message);
 /// The row named `name`, or NULL.
 const DiagnosticRow *diagnostic_find(Str name);
+/// The nearest diagnostic or family name, or NULL.
+const char *diagnostic_suggest(Str name);
 
 #endif

@@ -36,7 +36,7 @@ typedef struct FileCheck {
 } FileCheck;
 
 static void check_snapshot(FileCheck *check, const Snapshot *snapshot, const Settings *settings) {
-    report_take(check->report, &snapshot->diagnostics, settings, check->options);
+    report_take_snapshot(check->report, snapshot, settings, check->options);
     check->report->kernel_count += snapshot->kernels.count;
     if (check->grad) grad_derive(check->grad, snapshot, settings, NULL);
 }
@@ -101,8 +101,14 @@ static void check_files(FileCheck *check, const Options *options) {
 static Error options_refuse(Arena *arena, const Options *options) {
     Error error = names_refuse(arena, "--select", &options->select);
     if (!error) error = names_refuse(arena, "--ignore", &options->ignore);
+    if (!error) error = levels_refuse(arena, "--severity", &options->severity);
     if (!error && options->baseline && options->write_baseline)
         error = "--baseline and --write-baseline: give one of them";
+    bool leaves_out = options->select.count || options->ignore.count || options->quiet;
+    if (!error && options->update_baseline && !options->baseline)
+        error = "--update-baseline needs --baseline FILE";
+    if (!error && options->update_baseline && leaves_out)
+        error = "--update-baseline needs all findings: leave out --select, --ignore and --quiet";
     return error;
 }
 

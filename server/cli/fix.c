@@ -36,11 +36,13 @@ typedef struct FileFix {
 
 static bool is_wanted(void *context, const Diagnostic *diagnostic) {
     const FileFix *fix = context;
+    Diagnostic copy = *diagnostic;
     bool suppressed;
     // A hint that is not shown under --quiet is fixed all the same.
     Options options = *fix->run->options;
     options.quiet = false;
-    return diagnostic_is_wanted(diagnostic, fix->settings, &options, &suppressed);
+    Filter filter = filter_of(fix->arena, fix->settings, &options);
+    return filter_take(&filter, &copy, &suppressed);
 }
 
 static int count_wrong(const Snapshot *snapshot) {
@@ -70,7 +72,9 @@ static Snapshot *analyse(FileFix *fix, Str text) {
 /// The text after all rounds. What two fixes together make worse is not done.
 static Str fixed_text(FileFix *fix, Str text) {
     Snapshot *snapshot = analyse(fix, text);
-    for (int round = 0; round < MOST_ROUNDS; round++) {
+    bool is_broken = snapshot->module->has_syntax_errors;
+    if (is_broken) say("%s: has a syntax error: nothing is fixed there", fix->path);
+    for (int round = 0; round < MOST_ROUNDS && !is_broken; round++) {
         ActionEdit edit = actions_fix_all(fix->arena, snapshot, is_wanted, fix);
         if (edit.edits.count == 0) break;
         Str next = edits_applied(fix->arena, text, &edit);

@@ -33,6 +33,7 @@ static Json *related_json(Request *request, const Snapshot *snapshot,
 static int tag_of(DiagnosticId id) {
     switch (id) {
     case DIAGNOSTIC_UNUSED_LOAD:
+    case DIAGNOSTIC_UNUSED_IGNORE:
     case DIAGNOSTIC_MASK_ALWAYS_TRUE: return 1;
     case DIAGNOSTIC_REMOVED_OPERATION: return 2;
     default: return 0;
@@ -148,15 +149,14 @@ static void said_add(Said *said, const Diagnostic *diagnostic) {
     said->names[said->count++] = said_name(diagnostic);
 }
 
-void diagnostics_write(Request *request, const Snapshot *snapshot, const Settings *settings,
+void diagnostics_write(Request *request, const Snapshot *snapshot, const Filter *filter,
                        const Diagnostics *diagnostics, Buffer *list) {
-    Options options = request_options(request);
     bool between = is_between(request, snapshot);
     for (LIST_EACH(int, i, diagnostics->list)) {
         Diagnostic diagnostic = diagnostics->list.items[i];
         diagnostic.range = snapshot_range(snapshot, diagnostic.range);
         bool suppressed;
-        if (!diagnostic_is_wanted(&diagnostic, settings, &options, &suppressed)) continue;
+        if (!filter_take(filter, &diagnostic, &suppressed)) continue;
         bool is_news = between && diagnostic.severity <= SEVERITY_WARNING &&
                        !was_said(&request->document->said, &diagnostic);
         if (is_news || is_held(request, &diagnostic)) {
@@ -181,8 +181,12 @@ Json *diagnostics_json(Request *request, const Snapshot *snapshot, StaleList *st
     buffer_puts(&list, "[");
     if (request->configuration->diagnostics &&
         !settings_exclude(settings, arena, request->document->path)) {
-        diagnostics_write(request, snapshot, settings, &snapshot->diagnostics, &list);
-        diagnostics_write(request, snapshot, settings, &checks, &list);
+        Options options = request_options(request);
+        Filter filter = filter_of(arena, settings, &options);
+        diagnostics_write(request, snapshot, &filter, &snapshot->diagnostics, &list);
+        diagnostics_write(request, snapshot, &filter, &checks, &list);
+        Diagnostics comments = filter_comments(&filter, arena, snapshot);
+        diagnostics_write(request, snapshot, &filter, &comments, &list);
     }
     buffer_puts(&list, "]");
     return json_text(&list);

@@ -4,9 +4,10 @@
 
 #include "server/gradients/gradients.h"
 #include "server/session/session.h"
+#include "server/settings/wanted.h"
 
 /// Adds those of `diagnostics`, of the request's document, that are wanted to a JSON array that was begun with `[`.
-void diagnostics_write(Request *request, const Snapshot *snapshot, const Settings *settings,
+void diagnostics_write(Request *request, const Snapshot *snapshot, const Filter *filter,
                        const Diagnostics *diagnostics, Buffer *list);
 /// What the client is told of a snapshot: what the settings want and no comment silences; and the results of checks.
 Json *diagnostics_json(Request *request, const Snapshot *snapshot, StaleList *stale);

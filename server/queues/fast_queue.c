@@ -329,6 +329,7 @@ Options request_options(const Request *request) {
     const Configuration *configuration = request->configuration;
     return (Options){.select = configuration->select,
                      .ignore = configuration->ignore,
+                     .severity = configuration->severity,
                      .quiet = !configuration->hints};
 }
 

@@ -14,6 +14,7 @@ Json *handle_hover(Request *request) {
     uint32_t offset;
     const Snapshot *snapshot = request_snapshot_at(request, &offset);
     if (!snapshot) return NULL;
+    if (!request->configuration->hover) return NULL;
     Arena *arena = request->arena;
     Hover hover = hover_at(arena, snapshot, offset);
     if (!hover.markdown) return NULL;
@@ -52,7 +53,12 @@ Json *handle_inlay_hint(Request *request) {
     Json *list = json_array(arena);
     if (!request->configuration->inlay_hints) return list;
     InlayHints hints = inlay_hints(arena, snapshot, start, end);
-    for (LIST_EACH(int, i, hints.list)) json_push(list, hint_json(request, &hints.list.items[i]));
+    const Configuration *wanted = request->configuration;
+    for (LIST_EACH(int, i, hints.list)) {
+        const InlayHint *hint = &hints.list.items[i];
+        if (hint->is_parameter ? wanted->parameter_hints : wanted->type_hints)
+            json_push(list, hint_json(request, hint));
+    }
     if (!request->configuration->cost_hints) return list;
     InlayHints costs = cost_hints(arena, snapshot, start, end);
     for (LIST_EACH(int, i, costs.list)) json_push(list, hint_json(request, &costs.list.items[i]));

@@ -2,6 +2,7 @@
 #include "server/gradients/gradients.h"
 #include "server/gradients/publish.h"
 #include "server/queues/answer.h"
+#include "server/queues/fast_queue.h"
 #include "server/queues/request.h"
 #include "server/requests/workspace.h"
 
@@ -16,6 +17,15 @@ Json *handle_workspace_symbol(Request *request) {
     return NULL;
 }
 
+static void write_all(Request *request, const Snapshot *snapshot, const Settings *settings,
+                      Buffer *items) {
+    Options options = request_options(request);
+    Filter filter = filter_of(request->arena, settings, &options);
+    diagnostics_write(request, snapshot, &filter, &snapshot->diagnostics, items);
+    Diagnostics comments = filter_comments(&filter, request->arena, snapshot);
+    diagnostics_write(request, snapshot, &filter, &comments, items);
+}
+
 static void push_diagnostics(Request *request, const Snapshot *snapshot, const Settings *settings,
                              void *context) {
     Arena *arena = request->arena;
@@ -23,7 +33,7 @@ static void push_diagnostics(Request *request, const Snapshot *snapshot, const S
     Buffer items = buffer_new(arena);
     buffer_puts(&items, "[");
     if (configuration_for(request->configuration, request->document->path)->diagnostics)
-        diagnostics_write(request, snapshot, settings, &snapshot->diagnostics, &items);
+        write_all(request, snapshot, settings, &items);
     buffer_puts(&items, "]");
     json_set_string(report, "uri", request->document->uri);
     json_set(report, "version", request_version_json(request));

@@ -81,6 +81,7 @@ static Json *completion_json(Request *request, const CompletionItem *item, Json 
 Json *handle_completion(Request *request) {
     Arena *arena = request->arena;
     uint32_t offset;
+    if (!request->configuration->completion) return NULL;
     const Snapshot *snapshot = request_snapshot_at(request, &offset);
     if (!snapshot) return NULL;
     Completions completions = completions_at(arena, snapshot, offset);
@@ -138,6 +139,7 @@ static Json *parameter_json(Request *request, const Signature *signature,
 Json *handle_signature_help(Request *request) {
     Arena *arena = request->arena;
     uint32_t offset;
+    if (!request->configuration->signatures) return NULL;
     const Snapshot *snapshot = request_snapshot_at(request, &offset);
     if (!snapshot) return NULL;
     Signature signature = signature_at(arena, snapshot, offset);

@@ -17,6 +17,7 @@ typedef struct Baseline {
     Arena *arena;
     const char *folder;  // real
     LIST(KnownFinding) list;
+    LIST(const char *) cut;  // files that were analysed in part only
 } Baseline;
 
 static Baseline baseline_of(Arena *arena, const char *path) {
@@ -86,6 +87,8 @@ static Error baseline_read(Baseline *baseline, const char *path) {
 /// Whether the run would have found it: its file was checked, or is no more.
 static bool was_looked_for(const Baseline *baseline, const Report *report,
                            const KnownFinding *known) {
+    for (LIST_EACH(int, i, baseline->cut))
+        if (strcmp(baseline->cut.items[i], known->file) == 0) return false;
     for (LIST_EACH(int, i, report->files))
         if (strcmp(relative(baseline, report->files.items[i]), known->file) == 0) return true;
     const char *path = *known->file == '/'
@@ -94,9 +97,21 @@ static bool was_looked_for(const Baseline *baseline, const Report *report,
     return !file_exists(path);
 }
 
+/// Files of which not all was looked at: what is not found there may be there.
+static void note_cut(Baseline *baseline, const Report *report) {
+    for (LIST_EACH(int, i, report->findings)) {
+        const Finding *finding = &report->findings.items[i];
+        if (finding->row == &diagnostic_rows[DIAGNOSTIC_SYNTAX_ERROR] ||
+            finding->row == &diagnostic_rows[DIAGNOSTIC_LIMIT_REACHED] ||
+            finding->row == &diagnostic_rows[DIAGNOSTIC_INTERNAL_ERROR])
+            LIST_PUSH(baseline->arena, &baseline->cut, relative(baseline, finding->place.file));
+    }
+}
+
 static void say_gone(const Baseline *baseline, const Report *report, const Options *options) {
     bool leaves_out = options->select.count || options->ignore.count || options->quiet;
     int gone = 0;
+    if (options->update_baseline) return;
     for (LIST_EACH(int, i, baseline->list)) {
         const KnownFinding *known = &baseline->list.items[i];
         if (leaves_out || known->count <= 0 || !was_looked_for(baseline, report, known)) continue;
@@ -104,14 +119,56 @@ static void say_gone(const Baseline *baseline, const Report *report, const Optio
         gone++;
     }
     if (gone)
-        say("%s: %d of its findings %s gone; --write-baseline writes it anew", options->baseline,
-            gone, gone == 1 ? "is" : "are");
+        say("%s: %d of its findings %s gone; --update-baseline drops %s", options->baseline, gone,
+            gone == 1 ? "is" : "are", gone == 1 ? "it" : "them");
+}
+
+static Error write_known(const Baseline *baseline, const Report *report, const Options *options,
+                         const char *path) {
+    Arena *arena = baseline->arena;
+    Json *findings = json_array(arena), *json = json_object(arena);
+    for (LIST_EACH(int, i, baseline->list))
+        json_push(findings, known_json(arena, &baseline->list.items[i]));
+    json_set(json, "baseline", findings);
+    Output output = {.path = path,
+                     .is_ours = baseline_is_ours,
+                     .is_forced = options->force,
+                     .way_out = FORCE_HINT,
+                     .inputs = report->files.items,
+                     .input_count = report->files.count};
+    return output_write(arena, &output, arena_printf(arena, "%s\n", json_print(arena, json, true)));
+}
+
+/// Without what was looked for and not found: `count` says how often an entry was left over.
+static Error drop_gone(Baseline *baseline, const Report *report, const Options *options,
+                       const KnownFinding *before) {
+    if (report->problems.count)
+        return arena_printf(baseline->arena, "%s: not updated, as not all could be checked",
+                            options->baseline);
+    int dropped = 0, left = 0;
+    for (LIST_EACH(int, i, baseline->list)) {
+        KnownFinding known = baseline->list.items[i];
+        int gone = was_looked_for(baseline, report, &known) ? known.count : 0;
+        dropped += gone;
+        known.count = before[i].count - gone;
+        if (known.count > 0) baseline->list.items[left++] = known;
+    }
+    baseline->list.count = left;
+    Error error = dropped ? write_known(baseline, report, options, options->baseline) : NULL;
+    if (!error)
+        say("%s: %d finding%s dropped, %d kept", options->baseline, dropped,
+            dropped == 1 ? "" : "s", left);
+    return error;
 }
 
 Error baseline_apply(Report *report, const Options *options) {
     Baseline baseline = baseline_of(report->arena, options->baseline);
     Error error = baseline_read(&baseline, options->baseline);
     if (error) return error;
+    note_cut(&baseline, report);
+    KnownFinding *before =
+        ARENA_ARRAY(report->arena, KnownFinding, (size_t)baseline.list.count + 1);
+    for (LIST_EACH(int, i, baseline.list)) before[i] = baseline.list.items[i];
     int left = 0;
     for (LIST_EACH(int, i, report->findings)) {
         Finding finding = report->findings.items[i];
@@ -126,7 +183,7 @@ Error baseline_apply(Report *report, const Options *options) {
     }
     report->findings.count = left;
     say_gone(&baseline, report, options);
-    return NULL;
+    return options->update_baseline ? drop_gone(&baseline, report, options, before) : NULL;
 }
 
 Error baseline_write(Report *report, const Options *options) {
@@ -140,18 +197,7 @@ Error baseline_write(Report *report, const Options *options) {
         else
             LIST_PUSH(arena, &baseline.list, wanted);
     }
-    Json *findings = json_array(arena), *json = json_object(arena);
-    for (LIST_EACH(int, i, baseline.list))
-        json_push(findings, known_json(arena, &baseline.list.items[i]));
-    json_set(json, "baseline", findings);
-    Output output = {.path = options->write_baseline,
-                     .is_ours = baseline_is_ours,
-                     .is_forced = options->force,
-                     .way_out = FORCE_HINT,
-                     .inputs = report->files.items,
-                     .input_count = report->files.count};
-    Error error =
-        output_write(arena, &output, arena_printf(arena, "%s\n", json_print(arena, json, true)));
+    Error error = write_known(&baseline, report, options, options->write_baseline);
     if (error) return error;
     if (!options->quiet)
         say("%s: %d finding%s written", options->write_baseline, report->findings.count,

@@ -5,7 +5,13 @@
 
 #include "server/system/files.h"
 
-typedef enum SettingType { SETTING_FLAG, SETTING_NUMBER, SETTING_TEXT, SETTING_NAMES } SettingType;
+typedef enum SettingType {
+    SETTING_FLAG,
+    SETTING_NUMBER,
+    SETTING_TEXT,
+    SETTING_NAMES,
+    SETTING_LEVELS
+} SettingType;
 
 typedef struct SettingRow {
     const char *name;
@@ -24,6 +30,7 @@ static const SettingRow rows[] = {
 #define DEFAULT_NUMBER(field, missing) configuration->field = (missing);
 #define DEFAULT_TEXT(field, missing) configuration->field = (missing);
 #define DEFAULT_NAMES(field, missing)
+#define DEFAULT_LEVELS(field, missing)
 
 static Configuration *defaults_new(Arena *arena) {
     Configuration *configuration = ARENA_NEW(arena, Configuration);
@@ -59,11 +66,23 @@ static bool read_names(Arena *arena, const Json *value, Names *names) {
     return true;
 }
 
+/// {"tf32-dot": "off"} as `tf32-dot=off`.
+static bool read_levels(Arena *arena, const Json *value, Names *names) {
+    names->items = ARENA_ARRAY(arena, const char *, value->count + 1);
+    for (int i = 0; i < value->count; i++) {
+        if (value->items[i]->kind != JSON_STRING) return false;
+        names->items[names->count++] = arena_printf(arena, "%.*s=%.*s", STR_ARGS(value->keys[i]),
+                                                    STR_ARGS(value->items[i]->string));
+    }
+    return true;
+}
+
 static bool setting_read(Configuration *configuration, const SettingRow *row, const Json *value) {
     static const JsonKind kinds[] = {[SETTING_FLAG] = JSON_BOOL,
                                      [SETTING_NUMBER] = JSON_NUMBER,
                                      [SETTING_TEXT] = JSON_STRING,
-                                     [SETTING_NAMES] = JSON_ARRAY};
+                                     [SETTING_NAMES] = JSON_ARRAY,
+                                     [SETTING_LEVELS] = JSON_OBJECT};
     void *field = (char *)configuration + row->field;
     if (value->kind != kinds[row->type]) return false;
     switch (row->type) {
@@ -73,6 +92,7 @@ static bool setting_read(Configuration *configuration, const SettingRow *row, co
         *(const char **)field = str_dup(configuration->arena, value->string);
         return true;
     case SETTING_NAMES: return read_names(configuration->arena, value, field);
+    case SETTING_LEVELS: return read_levels(configuration->arena, value, field);
     }
     return false;
 }

@@ -15,11 +15,12 @@ struct Configuration {
     LIST(Configuration *) folders;  // of the whole: one for each folder of the workspace
     const char *folder;             // its path; NULL for the whole
     const Json *section;            // what it was read from, or NULL
-    bool diagnostics, hints, inlay_hints, cost_hints, code_lens, cost_lens, semantic_tokens, derive,
-        check_after_generate;
+    bool diagnostics, hints, inlay_hints, type_hints, parameter_hints, cost_hints, completion,
+        hover, signatures, code_lens, cost_lens, semantic_tokens, derive, check_after_generate;
     bool asks_model;
     bool trusted;
     Names select, ignore;
+    Names severity;  // `name=level` each
     const char *docs_url, *runner, *python;
     double time_limit_s, workers;
 };

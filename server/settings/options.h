@@ -29,7 +29,7 @@ typedef struct Options {
     CommandId command;
     const char **operands;
     int operand_count;
-    bool stdio, grad, quiet, diff, no_proof, force, agree, write, from_stdin;
+    bool stdio, grad, quiet, diff, no_proof, force, agree, write, from_stdin, update_baseline;
     const char *pipe;                    // NULL: stdin and stdout
     const char *record;                  // NULL: do not
     int socket, client_process;          // 0: none
@@ -46,7 +46,7 @@ typedef struct Options {
     const char *answers;                 // NULL: from the endpoint
     int max_iters;                       // 0: as the user's file says
     const char *card;                    // NULL: that of the settings
-    Names select, ignore, wrt, sizes;
+    Names select, ignore, severity, wrt, sizes;
     int jobs;  // 0: one per core
     int seed;
     double time_limit_s;

@@ -21,21 +21,6 @@ SettingsCache *settings_cache_new(Arena *arena, Report *report) {
     return cache;
 }
 
-const char *diagnostic_suggest(Str name) {
-    const char *best = NULL;
-    int best_distance = 2 + (int)name.size / 3;
-    for (int i = 0; i < DIAGNOSTIC_COUNT; i++) {
-        const char *candidates[] = {diagnostic_rows[i].name, diagnostic_rows[i].family};
-        for (int k = 0; k < 2; k++) {
-            int distance = str_distance(name, str_from(candidates[k]));
-            if (distance >= best_distance) continue;
-            best_distance = distance;
-            best = candidates[k];
-        }
-    }
-    return best;
-}
-
 static bool names_row(const DiagnosticRow *row, const char *name) {
     return strcmp(row->name, name) == 0 || strcmp(row->family, name) == 0;
 }
@@ -44,6 +29,56 @@ static bool names_match(const Names *names, const DiagnosticRow *row) {
     for (int i = 0; i < names->count; i++)
         if (names_row(row, names->items[i])) return true;
     return false;
+}
+
+/// The name of `name=level`, and its level in `*level`: one after the severities is off, one less than 0 none.
+static Str level_split(const char *item, int *level) {
+    static const char *const names[] = {"error", "warning", "info", "hint", "off"};
+    const char *equals = strchr(item, '=');
+    *level = -1;
+    if (!equals) return str_from(item);
+    for (int i = 0; i < 5; i++)
+        if (str_is(str_trim(str_from(equals + 1)), names[i])) *level = i;
+    return str_trim((Str){item, (size_t)(equals - item)});
+}
+
+/// How well the item fits: 2 by name, 1 by family, 0 not.
+static int level_fits(Str name, const DiagnosticRow *row) {
+    return str_is(name, row->name) ? 2 : str_is(name, row->family);
+}
+
+Severity settings_severity(const Settings *settings, const Options *options,
+                           const DiagnosticRow *row, Severity usual, bool *is_off) {
+    const Names *lists[] = {&options->severity, &settings->severity};
+    *is_off = false;
+    for (int k = 0; k < 2; k++) {
+        int best = 0, chosen = -1;
+        for (int i = 0; i < lists[k]->count; i++) {
+            int level;
+            int fit = level_fits(level_split(lists[k]->items[i], &level), row);
+            if (level < 0 || !fit || fit < best) continue;
+            best = fit;
+            chosen = level;
+        }
+        if (chosen < 0) continue;
+        *is_off = chosen > SEVERITY_HINT;
+        return *is_off ? usual : (Severity)chosen;
+    }
+    return usual;
+}
+
+Error levels_refuse(Arena *arena, const char *where, const Names *levels) {
+    for (int i = 0; i < levels->count; i++) {
+        int level;
+        const char *name = str_dup(arena, level_split(levels->items[i], &level));
+        if (level < 0)
+            return arena_printf(
+                arena, "%s: `%s` has one of the levels error, warning, info, hint, off, as %s=hint",
+                where, name, name);
+        Error error = names_refuse(arena, where, &(Names){&name, 1});
+        if (error) return error;
+    }
+    return NULL;
 }
 
 Error names_refuse(Arena *arena, const char *where, const Names *names) {
@@ -91,6 +126,24 @@ static Error read_kernels(Arena *arena, const char *path, const Toml *value, Set
     return NULL;
 }
 
+static Error read_severity(Arena *arena, const char *path, const Toml *value, Settings *settings) {
+    const char *where = arena_printf(arena, "%s:%d", path, range_line(value->range));
+    LIST(const char *) list = {0};
+    bool is_table = value->kind == TOML_TABLE;
+    for (int i = 0; is_table && i < value->count; i++) {
+        is_table = value->items[i]->kind == TOML_STRING;
+        if (is_table)
+            LIST_PUSH(arena, &list,
+                      arena_printf(arena, "%.*s=%.*s", STR_ARGS(value->keys[i]),
+                                   STR_ARGS(value->items[i]->string)));
+    }
+    if (!is_table)
+        return arena_printf(arena, "%s: `severity` is a table, like severity = {%s}", where,
+                            "tf32-dot = \"off\"");
+    settings->severity = (Names){list.items, list.count};
+    return levels_refuse(arena, where, &settings->severity);
+}
+
 static Error read_card(Arena *arena, const char *path, const Toml *value, Settings *settings) {
     const Card *card = value->kind == TOML_STRING ? card_find(value->string) : NULL;
     if (!card)
@@ -114,6 +167,7 @@ static Error read_key(Arena *arena, const char *path, Str key, const Toml *value
                             "%s:%d: a project says nothing of a model: your own "
                             "~/.config/tad-lsp/model.toml does",
                             path, range_line(value->range));
+    if (str_is(key, "severity")) return read_severity(arena, path, value, settings);
     if (str_is(key, "card")) return read_card(arena, path, value, settings);
     if (str_is(key, "kernels")) return read_kernels(arena, path, value, settings);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -124,7 +178,8 @@ static Error read_key(Arena *arena, const char *path, Str key, const Toml *value
         return names_refuse(arena, where, lists[i].names);
     }
     return arena_printf(
-        arena, "%s:%d: [tool.tad] has no key `%.*s`; it has ignore, select, exclude, card, kernels",
+        arena,
+        "%s:%d: [tool.tad] has no key `%.*s`; it has ignore, select, severity, exclude, card, kernels",
         path, range_line(value->range), STR_ARGS(key));
 }
 

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "server/report/suppress.h"
-
 static bool same_finding(const Finding *a, const Finding *b) {
     return a->row == b->row &&
            memcmp(&a->place.start, &b->place.start, sizeof a->place.start) == 0 &&
@@ -35,25 +33,58 @@ static Finding finding_of(Arena *arena, const Diagnostic *diagnostic) {
     return finding;
 }
 
-bool diagnostic_is_wanted(const Diagnostic *diagnostic, const Settings *settings,
-                          const Options *options, bool *suppressed) {
+Filter filter_of(Arena *arena, const Settings *settings, const Options *options) {
+    return (Filter){settings, options, silences_new(arena)};
+}
+
+bool filter_take(const Filter *filter, Diagnostic *diagnostic, bool *suppressed) {
     const DiagnosticRow *row = &diagnostic_rows[diagnostic->id];
+    bool is_off;
     *suppressed = false;
-    if (!diagnostic->range.source || !settings_want(settings, options, row)) return false;
-    if (options->quiet && diagnostic->severity == SEVERITY_HINT) return false;
-    *suppressed = is_suppressed(diagnostic->range, row);
+    if (!diagnostic->range.source || !settings_want(filter->settings, filter->options, row))
+        return false;
+    diagnostic->severity =
+        settings_severity(filter->settings, filter->options, row, diagnostic->severity, &is_off);
+    if (is_off || (filter->options->quiet && diagnostic->severity == SEVERITY_HINT)) return false;
+    *suppressed = silences_hold(filter->silences, diagnostic->range, row);
     return !*suppressed;
+}
+
+static bool is_looked_for(const void *context, const DiagnosticRow *row) {
+    const Filter *filter = context;
+    bool is_off;
+    settings_severity(filter->settings, filter->options, row, row->severity, &is_off);
+    return !is_off && settings_want(filter->settings, filter->options, row);
+}
+
+Diagnostics filter_comments(const Filter *filter, Arena *arena, const Snapshot *snapshot) {
+    Diagnostics found = {.arena = arena};
+    silences_diagnose(filter->silences, snapshot, is_looked_for, filter, &found);
+    return found;
+}
+
+static void take_all(Report *report, const Filter *filter, const Diagnostics *diagnostics) {
+    for (LIST_EACH(int, i, diagnostics->list)) {
+        Diagnostic diagnostic = diagnostics->list.items[i];
+        bool suppressed;
+        bool is_wanted = filter_take(filter, &diagnostic, &suppressed);
+        report->suppressed += suppressed;
+        if (!is_wanted) continue;
+        Finding finding = finding_of(report->arena, &diagnostic);
+        if (!is_repeated(report, &finding)) LIST_PUSH(report->arena, &report->findings, finding);
+    }
 }
 
 void report_take(Report *report, const Diagnostics *diagnostics, const Settings *settings,
                  const Options *options) {
-    for (LIST_EACH(int, i, diagnostics->list)) {
-        const Diagnostic *diagnostic = &diagnostics->list.items[i];
-        bool suppressed;
-        bool wanted = diagnostic_is_wanted(diagnostic, settings, options, &suppressed);
-        report->suppressed += suppressed;
-        if (!wanted) continue;
-        Finding finding = finding_of(report->arena, diagnostic);
-        if (!is_repeated(report, &finding)) LIST_PUSH(report->arena, &report->findings, finding);
-    }
+    Filter filter = filter_of(report->arena, settings, options);
+    take_all(report, &filter, diagnostics);
+}
+
+void report_take_snapshot(Report *report, const Snapshot *snapshot, const Settings *settings,
+                          const Options *options) {
+    Filter filter = filter_of(report->arena, settings, options);
+    take_all(report, &filter, &snapshot->diagnostics);
+    Diagnostics comments = filter_comments(&filter, report->arena, snapshot);
+    take_all(report, &filter, &comments);
 }

@@ -82,6 +82,35 @@ def test_what_is_gone_is_said(written: Workspace) -> None:
     assert "is gone" in written.check("--baseline", "known.json").stderr
 
 
+def test_what_is_gone_is_dropped_and_nothing_is_added(written: Workspace) -> None:
+    update = ("--baseline", "known.json", "--update-baseline")
+    twice = OLD + KERNEL.format(name="second_kernel")
+    written.write({"src/a.py": twice})
+    assert written.tad("--check", "src", "--write-baseline", "known.json").status == 0
+    written.write({"src/a.py": OLD, "src/b.py": OLD})
+    result = written.check(*update)
+    assert result.status == 1 and "known.json: 1 finding dropped, 1 kept" in result.stderr
+    assert [file for file, _ in named(result)] == ["src/b.py"]
+    held = json.loads((written.path / "known.json").read_text())["baseline"]
+    assert [(entry["file"], entry.get("count")) for entry in held] == [("src/a.py", None)]
+    written.write({"src/a.py": twice})
+    assert [file for file, _ in named(written.check(*update))] == ["src/a.py", "src/b.py"]
+
+
+def test_what_was_not_looked_at_is_kept(written: Workspace) -> None:
+    update = ("--baseline", "known.json", "--update-baseline")
+    before = (written.path / "known.json").read_bytes()
+    assert "0 findings dropped" in written.tad("--check", "src/b.py", *update).stderr
+    written.write({"src/a.py": OLD.replace("x = tl", "x == = tl")})
+    written.check(*update)
+    (written.path / "src/a.py").write_bytes(b"\xff\xfe")
+    result = written.check(*update)
+    assert result.status == 2 and "not updated" in result.stderr
+    assert (written.path / "known.json").read_bytes() == before
+    assert written.check(*update, "--select", "types").status == 2
+    assert written.check("--update-baseline").status == 2
+
+
 def test_a_baseline_is_written_again_but_replaces_nothing_else(written: Workspace) -> None:
     written.write({"src/a.py": OLD + KERNEL.format(name="new_kernel"), "mine.json": '{"a": 1}\n'})
     assert written.tad("--check", "src", "--write-baseline", "known.json").status == 0

@@ -61,6 +61,15 @@ def test_diff_shows_and_writes_nothing(workspace: Workspace) -> None:
     assert workspace.tad("--fix", "a.py", "--diff", "--ignore", "memory").status == 0
 
 
+def test_what_is_no_python_is_left_alone(workspace: Workspace) -> None:
+    broken = KERNEL + "\n\nx = = 3\n"
+    workspace.write({"a.py": broken})
+    result = workspace.tad("--fix", "a.py")
+    assert (result.status, text(workspace, "a.py")) == (0, broken)
+    assert "a.py: has a syntax error: nothing is fixed there" in result.stderr
+    assert "0 fixes in 0 files" in result.stderr
+
+
 def test_what_is_silenced_stays(workspace: Workspace) -> None:
     silent = KERNEL.replace("# kept", "# tad: ignore[mask-always-true]").replace(
         "z_ptr + lanes)", "z_ptr + lanes)  # tad: ignore"

@@ -44,6 +44,116 @@ def test_comment_on_another_line_does_not_silence(workspace: Workspace) -> None:
     assert workspace.check().names == ["unknown-operation"]
 
 
+TWO = """import triton
+import triton.language as tl
+
+
+{above}@triton.jit
+def first(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    tl.store(y_ptr + offsets, 2 * x, mask=offsets < n)
+    {inside}
+
+
+@triton.jit
+def second(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    tl.store(y_ptr + offsets, 2 * x, mask=offsets < n)
+"""
+LOAD = "unmasked-load"
+
+
+@pytest.mark.parametrize(
+    ("above", "inside", "expected"),
+    [
+        ("", "", [LOAD, LOAD]),
+        ("# tad: ignore[unmasked-load]\n", "", [LOAD]),
+        ("# tad: ignore[types, memory]\n# tad: BLOCK=64\n@triton.autotune([], key=[])\n", "", [LOAD]),
+        ("# tad: ignore\n", "", [LOAD]),
+        ("# tad: ignore-file[unmasked-load]\n", "", []),
+        ("", "# tad: ignore-file", []),
+        ("", '"""# tad: ignore-file"""', [LOAD, LOAD]),
+        ("", "y = (  # tad: ignore[memory]\n    3)", [LOAD, LOAD]),
+    ],
+)
+def test_comments_for_a_function_and_a_file(
+    workspace: Workspace, above: str, inside: str, expected: list[str]
+) -> None:
+    workspace.write({"a.py": TWO.format(above=above, inside=inside)})
+    assert [name for name in workspace.check().names if name == LOAD] == expected
+
+
+@pytest.mark.parametrize(
+    ("above", "inside", "message"),
+    [
+        (
+            "# tad: ignore[unmaskd-load]\n",
+            "",
+            "there is no diagnostic `unmaskd-load`; did you mean `unmasked-load`?",
+        ),
+        ("", "y = 3  # tad: ignore[unmasked-load]", "`unmasked-load` is not reported"),
+        ("# tad: ignore[tf32-dot, memory]\n", "", "`tf32-dot` is not reported"),
+        ("# tad: ignore-file[types]\n", "", "`types` is not reported"),
+        ("", "# tad: ignore[unmasked-load]\n    y = 3", "this comment silences nothing"),
+        ("# tad: ignore[unmasked-load]\n\n", "", "this comment silences nothing"),
+    ],
+)
+def test_comments_that_silence_nothing_are_said(
+    workspace: Workspace, above: str, inside: str, message: str
+) -> None:
+    workspace.write({"a.py": TWO.format(above=above, inside=inside)})
+    said = [d for d in workspace.check().json["diagnostics"] if d["name"].endswith("-ignore")]
+    assert [message in d["message"] for d in said] == [True]
+
+
+def test_what_others_may_report_is_no_useless_comment(workspace: Workspace) -> None:
+    helper = "\n\n@triton.jit\ndef helper(x):\n    return x + 1  # tad: ignore[shape-mismatch]\n"
+    checked = "y = 3  # tad: ignore[gradient-wrong, race, gradients]  # tad: ignore"
+    workspace.write({"a.py": TWO.format(above="", inside=checked) + helper})
+    assert workspace.check().names == [LOAD, LOAD]
+    workspace.write({"a.py": TWO.format(above="", inside="y = 3  # tad: ignore[tf32-dot]")})
+    assert workspace.check("--ignore", "tf32-dot").names == [LOAD, LOAD]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "severity", "status"),
+    [
+        ("unmasked-load=error", "error", 1),
+        ("memory=hint", "hint", 0),
+        ("unmasked-load=info,memory=error", "info", 0),
+        ("memory=off", None, 0),
+    ],
+)
+def test_severities(workspace: Workspace, arguments: str, severity: str | None, status: int) -> None:
+    text = TWO.format(above="", inside="")
+    workspace.write({"a.py": text})
+    result = workspace.check("--severity", arguments)
+    assert {d["severity"] for d in result.json["diagnostics"]} == ({severity} if severity else set())
+    assert result.status == status
+    levels = ", ".join("{} = {!r}".format(*item.split("=")) for item in arguments.split(","))
+    workspace.write({"pyproject.toml": f"[tool.tad]\nseverity = {{{levels}}}\n"})
+    assert workspace.check().json["diagnostics"] == result.json["diagnostics"]
+    assert workspace.check("--severity", "memory=warning,unmasked-load=warning").status == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("unmaskd-load=hint", "did you mean `unmasked-load`?"),
+        ("unmasked-load", "one of the levels error, warning, info, hint, off"),
+        ("unmasked-load=loud", "one of the levels error, warning, info, hint, off"),
+    ],
+)
+def test_severities_that_are_none(workspace: Workspace, arguments: str, message: str) -> None:
+    workspace.write({"a.py": BROKEN})
+    result = workspace.check("--severity", arguments)
+    assert result.status == 2 and message in result.stderr
+    workspace.write({"pyproject.toml": "[tool.tad.severity]\ntypes = 3\n"})
+    assert "`severity` is a table" in workspace.check().stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -91,6 +91,63 @@ def test_what_is_switched_off(
     assert server.shut_down() == 0
 
 
+def labels(client: Client, uri: str) -> set[str]:
+    hints = client.request("textDocument/inlayHint", whole(uri))
+    return {
+        "parameter" if hint.get("kind") == 2 else "variable" if "kind" in hint else "cost" for hint in hints
+    }
+
+
+def test_hints_are_switched_off_by_part(server: Client, kernel: str) -> None:
+    with_settings(server, {})
+    server.open(kernel, KERNEL.replace("(x, y, n, BLOCK", "(x, y, x.numel(), BLOCK"))
+    every = {"parameter", "variable", "cost"}
+    assert labels(server, kernel) == every
+    for setting, part in [("variables", "variable"), ("parameters", "parameter"), ("cost", "cost")]:
+        server.configuration = {"inlayHints": {setting: False}}
+        server.notify("workspace/didChangeConfiguration", {"settings": None})
+        server.settle()
+        assert labels(server, kernel) == every - {part}
+    assert server.shut_down() == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "method", "inside"),
+    [("completion", "completion", 3), ("hover", "hover", 4), ("signatures", "signatureHelp", 8)],
+)
+def test_what_is_asked_at_a_place_is_switched_off(
+    server: Client, kernel: str, setting: str, method: str, inside: int
+) -> None:
+    with_settings(server, {setting: {"enable": False}})
+    server.open(kernel, KERNEL)
+    at = {"textDocument": {"uri": kernel}, "position": place(KERNEL, "tl.load(", inside=inside)}
+    assert server.request(f"textDocument/{method}", at) is None
+    server.configuration = {setting: {"enable": True}}
+    server.notify("workspace/didChangeConfiguration", {"settings": None})
+    server.settle()
+    assert server.request(f"textDocument/{method}", at)
+    assert server.shut_down() == 0
+
+
+def test_severities_of_findings(server: Client, kernel: str) -> None:
+    with_settings(server, {"diagnostics": {"severity": {"repeated-load": "warning"}}})
+    assert finding(server, kernel, TWICE, "repeated-load")["severity"] == 2
+    server.configuration = {"diagnostics": {"severity": {"memory": "off"}}}
+    server.notify("workspace/didChangeConfiguration", {"settings": None})
+    server.settle()
+    assert not [d for d in server.diagnostics(kernel, 1) if d["code"] == "repeated-load"]
+    assert server.shut_down() == 0
+
+
+def test_comments_that_silence_nothing_are_said(editor: Client, kernel: str) -> None:
+    text = KERNEL.replace("    y = scale(x)", "    y = scale(x)  # tad: ignore[tf32-dot, tf23-dot]")
+    editor.open(kernel, text)
+    said = {d["code"]: d for d in editor.diagnostics(kernel, 1)}
+    assert said["unused-ignore"]["tags"] == [1]
+    assert said["unused-ignore"]["range"]["start"] == place(text, "tf32-dot")
+    assert "did you mean `tf32-dot`?" in said["unknown-ignore"]["message"]
+
+
 def test_a_hint_tells_how_it_came_about_only_when_asked(editor: Client, kernel: str) -> None:
     editor.open(kernel, KERNEL)
     hints = editor.request("textDocument/inlayHint", whole(kernel))

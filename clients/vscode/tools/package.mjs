@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createVSIX } from "@vscode/vsce";
 import { embedImages } from "./readme.mjs";
+import { completed } from "./settings.mjs";
 
 const [folder, output] = process.argv.slice(2);
 if (!folder) throw new Error("usage: node tools/package.mjs BUILD_FOLDER [OUTPUT.vsix]");
@@ -16,7 +17,11 @@ const packagePath = resolve(output ?? `tad-lsp-${target}.vsix`);
 execFileSync(process.execPath, ["tools/build.mjs", "--minify"], { stdio: "inherit" });
 const cwd = mkdtempSync(join(tmpdir(), "tad-vsix-"));
 try {
-  for (const part of ["package.json", "dist", "media"]) cpSync(part, join(cwd, part), { recursive: true });
+  for (const part of ["dist", "media"]) cpSync(part, join(cwd, part), { recursive: true });
+  const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+  const { configuration } = manifest.contributes;
+  configuration.properties = completed(configuration.properties);
+  writeFileSync(join(cwd, "package.json"), JSON.stringify(manifest, null, 2));
   cpSync("../../LICENSE", join(cwd, "LICENSE"));
   writeFileSync(join(cwd, "README.md"), embedImages(readFileSync("README.md", "utf8"), "."));
   // Programs and the shared libraries that they look for beside themselves.

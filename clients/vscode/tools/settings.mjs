@@ -1,5 +1,5 @@
 // The settings of package.json: our own, then the rows of server/settings/settings.def. `node tools/settings.mjs` writes them there and into README.md.
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const own = {
@@ -27,7 +27,26 @@ const types = {
   NUMBER: (value) => ({ type: "number", default: Number(value), minimum: 0 }),
   TEXT: (value) => ({ type: "string", default: value.replaceAll('"', "") }),
   NAMES: () => ({ type: "array", items: { type: "string" }, default: [] }),
+  LEVELS: () => ({ type: "object", additionalProperties: { type: "string", enum: levels }, default: {} }),
 };
+
+const levels = ["error", "warning", "info", "hint", "off"];
+const definitions = new URL("../../../analysis/diagnostics/", import.meta.url);
+
+/** Diagnostics and their families with a sentence each. */
+function diagnostics() {
+  const families = new Set();
+  const found = [];
+  for (const file of readdirSync(definitions).filter((name) => name.endsWith(".def")).sort()) {
+    const text = readFileSync(new URL(file, definitions), "utf8");
+    for (const [, name, family, title] of text.matchAll(/^DIAGNOSTIC\(\w+,\s*"([^"]+)",\s*\w+,\s*"([^"]+)",\s*"((?:[^"\\]|\\.)*)"/gm)) {
+      families.add(family);
+      found.push([name, JSON.parse(`"${title}"`)]);
+    }
+  }
+  const rows = [...[...families].map((name) => [name, "a family"]), ...found].sort((a, b) => (a[0] < b[0] ? -1 : 1));
+  return { enum: rows.map(([name]) => name), enumDescriptions: rows.map(([, title]) => title) };
+}
 
 const row = /SETTING\(\s*\w+,\s*"([^"]+)",\s*(\w+),\s*\w+,\s*("[^"]*"|[^,]+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)/g;
 
@@ -51,6 +70,17 @@ export function settingsOf(definition) {
 /** What may name a program: a workspace chooses none before it is trusted. */
 export function restrictedOf(settings) {
   return Object.keys(settings).filter((name) => settings[name].scope === "machine-overridable");
+}
+
+/** The settings with the names that they take, for completion: in the package alone, as one fact is in one place of the repository. */
+export function completed(settings) {
+  const names = diagnostics();
+  const fill = ([name, value]) => {
+    if (value.type === "array") return [name, { ...value, items: { ...value.items, ...names } }];
+    if (value.type === "object") return [name, { ...value, propertyNames: names }];
+    return [name, value];
+  };
+  return Object.fromEntries(Object.entries(settings).map(fill));
 }
 
 /** The settings as rows of the table in README.md. */

@@ -28,6 +28,23 @@ test("the settings are those of server/settings/settings.def (node tools/setting
   assert.deepEqual(tool.restrictedOf(expected), restrictedConfigurations);
 });
 
+test("the packed settings complete the names of findings, and the levels", async () => {
+  interface Named {
+    enum: string[];
+    enumDescriptions: string[];
+  }
+  const tool = (await import(pathToFileURL("tools/settings.mjs").href)) as {
+    completed(settings: object): Record<string, { items: Named; propertyNames: Named; additionalProperties: Named }>;
+  };
+  const packed = tool.completed(manifest.contributes.configuration.properties);
+  const severity = packed["tad.diagnostics.severity"];
+  assert.ok(severity);
+  assert.ok(severity.propertyNames.enum.includes("unmasked-load") && severity.propertyNames.enum.includes("memory"));
+  assert.equal(severity.propertyNames.enum.length, severity.propertyNames.enumDescriptions.length);
+  assert.deepEqual(severity.additionalProperties.enum, ["error", "warning", "info", "hint", "off"]);
+  assert.deepEqual(packed["tad.diagnostics.ignore"]?.items.enum, severity.propertyNames.enum);
+});
+
 test("each command of the palette is registered, and each of ours in a link exists", () => {
   const commands = manifest.contributes.commands.map((row) => row.command);
   for (const command of commands) assert.ok(sources.includes(`"${command}"`), `${command} is not registered`);

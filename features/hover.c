@@ -259,15 +259,26 @@ static void hover_option(Buffer *out, const Name *name) {
                           launch_options[i].doc);
 }
 
-/// The call whose callee the name is, to tell what this call comes to.
-static void put_call_result(Buffer *out, FileNames *names, const Name *name) {
+/// The call in a kernel whose callee the name is, or a null node.
+static SyntaxNode call_of_callee(const Name *name) {
     SyntaxNode node = node_parent(name->node);
     if (node_kind(node) == SYNTAX_ATTRIBUTE) node = node_parent(node);
-    if (!name->kernel || node_kind(node) != SYNTAX_CALL) return;
-    const Value *value = value_of_node(names, name->kernel, node);
+    return name->kernel && node_kind(node) == SYNTAX_CALL ? node : (SyntaxNode){0};
+}
+
+/// What this call comes to, which is what an author looks for: before signature and documentation.
+static void put_call_result(Buffer *out, FileNames *names, const Name *name) {
+    SyntaxNode call = call_of_callee(name);
+    if (node_is_null(call)) return;
+    const Value *value = value_of_node(names, name->kernel, call);
     if (value_is_told(value) && value->type.kind != TYPE_NONE)
-        buffer_printf(out, "\n\nHere: `%s`", value_label(out->arena, value));
-    describe_cost(out, names, name->kernel, range_of(names, node));
+        buffer_printf(out, "Here: `%s`\n\n", value_label(out->arena, value));
+}
+
+/// What the call moves or computes: an estimate, so behind what is certain.
+static void put_call_cost(Buffer *out, FileNames *names, const Name *name) {
+    SyntaxNode call = call_of_callee(name);
+    if (!node_is_null(call)) describe_cost(out, names, name->kernel, range_of(names, call));
 }
 
 static void hover_name(Buffer *out, FileNames *names, const Name *name) {
@@ -276,14 +287,16 @@ static void hover_name(Buffer *out, FileNames *names, const Name *name) {
     case NAME_ATTRIBUTE: hover_value(out, names, name); break;
     case NAME_PARAMETER: hover_parameter(out, names, name); break;
     case NAME_FUNCTION:
-        hover_function(out, names, name);
         put_call_result(out, names, name);
+        hover_function(out, names, name);
+        put_call_cost(out, names, name);
         break;
     case NAME_GLOBAL: hover_global(out, names, name); break;
     case NAME_OPERATION:
     case NAME_METHOD:
-        describe_operation(out, name->op, name->kind == NAME_METHOD);
         put_call_result(out, names, name);
+        describe_operation(out, name->op, name->kind == NAME_METHOD);
+        put_call_cost(out, names, name);
         break;
     case NAME_OPERATION_KEYWORD: hover_keyword(out, name); break;
     case NAME_LAUNCH_OPTION: hover_option(out, name); break;

@@ -200,14 +200,20 @@ static void prover_answered(void *context, RunnerTrouble trouble, const Json *an
 static void prover_progress(void *context, const Json *params) {
     const CheckProver *prover = context;
     if (!prover->proof || !params) return;
-    const GradientCheck *check = prover->proof->check;
+    enum { STEP_PERCENT = 10 };  // lenses are asked for anew at each
+    QueuedProof *proof = prover->proof;
+    const GradientCheck *check = proof->check;
     double of = json_get_number(params, "of", 0), done = json_get_number(params, "done", 0);
     double part = of > 0 ? done / of : 0;
+    if (part < 1 && 100 * part >= proof->status.percent + STEP_PERCENT) {
+        proof->status.percent = (int)(100 * part);
+        proof_record(proof);
+    }
     Arena *arena = arena_new();
-    progress_report(check->checks->server, check->progress,
-                    arena_printf(arena, "%s: %s", prover->proof->kernel,
-                                 json_get_string(params, "message", "")),
-                    100.0 * (check->done + part) / check->proofs.count);
+    progress_report(
+        check->checks->server, check->progress,
+        arena_printf(arena, "%s: %s", proof->kernel, json_get_string(params, "message", "")),
+        100.0 * (check->done + part) / check->proofs.count);
     arena_free(arena);
 }
 
@@ -217,6 +223,12 @@ static QueuedProof *queue_take(Checks *checks) {
     checks->queue = proof->next;
     if (!checks->queue) checks->queue_end = &checks->queue;
     return proof;
+}
+
+static void proof_begun(QueuedProof *proof) {
+    proof->status.is_waiting = false;
+    proof->status.percent = 0;
+    proof_record(proof);
 }
 
 static bool prover_prepare(CheckProver *prover, const char *wish, Error *error) {
@@ -241,6 +253,7 @@ static void prover_next(CheckProver *prover) {
         if (!prover->proof) {
             prover->proof = queue_take(checks);
             prover->started_ms = loop_now_ms(checks->server->loop);
+            if (prover->proof) proof_begun(prover->proof);
         }
         QueuedProof *proof = prover->proof;
         Error error;
@@ -447,15 +460,19 @@ static void prepare_finish(Request *request) {
     }
     for (int i = 0; i < count; i++) {
         QueuedProof *proof = check->proofs.items[i];
-        if (!proof->params) continue;
-        proof_record(proof);
-        queue_add(checks, proof);
+        if (proof->params) queue_add(checks, proof);
     }
     for (int i = 0; i < count; i++) {  // the last one may end the check
         QueuedProof *proof = check->proofs.items[i];
         if (!proof->params) proof_done(proof);
     }
     provers_start(checks);
+    // What no worker has taken waits. The check itself may have ended.
+    for (QueuedProof *proof = checks->queue; proof; proof = proof->next) {
+        if (proof->check != check) continue;
+        proof->status.is_waiting = true;
+        proof_record(proof);
+    }
 }
 
 /// A request's own, while the client waits for it.

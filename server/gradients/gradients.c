@@ -151,12 +151,36 @@ Json *gradient_status_json(Arena *arena, const char *uri, const char *kernel, in
     json_set_number(json, "seconds", status->seconds);
     json_set_string(json, "reason", lines_visible(arena, status->reason));
     json_set_bool(json, "stale", status->is_stale);
+    if (status->state == GRADIENT_RUNNING) {
+        json_set_bool(json, "waiting", status->is_waiting);
+        json_set_number(json, "percent", status->percent);
+    }
     if (status->range) json_set(json, "range", json_copy(arena, status->range));
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) {
         const Json *part = json_get(status->details, passed_on[i]);
         if (part) json_set(json, passed_on[i], json_copy(arena, part));
     }
     return json;
+}
+
+const char *gradient_status_words(Arena *arena, const char *kernel, const GradientStatus *status) {
+    const char *covered = json_get_string(status->details, "covered", "");
+    switch (status->state) {
+    case GRADIENT_RUNNING:
+        return arena_printf(arena, "The gradients of `%s` are being checked.", kernel);
+    case GRADIENT_PROVED:
+        return arena_printf(arena, "The gradients of `%s` are proved, worst error %.1e.%s%s",
+                            kernel, status->worst_error, *covered ? " Covered: " : "", covered);
+    case GRADIENT_FAILED:
+        return arena_printf(arena, "A gradient of `%s` is wrong: %s", kernel, status->reason);
+    case GRADIENT_UNPROVED:
+        return arena_printf(arena, "The gradients of `%s` are not proved: %s", kernel,
+                            status->reason);
+    case GRADIENT_REFUSED:
+    case GRADIENT_NOT_DIFFERENTIABLE:
+        return arena_printf(arena, "`%s` has no backward: %s", kernel, status->reason);
+    default: return "";
+    }
 }
 
 static void notify_status(Server *server, const char *uri, const char *kernel, int version,
@@ -254,7 +278,7 @@ static void add_result(Diagnostics *diagnostics, const Snapshot *snapshot, const
         break;
     case GRADIENT_PROVED:
         diagnose(diagnostics, DIAGNOSTIC_GRADIENT_VERIFIED, name,
-                 "gradients of `%.*s` verified, worst error %.1e%s",
+                 "gradients of `%.*s` proved, worst error %.1e%s",
                  STR_ARGS(kernel->definition->name), entry->status.worst_error,
                  own_types_words(diagnostics->arena, entry))
             ->severity = SEVERITY_HINT;

@@ -29,9 +29,11 @@ typedef struct GradientStatus {
     const char *reason;  // "" for none
     double worst_error, seconds;
     bool has_error;
-    bool is_stale;  // the kernel, or a helper of it, has other text than when it was checked
-    Json *details;  // what the runner answered, or NULL
-    Json *range;    // of a wrong gradient in the text that was checked, or NULL: the kernel's name
+    bool is_waiting;  // running: for a worker
+    int percent;      // running: how far it is
+    bool is_stale;    // the kernel, or a helper of it, has other text than when it was checked
+    Json *details;    // what the runner answered, or NULL
+    Json *range;  // of a wrong gradient in the text that was checked, or NULL: the kernel's name
     const char
         *given;  // of a wrong gradient: the helper whose derivative by hand it rests on; or NULL
     GradientWriter writer;  // of a wrong gradient, where the file holds the backward
@@ -47,6 +49,8 @@ void gradients_free(struct Gradients *gradients);
 /// From any thread; GRADIENT_UNCHECKED where nothing is known. `hash` says what is stale.
 GradientStatus gradient_status(const struct Gradients *gradients, Arena *arena, const char *uri,
                                const char *kernel, uint64_t hash);
+/// What is known, in a sentence or two, for a person who asks why; "" where nothing is.
+const char *gradient_status_words(Arena *arena, const char *kernel, const GradientStatus *status);
 /// GradientStatus of the extension protocol (docs/server.md).
 Json *gradient_status_json(Arena *arena, const char *uri, const char *kernel, int version,
                            const GradientStatus *status);

@@ -16,6 +16,7 @@
 #include "server/queues/request.h"
 #include "server/queues/slow_queue.h"
 #include "server/requests/request_action.h"
+#include "server/requests/request_pair.h"
 #include "server/session/client.h"
 
 #define SERVER_COMMAND(id, name, queue, handler, title) static Handler handler;
@@ -126,6 +127,26 @@ static Json *command_schedule(Request *request) {
     return kernel ? schedule_json(request->arena, snapshot, kernel) : NULL;
 }
 
+// --- From a forward to its backward and back
+
+static void shown_finish(Request *request) {
+    if (!request->error_code) pair_show(request, request->result);
+}
+
+static Json *command_go_to_backward(Request *request) {
+    const Snapshot *snapshot = slow_snapshot(request);
+    const Kernel *kernel = snapshot ? kernel_of(request, snapshot) : NULL;
+    request->finish = shown_finish;
+    return kernel ? pair_backwards(request, snapshot, kernel) : NULL;
+}
+
+static Json *command_go_to_forward(Request *request) {
+    const Snapshot *snapshot = slow_snapshot(request);
+    const Kernel *kernel = snapshot ? kernel_of(request, snapshot) : NULL;
+    request->finish = shown_finish;
+    return kernel ? pair_forward(request, snapshot, kernel) : NULL;
+}
+
 // --- Checks
 
 static Json *start_check(Request *request, const char *kernel) {
@@ -143,6 +164,33 @@ static Json *command_check_gradients(Request *request) {
 }
 
 static Json *command_check_all_gradients(Request *request) { return start_check(request, NULL); }
+
+/// Says what the last check found and why, and opens the place of a wrong gradient. Nothing is run.
+static Json *command_show_result(Request *request) {
+    enum { IS_ERROR = 1, IS_WARNING, IS_INFO };
+    Arena *arena = request->arena;
+    const char *kernel = json_get_string(argument_of(request), "kernel", ""),
+               *uri = request->document->uri;
+    GradientStatus status =
+        gradient_status(request->server->gradients, arena, uri, kernel, UINT64_MAX);
+    const char *words = gradient_status_words(arena, kernel, &status);
+    bool is_failed = status.state == GRADIENT_FAILED, is_proved = status.state == GRADIENT_PROVED;
+    if (*words)
+        client_show_message(request->server,
+                            is_failed   ? IS_ERROR
+                            : is_proved ? IS_INFO
+                                        : IS_WARNING,
+                            words);
+    if (status.range) {
+        Json *list = json_array(arena), *place = json_object(arena);
+        json_set_string(place, "uri", uri);
+        json_set(place, "range", json_copy(arena, status.range));
+        json_push(list, place);
+        pair_show(request, list);
+    }
+    status.is_stale = false;
+    return gradient_status_json(arena, uri, kernel, request->text->version, &status);
+}
 
 static Json *command_time_kernel(Request *request) {
     const char *kernel = json_get_string(argument_of(request), "kernel", NULL);

@@ -38,6 +38,9 @@ static const char *shortened(Arena *arena, const char *text) {
 #define LENS_KINDS(X)                                                                              \
     X(UPDATE, "update", update_text)                                                               \
     X(BACKWARD, "backward", backward_text)                                                         \
+    X(GO, "go", go_text)                                                                           \
+    X(BACK, "back", back_text)                                                                     \
+    X(RESULT, "result", result_text)                                                               \
     X(CHECK, "check", check_text)                                                                  \
     X(TIME, "time", time_text)                                                                     \
     X(COST, "cost", cost_text)
@@ -53,25 +56,45 @@ typedef struct LensSubject {
     bool is_written;  // the file holds its backward
 } LensSubject;
 
-static LensText check_text(Arena *arena, const LensSubject *subject) {
+/// What was found, which a click explains.
+static LensText result_text(Arena *arena, const LensSubject *subject) {
     const GradientStatus *status = &subject->status;
-    static const char command[] = "tad.checkGradients";
+    static const char command[] = "tad.showResult";
     const char *reason = shortened(arena, status->reason);
-    if (status->is_stale && status->state != GRADIENT_REFUSED &&
-        status->state != GRADIENT_NOT_DIFFERENTIABLE)
-        return (LensText){"gradients changed since the last check: check again", command, NULL};
+    if (status->is_stale) return (LensText){0};
     switch (status->state) {
-    case GRADIENT_RUNNING: return (LensText){"checking gradients\xe2\x80\xa6", "", NULL};
+    case GRADIENT_RUNNING:
+        if (status->is_waiting)
+            return (LensText){"waiting to check gradients\xe2\x80\xa6", "", NULL};
+        return (LensText){
+            status->percent
+                ? arena_printf(arena, "checking gradients\xe2\x80\xa6 %d %%", status->percent)
+                : "checking gradients\xe2\x80\xa6",
+            "", NULL};
     case GRADIENT_PROVED:
-        return (LensText){arena_printf(arena, "gradients verified, worst %.1e, %s",
+        return (LensText){arena_printf(arena, "gradients proved, worst %.1e, %s",
                                        status->worst_error, duration(arena, status->seconds)),
                           command, NULL};
     case GRADIENT_FAILED:
         return (LensText){arena_printf(arena, "gradients wrong: %s", reason), command, NULL};
     case GRADIENT_UNPROVED:
-        return (LensText){arena_printf(arena, "gradients not verified: %s", reason), command, NULL};
-    default: return (LensText){"Check gradients", command, NULL};
+        return (LensText){arena_printf(arena, "gradients not proved: %s", reason), command, NULL};
+    default: return (LensText){0};
     }
+}
+
+static LensText check_text(Arena *arena, const LensSubject *subject) {
+    (void)arena;
+    const GradientStatus *status = &subject->status;
+    static const char command[] = "tad.checkGradients";
+    bool is_refused =
+        status->state == GRADIENT_REFUSED || status->state == GRADIENT_NOT_DIFFERENTIABLE;
+    if (status->is_stale && !is_refused)
+        return (LensText){"gradients changed since the last check: check again", command, NULL};
+    if (status->state == GRADIENT_RUNNING) return (LensText){0};
+    bool has_result = status->state == GRADIENT_PROVED || status->state == GRADIENT_FAILED ||
+                      status->state == GRADIENT_UNPROVED;
+    return (LensText){has_result ? "Check again" : "Check gradients", command, NULL};
 }
 
 static LensText backward_text(Arena *arena, const LensSubject *subject) {
@@ -96,6 +119,22 @@ static LensText update_text(Arena *arena, const LensSubject *subject) {
         return (LensText){0};
     return (LensText){arena_printf(arena, "%s has changed: update backward", origin.name),
                       "tad.generateBackward", origin.uri};
+}
+
+/// To the kernels of the backward, in this file or in the module beside it.
+static LensText go_text(Arena *arena, const LensSubject *subject) {
+    (void)arena;
+    bool is_there =
+        subject->is_written || written_backward(subject->request, subject->forward).name;
+    if (!is_there || !subject->request->server->client.show_document) return (LensText){0};
+    return (LensText){"Go to backward", "tad.goToBackward", NULL};
+}
+
+/// From a kernel of a backward to its forward.
+static LensText back_text(Arena *arena, const LensSubject *subject) {
+    (void)arena;
+    if (!subject->request->server->client.show_document) return (LensText){0};
+    return (LensText){"Go to forward", "tad.goToForward", NULL};
 }
 
 static LensText time_text(Arena *arena, const LensSubject *subject) {
@@ -195,9 +234,12 @@ Json *handle_code_lens(Request *request) {
             lens->is_backward ? kernel_of_backward(snapshot, lens->kernel) : NULL;
         if (lens->is_forward && !lens->is_backward) {
             for (int kind = 0; kind < LENS_KIND_COUNT; kind++)
-                lens_push(request, snapshot, list, lens->range, lens->kernel, (LensKind)kind);
+                if (kind != LENS_BACK)
+                    lens_push(request, snapshot, list, lens->range, lens->kernel, (LensKind)kind);
         } else if (forward) {
             lens_push(request, snapshot, list, lens->range, forward, LENS_UPDATE);
+            lens_push(request, snapshot, list, lens->range, forward, LENS_BACK);
+            lens_push(request, snapshot, list, lens->range, forward, LENS_RESULT);
             lens_push(request, snapshot, list, lens->range, forward, LENS_CHECK);
         }
     }

@@ -67,7 +67,7 @@ def test_a_check(editor: Client, kernel: str) -> None:
     assert result["inputs"][0]["name"] == "x_ptr" and result["stale"] is False
     assert status(editor, "running")["kernel"] == "scale_kernel"
     assert status(editor, "proved")["version"] == 1
-    title = next(title for title in titles(editor, kernel) if "gradients verified" in title)
+    title = next(title for title in titles(editor, kernel) if "gradients proved" in title)
     assert re.search(r", worst \d\.\de[-+]\d\d, ([1-9]\d{0,2} ms|\d+\.\d s)$", title)
     verified: list[dict[str, Any]] = []
     while not verified:
@@ -89,7 +89,7 @@ def test_results_become_stale_and_fresh_again(editor: Client, kernel: str) -> No
     editor.request("workspace/executeCommand", command("checkGradients", kernel))
     above = KERNEL.replace("import triton\n", "# a comment\nimport triton\n", 1)
     editor.change(kernel, 2, {"text": above})
-    assert any("gradients verified" in title for title in titles(editor, kernel))
+    assert any("gradients proved" in title for title in titles(editor, kernel))
     editor.change(kernel, 3, {"text": above.replace("x * 3.0", "x * 4.0")})  # in the helper
     assert status(editor, "proved") and status(editor, "proved")["stale"] is True
     assert any("check again" in title for title in titles(editor, kernel))
@@ -97,7 +97,7 @@ def test_results_become_stale_and_fresh_again(editor: Client, kernel: str) -> No
     assert "gradient-verified" not in [d["code"] for d in found]
     editor.change(kernel, 4, {"text": KERNEL})
     assert status(editor, "proved")["stale"] is False
-    assert any("gradients verified" in title for title in titles(editor, kernel))
+    assert any("gradients proved" in title for title in titles(editor, kernel))
 
 
 def test_generated_and_checked(editor: Client, kernel: str) -> None:
@@ -493,12 +493,14 @@ def test_file_and_module_know_each_other(editor: Client, kernel: str) -> None:
     assert status(editor, "proved")["uri"] == kernel
     assert status(editor, "proved")["uri"] == module
     editor.open(module, preview["text"])
-    verified = titles(editor, module)
-    assert [title[:18] for title in verified] == [
-        "gradients verified",
+    proved = titles(editor, module)
+    assert [title[:16] for title in proved] == [
+        "gradients proved",
+        "Check again",
         "Time",
-        "memory-bound, up t",
-        "gradients verified",
+        "memory-bound, up",
+        "gradients proved",
+        "Check again",
     ]
     assert titles(editor, kernel)[0] == "Generate backward"
 
@@ -524,8 +526,8 @@ def test_an_edited_backward_has_results_of_its_own(editor: Client, kernel: str) 
     editor.open(preview["uri"], text)
     checked = editor.request("workspace/executeCommand", command("checkGradients", kernel))
     assert checked["status"] == "proved"
-    assert not any("gradients verified" in title for title in titles(editor, preview["uri"]))
-    assert any("gradients verified" in title for title in titles(editor, kernel))
+    assert not any("gradients proved" in title for title in titles(editor, preview["uri"]))
+    assert any("gradients proved" in title for title in titles(editor, kernel))
 
 
 def test_a_module_is_checked_with_the_launches_of_its_file(editor: Client, tmp_path: Path) -> None:

@@ -49,8 +49,21 @@ function linkPage(diagnostic: vscode.Diagnostic): void {
 /** [uri, position, where]: as "tad.previewBackward", for the kernel at a position. */
 export const previewAtCommand = "tad.previewBackwardAt";
 
+/** Once a call is accepted its parameters are what comes next. */
+function helpAfter(item: vscode.CompletionItem): void {
+  const text = item.insertText instanceof vscode.SnippetString ? item.insertText.value : "";
+  if (text.endsWith("($0)"))
+    item.command = { title: "Parameters", command: "editor.action.triggerParameterHints" };
+}
+
 export function makeMiddleware(): Middleware {
   return {
+    provideCompletionItem: async (document, position, context, token, next) => {
+      const found = await next(document, position, context, token);
+      const items = Array.isArray(found) ? found : (found?.items ?? []);
+      for (const item of items) helpAfter(item);
+      return found;
+    },
     provideCodeActions: async (document, range, context, token, next) => {
       const actions = await next(document, range, context, token);
       for (const action of actions ?? []) previewInstead(action, document);
@@ -68,6 +81,8 @@ export function makeMiddleware(): Middleware {
         return vscode.commands.executeCommand("tad.previewBackward", place);
       if (place && command === serverCommands.checkGradients)
         return vscode.commands.executeCommand("tad.checkKernel", place);
+      if (place && command === serverCommands.showResult)
+        return vscode.commands.executeCommand("tad.showGradients", place);
       return next(command, args) as unknown;
     },
     workspace: {

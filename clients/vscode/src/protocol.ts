@@ -8,6 +8,11 @@ export const serverCommands = {
   generateBackward: "tad.generateBackward",
   /** [{ uri, kernel }] -> GradientStatus, after the check ended; cancellable. */
   checkGradients: "tad.checkGradients",
+  /** [{ uri, kernel }]: the server opens the first kernel of the backward, or the forward. */
+  goToBackward: "tad.goToBackward",
+  goToForward: "tad.goToForward",
+  /** [{ uri, kernel }]: the server says what the last check found. The extension shows the panel instead. */
+  showResult: "tad.showResult",
   /** [{ uri }] -> GradientStatus[]; cancellable. */
   checkAllGradients: "tad.checkAllGradients",
   /** [{ uri, kernel?, where? }] -> BackwardPreview: what "Generate backward" would write. */
@@ -67,6 +72,9 @@ export interface GradientStatus {
   worst_error?: number | null;
   seconds?: number;
   stale?: boolean;
+  /** Of a running check: it waits for a worker; how far it is. */
+  waiting?: boolean;
+  percent?: number;
   inputs?: InputResult[];
   /** Of directions along several inputs at once; with those of the inputs the largest is `worst_error`. */
   together?: { error: number | null; directions: number };

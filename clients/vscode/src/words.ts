@@ -15,16 +15,22 @@ export function formatSeconds(seconds: number): string {
 const headings: Record<CheckState, string> = {
   unchecked: "Not checked yet",
   running: "Checking …",
-  proved: "Gradients verified",
+  proved: "Gradients proved",
   failed: "A gradient is wrong",
   unproved: "Not proved",
   refused: "No backward",
   "not-differentiable": "Not differentiable",
 };
 
-/** One line: `Gradients verified, worst error 3.1e-9, 0.4 s`. */
+/** A check that waits for a worker looks different from one that runs, which says how far it is. */
+function runningWords(status: GradientStatus): string {
+  if (status.waiting) return "Waiting for a worker";
+  return status.percent ? `Checking, ${status.percent} %` : headings.running;
+}
+
+/** One line: `Gradients proved, worst error 3.1e-9, 0.4 s`. */
 export function summary(status: GradientStatus): string {
-  const parts = [headings[status.status]];
+  const parts = [status.status === "running" ? runningWords(status) : headings[status.status]];
   if (status.status === "proved" || status.status === "failed") {
     if (typeof status.worst_error === "number")
       parts.push(`worst error ${formatError(status.worst_error)}`);

@@ -383,6 +383,16 @@ if vim.lsp.commands then
     local place = command.arguments and command.arguments[1] or {}
     execute('tad.backwardPreview', { place }, preview)
   end
+  -- A click on a result says why; nothing runs again.
+  vim.lsp.commands['tad.showResult'] = function(command)
+    local place = command.arguments and command.arguments[1] or {}
+    local status = (gradients.status[place.uri] or {})[place.kernel]
+    if status then
+      float(gradients.summary(status), 'result ' .. place.kernel)
+    else
+      execute('tad.showResult', command.arguments)
+    end
+  end
   vim.lsp.commands['tad.checkGradients'] = function(command)
     local place = command.arguments and command.arguments[1] or {}
     if place.uri and place.kernel then

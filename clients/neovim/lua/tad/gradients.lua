@@ -2,7 +2,9 @@
 local M = { status = {}, asked = {} }
 
 local function summary(status)
-  if status.status == 'running' then
+  if status.status == 'running' and status.waiting then
+    return 'waiting to check the gradients of ' .. status.kernel
+  elseif status.status == 'running' then
     return 'checking the gradients of ' .. status.kernel
   end
   local text = ('%s: %s'):format(status.kernel, status.status)

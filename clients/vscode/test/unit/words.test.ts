@@ -16,7 +16,7 @@ const wrong: InputResult = {
 test("a result in one line", () => {
   assert.equal(
     summary({ ...base, worst_error: 3.14e-9, seconds: 0.42 }),
-    "Gradients verified, worst error 3.1e-9, 0.4 s",
+    "Gradients proved, worst error 3.1e-9, 0.4 s",
   );
   assert.match(summary({ ...base, stale: true }), /earlier text/);
   assert.match(summary({ ...base, worst_error: 0, seconds: 0.038 }), /, 38 ms$/);

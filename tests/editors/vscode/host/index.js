@@ -150,7 +150,7 @@ const tests = {
     await until("the result over the written backward", () => api.store.get(copy.uri, copy.kernel)?.status === "proved");
     const { document } = await open("softmax.py");
     await until("the lens with the result", async () =>
-      (await lenses(document)).some((lens) => /gradients verified, worst/.test(lens.command?.title ?? "")),
+      (await lenses(document)).some((lens) => /gradients proved, worst/.test(lens.command?.title ?? "")),
     );
   },
 

@@ -71,7 +71,7 @@ step("a line of the backward leads to the forward line, and back", async () => {
   await bench.clickLens("Generate backward", page.locator(".tab.active", { hasText: "backward of softmax_kernel" }));
   const accept = () => page.locator('.editor-actions a[aria-label^="Accept Backward"]').first().click({ timeout: 5000 });
   await bench.act("accepting the backward", accept, bench.tab(name));
-  await bench.lens(/gradients verified, worst/).waitFor();
+  await bench.lens(/gradients proved, worst/).waitFor();
   await goTo(name, "dnumerator = ");
   await bench.command("Go to Definition", bench.atLine(placeOf(name, "numerator = ")[0]));
   const peek = page.locator(".reference-zone-widget .ref-tree .monaco-list-row", { hasText: "dnumerator = " });

@@ -104,12 +104,12 @@ step("the lens shows the backward beside nothing, and Accept writes it", async (
   assert.match(readFileSync(file, "utf8"), /def softmax_kernel_backward\(/);
 });
 
-step("the gradients are verified, and both lenses say so", async () => {
+step("the gradients are proved, and both lenses say so", async () => {
   await bench.openFile("softmax.py");
-  await bench.lens(/gradients verified, worst/).waitFor();
+  await bench.lens(/gradients proved, worst/).waitFor();
   await bench.shot("editor");
   await bench.openFile("softmax_kernel_backward.py");
-  await until(async () => (await bench.lenses(/gradients verified, worst/).count()) === 2, "the result over the copy and over its backward");
+  await until(async () => (await bench.lenses(/gradients proved, worst/).count()) === 2, "the result over the copy and over its backward");
 });
 
 step("a backward that was made wrong by hand is refuted: lens, squiggle, Testing view, panel", async () => {
@@ -175,13 +175,13 @@ step("an edit makes the result stale, undo makes it good again", async () => {
   await bench.goToLine(16);
   await page.keyboard.press("End");
   for (let i = 0; i < 6; i++) await page.keyboard.press("Backspace");
-  await bench.lens(/gradients verified, worst/).waitFor();
+  await bench.lens(/gradients proved, worst/).waitFor();
   await page.keyboard.press("Control+s");
 });
 
 step("the panel has the table of the check and the picture of the schedule", async () => {
   await bench.openFile("layer_norm.py");
-  await bench.clickLens("Check gradients", bench.lenses(/gradients verified, worst/));
+  await bench.clickLens("Check gradients", bench.lenses(/gradients proved, worst/));
   await bench.goToLine(21);
   const frame = bench.panel();
   const show = async () => {
@@ -205,7 +205,7 @@ step("the panel has the table of the check and the picture of the schedule", asy
     new MutationObserver(() => element.heard.push(element.textContent)).observe(element, { childList: true, characterData: true, subtree: true });
   });
   await page.keyboard.press("Enter");
-  await until(async () => (await spoken.evaluate((element) => element.heard)).some((text) => /verified/.test(text)), "the result in words");
+  await until(async () => (await spoken.evaluate((element) => element.heard)).some((text) => /proved/.test(text)), "the result in words");
   await frame.locator(".status.proved").waitFor();
   assert.equal(await frame.locator(":focus").getAttribute("data-type"), "check", "the keyboard stays where it was");
   const sides = "View: Toggle Primary Side Bar Visibility";
@@ -286,7 +286,7 @@ step("a long check is cancelled", async () => {
 
 step("the server is started again from the palette, and lenses come back", async () => {
   await bench.openFile("softmax.py");
-  const verified = bench.lens(/gradients verified/);
+  const verified = bench.lens(/gradients proved/);
   if ((await verified.count()) === 0) await bench.clickLens("Check gradients", verified);
   await bench.command("Triton: Restart Language Server");
   await verified.waitFor({ state: "detached" }); // the new server knows of no check

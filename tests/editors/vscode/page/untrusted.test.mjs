@@ -31,6 +31,6 @@ step("kernels are analysed, but gradients are not checked", async () => {
   await page.waitForTimeout(500); // it fades in
   await bench.shot("untrusted");
   await bench.clickLens("Time", page.locator(".notification-list-item", { hasText: "nothing of it is run" }));
-  assert.equal(await bench.lenses(/gradients verified/).count(), 0);
+  assert.equal(await bench.lenses(/gradients proved/).count(), 0);
   assert.ok(!existsSync(join(editor.workspace, "started")), "no program that the workspace names is started");
 });

@@ -24,7 +24,11 @@ DTYPES = {
 
 
 class Trouble(Exception):
-    """Something that the user can do something about."""
+    """Something that the user can do something about. `lacks`: what this machine has not, "python" or "gpu"."""
+
+    def __init__(self, words, lacks=None):
+        super().__init__(words)
+        self.lacks = lacks
 
 
 def load(text, folder):
@@ -203,9 +207,9 @@ def time_kernels(request):
         import triton
         import triton.testing
     except ImportError as error:
-        raise Trouble(f"{sys.executable} cannot import what is needed: {error}") from error
+        raise Trouble(f"{sys.executable} cannot import what is needed: {error}", "python") from error
     if not torch.cuda.is_available():
-        raise Trouble(f"PyTorch {torch.__version__} finds no GPU here")
+        raise Trouble(f"PyTorch {torch.__version__} finds no GPU here", "gpu")
     if hasattr(triton, "set_allocator"):  # descriptors that kernels make
         triton.set_allocator(lambda size, alignment, stream: torch.empty(size, device="cuda", dtype=torch.int8))
     with tempfile.TemporaryDirectory() as folder:  # no longer than that: who is killed removes nothing
@@ -244,7 +248,7 @@ def main():
     try:
         result = time_kernels(json.load(sys.stdin))
     except Trouble as trouble:
-        result = {"error": str(trouble)}
+        result = {"error": str(trouble), "lacks": trouble.lacks}
     except Exception as error:
         result = {"error": f"{type(error).__name__}: {error}"}
     json.dump(result, answer)

@@ -104,7 +104,9 @@ static void clock_end(Clock *clock) {
 
 static void clock_fail(Clock *clock, const char *problem) {
     Request *request = clock->request;
-    know(clock, clock->is_cancelled ? "" : problem, false);
+    // What no kernel is to blame for is said once, in the answer, and stands over none.
+    bool is_of_kernel = !clock->is_cancelled && !timing_lacks_setup(problem);
+    know(clock, is_of_kernel ? problem : "", false);
     request_fail(request, clock->is_cancelled ? ERROR_REQUEST_CANCELLED : ERROR_REQUEST_FAILED,
                  "%s", problem);
     request_complete(request);

@@ -63,6 +63,24 @@ static const char *last_line(Arena *arena, Buffer *text) {
     return arena_strndup(arena, all.data + start, size < LONGEST_TROUBLE ? size : LONGEST_TROUBLE);
 }
 
+/// What `Time` cannot do without, and the setting that says where it is. Begins alike for all of them.
+#define SETTING "the setting `tad.python.command`, `--python` or $TAD_PYTHON"
+
+static const char *with_advice(Arena *arena, const char *problem, const char *lacks) {
+    if (strcmp(lacks, "python") == 0)
+        return arena_printf(
+            arena, "%s. To time kernels, name a Python with PyTorch and Triton by " SETTING,
+            problem);
+    if (strcmp(lacks, "gpu") == 0)
+        return arena_printf(arena,
+                            "%s. To time kernels, name a Python on a machine with a GPU by " SETTING
+                            ", as in `ssh box python3`",
+                            problem);
+    return problem;
+}
+
+bool timing_lacks_setup(const char *problem) { return strstr(problem, SETTING) != NULL; }
+
 static void child_exited(void *context, int status, int signal_number) {
     Timing *timing = context;
     Error error = NULL;
@@ -72,6 +90,7 @@ static void child_exited(void *context, int status, int signal_number) {
             ? json_parse(arena, (Str){buffer_text(&timing->output), timing->output.size}, &error)
             : NULL;
     const char *problem = json_get_string(result, "error", NULL);
+    if (problem) problem = with_advice(arena, problem, json_get_string(result, "lacks", ""));
     if (timing->is_cancelled)
         problem = "cancelled";
     else if (timing->is_late)
@@ -85,6 +104,8 @@ static void child_exited(void *context, int status, int signal_number) {
                                signal_number ? "signal" : "status",
                                signal_number ? signal_number : status,
                                last_line(arena, &timing->trouble));
+    bool is_missing = strstr(problem ? problem : "", "cannot start");
+    if (!result && is_missing) problem = with_advice(arena, problem, "python");
     timing_end(timing, problem ? NULL : result, problem);
 }
 
@@ -138,7 +159,7 @@ static void child_start(Timing *timing, const Json *plan) {
     Error error =
         process_start(timing->loop, arena, child_command(timing), kind, &events, &timing->child);
     if (error) {
-        timing_end(timing, NULL, error);
+        timing_end(timing, NULL, with_advice(arena, error, "python"));
         return;
     }
     timing->late = timer_start(timing->loop, CHILD_LIMIT_MS, 0, child_is_late, timing);

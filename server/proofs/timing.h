@@ -22,6 +22,8 @@ Timing *timing_start(Loop *loop, const TimingRequest *request, TimingCallback *c
 void timing_cancel(Timing *timing);
 /// Kills what runs; the callback does not come. For the end of a session.
 void timing_abandon(Timing *timing);
+/// Whether this machine lacks what every timing takes, so that the problem is no kernel's own; it names the setting.
+bool timing_lacks_setup(const char *problem);
 /// "fwd 0.0698 ms (3846 GB/s), bwd 0.104 ms, 1.5x fwd" of a result.
 const char *timing_summary(Arena *arena, const Json *result);
 /// The Python to use: `given`, else what TAD_PYTHON says, else "python3".

@@ -197,8 +197,10 @@ static Json *command_time_kernel(Request *request) {
     if (!kernel)
         request_fail(request, ERROR_INVALID_PARAMS, "the argument names no `kernel`");
     else if (!request->configuration->trusted)
-        request_fail(request, ERROR_REQUEST_FAILED,
-                     "this workspace is not trusted, so nothing of it is run");
+        request_fail(
+            request, ERROR_REQUEST_FAILED,
+            "this workspace is not trusted, so nothing of it is run: trust it first (in VS "
+            "Code `Manage Workspace Trust`, elsewhere `initializationOptions.trusted`)");
     if (request->error_code) return NULL;
     request_hold(request);
     timings_start(request->server->timings, request, kernel);

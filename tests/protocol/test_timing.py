@@ -110,6 +110,34 @@ def test_a_python_that_is_not_there(editor: Client, kernel: str, machine: Machin
     assert time_kernel(editor, kernel)["error"]["code"] == REQUEST_FAILED
 
 
+@pytest.mark.parametrize(
+    ("lacks", "wants"),
+    [("python", "a Python with PyTorch and Triton"), ("gpu", "a machine with a GPU"), (None, None)],
+)
+def test_what_the_machine_lacks_names_the_setting_and_stands_over_no_kernel(
+    editor: Client, kernel: str, machine: Machine, lacks: str | None, wants: str | None
+) -> None:
+    machine.does(f"print(json.dumps({{'error': 'it is not there', 'lacks': {lacks!r}}}))")
+    message = time_kernel(editor, kernel)["error"]["message"]
+    assert ("the setting `tad.python.command`" in message) == (wants is not None)
+    assert wants is None or wants in message
+    assert ("Time" in titles(editor, kernel)) == (wants is not None)
+
+
+def test_a_python_without_what_timing_takes(editor: Client, kernel: str, tmp_path: Path) -> None:
+    editor.configuration = {"python": {"command": sys.executable}}  # that of the tests has no Triton
+    editor.notify("workspace/didChangeConfiguration", {"settings": None})
+    editor.settle()
+    editor.open(kernel, KERNEL)
+    message = time_kernel(editor, kernel)["error"]["message"]
+    assert "cannot import what is needed" in message and "`tad.python.command`" in message
+    editor.configuration = {"python": {"command": str(tmp_path / "python")}}
+    editor.notify("workspace/didChangeConfiguration", {"settings": None})
+    editor.settle()
+    message = time_kernel(editor, kernel)["error"]["message"]
+    assert "cannot start" in message and "`tad.python.command`" in message
+
+
 def test_what_a_python_may_do(editor: Client, kernel: str, machine: Machine) -> None:
     """It keeps caches and starts compilers; it has no network, no rights, and none of our secrets."""
     report = machine.file.parent / "report"

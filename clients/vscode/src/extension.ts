@@ -9,7 +9,7 @@ import { serverCommands, type GradientStatus, type KernelEntry, type KernelPlace
 import { Server } from "./server";
 import { StatusItem } from "./status";
 import { StatusStore } from "./status-store";
-import { summary } from "./words";
+import { settingIn, summary } from "./words";
 
 /** What other extensions, and our tests, may use. */
 export interface Api {
@@ -74,7 +74,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     }),
     command("tad.time", async (place) => {
       const chosen = await choose(place, "Time");
-      if (chosen) await guarded(() => running.command(serverCommands.timeKernel, chosen));
+      if (chosen && (await isTrusted("Timing"))) await guarded(() => running.command(serverCommands.timeKernel, chosen));
     }),
     vscode.commands.registerCommand(explainCommand, (name: unknown) => guarded(() => pages.show(name))),
     vscode.window.onDidChangeActiveTextEditor((editor) => {
@@ -107,7 +107,21 @@ async function guarded(action: () => Promise<void>): Promise<void> {
 
 async function offerOutput(text: string): Promise<void> {
   const show = "Show Output";
-  if ((await vscode.window.showErrorMessage(text, show)) === show) server?.output.show();
+  const change = "Open Setting";
+  const setting = settingIn(text);
+  const chosen = await vscode.window.showErrorMessage(text, ...(setting ? [change] : []), show);
+  if (chosen === show) server?.output.show();
+  if (chosen === change) await vscode.commands.executeCommand("workbench.action.openSettings", setting);
+}
+
+/** Whether processes may be started; where not, says so with the way to change it. */
+async function isTrusted(what: string): Promise<boolean> {
+  if (vscode.workspace.isTrusted) return true;
+  const manage = "Manage Workspace Trust";
+  const text = `${what} runs kernels. This workspace is not trusted.`;
+  if ((await vscode.window.showWarningMessage(text, manage)) === manage)
+    await vscode.commands.executeCommand("workbench.trust.manage");
+  return false;
 }
 
 /** Without a server nothing works: said once, with the way to mend it. */
@@ -120,13 +134,7 @@ async function offerSettings(problem: string): Promise<void> {
 }
 
 async function checkKernel(running: Server, store: StatusStore, place: KernelPlace): Promise<void> {
-  if (!vscode.workspace.isTrusted) {
-    const manage = "Manage Workspace Trust";
-    const text = "Checking gradients runs kernels. This workspace is not trusted.";
-    if ((await vscode.window.showWarningMessage(text, manage)) === manage)
-      await vscode.commands.executeCommand("workbench.trust.manage");
-    return;
-  }
+  if (!(await isTrusted("Checking gradients"))) return;
   // The server shows the progress and its cancel button.
   const status = await running.command<GradientStatus | null>(serverCommands.checkGradients, place);
   if (status) store.takeAnswer(status);

@@ -81,6 +81,7 @@ export function makeMiddleware(): Middleware {
         return vscode.commands.executeCommand("tad.previewBackward", place);
       if (place && command === serverCommands.checkGradients)
         return vscode.commands.executeCommand("tad.checkKernel", place);
+      if (place && command === serverCommands.timeKernel) return vscode.commands.executeCommand("tad.time", place);
       if (place && command === serverCommands.showResult)
         return vscode.commands.executeCommand("tad.showGradients", place);
       return next(command, args) as unknown;

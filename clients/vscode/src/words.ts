@@ -47,6 +47,11 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+/** The setting of ours that a message names between backticks. */
+export function settingIn(text: string): string | undefined {
+  return /`(tad\.\w+(?:\.\w+)*)`/.exec(text)?.[1];
+}
+
 /** First letter large, full stop at the end. */
 export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");

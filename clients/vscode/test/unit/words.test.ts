@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GradientStatus, InputResult } from "../../src/protocol";
 import { configurationTable, inputTable } from "../../src/table";
-import { formatElement, formatError, shortened, summary, worstInput } from "../../src/words";
+import { formatElement, formatError, settingIn, shortened, summary, worstInput } from "../../src/words";
 
 const base: GradientStatus = { uri: "file:///k.py", kernel: "k", status: "proved" };
 const right: InputResult = { name: "x", error: 2e-15, directions: 4, worst: null };
@@ -12,6 +12,17 @@ const wrong: InputResult = {
   directions: 4,
   worst: { index: [3, 7], expected: 2, actual: 1 },
 };
+
+test("a message names the setting to change", () => {
+  assert.equal(settingIn("no Triton: the setting `tad.python.command`, `--python` or $TAD_PYTHON"), "tad.python.command");
+  assert.equal(settingIn("no GPU `here`"), undefined);
+});
+
+test("a check that waits, runs, and how far it is", () => {
+  assert.equal(summary({ ...base, status: "running", waiting: true, percent: 0 }), "Waiting for a worker");
+  assert.equal(summary({ ...base, status: "running", waiting: false, percent: 40 }), "Checking, 40 %");
+  assert.equal(summary({ ...base, status: "running" }), "Checking …");
+});
 
 test("a result in one line", () => {
   assert.equal(

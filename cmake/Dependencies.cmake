@@ -1,4 +1,5 @@
-# What others wrote: tad::json-c, tad::uv from the system (libcurl is opened at run time, server/model/http.c); tad::tree-sitter (runtime and
+# What others wrote: tad::json-c, tad::uv from the system (opened at run time: libcurl, server/model/http.c; SQLite,
+# server/retrieval/sqlite.c); tad::tree-sitter (runtime and
 # grammars, compiled here) from npm packages. All are SYSTEM: our warnings are not asked of them.
 include(FindPkgConfig)
 find_package(Threads REQUIRED)

@@ -6,7 +6,7 @@
 #include "autodiff/backward.h"
 #include "base/escape.h"
 #include "server/model/agreement.h"
-#include "server/model/private.h"
+#include "server/system/private.h"
 #include "server/model/session.h"
 #include "server/report/diff.h"
 #include "server/settings/result.h"

@@ -2,13 +2,12 @@
 #include "server/model/agreement.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/json.h"
 #include "server/model/chat.h"
-#include "server/model/private.h"
 #include "server/system/files.h"
 #include "server/system/output.h"
+#include "server/system/private.h"
 
 static const char *agreement_path(Arena *arena, const char *workspace, Error *error) {
     return private_path(arena, "XDG_STATE_HOME", ".local/state", "agreed.json", workspace, error);
@@ -36,12 +35,6 @@ bool agreement_holds(Arena *arena, const char *workspace, const char *url) {
     return false;
 }
 
-static void make_folders(Arena *arena, const char *folder) {
-    if (strcmp(folder, "/") == 0 || folder_exists(folder)) return;
-    make_folders(arena, path_folder(arena, folder));
-    mkdir(folder, 0700);
-}
-
 Error agreement_keep(Arena *arena, const char *workspace, const char *url) {
     Error error;
     const char *path = agreement_path(arena, workspace, &error);
@@ -52,7 +45,7 @@ Error agreement_keep(Arena *arena, const char *workspace, const char *url) {
     json_push(list, entry);
     Json *root = json_object(arena);
     json_set(root, "agreed", list);
-    make_folders(arena, path_folder(arena, path));
+    private_make_folder(arena, path_folder(arena, path));
     error = private_refuse(arena, path_folder(arena, path));
     if (error) return error;
     Output output = {.path = path, .root = "/", .is_forced = true};

@@ -6,8 +6,8 @@
 
 #include "analysis/syntax/toml.h"
 #include "server/model/http.h"
-#include "server/model/private.h"
 #include "server/system/files.h"
+#include "server/system/private.h"
 
 typedef enum ModelKind { MODEL_TEXT, MODEL_NUMBER, MODEL_NAME } ModelKind;
 

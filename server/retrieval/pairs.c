@@ -18,24 +18,24 @@ typedef struct Reached {
     int depth;
 } Reached;
 
-typedef struct Reach {
+typedef struct LaunchReach {
     Arena *arena;
-    Map seen;           // functions and kernels -> their depth + 1
+    Map seen;            // functions and kernels -> their depth + 1
     LIST(Reached) open;  // functions, each read once, the nearest first
     LIST(Reached) kernels;
     int depth;  // of what is read
-} Reach;
+} LaunchReach;
 
 /// The text of one function, or what a global was made from.
-typedef struct Reading {
-    Reach *reach;
+typedef struct NameReading {
+    LaunchReach *reach;
     const Module *module;
     const FunctionDefinition *function;  // NULL: a global
     Map own;                             // names that it binds
     int depth;
-} Reading;
+} NameReading;
 
-static void reach_add(Reach *reach, const FunctionDefinition *function) {
+static void reach_add(LaunchReach *reach, const FunctionDefinition *function) {
     if (map_has_pointer(&reach->seen, function)) return;
     Reached *reached = ARENA_NEW(reach->arena, Reached);
     *reached = (Reached){function, reach->depth + 1};
@@ -63,8 +63,8 @@ static const FunctionDefinition *method_of(const Module *module, SyntaxNode clas
 static bool visit_name(void *context, SyntaxNode node);
 
 /// What a name stands for is followed; false where nobody knows it.
-static bool follow(Reading *reading, ScopeEntry entry) {
-    Reach *reach = reading->reach;
+static bool follow(NameReading *reading, ScopeEntry entry) {
+    LaunchReach *reach = reading->reach;
     entry = scope_follow_alias(reach->arena, entry);
     if (entry.kind == SCOPE_FUNCTION) {
         reach_add(reach, entry.function);
@@ -74,16 +74,16 @@ static bool follow(Reading *reading, ScopeEntry entry) {
         reading->depth >= DEEPEST_ALIAS)
         return entry.kind == SCOPE_EXTERNAL;
     // `run = torch.compile(launch)`
-    Reading inner = {.reach = reach,
-                     .module = entry.module,
-                     .own = map_new(reach->arena),
-                     .depth = reading->depth + 1};
+    NameReading inner = {.reach = reach,
+                         .module = entry.module,
+                         .own = map_new(reach->arena),
+                         .depth = reading->depth + 1};
     syntax_walk(entry.node, visit_name, &inner);
     return true;
 }
 
 /// `self.launch`, `Class.launch`, `Other.apply`.
-static bool follow_method(Reading *reading, SyntaxNode attribute) {
+static bool follow_method(NameReading *reading, SyntaxNode attribute) {
     const Module *module = reading->module;
     Arena *arena = reading->reach->arena;
     SyntaxNode object = node_field(attribute, "object");
@@ -108,7 +108,8 @@ static bool follow_method(Reading *reading, SyntaxNode attribute) {
 }
 
 /// A function that is defined within the one that is read, or beside it in a function around both.
-static const FunctionDefinition *nested_function(const Reading *reading, Str name, uint32_t place) {
+static const FunctionDefinition *nested_function(const NameReading *reading, Str name,
+                                                 uint32_t place) {
     const Module *module = reading->module;
     for (LIST_EACH(int, i, module->functions)) {
         const FunctionDefinition *function = module->functions.items[i];
@@ -122,7 +123,7 @@ static const FunctionDefinition *nested_function(const Reading *reading, Str nam
 }
 
 static bool visit_name(void *context, SyntaxNode node) {
-    Reading *reading = context;
+    NameReading *reading = context;
     Arena *arena = reading->reach->arena;
     const Source *source = reading->module->source;
     SyntaxKind kind = node_kind(node);
@@ -153,9 +154,9 @@ static bool visit_name(void *context, SyntaxNode node) {
     return true;
 }
 
-static void read_function(Reach *reach, const FunctionDefinition *function) {
+static void read_function(LaunchReach *reach, const FunctionDefinition *function) {
     const Module *module = function->module;
-    Reading reading = {.reach = reach, .module = module, .function = function};
+    NameReading reading = {.reach = reach, .module = module, .function = function};
     reading.own = function_names(reach->arena, module->source, function->node);
     syntax_walk(function->body, visit_name, &reading);
     // Launches that no name at module level tells of: of kernels in classes and functions.
@@ -165,8 +166,8 @@ static void read_function(Reach *reach, const FunctionDefinition *function) {
     }
 }
 
-static Reach reach_of(Arena *arena, const FunctionDefinition *method) {
-    Reach reach = {.arena = arena, .seen = map_new(arena)};
+static LaunchReach reach_of(Arena *arena, const FunctionDefinition *method) {
+    LaunchReach reach = {.arena = arena, .seen = map_new(arena)};
     reach_add(&reach, method);
     for (int i = 0; i < reach.open.count && i < MOST_FUNCTIONS; i++) {
         reach.depth = reach.open.items[i].depth;
@@ -177,16 +178,16 @@ static Reach reach_of(Arena *arena, const FunctionDefinition *method) {
 
 /// Whether far fewer calls lead to the kernel there: a backward computes something again that the forward computes as deep, and a forward
 /// may try its backward out, far below.
-static bool is_nearer(const Reach *there, const Reached *kernel) {
+static bool is_nearer(const LaunchReach *there, const Reached *kernel) {
     const Reached *other = map_get_pointer(&there->seen, kernel->function);
     return other && other->depth + FAR < kernel->depth;
 }
 
 /// Adds the pair of two functions, where both lead to kernels.
-static void pair_add(Arena *arena, Pairs *pairs, Str name, const FunctionDefinition *forward,
+static void pair_add(Arena *arena, KernelPairs *pairs, Str name, const FunctionDefinition *forward,
                      const FunctionDefinition *backward) {
-    Reach ahead = reach_of(arena, forward), back = reach_of(arena, backward);
-    Pair pair = {.name = str_dup(arena, name), .forward = forward, .backward = backward};
+    LaunchReach ahead = reach_of(arena, forward), back = reach_of(arena, backward);
+    KernelPair pair = {.name = str_dup(arena, name), .forward = forward, .backward = backward};
     for (LIST_EACH(int, i, ahead.kernels))
         if (!is_nearer(&back, &ahead.kernels.items[i]))
             LIST_PUSH(arena, &pair.forwards, ahead.kernels.items[i].function);
@@ -205,7 +206,7 @@ static void pair_add(Arena *arena, Pairs *pairs, Str name, const FunctionDefinit
 typedef struct Registrations {
     Arena *arena;
     const Module *module;
-    Pairs *pairs;
+    KernelPairs *pairs;
 } Registrations;
 
 /// The function of that name that is defined last before the place, at whatever depth.
@@ -255,8 +256,8 @@ static bool visit_registration(void *context, SyntaxNode node) {
     return true;
 }
 
-Pairs pairs_find(Arena *arena, const Module *module) {
-    Pairs pairs = {0};
+KernelPairs pairs_find(Arena *arena, const Module *module) {
+    KernelPairs pairs = {0};
     for (LIST_EACH(int, i, module->functions)) {
         const FunctionDefinition *forward = module->functions.items[i];
         if (forward->is_jit || !str_is(forward->name, "forward")) continue;

@@ -4,19 +4,21 @@
 
 #include "analysis/module/module.h"
 
-typedef struct Pair {
-    const char *name;  // of the class, or of the operator
+typedef struct KernelPair {
+    const char *name;                              // of the class, or of the operator
     const FunctionDefinition *forward, *backward;  // its methods, or the functions
-    LIST(const FunctionDefinition *) forwards;   // kernels, each once, in the order in which they are met
-    LIST(const FunctionDefinition *) backwards;  // kernels of its own; the forward's where it has none
-} Pair;
+    LIST(const FunctionDefinition *)
+    forwards;  // kernels, each once, in the order in which they are met
+    LIST(const FunctionDefinition *)
+    backwards;  // kernels of its own; the forward's where it has none
+} KernelPair;
 
-typedef struct Pairs {
-    LIST(Pair) list;
-} Pairs;
+typedef struct KernelPairs {
+    LIST(KernelPair) list;
+} KernelPairs;
 
 /// The Functions of a file (also operators with `register_autograd`) that launch kernels both ways: in their methods, or in functions that these call, of this file or of
 /// those that it imports. Names are in `arena`; the definitions belong to their modules.
-Pairs pairs_find(Arena *arena, const Module *module);
+KernelPairs pairs_find(Arena *arena, const Module *module);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum ValueKind { FLAG, TEXT, NAMES, CHOICE, COUNT, INTEGER, SECONDS } ValueKind;
+typedef enum ValueKind { FLAG, TEXT, NAMES, CHOICE, COUNT, INTEGER, SECONDS, SHARE } ValueKind;
 
 #define FOR(command) (1u << COMMAND_##command)
 
@@ -178,10 +178,11 @@ static Error parse_number(Arena *arena, const OptionRow *row, const char *value,
     char *end = NULL;
     errno = 0;
     *number = strtod(value, &end);
-    bool whole = row->kind == SECONDS || (*number <= INT_MAX && *number == (double)(long)*number);
+    bool is_real = row->kind == SECONDS || row->kind == SHARE;
+    bool whole = is_real || (*number <= INT_MAX && *number == (double)(long)*number);
     if (end == value || *end || errno || !(*number >= least && *number <= INT_MAX) || !whole)
         return arena_printf(arena, "%s takes a %s of at least %g, not `%s`", row->name,
-                            row->kind == SECONDS ? "number" : "whole number", least, value);
+                            is_real ? "number" : "whole number", least, value);
     return NULL;
 }
 
@@ -205,6 +206,13 @@ static Error option_set(Arena *arena, Options *options, int option, const char *
         return error;
     case SECONDS:
         error = parse_number(arena, row, value, 0.001, &number);
+        *(double *)field = number;
+        return error;
+    case SHARE:
+        error = parse_number(arena, row, value, 0, &number);
+        if (!error && number > 1)
+            error =
+                arena_printf(arena, "%s takes a number of at most 1, not `%s`", row->name, value);
         *(double *)field = number;
         return error;
     }
@@ -315,6 +323,7 @@ Error options_parse(Arena *arena, int argument_count, char **arguments, Options 
     if (options->time_limit_s == 0)
         options->time_limit_s =
             options->command == COMMAND_BACKWARD ? BACKWARD_SECONDS : CHECK_SECONDS;
+    if (!parse.seen[OPTION_MIN_SIM]) options->min_sim = -1;
     options->operands = parse.operands.items;
     options->operand_count = parse.operands.count;
     return NULL;

@@ -29,7 +29,8 @@ typedef struct Options {
     CommandId command;
     const char **operands;
     int operand_count;
-    bool stdio, grad, quiet, diff, no_proof, force, agree, write, from_stdin, update_baseline;
+    bool stdio, grad, quiet, diff, no_proof, force, agree, write, from_stdin, update_baseline, forget,
+        json;
     const char *pipe;                    // NULL: stdin and stdout
     const char *record;                  // NULL: do not
     int socket, client_process;          // 0: none
@@ -50,6 +51,9 @@ typedef struct Options {
     int jobs;  // 0: one per core
     int seed;
     double time_limit_s;
+    int top_k;       // 0: not said
+    double min_sim;  // negative: not said
+    Names exclude;
 } Options;
 
 /// Fills `options` (strings borrowed from `arguments`). Otherwise one sentence that says what is wrong.

@@ -99,8 +99,9 @@ ROOMS = {
         "crash": {"text", "settings", "system", "report"},
         "session": {"proofs", "crash", "text", "settings", "system", "report"},
         "queues": {"session", "proofs", "crash", "text", "settings", "system", "report"},
+        "retrieval": {"text", "system", "report"},
         "model": {"proofs", "text", "settings", "system", "report"},
-        "cli": {"model", "proofs", "crash", "text", "settings", "system", "report"},
+        "cli": {"retrieval", "model", "proofs", "crash", "text", "settings", "system", "report"},
         "gradients": {"queues", "session", "proofs", "text", "settings", "system"},
         "requests": {"gradients", "queues", "session", "cli", "model", "text", "system"},
         ".": {"requests", "gradients", "queues", "session", "crash", "settings"},
@@ -113,6 +114,7 @@ DOORS = {
     r"tree_sitter/": {"analysis/syntax/syntax.c"},
     r"uv\.h|uv/": {"server/system/loop.c", "server/system/loop_parts.h"},
     r"curl/": set(),  # declared in server/model/http.c
+    r"sqlite": set(),  # declared in server/retrieval/sqlite.c
     r"cuda|nvrtc": set(),  # the few functions used are declared in gpu-runner/cuda/*.def
 }
 

@@ -1,5 +1,5 @@
 // XDG's folders, checked.
-#include "server/model/private.h"
+#include "server/system/private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +31,16 @@ const char *private_path(Arena *arena, const char *variable, const char *below, 
             arena_printf(arena, "neither $%s nor $HOME says where your own files are", variable);
     if (*error) return NULL;
     const char *path = path_join(arena, path_join(arena, base, "tad-lsp"), name);
-    if (!lies_in(arena, path, workspace)) return path;
+    if (!workspace || !lies_in(arena, path, workspace)) return path;
     *error = arena_printf(arena, "%s lies in the workspace %s, which cannot speak for you", path,
                           workspace);
     return NULL;
+}
+
+void private_make_folder(Arena *arena, const char *folder) {
+    if (strcmp(folder, "/") == 0 || folder_exists(folder)) return;
+    private_make_folder(arena, path_folder(arena, folder));
+    mkdir(folder, 0700);
 }
 
 Error private_refuse(Arena *arena, const char *path) {

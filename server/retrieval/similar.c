@@ -1,0 +1,120 @@
+// The cosine of the traits' weights; a trait counts more the fewer kernels have it.
+#include "server/retrieval/similar.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define NEAR_DUPLICATE 0.95
+#define RARITY_POWER 0.4
+
+/// How rare the traits are, by hash: how many kernels have each.
+typedef struct Rarity {
+    Map counts;  // hash -> int *
+    int kernels;
+} Rarity;
+
+static Rarity rarity_of(Arena *arena, const StoredKernels *kernels) {
+    Rarity rarity = {map_new(arena), kernels->list.count};
+    for (LIST_EACH(int, i, kernels->list)) {
+        const Structure *structure = &kernels->list.items[i].structure;
+        for (int t = 0; t < structure->count; t++) {
+            int *count = map_get_number(&rarity.counts, structure->traits[t].hash);
+            if (!count) {
+                count = ARENA_NEW(arena, int);
+                map_set_number(&rarity.counts, structure->traits[t].hash, count);
+            }
+            ++*count;
+        }
+    }
+    return rarity;
+}
+
+/// The structure with its weights so that the squares add up to 1.
+static Structure weighted(Arena *arena, const Rarity *rarity, const Structure *structure) {
+    Structure result = {ARENA_ARRAY(arena, Trait, structure->count + 1), structure->count};
+    double squares = 0;
+    for (int i = 0; i < structure->count; i++) {
+        const int *count = map_get_number(&rarity->counts, structure->traits[i].hash);
+        double rare = log((rarity->kernels + 1.0) / (count ? *count : 1));
+        double weight = structure->traits[i].weight * pow(rare, RARITY_POWER);
+        // What comes from a file may be anything.
+        if (!(weight >= 0 && weight < 1e6)) weight = 0;
+        result.traits[i] = (Trait){structure->traits[i].hash, (float)weight, 0};
+        squares += weight * weight;
+    }
+    float scale = squares > 0 ? (float)(1 / sqrt(squares)) : 0;
+    for (int i = 0; i < result.count; i++) result.traits[i].weight *= scale;
+    return result;
+}
+
+/// Both have rising hashes.
+static double cosine(const Structure *a, const Structure *b) {
+    double sum = 0;
+    for (int i = 0, k = 0; i < a->count && k < b->count;) {
+        uint64_t left = a->traits[i].hash, right = b->traits[k].hash;
+        if (left == right) sum += (double)a->traits[i].weight * b->traits[k].weight;
+        i += left <= right;
+        k += right <= left;
+    }
+    return sum;
+}
+
+bool path_is_excluded(const char *path, const char *const *patterns, int count) {
+    for (int i = 0; i < count; i++)
+        if (fnmatch(patterns[i], path, 0) == 0) return true;
+    return false;
+}
+
+typedef struct SimilarCandidate {
+    const StoredKernel *kernel;
+    Structure structure;
+    double similarity;
+} SimilarCandidate;
+
+static int compare_candidates(const void *left, const void *right) {
+    const SimilarCandidate *a = left, *b = right;
+    if (a->similarity != b->similarity) return a->similarity > b->similarity ? -1 : 1;
+    int order = strcmp(a->kernel->path, b->kernel->path);
+    return order ? order : a->kernel->line - b->kernel->line;
+}
+
+/// Adds a candidate to the list, or to what it is a near duplicate of. False: the list is full.
+static bool take(Arena *arena, Similars *similars, const SimilarCandidate *const *taken,
+                 const SimilarCandidate *candidate, int most) {
+    for (LIST_EACH(int, i, similars->list)) {
+        if (cosine(&taken[i]->structure, &candidate->structure) < NEAR_DUPLICATE) continue;
+        LIST_PUSH(arena, &similars->list.items[i].copies, candidate->kernel);
+        return true;
+    }
+    if (similars->list.count >= most) return false;
+    Similar similar = {.kernel = candidate->kernel, .similarity = candidate->similarity};
+    LIST_PUSH(arena, &similars->list, similar);
+    return true;
+}
+
+Similars similar_find(Arena *arena, const StoredKernels *kernels, const Structure *structure,
+                      const char *path, const char *name, const SimilarOptions *options) {
+    Rarity rarity = rarity_of(arena, kernels);
+    Structure asked = weighted(arena, &rarity, structure);
+    SimilarCandidate *candidates = ARENA_ARRAY(arena, SimilarCandidate, kernels->list.count + 1);
+    int count = 0;
+    for (LIST_EACH(int, i, kernels->list)) {
+        const StoredKernel *kernel = &kernels->list.items[i];
+        if (strcmp(kernel->path, path) == 0 && strcmp(kernel->name, name) == 0) continue;
+        if (path_is_excluded(kernel->path, options->excluded, options->excluded_count)) continue;
+        SimilarCandidate candidate = {kernel, weighted(arena, &rarity, &kernel->structure), 0};
+        candidate.similarity = fmin(cosine(&asked, &candidate.structure), 1);
+        if (candidate.similarity >= options->min_similarity) candidates[count++] = candidate;
+    }
+    if (count) qsort(candidates, (size_t)count, sizeof *candidates, compare_candidates);
+    Similars similars = {0};
+    const SimilarCandidate **taken =
+        ARENA_ARRAY(arena, const SimilarCandidate *, options->top_k + 1);
+    for (int i = 0; i < count; i++) {
+        int before = similars.list.count;
+        if (!take(arena, &similars, taken, &candidates[i], options->top_k)) break;
+        if (similars.list.count > before) taken[before] = &candidates[i];
+    }
+    return similars;
+}

@@ -1,0 +1,33 @@
+// The forwards of the index that are built most like a kernel.
+#ifndef TAD_SERVER_RETRIEVAL_SIMILAR_H
+#define TAD_SERVER_RETRIEVAL_SIMILAR_H
+
+#include "server/retrieval/store.h"
+
+typedef struct SimilarOptions {
+    int top_k;
+    double min_similarity;
+    const char *const *excluded;  // patterns of paths, as of a shell; `*` also goes over `/`
+    int excluded_count;
+} SimilarOptions;
+
+enum { SIMILAR_TOP_K = 5 };
+#define SIMILAR_LEAST 0.25
+
+typedef struct Similar {
+    const StoredKernel *kernel;
+    double similarity;                  // 0 to 1
+    LIST(const StoredKernel *) copies;  // near duplicates of it, which are not listed
+} Similar;
+
+typedef struct Similars {
+    LIST(Similar) list;
+} Similars;
+
+/// The nearest of `kernels`, the nearest first, near duplicates merged. `path`, real, and `name` are the kernel's own: itself is left out.
+Similars similar_find(Arena *arena, const StoredKernels *kernels, const Structure *structure,
+                      const char *path, const char *name, const SimilarOptions *options);
+/// Whether one of the patterns fits the path.
+bool path_is_excluded(const char *path, const char *const *patterns, int count);
+
+#endif

@@ -1,0 +1,196 @@
+// What kernels are built of, and which Functions launch them both ways.
+#include "analysis/snapshot.h"
+#include "server/retrieval/pairs.h"
+#include "server/retrieval/similar.h"
+#include "tests/support/check.h"
+
+#define PRELUDE "import torch\nimport triton\nimport triton.language as tl\n"
+
+#define SOFTMAX(kernel, x, number)                                                                 \
+    "@triton.jit\n"                                                                                \
+    "def " kernel "(out, inp, n, SIZE: tl.constexpr):\n"                                           \
+    "    at = tl.arange(0, SIZE)\n"                                                                \
+    "    row = tl.program_id(0) * " number "\n"                                                    \
+    "    " x " = tl.load(inp + row + at, mask=at < n, other=-float('inf'))\n"                      \
+    "    " x " = tl.exp(" x " - tl.max(" x ", axis=0))\n"                                          \
+    "    tl.store(out + row + at, " x " / tl.sum(" x ", axis=0), mask=at < n)\n"
+
+#define SCALE(kernel)                                                                              \
+    "@triton.jit\n"                                                                                \
+    "def " kernel "(out, inp, n, SIZE: tl.constexpr):\n"                                           \
+    "    at = tl.program_id(0) * SIZE + tl.arange(0, SIZE)\n"                                      \
+    "    tl.store(out + at, tl.load(inp + at, mask=at < n) * 2.0, mask=at < n)\n"
+
+static Snapshot *snapshot_of(const char *text) {
+    return snapshot_build("a.py", str_from(text), &(SnapshotOptions){.skip_checks = true});
+}
+
+static StoredKernel stored(Arena *arena, const Snapshot *snapshot, const char *name) {
+    const Kernel *kernel = snapshot_find_kernel(snapshot, str_from(name));
+    return (StoredKernel){
+        .path = "/a.py", .name = name, .structure = structure_of(arena, kernel->function)};
+}
+
+TEST(names_and_numbers_are_no_structure) {
+    Arena *arena = arena_new();
+    Snapshot *snapshot =
+        snapshot_of(PRELUDE SOFTMAX("one", "x", "n") SOFTMAX("other", "value", "n"));
+    CHECK_EQ_STR(structure_text(arena, snapshot_find_kernel(snapshot, STR("one"))->function),
+                 structure_text(arena, snapshot_find_kernel(snapshot, STR("other"))->function));
+    snapshot_release(snapshot);
+    arena_free(arena);
+}
+
+TEST(traits_rise_and_are_there_once) {
+    Arena *arena = arena_new();
+    Snapshot *snapshot = snapshot_of(PRELUDE SOFTMAX("one", "x", "n"));
+    Structure structure = structure_of(arena, snapshot->kernels.items[0].function);
+    CHECK(structure.count > 20);
+    for (int i = 1; i < structure.count; i++)
+        CHECK(structure.traits[i - 1].hash < structure.traits[i].hash);
+    for (int i = 0; i < structure.count; i++) CHECK(structure.traits[i].weight >= 0);
+    snapshot_release(snapshot);
+    arena_free(arena);
+}
+
+TEST(the_nearest_comes_first_and_copies_are_one) {
+    Arena *arena = arena_new();
+    Snapshot *snapshot = snapshot_of(PRELUDE SOFTMAX("one", "x", "n") SOFTMAX("other", "y", "n")
+                                         SOFTMAX("third", "z", "n") SCALE("scale"));
+    StoredKernels kernels = {0};
+    const char *const names[] = {"scale", "one", "other", "third"};
+    for (int i = 0; i < 4; i++) LIST_PUSH(arena, &kernels.list, stored(arena, snapshot, names[i]));
+    SimilarOptions options = {.top_k = 5};
+    Similars found =
+        similar_find(arena, &kernels, &kernels.list.items[1].structure, "/a.py", "one", &options);
+    CHECK_EQ_INT(found.list.count, 2);
+    CHECK_NEAR(found.list.items[0].similarity, 1, 1e-6);
+    CHECK_EQ_INT(found.list.items[0].copies.count, 1);
+    CHECK_EQ_STR(found.list.items[1].kernel->name, "scale");
+    CHECK(found.list.items[1].similarity < 0.9);
+    options.top_k = 1;
+    found =
+        similar_find(arena, &kernels, &kernels.list.items[1].structure, "/a.py", "one", &options);
+    CHECK_EQ_INT(found.list.count, 1);
+    CHECK_EQ_INT(found.list.items[0].copies.count, 1);
+    const char *const pattern[] = {"/other/*", "*.py"};
+    options = (SimilarOptions){.top_k = 5, .excluded = pattern, .excluded_count = 2};
+    found =
+        similar_find(arena, &kernels, &kernels.list.items[1].structure, "/b.py", "one", &options);
+    CHECK_EQ_INT(found.list.count, 0);
+    snapshot_release(snapshot);
+    arena_free(arena);
+}
+
+TEST(an_index_of_nothing_has_nothing_similar) {
+    Arena *arena = arena_new();
+    Snapshot *snapshot = snapshot_of(PRELUDE SCALE("scale"));
+    Structure structure = structure_of(arena, snapshot->kernels.items[0].function);
+    SimilarOptions options = {.top_k = 5};
+    StoredKernels none = {0}, odd = {0};
+    CHECK_EQ_INT(similar_find(arena, &none, &structure, "", "", &options).list.count, 0);
+    // What a file says may be any number.
+    Trait traits[] = {{1, NAN, 0}, {2, INFINITY, 0}, {3, -1, 0}};
+    LIST_PUSH(arena, &odd.list,
+              (StoredKernel){.path = "/b.py", .name = "b", .structure = {traits, 3}});
+    LIST_PUSH(arena, &odd.list, (StoredKernel){.path = "/c.py", .name = "c"});
+    CHECK_EQ_INT(similar_find(arena, &odd, &structure, "", "", &options).list.count, 2);
+    snapshot_release(snapshot);
+    arena_free(arena);
+}
+
+/// The names of the kernels of the only pair, forwards then backwards.
+static const char *pair_in(Arena *arena, const char *text) {
+    Snapshot *snapshot = snapshot_of(text);
+    KernelPairs pairs = pairs_find(arena, snapshot->module);
+    Buffer out = buffer_new(arena);
+    for (LIST_EACH(int, p, pairs.list)) {
+        const KernelPair *pair = &pairs.list.items[p];
+        buffer_printf(&out, "%s:", pair->name);
+        for (LIST_EACH(int, i, pair->forwards))
+            buffer_printf(&out, " %.*s", STR_ARGS(pair->forwards.items[i]->name));
+        buffer_puts(&out, " |");
+        for (LIST_EACH(int, i, pair->backwards))
+            buffer_printf(&out, " %.*s", STR_ARGS(pair->backwards.items[i]->name));
+        buffer_puts(&out, "\n");
+    }
+    const char *told = arena_strdup(arena, buffer_text(&out));
+    snapshot_release(snapshot);
+    return told;
+}
+
+TEST(a_function_launches_through_helpers) {
+    Arena *arena = arena_new();
+    CHECK_EQ_STR(pair_in(arena, PRELUDE SCALE("fwd") SCALE("bwd")
+                                    SCALE("unused") "def launch(kernel, x):\n"
+                                                    "    kernel[(1,)](x, x, 4, 8)\n"
+                                                    "    return x\n"
+                                                    "def ahead(x):\n"
+                                                    "    return launch(fwd, x)\n"
+                                                    "class Own(torch.autograd.Function):\n"
+                                                    "    @staticmethod\n"
+                                                    "    def forward(ctx, x):\n"
+                                                    "        return ahead(x)\n"
+                                                    "    @staticmethod\n"
+                                                    "    def backward(ctx, g):\n"
+                                                    "        return Own.back(g)\n"
+                                                    "    @staticmethod\n"
+                                                    "    def back(g):\n"
+                                                    "        def inner():\n"
+                                                    "            bwd[(1,)](g, g, 4, 8)\n"
+                                                    "        inner()\n"
+                                                    "        ahead(g)\n"
+                                                    "        return g\n"),
+                 "Own: fwd | bwd\n");
+    arena_free(arena);
+}
+
+TEST(a_kernel_may_be_its_own_backward) {
+    Arena *arena = arena_new();
+    CHECK_EQ_STR(pair_in(arena, PRELUDE SCALE("turn") "class Turn(torch.autograd.Function):\n"
+                                                      "    def forward(ctx, x):\n"
+                                                      "        turn[(1,)](x, x, 4, 8)\n"
+                                                      "    def backward(ctx, g):\n"
+                                                      "        turn[(1,)](g, g, 4, 8)\n"),
+                 "Turn: turn | turn\n");
+    arena_free(arena);
+}
+
+TEST(an_operator_has_the_backward_that_it_is_given) {
+    Arena *arena = arena_new();
+    CHECK_EQ_STR(
+        pair_in(arena,
+                PRELUDE SCALE("fwd")
+                    SCALE("bwd") "@torch.library.custom_op('own::scale', mutates_args=())\n"
+                                 "def scale(x):\n"
+                                 "    fwd[(1,)](x, x, 4, 8)\n"
+                                 "def scale_backward(ctx, g):\n"
+                                 "    bwd[(1,)](g, g, 4, 8)\n"
+                                 "torch.library.register_autograd('own::scale', scale_backward)\n"),
+        "scale: fwd | bwd\n");
+    arena_free(arena);
+}
+
+TEST(functions_that_call_each_other_end) {
+    Arena *arena = arena_new();
+    CHECK_EQ_STR(
+        pair_in(
+            arena,
+            PRELUDE SCALE("fwd") SCALE(
+                "bwd") "def a(x):\n    b(x)\n"
+                       "def b(x):\n    a(x)\n    fwd[(1,)](x, x, 4, 8)\n"
+                       "c = c\n"
+                       "class Own(Function):\n"
+                       "    def forward(ctx, x):\n        a(x); c(x); Own.forward(ctx, x)\n"
+                       "    def backward(ctx, g):\n        bwd[(1,)](g, g, 4, 8); Own.backward(ctx, g)\n"),
+        "Own: fwd | bwd\n");
+    CHECK_EQ_STR(pair_in(arena, "class Own(Function):\n    def forward(ctx"), "");
+    arena_free(arena);
+}
+
+TEST_MAIN(TEST_ROW(names_and_numbers_are_no_structure), TEST_ROW(traits_rise_and_are_there_once),
+          TEST_ROW(the_nearest_comes_first_and_copies_are_one),
+          TEST_ROW(an_index_of_nothing_has_nothing_similar),
+          TEST_ROW(a_function_launches_through_helpers), TEST_ROW(a_kernel_may_be_its_own_backward),
+          TEST_ROW(an_operator_has_the_backward_that_it_is_given),
+          TEST_ROW(functions_that_call_each_other_end))

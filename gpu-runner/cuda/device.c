@@ -156,8 +156,7 @@ void device_limit(double deadline) { wish.deadline = deadline; }
 /// Looks until the kernel has ended, for a share of the time that the request has left: the interpreter wants some, too.
 static int wait_for(const Device *device) {
     double started = clock_seconds(), now = started,
-           share =
-               wish.deadline > 0 ? (wish.deadline - started) * SHARE_OF_TIME : MOST_SECONDS,
+           share = wish.deadline > 0 ? (wish.deadline - started) * SHARE_OF_TIME : MOST_SECONDS,
            until = started + fmax(share, LEAST_SECONDS);
     int code;
     while ((code = device->driver.stream_query(NULL)) == DRIVER_NOT_READY && now < until) {

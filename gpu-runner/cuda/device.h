@@ -16,7 +16,7 @@ typedef struct Device {
     int architecture;                                  // 90 for compute capability 9.0
     int processors;                                    // that run blocks
     void *context;
-    Error lost;       // why this process cannot use it any more, or NULL
+    Error lost;  // why this process cannot use it any more, or NULL
 } Device;
 
 /// A kernel on the GPU.

@@ -29,8 +29,8 @@ typedef struct Options {
     CommandId command;
     const char **operands;
     int operand_count;
-    bool stdio, grad, quiet, diff, no_proof, force, agree, write, from_stdin, update_baseline, forget,
-        json;
+    bool stdio, grad, quiet, diff, no_proof, force, agree, write, from_stdin, update_baseline,
+        forget, json;
     const char *pipe;                    // NULL: stdin and stdout
     const char *record;                  // NULL: do not
     int socket, client_process;          // 0: none

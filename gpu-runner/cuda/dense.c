@@ -115,7 +115,7 @@ static const char *const task_text[] = {
 };
 
 typedef struct DenseBuffer {
-    uint64_t data, users, marks;  // addresses on the GPU; 0: none yet
+    uint64_t data, users, marks, tangents;  // addresses on the GPU; 0: none yet
     int64_t first, count;
 } DenseBuffer;
 
@@ -240,13 +240,27 @@ Error dense_fill(DenseMemory *dense, const VirtualMemory *memory, int index) {
     return run_task(dense, own, &task);
 }
 
+Error dense_fill_tangents(DenseMemory *dense, const VirtualMemory *memory, int index) {
+    const MemoryBuffer *buffer = memory->buffers.items[index];
+    DenseBuffer *own = &dense->buffers.items[index];
+    if (!dtype_code_is_float(buffer->dtype)) return NULL;
+    Error error = own->tangents ? NULL : take(dense, own->count * 8, &own->tangents);
+    DenseTask task = {.what = buffer->direction.active ? TASK_FILL : TASK_ZERO,
+                      .data = own->tangents,
+                      .weight_kind = CONTENT_ZERO};
+    task_direction(&task, &buffer->direction);
+    task.step = 1;
+    return error ? error : run_task(dense, own, &task);
+}
+
 // --- launches -----------------------------------------------------------------------------------------------------------
 
 /// Room for the tiles of as many blocks as caches and memory hold.
 static Error room_take(DenseMemory *dense, const Lowered *lowered, int64_t programs,
                        int64_t *blocks) {
     int64_t processors = dense->device->processors > 0 ? dense->device->processors : 1;
-    int64_t most = ROOM_BLOCKS_PER_PROCESSOR * processors, room = lowered->room * 8;
+    int64_t most = ROOM_BLOCKS_PER_PROCESSOR * processors,
+            room = lowered->room * lowered->room_bytes;
     while (most > ROOM_LEAST_BLOCKS_PER_PROCESSOR * processors && most * room > ROOM_BYTES)
         most /= 2;
     *blocks = programs < most ? programs : most;
@@ -276,7 +290,8 @@ static Error send_launch(DenseMemory *dense, const VirtualMemory *memory, const 
                          const Lowered *lowered, bool traced) {
     int count = memory->buffers.count, parameters = call->function->parameter_count;
     int64_t table = sizeof(LoweredLaunch), numbers = table + count * (int64_t)sizeof(LoweredBuffer),
-            size = numbers + 8 * (int64_t)(parameters + 1);
+            tangents = numbers + 8 * (int64_t)(parameters + 1),
+            size = tangents + 8 * (int64_t)(parameters + 1);
     if (size > dense->launch_bytes) {
         device_release(dense->device, dense->launch);
         dense->launch = 0;
@@ -294,6 +309,7 @@ static Error send_launch(DenseMemory *dense, const VirtualMemory *memory, const 
         .buffers = dense->launch + (uint64_t)table,
         .buffer_count = count,
         .arguments = dense->launch + (uint64_t)numbers,
+        .tangents = call->is_dual ? dense->launch + (uint64_t)tangents : 0,
         .room = dense->room,
         .room_per_block = lowered->room,
     };
@@ -301,11 +317,13 @@ static Error send_launch(DenseMemory *dense, const VirtualMemory *memory, const 
         const DenseBuffer *own = &dense->buffers.items[i];
         buffers[i] = (LoweredBuffer){.data = own->data,
                                      .users = traced ? own->users : 0,
+                                     .tangents = call->is_dual ? own->tangents : 0,
                                      .first = own->first,
                                      .count = own->count,
                                      .dtype = memory->buffers.items[i]->dtype};
     }
-    launch_arguments(call, (int64_t *)(void *)(image + numbers));
+    launch_arguments(call, (int64_t *)(void *)(image + numbers),
+                     (double *)(void *)(image + tangents));
     return device_copy(dense->device, dense->arena, image, (size_t)size, dense->launch);
 }
 
@@ -318,7 +336,8 @@ Error dense_launch(DenseMemory *dense, const VirtualMemory *memory, const CudaCa
     Lowered lowered;
     DeviceKernel kernel;
     LoweredLaunch after;
-    Error error = lower_function(dense->arena, call->function, call->arguments, &lowered);
+    Error error =
+        lower_function(dense->arena, call->function, call->arguments, call->is_dual, &lowered);
     if (!error)
         error = device_kernel(device, dense->arena, lowered.text, LOWERED_NAME, false, &kernel);
     if (!error) error = room_take(dense, &lowered, programs, &blocks);
@@ -350,24 +369,24 @@ Error dense_clear_read(DenseMemory *dense, int buffer, int marked) {
     return run_task(dense, own, &task);
 }
 
-Error dense_sum(DenseMemory *dense, const VirtualMemory *memory, int buffer, int marked,
-                bool written_only, const Content *content, const Direction *direction,
+Error dense_sum(DenseMemory *dense, const VirtualMemory *memory, const DenseTerms *terms,
                 DenseSum *sum) {
-    const DenseBuffer *own = &dense->buffers.items[buffer];
+    const DenseBuffer *own = &dense->buffers.items[terms->buffer];
     *sum = (DenseSum){0};
-    DenseTask task = {.what = TASK_SUM, .written_only = written_only};
-    if (marked >= 0) {
-        const DenseBuffer *other = &dense->buffers.items[marked];
+    DenseTask task = {.what = TASK_SUM, .written_only = terms->written_only};
+    if (terms->of_tangents) task.data = own->tangents;
+    if (terms->marked >= 0) {
+        const DenseBuffer *other = &dense->buffers.items[terms->marked];
         if (own->count != other->count || own->first != other->first)
             return arena_printf(dense->arena, "%s is not as large as its tensor",
-                                memory->buffers.items[buffer]->name);
+                                memory->buffers.items[terms->buffer]->name);
         task.marks = other->marks;
     }
-    if (content)
-        task_content(&task, content);
+    if (terms->content)
+        task_content(&task, terms->content);
     else
         task.weight_kind = WEIGHT_OF_DIRECTION;
-    if (direction) task_direction(&task, direction);
+    if (terms->direction) task_direction(&task, terms->direction);
     Error error = run_task(dense, own, &task);
     if (error) return error;
     Arena *scratch = arena_new();

@@ -15,6 +15,8 @@ void dense_free(DenseMemory *dense);
 /// Makes the elements of a buffer (its index in `memory`) what they are at first; those of one that nobody has initialised and that is
 /// no output are NaN. The buffer says how large it is.
 Error dense_fill(DenseMemory *dense, const VirtualMemory *memory, int buffer);
+/// Makes the tangents of a buffer of floats the components of its direction, or 0 where it has none.
+Error dense_fill_tangents(DenseMemory *dense, const VirtualMemory *memory, int buffer);
 /// Runs a kernel on the buffers of `memory`, all of which are filled. `traced`: a sentence, too, where two programs use an element and
 /// one of them writes it, but for atomic updates.
 Error dense_launch(DenseMemory *dense, const VirtualMemory *memory, const CudaCall *call,
@@ -33,10 +35,16 @@ typedef struct DenseSum {
     int64_t written;           // elements marked as written
 } DenseSum;
 
-/// sum of weight * element over the elements that are marked as read or written in `marked` (an index as `buffer`; -1: over all). The
-/// weight is the content's number, or, where it is NULL, the direction's component.
-Error dense_sum(DenseMemory *dense, const VirtualMemory *memory, int buffer, int marked,
-                bool written_only, const Content *content, const Direction *direction,
+/// What is summed: weight * element over the elements that are marked as read or written in `marked`.
+typedef struct DenseTerms {
+    int buffer, marked;          // an index as `buffer`; -1: over all
+    bool written_only;           // over elements marked as written
+    bool of_tangents;            // the tangents of the buffer's elements
+    const Content *content;      // its numbers are the weights; NULL:
+    const Direction *direction;  // its components are
+} DenseTerms;
+
+Error dense_sum(DenseMemory *dense, const VirtualMemory *memory, const DenseTerms *terms,
                 DenseSum *sum);
 
 #endif

@@ -79,7 +79,7 @@ static Error transfer_plan(Transfer *transfer, const Device *device, const Lower
     }
     int64_t most =
         (int64_t)BLOCKS_PER_PROCESSOR * (device->processors > 0 ? device->processors : 1);
-    int64_t blocks = programs < most ? programs : most, room = lowered->room * 8;
+    int64_t blocks = programs < most ? programs : most, room = lowered->room * lowered->room_bytes;
     if (room > MOST_BYTES) return "the tiles of one program are too large for the GPU";
     if (room && blocks > MOST_BYTES / room) blocks = MOST_BYTES / room;
     transfer->blocks = (unsigned)blocks;
@@ -97,11 +97,12 @@ static Error transfer_plan(Transfer *transfer, const Device *device, const Lower
     return NULL;
 }
 
-void launch_arguments(const CudaCall *call, int64_t *bits) {
+void launch_arguments(const CudaCall *call, int64_t *bits, double *tangents) {
     for (int i = 0; i < call->function->parameter_count; i++) {
         const Tile *tile = call->arguments[i];
         if (tile && tile->kind == TILE_DESCRIPTOR) tile = tile->items[0];
         if (!tile || (tile->kind != TILE_NUMBER && tile->kind != TILE_POINTER)) continue;
+        if (tangents && tile->tangent) tangents[i] = tile->tangent[0];
         if (tile->number)
             memcpy(&bits[i], tile->number, sizeof(double));
         else
@@ -124,7 +125,7 @@ static void transfer_fill(Transfer *transfer, const CudaCall *call) {
         for (int64_t k = 0; k < lowered->count; k++)
             transfer->data[at++] = memory_bits(transfer->memory, buffer, offset_of(transfer, i, k));
     }
-    launch_arguments(call, transfer->arguments);
+    launch_arguments(call, transfer->arguments, NULL);
 }
 
 /// The addresses that the kernel reads, now that the memory on the GPU is known.
@@ -216,7 +217,7 @@ Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call) {
     Transfer transfer = {.arena = arena_new(), .memory = memory};
     Lowered lowered;
     DeviceKernel kernel;
-    error = lower_function(transfer.arena, call->function, call->arguments, &lowered);
+    error = lower_function(transfer.arena, call->function, call->arguments, false, &lowered);
     if (!error)
         error = device_kernel(device, transfer.arena, lowered.text, LOWERED_NAME, true, &kernel);
     if (!error) error = transfer_plan(&transfer, device, &lowered, call);

@@ -18,6 +18,7 @@ typedef struct CudaCall {
     Tile *const *arguments;  // one a parameter
     const int64_t *grid;     // of three axes
     bool reversed;           // the last program comes first
+    bool is_dual;            // tangents follow the numbers (dense.h)
     const VirtualMemory *
         footprint;  // memory after the same launch by the interpreter, which says what is touched; NULL: buffers are as large as they say
 } CudaCall;
@@ -26,8 +27,8 @@ typedef struct CudaCall {
 /// sentence in `arena`, and `memory` as it was, where it cannot run there or does not get through.
 Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call);
 
-/// Numbers and addresses of the arguments as the kernel reads them: 8 bytes each.
-void launch_arguments(const CudaCall *call, int64_t *bits);
+/// Numbers and addresses of the arguments as the kernel reads them: 8 bytes each; and their tangents, where they are wanted.
+void launch_arguments(const CudaCall *call, int64_t *bits, double *tangents);
 /// What a launch says of itself after it ran: NULL, or a sentence.
 Error launch_fault(Arena *arena, const LoweredLaunch *launch);
 

@@ -13,6 +13,7 @@ static const double STEPS_AGREE = 1e-5;        // relative, where the function i
 static const double ROUNDING_OF_LOSS = 1e-14;  // relative to the sizes of its terms
 static const double SAME_IN_ANY_ORDER = 1e-9;
 static const double NOTHING_LEFT = 1e-12;  // of the largest gradient
+static const double NEAR_A_KINK = 0.05;    // error that some elements at kinks may leave
 
 typedef struct LargeRun {
     Arena *arena;  // of this check
@@ -22,7 +23,8 @@ typedef struct LargeRun {
     Execution base;  // buffers of forward and backward
     int forwards;    // of them, the forward's
     bool *is_stored,
-        *is_moved;  // per buffer of the forward: it stores to it; it holds moved elements
+        *is_moved;      // per buffer of the forward: it stores to it; it holds moved elements
+    bool has_no_duals;  // some operation has no tangent
     int64_t launches, backwards;
 } LargeRun;
 
@@ -42,15 +44,13 @@ static int64_t programs_of(const LargeRun *large) {
 static int index_of(const MemoryBuffer *buffer) { return buffer->id - 1; }
 
 /// Runs a kernel and gives the tiles back.
-static Error launch(LargeRun *large, const VirtualMemory *memory, const Function *function,
-                    Tile **tiles, bool reversed, bool traced) {
+static Error launch(LargeRun *large, const VirtualMemory *memory, CudaCall call, Tile **tiles,
+                    bool traced) {
     if (budget_is_over(large->problem.budget)) return budget_end_text(large->problem.budget->end);
-    CudaCall call = {.function = function,
-                     .arguments = tiles,
-                     .grid = large->problem.configuration->grid,
-                     .reversed = reversed};
+    call.arguments = tiles;
+    call.grid = large->problem.configuration->grid;
     Error error = dense_launch(large->dense, memory, &call, traced);
-    for (int i = 0; i < function->parameter_count; i++)
+    for (int i = 0; i < call.function->parameter_count; i++)
         tile_release(&large->executor.interp->pool, tiles[i]);
     large->launches++;
     return error;
@@ -67,12 +67,15 @@ static Error run_base(LargeRun *large) {
     for (int i = 0; i < large->forwards && !error; i++) error = dense_fill(large->dense, memory, i);
     if (error) return error;
     Tile **tiles = execution_arguments(&large->executor, &large->base, NULL);
-    error = launch(large, memory, large->problem.forward, tiles, false, true);
+    CudaCall call = {.function = large->problem.forward};
+    error = launch(large, memory, call, tiles, true);
     const Content nothing = {.kind = CONTENT_ZERO};
     for (int i = 0; i < large->forwards && !error; i++) {
+        const DenseTerms terms = {
+            .buffer = i, .marked = i, .written_only = true, .content = &nothing};
         DenseSum sum;
         error = dense_mark(large->dense, i);
-        if (!error) error = dense_sum(large->dense, memory, i, i, true, &nothing, NULL, &sum);
+        if (!error) error = dense_sum(large->dense, memory, &terms, &sum);
         large->is_stored[i] = !error && sum.written > 0;
         bool is_float = dtype_code_is_float(memory->buffers.items[i]->dtype);
         if (!error && is_float && sum.infinite)
@@ -82,28 +85,37 @@ static Error run_base(LargeRun *large) {
     return error;
 }
 
+/// The loss of a forward that is moved, or its derivative by dual numbers where the perturbation is a tangent.
 static Error loss_of(LargeRun *large, const Perturbation *perturbation, double *loss,
                      double *size) {
     Execution run = execution_new(&large->executor, perturbation);
+    bool is_dual = perturbation->is_tangent;
     Error error = NULL;
     for (int i = 0; i < large->forwards && !error; i++) {
-        bool is_active = run.memory->buffers.items[i]->direction.active;
-        if (!is_active && !large->is_moved[i] && !large->is_stored[i]) continue;
-        large->is_moved[i] = is_active;
+        const Direction *direction = &run.memory->buffers.items[i]->direction;
+        bool is_moving = direction->active && direction->step != 0;
+        if (is_dual) error = dense_fill_tangents(large->dense, run.memory, i);
+        if (error || (!is_moving && !large->is_moved[i] && !large->is_stored[i])) continue;
+        large->is_moved[i] = is_moving;
         error = dense_fill(large->dense, run.memory, i);
     }
+    CudaCall call = {.function = large->problem.forward, .is_dual = is_dual};
     if (!error)
-        error = launch(large, run.memory, large->problem.forward,
-                       execution_arguments(&large->executor, &run, perturbation), false, false);
+        error = launch(large, run.memory, call,
+                       execution_arguments(&large->executor, &run, perturbation), false);
     *loss = *size = 0;
     for (int k = 0; k < large->problem.output_count && !error; k++) {
         int parameter = large->problem.outputs[k];
         const MemoryBuffer *buffer = run.buffers[parameter];
         if (!buffer || !dtype_code_is_float(buffer->dtype)) continue;
         Content content = upstream_content(&large->problem, parameter);
+        const DenseTerms terms = {.buffer = index_of(buffer),
+                                  .marked = index_of(buffer),
+                                  .written_only = true,
+                                  .of_tangents = is_dual,
+                                  .content = &content};
         DenseSum sum;
-        error = dense_sum(large->dense, run.memory, index_of(buffer), index_of(buffer), true,
-                          &content, NULL, &sum);
+        error = dense_sum(large->dense, run.memory, &terms, &sum);
         *loss += sum.sum;
         *size += sum.size;
     }
@@ -142,8 +154,10 @@ static Error run_backward(LargeRun *large, bool reversed) {
         Tile **tiles = execution_actuals(&large->executor, &large->base, k);
         error = fill_backward(large, first);
         if (!error)
-            error = launch(large, memory, large->problem.launches[k].function, tiles, reversed,
-                           !reversed);
+            error = launch(
+                large, memory,
+                (CudaCall){.function = large->problem.launches[k].function, .reversed = reversed},
+                tiles, !reversed);
         large->backwards++;
     }
     return error;
@@ -163,11 +177,12 @@ static Error slope_by_gradient(LargeRun *large, const Perturbation *perturbation
                            *buffer = large->base.buffers[parameter];
         if (!perturbation->active[k] || !gradient) continue;
         Direction direction = perturbation_direction(&large->problem, perturbation, parameter);
+        const DenseTerms terms = {.buffer = index_of(gradient),
+                                  .marked = buffer ? index_of(buffer) : -1,
+                                  .content = buffer ? NULL : &one,
+                                  .direction = &direction};
         DenseSum sum;
-        Error error = buffer ? dense_sum(large->dense, memory, index_of(gradient), index_of(buffer),
-                                         false, NULL, &direction, &sum)
-                             : dense_sum(large->dense, memory, index_of(gradient), -1, false, &one,
-                                         NULL, &sum);
+        Error error = dense_sum(large->dense, memory, &terms, &sum);
         if (error) return error;
         double component = buffer ? 1 : direction_at(&direction, 0);
         *slope += component * sum.sum;
@@ -187,15 +202,21 @@ static Error slope_by_gradient(LargeRun *large, const Perturbation *perturbation
 
 // --- comparing ----------------------------------------------------------------------------------------------------------
 
-/// One direction, by central differences with steps h and 2h. Steps whose rounding would hide an error are none.
-static Error check_direction(LargeRun *large, Perturbation perturbation, LargeResult *result,
-                             double *worst, bool *is_settled) {
+/// What is known of the derivative along one direction.
+typedef struct Along {
+    double actual, size;  // by the gradient; the size to judge errors by
+    bool has_dual;
+    double by_dual;  // error
+    bool is_settled;
+    double by_difference;  // error where it is settled; else the least that some step had
+} Along;
+
+/// Central differences with steps h and 2h. Steps whose rounding would hide an error are none.
+static Error by_differences(LargeRun *large, Perturbation perturbation, Along *along,
+                            double *slope) {
     static const double steps[] = {1e-3, 1e-4, 1e-5};
-    double actual, size;
-    const char *fault = NULL;
-    Error error = slope_by_gradient(large, &perturbation, &actual, &size, &fault);
-    *worst = INFINITY;
-    *is_settled = false;
+    Error error = NULL;
+    along->by_difference = INFINITY;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !error; i++) {
         double slopes[2], above, below, terms = 0;
         for (int k = 0; k < 2 && !error; k++) {
@@ -208,18 +229,46 @@ static Error check_direction(LargeRun *large, Perturbation perturbation, LargeRe
         }
         if (error) break;
         double wanted = (4 * slopes[0] - slopes[1]) / 3,
-               noise = ROUNDING_OF_LOSS * terms / steps[i];
-        double scale = fmax(fmax(fabs(actual), fabs(wanted)), size);
+               noise = ROUNDING_OF_LOSS * terms / steps[i],
+               scale = fmax(fmax(fabs(along->actual), fabs(wanted)), along->size);
         if (!(noise < DERIVATIVE_TOLERANCE * scale)) continue;
-        bool is_smooth = relative_error(slopes[0], slopes[1], size, noise) < STEPS_AGREE;
-        double off = relative_error(wanted, actual, size, 0);
-        result->slope = fmax(result->slope, fmax(fabs(actual), fabs(wanted)));
-        if (!is_smooth && !(off < DERIVATIVE_TOLERANCE)) continue;
-        *is_settled = true;
-        *worst = fmin(*worst, off);
+        double off = relative_error(wanted, along->actual, along->size, 0);
+        bool is_smooth = relative_error(slopes[0], slopes[1], along->size, noise) < STEPS_AGREE;
+        along->is_settled = along->is_settled || is_smooth || off < DERIVATIVE_TOLERANCE;
+        along->by_difference = fmin(along->by_difference, off);
+        *slope = fmax(*slope, fabs(wanted));
         if (off < DERIVATIVE_TOLERANCE) break;
     }
     return error;
+}
+
+/// One direction: by dual numbers where all operations have them, and by differences where those are asked for or duals do not agree.
+/// Among millions of elements some stand at a kink, where no step is small enough: there duals decide, if differences are not far.
+static Error check_direction(LargeRun *large, Perturbation perturbation, bool differences,
+                             LargeResult *result, double *worst, bool *is_settled) {
+    Along along = {0};
+    const char *fault = NULL;
+    Error error = slope_by_gradient(large, &perturbation, &along.actual, &along.size, &fault);
+    if (error) return error;
+    result->slope = fmax(result->slope, fabs(along.actual));
+    double dual, terms;
+    perturbation.is_tangent = true;
+    along.has_dual = !large->has_no_duals && !loss_of(large, &perturbation, &dual, &terms);
+    perturbation.is_tangent = false;
+    large->has_no_duals = !along.has_dual;
+    along.by_dual = along.has_dual ? relative_error(dual, along.actual, along.size, 0) : INFINITY;
+    if (along.has_dual) result->slope = fmax(result->slope, fabs(dual));
+    bool is_right = along.by_dual < DERIVATIVE_TOLERANCE;
+    if (!is_right || differences)
+        error = by_differences(large, perturbation, &along, &result->slope);
+    if (error) return error;
+    bool is_asked = !is_right || differences;
+    bool is_kink = is_asked && is_right && !along.is_settled && along.by_difference < NEAR_A_KINK;
+    result->has_kink = result->has_kink || is_kink;
+    result->dual = along.has_dual ? fmax(result->dual, along.by_dual) : result->dual;
+    *is_settled = !is_asked || is_kink || along.is_settled;
+    *worst = !is_asked || is_kink ? along.by_dual : along.by_difference;
+    return NULL;
 }
 
 static void conclude(LargeResult *result, LargeVerdict verdict, const char *reason) {
@@ -239,11 +288,13 @@ static Error check_directions(LargeRun *large, LargeResult *result) {
         bool *active = ARENA_ARRAY(large->arena, bool, count + 1);
         for (int i = 0; i < count; i++) active[i] = k == count || i == k;
         if (k == count && count == 1) break;
+        bool differences = k == count || count == 1;
         Perturbation perturbation = {
             .active = active, .seed = hash_mix(large->problem.seed + (uint64_t)(100 * k + 1))};
         double worst;
         bool is_settled;
-        Error error = check_direction(large, perturbation, result, &worst, &is_settled);
+        Error error =
+            check_direction(large, perturbation, differences, result, &worst, &is_settled);
         if (error) return error;
         const char *of =
             k == count ? "all inputs together" : name_of(large, large->problem.inputs[k]);

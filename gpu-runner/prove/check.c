@@ -567,6 +567,8 @@ bool check_large(Arena *arena, const Problem *problem, CheckResult *result) {
     result->reason = large.reason;
     result->error = large.error;
     result->slope = large.slope;
+    result->dot_error = large.dual;
+    result->has_kink = large.has_kink;
     if (large.together >= 0) {
         result->together = large.together;
         result->together_directions = 1;

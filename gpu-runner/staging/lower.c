@@ -165,7 +165,8 @@ static const char *condition_text(Staging *staging, const Staged *condition, boo
         *known = tile_truth(condition->tile);
         return NULL;
     }
-    return arena_printf(staging->arena, "(%s) != 0", condition->text);
+    return arena_printf(staging->arena, "(%s) != 0",
+                        staged_plain(staging, condition, condition->text));
 }
 
 static void stage_while(Staging *staging, const Op *op) {
@@ -315,7 +316,8 @@ static void stage_device_assert(Staging *staging, const Op *op) {
     if (!condition || condition->kind != TILE_NUMBER || mask)
         stage_refuse(staging, "device_assert with a mask");
     stage_line(staging, "EACH(i, %lld) if ((%s) == 0) tad_fault(launch, %d, %d, program, i, 0);",
-               (long long)condition->count, staged_at(staging, condition, "i"), LOWERED_ASSERT,
+               (long long)condition->count,
+               staged_plain(staging, condition, staged_at(staging, condition, "i")), LOWERED_ASSERT,
                op->range.source ? range_line(op->range) : 0);
     stage_hint(staging, op);
 }
@@ -378,7 +380,7 @@ static const Staged *argument(Staging *staging, int index, const Tile *tile) {
     bool is_float = tile_is_float(tile);
     const char *name = arena_printf(staging->arena, "p%d", index);
     stage_line(staging,
-               is_float ? "const double %s = __longlong_as_double(launch->arguments[%d]);"
+               is_float ? "const TadReal %s = tad_argument(launch, %d);"
                         : "const long long %s = launch->arguments[%d];",
                name, index);
     return staged_scalar(staging, tile->kind, tile->dtype, name);
@@ -414,7 +416,7 @@ static void bind_arguments(Staging *staging, Tile *const *arguments) {
     }
 }
 
-Error lower_function(Arena *arena, const Function *function, Tile *const *arguments,
+Error lower_function(Arena *arena, const Function *function, Tile *const *arguments, bool is_dual,
                      Lowered *lowered) {
     InterpOptions options = {.max_steps = 1 << 20};
     Interp *folding = interp_new(arena, &options);
@@ -425,6 +427,7 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
     staging->text = buffer_new(arena);
     staging->values = ARENA_ARRAY(arena, Staged *, function->value_count + 1);
     staging->indent = 2;
+    staging->is_dual = is_dual;
     Tile **none = ARENA_ARRAY(arena, Tile *, function->parameter_count + 1);
     interp_begin(folding, memory_new(arena), function, none, (const int64_t[3]){1, 1, 1});
     if (setjmp(staging->stop)) return staging->error;
@@ -434,12 +437,12 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
     if (staging->text.size > LONGEST_TEXT)
         stage_refuse(staging, "a kernel that is %zu characters of text", staging->text.size);
     Buffer text = buffer_new(arena);
-    prelude_write(&text, staging->has_op);
+    prelude_write(&text, staging->has_op, is_dual);
     buffer_puts(
         &text,
         "KERNEL void " LOWERED_NAME "(TadLaunch *launch) {\n"
         "    __shared__ TadBits tad_box;\n"
-        "    double *const tad_room = launch->room + launch->room_per_block * blockIdx.x;\n"
+        "    TadReal *const tad_room = launch->room + launch->room_per_block * blockIdx.x;\n"
         "    const long long programs = launch->grid[0] * launch->grid[1] * launch->grid[2];\n"
         "    (void)tad_box, (void)tad_room;\n"
         "    for (long long turn = blockIdx.x; turn < programs; turn += gridDim.x) {\n"
@@ -450,6 +453,6 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
         "        (void)program_id0, (void)program_id1, (void)program_id2;\n");
     buffer_puts(&text, buffer_text(&staging->text));
     buffer_puts(&text, "        __syncthreads();\n    }\n}\n");
-    *lowered = (Lowered){buffer_text(&text), staging->most, staging->widest};
+    *lowered = (Lowered){buffer_text(&text), staging->most, is_dual ? 16 : 8, staging->widest};
     return NULL;
 }

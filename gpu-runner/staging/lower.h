@@ -11,8 +11,9 @@
 
 typedef struct Lowered {
     const char *text;
-    int64_t room;    // elements of 8 bytes that a block needs
-    int64_t widest;  // elements of the largest tile
+    int64_t room;        // elements that a block needs,
+    int64_t room_bytes;  // of so many bytes each
+    int64_t widest;      // elements of the largest tile
 } Lowered;
 
 /* What the kernel is given, field by field as the text declares it (prelude.c). */
@@ -22,6 +23,7 @@ typedef struct LoweredBuffer {
     uint64_t written;  // a byte an element, set by each store; or 0
     uint64_t
         users;  // a word an element: which programs of this launch use it, and how (prelude.c); or 0
+    uint64_t tangents;  // doubles; 0: they are 0, and nothing is kept
     uint64_t
         pages;  // first offsets of the pages that `data` has, in increasing order; 0: all from `first` on
     int64_t first, count;  // elements
@@ -39,6 +41,7 @@ typedef struct LoweredLaunch {
     uint64_t buffers;
     int64_t buffer_count;
     uint64_t arguments;  // 8 bytes each: a double, an integer or an address
+    uint64_t tangents;   // a double each; or 0
     uint64_t room;
     int64_t room_per_block;
     int64_t
@@ -57,8 +60,8 @@ typedef enum LoweredFault {
 } LoweredFault;
 
 /// `arguments`: one tile a parameter. Numbers and addresses of one element are read from the launch, so that one text serves all
-/// launches whose tiles differ in nothing else. A sentence that names the operation where one has no lowering.
-Error lower_function(Arena *arena, const Function *function, Tile *const *arguments,
+/// launches whose tiles differ in nothing else. `is_dual`: with tangents. A sentence that names the operation where one has no lowering.
+Error lower_function(Arena *arena, const Function *function, Tile *const *arguments, bool is_dual,
                      Lowered *lowered);
 
 #endif

@@ -13,10 +13,35 @@ static const char *const declarations[] = {
     "#define TAD_NAN __longlong_as_double(0x7ff8000000000000LL)\n",
     "#define TAD_INFINITY __longlong_as_double(0x7ff0000000000000LL)\n",
     "#define TAD_U(x) ((unsigned long long)(x))\n",
+    "#ifdef TAD_DUAL\n",
+    "typedef struct TadReal { double v, t; } TadReal;\n",
+    "DEVICE TadReal tad_real(double v) { TadReal r; r.v = v, r.t = 0; return r; }\n",
+    "/* What does not move moves nothing, however steep. */\n",
+    "DEVICE double tad_moved(double slope, double t) { return t == 0 || (slope == 0 && isinf(t)) ? 0 : slope * t; }\n",
+    "DEVICE TadReal tad_along(double v, TadReal a, TadReal b, TadReal c, double da, double db, double dc) {\n",
+    "    TadReal r;\n",
+    "    r.v = v, r.t = tad_moved(da, a.t) + tad_moved(db, b.t) + tad_moved(dc, c.t);\n",
+    "    return r;\n",
+    "}\n",
+    "DEVICE TadReal tad_plus(TadReal a, TadReal b) { a.v += b.v, a.t += b.t; return a; }\n",
+    "DEVICE TadReal tad_times(TadReal a, TadReal b) {\n",
+    "    TadReal r;\n",
+    "    r.v = a.v * b.v, r.t = tad_moved(b.v, a.t) + tad_moved(a.v, b.t);\n",
+    "    return r;\n",
+    "}\n",
+    "#define TAD_REAL(x) tad_real(x)\n",
+    "#define TAD_V(x) ((x).v)\n",
+    "#else\n",
+    "typedef double TadReal;\n",
+    "#define TAD_REAL(x) (x)\n",
+    "#define TAD_V(x) (x)\n",
+    "#define tad_plus(a, b) ((a) + (b))\n",
+    "#define tad_times(a, b) ((a) * (b))\n",
+    "#endif\n",
     "#define EACH(i, n) for (long long i = threadIdx.x; i < (n); i += blockDim.x)\n",
     "\n",
     "typedef struct TadBuffer {\n",
-    "    unsigned long long data, written, users;\n",
+    "    unsigned long long data, written, users, tangents;\n",
     "    long long *pages;\n",
     "    long long first, count, page_count, dtype;\n",
     "} TadBuffer;\n",
@@ -25,11 +50,13 @@ static const char *const declarations[] = {
     "    TadBuffer *buffers;\n",
     "    long long buffer_count;\n",
     "    long long *arguments;\n",
-    "    double *room;\n",
+    "    double *tangents;\n",
+    "    TadReal *room;\n",
     "    long long room_per_block;\n",
     "    long long fault[5];\n",
     "} TadLaunch;\n",
-    "typedef union TadBits { long long integer; double number; } TadBits;\n",
+    "typedef union TadBits { long long integer; TadReal number; } TadBits;\n",
+    "typedef union TadWord { long long integer; double number; } TadWord;\n",
     "\n",
     "DEVICE long long tad_fault(TadLaunch *launch, long long what, long long line, long long program,\n",
     "    long long element, long long offset) {\n",
@@ -86,12 +113,23 @@ static const char *const declarations[] = {
     "        (reader && adder && reader != adder))\n",
     "        tad_fault(launch, 7, line, program, element, at + buffer->first);\n",
     "}\n",
-    "APART double tad_read(TadLaunch *launch, long long address, int dtype, int line,\n",
+    "DEVICE TadReal tad_argument(const TadLaunch *launch, int index) {\n",
+    "    TadReal number = TAD_REAL(__longlong_as_double(launch->arguments[index]));\n",
+    "#ifdef TAD_DUAL\n",
+    "    if (launch->tangents) number.t = launch->tangents[index];\n",
+    "#endif\n",
+    "    return number;\n",
+    "}\n",
+    "APART TadReal tad_read(TadLaunch *launch, long long address, int dtype, int line,\n",
     "    long long program, long long element) {\n",
     "    TadBuffer buffer;\n",
     "    long long at = tad_place(launch, address, dtype, &buffer, line, program, element);\n",
     "    if (at >= 0 && buffer.users) tad_use(launch, &buffer, at, 0, line, program, element);\n",
-    "    return at < 0 ? 0.0 : ((volatile double *)buffer.data)[at];\n",
+    "    TadReal number = TAD_REAL(at < 0 ? 0.0 : ((volatile double *)buffer.data)[at]);\n",
+    "#ifdef TAD_DUAL\n",
+    "    if (at >= 0 && buffer.tangents) number.t = ((volatile double *)buffer.tangents)[at];\n",
+    "#endif\n",
+    "    return number;\n",
     "}\n",
     "APART long long tad_read_whole(TadLaunch *launch, long long address, int dtype, int line,\n",
     "    long long program, long long element) {\n",
@@ -100,13 +138,16 @@ static const char *const declarations[] = {
     "    if (at >= 0 && buffer.users) tad_use(launch, &buffer, at, 0, line, program, element);\n",
     "    return at < 0 ? 0 : ((volatile long long *)buffer.data)[at];\n",
     "}\n",
-    "APART void tad_write(TadLaunch *launch, long long address, int dtype, double value, int line,\n",
+    "APART void tad_write(TadLaunch *launch, long long address, int dtype, TadReal value, int line,\n",
     "    long long program, long long element) {\n",
     "    TadBuffer buffer;\n",
     "    long long at = tad_place(launch, address, dtype, &buffer, line, program, element);\n",
     "    if (at < 0) return;\n",
     "    if (buffer.users) tad_use(launch, &buffer, at, 1, line, program, element);\n",
-    "    ((volatile double *)buffer.data)[at] = value;\n",
+    "    ((volatile double *)buffer.data)[at] = TAD_V(value);\n",
+    "#ifdef TAD_DUAL\n",
+    "    if (buffer.tangents) ((volatile double *)buffer.tangents)[at] = value.t;\n",
+    "#endif\n",
     "    if (buffer.written) ((volatile unsigned char *)buffer.written)[at] = 1;\n",
     "}\n",
     "APART void tad_write_whole(TadLaunch *launch, long long address, int dtype, long long value,\n",
@@ -131,17 +172,33 @@ static const char *const declarations[] = {
     "    default: return old ^ value;\n",
     "    }\n",
     "}\n",
+    "#ifdef TAD_DUAL\n",
+    "DEVICE void tad_add(unsigned long long *place, double number) {\n",
+    "    unsigned long long old = *(volatile unsigned long long *)place, seen;\n",
+    "    do {\n",
+    "        TadWord value;\n",
+    "        seen = old;\n",
+    "        value.integer = (long long)seen;\n",
+    "        value.number += number;\n",
+    "        old = atomicCAS(place, seen, TAD_U(value.integer));\n",
+    "    } while (old != seen);\n",
+    "}\n",
+    "#endif\n",
     "/* An update of an element, as the interpreter's; of integers wrapped to `bits` bits. */\n",
     "APART void tad_update(TadLaunch *launch, long long address, int dtype, int how, int is_float,\n",
-    "    int bits, double number, long long integer, int line, long long program, long long element) {\n",
+    "    int bits, TadReal real, long long integer, int line, long long program, long long element) {\n",
     "    TadBuffer buffer;\n",
+    "    const double number = TAD_V(real);\n",
     "    long long at = tad_place(launch, address, dtype, &buffer, line, program, element);\n",
     "    if (at < 0) return;\n",
+    "#ifdef TAD_DUAL\n",
+    "    if (is_float && buffer.tangents) tad_add((unsigned long long *)buffer.tangents + at, real.t);\n",
+    "#endif\n",
     "    if (buffer.users) tad_use(launch, &buffer, at, 2, line, program, element);\n",
     "    unsigned long long *place = (unsigned long long *)buffer.data + at;\n",
     "    unsigned long long old = *(volatile unsigned long long *)place, seen;\n",
     "    do {\n",
-    "        TadBits value;\n",
+    "        TadWord value;\n",
     "        seen = old;\n",
     "        value.integer = (long long)seen;\n",
     "        if (is_float) value.number = tad_updated(how, value.number, number);\n",
@@ -187,15 +244,21 @@ static const char *const declarations[] = {
     "}\n",
 };
 
-/// The VALUE column as it is written, or NULL.
-static const char *value_text(int code) {
+/// The VALUE and SLOPE columns as they are written, or NULL.
+typedef struct Columns {
+    const char *value, *slope;
+} Columns;
+
+static Columns columns_of(int code) {
+    Columns columns = {0};
     switch (code) {
 #define OP(id, ...)                                                                                \
     case OP_##id: {                                                                                \
         __VA_ARGS__                                                                                \
         break;                                                                                     \
     }
-#define VALUE(...) return #__VA_ARGS__;
+#define VALUE(...) columns.value = #__VA_ARGS__;
+#define SLOPE(...) columns.slope = #__VA_ARGS__;
 #include "analysis/ops/op_columns.h"
 
 #include "analysis/ops/ops.def"
@@ -203,21 +266,31 @@ static const char *value_text(int code) {
 #include "analysis/ops/op_columns_end.h"
     default: break;
     }
-    return NULL;
+    return columns;
 }
 
-void prelude_write(Buffer *text, const bool *has_op) {
+bool prelude_has_slope(int code) {
+    const char *slope = columns_of(code).slope;
+    return slope && !strstr(slope, "DIFFERENCE");  // a macro of the table's
+}
+
+void prelude_write(Buffer *text, const bool *has_op, bool is_dual) {
+    if (is_dual) buffer_puts(text, "#define TAD_DUAL 1\n");
     buffer_printf(text, "#define TAD_PAGE %d\n", PAGE_ELEMENTS);
     for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++)
         buffer_puts(text, declarations[i]);
     for (int code = 0; code < OP_COUNT; code++) {
         if (!has_op[code]) continue;
-        const char *value = value_text(code);
+        Columns columns = columns_of(code);
         buffer_printf(text,
-                      "DEVICE double tad_%s(double a, double b, double c) {\n"
+                      "DEVICE TadReal tad_%s(TadReal x, TadReal y, TadReal z) {\n"
+                      "    const double a = TAD_V(x), b = TAD_V(y), c = TAD_V(z);\n"
                       "    (void)a, (void)b, (void)c;\n"
-                      "    return (double)(%s);\n"
-                      "}\n",
-                      op_rows[code].id, value ? value : "TAD_NAN");
+                      "    const double r = (double)(%s);\n",
+                      op_rows[code].id, columns.value ? columns.value : "TAD_NAN");
+        if (is_dual)
+            buffer_printf(text, "    return tad_along(r, x, y, z, %s);\n}\n", columns.slope);
+        else
+            buffer_puts(text, "    return r;\n}\n");
     }
 }

@@ -126,14 +126,16 @@ static const Staged *stage_floats(Staging *staging, OpCode code, const Staged *c
         [OP_EQ] = "==", [OP_NE] = "!=", [OP_LT] = "<",
         [OP_LE] = "<=", [OP_GT] = ">",  [OP_GE] = ">="};
     Shape shape = common_shape(staging, operands, count);
-    const char *texts[3] = {"0.0", "0.0", "0.0"};
+    const char *texts[3] = {"TAD_REAL(0.0)", "TAD_REAL(0.0)", "TAD_REAL(0.0)"};
     for (int i = 0; i < count; i++) texts[i] = operand_text(staging, operands[i], &shape, types.in);
     const char *value;
     if (comparisons[code]) {
-        value = arena_printf(staging->arena, "(double)(%s %s %s)", texts[0], comparisons[code],
-                             texts[1]);
+        value = arena_printf(staging->arena, "TAD_REAL((double)(TAD_V(%s) %s TAD_V(%s)))", texts[0],
+                             comparisons[code], texts[1]);
     } else {
         if (!op_rows[code].has_value) stage_refuse(staging, "%s", op_rows[code].id);
+        if (staging->is_dual && !prelude_has_slope((int)code))
+            stage_refuse(staging, "the derivative of %s", op_rows[code].id);
         staging->has_op[code] = true;
         value = arena_printf(staging->arena, "tad_%s(%s, %s, %s)", op_rows[code].id, texts[0],
                              texts[1], texts[2]);
@@ -198,7 +200,8 @@ static const Staged *truth(Staging *staging, const Staged *staged, bool is_negat
     Staged *result = staged_new(staging, TILE_NUMBER, DTYPE_INT1, staged->rank, staged->dims);
     stage_fill(staging, result,
                arena_printf(staging->arena, "(long long)((%s) %s 0)",
-                            staged_at(staging, staged, "i"), is_negated ? "==" : "!="));
+                            staged_plain(staging, staged, staged_at(staging, staged, "i")),
+                            is_negated ? "==" : "!="));
     return result;
 }
 
@@ -223,7 +226,9 @@ void stage_where(Staging *staging, const Op *op) {
     DTypeCode dtype = x->kind == TILE_POINTER ? x->dtype : promoted(x->dtype, x->is_weak, y, false);
     Shape shape = common_shape(staging, operands, 3);
     Staged *result = staged_new(staging, x->kind, dtype, shape.rank, shape.dims);
-    const char *condition = staged_broadcast_at(staging, operands[0], shape.rank, shape.dims, "i");
+    const char *condition =
+        staged_plain(staging, operands[0],
+                     staged_broadcast_at(staging, operands[0], shape.rank, shape.dims, "i"));
     stage_fill(staging, result,
                arena_printf(staging->arena, "(%s) != 0 ? %s : %s", condition,
                             operand_text(staging, x, &shape, dtype),

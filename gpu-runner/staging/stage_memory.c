@@ -72,8 +72,10 @@ static StageAccess pointer_access(Staging *staging, const Op *op, const Staged *
         stage_refuse(staging, "pointers, mask and value that do not broadcast");
     access.address = staged_broadcast_at(staging, pointer, access.rank, access.dims, "i");
     if (mask)
-        access.on = arena_printf(staging->arena, "(%s) != 0",
-                                 staged_broadcast_at(staging, mask, access.rank, access.dims, "i"));
+        access.on = arena_printf(
+            staging->arena, "(%s) != 0",
+            staged_plain(staging, mask,
+                         staged_broadcast_at(staging, mask, access.rank, access.dims, "i")));
     return access;
 }
 
@@ -97,7 +99,9 @@ void stage_load(Staging *staging, const Op *op) {
     StageAccess access = pointer_access(staging, op, NULL);
     const Staged *other = staged_named(staging, op, "other");
     bool is_nan = str_is(staged_string(staging, op, "padding_option"), "nan");
-    const char *missing = is_nan && dtype_code_is_float(access.dtype) ? "TAD_NAN" : "0";
+    const char *missing = !dtype_code_is_float(access.dtype) ? "0"
+                          : is_nan                           ? "TAD_REAL(TAD_NAN)"
+                                                             : "TAD_REAL(0.0)";
     if (other && other->kind == TILE_NUMBER) {
         int rank = access.rank;
         int64_t dims[TYPE_MAX_RANK], count = shape_count(access.rank, access.dims);
@@ -193,11 +197,13 @@ void stage_atomic(Staging *staging, const Op *op) {
     int bits = dtype_bits(access.dtype);
     if (!is_float && bits < 32) stage_refuse(staging, "an atomic on small integers");
     if (!is_float && dtype_class(dtype_of(access.dtype)) == CLASS_UNSIGNED) bits = -bits;
+    if (staging->is_dual && is_float && op->code != OP_ATOMIC_ADD)
+        stage_refuse(staging, "the derivative of %s", op_rows[op->code].id);
     const char *text = stored_text(staging, &access, value);
     access_open(staging, &access);
     stage_line(staging, "tad_update(launch, %s, %d, %d, %d, %d, %s, %s, %d, program, i);",
                access.address, (int)access.dtype, how[op->code], is_float, bits,
-               is_float ? text : "0.0", is_float ? "0" : text, access.line);
+               is_float ? text : "TAD_REAL(0.0)", is_float ? "0" : text, access.line);
     access_close(staging);
     no_result(staging, op);
 }
@@ -268,8 +274,11 @@ static StageAccess descriptor_access(Staging *staging, const Op *op) {
 
 void stage_descriptor_load(Staging *staging, const Op *op) {
     StageAccess access = descriptor_access(staging, op);
-    bool is_nan = staged_operand(staging, op, 0)->is_weak && dtype_code_is_float(access.dtype);
-    stage_result(staging, op, load_access(staging, &access, is_nan ? "TAD_NAN" : "0"));
+    bool is_nan = staged_operand(staging, op, 0)->is_weak;
+    const char *missing = !dtype_code_is_float(access.dtype) ? "0"
+                          : is_nan                           ? "TAD_REAL(TAD_NAN)"
+                                                             : "TAD_REAL(0.0)";
+    stage_result(staging, op, load_access(staging, &access, missing));
 }
 
 void stage_descriptor_store(Staging *staging, const Op *op) {

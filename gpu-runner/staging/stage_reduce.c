@@ -26,10 +26,11 @@ void stage_reduce_sum(Staging *staging, const Op *op) {
     Staged *result = staged_new(staging, TILE_NUMBER, dtype, view.rank, view.dims);
     const char *next = staged_at(staging, source, view_at(staging, &view, "k"));
     stage_outputs_open(staging, result);
-    stage_line(staging, "%s sum = 0;", staged_ctype(result));
+    stage_line(staging, staged_is_float(result) ? "%s sum = TAD_REAL(0.0);" : "%s sum = 0;",
+               staged_ctype(result));
     stage_open(staging, "for (long long k = 0; k < %lld; k++)", (long long)view.length);
     if (staged_is_float(source))
-        stage_line(staging, "sum += %s;", next);
+        stage_line(staging, "sum = tad_plus(sum, %s);", next);
     else if (op->code == OP_SUM)
         stage_line(
             staging, "sum = %s;",
@@ -55,10 +56,11 @@ void stage_reduce_extreme(Staging *staging, const Op *op) {
                *b = staged_at(staging, source, view_at(staging, &view, "best"));
     stage_outputs_open(staging, index);
     stage_line(staging, "long long best = 0;");
-    const char *better = staged_is_float(source)
-                             ? arena_printf(staging->arena, "tad_better(%s, %s, %d)", a, b, largest)
-                             : arena_printf(staging->arena, "tad_better_whole(%s, %s, %d, %d)", a,
-                                            b, largest, source->dtype == DTYPE_UINT64);
+    const char *better =
+        staged_is_float(source)
+            ? arena_printf(staging->arena, "tad_better(TAD_V(%s), TAD_V(%s), %d)", a, b, largest)
+            : arena_printf(staging->arena, "tad_better_whole(%s, %s, %d, %d)", a, b, largest,
+                           source->dtype == DTYPE_UINT64);
     stage_line(staging, "for (long long k = 1; k < %lld; k++) if (%s) best = k;",
                (long long)view.length, better);
     stage_outputs_close(staging, index, "best");
@@ -99,13 +101,14 @@ void stage_scan(Staging *staging, const Op *op) {
     const char *x = staged_at(staging, source, at), *sign = product ? "*" : "+";
     const char *next =
         staged_is_float(source)
-            ? arena_printf(staging->arena, "%s %s run", x, sign)
+            ? arena_printf(staging->arena, "tad_%s(%s, run)", product ? "times" : "plus", x)
             : stage_wrap(
                   staging,
                   arena_printf(staging->arena, "(long long)(TAD_U(%s) %s TAD_U(run))", x, sign),
                   dtype);
     stage_open(staging, "EACH(i, %lld)", (long long)(view.outer * view.inner));
-    stage_line(staging, "%s run = %d;", staged_ctype(result), product);
+    stage_line(staging, staged_is_float(result) ? "%s run = TAD_REAL(%d.0);" : "%s run = %d;",
+               staged_ctype(result), product);
     stage_open(staging, "for (long long k = 0; k < %lld; k++)", (long long)view.length);
     stage_line(staging, "run = %s;", next);
     stage_line(staging, "%s[%s] = run;", result->text, at);
@@ -267,12 +270,12 @@ static void sort_rows(Staging *staging, const Op *op, bool descending, int64_t k
     stage_line(staging, "const long long row = i / %lld * %lld;", (long long)length,
                (long long)length);
     stage_line(staging, "long long before = 0;");
+    const char *left = staged_plain(staging, source, staged_at(staging, source, "k")),
+               *right = staged_plain(staging, source, staged_at(staging, source, "i"));
     stage_line(staging,
                "for (long long k = row; k < row + %lld; k++) before += %s %s %s || (%s == %s && k "
                "< i);",
-               (long long)length, staged_at(staging, source, "k"), sign,
-               staged_at(staging, source, "i"), staged_at(staging, source, "k"),
-               staged_at(staging, source, "i"));
+               (long long)length, left, sign, right, left, right);
     stage_line(staging, "if (before < %lld) %s[i / %lld * %lld + before] = %s;", (long long)keep,
                result->text, (long long)length, (long long)keep, staged_at(staging, source, "i"));
     stage_close(staging);
@@ -300,7 +303,7 @@ void stage_histogram(Staging *staging, const Op *op) {
     stage_line(staging, "long long sum = 0;");
     stage_line(staging, "for (long long k = 0; k < %lld; k++) sum += %s == i && (%s) != 0;",
                (long long)source->count, staged_at(staging, source, "k"),
-               mask ? staged_at(staging, mask, "k") : "1");
+               mask ? staged_plain(staging, mask, staged_at(staging, mask, "k")) : "1");
     stage_outputs_close(staging, result, "sum");
     stage_result(staging, op, result);
 }
@@ -330,8 +333,10 @@ void stage_dot(Staging *staging, const Op *op) {
                                      (long long)(dims[1] * dims[2]), (long long)depth,
                                      (long long)dims[2], (long long)dims[2]);
     stage_outputs_open(staging, result);
-    stage_line(staging, "double sum = 0;");
-    stage_line(staging, "for (long long k = 0; k < %lld; k++) sum += %s * %s;", (long long)depth,
+    stage_line(staging, "TadReal sum = TAD_REAL(0.0);");
+    stage_line(staging,
+               "for (long long k = 0; k < %lld; k++) sum = tad_plus(sum, tad_times(%s, %s));",
+               (long long)depth,
                stage_cast_text(staging, staged_at(staging, a, left), a->dtype, DTYPE_FLOAT64),
                stage_cast_text(staging, staged_at(staging, b, right), b->dtype, DTYPE_FLOAT64));
     stage_outputs_close(staging, result, "sum");

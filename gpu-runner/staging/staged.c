@@ -54,7 +54,7 @@ void stage_barrier(Staging *staging) { stage_line(staging, "__syncthreads();"); 
 // --- values -------------------------------------------------------------------------------------------------------------
 
 const char *staged_ctype(const Staged *staged) {
-    return staged_is_float(staged) ? "double" : "long long";
+    return staged_is_float(staged) ? "TadReal" : "long long";
 }
 
 static Staged *staged_raw(Staging *staging, TileKind kind, DTypeCode dtype, int rank,
@@ -77,10 +77,11 @@ Staged *staged_new(Staging *staging, TileKind kind, DTypeCode dtype, int rank,
     const char *type = staged_ctype(staged);
     staged->text = arena_printf(staging->arena, "v%d", ++staging->names);
     if (staged->count == 1) {
-        stage_line(staging, "%s %s = 0;", type, staged->text);
+        stage_line(staging, staged_is_float(staged) ? "%s %s = TAD_REAL(0.0);" : "%s %s = 0;", type,
+                   staged->text);
         return staged;
     }
-    stage_line(staging, "%s *const %s = (%s *)tad_room + %lld;", type, staged->text, type,
+    stage_line(staging, "%s *const %s = (%s *)(tad_room + %lld);", type, staged->text, type,
                (long long)staging->room);
     staging->room += staged->count;
     if (staging->room > staging->most) staging->most = staging->room;
@@ -109,9 +110,9 @@ static const char *integer_text(Arena *arena, int64_t value) {
 }
 
 static const char *number_text(Arena *arena, double value) {
-    if (isnan(value)) return "TAD_NAN";
-    if (isinf(value)) return value > 0 ? "TAD_INFINITY" : "(-TAD_INFINITY)";
-    return arena_printf(arena, "(%a)", value);
+    if (isnan(value)) return "TAD_REAL(TAD_NAN)";
+    if (isinf(value)) return value > 0 ? "TAD_REAL(TAD_INFINITY)" : "TAD_REAL(-TAD_INFINITY)";
+    return arena_printf(arena, "TAD_REAL(%a)", value);
 }
 
 const Staged *staged_known(Staging *staging, Tile *tile) {
@@ -142,6 +143,10 @@ const char *staged_at(Staging *staging, const Staged *staged, const char *index)
     if (!staged->text) stage_refuse(staging, "a value that is no number here");
     if (staged->count == 1) return staged->text;
     return arena_printf(staging->arena, "%s[%s]", staged->text, index);
+}
+
+const char *staged_plain(Staging *staging, const Staged *staged, const char *at) {
+    return staged_is_float(staged) ? arena_printf(staging->arena, "TAD_V(%s)", at) : at;
 }
 
 bool staged_shapes_broadcast(int *rank, int64_t *dims, const Staged *staged) {
@@ -224,14 +229,16 @@ const char *stage_cast_text(Staging *staging, const char *at, DTypeCode from, DT
     Arena *arena = staging->arena;
     if (dtype_code_is_float(to)) {
         if (dtype_code_is_float(from)) return at;
-        return arena_printf(
-            arena, from == DTYPE_UINT64 ? "(double)(unsigned long long)(%s)" : "(double)(%s)", at);
+        return arena_printf(arena,
+                            from == DTYPE_UINT64 ? "TAD_REAL((double)(unsigned long long)(%s))"
+                                                 : "TAD_REAL((double)(%s))",
+                            at);
     }
     if (!dtype_code_is_float(from)) return stage_wrap(staging, at, to);
-    if (to == DTYPE_INT1) return arena_printf(arena, "(long long)((%s) != 0)", at);
-    const char *whole = arena_printf(arena, "tad_whole(%s, %d)", at, to == DTYPE_UINT64);
+    if (to == DTYPE_INT1) return arena_printf(arena, "(long long)(TAD_V(%s) != 0)", at);
+    const char *whole = arena_printf(arena, "tad_whole(TAD_V(%s), %d)", at, to == DTYPE_UINT64);
     // what is beyond 64 bits stays as it is, whatever the type
-    return arena_printf(arena, "(tad_beyond(%s) ? %s : %s)", at, whole,
+    return arena_printf(arena, "(tad_beyond(TAD_V(%s)) ? %s : %s)", at, whole,
                         stage_wrap(staging, whole, to));
 }
 

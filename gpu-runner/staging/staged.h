@@ -29,6 +29,7 @@ typedef struct Staging {
     int64_t widest;  // and those of its largest tile
     Staged **values;
     Interp *folding;        // computes what is known
+    bool is_dual;           // numbers have tangents
     bool has_op[OP_COUNT];  // whose function the text needs
     const Op *op;           // being lowered, for messages
     jmp_buf stop;
@@ -68,10 +69,12 @@ Staged *staged_tuple(Staging *staging, const Staged *const *items, int count);
 static inline bool staged_is_float(const Staged *staged) {
     return staged->kind == TILE_NUMBER && dtype_code_is_float(staged->dtype);
 }
-/// "double" or "long long".
+/// "TadReal" or "long long".
 const char *staged_ctype(const Staged *staged);
 /// The element at `index` (an expression), in C.
 const char *staged_at(Staging *staging, const Staged *staged, const char *index);
+/// An element's text without its tangent: something to compare.
+const char *staged_plain(Staging *staging, const Staged *staged, const char *at);
 /// The same, of a tile that is broadcast to the shape of `rank` and `dims`, whose index is `index`.
 const char *staged_broadcast_at(Staging *staging, const Staged *staged, int rank,
                                 const int64_t *dims, const char *index);
@@ -105,7 +108,9 @@ int staged_axis(Staging *staging, const Op *op, const char *name, int rank, int 
 const Staged *stage_apply(Staging *staging, OpCode code, const Staged *const *operands, int count);
 
 /// Declarations, checked access to memory, and a function for each element-wise operation that `has_op` marks.
-void prelude_write(Buffer *text, const bool *has_op);
+void prelude_write(Buffer *text, const bool *has_op, bool is_dual);
+/// Whether the function of an operation can have a tangent.
+bool prelude_has_slope(int code);
 
 OpStaging stage_elementwise, stage_where, stage_cast_op, stage_bitcast, stage_logical;
 OpStaging stage_arange, stage_full, stage_transpose, stage_reshape, stage_expand_dims,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -115,6 +116,69 @@ def test_a_kernel_without_end(stand_in: str) -> None:
     assert again["status"] == "proved"
     assert again["cuda"]["launches"] == 0, "the GPU is left alone"
     assert again["seconds"] < 8
+
+
+MANY = """import triton
+import triton.language as tl
+
+
+# tad: {text}
+@triton.jit
+def kernel(X, Y, scale, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(X + row * N + cols, mask=cols < N, other=0.0)
+{body}
+    tl.store(Y + row * N + cols, y, mask=cols < N)
+"""
+SIZED = "M=70, N=2000, X=f32[M, N], Y=f32[M, N], scale=0.7, BLOCK=2048, grid=(M,)"
+BODIES = {
+    "functions": """
+    z = tl.exp(x) * tl.sin(x * scale) + tl.erf(x) / (1 + tl.exp2(x)) - tl.sqrt(x * x + 1)
+    y = tl.where(cols % 3 == 0, tl.sigmoid(z), z * tl.cos(x)) + tl.fma(x, z, x) * tl.rsqrt(z * z + 2)
+""",
+    "rows": """
+    top = tl.max(x, axis=0)
+    total = tl.sum(tl.exp(x - top), axis=0)
+    y = tl.cumsum(x, axis=0) * scale + x * tl.log(total) + tl.flip(x, 0)
+""",
+    "kinks": """
+    y = tl.maximum(x, 0.0) * scale + tl.abs(x - 0.25)
+""",
+    "loops": """
+    y = x
+    for i in range(0, 3):
+        y = y * x + scale
+        if row % 2 == 0:
+            y = y / (1 + x * x)
+""",
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_dual_numbers_and_differences_agree(name: str, cuda: Runner, tmp_path: Path) -> None:
+    file = tmp_path / "many.py"
+    file.write_text(MANY.format(text=SIZED, body=BODIES[name]))
+    got = cuda.ask("gradcheck", {**derived(file)[1]["kernel"], "max_seconds": 100})["result"]
+    assert got["status"] == "proved", got
+    assert got["configurations"][0]["backend"] == "cuda"
+    assert "refused" not in got["cuda"]
+    assert got["dot_test"] < 1e-10, "dual numbers are exact but for rounding"
+    if name != "kinks":
+        assert got["cuda"]["launches"] % 4 == 0, "one of dual numbers, four a step of differences"
+    assert got["kink"] == (name == "kinks")
+    assert [entry["name"] for entry in got["inputs"] if entry["directions"]] == ["X"]
+
+
+def test_a_wrong_gradient_is_refuted_at_kinks(cuda: Runner, tmp_path: Path) -> None:
+    file = tmp_path / "many.py"
+    file.write_text(MANY.format(text=SIZED, body=BODIES["kinks"]))
+    proof = derived(file)[1]["kernel"]
+    source = proof["backward"]["source"]
+    assert "0.25" in source
+    wrong = {**proof["backward"], "source": source.replace("0.25", "0.2501")}
+    got = cuda.ask("gradcheck", {**proof, "backward": wrong, "max_seconds": 100})["result"]
+    assert got["status"] != "proved"
 
 
 class AutoRunner(CudaRunner):

@@ -83,7 +83,31 @@ static bool check_direction(Checker *checker, const bool *active, uint64_t seed,
     int *directions = alone ? &alone->directions : &result->together_directions;
     *worst = fmax(*worst, error);
     ++*directions;
+    if (alone) {
+        alone->slope_expected = measured.dual;
+        alone->slope_actual = actual;
+    }
     return true;
+}
+
+/// Where the whole gradient is off by one factor, which often tells the mistake: ", half of what it should be,"; else "".
+static const char *factor_words(Arena *arena, const InputResult *input) {
+    static const double SAME = 1e-6;
+    static const struct {
+        double factor;
+        const char *words;
+    } names[] = {
+        {2, "twice"},      {0.5, "half of"},       {3, "three times"},     {1.0 / 3, "a third of"},
+        {4, "four times"}, {0.25, "a quarter of"}, {-1, "the negative of"}};
+    double factor = input->actual / input->expected;
+    double along = input->slope_actual / input->slope_expected;
+    bool is_one = input->has_worst && isfinite(factor) && isfinite(along) && factor != 0 &&
+                  fabs(factor - along) <= SAME * fabs(factor);
+    if (!is_one) return "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (fabs(factor - names[i].factor) <= SAME * fabs(factor))
+            return arena_printf(arena, ", %s what it should be,", names[i].words);
+    return arena_printf(arena, ", %.4g times what it should be,", factor);
 }
 
 /// Looks for the single element that is most wrong.
@@ -219,9 +243,9 @@ static bool check_input(Checker *checker, int index, bool differences) {
              difference == DIFFERENCE_NOT_FINITE ? infinite_output(checker) : "");
     checker->result->cause = verdicts[difference].cause;
     if (difference == DIFFERENCE_WRONG)
-        checker->result->reason =
-            arena_printf(checker->arena, "%s: relative error %.2g along a random direction",
-                         checker->result->reason, input->error);
+        checker->result->reason = arena_printf(
+            checker->arena, "%s: relative error %.2g%s along a random direction",
+            checker->result->reason, input->error, factor_words(checker->arena, input));
     return true;
 }
 

@@ -30,6 +30,7 @@ typedef struct InputResult {
     bool has_worst;
     int64_t worst_offset;
     double expected, actual;
+    double slope_expected, slope_actual;  // along the last direction
     bool
         is_unsettled;  // no step was small enough for differences to agree with duals, or with themselves
 } InputResult;

@@ -1,6 +1,7 @@
 // The table of what is known, under a lock because the fast queue asks it; derivation in the background; staleness.
 #include "server/gradients/gradients.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analysis/module/given_rules.h"
@@ -234,6 +235,33 @@ static void add_details(Diagnostics *diagnostics, const Snapshot *snapshot, cons
     }
 }
 
+/// "; expected dx[3, 7] = 2, actual 1" of the input that is most wrong, or "".
+static const char *worst_words(Arena *arena, const Json *details) {
+    const Json *inputs = json_get(details, "inputs"), *chosen = NULL;
+    double error = -1;
+    for (int i = 0; inputs && inputs->kind == JSON_ARRAY && i < inputs->count; i++) {
+        const Json *worst = json_get(inputs->items[i], "worst");
+        // What is not finite is null, and worst of all.
+        double own = json_get_number(inputs->items[i], "error", HUGE_VAL);
+        if (!worst || worst->kind != JSON_OBJECT || own <= error) continue;
+        chosen = inputs->items[i];
+        error = own;
+    }
+    if (!chosen) return "";
+    const Json *worst = json_get(chosen, "worst"), *index = json_get(worst, "index");
+    const Json *expected = json_get(worst, "expected"), *actual = json_get(worst, "actual");
+    bool is_told =
+        expected && actual && expected->kind == JSON_NUMBER && actual->kind == JSON_NUMBER;
+    if (!is_told) return "";
+    Buffer place = buffer_new(arena);
+    for (int i = 0; index && index->kind == JSON_ARRAY && i < index->count; i++)
+        buffer_printf(&place, "%s%.0f", i ? ", " : "[", index->items[i]->number);
+    if (place.size) buffer_puts(&place, "]");
+    return arena_printf(arena, "; expected d%s%s = %.6g, actual %.6g",
+                        json_get_string(chosen, "name", ""), buffer_text(&place), expected->number,
+                        actual->number);
+}
+
 /// "; in bf16: 1.3 times what the forward's rounding explains", or "".
 static const char *own_types_words(Arena *arena, const GradientEntry *entry) {
     const Json *own_types = json_get(entry->status.details, "own_types");
@@ -274,7 +302,8 @@ static void add_result(Diagnostics *diagnostics, const Snapshot *snapshot, const
         diagnose(diagnostics, DIAGNOSTIC_GRADIENT_WRONG,
                  gradient_place(diagnostics->arena, snapshot, entry->status.writer,
                                 place_of_given(diagnostics->arena, snapshot, &entry->status, name)),
-                 "a gradient of `%.*s` is wrong: %s", STR_ARGS(kernel->definition->name), reason);
+                 "a gradient of `%.*s` is wrong: %s%s", STR_ARGS(kernel->definition->name), reason,
+                 worst_words(diagnostics->arena, entry->status.details));
         break;
     case GRADIENT_PROVED:
         diagnose(diagnostics, DIAGNOSTIC_GRADIENT_VERIFIED, name,

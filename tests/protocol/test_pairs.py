@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,12 @@ def test_a_wrong_gradient_is_opened_where_it_is_written(server: Client, kernel: 
     wrong = text.replace("dx = dy * 3.0", "dx = dy * 6.0")
     assert wrong != text
     server.open(uri, wrong)
-    server.request("workspace/executeCommand", command("checkGradients", uri))
+    result = server.request("workspace/executeCommand", command("checkGradients", uri))
+    assert "relative error 0.5, twice what it should be, along" in result["reason"]
+    found = []
+    while not found:
+        found = [d["message"] for d in server.diagnostics(uri, 1) if d["code"] == "gradient-wrong"]
+    assert re.search(r"; expected dx_ptr\[\d+\] = \S+, actual \S+$", found[0]), found[0]
     server.request("workspace/executeCommand", command("showResult", uri))
     assert shown(server)["uri"] == uri
     assert wrong.splitlines()[shown(server)["selection"]["start"]["line"]].strip().startswith("tl.store(")

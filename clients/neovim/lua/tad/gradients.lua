@@ -27,7 +27,7 @@ local function summary(status)
       local place = table.concat(vim.tbl_map(function(index)
         return ('%d'):format(index)
       end, worst.index or {}), ', ')
-      text = text .. ('; d%s[%s] is %.6g, expected %.6g'):format(input.name, place, worst.actual, worst.expected)
+      text = text .. ('; expected d%s[%s] = %.6g, actual %.6g'):format(input.name, place, worst.expected, worst.actual)
     end
   end
   return text

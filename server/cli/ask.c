@@ -98,6 +98,8 @@ static bool says_yes(void) {
 /// Whether what is asked may leave this machine.
 static bool is_agreed(Ask *ask, const char *requests) {
     const char *url = chat_url(ask->arena, &ask->settings);
+    // Examples are code of other places: who has agreed without them is asked again.
+    if (ask->options->examples) url = arena_printf(ask->arena, "%s with examples", url);
     if (agreement_holds(ask->arena, ask->workspace, url)) return true;
     if (ask->options->from_stdin) {  // an editor shows nothing
         say("nothing was sent: you have not agreed for %s", ask->workspace);

@@ -1,7 +1,10 @@
-// What a model is told is the helper's text, why it is refused, and what became of its answer: no other code of the user's.
+// What a model is told is the helper's text, why it is refused, and what became of its answer: no other code of the user's, but for kernels
+// of his index where he wants them as examples.
 #include "server/model/session.h"
 
 #include "autodiff/backward.h"
+#include "server/model/examples.h"
+#include "server/system/private.h"
 
 #define SYSTEM                                                                                     \
     "You give derivatives of helpers of Triton kernels, for reverse-mode differentiation.\n"       \
@@ -65,6 +68,21 @@ static const char *question(const ModelSession *session, const OpenHelper *helpe
         helper->name, (int)size, refused.data, helper->refusal, STR_ARGS(text), signature);
 }
 
+/// What is asked first, with examples where the user wants some.
+static Error first_question(ModelSession *session, const Kernel *kernel, const char **text) {
+    Arena *arena = session->arena;
+    Error error = NULL;
+    *text = question(session, &session->helpers.items[0]);
+    if (!session->options->examples) return NULL;
+    const char *examples =
+        examples_text(arena, session->path, kernel->function, session->options->examples,
+                      workspace_of(arena, session->path), &error);
+    if (!error && *examples)
+        *text = arena_printf(arena, "%s\n\nKernels that are built like `%s`, as examples:\n%s",
+                             *text, session->kernel, examples);
+    return error;
+}
+
 static void say_turn(ModelSession *session, bool is_answer, const char *text) {
     LIST_PUSH(session->arena, &session->chat.turns, (ChatTurn){is_answer, text});
 }
@@ -84,9 +102,10 @@ Error session_begin(Arena *arena, const Options *options, const Snapshot *snapsh
         backward_derive(arena, snapshot, kernel, &backward_options, &ignored);
     if (backward->status != BACKWARD_REFUSED) return "nothing of it is refused";
     Error error = open_helper(session, snapshot, backward->reason_range, backward->reason);
-    if (error) return error;
-    say_turn(session, false, question(session, &session->helpers.items[0]));
-    return NULL;
+    const char *asked = NULL;
+    if (!error) error = first_question(session, kernel, &asked);
+    if (!error) say_turn(session, false, asked);
+    return error;
 }
 
 // --- answers

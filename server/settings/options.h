@@ -45,6 +45,7 @@ typedef struct Options {
     const char *python;                  // NULL: $TAD_PYTHON, else python3
     const char *endpoint, *api, *model;  // of --ask; NULL: as the user's file says
     const char *answers;                 // NULL: from the endpoint
+    int examples;                        // of the index, for --ask; 0: none
     int max_iters;                       // 0: as the user's file says
     const char *card;                    // NULL: that of the settings
     Names select, ignore, severity, wrt, sizes;

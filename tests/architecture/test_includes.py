@@ -100,7 +100,7 @@ ROOMS = {
         "session": {"proofs", "crash", "text", "settings", "system", "report"},
         "queues": {"session", "proofs", "crash", "text", "settings", "system", "report"},
         "retrieval": {"text", "system", "report"},
-        "model": {"proofs", "text", "settings", "system", "report"},
+        "model": {"retrieval", "proofs", "text", "settings", "system", "report"},
         "cli": {"retrieval", "model", "proofs", "crash", "text", "settings", "system", "report"},
         "gradients": {"queues", "session", "proofs", "text", "settings", "system"},
         "requests": {"gradients", "queues", "session", "cli", "model", "text", "system"},

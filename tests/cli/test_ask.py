@@ -432,3 +432,36 @@ def test_two_helpers_of_one_kernel(asking) -> None:
     assert result.status == 0, result.stdout
     assert "not enough: " in result.stdout
     assert {RIGHT, other} <= set(one.file.read_text().splitlines())
+
+
+def test_examples_come_from_the_index_and_are_agreed_to_apart(asking) -> None:
+    it = asking(RIGHT, RIGHT)
+    double = KERNEL.replace("log_gamma(1 + x * x)", "tl.exp(x)").replace("def kernel", "def example_{}")
+    it.workspace.write(
+        {
+            "elsewhere/pair.py": double.format("forward")
+            + double[double.index("@triton.jit\ndef example") :].format("backward")
+            + "\n\nclass Own(torch.autograd.Function):\n"
+            "    def forward(ctx, x):\n        example_forward[(1,)](x, x, 4, 8)\n"
+            "    def backward(ctx, g):\n        example_backward[(1,)](g, g, 4, 8)\n"
+        }
+    )
+    data = {"XDG_DATA_HOME": str(it.home / "data")}
+    missing = it.sent("--examples", "1", **data)
+    assert missing.status == 1
+    assert "nothing is indexed" in missing.stdout
+    assert it.model.requests == []
+    assert it.workspace.tad("--index", "elsewhere", env=data).status == 0
+    assert it.sent(**data).status == 0
+    assert "example_" not in json.dumps(it.model.requests[0][2])
+    endpoint = ("--endpoint", it.model.url, "--model", "scripted", "--examples", "1")
+    shown = it.ask(*endpoint, **data)
+    assert shown.status == 2
+    assert "def example_forward(" in shown.stdout
+    assert "def example_backward(" in shown.stdout
+    assert len(it.model.requests) == 1
+    assert it.sent("--examples", "1", **data).status == 0
+    assert "def example_backward(" in json.dumps(it.model.requests[1][2])
+    inside = it.ask(*endpoint, "--agree", XDG_DATA_HOME=str(it.workspace.path))
+    assert "cannot speak for you" in inside.stdout
+    assert len(it.model.requests) == 2

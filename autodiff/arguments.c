@@ -161,6 +161,7 @@ void arguments_arrange(Differentiation *state, Backward *result, BackwardLaunch 
             describe_scratch(state, parameter->value, argument);
             if (role == ARGUMENT_SHAPE || role == ARGUMENT_STRIDE)
                 argument->axis = descriptor_number(state, state->primal->parameters[i].value)->axis;
+            argument->is_optional = map_has_pointer(&state->parts.optional, parameter->value);
             bool sums = role == ARGUMENT_GRADIENT || role == ARGUMENT_RUNNING;
             for (int g = 0; sums && g < result->gradient_count; g++)
                 if (strcmp(result->gradients[g].input, of) == 0) {

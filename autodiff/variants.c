@@ -118,6 +118,7 @@ static bool merged_add(Merged *merged, const Parameter *parameter,
         if (strcmp(known->name, argument->name) != 0) continue;
         if (known->use != argument->use || strcmp(known->of, argument->of) != 0) return false;
         known->is_float32 = known->is_float32 || argument->is_float32;
+        known->is_optional = known->is_optional && argument->is_optional;
         return true;
     }
     int rank = argument_rank(argument->use, parameter), at = merged->count;

@@ -310,6 +310,19 @@ static void buffer_cut(Buffer *buffer, size_t size) {
 
 static bool is_tail(const Op *op) { return op->next == NULL && op->parent->parent == NULL; }
 
+/// The variable in which a loop carries what one of the branches hands on as it is, if the other branch may change it there.
+static const char *carried_name(const Emitter *emitter, const Op *op, int index) {
+    for (int side = 0; side < 2 && emitter->lifetimes; side++) {
+        const Value *value = region_terminator(op->regions[side])->operands[index];
+        const EmittedText *text = map_get_pointer(&emitter->texts, value);
+        if (value->op || value->region != op->parent || !text) continue;
+        if (map_get(emitter->names, str_from(text->text)) == value &&
+            lifetimes_let_reuse(emitter->lifetimes, value, op->results[index], op))
+            return text->text;
+    }
+    return NULL;
+}
+
 /// Texts the results of an `if`; what a branch makes for one of them has its name at once where that loses nothing.
 static const char **name_results(Emitter *emitter, const Op *op) {
     int count = op->result_count;
@@ -318,6 +331,8 @@ static const char **name_results(Emitter *emitter, const Op *op) {
     for (int i = 0; i < count; i++) {
         const Value *result = op->results[i];
         const char *wanted = map_get_pointer(&emitter->promised, result);
+        if (!wanted) wanted = carried_name(emitter, op, i);
+        if (wanted) map_set_pointer(&emitter->promised, result, (void *)(uintptr_t)wanted);
         if (!wanted) wanted = result->name ? result->name : "";
         holders[i] = map_get(emitter->names, str_from(wanted));
         names[i] = name_value(emitter, result);

@@ -269,6 +269,15 @@ static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
                      "");
 }
 
+/// The same, where autograd asks for the gradient. `above`: what is asked for already, or NULL.
+static void class_gradient_asked(Arena *arena, Buffer *out, const LaunchPlan *plan,
+                                 const BackwardArgument *gradient, const char *above, int indent) {
+    const char *need = gradient_need_text(arena, plan, gradient);
+    bool is_asked = need && !(above && strcmp(need, above) == 0);
+    if (is_asked) layout_statement(out, indent, "if ", need, ":");
+    class_gradient(arena, out, plan, gradient, is_asked ? indent + 4 : indent);
+}
+
 /// `a = b = None`, one name a line where that is too long.
 static void absent_gradients(Buffer *out, const Texts *names) {
     Buffer line = buffer_new(out->arena);
@@ -311,7 +320,8 @@ static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, con
         const char *target = arena_printf(arena, "%s = ", argument->name);
         int index = name_index(outputs, argument->of),
             of = parameter_find(plan->kernel, str_from(argument->of));
-        if (gradient_is_optional(arena, plan, argument))
+        bool is_later = gradient_is_optional(arena, plan, argument);
+        if (is_later || gradient_need_text(arena, plan, argument))
             LIST_PUSH(arena, &absent,
                       plan->is_part[of] ? whole_name(arena, plan, argument) : argument->name);
         else if (argument->use == ARGUMENT_GRADIENT)
@@ -330,6 +340,12 @@ static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, con
             statement(out, target, upstream_text(arena, plan, argument, index));
     }
     absent_gradients(out, &absent);
+    for (int i = 0; i < backward->whole.argument_count; i++) {
+        const BackwardArgument *argument = &backward->whole.arguments[i];
+        if (gradient_need_text(arena, plan, argument) &&
+            !gradient_is_optional(arena, plan, argument))
+            class_gradient_asked(arena, out, plan, argument, NULL, 8);
+    }
 }
 
 /// The launch of one kernel, with the memory that it allocates for itself and those behind it.
@@ -342,7 +358,7 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
     if (need) layout_statement(out, 8, "if ", need, ":");
     for (int i = 0; need && i < launch->argument_count; i++)
         if (launch->arguments[i].use == ARGUMENT_GRADIENT)
-            class_gradient(arena, out, plan, &launch->arguments[i], indent);
+            class_gradient_asked(arena, out, plan, &launch->arguments[i], need, indent);
     Texts call = {0};
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];

@@ -84,6 +84,20 @@ const char *launch_need_text(Arena *arena, const LaunchPlan *plan, int number) {
                             : arena_printf(arena, "%s or %s", needs.items[0], needs.items[1]);
 }
 
+const char *gradient_need_text(Arena *arena, const LaunchPlan *plan,
+                               const BackwardArgument *gradient) {
+    int of = parameter_find(plan->kernel, str_from(gradient->of));
+    if (gradient->use != ARGUMENT_GRADIENT || of < 0 || !plan->passed[of]) return NULL;
+    for (int k = 0; k < plan->backward->launch_count; k++) {
+        const BackwardLaunch *launch = &plan->backward->launches[k];
+        for (int i = 0; i < launch->argument_count; i++)
+            if (strcmp(launch->arguments[i].name, gradient->name) == 0 &&
+                !launch->arguments[i].is_optional)
+                return NULL;
+    }
+    return need_text(arena, plan, gradient->of);
+}
+
 bool gradient_is_optional(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient) {
     if (gradient->use != ARGUMENT_GRADIENT) return false;
     for (int k = 0; k < plan->backward->launch_count; k++)

@@ -9,6 +9,9 @@ const char *need_text(Arena *arena, const LaunchPlan *plan, const char *paramete
 /// Python that holds where autograd asks for a gradient that launch `number` writes, or that one behind it writes which
 /// reads what this one leaves; NULL: it always runs.
 const char *launch_need_text(Arena *arena, const LaunchPlan *plan, int number);
+/// Python that holds where autograd asks for the gradient, which the kernels take None for else; NULL: they take none.
+const char *gradient_need_text(Arena *arena, const LaunchPlan *plan,
+                               const BackwardArgument *gradient);
 /// Whether the gradient has memory only where a launch runs that may be left out.
 bool gradient_is_optional(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient);
 

@@ -167,6 +167,20 @@ static bool grows_single(const Op *branch, int side, int index) {
     return false;
 }
 
+/// Whether one branch hands on what a loop carries, and the loop carries on what comes of it: that has one type in all iterations.
+static bool is_carried(const Op *branch, int index) {
+    const Op *loop = branch->parent->parent, *yield = region_terminator(branch->parent);
+    bool is_idle = false, is_carried = false;
+    if (!loop || !op_is_loop(loop->code)) return false;
+    for (int r = 0; r < 2; r++) {
+        const Value *value = region_terminator(branch->regions[r])->operands[index];
+        is_idle = is_idle || (!value->op && value->region == branch->parent);
+    }
+    for (int i = 0; yield && i < yield->operand_count; i++)
+        is_carried = is_carried || yield->operands[i] == branch->results[index];
+    return is_idle && is_carried;
+}
+
 static void walk_if(WidthWalk *walk, Op *branch) {
     const Value *condition = branch->operands[0];
     bool is_open = !condition->type.is_constexpr && !condition->constant;
@@ -179,7 +193,8 @@ static void walk_if(WidthWalk *walk, Op *branch) {
     for (int i = 0; i < branch->result_count; i++) {
         Value *branches[2] = {yields[0]->operands[i], yields[1]->operands[i]};
         bool grows = walk->mends && (grows_single(branch, 0, i) || grows_single(branch, 1, i));
-        if (is_open && (grows || types_differ(branches[0], branches[1]))) {
+        bool meets = is_open || (walk->mends && is_carried(branch, i));
+        if (meets && (grows || types_differ(branches[0], branches[1]))) {
             if (!walk->mends) note_misfit(walk);
             for (int r = 0; r < 2 && walk->mends; r++)
                 narrow_operand(walk, yields[r], i, yields[r]);

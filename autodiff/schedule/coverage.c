@@ -385,6 +385,14 @@ static bool add_mask(StoredSearch *coverage, Value *mask, bool is_denied, const 
     }
 }
 
+/// Whether it asks for the buffer that is stored to: where there is none, there is nothing to fill.
+static bool asks_for_buffer(const Op *branch, const Op *store) {
+    const Op *present = branch->operands[0]->op;
+    const Op *absent = present && present->code == OP_LOGICAL_NOT ? present->operands[0]->op : NULL;
+    return absent && absent->code == OP_IS_NONE &&
+           absent->operands[0] == pointer_root(store->operands[0]);
+}
+
 /// What has to be for a store to be come by: branches around it, and its mask.
 static bool add_conditions(StoredSearch *coverage, Op *store) {
     int lanes[TYPE_MAX_RANK], steps = 0;
@@ -393,6 +401,7 @@ static bool add_conditions(StoredSearch *coverage, Op *store) {
         Op *around = op->parent->parent;
         if (around->code != OP_IF || around == coverage->deal) continue;
         bool is_else = op->parent == around->regions[1];
+        if (!is_else && asks_for_buffer(around, store)) continue;
         if (around->operands[0]->type.rank ||
             !add_mask(coverage, around->operands[0], is_else, lanes, 0, &steps))
             return false;

@@ -63,7 +63,8 @@ static bool plan_keeps(const ReductionPlan *plan, const Value *value) {
     return false;
 }
 
-void reductions_leave(Differentiation *state, const ReductionPlans *plans, const bool *moved) {
+static void reductions_leave(Differentiation *state, const ReductionPlans *plans,
+                             const bool *moved) {
     Values all = kept_by(plans);
     for (LIST_EACH(int, i, all)) {
         Value *value = all.items[i], *address;
@@ -571,7 +572,8 @@ static bool gather_programs(Differentiation *state, const ReductionPlan *plan) {
     return true;
 }
 
-bool reduction_take(Differentiation *state, const ReductionPlans *plans, int index) {
+/// Turns the backward under construction into the kernel of plan `index`. False where that cannot be.
+static bool reduction_take(Differentiation *state, const ReductionPlans *plans, int index) {
     const ReductionPlan *plan = &plans->items[index];
     Function *function = state->backward;
     read_saved(state, plans);
@@ -582,6 +584,31 @@ bool reduction_take(Differentiation *state, const ReductionPlans *plans, int ind
     return !loops.is_other && gather_programs(state, plan);
 }
 
-bool reductions_join(Differentiation *state, const ReductionPlan *plan) {
+/// Makes of the backward one kernel for all of it: up to SLICES programs do the work of all, one after the other, and keep the sums of the
+/// plan in registers (scheduling.md, section 3). False where that cannot be.
+static bool reductions_join(Differentiation *state, const ReductionPlan *plan) {
     return gather_programs(state, plan);
+}
+
+void part_settle(Differentiation *state) {
+    const BackwardPart *part = &state->parts.part;
+    if (part->kind == PART_WHOLE) return;
+    const TileOrders orders = tile_orders_open(state->arena, state->backward);
+    ReductionPlans plans = reductions_plan(state, &orders);
+    state->parts.reduction_kernels = plans.count;
+    ReductionPlan together;
+    state->parts.fits_one_pass = reductions_fit_one_pass(state, &orders, &plans, &together);
+    bool is_made = true;
+    if (part->kind == PART_PROGRAMS)
+        reductions_leave(state, &plans, part->moved);
+    else if (part->kind == PART_ONE_PASS)
+        is_made = state->parts.fits_one_pass && reductions_join(state, &together);
+    else
+        is_made = part->index < plans.count && reduction_take(state, &plans, part->index);
+    if (!is_made) {  // it may be half made: nobody reads it any more
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT, (Range){0}, "no owners");
+        return;
+    }
+    tile_orders_close(state->backward);
+    function_clean(state->backward);
 }

@@ -24,7 +24,8 @@ Differentiation differentiation_new(Arena *arena) {
                              .versions.lost = map_new(arena),
                              .versions.iterations_apart = map_new(arena),
                              .versions.ordered = map_new(arena),
-                             .stores.owners = map_new(arena)};
+                             .stores.owners = map_new(arena),
+                             .parts.optional = map_new(arena)};
 }
 
 bool parameter_points_to_float(const Parameter *parameter) {

@@ -132,7 +132,7 @@ typedef struct SweepState {
     LIST(RunningStep) running_steps;
 } SweepState;
 
-/// One kernel of several (part.h, reductions.h).
+/// One kernel of several (reduction_kernel.h, reductions.h).
 typedef struct PartState {
     LIST(SharedStatement) shared;
     BackwardPart part;
@@ -143,6 +143,7 @@ typedef struct PartState {
     Value *
         stages;  // parameter: how many iterations of a loop over programs load ahead (stages.h); or NULL
     bool fits_one_pass;  // whether there may be PART_ONE_PASS in their place
+    Map optional;  // parameters of gradients that may be None: nobody asks for them (wanted.h)
 } PartState;
 
 /// States of loops that are saved in memory (tape.h).

@@ -80,6 +80,8 @@ typedef struct BackwardArgument {
     bool
         is_program_sum;  // ARGUMENT_GRADIENT of a scalar: one element a program, whose sum is the gradient
     bool
+        is_optional;  // ARGUMENT_GRADIENT: the kernel takes None, too, and leaves out what is for this gradient alone
+    bool
         is_float32;  // ARGUMENT_GRADIENT and _RUNNING: the buffer is float32 whatever the input is (atomics), cast afterwards
 } BackwardArgument;
 

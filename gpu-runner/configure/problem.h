@@ -61,6 +61,12 @@ typedef struct GradientLaunch {
     const Actual *actuals;  // per parameter of `function`
 } GradientLaunch;
 
+/// The backward where of the gradients that may be left out one alone is asked for: the pointers of the others are None.
+typedef struct GradientAlone {
+    int parameter;  // of the forward
+    const GradientLaunch *launches;
+} GradientAlone;
+
 /// Whether a configuration is worth a backward, by what its forward came by.
 typedef struct Need {
     /// `steps`: of the forward.
@@ -74,6 +80,8 @@ typedef struct Problem {
     const PlanConfiguration *configuration;
     const GradientLaunch *launches;
     int launch_count;
+    const GradientAlone *alone;
+    int alone_count;
     const UpstreamLayout *layouts;  // per parameter of the forward
     const int *inputs;              // parameters of the forward: float pointers or float scalars
     int input_count;

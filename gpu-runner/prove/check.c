@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "gpu-runner/cuda/device.h"
+#include "gpu-runner/execute/alone.h"
 #include "gpu-runner/execute/derivative.h"
 #include "gpu-runner/execute/large.h"
 #include "gpu-runner/execute/stored.h"
@@ -329,6 +330,12 @@ static void check_ownership(Checker *checker) {
     execution_free(&again);
 }
 
+/// A gradient is what it is, whether others are asked for or not.
+static void check_alone(Checker *checker) {
+    const char *fault = alone_fault(checker->arena, &checker->executor, &checker->backward);
+    if (fault) conclude(checker, CHECK_FAILED, "%s", fault);
+}
+
 /// The backward touches no element but those that the forward touched: anything else may lie outside of the tensor.
 static void check_footprint(Checker *checker) {
     const Execution *backward = &checker->backward;
@@ -498,6 +505,7 @@ static void check_backward(Checker *checker) {
     if (left && result->status != CHECK_FAILED) conclude(checker, CHECK_FAILED, "%s", left);
     check_footprint(checker);
     if (result->status == CHECK_PROVED) check_ownership(checker);
+    if (result->status == CHECK_PROVED) check_alone(checker);
     // a made-up configuration in which programs collide proves nothing against the gradient
     const VirtualMemory *memory = checker->forward.memory;
     bool fails = result->status == CHECK_FAILED;

@@ -25,6 +25,8 @@ static Actual constant_actual(const Constant *constant) {
     return (Actual){.kind = ACTUAL_CONSTANT, .constant = constant};
 }
 
+static bool is_optional(const Json *argument) { return json_get_bool(argument, "optional", false); }
+
 /// A descriptor's size or stride along an axis.
 static bool number_from_json(const LaunchReader *reader, const PlanConfiguration *configuration,
                              const Json *json, Actual *actual) {
@@ -63,6 +65,10 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
         }
         const PlanArgument *argument = &configuration->arguments[parameter];
         const char *stored = json_get_string(json, "stored", NULL);
+        if (reader->asked >= 0 && reader->asked != parameter && is_optional(json)) {
+            *actual = constant_actual(constant_none(arena));
+            return true;
+        }
         bool absent =
             argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_NONE;
         *actual = absent ? constant_actual(argument->constant)
@@ -213,4 +219,22 @@ bool launch_read(const LaunchReader *reader, const PlanConfiguration *configurat
     else if (launch->function->parameter_count != count)
         *error = "the backward's parameters are not understood";
     return *error == NULL;
+}
+
+int launches_optional(const LaunchReader *reader, const PlanConfiguration *configuration,
+                      const Json *launches, int *parameters) {
+    int count = 0;
+    for (int i = 0; i < launches->count; i++) {
+        const Json *arguments = json_get(launches->items[i], "arguments");
+        for (int k = 0; arguments && k < arguments->count; k++) {
+            if (!is_optional(arguments->items[k])) continue;
+            int parameter = parameter_named(reader->forward,
+                                            json_get_string(arguments->items[k], "gradient", NULL));
+            bool is_there =
+                parameter >= 0 && configuration->arguments[parameter].kind != ARGUMENT_CONSTANT;
+            for (int j = 0; j < count; j++) is_there = is_there && parameters[j] != parameter;
+            if (is_there) parameters[count++] = parameter;
+        }
+    }
+    return count;
 }

@@ -11,13 +11,18 @@ typedef struct LaunchReader {
     Sources *sources;
     const FunctionDefinition *forward;
     const Module *backward;
+    int asked;  // of gradients that may be left out the one that is asked for, a parameter of the forward; -1: all are
 } LaunchReader;
 
 /// {"kernel", "arguments": {name: {"same" | "upstream" | "gradient" | "running" | "kept" | "before": PARAMETER} (a "gradient" with the
-/// "stored" ranges that nobody sets to 0: stored.h; a "same" that is the stride of an output along "axis", and addresses that
+/// "stored" ranges that nobody sets to 0: stored.h, or that is "optional": the kernel takes None for it; a "same" that is the stride of an output along "axis", and addresses that
 /// output's upstream gradient alone, with "upstream_of": PARAMETER) or {"scratch": NAME,
 /// "elements"} or {"steps"} or {"slices"} or {"stages"} or {"programs": AXIS} or {"value"}}}. False and `*error` where it makes no sense or does not lower.
 bool launch_read(const LaunchReader *reader, const PlanConfiguration *configuration,
                  const Json *json, GradientLaunch *launch, Error *error);
+
+/// The parameters of the forward whose gradients a request's launches may leave out, in `parameters`; how many.
+int launches_optional(const LaunchReader *reader, const PlanConfiguration *configuration,
+                      const Json *launches, int *parameters);
 
 #endif

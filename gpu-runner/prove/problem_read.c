@@ -54,6 +54,28 @@ static int *stored_parameters(const ProblemReader *reader, const PlanConfigurati
     return parameters;
 }
 
+/// The launches once more for each gradient that may be asked for alone.
+static void read_alone(LaunchReader reader, const PlanConfiguration *configuration,
+                       const Json *launches, Problem *problem, Error *error) {
+    Arena *arena = reader.arena;
+    int *parameters = ARENA_ARRAY(arena, int, configuration->argument_count + 1);
+    int count = launches_optional(&reader, configuration, launches, parameters);
+    if (problem->input_count < 2) return;  // it is asked for alone already
+    GradientAlone *alone = ARENA_ARRAY(arena, GradientAlone, count + 1);
+    for (int i = 0; i < count && !*error; i++) {
+        GradientLaunch *own = ARENA_ARRAY(arena, GradientLaunch, launches->count + 1);
+        reader.asked = parameters[i];
+        for (int k = 0; k < launches->count && !*error; k++)
+            launch_read(&reader, configuration, launches->items[k], &own[k], error);
+        alone[i] = (GradientAlone){parameters[i], own};
+        if (*error)
+            *error = arena_printf(arena, "%s where only the gradient of %.*s is asked for", *error,
+                                  STR_ARGS(configuration->arguments[parameters[i]].name));
+    }
+    problem->alone = alone;
+    problem->alone_count = count;
+}
+
 Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration, Problem *problem,
                    Error *launch_error) {
     Arena *arena = reader->arena;
@@ -74,13 +96,14 @@ Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration
     if (!error && problem->input_count == 0) error = "no differentiable input is present";
     if (!error && !configuration->grid_is_known) error = grid_find(arena, problem, configuration);
     if (error) return error;
-    LaunchReader read = {arena, reader->sources, reader->forward, reader->backward};
+    LaunchReader read = {arena, reader->sources, reader->forward, reader->backward, -1};
     int count = reader->launches->count;
     GradientLaunch *launches = ARENA_ARRAY(arena, GradientLaunch, count + 1);
     for (int i = 0; i < count && !*launch_error; i++)
         launch_read(&read, configuration, reader->launches->items[i], &launches[i], launch_error);
     problem->launches = launches;
     problem->launch_count = count;
+    if (!*launch_error) read_alone(read, configuration, reader->launches, problem, launch_error);
     if (!*launch_error) problem->layouts = upstream_layouts(arena, configuration, launches, count);
     // The backward says itself where it has no gradient.
     for (int i = 0; i < count && !*launch_error && !error; i++)

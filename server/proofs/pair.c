@@ -266,6 +266,7 @@ static const char *settle_launch(Derived *derived, BackwardLaunch *launch, Range
         settled.arguments[settled.argument_count] = *known;
         BackwardArgument *argument = &settled.arguments[settled.argument_count++];
         argument->name = str_dup(arena, parameter->name);
+        argument->is_optional = known->is_optional && kernel->function->parameters[i].is_optional;
         argument->upstream = NULL;  // the file's kernel may do more with it
         argument->stored = known->use == ARGUMENT_GRADIENT
                                ? stored_here(derived, launch->kernel, known->name)

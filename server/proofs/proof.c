@@ -28,6 +28,7 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
         json_set_string(json, "upstream_of", argument->upstream);
         json_set_number(json, "axis", argument->axis);
     }
+    if (argument->is_optional) json_set_bool(json, "optional", true);
     if (argument->is_float32) json_set_string(json, "dtype", "fp32");
     if (argument->dtype) json_set_string(json, "dtype", argument->dtype);
     if (argument->elements) json_set_string(json, "elements", argument->elements);

@@ -11,6 +11,7 @@ import pytest
 
 from tests.emitted.plan import tad
 from tests.support.worker import Worker
+from tests.triton.compile import compile_kernel
 from tests.triton.interpret import call_function
 
 HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n"
@@ -81,11 +82,48 @@ def run(x, w):
     product[(triton.cdiv(x.numel(), 4),)](x, w, y, x.numel(), BLOCK=4)
     return y
 """
+NORM = """@triton.jit
+def norm(x_ptr, w_ptr, b_ptr, y_ptr, n, eps, HAS_BIAS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    o = tl.arange(0, BLOCK)
+    a = tl.load(x_ptr + row * n + o, mask=o < n, other=0.0)
+    v = a / tl.sqrt(tl.sum(a * a, axis=0) / n + eps) * tl.load(w_ptr + o, mask=o < n)
+    if HAS_BIAS:
+        v += tl.load(b_ptr + o, mask=o < n)
+    tl.store(y_ptr + row * n + o, v, mask=o < n)
+
+
+def run(x, w, b):
+    y = torch.empty_like(x)
+    norm[(x.shape[0],)](x, w, b, y, x.shape[1], 0.5, HAS_BIAS=b is not None, BLOCK=8)
+    return y
+"""
+TABLE = """@triton.jit
+def blend(x_ptr, table_ptr, id_ptr, gain_ptr, y_ptr, n, GATED: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    o = tl.arange(0, BLOCK)
+    total = tl.zeros([BLOCK], tl.float32)
+    for k in range(3):
+        at = tl.load(id_ptr + row * 3 + k)
+        total += tl.load(table_ptr + at * n + o, mask=o < n, other=0.0) * tl.load(gain_ptr + k)
+    if GATED:
+        total *= tl.load(x_ptr + row * n + o, mask=o < n, other=0.0)
+    tl.store(y_ptr + row * n + o, total, mask=o < n)
+
+
+def run(x, table, gain):
+    y = torch.empty_like(x)
+    ids = torch.arange(x.shape[0] * 3) % table.shape[0]
+    blend[(x.shape[0],)](x, table, ids, gain, y, x.shape[1], GATED=True, BLOCK=8)
+    return y
+"""
 # name: (file, shapes of the arguments, launches in order: the gradients that each asks for; None: it always runs)
 CASES: dict[str, tuple[str, list[tuple[int, ...]], list[set[str] | None]]] = {
     "rows private, weights shared": (SCALED, [(5, 6), (6,), (6,)], [{"x"}, {"w", "b"}]),
     "the first leaves scratch": (SOFTMAX, [(3, 4), (6, 4), (6, 4)], [None, {"k", "v"}]),
     "in place": (IN_PLACE, [(3, 6), (6,)], [None]),
+    "one pass over the rows": (NORM, [(5, 6), (6,), (6,)], [None]),
+    "tables that programs share": (TABLE, [(4, 6), (5, 6), (3,)], [None]),
     "one kernel": (SINGLE, [(7,), (7,)], [None]),
 }
 
@@ -135,6 +173,67 @@ def test_what_is_not_asked_for(name: str, tmp_path: Path, interpreter: Worker) -
     together = gradients(list(range(len(given))))
     for i in range(len(given)):
         np.testing.assert_allclose(gradients([i])[i], together[i], rtol=1e-6)
+
+
+def test_what_is_for_one_gradient_alone_is_left_out(tmp_path: Path) -> None:
+    """Frozen weights: their sums, and what they are made of, stand below a question for their memory."""
+    text = written(tmp_path, NORM)
+    kernel = text[text.index("def norm_backward(") : text.index("class NormFunction")]
+    below: dict[str, list[str]] = {}
+    for node in ast.walk(ast.parse("@triton.jit\n" + kernel)):
+        if isinstance(node, ast.If):
+            below.setdefault(ast.unparse(node.test), []).extend(map(ast.unparse, node.body))
+    assert any("tl.store(dx_ptr" in line for line in below["dx_ptr is not None"])
+    assert any(line.startswith("dw += ") for line in below["dw_ptr is not None"])
+    assert any("tl.atomic_add(dw_ptr" in line for line in below["dw_ptr is not None"])
+    assert any("db_ptr" in line for line in below["HAS_BIAS and db_ptr is not None"])
+    assert kernel.count("is not None") == 5
+    assert "dx_ptr = dw_ptr = db_ptr = None" in text
+    for i, name in ((1, "dx"), (2, "dw"), (3, "db")):
+        assert f"if ctx.needs_input_grad[{i}]:\n            {name}_ptr = _gradient_buffer(" in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "loads", "atomics", "stores"),
+    [
+        pytest.param({"dx", "dw", "db"}, 3, 2, 1, id="all"),
+        pytest.param({"dx"}, 3, 0, 1, id="rows"),
+        pytest.param({"dw"}, 2, 1, 0, id="weights"),
+        pytest.param({"db"}, 1, 1, 0, id="bias"),
+    ],
+)
+def test_what_is_not_asked_for_compiles_away(
+    asked: set[str], loads: int, atomics: int, stores: int, tmp_path: Path
+) -> None:
+    """Triton leaves out what nobody reads: not a load of it is left."""
+    text = written(tmp_path, NORM)
+    types = {f"{name}_ptr": "*bf16" for name in ("dy", "x", "w")}
+    types |= {"dx_ptr": "*bf16", "dw_ptr": "*fp32", "db_ptr": "*fp32", "n": "i32", "eps": "fp32"}
+    constants: dict[str, object] = {"HAS_BIAS": True, "BLOCK": 64, "SLICES": 512, "STAGES": 1}
+    for name in {"dx", "dw", "db"} - asked:
+        del types[f"{name}_ptr"]
+        constants[f"{name}_ptr"] = None
+    ttir = compile_kernel(text, "norm_backward", types, constants, until="cubin").ttir
+    found = [ttir.count(word) for word in ("tt.load", "tt.atomic_rmw", "tt.store")]
+    assert found == [loads, atomics, stores]
+
+
+def test_a_gradient_below_the_question_for_another(tmp_path: Path) -> None:
+    """The proof asks for each gradient alone, too."""
+    text = written(tmp_path, NORM)
+    right = "if dw_ptr is not None:\n            tl.atomic_add("
+    assert right in text
+    module = tmp_path / "source_backward.py"
+    module.write_text(text.replace(right, right.replace("dw_ptr", "dx_ptr")))
+    run = tad("--check", "--grad", module)
+    assert run.returncode == 1, run.stdout
+    assert "w_ptr" in run.stdout and "asked for" in run.stdout, run.stdout
+
+
+def test_nothing_is_asked_where_no_programs_share(tmp_path: Path) -> None:
+    """Gradients that each program has for itself are stored, all of them."""
+    text = written(tmp_path, SINGLE)
+    assert "is not None" not in text[text.index("def product_backward(") : text.index("class ")]
 
 
 def test_renamed_gradients(tmp_path: Path) -> None:

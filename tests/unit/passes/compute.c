@@ -123,6 +123,8 @@ static Tile *role_tile(BackwardRun *run, const Differentiation *state, ArgumentU
     case ARGUMENT_RUNNING: return pointer_tile(run, upstream_buffer(run, "running", index));
     case ARGUMENT_KEPT: return pointer_tile(run, upstream_buffer(run, "kept", index));
     case ARGUMENT_GRADIENT:
+        if (argument->kind == ARGUMENT_CONSTANT)  // no tensor, no gradient of it
+            return tile_from_constant(&run->interp->pool, argument->constant);
         return pointer_tile(
             run, buffer_named(run, argument->kind == ARGUMENT_POINTER ? "gradient" : "sum", of,
                               argument->dtype, zero));

@@ -1,0 +1,10 @@
+// Gradients that nobody may ask for: the backward with one of them alone, held against the backward with all.
+#ifndef TAD_GPU_RUNNER_EXECUTE_ALONE_H
+#define TAD_GPU_RUNNER_EXECUTE_ALONE_H
+
+#include "gpu-runner/execute/execution.h"
+
+/// A sentence on the first gradient that is another where it is asked for alone, `whole` being the backward with all; or NULL.
+const char *alone_fault(Arena *arena, const Executor *executor, const Execution *whole);
+
+#endif

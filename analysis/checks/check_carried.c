@@ -77,7 +77,9 @@ static void check_loop_carried(Check *check, Op *op) {
 }
 
 static void check_branches(Check *check, Op *op) {
-    if (op->operands[0]->type.is_constexpr || op->operands[0]->constant) return;
+    const Value *condition = op->operands[0];
+    bool is_open = condition->type.kind == TYPE_UNKNOWN;  // it may be known when Triton compiles
+    if (condition->type.is_constexpr || condition->constant || is_open) return;
     const Op *then_end = region_terminator(op->regions[0]);
     const Op *else_end = region_terminator(op->regions[1]);
     for (int i = 0;

@@ -183,6 +183,13 @@ static int alternative_rank(Arena *arena, const Module *module, const ScopeEntry
     return is_makeshift(followed) ? RANK_MAKESHIFT : RANK_OPEN;
 }
 
+/// What a condition puts in the place of Triton itself (`tl = MagicMock()`) is for machines without it. Nor can it be asked about:
+/// such conditions use Triton.
+static bool is_triton_itself(const ScopeEntry *written, const ScopeEntry *followed) {
+    return !written->condition && followed->kind == SCOPE_EXTERNAL &&
+           (str_is(followed->dotted, "triton") || str_is(followed->dotted, "triton.language"));
+}
+
 static ScopeEntry resolve_at(Arena *arena, const Module *module, Str name, int depth) {
     if (depth > IMPORT_DEPTH_LIMIT) return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = name};
     module_note_read(module, name);
@@ -195,6 +202,7 @@ static ScopeEntry resolve_at(Arena *arena, const Module *module, Str name, int d
         ScopeEntry followed =
             each->kind == SCOPE_IMPORTED ? import_follow(arena, *each, depth + 1) : *each;
         if (each == entry) first = followed;
+        if (each == entry && is_triton_itself(entry, &first)) return first;
         int own = entry_is_known(followed)
                       ? alternative_rank(arena, module, each, &followed, entry->next != NULL, depth)
                       : RANK_NEVER;

@@ -1,6 +1,7 @@
 // Values of a backward followed under the assumption that a condition fails, op by op, loops until nothing changes.
 #include <math.h>
 
+#include "analysis/ir/walk.h"
 #include "autodiff/finiteness/finiteness_parts.h"
 
 int finiteness_condition_count(const Finiteness *finiteness) {
@@ -137,14 +138,30 @@ static bool join_facts(Finiteness *finiteness, const Value *value, const Facts *
 
 static void follow_region(Finiteness *finiteness, const Region *region);
 
+static bool is_made_in(const Op *loop, const Value *value) {
+    for (int r = 0; r < loop->region_count; r++)
+        if (region_defines(loop->regions[r], value)) return true;
+    return false;
+}
+
+/// Whether a value may be another one in the next iteration of a loop.
+static intptr_t may_change(ValueWalk *walk, const Value *value) {
+    const Op *op = value ? value->op : NULL;
+    if (!value || !is_made_in(walk->context, value)) return false;
+    if (!op || op->region_count || !op_is_pure(op)) return true;
+    for (int i = 0; i < op->operand_count; i++)
+        if (walk_ask(walk, op->operands[i])) return true;
+    return false;
+}
+
 /// In an earlier iteration a condition of this one may have held.
 static bool condition_changes_in(const Finiteness *finiteness, const Op *loop) {
     const Condition *condition = finiteness->condition;
+    ValueWalk walk;
+    walk_start(&walk, may_change, true, loop);
     for (int p = 0; p < condition->part_count; p++)
         for (LIST_EACH(int, i, condition->parts[p].values))
-            for (int r = 0; r < loop->region_count; r++)
-                if (region_defines(loop->regions[r], condition->parts[p].values.items[i]))
-                    return true;
+            if (walk_ask(&walk, condition->parts[p].values.items[i])) return true;
     return false;
 }
 

@@ -174,3 +174,24 @@ def test_what_only_raises_is_not_the_function(workspace: Workspace) -> None:
     text = HEADER + "from elsewhere import has_triton\n\nif has_triton():\n\n" + indented + "\nelse:\n\n" + fallback
     workspace.write({"helpers.py": text, "main.py": caller("from helpers import twice").replace("(x, 3)", "(x)")})
     assert workspace.tad("--check", "main.py", "-f", "json").names == []
+
+
+TAIL = """@triton.jit
+def row_of(x_ptr, row, TAIL: tl.constexpr):
+    offsets = tl.arange(0, TAIL) if TAIL > 0 else 0
+    return x_ptr + row * 64 + offsets
+"""
+PYTHON_CONDITION = """@triton.jit
+def kernel(x_ptr, B: tl.constexpr):
+    WHOLE: tl.constexpr = 2 ** (B.value.bit_length() - 1)
+    row = tl.program_id(0)
+    tl.store(row_of(x_ptr, row, WHOLE), 1.0)
+"""
+
+
+def test_a_branch_that_python_decides_is_no_error(workspace: Workspace) -> None:
+    """What the condition comes to is not known here; Triton knows it when it compiles."""
+    main = HEADER.replace("\n\n\n", "\nfrom helpers import row_of\n\n\n") + PYTHON_CONDITION
+    workspace.write({"main.py": main, "helpers.py": HEADER + TAIL})
+    result = workspace.tad("--check", "main.py", "-f", "json")
+    assert "branch-type" not in result.names, result.stdout

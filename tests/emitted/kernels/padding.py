@@ -374,3 +374,30 @@ def first_rows_without_a_column(x, v, o, n, first, B: tl.constexpr):
     if start == 0:
         mean = tl.where(rows >= first, mean, 0.0)
     tl.store(o + rows, mean, mask=rows < n)
+
+
+# tad: n=21, skipped=1, scale=0.3, q=f32[n, 16], k=f32[n, 16], v=f32[n, 16], out=f32[n, 16], D=16, B=16, grid=(2,)
+@triton.jit
+def blocks_skipped_in_a_branch(q, k, v, out, n, skipped, scale, D: tl.constexpr, B: tl.constexpr):
+    r = tl.program_id(0) * B + tl.arange(0, B)
+    d = tl.arange(0, D)
+    q_tile = tl.load(q + r[:, None] * D + d[None, :], mask=r[:, None] < n, other=0.0)
+    m = tl.full([B], -float("inf"), tl.float32)
+    total = tl.zeros([B], tl.float32)
+    acc = tl.zeros([B, D], tl.float32)
+    for start in range(0, n, B):
+        if start // B != skipped or tl.program_id(0) != 0:
+            c = start + tl.arange(0, B)
+            k_tile = tl.load(k + c[:, None] * D + d[None, :], mask=c[:, None] < n, other=0.0)
+            s = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee") * scale
+            # beyond the last row there is no score: -inf - -inf
+            s = tl.where((r < n)[:, None] & (c[None, :] < n), s, -float("inf"))
+            m_new = tl.maximum(m, tl.max(s, 1))
+            alpha = tl.exp(m - m_new) * total
+            p = tl.exp(s - m_new[:, None])
+            total = alpha + tl.sum(p, 1)
+            p = p / total[:, None]
+            v_tile = tl.load(v + c[:, None] * D + d[None, :], mask=c[:, None] < n, other=0.0)
+            acc = acc * (alpha / total)[:, None] + tl.dot(p, v_tile, input_precision="ieee")
+            m = m_new
+    tl.store(out + r[:, None] * D + d[None, :], acc, mask=r[:, None] < n)

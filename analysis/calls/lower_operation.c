@@ -8,6 +8,7 @@
 #include "analysis/calls/lower_expansion.h"
 #include "analysis/expressions/lower_access.h"
 #include "analysis/expressions/lower_literal.h"
+#include "analysis/expressions/lower_operator.h"
 #include "analysis/frames/branches.h"
 #include "analysis/frames/tuples.h"
 #include "analysis/syntax/syntax_nodes.h"
@@ -220,6 +221,13 @@ Value *lower_method(Lowering *lowering, Entity method, Arguments *arguments, Syn
     if (receiver->type.kind == TYPE_DTYPE || is_question)
         return lower_dtype_question(lowering, receiver, method.name);
     Str name = method.name;
+    bool is_reflected;
+    const char *symbol = operator_of_method(name, &is_reflected);
+    if (symbol && arguments->positional.count == 1 && !arguments->keywords.count) {
+        Value *other = arguments->positional.items[0];
+        return lower_operator(lowering, str_from(symbol), is_reflected ? other : receiver,
+                              is_reflected ? receiver : other, node);
+    }
     OpCode code = OP_COUNT;
     // `desc.load([x, y])` of what the host made: nothing but a descriptor takes a list.
     int offsets;

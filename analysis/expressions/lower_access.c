@@ -8,6 +8,7 @@
 #include "analysis/expressions/lower_expression.h"
 #include "analysis/expressions/lower_global.h"
 #include "analysis/expressions/lower_literal.h"
+#include "analysis/expressions/lower_operator.h"
 #include "analysis/frames/conditions.h"
 #include "analysis/frames/lowering.h"
 #include "analysis/frames/ranges.h"
@@ -213,7 +214,8 @@ static bool name_is_method(const Value *value, Str name) {
         if (name_asks_dtype(name)) return true;
         if (value->type.kind == TYPE_DTYPE) return str_starts(name, "is_");
     }
-    return op_find_method(name) != OP_COUNT;
+    bool is_reflected;
+    return op_find_method(name) != OP_COUNT || operator_of_method(name, &is_reflected);
 }
 
 /// Projects that run on several vendors' compilers reach libdevice through a module chosen at run time, such as

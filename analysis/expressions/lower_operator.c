@@ -12,14 +12,47 @@
 typedef struct OperatorRow {
     const char *symbol;
     OpCode code;
+    const char *method;  // `__add__` and `__radd__` without their underlines and the r
 } OperatorRow;
 
-static const OperatorRow binary_operators[] = {
-    {"+", OP_ADD},        {"-", OP_SUB},  {"*", OP_MUL}, {"/", OP_DIV}, {"//", OP_FLOORDIV},
-    {"%", OP_MOD},        {"**", OP_POW}, {"&", OP_AND}, {"|", OP_OR},  {"^", OP_XOR},
-    {"<<", OP_SHL},       {">>", OP_SHR}, {"==", OP_EQ}, {"!=", OP_NE}, {"<", OP_LT},
-    {"<=", OP_LE},        {">", OP_GT},   {">=", OP_GE}, {"@", OP_DOT}, {"and", OP_LOGICAL_AND},
-    {"or", OP_LOGICAL_OR}};
+static const OperatorRow binary_operators[] = {{"+", OP_ADD, "add"},
+                                               {"-", OP_SUB, "sub"},
+                                               {"*", OP_MUL, "mul"},
+                                               {"/", OP_DIV, "truediv"},
+                                               {"//", OP_FLOORDIV, "floordiv"},
+                                               {"%", OP_MOD, "mod"},
+                                               {"**", OP_POW, NULL},
+                                               {"&", OP_AND, "and"},
+                                               {"|", OP_OR, "or"},
+                                               {"^", OP_XOR, "xor"},
+                                               {"<<", OP_SHL, "lshift"},
+                                               {">>", OP_SHR, "rshift"},
+                                               {"==", OP_EQ, "eq"},
+                                               {"!=", OP_NE, "ne"},
+                                               {"<", OP_LT, "lt"},
+                                               {"<=", OP_LE, "le"},
+                                               {">", OP_GT, "gt"},
+                                               {">=", OP_GE, "ge"},
+                                               {"@", OP_DOT, NULL},
+                                               {"and", OP_LOGICAL_AND, NULL},
+                                               {"or", OP_LOGICAL_OR, NULL}};
+
+const char *operator_of_method(Str name, bool *is_reflected) {
+    *is_reflected = false;
+    if (name.size < 5 || !str_starts(name, "__") || !str_ends(name, "__")) return NULL;
+    Str plain = {name.data + 2, name.size - 4};
+    for (int reflected = 0; reflected < 2; reflected++) {
+        if (reflected && (plain.data[0] != 'r' || plain.size < 2)) return NULL;
+        Str method = {plain.data + reflected, plain.size - (size_t)reflected};
+        for (size_t i = 0; i < sizeof binary_operators / sizeof *binary_operators; i++) {
+            const OperatorRow *row = &binary_operators[i];
+            if (!row->method || !str_is(method, row->method)) continue;
+            *is_reflected = reflected;
+            return row->symbol;
+        }
+    }
+    return NULL;
+}
 
 static OpCode binary_code(Str symbol) {
     for (size_t i = 0; i < sizeof binary_operators / sizeof *binary_operators; i++)

@@ -32,8 +32,29 @@ static Seen *seen_parameter(const Map *parameters, const Value *value) {
     return value && !value->op ? map_get_pointer(parameters, value) : NULL;
 }
 
+/// The operand that says how long a tile is along each axis: a power of two. -1 where an op has none.
+static int tile_shape_operand(OpCode code) {
+    switch (code) {
+    case OP_FULL: return 0;
+    case OP_MAKE_BLOCK_POINTER: return 4;
+    case OP_MAKE_TENSOR_DESCRIPTOR: return 3;
+    default: return -1;
+    }
+}
+
+static void see_tile_shape(const Map *parameters, const Op *op) {
+    int operand = tile_shape_operand(op->code);
+    const Value *shape = operand >= 0 && operand < op->operand_count ? op->operands[operand] : NULL;
+    if (!shape || !shape->op || shape->op->code != OP_TUPLE) return;
+    for (int i = 0; i < shape->op->operand_count; i++) {
+        Seen *seen = seen_parameter(parameters, shape->op->operands[i]);
+        if (seen) seen->as_length = true;
+    }
+}
+
 static bool visit_op(void *context, Op *op) {
     const Map *parameters = context;
+    see_tile_shape(parameters, op);
     if (op->code == OP_FLOORDIV) {
         Seen *number = seen_parameter(parameters, op->operands[0]);
         const Seen *divisor = seen_parameter(parameters, op->operands[1]);

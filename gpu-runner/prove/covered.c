@@ -39,6 +39,7 @@ typedef struct Want {
 typedef struct LostPrograms {
     int64_t tried;  // 0: none was
     bool is_of_a_launcher;
+    bool is_filled;  // masked-off loads read 0 in it
     const char *reason;
 } LostPrograms;
 
@@ -427,8 +428,12 @@ void covered_lose(Covered *covered, const PlanConfiguration *configuration, cons
     for (int axis = 0; axis < PROGRAM_AXES && !configuration->is_empty; axis++) {
         LostPrograms *lost = &covered->lost[axis];
         int64_t tried = configuration->grid[axis];
-        bool is_better = !lost->tried || (is_of_a_launcher && !lost->is_of_a_launcher);
-        if (tried > 1 && is_better) *lost = (LostPrograms){tried, is_of_a_launcher, reason};
+        bool is_filled = configuration->fills_zero,
+             is_better =
+                 !lost->tried || (is_of_a_launcher && !lost->is_of_a_launcher) ||
+                 (is_of_a_launcher == lost->is_of_a_launcher && is_filled && !lost->is_filled);
+        if (tried > 1 && is_better)
+            *lost = (LostPrograms){tried, is_of_a_launcher, is_filled, reason};
     }
 }
 

@@ -670,10 +670,10 @@ static void check_candidates(Gradcheck *check, Configurations *candidates,
         for (int i = 0; i < candidates->count && !is_finished(check); i++) {
             PlanConfiguration *candidate = &candidates->items[i];
             if (pass == 1 && (!put_off[i] || check->checked > 0)) continue;
-            if (candidate->is_fallback && check->checked > 0) break;
+            bool is_wider = covered_widens(check->covered, candidate);
+            if (candidate->is_fallback && check->checked > 0 && !is_wider) continue;
             // what is left is only for the axes along which single programs are proved
-            if (check->proved >= ENOUGH_PROVED && check->budget.steps > ENOUGH_STEPS &&
-                !covered_widens(check->covered, candidate))
+            if (check->proved >= ENOUGH_PROVED && check->budget.steps > ENOUGH_STEPS && !is_wider)
                 continue;
             // Such kernels are made for sizes that are multiples of their blocks.
             if (check->ragged >= ENOUGH_RAGGED && check->checked == 0 && !candidate->is_fallback)
@@ -728,11 +728,12 @@ static void settle_shared(Gradcheck *check, Configurations *candidates) {
     }
 }
 
-/// Where nothing runs because masked-off loads without `other` decide what is stored, they read 0, as Triton's own backends and
-/// interpreter have it. That it was assumed is part of the result.
+/// Where nothing runs, or only single programs do, because masked-off loads without `other` decide what is stored, they read 0, as
+/// Triton's own backends and interpreter have it. That it was assumed is part of the result.
 static void check_filled(Gradcheck *check, Configurations *candidates, ProgressCallback *progress,
                          void *context) {
-    if (check->checked || !check->undefined || check->is_told || is_finished(check)) return;
+    bool is_open = !check->checked || covered_lost_words(check->covered);
+    if (!is_open || !check->undefined || check->is_told || is_finished(check)) return;
     check->fills_zero = true;
     check->ragged = 0;
     check->discarded = json_array(check->arena);

@@ -31,3 +31,30 @@ def ratio(a_ptr, b_ptr, y_ptr, n, B: tl.constexpr):
     b = tl.load(b_ptr + at, mask=at < n, other=0.0)
     b = tl.where(b > 0.0, b, 0.0)
     tl.store(y_ptr + at, tl.where(b > 0.0, a / b, a), mask=at < n)
+
+
+# Of several programs the last one stores what its masked-off lanes read; a single one has none.
+@triton.jit
+def stored_whole(x_ptr, y_ptr, n, B: tl.constexpr):
+    i = tl.program_id(0) * (2 * B) + tl.arange(0, 2 * B)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(y_ptr + i, x * x)
+
+
+@triton.jit
+def stored_in_whole_chunks(
+    x_ptr, starts_ptr, y_ptr, T, H: tl.constexpr, B: tl.constexpr, VARIES: tl.constexpr
+):
+    chunk, head = tl.program_id(0), tl.program_id(1)
+    first = 0
+    if VARIES:
+        first = tl.load(starts_ptr + chunk)
+        T = tl.load(starts_ptr + chunk + 1) - first
+    x_block = tl.make_block_ptr(
+        x_ptr + first * H + head, (T, 1), (H, 1), (chunk * B, 0), (B, 1), (1, 0)
+    )
+    y_block = tl.make_block_ptr(
+        y_ptr + first * H + head, (T, 1), (H, 1), (chunk * B, 0), (B, 1), (1, 0)
+    )
+    x = tl.load(x_block, boundary_check=(0, 1))
+    tl.store(y_block, x + tl.sum(x * x), boundary_check=(0, 1))

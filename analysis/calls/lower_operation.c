@@ -213,6 +213,18 @@ Value *lower_operation(Lowering *lowering, OpCode code, Arguments *arguments, Sy
     return value ? value : build_none(&lowering->builder);
 }
 
+/// Whether an operation cannot take these arguments: they are too many, or a keyword names one that was given before.
+static bool takes_others(OpCode code, const Arguments *arguments) {
+    int count;
+    const OpParameter *parameters = op_parameters(code, &count);
+    if (count && parameters[count - 1].is_variadic) return false;
+    if (arguments->positional.count > count) return true;
+    for (LIST_EACH(int, i, arguments->keywords))
+        for (int k = 0; k < arguments->positional.count; k++)
+            if (str_is(parameters[k].name, arguments->keywords.items[i].name)) return true;
+    return false;
+}
+
 Value *lower_method(Lowering *lowering, Entity method, Arguments *arguments, SyntaxNode node) {
     Value *receiver = method.value;
     if (receiver->constant && receiver->constant->kind == CONSTANT_STRING)
@@ -247,11 +259,8 @@ Value *lower_method(Lowering *lowering, Entity method, Arguments *arguments, Syn
     for (LIST_EACH(int, i, arguments->positional))
         LIST_PUSH(lowering->arena, &all.positional, arguments->positional.items[i]);
     // `math.sqrt(x)` where nothing defines `math`: only a tensor's methods are ours.
-    int parameter_count;
-    const OpParameter *parameters = op_parameters(code, &parameter_count);
-    bool takes_more = parameter_count && parameters[parameter_count - 1].is_variadic;
-    if (receiver->type.kind == TYPE_UNKNOWN && all.positional.count > parameter_count &&
-        !takes_more)
+    bool is_open = receiver->type.kind == TYPE_UNKNOWN || receiver->type.is_constexpr;
+    if (is_open && takes_others(code, &all))
         return lowering_silent(lowering, "a method of something that is not known");
     return lower_operation(lowering, code, &all, node);
 }

@@ -195,3 +195,24 @@ def test_a_branch_that_python_decides_is_no_error(workspace: Workspace) -> None:
     workspace.write({"main.py": main, "helpers.py": HEADER + TAIL})
     result = workspace.tad("--check", "main.py", "-f", "json")
     assert "branch-type" not in result.names, result.stdout
+
+
+UNKNOWN_MODULE = """import triton
+import triton.language
+
+tl = choose_language()
+
+
+@triton.jit
+def kernel(x_ptr, y_ptr, n, B: triton.language.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    tl.store(y_ptr + i, tl.sum(tl.abs(x), axis=0), mask=i < n)
+"""
+
+
+def test_operations_of_what_is_not_known_are_no_errors(workspace: Workspace) -> None:
+    """`tl.store(p, x, mask=m)` is no method `store` of a tensor `tl` that gets its mask twice."""
+    workspace.write({"main.py": UNKNOWN_MODULE})
+    result = workspace.tad("--check", "main.py", "-f", "json")
+    assert "wrong-argument" not in result.names, result.stdout

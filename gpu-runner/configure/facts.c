@@ -1,8 +1,10 @@
 // One walk over the symbolic IR (loops twice): which parameters each value is made of, and what is done with them.
 #include "gpu-runner/configure/facts.h"
-#include "analysis/ir/walk.h"
 
 #include <string.h>
+
+#include "analysis/ir/walk.h"
+#include "gpu-runner/configure/descriptor_sizes.h"
 
 /// What a value is made of.
 typedef struct ValueOrigin {
@@ -726,5 +728,6 @@ ParameterFacts *facts_of(Arena *arena, const Function *function) {
     for (int i = 0; i < walk.count; i++) FOR_EACH_PARAMETER(&walk, k, walk.facts[i].indexes)
     if (k != i && walk.facts[k].is_offset_list) walk.facts[i].is_list_index = true;
     find_parts(&walk);
+    descriptor_sizes_find(function, walk.facts);
     return walk.facts;
 }

@@ -74,7 +74,8 @@ typedef struct ParameterFacts {
     bool is_store_index;  // ... what is loaded addresses a store
     bool is_compared_with_loaded;  // an integer such as an ignored index
     const Value
-        *mark;  // of a pointer to integers: what is loaded is compared with this for equality
+        *mark;     // of a pointer to integers: what is loaded is compared with this for equality
+    int cut_size;  // of the length of a descriptor's blocks: the size that they cut, plus 1; 0: none is known, -1: there are several
     ParameterSet blocks;   // of a size: the blocks that walk it
     int64_t lanes;         // of a size: constant lengths of the aranges that walk it
     ParameterSet indexes;  // of a pointer to integers: pointers that they address loads of

@@ -29,14 +29,27 @@ static int64_t size_in(const PlanConfiguration *configuration, const Poly *size)
     return sum;
 }
 
-/// Two blocks along each axis, and a part of a third; rows further apart than they are long, by multiples of 16 elements, for
-/// TMA wants 16 bytes.
-static void make_shape(PlanArgument *argument, bool is_even) {
+/// The size that the configuration has for an axis whose blocks are so long; 0 where it says nothing.
+static int64_t said_size(const PlanConfiguration *configuration, const ParameterFacts *facts,
+                         const Poly *block) {
+    int64_t number;
+    if (!block || block->count != 1 || block->terms[0].atom_count != 1) return 0;
+    int size = facts[block->terms[0].atoms[0]->index].cut_size - 1;
+    bool is_said = size >= 0 && whole_number(&configuration->arguments[size], &number);
+    return is_said && number > 0 ? number : 0;
+}
+
+/// The sizes that the configuration has, else two blocks along an axis and a part of a third; rows further apart than they are long,
+/// by multiples of 16 elements, for TMA wants 16 bytes.
+static void make_shape(const PlanConfiguration *configuration, const ParameterFacts *facts,
+                       Type type, PlanArgument *argument) {
     int64_t stride = 1;
     argument->rank = argument->stride_count = argument->block_rank;
     for (int axis = argument->rank - 1; axis >= 0; axis--) {
-        int64_t block = argument->block[axis];
-        argument->dims[axis] = 2 * block + (is_even || block == 1 ? 0 : 3);
+        int64_t block = argument->block[axis],
+                said = said_size(configuration, facts, type.dims[axis]),
+                made = 2 * block + (configuration->is_fallback || block == 1 ? 0 : 3);
+        argument->dims[axis] = said ? said : made;
         argument->strides[axis] = stride;
         stride = (stride * (argument->dims[axis] + 5) + 15) / 16 * 16;
     }
@@ -45,7 +58,8 @@ static void make_shape(PlanArgument *argument, bool is_even) {
         argument->extent += (argument->dims[axis] - 1) * argument->strides[axis];
 }
 
-void spec_describe(const Function *symbolic, PlanConfiguration *configuration) {
+void spec_describe(const Function *symbolic, const ParameterFacts *facts,
+                   PlanConfiguration *configuration) {
     for (int i = 0; i < configuration->argument_count && i < symbolic->parameter_count; i++) {
         Type type = symbolic->parameters[i].value->type;
         PlanArgument *argument = &configuration->arguments[i];
@@ -57,6 +71,6 @@ void spec_describe(const Function *symbolic, PlanConfiguration *configuration) {
         }
         bool is_usable =
             argument->rank == type.rank && type.rank > 0 && argument->strides[type.rank - 1] == 1;
-        if (argument->block_rank && !is_usable) make_shape(argument, configuration->is_fallback);
+        if (argument->block_rank && !is_usable) make_shape(configuration, facts, type, argument);
     }
 }

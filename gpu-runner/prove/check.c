@@ -572,6 +572,8 @@ CheckResult check_configuration(Arena *arena, const Problem *problem) {
     checker.forward = execution_forward(&checker.executor, NULL);
     result.forward_steps = problem->budget->steps - before;
     checker.executor.interp->coverage = NULL;
+    const VirtualMemory *memory = checker.forward.memory;
+    result.stores_twice = memory && memory->overwritten && !memory->overwritten_by_two;
     bool is_usable = forward_is_usable(&checker);
     if (is_usable && problem->cuda) use_gpu(&checker);
     if (is_usable && !is_needed(problem, checker.forward.memory->steps))

@@ -46,10 +46,12 @@ typedef struct CheckResult {
     double dot_error;      // the same against forward-mode duals alone
     bool has_kink;         // central differences of two step sizes disagree somewhere
     bool is_contradicted;  // a gradient was measured as wrong, whatever the status
-    bool is_kernels_own;   // several programs meet in any launch, so that it is made for fewer
-    double slope;          // the largest derivative along a direction
-    int64_t excluded;      // stored elements that are not finite, and so not in the loss,
-    int64_t stored;        // of so many
+    bool
+        stores_twice;  // one program of the forward stores an element twice without reading it between
+    bool is_kernels_own;  // several programs meet in any launch, so that it is made for fewer
+    double slope;         // the largest derivative along a direction
+    int64_t excluded;     // stored elements that are not finite, and so not in the loss,
+    int64_t stored;       // of so many
     const char *excluded_names;  // the outputs that have them
     bool is_large;               // checked on the GPU alone (check_large)
     Findings findings;

@@ -67,8 +67,10 @@ typedef struct Gradcheck {
     double worst_error, dot_error, together;
     int together_directions;
     bool has_kink, is_told, is_spreading;
-    bool fills_zero;         // what is undefined is taken to be 0
-    bool is_settled;         // by what a launch of the file does
+    bool fills_zero;  // what is undefined is taken to be 0
+    bool is_settled;  // by what a launch of the file does
+    bool
+        is_launch_clean;  // proved with a launch of the file, in which no program stores an element twice
     bool is_infinite_empty;  // where loops have no iteration, a gradient is not finite
     bool is_contradicted;    // what was measured as wrong was put down to the configuration
     Json *configurations, *discarded, *findings;
@@ -170,10 +172,12 @@ static void take_result(Gradcheck *check, const PlanConfiguration *configuration
             lose(check, configuration, result->reason);
         return;
     }
-    // Values made up for the kernel alone that its derivative is not made for say nothing either.
-    bool is_beyond =
-        result->status == CHECK_UNPROVED && configuration->origin == SPEC_KERNEL &&
-        (result->cause == CHECK_CAUSE_NOT_FINITE || result->cause == CHECK_CAUSE_ROUNDING);
+    // Values made up for the kernel alone that its derivative is not made for say nothing either, nor do rows that reach into each
+    // other, as those of the file's launches do not.
+    bool overlaps = result->is_contradicted && result->stores_twice && check->is_launch_clean;
+    bool is_beyond = result->status == CHECK_UNPROVED && configuration->origin == SPEC_KERNEL &&
+                     (result->cause == CHECK_CAUSE_NOT_FINITE ||
+                      result->cause == CHECK_CAUSE_ROUNDING || overlaps);
     if (is_beyond) {
         lose(check, configuration, result->reason);
         return;
@@ -202,6 +206,8 @@ static void take_result(Gradcheck *check, const PlanConfiguration *configuration
     if (result->is_contradicted) check->is_contradicted = true;
     if (result->status == CHECK_PROVED) {
         check->proved++;
+        if (configuration->origin == SPEC_LAUNCHER && !result->stores_twice)
+            check->is_launch_clean = true;
         covered_take(check->covered, configuration, problem->coverage);
         if (check->fills_zero) covered_note_filled(check->covered);
         if (result->excluded)

@@ -220,6 +220,9 @@ HostCall host_call_arguments(Host *host, HostFrame *frame, SyntaxNode node) {
                 call.is_open = true;
                 if (call.open_from == INT_MAX) call.open_from = call.count;
             }
+            const HostInput *input = spread->kind == HOST_SEQUENCE ? spread->shape_of : NULL;
+            if (input && !input->is_rank_certain && item_count == input->rank)
+                LIST_PUSH(host->arena, &call.spreads, ((OpenSpread){input, item_count}));
             for (int k = 0; k < item_count; k++) {
                 bool looked_at = spread->shape_of && !spread->axis;
                 add_item(host, &call, &item_capacity, looked_at ? host_look_at(items[k]) : items[k],

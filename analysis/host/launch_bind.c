@@ -287,6 +287,26 @@ static void expect_quotients(Host *host) {
     }
 }
 
+/// `kernel[grid](x, w, *x.stride(), *w.stride(), n)`: what the kernel takes says how many strides there are, of each tensor as many.
+static void fit_spreads(Host *host, const HostCall *call) {
+    const HostLaunch *launch = host->launch;
+    int missing = 0, spread = 0, most = 0;
+    if (host->is_changed) return;  // other ranks may have been too small
+    for (int i = 0; i < launch->kernel->parameter_count; i++) {
+        const ParameterDefinition *parameter = &launch->kernel->parameters[i];
+        missing += !launch->arguments[i].value && !parameter->is_variadic &&
+                   !is_tuned_name(launch->kernel, parameter->name);
+    }
+    for (LIST_EACH(int, i, call->spreads)) {
+        spread += call->spreads.items[i].count;
+        if (call->spreads.items[i].count > most) most = call->spreads.items[i].count;
+    }
+    int total = spread + missing, each = call->spreads.count ? total / call->spreads.count : 0;
+    if (!missing || call->is_open || !each || each < most || total % call->spreads.count) return;
+    for (LIST_EACH(int, i, call->spreads))
+        host_need_rank(host, call->spreads.items[i].input, call->spreads.items[i].count, each);
+}
+
 void host_bind_launch(Host *host, HostFrame *frame) {
     HostLaunch *launch = host->launch;
     const FunctionDefinition *kernel = launch->kernel;
@@ -306,6 +326,7 @@ void host_bind_launch(Host *host, HostFrame *frame) {
             (HostArgument){.value = value, .range = host->site->range, .is_default = true};
     }
     apply_decorators(host);
+    fit_spreads(host, &call);
     for (int i = 0; i < kernel->parameter_count; i++) {
         const ParameterDefinition *parameter = &kernel->parameters[i];
         if (launch->arguments[i].value || call.is_open || parameter->is_variadic) continue;

@@ -58,6 +58,12 @@ typedef struct Host {
     const char *obstacle;
 } Host;
 
+/// `*x.stride()` of a tensor of which nothing says how many dimensions it has.
+typedef struct OpenSpread {
+    const HostInput *input;
+    int count;  // of the items that it came to
+} OpenSpread;
+
 /// Evaluated arguments of a call.
 typedef struct HostCall {
     const HostValue **items;
@@ -71,6 +77,7 @@ typedef struct HostCall {
     int open_from;  // items from here on stand at a place that is not known; INT_MAX where none does
     Range *item_ranges;
     Range *name_ranges;
+    LIST(OpenSpread) spreads;
 } HostCall;
 
 // host_statement.c

@@ -414,6 +414,15 @@ TEST(what_follows_an_unknown_spread_has_no_place) {
     done(it);
 }
 
+TEST(as_many_strides_are_spread_as_the_kernel_takes) {
+    Case it = evaluate(PRELUDE "def run(a, b):\n"
+                               "    kernel[(1,)](a, b, *b.stride(), BLOCK=16)\n");
+    CHECK_EQ_INT(it.concrete->arguments[1].rank, 2);
+    CHECK_EQ_STR(text_of(&it, 2), "b.shape[1]");
+    CHECK_EQ_INT(it.launch->problems.count, 0);
+    done(it);
+}
+
 TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
           TEST_ROW(calls_that_write_give_the_tensor_itself), TEST_ROW(grid_of_meta_parameters),
           TEST_ROW(conditions_are_met), TEST_ROW(contradiction_is_not_reached),
@@ -423,4 +432,5 @@ TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
           TEST_ROW(ranks_of_tensors_asked_for_the_same_strides), TEST_ROW(examples_are_complete),
           TEST_ROW(smallest_values), TEST_ROW(bounded), TEST_ROW(long_loops),
           TEST_ROW(tied_sizes_change_together), TEST_ROW(spread_of_a_number_is_an_error),
-          TEST_ROW(what_follows_an_unknown_spread_has_no_place))
+          TEST_ROW(what_follows_an_unknown_spread_has_no_place),
+          TEST_ROW(as_many_strides_are_spread_as_the_kernel_takes))

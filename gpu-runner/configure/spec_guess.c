@@ -213,6 +213,15 @@ static int stride_level(const Guess *guess, int index) {
     return level > LONGEST_STRIDE_LEVEL ? LONGEST_STRIDE_LEVEL : level;
 }
 
+/// Whether each tensor whose addresses it is in has no other stride: of its rows the kernel may read a few elements by their numbers.
+static bool is_only_stride(const Guess *guess, int index) {
+    for (int p = 0; p < guess->count; p++)
+        for (int i = 0; i < guess->count && set_has(guess->facts[p].strides, index); i++)
+            if (i != index && set_has(guess->facts[p].strides, i) && is_plain_stride(guess, i))
+                return false;
+    return guess->facts[index].is_lone_stride;
+}
+
 static int64_t stride_of(const Guess *guess, int index) {
     static const int64_t by_level[] = {1,
                                        4099,
@@ -227,6 +236,7 @@ static int64_t stride_of(const Guess *guess, int index) {
                                            (int64_t)4099 * 1031 * 211 * 131,
                                            (int64_t)4099 * 1031 * 211 * 131 * 131};
     int level = stride_level(guess, index);
+    if (guess->is_far && level == 0 && is_only_stride(guess, index)) level = 1;
     if (level == 0 && !guess->facts[index].is_lone_stride) return MORE_THAN_PROGRAMS;
     // A product of four of them and a program's number stays below 2^31: kernels compute it in 32 bits.
     if (set_has(guess->factors, index) && set_has(guess->trips, index)) return FEW_TRIPS;

@@ -379,9 +379,13 @@ static bool check_spread(Gradcheck *check, const PlanConfiguration *configuratio
     bool is_launch = configuration->origin == SPEC_LAUNCHER;
     if (check->budget.steps > check->most_steps || result->cause == CHECK_CAUSE_LAUNCH)
         return false;
-    if (!is_launch && (!configuration->is_guess || result->status != CHECK_FAILED)) return false;
+    bool is_doubt = configuration->is_guess && result->status == CHECK_UNPROVED &&
+                    result->is_contradicted && !is_launch;
+    if (!is_launch && !is_doubt && (!configuration->is_guess || result->status != CHECK_FAILED))
+        return false;
     bool finds = result->status == CHECK_UNPROVED && result->findings.count > 0;
-    if (result->status != CHECK_FAILED && result->status != CHECK_INVALID && !finds) return false;
+    bool is_open = result->status == CHECK_FAILED || result->status == CHECK_INVALID;
+    if (!is_open && !finds && !is_doubt) return false;
     if (result->status == CHECK_INVALID && check->spread++ >= ENOUGH_SPREAD) return false;
     SpecRequest request = spec_request(check);
     PlanConfiguration other = configuration_copy(check->arena, configuration, 0);

@@ -67,6 +67,8 @@ typedef struct Gradcheck {
     double worst_error, dot_error, together;
     int together_directions;
     bool has_kink, is_told, is_spreading;
+    bool
+        is_widening;  // sizes that are multiples of the blocks, where only single programs are proved
     bool fills_zero;  // what is undefined is taken to be 0
     bool is_settled;  // by what a launch of the file does
     bool
@@ -150,7 +152,8 @@ static void discard(Gradcheck *check, const PlanConfiguration *configuration, co
 /// What it would have shown counts: with more programs than are proved it leaves the proof open.
 static void lose(Gradcheck *check, const PlanConfiguration *configuration, const char *reason) {
     discard(check, configuration, reason);
-    covered_lose(check->covered, configuration, reason);
+    // what is tried besides, where single programs are proved, takes nothing away
+    if (!check->is_widening) covered_lose(check->covered, configuration, reason);
 }
 
 /// Failed beats unproved beats proved; what is invalid says nothing about the gradient, and what the clock ended is nothing.
@@ -666,6 +669,7 @@ static bool is_needed(void *context, const PlanConfiguration *configuration,
     bool is_dear = cost > ENOUGH_STEPS / 4 || check->budget.steps + cost > ENOUGH_STEPS;
     bool widens = covered_widens(check->covered, configuration);
     if (widens && check->budget.steps + cost <= ENOUGH_WIDENING_STEPS) return true;
+    if (check->is_widening) return false;
     if (check->is_spreading || !configuration->is_guess || configuration->is_fallback) return true;
     if (configuration->is_extra && check->proved && is_dear) return false;
     if (!configuration->is_extra && check->proved < ENOUGH_PROVED) return true;
@@ -693,10 +697,12 @@ static void check_candidates(Gradcheck *check, Configurations *candidates,
                          candidate->origin == SPEC_LAUNCHER;
             if (put_off[i]) continue;
             candidate->fills_zero = check->fills_zero;
+            check->is_widening = candidate->is_fallback && check->checked > 0;
             if (progress)
                 progress(context, json_get_string(check->params, "kernel", ""), i,
                          candidates->count, "checking");
             check_guarded(check, candidate);
+            check->is_widening = false;
         }
     }
 }

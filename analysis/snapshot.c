@@ -119,6 +119,12 @@ static const Type *called_with(const Building *building, const Kernel *kernel) {
     return kernel->is_helper ? calls_find(&building->calls, kernel->definition) : NULL;
 }
 
+static CheckExtent checks_of(const SnapshotOptions *options) {
+    return options->skip_checks   ? CHECKS_NONE
+           : options->skip_trials ? CHECKS_WITHOUT_TRIALS
+                                  : CHECKS_ALL;
+}
+
 static void build_missing(void *context, int worker, int index) {
     (void)worker;
     const Building *building = context;
@@ -127,7 +133,7 @@ static void build_missing(void *context, int worker, int index) {
     const Kernel *kernel = &snapshot->kernels.items[i];
     building->units[i] =
         unit_build(snapshot->base, kernel->definition, called_with(building, kernel),
-                   snapshot->options.skip_checks, building->share);
+                   checks_of(&snapshot->options), building->share);
 }
 
 static void missing_build(Building *building) {

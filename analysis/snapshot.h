@@ -14,6 +14,7 @@ typedef struct SnapshotOptions {
     const Resolver *resolver;  // may be NULL; outlives the snapshot
     uint64_t imports_version;  // another number when the resolver's answers may differ from before
     bool skip_checks;          // parse and lower only
+    bool skip_trials;          // launches are not tried with numbers
 } SnapshotOptions;
 
 struct Snapshot {

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "analysis/checks/check.h"
 #include "analysis/frames/type_join.h"
 #include "analysis/module/module_scope.h"
 #include "analysis/module/module_update.h"
@@ -100,15 +99,15 @@ static void diagnostics_take(Diagnostics *sink, const Kernel *kernel, const Diag
     }
 }
 
-static void unit_check(Unit *unit, const Kernel *kernel) {
+static void unit_check(Unit *unit, const Kernel *kernel, CheckExtent extent) {
     // Notes of the checks are given back; only what they say stays.
     Arena *scratch = arena_new_scratch();
-    check_kernel(scratch, kernel, &unit->checked);
+    check_kernel(scratch, kernel, extent, &unit->checked);
     arena_free(scratch);
 }
 
 static void unit_analyse(Unit *unit, const FunctionDefinition *definition, const Type *called_with,
-                         bool skip_checks) {
+                         CheckExtent extent) {
     LowerOptions options = {.observed = &unit->observed};
     bind_observed(unit, &options, definition, called_with);
     Diagnostics found = {.arena = unit->arena};
@@ -119,7 +118,7 @@ static void unit_analyse(Unit *unit, const FunctionDefinition *definition, const
     unit->understood = function_is_understood(unit->function);
     for (LIST_EACH(int, i, unit->lowered.list))
         LIST_PUSH(unit->arena, &unit->checked.list, unit->lowered.list.items[i]);
-    if (!skip_checks) unit_check(unit, &kernel);
+    if (extent != CHECKS_NONE) unit_check(unit, &kernel, extent);
 }
 
 static bool limit_is_said(const Unit *unit) {
@@ -143,7 +142,7 @@ static void unit_cut(Unit *unit, const FunctionDefinition *definition) {
 
 /// A fault of ours in one kernel leaves the others as they are.
 Unit *unit_build(SnapshotBase *base, const FunctionDefinition *definition, const Type *called_with,
-                 bool skip_checks, int64_t limit) {
+                 CheckExtent extent, int64_t limit) {
     Arena *arena = arena_new();
     Unit *unit = ARENA_NEW(arena, Unit);
     unit->arena = arena;
@@ -159,7 +158,7 @@ Unit *unit_build(SnapshotBase *base, const FunctionDefinition *definition, const
     if (BUG_GUARD(&guard)) {
         budget_start(budget, limit);
         if (!result_is_wanted()) bug_raise_for(BUG_UNWANTED, "nobody waits for it");
-        unit_analyse(unit, definition, called_with, skip_checks);
+        unit_analyse(unit, definition, called_with, extent);
         budget_stop(budget);
         bug_guard_end(&guard);
         if (unit->function->is_cut) unit_cut(unit, definition);

@@ -3,6 +3,7 @@
 #ifndef TAD_ANALYSIS_UNIT_H
 #define TAD_ANALYSIS_UNIT_H
 
+#include "analysis/checks/check.h"
 #include "analysis/snapshot.h"
 
 /// A text and its module. Outlives its snapshot while there are units made from it: their ranges and nodes lie in it.
@@ -37,7 +38,7 @@ void base_release(SnapshotBase *base);
 
 /// Lowers and checks one jit function of base->module in at most `limit` steps. The caller holds one count.
 Unit *unit_build(SnapshotBase *base, const FunctionDefinition *definition, const Type *called_with,
-                 bool skip_checks, int64_t limit);
+                 CheckExtent extent, int64_t limit);
 Unit *unit_retain(Unit *unit);
 void unit_release(Unit *unit);
 

@@ -13,7 +13,7 @@ static void say_evaluated(const LaunchSite *site, const HostPolicy *policy) {
     const char *path = text_visible(arena, site->range.source->path);
     say("evaluated: %s:%d %.*s seed=%llu variant=%d blocks=%d sizes=%d", path,
         range_line(site->range), STR_ARGS(site->kernel->name), (unsigned long long)policy->seed,
-        policy->variant, policy->keep_blocks, policy->sizes);
+        policy->variant, policy->divide_blocks ? 2 : policy->keep_blocks, policy->sizes);
     arena_free(arena);
 }
 

@@ -16,7 +16,7 @@ static CheckKernel *const kernel_checks[] = {
     check_variances,       check_random,         check_products,     check_atomics,
     check_loop_work,       check_loops,          check_autotuning,   check_started_sums,
     check_launches,        check_block_sizes,    check_direct_calls, check_grids,
-    check_launch_numbers,  check_argument_kinds, check_instances,
+    check_launch_numbers,  check_argument_kinds, check_instances,    check_trials,
 };
 
 /// Beyond this a kernel is unrolled code that nobody reads; the checks over pairs of ops are left out.
@@ -38,13 +38,15 @@ static bool collect(void *context, Op *op) {
     return check->ops.count < MAX_OPS;
 }
 
-void check_kernel(Arena *arena, const Kernel *kernel, Diagnostics *diagnostics) {
+void check_kernel(Arena *arena, const Kernel *kernel, CheckExtent extent,
+                  Diagnostics *diagnostics) {
     if (!kernel->function) return;
     Check *check = ARENA_NEW(arena, Check);
     check->arena = arena;
     check->kernel = kernel;
     check->function = kernel->function;
     check->diagnostics = diagnostics;
+    check->skips_trials = extent != CHECKS_ALL;
     check->is_entry = kernel_is_entry(kernel);
     check->uses = map_new(arena);
     check->accesses = map_new(arena);

@@ -15,6 +15,7 @@ typedef struct Check {
     const Kernel *kernel;
     const Function *function;
     Diagnostics *diagnostics;
+    bool skips_trials;
     bool is_entry;           // kernel_is_entry
     Map uses;                // Value -> Uses *
     Map accesses;            // Op -> Access *
@@ -35,7 +36,7 @@ CheckKernel check_masks, check_masked_values, check_races, check_redundant_memor
     check_access_patterns, check_offsets, check_sums, check_softmax, check_variances, check_random,
     check_products, check_atomics, check_loop_work, check_loops, check_autotuning,
     check_started_sums, check_launches, check_block_sizes, check_direct_calls, check_grids,
-    check_launch_numbers, check_argument_kinds, check_instances;
+    check_launch_numbers, check_argument_kinds, check_instances, check_trials;
 
 /// Ops that use `value`; empty where none.
 const Uses *check_uses(const Check *check, const Value *value);
@@ -69,7 +70,13 @@ static inline bool check_is_parameter(const Value *value) {
     return value && !value->op && value->region && !value->region->parent;
 }
 
-/// All checks of analysis/checks/ over one lowered kernel; called by the pipeline.
-void check_kernel(Arena *arena, const Kernel *kernel, Diagnostics *diagnostics);
+typedef enum CheckExtent {
+    CHECKS_ALL,
+    CHECKS_WITHOUT_TRIALS,  // launches are not tried with numbers
+    CHECKS_NONE,
+} CheckExtent;
+
+/// The checks of analysis/checks/ over one lowered kernel; called by the pipeline.
+void check_kernel(Arena *arena, const Kernel *kernel, CheckExtent extent, Diagnostics *diagnostics);
 
 #endif

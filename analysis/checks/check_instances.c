@@ -120,8 +120,7 @@ static bool find_failed_assertion(void *context, Op *op) {
     return !*failed;
 }
 
-/// What the lowering with these numbers says; NULL where it takes too long, or an assertion rules the instance out.
-static const Diagnostics *lower_instance(Check *check, const Constant *const *values) {
+Function *instance_lower(Check *check, const Constant *const *values, const Diagnostics **said) {
     const FunctionDefinition *definition = check->kernel->definition;
     Binding *bindings = ARENA_ARRAY(check->arena, Binding, definition->parameter_count + 1);
     LowerOptions *options = ARENA_NEW(check->arena, LowerOptions);
@@ -142,10 +141,17 @@ static const Diagnostics *lower_instance(Check *check, const Constant *const *va
         region_walk(function->body, find_failed_assertion, &failed);
         budget_stop(budget);
         bug_guard_end(&guard);
-        return failed || function->is_cut ? NULL : found;
+        *said = found;
+        return failed || function->is_cut ? NULL : function;
     }
     if (guard.cause == BUG_UNWANTED) bug_raise_for(BUG_UNWANTED, "nobody waits for it");
     return NULL;
+}
+
+/// What the lowering with these numbers says; NULL where it takes too long, or an assertion rules the instance out.
+static const Diagnostics *lower_instance(Check *check, const Constant *const *values) {
+    const Diagnostics *said = NULL;
+    return instance_lower(check, values, &said) ? said : NULL;
 }
 
 /// The error that the lowering has at the operation, or NULL.

@@ -28,4 +28,8 @@ typedef struct Instances {
 /// The instances of the kernel that is checked: of what is written as numbers. None where the file says nothing.
 Instances instances_find(Check *check);
 
+/// The kernel lowered with these numbers (by parameter, NULL where open), and what the lowering says. NULL where it takes too long, or
+/// an assertion rules the instance out.
+Function *instance_lower(Check *check, const Constant *const *values, const Diagnostics **said);
+
 #endif

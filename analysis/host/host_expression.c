@@ -55,8 +55,9 @@ static DTypeCode named_dtype(Str name) {
 }
 
 static int64_t shrink_block(const Host *host, const HostFrame *frame, int64_t value) {
-    if (host->policy.keep_blocks || frame->is_global || value < 32 || value > 4096 ||
-        (value & (value - 1)) != 0)
+    if (host->policy.divide_blocks && !frame->is_global) return host_divided_block(value);
+    if (host->policy.keep_blocks || host->policy.divide_blocks || frame->is_global || value < 32 ||
+        value > 4096 || (value & (value - 1)) != 0)
         return value;
     return value < 128 ? 16 : 32;
 }

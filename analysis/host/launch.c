@@ -122,6 +122,22 @@ static void find_reason(Host *host) {
         launch->reason = "a condition on the way to the launch could not be met";
 }
 
+static bool is_leaf(const HostValue *value) {
+    return value->kind == HOST_SIZE || value->kind == HOST_INPUT;
+}
+
+static void note_equalities(Host *host) {
+    for (int i = 0; i < host->constraints.count; i++) {
+        const HostConstraint *constraint = &host->constraints.items[i];
+        const HostValue *equal = constraint->condition;
+        if (constraint->want && equal->kind == HOST_OPERATION &&
+            equal->operation == HOST_OP_EQUAL && is_leaf(equal->items[0]) &&
+            is_leaf(equal->items[1]))
+            LIST_PUSH(host->arena, &host->launch->equalities,
+                      ((HostEquality){equal->items[0], equal->items[1]}));
+    }
+}
+
 static HostLaunch *launch_new(Arena *arena, const Asked *asked) {
     HostLaunch *launch = ARENA_NEW(arena, HostLaunch);
     launch->site = asked->site;
@@ -147,6 +163,7 @@ static HostLaunch *evaluate(Arena *arena, const Asked *asked) {
     }
     launch->flag_count = host.flag_count;
     launch->is_reached = host.is_reached && host_constraints_hold(&host);
+    note_equalities(&host);
     LIST(HostInput *) inputs = {0};
     for (int arguments = 1; arguments >= 0; arguments--)
         for (int i = 0; i < host.inputs.count; i++)
@@ -215,8 +232,8 @@ static Str key_of(Arena *arena, const Asked *asked) {
     const LaunchSite *site = asked->site;
     buffer_printf(&key, "%p %p %p ", site->call.id, (const void *)site->kernel,
                   (const void *)site->launcher);
-    buffer_printf(&key, "%" PRIu64 " %d %d %d ", policy->seed, policy->variant, policy->keep_blocks,
-                  policy->sizes);
+    buffer_printf(&key, "%" PRIu64 " %d %d%d %d ", policy->seed, policy->variant,
+                  policy->keep_blocks, policy->divide_blocks, policy->sizes);
     for (LIST_EACH(int, i, asked->uses))
         buffer_printf(&key, "%d%c%d", asked->uses.items[i].kind,
                       asked->uses.items[i].is_length ? 'l' : ' ', asked->uses.items[i].divisor);

@@ -135,6 +135,9 @@ static void set_tuned(Host *host, Str name, const HostValue *value) {
         return;
     }
     if (launch->arguments[index].value && !launch->arguments[index].is_default) return;
+    bool is_number = value->kind == HOST_CONSTANT && value->constant.kind == CONSTANT_INT;
+    if (host->policy.divide_blocks && is_number)
+        value = host_of_int(host, host_divided_block(value->constant.integer));
     launch->arguments[index] =
         (HostArgument){.value = value, .range = host->site->range, .is_tuned = true};
 }

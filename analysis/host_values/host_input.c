@@ -27,6 +27,8 @@ static int64_t choose_dim(const Host *host, const HostInput *input, int axis, in
         [HOST_SIZES_LARGE] = {{67, 73, 71, 69}, {69, 67, 75, 71}},
         [HOST_SIZES_SMALL] = {{11, 13, 9, 7}, {5, 7, 3, 6}},
         [HOST_SIZES_WHOLE] = {{64, 64, 64, 64}, {64, 64, 64, 64}},
+        [HOST_SIZES_TINY] = {{2, 2, 2, 2}, {2, 2, 2, 2}},
+        [HOST_SIZES_EIGHTFOLD] = {{299, 347, 331, 283}, {171, 155, 187, 147}},
     };
     static const int64_t even[] = {16, 8}, outer[] = {2, 3};
     int from_end = rank - 1 - axis;
@@ -107,6 +109,11 @@ void host_set_rank(Host *host, HostInput *input, int rank) {
 const HostValue *host_look_at(const HostValue *size) {
     if (size->kind == HOST_SIZE) size->input->is_dim_read[size->axis] = true;
     return size;
+}
+
+int64_t host_divided_block(int64_t value) {
+    bool is_block = value >= 16 && value <= 4096 && (value & (value - 1)) == 0;
+    return is_block ? value / 8 : value;
 }
 
 static bool mentions(Str annotation, const char *word) {

@@ -12,6 +12,8 @@ void host_want(Host *host, const HostValue *value, HostInputKind kind);
 void host_set_rank(Host *host, HostInput *input, int rank);
 /// Notes that the host code looks at this size, when it is one; returns it.
 const HostValue *host_look_at(const HostValue *size);
+/// What `divide_blocks` makes of a number: an eighth of a power of two from 16 to 4096, anything else as it is.
+int64_t host_divided_block(int64_t value);
 void host_default(Host *host, HostInput *input, Str annotation, const HostValue *value);
 
 #endif

@@ -144,6 +144,11 @@ typedef struct HostProblem {
     Str name;
 } HostProblem;
 
+/// Two sizes or numbers that a condition on the way wants to be one.
+typedef struct HostEquality {
+    const HostValue *a, *b;
+} HostEquality;
+
 typedef struct HostLaunch {
     const LaunchSite *site;
     const FunctionDefinition *kernel;
@@ -157,6 +162,7 @@ typedef struct HostLaunch {
     LIST(HostOption) options;
     int grid_rank;  // 0: not understood
     const HostValue *grid[3];
+    LIST(HostEquality) equalities;
     LIST(HostProblem)
     problems;  // certain mistakes only; nothing when an argument list is spread from something unknown
 } HostLaunch;
@@ -169,6 +175,8 @@ typedef enum HostSizes {
     HOST_SIZES_SMALL,    // less than a block of 16
     HOST_SIZES_EVEN,     // powers of two, as kernels want them that cover a dimension with one tile
     HOST_SIZES_WHOLE,  // several whole blocks, as kernels want them whose last block may not be cut
+    HOST_SIZES_EIGHTFOLD,  // eight times the usual ones and a little more
+    HOST_SIZES_TINY,       // two along each axis: any block is larger
     HOST_SIZES_COUNT,
 } HostSizes;
 
@@ -177,8 +185,10 @@ typedef struct HostPolicy {
     uint64_t seed;  // other sizes
     int variant;  // bits flip the undecided flags and the presence of optional arguments, first input lowest
     bool
-        keep_blocks;  // otherwise power-of-two literals of 32 and more (block sizes) are made 16 or 32, so that small sizes have many blocks
-    HostSizes sizes;  // a new field belongs in key_of of analysis/host/launch.c
+        keep_blocks;  // otherwise (and with `divide_blocks` false) power-of-two literals of 32 and more (block sizes) are made 16 or 32, so that small sizes have many blocks
+    bool
+        divide_blocks;  // power-of-two literals of 16 and more, and what tuning sets, by 8: their quotients stay
+    HostSizes sizes;           // a new field belongs in key_of of analysis/host/launch.c
     const Function *function;  // the lowered kernel, for the kinds of its parameters; may be NULL
 } HostPolicy;
 

@@ -34,6 +34,8 @@ enum {
     /// Pairs of dims of a kernel that are called differently and have to be equal, each of which is asked of all configurations and
     /// launches. Beyond: the check looks at the first.
     KERNEL_MOST_MEETINGS = 8,
+    /// Sizes and numbers of a launcher that an address, a grid or a buffer of one launch follows from. Beyond: nothing is said of it.
+    LAUNCH_MOST_LEAVES = 4 * TYPE_MAX_RANK,
     /// Numbers in the addresses of parameters that may be one tensor: a size and a stride for each dimension.
     /// Beyond: nothing is said of their elements.
     ALIAS_MOST_NUMBERS = 2 * TYPE_MAX_RANK,

@@ -40,7 +40,10 @@ ROOMS = {
         "host_values": {"addresses", "module", "syntax"},
         "host": {"host_values", "addresses", "module", "syntax"},
         "launches": {"host", "host_values", "addresses", "build", "module", "syntax"},
+        "trial": {"host", "host_values", "addresses", "ir", "ops"},
         "checks": {
+            "trial",
+            "launches",
             "lowering",
             "host",
             "host_values",

@@ -1,0 +1,366 @@
+// Tries launches with numbers: accesses beyond a tensor, elements that nobody stores, programs that have nothing to do.
+#include "analysis/checks/check_arguments.h"
+#include "analysis/checks/check_instances.h"
+#include "analysis/host/launch_concrete.h"
+#include "analysis/launches/launch_later.h"
+#include "analysis/syntax/syntax_nodes.h"
+#include "analysis/trial/leaves.h"
+#include "analysis/trial/trial.h"
+#include "base/budget.h"
+#include "base/error.h"
+
+/// Elements that a trial may compute: a first one, as somebody types, and one that confirms what it found.
+enum { FIRST_STEPS = 400000, CONFIRMING_STEPS = 12000000, MOST_PROGRAMS = 4096 };
+/// Steps (base/budget.h) of all trials of one launch.
+enum { TRIAL_MOST_STEPS = 8 << 20 };
+
+/// One launch with numbers, and the kernel lowered with them.
+typedef struct TriedLaunch {
+    const HostLaunch *launch;
+    ConcreteLaunch *concrete;
+    const Function *function;
+    LaunchTrial *trial;
+    HostSizes sizes;
+} TriedLaunch;
+
+/* ---- making a trial ---- */
+
+/// Whether the kernel itself has a number that a launcher's block could be: then blocks stay as they are.
+static bool has_blocks_of_its_own(const Check *check) {
+    for (LIST_EACH(int, i, check->ops)) {
+        const Op *op = check->ops.items[i];
+        for (int k = 0; k < op->operand_count; k++) {
+            int64_t number;
+            const Value *value = op->operands[k];
+            if (value && value->type.kind == TYPE_NUMBER && value_is_int(value, &number) &&
+                number >= 16 && (number & (number - 1)) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/// Whether the launcher asks for a stride of a tensor whose rank it does not say: it may be of another axis.
+static bool has_open_ranks(const HostLaunch *launch) {
+    for (LIST_EACH(int, i, launch->inputs)) {
+        const HostInput *input = launch->inputs.items[i];
+        if (input->kind == INPUT_TENSOR && !input->is_rank_certain &&
+            (input->strides_from_front | input->strides_from_end) > 1)
+            return true;
+    }
+    return false;
+}
+
+static bool try_launch(Check *check, const LaunchSite *site, HostPolicy policy, int64_t steps,
+                       TriedLaunch *tried) {
+    const Function *general = check->function;
+    policy.function = general;
+    *tried = (TriedLaunch){.launch = host_launch(check->kernel->definition->module, site, &policy),
+                           .sizes = policy.sizes};
+    const HostLaunch *launch = tried->launch;
+    if (!launch->is_reached || !launch->grid_rank || launch->problems.count ||
+        has_open_ranks(launch))
+        return false;
+    tried->concrete = host_concretize(check->arena, launch);
+    const ConcreteLaunch *concrete = tried->concrete;
+    int64_t programs = concrete->grid[0] * concrete->grid[1] * concrete->grid[2];
+    if (programs < 1 || programs > MOST_PROGRAMS) return false;
+    int count = general->parameter_count;
+    if (count > concrete->argument_count) return false;
+    const Constant **values = ARENA_ARRAY(check->arena, const Constant *, count + 1);
+    for (int p = 0; p < count; p++) {
+        const ConcreteArgument *argument = &concrete->arguments[p];
+        bool is_scalar = argument->kind == CONCRETE_SCALAR;
+        bool is_none = is_scalar && argument->constant.kind == CONSTANT_NONE;
+        if (general->parameters[p].is_constexpr && !is_scalar) return false;
+        if (general->parameters[p].is_constexpr || is_none)
+            values[p] = constant_new(check->arena, argument->constant);
+    }
+    const Diagnostics *said = NULL;
+    tried->function = instance_lower(check, values, &said);
+    if (!tried->function) return false;
+    for (int i = 0; i < said->list.count; i++)
+        if (said->list.items[i].severity == SEVERITY_ERROR) return false;
+    tried->trial = trial_new(check->arena, tried->function, concrete, steps);
+    if (tried->trial) trial_run_all(tried->trial);
+    return tried->trial && !tried->trial->is_cut;
+}
+
+/* ---- telling ---- */
+
+/// A parameter that gets the buffer, or -1.
+static int parameter_of(const TriedLaunch *tried, int buffer) {
+    for (int p = 0; p < tried->concrete->argument_count; p++)
+        if (tried->concrete->arguments[p].kind == CONCRETE_TENSOR &&
+            tried->concrete->arguments[p].buffer == buffer)
+            return p;
+    return -1;
+}
+
+static void relate_launch(Check *check, Diagnostic *said, const TriedLaunch *tried) {
+    if (said) diagnostic_relate(check->diagnostics, said, tried->launch->site->range, "the launch");
+}
+
+/// What the launcher says of the grid: the expression in brackets, or what it is bound to.
+static Range grid_range(const TriedLaunch *tried) {
+    const LaunchSite *site = tried->launch->site;
+    const Source *source = site->kernel->module->source;
+    SyntaxNode grid = site->grid;
+    if (node_kind(grid) == SYNTAX_IDENTIFIER && site->launcher) {
+        SyntaxNode bound = launcher_binding(site->launcher, node_text(source, grid));
+        if (!node_is_null(bound)) grid = bound;
+    }
+    return node_range(source, grid);
+}
+
+/* ---- beyond a tensor ---- */
+
+static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const TrialAccess *access,
+                                 Leaves *extent) {
+    if (!access->outside || access->buffer < 0) return false;
+    // without a mask along some axis the author counts on whole blocks
+    if ((access->wide & ~access->bounded) && tried->sizes != HOST_SIZES_WHOLE) return false;
+    int parameter = parameter_of(tried, access->buffer);
+    if (parameter < 0) return false;
+    const ConcreteBuffer *memory = &tried->concrete->buffers.items[access->buffer];
+    if (!memory->is_extent_certain ||
+        (memory->contents != CONTENTS_INPUT && !launch_leaves(tried->launch, parameter)))
+        return false;
+    *extent = leaves_of_extent(tried->launch, parameter);
+    Leaves leaves = {0};
+    leaves_add_access(&leaves, tried->launch, check->function, access->op);
+    return leaves_are_certain(tried->launch, &leaves, extent);
+}
+
+static void tell_outside(Check *check, const TriedLaunch *tried, const TrialAccess *access,
+                         const Leaves *extent) {
+    const TrialBuffer *buffer = &tried->trial->buffers[access->buffer];
+    int parameter = parameter_of(tried, access->buffer);
+    Diagnostic *said = check_report(
+        check, DIAGNOSTIC_OUT_OF_BOUNDS, access->op,
+        "program (%lld, %lld, %lld) touches element %lld of %s, which has %lld, with %s",
+        (long long)access->program[0], (long long)access->program[1], (long long)access->program[2],
+        (long long)access->element, check->function->parameters[parameter].name,
+        (long long)buffer->numel, leaves_print(check->arena, extent));
+    relate_launch(check, said, tried);
+}
+
+/* ---- elements that nobody stores ---- */
+
+/// The launcher's own new memory that this launch alone fills, as far as the text tells.
+static bool is_filled_here(const TriedLaunch *tried, int buffer, int parameter) {
+    const ConcreteBuffer *memory = &tried->concrete->buffers.items[buffer];
+    return memory->contents == CONTENTS_EMPTY && !memory->may_be_written &&
+           memory->is_extent_certain && launch_leaves(tried->launch, parameter);
+}
+
+static bool is_partly_filled_when_tiny(Check *check, const TriedLaunch *tried, int buffer) {
+    TriedLaunch tiny;
+    HostPolicy policy = {.keep_blocks = true, .sizes = HOST_SIZES_TINY};
+    if (!try_launch(check, tried->launch->site, policy, FIRST_STEPS, &tiny) ||
+        buffer >= tiny.trial->buffer_count)
+        return false;
+    const TrialBuffer *filled = &tiny.trial->buffers[buffer];
+    return !filled->is_open && filled->written && filled->written < filled->numel;
+}
+
+static bool is_partly_filled(Check *check, const TriedLaunch *tried, int buffer, Leaves *extent) {
+    const TrialBuffer *filled = &tried->trial->buffers[buffer];
+    int parameter = parameter_of(tried, buffer);
+    if (filled->is_open || !filled->written || filled->written == filled->numel || parameter < 0 ||
+        !is_filled_here(tried, buffer, parameter))
+        return false;
+    *extent = leaves_of_extent(tried->launch, parameter);
+    Leaves leaves = {0};
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) leaves_add_grid(&leaves, tried->launch, axis);
+    for (LIST_EACH(int, i, tried->trial->accesses)) {
+        const TrialAccess *access = &tried->trial->accesses.items[i];
+        if (access->buffer == buffer && (op_rows[access->op->code].effects & EFFECT_WRITES))
+            leaves_add_access(&leaves, tried->launch, check->function, access->op);
+    }
+    if (!leaves_are_certain(tried->launch, &leaves, extent)) return false;
+    // a size that has to fit one block is the author's condition: then nothing is missing where all fit
+    Leaves handled = {0};
+    leaves_add_handled(&handled, tried->launch, check->function);
+    return leaves_are_among(tried->launch, extent, &handled) ||
+           is_partly_filled_when_tiny(check, tried, buffer);
+}
+
+/// How many more elements are stored by the programs behind the last one of an axis.
+static int64_t stored_beyond(const TriedLaunch *tried, int buffer, int axis) {
+    enum { MOST_MORE = 256 };
+    const int64_t *grid = tried->concrete->grid;
+    TrialBuffer *filled = &tried->trial->buffers[buffer];
+    int64_t before = filled->written, program[3];
+    int first = (axis + 1) % 3, second = (axis + 2) % 3;
+    if (grid[first] * grid[second] > MOST_MORE) return 0;
+    program[axis] = grid[axis];
+    for (program[first] = 0; program[first] < grid[first]; program[first]++)
+        for (program[second] = 0; program[second] < grid[second]; program[second]++)
+            if (!tried->trial->is_cut) trial_run_program(tried->trial, program);
+    return filled->written - before;
+}
+
+static const Op *store_to(const TriedLaunch *tried, int buffer) {
+    const Op *last = NULL;
+    for (LIST_EACH(int, i, tried->trial->accesses)) {
+        const TrialAccess *access = &tried->trial->accesses.items[i];
+        if (access->buffer == buffer && (op_rows[access->op->code].effects & EFFECT_WRITES))
+            last = access->op;
+    }
+    return last;
+}
+
+static void tell_unstored(Check *check, const TriedLaunch *tried, int buffer,
+                          const Leaves *extent) {
+    const TrialBuffer filled = tried->trial->buffers[buffer];
+    const char *name = check->function->parameters[parameter_of(tried, buffer)].name;
+    const Op *store = store_to(tried, buffer);
+    int64_t missing = filled.numel - filled.written;
+    // where programs store to the same elements, more of them would, too
+    for (int axis = 0; axis < PROGRAM_AXES && filled.twice * 2 < missing; axis++) {
+        if (!check->axes.programs[axis]) continue;
+        int64_t more = stored_beyond(tried, buffer, axis);
+        if (!more) continue;
+        Diagnostic *said = check_report_at(
+            check, DIAGNOSTIC_GRID_TOO_SMALL, grid_range(tried),
+            "%lld of %lld elements of %s are stored by no program, with %s: the next program "
+            "along axis %d would store some",
+            (long long)missing, (long long)filled.numel, name, leaves_print(check->arena, extent),
+            axis);
+        check_relate(check, said, store, "stored here");
+        return;
+    }
+    // padding is never stored, either
+    if (filled.twice * 2 < missing && missing * 4 < filled.numel * 3) return;
+    Diagnostic *said = check_report(check, DIAGNOSTIC_NEVER_STORED, store,
+                                    "%lld of %lld elements of %s are stored by no program, with %s",
+                                    (long long)missing, (long long)filled.numel, name,
+                                    leaves_print(check->arena, extent));
+    relate_launch(check, said, tried);
+}
+
+/* ---- programs that have nothing to do ---- */
+
+static bool is_mostly_idle(Check *check, const TriedLaunch *tried, Leaves *grid) {
+    const LaunchTrial *trial = tried->trial;
+    if (trial->programs < 8 || trial->idle * 4 <= trial->programs * 3) return false;
+    bool stores = false;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) leaves_add_grid(grid, tried->launch, axis);
+    for (LIST_EACH(int, i, trial->accesses)) {
+        const TrialAccess *access = &trial->accesses.items[i];
+        if (!(op_rows[access->op->code].effects & EFFECT_WRITES)) continue;
+        int parameter = access->buffer < 0 ? -1 : parameter_of(tried, access->buffer);
+        if (access->is_open || parameter < 0) return false;
+        Leaves extent = leaves_of_extent(tried->launch, parameter), leaves = *grid;
+        leaves_add_access(&leaves, tried->launch, check->function, access->op);
+        if (!leaves_are_certain(tried->launch, &leaves, &extent)) return false;
+        stores = true;
+    }
+    return stores;
+}
+
+static void tell_idle(Check *check, const TriedLaunch *tried, const Leaves *grid) {
+    check_report_at(check, DIAGNOSTIC_GRID_TOO_LARGE, grid_range(tried),
+                    "%lld of %lld programs store nothing, with %s", (long long)tried->trial->idle,
+                    (long long)tried->trial->programs, leaves_print(check->arena, grid));
+}
+
+/* ---- all of a launch ---- */
+
+static bool was_said(const Check *check, Range range) {
+    for (LIST_EACH(int, i, check->diagnostics->list)) {
+        const Diagnostic *old = &check->diagnostics->list.items[i];
+        if (old->severity <= SEVERITY_WARNING && old->range.source == range.source &&
+            old->range.start < range.end && range.start < old->range.end)
+            return true;
+    }
+    return false;
+}
+
+/// Whether something is certain; said where `tells`.
+static bool look_at(Check *check, const TriedLaunch *tried, bool tells) {
+    bool any = false;
+    for (LIST_EACH(int, i, tried->trial->accesses)) {
+        const TrialAccess *access = &tried->trial->accesses.items[i];
+        Leaves extent = {0};
+        if (was_said(check, access->op->range) ||
+            !is_certainly_outside(check, tried, access, &extent))
+            continue;
+        any = true;
+        if (tells) tell_outside(check, tried, access, &extent);
+    }
+    Leaves grid = {0};
+    if (is_mostly_idle(check, tried, &grid)) {
+        any = true;
+        if (tells) tell_idle(check, tried, &grid);
+    }
+    for (int buffer = 0; buffer < tried->trial->buffer_count; buffer++) {
+        Leaves extent = {0};
+        if (!is_partly_filled(check, tried, buffer, &extent)) continue;
+        any = true;
+        if (tells) tell_unstored(check, tried, buffer, &extent);
+    }
+    return any;
+}
+
+static bool is_unbounded(const TriedLaunch *tried) {
+    for (LIST_EACH(int, i, tried->trial->accesses)) {
+        const TrialAccess *access = &tried->trial->accesses.items[i];
+        if (access->outside && (access->wide & ~access->bounded)) return true;
+    }
+    return false;
+}
+
+static void check_trial(Check *check, const LaunchSite *site, bool keeps_blocks) {
+    HostPolicy policy = {.keep_blocks = keeps_blocks, .divide_blocks = !keeps_blocks};
+    static const HostSizes choices[] = {HOST_SIZES_USUAL, HOST_SIZES_WHOLE};
+    bool is_unbounded_somewhere = false;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        TriedLaunch tried;
+        policy.sizes = choices[i];
+        policy.seed = i;
+        bool is_whole = policy.sizes == HOST_SIZES_WHOLE;
+        if (is_whole && !is_unbounded_somewhere) continue;
+        if (!try_launch(check, site, policy, FIRST_STEPS, &tried)) continue;
+        is_unbounded_somewhere |= is_unbounded(&tried);
+        if (!look_at(check, &tried, keeps_blocks)) continue;
+        if (keeps_blocks) return;
+        // once more with the blocks that stand there
+        HostPolicy real = {.keep_blocks = true, .seed = policy.seed, .sizes = HOST_SIZES_EIGHTFOLD};
+        if (is_whole) real.sizes = HOST_SIZES_WHOLE;
+        bool is_tried = try_launch(check, site, real, CONFIRMING_STEPS, &tried);
+        if (!is_tried && !is_whole) {
+            real.sizes = HOST_SIZES_USUAL;
+            is_tried = try_launch(check, site, real, CONFIRMING_STEPS, &tried);
+        }
+        if (is_tried && look_at(check, &tried, true)) return;
+    }
+}
+
+/// What a trial takes is not taken from the other checks, and where it takes too long it says nothing.
+static void check_trial_bounded(Check *check, const LaunchSite *site, bool keeps_blocks) {
+    BugGuard guard;
+    StepBudget *paused = budget_pause(), *budget = ARENA_NEW(check->arena, StepBudget);
+    if (BUG_GUARD(&guard)) {
+        budget_start(budget, TRIAL_MOST_STEPS);
+        check_trial(check, site, keeps_blocks);
+        budget_stop(budget);
+        bug_guard_end(&guard);
+        budget_resume(paused);
+        return;
+    }
+    budget_resume(paused);
+    if (guard.cause == BUG_UNWANTED) bug_raise_for(BUG_UNWANTED, "nobody waits for it");
+}
+
+void check_trials(Check *check) {
+    const FunctionDefinition *kernel = check->kernel->definition;
+    if (!check->is_entry || check->skips_trials) return;
+    bool keeps_blocks = has_blocks_of_its_own(check);
+    for (LIST_EACH(int, i, kernel->module->launches)) {
+        const LaunchSite *site = &kernel->module->launches.items[i];
+        if (site->kernel == kernel && !node_has_error(site->call))
+            check_trial_bounded(check, site, keeps_blocks);
+    }
+}

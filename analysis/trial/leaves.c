@@ -1,0 +1,235 @@
+// What the numbers of a launch follow from. Two sizes that nobody says to be equal may be anything; what an author takes for equal
+// without a word is seen by an address that follows from a size which its buffer does not have.
+#include "analysis/trial/leaves.h"
+
+#include <string.h>
+
+#include "analysis/host/launch_concrete.h"
+#include "analysis/host_values/host_value.h"
+
+/* ---- leaves ---- */
+
+static bool same_leaf(const HostValue *a, const HostValue *b) {
+    return a->kind == b->kind && a->input == b->input && a->axis == b->axis;
+}
+
+static void add_leaf(Leaves *leaves, const HostValue *leaf) {
+    for (int i = 0; i < leaves->count; i++)
+        if (same_leaf(leaves->items[i], leaf)) return;
+    if (leaves->count == LAUNCH_MOST_LEAVES)
+        leaves->is_open = true;
+    else
+        leaves->items[leaves->count++] = leaf;
+}
+
+static void add_value(Leaves *leaves, const HostValue *value) {
+    if (!value || leaves->is_open) {
+        leaves->is_open = true;
+        return;
+    }
+    switch (value->kind) {
+    case HOST_SIZE:
+        // what a call that is not followed gives may be anything
+        if (strchr(value->input->name, '(')) leaves->is_open = true;
+        add_leaf(leaves, value);
+        break;
+    // a number that the caller chooses may have to fit sizes without a word
+    case HOST_INPUT: leaves->is_open |= value->input->kind == INPUT_INT; break;
+    case HOST_RANK: leaves->is_open |= !value->input->is_rank_certain; break;
+    case HOST_CONSTANT:
+    case HOST_DTYPE:
+    case HOST_IS_NONE: break;
+    case HOST_TENSOR: add_value(leaves, value->tensor->offset); break;
+    case HOST_OPERATION:
+    case HOST_SEQUENCE:
+        for (int i = 0; i < value->count; i++) add_value(leaves, value->items[i]);
+        break;
+    default: leaves->is_open = true;
+    }
+}
+
+Leaves leaves_of_extent(const HostLaunch *launch, int parameter) {
+    Leaves leaves = {.is_open = true};
+    const HostValue *value = launch->arguments[parameter].value;
+    if (!value || value->kind != HOST_TENSOR) return leaves;
+    const HostTensor *tensor = value->tensor;
+    leaves.is_open = tensor->buffer->contents == CONTENTS_COMPUTED || tensor->rank == 0;
+    add_value(&leaves, tensor->buffer->numel);
+    return leaves;
+}
+
+void leaves_add_grid(Leaves *leaves, const HostLaunch *launch, int axis) {
+    if (axis < launch->grid_rank) add_value(leaves, launch->grid[axis]);
+}
+
+static bool is_equal_to(const HostLaunch *launch, const HostValue *a, const HostValue *b) {
+    if (same_leaf(a, b)) return true;
+    for (int i = 0; i < launch->equalities.count; i++) {
+        const HostEquality *equal = &launch->equalities.items[i];
+        if ((same_leaf(equal->a, a) && same_leaf(equal->b, b)) ||
+            (same_leaf(equal->a, b) && same_leaf(equal->b, a)))
+            return true;
+    }
+    return false;
+}
+
+/// Whether all are sizes of one tensor.
+static bool are_of_one(const Leaves *leaves, const Leaves *others) {
+    const HostInput *input = leaves->count ? leaves->items[0]->input : NULL;
+    for (int i = 0; i < leaves->count; i++)
+        if (leaves->items[i]->input != input) return false;
+    for (int i = 0; i < others->count; i++)
+        if (others->items[i]->input != input) return false;
+    return input != NULL;
+}
+
+/// Whether some size of a tensor whose rank nobody says is there without the others: there may be no others.
+static bool have_open_ranks(const Leaves *leaves) {
+    for (int i = 0; i < leaves->count; i++) {
+        const HostInput *input = leaves->items[i]->input;
+        int axes = 0;
+        for (int k = 0; k < leaves->count; k++) axes += leaves->items[k]->input == input;
+        if (!input->is_rank_certain && axes < input->rank) return true;
+    }
+    return false;
+}
+
+bool leaves_are_certain(const HostLaunch *launch, const Leaves *leaves, const Leaves *others) {
+    if ((!leaves->count && !others->count) || have_open_ranks(leaves)) return false;
+    return leaves_are_among(launch, leaves, others) ||
+           (!leaves->is_open && !others->is_open && are_of_one(leaves, others));
+}
+
+bool leaves_are_among(const HostLaunch *launch, const Leaves *leaves, const Leaves *others) {
+    if (leaves->is_open || others->is_open) return false;
+    for (int i = 0; i < leaves->count; i++) {
+        bool found = false;
+        for (int k = 0; k < others->count && !found; k++)
+            found = is_equal_to(launch, leaves->items[i], others->items[k]);
+        if (!found) return false;
+    }
+    return true;
+}
+
+const char *leaves_print(Arena *arena, const Leaves *leaves) {
+    const char *text = "";
+    for (int i = 0; i < leaves->count; i++) {
+        Constant now;
+        if (!host_compute(leaves->items[i], &now) || now.kind != CONSTANT_INT) continue;
+        text = arena_printf(arena, "%s%s%s = %lld", text, *text ? ", " : "",
+                            host_print(arena, leaves->items[i]), (long long)now.integer);
+    }
+    return text;
+}
+
+/* ---- what decides about an access ---- */
+
+typedef struct LeafSearch {
+    Leaves *leaves;
+    const HostLaunch *launch;
+    Arena *arena;  // freed with the search
+    Map seen;
+} LeafSearch;
+
+static void follow(LeafSearch *search, const Value *value);
+
+static void follow_bounds(LeafSearch *search, const Op *op) {
+    int bounds = op->code == OP_FOR || op->code == OP_STATIC_FOR ? 3 : op->code == OP_IF ? 1 : 0;
+    for (int i = 0; i < bounds && i < op->operand_count; i++) follow(search, op->operands[i]);
+    if (op->code != OP_WHILE) return;
+    const Op *end = region_terminator(op->regions[0]);
+    if (end && end->operand_count) follow(search, end->operands[0]);
+}
+
+/// What is handed on at place `carried` of a loop, or of both branches.
+static void follow_carried(LeafSearch *search, const Op *op, int carried) {
+    bool is_for = op->code == OP_FOR || op->code == OP_STATIC_FOR;
+    follow_bounds(search, op);
+    int first = is_for ? 3 : op->code == OP_WHILE ? 0 : op->operand_count;
+    if (first + carried < op->operand_count) follow(search, op->operands[first + carried]);
+    for (int r = op->code == OP_WHILE ? 1 : 0; r < op->region_count; r++) {
+        const Op *end = region_terminator(op->regions[r]);
+        if (end && carried < end->operand_count) follow(search, end->operands[carried]);
+    }
+}
+
+static void follow(LeafSearch *search, const Value *value) {
+    if (!value || map_has_pointer(&search->seen, value)) return;
+    map_set_pointer(&search->seen, value, (void *)1);
+    const Op *op = value->op;
+    int64_t axis;
+    if (!op && value->region && value->region->parent) {
+        const Op *owner = value->region->parent;
+        bool is_for = owner->code == OP_FOR || owner->code == OP_STATIC_FOR;
+        if (is_for && value->index == 0)
+            follow_bounds(search, owner);
+        else
+            follow_carried(search, owner, value->index - (is_for ? 1 : 0));
+    } else if (!op) {
+        const HostLaunch *launch = search->launch;
+        if (value->index < launch->argument_count)
+            add_value(search->leaves, launch->arguments[value->index].value);
+    } else if (op->region_count) {
+        follow_carried(search, op, value->index);
+    } else {
+        bool asks = op->code == OP_PROGRAM_ID || op->code == OP_NUM_PROGRAMS;
+        if (asks && value_is_int(op->operands[0], &axis))
+            leaves_add_grid(search->leaves, search->launch, (int)axis);
+        for (int i = 0; i < op->operand_count; i++) follow(search, op->operands[i]);
+    }
+}
+
+static LeafSearch search_new(Leaves *leaves, const HostLaunch *launch) {
+    Arena *arena = arena_new_scratch();
+    return (LeafSearch){.leaves = leaves, .launch = launch, .arena = arena, .seen = map_new(arena)};
+}
+
+static bool visit_handled(void *context, Op *op) {
+    LeafSearch *search = context;
+    if (op_is_loop(op->code)) follow_bounds(search, op);
+    if (op->code == OP_ARANGE || op->code == OP_FULL)
+        for (int k = 0; k < op->operand_count; k++) follow(search, op->operands[k]);
+    return true;
+}
+
+void leaves_add_handled(Leaves *leaves, const HostLaunch *launch, const Function *general) {
+    LeafSearch search = search_new(leaves, launch);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) leaves_add_grid(leaves, launch, axis);
+    region_walk(general->body, visit_handled, &search);
+    leaves->is_open = false;  // more than there are is no harm
+    arena_free(search.arena);
+}
+
+static bool is_same_place(const Op *a, const Op *b) {
+    return a->code == b->code && a->range.source == b->range.source &&
+           a->range.start == b->range.start && a->range.end == b->range.end;
+}
+
+typedef struct AccessFollower {
+    LeafSearch *leaves;
+    const Op *op;
+    bool is_found;
+} AccessFollower;
+
+static bool visit_place(void *context, Op *op) {
+    AccessFollower *search = context;
+    if (!is_same_place(op, search->op)) return true;
+    search->is_found = true;
+    int mask = op_parameter_index(op->code, str_from("mask"));
+    follow(search->leaves, op->operands[0]);
+    if (mask >= 0 && mask < op->operand_count) follow(search->leaves, op->operands[mask]);
+    for (const Region *region = op->parent; region && region->parent;
+         region = region->parent->parent)
+        follow_bounds(search->leaves, region->parent);
+    return true;
+}
+
+void leaves_add_access(Leaves *leaves, const HostLaunch *launch, const Function *general,
+                       const Op *op) {
+    // constexprs are numbers in the function that was tried: the kernel with its constexprs open says where they go
+    LeafSearch search = search_new(leaves, launch);
+    AccessFollower place = {.leaves = &search, .op = op};
+    region_walk(general->body, visit_place, &place);
+    if (!place.is_found) leaves->is_open = true;
+    arena_free(search.arena);
+}

@@ -1,0 +1,31 @@
+// What the numbers of a launch follow from: sizes and numbers that its launcher gets. `general` is the kernel with its constexprs open.
+#ifndef TAD_ANALYSIS_TRIAL_LEAVES_H
+#define TAD_ANALYSIS_TRIAL_LEAVES_H
+
+#include "analysis/host/launch.h"
+#include "analysis/ir/ir.h"
+
+/// Sizes and numbers of the launcher that something follows from: leaves of its values.
+typedef struct Leaves {
+    const HostValue *items[LAUNCH_MOST_LEAVES];
+    int count;
+    bool is_open;  // there are more, or something is not known
+} Leaves;
+
+/// What the number of elements of a buffer follows from; `parameter`: one that gets it.
+Leaves leaves_of_extent(const HostLaunch *launch, int parameter);
+/// What follows from the grid.
+void leaves_add_grid(Leaves *leaves, const HostLaunch *launch, int axis);
+/// What decides which elements an access touches: its address, its mask, what it is under.
+void leaves_add_access(Leaves *leaves, const HostLaunch *launch, const Function *general,
+                       const Op *op);
+/// Whether all of `leaves` are among `others`, or wanted to be equal to one of these.
+bool leaves_are_among(const HostLaunch *launch, const Leaves *leaves, const Leaves *others);
+/// The same, or all are sizes of one tensor; not where there are none.
+bool leaves_are_certain(const HostLaunch *launch, const Leaves *leaves, const Leaves *others);
+/// Sizes that the launch reckons with however large they are: of its grid, its loops, its tiles.
+void leaves_add_handled(Leaves *leaves, const HostLaunch *launch, const Function *general);
+/// "x.shape[0] = 37, n = 4".
+const char *leaves_print(Arena *arena, const Leaves *leaves);
+
+#endif

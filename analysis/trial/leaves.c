@@ -187,6 +187,9 @@ static LeafSearch search_new(Leaves *leaves, const HostLaunch *launch) {
 static bool visit_handled(void *context, Op *op) {
     LeafSearch *search = context;
     if (op_is_loop(op->code)) follow_bounds(search, op);
+    int64_t axis;
+    if (op->code == OP_PROGRAM_ID && value_is_int(op->operands[0], &axis))
+        leaves_add_grid(search->leaves, search->launch, (int)axis);
     if (op->code == OP_ARANGE || op->code == OP_FULL)
         for (int k = 0; k < op->operand_count; k++) follow(search, op->operands[k]);
     return true;
@@ -194,7 +197,6 @@ static bool visit_handled(void *context, Op *op) {
 
 void leaves_add_handled(Leaves *leaves, const HostLaunch *launch, const Function *general) {
     LeafSearch search = search_new(leaves, launch);
-    for (int axis = 0; axis < PROGRAM_AXES; axis++) leaves_add_grid(leaves, launch, axis);
     region_walk(general->body, visit_handled, &search);
     leaves->is_open = false;  // more than there are is no harm
     arena_free(search.arena);

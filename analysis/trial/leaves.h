@@ -23,7 +23,8 @@ void leaves_add_access(Leaves *leaves, const HostLaunch *launch, const Function 
 bool leaves_are_among(const HostLaunch *launch, const Leaves *leaves, const Leaves *others);
 /// The same, or all are sizes of one tensor; not where there are none.
 bool leaves_are_certain(const HostLaunch *launch, const Leaves *leaves, const Leaves *others);
-/// Sizes that the launch reckons with however large they are: of its grid, its loops, its tiles.
+/// Sizes that the launch reckons with however large they are: of its grid as far as the kernel asks for it, its loops,
+/// its tiles.
 void leaves_add_handled(Leaves *leaves, const HostLaunch *launch, const Function *general);
 /// "x.shape[0] = 37, n = 4".
 const char *leaves_print(Arena *arena, const Leaves *leaves);

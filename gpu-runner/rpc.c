@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "base/frames.h"
+#include "gpu-runner/cuda/device.h"
 #include "gpu-runner/prove/gradcheck.h"
 #include "gpu-runner/prove/launch_plan.h"
 #include "gpu-runner/prove/request.h"
 #include "gpu-runner/run.h"
 #include "gpu-runner/sandbox/sandbox.h"
+#include "gpu-runner/triton/time.h"
 
 enum {
     RPC_PARSE = -32700,
@@ -127,6 +129,8 @@ static Json *request_result(RpcServer *server, const RpcRequest *request, Error 
         return request_run(request->arena, request->params, &server->cancelled, error);
     if (strcmp(request->method, "plan") == 0)
         return request_plan(request->arena, request->params, &server->cancelled, error);
+    if (strcmp(request->method, "time") == 0 && device_is_wanted())
+        return request_time(request->arena, request->params, &server->cancelled, error);
     if (strcmp(request->method, "probe") == 0) return probe(request->arena);
     if (strcmp(request->method, "shutdown") == 0) return json_null(request->arena);
     *code = RPC_METHOD;

@@ -1,4 +1,5 @@
-"""Times a forward kernel and its backward on this machine's GPU; the child of `tad-lsp --time`.
+"""Times a forward kernel and its backward on this machine's GPU; the child of `tad-lsp --time`
+where gpu-runner/triton does not launch them.
 
 One JSON object on stdin: {"module": text with the kernels and their helpers, "kernel", "plan": the answer of
 tad-runner's `plan`, "launches": the backward's, as in `gradcheck`}. One on stdout: {"device", "forward": {"median_ms",
@@ -63,6 +64,7 @@ class Timer:
         self.made = {}
         self.steps = {}
         self.grid = tuple(int(size) for size in self.plan["grid"])
+        self.options = {name: int(value) for name, value in self.plan.get("options", {}).items()}
 
     def dtype(self, name):
         return getattr(self.torch, DTYPES.get(name, name))
@@ -223,7 +225,7 @@ def time_kernels(request):
         "torch": torch.__version__,
         "text": request["plan"]["text"],
         "bytes": timer.bytes(),
-        "forward": timer.measure(lambda: forward[timer.grid](**values)),
+        "forward": timer.measure(lambda: forward[timer.grid](**values, **timer.options)),
     }
     launches = [
         (
@@ -235,7 +237,7 @@ def time_kernels(request):
 
     def backward():
         for kernel, arguments in launches:
-            kernel[timer.grid](**arguments)
+            kernel[timer.grid](**arguments, **timer.options)
 
     if launches:
         result["backward"] = timer.measure(backward)

@@ -50,6 +50,7 @@ typedef struct PlanConfiguration {
     int argument_count;
     int64_t grid[3];
     bool grid_is_known;
+    int warps, stages;  // of the launch; 0: it does not say
     SpecOrigin origin;
     bool is_fallback;    // to be tried only when nothing else runs
     bool fills_zero;     // masked-off loads without `other` read 0

@@ -221,6 +221,21 @@ static bool is_refused(const HostLaunch *host) {
     return false;
 }
 
+/// How many warps and stages the launch asks for.
+static void note_options(const HostLaunch *host, PlanConfiguration *configuration) {
+    for (LIST_EACH(int, i, host->options)) {
+        const HostOption *option = &host->options.items[i];
+        const HostValue *value = option->value;
+        bool is_number = value && (value->kind == HOST_CONSTANT || value->is_concrete) &&
+                         value->constant.kind == CONSTANT_INT && value->constant.integer > 0 &&
+                         value->constant.integer <= 64;
+        if (is_number && str_is(option->name, "num_warps"))
+            configuration->warps = (int)value->constant.integer;
+        if (is_number && str_is(option->name, "num_stages"))
+            configuration->stages = (int)value->constant.integer;
+    }
+}
+
 /// What the launcher leaves open is guessed from the kernel, first candidate only.
 static void add_launch(Arena *arena, const SpecRequest *request, const ParameterFacts *facts,
                        const LaunchSite *site, int variant, HostSizes sizes, Configurations *all) {
@@ -260,6 +275,7 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
     filled.items[0].is_fallback = sizes == HOST_SIZES_EVEN || sizes == HOST_SIZES_WHOLE;
     filled.items[0].is_extra = sizes == HOST_SIZES_LARGE || sizes == HOST_SIZES_SMALL;
     note_ranks(host, &filled.items[0]);
+    note_options(host, &filled.items[0]);
     const HostInput *source = NULL;
     // sizes that are tried for what they show say nothing against a launcher that is made for others
     filled.items[0].is_passed = !filled.items[0].is_extra && open == 0 && fixed.grid_is_known &&

@@ -485,6 +485,9 @@ static void take_item(SpecParser *parser, SpecItem *item, PlanConfiguration *con
         set_grid(parser, configuration, value);
         return;
     }
+    bool is_option = value->kind == SPEC_NUMBER && value->number >= 1 && value->number <= 64;
+    if (is_option && str_is(item->name, "num_warps")) configuration->warps = (int)value->number;
+    if (is_option && str_is(item->name, "num_stages")) configuration->stages = (int)value->number;
     const Function *function = parser->request->symbolic;
     for (int i = 0; i < configuration->argument_count; i++)
         if (str_equal(configuration->arguments[i].name, item->name))

@@ -1,8 +1,11 @@
 // The request `plan`: the arguments, buffer sizes and grid of one launch, for whoever launches the kernel for real.
 #include "gpu-runner/prove/launch_plan.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "analysis/cost/count.h"
+#include "gpu-runner/configure/plan_backward.h"
 #include "gpu-runner/configure/spec.h"
 #include "gpu-runner/prove/grid.h"
 #include "gpu-runner/prove/request.h"
@@ -11,6 +14,7 @@ typedef struct Plan {
     Arena *arena;
     Sources *sources;
     const FunctionDefinition *kernel;
+    const Json *launches;  // of the backward, or NULL
     Budget budget;
     uint64_t seed;
 } Plan;
@@ -30,7 +34,10 @@ static void put_constant(Json *json, Arena *arena, const Constant *constant) {
     case CONSTANT_NONE: json_set(json, "value", json_null(arena)); return;
     case CONSTANT_BOOL: json_set_bool(json, "value", constant->integer != 0); return;
     case CONSTANT_INT: json_set_number(json, "value", (double)constant->integer); return;
-    case CONSTANT_FLOAT: json_set_number(json, "value", constant->number); return;
+    case CONSTANT_FLOAT:
+        json_set_number(json, "value", constant->number);
+        json_set_bool(json, "is_float", true);
+        return;
     case CONSTANT_STRING: json_set(json, "value", json_str(arena, constant->string)); return;
     case CONSTANT_DTYPE: json_set_string(json, "type", dtype_name(constant->dtype.code)); return;
     case CONSTANT_FUNCTION: json_set(json, "function", json_str(arena, constant->string)); return;
@@ -93,12 +100,14 @@ static Json *arguments_json(Arena *arena, const PlanConfiguration *configuration
         switch (argument->kind) {
         case ARGUMENT_POINTER:
             json_set_string(json, "kind", "buffer");
+            json_set(json, "key", json_str(arena, argument->name));
             put_buffer(json, arena, argument, buffers[i]);
             put_descriptor(json, arena, argument);
             break;
         case ARGUMENT_INTEGER:
             json_set_string(json, "kind", "int");
             json_set_number(json, "value", (double)argument->integer);
+            if (argument->dtype == DTYPE_INT1) json_set_string(json, "dtype", "int1");
             break;
         case ARGUMENT_FLOAT:
             json_set_string(json, "kind", "float");
@@ -126,6 +135,57 @@ static const char *timing_text(Arena *arena, const char *text) {
     return out.size ? buffer_text(&out) : text;
 }
 
+/// What to launch with, in one line; warps and stages where somebody says how many.
+static void put_options(Arena *arena, const PlanConfiguration *configuration, Json *result) {
+    Buffer text = buffer_new(arena);
+    Json *options = json_object(arena);
+    buffer_puts(&text, configuration_print(arena, configuration));
+    if (configuration->warps) {
+        buffer_printf(&text, ", num_warps=%d", configuration->warps);
+        json_set_number(options, "num_warps", configuration->warps);
+    }
+    if (configuration->stages) {
+        buffer_printf(&text, ", num_stages=%d", configuration->stages);
+        json_set_number(options, "num_stages", configuration->stages);
+    }
+    json_set_string(result, "text", buffer_text(&text));
+    json_set(result, "options", options);
+}
+
+static void put_backward(const Plan *plan, const PlanConfiguration *configuration, Json *result) {
+    if (!plan->launches || plan->launches->kind != JSON_ARRAY) return;
+    Error refused = NULL;
+    PlannedForward forward = {configuration, json_get(result, "arguments")};
+    Json *launches = plan_backward(plan->arena, &forward, plan->launches, &refused);
+    if (launches)
+        json_set(result, "launches", launches);
+    else
+        json_set_string(result, "refused", refused);
+}
+
+/// Operations of all programs, where they hang on nothing in memory.
+static void put_work(Arena *arena, const Function *function, const PlanConfiguration *configuration,
+                     Json *result) {
+    enum { MOST_STEPS = 2000000 };
+    int count = function->parameter_count;
+    double *numbers = ARENA_ARRAY(arena, double, count + 1);
+    int *bits = ARENA_ARRAY(arena, int, count + 1);
+    for (int i = 0; i < count; i++) {
+        const PlanArgument *argument = &configuration->arguments[i];
+        numbers[i] = argument->kind == ARGUMENT_INTEGER ? (double)argument->integer
+                     : argument->kind == ARGUMENT_FLOAT ? argument->number
+                                                        : NAN;
+        if (argument->kind == ARGUMENT_POINTER) bits[i] = dtype_bits(argument->dtype);
+    }
+    CountedLaunch launch = {.numbers = numbers, .bits = bits, .most_steps = MOST_STEPS};
+    memcpy(launch.grid, configuration->grid, sizeof launch.grid);
+    Counts counts = count_launch(arena, function, &launch);
+    if (counts.is_wide_open || counts.is_open) return;
+    json_set_number(result, "operations",
+                    (double)counts.work[WORK_DOT] + (double)counts.work[WORK_MATH]);
+    json_set_number(result, "dot_operations", (double)counts.work[WORK_DOT]);
+}
+
 /// The plan of one configuration; NULL and `*error` where its first and last programs do not run.
 static Json *plan_of(Plan *plan, PlanConfiguration *configuration, Error *error) {
     Arena *arena = plan->arena;
@@ -144,12 +204,14 @@ static Json *plan_of(Plan *plan, PlanConfiguration *configuration, Error *error)
     *error = corners.error;
     if (*error) return NULL;
     Json *result = json_object(arena), *grid = json_array(arena);
-    json_set_string(result, "text", configuration_print(arena, configuration));
+    put_options(arena, configuration, result);
     json_set_string(result, "source", spec_origin_name(configuration->origin));
     for (int axis = 0; axis < 3; axis++)
         json_push(grid, json_number(arena, (double)configuration->grid[axis]));
     json_set(result, "grid", grid);
     json_set(result, "arguments", arguments_json(arena, configuration, corners.buffers));
+    put_backward(plan, configuration, result);
+    put_work(arena, problem.forward, configuration, result);
     return result;
 }
 
@@ -193,6 +255,7 @@ static Json *plan_first(Plan *plan, const Json *params, Error *error) {
 Json *request_plan(Arena *arena, const Json *params, const atomic_bool *cancelled, Error *error) {
     Plan plan = {
         .arena = arena, .sources = sources_new(arena, params), .budget.cancelled = cancelled};
+    plan.launches = json_get(json_get(params, "backward"), "launches");
     plan.seed = hash_mix((uint64_t)json_get_number(params, "seed", 0) + 1);
     plan.budget.deadline = clock_seconds() + json_get_number(params, "max_seconds", 30);
     Json *result = plan_first(&plan, params, error);

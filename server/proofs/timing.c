@@ -1,4 +1,5 @@
-// Plan, then child: the child gets everything on stdin and answers with one line of JSON.
+// Plan, then a worker that launches what the user's Triton compiled; where that does not work, a Python with PyTorch, which gets everything on
+// stdin and answers with one line of JSON.
 #include "server/proofs/timing.h"
 
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 enum {
     PLAN_LIMIT_MS = 60000,
     CHILD_LIMIT_MS = 300000,
+    SPARE_MS = 20000,  // for a worker to say that it has no time left
     LONGEST_TROUBLE = 300,
     MOST_ANSWER = 1 << 20
 };
@@ -17,9 +19,13 @@ struct Timing {
     Arena *arena;
     Loop *loop;
     RunnerClient *runner;
+    RunnerClient *gpu;  // the worker that launches
+    Json *plan;
+    const char *refused;  // why that worker has no times, or NULL
     Process *child;
     Timer *late;
     const char *const *python;
+    const char *const *command;  // of a worker
     const char *module;
     Json *params;
     Buffer output, trouble;
@@ -38,7 +44,15 @@ static void timing_end(Timing *timing, const Json *result, const char *problem) 
     timer_stop(timing->late);
     timing->callback(timing->context, result, problem);
     runner_client_close(timing->runner);
+    if (timing->gpu) runner_client_close(timing->gpu);
     timer_start(timing->loop, 0, 0, timing_free, timing);
+}
+
+/// Both ways failed: the way without PyTorch is the one to be mended.
+static const char *both_problems(const Timing *timing, const char *problem) {
+    return timing->refused
+               ? arena_printf(timing->arena, "%s; and with PyTorch: %s", timing->refused, problem)
+               : problem;
 }
 
 static void child_wrote(void *context, const char *data, size_t size) {
@@ -106,7 +120,9 @@ static void child_exited(void *context, int status, int signal_number) {
                                last_line(arena, &timing->trouble));
     bool is_missing = strstr(problem ? problem : "", "cannot start");
     if (!result && is_missing) problem = with_advice(arena, problem, "python");
-    timing_end(timing, problem ? NULL : result, problem);
+    bool is_ended = timing->is_cancelled || timing->is_late;
+    timing_end(timing, problem ? NULL : result,
+               problem && !is_ended ? both_problems(timing, problem) : problem);
 }
 
 static void child_is_late(void *context) {
@@ -167,14 +183,56 @@ static void child_start(Timing *timing, const Json *plan) {
     process_close_input(timing->child);
 }
 
+static Json *python_json(const Timing *timing) {
+    Json *python = json_array(timing->arena);
+    for (const char *const *word = timing->python; *word; word++)
+        json_push(python, json_string(timing->arena, *word));
+    return python;
+}
+
+static void launched(void *context, RunnerTrouble trouble, const Json *result,
+                     const char *message) {
+    Timing *timing = context;
+    if (trouble == RUNNER_OK) {
+        timing_end(timing, result, NULL);
+    } else if (trouble == RUNNER_TIMED_OUT) {
+        timing_end(timing, NULL, arena_strdup(timing->arena, message));
+    } else {
+        timing->refused = arena_strdup(timing->arena, message);
+        child_start(timing, timing->plan);
+    }
+}
+
+/// A worker of its own: one that drives a GPU may be lost with it.
+static void launch_start(Timing *timing, const char *const *runner) {
+    static const char *const taken[] = {"path", "modules", "kernel"};
+    Arena *arena = timing->arena;
+    Json *params = json_object(arena);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        Json *value = json_get(timing->params, taken[i]);
+        if (value) json_set(params, taken[i], value);
+    }
+    json_set_string(params, "module", timing->module);
+    json_set(params, "plan", timing->plan);
+    json_set(params, "python", python_json(timing));
+    json_set_number(params, "max_seconds", (CHILD_LIMIT_MS - SPARE_MS) / 1e3);
+    timing->gpu = runner_client_new(arena, timing->loop, runner_command_for(arena, runner, "cuda"),
+                                    NULL, NULL);
+    runner_client_request(timing->gpu, "time", params, CHILD_LIMIT_MS, launched, timing);
+}
+
 static void planned(void *context, RunnerTrouble trouble, const Json *result, const char *message) {
     Timing *timing = context;
-    if (timing->is_cancelled)
-        timing_end(timing, NULL, "cancelled");
-    else if (trouble != RUNNER_OK)
-        timing_end(timing, NULL, arena_strdup(timing->arena, message));
+    if (timing->is_cancelled || trouble != RUNNER_OK) {
+        timing_end(timing, NULL,
+                   timing->is_cancelled ? "cancelled" : arena_strdup(timing->arena, message));
+        return;
+    }
+    timing->plan = json_copy(timing->arena, result);
+    if (is_python(timing->python))
+        launch_start(timing, timing->command);
     else
-        child_start(timing, result);
+        child_start(timing, timing->plan);
 }
 
 static const char *const *command_copy(Arena *arena, const char *const *command) {
@@ -202,21 +260,32 @@ Timing *timing_start(Loop *loop, const TimingRequest *request, TimingCallback *c
     Error error = NULL;
     const char *params = json_print(arena, request->params, false);
     timing->params = json_parse(arena, str_from(params), &error);
-    timing->runner =
-        runner_client_new(arena, loop, command_copy(arena, request->runner), NULL, NULL);
+    timing->command = command_copy(arena, request->runner);
+    timing->runner = runner_client_new(arena, loop, timing->command, NULL, NULL);
     runner_client_request(timing->runner, "plan", timing->params, PLAN_LIMIT_MS, planned, timing);
     return timing;
+}
+
+/// A worker that was closed says nothing any more.
+static void launch_was_cancelled(void *context) {
+    Timing *timing = context;
+    timing->late = NULL;
+    timing_end(timing, NULL, "cancelled");
 }
 
 void timing_cancel(Timing *timing) {
     timing->is_cancelled = true;
     if (timing->child) process_kill(timing->child);
+    if (!timing->gpu || timing->child || timing->late) return;
+    runner_client_close(timing->gpu);
+    timing->late = timer_start(timing->loop, 0, 0, launch_was_cancelled, timing);
 }
 
 void timing_abandon(Timing *timing) {
     timer_stop(timing->late);
     if (timing->child) process_abandon(timing->child);
     runner_client_close(timing->runner);
+    if (timing->gpu) runner_client_close(timing->gpu);
     arena_free(timing->arena);
 }
 

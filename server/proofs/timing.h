@@ -1,4 +1,4 @@
-// Times a forward kernel and its backward on a GPU: tad-runner plans the launch, a Python with PyTorch and Triton does it.
+// Times a forward kernel and its backward on a GPU: tad-runner plans the launch and does it, or a Python with PyTorch and Triton where it cannot.
 #ifndef TAD_SERVER_PROOFS_TIMING_H
 #define TAD_SERVER_PROOFS_TIMING_H
 
@@ -11,7 +11,7 @@ typedef struct TimingRequest {
     const char *module;         // text with the forward, its helpers and the backward's kernels
 } TimingRequest;
 
-/// `result` as gpu-runner/time_kernels.py gives it, or NULL and one sentence that says why there are no times.
+/// `result` as gpu-runner/triton/time.h and gpu-runner/time_kernels.py give it, or NULL and one sentence that says why there are no times.
 typedef void TimingCallback(void *context, const Json *result, const char *problem);
 
 typedef struct Timing Timing;

@@ -84,7 +84,8 @@ ROOMS = {
         "cuda": {"staging", "interp"},
         "execute": {"cuda", "configure", "interp"},
         "prove": {"execute", "configure", "cuda", "interp"},
-        ".": {"prove", "execute", "cuda", "configure", "sandbox"},
+        "triton": {"cuda", "interp"},
+        ".": {"prove", "execute", "triton", "cuda", "configure", "sandbox"},
     },
     "features": {
         # features.h is the folder's front header: it includes no room, and every room may include it.

@@ -1,0 +1,194 @@
+// What the launchers that are written allocate and pass, computed once.
+#include "gpu-runner/configure/plan_backward.h"
+
+#include <string.h>
+
+#include "gpu-runner/configure/spec_text.h"
+
+/// Elements of a tape at most, where the file says how many steps a loop takes and where it does not; as the launchers count.
+static const double MOST_WITH_TRIPS = 1 << 28, MOST_WITHOUT_TRIPS = 1 << 26, STEPS_UNASKED = 1024;
+
+typedef struct BackwardPlan {
+    Arena *arena;
+    const PlannedForward *forward;
+    PlanConfiguration known;  // the forward's arguments, and steps of tapes by their names
+    double programs;
+} BackwardPlan;
+
+static const Json *argument_of(const BackwardPlan *plan, const char *name) {
+    const Json *arguments = plan->forward->arguments;
+    for (int i = 0; name && i < arguments->count; i++)
+        if (strcmp(json_get_string(arguments->items[i], "name", ""), name) == 0)
+            return arguments->items[i];
+    return NULL;
+}
+
+static Json *whole(const BackwardPlan *plan, double value) {
+    Json *json = json_object(plan->arena);
+    json_set_string(json, "kind", "int");
+    json_set_number(json, "value", value);
+    return json;
+}
+
+static double expression(const BackwardPlan *plan, const Json *source, const char *key,
+                         Error *error) {
+    const char *text = json_get_string(source, key, NULL);
+    if (text) return spec_number(plan->arena, &plan->known, str_from(text), error);
+    return json_get_number(source, key, 0);
+}
+
+/// Steps that a tape has room for.
+static double room(const BackwardPlan *plan, const Json *source, Error *error) {
+    bool has_trips = json_get(source, "trips") != NULL;
+    double each = plan->programs * expression(plan, source, "elements", error);
+    double most = (has_trips ? MOST_WITH_TRIPS : MOST_WITHOUT_TRIPS) / (each > 1 ? each : 1);
+    double steps = has_trips ? expression(plan, source, "trips", error) : STEPS_UNASKED;
+    if (steps > most) steps = (double)(int64_t)most;
+    return steps > 1 ? steps : 1;
+}
+
+/// Steps come first: sizes of scratch are counted in them.
+static void take_steps(BackwardPlan *plan, const Json *arguments, Error *error) {
+    const PlanConfiguration *configuration = plan->forward->configuration;
+    plan->known = configuration_copy(plan->arena, configuration, arguments->count);
+    for (int i = 0; i < arguments->count && !*error; i++) {
+        if (!json_get(arguments->items[i], "steps")) continue;
+        double steps = room(plan, arguments->items[i], error);
+        plan->known.arguments[plan->known.argument_count++] = (PlanArgument){
+            .name = arguments->keys[i], .kind = ARGUMENT_INTEGER, .integer = (int64_t)steps};
+    }
+}
+
+static Json *buffer_json(const BackwardPlan *plan, const char *key, const char *dtype,
+                         double elements, const char *content) {
+    Json *json = json_object(plan->arena);
+    json_set_string(json, "kind", "buffer");
+    json_set_string(json, "key", key);
+    json_set_string(json, "dtype", dtype);
+    json_set_number(json, "first", 0);
+    json_set_number(json, "elements", elements > 1 ? elements : 1);
+    json_set_string(json, "content", content);
+    json_set_number(json, "low", 0);
+    json_set_number(json, "high", 0);
+    return json;
+}
+
+static Json *scratch_json(const BackwardPlan *plan, const Json *source, Error *error) {
+    bool is_double = false;
+    for (int i = 0; i < plan->forward->configuration->argument_count; i++) {
+        const PlanArgument *argument = &plan->forward->configuration->arguments[i];
+        if (argument->kind == ARGUMENT_POINTER && argument->dtype == DTYPE_FLOAT64)
+            is_double = true;
+    }
+    const char *dtype = json_get_string(source, "dtype", is_double ? "float64" : "float32");
+    const char *key =
+        arena_printf(plan->arena, "scratch %s", json_get_string(source, "scratch", ""));
+    return buffer_json(plan, key, dtype,
+                       plan->programs * expression(plan, source, "elements", error), "any");
+}
+
+/// A buffer beside one of the forward's: its gradient, a copy.
+static Json *beside_json(const BackwardPlan *plan, const char *role, const Json *source,
+                         Error *error) {
+    const char *of = json_get_string(source, role, "");
+    const Json *like = argument_of(plan, of);
+    if (!like) {
+        *error = arena_printf(plan->arena, "the forward has no `%s`", of);
+        return NULL;
+    }
+    const char *kind = json_get_string(like, "kind", ""),
+               *dtype = json_get_string(source, "dtype", NULL),
+               *key = arena_printf(plan->arena, "%s %s", role, of);
+    if (strcmp(kind, "constant") == 0) return json_copy(plan->arena, like);
+    if (strcmp(kind, "buffer") != 0)  // a sum for each program
+        return buffer_json(plan, key, dtype ? dtype : "float32", plan->programs, "zero");
+    Json *json = json_copy(plan->arena, like);
+    json_set_string(json, "key", key);
+    if (dtype) json_set_string(json, "dtype", dtype);
+    if (strcmp(role, "before") == 0 || strcmp(role, "amid") == 0) return json;
+    bool is_float =
+        dtype_code_is_float(dtype_from_name(str_from(json_get_string(json, "dtype", "float32"))));
+    bool is_given = strcmp(role, "gradient") != 0;
+    json_set_string(json, "content", is_given && is_float ? "normal" : "zero");
+    json_set(json, "mark", json_null(plan->arena));
+    return json;
+}
+
+/// What an argument is bound to; NULL without an error where the kernel's own default serves.
+static Json *actual_json(const BackwardPlan *plan, const char *name, const Json *source,
+                         Error *error) {
+    static const char *const roles[] = {"upstream", "gradient", "running",
+                                        "kept",     "before",   "amid"};
+    const char *same = json_get_string(source, "same", NULL);
+    if (same) {
+        const Json *argument = argument_of(plan, same);
+        if (!argument) *error = arena_printf(plan->arena, "the forward has no `%s`", same);
+        return argument ? json_copy(plan->arena, argument) : NULL;
+    }
+    const char *shape = json_get_string(source, "shape", NULL);
+    const char *of = shape ? shape : json_get_string(source, "stride", NULL);
+    if (of) {
+        const Json *sizes = json_get(argument_of(plan, of), shape ? "shape" : "strides");
+        int axis = json_get_int(source, "axis", 0);
+        if (sizes && axis >= 0 && axis < sizes->count)
+            return whole(plan, sizes->items[axis]->number);
+        *error = arena_printf(plan->arena, "the sizes of `%s` are not known", of);
+        return NULL;
+    }
+    if (json_get(source, "programs")) {
+        int axis = json_get_int(source, "programs", 0);
+        return whole(plan, (double)plan->forward->configuration
+                               ->grid[axis < 0 || axis >= PROGRAM_AXES ? 0 : axis]);
+    }
+    if (json_get(source, "steps"))
+        return whole(plan, spec_number(plan->arena, &plan->known, str_from(name), error));
+    if (json_get(source, "scratch")) return scratch_json(plan, source, error);
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (json_get(source, roles[i])) return beside_json(plan, roles[i], source, error);
+    if (json_get(source, "slices") || json_get(source, "stages")) return NULL;
+    const Json *value = json_get(source, "value");
+    Json *json = json_object(plan->arena);
+    json_set_string(json, "kind", "constant");
+    if (!value)
+        *error = arena_printf(plan->arena, "nobody says where `%s` comes from", name);
+    else if (value->kind == JSON_STRING && str_starts(value->string, "tl."))
+        json_set(json, "type", json_str(plan->arena, str_from(value->string.data + 3)));
+    else
+        json_set(json, "value", json_copy(plan->arena, value));
+    return json;
+}
+
+static Json *launch_json(BackwardPlan *plan, const Json *launch, Error *error) {
+    const Json *sources = json_get(launch, "arguments");
+    Json *json = json_object(plan->arena), *arguments = json_array(plan->arena);
+    if (!sources || sources->kind != JSON_OBJECT) {
+        *error = "a launch of the backward has no arguments";
+        return NULL;
+    }
+    take_steps(plan, sources, error);
+    for (int i = 0; i < sources->count && !*error; i++) {
+        const char *name = str_dup(plan->arena, sources->keys[i]);
+        Json *actual = actual_json(plan, name, sources->items[i], error);
+        if (*error) *error = arena_printf(plan->arena, "argument `%s`: %s", name, *error);
+        if (!actual) continue;
+        json_set_string(actual, "name", name);
+        json_set(actual, "block", json_null(plan->arena));  // the derived kernel takes addresses
+        json_push(arguments, actual);
+    }
+    json_set_string(json, "kernel", json_get_string(launch, "kernel", ""));
+    json_set(json, "arguments", arguments);
+    return json;
+}
+
+Json *plan_backward(Arena *arena, const PlannedForward *forward, const Json *launches,
+                    Error *error) {
+    BackwardPlan plan = {.arena = arena, .forward = forward, .programs = 1};
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        plan.programs *= (double)forward->configuration->grid[axis];
+    Json *all = json_array(arena);
+    for (int i = 0; launches && i < launches->count && !*error; i++) {
+        Json *launch = launch_json(&plan, launches->items[i], error);
+        if (launch) json_push(all, launch);
+    }
+    return *error ? NULL : all;
+}

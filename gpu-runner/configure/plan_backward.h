@@ -1,0 +1,19 @@
+// The launches of a backward with numbers in the place of expressions, for whoever launches them for real.
+#ifndef TAD_GPU_RUNNER_CONFIGURE_PLAN_BACKWARD_H
+#define TAD_GPU_RUNNER_CONFIGURE_PLAN_BACKWARD_H
+
+#include "base/json.h"
+#include "gpu-runner/configure/plan.h"
+
+/// What a forward was planned with.
+typedef struct PlannedForward {
+    const PlanConfiguration *configuration;
+    const Json *arguments;  // of the plan, one per parameter
+} PlannedForward;
+
+/// [{"kernel", "arguments"}] of a request's `launches`: arguments as in the plan, each buffer with the "key" by which launches share it.
+/// Parameters of the derived kernel that have a default of its own are left out. NULL and `*error` where one is not understood.
+Json *plan_backward(Arena *arena, const PlannedForward *forward, const Json *launches,
+                    Error *error);
+
+#endif

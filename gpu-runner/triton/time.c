@@ -1,0 +1,240 @@
+// Buffers by the plan, cubins from the compiler, and the stopwatch; everything of the GPU's is given back at the end.
+#include "gpu-runner/triton/time.h"
+
+#include <string.h>
+
+#include "gpu-runner/triton/compiler.h"
+#include "gpu-runner/triton/stopwatch.h"
+
+static const double SECONDS_UNASKED = 240;
+
+/// The kernels of one direction, in their order.
+typedef struct TimedKernels {
+    LoadedKernel *kernels;
+    const Json **compiled;
+    const char **names;
+    int count;
+} TimedKernels;
+
+typedef struct TimeRequest {
+    Arena *arena;
+    const Json *params, *plan;
+    const Device *device;
+    Budget budget;
+    GpuBuffers buffers;
+    double grid[3];
+    double compile_seconds;
+} TimeRequest;
+
+/// What the compiler has to know of an argument, and nothing that would make it compile again for nothing.
+static Json *argument_compiled(TimeRequest *request, const Json *argument, Error *error) {
+    static const char *const kept[] = {"name",  "kind",     "dtype", "shape", "strides", "block",
+                                       "value", "is_float", "type",  "items", "function"};
+    Json *json = json_object(request->arena);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        Json *value = json_get(argument, kept[i]);
+        bool is_none = strcmp(kept[i], "value") == 0;
+        if (value && (value->kind != JSON_NULL || is_none)) json_set(json, kept[i], value);
+    }
+    if (strcmp(json_get_string(argument, "kind", ""), "buffer") != 0) return json;
+    enum { ALIGNMENT = 16 };
+    const GpuBuffer *buffer;
+    *error = buffers_take(&request->buffers, argument, &buffer);
+    if (!*error) json_set_bool(json, "aligned", buffer->first % ALIGNMENT == 0);
+    return json;
+}
+
+static const Json *kernel_compiled(TimeRequest *request, const char *name, const Json *arguments,
+                                   Error *error) {
+    Arena *arena = request->arena;
+    const Json *params = request->params;
+    Json *ask = json_object(arena), *list = json_array(arena);
+    for (int i = 0; arguments && i < arguments->count && !*error; i++)
+        json_push(list, argument_compiled(request, arguments->items[i], error));
+    if (*error) return NULL;
+    Json *modules = json_get(params, "modules"), *options = json_get(request->plan, "options");
+    json_set_string(ask, "source", json_get_string(params, "module", ""));
+    json_set_string(ask, "path", json_get_string(params, "path", ""));
+    json_set(ask, "modules", modules ? modules : json_array(arena));
+    json_set_string(ask, "kernel", name);
+    json_set(ask, "arguments", list);
+    json_set(ask, "options", options ? options : json_object(arena));
+    json_set_number(ask, "architecture", request->device->architecture);
+    double started = clock_seconds();
+    const Json *compiled = compiler_ask(arena, ask, &request->budget, error);
+    request->compile_seconds += clock_seconds() - started;
+    return compiled;
+}
+
+static Error kernel_add(TimeRequest *request, const char *name, const Json *arguments,
+                        TimedKernels *timed) {
+    Error error = NULL;
+    const Json *compiled = kernel_compiled(request, name, arguments, &error);
+    if (!error)
+        error = kernel_load(request->arena, &request->buffers, compiled, arguments, request->grid,
+                            &timed->kernels[timed->count]);
+    if (error) return arena_printf(request->arena, "%s: %s", name, error);
+    timed->compiled[timed->count] = compiled;
+    timed->names[timed->count++] = name;
+    return NULL;
+}
+
+static TimedKernels kernels_new(Arena *arena, int most) {
+    return (TimedKernels){ARENA_ARRAY(arena, LoadedKernel, most + 1),
+                          ARENA_ARRAY(arena, const Json *, most + 1),
+                          ARENA_ARRAY(arena, const char *, most + 1), 0};
+}
+
+static void kernels_unload(TimeRequest *request, TimedKernels *timed) {
+    for (int i = 0; i < timed->count; i++) kernel_unload(&request->buffers, &timed->kernels[i]);
+}
+
+static void put_measured(Json *json, const MeasuredRuns *measured) {
+    json_set_number(json, "median_ms", measured->median_ms);
+    json_set_number(json, "low_ms", measured->low_ms);
+    json_set_number(json, "high_ms", measured->high_ms);
+    json_set_number(json, "runs", measured->runs);
+}
+
+/// Together, and each by itself where there are several.
+static Json *kernels_time(TimeRequest *request, TimedKernels *timed, Json *meters, Error *error) {
+    Arena *arena = request->arena;
+    Json *json = json_object(arena), *list = json_array(arena);
+    MeasuredRuns measured;
+    *error = stopwatch_run(arena, &request->buffers, timed->kernels, timed->count, &request->budget,
+                           &measured, meters);
+    if (*error) return NULL;
+    put_measured(json, &measured);
+    for (int i = 0; i < timed->count && !*error; i++) {
+        Json *kernel = json_object(arena);
+        json_set_string(kernel, "kernel", timed->names[i]);
+        json_set_number(kernel, "registers", timed->kernels[i].registers);
+        json_set_number(kernel, "spilled_bytes", timed->kernels[i].spilled);
+        json_set_number(kernel, "shared_bytes", timed->kernels[i].config.shared);
+        json_set_number(kernel, "warps", json_get_int(timed->compiled[i], "warps", 0));
+        json_set_bool(kernel, "was_compiled", !json_get_bool(timed->compiled[i], "is_kept", false));
+        json_push(list, kernel);
+        if (timed->count == 1) break;
+        *error = stopwatch_run(arena, &request->buffers, &timed->kernels[i], 1, &request->budget,
+                               &measured, NULL);
+        if (!*error) put_measured(kernel, &measured);
+    }
+    json_set(json, "kernels", list);
+    return *error ? NULL : json;
+}
+
+/// Each tensor once: what the forward has to move at the least.
+static double least_bytes(const TimeRequest *request, const Json *arguments) {
+    double bytes = 0;
+    for (int i = 0; arguments && i < arguments->count; i++) {
+        const Json *argument = arguments->items[i];
+        const char *key = json_get_string(argument, "key", "");
+        if (!json_get_bool(argument, "read", false) && !json_get_bool(argument, "written", false))
+            continue;
+        for (LIST_EACH(int, k, request->buffers.list))
+            if (strcmp(request->buffers.list.items[k].key, key) == 0)
+                bytes += (double)request->buffers.list.items[k].bytes;
+    }
+    return bytes;
+}
+
+static void put_rates(TimeRequest *request, const Json *arguments, Json *result) {
+    const Json *operations = json_get(request->plan, "operations");
+    json_set_number(result, "bytes", least_bytes(request, arguments));
+    if (operations) json_set_number(result, "operations", operations->number);
+    double rate = stopwatch_copy_rate(request->arena, &request->buffers);
+    if (rate > 0) json_set_number(result, "copy_gb_s", rate / 1e9);
+}
+
+/// The argument of the forward or of a launch of the backward whose tensor has this key.
+static const Json *argument_with_key(const TimeRequest *request, const char *key) {
+    const Json *launches = json_get(request->plan, "launches");
+    int count = launches && launches->kind == JSON_ARRAY ? launches->count : 0;
+    for (int i = -1; i < count; i++) {
+        const Json *arguments = json_get(i < 0 ? request->plan : launches->items[i], "arguments");
+        for (int k = 0; arguments && k < arguments->count; k++)
+            if (strcmp(json_get_string(arguments->items[k], "key", ""), key) == 0)
+                return arguments->items[k];
+    }
+    return NULL;
+}
+
+/// First elements of tensors after all runs, for whoever checks what the launches computed.
+static Error put_elements(TimeRequest *request, Json *result) {
+    const Json *wishes = json_get(request->params, "read");
+    if (!wishes || wishes->kind != JSON_OBJECT) return NULL;
+    Json *read = json_object(request->arena);
+    Error error = NULL;
+    for (int i = 0; i < wishes->count && !error; i++) {
+        const char *key = str_dup(request->arena, wishes->keys[i]);
+        const Json *argument = argument_with_key(request, key);
+        Json *numbers = NULL;
+        if (!argument) return arena_printf(request->arena, "no launch has `%s`", key);
+        error = buffers_read(&request->buffers, argument, json_get_int(wishes, key, 0), &numbers);
+        if (numbers) json_set(read, key, numbers);
+    }
+    json_set(result, "read", read);
+    return error;
+}
+
+static Json *time_all(TimeRequest *request, Json *result, Error *error) {
+    Arena *arena = request->arena;
+    const Json *launches = json_get(request->plan, "launches"),
+               *arguments = json_get(request->plan, "arguments");
+    int count = launches && launches->kind == JSON_ARRAY ? launches->count : 0;
+    TimedKernels forward = kernels_new(arena, 1), backward = kernels_new(arena, count);
+    *error =
+        kernel_add(request, json_get_string(request->params, "kernel", ""), arguments, &forward);
+    for (int i = 0; i < count && !*error; i++)
+        *error = kernel_add(request, json_get_string(launches->items[i], "kernel", ""),
+                            json_get(launches->items[i], "arguments"), &backward);
+    Json *meters = json_object(arena);
+    if (!*error) json_set(result, "forward", kernels_time(request, &forward, meters, error));
+    if (!*error && count)
+        json_set(result, "backward", kernels_time(request, &backward, NULL, error));
+    if (!*error) put_rates(request, arguments, result);
+    if (!*error) *error = put_elements(request, result);
+    json_set(result, "meters", meters);
+    kernels_unload(request, &forward);
+    kernels_unload(request, &backward);
+    return *error ? NULL : result;
+}
+
+static Error request_read(TimeRequest *request) {
+    const Json *grid = json_get(request->plan, "grid"),
+               *refused = json_get(request->plan, "refused");
+    for (int axis = 0; axis < 3; axis++) {
+        bool is_given = grid && grid->kind == JSON_ARRAY && axis < grid->count;
+        request->grid[axis] = is_given ? grid->items[axis]->number : 1;
+    }
+    if (!json_get(request->plan, "arguments") || !json_get(request->params, "module"))
+        return "the request needs `plan` and `module`";
+    if (refused && refused->kind == JSON_STRING)
+        return arena_printf(request->arena, "the backward: %s", refused->string.data);
+    return NULL;
+}
+
+Json *request_time(Arena *arena, const Json *params, const atomic_bool *cancelled, Error *error) {
+    const GpuCalls *calls = NULL;
+    double started = clock_seconds();
+    TimeRequest request = {.arena = arena, .params = params, .plan = json_get(params, "plan")};
+    request.budget =
+        (Budget){.deadline = started + json_get_number(params, "max_seconds", SECONDS_UNASKED),
+                 .cancelled = cancelled};
+    *error = request_read(&request);
+    if (!*error) *error = calls_open(&request.device, &calls);
+    if (!*error) *error = compiler_start(arena, json_get(params, "python"));
+    const Json *release = *error ? NULL : compiler_release(arena, &request.budget, error);
+    if (*error) return NULL;
+    request.buffers = (GpuBuffers){.arena = arena, .device = device_open(), .calls = calls};
+    Json *result = json_object(arena);
+    json_set_string(result, "device", request.device->name);
+    json_set_string(result, "triton", json_get_string(release, "triton", "?"));
+    json_set_string(result, "text", json_get_string(request.plan, "text", ""));
+    result = time_all(&request, result, error);
+    buffers_free(&request.buffers);
+    if (*error) return NULL;
+    json_set_number(result, "compile_seconds", request.compile_seconds);
+    json_set_number(result, "seconds", clock_seconds() - started);
+    return result;
+}

@@ -1,0 +1,16 @@
+// The request `time`: a forward and its backward as the user's Triton compiles them, launched from here and timed. No PyTorch.
+#ifndef TAD_GPU_RUNNER_TRITON_TIME_H
+#define TAD_GPU_RUNNER_TRITON_TIME_H
+
+#include <stdatomic.h>
+
+#include "base/error.h"
+#include "base/json.h"
+
+/// `params`: {"plan": answer of `plan`, "module": text with the forward, its helpers and the derived kernels, "path", "modules",
+/// "kernel", "python": [program, arguments], "max_seconds", "read": {key of a tensor: how many elements}}. {"device", "triton", "text", "bytes", "operations", "copy_gb_s",
+/// "forward": {"median_ms", "low_ms", "high_ms", "runs", "kernels": [...]}, "backward", "meters", "read", "seconds"}. NULL and `*error` where there
+/// are no times.
+Json *request_time(Arena *arena, const Json *params, const atomic_bool *cancelled, Error *error);
+
+#endif

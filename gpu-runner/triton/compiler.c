@@ -13,7 +13,7 @@
 #include <sys/prctl.h>
 #endif
 
-enum { SLICE_MS = 50, MOST_ANSWER = 64 << 20, STATUS_NO_PROGRAM = 127 };
+enum { SLICE_MS = 50, FIRST_SECONDS = 30, MOST_ANSWER = 64 << 20, STATUS_NO_PROGRAM = 127 };
 
 /// The one of this process.
 static struct {
@@ -170,7 +170,11 @@ const Json *compiler_release(Arena *arena, Budget *budget, Error *error) {
     *error = NULL;
     if (!compiler.arena) *error = "no compiler runs";
     if (*error || compiler.release) return compiler.release;
-    Json *release = next_answer(arena, budget, error);
+    // What is no compiler says nothing, however long somebody waits.
+    Budget first = {.deadline = clock_seconds() + FIRST_SECONDS, .cancelled = budget->cancelled};
+    if (budget->deadline > 0 && budget->deadline < first.deadline)
+        first.deadline = budget->deadline;
+    Json *release = next_answer(arena, &first, error);
     if (*error) {
         *error = arena_printf(arena, "the Python that compiles: %s", *error);
         compiler_end();

@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "server/proofs/proof.h"
 #include "server/proofs/timing.h"
+#include "server/report/formats.h"
 #include "server/settings/result.h"
 #include "server/system/files.h"
 #include "server/system/target.h"
@@ -18,9 +19,37 @@ typedef struct TimeRun {
     ProofFile file;
     TimingRequest request;
     Buffer out;
+    Json *results;       // of all kernels, for the format json
     const char *kernel;  // being timed
     bool has_device, failed;
 } TimeRun;
+
+/// A row for each kernel of one direction: its time where there are several, and what it takes of a processor.
+static void put_kernels(Buffer *out, const Json *direction) {
+    const Json *kernels = json_get(direction, "kernels");
+    for (int i = 0; kernels && kernels->kind == JSON_ARRAY && i < kernels->count; i++) {
+        const Json *kernel = kernels->items[i];
+        const Json *times = json_get(kernel, "median_ms") ? kernel : direction;
+        buffer_printf(out, "  %-40s %8.4f ms (%.4f to %.4f, %d runs), %d warps, %d registers",
+                      json_get_string(kernel, "kernel", ""), json_get_number(times, "median_ms", 0),
+                      json_get_number(times, "low_ms", 0), json_get_number(times, "high_ms", 0),
+                      json_get_int(times, "runs", 0), json_get_int(kernel, "warps", 0),
+                      json_get_int(kernel, "registers", 0));
+        int shared = json_get_int(kernel, "shared_bytes", 0),
+            spilled = json_get_int(kernel, "spilled_bytes", 0);
+        if (shared) buffer_printf(out, ", %d bytes shared", shared);
+        if (spilled) buffer_printf(out, ", %d bytes of a thread spilled", spilled);
+        buffer_putc(out, '\n');
+    }
+}
+
+static void put_meters(Buffer *out, const Json *meters) {
+    if (!json_get(meters, "clock_mhz")) return;
+    buffer_printf(
+        out, "  under this load: %.0f MHz, memory %.0f MHz, %.0f W, %.0f degrees\n",
+        json_get_number(meters, "clock_mhz", 0), json_get_number(meters, "memory_clock_mhz", 0),
+        json_get_number(meters, "power_w", 0), json_get_number(meters, "temperature_c", 0));
+}
 
 static void timed(void *context, const Json *result, const char *problem) {
     TimeRun *run = context;
@@ -30,12 +59,19 @@ static void timed(void *context, const Json *result, const char *problem) {
         say("%s: %s", run->kernel, problem);
         return;
     }
+    Json *kept = json_copy(run->arena, result);
+    json_set_string(kept, "kernel", run->kernel);
+    json_set_string(kept, "summary", timing_summary(run->arena, result));
+    json_push(run->results, kept);
     if (!run->has_device)
         buffer_printf(&run->out, "%s, Triton %s\n", json_get_string(result, "device", "GPU"),
                       json_get_string(result, "triton", "?"));
     run->has_device = true;
     buffer_printf(&run->out, "%-32s %s\n%s\n", run->kernel, timing_summary(run->arena, result),
                   json_get_string(result, "text", ""));
+    put_kernels(&run->out, json_get(result, "forward"));
+    put_kernels(&run->out, json_get(result, "backward"));
+    put_meters(&run->out, json_get(result, "meters"));
 }
 
 static void time_kernel(TimeRun *run, const Kernel *kernel) {
@@ -92,9 +128,13 @@ static void time_file(TimeRun *run, const char *path, Str text, const char *kern
 int command_time(const Options *options) {
     Arena *arena = arena_new();
     CommandTarget target = target_of(arena, options->operands[0]);
-    TimeRun run = {.options = options, .arena = arena, .out = buffer_new(arena)};
+    TimeRun run = {
+        .options = options, .arena = arena, .out = buffer_new(arena), .results = json_array(arena)};
     Str text;
-    Error error = file_read(arena, target.path, &text);
+    bool is_json = options->format == FORMAT_JSON;
+    Error error = is_json || options->format == FORMAT_FULL
+                      ? file_read(arena, target.path, &text)
+                      : "--time has the formats full and json";
     const char *runner = error ? NULL : runner_find(arena, options->runner, &error);
     int status = STATUS_TROUBLE;
     if (error) {
@@ -106,8 +146,12 @@ int command_time(const Options *options) {
         time_file(&run, target.path, text, target.kernel);
         loop_free(run.loop);
         Output output = {.inputs = &target.path, .input_count = 1};
-        status = result_write(arena, options, output, lines_visible(arena, buffer_text(&run.out)),
-                              run.failed ? STATUS_TROUBLE : STATUS_CLEAN);
+        Json *all = json_object(arena);
+        json_set(all, "kernels", run.results);
+        const char *said = is_json ? arena_printf(arena, "%s\n", json_print(arena, all, true))
+                                   : lines_visible(arena, buffer_text(&run.out));
+        status =
+            result_write(arena, options, output, said, run.failed ? STATUS_TROUBLE : STATUS_CLEAN);
     }
     arena_free(arena);
     return status;

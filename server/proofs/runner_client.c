@@ -182,11 +182,14 @@ static void request_late(void *context) {
     if (client->process) process_kill(client->process);  // worker_exited answers
 }
 
-/// A command of the user's own leads to the worker by ways that need more.
+/// A command of the user's own leads to the worker by ways that need more. One of ours with a GPU has what compilers and drivers ask for.
 static EnvironmentKind worker_environment(const char *const *command) {
     const char *slash = strrchr(command[0], '/');
-    bool is_own = !command[1] && strcmp(slash ? slash + 1 : command[0], "tad-runner") == 0;
-    return is_own ? ENVIRONMENT_WORKER : ENVIRONMENT_COMMAND;
+    if (strcmp(slash ? slash + 1 : command[0], "tad-runner") != 0) return ENVIRONMENT_COMMAND;
+    if (!command[1]) return ENVIRONMENT_WORKER;
+    bool has_gpu = strcmp(command[1], "--backend") == 0 && command[2] && !command[3];
+    return has_gpu ? (EnvironmentKind)(ENVIRONMENT_WORKER | ENVIRONMENT_PYTHON)
+                   : ENVIRONMENT_COMMAND;
 }
 
 static void start_failed(void *context) {

@@ -290,14 +290,26 @@ void timing_abandon(Timing *timing) {
 }
 
 const char *timing_summary(Arena *arena, const Json *result) {
-    enum { LEAST_BYTES = 1000 * 1000 };  // below, a launch takes longer than the work
+    enum {
+        LEAST_BYTES = 1000 * 1000,  // below, a launch takes longer than the work
+        MANY_OPERATIONS = 20        // for each byte: arithmetic may be what takes the time
+    };
     double forward = json_get_number(json_get(result, "forward"), "median_ms", 0);
     double backward = json_get_number(json_get(result, "backward"), "median_ms", 0);
     double bytes = json_get_number(result, "bytes", 0);
+    double copy = json_get_number(result, "copy_gb_s", 0);
+    double operations = json_get_number(result, "operations", 0);
     bool is_small = bytes < LEAST_BYTES;
     Buffer out = buffer_new(arena);
     buffer_printf(&out, "fwd %.3g ms", forward);
-    if (forward > 0 && !is_small) buffer_printf(&out, " (%.0f GB/s)", bytes / forward / 1e6);
+    if (forward > 0 && !is_small) {
+        double rate = bytes / forward / 1e6;
+        buffer_printf(&out, " (%.0f GB/s", rate);
+        if (copy > 0) buffer_printf(&out, ", %.0f %% of a copy's", 100 * rate / copy);
+        if (operations > MANY_OPERATIONS * bytes)
+            buffer_printf(&out, ", %.3g TFLOP/s", operations / forward / 1e9);
+        buffer_putc(&out, ')');
+    }
     if (backward > 0) buffer_printf(&out, ", bwd %.3g ms", backward);
     if (backward > 0 && forward > 0) buffer_printf(&out, ", %.1fx fwd", backward / forward);
     if (is_small) buffer_puts(&out, ", at sizes of a proof: say real ones with `# tad time:`");

@@ -16,6 +16,9 @@ from tests.cli.test_workers import eventually, number_in
 from tests.protocol.client import LIMIT, Client
 from tests.protocol.conftest import KERNEL
 from tests.protocol.test_gradients import CANCELLED, REQUEST_FAILED, command, titles
+from tests.runner.test_times import launches
+
+__all__ = ["launches"]
 
 MEASURED = {
     "forward": {"median_ms": 1.25},
@@ -212,6 +215,32 @@ def test_a_timing_is_cancelled(editor: Client, kernel: str, machine: Machine, by
     deadline = time.monotonic() + LIMIT
     while "Time" not in titles(editor, kernel):  # the process has ended
         assert time.monotonic() < deadline
+
+
+@pytest.mark.parametrize("how", ["cancel", "end", "kill"])
+def test_a_timing_by_a_worker_with_a_gpu_is_given_up(
+    launches: str, kernel: str, tmp_path: Path, how: str
+) -> None:
+    """The Python that compiles ends, too."""
+    python, number = tmp_path / "python", tmp_path / "pid"
+    python.write_text(f"#!/bin/sh\necho $$ >{number}\nexec sleep 600\n")
+    python.chmod(0o755)
+    client = Client(env={"TAD_LIBCUDA": launches})
+    client.configuration = {"python": {"command": str(python)}}
+    client.initialize()
+    client.open(kernel, KERNEL)
+    client.settle()
+    request = client.start("workspace/executeCommand", command("timeKernel", kernel))
+    process = number_in(number)
+    if how == "cancel":
+        client.notify("$/cancelRequest", {"id": request})
+        assert client.wait(request)["error"]["code"] == CANCELLED
+        assert "Time" in titles(client, kernel)
+    if how == "kill":
+        client.kill()
+    else:
+        assert client.shut_down() == 0
+    eventually(lambda: is_gone(process))
 
 
 def test_a_session_that_ends_during_a_timing(editor: Client, kernel: str, machine: Machine) -> None:

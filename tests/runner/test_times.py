@@ -289,8 +289,17 @@ def test_from_the_command_line(launches: str, cache: Path, tmp_path: Path) -> No
     run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
     assert "a stand-in, Triton 3." in run.stdout
-    assert "fwd 0.5 ms (8 GB/s), bwd 0.5 ms, 1.0x fwd" in run.stdout
+    assert "fwd 0.5 ms (8 GB/s, 1 % of a copy's), bwd 0.5 ms, 1.0x fwd" in run.stdout
     assert "grid=(512, 1, 1), num_warps=2" in run.stdout
+    assert "0.5000 ms (0.5000 to 0.5000, 200 runs), 2 warps, 32 registers" in run.stdout
+    assert "under this load: 1980 MHz" in run.stdout
+    command += ["--format", "json"]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    (result,) = json.loads(run.stdout)["kernels"]
+    assert result["kernel"] == "softmax_kernel" and result["forward"]["runs"] == 200
+    assert [kernel["kernel"] for kernel in result["backward"]["kernels"]]
+    run = subprocess.run([*command[:-1], "sarif"], env=environment, capture_output=True, text=True)
+    assert run.returncode == 2 and "--time has the formats full and json" in run.stderr
 
 
 def test_both_ways_are_told_where_neither_works(cache: Path) -> None:

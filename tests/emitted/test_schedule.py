@@ -268,7 +268,7 @@ def test_first_program_is_known_along_one_of_two_axes() -> None:
 
 @pytest.mark.parametrize("kernel", ["keys_across", "keys_by_strides"])
 def test_sums_of_a_loop_have_their_rows_along_one_axis(kernel: str) -> None:
-    """The gradient of keys that are loaded transposed is summed as that of the values is, and transposed where it is stored."""
+    """The gradient of keys that are loaded transposed is summed as that of the values is, transposed at the store."""
     module = tad("--backward", "--no-proof", FILE.with_name("across.py")).stdout
     owners = module.split(f"def {kernel}_backward_dk_dv(")[1].split("\nclass ")[0]
     assert "dvalues = tl.zeros([BN, D]" in owners

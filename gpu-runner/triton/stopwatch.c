@@ -67,8 +67,7 @@ static Error load_start(const Stopwatch *watch, const Load *load) {
 }
 
 static Error wait_for_all(const Stopwatch *watch, const char *tried) {
-    const Driver *driver = &watch->buffers->device->driver;
-    return calls_error(watch->arena, driver->synchronise(), tried);
+    return calls_error(watch->arena, watch->calls->synchronise(), tried);
 }
 
 /// `count` runs, asked for in one go; each with its two events.

@@ -82,9 +82,8 @@ static const char *last_line(Arena *arena, Buffer *text) {
 
 static const char *with_advice(Arena *arena, const char *problem, const char *lacks) {
     if (strcmp(lacks, "python") == 0)
-        return arena_printf(
-            arena, "%s. To time kernels, name a Python with PyTorch and Triton by " SETTING,
-            problem);
+        return arena_printf(arena, "%s. To time kernels, name a Python with Triton by " SETTING,
+                            problem);
     if (strcmp(lacks, "gpu") == 0)
         return arena_printf(arena,
                             "%s. To time kernels, name a Python on a machine with a GPU by " SETTING

@@ -252,7 +252,7 @@ def test_offsets_of_a_flag_are_known_below_it() -> None:
 
 
 def test_first_program_is_known_along_one_of_two_axes() -> None:
-    """Heads that share keys: a loop over these heads, in it one over the blocks of queries that see the keys, none of which is asked."""
+    """Heads that share keys: a loop over them, in it one over the queries that see the keys, none of which is asked."""
     examples = ROOT / "examples"
     module = tad("--backward", "--no-proof", examples / "attention_variants.py").stdout
     owners = module.split("def grouped_query_kernel_backward_dk_ptr_dv_ptr(")[1].split("\nclass ")[0]

@@ -115,7 +115,7 @@ def test_a_python_that_is_not_there(editor: Client, kernel: str, machine: Machin
 
 @pytest.mark.parametrize(
     ("lacks", "wants"),
-    [("python", "a Python with PyTorch and Triton"), ("gpu", "a machine with a GPU"), (None, None)],
+    [("python", "a Python with Triton"), ("gpu", "a machine with a GPU"), (None, None)],
 )
 def test_what_the_machine_lacks_names_the_setting_and_stands_over_no_kernel(
     editor: Client, kernel: str, machine: Machine, lacks: str | None, wants: str | None

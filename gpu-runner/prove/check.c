@@ -333,7 +333,8 @@ static void check_ownership(Checker *checker) {
 /// A gradient is what it is, whether others are asked for or not.
 static void check_alone(Checker *checker) {
     const char *fault = alone_fault(checker->arena, &checker->executor, &checker->backward);
-    if (fault) conclude(checker, CHECK_FAILED, "%s", fault);
+    bool is_spent = checker->executor.interp->is_over_budget;  // then it says nothing of gradients
+    if (fault) conclude(checker, is_spent ? CHECK_UNPROVED : CHECK_FAILED, "%s", fault);
 }
 
 /// The backward touches no element but those that the forward touched: anything else may lie outside of the tensor.

@@ -19,7 +19,8 @@ ROW = re.compile(r'^DIAGNOSTIC\((\w+), "([a-z0-9-]+)", (\w+), "([a-z]+)"', re.MU
 # Rows whose findings come from elsewhere: the derivation and the check of a backward have tests of their own,
 # an internal error is a fault that nobody knows how to cause.
 ELSEWHERE = {"gradients", "checks"}
-WITHOUT_FIXTURE = {"internal-error", "syntax-error"}
+# The last two are about the comments that silence findings: tests/protocol/test_presentation.py.
+WITHOUT_FIXTURE = {"internal-error", "syntax-error", "unknown-ignore", "unused-ignore"}
 
 
 def diagnostics_of(path: Path) -> list[dict]:

@@ -35,6 +35,7 @@ const char *alone_fault(Arena *arena, const Executor *executor, const Execution 
         one.launches = alone->launches;
         Executor own = *executor;
         own.problem = &one;
+        own.traced = NULL;  // a launch on the GPU would cost the steps of the backward with all
         Execution run = execution_backward(&own, false, NULL);
         Str name = problem->configuration->arguments[alone->parameter].name;
         int64_t offset;

@@ -274,7 +274,7 @@ def test_sums_of_a_loop_have_their_rows_along_one_axis(kernel: str) -> None:
     assert "dvalues = tl.zeros([BN, D]" in owners
     assert "dkeys = tl.zeros([BN, D]" in owners
     assert "tl.dot(tl.trans(q" not in owners
-    assert re.search(r"tl\.atomic_add\(dk \+ .*, tl\.trans\(dkeys\)", owners)
+    assert re.search(r"tl\.atomic_add\(\s*dk \+ .*, tl\.trans\(dkeys\)", owners)
 
 
 STORES_ALONE = """

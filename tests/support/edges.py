@@ -269,6 +269,12 @@ def pieces(name: str, n: int) -> str:
     return kernel(name, [OFFSETS, LOAD, STORE]) + launcher(name, steps)
 
 
+def leaves(name: str, n: int) -> str:
+    given = f"def launch_{name}(x, {numbered('w{i}', n - 1)}, "
+    text = launcher(name, [f"n = n + {numbered('w{i}.shape[0]', n - 1, ' + ')}"])
+    return kernel(name, [OFFSETS, LOAD, STORE]) + text.replace(f"def launch_{name}(x, ", given)
+
+
 def condition(pattern: str, between: str, end: str):
     def made(name: str, n: int) -> str:
         given = f"def launch_{name}(x, {numbered('c{i}', n)}, "
@@ -333,6 +339,7 @@ EDGES = {
     "ASSEMBLY_MOST_OPERANDS": assembly_operands,
     "ZIP_MOST_SEQUENCES": zipped,
     "TENSOR_MOST_PIECES": pieces,
+    "LAUNCH_MOST_LEAVES": leaves,
     "CONDITION_MOST_INPUTS": condition("c{i}", " + ", " == 7"),
     "CONDITION_MOST_NUMBERS": condition("(n + {i})", " * ", " % 3 == 0"),
     "CONDITION_MOST_CANDIDATES": condition("n % 1{i} == 0", " or ", ""),

@@ -91,6 +91,8 @@ static void take_diagnostics(Snapshot *snapshot, const Unit *unit) {
 /// A kernel of the present module with the work of `unit`, which the snapshot holds from now on.
 static void kernel_take(Snapshot *snapshot, Kernel *kernel, Unit *unit) {
     kernel->unit = unit;
+    snapshot->lacks_trials |=
+        unit->extent == CHECKS_WITHOUT_TRIALS && snapshot->module->launches.count > 0;
     kernel->understood = unit->understood;
     Function *function = ARENA_NEW(snapshot->arena, Function);
     *function = *unit->function;
@@ -253,6 +255,8 @@ static void units_find(const Snapshot *snapshot, const Snapshot *previous, Arena
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const FunctionDefinition *now = snapshot->kernels.items[i].definition;
         const Kernel *kernel = map_get_pointer(&former, now->node.id);
+        bool is_tried = !kernel || kernel->unit->extent != CHECKS_WITHOUT_TRIALS;
+        if (!is_tried && !snapshot->options.skip_trials) continue;
         if (kernel && unit_holds(&update, kernel->unit, kernel->definition, now))
             known[i] = kernel->unit;
     }

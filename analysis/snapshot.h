@@ -14,7 +14,8 @@ typedef struct SnapshotOptions {
     const Resolver *resolver;  // may be NULL; outlives the snapshot
     uint64_t imports_version;  // another number when the resolver's answers may differ from before
     bool skip_checks;          // parse and lower only
-    bool skip_trials;          // launches are not tried with numbers
+    bool
+        skip_trials;  // launches are not tried with numbers; what was found so in an earlier text stays while it holds
 } SnapshotOptions;
 
 struct Snapshot {
@@ -25,6 +26,7 @@ struct Snapshot {
     LIST(Kernel) kernels;     // every jit function, in order
     Diagnostics diagnostics;  // ranges in `source`
     SnapshotOptions options;
+    bool lacks_trials;          // a launch of the file was not tried with numbers
     struct SnapshotBase *base;  // private to the pipeline
     LIST(SnapshotView) views;   // the same: earlier texts that work was taken over from
 };

@@ -152,6 +152,7 @@ Unit *unit_build(SnapshotBase *base, const FunctionDefinition *definition, const
     unit->observed = map_new(arena);
     unit->reads.names = map_new(arena);
     module_watch(base->module, &unit->reads);
+    unit->extent = extent;
     unit->limit = limit;
     StepBudget *budget = ARENA_NEW(arena, StepBudget);
     BugGuard guard;

@@ -24,6 +24,7 @@ typedef struct Unit {
     Diagnostics lowered;      // what the lowering said
     Diagnostics checked;      // the same, then what the checks said
     const char *failure;      // a BUG's message, or NULL
+    CheckExtent extent;       // of the checks
     int64_t limit;            // steps that it had
     int64_t taken;            // and those that it took
     bool is_cut;              // for they did not do

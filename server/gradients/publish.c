@@ -222,7 +222,9 @@ static Json *failure_json(Request *request) {
 
 static Json *publish_work(Request *request) {
     fast_queue_adopt(request->server->queue, request->document);
+    request->tries_launches = !request->holds_caret;
     const Snapshot *snapshot = request_snapshot(request);
+    request->has_held = snapshot && snapshot->lacks_trials;
     request->ahead = queue_document_unread(request->document);
     StaleList *stale = request->context = ARENA_NEW(request->arena, StaleList);
     Said saying = {0};
@@ -248,7 +250,10 @@ static void publish_finish(Request *request) {
     if (is_newest && request->context)
         gradients_tell_stale(server, request->document->uri, request->text->version,
                              request->context);
-    if (is_newest && request->result && !server->client.pulls_diagnostics)
+    uint64_t shown = map_hash(request->framed);
+    bool is_news = is_newest && !(request->is_for_news && document->shown == shown);
+    if (is_newest) document->shown = shown;
+    if (is_news && request->result && !server->client.pulls_diagnostics)
         server_notify_framed(server, PUBLISH, request->result, request->framed);
     if (is_newest) ahead_watch(server, document, request->ahead);
     if (is_newest && request->has_held && !document->late) {
@@ -260,8 +265,9 @@ static void publish_finish(Request *request) {
     }
 }
 
-static void publish(Server *server, Document *document, bool holds_caret) {
+static void publish(Server *server, Document *document, bool holds_caret, bool is_for_news) {
     Request *request = request_new(server, arena_new());
+    request->is_for_news = is_for_news;
     request_set_document(request, document->queue, document->text);
     request->is_for_newest = true;
     request->holds_caret = holds_caret && !server->client.pulls_diagnostics;
@@ -271,14 +277,14 @@ static void publish(Server *server, Document *document, bool holds_caret) {
 }
 
 void publish_document(Server *server, Document *document) {
-    publish(server, document, !document->is_late);
+    publish(server, document, !document->is_late, false);
 }
 
 static void publish_late(void *context) {
     const LateDocument *late = context;
     publish_forget_late(late->document);
     late->document->is_late = true;  // until the next text
-    publish(late->server, late->document, false);
+    publish(late->server, late->document, false, true);
 }
 
 bool publish_held(Server *server) {

@@ -166,9 +166,11 @@ static void note_time(QueueDocument *document, uint64_t started_ns) {
     atomic_store(&document->analysis_ns, clock_ns() - started_ns);
 }
 
-static void document_build(struct FastQueue *queue, QueueDocument *document, Text *text) {
+static void document_build(struct FastQueue *queue, QueueDocument *document, Text *text,
+                           bool tries) {
     QueueResolver *resolver = resolver_for(queue, document), *old_resolver = document->resolver;
-    SnapshotOptions options = {.resolver = import_resolver_interface(resolver->imports)};
+    SnapshotOptions options = {.resolver = import_resolver_interface(resolver->imports),
+                               .skip_trials = !tries};
     Snapshot *old = document->snapshot;
     uint64_t started_ns = clock_ns();
     fault_provoke("fast", text->analysed);
@@ -176,7 +178,7 @@ static void document_build(struct FastQueue *queue, QueueDocument *document, Tex
     document->snapshot = is_update
                              ? snapshot_update(old, text->analysed, &options)
                              : snapshot_build(document->source_path, text->analysed, &options);
-    note_time(document, started_ns);
+    if (!tries) note_time(document, started_ns);
     snapshot_release(old);
     resolver->users++;
     document->resolver = resolver;
@@ -192,9 +194,11 @@ static void document_go_back(QueueDocument *document, Text *former, uint64_t sta
         note_time(document, started_ns);
 }
 
-/// Brings the document's snapshot to `text`. A fault of ours leaves it without one, until the next text.
-static void document_follow(struct FastQueue *queue, QueueDocument *document, Text *text) {
-    if (document->text == text && imports_are_current(queue, document)) return;
+/// Brings the document's snapshot to `text`. A fault of ours leaves it without one, until the next text. `tries`: with launches tried.
+static void document_follow(struct FastQueue *queue, QueueDocument *document, Text *text,
+                            bool tries) {
+    bool is_enough = !tries || !document->snapshot || !document->snapshot->lacks_trials;
+    if (document->text == text && is_enough && imports_are_current(queue, document)) return;
     Text *former = document->text;
     document->text = text_retain(text);
     uint64_t started_ns = clock_ns();
@@ -206,7 +210,7 @@ static void document_follow(struct FastQueue *queue, QueueDocument *document, Te
     } else if (text->text.size > FILE_LARGEST_BYTES) {
         snprintf(document->failure, sizeof document->failure, "the file is over 10 MB");
     } else if (BUG_GUARD(&guard)) {
-        document_build(queue, document, text);
+        document_build(queue, document, text, tries);
         bug_guard_end(&guard);
         text_release(former);
         return;
@@ -304,7 +308,8 @@ void queue_document_close(Request *request) {
 const Snapshot *request_snapshot(Request *request) {
     QueueDocument *document = request->document;
     StepBudget *paused = budget_pause();  // an analysis has budgets of its own
-    document_follow(request->server->queue, document, request->text);
+    bool tries = request->tries_launches || request->server->client.pulls_diagnostics;
+    document_follow(request->server->queue, document, request->text, tries);
     budget_resume(paused);
     if (!document->snapshot)
         request_fail(request, ERROR_REQUEST_FAILED, "%s was not analysed: %s", document->uri,

@@ -97,10 +97,12 @@ struct Request {
     Json *result;
     int error_code;  // 0: none
     const char *error;
-    Str framed;        // ready to be written
-    bool holds_caret;  // what is wrong where somebody types is left out, for now
-    bool has_held;     // and there was something
-    Said *saying;      // notes what is published; or NULL
+    Str framed;           // ready to be written
+    bool holds_caret;     // what is wrong where somebody types is left out, for now
+    bool has_held;        // and there was something
+    bool tries_launches;  // with numbers, which takes as long as all other checks
+    bool is_for_news;     // nothing is sent where it is what was sent before
+    Said *saying;         // notes what is published; or NULL
     ReadingAhead ahead;
     bool is_for_newest;      // nobody waits for it once there is a newer text
     Handler *work;           // instead of the method's handler

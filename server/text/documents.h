@@ -44,6 +44,7 @@ typedef struct Document {
     struct Timer *late;           // before diagnostics at the caret are shown; or NULL
     struct LateDocument *late_context;
     bool is_late;    // they are shown
+    uint64_t shown;  // map_hash of the diagnostics that were published last
     bool is_unread;  // what it imports will be read ahead
 } Document;
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,15 @@ INFINITIES = {
     **dict.fromkeys(("-float('inf')", "float('-inf')", "-1e+30", "min_value"), "-inf"),
     **dict.fromkeys(("float('inf')", "1e+30", "max_value"), "inf"),
 }
+
+
+# CPython 3.11 counts the depth of what its parser builds for all threads together.
+PARSING = threading.Lock()
+
+
+def parsed(text: str | bytes, mode: str = "exec") -> ast.AST:
+    with PARSING:
+        return ast.parse(text, mode=mode)
 
 
 @dataclass(frozen=True)
@@ -96,7 +106,7 @@ def taken_from_call(call: ast.Call, places: Places) -> Iterator[tuple[str, str]]
 
 def is_python(text: str) -> bool:
     try:
-        ast.parse(text)
+        parsed(text)
     except SyntaxError:
         return False
     return True
@@ -108,7 +118,7 @@ def taken_away(path: Path) -> Iterator[Taken]:
     if b"\r" in data:
         return
     places = Places(data)
-    for function in ast.walk(ast.parse(data)):
+    for function in ast.walk(parsed(data)):
         if not isinstance(function, ast.FunctionDef):
             continue
         if not any("jit" in ast.unparse(decorator) for decorator in function.decorator_list):
@@ -147,7 +157,7 @@ class Expanded(ast.NodeTransformer):
 
 
 def copied(node: ast.expr) -> ast.expr:
-    return ast.parse(ast.unparse(node), mode="eval").body
+    return parsed(ast.unparse(node), mode="eval").body
 
 
 def with_axes(value: ast.expr, axes: str) -> ast.expr:
@@ -159,7 +169,7 @@ def with_axes(value: ast.expr, axes: str) -> ast.expr:
     text = ast.unparse(value)
     if isinstance(value, (ast.Constant, ast.Name)) or "program_id" in text:
         return value
-    return ast.parse(f"({text})[{axes}]", mode="eval").body
+    return parsed(f"({text})[{axes}]", mode="eval").body
 
 
 def names_before(function: ast.FunctionDef, line: int) -> dict[str, ast.expr]:
@@ -193,7 +203,7 @@ def bounds_of(mask: ast.expr | None, names: dict[str, ast.expr]) -> set[str]:
 def function_of(text: str, name: str, line: int) -> ast.FunctionDef:
     found = [
         node
-        for node in ast.walk(ast.parse(text))
+        for node in ast.walk(parsed(text))
         if isinstance(node, ast.FunctionDef) and node.name == name
     ]
     return min(found, key=lambda node: abs(node.lineno - line))

@@ -201,7 +201,7 @@ local function story()
   said = {}
   vim.cmd('Tad check ' .. vim.env.TAD_STORY_KERNEL)
   wait('a backward that was made wrong is refuted, with the element', function()
-    return was_said('failed.*dx_ptr%[%d+.*expected')
+    return was_said('failed.*expected dx_ptr%[%d+.*actual')
   end)
   wait('the error stands where the gradient is written', function()
     local found = findings('gradient-wrong')[1]

@@ -40,7 +40,7 @@ def wait_for(client: Client, uri: str, version: int, wanted: list[str]) -> None:
 def test_trials_wait_for_a_pause() -> None:
     client = Client()
     client.initialize()
-    uri, text = "file:///work/trials.py", KERNEL.format(name="first") + KERNEL.format(name="second")
+    uri, text = "untitled:trials.py", KERNEL.format(name="first") + KERNEL.format(name="second")
     client.open(uri, text)
     assert codes(client, uri, 1) == []
     wait_for(client, uri, 1, ["never-stored"] * 2)
@@ -57,7 +57,7 @@ def test_trials_wait_for_a_pause() -> None:
 def test_whoever_asks_for_diagnostics_gets_everything_at_once() -> None:
     client = Client()
     client.initialize(initializationOptions={"diagnostics": "pull"})
-    uri = "file:///work/trials.py"
+    uri = "untitled:trials.py"
     client.open(uri, KERNEL.format(name="first"))
     report = client.request("textDocument/diagnostic", {"textDocument": {"uri": uri}})
     assert [found["code"] for found in report["items"]] == ["never-stored"]

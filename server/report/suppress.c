@@ -310,14 +310,16 @@ static bool touches_helper(const Snapshot *snapshot, const Silence *silence) {
     return false;
 }
 
-/// Whether the analysis of the file alone would have found what the name stands for: gradients are derived and checked elsewhere, and
-/// helpers are looked at with what callers in other files pass.
+/// Whether the analysis of the file alone would have found what the name stands for: gradients are derived and checked elsewhere,
+/// helpers are looked at with what callers in other files pass, and launches that were not tried yet may have something to silence.
 static bool is_certain(const SilenceQuestion *question, const Silence *silence) {
     if (!silence->name.size || touches_helper(question->snapshot, silence)) return false;
     for (int i = 0; i < DIAGNOSTIC_COUNT; i++) {
         const DiagnosticRow *row = &diagnostic_rows[i];
         if (!names_row(silence->name, row)) continue;
-        bool is_later = strcmp(row->family, "gradients") == 0 || strcmp(row->family, "checks") == 0;
+        bool is_later = strcmp(row->family, "gradients") == 0 ||
+                        strcmp(row->family, "checks") == 0 ||
+                        (question->snapshot->lacks_trials && strcmp(row->family, "launch") == 0);
         if (is_later || i == DIAGNOSTIC_UNUSED_IGNORE || i == DIAGNOSTIC_UNKNOWN_IGNORE ||
             !question->is_wanted(question->context, row))
             return false;

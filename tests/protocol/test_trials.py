@@ -54,6 +54,23 @@ def test_trials_wait_for_a_pause() -> None:
     assert client.shut_down() == 0, client.stderr.decode()
 
 
+def test_what_silences_a_trial_is_never_called_needless() -> None:
+    client = Client()
+    client.initialize()
+    uri, text = "untitled:trials.py", KERNEL.format(name="first")
+    text = text.replace(
+        "mask=cols < n_cols)\n\n", "mask=cols < n_cols)  # tad: ignore[never-stored]\n\n", 1
+    )
+    client.open(uri, text)
+    assert codes(client, uri, 1) == []
+    client.change(uri, 2, edit(8, 0, 8, 0, "    # said\n"))
+    assert codes(client, uri, 2) == []
+    needless = text.replace("never-stored", "grid-too-large")
+    client.change(uri, 3, {"text": needless})
+    wait_for(client, uri, 3, ["never-stored", "unused-ignore"])
+    assert client.shut_down() == 0, client.stderr.decode()
+
+
 def test_whoever_asks_for_diagnostics_gets_everything_at_once() -> None:
     client = Client()
     client.initialize(initializationOptions={"diagnostics": "pull"})

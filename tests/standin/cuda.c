@@ -1,7 +1,5 @@
 // Stands in for libcuda and libnvrtc where there is no GPU: a kernel's text is compiled by the C compiler and run here, a block after
 // the other, each with a few threads. Tests compile it and load it by TAD_LIBCUDA and TAD_NVRTC.
-//   STAND_IN_FAIL=cuMemAlloc_v2:2      that function answers with that code
-//   STAND_IN_FAIL=cuMemAlloc_v2:2:5    from its fifth call on
 //   STAND_IN_THREADS=4                 threads of a block, at most (default 1)
 //   STAND_IN_KEEP=FOLDER               the texts of kernels are kept there
 #include <dlfcn.h>
@@ -12,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "standin.h"
 
 enum { FAILED = 999, COMPILE_FAILED = 6, LONGEST = 4096, MOST_THREADS = 16 };
 
@@ -66,25 +66,6 @@ static const char shim[] =
     "    for (unsigned i = 1; i < threads; i++) pthread_join(handles[i], 0);\n"
     "    pthread_barrier_destroy(&tad_barrier);\n"
     "}\n";
-
-/// The code that a function is to answer with.
-static int answer(const char *function) {
-    static int calls;
-    const char *wish = getenv("STAND_IN_FAIL");
-    size_t size = strlen(function);
-    int code = 0, first = 1;
-    if (!wish || strncmp(wish, function, size) != 0 || wish[size] != ':') return 0;
-    sscanf(wish + size, ":%d:%d", &code, &first);
-    return ++calls >= first ? code : 0;
-}
-
-#define ANSWER()                                                                                   \
-    do {                                                                                           \
-        int code_ = answer(__func__);                                                              \
-        if (code_) return code_;                                                                   \
-    } while (0)
-
-#define API __attribute__((visibility("default")))
 
 /// A file of this process.
 static void temporary(char path[LONGEST], const char *ending) {

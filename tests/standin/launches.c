@@ -1,6 +1,5 @@
 // Stands in for libcuda and libnvidia-ml where cubins are launched that nothing here can run: it reads the parameters that a cubin itself
 // says it takes, and writes down each launch. Tests compile it and load it by TAD_LIBCUDA and TAD_NVML.
-//   STAND_IN_FAIL=cuEventCreate:2:5    that function answers with that code, from its fifth call on
 //   STAND_IN_LOG=FILE                  a line of JSON for each launch
 //   STAND_IN_MS=0.5                    how long everything takes
 #include <elf.h>
@@ -9,25 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "standin.h"
+
 enum { MOST_PARAMETERS = 128, LARGE = 1 << 20 };
 enum { KPARAM_INFO = 0x17, WITH_SIZE = 0x04 };  // of a cubin's .nv.info.KERNEL
 
-static int answer(const char *function) {
-    static int calls;
-    const char *wish = getenv("STAND_IN_FAIL");
-    size_t size = strlen(function);
-    int code = 0, first = 1;
-    if (!wish || strncmp(wish, function, size) != 0 || wish[size] != ':') return 0;
-    sscanf(wish + size, ":%d:%d", &code, &first);
-    return ++calls >= first ? code : 0;
-}
-
-#define ANSWER()                                                                                   \
-    do {                                                                                           \
-        int code_ = answer(__func__);                                                              \
-        if (code_) return code_;                                                                   \
-    } while (0)
-#define API __attribute__((visibility("default")))
 #define NOTHING(name, ...)                                                                         \
     API int name(__VA_ARGS__) {                                                                    \
         ANSWER();                                                                                  \

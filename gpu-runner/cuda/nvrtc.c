@@ -33,14 +33,15 @@ static const char *complaint(Arena *arena, const Nvrtc *nvrtc, void *program) {
 }
 
 /// Options beside the architecture, in this order. The last two make it quick, and releases before 12.9 do not know them.
-#define OPTIONS "--fmad=false", "--std=c++17"
-#define QUICK_OPTIONS "-Ofc=max", "--minimal"
+static const char *const options[] = {"--fmad=false", "--std=c++17", "-Ofc=max", "--minimal"};
+enum { ALL_OPTIONS = sizeof options / sizeof *options, LASTING_OPTIONS = ALL_OPTIONS - 2 };
+
+static int option_count(bool is_quick) { return is_quick ? ALL_OPTIONS : LASTING_OPTIONS; }
 
 static int compile(const Nvrtc *nvrtc, void *program, const char *architecture, bool is_quick) {
-    const char *const all[] = {architecture, OPTIONS}, *const quick[] = {architecture, OPTIONS,
-                                                                         QUICK_OPTIONS};
-    return is_quick ? nvrtc->program_compile(program, (int)(sizeof quick / sizeof *quick), quick)
-                    : nvrtc->program_compile(program, (int)(sizeof all / sizeof *all), all);
+    const char *given[1 + ALL_OPTIONS] = {architecture};
+    memcpy(given + 1, options, sizeof options);
+    return nvrtc->program_compile(program, 1 + option_count(is_quick), given);
 }
 
 static Str program_code(Arena *arena, const Nvrtc *nvrtc, void *program, const char *architecture,
@@ -67,8 +68,9 @@ static Str program_code(Arena *arena, const Nvrtc *nvrtc, void *program, const c
 /// All that the code is made from.
 static Str key_of(Arena *arena, const Nvrtc *nvrtc, const char *text, NvrtcTarget target) {
     Buffer key = buffer_new(arena);
-    buffer_printf(&key, "%d.%d sm_%d%s\n%s", nvrtc->major, nvrtc->minor, target.architecture,
-                  target.is_quick ? " quick" : "", text);
+    buffer_printf(&key, "%d.%d sm_%d", nvrtc->major, nvrtc->minor, target.architecture);
+    for (int i = 0; i < option_count(target.is_quick); i++) buffer_printf(&key, " %s", options[i]);
+    buffer_printf(&key, "\n%s", text);
     return (Str){buffer_text(&key), key.size};
 }
 

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "analysis/addresses/affine.h"
 #include "analysis/ir/walk.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/algebra.h"
@@ -68,6 +69,14 @@ bool condition_is(const ConditionPart *part, const Value *value, int *axis) {
     return value->type.element.code == DTYPE_INT1 && is_same_part(part, value);
 }
 
+bool op_joins_truths(const Op *op, bool is_or) {
+    if (op->result_count != 1 || op->results[0]->type.element.code != DTYPE_INT1) return false;
+    if (is_or) return op->code == OP_OR || op->code == OP_LOGICAL_OR;
+    bool are_truths = op->code == OP_MUL && op->operands[0]->type.element.code == DTYPE_INT1 &&
+                      op->operands[1]->type.element.code == DTYPE_INT1;
+    return op->code == OP_AND || op->code == OP_LOGICAL_AND || are_truths;
+}
+
 static bool is_below_bound(const Value *value) {
     const Op *op = without_axes(value)->op;
     if (!op) return false;
@@ -118,9 +127,7 @@ static void split_into(Conditions *conditions, Arena *arena, ValueWalk *seen, Va
         split_into(conditions, arena, seen, op->operands[0], is_negated);
         return;
     }
-    bool is_and = op && (op->code == OP_AND || op->code == OP_LOGICAL_AND),
-         is_or = op && (op->code == OP_OR || op->code == OP_LOGICAL_OR);
-    if (is_negated ? is_or : is_and) {
+    if (op && op_joins_truths(op, is_negated)) {
         for (int i = 0; i < 2; i++)
             split_into(conditions, arena, seen, op->operands[i], is_negated);
         return;
@@ -219,6 +226,73 @@ static bool visit_condition(void *context, Op *op) {
     return true;
 }
 
+/* ---- comparisons that are written otherwise ---- */
+
+/// `left CODE right` as one form that is compared with 0.
+typedef struct LinearTest {
+    OpCode code;
+    bool is_known;
+    const Poly *base, *lane, *length;  // along its only axis
+} LinearTest;
+
+typedef struct Rewritten {
+    Arena *arena;
+    Former *former;
+    Conditions *conditions;
+    LIST(LinearTest) bounds;  // of the conditions' first parts, as far as they are known
+} Rewritten;
+
+static LinearTest linear_test(const Rewritten *search, const Value *value) {
+    const Op *op = value->op;
+    LinearTest bound = {.code = op ? op->code : OP_CONSTANT};
+    if (!op || !op_is_comparison(op->code) || only_axis(value) < 0) return bound;
+    Affine sides[] = {affine_by(search->former, op->operands[0]),
+                      affine_by(search->former, op->operands[1])};
+    if (!sides[0].known || !sides[1].known || sides[0].wrapped || sides[1].wrapped) return bound;
+    bool is_turned = op->code == OP_GT || op->code == OP_GE;
+    const Affine *a = &sides[is_turned], *b = &sides[!is_turned];
+    if (is_turned) bound.code = op->code == OP_GT ? OP_LT : OP_LE;
+    int axis = only_axis(value);
+    const Poly *lanes[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+        const Affine *side = i ? b : a;
+        if (side->rank > axis) lanes[i] = side->lane[side->rank - 1 - axis];
+        if (!lanes[i]) lanes[i] = poly_constant(search->arena, 0);
+    }
+    bound.length = value->type.dims[value->type.rank - 1 - axis];
+    bound.base = poly_subtract(search->arena, a->base, b->base);
+    bound.lane = poly_subtract(search->arena, lanes[0], lanes[1]);
+    bound.is_known = bound.length && bound.base && bound.lane;
+    return bound;
+}
+
+/// `lane < n - start` says what `start + lane < n` does.
+static bool visit_comparison(void *context, Op *op) {
+    Rewritten *search = context;
+    if (!op_is_comparison(op->code) || only_axis(op->results[0]) < 0) return true;
+    LinearTest bound = {.code = OP_CONSTANT};
+    for (LIST_EACH(int, i, *search->conditions)) {
+        ConditionPart *part = &search->conditions->items[i].parts[0];
+        const LinearTest *known = &search->bounds.items[i];
+        if (part->reach != REACH_AXIS || !known->is_known || is_same_part(part, op->results[0]))
+            continue;
+        if (bound.code == OP_CONSTANT) bound = linear_test(search, op->results[0]);
+        if (bound.is_known && bound.code == known->code && poly_equal(bound.base, known->base) &&
+            poly_equal(bound.lane, known->lane) && poly_equal(bound.length, known->length))
+            LIST_PUSH(search->arena, &part->values, op->results[0]);
+    }
+    return true;
+}
+
+static void add_rewritten(const Differentiation *state, Conditions *conditions) {
+    Rewritten search = {
+        .arena = state->arena, .former = former_new(state->arena), .conditions = conditions};
+    for (LIST_EACH(int, i, *conditions))
+        LIST_PUSH(search.arena, &search.bounds,
+                  linear_test(&search, conditions->items[i].parts[0].values.items[0]));
+    region_walk(state->backward->body, visit_comparison, &search);
+}
+
 bool load_is_upstream(const Differentiation *state, const Op *load) {
     const Value *root = pointer_root(load->operands[0]);
     const Map *maps[] = {&state->buffers.upstreams, &state->buffers.running};
@@ -232,6 +306,7 @@ Conditions conditions_find(const Differentiation *state) {
     Conditions conditions = {0};
     Collection collection = {.state = state, .conditions = &conditions};
     region_walk(state->backward->body, visit_condition, &collection);
+    add_rewritten(state, &conditions);
     add_pairs(&collection);
     return conditions;
 }

@@ -33,6 +33,8 @@ typedef LIST(Condition) Conditions;
 Conditions conditions_find(const Differentiation *state);
 /// Whether a value is the part, and along which one axis of its own, if it has but one.
 bool condition_is(const ConditionPart *part, const Value *value, int *axis);
+/// Whether an op says of elements that both of its operands hold (`is_or`: that one does). A product of truths is one that both do.
+bool op_joins_truths(const Op *op, bool is_or);
 /// Whether a load reads an upstream gradient.
 bool load_is_upstream(const Differentiation *state, const Op *load);
 /// Whether a value has several elements along an axis, counted from the last.

@@ -28,6 +28,11 @@ bool fact_is_finite(Fact fact) {
     return !fact.may_be_nan && isfinite(fact.low) && isfinite(fact.high);
 }
 
+static Fact fact_counting(Fact fact) {
+    fact.counts = true;
+    return fact;
+}
+
 Fact fact_trusted(Fact fact) {
     fact.counts = true;
     fact.may_be_nan = false;
@@ -135,8 +140,10 @@ static double clamped(double value, bool is_finite) {
 Fact fact_apply(OpCode code, const Fact *operands, int count) {
     const OpRow *row = &op_rows[code];
     bool is_finite = count > 0, counts = true, has_nan = false, is_index = false, is_alike = true;
+    bool is_written = false;  // an infinity that the author wrote may be among the operands
     for (int i = 0; i < count; i++) {
         is_finite = is_finite && fact_is_finite(operands[i]);
+        is_written = is_written || isinf(operands[i].low) || isinf(operands[i].high);
         counts = counts && operands[i].counts;
         has_nan = has_nan || operands[i].may_be_nan;
         is_index = is_index || operands[i].is_index;
@@ -155,7 +162,8 @@ Fact fact_apply(OpCode code, const Fact *operands, int count) {
         }
     }
     result.is_index = is_index && is_alike && is_finite;
-    return counts ? fact_trusted(result) : result;
+    bool stays_infinite = is_written && !result.may_be_nan && !fact_is_finite(result);
+    return !counts ? result : stays_infinite ? fact_counting(result) : fact_trusted(result);
 }
 
 Fact fact_compare(OpCode code, Fact a, Fact b, bool is_beyond) {

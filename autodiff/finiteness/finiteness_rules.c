@@ -196,7 +196,7 @@ static Fact fact_of_choice(const Finiteness *finiteness, const Op *op, Slot slot
 
 static Fact fact_of_truths(const Finiteness *finiteness, const Op *op, Slot slot) {
     Fact a = operand_fact(finiteness, op, 0, slot), b = operand_fact(finiteness, op, 1, slot);
-    bool is_and = op->code == OP_AND || op->code == OP_LOGICAL_AND;
+    bool is_and = op_joins_truths(op, false);
     if (op->code == OP_LOGICAL_NOT || op->code == OP_INVERT)
         return (Fact){.low = 1 - a.high, .high = 1 - a.low, .counts = a.counts};
     Fact result = {.low = is_and ? fmin(a.low, b.low) : fmax(a.low, b.low),
@@ -289,8 +289,8 @@ static Fact fact_of_elementwise(const Finiteness *finiteness, const Op *op, Slot
         return fact;
     }
     if (value_is_truth(result)) {
-        bool is_logic = op_is_logical(op->code) || op->code == OP_AND || op->code == OP_OR ||
-                        op->code == OP_INVERT;
+        bool is_logic = op_is_logical(op->code) || op_joins_truths(op, false) ||
+                        op_joins_truths(op, true) || op->code == OP_INVERT;
         return is_logic ? fact_of_truths(finiteness, op, slot) : (Fact){.low = 0, .high = 1};
     }
     return value_is_float(result) ? fact_of_elements(finiteness, op, slot)

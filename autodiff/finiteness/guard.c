@@ -367,9 +367,7 @@ static int count_parts(const GuardChoices *choices, const Value *mask, bool is_n
         *is_part = true;
     if (op && op->code == OP_BROADCAST_TO)
         return count_parts(choices, op->operands[0], is_negated, is_part);
-    bool is_joined = op && (is_negated ? op->code == OP_OR || op->code == OP_LOGICAL_OR
-                                       : op->code == OP_AND || op->code == OP_LOGICAL_AND);
-    if (!is_joined) return 1;
+    if (!op || !op_joins_truths(op, is_negated)) return 1;
     return count_parts(choices, op->operands[0], is_negated, is_part) +
            count_parts(choices, op->operands[1], is_negated, is_part);
 }

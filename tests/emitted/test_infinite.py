@@ -112,3 +112,62 @@ def test_nan_settles_nothing_where_sizes_are_made_up(tmp_path: Path) -> None:
         backward = {**proof["backward"], "source": source}
         assert runner.ask("gradcheck", {**proof, "backward": backward})["status"] == "failed"
     runner.close()
+
+
+BOUNDS_IN_TWO_FORMS = """
+import triton
+import triton.language as tl
+
+
+# tad: T=11, V=6, x=f32[11, 6], r=f32[11] in uniform(0.5, 1.5), w=f32[6], y=f32[6], BT=4, BV=8, grid=(1,)
+@triton.jit
+def scaled_rows(x, r, w, y, T, V, BT: tl.constexpr, BV: tl.constexpr):
+    lanes = tl.arange(0, BT)
+    columns = tl.arange(0, BV)
+    total = tl.zeros([BV], dtype=tl.float32)
+    w0 = tl.load(w + columns, mask=columns < V, other=0.0)
+    for block in range(0, tl.cdiv(T, BT)):
+        rows = block * BT + lanes
+        inside = rows < T
+        ok = inside[:, None] & (columns[None, :] < V)
+        x0 = tl.load(x + rows[:, None] * V + columns[None, :], mask=ok, other=0.0) + w0[None, :]
+        r0 = tl.load(r + rows, mask=inside, other=0.0)
+        part = tl.sum(x0 / r0[:, None], axis=1, keep_dims=True) * x0
+        kept = (columns < V)[None, :] * (lanes < T - block * BT)[:, None]
+        total += tl.sum(tl.where(kept, part, 0.0), axis=0)
+    tl.store(y + columns, total, mask=columns < V)
+"""
+
+ONLINE_ENTROPY = """
+import triton
+import triton.language as tl
+
+
+# tad: n_cols=11, x_stride=11, x_ptr=f32[3, 11], ent_ptr=f32[3], BLOCK=4, grid=(3,)
+@triton.jit
+def entropy(x_ptr, ent_ptr, x_stride, n_cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    m = tl.full((), -float("inf"), tl.float32)
+    s = tl.zeros((), tl.float32)
+    a = tl.zeros((), tl.float32)
+    for start in range(0, n_cols, BLOCK):
+        offs = start + cols
+        ok = offs < n_cols
+        x = tl.load(x_ptr + row * x_stride + offs, mask=ok, other=0.0)
+        z = tl.where(ok, x, -float("inf"))
+        m_new = tl.maximum(m, tl.max(z, axis=0))
+        r = tl.exp(m - m_new)
+        e = tl.exp(z - m_new)
+        shift = tl.where(s > 0, (m - m_new) * s, 0.0)
+        a = r * (a + shift) + tl.sum(tl.where(ok, e * (z - m_new), 0.0), axis=0)
+        s = s * r + tl.sum(e, axis=0)
+        m = m_new
+    tl.store(ent_ptr + row, tl.log(s) - a / s)
+"""
+
+
+@pytest.mark.parametrize("text", [BOUNDS_IN_TWO_FORMS, ONLINE_ENTROPY], ids=["bounds", "entropy"])
+def test_what_one_condition_leaves_out_another_divides_by(text: str) -> None:
+    """One bound in two forms, a product of truths, and an infinity that a loop begins with."""
+    assert verdicts([text]) == [("proved", "")]

@@ -13,6 +13,7 @@
 #include "server/queues/fast_queue.h"
 #include "server/queues/request.h"
 #include "server/queues/slow_queue.h"
+#include "server/requests/request_similar.h"
 
 static const char FIX_ALL[] = "source.fixAll.tad";
 
@@ -170,6 +171,26 @@ static void push_ask(Request *request, const Snapshot *snapshot, const RefusalAs
     }
 }
 
+/// At the head of a forward kernel, where the user has an index.
+static void push_similar(Request *request, const Snapshot *snapshot, uint32_t start, uint32_t end,
+                         Json *list) {
+    static const char title[] = "Show similar kernels";
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        Range name = snapshot_range(snapshot, kernel->definition->name_range);
+        if (name.start > end || name.end < start || !kernel_is_forward(kernel)) continue;
+        if (!similar_is_known(request->arena)) return;
+        Json *json = json_object(request->arena),
+             *command = command_json(request, title, "tad.similarKernels", kernel, NULL);
+        json_set_bool(json_get(command, "arguments")->items[0], "show", true);
+        json_set_string(json, "title", title);
+        json_set_string(json, "kind", "refactor.similar");
+        json_set(json, "command", command);
+        json_set(json, "data", action_data(request, "", kernel->definition->name_range));
+        json_push(list, json);
+    }
+}
+
 static void push_fix_all(Request *request, const Snapshot *snapshot, Json *list) {
     ActionEdit all = actions_fix_all(request->arena, snapshot, NULL, NULL);
     if (!all.edits.count) return;
@@ -204,6 +225,7 @@ Json *handle_code_action(Request *request) {
     if (!client->lenses && is_asked(only, "refactor.check"))
         push_checks(request, snapshot, start, end, list);
     if (is_asked(only, "quickfix")) push_ask(request, snapshot, &ask, start, end, list);
+    if (is_asked(only, "refactor.similar")) push_similar(request, snapshot, start, end, list);
     if (is_asked(only, FIX_ALL)) push_fix_all(request, snapshot, list);
     return list;
 }

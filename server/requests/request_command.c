@@ -17,6 +17,7 @@
 #include "server/queues/slow_queue.h"
 #include "server/requests/request_action.h"
 #include "server/requests/request_pair.h"
+#include "server/requests/request_similar.h"
 #include "server/session/client.h"
 
 #define SERVER_COMMAND(id, name, queue, handler, title) static Handler handler;
@@ -133,6 +134,15 @@ static void shown_finish(Request *request) {
     if (!request->error_code) pair_show(request, request->result);
 }
 
+/// Says why where there is nothing to show.
+static void similar_finish(Request *request) {
+    bool is_empty = !request->error_code && request->result && !request->result->count;
+    if (request->error_code || is_empty)
+        client_show_message(request->server, 2,
+                            is_empty ? "Nothing in the index is built like it." : request->error);
+    shown_finish(request);
+}
+
 static Json *command_go_to_backward(Request *request) {
     const Snapshot *snapshot = slow_snapshot(request);
     const Kernel *kernel = snapshot ? kernel_of(request, snapshot) : NULL;
@@ -145,6 +155,15 @@ static Json *command_go_to_forward(Request *request) {
     const Kernel *kernel = snapshot ? kernel_of(request, snapshot) : NULL;
     request->finish = shown_finish;
     return kernel ? pair_forward(request, snapshot, kernel) : NULL;
+}
+
+/// [{"name", "uri", "range", ...}] of the index; `show` opens the nearest, for clients that show no list of their own.
+static Json *command_similar_kernels(Request *request) {
+    const Snapshot *snapshot = slow_snapshot(request);
+    const Kernel *kernel = snapshot ? kernel_of(request, snapshot) : NULL;
+    if (!kernel) return NULL;
+    if (json_get_bool(argument_of(request), "show", false)) request->finish = similar_finish;
+    return similar_places(request, kernel, argument_of(request));
 }
 
 // --- Checks

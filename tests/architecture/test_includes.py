@@ -107,7 +107,7 @@ ROOMS = {
         "model": {"retrieval", "proofs", "text", "settings", "system", "report"},
         "cli": {"retrieval", "model", "proofs", "crash", "text", "settings", "system", "report"},
         "gradients": {"queues", "session", "proofs", "text", "settings", "system"},
-        "requests": {"gradients", "queues", "session", "cli", "model", "text", "system"},
+        "requests": {"gradients", "queues", "session", "cli", "model", "retrieval", "text", "system"},
         ".": {"requests", "gradients", "queues", "session", "crash", "settings"},
     },
 }

@@ -7,6 +7,7 @@ import { explainCommand, Pages } from "./pages";
 import { GradientPanel } from "./panel";
 import { serverCommands, type GradientStatus, type KernelEntry, type KernelPlace } from "./protocol";
 import { Server } from "./server";
+import { peekSimilar } from "./similar";
 import { StatusItem } from "./status";
 import { StatusStore } from "./status-store";
 import { settingIn, summary } from "./words";
@@ -71,6 +72,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     command("tad.showGradients", async (place) => {
       const chosen = await choose(place, "Show the gradients of");
       if (chosen) await guarded(() => panel.show(chosen));
+    }),
+    command("tad.showSimilar", async (place) => {
+      const chosen = await choose(place, "Show kernels similar to");
+      if (chosen) await guarded(() => peekSimilar(running, chosen));
     }),
     command("tad.time", async (place) => {
       const chosen = await choose(place, "Time");

@@ -82,6 +82,8 @@ export function makeMiddleware(): Middleware {
       if (place && command === serverCommands.checkGradients)
         return vscode.commands.executeCommand("tad.checkKernel", place);
       if (place && command === serverCommands.timeKernel) return vscode.commands.executeCommand("tad.time", place);
+      if (place && command === serverCommands.similarKernels)
+        return vscode.commands.executeCommand("tad.showSimilar", place);
       if (place && command === serverCommands.showResult)
         return vscode.commands.executeCommand("tad.showGradients", place);
       return next(command, args) as unknown;

@@ -27,6 +27,8 @@ export const serverCommands = {
   timeKernel: "tad.timeKernel",
   /** [{ uri, kernel }]: a model is asked, and the server edits what is proved. Cancellable. */
   askModel: "tad.askModel",
+  /** [{ uri, kernel, top_k?, min_sim?, exclude? }] -> SimilarKernel[], the nearest first. */
+  similarKernels: "tad.similarKernels",
 } as const;
 
 /** Notification of the server: a GradientStatus whenever one changes. */
@@ -93,6 +95,21 @@ export interface GradientStatus {
 export interface KernelEntry extends GradientStatus {
   /** Of the name. */
   range: Range;
+}
+
+/** A kernel where it stood when it was indexed. */
+export interface NamedPlace {
+  name: string;
+  uri: string;
+  range: Range;
+}
+
+export interface SimilarKernel extends NamedPlace {
+  /** 0 to 1. */
+  similarity: number;
+  /** Near duplicates that are not listed. */
+  copies?: number;
+  backwards?: NamedPlace[];
 }
 
 export interface BackwardPreview {

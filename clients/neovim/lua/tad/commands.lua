@@ -275,6 +275,50 @@ local function time(name)
   end
 end
 
+--- Kernels of the index that are built like one of this buffer, each followed by its backwards: the location list.
+local function similar(name)
+  name = kernel_named(name)
+  if not name then
+    return
+  end
+  local window = vim.api.nvim_get_current_win()
+  execute('tad.similarKernels', { { uri = vim.uri_from_bufnr(0), kernel = name } }, function(found)
+    local items = {}
+    local function add(place, text)
+      local path = vim.uri_to_fname(place.uri)
+      table.insert(items, { filename = path, lnum = place.range.start.line + 1, col = 1, text = text })
+    end
+    for _, kernel in ipairs(type(found) == 'table' and found or {}) do
+      add(kernel, ('%.2f %s'):format(kernel.similarity, kernel.name))
+      for _, one in ipairs(kernel.backwards or {}) do
+        add(one, '     backward ' .. one.name)
+      end
+    end
+    if #items == 0 then
+      say('nothing in the index is built like ' .. name)
+      return
+    end
+    if not vim.api.nvim_win_is_valid(window) then
+      window = vim.api.nvim_get_current_win()
+    end
+    vim.fn.setloclist(window, {}, ' ', { title = 'Kernels similar to ' .. name, items = items })
+    vim.api.nvim_win_call(window, function()
+      vim.cmd('lopen')
+    end)
+  end)
+end
+
+local function ask(name)
+  name = kernel_named(name)
+  if name then
+    execute('tad.askModel', { { uri = vim.uri_from_bufnr(0), kernel = name } }, function(result)
+      if type(result) == 'table' and type(result.report) == 'string' then
+        say(result.report)
+      end
+    end)
+  end
+end
+
 local function cancel()
   if next(pending) == nil then
     say('nothing of tad is running')
@@ -326,6 +370,8 @@ M.rows = {
   { 'cancel', cancel, 'stop the checks and timings that run', {} },
   { 'time', time, 'time forward and backward of a kernel on the GPU', {}, kernel_names },
   { 'schedule', schedule, 'which program writes which gradient', {}, kernel_names },
+  { 'similar', similar, 'kernels of your index that are built alike, with their backwards', {}, kernel_names },
+  { 'ask', ask, 'ask a language model for the derivative that the rules refuse', {}, kernel_names },
   { 'explain', explain, 'the page of a diagnostic or of an operation', {}, finding_names },
   { 'lens', run_lens, 'run the code lens of this line', {} },
   { 'hints', toggle_hints, 'inlay hints of shapes on or off', {} },
@@ -392,6 +438,10 @@ if vim.lsp.commands then
     else
       execute('tad.showResult', command.arguments)
     end
+  end
+  vim.lsp.commands['tad.similarKernels'] = function(command)
+    local place = command.arguments and command.arguments[1] or {}
+    similar(place.kernel)
   end
   vim.lsp.commands['tad.checkGradients'] = function(command)
     local place = command.arguments and command.arguments[1] or {}

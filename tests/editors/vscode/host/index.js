@@ -1,6 +1,7 @@
 // Tests that run inside VS Code's extension host, against the packed extension: what a person's clicks call. run() is what VS Code calls.
 "use strict";
 const assert = require("node:assert/strict");
+const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
 const vscode = require("vscode");
@@ -152,6 +153,20 @@ const tests = {
     await until("the lens with the result", async () =>
       (await lenses(document)).some((lens) => /gradients proved, worst/.test(lens.command?.title ?? "")),
     );
+  },
+
+  async "similar kernels are peeked; without an index it is said how to make one"() {
+    await open("softmax.py");
+    const wanted = place("softmax.py", "softmax_kernel");
+    await assert.rejects(api.server.command("tad.similarKernels", wanted), /nothing is indexed: `tad-lsp --index PATH/);
+    const module = file("softmax_kernel_backward.py").fsPath;
+    execFileSync(api.server.current.file, ["--index", module]);
+    const [near] = await api.server.command("tad.similarKernels", wanted);
+    assert.deepEqual([near.name, vscode.Uri.parse(near.uri).fsPath, near.backwards.length > 0], ["softmax_kernel", module, true]);
+    await vscode.commands.executeCommand("tad.similarKernels", wanted);
+    // The peek has an editor of its own, which shows the place.
+    await until("the peek", () => vscode.window.visibleTextEditors.some((one) => one.document.fileName === module));
+    await vscode.commands.executeCommand("closeReferenceSearch");
   },
 
   async "a wrong gradient is an error where the file writes it, with its worst element"() {

@@ -5,26 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "server/cli/outcome.h"
+#include "server/cli/shard.h"
 #include "server/crash/contain.h"
 #include "server/proofs/grad.h"
-#include "server/report/formats.h"
-#include "server/report/ours.h"
-#include "server/settings/baseline.h"
-#include "server/settings/result.h"
+#include "server/report/results.h"
 #include "server/settings/wanted.h"
 #include "server/system/files.h"
 #include "server/system/loop.h"
+#include "server/system/output.h"
 #include "server/text/resolve.h"
 #include "server/text/sieve.h"
-
-/// Whether colour goes to `stdout`.
-static bool wants_color(const Options *options) {
-    if (options->color != COLOR_AUTO) return options->color == COLOR_ALWAYS;
-    const char *off = getenv("NO_COLOR");
-    return !options->output && isatty(STDOUT_FILENO) && !(off && *off);
-}
 
 typedef struct FileCheck {
     const Options *options;
@@ -33,15 +25,31 @@ typedef struct FileCheck {
     ImportResolver *resolver;
     Grad *grad;  // NULL without --grad
     Containment *containment;
+    Shard shard;
 } FileCheck;
 
-static void check_snapshot(FileCheck *check, const Snapshot *snapshot, const Settings *settings) {
-    report_take_snapshot(check->report, snapshot, settings, check->options);
-    check->report->kernel_count += snapshot->kernels.count;
-    if (check->grad) grad_derive(check->grad, snapshot, settings, NULL);
+/// What this run does of a file: its parts are shard.parts[first .. next).
+typedef struct FileParts {
+    int first, next;
+} FileParts;
+
+static bool owns_findings(const FileCheck *check, FileParts parts) {
+    return check->shard.parts.items[parts.first].is_first;
 }
 
-static void check_file(FileCheck *check, const FileItem *file) {
+static void check_snapshot(FileCheck *check, const Snapshot *snapshot, const Settings *settings,
+                           FileParts parts) {
+    if (owns_findings(check, parts)) {
+        report_take_snapshot(check->report, snapshot, settings, check->options);
+        check->report->kernel_count += snapshot->kernels.count;
+    }
+    for (int i = parts.first; check->grad && i < parts.next; i++) {
+        const ShardPart *part = &check->shard.parts.items[i];
+        grad_derive_part(check->grad, snapshot, settings, part->start, part->end);
+    }
+}
+
+static void check_file(FileCheck *check, const FileItem *file, FileParts parts) {
     Arena *arena = arena_new();
     const Settings *settings = settings_for(check->settings, file->path);
     Str text;
@@ -49,7 +57,11 @@ static void check_file(FileCheck *check, const FileItem *file) {
         arena_free(arena);
         return;
     }
-    LIST_PUSH(check->report->arena, &check->report->files, file->path);
+    bool owns = owns_findings(check, parts);
+    if (owns) {
+        LIST_PUSH(check->report->arena, &check->report->files, file->path);
+        LIST_PUSH(check->report->arena, &check->report->files_at, check->report->at);
+    }
     if (!contain_may_enter(check->containment, check->report, file->path)) {
         arena_free(arena);
         return;
@@ -63,9 +75,10 @@ static void check_file(FileCheck *check, const FileItem *file) {
         return;
     }
     if (!error && BUG_GUARD(&guard)) {
-        SnapshotOptions options = {.resolver = import_resolver_interface(check->resolver)};
+        SnapshotOptions options = {.resolver = import_resolver_interface(check->resolver),
+                                   .skip_checks = !owns};
         snapshot = snapshot_build(file->path, text, &options);
-        check_snapshot(check, snapshot, settings);
+        check_snapshot(check, snapshot, settings, parts);
         bug_guard_end(&guard);
     } else if (!error) {
         report_problem(check->report, "%s: internal error: %s", file->path, guard.message);
@@ -74,47 +87,61 @@ static void check_file(FileCheck *check, const FileItem *file) {
     arena_free(arena);
 }
 
-static int compare_findings(const void *left, const void *right) {
-    const Finding *a = left, *b = right;
-    int order = strcmp(a->place.file, b->place.file);
-    if (order == 0) order = a->place.start.line - b->place.start.line;
-    if (order == 0) order = a->place.start.column - b->place.start.column;
-    if (order == 0) order = (int)a->severity - (int)b->severity;
-    return order ? order : strcmp(a->message, b->message);
-}
-
 static void check_files(FileCheck *check, const Options *options) {
     Report *report = check->report;
     FileList files =
         files_collect(report->arena, report, options->operands, options->operand_count);
-    for (LIST_EACH(int, i, files.items)) {
-        contain_enter(check->containment, files.items.items[i].path);
-        check_file(check, &files.items.items[i]);
+    if (options->shard || options->results)
+        shard_plan(report->arena, &files, options->grad, &check->shard);
+    else
+        shard_whole(report->arena, &files, &check->shard);
+    FileParts parts = {0};
+    for (int count = check->shard.parts.count; parts.first < count; parts.first = parts.next) {
+        int file = check->shard.parts.items[parts.first].file;
+        while (parts.next < count && check->shard.parts.items[parts.next].file == file)
+            parts.next++;
+        report->at = file + 1;
+        contain_enter(check->containment, files.items.items[file].path);
+        check_file(check, &files.items.items[file], parts);
     }
+    report->at = files.items.count + 1;
     contain_enter(check->containment, NULL);
     if (check->grad) grad_prove(check->grad);
-    if (report->findings.count)
-        qsort(report->findings.items, (size_t)report->findings.count,
-              sizeof *report->findings.items, compare_findings);
+    report_sort(report);
 }
 
-static Error options_refuse(Arena *arena, const Options *options) {
+static Error options_refuse(Arena *arena, const Options *options, Shard *shard) {
     Error error = names_refuse(arena, "--select", &options->select);
     if (!error) error = names_refuse(arena, "--ignore", &options->ignore);
     if (!error) error = levels_refuse(arena, "--severity", &options->severity);
-    if (!error && options->baseline && options->write_baseline)
-        error = "--baseline and --write-baseline: give one of them";
-    bool leaves_out = options->select.count || options->ignore.count || options->quiet;
-    if (!error && options->update_baseline && !options->baseline)
-        error = "--update-baseline needs --baseline FILE";
-    if (!error && options->update_baseline && leaves_out)
-        error = "--update-baseline needs all findings: leave out --select, --ignore and --quiet";
+    if (!error) error = outcome_refuse(options);
+    if (!error) error = shard_parse(arena, options->shard, shard);
+    if (!error && options->shard && (options->baseline || options->write_baseline))
+        error = "--shard: a baseline is for all parts together; give it to --merge";
+    if (!error && options->results && options->output &&
+        strcmp(options->results, options->output) == 0)
+        error = "--results and --output name the same file";
     return error;
+}
+
+/// The file of `--results`: with all findings, whatever a baseline knows.
+static void write_results(const FileCheck *check) {
+    Report *report = check->report;
+    ResultsPart part = {check->shard.number, check->shard.count, check->shard.tree};
+    Output output = {.path = check->options->results,
+                     .is_ours = results_are_ours,
+                     .is_forced = check->options->force,
+                     .way_out = FORCE_HINT,
+                     .inputs = report->files.items,
+                     .input_count = report->files.count};
+    Error error = output_write(report->arena, &output, results_text(report->arena, report, &part));
+    if (error) report_problem(report, "%s", error);
 }
 
 static int check_all(const Options *options, Containment *containment) {
     Arena *arena = arena_new();
-    Error error = options_refuse(arena, options);
+    Shard shard;
+    Error error = options_refuse(arena, options, &shard);
     if (error) {
         say("%s", error);
         arena_free(arena);
@@ -124,23 +151,16 @@ static int check_all(const Options *options, Containment *containment) {
     uint64_t started = loop_now_ms(loop);
     Report report = {.arena = arena, .with_kernels = options->grad};
     FileCheck check = {
-        options, &report,    settings_cache_new(arena, &report), import_resolver_new(NULL),
-        NULL,    containment};
+        options,     &report, settings_cache_new(arena, &report), import_resolver_new(NULL), NULL,
+        containment, shard};
     if (options->grad) check.grad = grad_new(arena, loop, &report, check.resolver, options);
     check_files(&check, options);
     report.seconds = (double)(loop_now_ms(loop) - started) / 1000;
     loop_free(loop);
     import_resolver_free(check.resolver);
 
-    if (options->baseline) error = baseline_apply(&report, options);
-    if (!error && options->write_baseline) error = baseline_write(&report, options);
-    if (error) report_problem(&report, "%s", error);
-    Buffer out = buffer_new(arena);
-    FormatOptions format = {wants_color(options), options->quiet};
-    report_write(&out, &report, (Format)options->format, &format);
-    Output output = {
-        .is_ours = report_is_ours, .inputs = report.files.items, .input_count = report.files.count};
-    int status = result_write(arena, options, output, buffer_text(&out), report_status(&report));
+    if (options->results) write_results(&check);
+    int status = outcome_write(&report, options, NULL, 0);
     arena_free(arena);
     return status;
 }

@@ -228,6 +228,7 @@ static void derive_kernel(const Deriving *deriving, const Kernel *kernel, Arena 
     double seconds = (double)(loop_now_ms(grad->loop) - started) / 1000;
     KernelResult result = {
         .file = deriving->file->source->path,
+        .at = report->at,
         .name = arena_strdup(report->arena, kernel->function->name),
         .line = range_line(kernel->definition->name_range),
         .status = status_of(backward->status),
@@ -278,24 +279,44 @@ static void derive_guarded(const Deriving *deriving, const Kernel *kernel) {
     arena_free(scratch);
 }
 
-void grad_derive(Grad *grad, const Snapshot *snapshot, const Settings *settings, const char *only) {
+/// Which kernels: the one of that name, or all whose names stand in [start, end) of the text.
+typedef struct GradChoice {
+    const char *only;
+    uint32_t start, end;
+} GradChoice;
+
+static bool is_chosen(const GradChoice *choice, const Snapshot *snapshot, const Kernel *kernel) {
+    if (choice->only) return strcmp(kernel->function->name, choice->only) == 0;
+    uint32_t name = kernel->definition->name_range.start;
+    // a gradient of a gradient is for who asks for it by name
+    return name >= choice->start && name < choice->end && !kernel_of_backward(snapshot, kernel);
+}
+
+static void derive_chosen(Grad *grad, const Snapshot *snapshot, const Settings *settings,
+                          const GradChoice *choice) {
     Arena *arena = grad->arena;
     Deriving deriving = {
         .grad = grad, .snapshot = snapshot, .file = proof_file(arena, snapshot, settings)};
     open_origin(&deriving);
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
-        if (!kernel_is_forward(kernel)) continue;
-        if (only && strcmp(kernel->function->name, only) != 0) continue;
-        // a gradient of a gradient is for who asks for it by name
-        if (!only && kernel_of_backward(snapshot, kernel)) continue;
-        derive_guarded(&deriving, kernel);
+        if (kernel_is_forward(kernel) && is_chosen(choice, snapshot, kernel))
+            derive_guarded(&deriving, kernel);
     }
     deriving.file->imports = import_resolver_closure(grad->resolver, arena, snapshot->source->path);
     if (deriving.origin)
         deriving.origin_file->imports =
             import_resolver_closure(grad->resolver, arena, deriving.origin->source->path);
     snapshot_release(deriving.origin);
+}
+
+void grad_derive(Grad *grad, const Snapshot *snapshot, const Settings *settings, const char *only) {
+    derive_chosen(grad, snapshot, settings, &(GradChoice){only, 0, UINT32_MAX});
+}
+
+void grad_derive_part(Grad *grad, const Snapshot *snapshot, const Settings *settings,
+                      uint32_t start, uint32_t end) {
+    derive_chosen(grad, snapshot, settings, &(GradChoice){NULL, start, end});
 }
 
 // --- Proving

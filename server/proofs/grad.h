@@ -17,6 +17,9 @@ Grad *grad_new(Arena *arena, Loop *loop, Report *report, ImportResolver *resolve
 /// snapshot.
 void grad_derive(Grad *grad, const Snapshot *snapshot, const Settings *settings,
                  const char *kernel);
+/// The same with the kernels whose names stand in [start, end) of the text.
+void grad_derive_part(Grad *grad, const Snapshot *snapshot, const Settings *settings,
+                      uint32_t start, uint32_t end);
 /// Runs the queued proofs, several at a time, to the last one.
 void grad_prove(Grad *grad);
 

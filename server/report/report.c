@@ -1,6 +1,7 @@
 // Counting, exit status, and places: byte ranges become lines and UTF-16 columns here, and nowhere else.
 #include "server/report/report.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/report/say.h"
@@ -30,6 +31,27 @@ int report_count_kernels(const Report *report, KernelStatus status) {
     int count = 0;
     for (LIST_EACH(int, i, report->kernels)) count += report->kernels.items[i].status == status;
     return count;
+}
+
+static int compare_findings(const void *left, const void *right) {
+    const Finding *a = left, *b = right;
+    int order = strcmp(a->place.file, b->place.file);
+    if (order == 0) order = a->place.start.line - b->place.start.line;
+    if (order == 0) order = a->place.start.column - b->place.start.column;
+    if (order == 0) order = (int)a->severity - (int)b->severity;
+    if (order == 0) order = strcmp(a->message, b->message);
+    return order ? order : strcmp(a->row->name, b->row->name);
+}
+
+void report_sort(Report *report) {
+    if (!report->findings.count) return;
+    Finding *findings = report->findings.items;
+    qsort(findings, (size_t)report->findings.count, sizeof *findings, compare_findings);
+    int count = 1;
+    for (int i = 1; i < report->findings.count; i++)
+        if (compare_findings(&findings[count - 1], &findings[i]) != 0)
+            findings[count++] = findings[i];
+    report->findings.count = count;
 }
 
 int report_status(const Report *report) {
@@ -94,5 +116,6 @@ void report_problem(Report *report, const char *format, ...) {
     const char *problem = arena_vprintf(report->arena, format, arguments);
     va_end(arguments);
     LIST_PUSH(report->arena, &report->problems, problem);
+    LIST_PUSH(report->arena, &report->problems_at, report->at);
     say("%s", problem);
 }

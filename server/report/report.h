@@ -50,6 +50,7 @@ typedef struct KernelResult {
     const char *file;
     const char *name;
     int line;  // one-based, of the `def`
+    int at;    // as Report.at, when it was derived
     KernelStatus status;
     const char *reason;  // "" when there is nothing to say
     const char
@@ -73,8 +74,11 @@ typedef struct Report {
     LIST(Finding) findings;      // by file, then by place
     LIST(KernelResult) kernels;  // with --grad
     LIST(const char *) files;    // that were checked
+    LIST(int) files_at;          // as `at`, of each of them
     LIST(const char *)
-    problems;  // what could not be read or run: one sentence each, on stderr already
+    problems;               // what could not be read or run: one sentence each, on stderr already
+    LIST(int) problems_at;  // as `at`, of each of them
+    int at;                 // the file that is looked at, counted from 1; 0: none yet
     bool with_kernels;
     int kernel_count;  // jit functions seen
     int suppressed;
@@ -85,6 +89,8 @@ const char *severity_name(Severity severity);
 const char *kernel_status_name(KernelStatus status);
 int report_count(const Report *report, Severity severity);
 int report_count_kernels(const Report *report, KernelStatus status);
+/// By file, then by place; a finding that is there twice is left once.
+void report_sort(Report *report);
 /// 0, 1 or 2: the exit status of the check.
 int report_status(const Report *report);
 

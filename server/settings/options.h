@@ -41,6 +41,7 @@ typedef struct Options {
     const char *output;                  // NULL: stdout
     const char *baseline;                // NULL: report all
     const char *write_baseline;          // NULL: do not
+    const char *shard, *results;         // NULL: all of it; do not write
     const char *runner;                  // NULL: look for it
     const char *python;                  // NULL: $TAD_PYTHON, else python3
     const char *endpoint, *api, *model;  // of --ask; NULL: as the user's file says

@@ -12,7 +12,7 @@ OPTIONS = (
     "--check --backward --explain --dump --doctor --version --help --grad --format --output --select --ignore "
     "--color --quiet --jobs --time-limit --seed --runner --wrt --wrapper --diff --no-proof --force "
     "--baseline --write-baseline --fix --ask --endpoint --api --model --max-iters --agree --answers --write --stdin "
-    "--backend --cost --card --sizes --severity --update-baseline "
+    "--merge --shard --results --backend --cost --card --sizes --severity --update-baseline "
     "--index --similar --top-k --min-sim --exclude --forget --json --examples"
 ).split()
 FORMATS = "full concise json github gitlab sarif junit".split()

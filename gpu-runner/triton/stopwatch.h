@@ -15,7 +15,8 @@ typedef struct MeasuredRuns {
 /// fails or the budget ends.
 Error stopwatch_run(Arena *arena, GpuBuffers *buffers, LoadedKernel *kernels, int count,
                     Budget *budget, MeasuredRuns *measured, Json *meters);
-/// Bytes a second that a copy on this GPU reads and writes together, measured once a process; 0: not known.
+/// Bytes a second that a copy on this GPU reads and writes together; 0: not known. Measured once in thirty days, and kept in the user's
+/// cache.
 double stopwatch_copy_rate(Arena *arena, GpuBuffers *buffers);
 
 #endif

@@ -123,24 +123,39 @@ static Json *kernels_time(TimeRequest *request, TimedKernels *timed, Json *meter
     return *error ? NULL : json;
 }
 
-/// Each tensor once: what the forward has to move at the least.
-static double least_bytes(const TimeRequest *request, const Json *arguments) {
-    double bytes = 0;
+/// Whether a launch has this tensor, and the forward reads or writes it where that is known.
+static bool is_moved(const Json *arguments, const char *key) {
     for (int i = 0; arguments && i < arguments->count; i++) {
         const Json *argument = arguments->items[i];
-        const char *key = json_get_string(argument, "key", "");
-        if (!json_get_bool(argument, "read", false) && !json_get_bool(argument, "written", false))
-            continue;
-        for (LIST_EACH(int, k, request->buffers.list))
-            if (strcmp(request->buffers.list.items[k].key, key) == 0)
-                bytes += (double)request->buffers.list.items[k].bytes;
+        if (strcmp(json_get_string(argument, "key", ""), key) != 0) continue;
+        bool is_known = json_get(argument, "read") != NULL;
+        return !is_known || json_get_bool(argument, "read", false) ||
+               json_get_bool(argument, "written", false);
+    }
+    return false;
+}
+
+/// Each tensor of these launches once: what they have to move at the least.
+static double least_bytes(const TimeRequest *request, const Json *const *launches, int count) {
+    double bytes = 0;
+    for (LIST_EACH(int, k, request->buffers.list)) {
+        const GpuBuffer *buffer = &request->buffers.list.items[k];
+        bool is_one = false;
+        for (int i = 0; i < count; i++)
+            is_one |= is_moved(json_get(launches[i], "arguments"), buffer->key);
+        if (is_one) bytes += (double)buffer->bytes;
     }
     return bytes;
 }
 
-static void put_rates(TimeRequest *request, const Json *arguments, Json *result) {
-    const Json *operations = json_get(request->plan, "operations");
-    json_set_number(result, "bytes", least_bytes(request, arguments));
+static void put_rates(TimeRequest *request, Json *result) {
+    const Json *operations = json_get(request->plan, "operations"),
+               *launches = json_get(request->plan, "launches");
+    json_set_number(result, "bytes", least_bytes(request, &request->plan, 1));
+    if (launches && launches->kind == JSON_ARRAY && launches->count)
+        json_set_number(
+            result, "backward_bytes",
+            least_bytes(request, (const Json *const *)launches->items, launches->count));
     if (operations) json_set_number(result, "operations", operations->number);
     double rate = stopwatch_copy_rate(request->arena, &request->buffers);
     if (rate > 0) json_set_number(result, "copy_gb_s", rate / 1e9);
@@ -192,7 +207,7 @@ static Json *time_all(TimeRequest *request, Json *result, Error *error) {
     if (!*error) json_set(result, "forward", kernels_time(request, &forward, meters, error));
     if (!*error && count)
         json_set(result, "backward", kernels_time(request, &backward, NULL, error));
-    if (!*error) put_rates(request, arguments, result);
+    if (!*error) put_rates(request, result);
     if (!*error) *error = put_elements(request, result);
     json_set(result, "meters", meters);
     kernels_unload(request, &forward);

@@ -2,14 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "autodiff/module/module.h"
 #include "base/escape.h"
-#include "server/proofs/proof.h"
-#include "server/proofs/timing.h"
 #include "server/report/formats.h"
 #include "server/settings/result.h"
 #include "server/system/files.h"
 #include "server/system/target.h"
+#include "server/times/timed_kernel.h"
 
 typedef struct TimeRun {
     const Options *options;
@@ -51,7 +49,7 @@ static void put_meters(Buffer *out, const Json *meters) {
         json_get_number(meters, "power_w", 0), json_get_number(meters, "temperature_c", 0));
 }
 
-static void timed(void *context, const Json *result, const char *problem) {
+static void timing_done(void *context, const Json *result, const char *problem) {
     TimeRun *run = context;
     loop_stop(run->loop);
     if (!result) {
@@ -75,20 +73,14 @@ static void timed(void *context, const Json *result, const char *problem) {
 }
 
 static void time_kernel(TimeRun *run, const Kernel *kernel) {
-    BackwardOptions options = {.wrapper = WRAPPER_NONE};
-    Diagnostics ignored = {.arena = run->arena};
-    Backward *backward = backward_derive(run->arena, run->snapshot, kernel, &options, &ignored);
-    run->kernel = kernel->function->name;
-    if (backward->status != BACKWARD_DERIVED) {
-        say("%s: no backward: %s", run->kernel, backward->reason);
-        return;
-    }
-    const char *text = backward_module(run->arena, run->snapshot, &backward, 1, &options, &ignored);
-    ProofPlan plan = proof_plan(run->arena, kernel, backward, text, run->file.settings);
-    run->request.params =
-        proof_params(run->arena, &run->file, &plan, run->options->seed, run->options->time_limit_s);
-    run->request.module = text;
-    timing_start(run->loop, &run->request, timed, run);
+    TimedKernel timed = timed_kernel(run->arena, run->snapshot, kernel, &run->file,
+                                     run->options->seed, run->options->time_limit_s);
+    run->kernel = timed.name;
+    if (timed.no_backward) say("%s: no backward: %s", run->kernel, timed.no_backward);
+    run->request.params = timed.params[0];
+    run->request.module = timed.module;
+    run->request.only_launched = timed.no_backward != NULL;
+    timing_start(run->loop, &run->request, timing_done, run);
     loop_run_with_signals(run->loop);
 }
 

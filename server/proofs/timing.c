@@ -31,7 +31,7 @@ struct Timing {
     Buffer output, trouble;
     TimingCallback *callback;
     void *context;
-    bool is_cancelled, is_late;
+    bool is_cancelled, is_late, only_launched;
 };
 
 static void timing_free(void *context) {
@@ -198,6 +198,10 @@ static void launched(void *context, RunnerTrouble trouble, const Json *result,
         timing_end(timing, NULL, arena_strdup(timing->arena, message));
     } else {
         timing->refused = arena_strdup(timing->arena, message);
+        if (timing->only_launched) {
+            timing_end(timing, NULL, timing->refused);
+            return;
+        }
         child_start(timing, timing->plan);
     }
 }
@@ -230,6 +234,9 @@ static void planned(void *context, RunnerTrouble trouble, const Json *result, co
     timing->plan = json_copy(timing->arena, result);
     if (is_python(timing->python))
         launch_start(timing, timing->command);
+    else if (timing->only_launched)
+        timing_end(timing, NULL,
+                   "a kernel without a backward is timed by a Python of this machine only");
     else
         child_start(timing, timing->plan);
 }
@@ -251,6 +258,7 @@ Timing *timing_start(Loop *loop, const TimingRequest *request, TimingCallback *c
         .loop = loop,
         .python = command_copy(arena, request->python),
         .module = arena_strdup(arena, request->module),
+        .only_launched = request->only_launched,
         .output = buffer_new(arena),
         .trouble = buffer_new(arena),
         .callback = callback,
@@ -290,15 +298,14 @@ void timing_abandon(Timing *timing) {
 
 const char *timing_summary(Arena *arena, const Json *result) {
     enum {
-        LEAST_BYTES = 1000 * 1000,  // below, a launch takes longer than the work
-        MANY_OPERATIONS = 20        // for each byte: arithmetic may be what takes the time
+        MANY_OPERATIONS = 20  // for each byte: arithmetic may be what takes the time
     };
     double forward = json_get_number(json_get(result, "forward"), "median_ms", 0);
     double backward = json_get_number(json_get(result, "backward"), "median_ms", 0);
     double bytes = json_get_number(result, "bytes", 0);
     double copy = json_get_number(result, "copy_gb_s", 0);
     double operations = json_get_number(result, "operations", 0);
-    bool is_small = bytes < LEAST_BYTES;
+    bool is_small = bytes < TIMING_LEAST_BYTES;
     Buffer out = buffer_new(arena);
     buffer_printf(&out, "fwd %.3g ms", forward);
     if (forward > 0 && !is_small) {

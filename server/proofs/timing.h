@@ -4,11 +4,15 @@
 
 #include "server/proofs/runner_client.h"
 
+enum { TIMING_LEAST_BYTES = 1000 * 1000 };  // below, a launch takes longer than the work
+
 typedef struct TimingRequest {
     const char *const *runner;  // runner_command
     const char *const *python;  // a command, as runner_command makes it
     Json *params;               // of `gradcheck`: proof_params
     const char *module;         // text with the forward, its helpers and the backward's kernels
+    bool
+        only_launched;  // never by PyTorch, which would import the text: it is the user's own module
 } TimingRequest;
 
 /// `result` as gpu-runner/triton/time.h and gpu-runner/time_kernels.py give it, or NULL and one sentence that says why there are no times.

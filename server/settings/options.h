@@ -56,6 +56,8 @@ typedef struct Options {
     int top_k;       // 0: not said
     double min_sim;  // negative: not said
     Names exclude;
+    const char *csv, *html, *save_times, *compare_times;  // NULL: do not
+    const char *fail_slower;                              // "10%"; NULL: do not
 } Options;
 
 /// Fills `options` (strings borrowed from `arguments`). Otherwise one sentence that says what is wrong.

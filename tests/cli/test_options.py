@@ -12,8 +12,9 @@ OPTIONS = (
     "--check --backward --explain --dump --doctor --version --help --grad --format --output --select --ignore "
     "--color --quiet --jobs --time-limit --seed --runner --wrt --wrapper --diff --no-proof --force "
     "--baseline --write-baseline --fix --ask --endpoint --api --model --max-iters --agree --answers --write --stdin "
-    "--merge --shard --results --backend --cost --card --sizes --severity --update-baseline "
-    "--index --similar --top-k --min-sim --exclude --forget --json --examples"
+    "--merge --shard --results --backend --cost --card --sizes --severity --update-baseline --index "
+    "--similar --top-k --min-sim --exclude --forget --json --examples --bench --csv --html --save-times "
+    "--compare-times --fail-slower"
 ).split()
 FORMATS = "full concise json github gitlab sarif junit".split()
 

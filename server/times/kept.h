@@ -1,0 +1,22 @@
+// Times that were kept in a file, and what has become slower since.
+#ifndef TAD_SERVER_TIMES_KEPT_H
+#define TAD_SERVER_TIMES_KEPT_H
+
+#include "server/settings/options.h"
+#include "server/times/times.h"
+
+/// Writes `times` to the file of --save-times; files are named from that file's folder. `inputs` are never replaced.
+Error kept_write(Arena *arena, const Json *times, const Options *options, const char *const *inputs,
+                 int input_count);
+
+typedef struct Comparison {
+    const char *text;  // a line for each kernel that was compared, and for what could not be
+    int slower;  // directions that are slower by more than is allowed, or have no time any more
+} Comparison;
+
+/// Holds `times` against the file of --compare-times. A direction is slower where its median is by more than `allowed` (0.1: a tenth), and a
+/// tenth of its runs at the most took no longer than before. One sentence where the file cannot be read, or is of another GPU.
+Error kept_compare(Arena *arena, const Json *times, const Options *options, double allowed,
+                   Comparison *comparison);
+
+#endif

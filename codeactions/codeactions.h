@@ -78,6 +78,8 @@ ActionEdit actions_fix_all(Arena *arena, const Snapshot *snapshot, ActionWanted 
 /// The text with the edits made.
 Str edits_applied(Arena *arena, Str text, const ActionEdit *edit);
 
+/// Whether some launcher launches both: then both have to be differentiable in a module.
+bool kernels_share_launcher(const Snapshot *snapshot, const Kernel *a, const Kernel *b);
 /// Where the backward of the file at `path` is written: beside it, "dir/softmax_backward.py"; that of one kernel of several under its name.
 const char *backward_path(Arena *arena, const char *path, const char *kernel);
 

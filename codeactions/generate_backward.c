@@ -28,9 +28,8 @@ static Backward *derive_asked(Fix *fix) {
     return NULL;
 }
 
-/// Whether some launcher launches both: then both have to be differentiable in the module.
-static bool share_launcher(const Fix *fix, const Kernel *a, const Kernel *b) {
-    const Module *module = fix->snapshot->module;
+bool kernels_share_launcher(const Snapshot *snapshot, const Kernel *a, const Kernel *b) {
+    const Module *module = snapshot->module;
     for (LIST_EACH(int, i, module->launches))
         for (LIST_EACH(int, k, module->launches)) {
             const LaunchSite *one = &module->launches.items[i], *two = &module->launches.items[k];
@@ -70,7 +69,7 @@ void apply_backward_file(Fix *fix) {
     for (LIST_EACH(int, i, fix->snapshot->kernels)) {
         const Kernel *kernel = &fix->snapshot->kernels.items[i];
         if (kernel == fix->kernel || !kernel->function || !kernel_is_forward(kernel)) continue;
-        if (share_launcher(fix, fix->kernel, kernel))
+        if (kernels_share_launcher(fix->snapshot, fix->kernel, kernel))
             LIST_PUSH(fix->arena, &all, derive(fix, kernel));
         else
             is_whole_file = false;

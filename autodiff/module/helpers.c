@@ -17,6 +17,12 @@ static const Helper helpers[] = {
 
 enum { HELPER_COUNT = sizeof helpers / sizeof *helpers };
 
+bool helper_is_named(Str name) {
+    for (int i = 0; i < HELPER_COUNT; i++)
+        if (str_is(name, helpers[i].name)) return true;
+    return false;
+}
+
 static bool calls(const char *text, const char *name) {
     size_t size = strlen(name);
     for (const char *at = text; (at = strstr(at, name)); at += size)

@@ -2,7 +2,7 @@
 #ifndef TAD_AUTODIFF_MODULE_HELPERS_H
 #define TAD_AUTODIFF_MODULE_HELPERS_H
 
-#include "base/arena.h"
+#include "base/text.h"
 
 /// What a module has under a helper's name already.
 typedef enum HelperPlace {
@@ -11,6 +11,8 @@ typedef enum HelperPlace {
     HELPER_TAKEN,    // something of the user's: the helper gets another name
 } HelperPlace;
 typedef HelperPlace FindHelper(const void *context, const char *name, const char *text);
+/// Whether a helper function has this name.
+bool helper_is_named(Str name);
 /// Emitted code that calls helpers, with the names that they get in this module.
 const char *helpers_named(Arena *arena, const char *text, FindHelper *find, const void *context);
 /// The Python functions of helpers.def that `text`, named so, calls, and that these call, without those that are there;

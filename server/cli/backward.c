@@ -8,6 +8,7 @@
 #include "autodiff/module/module.h"
 #include "base/escape.h"
 #include "codeactions/codeactions.h"
+#include "server/cli/update.h"
 #include "server/proofs/grad.h"
 #include "server/report/diff.h"
 #include "server/report/formats.h"
@@ -124,6 +125,41 @@ static const char *emit_module(Derivation *derivation, const CommandTarget *targ
     static const Settings all;
     report_take(derivation->report, &diagnostics, &all, derivation->options);
     return text;
+}
+
+/// Merges what was derived into the module that is there. In: the text that was derived. Out: the text of the file; NULL where that cannot
+/// be done, which was said. `*conflicts`: how many places have markers.
+static const char *updated(Derivation *derivation, const CommandTarget *target, const char *path,
+                           const char *text, int *conflicts) {
+    Arena *arena = derivation->arena;
+    Str old;
+    if (!file_exists(path)) return text;
+    Error error = file_read(arena, path, &old);
+    if (!error && !module_is_ours(arena, old))
+        error = arena_printf(arena, "%s was not written by --backward", text_visible(arena, path));
+    if (error) {
+        say("%s", error);
+        return NULL;
+    }
+    ModuleUpdate update =
+        module_merge(arena, path, old, target->path, text,
+                     import_resolver_interface(derivation->resolver), &derivation->backward);
+    if (update.refusal) {
+        say("%s cannot be updated: %s; write the backward to another file and compare",
+            text_visible(arena, path), update.refusal);
+        return NULL;
+    }
+    const LineMerge *merge = &update.merge;
+    *conflicts = merge->conflicts;
+    if (merge->kept)
+        say("%s: kept %d place%s that %s edited", text_visible(arena, path), merge->kept,
+            merge->kept == 1 ? "" : "s", merge->kept == 1 ? "was" : "were");
+    if (merge->conflicts)
+        say("%s:%d: %d place%s edited where the backward changed: both are between <<<<<<< and "
+            ">>>>>>>",
+            text_visible(arena, path), merge->first_conflict, merge->conflicts,
+            merge->conflicts == 1 ? " was" : "s were");
+    return merge->text;
 }
 
 /// Status 1 when the file would change, so that a build can ask whether a generated file is up to date.
@@ -254,7 +290,15 @@ static int backward_write(Derivation *derivation, const CommandTarget *target) {
     if (!options->no_proof) text = prove(derivation, target, text, &failed);
     bool complete =
         derivation->derived.count == derivation->asked && failed == 0 && derivation->left_out == 0;
-    int status = complete ? STATUS_CLEAN : STATUS_FINDINGS;
+    int status = complete ? STATUS_CLEAN : STATUS_FINDINGS, conflicts = 0;
+    Options chosen = *options;
+    if (options->update) {
+        if (!chosen.output) chosen.output = backward_path(derivation->arena, target->path, NULL);
+        text = updated(derivation, target, chosen.output, text, &conflicts);
+        if (!text) return STATUS_TROUBLE;
+        if (conflicts) status = STATUS_FINDINGS;
+        options = &chosen;
+    }
     if (options->diff) {
         int changed = print_diff(derivation->arena, options, target, text);
         return changed > status ? changed : status;

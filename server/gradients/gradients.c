@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "server/gradients/checks.h"
 #include "server/gradients/kernel_hash.h"
+#include "server/gradients/outdated.h"
 #include "server/gradients/publish.h"
 #include "server/queues/request.h"
 #include "server/queues/slow_queue.h"
@@ -24,6 +25,8 @@ typedef struct GradientEntry {
     bool was_stale;         // as the client was told
     uint64_t derived_hash;  // 0: not derived
     char refusal[400];      // "": it was derived
+    uint64_t compared;      // outdated_hash of what was compared last; 0: nothing was
+    bool is_same;           // both had the same backward
 } GradientEntry;
 
 struct Gradients {
@@ -119,6 +122,16 @@ GradientStatus gradient_status(const struct Gradients *gradients, Arena *arena, 
     status.is_stale = status.state != GRADIENT_UNCHECKED && status.state != GRADIENT_RUNNING &&
                       status.hash != hash;
     return status;
+}
+
+bool gradient_is_same(const struct Gradients *gradients, Arena *arena, const char *uri,
+                      const char *kernel, uint64_t both) {
+    struct Gradients *table = (struct Gradients *)(uintptr_t)gradients;
+    lock_take(&table->lock);
+    const GradientEntry *entry = entry_find(gradients, arena, uri, kernel);
+    bool is_same = entry && entry->compared == both && entry->is_same;
+    lock_give(&table->lock);
+    return is_same;
 }
 
 const char *gradient_refusal(const struct Gradients *gradients, Arena *arena, const char *uri,
@@ -416,6 +429,34 @@ static const char *derive_refusal(const Snapshot *snapshot, const Kernel *kernel
     return backward->reason && *backward->reason ? backward->reason : "it has no gradient";
 }
 
+/// Where the kernel and its twin in the other file differ: whether their backwards do. Returns whether that is news.
+static bool compare_twins(Request *request, const Snapshot *snapshot, const Kernel *kernel) {
+    struct Gradients *gradients = request->server->gradients;
+    Arena *arena = arena_new();
+    const char *uri = request->document->uri, *name = kernel->function->name;
+    Neighbour other = outdated_neighbour(request, snapshot, kernel);
+    uint64_t both = outdated_hash(snapshot, kernel, &other);
+    bool is_asked = other.name && !kernel_stands_in(snapshot, kernel, other.text);
+    volatile bool is_same = false;
+    if (is_asked) {
+        lock_take(&gradients->lock);
+        is_asked = entry_make(gradients, arena, uri, name)->compared != both;
+        lock_give(&gradients->lock);
+    }
+    BugGuard guard;
+    if (is_asked && BUG_GUARD(&guard)) {
+        is_same = outdated_is_same(request, snapshot, kernel, &other);
+        bug_guard_end(&guard);
+        lock_take(&gradients->lock);
+        GradientEntry *entry = entry_make(gradients, arena, uri, name);
+        entry->compared = both;
+        entry->is_same = is_same;
+        lock_give(&gradients->lock);
+    }
+    arena_free(arena);
+    return is_same;
+}
+
 /// One kernel after the other, until the text changes. The result says whether lenses have something new to say.
 static Json *derive_work(Request *request) {
     struct Gradients *gradients = request->server->gradients;
@@ -433,6 +474,7 @@ static Json *derive_work(Request *request) {
             refusal = derive_refusal(snapshot, kernel, arena);
         if (refusal) has_news |= note_derivation(gradients, arena, uri, name, hash, refusal);
         arena_free(arena);
+        has_news |= compare_twins(request, snapshot, kernel);
     }
     return has_news ? json_bool(request->arena, true) : NULL;
 }

@@ -58,6 +58,11 @@ Json *gradient_status_json(Arena *arena, const char *uri, const char *kernel, in
 const char *gradient_refusal(const struct Gradients *gradients, Arena *arena, const char *uri,
                              const char *kernel, uint64_t hash);
 
+/// Whether it is known that the kernel, as it is, has the same backward as its twin in the other of the two files that `written.h` tells of;
+/// `both`: outdated_hash of the two.
+bool gradient_is_same(const struct Gradients *gradients, Arena *arena, const char *uri,
+                      const char *kernel, uint64_t both);
+
 /// A forward kernel whose result became stale, or fresh again by undoing.
 typedef struct Stale {
     const char *kernel;

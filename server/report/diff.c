@@ -4,27 +4,15 @@
 
 #include <string.h>
 
-#include "base/list.h"
-
 enum { CONTEXT = 3, MOST_EDITS = 2000 };
 
-typedef struct DiffLines {
-    LIST(Str) list;  // each with its line feed, if it has one
-} DiffLines;
-
-typedef enum EditKind { EDIT_KEEP, EDIT_DELETE, EDIT_INSERT } EditKind;
-
-typedef struct Edits {
-    LIST(EditKind) list;
-} Edits;
-
-static DiffLines split_lines(Arena *arena, const char *text) {
+DiffLines diff_lines(Arena *arena, Str text) {
     DiffLines lines = {0};
-    while (text && *text) {
-        const char *end = strchr(text, '\n');
-        size_t size = end ? (size_t)(end - text) + 1 : strlen(text);
-        LIST_PUSH(arena, &lines.list, (Str){text, size});
-        text += size;
+    while (text.size) {
+        const char *end = memchr(text.data, '\n', text.size);
+        size_t size = end ? (size_t)(end - text.data) + 1 : text.size;
+        LIST_PUSH(arena, &lines.list, (Str){text.data, size});
+        text = (Str){text.data + size, text.size - size};
     }
     return lines;
 }
@@ -82,7 +70,7 @@ static bool shortest_edits(Arena *arena, const DiffLines *a, const DiffLines *b,
     return false;
 }
 
-static Edits edits_between(Arena *arena, const DiffLines *a, const DiffLines *b) {
+Edits diff_edits(Arena *arena, const DiffLines *a, const DiffLines *b) {
     Edits edits = {0};
     if (shortest_edits(arena, a, b, &edits)) return edits;
     for (int i = 0; i < a->list.count; i++) LIST_PUSH(arena, &edits.list, EDIT_DELETE);
@@ -142,8 +130,9 @@ static int hunk_end(const Edits *edits, int i) {
 
 const char *diff_unified(Arena *arena, const char *old_path, const char *old_text,
                          const char *new_path, const char *new_text) {
-    DiffLines a = split_lines(arena, old_text), b = split_lines(arena, new_text);
-    Edits edits = edits_between(arena, &a, &b);
+    DiffLines a = diff_lines(arena, old_text ? str_from(old_text) : STR("")),
+              b = diff_lines(arena, str_from(new_text));
+    Edits edits = diff_edits(arena, &a, &b);
     Buffer out = buffer_new(arena);
     int x = 0, y = 0, kept = 0;
     for (int i = 0; i < edits.list.count;) {

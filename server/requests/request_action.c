@@ -14,6 +14,7 @@
 #include "server/queues/request.h"
 #include "server/queues/slow_queue.h"
 #include "server/requests/request_similar.h"
+#include "server/requests/request_update.h"
 
 static const char FIX_ALL[] = "source.fixAll.tad";
 
@@ -277,8 +278,12 @@ Json *handle_code_action_resolve(Request *request) {
     double start = json_get_number(data, "start", 0), end = json_get_number(data, "end", 0);
     if (!(start >= 0 && start <= end && end <= size)) start = end = 0;
     Range range = {snapshot->source, (uint32_t)start, (uint32_t)end};
+    const Kernel *kernel = snapshot_kernel_at(snapshot, range.start);
+    UpdateNews ignored = {0};
     ActionEdit edit = is_fix_all ? actions_fix_all(request->arena, snapshot, NULL, NULL)
-                                 : action_apply(request->arena, snapshot, id, range);
+                      : id == ACTION_BACKWARD_FILE && kernel && kernel_is_forward(kernel)
+                          ? backward_edit(request, snapshot, kernel, false, &ignored)
+                          : action_apply(request->arena, snapshot, id, range);
     Json *json = action_edit_json(request, snapshot, &edit);
     if (!json) return NULL;
     Json *action = json_copy(request->arena, request->params);

@@ -18,6 +18,7 @@
 #include "server/requests/request_action.h"
 #include "server/requests/request_pair.h"
 #include "server/requests/request_similar.h"
+#include "server/requests/request_update.h"
 #include "server/session/client.h"
 
 #define SERVER_COMMAND(id, name, queue, handler, title) static Handler handler;
@@ -184,9 +185,11 @@ static Json *command_check_gradients(Request *request) {
 
 static Json *command_check_all_gradients(Request *request) { return start_check(request, NULL); }
 
+/// Kinds of a message.
+enum { IS_ERROR = 1, IS_WARNING, IS_INFO };
+
 /// Says what the last check found and why, and opens the place of a wrong gradient. Nothing is run.
 static Json *command_show_result(Request *request) {
-    enum { IS_ERROR = 1, IS_WARNING, IS_INFO };
     Arena *arena = request->arena;
     const char *kernel = json_get_string(argument_of(request), "kernel", ""),
                *uri = request->document->uri;
@@ -257,23 +260,24 @@ Json *handle_progress_cancel(Request *request) {
 // --- Generating
 
 /// Beside a text that is in no file yet there is no place: then below the kernel.
-static ActionEdit backward_edit(Request *request, const Snapshot *snapshot, const Kernel *kernel) {
+static ActionEdit edit_asked(Request *request, const Snapshot *snapshot, const Kernel *kernel,
+                             UpdateNews *news) {
     const char *where = json_get_string(argument_of(request), "where", "file");
     bool is_below =
         strcmp(where, "below") == 0 || strcmp(where, "here") == 0 || !*request->document->path;
-    ActionId id = is_below ? ACTION_BACKWARD_HERE : ACTION_BACKWARD_FILE;
-    Range name = snapshot_range(snapshot, kernel->definition->name_range);
-    return action_apply(request->arena, snapshot, id, name);
+    return backward_edit(request, snapshot, kernel, is_below, news);
 }
 
-/// {"kernel", "uri", "text", "refusal"}: the whole file as it would be.
+/// {"kernel", "uri", "text", "refusal", "first", "conflicts", "conflict", "note"}: the whole file as it would be.
 static Json *command_backward_preview(Request *request) {
     Arena *arena = request->arena;
     const Snapshot *snapshot = slow_snapshot(request);
     const Kernel *kernel = snapshot ? kernel_of(request, snapshot) : NULL;
     if (!kernel) return NULL;
-    ActionEdit edit = backward_edit(request, snapshot, kernel);
+    UpdateNews news = {0};
+    ActionEdit edit = edit_asked(request, snapshot, kernel, &news);
     Json *json = json_object(arena);
+    update_json(request, json, &news);
     json_set(json, "kernel", json_str(arena, kernel->definition->name));
     json_set_string(json, "uri", request->document->uri);
     json_set_string(json, "text", "");
@@ -296,7 +300,29 @@ typedef struct Generated {
     QueueDocument *document;
     Text *text;
     const char *kernel;
+    const Json *result;  // of the command
 } Generated;
+
+/// Opens a module that was updated at the first place that changed, or that is to be decided, and says what was kept.
+static void generated_show(Server *server, const Generated *generated) {
+    const Json *result = generated->result;
+    const char *note = json_get_string(result, "note", NULL);
+    int line = json_get_int(result, "conflict", json_get_int(result, "first", -1));
+    bool has_conflict = json_get(result, "conflict") != NULL;
+    if (note) client_show_message(server, has_conflict ? IS_WARNING : IS_INFO, note);
+    if (line < 0 || !server->client.show_document) return;
+    Json *params = json_object(generated->arena), *range = json_object(generated->arena);
+    for (int end = 0; end < 2; end++) {
+        Json *place = json_object(generated->arena);
+        json_set_number(place, "line", line);
+        json_set_number(place, "character", 0);
+        json_set(range, end ? "end" : "start", place);
+    }
+    json_set_string(params, "uri", json_get_string(result, "uri", ""));
+    json_set_bool(params, "takeFocus", true);
+    json_set(params, "selection", range);
+    client_request(server, "window/showDocument", params, NULL, NULL);
+}
 
 static void generated_applied(Server *server, void *context, const Json *result) {
     Generated *generated = context;
@@ -304,6 +330,7 @@ static void generated_applied(Server *server, void *context, const Json *result)
     if (applied && server->configuration->check_after_generate)
         checks_start(gradients_checks(server->gradients), generated->document, generated->text,
                      generated->kernel, NULL);
+    if (applied) generated_show(server, generated);
     queue_document_release(generated->document);
     text_release(generated->text);
     arena_free(generated->arena);
@@ -322,7 +349,8 @@ static void generated_finish(Request *request) {
     Generated *generated = ARENA_NEW(arena, Generated);
     *generated =
         (Generated){arena, queue_document_retain(request->document), text_retain(request->text),
-                    arena_strdup(arena, json_get_string(request->result, "kernel", ""))};
+                    arena_strdup(arena, json_get_string(request->result, "kernel", "")),
+                    json_copy(arena, request->result)};
     Json *params = json_object(request->arena);
     json_set_string(params, "label", "Generate backward");
     json_set(params, "edit", json_copy(request->arena, edit));
@@ -334,10 +362,14 @@ static Json *command_generate_backward(Request *request) {
     request->finish = generated_finish;
     const Kernel *kernel = snapshot ? kernel_of(request, snapshot) : NULL;
     if (!kernel) return NULL;
-    ActionEdit edit = backward_edit(request, snapshot, kernel);
+    UpdateNews news = {0};
+    ActionEdit edit = edit_asked(request, snapshot, kernel, &news);
     Json *json = action_edit_json(request, snapshot, &edit);
     if (!json) return NULL;
     Json *result = json_object(request->arena);
+    update_json(request, result, &news);
+    if (edit.files.count)
+        json_set_string(result, "uri", uri_of_path(request->arena, edit.files.items[0].path));
     json_set(result, "kernel", json_str(request->arena, kernel->definition->name));
     json_set(result, "edit", json);
     return result;

@@ -6,8 +6,8 @@
 #include "features/features.h"
 #include "server/gradients/gradients.h"
 #include "server/gradients/kernel_hash.h"
+#include "server/gradients/outdated.h"
 #include "server/gradients/timings.h"
-#include "server/gradients/written.h"
 #include "server/queues/answer.h"
 #include "server/queues/fast_queue.h"
 
@@ -97,6 +97,15 @@ static LensText check_text(Arena *arena, const LensSubject *subject) {
     return (LensText){has_result ? "Check again" : "Check gradients", command, NULL};
 }
 
+/// Whether the other file has another kernel, by which the backward is another one as far as is known.
+static bool is_outdated(const LensSubject *subject, const Neighbour *other) {
+    if (kernel_stands_in(subject->snapshot, subject->forward, other->text)) return false;
+    const Request *request = subject->request;
+    uint64_t both = outdated_hash(subject->snapshot, subject->forward, other);
+    return !gradient_is_same(request->server->gradients, request->arena, request->document->uri,
+                             subject->kernel, both);
+}
+
 static LensText backward_text(Arena *arena, const LensSubject *subject) {
     const GradientStatus *status = &subject->status;
     const char *reason = shortened(arena, status->reason);
@@ -106,8 +115,7 @@ static LensText backward_text(Arena *arena, const LensSubject *subject) {
     static const char command[] = "tad.generateBackward";
     if (subject->is_written && written_origin(subject->request).name) return (LensText){0};
     Neighbour module = written_backward(subject->request, subject->forward);
-    bool is_old =
-        module.name && !kernel_stands_in(subject->snapshot, subject->forward, module.text);
+    bool is_old = module.name && is_outdated(subject, &module);
     return (LensText){is_old ? "Update backward" : "Generate backward", command, NULL};
 }
 
@@ -115,8 +123,7 @@ static LensText backward_text(Arena *arena, const LensSubject *subject) {
 static LensText update_text(Arena *arena, const LensSubject *subject) {
     if (!subject->is_written) return (LensText){0};
     Neighbour origin = written_origin(subject->request);
-    if (!origin.name || kernel_stands_in(subject->snapshot, subject->forward, origin.text))
-        return (LensText){0};
+    if (!origin.name || !is_outdated(subject, &origin)) return (LensText){0};
     return (LensText){arena_printf(arena, "%s has changed: update backward", origin.name),
                       "tad.generateBackward", origin.uri};
 }

@@ -14,7 +14,7 @@ OPTIONS = (
     "--baseline --write-baseline --fix --ask --endpoint --api --model --max-iters --agree --answers --write --stdin "
     "--merge --shard --results --backend --cost --card --sizes --severity --update-baseline --index "
     "--similar --top-k --min-sim --exclude --forget --json --examples --bench --csv --html --save-times "
-    "--compare-times --fail-slower"
+    "--compare-times --fail-slower --update"
 ).split()
 FORMATS = "full concise json github gitlab sarif junit".split()
 
@@ -59,6 +59,7 @@ def test_version(workspace: Workspace) -> None:
         (["--check", "a.py", "--seed", "-1"], "--seed takes a whole number"),
         (["--check", "a.py", "--grad=yes"], "--grad takes no value"),
         (["--check", "a.py", "--select", "a,,b"], "--select takes names"),
+        (["--check", "a.py", "--update"], "--update has no meaning with --check"),
         (["--check", "a.py", "--diff"], "--diff has no meaning with --check"),
         (["--backward", "a.py", "--grad"], "--grad has no meaning with --backward"),
         (["--backward", "a.py", "b.py"], "does not know what to do with `b.py`"),

@@ -1,4 +1,4 @@
-// "Generate backward": the proposed text in a diff editor, with Accept and Discard in its title; then the check.
+// "Generate backward": a new module beside its forward, a changed one in a diff editor, with Accept and Discard in the title; then the check.
 import * as vscode from "vscode";
 import { serverCommands, type BackwardPreview, type GradientStatus, type KernelPlace } from "./protocol";
 import type { Server } from "./server";
@@ -14,6 +14,9 @@ interface Proposal {
   /** The forward kernel, to be checked afterwards. */
   source: string;
   kernel: string | undefined;
+  /** The line to look at first, where the server says one. */
+  line: number | undefined;
+  conflicts: number;
 }
 
 async function readText(uri: vscode.Uri): Promise<string | undefined> {
@@ -27,9 +30,9 @@ async function readText(uri: vscode.Uri): Promise<string | undefined> {
 }
 
 /** The line to look at first. */
-function startOfBackward({ text, kernel }: Proposal): vscode.Range {
+function startOfBackward({ text, kernel, line: said }: Proposal): vscode.Range {
   const lines = text.split("\n");
-  const line = Math.max(lines.findIndex((candidate) => candidate.startsWith(`def ${kernel ?? ""}_backward`)), 0);
+  const line = said ?? Math.max(lines.findIndex((candidate) => candidate.startsWith(`def ${kernel ?? ""}_backward`)), 0);
   return new vscode.Range(line, 0, line, 0);
 }
 
@@ -85,20 +88,53 @@ export class BackwardPreviews implements vscode.Disposable, vscode.TextDocumentC
       );
       return;
     }
-    await this.open({ target, text: preview.text, before, source: place.uri, kernel: place.kernel });
+    await this.open({
+      target,
+      text: preview.text,
+      before,
+      source: place.uri,
+      kernel: place.kernel,
+      line: preview.conflict ?? preview.first,
+      conflicts: preview.conflicts ?? 0,
+    });
+    if (preview.conflicts) void vscode.window.showWarningMessage(preview.note ?? "");
+    else if (preview.note) void vscode.window.showInformationMessage(preview.note);
+  }
+
+  /** A module that is not there yet: beside the forward, both at the kernel. */
+  private async openBeside(proposal: Proposal, uri: vscode.Uri): Promise<void> {
+    const forward = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === proposal.source);
+    const head = new RegExp(`^[ \\t]*def ${proposal.kernel ?? ""}\\(`, "m").exec(forward?.document.getText() ?? "");
+    if (forward && head) {
+      const place = forward.document.positionAt(head.index);
+      forward.revealRange(new vscode.Range(place, place), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+    }
+    const document = await vscode.workspace.openTextDocument(uri);
+    const selection = startOfBackward(proposal);
+    const shown = await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, selection });
+    shown.revealRange(selection, vscode.TextEditorRevealType.AtTop);
   }
 
   private async open(proposal: Proposal): Promise<void> {
     // Each proposal has a document of its own: an editor that is still open keeps showing what it showed.
     const number = ++this.count;
     const file = proposal.target.path;
+    if (proposal.before === undefined) {
+      // The name is what the tab says; by its end the editor knows the language.
+      const name = `backward of ${proposal.kernel ?? "all kernels"}, new file ${file.slice(file.lastIndexOf("/") + 1)}`;
+      const path = `${file.slice(0, file.lastIndexOf("/") + 1)}${name}`;
+      const uri = proposal.target.with({ scheme: previewScheme, path, query: `after=${number}` });
+      this.proposals.set(uri.toString(), proposal);
+      await this.openBeside(proposal, uri);
+      return;
+    }
     const path = file.endsWith(".py") ? file : `${file}.py`; // a text without a file is Python, too
     const left = proposal.target.with({ scheme: previewScheme, path, query: `before=${number}` });
     const right = proposal.target.with({ scheme: previewScheme, path, query: `after=${number}` });
     this.proposals.set(left.toString(), proposal);
     this.proposals.set(right.toString(), proposal);
     const name = vscode.workspace.asRelativePath(proposal.target);
-    const title = `${name}${proposal.before === undefined ? " (new file)" : ""}: backward of ${proposal.kernel ?? "all kernels"}`;
+    const title = `${name}: backward of ${proposal.kernel ?? "all kernels"}`;
     const options: vscode.TextDocumentShowOptions = { preview: true, selection: startOfBackward(proposal) };
     await vscode.commands.executeCommand("vscode.diff", left, right, title, options);
   }
@@ -127,7 +163,7 @@ export class BackwardPreviews implements vscode.Disposable, vscode.TextDocumentC
     if (!(await this.write(proposal))) return;
     await this.close(found.uri);
     await vscode.window.showTextDocument(proposal.target, { preview: false, selection: startOfBackward(proposal) });
-    if (proposal.kernel) void this.check(proposal.source, proposal.kernel);
+    if (proposal.kernel && !proposal.conflicts) void this.check(proposal.source, proposal.kernel);
   }
 
   private async write(proposal: Proposal): Promise<boolean> {
@@ -164,7 +200,10 @@ export class BackwardPreviews implements vscode.Disposable, vscode.TextDocumentC
     const text = uri.toString();
     for (const group of vscode.window.tabGroups.all)
       for (const tab of group.tabs)
-        if (tab.input instanceof vscode.TabInputTextDiff && tab.input.modified.toString() === text)
+        if (
+          (tab.input instanceof vscode.TabInputTextDiff && tab.input.modified.toString() === text) ||
+          (tab.input instanceof vscode.TabInputText && tab.input.uri.toString() === text)
+        )
           await vscode.window.tabGroups.close(tab);
     this.proposals.delete(text);
   }

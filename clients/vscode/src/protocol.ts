@@ -120,6 +120,11 @@ export interface BackwardPreview {
   text: string;
   /** Set when the rules refuse: one sentence; `text` is empty then. */
   refusal?: string;
+  /** Of a module that is updated: the first line that changes, places to be decided and the line of the first, what to tell. */
+  first?: number;
+  conflicts?: number;
+  conflict?: number;
+  note?: string;
 }
 
 /** How the programs of a launch write one gradient. Axes are those of the grid. */

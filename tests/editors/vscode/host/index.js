@@ -119,22 +119,24 @@ const tests = {
   async "a backward is shown before it is accepted; discarding leaves nothing"() {
     await open("softmax.py");
     await vscode.commands.executeCommand("tad.generateBackward", place("softmax.py", "softmax_kernel"));
-    const tab = await until("a diff editor", () => {
+    const tab = await until("the new module beside", () => {
       const active = vscode.window.tabGroups.activeTabGroup.activeTab;
-      return active?.input instanceof vscode.TabInputTextDiff && active;
+      return active?.input instanceof vscode.TabInputText && active.input.uri.scheme === "tad-backward" && active;
     });
-    const proposed = await vscode.workspace.openTextDocument(tab.input.modified);
+    assert.equal(tab.group.viewColumn, vscode.ViewColumn.Two, "the forward stays in sight");
+    assert.match(vscode.window.activeTextEditor.document.lineAt(vscode.window.activeTextEditor.selection.active.line).text, /^def softmax_kernel_backward/);
+    const proposed = await vscode.workspace.openTextDocument(tab.input.uri);
     assert.match(proposed.getText(), /def softmax_kernel_backward\w*\(/);
     assert.ok(!fs.existsSync(file("softmax_kernel_backward.py").fsPath));
     await vscode.commands.executeCommand("tad.discardBackward");
-    await until("the diff editor is closed", () => vscode.window.tabGroups.activeTabGroup.activeTab !== tab);
+    await until("the preview is closed", () => vscode.window.tabGroups.activeTabGroup.activeTab !== tab);
     assert.ok(!fs.existsSync(file("softmax_kernel_backward.py").fsPath));
   },
 
   async "an accepted backward is written, and its gradients are checked"() {
     await open("softmax.py");
     await vscode.commands.executeCommand("tad.generateBackward", place("softmax.py", "softmax_kernel"));
-    await until("a diff editor", () => vscode.window.tabGroups.activeTabGroup.activeTab?.input instanceof vscode.TabInputTextDiff);
+    await until("the new module beside", () => vscode.window.tabGroups.activeTabGroup.activeTab?.input.uri?.scheme === "tad-backward");
     await vscode.commands.executeCommand("tad.acceptBackward");
     await until("the file", () => fs.existsSync(file("softmax_kernel_backward.py").fsPath));
     assert.match(fs.readFileSync(file("softmax_kernel_backward.py").fsPath, "utf8"), /def softmax_kernel_backward\w*\(/);
@@ -244,11 +246,11 @@ const tests = {
       return list.find((action) => /backward/i.test(action.title) && !action.disabled);
     });
     await vscode.commands.executeCommand(offered.command.command, ...offered.command.arguments);
-    const input = await until("a diff editor", () => {
+    const input = await until("the new module beside", () => {
       const active = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-      return active instanceof vscode.TabInputTextDiff && active;
+      return active?.uri?.scheme === "tad-backward" && active;
     });
-    const proposed = await vscode.workspace.openTextDocument(input.modified);
+    const proposed = await vscode.workspace.openTextDocument(input.uri);
     assert.match(proposed.getText(), /def layer_norm_row_kernel_backward/);
     await vscode.commands.executeCommand("tad.discardBackward");
   },

@@ -91,9 +91,11 @@ step("hover over a name says what it is", async () => {
   await page.keyboard.press("Escape");
 });
 
-step("the lens shows the backward beside nothing, and Accept writes it", async () => {
+step("the lens shows the new module beside its forward, and Accept writes it", async () => {
   await bench.clickLens("Generate backward", page.locator(".tab.active", { hasText: "backward of softmax_kernel" }));
   await page.locator(".view-line", { hasText: "def softmax_kernel_backward" }).first().waitFor();
+  await page.locator(".view-line", { hasText: "softmax_kernel(out_ptr, in_ptr" }).first().waitFor();
+  assert.equal(await page.locator(".editor-group-container").count(), 2, "the forward stays in sight");
   const file = join(editor.workspace, "softmax_kernel_backward.py");
   assert.ok(!existsSync(file), "nothing is written before it is accepted");
   await bench.shot("preview");
@@ -158,7 +160,7 @@ step("an edit makes the result stale, undo makes it good again", async () => {
   await bench.openFile("softmax.py");
   await bench.goToLine(16);
   await page.keyboard.press("End");
-  await page.keyboard.type(" * 1.0");
+  await page.keyboard.type(" * 2.0");
   await bench.lens(/changed since the last check/).waitFor();
   await bench.lens("Update backward").waitFor();
   await bench.shot("stale");
@@ -167,7 +169,7 @@ step("an edit makes the result stale, undo makes it good again", async () => {
   await bench.lens("softmax.py has changed: update backward").waitFor();
   await bench.shot("outdated");
   await bench.clickLens("softmax.py has changed", page.locator(".tab.active", { hasText: "backward of softmax_kernel" }));
-  await page.locator(".editor.modified .view-line", { hasText: /\*\s1\.0/ }).first().waitFor();
+  await page.locator(".editor.modified .view-line", { hasText: /\*\s2\.0/ }).first().waitFor();
   await bench.shot("update");
   await page.locator('.editor-actions a[aria-label^="Discard Backward"]').first().click();
   await page.locator(".tab", { hasText: "backward of softmax_kernel" }).waitFor({ state: "detached" });

@@ -106,6 +106,7 @@ ROOMS = {
         "queues": {"session", "proofs", "crash", "text", "settings", "system", "report"},
         "retrieval": {"text", "system", "report"},
         "model": {"retrieval", "proofs", "text", "settings", "system", "report"},
+        "dumps": {"proofs", "text", "settings", "system", "report"},
         "cli": {"times", "retrieval", "model", "proofs", "crash", "text", "settings", "system", "report"},
         "gradients": {"queues", "session", "proofs", "text", "settings", "system"},
         "requests": {"gradients", "queues", "session", "cli", "model", "retrieval", "text", "system"},

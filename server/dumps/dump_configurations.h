@@ -1,6 +1,6 @@
 // `--dump configurations`: what the worker runs the kernels of a file with.
-#ifndef TAD_SERVER_CLI_DUMP_CONFIGURATIONS_H
-#define TAD_SERVER_CLI_DUMP_CONFIGURATIONS_H
+#ifndef TAD_SERVER_DUMPS_DUMP_CONFIGURATIONS_H
+#define TAD_SERVER_DUMPS_DUMP_CONFIGURATIONS_H
 
 #include "analysis/snapshot.h"
 #include "server/settings/options.h"

@@ -11,7 +11,7 @@
 #include "autodiff/passes.h"
 #include "base/escape.h"
 #include "codeactions/codeactions.h"
-#include "server/cli/dump_configurations.h"
+#include "server/dumps/dump_configurations.h"
 #include "server/report/diff.h"
 #include "server/settings/options.h"
 #include "server/system/files.h"

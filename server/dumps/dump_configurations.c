@@ -1,5 +1,5 @@
 // The proof's answer as text, a line a configuration.
-#include "server/cli/dump_configurations.h"
+#include "server/dumps/dump_configurations.h"
 
 #include <stdio.h>
 

@@ -46,7 +46,9 @@ def test_a_conflict_shows_both(workspace: Workspace) -> None:
     new = EXAMPLE.replace("numerator = tl.exp(", "numerator = tl.exp2(", 1)
     edited = before.replace(DX, "    dx = numerator * dnumerator\n", 1)
     text, said = updated(workspace, new, edited, status=1)
-    places = re.findall(r"<<<<<<< softmax_backward.py\n(.*?)=======\n(.*?)>>>>>>> derived from softmax.py\n", text, re.S)
+    places = re.findall(
+        r"<<<<<<< softmax_backward.py\n(.*?)=======\n(.*?)>>>>>>> derived from softmax.py\n", text, re.S
+    )
     assert places == [("    dx = numerator * dnumerator\n", "    dx = dnumerator * numerator * 0.6931471805599453\n")]
     line = text[: text.index("<<<<<<<")].count("\n") + 1
     assert f"softmax_backward.py:{line}: 1 place was edited where the backward changed" in said
@@ -80,7 +82,8 @@ def test_a_launcher_that_differs_is_asked_about(workspace: Workspace, where: str
 @pytest.mark.parametrize("name", ["softmax", "layer_norm", "matmul", "activations", "rms_norm"])
 def test_a_module_that_nobody_edited_becomes_the_new_one(workspace: Workspace, name: str) -> None:
     old = (EXAMPLES / f"{name}.py").read_text()
-    new = "# first\n" + re.sub(r"^( +)(tl\.store\(\S+.*?, )(\w+)(, mask=.*\))$", r"\1\2\3 * 2.0\4", old, count=1, flags=re.M)
+    store = r"^( +)(tl\.store\(\S+.*?, )(\w+)(, mask=.*\))$"
+    new = "# first\n" + re.sub(store, r"\1\2\3 * 2.0\4", old, count=1, flags=re.M)
     assert "* 2.0, mask=" in new
     fresh, before = derived(workspace, new), derived(workspace, old)
     text, said = updated(workspace, new, before)

@@ -1,4 +1,4 @@
-""" "Update backward": offered where the derivation changed, opened at the first difference, and what a hand edited stays."""
+""" "Update backward": offered where the derivation changed, opened at the first difference; hand edits stay."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def test_offered_where_the_derivation_changed(editor: Client, kernel: str) -> No
 def test_the_preview_keeps_what_a_hand_edited(editor: Client, kernel: str) -> None:
     editor.open(kernel, KERNEL)
     uri, text = accepted(editor, kernel)
-    edited = text.replace("    return x * 3.0\n", "    return x * 3.0\n\n\nNOTE = 1\n").replace("import torch\n", "import torch\nimport os\n")
+    edited = text.replace("    return x * 3.0\n", "    return x * 3.0\n\n\nNOTE = 1\n")
+    edited = edited.replace("import torch\n", "import torch\nimport os\n")
     editor.open(uri, edited)
     editor.change(kernel, 2, {"text": NEW})
     preview = editor.request("workspace/executeCommand", command("backwardPreview", kernel))

@@ -137,6 +137,26 @@ static bool dot_inner_matches(const Inference *inference, Type a, Type b) {
     return false;
 }
 
+/// What a product is added to has its shape.
+static bool dot_sum_matches(const Inference *inference, const Poly *const *dims, int rank) {
+    const Value *acc = infer_operand_named(inference, "acc");
+    if (!acc || acc->type.kind != TYPE_NUMBER || acc->type.rank != rank) return true;
+    for (int i = rank - 2; i < rank; i++) {
+        int64_t difference;
+        if (!acc->type.dims[i] || !dims[i] ||
+            !poly_is_constant(poly_subtract(inference->arena, acc->type.dims[i], dims[i]),
+                              &difference) ||
+            difference == 0)
+            continue;
+        infer_error(inference, DIAGNOSTIC_DOT_SHAPE,
+                    "the product is %s, and what it is added to is %s",
+                    type_told(inference->arena, type_number(acc->type.element, rank, dims)),
+                    type_told(inference->arena, acc->type));
+        return false;
+    }
+    return true;
+}
+
 static void infer_dot(const Inference *inference) {
     bool is_scaled = inference->op->code == OP_DOT_SCALED;
     Type a = infer_operand_type(inference, 0);
@@ -153,6 +173,7 @@ static void infer_dot(const Inference *inference) {
     dims[0] = a.dims[0];
     dims[a.rank - 2] = a.dims[a.rank - 2];
     dims[a.rank - 1] = b.dims[b.rank - 1];
+    if (!dot_sum_matches(inference, dims, a.rank)) return;
     DType element = is_scaled ? dtype_of(DTYPE_FLOAT32) : dot_element(inference, a.element);
     infer_set(inference, 0, type_number(element, a.rank, dims));
 }

@@ -73,6 +73,8 @@ static void check_loop_carried(Check *check, Op *op) {
             "%s is %s before the loop and %s after an iteration of it", name ? name : "a value",
             runtime_text(check, initial), runtime_text(check, next));
         check_relate(check, said, op, "the loop");
+        if (said && initial->range.source == range.source)
+            diagnostic_relate(check->diagnostics, said, initial->range, "before the loop");
     }
 }
 

@@ -125,9 +125,11 @@ static void read_launch(InstanceReading *reading, const LaunchSite *site, const 
     CheckedArguments arguments = arguments_read(check, source, site->launcher, site->call);
     for (int p = 0; p < reading->kernel->parameter_count; p++) {
         const ParameterDefinition *parameter = &reading->kernel->parameters[p];
-        if (!parameter->is_constexpr || arguments.has_splat) continue;
+        if (!parameter->is_constexpr) continue;
         const CheckedArgument *argument = arguments_find(reading->kernel, &arguments, p);
         SyntaxNode value = {0};
+        // what is spread is of any length: what has its name beside it is certain
+        if (arguments.has_splat && (!argument || !argument->keyword.size)) continue;
         if (argument && node_is_null(argument->value)) continue;
         if (argument) value = argument->value;
         if (!argument && !reading->kernel->has_heuristics) value = parameter->default_node;

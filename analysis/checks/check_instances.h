@@ -3,6 +3,8 @@
 #define TAD_ANALYSIS_CHECKS_CHECK_INSTANCES_H
 
 #include "analysis/checks/check.h"
+#include "analysis/trial/leaves.h"
+#include "analysis/trial/trial.h"
 
 typedef struct TunedValues {
     Range range;
@@ -31,5 +33,27 @@ Instances instances_find(Check *check);
 /// The kernel lowered with these numbers (by parameter, NULL where open), and what the lowering says. NULL where it takes too long, or
 /// an assertion rules the instance out.
 Function *instance_lower(Check *check, const Constant *const *values, const Diagnostics **said);
+
+/// One launch with numbers, and the kernel lowered with them.
+typedef struct TriedLaunch {
+    const HostLaunch *launch;
+    ConcreteLaunch *concrete;
+    const Function *function;
+    const Diagnostics *said;  // by the lowering
+    LaunchTrial *trial;       // once it has run
+    HostSizes sizes;
+} TriedLaunch;
+
+/// A launch under one choice of sizes, and the kernel lowered with its constexprs. False where it is not understood.
+bool launch_lower(Check *check, const LaunchSite *site, HostPolicy policy, TriedLaunch *tried);
+void launch_relate(Check *check, Diagnostic *said, const TriedLaunch *tried);
+/// Whether there is an error or a warning already that touches the range.
+bool check_was_said(const Check *check, Range range);
+
+typedef void LaunchCheckFunction(Check *check, const LaunchSite *site);
+/// What it takes is not taken from the other checks, and where it takes too long it says no more.
+void launch_check_bounded(Check *check, const LaunchSite *site, LaunchCheckFunction *function);
+/// What Triton refuses with the constexprs that the launch computes.
+void check_launch_values(Check *check, const LaunchSite *site);
 
 #endif

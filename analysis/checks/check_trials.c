@@ -1,28 +1,13 @@
 // Tries launches with numbers: accesses beyond a tensor, elements that nobody stores, programs that have nothing to do.
 #include "analysis/checks/check_arguments.h"
 #include "analysis/checks/check_instances.h"
-#include "analysis/host/launch_concrete.h"
 #include "analysis/launches/launch_later.h"
 #include "analysis/syntax/syntax_nodes.h"
 #include "analysis/trial/leaves.h"
 #include "analysis/trial/trial.h"
-#include "base/budget.h"
-#include "base/error.h"
 
 /// Elements that a trial may compute: a first one, as somebody types, and one that confirms what it found.
 enum { FIRST_STEPS = 400000, CONFIRMING_STEPS = 12000000, MOST_PROGRAMS = 4096 };
-/// Steps (base/budget.h) of all trials of one launch.
-enum { TRIAL_MOST_STEPS = 8 << 20 };
-
-/// One launch with numbers, and the kernel lowered with them.
-typedef struct TriedLaunch {
-    const HostLaunch *launch;
-    ConcreteLaunch *concrete;
-    const Function *function;
-    LaunchTrial *trial;
-    HostSizes sizes;
-} TriedLaunch;
-
 /* ---- making a trial ---- */
 
 /// Whether the kernel itself has a number that a launcher's block could be: then blocks stay as they are.
@@ -40,48 +25,16 @@ static bool has_blocks_of_its_own(const Check *check) {
     return false;
 }
 
-/// Whether the launcher asks for a stride of a tensor whose rank it does not say: it may be of another axis.
-static bool has_open_ranks(const HostLaunch *launch) {
-    for (LIST_EACH(int, i, launch->inputs)) {
-        const HostInput *input = launch->inputs.items[i];
-        if (input->kind == INPUT_TENSOR && !input->is_rank_certain &&
-            (input->strides_from_front | input->strides_from_end) > 1)
-            return true;
-    }
-    return false;
-}
-
 static bool try_launch(Check *check, const LaunchSite *site, HostPolicy policy, int64_t steps,
                        TriedLaunch *tried) {
-    const Function *general = check->function;
-    policy.function = general;
-    *tried = (TriedLaunch){.launch = host_launch(check->kernel->definition->module, site, &policy),
-                           .sizes = policy.sizes};
-    const HostLaunch *launch = tried->launch;
-    if (!launch->is_reached || !launch->grid_rank || launch->problems.count ||
-        has_open_ranks(launch))
+    policy.function = check->function;
+    if (!launch_lower(check, site, policy, tried)) return false;
+    const int64_t *grid = tried->concrete->grid;
+    if (grid[0] * grid[1] * grid[2] < 1 || grid[0] * grid[1] * grid[2] > MOST_PROGRAMS)
         return false;
-    tried->concrete = host_concretize(check->arena, launch);
-    const ConcreteLaunch *concrete = tried->concrete;
-    int64_t programs = concrete->grid[0] * concrete->grid[1] * concrete->grid[2];
-    if (programs < 1 || programs > MOST_PROGRAMS) return false;
-    int count = general->parameter_count;
-    if (count > concrete->argument_count) return false;
-    const Constant **values = ARENA_ARRAY(check->arena, const Constant *, count + 1);
-    for (int p = 0; p < count; p++) {
-        const ConcreteArgument *argument = &concrete->arguments[p];
-        bool is_scalar = argument->kind == CONCRETE_SCALAR;
-        bool is_none = is_scalar && argument->constant.kind == CONSTANT_NONE;
-        if (general->parameters[p].is_constexpr && !is_scalar) return false;
-        if (general->parameters[p].is_constexpr || is_none)
-            values[p] = constant_new(check->arena, argument->constant);
-    }
-    const Diagnostics *said = NULL;
-    tried->function = instance_lower(check, values, &said);
-    if (!tried->function) return false;
-    for (int i = 0; i < said->list.count; i++)
-        if (said->list.items[i].severity == SEVERITY_ERROR) return false;
-    tried->trial = trial_new(check->arena, tried->function, concrete, steps);
+    for (int i = 0; i < tried->said->list.count; i++)
+        if (tried->said->list.items[i].severity == SEVERITY_ERROR) return false;
+    tried->trial = trial_new(check->arena, tried->function, tried->concrete, steps);
     if (tried->trial) trial_run_all(tried->trial);
     return tried->trial && !tried->trial->is_cut;
 }
@@ -95,10 +48,6 @@ static int parameter_of(const TriedLaunch *tried, int buffer) {
             tried->concrete->arguments[p].buffer == buffer)
             return p;
     return -1;
-}
-
-static void relate_launch(Check *check, Diagnostic *said, const TriedLaunch *tried) {
-    if (said) diagnostic_relate(check->diagnostics, said, tried->launch->site->range, "the launch");
 }
 
 /// What the launcher says of the grid: the expression in brackets, or what it is bound to.
@@ -142,7 +91,7 @@ static void tell_outside(Check *check, const TriedLaunch *tried, const TrialAcce
         (long long)access->program[0], (long long)access->program[1], (long long)access->program[2],
         (long long)access->element, check->function->parameters[parameter].name,
         (long long)buffer->numel, leaves_print(check->arena, extent));
-    relate_launch(check, said, tried);
+    launch_relate(check, said, tried);
 }
 
 /* ---- elements that nobody stores ---- */
@@ -237,7 +186,7 @@ static void tell_unstored(Check *check, const TriedLaunch *tried, int buffer,
                                     "%lld of %lld elements of %s are stored by no program, with %s",
                                     (long long)missing, (long long)filled.numel, name,
                                     leaves_print(check->arena, extent));
-    relate_launch(check, said, tried);
+    launch_relate(check, said, tried);
 }
 
 /* ---- programs that have nothing to do ---- */
@@ -268,23 +217,13 @@ static void tell_idle(Check *check, const TriedLaunch *tried, const Leaves *grid
 
 /* ---- all of a launch ---- */
 
-static bool was_said(const Check *check, Range range) {
-    for (LIST_EACH(int, i, check->diagnostics->list)) {
-        const Diagnostic *old = &check->diagnostics->list.items[i];
-        if (old->severity <= SEVERITY_WARNING && old->range.source == range.source &&
-            old->range.start < range.end && range.start < old->range.end)
-            return true;
-    }
-    return false;
-}
-
 /// Whether something is certain; said where `tells`.
 static bool look_at(Check *check, const TriedLaunch *tried, bool tells) {
     bool any = false;
     for (LIST_EACH(int, i, tried->trial->accesses)) {
         const TrialAccess *access = &tried->trial->accesses.items[i];
         Leaves extent = {0};
-        if (was_said(check, access->op->range) ||
+        if (check_was_said(check, access->op->range) ||
             !is_certainly_outside(check, tried, access, &extent))
             continue;
         any = true;
@@ -338,29 +277,17 @@ static void check_trial(Check *check, const LaunchSite *site, bool keeps_blocks)
     }
 }
 
-/// What a trial takes is not taken from the other checks, and where it takes too long it says nothing.
-static void check_trial_bounded(Check *check, const LaunchSite *site, bool keeps_blocks) {
-    BugGuard guard;
-    StepBudget *paused = budget_pause(), *budget = ARENA_NEW(check->arena, StepBudget);
-    if (BUG_GUARD(&guard)) {
-        budget_start(budget, TRIAL_MOST_STEPS);
-        check_trial(check, site, keeps_blocks);
-        budget_stop(budget);
-        bug_guard_end(&guard);
-        budget_resume(paused);
-        return;
-    }
-    budget_resume(paused);
-    if (guard.cause == BUG_UNWANTED) bug_raise_for(BUG_UNWANTED, "nobody waits for it");
+static void try_site(Check *check, const LaunchSite *site) {
+    check_trial(check, site, has_blocks_of_its_own(check));
 }
 
 void check_trials(Check *check) {
     const FunctionDefinition *kernel = check->kernel->definition;
     if (!check->is_entry || check->skips_trials) return;
-    bool keeps_blocks = has_blocks_of_its_own(check);
     for (LIST_EACH(int, i, kernel->module->launches)) {
         const LaunchSite *site = &kernel->module->launches.items[i];
-        if (site->kernel == kernel && !node_has_error(site->call))
-            check_trial_bounded(check, site, keeps_blocks);
+        if (site->kernel != kernel || node_has_error(site->call)) continue;
+        launch_check_bounded(check, site, check_launch_values);
+        launch_check_bounded(check, site, try_site);
     }
 }

@@ -232,8 +232,8 @@ static Str key_of(Arena *arena, const Asked *asked) {
     const LaunchSite *site = asked->site;
     buffer_printf(&key, "%p %p %p ", site->call.id, (const void *)site->kernel,
                   (const void *)site->launcher);
-    buffer_printf(&key, "%" PRIu64 " %d %d%d %d ", policy->seed, policy->variant,
-                  policy->keep_blocks, policy->divide_blocks, policy->sizes);
+    buffer_printf(&key, "%" PRIu64 " %d %d%d%d %d ", policy->seed, policy->variant,
+                  policy->keep_blocks, policy->divide_blocks, policy->keeps_lengths, policy->sizes);
     for (LIST_EACH(int, i, asked->uses))
         buffer_printf(&key, "%d%c%d", asked->uses.items[i].kind,
                       asked->uses.items[i].is_length ? 'l' : ' ', asked->uses.items[i].divisor);

@@ -98,7 +98,7 @@ static const HostValue *settle(Host *host, int index, const HostValue *value) {
     bool sized = value->kind == HOST_SIZE ||
                  (value->kind == HOST_INPUT && value->input->kind == INPUT_INT) ||
                  (value->kind == HOST_OPERATION && use_of(host, index).is_length);
-    if (kernel->parameters[index].is_constexpr && sized)
+    if (kernel->parameters[index].is_constexpr && sized && !host->policy.keeps_lengths)
         host_require(host, host_apply(host, HOST_OP_IS_POWER_OF_2, value, NULL), true, HOST_WISH);
     if (!is_tensor(value)) return value;
     HostTensor *tensor = host_as_tensor(host, value);

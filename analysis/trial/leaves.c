@@ -62,6 +62,16 @@ void leaves_add_grid(Leaves *leaves, const HostLaunch *launch, int axis) {
     if (axis < launch->grid_rank) add_value(leaves, launch->grid[axis]);
 }
 
+void leaves_add_argument(Leaves *leaves, const HostLaunch *launch, int parameter) {
+    add_value(leaves, launch->arguments[parameter].value);
+}
+
+bool leaves_are_of_one(const Leaves *leaves) {
+    for (int i = 1; i < leaves->count; i++)
+        if (leaves->items[i]->input != leaves->items[0]->input) return false;
+    return !leaves->is_open;
+}
+
 static bool is_equal_to(const HostLaunch *launch, const HostValue *a, const HostValue *b) {
     if (same_leaf(a, b)) return true;
     for (int i = 0; i < launch->equalities.count; i++) {
@@ -94,8 +104,20 @@ static bool have_open_ranks(const Leaves *leaves) {
     return false;
 }
 
+/// Whether the launcher asks for a stride of a tensor whose rank it does not say: it may be of another axis.
+static bool have_open_strides(const Leaves *leaves) {
+    for (int i = 0; i < leaves->count; i++) {
+        const HostInput *input = leaves->items[i]->input;
+        if (!input->is_rank_certain && (input->strides_from_front | input->strides_from_end) > 1)
+            return true;
+    }
+    return false;
+}
+
 bool leaves_are_certain(const HostLaunch *launch, const Leaves *leaves, const Leaves *others) {
-    if ((!leaves->count && !others->count) || have_open_ranks(leaves)) return false;
+    if ((!leaves->count && !others->count) || have_open_ranks(leaves) ||
+        have_open_strides(leaves) || have_open_strides(others))
+        return false;
     return leaves_are_among(launch, leaves, others) ||
            (!leaves->is_open && !others->is_open && are_of_one(leaves, others));
 }

@@ -16,6 +16,10 @@ typedef struct Leaves {
 Leaves leaves_of_extent(const HostLaunch *launch, int parameter);
 /// What follows from the grid.
 void leaves_add_grid(Leaves *leaves, const HostLaunch *launch, int axis);
+/// What follows from an argument's value.
+void leaves_add_argument(Leaves *leaves, const HostLaunch *launch, int parameter);
+/// Whether they are sizes of one tensor, or none, and all are known.
+bool leaves_are_of_one(const Leaves *leaves);
 /// What decides which elements an access touches: its address, its mask, what it is under.
 void leaves_add_access(Leaves *leaves, const HostLaunch *launch, const Function *general,
                        const Op *op);

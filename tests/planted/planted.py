@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("mistakes.txt")
 BIN = Path(os.environ.get("TAD_BIN", ROOT / "build")).resolve()
+RELATED = ("the launch", "stored here", "the loop", "before the loop")
 FOUND = ("error", "warning", "info")
 
 
@@ -98,9 +99,9 @@ def check(path: Path) -> list[Finding]:
     found = []
     for entry in json.loads(run.stdout)["diagnostics"]:
         spans = [entry["range"]]
-        # a finding of a launch that stands in the kernel names the launch
+        # a finding of a launch that stands in the kernel names the launch, one of a loop what it begins with
         for related in entry.get("related", []):
-            if related["message"] in ("the launch", "stored here"):
+            if related["message"] in RELATED:
                 spans.append(related["range"])
         inside: set[int] = set()
         for span in spans:

@@ -1,0 +1,208 @@
+// A launch with numbers that its launcher could have, and what Triton refuses of the kernel under these.
+#include "analysis/checks/check_instances.h"
+#include "analysis/host/launch_concrete.h"
+#include "analysis/ir/limits.h"
+#include "base/budget.h"
+#include "base/error.h"
+
+/// Steps (base/budget.h) of all trials of one launch.
+enum { TRIAL_MOST_STEPS = 8 << 20 };
+
+/* ---- a launch with numbers ---- */
+
+bool launch_lower(Check *check, const LaunchSite *site, HostPolicy policy, TriedLaunch *tried) {
+    const Function *general = check->function;
+    *tried = (TriedLaunch){.launch = host_launch(check->kernel->definition->module, site, &policy),
+                           .sizes = policy.sizes};
+    const HostLaunch *launch = tried->launch;
+    if (!launch->is_reached || !launch->grid_rank || launch->problems.count) return false;
+    tried->concrete = host_concretize(check->arena, launch);
+    const ConcreteLaunch *concrete = tried->concrete;
+    int count = general->parameter_count;
+    if (count > concrete->argument_count) return false;
+    const Constant **values = ARENA_ARRAY(check->arena, const Constant *, count + 1);
+    for (int p = 0; p < count; p++) {
+        const ConcreteArgument *argument = &concrete->arguments[p];
+        bool is_scalar = argument->kind == CONCRETE_SCALAR;
+        bool is_none = is_scalar && argument->constant.kind == CONSTANT_NONE;
+        if (general->parameters[p].is_constexpr && !is_scalar) return false;
+        if (general->parameters[p].is_constexpr || is_none)
+            values[p] = constant_new(check->arena, argument->constant);
+    }
+    tried->function = instance_lower(check, values, &tried->said);
+    return tried->function != NULL;
+}
+
+void launch_relate(Check *check, Diagnostic *said, const TriedLaunch *tried) {
+    if (said) diagnostic_relate(check->diagnostics, said, tried->launch->site->range, "the launch");
+}
+
+bool check_was_said(const Check *check, Range range) {
+    for (LIST_EACH(int, i, check->diagnostics->list)) {
+        const Diagnostic *old = &check->diagnostics->list.items[i];
+        if (old->severity <= SEVERITY_WARNING && old->range.source == range.source &&
+            old->range.start < range.end && range.start < old->range.end)
+            return true;
+    }
+    return false;
+}
+
+void launch_check_bounded(Check *check, const LaunchSite *site, LaunchCheckFunction *function) {
+    BugGuard guard;
+    StepBudget *paused = budget_pause(), *budget = ARENA_NEW(check->arena, StepBudget);
+    if (BUG_GUARD(&guard)) {
+        budget_start(budget, TRIAL_MOST_STEPS);
+        function(check, site);
+        budget_stop(budget);
+        bug_guard_end(&guard);
+        budget_resume(paused);
+        return;
+    }
+    budget_resume(paused);
+    if (guard.cause == BUG_UNWANTED) bug_raise_for(BUG_UNWANTED, "nobody waits for it");
+}
+
+/* ---- what Triton refuses ---- */
+
+typedef struct LaunchFault {
+    const Diagnostic *said;  // with the numbers of `tried`
+    TriedLaunch tried;
+    int times;
+    bool is_lengths_own;  // seen only where nothing wants lengths to be powers of two
+} LaunchFault;
+
+typedef struct LaunchFaults {
+    LaunchFault items[KERNEL_MOST_MEETINGS];
+    int count;
+} LaunchFaults;
+
+static bool is_in_kernel(const Check *check, Range range) {
+    Range body = check->kernel->definition->range;
+    return range.source == body.source && range.start >= body.start && range.end <= body.end;
+}
+
+static void note_faults(Check *check, LaunchFaults *faults, const TriedLaunch *tried,
+                        bool keeps_lengths) {
+    for (LIST_EACH(int, i, tried->said->list)) {
+        const Diagnostic *said = &tried->said->list.items[i];
+        bool is_error = diagnostic_rows[said->id].severity == SEVERITY_ERROR;
+        if (!is_error || !is_in_kernel(check, said->range) || check_was_said(check, said->range) ||
+            (keeps_lengths && said->id != DIAGNOSTIC_ARANGE_NOT_POWER_OF_TWO))
+            continue;
+        int at = 0;
+        while (at < faults->count && (faults->items[at].said->range.start != said->range.start ||
+                                      faults->items[at].said->id != said->id))
+            at++;
+        if (at == KERNEL_MOST_MEETINGS) return;
+        if (at == faults->count)
+            faults->items[faults->count++] = (LaunchFault){said, *tried, 0, keeps_lengths};
+        faults->items[at].times++;
+    }
+}
+
+typedef struct FaultyOp {
+    Check *check;
+    Range range;
+    bool *mentions;  // by parameter
+    bool is_found;
+} FaultyOp;
+
+static void mention(const FaultyOp *fault, const Value *value) {
+    if (!value) return;
+    const Function *function = fault->check->function;
+    for (int p = 0; p < function->parameter_count; p++) {
+        const Value *parameter = function->parameters[p].value;
+        bool is_shape = value == parameter;
+        for (int i = 0; i < value->type.rank; i++)
+            is_shape |= value->type.dims[i] && poly_mentions(value->type.dims[i], parameter);
+        if (function->parameters[p].is_constexpr && is_shape) fault->mentions[p] = true;
+    }
+}
+
+/// The numbers of the launch that the operation's shapes are made of.
+static bool mentioned_at(Check *check, Range range, bool *mentions) {
+    FaultyOp fault = {.check = check, .range = range, .mentions = mentions};
+    for (LIST_EACH(int, i, check->ops)) {
+        const Op *op = check->ops.items[i];
+        if (op->range.source != range.source || op->range.start < range.start ||
+            op->range.end > range.end)
+            continue;
+        fault.is_found = true;
+        for (int k = 0; k < op->operand_count; k++) mention(&fault, op->operands[k]);
+        for (int k = 0; k < op->result_count; k++) mention(&fault, op->results[k]);
+    }
+    return fault.is_found;
+}
+
+/// Whether the kernel compares something with a number that is the block's own: then the mask, which is there for a block that is
+/// longer, always holds.
+static bool is_bound_by_itself(Check *check, const TriedLaunch *tried, const bool *mentions) {
+    for (LIST_EACH(int, i, check->ops)) {
+        const Op *op = check->ops.items[i];
+        if (op->code != OP_LT && op->code != OP_GT) continue;
+        const Value *bound = check_strip(op->operands[op->code == OP_LT]);
+        if (!bound || !check_is_parameter(bound)) continue;
+        const ConcreteArgument *number = &tried->concrete->arguments[bound->index];
+        for (int p = 0; p < check->function->parameter_count; p++) {
+            const ConcreteArgument *block = &tried->concrete->arguments[p];
+            if (mentions[p] && p != bound->index && number->kind == CONCRETE_SCALAR &&
+                block->kind == CONCRETE_SCALAR && number->constant.kind == CONSTANT_INT &&
+                block->constant.kind == CONSTANT_INT &&
+                number->constant.integer == block->constant.integer)
+                return true;
+        }
+    }
+    return false;
+}
+
+static void tell_fault(Check *check, const LaunchFault *fault, int tries) {
+    int count = check->function->parameter_count;
+    bool *mentions = ARENA_ARRAY(check->arena, bool, count + 1);
+    bool is_range = fault->said->id == DIAGNOSTIC_ARANGE_NOT_POWER_OF_TWO;
+    if (!mentioned_at(check, fault->said->range, mentions) ||
+        (fault->is_lengths_own && !is_bound_by_itself(check, &fault->tried, mentions)))
+        return;
+    Leaves leaves = {0};
+    const char *values = "";
+    for (int p = 0; p < count; p++) {
+        if (!mentions[p]) continue;
+        const ConcreteArgument *argument = &fault->tried.concrete->arguments[p];
+        if (argument->constant.kind != CONSTANT_INT) continue;
+        leaves_add_argument(&leaves, fault->tried.launch, p);
+        values = arena_printf(check->arena, "%s%s%s = %lld", values, *values ? ", " : "",
+                              check->function->parameters[p].name,
+                              (long long)argument->constant.integer);
+    }
+    // what two tensors have in common is mostly not written down
+    if (!*values || !leaves_are_of_one(&leaves)) return;
+    // some forks of Triton take ranges of any length
+    bool is_suspicion = fault->times < tries || is_range;
+    const char *sizes = leaves_print(check->arena, &leaves);
+    Diagnostic *said =
+        check_report_at(check, is_suspicion ? DIAGNOSTIC_LAUNCH_SHAPE : DIAGNOSTIC_INSTANCE_SHAPE,
+                        fault->said->range, "%s, with %s%s%s", fault->said->message, values,
+                        *sizes ? " at a launch where " : "", sizes);
+    launch_relate(check, said, &fault->tried);
+}
+
+void check_launch_values(Check *check, const LaunchSite *site) {
+    static const HostSizes choices[] = {HOST_SIZES_USUAL, HOST_SIZES_EVEN, HOST_SIZES_LARGE,
+                                        HOST_SIZES_SMALL, HOST_SIZES_USUAL};
+    enum { CHOICES = sizeof choices / sizeof *choices };
+    LaunchFaults faults = {.count = 0};
+    int tries = 0;
+    for (size_t i = 0; i < CHOICES; i++) {
+        TriedLaunch tried;
+        // the last time without what the kernel asks of its lengths: does the launcher see to it?
+        HostPolicy policy = {.keep_blocks = true,
+                             .sizes = choices[i],
+                             .seed = i,
+                             .function = check->function,
+                             .keeps_lengths = i + 1 == CHOICES};
+        if (!launch_lower(check, site, policy, &tried)) continue;
+        tries += !policy.keeps_lengths;
+        note_faults(check, &faults, &tried, policy.keeps_lengths);
+    }
+    if (check_was_said(check, site->range)) return;
+    for (int i = 0; i < faults.count; i++) tell_fault(check, &faults.items[i], tries);
+}

@@ -1,0 +1,178 @@
+# ruff: noqa: E731
+"""On a CUDA machine: backwards derived from kernels of public styles (bench/gpu/style/), beside PyTorch and torch.compile.
+
+    for f in bench/gpu/style/*.py; do tad-lsp --backward "$f" -o DIR/"$(basename "$f" .py)_backward.py"; done
+    python bench/gpu/peers.py DIR [--only TEXT] [--warm K/N]
+
+Each row: the largest relative error of a gradient against PyTorch in float64 (at a smaller size), and the median time of one backward
+(with the tenth and the ninetieth percentile) beside the two peers', all in one run with the L2 cache flushed. The last line is the
+geometric mean of (the better peer's time / ours). `--warm K/N` only runs each N-th kernel once: N processes fill the compilers' caches.
+"""
+
+import argparse
+import importlib
+import math
+import sys
+import traceback
+
+import torch
+import torch.nn.functional as F
+
+BF, HALF, SINGLE = torch.bfloat16, torch.float16, torch.float32
+DEVICE = "cuda"
+
+
+def rand(*shape, dtype=BF):
+    return torch.randn(*shape, device=DEVICE).to(dtype)
+
+
+def rms(x, w, eps=1e-6):
+    return x * torch.rsqrt(x.float().square().mean(-1, keepdim=True) + eps).to(x.dtype) * w
+
+
+def add_rms(x, r, w):
+    s = x + r
+    return rms(s, w), s
+
+
+def geglu(x):
+    gate, up = x.chunk(2, -1)
+    return F.gelu(gate) * up
+
+
+def turn(x, cos, sin):
+    a, b = x.chunk(2, -1)
+    cos, sin = cos[None, :, None], sin[None, :, None]
+    return torch.cat((a * cos - b * sin, b * cos + a * sin), -1)
+
+
+def shift(x, mix):
+    return x * mix + F.pad(x, (0, 0, 1, -1)) * (1 - mix)
+
+
+def causal(scores, scale):
+    T = scores.shape[-1]
+    keep = torch.ones(T, T, device=scores.device, dtype=torch.bool).tril()
+    return (scores * scale).masked_fill(~keep, -torch.inf).softmax(-1)
+
+
+def ids(rows, vocab):
+    return torch.randint(0, vocab, (rows,), device=DEVICE)
+
+
+# module, launcher, inputs for (a size), other arguments for (a size), which inputs ask for a gradient, PyTorch's form, small, large
+CASES = [
+    ("gated", "swiglu_rows", lambda m, n: [rand(m, n), rand(m, n)], None, "11", lambda a, b: F.silu(a) * b, (37, 700), (16384, 8192)),
+    ("gated", "geglu_packed", lambda m, n: [rand(m, 2 * n)], None, "1", geglu, (37, 700), (16384, 5504)),
+    ("gated", "squared_relu", lambda m, n: [rand(m, n)], None, "1", lambda x: F.relu(x).square(), (37, 700), (16384, 8192)),
+    ("gated", "bias_gelu", lambda m, n: [rand(m, n), rand(n)], None, "11", lambda x, b: F.gelu(x + b), (70, 700), (16384, 8192)),
+    ("gated", "soft_cap", lambda m, n: [rand(m, n)], [30.0], "1", lambda x, c: c * torch.tanh(x / c), (37, 700), (16384, 8192)),
+    ("norms", "add_rms_norm", lambda m, n: [rand(m, n), rand(m, n), rand(n)], None, "111", add_rms, (37, 700), (16384, 4096)),
+    ("norms", "layer_norm_blocks", lambda m, n: [rand(m, n), rand(n), rand(n)], None, "111", lambda x, w, b: F.layer_norm(x, x.shape[-1:], w, b), (37, 2500), (8192, 8192)),
+    ("norms", "gated_rms_norm", lambda m, n: [rand(m, n), rand(m, n), rand(n)], None, "111", lambda x, z, w: rms(x * F.silu(z), w, 1e-5), (37, 700), (16384, 4096)),
+    ("norms", "head_rms_norm", lambda m, n: [rand(m, 32, n), rand(n)], None, "11", rms, (11, 128), (16384, 128)),
+    ("norms", "l2_normalize", lambda m, n: [rand(m, n)], None, "1", lambda x: x * torch.rsqrt(x.square().sum(-1, keepdim=True) + 1e-6), (37, 700), (16384, 4096)),
+    ("norms", "channel_affine", lambda m, n: [rand(m, 64, n, n), rand(64), rand(64)], None, "111", lambda x, s, t: x * s[:, None, None] + t[:, None, None], (3, 17), (64, 128)),
+    ("losses", "cross_entropy", lambda m, n: [rand(m, n), ids(m, n)], None, "10", lambda x, t: F.cross_entropy(x.float() if x.dtype != torch.float64 else x, t, reduction="none"), (37, 5000), (8192, 32000)),
+    ("losses", "kl_div", lambda m, n: [rand(m, n).log_softmax(-1), rand(m, n).log_softmax(-1)], None, "10", lambda p, q: (q.exp() * (q - p)).sum(-1), (37, 5000), (4096, 32000)),
+    ("losses", "bce", lambda m, n: [rand(m, n, dtype=SINGLE), rand(m, n, dtype=SINGLE).sigmoid()], None, "10", lambda x, t: F.binary_cross_entropy_with_logits(x, t, reduction="none"), (37, 700), (8192, 8192)),
+    ("losses", "huber_rows", lambda m, n: [rand(m, n, dtype=SINGLE), rand(m, n, dtype=SINGLE)], [1.0], "10", lambda x, t, d: F.huber_loss(x, t, reduction="none", delta=d).mean(-1), (37, 700), (16384, 4096)),
+    ("softmaxes", "persistent_softmax", lambda m, n: [rand(m, n, dtype=SINGLE)], None, "1", lambda x: x.softmax(-1), (37, 700), (16384, 4096)),
+    ("softmaxes", "causal_softmax", lambda m, n: [rand(m, n, n)], [0.125], "1", causal, (3, 70), (64, 2048)),
+    ("softmaxes", "log_softmax", lambda m, n: [rand(m, n)], None, "1", lambda x: x.log_softmax(-1), (37, 5000), (4096, 32000)),
+    ("positions", "rope", lambda m, n: [rand(2, m, 32, n), rand(m, n // 2), rand(m, n // 2)], None, "100", turn, (37, 64), (4096, 128)),
+    ("positions", "add_position", lambda m, n: [rand(4, m, n), rand(m, n)], None, "11", lambda x, p: x + p, (37, 70), (4096, 4096)),
+    ("positions", "token_shift", lambda m, n: [rand(4, m, n), rand(n)], None, "11", shift, (37, 1100), (4096, 4096)),
+    ("positions", "mean_pool", lambda m, n: [rand(16, m, n)], None, "1", lambda x: x.mean(1), (37, 70), (2048, 4096)),
+    ("positions", "dropout_residual", lambda m, n: [rand(m, n), rand(m, n)], [0.1, 1234], "11", None, (37, 700), (16384, 8192)),
+    ("positions", "embedding", lambda m, n: [ids(m, 32000), rand(32000, n)], None, "01", lambda i, t: F.embedding(i, t), (370, 70), (16384, 4096)),
+]
+
+
+def flat(results):
+    results = results if isinstance(results, tuple) else (results,)
+    return [t for t in results if t.requires_grad]
+
+
+def prepared(call, case, size, double=False):
+    """The outputs of a call, the tensors that ask for a gradient, and upstream gradients: the same for the same case and size."""
+    torch.manual_seed(7)
+    tensors = case[2](*size)
+    if double:
+        tensors = [t.double() if t.is_floating_point() else t for t in tensors]
+    asked = [t.requires_grad_() for t, ask in zip(tensors, case[4], strict=True) if ask == "1"]
+    outputs = flat(call(*tensors, *(case[3] or [])))
+    torch.manual_seed(8)
+    return outputs, asked, [torch.randn(t.shape, device=DEVICE).to(t.dtype) for t in outputs]
+
+
+def error(call, case):
+    outputs, asked, upstream = prepared(call, case, case[6])
+    got = torch.autograd.grad(outputs, asked, upstream)
+    outputs, asked, _ = prepared(case[5], case, case[6], double=True)
+    want = torch.autograd.grad(outputs, asked, [t.double() for t in upstream])
+    return max(((g.double() - w).norm() / w.norm()).item() for g, w in zip(got, want, strict=True))
+
+
+def timed(call, case):
+    """Median, tenth and ninetieth percentile of a backward, in milliseconds."""
+    from triton.testing import do_bench
+
+    outputs, asked, upstream = prepared(call, case, case[7])
+    backward = lambda: torch.autograd.grad(outputs, asked, upstream, retain_graph=True)
+    return do_bench(backward, warmup=30, rep=120, quantiles=[0.5, 0.1, 0.9])
+
+
+def dropped(x, r, p, seed):
+    return r + F.dropout(x, p)
+
+
+def peers_of(case):
+    """Who computes the same: PyTorch as it comes, and compiled."""
+    form = case[5] or dropped
+    return {"eager": form, "compile": torch.compile(form, dynamic=False)}
+
+
+def row(folder, case):
+    ours = getattr(importlib.import_module(case[0] + "_backward"), case[1])
+    worst = error(ours, case) if case[5] else math.nan
+    times = {"ours": timed(ours, case)}
+    for name, form in peers_of(case).items():
+        torch.cuda.empty_cache()
+        times[name] = timed(form, case)
+    shown = " | ".join(f"{t[0]:.3f} ({t[1]:.3f} to {t[2]:.3f})" for t in times.values())
+    ratio = min(t[0] for name, t in times.items() if name != "ours") / times["ours"][0]
+    print(f"| {case[1]} | {worst:.1e} | {shown} | {ratio:.2f} |", flush=True)
+    return ratio
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--warm")
+    arguments = parser.parse_args()
+    sys.path.insert(0, arguments.folder)
+    cases = [case for case in CASES if arguments.only in case[0] + "." + case[1]]
+    if arguments.warm:
+        first, step = map(int, arguments.warm.split("/"))
+        cases = cases[first::step]
+    else:
+        print("| kernel | worst gradient | emitted, ms | PyTorch, ms | torch.compile, ms | the better / emitted |")
+        print("|---|--:|--:|--:|--:|--:|")
+    ratios = []
+    for case in cases:
+        try:
+            torch.cuda.empty_cache()
+            ratios.append(row(arguments.folder, case))
+        except Exception as problem:  # every case is reported
+            print(f"| {case[1]} | FAILED: {type(problem).__name__}: {str(problem)[:300]}", flush=True)
+            traceback.print_exc(limit=-3)
+    if ratios and not arguments.warm:
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        print(f"\nGeometric mean over {len(ratios)} kernels: {mean:.2f}.", flush=True)
+    sys.exit(len(ratios) != len(cases))
+
+
+if __name__ == "__main__":
+    main()

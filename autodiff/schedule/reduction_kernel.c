@@ -296,19 +296,39 @@ static Value *named(Value *value, const char *name) {
     return value;
 }
 
+/// Whether an axis of the grid, or what its ids number, is summed over.
+static bool axis_is_summed(const ReductionPlan *plan, int axis) {
+    return plan->summed[axis] || plan->summed[summed_axis(axis, 0)] ||
+           plan->summed[summed_axis(axis, 1)];
+}
+
+/// How many owners a sum has: iterations, times the programs along each axis that is not summed over. NULL: one.
+static Value *count_owners(const Nest *nest, const SummedPrograms *programs, Builder *b,
+                           const ReductionBounds *bounds) {
+    Value *owners = NULL;
+    if (bounds) {
+        owners = build_trip_count(b, bounds->lower, bounds->upper, bounds->step);
+        owners = build_binary(b, OP_MAXIMUM, owners, build_int(b, 1));
+    }
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        if (!programs->axes.programs[axis] || axis_is_summed(nest->plan, axis)) continue;
+        Value *count = build_unary(b, OP_NUM_PROGRAMS, build_int(b, axis));
+        owners = owners ? build_binary(b, OP_MUL, owners, count) : count;
+    }
+    return owners ? named(owners, "owners") : NULL;
+}
+
 /// Several programs for each owner, each with a slice of what there is to sum; `bounds`: NULL where there is but one owner.
-static Shares slice_up(Differentiation *state, const SummedPrograms *programs, Builder *b,
+static Shares slice_up(const Nest *nest, const SummedPrograms *programs, Builder *b,
                        const ReductionBounds *bounds) {
+    Differentiation *state = nest->state;
     Type whole = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32), .is_constexpr = true};
     Value *most = state->parts.slices = backward_add_parameter(state, "SLICES", whole);
     Parameter *parameter = &state->backward->parameters[most->index];
     parameter->is_constexpr = true;
     parameter->default_text = str_from(most_slices);
-    if (bounds) {
-        Value *owners = build_trip_count(b, bounds->lower, bounds->upper, bounds->step);
-        owners = named(build_binary(b, OP_MAXIMUM, owners, build_int(b, 1)), "owners");
-        most = build_trip_count(b, build_int(b, 0), most, owners);
-    }
+    Value *owners = count_owners(nest, programs, b, bounds);
+    if (owners) most = build_trip_count(b, build_int(b, 0), most, owners);
     Value *slices = named(build_binary(b, OP_MINIMUM, programs->count, most), "slices");
     Shares shares = {.first = programs->own, .step = slices};
     if (!bounds) {
@@ -328,7 +348,7 @@ static bool open_owners(Nest *nest, Builder *b, const SummedPrograms *programs, 
     ReductionBounds bounds;
     if (plan->loop && !find_bounds(nest, b, &bounds)) return false;
     *shares = (Shares){programs->own, programs->count, build_int(b, 0), build_int(b, 1), NULL};
-    if (plan->is_sliced) *shares = slice_up(nest->state, programs, b, plan->loop ? &bounds : NULL);
+    if (plan->is_sliced) *shares = slice_up(nest, programs, b, plan->loop ? &bounds : NULL);
     if (!plan->loop) return true;
     int64_t number;
     Value *start = build_binary(b, OP_MUL, shares->own, bounds.step);

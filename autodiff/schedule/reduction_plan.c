@@ -69,6 +69,7 @@ typedef struct Candidate {
     Op *op;
     Op *loop;
     bool summed[SUMMED_AXES], is_owned;
+    bool is_owned_by_tiles;  // by rows or columns of the tiles that an axis numbers
 } Candidate;
 
 static AxisDependence dependence_on(const Axis *axes, const AxisDependence *dependence, int count,
@@ -106,6 +107,7 @@ static bool find_axes(const Differentiation *state, const FunctionAxes *function
         bool is_free = dependence[i] == AXIS_FREE;
         candidate->summed[summed_axis(axes[i].program_axis, axes[i].digit)] = is_free;
         candidate->is_owned |= !is_free;
+        candidate->is_owned_by_tiles |= !is_free && axes[i].digit != AXIS_WHOLE;
         any |= is_free;
     }
     for (int axis = 0; axis < PROGRAM_AXES; axis++) {  // rows and columns: all programs
@@ -390,8 +392,8 @@ static bool consider(Differentiation *state, ReductionPlan *plan, const Function
         owners_differ(&trial, op->operands[2]) || !loop_is_countable(&trial))
         return false;
     if (op->operands[0]->type.rank == 0) return false;
-    bool is_owned = trial.loop || candidate.is_owned;
-    if (is_apart ? !can_stand_apart(state, &trial, op) : is_owned) return false;
+    bool has_owners = trial.loop || candidate.is_owned_by_tiles;
+    if (is_apart ? !can_stand_apart(state, &trial, op) : has_owners) return false;
     *plan = trial;
     return true;
 }

@@ -6,6 +6,7 @@
 #include "analysis/ir/ir_verify.h"
 #include "analysis/launches/launch_contents.h"
 #include "analysis/launches/launch_joined.h"
+#include "autodiff/atomics/one_element.h"
 #include "autodiff/finiteness/guard.h"
 #include "autodiff/finiteness/guard_stores.h"
 #include "autodiff/primal/active_outputs.h"
@@ -145,6 +146,11 @@ static void pass_guard(Differentiation *state) {
 static void pass_branches(Differentiation *state) { function_join_branches(state->backward); }
 
 static void pass_orient(Differentiation *state) { function_orient_sums(state->backward); }
+
+static void pass_one_element(Differentiation *state) {
+    atomics_ask_for_one_element(state->backward);
+    function_join_branches(state->backward);
+}
 
 static void pass_tidy(Differentiation *state) {
     function_tidy(state->backward);

@@ -497,7 +497,11 @@ static bool steps_over(Arena *arena, const Access *access, int coarse, int fine)
 bool lanes_are_apart(Arena *arena, Op *op) {
     Access access = access_of(arena, op);
     Type type = op->operands[0]->type;
-    if (!access.offset.known) return type.rank == 0;
+    return access.offset.known ? offset_lanes_are_apart(arena, type, &access) : type.rank == 0;
+}
+
+bool offset_lanes_are_apart(Arena *arena, Type type, const Access *given) {
+    Access access = *given;
     // Lanes past the end repeat elements (`offsets % n`, `where(offsets < n, offsets, n - 1)`): the last store would win.
     if (access.offset.wrapped) return false;
     for (int i = 0; i < access.offset.rank; i++) {

@@ -49,6 +49,8 @@ bool places_are_owned_together(Arena *arena, const FunctionAxes *around, Op *a, 
                                bool by_program);
 /// False where two lanes of one access may touch the same element.
 bool lanes_are_apart(Arena *arena, Op *op);
+/// The same of an access's offset, which is known, in a tile of that type.
+bool offset_lanes_are_apart(Arena *arena, Type type, const Access *access);
 
 /// poly >= 0 for all atoms that are at least 1, with x >= d * (x // d).
 bool sizes_are_nonnegative(Arena *arena, const Poly *poly);

@@ -8,6 +8,7 @@
 #include "analysis/build/build.h"
 #include "analysis/build/infer.h"
 #include "analysis/ir/loops.h"
+#include "autodiff/addresses/digits.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/schedule/sink.h"
@@ -50,7 +51,7 @@ static const char *unknown_address(Arena *arena, const Op *op, const char *name)
                                                  : "is not linear in the lanes of its tile");
 }
 
-static GradientSharing statement_sharing(Differentiation *state, const Accumulation *statement) {
+static GradientSharing affine_sharing(Differentiation *state, const Accumulation *statement) {
     Axis axes[ACCESS_MOST_AXES];
     AxisDependence dependence[ACCESS_MOST_AXES];
     Access access = places_find(state->versions.places, statement->op)->access;
@@ -87,6 +88,13 @@ static GradientSharing statement_sharing(Differentiation *state, const Accumulat
     return (GradientSharing){.is_private = true};
 }
 
+static GradientSharing statement_sharing(Differentiation *state, const Accumulation *statement) {
+    GradientSharing sharing = affine_sharing(state, statement);
+    if (!sharing.is_private)
+        sharing.is_private = digits_are_private(state->arena, state->versions.axes, statement->op);
+    return sharing;
+}
+
 /// How two statements that are private each are private together.
 typedef enum Pair {
     PAIR_SHARED,   // other programs or iterations of the one meet the other
@@ -95,6 +103,7 @@ typedef enum Pair {
 } Pair;
 
 static Pair pair_of(Differentiation *state, const Accumulation *a, const Accumulation *b) {
+    if (digits_are_apart(state->arena, state->versions.axes, a->op, b->op)) return PAIR_APART;
     if (!places_are_owned_together(state->arena, state->versions.axes, a->op, b->op, false))
         return PAIR_SHARED;
     bool apart = ops_are_exclusive(a->op, b->op) || places_are_apart(state->arena, a->op, b->op);

@@ -65,6 +65,7 @@ ROOMS = {
         "programs": {"primal", "tape", "addresses", "rewrite", "state"},
         "emit": {"addresses", "rewrite", "state"},
         "schedule": {"tape", "addresses", "rewrite", "state"},
+        "atomics": {"addresses", "rewrite"},
         "finiteness": {"tape", "addresses", "rewrite", "state"},
         "sweep": {"primal", "tape", "rewrite", "state"},
         "plan": {"primal", "tape", "addresses", "rewrite", "state"},
@@ -72,7 +73,7 @@ ROOMS = {
         "launcher": {"function", "plan", "emit", "primal", "state"},
         "module": {"launcher", "function", "plan", "emit", "primal", "rewrite", "state"},
         ".": {
-            *{"module", "function", "plan", "emit", "sweep", "finiteness", "schedule"},
+            *{"module", "function", "plan", "emit", "sweep", "finiteness", "schedule", "atomics"},
             *{"programs", "primal", "tape", "rewrite", "state"},
         },
     },

@@ -39,6 +39,40 @@ def test_gradients_of_one_program_are_stored() -> None:
     assert {name: kernel["atomics"] for name, kernel in found.items()} == ATOMICS
 
 
+DIGITS = {
+    "packed_halves": 0,
+    "gate_behind_the_index": 0,
+    "transposed": 0,
+    "strided_rows": 0,
+    "three_digits": 0,
+    "whole_of_a_digit": 0,
+    "grid_strided": 0,
+    "channels": 1,  # of `w`
+    "rows_that_overlap": 1,
+    "a_digit_is_missing": 1,
+    "halves_that_meet": 1,
+}
+
+
+def test_digits_of_a_flat_index_tell_elements_apart() -> None:
+    file = FILE.with_name("digits.py")
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    found = {kernel["name"]: kernel for kernel in report["kernels"]}
+    assert {name: kernel["status"] for name, kernel in found.items()} == dict.fromkeys(
+        DIGITS, "proved"
+    )
+    assert {name: kernel["atomics"] for name, kernel in found.items()} == DIGITS
+
+
+def test_a_tile_of_one_element_is_added_once() -> None:
+    module = tad("--backward", "--no-proof", FILE.with_name("digits.py")).stdout
+    body = module.split("def channels_backward(")[1].split("\nclass ")[0]
+    assert "if is_one_element:" in body
+    assert "tl.atomic_add(dw + element, tl.sum(" in body
+    assert "mask=" in body.split("tl.atomic_add(dw + element")[1]
+    assert "is_one_element" not in module.split("def rows_that_overlap_backward(")[1]
+
+
 # The kernels of each backward, and how many of its gradients are still added to by several programs.
 OWNERS = {
     "ahead": (2, 0),
@@ -72,7 +106,7 @@ def test_owners_sum_what_programs_share(tmp_path: Path) -> None:
 ONE_PASS = {
     "norm": (1, True),
     "rows_in_tiles": (1, True),
-    "columns_in_blocks": (2, True),  # of a gradient with owners nobody may ask
+    "columns_in_blocks": (1, True),
     "heads_and_rows": (1, True),
     "in_place": (1, False),
     "with_product": (2, True),

@@ -177,3 +177,12 @@ def weights_across(x, w, y, m, N: tl.constexpr, K: tl.constexpr, BLOCK: tl.const
         inputs = tl.load(x + rows[:, None] * K + k[None, :], mask=rows[:, None] < m, other=0.0)
         outputs = tl.dot(inputs, weights, input_precision="ieee")
         tl.store(y + rows[:, None] * N + n[None, :], outputs * outputs, mask=rows[:, None] < m)
+
+
+# tad: x=f32[2, 3, 8], w=f32[3], y=f32[2, 3, 8], n=48, size=8, count=3, B=8, grid=(6,)
+@triton.jit
+def runs_of_a_weight(x, w, y, n, size, count, B: tl.constexpr):
+    """Each tile is of one element of `w`."""
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    s = tl.load(w + at // size % count, mask=at < n, other=0.0)
+    tl.store(y + at, tl.load(x + at, mask=at < n, other=0.0) * s * s, mask=at < n)

@@ -1,0 +1,340 @@
+// An index that is divided in; whether its quotients and remainders tell apart what the number that they are of tells apart.
+#include "autodiff/addresses/digits.h"
+
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/build/value_poly.h"
+#include "autodiff/addresses/place.h"
+
+/// `number // low % modulus`, times `weight`.
+typedef struct Digit {
+    const Poly *low;
+    const Poly *modulus;  // NULL: none
+    const Poly *weight;
+} Digit;
+
+/// An address has few terms; one that doubles itself has more than can be walked, and is not understood.
+enum { MOST_STEPS = 256 };
+
+typedef struct DigitSum {
+    Arena *arena;
+    Former *former;
+    int steps;  // taken so far
+    Value *parameter;
+    Value *number;  // whose digits they are
+    Digit digits[ADDRESS_MOST_WRAPS];
+    int count;
+    const Poly *base;
+} DigitSum;
+
+/* ---- an address as a sum of digits ---- */
+
+static const Poly *one(Arena *arena) { return poly_constant(arena, 1); }
+
+static bool is_one(const Poly *poly) {
+    int64_t number;
+    return poly_is_constant(poly, &number) && number == 1;
+}
+
+/// A number that is the same for all programs and lanes; NULL for others.
+static const Poly *fixed_number(const DigitSum *sum, Value *value) {
+    Affine form = affine_by(sum->former, value);
+    if (!form.known || form.wrapped) return NULL;
+    for (int k = 0; k < form.rank; k++)
+        if (!poly_is_zero(form.lane[k])) return NULL;
+    return poly_is_fixed(sum->arena, form.base) ? form.base : NULL;
+}
+
+/// What a cast or a broadcast makes of another value.
+static Value *without_form(Value *value) {
+    while (value->op && (value->op->code == OP_CAST || value->op->code == OP_BROADCAST_TO))
+        value = value->op->operands[0];
+    return value;
+}
+
+static bool is_divided(const Value *value) {
+    return value->op && value->type.rank &&
+           (value->op->code == OP_FLOORDIV || value->op->code == OP_MOD);
+}
+
+/// Which digit of which number a value is; false where it is none.
+static bool find_digit(const DigitSum *sum, Value *value, Value **number, Digit *digit) {
+    Arena *arena = sum->arena;
+    value = without_form(value);
+    if (!is_divided(value)) {
+        *number = value;
+        *digit = (Digit){.low = one(arena)};
+        return true;
+    }
+    const Poly *divisor = fixed_number(sum, value->op->operands[1]);
+    if (!divisor || !poly_is_nonnegative(arena, poly_subtract(arena, divisor, one(arena))) ||
+        !find_digit(sum, value->op->operands[0], number, digit))
+        return false;
+    const Poly *parts = digit->modulus ? poly_divide_exact(arena, digit->modulus, divisor) : NULL;
+    if (digit->modulus && !parts) return false;
+    if (value->op->code == OP_MOD) {
+        digit->modulus = divisor;
+        return true;
+    }
+    digit->low = poly_multiply(arena, digit->low, divisor);
+    digit->modulus = parts;
+    return digit->low != NULL;
+}
+
+/// The number that an address has a digit of, or NULL.
+static Value *find_number(DigitSum *sum, Value *value) {
+    Value *number = NULL;
+    Digit digit;
+    if (is_divided(value) && find_digit(sum, value, &number, &digit)) return number;
+    const Op *op = sum->steps++ < MOST_STEPS ? value->op : NULL;
+    bool is_sum = op && (op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL ||
+                         op->code == OP_CAST || op->code == OP_BROADCAST_TO);
+    for (int i = 0; is_sum && i < op->operand_count && i < 2 && !number; i++)
+        number = find_number(sum, op->operands[i]);
+    return number;
+}
+
+static bool add_digit(DigitSum *sum, Value *value, const Poly *weight) {
+    Value *number;
+    Digit digit;
+    if (!find_digit(sum, value, &number, &digit) || number != sum->number ||
+        sum->count == ADDRESS_MOST_WRAPS)
+        return false;
+    digit.weight = weight;
+    sum->digits[sum->count++] = digit;
+    return true;
+}
+
+static bool add_terms(DigitSum *sum, Value *value, const Poly *weight) {
+    if (!weight || sum->steps++ >= MOST_STEPS) return false;
+    const Poly *fixed = value->type.kind == TYPE_POINTER ? NULL : fixed_number(sum, value);
+    if (fixed) {
+        fixed = poly_multiply(sum->arena, fixed, weight);
+        if (fixed) sum->base = poly_add(sum->arena, sum->base, fixed);
+        return fixed != NULL;
+    }
+    const Op *op = value->op;
+    if (value == sum->number) return add_digit(sum, value, weight);
+    if (!op) {
+        bool is_first = value->type.kind == TYPE_POINTER && !sum->parameter;
+        if (is_first) sum->parameter = value;
+        return is_first && value->region && !value->region->parent;
+    }
+    switch (op->code) {
+    case OP_CAST:
+        if (value->type.kind == TYPE_POINTER) return false;
+        return add_terms(sum, op->operands[0], weight);
+    case OP_BROADCAST_TO: return add_terms(sum, op->operands[0], weight);
+    case OP_ADD:
+        return add_terms(sum, op->operands[0], weight) && add_terms(sum, op->operands[1], weight);
+    case OP_SUB:
+        return add_terms(sum, op->operands[0], weight) &&
+               add_terms(sum, op->operands[1],
+                         poly_multiply(sum->arena, weight, poly_constant(sum->arena, -1)));
+    case OP_MUL:
+        for (int i = 0; i < 2; i++) {
+            const Poly *factor = fixed_number(sum, op->operands[i]);
+            if (!factor) continue;
+            factor = poly_multiply(sum->arena, factor, weight);
+            return add_terms(sum, op->operands[1 - i], factor);
+        }
+        return false;
+    default: return add_digit(sum, value, weight);
+    }
+}
+
+static bool find_sum(Arena *arena, Op *access, DigitSum *sum) {
+    Value *address = access->operands[0];
+    *sum = (DigitSum){.arena = arena, .former = former_new(arena), .base = poly_constant(arena, 0)};
+    if (address->type.kind != TYPE_POINTER) return false;
+    sum->number = find_number(sum, address);
+    sum->steps = 0;
+    return sum->number && add_terms(sum, address, one(arena)) && sum->parameter;
+}
+
+/* ---- the number ---- */
+
+/// Whether the number differs from lane to lane, from iteration to iteration and from program to program, and is never below 0.
+static bool counts_elements(Arena *arena, const FunctionAxes *around, Op *access, Value *number) {
+    Type type = access->operands[0]->type;
+    Affine form = affine_of(arena, number);
+    if (!form.known || form.wrapped || form.rank != type.rank || number->type.rank != type.rank)
+        return false;
+    for (int t = 0; t < form.base->count; t++)
+        if (form.base->terms[t].coefficient < 0) return false;
+    for (int k = 0; k < form.rank; k++)
+        if (!poly_is_nonnegative(arena, form.lane[k])) return false;
+    Access counted = access_of(arena, access);
+    counted.offset = form;
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    int count = access_axes(arena, around, &counted, axes, dependence, ACCESS_MOST_AXES);
+    for (int i = 0; i < count; i++)
+        if (dependence[i] != AXIS_OWNED) return false;
+    return offset_lanes_are_apart(arena, type, &counted);
+}
+
+/* ---- the digits ---- */
+
+/// One digit between two of the numbers that the others begin and end at.
+typedef struct Place {
+    const Poly *low;
+    const Poly *extent;  // NULL: as many as there are
+    const Poly *weight;
+} Place;
+
+enum { MOST_PLACES = 2 * ADDRESS_MOST_WRAPS + 1 };
+
+typedef struct DigitPlaces {
+    Place items[MOST_PLACES];
+    int count;
+} DigitPlaces;
+
+/// Puts a boundary among the others, each of which divides the next. False where it does not fit in.
+static bool add_boundary(Arena *arena, DigitPlaces *places, const Poly *low) {
+    int at = 0;
+    for (; at < places->count; at++) {
+        const Poly *other = places->items[at].low;
+        if (poly_equal(other, low)) return true;
+        if (poly_divide_exact(arena, other, low)) break;
+        if (!poly_divide_exact(arena, low, other)) return false;
+    }
+    if (places->count == MOST_PLACES) return false;
+    for (int i = places->count++; i > at; i--) places->items[i] = places->items[i - 1];
+    places->items[at] = (Place){.low = low, .weight = poly_constant(arena, 0)};
+    return true;
+}
+
+static const Poly *end_of(Arena *arena, const Digit *digit) {
+    return digit->modulus ? poly_multiply(arena, digit->low, digit->modulus) : NULL;
+}
+
+/// The number in digits that do not overlap, smallest first, each with what one of it moves the address by.
+static bool find_places(const DigitSum *sum, DigitPlaces *places) {
+    Arena *arena = sum->arena;
+    *places = (DigitPlaces){.count = 0};
+    for (int i = 0; i < sum->count; i++) {
+        const Poly *end = end_of(arena, &sum->digits[i]);
+        if (!add_boundary(arena, places, sum->digits[i].low)) return false;
+        if (sum->digits[i].modulus && (!end || !add_boundary(arena, places, end))) return false;
+    }
+    for (int i = 0; i + 1 < places->count; i++)
+        places->items[i].extent =
+            poly_divide_exact(arena, places->items[i + 1].low, places->items[i].low);
+    for (int d = 0; d < sum->count; d++) {
+        const Digit *digit = &sum->digits[d];
+        const Poly *end = end_of(arena, digit);
+        bool is_in = false;
+        for (int i = 0; i < places->count; i++) {
+            Place *place = &places->items[i];
+            is_in = is_in || poly_equal(place->low, digit->low);
+            if (end && poly_equal(place->low, end)) is_in = false;
+            if (!is_in) continue;
+            const Poly *step = poly_divide_exact(arena, place->low, digit->low);
+            step = step ? poly_multiply(arena, step, digit->weight) : NULL;
+            if (!step) return false;
+            place->weight = poly_add(arena, place->weight, step);
+        }
+    }
+    return places->count && is_one(places->items[0].low);
+}
+
+static bool mentions_divisor(const DigitPlaces *places, const Value *atom) {
+    for (int i = 0; i < places->count; i++)
+        if (poly_mentions(places->items[i].low, atom)) return true;
+    return false;
+}
+
+/// The factors of a step that no divisor has: strides of their own. NULL where its terms differ in them.
+static const Poly *own_stride(Arena *arena, const DigitPlaces *places, const Poly *weight) {
+    const Poly *stride = NULL;
+    for (int t = 0; t < weight->count; t++) {
+        const Poly *factors = one(arena);
+        for (int a = 0; a < weight->terms[t].atom_count; a++) {
+            Value *atom = weight->terms[t].atoms[a];
+            if (!mentions_divisor(places, atom))
+                factors = poly_multiply(arena, factors, poly_atom(arena, atom));
+        }
+        if (stride && !poly_equal(stride, factors)) return NULL;
+        stride = factors;
+    }
+    return stride;
+}
+
+/// Whether the digits of one dimension step over each other, in some order.
+static bool steps_are_apart(Arena *arena, Place *items, int count) {
+    const Poly *reach = poly_constant(arena, 0);
+    for (int done = 0; done < count; done++) {
+        int next = done;
+        for (; next < count; next++) {
+            if (!items[next].extent && done + 1 < count) continue;
+            const Poly *gap = poly_subtract(arena, items[next].weight, reach);
+            if (poly_is_nonnegative(arena, poly_subtract(arena, gap, one(arena)))) break;
+        }
+        if (next == count) return false;
+        Place chosen = items[next];
+        items[next] = items[done];
+        items[done] = chosen;
+        if (!chosen.extent) continue;
+        const Poly *steps = poly_subtract(arena, chosen.extent, one(arena));
+        steps = poly_multiply(arena, chosen.weight, steps);
+        if (!steps) return false;
+        reach = poly_add(arena, reach, steps);
+    }
+    return true;
+}
+
+/// Whether different digits are different elements: within each dimension, and the dimensions are apart.
+static bool places_are_told_apart(Arena *arena, DigitPlaces *places) {
+    const Poly *strides[MOST_PLACES];
+    for (int i = 0; i < places->count; i++) {
+        const Poly *weight = places->items[i].weight;
+        if (poly_is_zero(weight) || stride_may_vanish(weight)) return false;
+        strides[i] = own_stride(arena, places, weight);
+        if (!strides[i]) return false;
+        for (int k = 0; k < i; k++)
+            if (!poly_equal(strides[i], strides[k]) &&
+                strides_may_meet(arena, strides[i], strides[k]))
+                return false;
+    }
+    for (int i = 0; i < places->count; i++) {
+        Place same[MOST_PLACES];
+        int count = 0;
+        for (int k = 0; k < places->count; k++) {
+            if (!poly_equal(strides[i], strides[k])) continue;
+            same[count] = places->items[k];
+            same[count].weight = poly_divide_exact(arena, same[count].weight, strides[k]);
+            if (!same[count++].weight) return false;
+        }
+        if (!steps_are_apart(arena, same, count)) return false;
+    }
+    return true;
+}
+
+bool digits_are_private(Arena *arena, const FunctionAxes *around, Op *access) {
+    DigitSum sum;
+    DigitPlaces places;
+    return find_sum(arena, access, &sum) && find_places(&sum, &places) &&
+           counts_elements(arena, around, access, sum.number) &&
+           places_are_told_apart(arena, &places);
+}
+
+bool digits_are_apart(Arena *arena, const FunctionAxes *around, Op *a, Op *b) {
+    DigitSum first, second;
+    DigitPlaces places, others;
+    if (!find_sum(arena, a, &first) || !find_sum(arena, b, &second) ||
+        first.parameter != second.parameter || first.number != second.number ||
+        !find_places(&first, &places) || !find_places(&second, &others) ||
+        places.count != others.count || places.count == MOST_PLACES)
+        return false;
+    for (int i = 0; i < places.count; i++)
+        if (!poly_equal(places.items[i].low, others.items[i].low) ||
+            !poly_equal(places.items[i].weight, others.items[i].weight))
+            return false;
+    const Poly *distance = poly_subtract(arena, second.base, first.base);
+    if (!poly_is_nonnegative(arena, distance))
+        distance = poly_subtract(arena, first.base, second.base);
+    places.items[places.count++] =
+        (Place){.low = one(arena), .extent = poly_constant(arena, 2), .weight = distance};
+    return counts_elements(arena, around, a, first.number) &&
+           counts_elements(arena, around, b, first.number) && places_are_told_apart(arena, &places);
+}

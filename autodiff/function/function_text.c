@@ -364,7 +364,11 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
         const BackwardArgument *argument = &launch->arguments[i];
         bool is_own = argument->use == ARGUMENT_SCRATCH || argument->use == ARGUMENT_STEPS;
         if (argument->is_program_sum || (is_own && number == 0)) continue;
-        if (argument->use == ARGUMENT_SLICES) continue;  // it has a default
+        if (argument->use == ARGUMENT_SLICES) {
+            const char *slices = slices_text(arena, plan, launch, argument->name);
+            if (slices) LIST_PUSH(arena, &call, slices);
+            continue;
+        }
         if (argument->use == ARGUMENT_STAGES) {
             const char *stages = stages_text(arena, plan, launch, argument->name, indent + 4);
             if (stages) LIST_PUSH(arena, &call, stages);

@@ -78,3 +78,10 @@ const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaun
     return call_lines_before(arena, arena_printf(arena, "%s=_stages", name), items.items,
                              items.count, indent, 1);
 }
+
+const char *slices_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                        const char *name) {
+    bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
+    if (is_tuned || plan->has_options || warps_text(arena, plan, launch)) return NULL;
+    return arena_printf(arena, "%s=1024", name);
+}

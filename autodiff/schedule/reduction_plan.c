@@ -432,6 +432,27 @@ static bool plan_has(const ReductionPlan *plan, const SharedStatement *shared) {
     return false;
 }
 
+typedef struct OtherAdditions {
+    const ReductionPlan *plan;
+    bool any;
+} OtherAdditions;
+
+static bool visit_addition(void *context, Op *op) {
+    OtherAdditions *others = context;
+    bool is_summed = op->code != OP_ATOMIC_ADD;
+    for (LIST_EACH(int, i, others->plan->statements))
+        is_summed = is_summed || others->plan->statements.items[i]->statement.op == op;
+    others->any = others->any || !is_summed;
+    return !others->any;
+}
+
+/// Whether atomics would be left for each program that the pass goes through: it would have fewer programs to hide them behind.
+static bool leaves_atomics(const Differentiation *state, const ReductionPlan *plan) {
+    OtherAdditions others = {.plan = plan};
+    region_walk(state->backward->body, visit_addition, &others);
+    return others.any;
+}
+
 bool reductions_fit_one_pass(Differentiation *state, const TileOrders *orders,
                              const ReductionPlans *apart, ReductionPlan *plan) {
     bool is_busy = false;
@@ -443,5 +464,5 @@ bool reductions_fit_one_pass(Differentiation *state, const TileOrders *orders,
     for (int p = 0; p < apart->count; p++)
         for (LIST_EACH(int, i, apart->items[p].statements))
             is_all = is_all && plan_has(plan, apart->items[p].statements.items[i]);
-    return is_all;
+    return is_all && !leaves_atomics(state, plan);
 }

@@ -126,16 +126,18 @@ static const Gradient *gradient_of(const WantedSearch *search, const Parameter *
 typedef struct WrittenBits {
     WantedSearch *search;
     unsigned bits;
+    bool multiplies;  // matrices
 } WrittenBits;
 
 static bool visit_written(void *context, Op *op) {
     WrittenBits *written = context;
     if (op_is_access(op)) written->bits |= bit_of(written->search, op);
+    written->multiplies = written->multiplies || op_is_product(op->code);
     return true;
 }
 
-/// Finds the gradients that the kernel writes. False where nothing is to be left out: none is a sum of several programs', or there is
-/// but one.
+/// Finds the gradients that the kernel writes. False where nothing is to be left out: there is but one, or each is its program's own and
+/// products take longer than what would be left out.
 static bool find_gradients(WantedSearch *search) {
     Differentiation *state = search->state;
     int count = 0;
@@ -156,7 +158,8 @@ static bool find_gradients(WantedSearch *search) {
     WrittenBits written = {.search = search};
     region_walk(search->function->body, visit_written, &written);
     search->optional &= written.bits & ~tuned;
-    return (written.bits & sums) && (written.bits & (written.bits - 1)) && search->optional;
+    bool is_worth_it = (written.bits & sums) || !written.multiplies;
+    return is_worth_it && (written.bits & (written.bits - 1)) && search->optional;
 }
 
 /* ---- the branches ---- */

@@ -5,8 +5,8 @@
 
 #include "autodiff/state/differentiation.h"
 
-/// Puts branches (`if dweight_ptr is not None:`) around the statements of gradients that autograd may leave out, where programs add to
-/// one of them: weights may be frozen. Notes these gradients' parameters in `parts.optional`.
+/// Puts branches (`if dweight_ptr is not None:`) around the statements of gradients that autograd may leave out, where a kernel has
+/// several, and programs add to one of them or it has no products: weights may be frozen, targets may be data. Notes these gradients' parameters in `parts.optional`.
 void wanted_guard(Differentiation *state);
 
 #endif

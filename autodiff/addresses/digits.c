@@ -6,11 +6,11 @@
 #include "autodiff/addresses/place.h"
 
 /// `number // low % modulus`, times `weight`.
-typedef struct Digit {
+typedef struct FlatDigit {
     const Poly *low;
     const Poly *modulus;  // NULL: none
     const Poly *weight;
-} Digit;
+} FlatDigit;
 
 /// An address has few terms; one that doubles itself has more than can be walked, and is not understood.
 enum { MOST_STEPS = 256 };
@@ -21,7 +21,7 @@ typedef struct DigitSum {
     int steps;  // taken so far
     Value *parameter;
     Value *number;  // whose digits they are
-    Digit digits[ADDRESS_MOST_WRAPS];
+    FlatDigit digits[ADDRESS_MOST_WRAPS];
     int count;
     const Poly *base;
 } DigitSum;
@@ -57,12 +57,12 @@ static bool is_divided(const Value *value) {
 }
 
 /// Which digit of which number a value is; false where it is none.
-static bool find_digit(const DigitSum *sum, Value *value, Value **number, Digit *digit) {
+static bool find_digit(const DigitSum *sum, Value *value, Value **number, FlatDigit *digit) {
     Arena *arena = sum->arena;
     value = without_form(value);
     if (!is_divided(value)) {
         *number = value;
-        *digit = (Digit){.low = one(arena)};
+        *digit = (FlatDigit){.low = one(arena)};
         return true;
     }
     const Poly *divisor = fixed_number(sum, value->op->operands[1]);
@@ -83,19 +83,17 @@ static bool find_digit(const DigitSum *sum, Value *value, Value **number, Digit 
 /// The number that an address has a digit of, or NULL.
 static Value *find_number(DigitSum *sum, Value *value) {
     Value *number = NULL;
-    Digit digit;
+    FlatDigit digit;
     if (is_divided(value) && find_digit(sum, value, &number, &digit)) return number;
     const Op *op = sum->steps++ < MOST_STEPS ? value->op : NULL;
-    bool is_sum = op && (op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL ||
-                         op->code == OP_CAST || op->code == OP_BROADCAST_TO);
-    for (int i = 0; is_sum && i < op->operand_count && i < 2 && !number; i++)
-        number = find_number(sum, op->operands[i]);
+    for (int i = 0; op && i < op->operand_count && !number; i++)
+        if (op->operands[i]) number = find_number(sum, op->operands[i]);
     return number;
 }
 
 static bool add_digit(DigitSum *sum, Value *value, const Poly *weight) {
     Value *number;
-    Digit digit;
+    FlatDigit digit;
     if (!find_digit(sum, value, &number, &digit) || number != sum->number ||
         sum->count == ADDRESS_MOST_WRAPS)
         return false;
@@ -176,16 +174,16 @@ static bool counts_elements(Arena *arena, const FunctionAxes *around, Op *access
 /* ---- the digits ---- */
 
 /// One digit between two of the numbers that the others begin and end at.
-typedef struct Place {
+typedef struct DigitRange {
     const Poly *low;
     const Poly *extent;  // NULL: as many as there are
     const Poly *weight;
-} Place;
+} DigitRange;
 
 enum { MOST_PLACES = 2 * ADDRESS_MOST_WRAPS + 1 };
 
 typedef struct DigitPlaces {
-    Place items[MOST_PLACES];
+    DigitRange items[MOST_PLACES];
     int count;
 } DigitPlaces;
 
@@ -200,11 +198,11 @@ static bool add_boundary(Arena *arena, DigitPlaces *places, const Poly *low) {
     }
     if (places->count == MOST_PLACES) return false;
     for (int i = places->count++; i > at; i--) places->items[i] = places->items[i - 1];
-    places->items[at] = (Place){.low = low, .weight = poly_constant(arena, 0)};
+    places->items[at] = (DigitRange){.low = low, .weight = poly_constant(arena, 0)};
     return true;
 }
 
-static const Poly *end_of(Arena *arena, const Digit *digit) {
+static const Poly *end_of(Arena *arena, const FlatDigit *digit) {
     return digit->modulus ? poly_multiply(arena, digit->low, digit->modulus) : NULL;
 }
 
@@ -221,11 +219,11 @@ static bool find_places(const DigitSum *sum, DigitPlaces *places) {
         places->items[i].extent =
             poly_divide_exact(arena, places->items[i + 1].low, places->items[i].low);
     for (int d = 0; d < sum->count; d++) {
-        const Digit *digit = &sum->digits[d];
+        const FlatDigit *digit = &sum->digits[d];
         const Poly *end = end_of(arena, digit);
         bool is_in = false;
         for (int i = 0; i < places->count; i++) {
-            Place *place = &places->items[i];
+            DigitRange *place = &places->items[i];
             is_in = is_in || poly_equal(place->low, digit->low);
             if (end && poly_equal(place->low, end)) is_in = false;
             if (!is_in) continue;
@@ -261,7 +259,7 @@ static const Poly *own_stride(Arena *arena, const DigitPlaces *places, const Pol
 }
 
 /// Whether the digits of one dimension step over each other, in some order.
-static bool steps_are_apart(Arena *arena, Place *items, int count) {
+static bool steps_are_apart(Arena *arena, DigitRange *items, int count) {
     const Poly *reach = poly_constant(arena, 0);
     for (int done = 0; done < count; done++) {
         int next = done;
@@ -271,7 +269,7 @@ static bool steps_are_apart(Arena *arena, Place *items, int count) {
             if (poly_is_nonnegative(arena, poly_subtract(arena, gap, one(arena)))) break;
         }
         if (next == count) return false;
-        Place chosen = items[next];
+        DigitRange chosen = items[next];
         items[next] = items[done];
         items[done] = chosen;
         if (!chosen.extent) continue;
@@ -297,7 +295,7 @@ static bool places_are_told_apart(Arena *arena, DigitPlaces *places) {
                 return false;
     }
     for (int i = 0; i < places->count; i++) {
-        Place same[MOST_PLACES];
+        DigitRange same[MOST_PLACES];
         int count = 0;
         for (int k = 0; k < places->count; k++) {
             if (!poly_equal(strides[i], strides[k])) continue;
@@ -334,7 +332,7 @@ bool digits_are_apart(Arena *arena, const FunctionAxes *around, Op *a, Op *b) {
     if (!poly_is_nonnegative(arena, distance))
         distance = poly_subtract(arena, first.base, second.base);
     places.items[places.count++] =
-        (Place){.low = one(arena), .extent = poly_constant(arena, 2), .weight = distance};
+        (DigitRange){.low = one(arena), .extent = poly_constant(arena, 2), .weight = distance};
     return counts_elements(arena, around, a, first.number) &&
            counts_elements(arena, around, b, first.number) && places_are_told_apart(arena, &places);
 }

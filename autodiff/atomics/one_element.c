@@ -7,12 +7,12 @@
 #include "autodiff/rewrite/rewrite.h"
 
 /// What an index is made of, by operands alone.
-typedef struct Parts {
+typedef struct IndexParts {
     Map seen;
     bool divides, loads;
-} Parts;
+} IndexParts;
 
-static void find_parts(Parts *parts, const Value *value) {
+static void find_parts(IndexParts *parts, const Value *value) {
     if (!value || !value->op || map_has_pointer(&parts->seen, value)) return;
     map_set_pointer(&parts->seen, value, parts);
     const Op *op = value->op;
@@ -32,7 +32,7 @@ static Value *shared_index(Arena *arena, Op *op) {
     bool is_tile = rank && address->operands[0]->type.rank == 0 && index->type.rank == rank &&
                    value->type.rank == rank && (!mask || mask->type.rank == rank);
     if (!is_tile || lanes_are_apart(arena, op)) return NULL;
-    Parts parts = {.seen = map_new(arena)};
+    IndexParts parts = {.seen = map_new(arena)};
     find_parts(&parts, index);
     return parts.divides && !parts.loads ? index : NULL;
 }
@@ -62,20 +62,20 @@ static void ask(Function *function, Op *op, Value *index) {
     op_move_before(op, op_append(&each, OP_YIELD, NULL, 0, 0));
 }
 
-typedef struct Search {
+typedef struct AdditionSearch {
     Arena *arena;
     LIST(Op *) found;
-} Search;
+} AdditionSearch;
 
 static bool visit(void *context, Op *op) {
-    Search *search = context;
+    AdditionSearch *search = context;
     if (op->code == OP_ATOMIC_ADD && shared_index(search->arena, op))
         LIST_PUSH(search->arena, &search->found, op);
     return true;
 }
 
 void atomics_ask_for_one_element(Function *function) {
-    Search search = {.arena = function->arena};
+    AdditionSearch search = {.arena = function->arena};
     region_walk(function->body, visit, &search);
     for (LIST_EACH(int, i, search.found))
         ask(function, search.found.items[i], shared_index(search.arena, search.found.items[i]));

@@ -30,6 +30,22 @@ def run(x, w, b):
     return y
 """
 
+IN_A_LOOP = """@triton.jit
+def scaled(x, w, b, y, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    for start in range(0, n, BLOCK):
+        o = start + tl.arange(0, BLOCK)
+        a = tl.load(x + row * n + o, mask=o < n, other=0.0)
+        v = tl.exp(a) * tl.load(w + o, mask=o < n) + tl.load(b + o, mask=o < n)
+        tl.store(y + row * n + o, v, mask=o < n)
+
+
+def run(x, w, b):
+    y = torch.empty_like(x)
+    scaled[(x.shape[0],)](x, w, b, y, x.shape[1], BLOCK=4)
+    return y
+"""
+
 SOFTMAX = """@triton.jit
 def pool(q, k, v, y, n, D: tl.constexpr, BLOCK: tl.constexpr):
     row = tl.program_id(0)
@@ -82,6 +98,17 @@ def run(x, w):
     product[(triton.cdiv(x.numel(), 4),)](x, w, y, x.numel(), BLOCK=4)
     return y
 """
+MATRICES = """@triton.jit
+def matrices(x, w, y, D: tl.constexpr):
+    o = tl.program_id(0) * D * D + tl.arange(0, D)[:, None] * D + tl.arange(0, D)[None, :]
+    tl.store(y + o, tl.dot(tl.load(x + o), tl.load(w + o)))
+
+
+def run(x, w):
+    y = torch.empty_like(x)
+    matrices[(x.shape[0],)](x, w, y, D=16)
+    return y
+"""
 NORM = """@triton.jit
 def norm(x_ptr, w_ptr, b_ptr, y_ptr, n, eps, HAS_BIAS: tl.constexpr, BLOCK: tl.constexpr):
     row = tl.program_id(0)
@@ -119,7 +146,8 @@ def run(x, table, gain):
 """
 # name: (file, shapes of the arguments, launches in order: the gradients that each asks for; None: it always runs)
 CASES: dict[str, tuple[str, list[tuple[int, ...]], list[set[str] | None]]] = {
-    "rows private, weights shared": (SCALED, [(5, 6), (6,), (6,)], [{"x"}, {"w", "b"}]),
+    "rows private, weights shared": (SCALED, [(5, 6), (6,), (6,)], [None]),
+    "rows in a loop, weights shared": (IN_A_LOOP, [(5, 6), (6,), (6,)], [{"x"}, {"w", "b"}]),
     "the first leaves scratch": (SOFTMAX, [(3, 4), (6, 4), (6, 4)], [None, {"k", "v"}]),
     "in place": (IN_PLACE, [(3, 6), (6,)], [None]),
     "one pass over the rows": (NORM, [(5, 6), (6,), (6,)], [None]),
@@ -230,10 +258,14 @@ def test_a_gradient_below_the_question_for_another(tmp_path: Path) -> None:
     assert "w_ptr" in run.stdout and "asked for" in run.stdout, run.stdout
 
 
-def test_nothing_is_asked_where_no_programs_share(tmp_path: Path) -> None:
-    """Gradients that each program has for itself are stored, all of them."""
+def test_gradients_of_one_program_are_asked_for_but_beside_products(tmp_path: Path) -> None:
+    """Targets are data: their gradient costs as much as the other one. Beside products it does not."""
     text = written(tmp_path, SINGLE)
-    assert "is not None" not in text[text.index("def product_backward(") : text.index("class ")]
+    kernel = text[text.index("def product_backward(") : text.index("class ")]
+    assert "if dx is not None:" in kernel
+    assert "if dw is not None:" in kernel
+    text = written(tmp_path, MATRICES)
+    assert "is not None" not in text[text.index("def matrices_backward(") : text.index("class ")]
 
 
 def test_renamed_gradients(tmp_path: Path) -> None:

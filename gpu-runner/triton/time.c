@@ -1,9 +1,11 @@
 // Buffers by the plan, cubins from the compiler, and the stopwatch; everything of the GPU's is given back at the end.
 #include "gpu-runner/triton/time.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "gpu-runner/triton/compiler.h"
+#include "gpu-runner/triton/reference.h"
 #include "gpu-runner/triton/stopwatch.h"
 
 static const double SECONDS_UNASKED = 240;
@@ -192,6 +194,20 @@ static Error put_elements(TimeRequest *request, Json *result) {
     return error;
 }
 
+/// A variant that spills, or that computes something else than the one that was kept, is not timed.
+static Error variant_check(TimeRequest *request, TimedKernels *forward) {
+    const char *check = json_get_string(request->params, "check", "");
+    const Json *arguments = json_get(request->plan, "arguments");
+    int most = json_get_int(request->params, "most_spilled", INT_MAX);
+    LoadedKernel *kernel = &forward->kernels[0];
+    if (kernel->spilled > most)
+        return arena_printf(request->arena, "it spills %d bytes of a thread", kernel->spilled);
+    if (strcmp(check, "keep") == 0) return reference_keep(&request->buffers, kernel, arguments);
+    if (strcmp(check, "compare") == 0)
+        return reference_compare(&request->buffers, kernel, arguments);
+    return NULL;
+}
+
 static Json *time_all(TimeRequest *request, Json *result, Error *error) {
     Arena *arena = request->arena;
     const Json *launches = json_get(request->plan, "launches"),
@@ -204,6 +220,7 @@ static Json *time_all(TimeRequest *request, Json *result, Error *error) {
         *error = kernel_add(request, json_get_string(launches->items[i], "kernel", ""),
                             json_get(launches->items[i], "arguments"), &backward);
     Json *meters = json_object(arena);
+    if (!*error) *error = variant_check(request, &forward);
     if (!*error) json_set(result, "forward", kernels_time(request, &forward, meters, error));
     if (!*error && count)
         json_set(result, "backward", kernels_time(request, &backward, NULL, error));

@@ -300,7 +300,7 @@ static Error parse_finish(Parse *parse) {
 }
 
 Error options_parse(Arena *arena, int argument_count, char **arguments, Options *options) {
-    enum { CHECK_SECONDS = 60, BACKWARD_SECONDS = 10 };
+    enum { CHECK_SECONDS = 60, BACKWARD_SECONDS = 10, TUNE_SECONDS = 600 };
     *options = (Options){0};
     Parse parse = {.arena = arena,
                    .count = argument_count,
@@ -321,8 +321,9 @@ Error options_parse(Arena *arena, int argument_count, char **arguments, Options 
     if (options->output && strcmp(options->output, "-") == 0) options->output = NULL;
     options->command = (CommandId)parse.command;
     if (options->time_limit_s == 0)
-        options->time_limit_s =
-            options->command == COMMAND_BACKWARD ? BACKWARD_SECONDS : CHECK_SECONDS;
+        options->time_limit_s = options->command == COMMAND_BACKWARD ? BACKWARD_SECONDS
+                                : options->command == COMMAND_TUNE   ? TUNE_SECONDS
+                                                                     : CHECK_SECONDS;
     if (!parse.seen[OPTION_MIN_SIM]) options->min_sim = -1;
     options->operands = parse.operands.items;
     options->operand_count = parse.operands.count;

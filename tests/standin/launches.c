@@ -2,6 +2,8 @@
 // says it takes, and writes down each launch. Tests compile it and load it by TAD_LIBCUDA and TAD_NVML.
 //   STAND_IN_LOG=FILE                  a line of JSON for each launch
 //   STAND_IN_MS=0.5                    how long everything takes
+//   STAND_IN_BEST=256                  launches with so many threads take half as long
+//   STAND_IN_WRONG=128                 launches with so many threads write to their second tensor
 #include <elf.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -103,10 +105,18 @@ API int cuEventCreate(void **event, unsigned flags UNUSED) {
     *event = &it;
     return 0;
 }
+static unsigned last_threads;  // of the last launch
+
+static int has_threads(const char *name) {
+    const char *given = getenv(name);
+    return given && (unsigned)atoi(given) == last_threads;
+}
+
 API int cuEventElapsedTime(float *between, void *from UNUSED, void *to UNUSED) {
     const char *given = getenv("STAND_IN_MS");
     ANSWER();
     *between = given ? (float)atof(given) : 0.5F;
+    if (has_threads("STAND_IN_BEST")) *between /= 2;
     return 0;
 }
 API int cuGetErrorName(int code, const char **name) {
@@ -195,6 +205,8 @@ API int cuLaunchKernelEx(const Config *config, void *function, void **parameters
     const Kernel *kernel = function;
     const char *file = getenv("STAND_IN_LOG");
     ANSWER();
+    last_threads = config->block[0];
+    if (has_threads("STAND_IN_WRONG")) memset(*(void **)parameters[1], 0x3F, 4);
     FILE *log = file ? fopen(file, "a") : NULL;
     if (!log) return 0;
     fprintf(log,

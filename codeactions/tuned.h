@@ -1,0 +1,23 @@
+// What was measured as the best configurations of a kernel, written into its file.
+#ifndef TAD_CODEACTIONS_TUNED_H
+#define TAD_CODEACTIONS_TUNED_H
+
+#include "codeactions/codeactions.h"
+
+typedef struct TunedConfiguration {
+    const char *const *names;  // of constexprs
+    const int *values;
+    int count;
+    int warps, stages;  // stages 0: not said
+} TunedConfiguration;
+
+/// An edit that puts the configurations in the place of the kernel's `@triton.autotune` list. What else the old list sets keeps the number of
+/// `others` (names as in it). A refusal in one sentence where the kernel has no such list, or one that says more than numbers, warps and stages.
+ActionEdit tuned_edit(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                      const TunedConfiguration *configurations, int count,
+                      const TunedConfiguration *others);
+/// `[triton.Config({"BLOCK": 128}, num_warps=4), ...]`, lines indented by `indent` spaces.
+const char *tuned_list(Arena *arena, const char *triton, const TunedConfiguration *configurations,
+                       int count, const TunedConfiguration *others, int indent);
+
+#endif

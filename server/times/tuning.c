@@ -1,0 +1,342 @@
+// A search along one axis after the other. It is replayed from its start each time a trial has ended, up to the first point that was not
+// tried: so nothing but the trials is remembered.
+#include "server/times/tuning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/times/space.h"
+
+enum {
+    PLAN_LIMIT_MS = 60000,
+    TRIAL_LIMIT_MS = 120000,
+    SPARE_MS = 10000,  // for a worker to say that it has no time left
+    MOST_TRIALS = 120,
+    MOST_SWEEPS = 3,
+    MOST_RESTARTS = 3,
+};
+static const double WORTH = 0.995;  // of the best time so far: less is noise
+
+typedef struct TuningTrial {
+    SpacePoint point;
+    TunedVariant variant;
+    bool is_pruned;
+} TuningTrial;
+
+struct Tuning {
+    Arena *arena;
+    Loop *loop;
+    Snapshot *snapshot;
+    const Kernel *kernel;
+    RunnerClient *worker;
+    const char *line;  // `# tad time: ...`
+    Json *params;      // of `plan`
+    Json *python;
+    const Json *plan;  // of the kernel as it is
+    Space space;
+    LIST(TuningTrial) trials;  // the first: the kernel as it is
+    SpacePoint current;
+    int spilled, restarts, tried;
+    bool lost_reference;  // the worker was started anew, and knows no result
+    const char *device, *triton;
+    TuningEvents events;
+    uint64_t deadline_ms;
+    bool is_ended, was_cut;
+};
+
+static void tuning_free(void *context) {
+    Tuning *tuning = context;
+    snapshot_release(tuning->snapshot);
+    arena_free(tuning->arena);
+}
+
+static void tuning_end(Tuning *tuning, const TuningResult *result, const char *problem) {
+    if (tuning->is_ended) return;
+    tuning->is_ended = true;
+    tuning->events.done(tuning->events.context, result, problem);
+    runner_client_close(tuning->worker);
+    timer_start(tuning->loop, 0, 0, tuning_free, tuning);  // callbacks are still on the stack
+}
+
+// --- the search -------------------------------------------------------------------------------------------------------
+
+static TuningTrial *trial_of(const Tuning *tuning, const SpacePoint *point) {
+    for (LIST_EACH(int, i, tuning->trials))
+        if (space_same(&tuning->space, &tuning->trials.items[i].point, point))
+            return &tuning->trials.items[i];
+    return NULL;
+}
+
+/// `pruned`: why it needs no trial, or NULL.
+static TuningTrial *trial_new(Tuning *tuning, const SpacePoint *point, const char *pruned) {
+    Arena *arena = tuning->arena;
+    const Space *space = &tuning->space;
+    int *blocks = ARENA_ARRAY(arena, int, space->count + 1), count = 0;
+    TuningTrial trial = {.point = *point, .variant.text = space_text(arena, space, point)};
+    for (int i = 0; i < space->count; i++) {
+        int value = space->axes[i].values[point->at[i]];
+        if (space->axes[i].kind == AXIS_BLOCK) blocks[count++] = value;
+        if (space->axes[i].kind == AXIS_WARPS) trial.variant.warps = value;
+        if (space->axes[i].kind == AXIS_STAGES) trial.variant.stages = value;
+    }
+    trial.variant.blocks = blocks;
+    trial.variant.problem = pruned;
+    trial.is_pruned = pruned != NULL;
+    LIST_PUSH(arena, &tuning->trials, trial);
+    return &tuning->trials.items[tuning->trials.count - 1];
+}
+
+/// The best point along one axis; false where `*wanted` has to be tried first.
+static bool search_axis(Tuning *tuning, int axis, SpacePoint *best, double *best_ms,
+                        SpacePoint *wanted) {
+    const SpacePoint start = *best;
+    for (int i = 0; i < tuning->space.axes[axis].count; i++) {
+        SpacePoint point = start;
+        point.at[axis] = i;
+        const TuningTrial *trial = trial_of(tuning, &point);
+        if (!trial) {
+            const char *pruned = space_prune(tuning->arena, &tuning->space, &point, 0);
+            *wanted = point;
+            if (!pruned) return false;
+            trial = trial_new(tuning, &point, pruned);
+        }
+        if (trial->variant.problem || trial->variant.median_ms >= *best_ms * WORTH) continue;
+        *best_ms = trial->variant.median_ms;
+        *best = point;
+    }
+    return true;
+}
+
+/// False where `*wanted` has to be tried first.
+static bool search(Tuning *tuning, SpacePoint *wanted) {
+    SpacePoint best = tuning->trials.items[0].point;
+    double best_ms = tuning->trials.items[0].variant.median_ms;
+    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+        double before = best_ms;
+        for (int axis = 0; axis < tuning->space.count; axis++)
+            if (!search_axis(tuning, axis, &best, &best_ms, wanted)) return false;
+        if (best_ms >= before) break;
+    }
+    return true;
+}
+
+// --- the result -------------------------------------------------------------------------------------------------------
+
+static int by_time(const void *a, const void *b) {
+    const TunedVariant *left = *(const TunedVariant *const *)a,
+                       *right = *(const TunedVariant *const *)b;
+    return (left->median_ms > right->median_ms) - (left->median_ms < right->median_ms);
+}
+
+static void tuning_finish(Tuning *tuning) {
+    Arena *arena = tuning->arena;
+    const Space *space = &tuning->space;
+    int count = tuning->trials.count;
+    const TunedVariant **best = ARENA_ARRAY(arena, const TunedVariant *, count + 1),
+                       **dropped = ARENA_ARRAY(arena, const TunedVariant *, count + 1);
+    const char **names = ARENA_ARRAY(arena, const char *, space->count + 1);
+    TuningResult result = {.kernel = tuning->kernel->function->name,
+                           .line = tuning->line,
+                           .device = tuning->device,
+                           .triton = tuning->triton,
+                           .plan = tuning->plan,
+                           .tried = tuning->tried,
+                           .was_cut = tuning->was_cut,
+                           .names = names,
+                           .first = &tuning->trials.items[0].variant,
+                           .best = best,
+                           .dropped = dropped};
+    for (int i = 0; i < space->count; i++)
+        if (space->axes[i].kind == AXIS_BLOCK) names[result.name_count++] = space->axes[i].name;
+    for (int i = 0; i < count; i++) {
+        const TuningTrial *trial = &tuning->trials.items[i];
+        result.pruned += trial->is_pruned;
+        if (trial->is_pruned) continue;
+        if (trial->variant.problem)
+            dropped[result.dropped_count++] = &trial->variant;
+        else
+            best[result.best_count++] = &trial->variant;
+    }
+    qsort(best, (size_t)result.best_count, sizeof(TunedVariant *), by_time);
+    tuning_end(tuning, &result, NULL);
+}
+
+// --- the worker -------------------------------------------------------------------------------------------------------
+
+static void tuning_next(Tuning *tuning);
+
+/// Without the backward: a variant is one of the forward.
+static Json *time_params(const Tuning *tuning, const Json *plan, const char *check) {
+    static const char *const taken[] = {"path", "modules", "kernel"};
+    Arena *arena = tuning->arena;
+    Json *params = json_object(arena), *forward = json_copy(arena, plan);
+    json_set(forward, "launches", json_array(arena));
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        Json *value = json_get(tuning->params, taken[i]);
+        if (value) json_set(params, taken[i], value);
+    }
+    json_set(params, "module", json_get(tuning->params, "source"));
+    json_set(params, "plan", forward);
+    json_set(params, "python", tuning->python);
+    json_set_string(params, "check", check);
+    json_set_number(params, "max_seconds", (TRIAL_LIMIT_MS - SPARE_MS) / 1e3);
+    if (strcmp(check, "compare") == 0) json_set_number(params, "most_spilled", tuning->spilled);
+    return params;
+}
+
+static void note_times(TunedVariant *variant, const Json *result) {
+    const Json *forward = json_get(result, "forward");
+    variant->median_ms = json_get_number(forward, "median_ms", 0);
+    variant->low_ms = json_get_number(forward, "low_ms", 0);
+    variant->high_ms = json_get_number(forward, "high_ms", 0);
+    if (variant->median_ms <= 0) variant->problem = "it has no time";
+}
+
+/// The kernel as it is: what all others are held against. Also after the worker was started anew.
+static void first_timed(void *context, RunnerTrouble trouble, const Json *result,
+                        const char *message) {
+    enum { MORE_SPILLED = 64 };
+    Tuning *tuning = context;
+    if (trouble != RUNNER_OK && tuning->device) {
+        tuning_finish(tuning);  // what is known by now
+        return;
+    }
+    if (trouble != RUNNER_OK) {
+        tuning_end(tuning, NULL, arena_strdup(tuning->arena, message));
+        return;
+    }
+    tuning->lost_reference = false;
+    if (!tuning->device) {
+        Arena *arena = tuning->arena;
+        const Json *kernels = json_get(json_get(result, "forward"), "kernels");
+        const Json *own = kernels && kernels->count ? kernels->items[0] : NULL;
+        tuning->device = arena_strdup(arena, json_get_string(result, "device", "GPU"));
+        tuning->triton = arena_strdup(arena, json_get_string(result, "triton", "?"));
+        tuning->spilled = json_get_int(own, "spilled_bytes", 0) + MORE_SPILLED;
+        note_times(&tuning->trials.items[0].variant, result);
+        if (tuning->trials.items[0].variant.problem) {
+            tuning_end(tuning, NULL, "the kernel as it is has no time");
+            return;
+        }
+    }
+    tuning_next(tuning);
+}
+
+/// A process whose GPU has failed is of no more use.
+static bool is_lost(RunnerTrouble trouble, const char *message) {
+    return trouble != RUNNER_REFUSED || strstr(message, "CUDA_ERROR") ||
+           strstr(message, "GPU is lost");
+}
+
+static void trial_ended(Tuning *tuning, RunnerTrouble trouble, const Json *result,
+                        const char *message) {
+    TunedVariant *variant = &trial_new(tuning, &tuning->current, NULL)->variant;
+    tuning->tried++;
+    if (trouble == RUNNER_OK) {
+        note_times(variant, result);
+    } else {
+        variant->problem = arena_strdup(tuning->arena, message);
+        if (is_lost(trouble, message)) {
+            runner_client_close(tuning->worker);
+            tuning->lost_reference = true;
+            tuning->restarts++;
+        }
+    }
+    tuning_next(tuning);
+}
+
+static void trial_timed(void *context, RunnerTrouble trouble, const Json *result,
+                        const char *message) {
+    trial_ended(context, trouble, result, message);
+}
+
+static void trial_planned(void *context, RunnerTrouble trouble, const Json *result,
+                          const char *message) {
+    Tuning *tuning = context;
+    if (trouble != RUNNER_OK) {
+        trial_ended(tuning, trouble, NULL, message);
+        return;
+    }
+    runner_client_request(tuning->worker, "time", time_params(tuning, result, "compare"),
+                          TRIAL_LIMIT_MS, trial_timed, tuning);
+}
+
+static void tuning_next(Tuning *tuning) {
+    if (tuning->is_ended) return;
+    bool is_over = tuning->tried >= MOST_TRIALS || tuning->restarts > MOST_RESTARTS ||
+                   loop_now_ms(tuning->loop) >= tuning->deadline_ms;
+    tuning->was_cut |= is_over;
+    if (is_over || search(tuning, &tuning->current)) {
+        tuning_finish(tuning);
+        return;
+    }
+    if (tuning->lost_reference) {
+        runner_client_request(tuning->worker, "time", time_params(tuning, tuning->plan, "keep"),
+                              TRIAL_LIMIT_MS, first_timed, tuning);
+        return;
+    }
+    Arena *arena = tuning->arena;
+    tuning->events.progress(tuning->events.context, tuning->tried,
+                            space_text(arena, &tuning->space, &tuning->current));
+    Json *params = json_copy(arena, tuning->params);
+    json_set_string(json_get(params, "spec"), "text",
+                    space_line(arena, &tuning->space, &tuning->current, tuning->line));
+    runner_client_request(tuning->worker, "plan", params, PLAN_LIMIT_MS, trial_planned, tuning);
+}
+
+static void first_planned(void *context, RunnerTrouble trouble, const Json *result,
+                          const char *message) {
+    Tuning *tuning = context;
+    if (trouble != RUNNER_OK) {
+        tuning_end(tuning, NULL, arena_strdup(tuning->arena, message));
+        return;
+    }
+    tuning->plan = json_copy(tuning->arena, result);
+    tuning->space = space_of(tuning->arena, tuning->kernel, tuning->plan);
+    SpacePoint start = space_start(&tuning->space);
+    trial_new(tuning, &start, NULL);
+    runner_client_request(tuning->worker, "time", time_params(tuning, tuning->plan, "keep"),
+                          TRIAL_LIMIT_MS, first_timed, tuning);
+}
+
+static void tuning_refuse(void *context) {
+    tuning_end(context, NULL,
+               "the sizes to tune for are not said: write `# tad time: ...` above the kernel");
+}
+
+static const char *first_line(Arena *arena, Str comment) {
+    const char *text = str_dup(arena, comment), *at = strstr(text, "# tad time:");
+    return at ? arena_strndup(arena, at, strcspn(at, "\n")) : NULL;
+}
+
+Tuning *tuning_start(Loop *loop, const Snapshot *snapshot, const Kernel *kernel,
+                     const ProofFile *file, const char *const *runner, const char *const *python,
+                     double seconds, TuningEvents events) {
+    Arena *arena = arena_new();
+    Tuning *tuning = ARENA_NEW(arena, Tuning);
+    *tuning = (Tuning){.arena = arena,
+                       .loop = loop,
+                       .snapshot = snapshot_retain(snapshot),
+                       .kernel = kernel,
+                       .events = events,
+                       .deadline_ms = loop_now_ms(loop) + (uint64_t)(seconds * 1e3),
+                       .python = json_array(arena),
+                       .line = first_line(arena, kernel->definition->comment)};
+    for (const char *const *word = python; *word; word++)
+        json_push(tuning->python, json_string(arena, *word));
+    Backward alone = {.kernel = kernel};
+    ProofPlan plan = proof_plan(arena, kernel, &alone, "", file->settings);
+    tuning->params = json_copy(arena, proof_params(arena, file, &plan, 0, PLAN_LIMIT_MS / 1e3));
+    tuning->worker =
+        runner_client_new(arena, loop, runner_command_for(arena, runner, "cuda"), NULL, NULL);
+    if (!tuning->line) {
+        timer_start(loop, 0, 0, tuning_refuse, tuning);
+        return tuning;
+    }
+    json_set_string(json_get(tuning->params, "spec"), "text", tuning->line);
+    runner_client_request(tuning->worker, "plan", tuning->params, PLAN_LIMIT_MS, first_planned,
+                          tuning);
+    return tuning;
+}
+
+void tuning_cancel(Tuning *tuning) { tuning_end(tuning, NULL, "cancelled"); }

@@ -1,0 +1,49 @@
+// One kernel tuned: variants are planned, compiled, held against the kernel as it is, and timed, by one worker that stays warm.
+#ifndef TAD_SERVER_TIMES_TUNING_H
+#define TAD_SERVER_TIMES_TUNING_H
+
+#include "analysis/snapshot.h"
+#include "server/proofs/proof.h"
+#include "server/proofs/runner_client.h"
+
+/// One variant that was tried.
+typedef struct TunedVariant {
+    const char *text;   // "BLOCK=128, num_warps=4"
+    const int *blocks;  // values of the names of the result, in their order
+    int warps, stages;  // stages 0: nothing is fetched ahead
+    double median_ms, low_ms, high_ms;
+    const char *problem;  // why it has no time, or NULL
+} TunedVariant;
+
+typedef struct TuningResult {
+    const char *kernel, *line, *device, *triton;
+    const char *const *names;  // of the blocks
+    int name_count;
+    const Json *plan;  // of the kernel as it is
+    int tried;
+    bool was_cut;                     // the search was not at its end
+    const TunedVariant *first;        // the kernel as it is
+    const TunedVariant *const *best;  // those that have a time, the fastest first
+    int best_count;
+    const TunedVariant *const *dropped;  // tried, and without a time
+    int dropped_count;
+    int pruned;  // not tried: their tiles do not fit
+} TuningResult;
+
+typedef struct TuningEvents {
+    /// Before each trial.
+    void (*progress)(void *context, int done, const char *text);
+    /// Exactly once, from the loop: a result that lives until it returns, or one sentence. After it the tuning is gone.
+    void (*done)(void *context, const TuningResult *result, const char *problem);
+    void *context;
+} TuningEvents;
+
+typedef struct Tuning Tuning;
+/// Holds the snapshot while it lasts. `runner`, `python`: commands, as runner_command makes them. After `seconds` no trial is begun.
+Tuning *tuning_start(Loop *loop, const Snapshot *snapshot, const Kernel *kernel,
+                     const ProofFile *file, const char *const *runner, const char *const *python,
+                     double seconds, TuningEvents events);
+/// Ends it; `done` comes with "cancelled".
+void tuning_cancel(Tuning *tuning);
+
+#endif

@@ -1,0 +1,188 @@
+"""`--tune`: the search for blocks, warps and stages.
+
+A stand-in for the driver (tests/standin/launches.c) says which launch is the fastest, and which is wrong."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.runner.test_protocol import BIN, HEAD
+from tests.runner.test_times import cache, launches, variables  # noqa: F401
+
+LIST = """[
+        triton.Config({"BLOCK": 1024}, num_warps=4),
+        triton.Config({'BLOCK': 512}, num_warps=4),
+    ]"""
+LINE = "# tad time: X=f32[n], Y=f32[n], n=262144, BLOCK=1024, grid=(cdiv(n, BLOCK),), num_warps=4"
+SQUARES = f"""{HEAD}
+{LINE}
+@triton.autotune(
+    configs={LIST},
+    key=["n"],
+)
+@triton.jit
+def squares(X, Y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + at, mask=at < n)
+    tl.store(Y + at, x * x, mask=at < n)
+"""
+
+
+@dataclass
+class Machine:
+    """A folder with a file, and the program in it."""
+
+    folder: Path
+    variables: dict[str, str]
+
+    def write(self, text: str) -> None:
+        (self.folder / "k.py").write_text(text)
+
+    def tune(self, *arguments: str, **stand_in: str) -> subprocess.CompletedProcess[str]:
+        worker = self.folder / "worker"
+        words = " ".join(f"STAND_IN_{name.upper()}={value}" for name, value in stand_in.items())
+        worker.write_text(f'#!/bin/sh\n{words} exec {BIN}/tad-runner "$@"\n')
+        worker.chmod(0o755)
+        command = [str(BIN / "tad-lsp"), "--tune", *arguments, "--python", sys.executable]
+        return subprocess.run(
+            [*command, "--runner", str(worker)],
+            env={**os.environ, **self.variables},
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+
+
+@pytest.fixture
+def machine(launches: str, cache: Path, tmp_path: Path) -> Machine:  # noqa: F811
+    made = Machine(tmp_path, variables(launches, cache))
+    made.write(SQUARES)
+    return made
+
+
+def test_the_fastest_is_found_and_written(machine: Machine) -> None:
+    run = machine.tune("k.py", best="256", wrong="512")
+    assert run.returncode == 0, run.stderr
+    assert "squares on a stand-in, Triton 3." in run.stdout
+    assert "0.25 ms (0.25 to 0.25)   2.00x  BLOCK=1024, num_warps=8" in run.stdout
+    assert (
+        "dropped: BLOCK=1024, num_warps=16: its result differs: `Y` has 0.747059 at element 0, not 0"
+        in run.stdout
+    )
+    assert '+        triton.Config({"BLOCK": 1024}, num_warps=8),\n' in run.stdout
+    assert (machine.folder / "k.py").read_text() == SQUARES, "nobody asked to write"
+    assert "--write writes it" in run.stderr
+    run = machine.tune("k.py:squares", "--write", "--top-k", "1", "-q", best="256")
+    assert (run.returncode, run.stderr) == (0, "")
+    written = (machine.folder / "k.py").read_text()
+    best = '[\n        triton.Config({"BLOCK": 1024}, num_warps=8),\n    ]'
+    assert written == SQUARES.replace(LIST, best)
+    ast.parse(written)
+
+
+def test_what_does_not_fit_is_not_tried(machine: Machine) -> None:
+    machine.write(SQUARES.replace("BLOCK=1024", "BLOCK=256").replace("1024}", "256}"))
+    run = machine.tune("k.py", "-q", best="64")
+    assert run.returncode == 0
+    # 16 warps have 512 threads, and the tile 256 elements; so have 32, 64 and 128 with four warps and more.
+    assert "not tried as their tiles do not fit" in run.stdout
+    assert "num_warps=16" not in run.stdout and "num_warps=2" in run.stdout
+
+
+MATMUL = f"""{HEAD}
+# tad time: A=f16[N, N], B=f16[N, N], C=f32[N, N], N=256, BLOCK=64, LANES=1, STEP=32, grid=(4, 4)
+@triton.autotune(configs=[triton.Config({{"BLOCK": 64, "STEP": 32, "LANES": 1}})], key=[])
+@triton.jit
+def product(A, B, C, N, BLOCK: tl.constexpr, STEP: tl.constexpr, LANES: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for k in range(0, N, STEP):
+        inner = k + tl.arange(0, STEP)
+        a = tl.load(A + rows[:, None] * N + inner[None, :])
+        b = tl.load(B + inner[:, None] * N + columns[None, :])
+        total += tl.dot(a, b)
+    tl.store(C + rows[:, None] * N + columns[None, :], total * LANES)
+"""
+
+
+def test_loops_have_stages_and_other_numbers_stay(machine: Machine) -> None:
+    machine.write(MATMUL)
+    run = machine.tune("k.py", "-q", "--time-limit", "20", "--top-k", "1", best="256")
+    assert run.returncode == 0, run.stderr
+    assert "num_warps=8, num_stages=3" in run.stdout
+    assert (
+        '+@triton.autotune(configs=[\n+    triton.Config({"BLOCK": 64, "STEP": 32, "LANES": 1}, '
+        "num_warps=8, num_stages=3),\n+], key=[])\n" in run.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (SQUARES.replace(LIST, "make()"), "says more than numbers, warps and stages"),
+        (SQUARES.replace("num_warps=4),", "num_warps=4, num_ctas=2),"), "says more than numbers"),
+        (SQUARES.replace("'BLOCK': 512", "'BLOCK': 512, 'ODD': 1"), "says more than numbers"),
+        (SQUARES.replace("autotune", "heuristics"), "is under no `@triton.autotune`"),
+    ],
+)
+def test_a_list_that_is_not_understood_stays(text: str, says: str, machine: Machine) -> None:
+    machine.write(text)
+    run = machine.tune("k.py", "-q", "--write", "--top-k", "1", best="256")
+    assert run.returncode == 0, run.stderr
+    assert says in run.stdout
+    assert '[\n    triton.Config({"BLOCK": 1024}, num_warps=8),\n]' in run.stdout
+    assert (machine.folder / "k.py").read_text() == text
+
+
+def test_nothing_is_written_where_nothing_is_faster(machine: Machine) -> None:
+    run = machine.tune("k.py", "--write", "-q")
+    assert run.returncode == 0
+    assert "nothing is faster than the kernel as it is" in run.stdout
+    assert "triton.Config" not in run.stdout
+    assert (machine.folder / "k.py").read_text() == SQUARES
+
+
+def test_a_gpu_that_fails_at_one_variant(machine: Machine) -> None:
+    """The worker is started anew, and the others are tried."""
+    run = machine.tune("k.py", "-q", fail="cuLaunchKernelEx:700:2950", best="256")
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count("CUDA_ERROR_ILLEGAL_ADDRESS") >= 1
+    assert "2.00x  BLOCK=1024, num_warps=8" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (SQUARES.replace(LINE, "# no line"), "the sizes to tune for are not said"),
+        (SQUARES.replace("x * x", "x * missing"), "missing"),
+        ("", "the sizes to tune for are not said"),
+    ],
+)
+def test_what_cannot_be_tuned_is_said(text: str, says: str, machine: Machine) -> None:
+    machine.write(text)
+    run = machine.tune("k.py")
+    assert run.returncode == 2 and says in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+def test_wrong_use(machine: Machine) -> None:
+    run = machine.tune("k.py", "--write", "--diff")
+    assert run.returncode == 2 and "--write and --diff: give one of them" in run.stderr
+    run = machine.tune("k.py:nobody")
+    assert run.returncode == 2 and "has no forward kernel `nobody`" in run.stderr
+
+
+def test_without_a_gpu(machine: Machine) -> None:
+    machine.variables["TAD_LIBCUDA"] = "/nowhere.so"
+    run = machine.tune("k.py")
+    assert run.returncode == 2 and "TAD_LIBCUDA names no library" in run.stderr
+    assert run.stderr.count("\n") == 1

@@ -42,8 +42,7 @@ static void put_result(TuneRun *run, const TuningResult *result) {
     for (int i = 0; i < result->best_count && i < MOST_TOLD; i++)
         put_variant(out, result->best[i], first);
     buffer_printf(out, "%d tried, %d not tried as their tiles do not fit%s\n", result->tried,
-                  result->pruned,
-                  result->was_cut ? "; the search was cut short (--time-limit)" : "");
+                  result->pruned, result->was_cut ? "; the search was cut short" : "");
     for (int i = 0; i < result->dropped_count; i++)
         buffer_printf(out, "  dropped: %s: %s\n", result->dropped[i]->text,
                       result->dropped[i]->problem);

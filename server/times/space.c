@@ -9,9 +9,9 @@ enum {
     USUAL_STAGES = 3,
     MOST_BLOCK = 1 << 16,
     LEAST_OF_DOT = 16,     // elements along an axis of a product
-    AWAY = 8,              // times as large or small as it is now, at the most
+    AWAY = 4,              // times as large or small as it is now, at the most
     THREADS = 32,          // of a warp
-    MOST_REGISTERS = 512,  // of a thread for one tile; it has 255, and a tile may be cut up
+    MOST_REGISTERS = 255,  // of a thread
     USUAL_SHARED_KIB = 227,
 };
 

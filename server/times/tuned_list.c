@@ -9,11 +9,24 @@ typedef struct TunedFew {
     int count;
 } TunedFew;
 
+/// Those that differ in nothing else are mostly the same code.
+static bool has_but_for_stages(const TunedFew *chosen, const TuningResult *result,
+                               const TunedVariant *variant) {
+    for (int i = 0; i < chosen->count; i++) {
+        bool is_same = chosen->items[i].warps == variant->warps;
+        for (int k = 0; k < result->name_count; k++)
+            is_same &= chosen->items[i].values[k] == variant->blocks[k];
+        if (is_same) return true;
+    }
+    return false;
+}
+
 static TunedFew chosen_of(Arena *arena, const TuningResult *result, int most) {
     TunedFew chosen = {ARENA_ARRAY(arena, TunedConfiguration, most + 1), 0};
     for (int i = 0; i < result->best_count && chosen.count < most; i++) {
         const TunedVariant *variant = result->best[i];
         if (variant->median_ms > result->best[0]->median_ms * NEAR_THE_BEST) break;
+        if (has_but_for_stages(&chosen, result, variant)) continue;
         chosen.items[chosen.count++] = (TunedConfiguration){.names = result->names,
                                                             .values = variant->blocks,
                                                             .count = result->name_count,

@@ -86,23 +86,36 @@ static TuningTrial *trial_new(Tuning *tuning, const SpacePoint *point, const cha
     return &tuning->trials.items[tuning->trials.count - 1];
 }
 
-/// The best point along one axis; false where `*wanted` has to be tried first.
+/// Takes the point where it is better; false where it has to be tried first, as `*wanted`.
+static bool search_point(Tuning *tuning, const SpacePoint *point, SpacePoint *best, double *best_ms,
+                         SpacePoint *wanted) {
+    const TuningTrial *trial = trial_of(tuning, point);
+    if (!trial) {
+        const char *pruned = space_prune(tuning->arena, &tuning->space, point, 0);
+        *wanted = *point;
+        if (!pruned) return false;
+        trial = trial_new(tuning, point, pruned);
+    }
+    if (trial->variant.problem || trial->variant.median_ms >= *best_ms * WORTH) return true;
+    *best_ms = trial->variant.median_ms;
+    *best = *point;
+    return true;
+}
+
+/// The best point along one axis; false where `*wanted` has to be tried first. A larger tile is tried with twice the warps, too.
 static bool search_axis(Tuning *tuning, int axis, SpacePoint *best, double *best_ms,
                         SpacePoint *wanted) {
     const SpacePoint start = *best;
-    for (int i = 0; i < tuning->space.axes[axis].count; i++) {
+    const Space *space = &tuning->space;
+    for (int i = 0; i < space->axes[axis].count; i++) {
         SpacePoint point = start;
         point.at[axis] = i;
-        const TuningTrial *trial = trial_of(tuning, &point);
-        if (!trial) {
-            const char *pruned = space_prune(tuning->arena, &tuning->space, &point, 0);
-            *wanted = point;
-            if (!pruned) return false;
-            trial = trial_new(tuning, &point, pruned);
-        }
-        if (trial->variant.problem || trial->variant.median_ms >= *best_ms * WORTH) continue;
-        *best_ms = trial->variant.median_ms;
-        *best = point;
+        if (!search_point(tuning, &point, best, best_ms, wanted)) return false;
+        if (space->axes[axis].kind != AXIS_BLOCK || i <= start.at[axis]) continue;
+        for (int k = 0; k < space->count; k++)
+            if (space->axes[k].kind == AXIS_WARPS && point.at[k] + 1 < space->axes[k].count)
+                point.at[k]++;
+        if (!search_point(tuning, &point, best, best_ms, wanted)) return false;
     }
     return true;
 }
@@ -125,7 +138,8 @@ static bool search(Tuning *tuning, SpacePoint *wanted) {
 static int by_time(const void *a, const void *b) {
     const TunedVariant *left = *(const TunedVariant *const *)a,
                        *right = *(const TunedVariant *const *)b;
-    return (left->median_ms > right->median_ms) - (left->median_ms < right->median_ms);
+    int order = (left->median_ms > right->median_ms) - (left->median_ms < right->median_ms);
+    return order ? order : (left > right) - (left < right);  // else that which was tried first
 }
 
 static void tuning_finish(Tuning *tuning) {

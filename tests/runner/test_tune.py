@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -72,18 +73,18 @@ def test_the_fastest_is_found_and_written(machine: Machine) -> None:
     run = machine.tune("k.py", best="256", wrong="512")
     assert run.returncode == 0, run.stderr
     assert "squares on a stand-in, Triton 3." in run.stdout
-    assert "0.25 ms (0.25 to 0.25)   2.00x  BLOCK=1024, num_warps=8" in run.stdout
+    assert "0.25 ms (0.25 to 0.25)   2.00x  BLOCK=2048, num_warps=8" in run.stdout
     assert (
-        "dropped: BLOCK=1024, num_warps=16: its result differs: `Y` has 0.747059 at element 0, not 0"
+        "dropped: BLOCK=2048, num_warps=16: its result differs: `Y` has 0.747059 at element 0, not 0"
         in run.stdout
     )
-    assert '+        triton.Config({"BLOCK": 1024}, num_warps=8),\n' in run.stdout
+    assert '+        triton.Config({"BLOCK": 2048}, num_warps=8),\n' in run.stdout
     assert (machine.folder / "k.py").read_text() == SQUARES, "nobody asked to write"
     assert "--write writes it" in run.stderr
     run = machine.tune("k.py:squares", "--write", "--top-k", "1", "-q", best="256")
     assert (run.returncode, run.stderr) == (0, "")
     written = (machine.folder / "k.py").read_text()
-    best = '[\n        triton.Config({"BLOCK": 1024}, num_warps=8),\n    ]'
+    best = '[\n        triton.Config({"BLOCK": 2048}, num_warps=8),\n    ]'
     assert written == SQUARES.replace(LIST, best)
     ast.parse(written)
 
@@ -116,13 +117,11 @@ def product(A, B, C, N, BLOCK: tl.constexpr, STEP: tl.constexpr, LANES: tl.const
 
 def test_loops_have_stages_and_other_numbers_stay(machine: Machine) -> None:
     machine.write(MATMUL)
-    run = machine.tune("k.py", "-q", "--time-limit", "20", "--top-k", "1", best="256")
+    run = machine.tune("k.py", "-q", "--top-k", "1", best="256")
     assert run.returncode == 0, run.stderr
-    assert "num_warps=8, num_stages=3" in run.stdout
-    assert (
-        '+@triton.autotune(configs=[\n+    triton.Config({"BLOCK": 64, "STEP": 32, "LANES": 1}, '
-        "num_warps=8, num_stages=3),\n+], key=[])\n" in run.stdout
-    )
+    assert "num_warps=8, num_stages=1" in run.stdout
+    best = r'"STEP": \d+, "LANES": 1}, num_warps=8, num_stages=\d\),\n\+\], key=\[\]\)\n'
+    assert re.search(best, run.stdout)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +138,7 @@ def test_a_list_that_is_not_understood_stays(text: str, says: str, machine: Mach
     run = machine.tune("k.py", "-q", "--write", "--top-k", "1", best="256")
     assert run.returncode == 0, run.stderr
     assert says in run.stdout
-    assert '[\n    triton.Config({"BLOCK": 1024}, num_warps=8),\n]' in run.stdout
+    assert '[\n    triton.Config({"BLOCK": 2048}, num_warps=8),\n]' in run.stdout
     assert (machine.folder / "k.py").read_text() == text
 
 
@@ -156,7 +155,7 @@ def test_a_gpu_that_fails_at_one_variant(machine: Machine) -> None:
     run = machine.tune("k.py", "-q", fail="cuLaunchKernelEx:700:2950", best="256")
     assert run.returncode == 0, run.stderr
     assert run.stdout.count("CUDA_ERROR_ILLEGAL_ADDRESS") >= 1
-    assert "2.00x  BLOCK=1024, num_warps=8" in run.stdout
+    assert "2.00x  BLOCK=2048, num_warps=8" in run.stdout
 
 
 @pytest.mark.parametrize(

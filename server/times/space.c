@@ -145,7 +145,7 @@ static bool take_tile(void *context, Op *op) {
     enum { UNKNOWN_BITS = 16, BYTE = 8 };
     int bits = dtype_bits(value->type.element.code);
     SpaceTile tile = {.fixed = 1, .bytes = (bits > 0 ? bits : UNKNOWN_BITS) / BYTE};
-    double *powers = ARENA_ARRAY(search->arena, double, SPACE_MOST_AXES);
+    int *powers = ARENA_ARRAY(search->arena, int, SPACE_MOST_AXES);
     if (tile.bytes < 1) tile.bytes = 1;
     tile.is_loaded_in_loop = op->code == OP_LOAD && is_in_loop(op);
     for (int d = 0; d < value->type.rank; d++) {
@@ -209,8 +209,7 @@ static int value_of(const Space *space, const SpacePoint *point, AxisKind kind, 
 static double elements_of(const Space *space, const SpacePoint *point, const SpaceTile *tile) {
     double elements = tile->fixed;
     for (int i = 0; i < space->count; i++)
-        for (int k = 0; k < (int)tile->powers[i]; k++)
-            elements *= space->axes[i].values[point->at[i]];
+        for (int k = 0; k < tile->powers[i]; k++) elements *= space->axes[i].values[point->at[i]];
     return elements;
 }
 

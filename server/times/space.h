@@ -26,9 +26,9 @@ typedef struct SpaceAxis {
 
 /// A tile, as a product of powers of the axes: bytes where a program keeps it in shared memory.
 typedef struct SpaceTile {
-    double fixed;          // elements that no axis decides
-    const double *powers;  // by axis
-    int bytes;             // of an element
+    double fixed;       // elements that no axis decides
+    const int *powers;  // by axis
+    int bytes;          // of an element
     bool is_loaded_in_loop;
 } SpaceTile;
 

@@ -1,7 +1,6 @@
 // As triton.testing.do_bench does it: an estimate, a warm-up of 25 ms, then 100 ms of runs.
 #include "gpu-runner/triton/stopwatch.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -160,8 +159,10 @@ Error stopwatch_run(Arena *arena, GpuBuffers *buffers, LoadedKernel *kernels, in
 static double rate_kept(Arena *arena, Str key) {
     static const double DAYS_30 = 30 * 86400.0;
     Str text = cache_find(arena, key);
-    double kept = 0, at = 0, now = (double)time(NULL);
-    if (!text.data || sscanf(str_dup(arena, text), "%lf %lf", &kept, &at) != 2) return 0;
+    if (!text.data) return 0;
+    char *rest;
+    double now = (double)time(NULL), kept = strtod(str_dup(arena, text), &rest);
+    double at = strtod(rest, NULL);
     return kept > 0 && at <= now && now - at < DAYS_30 ? kept : 0;
 }
 

@@ -85,7 +85,8 @@ static Plot plot_begin(Buffer *out, const char *title, PlotRange x, PlotRange y,
     buffer_printf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\"><title>", WIDTH, HEIGHT);
     put_text(out, title);
     buffer_puts(out, "</title>\n");
-    for (double power = plot.low_x; power <= plot.high_x; power++) {
+    for (int i = 0; i <= (int)(plot.high_x - plot.low_x); i++) {
+        double power = plot.low_x + i;
         double at = plot_x(&plot, pow(10, power));
         buffer_printf(out, "<path class=\"axis\" d=\"M%.1f %dV%d\"/>", at, TOP, HEIGHT - BOTTOM);
         buffer_printf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", at,
@@ -93,7 +94,8 @@ static Plot plot_begin(Buffer *out, const char *title, PlotRange x, PlotRange y,
         put_power(out, power);
         buffer_puts(out, "</text>\n");
     }
-    for (double power = plot.low_y; power <= plot.high_y; power++) {
+    for (int i = 0; i <= (int)(plot.high_y - plot.low_y); i++) {
+        double power = plot.low_y + i;
         double at = plot_y(&plot, pow(10, power));
         buffer_printf(out, "<path class=\"axis\" d=\"M%d %.1fH%d\"/>", LEFT, at, WIDTH - RIGHT);
         buffer_printf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT - 6, at + 4);

@@ -24,6 +24,7 @@ typedef struct TuneRun {
     Buffer out;
     Str text;  // of the file, with what was tuned so far
     bool has_failed, has_edit;
+    const char *problem, *summary;  // of the last one, for an editor
 } TuneRun;
 
 static void put_variant(Buffer *out, const TunedVariant *variant, double first) {
@@ -58,13 +59,19 @@ static void tune_done(void *context, const TuningResult *result, const char *pro
     loop_stop(run->loop);
     if (!result) {
         run->has_failed = true;
-        say("%s: %s", run->kernel->function->name, problem);
+        run->problem = arena_strdup(run->arena, problem);
+        if (!run->options->from_stdin) say("%s: %s", run->kernel->function->name, problem);
         return;
     }
+    run->summary = arena_printf(run->arena, "%s: %.4g ms with %s, before %.4g ms", result->kernel,
+                                result->best_count ? result->best[0]->median_ms : 0.0,
+                                result->best_count ? result->best[0]->text : "nothing",
+                                result->first->median_ms);
     put_result(run, result);
     int most = run->options->top_k ? run->options->top_k : USUAL_COUNT;
     ActionEdit edit = tuned_list_edit(run->arena, run->snapshot, run->kernel, result, most);
     if (edit.refusal) {
+        run->summary = arena_printf(run->arena, "%s; %s", run->summary, edit.refusal);
         const char *list = tuned_list_text(run->arena, result, most);
         buffer_printf(&run->out, *list ? "%s:\n%s\n" : "%s%s\n", edit.refusal, list);
         return;
@@ -118,6 +125,8 @@ static void tune_all(TuneRun *run, const char *only) {
     }
     if (number) return;
     run->has_failed = true;
+    run->problem = "there is no such kernel with a line `# tad time: ...`";
+    if (run->options->from_stdin) return;
     if (only)
         say("%s has no forward kernel `%s`", run->path, only);
     else
@@ -136,8 +145,57 @@ static Error replace_file(Arena *arena, const char *path, Str before, Str text) 
     return output_write(arena, &output, str_dup(arena, text));
 }
 
+/// Where the next line begins.
+static size_t line_end(Str text, size_t at) {
+    while (at < text.size && text.data[at] != '\n') at++;
+    return at < text.size ? at + 1 : at;
+}
+
+/// The lines that differ, as one edit: {"line", "until", "text"}.
+static Json *changed_lines(Arena *arena, Str before, Str after) {
+    size_t start = 0, end = 0;
+    int first = 0, until;
+    for (;;) {
+        size_t next = line_end(before, start);
+        bool is_same = next > start && next <= after.size &&
+                       memcmp(before.data + start, after.data + start, next - start) == 0;
+        if (!is_same) break;
+        start = next;
+        first++;
+    }
+    size_t most = (before.size < after.size ? before.size : after.size) - start;
+    while (end < most && before.data[before.size - 1 - end] == after.data[after.size - 1 - end])
+        end++;
+    // Back to the end of a line.
+    while (end && before.data[before.size - end - 1] != '\n') end--;
+    until = first;
+    for (size_t at = start; at < before.size - end; at = line_end(before, at)) until++;
+    Json *edits = json_array(arena), *edit = json_object(arena);
+    json_set_number(edit, "line", first);
+    json_set_number(edit, "until", until);
+    json_set_string(edit, "text",
+                    arena_strndup(arena, after.data + start, after.size - end - start));
+    json_push(edits, edit);
+    return edits;
+}
+
+static int answer_editor(const TuneRun *run, Str before) {
+    Arena *arena = run->arena;
+    Json *json = json_object(arena);
+    if (run->has_failed) {
+        json_set_string(json, "problem", run->problem);
+    } else {
+        json_set_string(json, "summary", run->summary);
+        json_set_string(json, "report", buffer_text((Buffer *)(uintptr_t)&run->out));
+        if (run->has_edit) json_set(json, "edits", changed_lines(arena, before, run->text));
+    }
+    puts(json_print(arena, json, false));
+    return run->has_failed ? STATUS_TROUBLE : STATUS_CLEAN;
+}
+
 static int tune_end(TuneRun *run, Str before) {
     Arena *arena = run->arena;
+    if (run->options->from_stdin) return answer_editor(run, before);
     int status = run->has_failed ? STATUS_TROUBLE : STATUS_CLEAN;
     if (run->has_edit && run->options->write) {
         Error error = replace_file(arena, run->path, before, run->text);
@@ -156,6 +214,18 @@ static int tune_end(TuneRun *run, Str before) {
                         status);
 }
 
+/// All of stdin.
+static Error read_stdin(Arena *arena, Str *text) {
+    Buffer all = buffer_new(arena);
+    char piece[4096];
+    for (size_t size; (size = fread(piece, 1, sizeof piece, stdin)) > 0;) {
+        buffer_add(&all, piece, size);
+        if (all.size > FILE_LARGEST_BYTES) return "the text is over 10 MB";
+    }
+    *text = (Str){buffer_text(&all), all.size};
+    return utf8_find_invalid(text->data, text->size) ? "the text is no UTF-8" : NULL;
+}
+
 int command_tune(const Options *options) {
     Arena *arena = arena_new();
     CommandTarget target = target_of(arena, options->operands[0]);
@@ -163,6 +233,7 @@ int command_tune(const Options *options) {
         .options = options, .arena = arena, .path = target.path, .out = buffer_new(arena)};
     Str text = {0};
     Error error = options->write && options->diff ? "--write and --diff: give one of them"
+                  : options->from_stdin           ? read_stdin(arena, &text)
                                                   : file_read(arena, target.path, &text);
     const char *runner = error ? NULL : runner_find(arena, options->runner, &error);
     int status = STATUS_TROUBLE;

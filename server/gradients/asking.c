@@ -9,12 +9,22 @@
 
 enum { MOST_OUTPUT = 4 << 20, MOST_TOLD = 1 << 16, LONGEST_LINE = 400 };
 
+/// What a child is for.
+typedef struct AskingKind {
+    const char *command, *title, *label, *words;  // `words`: "... was killed"
+} AskingKind;
+static const AskingKind asks_model = {"--ask", "Asking a model about",
+                                      "Derivative that a model has proposed",
+                                      "the session with the model"};
+static const AskingKind tunes = {"--tune", "Tuning", "Fastest configurations", "the search"};
+
 /// One question under way.
 typedef struct Asking {
     Arena *arena;
     struct Askings *askings;
     Request *request;  // held
     const char *kernel;
+    const AskingKind *kind;
     Progress progress, own;  // `own`: without a token where the request has one
     Process *child;
     Buffer output, told;
@@ -66,14 +76,14 @@ static Json *place_json(Arena *arena, int line) {
     return place;
 }
 
-/// Whole lines, each put in above a line of the text that was asked about.
+/// Whole lines, each put in above a line of the text that was asked about, or in the place of those before line `until`.
 static Json *edits_json(Arena *arena, const Json *lines) {
     Json *edits = json_array(arena);
     for (int i = 0; lines && lines->kind == JSON_ARRAY && i < lines->count; i++) {
         int line = json_get_int(lines->items[i], "line", 0);
         Json *edit = json_object(arena), *range = json_object(arena);
         json_set(range, "start", place_json(arena, line));
-        json_set(range, "end", place_json(arena, line));
+        json_set(range, "end", place_json(arena, json_get_int(lines->items[i], "until", line)));
         json_set(edit, "range", range);
         json_set_string(edit, "newText", json_get_string(lines->items[i], "text", ""));
         json_push(edits, edit);
@@ -101,7 +111,7 @@ static void send_edit(Asking *asking, const Json *lines) {
         json_set(changes, uri, edits_json(arena, lines));
         json_set(edit, "changes", changes);
     }
-    json_set_string(params, "label", "Derivative that a model has proposed");
+    json_set_string(params, "label", asking->kind->label);
     json_set(params, "edit", edit);
     client_request(server, "workspace/applyEdit", params, NULL, NULL);
 }
@@ -159,12 +169,13 @@ static void child_exited(void *context, int status, int signal_number) {
     else if (answer && !problem)
         take_answer(asking, answer);
     else
-        request_fail(asking->request, ERROR_REQUEST_FAILED, "%s",
-                     problem             ? problem
-                     : asking->told.size ? last_told(asking)
-                     : signal_number     ? "the session with the model was killed"
-                     : status            ? "the session with the model failed"
-                                         : "the session with the model said nothing");
+        request_fail(
+            asking->request, ERROR_REQUEST_FAILED, "%s",
+            problem             ? problem
+            : asking->told.size ? last_told(asking)
+            : signal_number     ? arena_printf(asking->arena, "%s was killed", asking->kind->words)
+            : status ? arena_printf(asking->arena, "%s failed", asking->kind->words)
+                     : arena_printf(asking->arena, "%s said nothing", asking->kind->words));
     if (asking->request->error_code == ERROR_REQUEST_FAILED)
         client_show_message(asking->askings->server, 2, asking->request->error);
     asking_end(asking);
@@ -176,12 +187,17 @@ static Error start_child(Asking *asking) {
     const Configuration *configuration = request->configuration;
     LIST(const char *) command = {0};
     LIST_PUSH(arena, &command, arena_printf(arena, "%s/tad-lsp", executable_folder(arena)));
-    LIST_PUSH(arena, &command, "--ask");
+    LIST_PUSH(arena, &command, asking->kind->command);
     LIST_PUSH(arena, &command,
               arena_printf(arena, "%s:%s", request->document->path, asking->kernel));
     LIST_PUSH(arena, &command, "--stdin");
-    LIST_PUSH(arena, &command, "--time-limit");
-    LIST_PUSH(arena, &command, arena_printf(arena, "%g", configuration->time_limit_s));
+    if (asking->kind == &asks_model) {
+        LIST_PUSH(arena, &command, "--time-limit");
+        LIST_PUSH(arena, &command, arena_printf(arena, "%g", configuration->time_limit_s));
+    } else if (configuration->python && *configuration->python) {
+        LIST_PUSH(arena, &command, "--python");
+        LIST_PUSH(arena, &command, configuration->python);
+    }
     if (*configuration->runner) {
         LIST_PUSH(arena, &command, "--runner");
         LIST_PUSH(arena, &command, configuration->runner);
@@ -197,13 +213,15 @@ static Error start_child(Asking *asking) {
     return NULL;
 }
 
-void askings_start(struct Askings *askings, Request *request, const char *kernel) {
+static void start(struct Askings *askings, Request *request, const char *kernel,
+                  const AskingKind *kind) {
     Arena *arena = arena_new();
     Asking *asking = ARENA_NEW(arena, Asking);
     *asking = (Asking){.arena = arena,
                        .askings = askings,
                        .request = request,
                        .kernel = arena_strdup(arena, kernel),
+                       .kind = kind,
                        .output = buffer_new(arena),
                        .told = buffer_new(arena),
                        .next = askings->first};
@@ -213,12 +231,19 @@ void askings_start(struct Askings *askings, Request *request, const char *kernel
         asking->own = progress_new(arena, arena_printf(arena, "tad-ask-%d", ++askings->last_token));
         asking->progress = asking->own;
     }
-    progress_begin(askings->server, asking->own,
-                   arena_printf(arena, "Asking a model about %s", kernel));
+    progress_begin(askings->server, asking->own, arena_printf(arena, "%s %s", kind->title, kernel));
     Error error = start_child(asking);
     if (!error) return;
     request_fail(request, ERROR_REQUEST_FAILED, "%s", error);
     asking_end(asking);
+}
+
+void askings_start(struct Askings *askings, Request *request, const char *kernel) {
+    start(askings, request, kernel, &asks_model);
+}
+
+void askings_tune(struct Askings *askings, Request *request, const char *kernel) {
+    start(askings, request, kernel, &tunes);
 }
 
 // --- Cancelling

@@ -1,4 +1,5 @@
-// A model asked from the editor: a `tad-lsp --ask` of its own for each question, which holds the key, the network and the proofs.
+// A model asked from the editor, or a kernel tuned: a `tad-lsp --ask` or `--tune` of its own each time, which holds the key, the network and
+// the workers.
 #ifndef TAD_SERVER_GRADIENTS_ASKING_H
 #define TAD_SERVER_GRADIENTS_ASKING_H
 
@@ -13,6 +14,9 @@ void askings_free(struct Askings *askings);
 /// Asks about the kernel of the request's text; what is proved is sent as an edit. The held request is answered with
 /// {"kernel", "proved", "refused", "summary", "report"}. On the loop's thread.
 void askings_start(struct Askings *askings, Request *request, const char *kernel);
+/// Searches the kernel's fastest configurations on the GPU; a list of them is sent as an edit. The held request is answered with
+/// {"kernel", "summary", "report", "edits"}.
+void askings_tune(struct Askings *askings, Request *request, const char *kernel);
 /// Stops the one whose progress has this token.
 void askings_cancel_token(struct Askings *askings, const Json *token);
 void askings_cancel_request(struct Askings *askings, const Request *request);

@@ -172,6 +172,25 @@ static void push_ask(Request *request, const Snapshot *snapshot, const RefusalAs
     }
 }
 
+/// At the head of a forward kernel whose sizes are said, where processes may be started.
+static void push_tune(Request *request, const Snapshot *snapshot, uint32_t start, uint32_t end,
+                      Json *list) {
+    static const char title[] = "Tune blocks, warps and stages on the GPU";
+    if (!request->configuration->trusted || !*request->document->path) return;
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        Range name = snapshot_range(snapshot, kernel->definition->name_range);
+        if (name.start > end || name.end < start || !kernel_is_forward(kernel)) continue;
+        if (!str_contains(kernel->definition->comment, STR("# tad time:"))) continue;
+        Json *json = json_object(request->arena);
+        json_set_string(json, "title", title);
+        json_set_string(json, "kind", "refactor.tune");
+        json_set(json, "command", command_json(request, title, "tad.tuneKernel", kernel, NULL));
+        json_set(json, "data", action_data(request, "", kernel->definition->name_range));
+        json_push(list, json);
+    }
+}
+
 /// At the head of a forward kernel, where the user has an index.
 static void push_similar(Request *request, const Snapshot *snapshot, uint32_t start, uint32_t end,
                          Json *list) {
@@ -227,6 +246,7 @@ Json *handle_code_action(Request *request) {
         push_checks(request, snapshot, start, end, list);
     if (is_asked(only, "quickfix")) push_ask(request, snapshot, &ask, start, end, list);
     if (is_asked(only, "refactor.similar")) push_similar(request, snapshot, start, end, list);
+    if (is_asked(only, "refactor.tune")) push_tune(request, snapshot, start, end, list);
     if (is_asked(only, FIX_ALL)) push_fix_all(request, snapshot, list);
     return list;
 }

@@ -214,7 +214,8 @@ static Json *command_show_result(Request *request) {
     return gradient_status_json(arena, uri, kernel, request->text->version, &status);
 }
 
-static Json *command_time_kernel(Request *request) {
+/// The kernel that a command is to run on the GPU; NULL and a failed request where nothing may be run.
+static const char *kernel_to_run(Request *request) {
     const char *kernel = json_get_string(argument_of(request), "kernel", NULL);
     if (!kernel)
         request_fail(request, ERROR_INVALID_PARAMS, "the argument names no `kernel`");
@@ -223,9 +224,24 @@ static Json *command_time_kernel(Request *request) {
             request, ERROR_REQUEST_FAILED,
             "this workspace is not trusted, so nothing of it is run: trust it first (in VS "
             "Code `Manage Workspace Trust`, elsewhere `initializationOptions.trusted`)");
-    if (request->error_code) return NULL;
+    return request->error_code ? NULL : kernel;
+}
+
+static Json *command_time_kernel(Request *request) {
+    const char *kernel = kernel_to_run(request);
+    if (!kernel) return NULL;
     request_hold(request);
     timings_start(request->server->timings, request, kernel);
+    return NULL;
+}
+
+static Json *command_tune_kernel(Request *request) {
+    const char *kernel = kernel_to_run(request);
+    if (kernel && !*request->document->path)
+        request_fail(request, ERROR_REQUEST_FAILED, "the text is in no file yet: save it first");
+    if (request->error_code) return NULL;
+    request_hold(request);
+    askings_tune(request->server->askings, request, kernel);
     return NULL;
 }
 

@@ -25,6 +25,8 @@ export const serverCommands = {
   explain: "tad.explain",
   /** [{ uri, kernel }]: forward and backward on the GPU; the lens shows what came out. Cancellable. */
   timeKernel: "tad.timeKernel",
+  /** [{ uri, kernel }]: the fastest blocks, warps and stages; the server edits the list of autotune. Cancellable. */
+  tuneKernel: "tad.tuneKernel",
   /** [{ uri, kernel }]: a model is asked, and the server edits what is proved. Cancellable. */
   askModel: "tad.askModel",
   /** [{ uri, kernel, top_k?, min_sim?, exclude? }] -> SimilarKernel[], the nearest first. */

@@ -1,4 +1,4 @@
-# What others wrote: tad::json-c, tad::uv from the system (opened at run time: libcurl, server/model/http.c; SQLite,
+# What others wrote: tad::json-c, tad::uv from the system (opened at run time: libcurl, server/network/http.c; SQLite,
 # server/retrieval/sqlite.c); tad::tree-sitter (runtime and
 # grammars, compiled here) from npm packages. All are SYSTEM: our warnings are not asked of them.
 include(FindPkgConfig)

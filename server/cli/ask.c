@@ -1,4 +1,6 @@
 // `--ask FILE[:KERNEL]`: a model is asked for the derivative of each helper that the rules refuse; what it says is proved before anybody gets it.
+#include "server/cli/ask.h"
+
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -6,7 +8,9 @@
 #include "autodiff/backward.h"
 #include "base/escape.h"
 #include "server/model/agreement.h"
+#include "server/model/answer_log.h"
 #include "server/model/session.h"
+#include "server/phases/phase.h"
 #include "server/report/diff.h"
 #include "server/settings/result.h"
 #include "server/system/files.h"
@@ -15,23 +19,6 @@
 #include "server/system/private.h"
 #include "server/system/target.h"
 #include "server/text/resolve.h"
-
-typedef struct Ask {
-    Arena *arena;
-    const Options *options;
-    CommandTarget target;
-    const char *workspace;
-    Str text;          // of the file, as it is
-    const char *best;  // with the rules that are proved
-    ModelSettings settings;
-    Asker asker;
-    Buffer out;
-    Names done;  // kernels that were asked about, or cannot be
-    int refused, proved;
-    bool is_failed;    // the model, or the way to it
-    const char *last;  // why there was no proof, the last time
-    uint64_t told_ns;
-} Ask;
 
 // --- what there is to ask
 
@@ -67,6 +54,15 @@ static const Kernel *next_kernel(Ask *ask, const Snapshot *snapshot, ModelSessio
     return NULL;
 }
 
+const char *ask_request(Ask *ask, const Chat *chat) {
+    Buffer out = buffer_new(ask->arena);
+    buffer_printf(&out, "POST %s\n", chat_url(ask->arena, &ask->settings));
+    const char *const *header = chat_headers(ask->arena, &ask->settings, true);
+    for (; *header; header++) buffer_printf(&out, "%s\n", *header);
+    buffer_printf(&out, "\n%s\n\n", chat_body(ask->arena, &ask->settings, chat));
+    return buffer_text(&out);
+}
+
 /// The first question about each refused kernel, as it would be sent; "" where there is nothing to ask.
 static const char *first_requests(Ask *ask, const Snapshot *snapshot) {
     Buffer out = buffer_new(ask->arena);
@@ -76,10 +72,7 @@ static const char *first_requests(Ask *ask, const Snapshot *snapshot) {
         if (why) continue;
         const char *body = chat_body(ask->arena, &ask->settings, &session.chat);
         if (out.size && strstr(buffer_text(&out), body)) continue;
-        buffer_printf(&out, "POST %s\n", chat_url(ask->arena, &ask->settings));
-        const char *const *header = chat_headers(ask->arena, &ask->settings, true);
-        for (; *header; header++) buffer_printf(&out, "%s\n", *header);
-        buffer_printf(&out, "\n%s\n\n", body);
+        buffer_puts(&out, ask_request(ask, &session.chat));
     }
     ask->done.count = 0;
     return buffer_text(&out);
@@ -95,20 +88,16 @@ static bool says_yes(void) {
     return fgets(line, sizeof line, stdin) && (line[0] == 'y' || line[0] == 'Y');
 }
 
-/// Whether what is asked may leave this machine.
-static bool is_agreed(Ask *ask, const char *requests) {
-    const char *url = chat_url(ask->arena, &ask->settings);
-    // Examples are code of other places: who has agreed without them is asked again.
-    if (ask->options->examples) url = arena_printf(ask->arena, "%s with examples", url);
+bool ask_is_agreed(Ask *ask, const char *requests, const char *scope, const char *later) {
+    const char *url = agreement_subject(ask->arena, chat_url(ask->arena, &ask->settings), scope);
     if (agreement_holds(ask->arena, ask->workspace, url)) return true;
     if (ask->options->from_stdin) {  // an editor shows nothing
-        say("nothing was sent: you have not agreed for %s", ask->workspace);
+        say("nothing was sent: you have not agreed for %s%s%s", ask->workspace,
+            scope ? " that it may hold " : "", scope ? scope : "");
         return false;
     }
     fputs(lines_visible(ask->arena, requests), stdout);
-    fputs("Later requests add the answers, what the check says of them, and the text of another "
-          "helper of this file that is refused.\n",
-          stdout);
+    fputs(later, stdout);
     fflush(stdout);
     if (!ask->options->agree && !says_yes()) {
         say("nothing was sent. --agree sends the above to %s, and remembers it for %s", url,
@@ -152,11 +141,17 @@ static const char *last_words(const ModelSession *session) {
 
 static void report_cost(Ask *ask) {
     const Asker *asker = &ask->asker;
-    buffer_printf(&ask->out,
-                  "%d of %d refused kernel%s proved; %d answer%s of %s, %lld tokens in, %lld out",
-                  ask->proved, ask->refused, ask->refused == 1 ? "" : "s", asker->questions,
-                  asker->questions == 1 ? "" : "s", ask->settings.model,
-                  (long long)asker->input_tokens, (long long)asker->output_tokens);
+    if (ask->refused || !ask->phases)
+        buffer_printf(&ask->out, "%d of %d refused kernel%s proved; ", ask->proved, ask->refused,
+                      ask->refused == 1 ? "" : "s");
+    if (ask->phases)
+        buffer_printf(&ask->out, "%d of %d phase%s with a gain; ", ask->gains, ask->phases,
+                      ask->phases == 1 ? "" : "s");
+    buffer_printf(
+        &ask->out, "%d answer%s of %s, %lld tokens in, %lld out%s", asker->questions,
+        asker->questions == 1 ? "" : "s", ask->settings.model, (long long)asker->input_tokens,
+        (long long)asker->output_tokens,
+        model_price(ask->arena, &ask->settings, asker->input_tokens, asker->output_tokens));
     if (!asker->played) buffer_printf(&ask->out, ", %.1f s", asker_seconds(asker));
     buffer_puts(&ask->out, "\n");
 }
@@ -221,36 +216,73 @@ static Error write_result(const Ask *ask) {
 
 // --- for an editor
 
-/// The lines that the best text has and the file's lacks, each with the line that it stands above.
-static Json *added_lines(const Ask *ask) {
-    Json *list = json_array(ask->arena);
+static size_t line_size(const char *at) {
+    size_t size = strcspn(at, "\n");
+    return size + (at[size] == '\n');
+}
+
+static void push_edit(Ask *ask, Json *list, int line, int end, const char *text, size_t size) {
+    Json *edit = json_object(ask->arena);
+    json_set_number(edit, "line", line);
+    json_set_number(edit, "end", end);
+    json_set_string(edit, "text", arena_strndup(ask->arena, text, size));
+    json_push(list, edit);
+}
+
+/// The lines that the best text has and the file's lacks, each with the line that it stands above. False where it lacks others.
+static bool added_lines(Ask *ask, Json *list) {
     const char *old = ask->text.data, *text = ask->best;
-    for (int line = 0; *text;) {
-        size_t size = strcspn(text, "\n"), old_size = strcspn(old, "\n");
-        size += text[size] == '\n';
-        old_size += old[old_size] == '\n';
+    int line = 0;
+    for (size_t size; *text; text += size) {
+        size_t old_size = line_size(old);
+        size = line_size(text);
         if (size == old_size && memcmp(text, old, size) == 0) {
             old += old_size;
             line++;
         } else {
-            Json *added = json_object(ask->arena);
-            json_set_number(added, "line", line);
-            json_set_string(added, "text", arena_strndup(ask->arena, text, size));
-            json_push(list, added);
+            push_edit(ask, list, line, line, text, size);
         }
-        text += size;
     }
+    return !*old;
+}
+
+/// What is between the lines that both texts begin and end with, as one edit.
+static Json *changed_lines(Ask *ask) {
+    Json *list = json_array(ask->arena);
+    if (added_lines(ask, list)) return list;
+    const char *old = ask->text.data, *text = ask->best;
+    int first = 0;
+    for (size_t size;
+         *old && (size = line_size(old)) == line_size(text) && memcmp(old, text, size) == 0;
+         first++, old += size, text += size)
+        continue;
+    const char *old_end = old + strlen(old), *end = text + strlen(text);
+    while (old_end > old && end > text && old_end[-1] == end[-1]) old_end--, end--;
+    // On to the start of a line.
+    while (*old_end && old_end > old && old_end[-1] != '\n') old_end++, end++;
+    int last = first;
+    for (const char *at = old; at < old_end; at += line_size(at)) last++;
+    list = json_array(ask->arena);
+    push_edit(ask, list, first, last, text, (size_t)(end - text));
     return list;
 }
 
 /// One sentence for who does not read the report.
 static const char *summary(const Ask *ask, bool is_changed) {
+    const char *cost =
+        model_price(ask->arena, &ask->settings, ask->asker.input_tokens, ask->asker.output_tokens);
+    if (ask->phases && is_changed)
+        return arena_printf(ask->arena, "The backward that %s proposes is proved: %s%s.",
+                            ask->settings.model, ask->last, cost);
+    if (ask->phases)
+        return arena_printf(ask->arena, "Nothing better from %s: %s%s", ask->settings.model,
+                            ask->last, cost);
     if (ask->refused == 0) return "The rules refuse nothing here.";
     if (is_changed)
         return arena_printf(
             ask->arena,
-            "The derivative that %s proposes is proved: see the comment above the helper.",
-            ask->settings.model);
+            "The derivative that %s proposes is proved: see the comment above the helper%s.",
+            ask->settings.model, cost);
     return arena_printf(ask->arena, "No derivative from %s: %s", ask->settings.model, ask->last);
 }
 
@@ -260,23 +292,29 @@ static int answer_editor(Ask *ask, bool is_changed) {
     json_set_number(json, "refused", ask->refused);
     json_set_string(json, "summary", summary(ask, is_changed));
     json_set_string(json, "report", buffer_text(&ask->out));
-    if (is_changed) json_set(json, "edits", added_lines(ask));
+    if (is_changed) json_set(json, "edits", changed_lines(ask));
     puts(json_print(ask->arena, json, false));
     return STATUS_CLEAN;
+}
+
+static void tell(void *context, const char *what) {
+    const Ask *ask = context;
+    fprintf(stderr, ask->options->from_stdin ? "%s\n" : "\r\033[K%s\r",
+            text_visible(ask->arena, what));
+    fflush(stderr);
 }
 
 static bool tell_progress(void *context, size_t bytes) {
     enum { PAUSE_NS = 500 * 1000 * 1000 };
     Ask *ask = context;
+    const Asker *asker = &ask->asker;
     if (clock_ns() - ask->told_ns < PAUSE_NS) return true;
     ask->told_ns = clock_ns();
-    const char *model = text_visible(ask->arena, ask->settings.model);
-    if (ask->options->from_stdin)
-        fprintf(stderr, "answer %d of %s: %zu bytes\n", ask->asker.questions + 1, model, bytes);
-    else
-        fprintf(stderr, "\r\033[Kanswer %d of %s: %zu bytes\r", ask->asker.questions + 1, model,
-                bytes);
-    fflush(stderr);
+    tell(ask,
+         arena_printf(
+             ask->arena, "answer %d of %s: %zu bytes, %lld tokens before%s", asker->questions + 1,
+             ask->settings.model, bytes, (long long)(asker->input_tokens + asker->output_tokens),
+             model_price(ask->arena, &ask->settings, asker->input_tokens, asker->output_tokens)));
     return true;
 }
 
@@ -305,12 +343,15 @@ static int finish(Ask *ask) {
         is_changed = false;
         ask->proved = 0;
     }
-    if (ask->refused == 0)
+    if (ask->refused == 0 && ask->phases == 0)
         buffer_printf(&ask->out, "%s: the rules refuse nothing; no model was asked\n",
                       ask->target.path);
     else
         report_cost(ask);
-    if (ask->options->from_stdin) return answer_editor(ask, is_changed);
+    if (ask->options->from_stdin) {
+        if (ask->asker.log && !ask->is_failed) answer_log_end(ask->asker.log);
+        return answer_editor(ask, is_changed);
+    }
     if (is_changed) {
         const char *name = text_visible(arena, ask->target.path);
         buffer_printf(&ask->out, "\n%s",
@@ -318,21 +359,58 @@ static int finish(Ask *ask) {
     }
     fputs(lines_visible(arena, buffer_text(&ask->out)), stdout);
     fflush(stdout);
+    if (ask->asker.log && !ask->is_failed) answer_log_end(ask->asker.log);
     Error error = write_transcript(ask);
     bool writes = ask->options->write || ask->options->output;
     if (!error && is_changed && writes) error = write_result(ask);
     if (error) say("%s", error);
     if (error || ask->is_failed) return STATUS_TROUBLE;
-    return ask->proved == ask->refused ? STATUS_CLEAN : STATUS_FINDINGS;
+    bool is_done = ask->proved == ask->refused && (!ask->phases || ask->gains);
+    return is_done ? STATUS_CLEAN : STATUS_FINDINGS;
+}
+
+bool ask_wants(const Ask *ask, const char *phase) {
+    const Names *phases = &ask->options->phases;
+    for (int i = 0; i < phases->count; i++)
+        if (strcmp(phases->items[i], phase) == 0) return true;
+    return !phases->count && strcmp(phase, phase_name(PHASE_COMPLETE)) == 0;
+}
+
+static Error refuse_phases(Ask *ask) {
+    for (int i = 0; i < ask->options->phases.count; i++)
+        if (phase_find(ask->options->phases.items[i]) == PHASE_COUNT)
+            return arena_printf(ask->arena, "--phase: there is no `%s`, but %s",
+                                ask->options->phases.items[i], phase_names(ask->arena));
+    return NULL;
+}
+
+/// Answers of the same session that did not come to its end are taken first.
+static void resume(Ask *ask) {
+    Buffer what = buffer_new(ask->arena);
+    buffer_printf(&what, "%s:%s\n%s\n%d\n", path_real(ask->arena, ask->target.path),
+                  ask->target.kernel ? ask->target.kernel : "", ask->settings.model,
+                  ask->options->examples);
+    for (int i = 0; i < PHASE_COUNT; i++)
+        if (ask_wants(ask, phase_name((PhaseId)i)))
+            buffer_printf(&what, "%s\n", phase_name((PhaseId)i));
+    buffer_add(&what, ask->text.data, ask->text.size);
+    ask->asker.log =
+        answer_log_open(ask->arena, &ask->settings, ask->workspace, buffer_text(&what));
+    int left = ask->asker.log ? answer_log_left(ask->asker.log) : 0;
+    if (left)
+        buffer_printf(&ask->out, "resumed: %d answer%s of a session that did not end\n", left,
+                      left == 1 ? "" : "s");
 }
 
 static Error ask_set_up(Ask *ask) {
     Arena *arena = ask->arena;
     ask->workspace = workspace_of(arena, ask->target.path);
     Transcript *played = NULL;
-    Error error = ask->options->answers
-                      ? transcript_read(arena, ask->options->answers, &played, &ask->settings)
-                      : model_settings_read(arena, ask->options, ask->workspace, &ask->settings);
+    Error error = refuse_phases(ask);
+    if (error) return error;
+    error = ask->options->answers
+                ? transcript_read(arena, ask->options->answers, &played, &ask->settings)
+                : model_settings_read(arena, ask->options, ask->workspace, &ask->settings);
     if (error) return error;
     if (played && ask->options->max_iters) ask->settings.max_iters = ask->options->max_iters;
     ask->asker = asker_new(arena, &ask->settings);
@@ -340,10 +418,13 @@ static Error ask_set_up(Ask *ask) {
     if (ask->options->record) ask->asker.kept = transcript_new(arena, &ask->settings);
     if (ask->options->from_stdin || isatty(STDERR_FILENO)) {
         ask->asker.goes_on = tell_progress;
+        ask->asker.tells = tell;
         ask->asker.context = ask;
     }
-    return ask->options->from_stdin ? read_stdin(ask)
-                                    : file_read(arena, ask->target.path, &ask->text);
+    error =
+        ask->options->from_stdin ? read_stdin(ask) : file_read(arena, ask->target.path, &ask->text);
+    if (!error && !played) resume(ask);
+    return error;
 }
 
 static int ask_file(Ask *ask) {
@@ -360,8 +441,19 @@ static int ask_file(Ask *ask) {
         say("%s has no kernel `%s`", ask->target.path, ask->target.kernel);
         return STATUS_TROUBLE;
     }
-    if (*requests && !ask->asker.played && !is_agreed(ask, requests)) return STATUS_TROUBLE;
-    while (ask_next(ask)) continue;
+    static const char later[] =
+        "Later requests add the answers, what the check says of them, and the text of another "
+        "helper of this file that is refused.\n";
+    // Examples are code of other places: who has agreed without them is asked again.
+    const char *scope = ask->options->examples ? "examples" : NULL;
+    bool completes = ask_wants(ask, phase_name(PHASE_COMPLETE));
+    if (completes && *requests && !ask->asker.played && !ask_is_agreed(ask, requests, scope, later))
+        return STATUS_TROUBLE;
+    while (completes && ask_next(ask)) continue;
+    bool improves = false;
+    for (int i = PHASE_COMPLETE + 1; i < PHASE_COUNT; i++)
+        improves |= ask_wants(ask, phase_name((PhaseId)i));
+    if (improves && !ask->is_failed && ask->proved == ask->refused) ask_phases(ask);
     return finish(ask);
 }
 

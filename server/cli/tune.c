@@ -151,7 +151,7 @@ static size_t line_end(Str text, size_t at) {
     return at < text.size ? at + 1 : at;
 }
 
-/// The lines that differ, as one edit: {"line", "until", "text"}.
+/// The lines that differ, as one edit: {"line", "end", "text"}.
 static Json *changed_lines(Arena *arena, Str before, Str after) {
     size_t start = 0, end = 0;
     int first = 0, until;
@@ -172,7 +172,7 @@ static Json *changed_lines(Arena *arena, Str before, Str after) {
     for (size_t at = start; at < before.size - end; at = line_end(before, at)) until++;
     Json *edits = json_array(arena), *edit = json_object(arena);
     json_set_number(edit, "line", first);
-    json_set_number(edit, "until", until);
+    json_set_number(edit, "end", until);
     json_set_string(edit, "text",
                     arena_strndup(arena, after.data + start, after.size - end - start));
     json_push(edits, edit);

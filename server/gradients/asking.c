@@ -14,7 +14,7 @@ typedef struct AskingKind {
     const char *command, *title, *label, *words;  // `words`: "... was killed"
 } AskingKind;
 static const AskingKind asks_model = {"--ask", "Asking a model about",
-                                      "Derivative that a model has proposed",
+                                      "What a model has proposed, proved",
                                       "the session with the model"};
 static const AskingKind tunes = {"--tune", "Tuning", "Fastest configurations", "the search"};
 
@@ -76,14 +76,15 @@ static Json *place_json(Arena *arena, int line) {
     return place;
 }
 
-/// Whole lines, each put in above a line of the text that was asked about, or in the place of those before line `until`.
+/// Whole lines, each in the place of lines of the text that was asked about, or above one.
 static Json *edits_json(Arena *arena, const Json *lines) {
     Json *edits = json_array(arena);
     for (int i = 0; lines && lines->kind == JSON_ARRAY && i < lines->count; i++) {
-        int line = json_get_int(lines->items[i], "line", 0);
+        int line = json_get_int(lines->items[i], "line", 0),
+            end = json_get_int(lines->items[i], "end", line);
         Json *edit = json_object(arena), *range = json_object(arena);
         json_set(range, "start", place_json(arena, line));
-        json_set(range, "end", place_json(arena, json_get_int(lines->items[i], "until", line)));
+        json_set(range, "end", place_json(arena, end));
         json_set(edit, "range", range);
         json_set_string(edit, "newText", json_get_string(lines->items[i], "text", ""));
         json_push(edits, edit);
@@ -181,7 +182,7 @@ static void child_exited(void *context, int status, int signal_number) {
     asking_end(asking);
 }
 
-static Error start_child(Asking *asking) {
+static Error start_child(Asking *asking, const char *phases) {
     Arena *arena = asking->arena;
     const Request *request = asking->request;
     const Configuration *configuration = request->configuration;
@@ -197,6 +198,10 @@ static Error start_child(Asking *asking) {
     } else if (configuration->python && *configuration->python) {
         LIST_PUSH(arena, &command, "--python");
         LIST_PUSH(arena, &command, configuration->python);
+    }
+    if (phases) {
+        LIST_PUSH(arena, &command, "--phase");
+        LIST_PUSH(arena, &command, arena_strdup(arena, phases));
     }
     if (*configuration->runner) {
         LIST_PUSH(arena, &command, "--runner");
@@ -214,7 +219,7 @@ static Error start_child(Asking *asking) {
 }
 
 static void start(struct Askings *askings, Request *request, const char *kernel,
-                  const AskingKind *kind) {
+                  const AskingKind *kind, const char *phases) {
     Arena *arena = arena_new();
     Asking *asking = ARENA_NEW(arena, Asking);
     *asking = (Asking){.arena = arena,
@@ -232,18 +237,19 @@ static void start(struct Askings *askings, Request *request, const char *kernel,
         asking->progress = asking->own;
     }
     progress_begin(askings->server, asking->own, arena_printf(arena, "%s %s", kind->title, kernel));
-    Error error = start_child(asking);
+    Error error = start_child(asking, phases);
     if (!error) return;
     request_fail(request, ERROR_REQUEST_FAILED, "%s", error);
     asking_end(asking);
 }
 
-void askings_start(struct Askings *askings, Request *request, const char *kernel) {
-    start(askings, request, kernel, &asks_model);
+void askings_start(struct Askings *askings, Request *request, const char *kernel,
+                   const char *phases) {
+    start(askings, request, kernel, &asks_model, phases);
 }
 
 void askings_tune(struct Askings *askings, Request *request, const char *kernel) {
-    start(askings, request, kernel, &tunes);
+    start(askings, request, kernel, &tunes, NULL);
 }
 
 // --- Cancelling

@@ -13,7 +13,9 @@ void askings_free(struct Askings *askings);
 
 /// Asks about the kernel of the request's text; what is proved is sent as an edit. The held request is answered with
 /// {"kernel", "proved", "refused", "summary", "report"}. On the loop's thread.
-void askings_start(struct Askings *askings, Request *request, const char *kernel);
+/// `phases`: as `--phase` has them; NULL: the first.
+void askings_start(struct Askings *askings, Request *request, const char *kernel,
+                   const char *phases);
 /// Searches the kernel's fastest configurations on the GPU; a list of them is sent as an edit. The held request is answered with
 /// {"kernel", "summary", "report", "edits"}.
 void askings_tune(struct Askings *askings, Request *request, const char *kernel);

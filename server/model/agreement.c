@@ -52,14 +52,22 @@ Error agreement_keep(Arena *arena, const char *workspace, const char *url) {
     return output_write(arena, &output, json_print(arena, root, true));
 }
 
-Error agreement_refuse(Arena *arena, const char *file) {
+const char *agreement_subject(Arena *arena, const char *url, const char *scope) {
+    return scope ? arena_printf(arena, "%s with %s", url, scope) : url;
+}
+
+Error agreement_refuse(Arena *arena, const char *file, const char *scope) {
     ModelSettings settings;
     const char *workspace = workspace_of(arena, file);
     Error error = model_settings_look(arena, workspace, &settings);
-    if (error || agreement_holds(arena, workspace, chat_url(arena, &settings))) return error;
+    if (error) return error;
+    if (agreement_holds(arena, workspace,
+                        agreement_subject(arena, chat_url(arena, &settings), scope)))
+        return NULL;
     return arena_printf(
         arena,
-        "you have not agreed that code of %s is sent to a model: `tad-lsp --ask %s` in "
-        "a terminal shows what, and asks",
-        workspace, file);
+        "you have not agreed that %s of %s %s sent to a model: `tad-lsp --ask%s %s` "
+        "in a terminal shows what, and asks",
+        scope ? scope : "code", workspace, scope ? "are" : "is",
+        scope ? " --phase faster,tidy" : "", file);
 }

@@ -11,6 +11,11 @@ bool agreement_holds(Arena *arena, const char *workspace, const char *url);
 Error agreement_keep(Arena *arena, const char *workspace, const char *url);
 
 /// Why an editor does not ask a model about the file: none is set up in the user's own file, or he has not agreed. NULL: it may.
-Error agreement_refuse(Arena *arena, const char *file);
+/// `scope`: what is sent beyond the text of a helper, or NULL.
+Error agreement_refuse(Arena *arena, const char *file, const char *scope);
+/// What is agreed to: the URL, and what is sent there beyond the text of a helper (`scope`, or NULL).
+const char *agreement_subject(Arena *arena, const char *url, const char *scope);
+/// The scope of requests that hold kernels as a whole.
+#define AGREEMENT_KERNELS "whole kernels"
 
 #endif

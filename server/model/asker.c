@@ -1,7 +1,8 @@
 // What a server says is stripped of the key before anybody sees it.
 #include "server/model/asker.h"
 
-#include "server/model/http.h"
+#include "server/model/answer_log.h"
+#include "server/network/http.h"
 #include "server/system/loop.h"
 
 Asker asker_new(Arena *arena, const ModelSettings *settings) {
@@ -9,6 +10,10 @@ Asker asker_new(Arena *arena, const ModelSettings *settings) {
 }
 
 double asker_seconds(const Asker *asker) { return (double)clock_ns() / 1e9 - asker->started_s; }
+
+void asker_tell(const Asker *asker, const char *what) {
+    if (asker->tells) asker->tells(asker->context, what);
+}
 
 static bool is_whole(void *context, Str body) { return chat_is_whole(context, body); }
 
@@ -49,14 +54,19 @@ Error asker_ask(Asker *asker, const Chat *chat, ChatReply *reply) {
         return arena_printf(arena, "the budget of %.0f tokens is spent", settings->max_tokens);
     if (!asker->played && asker_seconds(asker) >= settings->max_seconds)
         return arena_printf(arena, "the budget of %.0f seconds is spent", settings->max_seconds);
-    Error error = asker->played ? transcript_next(asker->played, body, reply)
-                                : ask_server(asker, body, reply);
+    Error error = NULL;
+    bool is_known = asker->log && answer_log_next(asker->log, body, reply);
+    if (!is_known)
+        error = asker->played ? transcript_next(asker->played, body, reply)
+                              : ask_server(asker, body, reply);
     if (error) return model_redacted(arena, settings, error);
     reply->text = model_redacted(arena, settings, reply->text);
-    if (!asker->played && reply->input_tokens <= 1) reply->input_tokens = (int)(strlen(body) / 4);
+    if (!is_known && !asker->played && reply->input_tokens <= 1)
+        reply->input_tokens = (int)(strlen(body) / 4);
     asker->questions++;
     asker->input_tokens += reply->input_tokens;
     asker->output_tokens += reply->output_tokens;
     if (asker->kept) transcript_add(asker->kept, body, reply);
+    if (asker->log) answer_log_add(asker->log, body, reply);
     return NULL;
 }

@@ -7,13 +7,16 @@
 typedef struct Asker {
     Arena *arena;
     const ModelSettings *settings;
-    Transcript *played;  // answers come from here; NULL: from the endpoint
-    Transcript *kept;    // where questions and answers are noted; or NULL
+    Transcript *played;     // answers come from here; NULL: from the endpoint
+    Transcript *kept;       // where questions and answers are noted; or NULL
+    struct AnswerLog *log;  // of a session that may be resumed; or NULL
     double started_s;
     int questions, tries;  // tries over the network
     int64_t input_tokens, output_tokens;
     /// As that of HttpRequest.
     bool (*goes_on)(void *context, size_t bytes);
+    /// What the session is at, where it asks nobody. May be NULL.
+    void (*tells)(void *context, const char *what);
     void *context;
 } Asker;
 
@@ -21,6 +24,8 @@ typedef struct Asker {
 Asker asker_new(Arena *arena, const ModelSettings *settings);
 /// The reply has no key in it, nor has an error.
 Error asker_ask(Asker *asker, const Chat *chat, ChatReply *reply);
+/// Says what the session is at.
+void asker_tell(const Asker *asker, const char *what);
 double asker_seconds(const Asker *asker);
 
 #endif

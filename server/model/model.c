@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/syntax/toml.h"
-#include "server/model/http.h"
+#include "server/network/http.h"
 #include "server/system/files.h"
 #include "server/system/private.h"
 
@@ -132,6 +132,14 @@ Error model_settings_look(Arena *arena, const char *workspace, ModelSettings *se
     static const Options none;
     Error error = read_settings(arena, &none, workspace, settings);
     return error ? error : model_settings_refuse(arena, settings);
+}
+
+const char *model_price(Arena *arena, const ModelSettings *settings, int64_t input,
+                        int64_t output) {
+    if (settings->price_input < 0 && settings->price_output < 0) return "";
+    double cost = (settings->price_input > 0 ? settings->price_input * (double)input : 0) +
+                  (settings->price_output > 0 ? settings->price_output * (double)output : 0);
+    return arena_printf(arena, " (%.4f by your prices)", cost / 1e6);
 }
 
 const char *model_redacted(Arena *arena, const ModelSettings *settings, const char *text) {

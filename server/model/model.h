@@ -18,7 +18,8 @@ typedef struct ModelSettings {
     const char *key_variable;     // its name
     const char *key;              // its value, for headers alone; NULL: it has none
     const char *proxy, *ca_file;  // NULL: not said
-    double max_iters, max_tokens, max_seconds;
+    double max_iters, max_stalls, max_tokens, max_seconds;
+    double price_input, price_output;  // of a million tokens; negative: not said
 } ModelSettings;
 
 /// Reads the user's file and the options. A file that lies in `workspace`, or that others may write to, is refused. The key is
@@ -31,6 +32,8 @@ Error model_settings_look(Arena *arena, const char *workspace, ModelSettings *se
 ModelSettings model_settings_default(void);
 /// Whether the settings can be used at all; a sentence where not.
 Error model_settings_refuse(Arena *arena, ModelSettings *settings);
+/// What so many tokens cost by the user's prices, as " (0.0123 by your prices)"; "" where he has said none.
+const char *model_price(Arena *arena, const ModelSettings *settings, int64_t input, int64_t output);
 /// The text without the key in it, whoever has put it there.
 const char *model_redacted(Arena *arena, const ModelSettings *settings, const char *text);
 

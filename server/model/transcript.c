@@ -75,6 +75,10 @@ Error transcript_next(Transcript *transcript, const char *body, ChatReply *reply
     return NULL;
 }
 
+int transcript_left(const Transcript *transcript) {
+    return transcript->turns->count - transcript->next;
+}
+
 const char *transcript_text(const Transcript *transcript) {
     return json_print(transcript->arena, transcript->root, true);
 }

@@ -14,6 +14,8 @@ Error transcript_read(Arena *arena, const char *path, Transcript **transcript,
 void transcript_add(Transcript *transcript, const char *body, const ChatReply *reply);
 /// The next answer, where the request is the one that was made then. An error where it is another, or none is left.
 Error transcript_next(Transcript *transcript, const char *body, ChatReply *reply);
+/// Answers that are still to be played.
+int transcript_left(const Transcript *transcript);
 const char *transcript_text(const Transcript *transcript);
 bool transcript_is_ours(Arena *arena, Str text);
 

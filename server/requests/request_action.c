@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "autodiff/emit/emitted.h"
 #include "base/escape.h"
 #include "codeactions/codeactions.h"
 #include "server/gradients/gradients.h"
@@ -160,7 +161,7 @@ static void push_ask(Request *request, const Snapshot *snapshot, const RefusalAs
         const Kernel *kernel = &snapshot->kernels.items[i];
         if (!kernel_is_forward(kernel) || !is_about(snapshot, kernel, start, end)) continue;
         if (!known_refusal((void *)(uintptr_t)ask, kernel)) continue;
-        if (agreement_refuse(arena, request->document->path)) return;
+        if (agreement_refuse(arena, request->document->path, NULL)) return;
         static const char title[] = "Ask a model for this derivative";
         Json *json = json_object(arena);
         json_set_string(json, "title", title);
@@ -211,6 +212,35 @@ static void push_similar(Request *request, const Snapshot *snapshot, uint32_t st
     }
 }
 
+/// At the head of a kernel whose backward stands in the file, for a model that the user has set up and agreed to send kernels to.
+static void push_improve(Request *request, const Snapshot *snapshot, uint32_t start, uint32_t end,
+                         Json *list) {
+    static const struct {
+        const char *title, *phases;
+    } offers[] = {{"Ask a model for a faster backward", "faster"},
+                  {"Ask a model for a tidier backward", "tidy"}};
+    const Configuration *configuration = request->configuration;
+    if (!configuration->trusted || !configuration->asks_model || !*request->document->path) return;
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i],
+                     *forward = kernel_of_backward(snapshot, kernel);
+        Range name = snapshot_range(snapshot, kernel->definition->name_range);
+        if (!forward || name.start > end || name.end < start) continue;
+        if (agreement_refuse(request->arena, request->document->path, AGREEMENT_KERNELS)) return;
+        for (size_t k = 0; k < sizeof offers / sizeof *offers; k++) {
+            Json *json = json_object(request->arena),
+                 *command = command_json(request, offers[k].title, "tad.askModel", forward, NULL);
+            json_set_string(json_get(command, "arguments")->items[0], "phases", offers[k].phases);
+            json_set_string(json, "title", offers[k].title);
+            json_set_string(json, "kind", "refactor.rewrite");
+            json_set(json, "command", command);
+            json_set(json, "data", action_data(request, "", kernel->definition->name_range));
+            json_push(list, json);
+        }
+        return;
+    }
+}
+
 static void push_fix_all(Request *request, const Snapshot *snapshot, Json *list) {
     ActionEdit all = actions_fix_all(request->arena, snapshot, NULL, NULL);
     if (!all.edits.count) return;
@@ -247,6 +277,7 @@ Json *handle_code_action(Request *request) {
     if (is_asked(only, "quickfix")) push_ask(request, snapshot, &ask, start, end, list);
     if (is_asked(only, "refactor.similar")) push_similar(request, snapshot, start, end, list);
     if (is_asked(only, "refactor.tune")) push_tune(request, snapshot, start, end, list);
+    if (is_asked(only, "refactor.rewrite")) push_improve(request, snapshot, start, end, list);
     if (is_asked(only, FIX_ALL)) push_fix_all(request, snapshot, list);
     return list;
 }

@@ -245,8 +245,10 @@ static Json *command_tune_kernel(Request *request) {
     return NULL;
 }
 
+/// `phases`: those behind the first, as `--phase` has them; nothing: the first.
 static Json *command_ask_model(Request *request) {
-    const char *kernel = json_get_string(argument_of(request), "kernel", NULL);
+    const char *kernel = json_get_string(argument_of(request), "kernel", NULL),
+               *phases = json_get_string(argument_of(request), "phases", NULL);
     Error error = NULL;
     if (!kernel)
         request_fail(request, ERROR_INVALID_PARAMS, "the argument names no `kernel`");
@@ -255,11 +257,12 @@ static Json *command_ask_model(Request *request) {
     else if (!request->configuration->asks_model || !*request->document->path)
         error = "no model is asked about this file";
     else
-        error = agreement_refuse(request->arena, request->document->path);
+        error = agreement_refuse(request->arena, request->document->path,
+                                 phases ? AGREEMENT_KERNELS : NULL);
     if (error) request_fail(request, ERROR_REQUEST_FAILED, "%s", error);
     if (request->error_code) return NULL;
     request_hold(request);
-    askings_start(request->server->askings, request, kernel);
+    askings_start(request->server->askings, request, kernel, phases);
     return NULL;
 }
 

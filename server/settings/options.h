@@ -49,7 +49,7 @@ typedef struct Options {
     int examples;                        // of the index, for --ask; 0: none
     int max_iters;                       // 0: as the user's file says
     const char *card;                    // NULL: that of the settings
-    Names select, ignore, severity, wrt, sizes;
+    Names select, ignore, severity, wrt, sizes, phases;
     int jobs;  // 0: one per core
     int seed;
     double time_limit_s;

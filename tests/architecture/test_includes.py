@@ -105,10 +105,14 @@ ROOMS = {
         "crash": {"text", "settings", "system", "report"},
         "session": {"proofs", "crash", "text", "settings", "system", "report"},
         "queues": {"session", "proofs", "crash", "text", "settings", "system", "report"},
+        "network": {"system"},
         "retrieval": {"text", "system", "report"},
-        "model": {"retrieval", "proofs", "text", "settings", "system", "report"},
+        "model": {"network", "retrieval", "proofs", "text", "settings", "system", "report"},
+        "phases": {"model", "proofs", "text", "settings", "system", "report"},
         "dumps": {"proofs", "text", "settings", "system", "report"},
-        "cli": {"times", "retrieval", "model", "proofs", "crash", "text", "settings", "system", "report"},
+        "cli": {
+            "times", "retrieval", "model", "phases", "proofs", "crash", "text", "settings", "system", "report",
+        },
         "gradients": {"queues", "session", "proofs", "text", "settings", "system"},
         "requests": {"gradients", "queues", "session", "cli", "model", "retrieval", "text", "system"},
         ".": {"requests", "gradients", "queues", "session", "crash", "settings"},
@@ -120,7 +124,7 @@ DOORS = {
     r"json-c/": {"base/json_parse.c"},
     r"tree_sitter/": {"analysis/syntax/syntax.c"},
     r"uv\.h|uv/": {"server/system/loop.c", "server/system/loop_parts.h"},
-    r"curl/": set(),  # declared in server/model/http.c
+    r"curl/": set(),  # declared in server/network/http.c
     r"sqlite": set(),  # declared in server/retrieval/sqlite.c
     r"cuda|nvrtc": set(),  # the few functions used are declared in gpu-runner/cuda/*.def
 }

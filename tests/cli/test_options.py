@@ -14,7 +14,7 @@ OPTIONS = (
     "--baseline --write-baseline --fix --ask --endpoint --api --model --max-iters --agree --answers --write --stdin "
     "--merge --shard --results --backend --cost --card --sizes --severity --update-baseline --index "
     "--similar --top-k --min-sim --exclude --forget --json --examples --bench --csv --html --save-times "
-    "--compare-times --fail-slower --update --tune"
+    "--compare-times --fail-slower --update --tune --phase"
 ).split()
 FORMATS = "full concise json github gitlab sarif junit".split()
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_ask import KERNEL, KEY, RIGHT, WRONG
+from tests.cli.test_ask_phases import FASTER, HEAD, LINES
+from tests.cli.test_ask_phases import FILE as PHASES
 from tests.protocol.client import Client
 from tests.protocol.conftest import KERNEL as PLAIN
 from tests.protocol.test_gradients import CANCELLED, REQUEST_FAILED, command, titles
@@ -36,10 +38,11 @@ class Desk:
     def uri(self) -> str:
         return self.file.as_uri()
 
-    def agree(self) -> None:
-        agreed = [{"workspace": str(self.file.parent), "url": f"{self.model.url}/chat/completions"}]
+    def agree(self, scope: str = "") -> None:
+        url = f"{self.model.url}/chat/completions{scope}"
+        agreed = [{"workspace": str(self.file.parent), "url": url}]
         place = self.home / ".local/state/tad-lsp"
-        place.mkdir(parents=True)
+        place.mkdir(parents=True, exist_ok=True)
         (place / "agreed.json").write_text(json.dumps({"agreed": agreed}))
 
     def client(self, **options: object) -> Client:
@@ -138,6 +141,51 @@ def test_nothing_is_offered_or_sent_without_consent(desk: Desk) -> None:
         assert client.wait(asked)["error"]["code"] == REQUEST_FAILED
         finish(client)
     assert desk.model.requests == []
+
+
+def test_a_better_backward_is_put_in_the_place_of_the_old(desk: Desk) -> None:
+    desk.model.script = [Say(FASTER), Say("That is all.")]
+    desk.agree()
+    client = desk.client()
+    client.change(desk.uri, 2, {"text": PHASES})
+    params = command("askModel", desk.uri, "scale_kernel", phases="faster")
+    refused = client.wait(client.start("workspace/executeCommand", params))["error"]
+    assert "you have not agreed that whole kernels of" in refused["message"]
+    assert "`tad-lsp --ask --phase faster,tidy" in refused["message"]
+    line = PHASES[: PHASES.index("def scale_kernel_backward")].count("\n")
+    at = {"line": line, "character": 6}
+    asked = {
+        "textDocument": {"uri": desk.uri},
+        "range": {"start": at, "end": at},
+        "context": {"diagnostics": []},
+    }
+
+    def offered() -> dict[str, dict]:
+        actions = client.request("textDocument/codeAction", asked) or []
+        return {action["title"]: action for action in actions if "Ask a model" in action["title"]}
+
+    assert offered() == {}
+    desk.agree(" with whole kernels")
+    found = offered()
+    assert sorted(found) == [
+        "Ask a model for a faster backward",
+        "Ask a model for a tidier backward",
+    ]
+    call = found["Ask a model for a faster backward"]["command"]
+    call.pop("title")
+    result = client.request("workspace/executeCommand", call)
+    assert "The backward that scripted proposes is proved: faster: " in result["summary"]
+    (edit,) = [r["params"] for r in client.requests if r["method"] == "workspace/applyEdit"]
+    ((change,),) = [c["edits"] for c in edit["edit"]["documentChanges"]]
+    lines = PHASES.splitlines(keepends=True)
+    first, last = change["range"]["start"]["line"], change["range"]["end"]["line"]
+    text = "".join([*lines[:first], change["newText"], *lines[last:]])
+    mark, rest = text.split("# Proposed by a model (scripted), proved with `scale_kernel`")
+    assert rest.split("\n", 1)[1].startswith(HEAD + LINES)
+    assert mark + HEAD + LINES + text[text.index("\n\nclass Scale") :] == PHASES.replace(
+        PHASES[PHASES.index(HEAD) : PHASES.index("\n\nclass Scale")], HEAD + LINES
+    )
+    finish(client)
 
 
 def test_no_proof_no_edit(desk: Desk) -> None:

@@ -1,6 +1,6 @@
 // One POST over HTTP, with libcurl opened at run time: bounded in time and size, tried again where that may help.
-#ifndef TAD_SERVER_MODEL_HTTP_H
-#define TAD_SERVER_MODEL_HTTP_H
+#ifndef TAD_SERVER_NETWORK_HTTP_H
+#define TAD_SERVER_NETWORK_HTTP_H
 
 #include "base/error.h"
 #include "base/text.h"

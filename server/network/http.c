@@ -1,6 +1,6 @@
 // libcurl's functions and numbers are declared here, as its ABI has kept them since version 7.55: the build needs no headers of it, and a
 // machine without it loses this one feature.
-#include "server/model/http.h"
+#include "server/network/http.h"
 
 #include <ctype.h>
 #include <dlfcn.h>

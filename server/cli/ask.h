@@ -1,0 +1,37 @@
+// What the parts of `--ask` share. Private to server/cli/ask*.c.
+#ifndef TAD_SERVER_CLI_ASK_H
+#define TAD_SERVER_CLI_ASK_H
+
+#include "server/model/asker.h"
+#include "server/settings/options.h"
+#include "server/system/target.h"
+
+typedef struct Ask {
+    Arena *arena;
+    const Options *options;
+    CommandTarget target;
+    const char *workspace;
+    Str text;          // of the file, as it is
+    const char *best;  // with what is proved
+    ModelSettings settings;
+    Asker asker;
+    Buffer out;
+    Names done;  // kernels that were asked about, or cannot be
+    int refused, proved;
+    int phases, gains;  // that were run, and that found something better
+    bool is_failed;     // the model, or the way to it
+    const char *last;   // why there was no proof, the last time
+    uint64_t told_ns;
+} Ask;
+
+/// The request as a person sees it.
+const char *ask_request(Ask *ask, const Chat *chat);
+/// Whether what is asked may leave this machine. `scope`: what it holds beyond the text of a helper, or NULL; agreed to apart.
+/// `later`: what later requests add.
+bool ask_is_agreed(Ask *ask, const char *requests, const char *scope, const char *later);
+/// Whether the phase is wanted.
+bool ask_wants(const Ask *ask, const char *phase);
+/// The phases behind the first, for each forward kernel that was named. A failure is said, and noted in `ask`.
+void ask_phases(Ask *ask);
+
+#endif

@@ -1,0 +1,32 @@
+// Bodies of kernels that a model may rewrite, and everything else, which it may not. What is locked is compared in our own parse of the whole
+// text, never believed.
+#ifndef TAD_SERVER_PHASES_BODIES_H
+#define TAD_SERVER_PHASES_BODIES_H
+
+#include "analysis/snapshot.h"
+#include "base/error.h"
+
+/// A kernel whose body is open; names are the arena's own.
+typedef struct OpenBodies {
+    LIST(const char *) names;
+} OpenBodies;
+
+/// The kernels of the text that differentiate `forward`.
+OpenBodies bodies_open(Arena *arena, const Snapshot *snapshot, const Kernel *forward);
+/// The definitions of these kernels one after the other, decorators included.
+const char *bodies_text(Arena *arena, const Snapshot *snapshot, const OpenBodies *open);
+/// Bytes of the open bodies without blank lines, comments and indentation: what tidying makes less.
+int bodies_size(const Snapshot *snapshot, const OpenBodies *open);
+
+/// The text of `base` with the bodies that the answer gives, whatever stands around its code. NULL and `*why` where it gives none, or
+/// another signature, or a function that is not open. Nothing of the answer is run.
+const char *bodies_take(Arena *arena, const Snapshot *base, const OpenBodies *open,
+                        const char *answer, const char **why);
+/// Why the candidate is more than new bodies: NULL where all else is byte for byte that of `base`, as both parse.
+Error bodies_refuse(Arena *arena, const Snapshot *base, const Snapshot *candidate,
+                    const OpenBodies *open);
+/// The text with a comment above each kernel whose body is another than in `before`.
+const char *bodies_marked(Arena *arena, const Snapshot *before, const Snapshot *after,
+                          const OpenBodies *open, const char *mark);
+
+#endif

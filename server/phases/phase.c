@@ -1,0 +1,262 @@
+// The conversation is one: each answer is followed by what became of it, in the words of who says so. A candidate that is not better than
+// the best is dropped, and the model is given the best again.
+#include "server/phases/phase.h"
+
+#include <math.h>
+
+#include "autodiff/emit/emitted.h"
+#include "codeactions/codeactions.h"
+#include "features/features.h"
+#include "server/proofs/pair.h"
+#include "server/report/diff.h"
+#include "server/text/resolve.h"
+
+#define SYSTEM                                                                                     \
+    "You rewrite the bodies of Triton kernels that compute gradients.\n"                           \
+    "Answer with the whole kernels that you change, in one ```python block, and nothing else in "  \
+    "it. Decorators, names, parameters and everything else of the file are locked: only the lines " \
+    "below a kernel's signature are taken. Use `tl` and the helpers of the file, no imports.\n"    \
+    "Each answer is parsed, checked, and run by an interpreter in double precision against "       \
+    "differences of the forward, with several sizes and launches; what is wrong, reads or writes " \
+    "out of bounds, or lets two programs write one element, is refused. Masks and dtypes have to " \
+    "be right for every size."
+
+typedef struct PhaseRow {
+    const char *name, *task, *gain;
+} PhaseRow;
+
+static const PhaseRow rows[PHASE_COUNT] = {
+#define PHASE(id, name, task, gain) [PHASE_##id] = {name, task, gain},
+#include "server/phases/phases.def"
+#undef PHASE
+};
+
+PhaseId phase_find(const char *name) {
+    for (int i = 0; i < PHASE_COUNT; i++)
+        if (strcmp(rows[i].name, name) == 0) return (PhaseId)i;
+    return PHASE_COUNT;
+}
+
+const char *phase_name(PhaseId id) { return rows[id].name; }
+
+const char *phase_names(Arena *arena) {
+    Buffer out = buffer_new(arena);
+    for (int i = 0; i < PHASE_COUNT; i++) buffer_printf(&out, "%s%s", i ? ", " : "", rows[i].name);
+    return buffer_text(&out);
+}
+
+// --- the first question
+
+static void put_cost(Arena *arena, Buffer *out, const Judged *judged) {
+    for (LIST_EACH(int, i, judged->open.names)) {
+        const char *name = judged->open.names.items[i];
+        const Kernel *kernel = snapshot_find_kernel(judged->snapshot, str_from(name));
+        const char *cost = kernel ? cost_summary(arena, kernel, NULL) : NULL;
+        if (cost) buffer_printf(out, "`%s`: %s\n", name, cost);
+    }
+}
+
+/// Helpers of the file that one of the texts names.
+static void put_helpers(Arena *arena, Buffer *out, const Snapshot *snapshot, const char *kernels) {
+    for (LIST_EACH(int, i, snapshot->module->functions)) {
+        const FunctionDefinition *function = snapshot->module->functions.items[i];
+        const char *call = arena_printf(arena, "%.*s(", STR_ARGS(function->name));
+        bool is_used = function->is_jit && function->is_helper && strstr(kernels, call);
+        if (is_used) buffer_printf(out, "\n%.*s\n", STR_ARGS(source_slice(function->range)));
+    }
+}
+
+static const char *first_question(const PhaseRun *run) {
+    Arena *arena = run->arena;
+    const Snapshot *snapshot = run->base.snapshot;
+    const Kernel *forward = snapshot_find_kernel(snapshot, str_from(run->gate.forward));
+    const char *open = bodies_text(arena, snapshot, &run->base.open);
+    Buffer out = buffer_new(arena);
+    Buffer context = buffer_new(arena);
+    buffer_printf(&context, "%.*s\n", STR_ARGS(source_slice(forward->definition->range)));
+    put_helpers(arena, &context, snapshot,
+                arena_printf(arena, "%s%s", buffer_text(&context), open));
+    buffer_printf(&out, "%s\n\nThe forward, which is locked:\n\n```python\n%s```\n\n",
+                  rows[run->id].task, buffer_text(&context));
+    buffer_printf(&out, "The kernels of its backward:\n\n```python\n%s```\n\n", open);
+    put_cost(arena, &out, &run->base);
+    return buffer_text(&out);
+}
+
+static void say_turn(PhaseRun *run, bool is_answer, const char *text) {
+    LIST_PUSH(run->arena, &run->chat.turns, (ChatTurn){is_answer, text});
+}
+
+Error phase_begin(Arena *arena, const Options *options, const char *path, const char *text,
+                  const char *forward, PhaseId id, PhaseRun *run) {
+    *run = (PhaseRun){.arena = arena,
+                      .id = id,
+                      .gate = {arena, options, path, forward, NULL},
+                      .chat.system = SYSTEM};
+    run->base = run->best = judge(&run->gate, text);
+    if (run->base.refused)
+        return arena_printf(arena, "the backward of `%s` as it is: %s", forward, run->base.refused);
+    run->gate.base = &run->base;
+    say_turn(run, false, first_question(run));
+    return NULL;
+}
+
+// --- answers
+
+static const char *measured(const PhaseRun *run, const Judged *judged) {
+    if (run->id == PHASE_TIDY) return arena_printf(run->arena, "%d characters", judged->size);
+    return arena_printf(run->arena, "%.4g ns a program", judged->cost);
+}
+
+/// Equal but for rounding.
+static bool is_more(double a, double b) { return a > b * (1 + 1e-9); }
+
+static bool is_better(const PhaseRun *run, const Judged *judged) {
+    const Judged *best = &run->best;
+    if (!(judged->cost >= 0)) return false;
+    if (run->id == PHASE_FASTER) return is_more(best->cost, judged->cost);
+    return !is_more(judged->cost, best->cost) && judged->size < best->size;
+}
+
+/// Takes a candidate that passes over where it is better. What became of it.
+static const char *weigh(PhaseRun *run, Judged *judged, bool *is_kept) {
+    Arena *arena = run->arena;
+    const char *gain = rows[run->id].gain;
+    *is_kept = is_better(run, judged);
+    if (!(judged->cost >= 0))
+        return arena_printf(arena, "right, but what it moves and computes is not known");
+    if (run->id == PHASE_TIDY && is_more(judged->cost, run->best.cost))
+        return arena_printf(arena,
+                            "right, but it moves or computes more than before (%.4g, was %.4g)",
+                            judged->cost, run->best.cost);
+    const char *words = arena_printf(
+        arena, "%s: %s, was %s", *is_kept ? gain : arena_printf(arena, "right, but not %s", gain),
+        measured(run, judged), measured(run, &run->best));
+    if (*is_kept) {
+        if (run->best.snapshot != run->base.snapshot) judged_free(&run->best);
+        run->best = *judged;
+    }
+    return words;
+}
+
+static PhaseTry try_answer(PhaseRun *run, const ChatReply *reply) {
+    Arena *arena = run->arena;
+    const char *why = NULL, *old = run->best.snapshot->source->text.data;
+    PhaseTry try
+        = {.diff = ""};
+    const char *text =
+        reply->is_cut ? NULL
+                      : bodies_take(arena, run->best.snapshot, &run->best.open, reply->text, &why);
+    if (!text) {
+        try
+            .words = arena_printf(arena, "cannot be used: %s", why ? why : "it was cut off");
+        return try
+            ;
+    }
+    try
+        .diff = diff_unified(arena, run->gate.path, old, run->gate.path, text);
+    if (!*try.diff) {
+        try
+            .words = "the same text as before";
+        return try
+            ;
+    }
+    Judged judged = judge(&run->gate, text);
+    if (judged.refused) try
+            .words = arena_printf(arena, "refused: %s", judged.refused);
+    else
+        try
+            .words = weigh(run, &judged, &try.is_kept);
+    if (!try.is_kept) judged_free(&judged);
+    return try
+        ;
+}
+
+static void take_reply(PhaseRun *run, const ChatReply *reply) {
+    Arena *arena = run->arena;
+    PhaseTry try
+        = try_answer(run, reply);
+    LIST_PUSH(arena, &run->tries, try);
+    run->stalls = try
+        .is_kept ? 0 : run->stalls + 1;
+    say_turn(run, true, reply->text);
+    const char *best = bodies_text(arena, run->best.snapshot, &run->best.open);
+    say_turn(run, false,
+             try.is_kept
+                 ? arena_printf(arena, "Kept, it is %s. Go on from there, if more can be done.",
+                                try.words)
+                 : arena_printf(arena,
+                                "Not kept, %s.\n\nThe best so far is:\n\n```python\n%s```\n\nGive "
+                                "the kernels again, better.",
+                                try.words, best));
+}
+
+void phase_run(PhaseRun *run, Asker *asker) {
+    int most = (int)asker->settings->max_iters, patience = (int)asker->settings->max_stalls;
+    for (int i = 0; i < most && !run->stopped; i++) {
+        ChatReply reply;
+        Error error = asker_ask(asker, &run->chat, &reply);
+        if (error) {
+            run->stopped = error;
+            run->is_failed = true;
+            return;
+        }
+        asker_tell(asker, arena_printf(run->arena, "%s: answer %d is checked", phase_name(run->id),
+                                       i + 1));
+        take_reply(run, &reply);
+        if (run->stalls >= patience)
+            run->stopped = arena_printf(run->arena, "%d answer%s without a gain", patience,
+                                        patience == 1 ? "" : "s");
+    }
+    if (!run->stopped)
+        run->stopped = arena_printf(run->arena, "%d answer%s", most, most == 1 ? "" : "s");
+}
+
+// --- what came of it
+
+Str phase_text(const PhaseRun *run) { return run->best.snapshot->source->text; }
+
+bool phase_has_gain(const PhaseRun *run) { return run->best.snapshot != run->base.snapshot; }
+
+const char *phase_summary(const PhaseRun *run) {
+    if (!phase_has_gain(run))
+        return arena_printf(run->arena, "nothing %s was found", rows[run->id].gain);
+    return arena_printf(run->arena, "%s: %s, was %s; proved, worst error %.1e", rows[run->id].gain,
+                        measured(run, &run->best), measured(run, &run->base),
+                        run->best.worst_error);
+}
+
+void phase_end(PhaseRun *run) {
+    if (phase_has_gain(run)) judged_free(&run->best);
+    judged_free(&run->base);
+}
+
+// --- the backward
+
+static bool has_backward(const Snapshot *snapshot, const Kernel *forward) {
+    for (LIST_EACH(int, i, snapshot->kernels))
+        if (kernel_of_backward(snapshot, &snapshot->kernels.items[i]) == forward) return true;
+    return false;
+}
+
+const char *phase_with_backward(Arena *arena, const char *path, const char *text,
+                                const char *forward, const char **why) {
+    const char *made = NULL;
+    ImportResolver *resolver = import_resolver_new(NULL);
+    SnapshotOptions options = {.resolver = import_resolver_interface(resolver),
+                               .skip_checks = true};
+    const Snapshot *snapshot = snapshot_build(path, str_from(text), &options);
+    const Kernel *kernel = snapshot_find_kernel(snapshot, str_from(forward));
+    *why = kernel ? NULL : arena_printf(arena, "there is no kernel `%s`", forward);
+    if (kernel && has_backward(snapshot, kernel)) {
+        made = text;
+    } else if (kernel) {
+        ActionEdit edit =
+            action_apply(arena, snapshot, ACTION_BACKWARD_HERE, kernel->definition->name_range);
+        *why = edit.refusal;
+        if (!edit.refusal) made = str_dup(arena, edits_applied(arena, str_from(text), &edit));
+    }
+    snapshot_release(snapshot);
+    import_resolver_free(resolver);
+    return made;
+}

@@ -10,6 +10,7 @@
 #include "server/model/agreement.h"
 #include "server/model/answer_log.h"
 #include "server/model/session.h"
+#include "server/phases/extract.h"
 #include "server/phases/phase.h"
 #include "server/report/diff.h"
 #include "server/settings/result.h"
@@ -34,24 +35,57 @@ static Snapshot *analyse(ImportResolver *resolver, const char *path, const char 
     return snapshot_build(path, str_from(text), &options);
 }
 
-/// The next kernel that is refused, and its session. `*why`: why it cannot be asked about, where it cannot. NULL: there is none.
-static const Kernel *next_kernel(Ask *ask, const Snapshot *snapshot, ModelSession *session,
-                                 Error *why) {
+/// What is asked about a refused kernel.
+typedef struct KernelQuestion {
+    const char *kernel;  // NULL: none is left
+    int line;
+    Error why;  // why it cannot be asked about; NULL: it can
+    ModelSession session;
+    const Snapshot *
+        own;  // of the text with what is refused in helpers, where it stood in the kernel itself; or NULL
+    ImportResolver *resolver;
+} KernelQuestion;
+
+static void question_end(KernelQuestion *question) {
+    snapshot_release(question->own);
+    if (question->resolver) import_resolver_free(question->resolver);
+}
+
+static void open_session(Ask *ask, const Snapshot *snapshot, const Kernel *kernel,
+                         KernelQuestion *question) {
+    const char *text = extract_refused(ask->arena, ask->target.path, snapshot->source->text.data,
+                                       question->kernel);
+    if (text) {
+        question->resolver = import_resolver_new(NULL);
+        question->own = analyse(question->resolver, ask->target.path, text);
+        const Kernel *same = snapshot_find_kernel(question->own, str_from(question->kernel));
+        if (same) snapshot = question->own, kernel = same;
+    }
+    question->why = session_begin(ask->arena, ask->options, snapshot, ask->target.path, kernel,
+                                  &question->session);
+}
+
+/// The next kernel that is refused, and its session; `question_end` releases what it holds.
+static KernelQuestion next_question(Ask *ask, const Snapshot *snapshot) {
+    KernelQuestion question = {0};
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
         const char *name = kernel->function->name;
         if (!kernel_is_forward(kernel) || is_done(ask, name)) continue;
         if (ask->target.kernel && strcmp(name, ask->target.kernel) != 0) continue;
-        ask->done.items[ask->done.count++] = arena_strdup(ask->arena, name);
+        question.kernel = arena_strdup(ask->arena, name);
+        ask->done.items[ask->done.count++] = question.kernel;
         Diagnostics ignored = {.arena = ask->arena};
         const BackwardOptions options = {.wrapper = WRAPPER_AUTOGRAD};
         if (backward_derive(ask->arena, snapshot, kernel, &options, &ignored)->status !=
             BACKWARD_REFUSED)
             continue;
-        *why = session_begin(ask->arena, ask->options, snapshot, ask->target.path, kernel, session);
-        return kernel;
+        question.line = range_line(kernel->definition->name_range);
+        open_session(ask, snapshot, kernel, &question);
+        return question;
     }
-    return NULL;
+    question.kernel = NULL;
+    return question;
 }
 
 const char *ask_request(Ask *ask, const Chat *chat) {
@@ -66,13 +100,14 @@ const char *ask_request(Ask *ask, const Chat *chat) {
 /// The first question about each refused kernel, as it would be sent; "" where there is nothing to ask.
 static const char *first_requests(Ask *ask, const Snapshot *snapshot) {
     Buffer out = buffer_new(ask->arena);
-    ModelSession session;
-    Error why;
-    while (next_kernel(ask, snapshot, &session, &why)) {
-        if (why) continue;
-        const char *body = chat_body(ask->arena, &ask->settings, &session.chat);
-        if (out.size && strstr(buffer_text(&out), body)) continue;
-        buffer_puts(&out, ask_request(ask, &session.chat));
+    for (;;) {
+        KernelQuestion question = next_question(ask, snapshot);
+        if (!question.kernel) break;
+        const Chat *chat = &question.session.chat;
+        const char *body = question.why ? "" : chat_body(ask->arena, &ask->settings, chat);
+        if (*body && !(out.size && strstr(buffer_text(&out), body)))
+            buffer_puts(&out, ask_request(ask, chat));
+        question_end(&question);
     }
     ask->done.count = 0;
     return buffer_text(&out);
@@ -162,27 +197,28 @@ static void report_cost(Ask *ask) {
 static bool ask_next(Ask *ask) {
     ImportResolver *resolver = import_resolver_new(NULL);
     Snapshot *snapshot = analyse(resolver, ask->target.path, ask->best);
-    ModelSession session;
-    Error why = NULL;
-    const Kernel *kernel = next_kernel(ask, snapshot, &session, &why);
-    ask->refused += kernel != NULL;
-    if (kernel && why) {
-        buffer_printf(&ask->out, "%s:%d: `%s`: %s\n", ask->target.path,
-                      range_line(kernel->definition->name_range), kernel->function->name, why);
-        ask->last = why;
-    } else if (kernel) {
-        session_run(&session, &ask->asker);
-        report_session(ask, &session, range_line(kernel->definition->name_range));
-        ask->is_failed |= session.is_failed;
-        if (session.stopped) ask->last = last_words(&session);
-        if (session.best_trial.outcome == TRIAL_PROVED) {
+    KernelQuestion question = next_question(ask, snapshot);
+    ModelSession *session = &question.session;
+    bool is_there = question.kernel != NULL;
+    ask->refused += is_there;
+    if (is_there && question.why) {
+        buffer_printf(&ask->out, "%s:%d: `%s`: %s\n", ask->target.path, question.line,
+                      question.kernel, question.why);
+        ask->last = question.why;
+    } else if (is_there) {
+        session_run(session, &ask->asker);
+        report_session(ask, session, question.line);
+        ask->is_failed |= session->is_failed;
+        if (session->stopped) ask->last = last_words(session);
+        if (session->best_trial.outcome == TRIAL_PROVED) {
             ask->proved++;
-            ask->best = session_text(&session, &ask->settings);
+            ask->best = session_text(session, &ask->settings);
         }
     }
+    question_end(&question);
     snapshot_release(snapshot);
     import_resolver_free(resolver);
-    return kernel && !ask->is_failed;
+    return is_there && !ask->is_failed;
 }
 
 static Error write_transcript(const Ask *ask) {

@@ -141,6 +141,76 @@ def test_a_wrong_answer_gets_the_words_of_the_check(asking) -> None:
     assert one.file.read_text() == KERNEL
 
 
+DIRECT = """import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+
+# Sums of logarithms.
+@triton.autotune(configs=[triton.Config({"BLOCK": 64})], key=["n"])
+@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=1.0)
+    y = libdevice.lgamma(1 + x * x) - libdevice.lgamma(2.5) + libdevice.lgamma(arg0=x * x + 2)
+    tl.store(y_ptr + i, y, mask=i < n)
+"""
+
+
+def test_what_stands_in_the_kernel_itself_is_put_into_a_helper(asking) -> None:
+    rule = f"# tad: backward of kernel_lgamma(value_0): grad * ({DIGAMMA})".replace(
+        "(x ", "(value_0 "
+    )
+    other = rule.replace("kernel_lgamma", "kernel_lgamma_2")
+    one = asking(rule, other)
+    one.file.write_text(DIRECT)
+    result = one.sent("--write")
+    assert result.status == 0, result.stdout
+    text = one.file.read_text()
+    head, kernel = text.split("# Sums of logarithms.")
+    assert (
+        f"{rule}\n@triton.jit\ndef kernel_lgamma(value_0):\n    return libdevice.lgamma(arg0=value_0)\n"
+        in head
+    )
+    assert (
+        f"{other}\n@triton.jit\ndef kernel_lgamma_2(value_0):\n    return libdevice.lgamma(value_0)\n"
+        in head
+    )
+    assert "kernel_lgamma_2(1 + x * x) - libdevice.lgamma(2.5) + kernel_lgamma(x * x + 2)" in kernel
+    assert kernel.startswith("\n@triton.autotune")
+    assert len(one.model.requests) == 2
+    assert "store" not in one.model.bodies[0]  # nothing else of the kernel
+    check = one.workspace.tad("--check", "--grad", "--format", "json", "kernels.py").json
+    assert check["kernels"][0]["status"] == "proved"
+
+
+def test_two_calls_of_one_form_share_a_helper(asking) -> None:
+    rule = f"# tad: backward of kernel_lgamma(value_0): grad * ({DIGAMMA})".replace(
+        "(x ", "(value_0 "
+    )
+    one = asking(rule)
+    one.file.write_text(DIRECT.replace("arg0=x * x + 2", "x * x + 2"))
+    result = one.sent("--write")
+    assert result.status == 0, result.stdout
+    assert one.file.read_text().count("def kernel_lgamma") == 1
+
+
+def test_what_was_put_into_a_helper_goes_without_a_proof(asking) -> None:
+    one = asking("I do not know.")
+    one.file.write_text(DIRECT)
+    result = one.sent("--write", "--max-iters", "1")
+    assert (result.status, one.file.read_text()) == (1, DIRECT)
+
+
+def test_an_operation_with_an_effect_stays_where_it_is(asking) -> None:
+    text = DIRECT.replace("tl.store(y_ptr + i, ", "tl.atomic_max(y_ptr + i, x, mask=i < n)  # ")
+    one = asking("No.")
+    one.file.write_text(text)
+    result = one.sent()
+    assert "it stands in the kernel itself: a model is asked about helpers" in result.stdout
+    assert one.model.requests == []
+
+
 USELESS = {
     "I cannot help with that.": "there is no such line in it",
     f"{RULE}open('/etc/passwd').read()": "`open`: Triton does not know Python's `open` in a kernel",
@@ -403,12 +473,8 @@ def test_proxies(asking) -> None:
     assert "nowhere.pem" in result.stdout
 
 
-def test_only_helpers_are_asked_about(asking) -> None:
+def test_a_kernel_that_is_not_there(asking) -> None:
     one = asking(RIGHT)
-    one.file.write_text(KERNEL.replace("log_gamma(1 + x * x)", "libdevice.lgamma(1 + x * x)"))
-    result = one.sent()
-    assert (result.status, one.model.requests) == (1, [])
-    assert "it stands in the kernel itself: a model is asked about helpers" in result.stdout
     one.file.write_text(KERNEL)
     result = one.workspace.tad(
         "--ask", "kernels.py:karnel", "--endpoint", one.model.url, "--model", "m"
@@ -436,7 +502,9 @@ def test_two_helpers_of_one_kernel(asking) -> None:
 
 def test_examples_come_from_the_index_and_are_agreed_to_apart(asking) -> None:
     it = asking(RIGHT, RIGHT)
-    double = KERNEL.replace("log_gamma(1 + x * x)", "tl.exp(x)").replace("def kernel", "def example_{}")
+    double = KERNEL.replace("log_gamma(1 + x * x)", "tl.exp(x)").replace(
+        "def kernel", "def example_{}"
+    )
     it.workspace.write(
         {
             "elsewhere/pair.py": double.format("forward")

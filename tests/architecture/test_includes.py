@@ -111,7 +111,7 @@ ROOMS = {
         "phases": {"model", "proofs", "text", "settings", "system", "report"},
         "dumps": {"proofs", "text", "settings", "system", "report"},
         "cli": {
-            "times", "retrieval", "model", "phases", "proofs", "crash", "text", "settings", "system", "report",
+            "times", "retrieval", "model", "proofs", "crash", "text", "settings", "system", "report",
         },
         "gradients": {"queues", "session", "proofs", "text", "settings", "system"},
         "requests": {"gradients", "queues", "session", "cli", "model", "retrieval", "text", "system"},

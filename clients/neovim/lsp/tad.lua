@@ -3,7 +3,7 @@ local config = require('tad.config')
 
 return {
   cmd = function(dispatchers)
-    return vim.lsp.rpc.start(config.command(), dispatchers)
+    return vim.lsp.rpc.start(config.command(), dispatchers, { env = config.environment() })
   end,
   filetypes = { 'python' },
   root_markers = config.root_markers,

@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import { BackwardPreviews } from "./backward";
 import { GradientTests } from "./checks";
 import { makeMiddleware, previewAtCommand } from "./middleware";
+import { askForKey, keepKey } from "./model-key";
 import { explainCommand, Pages } from "./pages";
 import { GradientPanel } from "./panel";
 import { serverCommands, type GradientStatus, type KernelEntry, type KernelPlace } from "./protocol";
@@ -17,6 +18,8 @@ export interface Api {
   readonly server: Server;
   readonly store: StatusStore;
   readonly checks: GradientTests;
+  /** What *Set the Key of the Model* does; the server starts again. */
+  readonly keepModelKey: (key: string) => Promise<void>;
 }
 
 let server: Server | undefined;
@@ -52,6 +55,15 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     checks,
     command("tad.restartServer", () => running.restart()),
     command("tad.showOutput", () => running.output.show()),
+    command("tad.setModelKey", () =>
+      guarded(async () => {
+        if (await askForKey(context.secrets)) await running.restart();
+      }),
+    ),
+    command("tad.ask", async (place) => {
+      const chosen = await choose(place, "Ask a model about");
+      if (chosen) await guarded(() => running.command(serverCommands.askModel, chosen));
+    }),
     command("tad.openSample", () => guarded(() => openSample(context.extensionUri))),
     command("tad.previewBackward", async (place) => {
       const chosen = await choose(place, "Generate the backward of");
@@ -92,7 +104,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     }),
   );
   await running.start();
-  return { server: running, store, checks };
+  const keepModelKey = async (key: string): Promise<void> => {
+    await keepKey(context.secrets, key);
+    await running.restart();
+  };
+  return { server: running, store, checks, keepModelKey };
 }
 
 export async function deactivate(): Promise<void> {

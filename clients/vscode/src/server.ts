@@ -17,6 +17,7 @@ import {
   type Middleware,
 } from "vscode-languageclient/node";
 import { locateServer, type Located } from "./locate";
+import { environmentWithKey } from "./model-key";
 import { gradientStatusMethod, type GradientStatus } from "./protocol";
 import { selectedPython } from "./python";
 
@@ -161,7 +162,8 @@ export class Server implements vscode.Disposable {
       return;
     }
     this.output.info(`starting ${located.file} (${located.origin})`);
-    const executable = { command: located.file, transport: TransportKind.stdio } as const;
+    const env = await environmentWithKey(this.context.secrets);
+    const executable = { command: located.file, transport: TransportKind.stdio, options: { env } } as const;
     let comesBack = false;
     let ending = "The language server stopped.";
     const errorHandler: ErrorHandler = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -16,6 +17,10 @@ from pathlib import Path
 
 import pyte
 import pytest
+
+from tests.cli.test_ask import KERNEL as REFUSED
+from tests.cli.test_ask import KEY, RIGHT
+from tests.support.model_server import Model, Say
 
 ROOT = Path(__file__).resolve().parents[3]
 PLUGIN = ROOT / "clients" / "neovim"
@@ -100,6 +105,44 @@ def test_story(version: str, project: Path) -> None:
     assert re.search(r"# [1-9]\d+ passed, 0 failed", report), report
     assert "traceback" not in report, report
     assert run.returncode == 0
+
+
+@pytest.mark.parametrize("version", NEOVIMS)
+def test_a_model_is_asked(version: str, project: Path) -> None:
+    """From the refusal to the derivative that is proved, with a key that a command prints."""
+    model = Model("openai", [Say(f"With a series:\n\n{RIGHT}\n")])
+    env = environment(project)
+    file = project.with_name("work") / "gamma.py"  # the home lies elsewhere
+    file.parent.mkdir()
+    (file.parent / "pyproject.toml").write_text("")
+    file.write_text(REFUSED)
+    agreed = [{"workspace": str(file.parent.resolve()), "url": f"{model.url}/chat/completions"}]
+    for variable, name, text in (
+        ("XDG_CONFIG_HOME", "model.toml", f'endpoint = "{model.url}"\nmodel = "scripted"\n'),
+        ("XDG_STATE_HOME", "agreed.json", json.dumps({"agreed": agreed})),
+    ):
+        folder = Path(env[variable]) / "tad-lsp"
+        folder.mkdir(parents=True)
+        (folder / name).write_text(text)
+    env["TAD_STORY_FILE"] = str(file)
+    command = arguments(NEOVIMS[version], project.parent)
+    command[3] = command[3].replace(" }", f", model_key: ['echo', '{KEY}'] }}")
+    try:
+        run = subprocess.run(
+            [*command, "--headless", "-S", str(STORY.with_name("ask.lua"))],
+            env=env,
+            cwd=project.parent,
+            capture_output=True,
+            text=True,
+            timeout=150,
+            check=False,
+        )
+    finally:
+        model.close()
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert f"{RIGHT}\n@triton.jit\ndef log_gamma(x):" in file.read_text()
+    ((_, headers, _),) = model.requests
+    assert headers["Authorization"] == f"Bearer {KEY}"
 
 
 class Terminal:

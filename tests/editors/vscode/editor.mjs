@@ -85,7 +85,7 @@ export class Editor {
     editor.process = spawn(
       process.execPath,
       [codeServer, ...folders, "--bind-addr", `127.0.0.1:${editor.port}`, "--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override", ...(trusted ? ["--disable-workspace-trust"] : [])],
-      { stdio: ["ignore", log, log], env: { ...process.env, VSCODE_IPC_HOOK_CLI: "", XDG_DATA_HOME: join(editor.folder, "data") } },
+      { stdio: ["ignore", log, log], env: { ...process.env, VSCODE_IPC_HOOK_CLI: "", XDG_DATA_HOME: join(editor.folder, "data"), XDG_CONFIG_HOME: join(editor.folder, "settings"), XDG_STATE_HOME: join(editor.folder, "state") } },
     );
     await answers(`http://127.0.0.1:${editor.port}/healthz`, Date.now() + PATIENCE_MS);
     editor.browser = await chromium.launch({ executablePath: browserPath(), args: browserFlags });

@@ -146,6 +146,7 @@ function M.start(buffer)
   local options = {
     name = NAME,
     cmd = command,
+    cmd_env = config.environment(),
     root_dir = root,
     settings = { tad = config.settings() },
     before_init = config.before_init,

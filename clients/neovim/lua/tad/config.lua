@@ -13,6 +13,8 @@ M.defaults = {
   hints = true,
   -- Where gradient checks and timings may start processes: true, false, or a list of folders.
   trusted = false,
+  -- The key of the model that you have set up: a function, or a command that prints it. nil: $TAD_MODEL_KEY.
+  model_key = nil,
   -- The server's own settings; `:help tad-settings`.
   settings = {},
 }
@@ -69,6 +71,19 @@ end
 
 function M.settings()
   return vim.deepcopy(M.get().settings)
+end
+
+--- What the server has in its environment beside Neovim's own.
+function M.environment()
+  local chosen = M.get().model_key
+  local key
+  if type(chosen) == 'function' then
+    key = chosen()
+  elseif type(chosen) == 'table' and #chosen > 0 then
+    local printed = vim.fn.systemlist(chosen)
+    key = vim.v.shell_error == 0 and printed[1] or nil
+  end
+  return type(key) == 'string' and key ~= '' and { TAD_MODEL_KEY = key } or nil
 end
 
 local function real(folder)

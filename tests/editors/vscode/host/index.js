@@ -3,6 +3,7 @@
 const assert = require("node:assert/strict");
 const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
+const http = require("node:http");
 const path = require("node:path");
 const vscode = require("vscode");
 
@@ -253,6 +254,42 @@ const tests = {
     const proposed = await vscode.workspace.openTextDocument(input.uri);
     assert.match(proposed.getText(), /def layer_norm_row_kernel_backward/);
     await vscode.commands.executeCommand("tad.discardBackward");
+  },
+
+  async "a model is asked with the kept key, and its derivative is put in when it is proved"() {
+    const asked = [];
+    const power = "(x + 6) * (x + 6)";
+    const small = [0, 1, 2, 3, 4, 5].map((i) => ` - 1 / (x + ${i})`).join("");
+    const rule = `# tad: backward of log_gamma(x): grad * (tl.log(x + 6) - 0.5 / (x + 6) - 1.0 / (12 * ${power}) + 1.0 / (120.0 * ${power} * ${power}) - 3.968253968e-3 / (${power} * ${power} * ${power})${small})`;
+    const answer = { choices: [{ message: { content: `Here it is: ${rule}` }, finish_reason: "stop" }], usage: { prompt_tokens: 100, completion_tokens: 20 } };
+    const model = http.createServer((request, response) => {
+      asked.push(request.headers.authorization);
+      request.resume().on("end", () => response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(answer)));
+    });
+    await new Promise((resolve) => model.listen(0, "127.0.0.1", resolve));
+    const endpoint = `http://127.0.0.1:${model.address().port}/v1`;
+    const put = (variable, name, text) => {
+      fs.mkdirSync(path.join(process.env[variable], "tad-lsp"), { recursive: true, mode: 0o700 });
+      fs.writeFileSync(path.join(process.env[variable], "tad-lsp", name), text, { mode: 0o600 });
+    };
+    put("XDG_CONFIG_HOME", "model.toml", `endpoint = "${endpoint}"\nmodel = "scripted"\n`);
+    put("XDG_STATE_HOME", "agreed.json", JSON.stringify({ agreed: [{ workspace: workspace().fsPath, url: `${endpoint}/chat/completions` }] }));
+    fs.writeFileSync(
+      file("gamma.py").fsPath,
+      "import triton\nimport triton.language as tl\nfrom triton.language.extra import libdevice\n\n\n@triton.jit\ndef log_gamma(x):\n    return libdevice.lgamma(x)\n\n\n" +
+        "@triton.jit\ndef gamma_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):\n    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n" +
+        "    x = tl.load(x_ptr + i, mask=i < n, other=1.0)\n    tl.store(y_ptr + i, log_gamma(1 + x * x), mask=i < n)\n",
+    );
+    await api.keepModelKey("sk-kept-0123456789");
+    const { document } = await open("gamma.py");
+    await until("lenses", async () => (await lenses(document)).length > 0);
+    await vscode.commands.executeCommand("tad.ask", place("gamma.py", "gamma_kernel"));
+    await until("the derivative", () => document.getText().includes(`${rule}\n@triton.jit\ndef log_gamma(x):`));
+    assert.deepEqual(asked, ["Bearer sk-kept-0123456789"]);
+    model.close();
+    await api.keepModelKey("");
+    await open("gamma.py");
+    await vscode.commands.executeCommand("workbench.action.files.revert");
   },
 
   async "the sample kernel is in no file: its backward goes below it, and is proved"() {

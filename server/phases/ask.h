@@ -1,6 +1,6 @@
-// What the parts of `--ask` share. Private to server/cli/ask*.c.
-#ifndef TAD_SERVER_CLI_ASK_H
-#define TAD_SERVER_CLI_ASK_H
+// What the parts of `--ask` share. Private to server/phases/ask*.c.
+#ifndef TAD_SERVER_PHASES_ASK_H
+#define TAD_SERVER_PHASES_ASK_H
 
 #include "server/model/asker.h"
 #include "server/settings/options.h"

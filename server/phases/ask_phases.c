@@ -1,7 +1,7 @@
 // `--ask --phase faster,tidy`: a backward that is proved is rewritten by a model; the best text that is proved again is kept.
 #include "autodiff/emit/emitted.h"
-#include "server/cli/ask.h"
 #include "server/model/agreement.h"
+#include "server/phases/ask.h"
 #include "server/phases/phase.h"
 #include "server/text/resolve.h"
 

@@ -1,5 +1,5 @@
 // `--ask FILE[:KERNEL]`: a model is asked for the derivative of each helper that the rules refuse; what it says is proved before anybody gets it.
-#include "server/cli/ask.h"
+#include "server/phases/ask.h"
 
 #include <stdio.h>
 #include <sys/resource.h>

@@ -21,6 +21,8 @@ Transcript *transcript_new(Arena *arena, const ModelSettings *settings) {
     json_set_string(root, "model", settings->model);
     if (settings->temperature >= 0) json_set_number(root, "temperature", settings->temperature);
     if (settings->effort) json_set_string(root, "effort", settings->effort);
+    json_set_number(root, "max_iters", settings->max_iters);
+    json_set_number(root, "max_stalls", settings->max_stalls);
     json_set(root, "turns", transcript->turns);
     return transcript;
 }
@@ -44,6 +46,8 @@ Error transcript_read(Arena *arena, const char *path, Transcript **transcript,
     settings->model = json_get_string(root, "model", "");
     settings->temperature = json_get_number(root, "temperature", -1);
     settings->effort = json_get_string(root, "effort", NULL);
+    settings->max_iters = json_get_number(root, "max_iters", settings->max_iters);
+    settings->max_stalls = json_get_number(root, "max_stalls", settings->max_stalls);
     *transcript = ARENA_NEW(arena, Transcript);
     **transcript = (Transcript){arena, root, turns, 0};
     return model_settings_refuse(arena, settings);

@@ -244,11 +244,8 @@ static const char *with_bodies(Arena *arena, const Snapshot *base, const Snapsho
     return buffer_text(&out);
 }
 
-const char *bodies_take(Arena *arena, const Snapshot *base, const OpenBodies *open,
-                        const char *answer, const char **why) {
-    Str code = code_of(arena, answer);
-    *why = refuse_text(code);
-    if (*why) return NULL;
+static const char *take_code(Arena *arena, const Snapshot *base, const OpenBodies *open, Str code,
+                             const char **why) {
     const SnapshotOptions options = {.skip_checks = true};
     const Snapshot *parsed = snapshot_build("answer.py", code, &options);
     const char *text = NULL;
@@ -262,6 +259,20 @@ const char *bodies_take(Arena *arena, const Snapshot *base, const OpenBodies *op
         *why = refuse_functions(arena, base, parsed, open);
     if (!*why) text = with_bodies(arena, base, parsed, open);
     snapshot_release(parsed);
+    return text;
+}
+
+const char *bodies_take(Arena *arena, const Snapshot *base, const OpenBodies *open,
+                        const char *answer, const char **why) {
+    Str code = code_of(arena, answer);
+    *why = refuse_text(code);
+    if (*why) return NULL;
+    BugGuard guard;
+    *why = "its code cannot be analysed";
+    if (!BUG_GUARD(&guard)) return NULL;
+    const char *reason = NULL, *text = take_code(arena, base, open, code, &reason);
+    bug_guard_end(&guard);
+    *why = reason;
     return text;
 }
 

@@ -267,6 +267,22 @@ def test_costs_are_told_by_the_users_prices(asking) -> None:
     assert "1 answer of scripted, 100 tokens in, 20 out (0.0030 by your prices)" in result.stdout
 
 
+def test_a_transcript_plays_all_phases(asking) -> None:
+    one, run = phase(asking, "No.", "No.", FASTER, "Done.", names="faster,tidy")
+    config = one.home / ".config/tad-lsp/model.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("max-stalls = 3\nmax-iters = 5\n")
+    first = run("--record", "talk.json")
+    assert first.status == 0, first.stdout
+    config.unlink()
+    played = one.ask("--answers", "talk.json", "--phase", "faster,tidy", "--write", key=None)
+    assert played.status == 0, played.stdout
+    assert LINES in one.file.read_text()
+    assert len(one.model.requests) == len(
+        json.loads((one.workspace.path / "talk.json").read_text())["turns"]
+    )
+
+
 def test_a_phase_that_is_none(asking) -> None:
     _, run = phase(asking, FASTER, names="better")
     result = run()

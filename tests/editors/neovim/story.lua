@@ -193,6 +193,7 @@ local function story()
       and table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n'):find('_backward%(')
   end)
   local path = vim.api.nvim_buf_get_name(0)
+  is(#vim.api.nvim_tabpage_list_wins(0) == 2 and vim.fn.bufwinid(file) > 0, 'the forward stays in sight beside it')
   is(vim.fn.filereadable(path) == 0, 'nothing is written before it is accepted')
   is(vim.api.nvim_get_current_line():find('_backward%('), 'the cursor is on the new kernel')
   vim.cmd('write')
@@ -213,12 +214,13 @@ local function story()
     local found = findings('gradient-wrong')[1]
     return found and found.lnum == written.line and found.severity == vim.diagnostic.severity.ERROR
   end)
-  vim.cmd('undo')
+  set_line(written.line, whole)
   wait('it goes with the mistake', function()
     return #findings('gradient-wrong') == 0
   end)
+  vim.fn.append('$', { '', '', '# by hand' })
   vim.cmd('silent! write')
-  vim.cmd('tabclose')
+  vim.cmd('close')
   vim.cmd('buffer ' .. file)
 
   -- What is built alike.
@@ -236,6 +238,25 @@ local function story()
   wait('the lens says that the result is of an older text', function()
     return has_lens('changed since')
   end)
+
+  -- What a hand edited in the module stays when it is updated.
+  set_line(store.line, (text:gsub('x %* tl', '2.0 * x * tl')))
+  wait('a lens offers to update the backward', function()
+    return has_lens('Update backward')
+  end)
+  vim.api.nvim_win_set_cursor(0, { store.line + 1, 4 })
+  said = {}
+  vim.cmd('Tad backward')
+  wait('the old text and the new one are compared', function()
+    return vim.wo.diff and vim.api.nvim_buf_get_name(0) == path
+  end)
+  local merged = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')
+  is(merged:find('\n# by hand$') and merged:find('2.0 * x * tl', 1, true), 'both changes are there', merged)
+  is(was_said('what was edited by hand was kept %(1 place%)'), 'what was kept is said', said)
+  is(vim.api.nvim_get_current_line():find('2.0 * x * tl', 1, true), 'the cursor is at the first difference')
+  vim.cmd('edit!')
+  vim.cmd('tabclose')
+  vim.cmd('buffer ' .. file)
 
   -- A long check, cancelled.
   vim.cmd('edit ' .. vim.fn.fnameescape(vim.env.TAD_STORY_SLOW))

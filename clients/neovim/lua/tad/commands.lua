@@ -117,7 +117,25 @@ local function lines_of(text)
   return vim.split((text:gsub('\n$', '')), '\n', { plain = true })
 end
 
---- Shows what a file would become, in a buffer of that file beside the old text: `:write` accepts, `:quit!` discards.
+--- The line of the kernel in this window comes to the middle, if it is not in sight.
+local function show_forward(kernel)
+  if kernel and vim.fn.search([[^\s*def ]] .. kernel .. [[\>]], 'cw') > 0 then
+    vim.cmd('normal! zz')
+  end
+end
+
+--- A look at the result begins at the first place to be decided, at the first that changes, or at the new kernel.
+local function go_to_news(result)
+  local line = result.conflict or result.first
+  vim.fn.cursor((tonumber(line) or 0) + 1, 1)
+  if not line then
+    vim.fn.search([[^def \w\+_backward\>]], 'cW')
+  end
+  vim.cmd('normal! zz')
+end
+
+--- Shows what a file would become, in a buffer of that file: a new one beside its forward, a changed one beside
+--- its old text. `:write` accepts, `:quit!` discards.
 local function preview(result)
   if type(result) ~= 'table' then
     return
@@ -128,15 +146,20 @@ local function preview(result)
   end
   local path = vim.uri_to_fname(result.uri)
   local existed = vim.fn.filereadable(path) == 1 or vim.fn.bufloaded(path) == 1
-  vim.cmd('tabnew')
-  local old = vim.api.nvim_create_buf(false, true)
+  if existed then
+    vim.cmd('tabnew')
+  else
+    show_forward(result.kernel)
+    vim.cmd('rightbelow vsplit')
+  end
   local buffer = vim.fn.bufadd(path)
   vim.fn.bufload(buffer)
   local before = existed and vim.api.nvim_buf_get_lines(buffer, 0, -1, false) or {}
   if existed then
+    local old = vim.api.nvim_create_buf(false, true)
     vim.api.nvim_win_set_buf(0, old)
     vim.api.nvim_buf_set_lines(old, 0, -1, false, before)
-    vim.bo[old].filetype = 'python'
+    vim.bo[old].syntax = 'python' -- not its filetype: no server is to look at what will be wiped
     vim.bo[old].bufhidden = 'wipe'
     vim.bo[old].modifiable = false
     vim.cmd('diffthis')
@@ -151,9 +174,10 @@ local function preview(result)
   if existed then
     vim.cmd('diffthis')
   end
-  vim.fn.cursor(1, 1)
-  vim.fn.search([[^def \w\+_backward\>]], 'cW')
-  vim.cmd('normal! zz')
+  go_to_news(result)
+  if type(result.note) == 'string' then
+    say(result.note, result.conflicts and vim.log.levels.WARN or vim.log.levels.INFO)
+  end
   say('`:write` keeps this backward, `:undo` or `:quit!` drops it')
 end
 M.preview = preview

@@ -5,7 +5,8 @@ local function summary(status)
   if status.status == 'running' and status.waiting then
     return 'waiting to check the gradients of ' .. status.kernel
   elseif status.status == 'running' then
-    return 'checking the gradients of ' .. status.kernel
+    local percent = tonumber(status.percent) or 0
+    return 'checking the gradients of ' .. status.kernel .. (percent > 0 and (', %d %%'):format(percent) or '')
   end
   local text = ('%s: %s'):format(status.kernel, status.status)
   if type(status.worst_error) == 'number' then

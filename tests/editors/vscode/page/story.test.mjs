@@ -1,6 +1,6 @@
 // The story of a kernel author, by keys and clicks on the page of a real VS Code: each step goes on where the last one ended.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { Editor, PATIENCE_MS, Workbench } from "../editor.mjs";
@@ -157,6 +157,7 @@ step("a backward that was made wrong by hand is refuted: lens, squiggle, Testing
 });
 
 step("an edit makes the result stale, undo makes it good again", async () => {
+  appendFileSync(join(editor.workspace, "softmax_kernel_backward.py"), "\n\n# by hand\n");
   await bench.openFile("softmax.py");
   await bench.goToLine(16);
   await page.keyboard.press("End");
@@ -170,6 +171,7 @@ step("an edit makes the result stale, undo makes it good again", async () => {
   await bench.shot("outdated");
   await bench.clickLens("softmax.py has changed", page.locator(".tab.active", { hasText: "backward of softmax_kernel" }));
   await page.locator(".editor.modified .view-line", { hasText: /\*\s2\.0/ }).first().waitFor();
+  await page.locator(".notification-list-item", { hasText: "what was edited by hand was kept (1 place)" }).first().waitFor();
   await bench.shot("update");
   await page.locator('.editor-actions a[aria-label^="Discard Backward"]').first().click();
   await page.locator(".tab", { hasText: "backward of softmax_kernel" }).waitFor({ state: "detached" });

@@ -94,7 +94,6 @@ step("hover over a name says what it is", async () => {
 step("the lens shows the new module beside its forward, and Accept writes it", async () => {
   await bench.clickLens("Generate backward", page.locator(".tab.active", { hasText: "backward of softmax_kernel" }));
   await page.locator(".view-line", { hasText: "def softmax_kernel_backward" }).first().waitFor();
-  await page.locator(".view-line", { hasText: "softmax_kernel(out_ptr, in_ptr" }).first().waitFor();
   assert.equal(await page.locator(".editor-group-container").count(), 2, "the forward stays in sight");
   const file = join(editor.workspace, "softmax_kernel_backward.py");
   assert.ok(!existsSync(file), "nothing is written before it is accepted");

@@ -22,9 +22,9 @@ static bool is_given(const HostValue *value) {
     return true;
 }
 
-/// Whether the expression asks a tensor for a number that happens to be known.
+/// Whether the expression asks a tensor for a number that happens to be known, itself or in a call.
 static bool asks_tensor(Str text) {
-    static const char *const questions[] = {".stride", ".size", ".shape", ".numel", "len("};
+    static const char *const questions[] = {".stride", ".size", ".shape", ".numel", "("};
     for (size_t start = 0; start < text.size; start++)
         for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
             if (str_starts((Str){text.data + start, text.size - start}, questions[i])) return true;

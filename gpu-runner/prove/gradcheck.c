@@ -206,7 +206,9 @@ static void take_result(Gradcheck *check, const PlanConfiguration *configuration
     if (result->together > check->together) check->together = result->together;
     check->together_directions += result->together_directions;
     if (result->has_kink) check->has_kink = true;
-    if (result->is_contradicted) check->is_contradicted = true;
+    // NaN where others of the kernel's results are numbers is what a user of this launch gets.
+    bool is_infinite = result->status == CHECK_UNPROVED && result->cause == CHECK_CAUSE_NOT_FINITE;
+    if (result->is_contradicted || is_infinite) check->is_contradicted = true;
     if (result->status == CHECK_PROVED) {
         check->proved++;
         if (configuration->origin == SPEC_LAUNCHER && !result->stores_twice)

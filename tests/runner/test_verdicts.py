@@ -188,3 +188,84 @@ def test_fewer_programs_store_fewer_elements(tmp_path: Path) -> None:
     (kernel,) = report["kernels"]
     assert kernel["status"] == "proved", kernel["reason"]
     assert "not had: 3 programs along axis 0" in kernel["covered"]
+
+
+# Sums of parts that another launch has weighted: the weight stands behind the D elements of a part.
+HELPED = (
+    HEAD
+    + """@triton.jit
+def merge_kernel(
+    parts, s_row, s_head, s_split, s_lane, y,
+    SPLITS: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr,
+):
+    row = tl.program_id(0)
+    head = tl.program_id(1)
+    i = tl.arange(0, BLOCK)
+    start = parts + row * s_row + head * s_head
+    acc = tl.zeros([BLOCK], dtype=tl.float32)
+    for split in range(0, SPLITS):
+        part = tl.load(start + split * s_split + i * s_lane, mask=i < D, other=0.0)
+        acc += part * tl.load(start + split * s_split + D * s_lane)
+    tl.store(y + (row * tl.num_programs(1) + head) * D + i, acc, mask=i < D)
+
+
+def strides_of(tensor, count):
+    strides = tensor.stride()
+    assert len(strides) == count
+    return strides
+
+
+def merge(parts, q, values, splits):
+    heads, D = q.shape[2], values.shape[-1]
+    y = torch.empty((q.shape[0], heads, D), device=q.device)
+    merge_kernel[(q.shape[0], heads)](
+        parts, *strides_of(parts, 4), y, SPLITS=splits, D=D, BLOCK=triton.next_power_of_2(D)
+    )
+    return y
+"""
+)
+
+
+def test_a_stride_that_a_helper_gives_is_no_choice_of_the_caller(tmp_path: Path) -> None:
+    """Shapes of several tensors are made up each for itself: rows that overlap for that alone excuse a gradient."""
+    _, report = check(tmp_path, HELPED)
+    (kernel,) = report["kernels"]
+    assert kernel["status"] == "proved", kernel["reason"]
+
+
+# The first row has nothing to weigh: 0 / 0.
+EMPTY_ROW = (
+    HEAD
+    + """@triton.jit
+def weighted_kernel(x_ptr, v_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    lanes = tl.arange(0, BLOCK)
+    inside = lanes < row
+    x = tl.load(x_ptr + row * n + lanes, mask=inside, other=-float("inf"))
+    p = tl.exp(x - tl.max(x, axis=0))
+    v = tl.load(v_ptr + lanes, mask=lanes < n, other=0.0)
+    y = tl.sum(p * v, axis=0) / tl.sum(p, axis=0)
+    tl.store(y_ptr + row, y)
+
+
+def weighted(x, v):
+    n = x.shape[1]
+    y = torch.empty(x.shape[0], device=x.device)
+    weighted_kernel[(x.shape[0],)](x, v, y, n, BLOCK=triton.next_power_of_2(n))
+    return y
+"""
+)
+
+
+def test_a_launch_whose_results_are_no_numbers_is_told(tmp_path: Path) -> None:
+    """The gradient is NaN there, also by elements whose results are numbers: that is no proof, and no silence."""
+    status, report = check(tmp_path, EMPTY_ROW)
+    (kernel,) = report["kernels"]
+    assert kernel["status"] == "derived"
+    assert "is not finite with these inputs, nor is the forward" in kernel["reason"]
+    assert status == 1
+    written = tad("--backward", tmp_path / "kernel.py")
+    assert written.returncode == 1
+    assert written.stdout.startswith("# WARNING: the gradients of `weighted_kernel` are not proved")
+    _, right = check(tmp_path, EMPTY_ROW.replace("lanes < row", "lanes <= row"))
+    assert right["kernels"][0]["status"] == "proved"

@@ -235,8 +235,9 @@ static Str key_of(Arena *arena, const Asked *asked) {
     buffer_printf(&key, "%" PRIu64 " %d %d%d%d %d ", policy->seed, policy->variant,
                   policy->keep_blocks, policy->divide_blocks, policy->keeps_lengths, policy->sizes);
     for (LIST_EACH(int, i, asked->uses))
-        buffer_printf(&key, "%d%c%d", asked->uses.items[i].kind,
-                      asked->uses.items[i].is_length ? 'l' : ' ', asked->uses.items[i].divisor);
+        buffer_printf(&key, "%d%c%c%d", asked->uses.items[i].kind,
+                      asked->uses.items[i].is_length ? 'l' : ' ',
+                      asked->uses.items[i].is_address ? 'a' : ' ', asked->uses.items[i].divisor);
     return (Str){buffer_text(&key), key.size};
 }
 

@@ -82,7 +82,7 @@ static bool is_tensor(const HostValue *value) {
 /// What an undecided host value has to be, by how the lowered kernel uses the parameter.
 static KernelUse use_of(const Host *host, int index) {
     return index < host->uses.count ? host->uses.items[index]
-                                    : (KernelUse){INPUT_UNDECIDED, false, -1};
+                                    : (KernelUse){INPUT_UNDECIDED, false, -1, false};
 }
 
 static const HostValue *settle(Host *host, int index, const HostValue *value) {
@@ -95,6 +95,9 @@ static const HostValue *settle(Host *host, int index, const HostValue *value) {
         else if (scalar && (kind == INPUT_INT || kind == INPUT_FLOAT))
             host_want(host, value, kind);
     }
+    if (value->kind == HOST_INPUT && value->input->is_optional && use_of(host, index).is_address)
+        host_require(host, host_input_property(host, HOST_IS_NONE, value->input, 0), false,
+                     HOST_WISH);
     bool sized = value->kind == HOST_SIZE ||
                  (value->kind == HOST_INPUT && value->input->kind == INPUT_INT) ||
                  (value->kind == HOST_OPERATION && use_of(host, index).is_length);

@@ -4,7 +4,7 @@
 typedef struct Seen {
     int index;    // of the parameter
     int divisor;  // the parameter that it is divided by, -1: none
-    bool as_flag, as_number, as_length;
+    bool as_flag, as_number, as_length, as_address;
     const Constant *compared;
 } Seen;
 
@@ -25,6 +25,21 @@ static void see(Seen *seen, const Op *op, int operand) {
     }
     default: seen->as_number = true;
     }
+}
+
+static bool is_below_flag(const Op *op) {
+    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
+        if (outer->code == OP_IF && outer->operands[0]->type.is_constexpr) return true;
+    return false;
+}
+
+/// Triton compiles no address from None, also where nothing is loaded from it.
+static bool makes_address(const Op *op, const Value *pointer) {
+    bool is_access = op_rows[op->code].effects & (EFFECT_READS | EFFECT_WRITES);
+    TypeKind made = op->result_count == 1 ? op->results[0]->type.kind : TYPE_NONE;
+    bool is_made = made == TYPE_POINTER || made == TYPE_BLOCK_POINTER || made == TYPE_DESCRIPTOR;
+    return pointer->type.kind == TYPE_POINTER && (is_access || is_made) && !op->region_count &&
+           !is_below_flag(op);
 }
 
 static Seen *seen_parameter(const Map *parameters, const Value *value) {
@@ -63,7 +78,9 @@ static bool visit_op(void *context, Op *op) {
     for (int i = 0; i < op->operand_count; i++) {
         const Value *operand = op->operands[i];
         Seen *seen = operand && !operand->op ? map_get_pointer(parameters, operand) : NULL;
-        if (seen) see(seen, op, i);
+        if (!seen) continue;
+        see(seen, op, i);
+        seen->as_address = seen->as_address || makes_address(op, operand);
     }
     return true;
 }
@@ -94,7 +111,7 @@ KernelUses parameter_uses(Arena *arena, const Function *function) {
     region_walk(function->body, visit_op, &parameters);
     for (int i = 0; i < function->parameter_count; i++) {
         KernelUse use = {kind_of(&function->parameters[i], &seen[i]), seen[i].as_length,
-                         seen[i].divisor};
+                         seen[i].divisor, seen[i].as_address};
         LIST_PUSH(arena, &uses, use);
     }
     return uses;

@@ -269,3 +269,36 @@ def test_a_launch_whose_results_are_no_numbers_is_told(tmp_path: Path) -> None:
     assert written.stdout.startswith("# WARNING: the gradients of `weighted_kernel` are not proved")
     _, right = check(tmp_path, EMPTY_ROW.replace("lanes < row", "lanes <= row"))
     assert right["kernels"][0]["status"] == "proved"
+
+
+# Annotated as if it could be None, which the kernel would not compile with.
+ANNOTATED = (
+    HEAD
+    + """@triton.jit
+def shifted(y, x, w, b, n, HAS_B: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n, other=0.0) * tl.load(w + i, mask=i < n, other=0.0)
+    if HAS_B:
+        v += tl.load(b + i, mask=i < n, other=0.0)
+    tl.store(y + i, v, mask=i < n)
+
+
+def shift(x: torch.Tensor, w: torch.Tensor | None, b: torch.Tensor | None):
+    y = torch.empty_like(x)
+    n = x.shape[0]
+    shifted[(triton.cdiv(n, 64),)](y, x, w, b, n, HAS_B=b is not None, BLOCK=64)
+    return y
+"""
+)
+
+
+def test_a_tensor_that_is_read_whatever_the_flags_are_is_given(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(ANNOTATED)
+    runner = Runner()
+    answer = runner.ask("gradcheck", derived(file)[1]["shifted"])
+    runner.close()
+    assert answer["status"] == "proved"
+    assert {c["source"] for c in answer["configurations"]} == {"launcher"}
+    assert set(answer["coverage"]["values"]["HAS_B"]) == {"True", "False"}
+    assert not any("None" in c["reason"] for c in answer["discarded"])

@@ -6,6 +6,7 @@
 #include "analysis/ir/ir_verify.h"
 #include "analysis/launches/launch_contents.h"
 #include "analysis/launches/launch_joined.h"
+#include "autodiff/addresses/log_sums.h"
 #include "autodiff/atomics/one_element.h"
 #include "autodiff/finiteness/guard.h"
 #include "autodiff/finiteness/guard_stores.h"
@@ -71,6 +72,10 @@ static void pass_last_blocks(Differentiation *state) {
     function_simplify(state->primal);
     function_share(state->primal);
     function_hoist(state->primal);
+}
+
+static void pass_log_sums(Differentiation *state) {
+    if (function_carry_sums(state->primal)) function_share(state->primal);
 }
 
 static bool parameter_is_wanted(const void *options, const Parameter *parameter) {

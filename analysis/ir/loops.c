@@ -1,5 +1,6 @@
 // Classifies what a loop carries by looking at how the yielded value comes from the region argument.
 #include <math.h>
+#include <string.h>
 
 #include "analysis/ir/loops.h"
 #include "analysis/ir/walk.h"
@@ -159,8 +160,10 @@ typedef struct Chain {
 static Value *walk_link(Classifier *classifier, Value *value, const Value *argument, Chain *chain,
                         int *used, int depth);
 
-/// The operand of `op` that the sum runs through: the one that depends on the argument. -1 where it is no link.
-static int link_operand(const Classifier *classifier, const Op *op, const Value *argument) {
+/// The operand of `op` that the sum runs through: the one that depends on the argument, by another way than through `stop`
+/// (may be NULL). -1 where it is no link.
+static int link_operand(const Classifier *classifier, const Op *op, const Value *argument,
+                        const Value *stop) {
     int candidates[2] = {-1, -1};
     switch (op->code) {
     case OP_ADD:
@@ -177,7 +180,7 @@ static int link_operand(const Classifier *classifier, const Op *op, const Value 
     int found = -1;
     for (int i = 0; i < op->operand_count; i++) {
         if (!op->operands[i]) continue;
-        if (!value_depends_on(classifier->arena, op->operands[i], argument, NULL)) continue;
+        if (!value_depends_on(classifier->arena, op->operands[i], argument, stop)) continue;
         if (found >= 0 || (i != candidates[0] && i != candidates[1])) return -1;
         found = i;
     }
@@ -235,7 +238,7 @@ static Value *walk_link(Classifier *classifier, Value *value, const Value *argum
         bool sums = inner == CARRIED_SUM || inner == CARRIED_UNCHANGED;
         return sums ? op->operands[3 + value->index] : NULL;
     }
-    int operand = link_operand(classifier, op, argument);
+    int operand = link_operand(classifier, op, argument, NULL);
     return operand < 0 ? NULL : op->operands[operand];
 }
 
@@ -357,7 +360,8 @@ static intptr_t is_cocycle(ValueWalk *walk, const Value *factor) {
            equal_replacing(classifier, other, one, gauge, next);
 }
 
-/// Whether `next` = argument * r + f, r a cocycle of the gauge, f free of the argument and of the old gauge. Sets `*factor`.
+/// Whether `next` = argument * r + f, r a cocycle of the gauge, f free of the argument and of the old gauge but for what the
+/// new one is made of. Sets `*factor`.
 static bool is_rescaled(Classifier *classifier, const Value *argument, Value *next,
                         const Value *gauge, const Value *gauge_next, Value **factor) {
     Value *value = next;
@@ -369,11 +373,11 @@ static bool is_rescaled(Classifier *classifier, const Value *argument, Value *ne
             if (strip_shape(op->operands[side]) != argument) return false;
             *factor = op->operands[1 - side];
             if (op->code == OP_FMA &&
-                value_depends_on(classifier->arena, op->operands[2], argument, NULL))
+                value_depends_on(classifier->arena, op->operands[2], argument, gauge_next))
                 return false;
             return walk_from(*factor, is_cocycle, false, &(Cocycle){classifier, gauge, gauge_next});
         }
-        int operand = link_operand(classifier, op, argument);
+        int operand = link_operand(classifier, op, argument, gauge_next);
         if (operand < 0) return false;
         for (int i = 0; i < op->operand_count; i++)
             if (i != operand && op->operands[i] &&
@@ -384,17 +388,26 @@ static bool is_rescaled(Classifier *classifier, const Value *argument, Value *ne
     return false;
 }
 
+/// Whether what the gauge becomes depends on no state but those that it scales: these are free of it, whatever it is.
+static bool is_free_gauge(Classifier *classifier, const Carried *all, int count, int gauge) {
+    const Value *next = yielded(classifier->body, gauge);
+    for (int i = 0; i < count; i++) {
+        bool is_state = all[i].class != CARRIED_UNCHANGED && all[i].class != CARRIED_INDUCTION;
+        bool is_scaled = all[i].class == CARRIED_GAUGE && all[i].gauge == gauge;
+        if (i != gauge && is_state && !is_scaled &&
+            value_depends_on(classifier->arena, next, classifier->body->arguments[i + 1], NULL))
+            return false;
+    }
+    return true;
+}
+
 static void classify_gauges(Classifier *classifier, Carried *all, int count) {
     for (int m = 0; m < count; m++) {
         if (all[m].class != CARRIED_RECURRENCE) continue;
-        Value *gauge = classifier->body->arguments[m + 1];
-        Value *gauge_next = yielded(classifier->body, m);
-        bool alone = true;
-        for (int i = 0; i < count && alone; i++)
-            if (i != m && all[i].class != CARRIED_UNCHANGED && all[i].class != CARRIED_INDUCTION)
-                alone = !value_depends_on(classifier->arena, gauge_next,
-                                          classifier->body->arguments[i + 1], NULL);
-        if (!alone) continue;
+        const Value *gauge = classifier->body->arguments[m + 1];
+        const Value *gauge_next = yielded(classifier->body, m);
+        Carried *before = ARENA_ARRAY(classifier->arena, Carried, count);
+        memcpy(before, all, (size_t)count * sizeof *all);
         for (int s = 0; s < count; s++) {
             Value *factor = NULL;
             if (s == m || all[s].class != CARRIED_RECURRENCE) continue;
@@ -407,6 +420,8 @@ static void classify_gauges(Classifier *classifier, Carried *all, int count) {
             all[m].gauge = m;
             all[m].class = CARRIED_GAUGE;
         }
+        if (!is_free_gauge(classifier, all, count, m))
+            memcpy(all, before, (size_t)count * sizeof *all);
     }
 }
 

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+enum { MOST_FACTORS = 16 };  // of one number: beyond, it is a unit of its own
+
 typedef enum ShiftKind {
     SHIFT_INVARIANT,
     SHIFT_ADDITIVE,        // by `amount`
@@ -13,11 +15,13 @@ typedef enum ShiftKind {
 } ShiftKind;
 
 /// The common c is a tile itself: one per row for the maxima of rows. `axes` are those along which it varies, counted
-/// from the last (bit 0): nothing may be summed along them.
+/// from the last (bit 0): nothing may be summed along them. A `symbol` is a number of the launch that the amount is
+/// counted in, or NULL for 1: `m * scale` is shifted by scale * c.
 typedef struct Shift {
     ShiftKind kind;
     double amount;
     unsigned axes;
+    const Value *symbol;
 } Shift;
 
 typedef struct ShiftAnalysis {
@@ -34,8 +38,9 @@ static const Shift broken = {.kind = SHIFT_BROKEN};
 static const Shift any_scale = {.kind = SHIFT_ANY_SCALE};
 static const Shift any_offset = {.kind = SHIFT_ANY_OFFSET};
 
-static Shift shift_make(ShiftKind kind, double amount, unsigned axes) {
-    return fabs(amount) < 1e-12 ? invariant : (Shift){kind, amount, axes};
+/// One like `shift`, by another amount.
+static Shift shift_by(Shift shift, ShiftKind kind, double amount) {
+    return fabs(amount) < 1e-12 ? invariant : (Shift){kind, amount, shift.axes, shift.symbol};
 }
 
 static unsigned all_axes(int rank) { return (1u << rank) - 1; }
@@ -55,7 +60,7 @@ static unsigned long_axes(const Value *value) {
 static Shift shift_get(const ShiftAnalysis *analysis, const Value *value) {
     if (!value) return invariant;
     if (map_has_pointer(analysis->seeds, value))
-        return (Shift){SHIFT_ADDITIVE, 1, long_axes(value)};
+        return (Shift){SHIFT_ADDITIVE, .amount = 1, .axes = long_axes(value)};
     double number;
     if (value_is_number(value, &number)) {
         if (number == 0) return any_scale;
@@ -79,8 +84,8 @@ static bool is_still(Shift shift) {
 
 /// The common shift of two values of which either may be the result.
 static Shift shift_join(Shift a, Shift b) {
-    if (a.kind == b.kind && fabs(a.amount - b.amount) < 1e-9)
-        return (Shift){a.kind, a.amount, a.axes | b.axes};
+    if (a.kind == b.kind && fabs(a.amount - b.amount) < 1e-9 && a.symbol == b.symbol)
+        return (Shift){a.kind, a.amount, a.axes | b.axes, a.symbol};
     if (is_still(a) && is_still(b)) return invariant;  // `where(seen, 0, -inf)`
     if (a.kind == SHIFT_ANY_SCALE && (b.kind == SHIFT_MULTIPLICATIVE || b.kind == SHIFT_INVARIANT))
         return b;
@@ -93,9 +98,16 @@ static Shift shift_join(Shift a, Shift b) {
     return broken;
 }
 
-/// Whether both vary, along different axes: what one adds for a row the other does not take away for it.
+/// Whether both vary, along different axes or in different units: what one adds for a row the other does not take away.
 static bool varies_apart(Shift a, Shift b) {
-    return !is_still(a) && !is_still(b) && a.axes != b.axes;
+    return !is_still(a) && !is_still(b) && (a.axes != b.axes || a.symbol != b.symbol);
+}
+
+/// Of two that do not vary apart: their axes and units.
+static Shift shift_of_both(Shift a, Shift b, ShiftKind kind, double amount) {
+    a.axes |= b.axes;
+    if (!a.symbol) a.symbol = b.symbol;
+    return shift_by(a, kind, amount);
 }
 
 static Shift shift_sum(Shift a, Shift b, double sign) {
@@ -105,10 +117,9 @@ static Shift shift_sum(Shift a, Shift b, double sign) {
         (a.kind == SHIFT_ADDITIVE || is_still(a)) && (b.kind == SHIFT_ADDITIVE || is_still(b));
     if (additive) {
         if (a.kind == SHIFT_ANY_SCALE && b.kind == SHIFT_ANY_SCALE) return a;
-        return shift_make(SHIFT_ADDITIVE,
-                          (a.kind == SHIFT_ADDITIVE ? a.amount : 0) +
-                              sign * (b.kind == SHIFT_ADDITIVE ? b.amount : 0),
-                          a.axes | b.axes);
+        return shift_of_both(a, b, SHIFT_ADDITIVE,
+                             (a.kind == SHIFT_ADDITIVE ? a.amount : 0) +
+                                 sign * (b.kind == SHIFT_ADDITIVE ? b.amount : 0));
     }
     return shift_join(a, b);  // both scaled alike
 }
@@ -118,38 +129,86 @@ static Shift shift_product(Shift a, Shift b, double sign) {
     bool scaled = (a.kind == SHIFT_MULTIPLICATIVE || is_still(a)) &&
                   (b.kind == SHIFT_MULTIPLICATIVE || is_still(b));
     if (!scaled || varies_apart(a, b)) return broken;
-    return shift_make(SHIFT_MULTIPLICATIVE,
-                      (a.kind == SHIFT_MULTIPLICATIVE ? a.amount : 0) +
-                          sign * (b.kind == SHIFT_MULTIPLICATIVE ? b.amount : 0),
-                      a.axes | b.axes);
+    return shift_of_both(a, b, SHIFT_MULTIPLICATIVE,
+                         (a.kind == SHIFT_MULTIPLICATIVE ? a.amount : 0) +
+                             sign * (b.kind == SHIFT_MULTIPLICATIVE ? b.amount : 0));
 }
 
 static const double LOG_2 = 0.69314718055994530942;
 
 static Shift shift_of_exp(Shift x, double base_log) {
-    if (x.kind == SHIFT_ADDITIVE)
-        return shift_make(SHIFT_MULTIPLICATIVE, x.amount * base_log, x.axes);
+    if (x.kind == SHIFT_ADDITIVE) return shift_by(x, SHIFT_MULTIPLICATIVE, x.amount * base_log);
     if (x.kind == SHIFT_ANY_OFFSET) return any_scale;
     return is_still(x) ? invariant : broken;
 }
 
 static Shift shift_of_log(Shift x, double base_log) {
-    if (x.kind == SHIFT_MULTIPLICATIVE)
-        return shift_make(SHIFT_ADDITIVE, x.amount / base_log, x.axes);
+    if (x.kind == SHIFT_MULTIPLICATIVE) return shift_by(x, SHIFT_ADDITIVE, x.amount / base_log);
     if (x.kind == SHIFT_ANY_SCALE) return any_offset;
     return is_still(x) ? invariant : broken;
 }
 
-/// Additive by a known constant factor: x * 1.44 shifts by 1.44 times as much.
+static const Value *bare(const Value *value) {
+    while (value && value->op && (value->op->code == OP_FULL || value->op->code == OP_BROADCAST_TO))
+        value = value->op->operands[value->op->code == OP_FULL ? 1 : 0];
+    return value;
+}
+
+bool value_as_unit(const Value *value, double *number, const Value **unit) {
+    *number = 1;
+    value = bare(value);
+    for (int steps = 0; value && steps < MOST_FACTORS; steps++) {
+        const Op *op = value->op;
+        double factor;
+        if (value_is_number(value, &factor)) {
+            *number *= factor;
+            *unit = NULL;
+            return isfinite(*number) && *number != 0;
+        }
+        bool is_product = op && op->code == OP_MUL;
+        bool is_quotient = op && (op->code == OP_DIV || op->code == OP_FDIV);
+        if ((is_product || is_quotient) && value_is_number(op->operands[1], &factor)) {
+            *number = is_product ? *number * factor : *number / factor;
+            value = op->operands[0];
+        } else if (is_product && value_is_number(op->operands[0], &factor)) {
+            *number *= factor;
+            value = op->operands[1];
+        } else if (op && op->code == OP_CAST) {
+            value = op->operands[0];
+        } else {
+            break;
+        }
+    }
+    *unit = value;
+    if (!value) return false;
+    const Region *region = value->op ? value->op->parent : value->region;
+    return (!region || !region->parent) && value->type.kind == TYPE_NUMBER &&
+           value->type.rank == 0 && !dtype_is_integer(value->type.element) && isfinite(*number) &&
+           *number != 0;
+}
+
+/// Additive by a factor that is one number in all lanes and iterations: x * 1.44 shifts by 1.44 times as much.
+static Shift shift_scaled(const ShiftAnalysis *analysis, Shift x, const Value *factor,
+                          bool divides) {
+    double number;
+    const Value *unit;
+    if (!value_as_unit(factor, &number, &unit) || !is_still(shift_get(analysis, factor)))
+        return broken;
+    if (unit && divides && x.symbol != unit) return broken;
+    if (unit && !divides && x.symbol) return broken;
+    if (unit) x.symbol = divides ? NULL : unit;
+    return shift_by(x, SHIFT_ADDITIVE, divides ? x.amount / number : x.amount * number);
+}
+
 static Shift shift_of_product(const ShiftAnalysis *analysis, const Op *op) {
     Shift a = shift_get(analysis, op->operands[0]), b = shift_get(analysis, op->operands[1]);
-    double factor;
-    double sign = op->code == OP_MUL ? 1 : -1;
-    if (a.kind == SHIFT_ADDITIVE && value_is_number(op->operands[1], &factor) && factor != 0)
-        return shift_make(SHIFT_ADDITIVE, sign > 0 ? a.amount * factor : a.amount / factor, a.axes);
-    if (sign > 0 && b.kind == SHIFT_ADDITIVE && value_is_number(op->operands[0], &factor))
-        return shift_make(SHIFT_ADDITIVE, b.amount * factor, b.axes);
-    return shift_product(a, b, sign);
+    bool divides = op->code != OP_MUL;
+    bool is_zero = a.kind == SHIFT_ANY_SCALE || (b.kind == SHIFT_ANY_SCALE && !divides);
+    if (is_zero) return any_scale;
+    if (a.kind == SHIFT_ADDITIVE) return shift_scaled(analysis, a, op->operands[1], divides);
+    if (b.kind == SHIFT_ADDITIVE && !divides)
+        return shift_scaled(analysis, b, op->operands[0], false);
+    return shift_product(a, b, divides ? -1 : 1);
 }
 
 static bool all_still(const ShiftAnalysis *analysis, const Op *op, int from) {
@@ -177,7 +236,7 @@ static Shift shift_reduced(const Op *op, Shift x) {
 /// Of a product whose sides are scaled along the inner dim alone, one as the other is not: each term stays as it is.
 static bool scales_cancel(Shift a, Shift b) {
     return a.kind == SHIFT_MULTIPLICATIVE && b.kind == SHIFT_MULTIPLICATIVE && a.axes == 1 &&
-           b.axes == 2 && fabs(a.amount + b.amount) < 1e-12;
+           b.axes == 2 && fabs(a.amount + b.amount) < 1e-12 && a.symbol == b.symbol;
 }
 
 static Shift shift_of_dot(const ShiftAnalysis *analysis, const Op *op) {
@@ -214,12 +273,6 @@ static Shift shift_moved(const Op *op, Shift x) {
         x.axes = all_axes(rank);
     }
     return x;
-}
-
-static const Value *bare(const Value *value) {
-    while (value && value->op && (value->op->code == OP_FULL || value->op->code == OP_BROADCAST_TO))
-        value = value->op->operands[value->op->code == OP_FULL ? 1 : 0];
-    return value;
 }
 
 /// `x == -inf` of what is shifted, `x == 0` and `x > 0` of what is scaled: they stay as they are.
@@ -302,7 +355,8 @@ static Shift shift_of_op(const ShiftAnalysis *analysis, const Op *op) {
 static void shift_region(ShiftAnalysis *analysis, const Region *region);
 
 static bool shift_same(Shift a, Shift b) {
-    return a.kind == b.kind && fabs(a.amount - b.amount) < 1e-9 && a.axes == b.axes;
+    return a.kind == b.kind && fabs(a.amount - b.amount) < 1e-9 && a.axes == b.axes &&
+           a.symbol == b.symbol;
 }
 
 static bool is_inside(const Op *loop, const Value *value) {
@@ -408,7 +462,7 @@ bool states_may_be_scaled(Arena *arena, const Function *function, const Op *loop
                                           [STATE_SHIFTED] = SHIFT_ADDITIVE,
                                           [STATE_SCALED] = SHIFT_MULTIPLICATIVE};
         shift_set(&analysis, loop->results[i],
-                  (Shift){kinds[states[i].kind], states[i].amount, states[i].axes});
+                  (Shift){kinds[states[i].kind], states[i].amount, states[i].axes, states[i].unit});
     }
     shift_region(&analysis, function->body);
     return !analysis.visible;

@@ -19,8 +19,13 @@ typedef struct StateShift {
         STATE_SCALED,   // x * exp(amount * c)
     } kind;
     double amount;
-    unsigned axes;  // along which c varies, counted from the last (bit 0)
+    unsigned axes;      // along which c varies, counted from the last (bit 0)
+    const Value *unit;  // that the amount is counted in, or NULL for 1
 } StateShift;
+
+/// A number that is the same in all lanes and iterations, as `*number` times `*unit`: a float that the launch passes, or
+/// that the kernel makes before its loops. The unit of a written number is NULL. False where it is neither, or 0.
+bool value_as_unit(const Value *value, double *number, const Value **unit);
 
 /// True where all stores, addresses, masks and conditions of the function provably stay as they are when the results of
 /// `loop`, whatever it does, are changed as `states` says: one for each result, with one c for a row.

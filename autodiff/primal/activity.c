@@ -209,10 +209,12 @@ static bool running_states_are_read(Differentiation *state, const Op *loop, cons
     for (int i = 0; i < loop->result_count && !readers.found; i++) {
         for (int k = 0; k < loop->result_count && !readers.found; k++) {
             bool reads_gauge = k == gauge && !in_group(&readers, i) && i != gauge;
-            bool reads_member = k != gauge && in_group(&readers, k) && i != k;
+            bool reads_member = k != gauge && in_group(&readers, k) && i != k && i != gauge;
             if (!reads_gauge && !reads_member) continue;
+            // What the next gauge is made of does not matter: its group is free of it.
+            const Value *free = reads_member ? yield->operands[gauge] : NULL;
             readers.found =
-                value_depends_on(state->arena, yield->operands[i], body->arguments[k + 1], NULL);
+                value_depends_on(state->arena, yield->operands[i], body->arguments[k + 1], free);
         }
     }
     return readers.found;

@@ -11,12 +11,13 @@
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/tape/saved.h"
 
-/// What is known of a value once the sum is 1: a number, or `factor * state + number` of a state of the loop.
+/// What is known of a value once the sum is 1: a number, or `factor * unit * state + number` of a state of the loop.
 typedef struct StateForm {
     enum { KNOWN_NOTHING, KNOWN_NUMBER, KNOWN_STATE } kind;
     double number, factor;
     int index;
-    bool is_guarded;  // it is so for rows that have something in them
+    const Value *unit;  // a number of the launch, or NULL for 1
+    bool is_guarded;    // it is so for rows that have something in them
 } StateForm;
 
 /// A loop of the backward, at its top, and what its results are taken for.
@@ -49,6 +50,11 @@ static StateForm known_sum(StateForm a, StateForm b, double sign) {
         a.number += sign * b.number;
         return a;
     }
+    if (a.kind == KNOWN_STATE && b.kind == KNOWN_STATE) {
+        bool cancels = a.index == b.index && a.unit == b.unit &&
+                       fabs(a.factor + sign * b.factor) < 1e-12 * fabs(a.factor);
+        return cancels ? number_of(a.number + sign * b.number) : nothing;
+    }
     if (a.kind != KNOWN_NUMBER || b.kind != KNOWN_STATE) return nothing;
     b.factor *= sign;
     b.number = a.number + sign * b.number;
@@ -60,6 +66,18 @@ static StateForm known_product(StateForm a, double number) {
     a.factor *= number;
     a.number *= number;
     return a;
+}
+
+/// A state times a number of the launch, or divided by the one that it is counted in.
+static StateForm known_in_units(StateForm state, const Value *value, bool divides) {
+    double number;
+    const Value *unit;
+    if (state.kind != KNOWN_STATE || state.number != 0) return nothing;
+    if (!value_as_unit(value, &number, &unit) || !unit) return nothing;
+    if (divides ? state.unit != unit : state.unit != NULL) return nothing;
+    state.unit = divides ? NULL : unit;
+    state.factor = divides ? state.factor / number : state.factor * number;
+    return state;
 }
 
 static bool known_truth(OpCode code, double a, double b, double *truth) {
@@ -130,6 +148,10 @@ static StateForm known_of_op(States *states, const Op *op) {
     if (op->operand_count == 2) {
         const StateForm second = known_of(states, op->operands[1]);
         StateForm pair = known_of_pair(op->code, first, second);
+        bool divides = op->code == OP_DIV || op->code == OP_FDIV;
+        if (!pair.kind && (divides || op->code == OP_MUL))
+            pair = known_in_units(first, op->operands[1], divides);
+        if (!pair.kind && op->code == OP_MUL) pair = known_in_units(second, op->operands[0], false);
         pair.is_guarded = first.is_guarded || second.is_guarded;
         return pair;
     }
@@ -193,7 +215,7 @@ static void note_store(States *states, Op *store, const Map *ours) {
     states->place = store;
 }
 
-/// The state from where the forward stored it, behind the place.
+/// The state from where the forward stored it, behind the place, in the unit that it was stored in.
 static Value *load_state(States *states, Builder *b, int index) {
     const Op *store = states->stores[index];
     Value *mask = store->operand_count > 2 ? store->operands[2] : NULL;
@@ -222,12 +244,31 @@ static Value *number_at(Builder *b, const Value *value, double number) {
                  : NULL;
 }
 
+/// Whether the loop starts with `-inf` for the state. Scaled by 0 that is no number, so whatever scales it is not 0.
+static bool starts_at_infinity(const States *states, int index) {
+    const Value *start = states->loop->operands[3 + index];
+    double number;
+    if (made_by(start, OP_FULL)) start = start->op->operands[1];
+    return value_is_number(start, &number) && isinf(number);
+}
+
+/// A unit is a value of the kernel, which only the analysis of shifts leaves as it is.
+static Value *in_kernel(const Value *unit) {
+    return unit->op ? unit->op->results[unit->index] : unit->region->arguments[unit->index];
+}
+
 static Value *known_at(States *states, Builder *b, const Value *value, StateForm known) {
     if (known.kind == KNOWN_NUMBER) return number_at(b, value, known.number);
-    if (!states->stores[known.index]) return NULL;
+    const Op *store = states->stores[known.index];
+    if (!store) return NULL;
+    const Value *unit = known_of(states, store->operands[1]).unit;
+    bool divides = unit && !known.unit;
+    if (divides && !starts_at_infinity(states, known.index)) return NULL;
     Value **state = &states->loaded[known.index];
     if (!*state) *state = load_state(states, b, known.index);
     Value *scaled = *state;
+    if (divides) scaled = build_binary(b, OP_DIV, scaled, in_kernel(unit));
+    if (known.unit && !unit) scaled = build_binary(b, OP_MUL, scaled, in_kernel(known.unit));
     if (known.factor != 1) scaled = build_binary(b, OP_MUL, scaled, build_float(b, known.factor));
     if (known.number != 0) scaled = build_binary(b, OP_ADD, scaled, build_float(b, known.number));
     return scaled;
@@ -253,6 +294,26 @@ static Value *taken_branch(States *states, const Op *op) {
     return same_type(branch, op->results[0]) ? branch : NULL;
 }
 
+/// `m * scale` or `m[:, None] * scale`, of a state and what it was stored in. NULL: it is something else.
+static Value *replaced_in_units(States *states, Builder *b, const Op *op) {
+    if (op->code != OP_MUL) return NULL;
+    for (int i = 0; i < 2; i++) {
+        const Value *tile = op->operands[i];
+        bool is_spread = made_by(tile, OP_EXPAND_DIMS);
+        const Value *rows = is_spread ? tile->op->operands[0] : tile;
+        const StateForm known = known_in_units(known_of(states, rows), op->operands[1 - i], false);
+        const Op *store = known.kind ? states->stores[known.index] : NULL;
+        if (!store || known.is_guarded) continue;
+        if (known_of(states, store->operands[1]).unit != known.unit) continue;
+        Value *scaled = known_at(states, b, rows, known);
+        if (!scaled || !is_spread) return scaled;
+        Map operands = map_new(states->state->arena);
+        map_set_pointer(&operands, rows, scaled);
+        return op_clone(b, tile->op, &operands)->results[0];
+    }
+    return NULL;
+}
+
 /// The value as it is with the states that are loaded. NULL where it needs a state that is not.
 static Value *replaced(States *states, Builder *b, Value *value) {
     if (!value || value->constant || !map_has_pointer(&states->dependent, value)) return value;
@@ -263,6 +324,7 @@ static Value *replaced(States *states, Builder *b, Value *value) {
     Value *replacement = NULL;
     if (known.kind && !known.is_guarded) {
         replacement = known_at(states, b, value, known);
+    } else if ((replacement = replaced_in_units(states, b, op))) {
     } else if (op != states->loop && op_is_pure(op) && !op->region_count && op->result_count == 1) {
         Map operands = map_new(states->state->arena);
         for (int i = 0; i < op->operand_count; i++) {
@@ -297,6 +359,9 @@ static bool is_before_place(const States *states, const Value *value) {
 static bool visit_needed(void *context, Op *op) {
     StateUses *uses = context;
     bool is_taken = taken_branch(uses->states, op) != NULL;
+    Value *rows = replaced_in_units(uses->states, &uses->builder, op);
+    if (rows) map_set_pointer(&uses->states->replacements, op->results[0], rows);
+    if (rows) return true;
     for (int i = is_taken; i < op->operand_count && !uses->fails; i++)
         if (is_before_place(uses->states, op->operands[i]))
             uses->fails = !replaced(uses->states, &uses->builder, op->operands[i]);
@@ -308,9 +373,12 @@ static bool visit_needed(void *context, Op *op) {
 static bool visit_replaced(void *context, Op *op) {
     const StateUses *uses = context;
     Value *branch = taken_branch(uses->states, op);
+    Value *rows =
+        op->result_count ? map_get_pointer(&uses->states->replacements, op->results[0]) : NULL;
+    if (rows) region_replace_uses(uses->states->loop->parent, op->results[0], rows);
     for (int i = branch != NULL; i < op->operand_count; i++) {
         Value *value = op->operands[i];
-        if (is_before_place(uses->states, value))
+        if (!rows && is_before_place(uses->states, value))
             op_set_operand(op, i, map_get_pointer(&uses->states->replacements, value));
     }
     Value *factor = op->operand_count == 2 && op->result_count == 1
@@ -364,8 +432,8 @@ static bool axes_of_rows(const Type tile, const Type rows, unsigned *axes) {
     return false;
 }
 
-/// Whether all that leaves the backward is the same for `m + c` and `x * exp(-base * c)`, for each number c of a row.
-static bool states_are_a_choice(const States *states, double base) {
+/// Whether all that leaves the backward is the same for `m + c` and `x * exp(-base * unit * c)`, for each number c of a row.
+static bool states_are_a_choice(const States *states, double base, const Value *unit) {
     const Op *loop = states->loop;
     const Type rows = loop->results[states->maximum]->type;
     StateShift *shifts = ARENA_ARRAY(states->state->arena, StateShift, loop->result_count);
@@ -374,8 +442,9 @@ static bool states_are_a_choice(const States *states, double base) {
         unsigned axes;
         if (!is_float(result)) continue;  // it stays
         if (!axes_of_rows(result->type, rows, &axes)) return false;
-        shifts[i] = (StateShift){STATE_SCALED, -base, axes};
-        if (i == states->maximum) shifts[i] = (StateShift){STATE_SHIFTED, 1, axes};
+        shifts[i] = (StateShift){STATE_SCALED, -base, axes, unit};
+        if (i == states->maximum)
+            shifts[i] = (StateShift){STATE_SHIFTED, .amount = 1, .axes = axes};
     }
     return states_may_be_scaled(states->state->arena, states->state->backward, loop, shifts);
 }
@@ -395,7 +464,10 @@ static bool try_states(Differentiation *state, Op *loop, int maximum, int sum, c
     for (Op *op = loop->next; op; op = op->next) note_store(&states, op, ours);
     if (!states.stores[maximum]) return false;
     static const double log_2 = 0.69314718055994530942;
-    return (states_are_a_choice(&states, 1) || states_are_a_choice(&states, log_2)) &&
+    const StateForm stored = known_of(&states, states.stores[maximum]->operands[1]);
+    double unit = stored.unit ? stored.factor : 1;
+    return (states_are_a_choice(&states, unit, stored.unit) ||
+            states_are_a_choice(&states, unit * log_2, stored.unit)) &&
            replace_behind(&states);
 }
 

@@ -74,7 +74,7 @@ ROOMS = {
         "module": {"launcher", "function", "plan", "emit", "primal", "rewrite", "state"},
         ".": {
             *{"module", "function", "plan", "emit", "sweep", "finiteness", "schedule", "atomics"},
-            *{"programs", "primal", "tape", "rewrite", "state"},
+            *{"programs", "primal", "tape", "addresses", "rewrite", "state"},
         },
     },
     "gpu-runner": {

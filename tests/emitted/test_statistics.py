@@ -86,6 +86,31 @@ CAUSAL = (
     ("range(0, n, N)", "range(0, tl.minimum(n, (tl.program_id(0) + 1) * M), N)"),
 )
 
+UNSCALED = (  # the maximum is that of the products, and counted in units of the scale
+    ("tl.dot(a, tl.trans(b)) * scale", "tl.dot(a, tl.trans(b))"),
+    ("tl.exp(s - higher[:, None])", "tl.exp2(s * scale - higher[:, None] * scale)"),
+    ("tl.exp(top - higher)", "tl.exp2((top - higher) * scale)"),
+    ("top + tl.log(total)", "top * scale + tl.log2(total)"),
+)
+UNSCALED_BASE_E = (
+    ("    top = tl.full", "    in_base_2 = scale * 1.4426950408889634\n    top = tl.full"),
+    UNSCALED[0],
+    ("tl.exp(s - higher[:, None])", "tl.exp2(s * in_base_2 - (higher * in_base_2)[:, None])"),
+    ("tl.exp(top - higher)", "tl.exp2((top - higher) * in_base_2)"),
+    ("top + tl.log(total)", "top * scale + tl.log(total)"),
+)
+UNSCALED_DIFFERENCE = (
+    *(UNSCALED[0], UNSCALED[2], UNSCALED[3]),
+    ("tl.exp(s - higher[:, None])", "tl.exp2((s - higher[:, None]) * scale)"),
+)
+CARRIED = (  # no sum, but the log-sum-exp so far
+    ("    total = tl.zeros([M]", "    total = tl.full([M], -float('inf')"),
+    ("tl.maximum(top, tl.max(s, 1))", "tl.maximum(total, tl.max(s, 1))"),
+    ("total * keep + tl.sum(p, 1)", "higher + tl.log(tl.exp(total - higher) + tl.sum(p, 1))"),
+    ("acc / total[:, None]", "acc * tl.exp(top - total)[:, None]"),
+    ("top + tl.log(total)", "total"),
+)
+
 
 def emitted(tmp_path: Path, *changes: tuple[str, str]) -> str:
     """The proved module of the kernel above with these changes."""
@@ -120,6 +145,12 @@ def kernels(module: str) -> list[str]:
         CAUSAL,
         (*CAUSAL, *NATURAL),
         (*CAUSAL, *GUARDED),
+        UNSCALED,
+        UNSCALED_BASE_E,
+        (*CAUSAL, *UNSCALED),
+        CARRIED,
+        (*CARRIED, *BASE_2),
+        (*CAUSAL, *CARRIED),
     ],
     ids=[
         "plain",
@@ -132,6 +163,12 @@ def kernels(module: str) -> list[str]:
         "causal",
         "causal, base 2",
         "causal, guarded",
+        "unscaled",
+        "unscaled, stored in base e",
+        "causal, unscaled",
+        "carried",
+        "carried, base 2",
+        "causal, carried",
     ],
 )
 def test_the_loop_does_not_run_again(changes: tuple[tuple[str, str], ...], tmp_path: Path) -> None:
@@ -150,6 +187,57 @@ def test_the_loop_does_not_run_again(changes: tuple[tuple[str, str], ...], tmp_p
     assert "tl.atomic_add" not in module
 
 
+def test_a_maximum_apart_from_its_scale_is_divided_once_a_row(tmp_path: Path) -> None:
+    programs, owners = kernels(emitted(tmp_path, *UNSCALED_DIFFERENCE))
+    for kernel in (programs, owners):
+        assert kernel.count(" / scale)") == 1
+        assert kernel.count(" / ") == 1
+        assert "tl.max(" not in kernel
+
+
+ROW = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def soft_mean(x, w, y, lse, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    top = -float("inf")
+    total = -float("inf")
+    mean = 0.0
+    for start in range(0, n, BLOCK):
+        c = start + tl.arange(0, BLOCK)
+        a = tl.load(x + row * n + c, mask=c < n, other=-float("inf"))
+        b = tl.load(w + row * n + c, mask=c < n, other=0.0)
+        higher = tl.maximum(total, tl.max(a, 0))
+        p = tl.exp(a - higher)
+        mean = mean * tl.exp(top - higher) + tl.sum(p * b, 0)
+        total = higher + tl.log(tl.sum(p, 0) + tl.exp(total - higher))
+        top = higher
+    tl.store(y + row, mean * tl.exp(top - total))
+    tl.store(lse + row, total)
+
+
+def soft(x, w):
+    rows, n = x.shape
+    y = torch.empty(rows, device=x.device)
+    lse = torch.empty(rows, device=x.device)
+    soft_mean[(rows,)](x, w, y, lse, n, BLOCK=64)
+    return y, lse
+"""
+
+
+def test_so_it_is_with_one_row_a_program(tmp_path: Path) -> None:
+    path = tmp_path / "row.py"
+    path.write_text(ROW)
+    done = tad("--backward", path)
+    assert "gradients proved" in done.stderr
+    kernel = done.stdout.split("def soft_mean_backward")[1].split("class ")[0]
+    assert "tl.load(lse + " in kernel
+    assert "tl.max(" not in kernel
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -163,6 +251,14 @@ def test_the_loop_does_not_run_again(changes: tuple[tuple[str, str], ...], tmp_p
         [("acc / total[:, None]", "acc * 2.0 / total[:, None]")],
         [("    tl.store(lse", "    if scale > 0:\n        tl.store(lse")],
         [("top + tl.log(total)", "total + 0.0 * top")],
+        # from other starts, and scaled by what differs from key to key, these are no statistics
+        [*CARRIED, ("total = tl.full([M], -float('inf')", "total = tl.full([M], 0.5")],
+        [*UNSCALED_DIFFERENCE, ('top = tl.full([M], -float("inf")', "top = tl.full([M], -1e6")],
+        [
+            *(UNSCALED[0], UNSCALED[2], UNSCALED[3]),
+            ("        higher =", "        turn = scale + 0.0 * start\n        higher ="),
+            ("tl.exp(s - higher[:, None])", "tl.exp2(s * scale - higher[:, None] * turn)"),
+        ],
     ],
     ids=[
         "rounded",
@@ -175,6 +271,9 @@ def test_the_loop_does_not_run_again(changes: tuple[tuple[str, str], ...], tmp_p
         "scaled output",
         "not always stored",
         "another statistic",
+        "another start",
+        "a scale that may be 0",
+        "another scale",
     ],
 )
 def test_elsewhere_it_does(changes: list[tuple[str, str]], tmp_path: Path) -> None:

@@ -165,6 +165,32 @@ def run_online_softmax(x, w):
     return y, lse
 
 
+@triton.jit
+def carried_logarithm(x, y, n, BLOCK: tl.constexpr):
+    """What the maximum scales is a sum, of which the loop carries the logarithm."""
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    largest = -float("inf")
+    lse = -float("inf")
+    mean = 0.0
+    for start in range(0, n, BLOCK):
+        inside = start + i < n
+        a = tl.load(x + row * n + start + i, mask=inside, other=-float("inf"))
+        larger = tl.maximum(lse, tl.max(a, axis=0))
+        p = tl.exp(a - larger)
+        mean = mean * tl.exp(largest - larger) + tl.sum(tl.where(inside, p * a, 0.0), axis=0)
+        lse = larger + tl.log(tl.exp(lse - larger) + tl.sum(p, axis=0))
+        largest = larger
+    tl.store(y + row, mean * tl.exp(largest - lse))
+
+
+def run_carried_logarithm(x):
+    rows, n = x.shape
+    y = torch.empty(rows, device=x.device, dtype=torch.float32)
+    carried_logarithm[(rows,)](x, y, n, BLOCK=8)
+    return y
+
+
 # tad: x=f32[24, 16], w=f32[16, 16], y=f32[24, 16], m=24, N=16, K=16, BLOCK=8, grid=(1,)
 @triton.jit
 def weights_across(x, w, y, m, N: tl.constexpr, K: tl.constexpr, BLOCK: tl.constexpr):

@@ -312,6 +312,7 @@ static bool upstream_is_named(const LaunchPlan *plan, const BackwardArgument *up
 /// What the launches write to; and what several of them read and is made for them, once.
 static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *outputs) {
     const Backward *backward = plan->backward;
+    buffer_puts(out, offsets_check_text(arena, plan, arena_printf(arena, "%s.grid", plan->ctx), 8));
     buffer_puts(out, stored_programs_text(arena, plan));
     Texts absent = {0};
     for (int i = 0; i < backward->whole.argument_count; i++) {

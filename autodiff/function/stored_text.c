@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "autodiff/emit/emit_layout.h"
+#include "autodiff/function/call_lines.h"
 
 /// The name of a whole grid, whose second and third axes a launch may leave out.
 static const char *programs_name(Arena *arena, const LaunchPlan *plan) {
@@ -106,4 +107,21 @@ const char *stored_output_text(Arena *arena, const LaunchPlan *plan, int paramet
         return NULL;
     const char *grid = most_axis > 0 ? arena_printf(arena, "(*%s, 1, 1)", plan->grid) : plan->grid;
     return text_with_grid(arena, text, grid);
+}
+
+const char *offsets_check_text(Arena *arena, const LaunchPlan *plan, const char *grid, int indent) {
+    Buffer out = buffer_new(arena);
+    for (int i = 0; i < plan->backward->assumption_count; i++) {
+        const Assumption *assumption = &plan->backward->assumptions[i];
+        if (!assumption->offsets) continue;
+        const char *programs =
+            assumption->program_axis == 0
+                ? arena_printf(arena, "%s[0]", grid)
+                : arena_printf(arena, "(*%s, 1, 1)[%d]", grid, assumption->program_axis);
+        const char *arguments[] = {arena_printf(arena, "\"%s\"", assumption->offsets),
+                                   assumption->offsets, programs};
+        buffer_printf(&out, "%*s%s\n", indent, "",
+                      call_lines(arena, "_check_ascending", arguments, 3, indent));
+    }
+    return buffer_text(&out);
 }

@@ -9,6 +9,10 @@ const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgu
 /// Statements that these texts need in front of them, or "".
 const char *stored_programs_text(Arena *arena, const LaunchPlan *plan);
 
+/// Statements that check what the gradients assume of offsets, as the backward launches; "" where they assume nothing.
+/// `grid`: a tuple, in Python.
+const char *offsets_check_text(Arena *arena, const LaunchPlan *plan, const char *grid, int indent);
+
 /// What a launch stores in an output, `[(step, length), ...]` in what the class's `launch` knows; NULL where that is not known.
 const char *stored_output_text(Arena *arena, const LaunchPlan *plan, int parameter);
 

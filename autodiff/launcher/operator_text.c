@@ -7,6 +7,7 @@
 #include "analysis/host/launch.h"
 #include "analysis/launches/launch_functions.h"
 #include "autodiff/emit/emit_layout.h"
+#include "autodiff/function/stored_text.h"
 #include "autodiff/function/tape_text.h"
 #include "autodiff/launcher/operator_launch.h"
 #include "autodiff/plan/parts.h"
@@ -379,6 +380,7 @@ static void add_backward(Arena *arena, Buffer *out, const OperatorPlan *plan, co
                                                    : ", wanted=True"));
     }
     if (plan->grid) add_body(out, "grid = ", plan->grid);
+    buffer_puts(out, offsets_check_text(arena, plan->launch, "grid", 4));
     if (launch_counts_programs(launch)) {
         Texts rest = {0};
         buffer_puts(out, tape_statements(arena, plan->launch, "grid", call.items, call.count, 4,

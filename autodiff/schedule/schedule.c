@@ -3,6 +3,8 @@
 // may move to a kernel of their own (reductions.h).
 #include "autodiff/schedule/schedule.h"
 
+#include <string.h>
+
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/build.h"
@@ -10,6 +12,7 @@
 #include "analysis/ir/loops.h"
 #include "autodiff/addresses/digits.h"
 #include "autodiff/addresses/place.h"
+#include "autodiff/addresses/segments.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/schedule/sink.h"
 #include "autodiff/schedule/tile_orders.h"
@@ -51,6 +54,33 @@ static const char *unknown_address(Arena *arena, const Op *op, const char *name)
                                                  : "is not linear in the lanes of its tile");
 }
 
+/// What is assumed of offsets that programs have the elements between.
+static void assume_ascending(Differentiation *state, const Accumulation *statement,
+                             const Value *offsets, int axis) {
+    for (LIST_EACH(int, i, state->stores.assumptions)) {
+        const Assumption *known = &state->stores.assumptions.items[i];
+        if (known->offsets && strcmp(known->offsets, offsets->name) == 0 &&
+            known->program_axis == axis)
+            return;
+    }
+    const char *text = arena_printf(state->arena,
+                                    "the offsets in `%s` do not decrease, so that programs along "
+                                    "grid axis %d share no elements of `%s`",
+                                    offsets->name, axis, statement->input->name);
+    LIST_PUSH(state->arena, &state->stores.assumptions,
+              (Assumption){text, statement->range, offsets->name, axis});
+}
+
+/// Offsets whose neighbours bound what a program touches, or NULL. The Function asks the grid how many it has to check.
+static Value *offsets_around(Differentiation *state, const Access *access, const Axis *axis) {
+    const FunctionDefinition *kernel = state->primal->definition;
+    if (!axis->is_program || axis->digit != AXIS_WHOLE || kernel->is_autotuned ||
+        kernel->has_heuristics)
+        return NULL;
+    return segments_of_programs(state->arena, state->backward, state->versions.axes, access,
+                                axis->program_axis);
+}
+
 static GradientSharing affine_sharing(Differentiation *state, const Accumulation *statement) {
     Axis axes[ACCESS_MOST_AXES];
     AxisDependence dependence[ACCESS_MOST_AXES];
@@ -65,8 +95,11 @@ static GradientSharing affine_sharing(Differentiation *state, const Accumulation
                          "several lanes of one tile may add to the same element of `%s`", name)};
     int count = access_axes(state->arena, state->versions.axes, &access, axes, dependence,
                             ACCESS_MOST_AXES);
+    Value *offsets[ACCESS_MOST_AXES] = {0};
     for (int i = 0; i < count; i++) {
         if (dependence[i] == AXIS_OWNED) continue;
+        offsets[i] = offsets_around(state, &access, &axes[i]);
+        if (offsets[i]) continue;
         if (axes[i].is_program) {
             return (GradientSharing){
                 false, dependence[i] == AXIS_FREE && axes[i].digit == AXIS_WHOLE
@@ -85,6 +118,8 @@ static GradientSharing affine_sharing(Differentiation *state, const Accumulation
                        "several iterations of the loop at line %d add to the same elements of `%s`",
                        range_line(axes[i].loop->range), name)};
     }
+    for (int i = 0; i < count; i++)
+        if (offsets[i]) assume_ascending(state, statement, offsets[i], axes[i].program_axis);
     return (GradientSharing){.is_private = true};
 }
 

@@ -113,7 +113,10 @@ typedef struct Gradient {
 /// What must hold for the gradient to be right and cannot be seen in the kernel.
 typedef struct Assumption {
     const char *text;  // behind "the gradient assumes that"
-    Range range;       // the store that it is about
+    Range range;       // the access that it is about
+    const char
+        *offsets;  // the parameter whose elements do not decrease, as the Function checks; or NULL
+    int program_axis;  // of the grid: each program reads its own offset and the next
 } Assumption;
 
 /// How the backward has the states of a recurrence in reverse order.

@@ -207,8 +207,27 @@ CostReport cost_report(Arena *arena, const Snapshot *snapshot, const Kernel *ker
                                     operations_label(arena, &one, all_operations(arena, &totals)),
                                 .intensity = totals.intensity,
                                 .is_upper = totals.is_upper,
+                                .memory_share = NAN,
+                                .arithmetic_share = NAN,
                                 .is_type_open = totals.is_type_open};
+        if (card && !isnan(totals.intensity)) {
+            double ridge = card_ridge(card, costs.cost);
+            row.memory_share = fmin(1, ridge / totals.intensity);
+            row.arithmetic_share = fmin(1, totals.intensity / ridge);
+        }
         LIST_PUSH(arena, &report.totals, row);
     }
     return report;
+}
+
+const char *cost_totals_text(Arena *arena, const CostReportTotals *totals) {
+    Buffer out = buffer_new(arena);
+    buffer_printf(&out, "reads %s, writes %s", totals->read ? totals->read : "?",
+                  totals->written ? totals->written : "?");
+    if (totals->updated && strcmp(totals->updated, "0 bytes") != 0)
+        buffer_printf(&out, ", updates %s", totals->updated);
+    buffer_printf(&out, ", computes %s", totals->operations ? totals->operations : "?");
+    if (!isnan(totals->intensity)) buffer_printf(&out, ", %.3g FLOP a byte", totals->intensity);
+    if (totals->bound) buffer_printf(&out, ": %s", totals->bound);
+    return buffer_text(&out);
 }

@@ -49,6 +49,8 @@ typedef struct CostReportTotals {
     const char *bound;  // "memory-bound", "compute-bound"; NULL: sizes and caches decide
     const char *read, *written, *updated, *operations;  // by one program
     double intensity;                                   // operations a byte; NaN: not known
+    double memory_share,
+        arithmetic_share;  // of the card's peaks, at most; NaN: not known, or no card is named
     bool is_upper, is_type_open;
 } CostReportTotals;
 typedef struct CostReport {
@@ -58,6 +60,12 @@ typedef struct CostReport {
 } CostReport;
 CostReport cost_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                        const char *card);
+/// "reads 4 KiB, writes 2 KiB, computes 3 kFLOP, 0.5 FLOP a byte: memory-bound".
+const char *cost_totals_text(Arena *arena, const CostReportTotals *totals);
+/// How the backward of a kernel is scheduled, in words and pictures of text: for each gradient who owns its elements, why
+/// programs meet where they do, and what each emitted kernel moves and computes. `card`: whose peaks count, or NULL.
+const char *schedule_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                            const char *card);
 /// How the type of the hint at `offset` came about (Markdown); NULL where there is none. The lazy part of a hint.
 const char *inlay_hint_tooltip(Arena *arena, const Snapshot *snapshot, uint32_t offset);
 

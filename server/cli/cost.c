@@ -175,17 +175,6 @@ static Json *totals_json(Arena *arena, const CostReportTotals *totals) {
     return json;
 }
 
-static void put_totals(Buffer *out, const CostReportTotals *totals) {
-    buffer_printf(out, "  %s: reads %s, writes %s", totals->name ? totals->name : "a program",
-                  totals->read ? totals->read : "?", totals->written ? totals->written : "?");
-    if (totals->updated && strcmp(totals->updated, "0 bytes") != 0)
-        buffer_printf(out, ", updates %s", totals->updated);
-    buffer_printf(out, ", computes %s", totals->operations ? totals->operations : "?");
-    if (!isnan(totals->intensity)) buffer_printf(out, ", %.3g FLOP a byte", totals->intensity);
-    if (totals->bound) buffer_printf(out, ": %s", totals->bound);
-    buffer_putc(out, '\n');
-}
-
 static void put_counted(Buffer *out, const Json *counted) {
     bool exact = json_get_bool(counted, "exact", false);
     buffer_printf(
@@ -206,7 +195,9 @@ static void tell_kernel(CostRun *run, const Kernel *kernel) {
     const char *name = str_dup(arena, kernel->definition->name);
     buffer_printf(&run->text, "%s: %s\n", name, report.summary ? report.summary : "not known");
     for (LIST_EACH(int, i, report.totals)) {
-        put_totals(&run->text, &report.totals.items[i]);
+        const CostReportTotals *row = &report.totals.items[i];
+        buffer_printf(&run->text, "  %s: %s\n", row->name ? row->name : "a program",
+                      cost_totals_text(arena, row));
         json_push(totals, totals_json(arena, &report.totals.items[i]));
     }
     for (LIST_EACH(int, i, report.lines)) {

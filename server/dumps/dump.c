@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/cost/card.h"
 #include "analysis/host/launch.h"
 #include "analysis/host/launch_concrete.h"
 #include "analysis/ir/ir_print.h"
@@ -11,6 +12,7 @@
 #include "autodiff/passes.h"
 #include "base/escape.h"
 #include "codeactions/codeactions.h"
+#include "features/features.h"
 #include "server/dumps/dump_configurations.h"
 #include "server/report/diff.h"
 #include "server/settings/options.h"
@@ -39,7 +41,8 @@ static const StageRow stages[STAGE_COUNT] = {
 typedef struct Dump {
     const PassRow *pass;  // NULL: a stage
     const Snapshot *snapshot;
-    Str kernel;  // empty: all of them
+    Str kernel;        // empty: all of them
+    const char *card;  // whose peaks count, or NULL
     Arena *arena;
 } Dump;
 
@@ -238,6 +241,19 @@ static void dump_launches(const Dump *dump) {
     }
 }
 
+// --- Schedules
+
+static void dump_schedule(const Dump *dump) {
+    bool is_first = true;
+    for (LIST_EACH(int, i, dump->snapshot->kernels)) {
+        const Kernel *kernel = &dump->snapshot->kernels.items[i];
+        if (!is_wanted(dump, kernel) || !kernel_is_forward(kernel)) continue;
+        put("%s%s", is_first ? "" : "\n",
+            schedule_report(dump->arena, dump->snapshot, kernel, dump->card));
+        is_first = false;
+    }
+}
+
 // --- Passes
 
 static void print_after_pass(void *context, const char *pass, const Function *function) {
@@ -270,6 +286,7 @@ static DumpFunction *const dumps[STAGE_COUNT] = {
     [STAGE_ACTIONS] = dump_actions,
     [STAGE_FIXES] = dump_fixes,
     [STAGE_LAUNCHES] = dump_launches,
+    [STAGE_SCHEDULE] = dump_schedule,
     [STAGE_CONFIGURATIONS] = NULL,  // it asks the worker: dump_configurations
 };
 
@@ -277,8 +294,10 @@ static int dump_file(const Options *given, StageId stage, const PassRow *pass,
                      const char *operand) {
     Arena *arena = arena_new();
     CommandTarget target = target_of(arena, operand);
-    Dump dump = {
-        .pass = pass, .arena = arena, .kernel = str_from(target.kernel ? target.kernel : "")};
+    Dump dump = {.pass = pass,
+                 .arena = arena,
+                 .card = given->card,
+                 .kernel = str_from(target.kernel ? target.kernel : "")};
     Str text;
     Error error = file_read(arena, target.path, &text);
     if (error) {
@@ -330,6 +349,12 @@ int command_dump(const Options *options) {
     const PassRow *pass = stage == STAGE_COUNT ? pass_find(name) : NULL;
     if (stage == STAGE_COUNT && !pass) {
         say("there is no stage or pass `%s`; `--dump help` lists them", name);
+        return STATUS_TROUBLE;
+    }
+    if (options->card && !card_find(str_from(options->card))) {
+        Arena *arena = arena_new();
+        say("--card: there is no `%s`; there are %s", options->card, card_names(arena));
+        arena_free(arena);
         return STATUS_TROUBLE;
     }
     int status = STATUS_CLEAN;

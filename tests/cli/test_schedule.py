@@ -1,0 +1,113 @@
+"""`--dump schedule`: who sums each gradient of a backward, why programs meet where they do, and what it costs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOL = Path(os.environ.get("TAD_BIN", ROOT / "build")).resolve() / "tad-lsp"
+
+
+def schedule(*arguments: object) -> str:
+    """What is printed."""
+    run = subprocess.run(
+        [str(TOOL), "--dump", "schedule", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=ROOT,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def part(text: str, gradient: str) -> str:
+    """The lines of one gradient."""
+    behind = text.split(f"\n  {gradient}, the gradient of ")[1]
+    lines = behind.splitlines()
+    return "\n".join([lines[0], *(line for line in lines[1:7] if line.startswith("    "))])
+
+
+def test_programs_own_rows() -> None:
+    text = schedule("examples/softmax.py:softmax_kernel")
+    assert text.startswith("softmax_kernel, line 9: a backward of 1 kernel, without atomics\n")
+    assert "a program reads 4*BLOCK bytes, writes 2*BLOCK bytes" in text
+    assert "memory-bound" in text
+    assert "owner: a program along grid axis 0; each element is stored plainly" in text
+    assert "[ ]  [ ]  [ ]" in text
+    assert "online_softmax_kernel" not in text
+
+
+def test_iterations_own_what_the_forwards_programs_share() -> None:
+    text = schedule("examples/attention.py")
+    assert "a backward of 2 kernels, without atomics" in text
+    assert "owner: a program along grid axes 0 and 1" in part(text, "dQ")
+    keys = part(text, "dK")
+    assert "owner: an iteration over `range(program * BLOCK_N, end, programs * BLOCK_N)`" in keys
+    assert "why: the forward's programs along grid axis 0 read the same elements of `K`" in keys
+    assert "iterations" in keys
+
+
+@pytest.mark.parametrize(
+    ("operand", "gradient", "why", "collisions"),
+    [
+        (
+            "examples/layer_norm.py:layer_norm_row_kernel",
+            "dweight_ptr",
+            "all programs along grid axis 0 add to the same elements of `weight_ptr`",
+            "at most `SLICES` additions meet in one element",
+        ),
+        (
+            "examples/embedding.py",
+            "dtable_ptr",
+            "the address of `table_ptr` depends on loaded data",
+            "how many additions meet in one element is decided where the kernel runs",
+        ),
+    ],
+)
+def test_atomics_have_a_reason(operand: str, gradient: str, why: str, collisions: str) -> None:
+    text = part(schedule(operand), gradient)
+    assert f"atomics: {why}" in text
+    assert f"collisions: {collisions}" in text
+    assert "[ + + + + ]" in text
+
+
+def test_a_card_has_peaks() -> None:
+    plain = schedule("examples/softmax.py:softmax_kernel")
+    assert "of the bandwidth" not in plain
+    card = schedule("examples/softmax.py:softmax_kernel", "--card", "h200")
+    assert "at most 100 % of the bandwidth and 13 % of the arithmetic of h200" in card
+    run = subprocess.run(
+        [str(TOOL), "--dump", "schedule", "examples/softmax.py", "--card", "abacus"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=ROOT,
+    )
+    assert run.returncode == 2
+    assert "there is no `abacus`" in run.stderr
+
+
+def test_what_has_no_backward_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "count.py"
+    path.write_text(
+        "import torch\nimport triton\nimport triton.language as tl\n\n\n"
+        "@triton.jit\ndef count(x, y, n, B: tl.constexpr):\n"
+        "    i = tl.program_id(0) * B + tl.arange(0, B)\n"
+        "    tl.store(y + i, tl.load(x + i, mask=i < n).to(tl.int32), mask=i < n)\n\n\n"
+        "def run(x):\n    y = torch.empty(x.shape, dtype=torch.int32)\n"
+        "    count[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), B=64)\n    return y\n"
+    )
+    assert schedule(path).startswith("count, line 7: no backward: ")
+
+
+def test_each_kernel_of_the_examples_has_one() -> None:
+    text = schedule(*sorted(Path(ROOT / "examples").glob("*.py")))
+    assert "this kernel stores nothing to it" not in text
+    assert "was not understood again" not in text

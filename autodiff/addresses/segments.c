@@ -159,7 +159,7 @@ static bool mask_bounds(Segments *segments, const Value *mask, const int *axes, 
     case OP_EXPAND_DIMS: {
         if (!value_is_int(op->operands[1], &axis)) return false;
         if (axis < 0) axis += rank;
-        int inner[TYPE_MAX_RANK];
+        int inner[TYPE_MAX_RANK] = {0};
         for (int i = 0, count = 0; i < rank; i++)
             if (i != axis) inner[count++] = axes[i];
         return mask_bounds(segments, op->operands[0], inner, steps);
@@ -215,7 +215,7 @@ Value *segments_of_programs(Arena *arena, const Function *function, const Functi
     if (!segments.program || !access->parameter || !access->offset.known || access->offset.wrapped)
         return NULL;
     if (!find_first(&segments)) return NULL;
-    int axes[TYPE_MAX_RANK], steps = 0;
+    int axes[TYPE_MAX_RANK] = {0}, steps = 0;
     int rank = access->mask ? access->mask->type.rank : 0;
     for (int i = 0; i < rank; i++) axes[i] = access->offset.rank - rank + i;
     bool is_bounded =

@@ -168,18 +168,37 @@ static bool mask_bounds(Segments *segments, const Value *mask, const int *axes, 
     }
 }
 
-/// The variable of a loop from one offset up to the next.
-static bool loop_bounds(Segments *segments) {
-    const Value *variable = segments->first;
-    if (!value_is_loop_variable(variable)) return false;
+/// Whether a loop with this variable runs up to the next offset, counted from `from` (NULL: from 0).
+static bool ends_at_next(const Segments *segments, const Value *variable, Value *from) {
     const Op *loop = variable->region->parent;
-    Value *end = atom_of(segments->arena, loop->operands[1]);
+    Affine upper = affine_of(segments->arena, loop->operands[1]);
     int64_t step;
-    if (!end || offset_of_program(segments, end, 1) != segments->offsets) return false;
-    if (!value_is_int(loop->operands[2], &step) || step < 1) return false;
-    segments->index = poly_atom(segments->arena, segments->first);
+    if (!value_is_int(loop->operands[2], &step) || step < 1 || !upper.known || upper.rank)
+        return false;
+    const Poly *end = upper.base;
+    if (from) end = poly_add(segments->arena, end, poly_atom(segments->arena, from));
+    return end->count == 1 && end->terms[0].coefficient == 1 && end->terms[0].atom_count == 1 &&
+           offset_of_program(segments, end->terms[0].atoms[0], 1) == segments->offsets;
+}
+
+/// The variable of a loop from one offset up to the next, or of one over as many iterations as lie between them.
+static bool loop_bounds(Segments *segments) {
+    Value *first = segments->first;
+    const Poly *base = segments->access->offset.base;
     clear_lanes(segments);
-    return true;
+    if (value_is_loop_variable(first)) {
+        segments->index = poly_atom(segments->arena, first);
+        return ends_at_next(segments, first, NULL);
+    }
+    for (int t = 0; t < base->count; t++)
+        for (int i = 0; i < base->terms[t].atom_count; i++) {
+            Value *atom = base->terms[t].atoms[i];
+            if (!value_is_loop_variable(atom) || !ends_at_next(segments, atom, first)) continue;
+            segments->index = poly_add(segments->arena, poly_atom(segments->arena, first),
+                                       poly_atom(segments->arena, atom));
+            return counts_up(segments);
+        }
+    return false;
 }
 
 /// Whether the address tells the index: with the program's id in the index's place it would be the program's.

@@ -80,6 +80,29 @@ def product(values, columns, starts, v):
 """
 )
 
+# blocks of a sparse matrix: as many iterations as lie between the offsets
+BLOCKS = (
+    HEAD
+    + """@triton.jit
+def multiply(values, columns, starts, v, y, B: tl.constexpr):
+    row = tl.program_id(0)
+    lanes = tl.arange(0, B)
+    first = tl.load(starts + row)
+    total = tl.zeros([B], dtype=tl.float32)
+    for j in range(tl.load(starts + row + 1) - first):
+        block = tl.load(values + (first + j) * B * B + lanes[:, None] * B + lanes[None, :])
+        part = tl.load(v + tl.load(columns + first + j) * B + lanes)
+        total += tl.sum(block.to(tl.float32) * part[None, :], 1)
+    tl.store(y + row * B + lanes, total)
+
+
+def product(values, columns, starts, v):
+    y = torch.empty((starts.shape[0] - 1) * 4, device=v.device)
+    multiply[(starts.shape[0] - 1,)](values, columns, starts, v, y, B=4)
+    return y
+"""
+)
+
 # sequences of several heads, in blocks of rows: the offsets are along another axis of the grid
 HEADS = (
     HEAD
@@ -123,14 +146,15 @@ def emitted(tmp_path: Path, text: str, *changes: tuple[str, str]) -> str:
         (PARTS, "dx", "ctx.grid[0]"),
         (ROWS, "dx", "ctx.grid[0]"),
         (SPARSE, "dvalues", "ctx.grid[0]"),
+        (BLOCKS, "dvalues", "ctx.grid[0]"),
         (HEADS, "dx", "(*ctx.grid, 1, 1)[1]"),
     ],
-    ids=["masked", "lengths", "loop", "heads"],
+    ids=["masked", "lengths", "loop", "blocks", "heads"],
 )
 def test_parts_are_stored_plainly(text: str, gradient: str, grid: str, tmp_path: Path) -> None:
     module = emitted(tmp_path, text)
-    assert f"tl.store({gradient} + " in module
-    assert f"tl.atomic_add({gradient} + " not in module
+    assert f"tl.store({gradient}" in module
+    assert f"tl.atomic_add({gradient}" not in module
     assert f'_check_ascending("starts", starts, {grid})' in module
 
 
@@ -153,6 +177,8 @@ def test_it_is_said(tmp_path: Path) -> None:
         (PARTS, [("x + at,", "x + at // 2,")]),
         (ROWS, [("[:, None] * D +", "[:, None] * 4 +")]),
         (ROWS, [("(length > r)[:, None]", "(d > 2)[None, :]")]),
+        (BLOCKS, [("row + 1) - first", "row + 1) - first + 1")]),
+        (BLOCKS, [("* B * B +", "* B * 2 +")]),
         (SPARSE, [("values + j)", "values + j + 64 - 2 * row)")]),
         (
             PARTS,
@@ -162,7 +188,15 @@ def test_it_is_said(tmp_path: Path) -> None:
     ],
     ids=[
         *("the next one's first", "the last one's last", "two parts", "shared parts"),
-        *("elements twice", "rows that overlap", "no bound", "shifted by row", "tuned"),
+        *(
+            "elements twice",
+            "rows that overlap",
+            "no bound",
+            "one more",
+            "blocks that overlap",
+            "shifted by row",
+            "tuned",
+        ),
     ],
 )
 def test_others_are_added(text: str, changes: list[tuple[str, str]], tmp_path: Path) -> None:

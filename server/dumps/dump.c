@@ -248,8 +248,10 @@ static void dump_schedule(const Dump *dump) {
     for (LIST_EACH(int, i, dump->snapshot->kernels)) {
         const Kernel *kernel = &dump->snapshot->kernels.items[i];
         if (!is_wanted(dump, kernel) || !kernel_is_forward(kernel)) continue;
+        Arena *arena = arena_new();
         put("%s%s", is_first ? "" : "\n",
-            schedule_report(dump->arena, dump->snapshot, kernel, dump->card));
+            schedule_report(arena, dump->snapshot, kernel, dump->card));
+        arena_free(arena);
         is_first = false;
     }
 }

@@ -70,7 +70,7 @@ static void read_as_logarithm(Builder *b, const LogSum *found, Value *sum, Value
     state->name = sum->name;
     region_replace_uses(b->region, sum, state);
     op_set_operand(logarithm->op, 0, sum);
-    sum->name = NULL;
+    sum->name = "total";
 }
 
 /// NULL where the shape is not understood.

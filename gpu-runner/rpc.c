@@ -122,6 +122,7 @@ static Json *probe(Arena *arena) {
 static Json *request_result(RpcServer *server, const RpcRequest *request, Error *error, int *code) {
     *code = RPC_FAILED;
     sandbox_grant_seconds(request_seconds(request->params));
+    device_choose(json_get_int(request->params, "device", 0));
     if (strcmp(request->method, "gradcheck") == 0)
         return request_gradcheck(request->arena, request->params, &server->cancelled, send_progress,
                                  server, error);

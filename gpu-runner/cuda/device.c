@@ -18,15 +18,30 @@ enum {
 static const double MOST_SECONDS = 60, LEAST_SECONDS = 0.5, SHARE_OF_TIME = 0.25,
                     SPINNING_SECONDS = 0.002;
 
+static struct {
+    bool is_wanted, is_eager;
+    int ordinal;
+    double deadline;  // of the request, as clock_seconds(); 0: none
+} wish;
+
+void device_want(bool is_eager) {
+    wish.is_wanted = true;
+    wish.is_eager = is_eager;
+}
+bool device_is_wanted(void) { return wish.is_wanted && wish.ordinal >= 0; }
+bool device_is_eager(void) { return wish.is_eager && wish.ordinal >= 0; }
+void device_choose(int ordinal) { wish.ordinal = ordinal; }
+
 static Error find_gpu(Device *device) {
     const Driver *driver = &device->driver;
     int count = 0, id = 0, major = 0, minor = 0;
     char *name = arena_alloc(device->arena, LONGEST_NAME);
     Error error =
         driver_error(device->arena, driver, driver->device_count(&count), "counting GPUs");
-    if (!error && count == 0) error = driver_error(device->arena, driver, 100, "counting GPUs");
-    if (error) return error;
-    int code = driver->device_get(&id, 0);
+    if (!error && count <= 0) error = driver_error(device->arena, driver, 100, "counting GPUs");
+    if (error || count <= 0) return error;
+    device->ordinal = wish.ordinal % count;
+    int code = driver->device_get(&id, device->ordinal);
     if (!code) code = driver->device_name(name, LONGEST_NAME - 1, id);
     if (!code) code = driver->device_attribute(&major, ATTRIBUTE_MAJOR, id);
     if (!code) code = driver->device_attribute(&minor, ATTRIBUTE_MINOR, id);
@@ -39,18 +54,6 @@ static Error find_gpu(Device *device) {
     return driver_error(device->arena, driver, code, "taking the GPU");
 }
 
-static struct {
-    bool is_wanted, is_eager;
-    double deadline;  // of the request, as clock_seconds(); 0: none
-} wish;
-
-void device_want(bool is_eager) {
-    wish.is_wanted = true;
-    wish.is_eager = is_eager;
-}
-bool device_is_wanted(void) { return wish.is_wanted; }
-bool device_is_eager(void) { return wish.is_eager; }
-
 /// As driver_error; and nothing is tried any more where the context is lost.
 static Error told(Device *device, Arena *arena, int code, const char *tried) {
     Error error = driver_error(arena, &device->driver, code, tried);
@@ -59,15 +62,18 @@ static Error told(Device *device, Arena *arena, int code, const char *tried) {
     return error;
 }
 
+static Device opened;  // of the one thread that works
+
+bool device_is_lost(void) { return opened.lost != NULL; }
+
 Device *device_open(void) {
-    static Device device;  // of the one thread that works
-    if (device.arena) return &device;
-    device.arena = arena_new();
-    device.driver_missing = driver_open(device.arena, &device.driver);
-    device.nvrtc_missing = nvrtc_open(device.arena, &device.nvrtc);
-    if (device.driver.version_get) device.driver.version_get(&device.driver_version);
-    if (!device.driver_missing) device.gpu_missing = find_gpu(&device);
-    return &device;
+    if (opened.arena) return &opened;
+    opened.arena = arena_new();
+    opened.driver_missing = driver_open(opened.arena, &opened.driver);
+    opened.nvrtc_missing = nvrtc_open(opened.arena, &opened.nvrtc);
+    if (opened.driver.version_get) opened.driver.version_get(&opened.driver_version);
+    if (!opened.driver_missing) opened.gpu_missing = find_gpu(&opened);
+    return &opened;
 }
 
 Error device_missing(const Device *device) {

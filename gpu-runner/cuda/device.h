@@ -12,6 +12,7 @@ typedef struct Device {
     Nvrtc nvrtc;
     Error driver_missing, nvrtc_missing, gpu_missing;  // what keeps it from being used, or NULL
     int driver_version;                                // 12080 for 12.8; 0: not known
+    int ordinal;                                       // of those that the driver shows
     const char *name;                                  // of the GPU
     int architecture;                                  // 90 for compute capability 9.0
     int processors;                                    // that run blocks
@@ -29,9 +30,14 @@ typedef struct DeviceKernel {
 void device_want(bool is_eager);
 bool device_is_wanted(void);
 bool device_is_eager(void);
+/// Which of the GPUs that the driver shows, counted round them: once one is open it stays that one. Negative: none is wanted until the
+/// next choice.
+void device_choose(int ordinal);
+/// Whether this process had a GPU and cannot use it any more.
+bool device_is_lost(void);
 /// No kernel runs beyond this time of clock_seconds().
 void device_limit(double deadline);
-/// The GPU of this process: the first that the driver names. Opened by the first call; the same ever after.
+/// The GPU of this process: the one that was chosen, else the first that the driver names. Opened by the first call; the same ever after.
 Device *device_open(void);
 /// NULL where it can run kernels.
 Error device_missing(const Device *device);

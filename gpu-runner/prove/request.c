@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gpu-runner/configure/spec.h"
+#include "gpu-runner/cuda/device.h"
 
 static const Module *resolve(void *context, const Source *from, Str dotted, int level) {
     Sources *sources = context;
@@ -170,6 +171,7 @@ Json *cuda_json(Arena *arena, const CudaUse *use) {
     json_set_number(json, "launches", (double)use->launches);
     json_set_number(json, "backward_launches", (double)use->backwards);
     if (use->refused) json_set_string(json, "refused", use->refused);
+    if (device_is_lost()) json_set_bool(json, "lost", true);
     return json;
 }
 

@@ -27,7 +27,9 @@ static void meter_find(Device *device, GpuCalls *calls) {
 #include "gpu-runner/triton/calls.def"
 #undef CALL
 #undef METER
-    if (error || device->driver.device_get(&id, 0) || calls->bus_id(bus, sizeof bus, id)) return;
+    if (error || device->driver.device_get(&id, device->ordinal) ||
+        calls->bus_id(bus, sizeof bus, id))
+        return;
     if (calls->meter_start() || calls->meter_of(bus, &calls->meter)) calls->meter = NULL;
 }
 

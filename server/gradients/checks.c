@@ -262,6 +262,8 @@ static void prover_next(CheckProver *prover) {
             return;
         }
         if (prover_prepare(prover, proof->runner, &error)) {
+            int device = (int)(prover - checks->provers);
+            runner_client_use_device(prover->client, proof->deaths ? RUNNER_NO_DEVICE : device);
             runner_client_request(prover->client, "gradcheck", proof->params,
                                   proof_limit_ms(proof->limit_s), prover_answered, prover);
             return;

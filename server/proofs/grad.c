@@ -38,6 +38,7 @@ typedef struct GradProof {
     const char *rests;  // which these are, in words; or NULL
     int result;         // index in the report's kernels
     int deaths;
+    const char *died;  // how the first worker did, or NULL
     double derive_seconds;
 } GradProof;
 
@@ -45,6 +46,7 @@ typedef struct GradProver {
     struct Grad *grad;
     RunnerClient *client;
     GradProof *proof;  // in work, or NULL
+    int device;        // of the worker's GPUs, counted round them
     uint64_t started_ms;
 } GradProver;
 
@@ -451,7 +453,10 @@ static void proof_answered(void *context, RunnerTrouble trouble, const Json *ans
         proof->derive_seconds + (double)(loop_now_ms(grad->loop) - prover->started_ms) / 1000;
     if (trouble == RUNNER_OK) {
         take_answer(grad, proof, answer);
+        if (proof->died && grad->options->backend != BACKEND_CPU)
+            result->gpu = arena_printf(grad->report->arena, "nothing: %s", proof->died);
     } else if (trouble == RUNNER_DIED && ++proof->deaths < MOST_DEATHS) {
+        proof->died = arena_strdup(grad->arena, message);
         prover_next(prover);  // once more, with a fresh process
         return;
     } else {
@@ -483,6 +488,9 @@ static void prover_next(GradProver *prover) {
     // The parameters are made for each request anew, so that a queue of hundreds does not hold as many copies of sources.
     Json *params = proof_params(arena, prover->proof->file, &prover->proof->plan,
                                 grad->options->seed, grad->options->time_limit_s);
+    // A GPU, or its driver, may have been what ended the first one.
+    bool is_again = prover->proof->deaths > 0;
+    runner_client_use_device(prover->client, is_again ? RUNNER_NO_DEVICE : prover->device);
     runner_client_request(prover->client, "gradcheck", params,
                           proof_limit_ms(grad->options->time_limit_s), proof_answered, prover);
     arena_free(arena);
@@ -515,6 +523,7 @@ void grad_prove(Grad *grad) {
         GradProver *prover = ARENA_NEW(grad->arena, GradProver);
         prover->grad = grad;
         prover->client = runner_client_new(grad->arena, grad->loop, command, NULL, NULL);
+        prover->device = i;
         LIST_PUSH(grad->arena, &grad->provers, prover);
         prover_next(prover);
     }

@@ -26,6 +26,10 @@ RunnerClient *runner_client_new(Arena *arena, Loop *loop, const char *const *com
                                 RunnerProgress *progress, void *progress_context);
 /// From now on the worker runs only where nothing else wants the processor: somebody types meanwhile.
 void runner_client_give_way(RunnerClient *client);
+enum { RUNNER_NO_DEVICE = -1 };
+/// Which of its GPUs a worker with a GPU uses, counted round them: of two workers, one says 0 and the other 1. RUNNER_NO_DEVICE: none, the
+/// interpreter alone.
+void runner_client_use_device(RunnerClient *client, int device);
 /// Sends `method`; the callback comes exactly once, never from inside this call. Requires no request in flight.
 void runner_client_request(RunnerClient *client, const char *method, Json *params,
                            uint64_t limit_ms, RunnerCallback *callback, void *context);
@@ -34,7 +38,8 @@ void runner_client_close(RunnerClient *client);
 
 /// Where tad-runner is: `given` when not NULL, else beside our own executable, else on PATH. NULL and `*error` when nowhere.
 const char *runner_find(Arena *arena, const char *given, Error *error);
-/// Splits `text` at spaces into a NULL-terminated command (a command line for ssh or srun); a lone path stays whole.
+/// Splits `text` at spaces into a NULL-terminated command (a command line for ssh or srun); quotes keep theirs together, and a lone path
+/// stays whole.
 const char *const *runner_command(Arena *arena, const char *text);
 /// The same worker with another backend than `cpu`.
 const char *const *runner_command_for(Arena *arena, const char *const *command,

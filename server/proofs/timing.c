@@ -189,12 +189,18 @@ static Json *python_json(const Timing *timing) {
     return python;
 }
 
+/// A worker of this machine: the Python here times on the same GPU as it.
+static bool is_here(const char *const *command) {
+    const char *slash = strrchr(command[0], '/');
+    return strcmp(slash ? slash + 1 : command[0], "tad-runner") == 0;
+}
+
 static void launched(void *context, RunnerTrouble trouble, const Json *result,
                      const char *message) {
     Timing *timing = context;
     if (trouble == RUNNER_OK) {
         timing_end(timing, result, NULL);
-    } else if (trouble == RUNNER_TIMED_OUT) {
+    } else if (trouble == RUNNER_TIMED_OUT || !is_here(timing->command)) {
         timing_end(timing, NULL, arena_strdup(timing->arena, message));
     } else {
         timing->refused = arena_strdup(timing->arena, message);

@@ -158,7 +158,7 @@ def test_keys_and_tokens_stay_with_us(workspace: Workspace) -> None:
         ("while True: out.write(b'Name: value\\r\\n')", "a message without a header end"),
         ("while True: out.write(b'Content-Length: 2\\r\\n\\r\\n{}' * 9999)", "too much"),
         ("while True: os.write(2, b'no ' * 9999)", "too much"),
-        ("out.write(b'Welcome to the machine\\r\\n')", "bytes that are no header"),
+        ("out.write(b'Welcome to the machine\\r\\n' * 9999)", "bytes that are no header"),
         ("out.write(b'Content-Length: 100000\\r\\n\\r\\n' + b'[' * 100000)", "a malformed message"),
     ],
 )

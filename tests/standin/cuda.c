@@ -1,6 +1,7 @@
 // Stands in for libcuda and libnvrtc where there is no GPU: a kernel's text is compiled by the C compiler and run here, a block after
 // the other, each with a few threads. Tests compile it and load it by TAD_LIBCUDA and TAD_NVRTC.
 //   STAND_IN_THREADS=4                 threads of a block, at most (default 1)
+//   STAND_IN_GPUS=2                    how many there are; STAND_IN_USED=FILE: the numbers of those that are asked for
 //   STAND_IN_KEEP=FOLDER               the texts of kernels are kept there
 #include <dlfcn.h>
 #include <pthread.h>
@@ -95,6 +96,12 @@ API int cuDeviceGetCount(int *count) {
 API int cuDeviceGet(int *device, int ordinal) {
     ANSWER();
     *device = ordinal;
+    const char *used = getenv("STAND_IN_USED");
+    FILE *file = used ? fopen(used, "a") : NULL;
+    if (file) {
+        fprintf(file, "%d\n", ordinal);
+        fclose(file);
+    }
     return 0;
 }
 API int cuDeviceGetName(char *name, int size, int device) {

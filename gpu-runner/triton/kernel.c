@@ -8,6 +8,7 @@
 #include "gpu-runner/triton/compiler.h"
 
 enum {
+    ATTRIBUTE_MOST_THREADS = 39,     // CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
     ATTRIBUTE_SHARED_OF_BLOCK = 97,  // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
     FUNCTION_SHARED = 1,             // CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
     FUNCTION_LOCAL = 3,              // CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
@@ -295,6 +296,27 @@ static Error config_set(Arena *arena, const GpuCalls *calls, const Json *compile
                        "asking for a large cluster");
 }
 
+/// What the driver says of the kernel. A courtesy: what it does not say stays 0.
+static void ask_occupancy(const GpuBuffers *buffers, LoadedKernel *kernel) {
+    const Device *device = buffers->device;
+    const GpuCalls *calls = buffers->calls;
+    const LaunchConfig *config = &kernel->config;
+    void *function = kernel->on_gpu.function;
+    int threads = (int)config->block[0], most = 0, id = 0;
+    if (calls->function_attribute(&kernel->registers, FUNCTION_REGISTERS, function))
+        kernel->registers = 0;
+    if (calls->function_attribute(&kernel->spilled, FUNCTION_LOCAL, function)) kernel->spilled = 0;
+    if (calls->blocks_at_once(&kernel->blocks_at_once, function, threads, config->shared) ||
+        device->driver.device_get(&id, device->ordinal) ||
+        device->driver.device_attribute(&most, ATTRIBUTE_MOST_THREADS, id))
+        most = 0;
+    if (most <= 0 || kernel->blocks_at_once <= 0) return;
+    kernel->occupancy = fmin(1, (double)kernel->blocks_at_once * threads / most);
+    double blocks = (double)config->grid[0] * config->grid[1] * config->grid[2];
+    if (device->processors > 0)
+        kernel->waves = blocks / kernel->blocks_at_once / device->processors;
+}
+
 Error kernel_load(Arena *arena, GpuBuffers *buffers, const Json *compiled, const Json *arguments,
                   const double grid[3], LoadedKernel *kernel) {
     const Driver *driver = &buffers->device->driver;
@@ -317,11 +339,7 @@ Error kernel_load(Arena *arena, GpuBuffers *buffers, const Json *compiled, const
         kernel_unload(buffers, kernel);
         return error;
     }
-    void *function = kernel->on_gpu.function;
-    if (buffers->calls->function_attribute(&kernel->registers, FUNCTION_REGISTERS, function))
-        kernel->registers = 0;
-    if (buffers->calls->function_attribute(&kernel->spilled, FUNCTION_LOCAL, function))
-        kernel->spilled = 0;
+    ask_occupancy(buffers, kernel);
     return NULL;
 }
 

@@ -34,6 +34,9 @@ typedef struct LoadedKernel {
     LaunchAttribute attributes[LAUNCH_MOST_ATTRIBUTES];
     void **parameters;
     int registers, spilled;  // spilled: bytes of a thread
+    int blocks_at_once;      // of a processor; 0: the driver does not say
+    double occupancy;        // of a processor's threads; 0: not known
+    double waves;            // how often all processors are filled; 0: not known
 } LoadedKernel;
 
 /// Loads what the compiler answered and binds `arguments`, those of the plan, whose buffers are taken already.

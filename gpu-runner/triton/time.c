@@ -112,6 +112,11 @@ static Json *kernels_time(TimeRequest *request, TimedKernels *timed, Json *meter
         json_set_string(kernel, "kernel", timed->names[i]);
         json_set_number(kernel, "registers", timed->kernels[i].registers);
         json_set_number(kernel, "spilled_bytes", timed->kernels[i].spilled);
+        if (timed->kernels[i].occupancy > 0) {
+            json_set_number(kernel, "blocks_per_processor", timed->kernels[i].blocks_at_once);
+            json_set_number(kernel, "occupancy", timed->kernels[i].occupancy);
+            json_set_number(kernel, "waves", timed->kernels[i].waves);
+        }
         json_set_number(kernel, "shared_bytes", timed->kernels[i].config.shared);
         json_set_number(kernel, "warps", json_get_int(timed->compiled[i], "warps", 0));
         json_set_bool(kernel, "was_compiled", !json_get_bool(timed->compiled[i], "is_kept", false));

@@ -37,6 +37,10 @@ static void put_kernels(Buffer *out, const Json *direction) {
             spilled = json_get_int(kernel, "spilled_bytes", 0);
         if (shared) buffer_printf(out, ", %d bytes shared", shared);
         if (spilled) buffer_printf(out, ", %d bytes of a thread spilled", spilled);
+        double occupancy = json_get_number(kernel, "occupancy", 0);
+        if (occupancy > 0)
+            buffer_printf(out, ", occupancy %.0f %% at most, %.3g waves", 100 * occupancy,
+                          json_get_number(kernel, "waves", 0));
         buffer_putc(out, '\n');
     }
 }

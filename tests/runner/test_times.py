@@ -239,7 +239,12 @@ FUNCTIONS = [
 # Asked only where something has gone wrong, or not at all here.
 UNASKED = {"cuGetErrorName", "cuLaunchKernel", "cuMemcpyDtoH_v2", "cuStreamQuery", *GIVEN_BACK}
 # Without them there are times all the same.
-COURTESY = {"cuFuncGetAttribute", "cuDeviceGetPCIBusId", "cuEventDestroy_v2"}
+COURTESY = {
+    "cuFuncGetAttribute",
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+    "cuDeviceGetPCIBusId",
+    "cuEventDestroy_v2",
+}
 # Where more shared memory is wanted, or blocks in clusters of more than eight.
 RARE = {"cuFuncSetAttribute", "cuFuncSetCacheConfig"}
 
@@ -292,12 +297,16 @@ def test_from_the_command_line(launches: str, cache: Path, tmp_path: Path) -> No
     assert "fwd 0.5 ms (8 GB/s, 1 % of a copy's), bwd 0.5 ms, 1.0x fwd" in run.stdout
     assert "grid=(512, 1, 1), num_warps=2" in run.stdout
     assert "0.5000 ms (0.5000 to 0.5000, 200 runs), 2 warps, 32 registers" in run.stdout
+    # 8 blocks of 64 threads on a processor of 2048; 512 blocks on 4 processors.
+    assert ", occupancy 25 % at most, 16 waves" in run.stdout
     assert "under this load: 1980 MHz" in run.stdout
     command += ["--format", "json"]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     (result,) = json.loads(run.stdout)["kernels"]
     assert result["kernel"] == "softmax_kernel" and result["forward"]["runs"] == 200
     assert [kernel["kernel"] for kernel in result["backward"]["kernels"]]
+    (kernel,) = result["forward"]["kernels"]
+    assert (kernel["blocks_per_processor"], kernel["occupancy"], kernel["waves"]) == (8, 0.25, 16)
     run = subprocess.run([*command[:-1], "sarif"], env=environment, capture_output=True, text=True)
     assert run.returncode == 2 and "--time has the formats full and json" in run.stderr
 

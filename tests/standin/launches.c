@@ -35,6 +35,8 @@ GIVES(cuDeviceGet, int, ordinal, int *result, int ordinal)
 NOTHING(cuCtxSetCurrent, void *context UNUSED)
 NOTHING(cuCtxSynchronize, void)
 NOTHING(cuStreamQuery, void *stream UNUSED)
+GIVES(cuOccupancyMaxActiveBlocksPerMultiprocessor, int, 8, int *result, void *function UNUSED,
+      int threads UNUSED, size_t shared UNUSED)
 NOTHING(cuFuncSetAttribute, void *function UNUSED, int attribute UNUSED, int value UNUSED)
 NOTHING(cuFuncSetCacheConfig, void *function UNUSED, int config UNUSED)
 NOTHING(cuEventDestroy_v2, void *event UNUSED)
@@ -57,7 +59,12 @@ API int cuDeviceGetPCIBusId(char *name, int size, int device UNUSED) {
 }
 API int cuDeviceGetAttribute(int *value, int attribute, int device UNUSED) {
     ANSWER();
-    *value = attribute == 75 ? 9 : attribute == 97 ? 232448 : attribute == 38 ? 50 << 20 : 0;
+    *value = attribute == 75   ? 9
+             : attribute == 97 ? 232448
+             : attribute == 38 ? 50 << 20
+             : attribute == 39 ? 2048
+             : attribute == 16 ? 4
+                               : 0;
     return 0;
 }
 API int cuDevicePrimaryCtxRetain(void **context, int device UNUSED) {

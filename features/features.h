@@ -66,6 +66,38 @@ const char *cost_totals_text(Arena *arena, const CostReportTotals *totals);
 /// programs meet where they do, and what each emitted kernel moves and computes. `card`: whose peaks count, or NULL.
 const char *schedule_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                             const char *card);
+/// A number of elements or of bytes: in words, and as a number where the first configuration or launch of the file says it.
+typedef struct AccessAmount {
+    const char *text;  // NULL: not known
+    bool is_known;
+    int64_t number;
+} AccessAmount;
+typedef struct AccessAxis {
+    AccessAmount extent, stride;
+} AccessAxis;
+typedef struct AccessStep {
+    bool is_there;  // the address depends on this axis of the grid
+    AccessAmount step;
+} AccessStep;
+enum { ACCESS_PROGRAM_AXES = 3 };
+/// Which elements the lanes of one load, store or atomic touch.
+typedef struct AccessReport {
+    Range range;                // of the snapshot's text
+    const char *kind;           // "load", "store" or "atomic"
+    const char *pointer;        // the parameter; NULL: another pointer
+    const char *lanes;          // "coalesced"; NULL: nothing to tell
+    const char *configuration;  // that the numbers are of; NULL: there is none
+    bool is_known;              // else where lanes are is said by numbers from memory
+    bool is_masked, is_type_open;
+    int element_bytes;
+    AccessAmount bytes;  // each time
+    int rank;
+    AccessAxis axes[TYPE_MAX_RANK];
+    AccessStep programs[ACCESS_PROGRAM_AXES];
+} AccessReport;
+/// The access at a place of the kernel, or else the first of its line; false where there is none.
+bool access_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel, uint32_t offset,
+                   AccessReport *report);
 /// How the type of the hint at `offset` came about (Markdown); NULL where there is none. The lazy part of a hint.
 const char *inlay_hint_tooltip(Arena *arena, const Snapshot *snapshot, uint32_t offset);
 

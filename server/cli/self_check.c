@@ -64,6 +64,13 @@ static void probe_actions(Arena *arena, const Snapshot *snapshot, uint32_t offse
     actions_offer(arena, snapshot, offset, offset, OFFER_QUICK, no_refusal, NULL);
 }
 
+static void probe_access(Arena *arena, const Snapshot *snapshot, uint32_t offset, uint32_t size) {
+    (void)size;
+    const Kernel *kernel = snapshot_kernel_at(snapshot, offset);
+    AccessReport report;
+    if (kernel) access_report(arena, snapshot, kernel, offset, &report);
+}
+
 static void probe_hints(Arena *arena, const Snapshot *snapshot, uint32_t offset, uint32_t size) {
     (void)offset;
     inlay_hints(arena, snapshot, 0, size);
@@ -101,6 +108,7 @@ static const Feature features[] = {
     {"call hierarchy: callees", probe_calls_from, true},
     {"inlay hint: tooltip", probe_inlay_hint_tooltip, true},
     {"code actions", probe_actions, true},
+    {"access", probe_access, true},
     {"inlay hints", probe_hints, false},
     {"semantic tokens", probe_tokens, false},
     {"symbols, folds, lenses", probe_symbols, false},

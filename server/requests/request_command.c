@@ -129,6 +129,14 @@ static Json *command_schedule(Request *request) {
     return kernel ? schedule_json(request->arena, snapshot, kernel) : NULL;
 }
 
+static Json *command_access(Request *request) {
+    const Snapshot *snapshot = slow_snapshot(request);
+    uint32_t offset;
+    const Json *position = json_get(argument_of(request), "position");
+    if (!snapshot || !position_offset(request, position, &offset)) return NULL;
+    return access_json(request, snapshot, offset);
+}
+
 // --- From a forward to its backward and back
 
 static void shown_finish(Request *request) {

@@ -8,4 +8,7 @@
 /// The commands of commands.def.
 Json *command_names_json(Arena *arena);
 
+/// docs/server.md: which elements the lanes of the access at `offset` touch; null where there is none. On the slow queue.
+Json *access_json(Request *request, const Snapshot *snapshot, uint32_t offset);
+
 #endif

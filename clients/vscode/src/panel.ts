@@ -1,6 +1,6 @@
 // The panel "Gradients": the check's tables and the picture of which program writes what, for one kernel.
 import * as vscode from "vscode";
-import { serverCommands, type GradientStatus, type KernelEntry, type KernelPlace, type Schedule } from "./protocol";
+import { serverCommands, type Access, type GradientStatus, type KernelEntry, type KernelPlace, type Schedule } from "./protocol";
 import type { Server } from "./server";
 import { kernelKey, type StatusStore } from "./status-store";
 
@@ -11,6 +11,8 @@ export interface PanelState {
   trusted: boolean;
   status: GradientStatus | null;
   schedule: Schedule | null;
+  /** Of the load or store under the cursor, or of the last one that the cursor was at. */
+  access: Access | null;
   problem: string | null;
 }
 
@@ -27,6 +29,8 @@ export class GradientPanel implements vscode.Disposable {
   private panel: vscode.WebviewPanel | undefined;
   private place: KernelPlace | undefined;
   private schedule: Schedule | null = null;
+  private access: Access | null = null;
+  private looking: NodeJS.Timeout | undefined;
   private problem: string | null = null;
   private reloading: NodeJS.Timeout | undefined;
   private readonly subscriptions: vscode.Disposable[];
@@ -48,6 +52,7 @@ export class GradientPanel implements vscode.Disposable {
         if (health.state === "running" && this.panel && this.place) void this.loadSchedule(this.place);
       }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.post()),
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.lookSoon(textEditor)),
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
         if (this.panel && this.place && document.uri.toString() === vscode.Uri.parse(this.place.uri).toString())
           this.reloadSoon();
@@ -57,6 +62,7 @@ export class GradientPanel implements vscode.Disposable {
 
   dispose(): void {
     clearTimeout(this.reloading);
+    clearTimeout(this.looking);
     this.panel?.dispose();
     for (const subscription of this.subscriptions) subscription.dispose();
   }
@@ -64,12 +70,42 @@ export class GradientPanel implements vscode.Disposable {
   async show(place: KernelPlace): Promise<void> {
     this.place = place;
     this.schedule = null;
+    this.access = null;
     this.problem = null;
     this.panel ??= this.create();
     this.panel.title = `Gradients: ${place.kernel}`;
     this.panel.reveal(undefined, false);
     this.post();
+    const editor = vscode.window.visibleTextEditors.find((candidate) => this.isAbout(candidate));
+    if (editor) await this.loadAccess(editor);
     await this.loadSchedule(place);
+  }
+
+  private isAbout(editor: vscode.TextEditor): boolean {
+    return this.place !== undefined && editor.document.uri.toString() === vscode.Uri.parse(this.place.uri).toString();
+  }
+
+  /** The picture follows the cursor when it rests. */
+  private lookSoon(editor: vscode.TextEditor): void {
+    if (!this.panel || !this.isAbout(editor)) return;
+    clearTimeout(this.looking);
+    this.looking = setTimeout(() => void this.loadAccess(editor), 200);
+  }
+
+  /** What the cursor is at; between two accesses the last one stays. */
+  private async loadAccess(editor: vscode.TextEditor): Promise<void> {
+    const { place } = this;
+    if (!this.panel || !place) return;
+    const { line, character } = editor.selection.active;
+    const argument = { uri: place.uri, position: { line, character } };
+    try {
+      const access = await this.server.command<Access | null>(serverCommands.access, argument);
+      if (!access || access.kernel !== place.kernel || this.place !== place) return;
+      this.access = access;
+      this.post();
+    } catch (error) {
+      this.server.output.warn(`the access under the cursor: ${String(error)}`);
+    }
   }
 
   private create(): vscode.WebviewPanel {
@@ -152,6 +188,7 @@ export class GradientPanel implements vscode.Disposable {
       trusted: vscode.workspace.isTrusted,
       status: this.store.get(place.uri, place.kernel) ?? null,
       schedule: this.schedule,
+      access: this.access,
       problem: this.problem,
     };
     void this.panel.webview.postMessage(state);

@@ -21,6 +21,8 @@ export const serverCommands = {
   kernels: "tad.kernels",
   /** [{ uri, kernel }] -> Schedule. */
   schedule: "tad.schedule",
+  /** [{ uri, position }] -> Access | null: what the load or store at a place touches. */
+  access: "tad.access",
   /** [{ name }] -> the page of a diagnostic or an operation, Markdown. */
   explain: "tad.explain",
   /** [{ uri, kernel }]: forward and backward on the GPU; the lens shows what came out. Cancellable. */
@@ -154,4 +156,33 @@ export interface Schedule {
   axes: { axis: number; extent?: string }[];
   gradients: GradientSchedule[];
   reason?: string;
+}
+
+/** A number of elements or bytes: in words, and as a number where the first configuration or launch says it. */
+export interface AccessAmount {
+  text: string;
+  number?: number;
+}
+
+/** Which elements the lanes of one load, store or atomic touch. */
+export interface Access {
+  kernel: string;
+  range: Range;
+  kind: "load" | "store" | "atomic";
+  /** The parameter that the address begins at. */
+  pointer?: string | undefined;
+  /** "coalesced" */
+  lanes?: string;
+  /** That the numbers are of. */
+  configuration?: string;
+  /** Else numbers from memory say where lanes are. */
+  known: boolean;
+  masked: boolean;
+  /** The caller decides the element type: 2 bytes are taken. */
+  type_open: boolean;
+  element_bytes: number;
+  bytes: AccessAmount | null;
+  axes: { extent: AccessAmount | null; stride: AccessAmount | null }[];
+  /** How far the tiles of neighbouring programs are apart, along the axes of the grid that the address depends on. */
+  programs: { axis: number; step: AccessAmount | null }[];
 }

@@ -185,7 +185,7 @@ step("an edit makes the result stale, undo makes it good again", async () => {
 step("the panel has the table of the check and the picture of the schedule", async () => {
   await bench.openFile("layer_norm.py");
   await bench.clickLens("Check gradients", bench.lenses(/gradients proved, worst/));
-  await bench.goToLine(21);
+  await bench.goToLine(29); // a load
   const frame = bench.panel();
   const show = async () => {
     const pick = page.locator(".quick-input-list .monaco-list-row.focused", { hasText: "layer_norm_kernel" });
@@ -194,6 +194,8 @@ step("the panel has the table of the check and the picture of the schedule", asy
   };
   await bench.act("the panel", show, frame.locator("table tbody tr"));
   assert.match(await frame.locator("h1").innerText(), /layer_norm_kernel/);
+  await frame.locator("svg.access rect.lane").first().waitFor();
+  assert.match(await frame.locator("figure[aria-label='The access under the cursor']").innerText(), /Line 29, load of X: lane i touches i; coalesced/);
   assert.ok((await frame.locator("svg .element.collides").count()) > 0, "the weights' gradients collide in the forward turned round");
   assert.ok((await frame.locator("svg .element.private").count()) > 0);
   // What a screen reader has: headings, buttons, a table with named rows, pictures in words.

@@ -1,0 +1,54 @@
+"""The picture of a load or store under the cursor: which lanes touch which elements, and how far programs are apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.protocol.client import Client, place
+from tests.protocol.conftest import KERNEL
+
+TILE = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def tile_kernel(x_ptr, i_ptr, y_ptr, stride, M: tl.constexpr, N: tl.constexpr):
+    rows = tl.program_id(1) * M + tl.arange(0, M)
+    cols = tl.arange(0, N)
+    x = tl.load(x_ptr + rows[:, None] * stride + cols[None, :])
+    at = tl.load(i_ptr + cols)
+    tl.store(y_ptr + at, tl.sum(x, axis=0))
+
+
+def launch(x, i, y):
+    tile_kernel[(1, 4)](x, i, y, x.stride(0), M=16, N=32)
+"""
+
+
+def access(client: Client, uri: str, text: str, word: str) -> Any:
+    argument = {"uri": uri, "position": place(text, word)}
+    return client.request("workspace/executeCommand", {"command": "tad.access", "arguments": [argument]})
+
+
+def test_lanes_of_a_line(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    found = access(editor, kernel, KERNEL, "tl.load")
+    assert (found["kernel"], found["kind"], found["pointer"]) == ("scale_kernel", "load", "x_ptr")
+    assert found["axes"] == [{"extent": {"text": "BLOCK", "number": 128}, "stride": {"text": "1", "number": 1}}]
+    assert found["programs"] == [{"axis": 0, "step": {"text": "BLOCK", "number": 128}}]
+    assert found["masked"] and found["type_open"] and found["lanes"] == "coalesced"
+    assert found["configuration"] == "the launch in launch"
+    assert access(editor, kernel, KERNEL, "mask = ") is None
+    assert access(editor, kernel, KERNEL, "import triton") is None
+
+
+def test_two_axes_and_what_memory_says(editor: Client, kernel: str) -> None:
+    editor.open(kernel, TILE)
+    found = access(editor, kernel, TILE, "x = tl.load")
+    assert [axis["extent"]["number"] for axis in found["axes"]] == [16, 32]
+    assert found["axes"][0]["stride"] == {"text": "stride"}
+    assert found["axes"][1]["stride"] == {"text": "1", "number": 1}
+    (program,) = found["programs"]
+    assert program["axis"] == 1 and "number" not in program["step"]
+    gathered = access(editor, kernel, TILE, "tl.store")
+    assert gathered["kind"] == "store" and not gathered["known"] and gathered["programs"] == []

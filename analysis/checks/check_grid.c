@@ -70,18 +70,69 @@ static bool visit_meta(void *context, SyntaxNode node) {
 }
 
 /// The extents of a grid as they are written; a null node where it is something else.
-static SyntaxNode extents_of(LaunchCheck *launch, SyntaxNode grid) {
+static SyntaxNode extents_of(LaunchCheck *launch) {
+    LaunchGrid grid = launch_grid(launch->site);
     SyntaxNode none = {0};
-    if (node_kind(grid) == SYNTAX_LAMBDA) {
-        SyntaxNode parameters = node_field(grid, "parameters");
-        if (node_child_count(parameters) != 1 ||
-            node_kind(node_child(parameters, 0)) != SYNTAX_IDENTIFIER)
-            return none;
-        launch->meta = node_text(launch->source, node_child(parameters, 0));
-        syntax_walk(node_field(grid, "body"), visit_meta, launch);
-        grid = node_field(grid, "body");
+    launch->meta = grid.meta;
+    if (grid.meta.size) syntax_walk(grid.value, visit_meta, launch);
+    return node_kind(grid.value) == SYNTAX_TUPLE ? grid.value : none;
+}
+
+/* ---- grids by name ---- */
+
+typedef struct GridFunction {
+    const Source *source;
+    Str name;
+    SyntaxNode value;       // of its `return`
+    SyntaxNode parameters;  // of its definition
+    int definitions, returns;
+} GridFunction;
+
+static bool visit_return(void *context, SyntaxNode node) {
+    GridFunction *grid = context;
+    if (node_kind(node) == SYNTAX_LAMBDA) return false;
+    if (node_kind(node) != SYNTAX_RETURN) return true;
+    grid->returns++;
+    grid->value = node_child(node, 0);
+    return false;
+}
+
+static bool visit_definition(void *context, SyntaxNode node) {
+    GridFunction *grid = context;
+    if (node_kind(node) != SYNTAX_FUNCTION) return true;
+    if (!str_equal(node_text(grid->source, node_field(node, "name")), grid->name)) return false;
+    grid->definitions++;
+    grid->parameters = node_field(node, "parameters");
+    syntax_walk(node_field(node, "body"), visit_return, grid);
+    return false;
+}
+
+static Str parameter_name(const Source *source, SyntaxNode parameters) {
+    bool is_plain = node_child_count(parameters) == 1 &&
+                    node_kind(node_child(parameters, 0)) == SYNTAX_IDENTIFIER;
+    return is_plain ? node_text(source, node_child(parameters, 0)) : (Str){0};
+}
+
+LaunchGrid launch_grid(const LaunchSite *site) {
+    const Source *source = site->kernel->module->source;
+    LaunchGrid grid = {.value = site->grid};
+    if (node_kind(grid.value) == SYNTAX_IDENTIFIER && site->launcher) {
+        GridFunction function = {.source = source, .name = node_text(source, grid.value)};
+        SyntaxNode bound = launcher_binding(site->launcher, function.name);
+        syntax_walk(site->launcher->body, visit_definition, &function);
+        if (!node_is_null(bound) && !function.definitions) {
+            grid.value = bound;
+        } else if (node_is_null(bound) && function.definitions == 1 && function.returns == 1 &&
+                   !node_is_null(function.value)) {
+            grid.value = function.value;
+            grid.meta = parameter_name(source, function.parameters);
+        }
     }
-    return node_kind(grid) == SYNTAX_TUPLE ? grid : none;
+    if (node_kind(grid.value) == SYNTAX_LAMBDA) {
+        grid.meta = parameter_name(source, node_field(grid.value, "parameters"));
+        grid.value = node_field(grid.value, "body");
+    }
+    return grid;
 }
 
 /* ---- axes that nothing reads ---- */
@@ -116,6 +167,30 @@ static void check_unread(const LaunchCheck *launch, SyntaxNode extent, int axis)
                     "the kernel does not ask for `tl.program_id(%d)`: programs along this axis "
                     "all do the same",
                     axis);
+}
+
+/// Axes that the kernel asks for and a grid of fewer extents does not have: their program id is 0.
+static void check_missing(const LaunchCheck *launch, SyntaxNode extents) {
+    int count = 0;
+    if (node_is_null(extents)) return;
+    for (uint32_t i = 0; i < node_child_count(extents); i++) {
+        if (node_kind(node_child(extents, i)) == SYNTAX_LIST_SPLAT) return;
+        count += node_kind(node_child(extents, i)) != SYNTAX_COMMENT;
+    }
+    for (LIST_EACH(int, i, launch->check->program_ids)) {
+        const Op *op = launch->check->program_ids.items[i];
+        int64_t axis;
+        if (!value_is_int(op->operands[0], &axis) || axis < count || axis >= PROGRAM_AXES ||
+            check_is_optional(op))
+            continue;
+        Diagnostic *said = check_report_at(
+            launch->check, DIAGNOSTIC_GRID_AXIS_MISSING, node_range(launch->source, extents),
+            "the kernel asks for `tl.program_id(%lld)`, and this grid has %d ax%s: "
+            "it is 0 in all programs",
+            (long long)axis, count, count == 1 ? "is" : "es");
+        check_relate(launch->check, said, op, "asked here");
+        return;
+    }
 }
 
 /* ---- warps ---- */
@@ -173,7 +248,7 @@ void check_launch_numbers(Check *check) {
         if (launch.site->kernel != kernel || node_has_error(launch.site->call)) continue;
         syntax_walk(launch.site->call, visit_warps, &launch);
         syntax_walk(launch.site->call, visit_axis, &launch);
-        SyntaxNode extents = extents_of(&launch, launch.site->grid);
+        SyntaxNode extents = extents_of(&launch);
         for (uint32_t k = 0, axis = 0; !node_is_null(extents) && k < node_child_count(extents);
              k++) {
             SyntaxNode extent = node_child(extents, k);
@@ -183,5 +258,6 @@ void check_launch_numbers(Check *check) {
             if (does_alike) check_unread(&launch, extent, (int)axis);
             axis++;
         }
+        check_missing(&launch, extents);
     }
 }

@@ -468,6 +468,20 @@ typedef struct GridSearch {
     const LaunchSite *site;
 } GridSearch;
 
+/// Whether tiles are as long as it: a number of groups, or of a row's elements, divides without a rest.
+static bool is_length(const Check *check, int parameter) {
+    const Value *value = check->function->parameters[parameter].value;
+    for (LIST_EACH(int, i, check->ops)) {
+        const Op *op = check->ops.items[i];
+        for (int r = 0; r < op->result_count; r++)
+            for (int axis = 0; axis < op->results[r]->type.rank; axis++)
+                if (op->results[r]->type.dims[axis] &&
+                    poly_mentions(op->results[r]->type.dims[axis], value))
+                    return true;
+    }
+    return false;
+}
+
 static bool visit_grid(void *context, SyntaxNode node) {
     GridSearch *search = context;
     const FunctionDefinition *kernel = search->site->kernel;
@@ -486,7 +500,7 @@ static bool visit_grid(void *context, SyntaxNode node) {
                         (str_equal(divisor, parameter->name) ||
                          text_contains(divisor, arena_printf(search->check->arena, "\"%.*s\"",
                                                              STR_ARGS(parameter->name))));
-        if (!is_block) continue;
+        if (!is_block || !is_length(search->check, i)) continue;
         check_report_at(
             search->check, DIAGNOSTIC_GRID_TOO_SMALL, node_range(source, node),
             "rounds down: the last %.*s that is not full gets no program (`triton.cdiv` rounds up)",
@@ -517,6 +531,6 @@ void check_grids(Check *check) {
         if (search.site->kernel != kernel) continue;
         // A remainder that is tested somewhere in the launcher is the author's way to be sure.
         if (launcher && text_contains(source_slice(launcher->range), " % ")) continue;
-        syntax_walk(search.site->grid, visit_grid, &search);
+        syntax_walk(launch_grid(search.site).value, visit_grid, &search);
     }
 }

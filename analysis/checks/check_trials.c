@@ -7,7 +7,7 @@
 #include "analysis/trial/trial.h"
 
 /// Elements that a trial may compute: a first one, as somebody types, and one that confirms what it found.
-enum { FIRST_STEPS = 400000, CONFIRMING_STEPS = 12000000, MOST_PROGRAMS = 4096 };
+enum { FIRST_STEPS = 3000000, CONFIRMING_STEPS = 12000000, MOST_PROGRAMS = 4096 };
 /* ---- making a trial ---- */
 
 /// Whether the kernel itself has a number that a launcher's block could be: then blocks stay as they are.
@@ -50,16 +50,9 @@ static int parameter_of(const TriedLaunch *tried, int buffer) {
     return -1;
 }
 
-/// What the launcher says of the grid: the expression in brackets, or what it is bound to.
 static Range grid_range(const TriedLaunch *tried) {
     const LaunchSite *site = tried->launch->site;
-    const Source *source = site->kernel->module->source;
-    SyntaxNode grid = site->grid;
-    if (node_kind(grid) == SYNTAX_IDENTIFIER && site->launcher) {
-        SyntaxNode bound = launcher_binding(site->launcher, node_text(source, grid));
-        if (!node_is_null(bound)) grid = bound;
-    }
-    return node_range(source, grid);
+    return node_range(site->kernel->module->source, launch_grid(site).value);
 }
 
 /* ---- beyond a tensor ---- */
@@ -106,7 +99,7 @@ static bool is_filled_here(const TriedLaunch *tried, int buffer, int parameter) 
 static bool is_partly_filled_when_tiny(Check *check, const TriedLaunch *tried, int buffer) {
     TriedLaunch tiny;
     HostPolicy policy = {.keep_blocks = true, .sizes = HOST_SIZES_TINY};
-    if (!try_launch(check, tried->launch->site, policy, FIRST_STEPS, &tiny) ||
+    if (!try_launch(check, tried->launch->site, policy, CONFIRMING_STEPS, &tiny) ||
         buffer >= tiny.trial->buffer_count)
         return false;
     const TrialBuffer *filled = &tiny.trial->buffers[buffer];

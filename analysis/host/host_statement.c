@@ -64,7 +64,10 @@ static void assign_pattern(Host *host, HostFrame *frame, SyntaxNode target,
         int wanted = starred < 0 ? count : count - 1;
         if (starred < 0 || value->count < wanted)
             host_set_rank(host, input, input->rank + wanted - value->count);
-        if (starred >= 0) input->is_rank_certain = false;
+        if (starred >= 0) {
+            input->is_rank_certain = false;
+            input->has_rest = true;
+        }
     }
     for (int i = 0; i < count; i++) {
         if (i == starred) {

@@ -32,6 +32,7 @@ typedef struct HostInput {
     HostInputKind kind_when_given;  // of an optional one that is absent in this choice
     int rank;                       // of a tensor
     bool is_rank_certain;  // the host code says so (unpacks the shape, asserts dim(), permutes...)
+    bool has_rest;         // its shape is unpacked with a rest: `*rest, n = x.shape`
     int64_t dims[TYPE_MAX_RANK];
     bool is_dim_read[TYPE_MAX_RANK];  // the host code looks at this size
     bool is_last_stride_read;  // or at the stride of its last axis, as if there were no further one

@@ -104,6 +104,14 @@ static bool have_open_ranks(const Leaves *leaves) {
     return false;
 }
 
+/// Whether some are of a tensor that may have further axes by the launcher's own words: `*rest, n = x.shape`.
+static bool have_rests(const Leaves *leaves) {
+    for (int i = 0; i < leaves->count; i++)
+        if (leaves->items[i]->input->has_rest && !leaves->items[i]->input->is_rank_certain)
+            return true;
+    return false;
+}
+
 /// Whether the launcher asks for a stride of a tensor whose rank it does not say: it may be of another axis.
 static bool have_open_strides(const Leaves *leaves) {
     for (int i = 0; i < leaves->count; i++) {
@@ -115,8 +123,8 @@ static bool have_open_strides(const Leaves *leaves) {
 }
 
 bool leaves_are_certain(const HostLaunch *launch, const Leaves *leaves, const Leaves *others) {
-    if ((!leaves->count && !others->count) || have_open_ranks(leaves) ||
-        have_open_strides(leaves) || have_open_strides(others))
+    if ((!leaves->count && !others->count) || (others->count && have_open_ranks(leaves)) ||
+        have_rests(others) || have_open_strides(leaves) || have_open_strides(others))
         return false;
     return leaves_are_among(launch, leaves, others) ||
            (!leaves->is_open && !others->is_open && are_of_one(leaves, others));
@@ -208,6 +216,7 @@ static LeafSearch search_new(Leaves *leaves, const HostLaunch *launch) {
 
 static bool visit_handled(void *context, Op *op) {
     LeafSearch *search = context;
+    search->leaves->is_open = false;  // what one follows from says nothing of the others
     if (op_is_loop(op->code)) follow_bounds(search, op);
     int64_t axis;
     if (op->code == OP_PROGRAM_ID && value_is_int(op->operands[0], &axis))

@@ -1,4 +1,4 @@
-# ruff: noqa: E731
+# ruff: noqa: E501, E731
 """On a CUDA machine: backwards derived from kernels of public styles (bench/gpu/style/), beside PyTorch and torch.compile.
 
     for f in bench/gpu/style/*.py; do tad-lsp --backward "$f" -o DIR/"$(basename "$f" .py)_backward.py"; done

@@ -1,4 +1,4 @@
-"""Programs that have the elements between neighbouring offsets store their gradients plainly; the Function checks the offsets."""
+"""Programs with the elements between neighbouring offsets store gradients plainly; the Function checks the offsets."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ def add_rms_norm(x, residual, weight, eps=1e-6):
     s = torch.empty_like(x)
     y = torch.empty_like(x)
     rstd = torch.empty(M, device=x.device, dtype=torch.float32)
-    add_rms_norm_kernel[(M,)](x, residual, weight, s, y, rstd, x.stride(0), N, eps, triton.next_power_of_2(N), num_warps=8)
+    block = triton.next_power_of_2(N)
+    add_rms_norm_kernel[(M,)](x, residual, weight, s, y, rstd, x.stride(0), N, eps, block, num_warps=8)
     return y, s
 
 
@@ -87,7 +88,8 @@ def gated_rms_norm(x, z, weight, eps=1e-5):
     M, N = x.shape
     y = torch.empty_like(x)
     block = min(65536 // x.element_size(), triton.next_power_of_2(N))
-    gated_rms_norm_kernel[(M,)](x, z, weight, y, x.stride(0), z.stride(0), y.stride(0), N, eps, BLOCK_N=block, num_warps=8)
+    strides = x.stride(0), z.stride(0), y.stride(0)
+    gated_rms_norm_kernel[(M,)](x, z, weight, y, *strides, N, eps, BLOCK_N=block, num_warps=8)
     return y
 
 

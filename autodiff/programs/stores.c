@@ -85,7 +85,8 @@ static void assume(Differentiation *state, const Op *store, const char *format, 
     va_start(arguments, format);
     const char *text = arena_vprintf(state->arena, format, arguments);
     va_end(arguments);
-    LIST_PUSH(state->arena, &state->stores.assumptions, (Assumption){.text = text, .range = store->range});
+    LIST_PUSH(state->arena, &state->stores.assumptions,
+              (Assumption){.text = text, .range = store->range});
 }
 
 static const char *stored_name(const Differentiation *state, const Op *store) {

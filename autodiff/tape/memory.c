@@ -220,7 +220,8 @@ static void assume_iterations_apart(Differentiation *state, const Parameter *par
         const char *text = arena_printf(
             state->arena, "no two iterations of this loop touch the same elements of `%s`",
             parameter->name);
-        LIST_PUSH(state->arena, &state->stores.assumptions, (Assumption){.text = text, .range = loop->range});
+        LIST_PUSH(state->arena, &state->stores.assumptions,
+                  (Assumption){.text = text, .range = loop->range});
     }
 }
 

@@ -82,6 +82,7 @@ const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaun
 const char *slices_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                         const char *name) {
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
-    if (is_tuned || plan->has_options || warps_text(arena, plan, launch)) return NULL;
+    if (!launch->tile || is_tuned || plan->has_options || warps_text(arena, plan, launch))
+        return NULL;
     return arena_printf(arena, "%s=1024", name);
 }

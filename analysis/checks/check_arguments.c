@@ -166,6 +166,13 @@ SyntaxNode launcher_binding(const FunctionDefinition *launcher, Str name) {
     return uses.bindings == 1 ? node_field(uses.assignment, "right") : none;
 }
 
+bool launcher_binds(const FunctionDefinition *launcher, Str name) {
+    if (definition_parameter(launcher, name) >= 0) return true;
+    NameUses uses = {.source = launcher->module->source, .name = name};
+    syntax_walk(launcher->body, visit_name, &uses);
+    return uses.bindings > 0;
+}
+
 /// The tensor that a new one is like: `torch.empty_like(x)`; empty for anything else.
 static Str model_of(const Source *source, SyntaxNode value) {
     SyntaxNode function = node_field(value, "function");

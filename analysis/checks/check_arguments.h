@@ -29,6 +29,8 @@ int definition_parameter(const FunctionDefinition *definition, Str name);
 int launcher_rank_of(const FunctionDefinition *launcher, Str name, uint32_t place);
 /// What a launcher binds to a name that it binds once; a null node where it does so never, often, or in another way.
 SyntaxNode launcher_binding(const FunctionDefinition *launcher, Str name);
+/// Whether a launcher, or a function in it, binds the name, other than by a `def`.
+bool launcher_binds(const FunctionDefinition *launcher, Str name);
 /// What a launcher says of a grid: the expression in brackets, or what is bound to its name, or what a function gives.
 typedef struct LaunchGrid {
     SyntaxNode value;

@@ -51,6 +51,13 @@ static void check_extent(const LaunchCheck *launch, SyntaxNode extent, int axis)
                         "`/` makes a float, and a grid takes whole numbers (`triton.cdiv`)");
 }
 
+/// Whether the kernel has `**meta`, as kernels for Triton 1 have.
+static bool takes_any_name(const FunctionDefinition *kernel) {
+    for (int p = 0; p < kernel->parameter_count; p++)
+        if (kernel->parameters[p].is_variadic) return true;
+    return false;
+}
+
 /// What a grid's function asks of the launch's arguments by name.
 static bool visit_meta(void *context, SyntaxNode node) {
     LaunchCheck *launch = context;
@@ -61,8 +68,8 @@ static bool visit_meta(void *context, SyntaxNode node) {
     Str text = node_text(launch->source, key);
     if (node_kind(key) != SYNTAX_STRING || text.size < 3) return true;
     Str name = {text.data + 1, text.size - 2};
-    if (!str_is_name(name) || definition_parameter(launch->site->kernel, name) >= 0 ||
-        launch_option_is_known(name))
+    if (!str_is_name(name) || takes_any_name(launch->site->kernel) ||
+        definition_parameter(launch->site->kernel, name) >= 0 || launch_option_is_known(name))
         return true;
     check_report_at(launch->check, DIAGNOSTIC_LAUNCH_GRID, node_range(launch->source, key),
                     "the kernel has no parameter %.*s", STR_ARGS(name));
@@ -122,8 +129,9 @@ LaunchGrid launch_grid(const LaunchSite *site) {
         syntax_walk(site->launcher->body, visit_definition, &function);
         if (!node_is_null(bound) && !function.definitions) {
             grid.value = bound;
-        } else if (node_is_null(bound) && function.definitions == 1 && function.returns == 1 &&
-                   !node_is_null(function.value)) {
+        } else if (function.definitions == 1 && function.returns == 1 &&
+                   !node_is_null(function.value) &&
+                   !launcher_binds(site->launcher, function.name)) {
             grid.value = function.value;
             grid.meta = parameter_name(source, function.parameters);
         }

@@ -494,6 +494,8 @@ static bool visit_grid(void *context, SyntaxNode node) {
     if (text_contains(numerator, "+") || text_contains(numerator, "-") ||
         node_kind(left) == SYNTAX_INTEGER)
         return true;
+    SyntaxNode bound = launcher_binding(search->site->launcher, divisor);
+    if (!node_is_null(bound) && str_is(node_text(source, bound), "1")) return true;
     for (int i = 0; i < kernel->parameter_count; i++) {
         const ParameterDefinition *parameter = &kernel->parameters[i];
         bool is_block = parameter->is_constexpr &&

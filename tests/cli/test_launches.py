@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Workspace
+from tests.cli.conftest import HEADER, Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = {
@@ -79,3 +79,22 @@ def test_each_choice_once_across_files(workspace: Workspace, command: str) -> No
     assert sorted(lines) == sorted(set(lines))
     if command == "launches":
         assert launches(lines) == {"importing.py:9 cube_kernel", "importing.py:10 cube_kernel"}
+
+
+def test_a_kernel_with_any_names_is_asked_for_any(workspace: Workspace) -> None:
+    """`**meta` of Triton 1: a grid may ask for whatever the launch passes."""
+    kernel = """@triton.jit
+def copy(x, y, n, **meta):
+    i = tl.program_id(0) * meta["SIZE"] + tl.arange(0, meta["SIZE"])
+    tl.store(y + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+
+def run(x):
+    y = torch.empty_like(x)
+    copy[lambda meta: (triton.cdiv(x.numel(), meta["SIZE"]),)](x, y, x.numel(), SIZE=128)
+    return y
+"""
+    workspace.write({"old.py": HEADER + kernel})
+    assert "launch-grid" not in workspace.tad("--check", "old.py", "-f", "concise").stdout
+    workspace.write({"new.py": HEADER + kernel.replace("**meta", "SIZE_: tl.constexpr")})
+    assert "launch-grid" in workspace.tad("--check", "new.py", "-f", "concise").stdout

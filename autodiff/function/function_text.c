@@ -322,10 +322,12 @@ static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, con
         int index = name_index(outputs, argument->of),
             of = parameter_find(plan->kernel, str_from(argument->of));
         bool is_later = gradient_is_optional(arena, plan, argument);
-        if (is_later || gradient_need_text(arena, plan, argument))
-            LIST_PUSH(arena, &absent,
-                      plan->is_part[of] ? whole_name(arena, plan, argument) : argument->name);
-        else if (argument->use == ARGUMENT_GRADIENT)
+        bool is_asked = gradient_need_text(arena, plan, argument), is_absent = is_later || is_asked;
+        if (is_absent && plan->is_part[of])
+            LIST_PUSH(arena, &absent, whole_name(arena, plan, argument));
+        if (is_absent && (is_asked || !plan->is_part[of]))
+            LIST_PUSH(arena, &absent, argument->name);
+        if (!is_absent && argument->use == ARGUMENT_GRADIENT)
             class_gradient(arena, out, plan, argument, 8);
         if (argument->use == ARGUMENT_RUNNING) {
             const char *read = of >= 0 ? plan_only_read(arena, plan, of) : NULL;

@@ -7,6 +7,7 @@
 #include "server/model/candidate.h"
 #include "server/text/resolve.h"
 
+/// What a person still reads as one question.
 enum { MOST_HELPERS = 8, MOST_PARAMETERS = 8 };
 
 typedef struct Extraction {

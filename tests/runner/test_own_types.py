@@ -226,7 +226,8 @@ def test_a_written_backward_is_told_at_its_line(tmp_path: Path) -> None:
     run = tad("--check", "--grad", "-f", "concise", module)
     assert run.returncode == 1
     (line,) = (text for text in run.stdout.splitlines() if "gradient-imprecise" in text)
-    number = module.read_text().splitlines().index("        dw += (dy * x).to(tl.bfloat16)") + 1
+    lines = [line.strip() for line in module.read_text().splitlines()]
+    number = lines.index("dw += (dy * x).to(tl.bfloat16)") + 1
     assert f"kernels_backward.py:{number}:" in line
     assert "warning[gradient-imprecise]" in line
     assert "own types: in bf16:" in tad("--check", "--grad", module).stdout

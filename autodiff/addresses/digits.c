@@ -151,6 +151,37 @@ static bool find_sum(Arena *arena, Op *access, DigitSum *sum) {
 
 /* ---- the number ---- */
 
+/// Whether a factor of a step is a block's own length, or how many programs there are: no stride, which may be less than what it steps over.
+static bool is_own_length(Type tile, const Value *atom) {
+    if (atom->op && atom->op->code == OP_NUM_PROGRAMS) return true;
+    for (int i = 0; i < tile.rank; i++)
+        if (tile.dims[i] && poly_mentions(tile.dims[i], atom)) return true;
+    return false;
+}
+
+static bool is_of_lengths(Type tile, const Poly *step) {
+    for (int t = 0; t < step->count; t++)
+        for (int a = 0; a < step->terms[t].atom_count; a++)
+            if (!is_own_length(tile, step->terms[t].atoms[a])) return false;
+    return true;
+}
+
+/// Whether all that a number steps by is lengths of its own blocks. A row's length is none: rows of a block that is longer than they are
+/// (`row * width + lanes`) have numbers in common.
+static bool steps_by_own_lengths(Type tile, const Poly *poly) {
+    for (int t = 0; t < poly->count; t++) {
+        bool moves = false, is_own = true;
+        for (int a = 0; a < poly->terms[t].atom_count; a++) {
+            const Value *atom = poly->terms[t].atoms[a];
+            bool is_axis = value_is_axis(atom);
+            moves = moves || is_axis;
+            is_own = is_own && (is_axis || is_own_length(tile, atom));
+        }
+        if (moves && !is_own) return false;
+    }
+    return true;
+}
+
 /// Whether the number differs from lane to lane, from iteration to iteration and from program to program, and is never below 0.
 static bool counts_elements(Arena *arena, const FunctionAxes *around, Op *access, Value *number) {
     Type type = access->operands[0]->type;
@@ -159,8 +190,10 @@ static bool counts_elements(Arena *arena, const FunctionAxes *around, Op *access
         return false;
     for (int t = 0; t < form.base->count; t++)
         if (form.base->terms[t].coefficient < 0) return false;
+    if (!steps_by_own_lengths(type, form.base)) return false;
     for (int k = 0; k < form.rank; k++)
-        if (!poly_is_nonnegative(arena, form.lane[k])) return false;
+        if (!poly_is_nonnegative(arena, form.lane[k]) || !is_of_lengths(type, form.lane[k]))
+            return false;
     Access counted = access_of(arena, access);
     counted.offset = form;
     Axis axes[ACCESS_MOST_AXES];

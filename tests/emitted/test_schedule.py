@@ -51,6 +51,7 @@ DIGITS = {
     "rows_that_overlap": 1,
     "a_digit_is_missing": 1,
     "halves_that_meet": 1,
+    "rows_longer_than_they_are": 1,
 }
 
 

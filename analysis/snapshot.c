@@ -517,3 +517,14 @@ const Kernel *snapshot_find_kernel(const Snapshot *snapshot, Str name) {
             return &snapshot->kernels.items[i];
     return NULL;
 }
+
+const FunctionDefinition *snapshot_function_around(const Snapshot *snapshot, Range range) {
+    const Module *module = snapshot->module;
+    for (LIST_EACH(int, i, module->functions)) {
+        const FunctionDefinition *function = module->functions.items[i];
+        if (range.source == snapshot->source && function->range.start <= range.start &&
+            range.end <= function->range.end)
+            return function;
+    }
+    return NULL;
+}

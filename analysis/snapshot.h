@@ -57,4 +57,7 @@ Value *snapshot_value_at(const Snapshot *snapshot, const Kernel *kernel, Range r
 /// snapshot_range of all ranges of a function that was copied from one of the snapshot's kernels.
 void snapshot_relocate(const Snapshot *snapshot, Function *copy);
 
+/// The function of the snapshot's own file whose definition holds the range; NULL where none does.
+const FunctionDefinition *snapshot_function_around(const Snapshot *snapshot, Range range);
+
 #endif

@@ -89,13 +89,10 @@ static void take_operands(Bench *bench) {
     }
 }
 
-/// At the loop's next turn, in which what has ended is given back.
-static void stop_loop(void *context) { loop_stop(context); }
-
 static void task_done(void *context, const Json *result, const char *problem) {
     Bench *bench = context;
     const BenchTask *task = bench->current;
-    timer_start(bench->loop, 0, 0, stop_loop, bench->loop);
+    loop_stop_later(bench->loop);
     if (result) {
         times_add(bench->times, task->file, task->kernel.name, result, task->kernel.no_backward);
     } else if (timing_lacks_setup(problem)) {

@@ -53,12 +53,9 @@ static void put_meters(Buffer *out, const Json *meters) {
         json_get_number(meters, "power_w", 0), json_get_number(meters, "temperature_c", 0));
 }
 
-/// At the loop's next turn, in which what has ended is given back.
-static void stop_loop(void *context) { loop_stop(context); }
-
 static void timing_done(void *context, const Json *result, const char *problem) {
     TimeRun *run = context;
-    timer_start(run->loop, 0, 0, stop_loop, run->loop);
+    loop_stop_later(run->loop);
     if (!result) {
         run->failed = true;
         say("%s: %s", run->kernel, problem);

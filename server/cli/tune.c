@@ -54,12 +54,9 @@ static void tune_progress(void *context, int done, const char *text) {
     if (!run->options->quiet) say("%s: %d tried, now %s", run->kernel->function->name, done, text);
 }
 
-/// At the loop's next turn, in which what has ended is given back.
-static void stop_loop(void *context) { loop_stop(context); }
-
 static void tune_done(void *context, const TuningResult *result, const char *problem) {
     TuneRun *run = context;
-    timer_start(run->loop, 0, 0, stop_loop, run->loop);
+    loop_stop_later(run->loop);
     if (!result) {
         run->has_failed = true;
         run->problem = arena_strdup(run->arena, problem);

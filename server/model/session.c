@@ -18,18 +18,6 @@
     "differences of the helper in double precision, to 1e-6: an approximation has to be that "     \
     "good."
 
-/// The function of the module whose definition holds the place; NULL where it is of another file.
-static const FunctionDefinition *function_around(const Snapshot *snapshot, Range range) {
-    const Module *module = snapshot->module;
-    for (LIST_EACH(int, i, module->functions)) {
-        const FunctionDefinition *function = module->functions.items[i];
-        if (range.source == snapshot->source && function->range.start <= range.start &&
-            range.end <= function->range.end)
-            return function;
-    }
-    return NULL;
-}
-
 static int find_helper(const ModelSession *session, Str name) {
     for (LIST_EACH(int, i, session->helpers))
         if (str_is(name, session->helpers.items[i].name)) return i;
@@ -40,7 +28,7 @@ static int find_helper(const ModelSession *session, Str name) {
 static Error open_helper(ModelSession *session, const Snapshot *snapshot, Range refused,
                          const char *refusal) {
     Arena *arena = session->arena;
-    const FunctionDefinition *around = function_around(snapshot, refused);
+    const FunctionDefinition *around = snapshot_function_around(snapshot, refused);
     if (!around) return arena_printf(arena, "%s; it stands in no helper of this file", refusal);
     if (str_is(around->name, session->kernel))
         return arena_printf(
@@ -149,7 +137,7 @@ static const char *next_turn(ModelSession *session, const Trial *trial, const Sn
         return NULL;
     }
     if (trial->outcome == TRIAL_REFUSED && snapshot) {
-        const FunctionDefinition *around = function_around(snapshot, trial->refused);
+        const FunctionDefinition *around = snapshot_function_around(snapshot, trial->refused);
         bool is_new = around && find_helper(session, around->name) < 0;
         if (is_new || !around) {
             session->stopped = open_helper(session, snapshot, trial->refused, trial->words);

@@ -248,17 +248,6 @@ static const char *with_helper(Extraction *extraction, SyntaxNode call) {
 
 // --- one after the other
 
-static const FunctionDefinition *helper_around(const Snapshot *snapshot, Range range) {
-    const Module *module = snapshot->module;
-    for (LIST_EACH(int, i, module->functions)) {
-        const FunctionDefinition *function = module->functions.items[i];
-        if (range.source == snapshot->source && function->range.start <= range.start &&
-            range.end <= function->range.end)
-            return function;
-    }
-    return NULL;
-}
-
 /// A rule for the helper that lets a gradient pass.
 static const char *some_rule(Arena *arena, const FunctionDefinition *helper) {
     Buffer out = buffer_new(arena);
@@ -286,7 +275,8 @@ static bool step(Arena *arena, const char *path, const char *kernel_name, const 
         kernel ? backward_derive(arena, snapshot, kernel, &wrapper, &ignored) : NULL;
     bool is_made = false;
     if (backward && backward->status == BACKWARD_REFUSED) {
-        const FunctionDefinition *around = helper_around(snapshot, backward->reason_range);
+        const FunctionDefinition *around =
+            snapshot_function_around(snapshot, backward->reason_range);
         Extraction extraction = {
             .arena = arena, .snapshot = snapshot, .kernel = kernel, .call = backward->reason_range};
         SyntaxNode call;

@@ -98,6 +98,10 @@ Timer *timer_start(Loop *loop, uint64_t delay_ms, uint64_t repeat_ms, TimerCallb
     return timer;
 }
 
+static void stop_now(void *context) { loop_stop(context); }
+
+void loop_stop_later(Loop *loop) { timer_start(loop, 0, 0, stop_now, loop); }
+
 void timer_stop(Timer *timer) {
     if (!timer) return;
     close_handle((uv_handle_t *)&timer->uv, NULL);

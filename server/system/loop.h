@@ -31,6 +31,8 @@ void loop_run(Loop *loop);
 /// The same; a signal that ends this process (SIGINT, SIGTERM, SIGHUP) first kills the loop's: a terminal does not signal their groups.
 void loop_run_with_signals(Loop *loop);
 void loop_stop(Loop *loop);
+/// The same at the loop's next turn, in which what has ended is given back.
+void loop_stop_later(Loop *loop);
 /// Nanoseconds of a clock that only goes forward.
 uint64_t clock_ns(void);
 /// Milliseconds of a clock that only goes forward.

@@ -9,6 +9,7 @@
 #include "autodiff/primal/active_outputs.h"
 #include "autodiff/primal/shared_tiles.h"
 #include "autodiff/rewrite/rewrite.h"
+#include "autodiff/same_gradients.h"
 #include "autodiff/schedule/coverage.h"
 #include "autodiff/schedule/stages.h"
 #include "autodiff/tape/tape.h"
@@ -44,6 +45,7 @@ static void variant_describe(Differentiation *state, Variant *variant) {
                      result);
     tile_size_describe(state->arena, state->backward, &variant->launch);
     stages_describe(state->backward, &variant->launch);
+    same_gradients_describe(state->arena, state->backward, &variant->launch);
     result->status = BACKWARD_DERIVED;
 }
 

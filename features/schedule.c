@@ -254,6 +254,11 @@ static void put_gradient(const ScheduleKernel *emitted, const BackwardArgument *
     ScheduleWriter writer = writer_of(emitted, search.found);
     if (search.found->code == OP_STORE) {
         put_store(emitted, &writer, argument);
+        if (argument->same_as)
+            buffer_printf(text->out,
+                          "    the same as %s: one buffer, stored once, where autograd asks for "
+                          "both and their tensors are laid out alike\n",
+                          argument->same_as);
     } else {
         const Gradient *gradient = gradient_of(text->backward, argument->of);
         buffer_printf(text->out, "    atomics%s%s\n", gradient && gradient->why ? ": " : "",

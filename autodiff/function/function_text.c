@@ -262,6 +262,14 @@ static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
         return;
     }
     const char *stored = stored_text(arena, plan, gradient);
+    const BackwardArgument *twin = gradient_twin(arena, plan, gradient);
+    if (twin) {  // one buffer for both
+        layout_statement(out, indent, target,
+                         arena_printf(arena, "_same_buffer(%s, %s)", twin->name, gradient->of), "");
+        layout_statement(out, indent, "if ", arena_printf(arena, "%s is None", gradient->name),
+                         ":");
+        indent += 4;
+    }
     layout_statement(out, indent, target,
                      arena_printf(arena, "_gradient_buffer(%s%s%s%s)", gradient->of,
                                   gradient->is_float32 ? ", accumulate=True" : "",
@@ -387,6 +395,10 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
                 arena_printf(arena, "%s.stride(%d)",
                              launch_argument(backward, ARGUMENT_UPSTREAM, argument->upstream)->name,
                              argument->axis);
+        const BackwardArgument *twin = gradient_twin(arena, plan, argument);
+        if (twin)
+            value = arena_printf(arena, "None if %s is %s else %s", argument->name, twin->name,
+                                 argument->name);
         int index = argument->use == ARGUMENT_SAME
                         ? parameter_find(plan->kernel, str_from(argument->of))
                         : -1;

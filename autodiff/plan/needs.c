@@ -98,6 +98,26 @@ const char *gradient_need_text(Arena *arena, const LaunchPlan *plan,
     return need_text(arena, plan, gradient->of);
 }
 
+/// Whether its buffer is made as its input is laid out, where autograd asks for it, and nowhere else.
+static bool has_plain_buffer(Arena *arena, const LaunchPlan *plan,
+                             const BackwardArgument *gradient) {
+    int of = parameter_find(plan->kernel, str_from(gradient->of));
+    return gradient_need_text(arena, plan, gradient) && !plan->is_part[of] &&
+           !parameter_is_descriptor(plan_parameter(plan, of));
+}
+
+const BackwardArgument *gradient_twin(Arena *arena, const LaunchPlan *plan,
+                                      const BackwardArgument *gradient) {
+    if (!gradient->same_as || !has_plain_buffer(arena, plan, gradient)) return NULL;
+    const BackwardLaunch *whole = &plan->backward->whole;
+    for (int i = 0; i < whole->argument_count; i++) {
+        const BackwardArgument *twin = &whole->arguments[i];
+        if (strcmp(twin->name, gradient->same_as) == 0)
+            return has_plain_buffer(arena, plan, twin) ? twin : NULL;
+    }
+    return NULL;
+}
+
 bool gradient_is_optional(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient) {
     if (gradient->use != ARGUMENT_GRADIENT) return false;
     for (int k = 0; k < plan->backward->launch_count; k++)

@@ -716,14 +716,27 @@ void coverage_outputs(Arena *arena, Function *forward, int count, Backward *resu
         result->stored[i] = stored_text(coverage, forward, forward->parameters[i].value, true);
 }
 
-void coverage_settle(Backward *result) {
+static int launches_taking(const Backward *result, const char *name) {
+    int count = 0;
     for (int i = 0; i < result->launch_count; i++)
-        for (int k = 0; k < result->launches[i].argument_count; k++) {
-            BackwardArgument *argument = &result->launches[i].arguments[k];
-            bool is_shared = false;
-            for (int j = 0; argument->stored && j < result->launch_count; j++)
-                for (int l = 0; j != i && l < result->launches[j].argument_count; l++)
-                    is_shared |= strcmp(result->launches[j].arguments[l].name, argument->name) == 0;
-            if (is_shared) argument->stored = NULL;
-        }
+        for (int k = 0; k < result->launches[i].argument_count; k++)
+            count += strcmp(result->launches[i].arguments[k].name, name) == 0;
+    return count;
+}
+
+static void settle_launch(const Backward *result, BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++) {
+        BackwardArgument *argument = &launch->arguments[i];
+        if (launches_taking(result, argument->name) == 1) continue;
+        argument->stored = argument->same_as = NULL;
+    }
+    for (int i = 0; i < launch->argument_count; i++) {
+        const char *other = launch->arguments[i].same_as;
+        if (other && launches_taking(result, other) != 1) launch->arguments[i].same_as = NULL;
+    }
+}
+
+void coverage_settle(Backward *result) {
+    for (int i = 0; i < result->launch_count; i++) settle_launch(result, &result->launches[i]);
+    settle_launch(result, &result->whole);
 }

@@ -8,6 +8,7 @@
 #include "analysis/build/infer.h"
 #include "analysis/ir/type.h"
 #include "analysis/ir/walk.h"
+#include "autodiff/addresses/alike.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/order.h"
@@ -16,29 +17,6 @@
 static Op *loop_around(const Op *op) {
     Op *owner = op->parent->parent;
     return owner && (owner->code == OP_FOR || owner->code == OP_STATIC_FOR) ? owner : NULL;
-}
-
-/// Equal expressions up to the two loops' variables.
-static bool same_within(ValueWalk *walk, const Value *a, const Value *b, const Value *iv_a,
-                        const Value *iv_b) {
-    if (a == b) return true;
-    if (!a || !b) return false;
-    if (a == iv_a && b == iv_b) return true;
-    if (!a->op || !b->op || a->op->code != b->op->code || a->index != b->index) return false;
-    if (a->op->region_count || a->op->operand_count != b->op->operand_count) return false;
-    if (!op_is_pure(a->op) && a->op->code != OP_LOAD) return false;
-    if (a->op->code == OP_CONSTANT) return false;  // shared constants are the same value
-    WalkPair pair = walk_pair(walk, a, b);
-    if (pair != WALK_PAIR_NEW) return pair == WALK_PAIR_KNOWN;
-    for (int i = 0; i < a->op->operand_count; i++)
-        if (!same_within(walk, a->op->operands[i], b->op->operands[i], iv_a, iv_b)) return false;
-    return true;
-}
-
-static bool same_expression(const Value *a, const Value *b, const Value *iv_a, const Value *iv_b) {
-    ValueWalk walk;
-    walk_start(&walk, NULL, 0, NULL);
-    return same_within(&walk, a, b, iv_a, iv_b);
 }
 
 static bool loops_match(const Op *a, const Op *b) {
@@ -115,8 +93,8 @@ static bool sink_into(Differentiation *state, const Accumulation *early, const A
     Op *from = loop_around(early->op), *into = loop_around(late->op);
     if (!from || !into || !loops_match(from, into) || !op_precedes(from, into)) return false;
     const Value *iv_a = from->regions[0]->arguments[0], *iv_b = into->regions[0]->arguments[0];
-    if (!same_expression(early->op->operands[0], late->op->operands[0], iv_a, iv_b)) return false;
-    if (!same_expression(early->op->operands[2], late->op->operands[2], iv_a, iv_b) &&
+    if (!expressions_alike(early->op->operands[0], late->op->operands[0], iv_a, iv_b)) return false;
+    if (!expressions_alike(early->op->operands[2], late->op->operands[2], iv_a, iv_b) &&
         early->op->operands[2] != late->op->operands[2])
         return false;
     Map values = map_new(state->arena);

@@ -53,6 +53,12 @@ def test_iterations_own_what_the_forwards_programs_share() -> None:
     assert "iterations" in keys
 
 
+def test_terms_of_a_sum_have_one_buffer() -> None:
+    text = schedule("bench/gpu/style/norms.py:add_rms_norm_kernel")
+    assert "the same as dX: one buffer, stored once" in part(text, "dR")
+    assert "the same as" not in part(text, "dX")
+
+
 @pytest.mark.parametrize(
     ("operand", "gradient", "why", "collisions"),
     [

@@ -1,0 +1,11 @@
+// Two expressions in; out whether they are one, up to a value of each.
+#ifndef TAD_AUTODIFF_ADDRESSES_ALIKE_H
+#define TAD_AUTODIFF_ADDRESSES_ALIKE_H
+
+#include "analysis/ir/ir.h"
+
+/// Whether `b` is `a` with `of_b` in the place of `of_a` (both may be NULL): the variables of two loops, two tensors. Loads from equal
+/// addresses count as equal: the caller knows that nothing is stored between them.
+bool expressions_alike(const Value *a, const Value *b, const Value *of_a, const Value *of_b);
+
+#endif

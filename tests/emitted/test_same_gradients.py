@@ -1,0 +1,146 @@
+"""The terms of a sum have one gradient: stored once, in one buffer where they are laid out alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emitted.plan import tad
+from tests.support.worker import Worker
+from tests.triton.compile import compile_kernel
+from tests.triton.interpret import call_function
+
+HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n"
+RUN = """
+
+def run(x, r):
+    y = torch.empty_like(x)
+    residual[(x.shape[0],)](x, r, y, x.stride(0), r.stride(0), x.shape[1], BLOCK=8)
+    return y
+"""
+KERNEL = """@triton.jit
+def residual(x, r, y, stride, r_stride, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    o = tl.arange(0, BLOCK)
+    a = tl.load(x + row * stride + o, mask=o < n, other=0.0)
+    b = tl.load(r + row * {stride} + o, mask={mask}, other=0.0)
+    tl.store(y + row * stride + o, tl.exp({sum}), mask=o < n)
+"""
+# How two programs are alike or not: (stride of the residual's rows, its mask, the sum, whether they have one gradient).
+FORMS = {
+    "a sum": ("stride", "o < n", "a + b", True),
+    "a sum of sums": ("stride", "o < n", "(a + 1.0) + (b - 0.5)", True),
+    "a difference": ("stride", "o < n", "a - b", False),
+    "a scaled term": ("stride", "o < n", "a + b * 2.0", False),
+    "rows of their own": ("r_stride", "o < n", "a + b", False),
+    "another mask": ("stride", "o < n - 1", "a + b", False),
+}
+
+
+def written(folder: Path, text: str) -> str:
+    """The module for a file with that text, proved."""
+    source = folder / "source.py"
+    source.write_text(HEAD + text)
+    run = tad("--backward", source)
+    assert run.returncode == 0, run.stderr
+    assert "gradients proved" in run.stderr, run.stderr
+    return run.stdout
+
+
+def form(name: str) -> str:
+    """The kernel and its launcher."""
+    stride, mask, total, _ = FORMS[name]
+    return KERNEL.format(stride=stride, mask=mask, sum=total) + RUN
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_which_gradients_are_one(name: str, tmp_path: Path, interpreter: Worker) -> None:
+    """One buffer where every element of both is the same, else two; with the right numbers in any case."""
+    text = written(tmp_path, form(name))
+    assert ("dr = _same_buffer(dx, r)" in text) == FORMS[name][3]
+    assert ("dr=None if dr is dx else dr" in text) == FORMS[name][3]
+    random = np.random.default_rng(2)
+    x, r, upstream = (random.uniform(-1, 1, (3, 6)) for _ in range(3))
+    found = call_function(
+        text, "run", [x, r], wrt=[0, 1], grad_outputs=[upstream], worker=interpreter
+    )
+    alone = [
+        call_function(
+            text, "run", [x, r], wrt=[i], grad_outputs=[upstream], worker=interpreter
+        ).gradients[i]
+        for i in range(2)
+    ]
+    dx = upstream * found.outputs[0]
+    np.testing.assert_allclose(alone[0], found.gradients[0], rtol=1e-6)
+    np.testing.assert_allclose(alone[1], found.gradients[1], rtol=1e-6)
+    if FORMS[name][3]:
+        np.testing.assert_allclose(found.gradients[0], dx, rtol=1e-5)
+        np.testing.assert_allclose(found.gradients[1], dx, rtol=1e-5)
+
+
+def test_what_is_shared_is_stored_once(tmp_path: Path) -> None:
+    """Triton leaves out the second store, and what leads to its addresses."""
+    text = written(tmp_path, form("a sum"))
+    types = dict.fromkeys(("dy", "x", "r", "dx"), "*fp32") | {"stride": "i32", "n": "i32"}
+    ttir = compile_kernel(text, "residual_backward", types, {"dr": None, "BLOCK": 8}).ttir
+    assert ttir.count("tt.store") == 1
+
+
+SHARES = """
+
+def shared(x, r, scale):
+    x, r = x.t() if scale > 2.0 else x, r.half() if scale < 0.0 else r
+    dx = _gradient_buffer(x)
+    dr = _same_buffer(dx, r)
+    return torch.ones(1) * (0.0 if dr is None else 1.0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("scale", "is_one"),
+    [
+        pytest.param(1.0, True, id="alike"),
+        pytest.param(3.0, False, id="another layout"),
+        pytest.param(-1.0, False, id="another type"),
+    ],
+)
+def test_when_a_buffer_does_for_both(
+    scale: float, is_one: bool, tmp_path: Path, interpreter: Worker
+) -> None:
+    """A buffer keeps its tensor's strides and type, so that of another layout or type is its own."""
+    text = written(tmp_path, form("a sum")) + SHARES
+    x = np.ones((4, 4))
+    found = call_function(text, "shared", [x, x, scale], worker=interpreter).outputs[0]
+    assert bool(found[0]) == is_one
+
+
+IN_A_BRANCH = """@triton.jit
+def residual(x, r, y, n, HAS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    o = tl.arange(0, BLOCK)
+    a = tl.load(x + row * n + o, mask=o < n, other=0.0)
+    if HAS:
+        a += tl.load(r + row * n + o, mask=o < n, other=0.0)
+    tl.store(y + row * n + o, tl.exp(a), mask=o < n)
+
+
+def run(x, r, has):
+    y = torch.empty_like(x)
+    residual[(x.shape[0],)](x, r, y, x.shape[1], HAS=has, BLOCK=8)
+    return y
+"""
+
+
+@pytest.mark.parametrize("has", [True, False])
+def test_a_term_that_may_be_absent(has: bool, tmp_path: Path, interpreter: Worker) -> None:
+    """Without its term the residual's gradient is zero, not that of the row."""
+    text = written(tmp_path, IN_A_BRANCH)
+    assert "_same_buffer" not in text
+    x, upstream = np.full((2, 6), 0.5), np.ones((2, 6))
+    found = call_function(
+        text, "run", [x, x, has], wrt=[0, 1], grad_outputs=[upstream], worker=interpreter
+    )
+    want = np.exp(1.0) if has else 0.0
+    np.testing.assert_allclose(found.gradients[1], np.full((2, 6), want), rtol=1e-6)

@@ -1,4 +1,5 @@
-// Two gradients are one where each store to the first has one to the second beside it, of the same numbers at the same elements.
+// Two gradients are one where each store to the first has one to the second beside it, of the same numbers at the same elements. A
+// gradient is the upstream one where each store is of what a load of that gives, of the same elements.
 #include "autodiff/same_gradients.h"
 
 #include <string.h>
@@ -56,6 +57,30 @@ static bool are_stored_alike(Arena *arena, const Function *backward, const Value
     return true;
 }
 
+/// The load of an upstream gradient whose numbers are stored as they are; NULL: something is computed from them.
+static const Op *load_stored(const Op *store) {
+    const Op *from = store->operands[1]->op;
+    while (from && from->code == OP_CAST && dtype_bits(from->results[0]->type.element.code) >= 32 &&
+           dtype_is_float(from->results[0]->type.element))
+        from = from->operands[0]->op;
+    return from && from->code == OP_LOAD && !from->keyword_count ? from : NULL;
+}
+
+static bool is_passed_on(Arena *arena, const Function *backward, const Value *upstream,
+                         const Value *gradient) {
+    BufferAccesses accesses = {.arena = arena, .buffer = gradient};
+    region_walk(backward->body, visit_access, &accesses);
+    if (accesses.is_read || !accesses.stores.count) return false;
+    for (LIST_EACH(int, i, accesses.stores)) {
+        const Op *store = accesses.stores.items[i], *load = load_stored(store);
+        if (!load || store->keyword_count ||
+            !expressions_alike(load->operands[0], store->operands[0], upstream, gradient) ||
+            !expressions_alike(load->operands[1], store->operands[2], upstream, gradient))
+            return false;
+    }
+    return true;
+}
+
 /// Whether it is a buffer of its input's type, which the kernel may go without.
 static bool may_be_shared(const BackwardArgument *argument) {
     return argument->use == ARGUMENT_GRADIENT && argument->is_optional && !argument->is_float32 &&
@@ -77,17 +102,32 @@ static bool claims_are_equal(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+/// Whether all of the gradient is the upstream one, as far as the two are laid out alike and the claim covers it.
+static bool is_upstream(Arena *arena, const Function *backward, const BackwardLaunch *launch,
+                        int upstream, int gradient) {
+    return launch->arguments[upstream].use == ARGUMENT_UPSTREAM &&
+           launch->arguments[gradient].stored &&
+           is_passed_on(arena, backward, backward->parameters[upstream].value,
+                        backward->parameters[gradient].value);
+}
+
+static bool is_same(Arena *arena, const Function *backward, const BackwardLaunch *launch,
+                    int earlier, int later) {
+    const BackwardArgument *first = &launch->arguments[earlier],
+                           *second = &launch->arguments[later];
+    return may_be_shared(first) && !first->same_as &&
+           claims_are_equal(first->stored, second->stored) &&
+           are_stored_alike(arena, backward, backward->parameters[earlier].value,
+                            backward->parameters[later].value);
+}
+
 void same_gradients_describe(Arena *arena, const Function *backward, BackwardLaunch *launch) {
     if (rereads(launch)) return;
-    for (int k = 1; k < launch->argument_count; k++) {
+    for (int k = 1; k < launch->argument_count; k++) {  // upstream gradients come first
         BackwardArgument *later = &launch->arguments[k];
-        for (int i = 0; i < k && may_be_shared(later) && !later->same_as; i++) {
-            const BackwardArgument *earlier = &launch->arguments[i];
-            if (may_be_shared(earlier) && !earlier->same_as &&
-                claims_are_equal(earlier->stored, later->stored) &&
-                are_stored_alike(arena, backward, backward->parameters[i].value,
-                                 backward->parameters[k].value))
-                later->same_as = earlier->name;
-        }
+        for (int i = 0; i < k && may_be_shared(later) && !later->same_as; i++)
+            if (is_upstream(arena, backward, launch, i, k) ||
+                is_same(arena, backward, launch, i, k))
+                later->same_as = launch->arguments[i].name;
     }
 }

@@ -1,4 +1,4 @@
-// An emitted kernel in; out which of its gradients are one: those of the terms of a sum, a residual and what it is added to.
+// An emitted kernel in; out which of its gradients are one, or the upstream one: those of the terms of a sum, a residual and what it is added to.
 #ifndef TAD_AUTODIFF_SAME_GRADIENTS_H
 #define TAD_AUTODIFF_SAME_GRADIENTS_H
 

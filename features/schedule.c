@@ -235,6 +235,21 @@ static void put_store(const ScheduleKernel *emitted, const ScheduleWriter *write
                       readers, of->of);
 }
 
+/// Of a gradient that is another one.
+static void put_same(const ScheduleText *text, const BackwardArgument *gradient) {
+    bool is_upstream = false;
+    for (int i = 0; i < text->backward->whole.argument_count; i++) {
+        const BackwardArgument *argument = &text->backward->whole.arguments[i];
+        is_upstream |=
+            argument->use == ARGUMENT_UPSTREAM && strcmp(argument->name, gradient->same_as) == 0;
+    }
+    buffer_printf(text->out, "    the same as %s: %s\n", gradient->same_as,
+                  is_upstream ? "handed on as it is where the tensors are laid out alike and the "
+                                "launch reaches all elements"
+                              : "one buffer, stored once, where autograd asks for both and their "
+                                "tensors are laid out alike");
+}
+
 static void put_gradient(const ScheduleKernel *emitted, const BackwardArgument *argument) {
     const ScheduleText *text = emitted->text;
     buffer_printf(text->out, "  %s, the gradient of `%s`%s\n", argument->name, argument->of,
@@ -254,11 +269,7 @@ static void put_gradient(const ScheduleKernel *emitted, const BackwardArgument *
     ScheduleWriter writer = writer_of(emitted, search.found);
     if (search.found->code == OP_STORE) {
         put_store(emitted, &writer, argument);
-        if (argument->same_as)
-            buffer_printf(text->out,
-                          "    the same as %s: one buffer, stored once, where autograd asks for "
-                          "both and their tensors are laid out alike\n",
-                          argument->same_as);
+        if (argument->same_as) put_same(text, argument);
     } else {
         const Gradient *gradient = gradient_of(text->backward, argument->of);
         buffer_printf(text->out, "    atomics%s%s\n", gradient && gradient->why ? ": " : "",

@@ -248,6 +248,14 @@ static const char *whole_name(Arena *arena, const LaunchPlan *plan,
     return plan_name(arena, plan, arena_printf(arena, "whole_%s", gradient->name));
 }
 
+/// Where an output stands among those that the class returns.
+static int output_index(const LaunchPlan *plan, const char *name) {
+    int index = 0;
+    for (int p = 0; strcmp(plan_parameter(plan, p)->name, name) != 0; p++)
+        index += plan->passed[p] && parameter_is_output(plan_parameter(plan, p));
+    return index;
+}
+
 /// Makes the memory of a gradient.
 static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
                            const BackwardArgument *gradient, int indent) {
@@ -263,18 +271,16 @@ static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
     }
     const char *stored = stored_text(arena, plan, gradient);
     const BackwardArgument *twin = gradient_twin(arena, plan, gradient);
-    if (twin) {  // one buffer for both
-        layout_statement(out, indent, target,
-                         arena_printf(arena, "_same_buffer(%s, %s)", twin->name, gradient->of), "");
-        layout_statement(out, indent, "if ", arena_printf(arena, "%s is None", gradient->name),
-                         ":");
-        indent += 4;
-    }
-    layout_statement(out, indent, target,
-                     arena_printf(arena, "_gradient_buffer(%s%s%s%s)", gradient->of,
-                                  gradient->is_float32 ? ", accumulate=True" : "",
-                                  stored ? ", " : "", stored ? stored : ""),
-                     "");
+    const char *call = arena_printf(arena, "_gradient_buffer(%s%s%s%s)", gradient->of,
+                                    gradient->is_float32 ? ", accumulate=True" : "",
+                                    stored ? ", " : "", stored ? stored : "");
+    if (twin && twin->use == ARGUMENT_UPSTREAM)
+        call = arena_printf(arena, "_passed_on(%s, %s.strides[%d], %s, %s)", twin->name, plan->ctx,
+                            output_index(plan, twin->of), gradient->of, stored);
+    else if (twin)
+        call = arena_printf(arena, "_same_buffer(%s, %s%s%s)", twin->name, gradient->of,
+                            stored ? ", " : "", stored ? stored : "");
+    layout_statement(out, indent, target, call, "");
 }
 
 /// The same, where autograd asks for the gradient. `above`: what is asked for already, or NULL.

@@ -113,7 +113,8 @@ const BackwardArgument *gradient_twin(Arena *arena, const LaunchPlan *plan,
     for (int i = 0; i < whole->argument_count; i++) {
         const BackwardArgument *twin = &whole->arguments[i];
         if (strcmp(twin->name, gradient->same_as) == 0)
-            return has_plain_buffer(arena, plan, twin) ? twin : NULL;
+            return twin->use == ARGUMENT_UPSTREAM || has_plain_buffer(arena, plan, twin) ? twin
+                                                                                         : NULL;
     }
     return NULL;
 }

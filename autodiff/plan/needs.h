@@ -12,7 +12,7 @@ const char *launch_need_text(Arena *arena, const LaunchPlan *plan, int number);
 /// Python that holds where autograd asks for the gradient, which the kernels take None for else; NULL: they take none.
 const char *gradient_need_text(Arena *arena, const LaunchPlan *plan,
                                const BackwardArgument *gradient);
-/// The gradient whose buffer does for this one as well where both are asked for and their inputs are laid out alike; NULL: none.
+/// The gradient, of another input or upstream, that does for this one as well where the tensors are laid out alike; NULL: none.
 const BackwardArgument *gradient_twin(Arena *arena, const LaunchPlan *plan,
                                       const BackwardArgument *gradient);
 /// Whether the gradient has memory only where a launch runs that may be left out.

@@ -732,7 +732,11 @@ static void settle_launch(const Backward *result, BackwardLaunch *launch) {
     }
     for (int i = 0; i < launch->argument_count; i++) {
         const char *other = launch->arguments[i].same_as;
-        if (other && launches_taking(result, other) != 1) launch->arguments[i].same_as = NULL;
+        for (int k = 0; other && k < launch->argument_count; k++)
+            if (launch->arguments[k].use == ARGUMENT_GRADIENT &&
+                strcmp(launch->arguments[k].name, other) == 0 &&
+                launches_taking(result, other) != 1)
+                launch->arguments[i].same_as = NULL;
     }
 }
 

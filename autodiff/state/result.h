@@ -77,8 +77,8 @@ typedef struct BackwardArgument {
         upstream;  // ARGUMENT_SAME: the output along whose `axis` this is the stride, and which alone it addresses: the upstream
     // gradient's own stride does as well; NULL: none
     const char *
-        same_as;  // ARGUMENT_GRADIENT: another gradient of the launch, to which the kernel stores the same numbers at the same
-    // elements: where the two inputs have one layout, one buffer does, and the kernel takes None for this one; NULL: none
+        same_as;  // ARGUMENT_GRADIENT: another gradient of the launch, or an upstream one, that has the same numbers at the same
+    // elements: where the tensors have one layout it does for both, and the kernel takes None for this one; NULL: none
     bool is_constexpr;
     bool
         is_program_sum;  // ARGUMENT_GRADIENT of a scalar: one element a program, whose sum is the gradient

@@ -59,6 +59,11 @@ def test_terms_of_a_sum_have_one_buffer() -> None:
     assert "the same as" not in part(text, "dX")
 
 
+def test_the_upstream_gradient_is_handed_on() -> None:
+    text = schedule("bench/gpu/style/positions.py:add_position_kernel")
+    assert "the same as dy_ptr: handed on" in part(text, "dx_ptr")
+
+
 @pytest.mark.parametrize(
     ("operand", "gradient", "why", "collisions"),
     [

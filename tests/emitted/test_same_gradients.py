@@ -1,4 +1,4 @@
-"""The terms of a sum have one gradient: stored once, in one buffer where they are laid out alike."""
+"""Gradients that are one, or the upstream one: they are stored once, or not at all."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def form(name: str) -> str:
 def test_which_gradients_are_one(name: str, tmp_path: Path, interpreter: Worker) -> None:
     """One buffer where every element of both is the same, else two; with the right numbers in any case."""
     text = written(tmp_path, form(name))
-    assert ("dr = _same_buffer(dx, r)" in text) == FORMS[name][3]
+    assert ("dr = _same_buffer(" in text) == FORMS[name][3]
     assert ("dr=None if dr is dx else dr" in text) == FORMS[name][3]
     random = np.random.default_rng(2)
     x, r, upstream = (random.uniform(-1, 1, (3, 6)) for _ in range(3))
@@ -88,13 +88,12 @@ def test_what_is_shared_is_stored_once(tmp_path: Path) -> None:
     assert ttir.count("tt.store") == 1
 
 
-SHARES = """
+HELPERS = """
 
 def shared(x, r, scale):
     x, r = x.t() if scale > 2.0 else x, r.half() if scale < 0.0 else r
     dx = _gradient_buffer(x)
-    dr = _same_buffer(dx, r)
-    return torch.ones(1) * (0.0 if dr is None else 1.0)
+    return torch.ones(1) * (1.0 if _same_buffer(dx, r) is dx else 0.0)
 """
 
 
@@ -110,10 +109,52 @@ def test_when_a_buffer_does_for_both(
     scale: float, is_one: bool, tmp_path: Path, interpreter: Worker
 ) -> None:
     """A buffer keeps its tensor's strides and type, so that of another layout or type is its own."""
-    text = written(tmp_path, form("a sum")) + SHARES
+    text = written(tmp_path, form("a sum")) + HELPERS
     x = np.ones((4, 4))
     found = call_function(text, "shared", [x, x, scale], worker=interpreter).outputs[0]
     assert bool(found[0]) == is_one
+
+
+ADDED = """@triton.jit
+def added(x, r, y, n, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + o, mask=o < n, other=0.0)
+    b = tl.load(r + o, mask=o < n, other=0.0)
+    tl.store(y + o, {sum}, mask=o < {end})
+
+
+def run(x, r, programs):
+    y = torch.zeros_like(x)
+    added[(programs,)](x, r, y, x.numel(), BLOCK=8)
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("total", "end", "is_passed_on"),
+    [
+        pytest.param("a * a + b", "n", True, id="as it is"),
+        pytest.param("a * a + b * 2.0", "n", False, id="scaled"),
+        pytest.param("a * a - b", "n", False, id="negated"),
+        pytest.param("a * a + b", "n - 1", False, id="another mask"),
+    ],
+)
+@pytest.mark.parametrize("programs", [1, 3])
+def test_the_upstream_gradient_is_handed_on(
+    total: str, end: str, is_passed_on: bool, programs: int, tmp_path: Path, interpreter: Worker
+) -> None:
+    """A residual's gradient is the upstream one, as far as the launch reaches: elsewhere it is 0."""
+    text = written(tmp_path, ADDED.format(sum=total, end=end))
+    assert ("dr = _passed_on(" in text) == is_passed_on
+    assert ("dr=None if dr is dy else dr" in text) == is_passed_on
+    x, upstream = np.full(17, 0.5), np.arange(17.0)
+    found = call_function(
+        text, "run", [x, x, programs], wrt=[0, 1], grad_outputs=[upstream], worker=interpreter
+    )
+    reached = np.arange(17) < min(programs * 8, 17 - (end != "n"))
+    factor = {"a * a + b * 2.0": 2.0, "a * a - b": -1.0}.get(total, 1.0)
+    np.testing.assert_allclose(found.gradients[1], upstream * reached * factor, rtol=1e-6)
+    np.testing.assert_allclose(found.gradients[0], upstream * reached, rtol=1e-6)
 
 
 IN_A_BRANCH = """@triton.jit

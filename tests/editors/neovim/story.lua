@@ -57,7 +57,7 @@ local function findings(name)
 end
 
 local function request(method, params)
-  local results = vim.lsp.buf_request_sync(0, method, params, 10000) or {}
+  local results = vim.lsp.buf_request_sync(0, method, params, 60000) or {}
   for _, answer in pairs(results) do
     if answer.result ~= nil then
       return answer.result
@@ -128,12 +128,15 @@ local function story()
     context = { diagnostics = {} },
   }
   local fix
-  for _, action in ipairs(request('textDocument/codeAction', params) or {}) do
-    if action.title:find('mask=') then
-      fix = action
+  local offered = wait('a fix adds the mask', function()
+    for _, action in ipairs(request('textDocument/codeAction', params) or {}) do
+      if action.title:find('mask=') then
+        fix = action
+      end
     end
-  end
-  if is(fix ~= nil, 'a fix adds the mask') then
+    return fix
+  end)
+  if offered then
     local edit = fix.edit or (request('codeAction/resolve', fix) or {}).edit
     is(edit ~= nil, 'the fix has an edit')
     vim.lsp.util.apply_workspace_edit(edit, 'utf-8')
@@ -143,17 +146,23 @@ local function story()
   end
 
   -- Reading.
-  local hover = request('textDocument/hover', place(position_of('x = tl%.load')))
-  is(hover and vim.inspect(hover.contents):find('BLOCK'), 'hover tells the shape', hover)
-  local items = request('textDocument/completion', place(position_of('tl%.load%(x_ptr', 3)))
-  local labels = {}
-  for _, item in ipairs(items and (items.items or items) or {}) do
-    labels[item.label] = true
-  end
-  is(labels['load'] and labels['dot'], 'completion knows the operations')
+  wait('hover tells the shape', function()
+    local hover = request('textDocument/hover', place(position_of('x = tl%.load')))
+    return hover and vim.inspect(hover.contents):find('BLOCK')
+  end)
+  wait('completion knows the operations', function()
+    local items = request('textDocument/completion', place(position_of('tl%.load%(x_ptr', 3)))
+    local labels = {}
+    for _, item in ipairs(items and (items.items or items) or {}) do
+      labels[item.label] = true
+    end
+    return labels['load'] and labels['dot']
+  end)
   if new then
-    local hints = request('textDocument/inlayHint', { textDocument = params.textDocument, range = params.range })
-    is(hints and #hints > 0, 'shapes stand beside the names', hints)
+    wait('shapes stand beside the names', function()
+      local hints = request('textDocument/inlayHint', { textDocument = params.textDocument, range = params.range })
+      return hints and #hints > 0
+    end)
     is(vim.lsp.inlay_hint.is_enabled({ bufnr = file }), 'inlay hints are on')
   end
   is(vim.fn.maparg('gra', 'n') == '' or vim.fn.maparg('gra', 'n', false, true).desc ~= nil, 'no key was mapped by us')

@@ -181,16 +181,47 @@ export class Workbench {
   }
 
   /**
-   * Does something until its effect is there: a busy workbench loses keys and clicks. Each attempt is given more time than
-   * the last, so that a lost click is soon followed by another, and a slow machine is not asked for the same again and again.
+   * Does something until its effect is there: a busy workbench loses keys and clicks. An attempt is given more time than the
+   * last that went through, so that a lost click is soon followed by another, and a slow machine is not asked for the same
+   * again and again. An effect that is there before proves nothing: name one that the action alone has.
    */
   async act(what, action, effect) {
-    for (let patience = 6000; patience < PATIENCE_MS; patience *= 1.6) {
-      const done = await action().then(() => true, () => false);
-      if (await effect.first().waitFor({ timeout: done ? patience : 500 }).then(() => true, () => false)) return;
+    const deadline = Date.now() + 2 * PATIENCE_MS;
+    let trouble;
+    for (let patience = 6000; Date.now() < deadline; ) {
+      trouble = await action().then(() => undefined, (error) => error);
+      if (await effect.first().waitFor({ timeout: trouble ? 500 : patience }).then(() => true, () => false)) return;
+      if (!trouble) patience *= 1.6;
       await this.page.keyboard.press("Escape");
     }
-    throw new Error(`${what}: nothing happens`);
+    throw new Error(`${what}: nothing happens${trouble ? `; ${trouble.message}` : ""}`);
+  }
+
+  /** Waits until an assertion holds: what is shown comes in pieces. */
+  async eventually(assertion) {
+    const deadline = Date.now() + PATIENCE_MS;
+    for (;;) {
+      try {
+        return await assertion();
+      } catch (error) {
+        if (Date.now() > deadline) throw error;
+      }
+      await this.page.waitForTimeout(50);
+    }
+  }
+
+  /** Presses Escape until what it closes is gone. */
+  async dismiss(shown) {
+    for (let attempt = 0; attempt < 20; attempt++) {
+      await this.page.keyboard.press("Escape");
+      if (await shown.first().waitFor({ state: "detached", timeout: 6000 }).then(() => true, () => false)) return;
+    }
+    throw new Error("Escape does not close it");
+  }
+
+  /** Saves the file that is shown: it is on disk afterwards. */
+  async save() {
+    await this.act("saving", () => this.page.keyboard.press("Control+s"), this.page.locator(".tab.active:not(.dirty)"));
   }
 
   /**
@@ -223,10 +254,15 @@ export class Workbench {
     await this.page.locator(".editor-instance .view-line").first().waitFor();
   }
 
-  /** A command of the palette; with an effect it is given until that is there. */
+  /** A command of the palette; with an effect it is given until that is there, else until the palette took it. */
   async command(title, effect) {
-    if (effect) await this.act(title, () => this.choose("F1", `>${title}`, title), effect);
-    else await this.choose("F1", `>${title}`, title);
+    const choose = () => this.choose("F1", `>${title}`, title);
+    if (effect) return this.act(title, choose, effect);
+    for (let attempt = 0; attempt < 8; attempt++) {
+      if (await choose().then(() => true, () => false)) return;
+      await this.page.keyboard.press("Escape");
+    }
+    throw new Error(`the palette does not take ${title}`);
   }
 
   async goToLine(line, column = 1) {
@@ -234,8 +270,10 @@ export class Workbench {
       await this.quickInput("Control+g", `:${line}:${column}`);
       await this.take(this.page.locator(".quick-input-list .monaco-list-row", { hasText: `line ${line}` }));
     };
-    await this.act(`going to line ${line}`, go, this.atLine(line));
-    await this.page.locator(".editor-instance .monaco-editor.focused").first().waitFor(); // keys go there
+    // Keys go there: the editor has the focus, and the cursor is at this very place (it may have been in the line before).
+    const workbench = this.page.locator(".monaco-workbench", { has: this.page.locator(".editor-instance .monaco-editor.focused") });
+    const place = this.page.locator(".statusbar-item", { hasText: new RegExp(`^Ln ${line}, Col ${column}\\b`) });
+    await this.act(`going to line ${line}, column ${column}`, go, workbench.filter({ has: place }));
   }
 
   /** The status bar says that the cursor is in this line. */

@@ -103,8 +103,7 @@ const tests = {
     const text = hovers.flatMap((hover) => hover.contents.map((part) => part.value)).join("\n");
     assert.match(text, /BLOCK/);
     const all = new vscode.Range(0, 0, document.lineCount, 0);
-    const hints = await vscode.commands.executeCommand("vscode.executeInlayHintProvider", document.uri, all);
-    assert.ok(hints.length > 0);
+    await until("hints", async () => (await vscode.commands.executeCommand("vscode.executeInlayHintProvider", document.uri, all)).length > 0);
   },
 
   async "each forward kernel has a lens for its backward and one for its check"() {

@@ -43,10 +43,17 @@ async function elementIn(diff, side) {
 
 /** Expected and actual in a diff editor: one element, the second half the first. */
 async function expectHalf(diff) {
-  await diff.locator(".editor.original .view-line", { hasText: /\]\s=\s/ }).first().waitFor();
+  for (const side of ["original", "modified"]) await diff.locator(`.editor.${side} .view-line`, { hasText: /\]\s=\s/ }).first().waitFor();
   const [expected, actual] = await Promise.all([elementIn(diff, "original"), elementIn(diff, "modified")]);
   assert.equal(expected.name, actual.name);
   assert.ok(Math.abs(actual.value / expected.value - 0.5) < 1e-4, `${actual.value} is half of ${expected.value}`);
+}
+
+/** Accepts or discards the preview of the backward: it closes. */
+async function answerPreview(answer) {
+  const preview = page.locator(".tab", { hasText: "backward of softmax_kernel" });
+  const click = () => page.locator(`.editor-actions a[aria-label^="${answer} Backward"]`).first().click({ timeout: 5000 });
+  await bench.act(`${answer} Backward`, click, page.locator("body").filter({ hasNot: preview }));
 }
 
 step("a kernel opens with lenses over it and shapes beside its names", async () => {
@@ -98,9 +105,8 @@ step("the lens shows the new module beside its forward, and Accept writes it", a
   const file = join(editor.workspace, "softmax_kernel_backward.py");
   assert.ok(!existsSync(file), "nothing is written before it is accepted");
   await bench.shot("preview");
-  await page.locator('.editor-actions a[aria-label^="Accept Backward"]').first().click();
-  await page.locator(".tab", { hasText: "backward of softmax_kernel" }).waitFor({ state: "detached" });
-  await page.locator('.tab.active[data-resource-name="softmax_kernel_backward.py"]').waitFor();
+  await answerPreview("Accept");
+  await bench.tab("softmax_kernel_backward.py").waitFor();
   await until(() => existsSync(file), "the file that was accepted");
   assert.match(readFileSync(file, "utf8"), /def softmax_kernel_backward\(/);
 });
@@ -142,14 +148,14 @@ step("a backward that was made wrong by hand is refuted: lens, squiggle, Testing
   await panel.locator(".status.failed").waitFor();
   await panel.locator("td.bad", { hasText: "differs" }).waitFor();
   await bench.shot("wrong-panel");
-  await panel.locator("[data-type=open]", { hasText: "Show wrong gradient" }).click();
+  const show = panel.locator("[data-type=open]", { hasText: "Show wrong gradient" });
+  await bench.act("showing the wrong gradient", () => show.click({ timeout: 5000 }), bench.atLine(lineOf(text, "tl.store(din_ptr")));
   await bench.closeTab("Gradients: ");
   await bench.editorOf(name);
-  await bench.atLine(lineOf(text, "tl.store(din_ptr")).waitFor();
   await bench.goToLine(wrong);
   await page.keyboard.press("End");
   for (let i = 0; i < " * 0.5".length; i++) await page.keyboard.press("Backspace");
-  await page.keyboard.press("Control+s");
+  await bench.save();
   await page.locator(".squiggly-error").first().waitFor({ state: "detached" });
   await bench.command("View: Hide Panel", page.locator(".monaco-workbench.nopanel"));
   await bench.command("View: Show Explorer", page.locator(".explorer-folders-view"));
@@ -164,22 +170,23 @@ step("an edit makes the result stale, undo makes it good again", async () => {
   await bench.lens(/changed since the last check/).waitFor();
   await bench.lens("Update backward").waitFor();
   await bench.shot("stale");
+  const written = readFileSync(join(editor.workspace, "softmax_kernel_backward.py"), "utf8");
   await bench.openFile("softmax_kernel_backward.py");
-  await bench.goToLine(lineOf(readFileSync(join(editor.workspace, "softmax_kernel_backward.py"), "utf8"), "def softmax_kernel_backward("));
+  await bench.goToLine(lineOf(written, "# by hand")); // the editor has what was written on disk
+  await bench.goToLine(lineOf(written, "def softmax_kernel_backward("));
   await bench.lens("softmax.py has changed: update backward").waitFor();
   await bench.shot("outdated");
   await bench.clickLens("softmax.py has changed", page.locator(".tab.active", { hasText: "backward of softmax_kernel" }));
   await page.locator(".editor.modified .view-line", { hasText: /\*\s2\.0/ }).first().waitFor();
   await page.locator(".notification-list-item", { hasText: "what was edited by hand was kept (1 place)" }).first().waitFor();
   await bench.shot("update");
-  await page.locator('.editor-actions a[aria-label^="Discard Backward"]').first().click();
-  await page.locator(".tab", { hasText: "backward of softmax_kernel" }).waitFor({ state: "detached" });
+  await answerPreview("Discard");
   await bench.openFile("softmax.py");
   await bench.goToLine(16);
   await page.keyboard.press("End");
   for (let i = 0; i < 6; i++) await page.keyboard.press("Backspace");
   await bench.lens(/gradients proved, worst/).waitFor();
-  await page.keyboard.press("Control+s");
+  await bench.save();
 });
 
 step("the panel has the table of the check and the picture of the schedule", async () => {
@@ -195,24 +202,26 @@ step("the panel has the table of the check and the picture of the schedule", asy
   await bench.act("the panel", show, frame.locator("table tbody tr"));
   assert.match(await frame.locator("h1").innerText(), /layer_norm_kernel/);
   await frame.locator("svg.access rect.lane").first().waitFor();
-  assert.match(await frame.locator("figure[aria-label='The access under the cursor']").innerText(), /Line 29, load of X: lane i touches i; coalesced/);
-  assert.ok((await frame.locator("svg .element.collides").count()) > 0, "the weights' gradients collide in the forward turned round");
-  assert.ok((await frame.locator("svg .element.private").count()) > 0);
+  const access = frame.locator("figure[aria-label='The access under the cursor']");
+  await bench.eventually(async () => assert.match(await access.innerText(), /Line 29, load of X: lane i touches i; coalesced/));
+  await frame.locator("svg .element.collides").first().waitFor(); // the weights' gradients, in the forward turned round
+  await frame.locator("svg .element.private").first().waitFor();
   // What a screen reader has: headings, buttons, a table with named rows, pictures in words.
-  const tree = await frame.locator("main").ariaSnapshot();
-  for (const part of [/heading "layer_norm_kernel" \[level=1\]/, /button "Check gradients"/, /rowheader "dX"/, /cell "agrees"/, /columnheader "worst error"/, /img "Before and after: Programs that differ in program_id\(0\) meet/])
-    assert.match(tree, part, tree);
-  await frame.locator('[data-type="check"]').focus();
+  await bench.eventually(async () => {
+    const tree = await frame.locator("main").ariaSnapshot();
+    for (const part of [/heading "layer_norm_kernel" \[level=1\]/, /button "Check gradients"/, /rowheader "dX"/, /cell "agrees"/, /columnheader "worst error"/, /img "Before and after: Programs that differ in program_id\(0\) meet/])
+      assert.match(tree, part, tree);
+  });
   // The words for a screen reader change when the check that was started by key runs, and again when it is over.
   const spoken = frame.locator("#announcement");
   await spoken.evaluate((element) => {
     element.heard = [];
     new MutationObserver(() => element.heard.push(element.textContent)).observe(element, { childList: true, characterData: true, subtree: true });
   });
-  await page.keyboard.press("Enter");
+  await frame.locator('[data-type="check"]').press("Enter");
   await until(async () => (await spoken.evaluate((element) => element.heard)).some((text) => /proved/.test(text)), "the result in words");
   await frame.locator(".status.proved").waitFor();
-  assert.equal(await frame.locator(":focus").getAttribute("data-type"), "check", "the keyboard stays where it was");
+  await bench.eventually(async () => assert.equal(await frame.locator(":focus").getAttribute("data-type", { timeout: 5000 }), "check", "the keyboard stays where it was"));
   const sides = "View: Toggle Primary Side Bar Visibility";
   await bench.command(sides, page.locator(".monaco-workbench.nosidebar"));
   await bench.shot("panel");
@@ -228,9 +237,11 @@ step("the panel has the table of the check and the picture of the schedule", asy
 step("the Testing view checks a file and shows each kernel's result", async () => {
   await bench.showTests();
   const row = bench.testRow("layer_norm.py");
-  await row.click();
-  await page.keyboard.press("ArrowRight");
-  await bench.testRow("layer_norm_row_kernel").waitFor();
+  const unfold = async () => {
+    await row.click({ timeout: 5000 });
+    await page.keyboard.press("ArrowRight");
+  };
+  await bench.act("unfolding the file's row", unfold, bench.testRow("layer_norm_row_kernel"));
   await bench.runTest("layer_norm.py", bench.testRow("layer_norm_row_kernel").locator(".codicon-testing-passed-icon"));
   await row.locator(".codicon-testing-passed-icon").waitFor();
   await bench.shot("testing");
@@ -240,13 +251,16 @@ step("where the rules refuse, the light bulb has the action disabled, and the le
   await bench.openFile("refused.py");
   refusal = /no backward: (.{24})/.exec((await bench.lens(/no backward: /).innerText()).replaceAll("\u00a0", " "))[1].replaceAll("`", "");
   await bench.goToLine(8, 8);
-  await page.keyboard.press("Control+Shift+r");
   const menu = page.locator(".action-widget");
   const offer = menu.locator(".monaco-list-row", { hasText: "Generate backward" });
-  await menu.locator("a", { hasText: "Show Disabled" }).waitFor();
-  assert.equal(await offer.count(), 0, "it cannot be chosen");
-  await bench.clickAt(menu.locator("a", { hasText: "Show Disabled" })); // a menu takes clicks only once the mouse moved over it
-  await offer.first().waitFor();
+  const disabled = menu.locator("a", { hasText: "Show Disabled" });
+  const showDisabled = async () => {
+    await page.keyboard.press("Control+Shift+r");
+    await disabled.waitFor({ timeout: 20_000 });
+    assert.equal(await offer.count(), 0, "it cannot be chosen");
+    await bench.clickAt(disabled); // a menu takes clicks only once the mouse moved over it
+  };
+  await bench.act("the disabled actions", showDisabled, offer);
   assert.match(await offer.first().getAttribute("class"), /option-disabled/);
   assert.ok((await offer.first().innerText()).replaceAll("`", "").includes(refusal), "with the reason");
   await bench.shot("refused");
@@ -258,13 +272,15 @@ step("the panel of a refused kernel says so, and offers nothing that cannot be h
   await bench.openFile("refused.py");
   await bench.command("Triton: Show Gradients", page.locator(".tab", { hasText: "Gradients: " }));
   await panel.locator(".status.refused").waitFor();
-  const header = await panel.locator("header").innerText();
-  assert.match(header, /No backward/);
-  assert.ok(header.toLowerCase().includes(refusal.toLowerCase()), `${header} has ${refusal}`);
-  for (const type of ["check", "preview"]) assert.equal(await panel.locator(`[data-type=${type}]`).getAttribute("aria-disabled"), "true");
+  await bench.eventually(async () => {
+    const header = await panel.locator("header").innerText();
+    assert.match(header, /No backward/);
+    assert.ok(header.toLowerCase().includes(refusal.toLowerCase()), `${header} has ${refusal}`);
+    for (const type of ["check", "preview"]) assert.equal(await panel.locator(`[data-type=${type}]`).getAttribute("aria-disabled"), "true");
+  });
   // It follows the text: a store instead of the atomic has a backward.
   const text = readFileSync(join(editor.workspace, "refused.py"), "utf8");
-  await bench.act("showing the kernel", () => panel.locator("[data-type=open]").click(), bench.atLine(lineOf(text, "def largest_kernel")));
+  await bench.act("showing the kernel", () => panel.locator("[data-type=open]").click({ timeout: 5000 }), bench.atLine(lineOf(text, "def largest_kernel")));
   await bench.goToLine(lineOf(text, "tl.atomic_max"), 5);
   for (let i = 0; i < "tl.atomic_max".length; i++) await page.keyboard.press("Delete");
   await page.keyboard.type("tl.store");
@@ -274,7 +290,7 @@ step("the panel of a refused kernel says so, and offers nothing that cannot be h
   await page.keyboard.type("tl.atomic_max");
   await page.keyboard.press("Escape");
   await panel.locator(".status.refused").waitFor();
-  await page.keyboard.press("Control+s");
+  await bench.save();
   await bench.closeTab("Gradients: ");
 });
 
@@ -285,8 +301,8 @@ step("a refused kernel is skipped, with its reason in the results", async () => 
 step("a long check is cancelled", async () => {
   const cancel = page.locator(".monaco-action-bar a[aria-label^='Cancel Test Run']:visible");
   await bench.runTest("slow.py", cancel);
-  await cancel.first().click();
-  await bench.testRow("slow.py").locator(".codicon-testing-skipped-icon").waitFor();
+  const skipped = bench.testRow("slow.py").locator(".codicon-testing-skipped-icon");
+  await bench.act("cancelling", () => cancel.first().click({ timeout: 5000 }), skipped);
 });
 
 step("the server is started again from the palette, and lenses come back", async () => {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "server/cli/outcome.h"
 #include "server/cli/shard.h"
 #include "server/crash/contain.h"
@@ -17,13 +18,15 @@
 #include "server/system/output.h"
 #include "server/text/resolve.h"
 #include "server/text/sieve.h"
+#include "server/times/timed_files.h"
 
 typedef struct FileCheck {
     const Options *options;
     Report *report;
     SettingsCache *settings;
     ImportResolver *resolver;
-    Grad *grad;  // NULL without --grad
+    Grad *grad;         // NULL without --grad
+    TimedFiles *timed;  // NULL without --time
     Containment *containment;
     Shard shard;
 } FileCheck;
@@ -47,6 +50,7 @@ static void check_snapshot(FileCheck *check, const Snapshot *snapshot, const Set
         const ShardPart *part = &check->shard.parts.items[i];
         grad_derive_part(check->grad, snapshot, settings, part->start, part->end);
     }
+    if (check->timed) timed_files_take(check->timed, snapshot, settings, NULL);
 }
 
 static void check_file(FileCheck *check, const FileItem *file, FileParts parts) {
@@ -87,6 +91,30 @@ static void check_file(FileCheck *check, const FileItem *file, FileParts parts) 
     arena_free(arena);
 }
 
+/// The times into the report, with what became slower where --fail-slower asks.
+static void time_files(FileCheck *check) {
+    const Options *options = check->options;
+    Report *report = check->report;
+    Arena *arena = report->arena;
+    Comparison comparison = {.text = ""};
+    double allowed;
+    Error error = kept_allowed(arena, options, &allowed);
+    Json *times = timed_files_run(check->timed);
+    if (!error && options->compare_times && !timed_files_lack_setup(check->timed))
+        error = kept_compare(arena, times, options, allowed, &comparison);
+    if (error) report_problem(report, "%s", error);
+    error = options->save_times && times_count(times)
+                ? kept_write(arena, times, options, report->files.items, report->files.count)
+                : NULL;
+    if (error) report_problem(report, "%s", error);
+    if (options->compare_times) kept_put(times, &comparison);
+    if (options->fail_slower) timed_files_report(check->timed, &comparison);
+    report->times = times;
+    report->times_text =
+        arena_printf(arena, "%s%s%s", lines_visible(arena, times_table(arena, times)),
+                     *comparison.text ? "\n" : "", comparison.text);
+}
+
 static void check_files(FileCheck *check, const Options *options) {
     Report *report = check->report;
     FileList files =
@@ -107,7 +135,22 @@ static void check_files(FileCheck *check, const Options *options) {
     report->at = files.items.count + 1;
     contain_enter(check->containment, NULL);
     if (check->grad) grad_prove(check->grad);
+    if (check->timed) time_files(check);
     report_sort(report);
+}
+
+/// What --time says, and what is said of times without it.
+static Error times_refuse(Arena *arena, const Options *options) {
+    double allowed;
+    const char *lone = options->python          ? "--python"
+                       : options->save_times    ? "--save-times"
+                       : options->compare_times ? "--compare-times"
+                       : options->fail_slower   ? "--fail-slower"
+                                                : NULL;
+    if (!options->time) return lone ? arena_printf(arena, "%s needs --time", lone) : NULL;
+    if (options->shard || options->results)
+        return "--time: the times of several machines are not merged; leave out --shard and --results";
+    return kept_allowed(arena, options, &allowed);
 }
 
 static Error options_refuse(Arena *arena, const Options *options, Shard *shard) {
@@ -115,6 +158,7 @@ static Error options_refuse(Arena *arena, const Options *options, Shard *shard) 
     if (!error) error = names_refuse(arena, "--ignore", &options->ignore);
     if (!error) error = levels_refuse(arena, "--severity", &options->severity);
     if (!error) error = outcome_refuse(options);
+    if (!error) error = times_refuse(arena, options);
     if (!error) error = shard_parse(arena, options->shard, shard);
     if (!error && options->shard && (options->baseline || options->write_baseline))
         error = "--shard: a baseline is for all parts together; give it to --merge";
@@ -150,10 +194,14 @@ static int check_all(const Options *options, Containment *containment) {
     Loop *loop = loop_new();
     uint64_t started = loop_now_ms(loop);
     Report report = {.arena = arena, .with_kernels = options->grad};
-    FileCheck check = {
-        options,     &report, settings_cache_new(arena, &report), import_resolver_new(NULL), NULL,
-        containment, shard};
+    FileCheck check = {.options = options,
+                       .report = &report,
+                       .settings = settings_cache_new(arena, &report),
+                       .resolver = import_resolver_new(NULL),
+                       .containment = containment,
+                       .shard = shard};
     if (options->grad) check.grad = grad_new(arena, loop, &report, check.resolver, options);
+    if (options->time) check.timed = timed_files_new(arena, options, &report, check.resolver);
     check_files(&check, options);
     report.seconds = (double)(loop_now_ms(loop) - started) / 1000;
     loop_free(loop);

@@ -85,7 +85,7 @@ static void put_case(Buffer *out, const Case *row) {
     put_xml(out, row->class_name);
     buffer_puts(out, "\" name=\"");
     put_xml(out, row->name);
-    buffer_printf(out, "\" time=\"%.3f\"", row->seconds);
+    buffer_printf(out, "\" time=\"%.6f\"", row->seconds);
     if (!row->verdict) {
         buffer_puts(out, "/>\n");
         return;
@@ -151,6 +151,30 @@ static void put_gradients(Buffer *out, const Report *report) {
     }
 }
 
+/// Of a row of the times: the milliseconds of both directions, as seconds.
+static double row_seconds(const Json *row) {
+    return (json_get_number(json_get(row, "forward"), "median_ms", 0) +
+            json_get_number(json_get(row, "backward"), "median_ms", 0)) /
+           1000;
+}
+
+/// A case for each kernel at each size; one that could not be timed is skipped. What became slower is a finding of its file.
+static int put_times(Buffer *out, const Json *rows) {
+    int skipped = 0;
+    for (int i = 0; i < rows->count; i++) {
+        const Json *row = rows->items[i];
+        const char *problem = json_get_string(row, "problem", NULL);
+        skipped += problem != NULL;
+        put_case(out, &(Case){.class_name = json_get_string(row, "file", ""),
+                              .name = json_get_string(row, "kernel", ""),
+                              .verdict = problem ? "skipped" : NULL,
+                              .message = "not timed",
+                              .body = problem ? problem : "",
+                              .seconds = row_seconds(row)});
+    }
+    return skipped;
+}
+
 static void put_suite(Buffer *out, const char *name, const char *cases, int tests, int failures,
                       int errors, int skipped) {
     buffer_printf(
@@ -181,6 +205,12 @@ void format_junit(Buffer *out, const Report *report, const FormatOptions *option
         int proved = report_count_kernels(report, KERNEL_PROVED);
         put_suite(out, "gradients", buffer_text(&gradients), report->kernels.count, failures, 0,
                   report->kernels.count - failures - proved);
+    }
+    const Json *rows = json_get(report->times, "kernels");
+    if (rows) {
+        Buffer times = buffer_new(report->arena);
+        int skipped = put_times(&times, rows);
+        put_suite(out, "times", buffer_text(&times), rows->count, 0, 0, skipped);
     }
     buffer_puts(out, "</testsuites>\n");
 }

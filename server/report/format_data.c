@@ -97,6 +97,7 @@ void format_json(Buffer *out, const Report *report, const FormatOptions *options
             json_push(kernels, kernel_json(arena, &report->kernels.items[i]));
         json_set(json, "kernels", kernels);
     }
+    if (report->times) json_set(json, "times", json_copy(arena, report->times));
     json_set(json, "problems", strings_json(arena, report->problems.items, report->problems.count));
     json_set(json, "summary", summary_json(arena, report));
     put_json(out, json);
@@ -225,6 +226,11 @@ void format_sarif(Buffer *out, const Report *report, const FormatOptions *option
     json_set_string(run, "columnKind", "utf16CodeUnits");
     json_set(run, "invocations", sarif_invocations(arena, report));
     json_set(run, "results", results);
+    if (report->times) {  // what SARIF has no place for: §3.8
+        Json *properties = json_object(arena);
+        json_set(properties, "times", json_copy(arena, report->times));
+        json_set(run, "properties", properties);
+    }
     json_push(runs, run);
     json_set_string(log, "$schema",
                     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"

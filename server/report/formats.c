@@ -172,9 +172,15 @@ static void put_kernels(Buffer *out, const Report *report, const FormatOptions *
     buffer_puts(out, "\n");
 }
 
+/// Ends with an empty line, as findings do.
+static void put_times(Buffer *out, const Report *report, const FormatOptions *options) {
+    if (report->times_text && !options->quiet) buffer_printf(out, "%s\n", report->times_text);
+}
+
 void format_full(Buffer *out, const Report *report, const FormatOptions *options) {
     for (LIST_EACH(int, i, report->findings)) put_finding(out, &report->findings.items[i], options);
     put_kernels(out, report, options);
+    put_times(out, report, options);
     put_summary(out, report, options);
 }
 
@@ -188,6 +194,7 @@ void format_concise(Buffer *out, const Report *report, const FormatOptions *opti
             finding->row->name, plain(options), text_visible(out->arena, finding->message));
     }
     put_kernels(out, report, options);
+    put_times(out, report, options);
     put_summary(out, report, options);
 }
 

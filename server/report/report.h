@@ -80,6 +80,8 @@ typedef struct Report {
     LIST(int) problems_at;  // as `at`, of each of them
     int at;                 // the file that is looked at, counted from 1; 0: none yet
     bool with_kernels;
+    const struct Json *times;  // with --time: as docs/json.md has them; else NULL
+    const char *times_text;    // the same for people
     int kernel_count;  // jit functions seen
     int suppressed;
     double seconds;

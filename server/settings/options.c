@@ -260,6 +260,12 @@ static Error parse_option(Parse *parse, Str name, const char *equals) {
     return option_set(parse->arena, parse->options, option, value);
 }
 
+/// Whether `name`, which is a command, is an option of `command` as well: --check --time.
+static bool is_option_of(int command, const char *name) {
+    int option = command < 0 ? -1 : find_option(str_from(name));
+    return option >= 0 && rows[option].kind == FLAG && (rows[option].commands & (1u << command));
+}
+
 static Error parse_argument(Parse *parse, const char *argument) {
     if (argument[0] != '-' || !argument[1]) {
         LIST_PUSH(parse->arena, &parse->operands, argument);
@@ -268,7 +274,13 @@ static Error parse_argument(Parse *parse, const char *argument) {
     const char *equals = argument[1] == '-' ? strchr(argument, '=') : NULL;
     Str name = {argument, equals ? (size_t)(equals - argument) : strlen(argument)};
     int command = find_command(name);
-    if (command < 0) return parse_option(parse, name, equals);
+    if (command < 0 || is_option_of(parse->command, commands[command].name))
+        return parse_option(parse, name, equals);
+    if (parse->command >= 0 && is_option_of(command, commands[parse->command].name)) {
+        Error error = parse_option(parse, str_from(commands[parse->command].name), NULL);
+        if (error) return error;
+        parse->command = command;
+    }
     if (parse->command >= 0 && parse->command != command && command != COMMAND_HELP)
         return arena_printf(parse->arena, "%s and %s cannot be used together",
                             commands[parse->command].name, commands[command].name);

@@ -30,7 +30,7 @@ typedef struct Options {
     const char **operands;
     int operand_count;
     bool stdio, grad, quiet, diff, no_proof, force, agree, write, from_stdin, update_baseline,
-        forget, json, update;
+        forget, json, update, time;
     const char *pipe;                    // NULL: stdin and stdout
     const char *record;                  // NULL: do not
     int socket, client_process;          // 0: none

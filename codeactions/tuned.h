@@ -16,6 +16,11 @@ typedef struct TunedConfiguration {
 ActionEdit tuned_edit(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                       const TunedConfiguration *configurations, int count,
                       const TunedConfiguration *others);
+/// An edit of the one launch of the kernel, or of constants that it names and nobody else: `now` becomes `best`, of the same names. `in_grid`: a name that the grid of
+/// the tuned line follows, and so has the launch's. A refusal in words that go on after "and" otherwise.
+ActionEdit tuned_launch_edit(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                             const TunedConfiguration *best, const TunedConfiguration *now,
+                             const bool *in_grid);
 /// `[triton.Config({"BLOCK": 128}, num_warps=4), ...]`, lines indented by `indent` spaces.
 const char *tuned_list(Arena *arena, const char *triton, const TunedConfiguration *configurations,
                        int count, const TunedConfiguration *others, int indent);

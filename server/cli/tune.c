@@ -44,6 +44,7 @@ static void put_result(TuneRun *run, const TuningResult *result) {
         put_variant(out, result->best[i], first);
     buffer_printf(out, "%d tried, %d not tried as their tiles do not fit%s\n", result->tried,
                   result->pruned, result->was_cut ? "; the search was cut short" : "");
+    for (int i = 0; i < result->fixed_count; i++) buffer_printf(out, "  %s\n", result->fixed[i]);
     for (int i = 0; i < result->dropped_count; i++)
         buffer_printf(out, "  dropped: %s: %s\n", result->dropped[i]->text,
                       result->dropped[i]->problem);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "server/times/free_sizes.h"
+
 enum {
     MOST_WARPS = 16,
     MOST_STAGES = 5,
@@ -19,6 +21,7 @@ typedef struct SpaceSearch {
     Arena *arena;
     const Kernel *kernel;
     const Json *plan;
+    const char *line;
     Space *space;
 } SpaceSearch;
 
@@ -85,6 +88,12 @@ static void find_blocks(SpaceSearch *search) {
         DimSearch dims = {.parameter = parameter->value};
         region_walk(function->body, find_dim, &dims);
         if (!dims.is_found || search->space->count == SPACE_MOST_AXES - LEFT_FOR_OPTIONS) continue;
+        const char *fixed = size_fixed(search->arena, search->kernel, p, search->line);
+        if (fixed) {
+            fixed = arena_printf(search->arena, "%s stays %d: %s", parameter->name, now, fixed);
+            LIST_PUSH(search->arena, &search->space->fixed, fixed);
+            continue;
+        }
         SpaceAxis *axis =
             axis_new(search->space, arena_strdup(search->arena, parameter->name), AXIS_BLOCK);
         axis->parameter = p;
@@ -178,9 +187,9 @@ static bool find_dot(void *context, Op *op) {
     return !space->has_dot;
 }
 
-Space space_of(Arena *arena, const Kernel *kernel, const Json *plan) {
+Space space_of(Arena *arena, const Kernel *kernel, const Json *plan, const char *line) {
     Space space = {0};
-    SpaceSearch search = {arena, kernel, plan, &space};
+    SpaceSearch search = {arena, kernel, plan, line, &space};
     region_walk(kernel->function->body, find_dot, &space);
     find_blocks(&search);
     region_walk(kernel->function->body, take_tile, &search);
@@ -246,26 +255,6 @@ const char *space_text(Arena *arena, const Space *space, const SpacePoint *point
     return buffer_text(&out);
 }
 
-/// The next item of a list with commas, brackets and quotes in it.
-static Str next_item(const char **at) {
-    int depth = 0;
-    char quote = 0;
-    const char *start = *at, *end = start;
-    for (; *end && (depth || quote || *end != ','); end++) {
-        if (quote) {
-            if (*end == quote) quote = 0;
-        } else if (strchr("\"'", *end)) {
-            quote = *end;
-        } else if (strchr("([{", *end)) {
-            depth++;
-        } else if (strchr(")]}", *end) && depth) {
-            depth--;
-        }
-    }
-    *at = *end ? end + 1 : end;
-    return str_trim((Str){start, (size_t)(end - start)});
-}
-
 static bool is_set_by(const Space *space, Str item) {
     const char *equals = memchr(item.data, '=', item.size);
     Str name = str_trim((Str){item.data, equals ? (size_t)(equals - item.data) : 0});
@@ -280,7 +269,7 @@ const char *space_line(Arena *arena, const Space *space, const SpacePoint *point
     Buffer out = buffer_new(arena);
     buffer_puts(&out, "# tad time: ");
     for (const char *at = colon ? colon + 1 : line; *at;) {
-        Str item = next_item(&at);
+        Str item = line_item(&at);
         if (item.size && !is_set_by(space, item)) {
             buffer_add(&out, item.data, item.size);
             buffer_puts(&out, ", ");

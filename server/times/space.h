@@ -1,5 +1,5 @@
-// What `tune` tries for a kernel: lengths of tiles that are constexprs (under autotune only those that its list sets, where that is seen), warps and stages; and
-// what needs no trial. A length that is no choice, as a head's, is found out by the result that it gives.
+// What `tune` tries for a kernel: lengths of tiles that are constexprs and free (free_sizes.h; under autotune only those that its list sets, where that is seen), warps and
+// stages; and what needs no trial.
 #ifndef TAD_SERVER_TIMES_SPACE_H
 #define TAD_SERVER_TIMES_SPACE_H
 
@@ -37,7 +37,7 @@ typedef struct Space {
     int count;
     LIST(SpaceTile) tiles;
     bool has_dot;
-    const char *refusal;  // why nothing can be tried, or NULL
+    LIST(const char *) fixed;  // lengths that stay, each with the reason
 } Space;
 
 /// A point is an index into `values` for each axis.
@@ -45,8 +45,8 @@ typedef struct SpacePoint {
     int at[SPACE_MOST_AXES];
 } SpacePoint;
 
-/// `plan`: the worker's answer for the kernel as it is launched now. In `arena`, free of the snapshot.
-Space space_of(Arena *arena, const Kernel *kernel, const Json *plan);
+/// `plan`: the worker's answer for the kernel as it is launched now by `line`. In `arena`, free of the snapshot.
+Space space_of(Arena *arena, const Kernel *kernel, const Json *plan, const char *line);
 SpacePoint space_start(const Space *space);
 bool space_same(const Space *space, const SpacePoint *a, const SpacePoint *b);
 /// Why a point needs no trial: its tiles do not fit the GPU, of `shared_kib` (0: 227). NULL where it may be tried.

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "server/times/free_sizes.h"
+
 static const double NEAR_THE_BEST = 1.1;
 
 typedef struct TunedFew {
@@ -61,12 +63,31 @@ const char *tuned_list_text(Arena *arena, const TuningResult *result, int most) 
     return tuned_list(arena, "triton", chosen.items, chosen.count, &none, 0);
 }
 
+/// The launch passes its numbers itself.
+static ActionEdit launch_edit(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                              const TuningResult *result, const TunedConfiguration *best) {
+    const TunedVariant *first = result->first;
+    TunedConfiguration now = {result->names, first->blocks, result->name_count, first->warps,
+                              first->stages};
+    bool *in_grid = ARENA_ARRAY(arena, bool, result->name_count + 1);
+    for (int i = 0; i < result->name_count; i++)
+        in_grid[i] = line_grid_names(arena, result->line, result->names[i]);
+    ActionEdit edit = tuned_launch_edit(arena, snapshot, kernel, best, &now, in_grid);
+    if (edit.refusal)
+        edit.refusal = arena_printf(
+            arena, "the kernel is under no `@triton.autotune` of this file, and %s", edit.refusal);
+    return edit;
+}
+
 ActionEdit tuned_list_edit(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                            const TuningResult *result, int most) {
     TunedFew chosen = chosen_of(arena, result, most);
     TunedConfiguration others = others_of(arena, result);
-    if (chosen.count && result->best[0] != result->first)
-        return tuned_edit(arena, snapshot, kernel, chosen.items, chosen.count, &others);
+    const FunctionDefinition *definition = kernel->definition;
+    bool is_faster = chosen.count && result->best[0] != result->first;
+    if (is_faster && !definition->is_autotuned && !definition->has_heuristics)
+        return launch_edit(arena, snapshot, kernel, result, &chosen.items[0]);
+    if (is_faster) return tuned_edit(arena, snapshot, kernel, chosen.items, chosen.count, &others);
     ActionEdit edit = {.refusal = "nothing is faster than the kernel as it is"};
     return edit;
 }

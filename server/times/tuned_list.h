@@ -5,7 +5,8 @@
 #include "codeactions/tuned.h"
 #include "server/times/tuning.h"
 
-/// Those of the `most` fastest that take at most a tenth longer than the fastest, written into the file (codeactions/tuned.h). A refusal
+/// Those of the `most` fastest that take at most a tenth longer than the fastest, written into the file: the list of its autotune, or
+/// the fastest into its launch (codeactions/tuned.h). A refusal
 /// where that cannot be, or where nothing is faster than the kernel as it is.
 ActionEdit tuned_list_edit(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                            const TuningResult *result, int most);

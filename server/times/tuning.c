@@ -156,6 +156,8 @@ static void tuning_finish(Tuning *tuning) {
                            .plan = tuning->plan,
                            .tried = tuning->tried,
                            .was_cut = tuning->was_cut,
+                           .fixed = (const char *const *)space->fixed.items,
+                           .fixed_count = space->fixed.count,
                            .names = names,
                            .first = &tuning->trials.items[0].variant,
                            .best = best,
@@ -306,7 +308,7 @@ static void first_planned(void *context, RunnerTrouble trouble, const Json *resu
         return;
     }
     tuning->plan = json_copy(tuning->arena, result);
-    tuning->space = space_of(tuning->arena, tuning->kernel, tuning->plan);
+    tuning->space = space_of(tuning->arena, tuning->kernel, tuning->plan, tuning->line);
     SpacePoint start = space_start(&tuning->space);
     trial_new(tuning, &start, NULL);
     runner_client_request(tuning->worker, "time", time_params(tuning, tuning->plan, "keep"),

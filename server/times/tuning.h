@@ -27,7 +27,9 @@ typedef struct TuningResult {
     int best_count;
     const TunedVariant *const *dropped;  // tried, and without a time
     int dropped_count;
-    int pruned;  // not tried: their tiles do not fit
+    int pruned;                // not tried: their tiles do not fit
+    const char *const *fixed;  // lengths that stay, each with the reason
+    int fixed_count;
 } TuningResult;
 
 typedef struct TuningEvents {

@@ -99,7 +99,7 @@ def test_what_does_not_fit_is_not_tried(machine: Machine) -> None:
 
 
 MATMUL = f"""{HEAD}
-# tad time: A=f16[N, N], B=f16[N, N], C=f32[N, N], N=256, BLOCK=64, LANES=1, STEP=32, grid=(4, 4)
+# tad time: A=f16[N, N], B=f16[N, N], C=f32[N, N], N=256, BLOCK=64, LANES=1, STEP=32, grid=(cdiv(N, BLOCK), 4)
 @triton.autotune(configs=[triton.Config({{"BLOCK": 64, "STEP": 32, "LANES": 1}})], key=[])
 @triton.jit
 def product(A, B, C, N, BLOCK: tl.constexpr, STEP: tl.constexpr, LANES: tl.constexpr):
@@ -122,6 +122,150 @@ def test_loops_have_stages_and_other_numbers_stay(machine: Machine) -> None:
     assert "num_warps=8, num_stages=1" in run.stdout
     best = r'"STEP": \d+, "LANES": 1}, num_warps=8, num_stages=\d\),\n\+\], key=\[\]\)\n'
     assert re.search(best, run.stdout)
+
+
+ROWS = f"""{HEAD}
+# tad time: X=f32[M, N], Y=f32[M], M=2048, N=1000, {{line}}grid=({{grid}},)
+@triton.jit
+def rows(X, Y, {{parameters}}):
+    row = tl.program_id(0)
+    {{body}}
+    tl.store(Y + row, total)
+"""
+ONE = {
+    "grid": "M",
+    "line": "BLOCK=1024, ",
+    "parameters": "N, BLOCK: tl.constexpr",
+    "body": "at = tl.arange(0, BLOCK)\n"
+    "    total = tl.sum(tl.load(X + row * N + at, mask=at < N, other=0.0))",
+}
+LOOP = {
+    **ONE,
+    "body": "total = 0.0\n"
+    "    for k in range(0, N, BLOCK):\n"
+    "        at = k + tl.arange(0, BLOCK)\n"
+    "        total += tl.sum(tl.load(X + row * N + at, mask=at < N, other=0.0))",
+}
+HEAD_DIM = {
+    "grid": "M",
+    "line": "N_HEADS=32, HEAD_DIM=32, BLOCK=16, ",
+    "parameters": "N, N_HEADS, HEAD_DIM: tl.constexpr, BLOCK: tl.constexpr",
+    "body": "total = 0.0\n"
+    "    inner = tl.arange(0, HEAD_DIM)\n"
+    "    for k in range(0, N_HEADS, BLOCK):\n"
+    "        at = k + tl.arange(0, BLOCK)\n"
+    "        ptrs = X + row * N + at[:, None] * HEAD_DIM + inner[None, :]\n"
+    "        mask = at[:, None] * HEAD_DIM + inner[None, :] < N\n"
+    "        total += tl.sum(tl.load(ptrs, mask=mask, other=0.0))",
+}
+MEAN = {**LOOP, "body": LOOP["body"] + "\n    total = total / BLOCK"}
+EXTENT = {**LOOP, "line": "BLOCK=512, W=f32[BLOCK], ", "parameters": "N, W, BLOCK: tl.constexpr"}
+
+
+@pytest.mark.parametrize(
+    ("words", "stays", "is_free"),
+    [
+        (ONE, "BLOCK stays 1024: no loop goes by it, and the grid of the line does not", False),
+        (LOOP, None, True),
+        (HEAD_DIM, "HEAD_DIM stays 32: places or results are scaled by it", True),
+        (MEAN, "BLOCK stays 1024: places or results are scaled by it", False),
+        (EXTENT, "BLOCK stays 512: it is an extent of `W`", False),
+    ],
+)
+def test_what_is_no_free_size_stays(
+    words: dict[str, str],
+    stays: str | None,
+    is_free: bool,
+    machine: Machine,
+) -> None:
+    machine.write(ROWS.format(**words))
+    run = machine.tune("k.py", "-q")
+    assert run.returncode == 0, run.stderr
+    if stays:
+        assert stays in run.stdout
+    else:
+        assert "stays" not in run.stdout
+    assert (len(set(re.findall(r"\bBLOCK=\d+, num_warps", run.stdout))) > 1) == is_free
+    assert not re.search(r" ms .*HEAD_DIM=", run.stdout)
+
+
+LAUNCHED = (
+    SQUARES.replace(SQUARES[SQUARES.index("@triton.autotune") : SQUARES.index("@triton.jit")], "")
+    + """
+
+{above}def squares_of(x):
+    y = torch.empty_like(x)
+    n = x.numel()
+    {before}
+    squares[{grid}](x, y, n, {arguments})
+    return y
+"""
+)
+PLAIN = {
+    "above": "",
+    "before": 'grid = lambda meta: (triton.cdiv(n, meta["BLOCK"]),)',
+    "grid": "grid",
+    "arguments": "BLOCK=1024",
+}
+NAMED = {
+    "above": "SIZE = 1024\n\n\n",
+    "before": "warps = 4",
+    "grid": "(triton.cdiv(n, SIZE),)",
+    "arguments": "SIZE, num_warps=warps",
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (PLAIN, {"arguments": "BLOCK=2048, num_warps=8"}),
+        ({**PLAIN, "arguments": "1024, num_warps=4"}, {"arguments": "2048, num_warps=8"}),
+        (NAMED, {"above": "SIZE = 2048\n\n\n", "before": "warps = 8"}),
+        (
+            {**NAMED, "above": "", "before": "SIZE = 1024", "arguments": "BLOCK=SIZE"},
+            {"before": "SIZE = 2048", "arguments": "BLOCK=SIZE, num_warps=8"},
+        ),
+    ],
+)
+def test_a_launch_that_passes_its_blocks_is_written(
+    before: dict[str, str], after: dict[str, str], machine: Machine
+) -> None:
+    machine.write(LAUNCHED.format(**before))
+    run = machine.tune("k.py", "--write", "-q", best="256")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert (machine.folder / "k.py").read_text() == LAUNCHED.format(**{**before, **after}), (
+        run.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"grid": "(triton.cdiv(n, 1024),)"}, "the grid of the launch does not follow `BLOCK`"),
+        ({"arguments": "BLOCK=pick(n)"}, "the launch passes `pick(n)` for `BLOCK`"),
+        ({"arguments": "BLOCK=1024, **more"}, "the launch spreads arguments"),
+        (
+            {"arguments": "BLOCK=1024)\n    squares[grid](y, y, n, BLOCK=1024"},
+            "several launches of this file pass them",
+        ),
+        (
+            {**NAMED, "above": "SIZE = 1024\n\n\ndef other():\n    return SIZE\n\n\n"},
+            "`SIZE` is used elsewhere, too",
+        ),
+        ({**NAMED, "above": "SIZE = 1024\nSIZE += 0\n\n\n"}, "`SIZE` is not bound to one number"),
+        ({**NAMED, "above": "", "before": "SIZE = 1 << 10"}, "`SIZE` is not bound to one number"),
+        ({"before": "for grid in grids():\n        pass"}, "does not follow `BLOCK`"),
+    ],
+)
+def test_a_launch_that_is_not_understood_stays(
+    change: dict[str, str], says: str, machine: Machine
+) -> None:
+    text = LAUNCHED.format(**{**PLAIN, **change})
+    machine.write(text)
+    run = machine.tune("k.py", "--write", "-q", best="256")
+    assert run.returncode == 0, run.stderr
+    assert says in run.stdout
+    assert (machine.folder / "k.py").read_text() == text
 
 
 @pytest.mark.parametrize(

@@ -6,24 +6,29 @@ and imports of Triton. One JSON object a line on stdin:
     {"source", "path", "modules", "kernel", "arguments", "options", "architecture"}
 
 `modules` and `path` are those of `gradcheck`, `arguments` those of `plan`, each buffer with "aligned". One line each on
-stdout: {"cubin" in base64, "symbol", "registers of the launch"...} as `described` makes it, or {"error", "line"}.
+stdout: {"cubin" in base64, "symbol", "lines", "warps"...} as `described` makes it, or {"error", "line", "is_refusal"}.
 The first line, before any request, is {"triton", "python"} or {"error"}.
 """
 
 import ast
 import base64
 import contextlib
+import glob
 import hashlib
 import importlib.util
 import json
 import linecache
 import math
 import os
+import re
+import shutil
+import subprocess
 import sys
 import tempfile
 import types
 
 DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "fp64": "float64"}
+DISASSEMBLY_SECONDS = 20
 MOST_CACHED = 64 << 20  # bytes of all cubins together
 CALLS = {"float", "int", "bool", "min", "max", "abs", "len", "tuple"}
 CALLS_OF_TRITON = {"constexpr", "cdiv", "next_power_of_2"}
@@ -49,7 +54,12 @@ PURE = (
 
 
 class Trouble(Exception):
-    """What keeps a kernel from being compiled, in a sentence; `line` counts in the kernel's text."""
+    """What keeps a kernel from being compiled, in a sentence; `line` counts in the kernel's text.
+
+    `is_refusal`: Triton itself says so, and would say it again.
+    """
+
+    is_refusal = False
 
     def __init__(self, message, line=None):
         super().__init__(message)
@@ -218,6 +228,127 @@ class Extract:
             self.run(node)
 
 
+# ---- what a cubin has of each line ----------------------------------------------------------------------------------
+
+# By what the name of an instruction begins with, in this order.
+KINDS = (
+    ("local_loads", ("LDL",)),
+    ("local_stores", ("STL",)),
+    ("shared_loads", ("LDSM", "LDS")),
+    ("shared_stores", ("STSM", "STS")),
+    ("barriers", ("BAR", "UBAR", "SYNCS", "WARPSYNC", "DEPBAR", "LDGDEPBAR", "WARPGROUP")),
+    ("shuffles", ("SHFL", "REDUX", "CREDUX")),
+    ("constants", ("LDC", "ULDC", "LDCU")),
+    ("loads", ("LDGSTS", "LDG", "LD", "UTMALDG", "UBLKCP", "UBLKPF")),
+    ("stores", ("STG", "ST", "UTMASTG", "UTMAREDG")),
+    ("atomics", ("ATOM", "RED")),
+    (
+        "matrix",
+        ("HMMA", "IMMA", "DMMA", "QMMA", "BMMA", "OMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTC"),
+    ),
+    ("special", ("MUFU",)),
+    (
+        "float",
+        ("FADD", "FMUL", "FFMA", "FMNMX", "HADD", "HMUL", "HFMA", "HMNMX", "DADD", "DMUL", "DFMA"),
+    ),
+)
+INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?(\w+)")
+PLACE = re.compile(r'"([^"]*)", line (\d+)')
+# No instructions of the kernel: they fill up its end, or wait in a circle there.
+FILLING = {"NOP", "BRA"}
+
+
+def kind_of(name):
+    return next((kind for kind, heads in KINDS if name.startswith(heads)), None)
+
+
+def with_lines_of_blocks(ptx):
+    """LLVM counts lines within inline assembly, too: what stands there belongs to the line before."""
+    kept, is_inside = [], False
+    for line in ptx.splitlines(keepends=True):
+        if line.strip() in ("// begin inline asm", "// end inline asm"):
+            is_inside = "begin" in line
+        if not (is_inside and line.lstrip().startswith(".loc")):
+            kept.append(line)
+    return "".join(kept)
+
+
+@contextlib.contextmanager
+def exact_lines(backend):
+    """Line tables of cubins name the lines of the text."""
+    kind = type(backend)
+    original = getattr(kind, "make_cubin", None)
+    if original is None:
+        yield
+        return
+
+    def make_cubin(self, source, *rest, **named):
+        source = with_lines_of_blocks(source) if isinstance(source, str) else source
+        return original(self, source, *rest, **named)
+
+    kind.make_cubin = make_cubin
+    try:
+        yield
+    finally:
+        kind.make_cubin = original
+
+
+def disassembler():
+    """nvdisasm: Triton's own, a package's, one of the path; or None."""
+    import triton
+
+    folders = [os.path.join(os.path.dirname(triton.__file__), "backends", "nvidia", "bin")]
+    spec = importlib.util.find_spec("nvidia")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        folders += sorted(glob.glob(os.path.join(folder, "*", "bin")))
+    return shutil.which("nvdisasm", path=os.pathsep.join(folders)) or shutil.which("nvdisasm")
+
+
+def line_counts(listing, file):
+    """Of a listing: {line of the text, 0 for others: {"instructions", kinds...}}."""
+    counts, line, is_new = {}, 0, True
+    for row in listing.splitlines():
+        if row.lstrip().startswith("//##"):
+            # Innermost first; the first row after an instruction begins another place.
+            line = 0 if is_new else line
+            is_new = False
+            places = PLACE.findall(row)
+            own = [int(number) for name, number in places if name == file]
+            line = line or (own[0] if own else 0)
+            continue
+        found = INSTRUCTION.match(row)
+        if not found or found.group(1) in FILLING:
+            continue
+        is_new = True
+        of_line = counts.setdefault(line, {"instructions": 0})
+        of_line["instructions"] += 1
+        kind = kind_of(found.group(1))
+        if kind:
+            of_line[kind] = of_line.get(kind, 0) + 1
+    return counts
+
+
+def line_table(cubin, file):
+    """[{"line", "instructions", kinds...}] by line; [] where that cannot be had."""
+    program = disassembler()
+    if not program:
+        return []
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as holder:
+        holder.write(cubin)
+        holder.flush()
+        try:
+            run = subprocess.run(
+                [program, "-gi", "-c", holder.name],
+                capture_output=True,
+                text=True,
+                timeout=DISASSEMBLY_SECONDS,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return []
+    counts = line_counts(run.stdout, file) if run.returncode == 0 else {}
+    return [{"line": line, **counts[line]} for line in sorted(counts)]
+
+
 # ---- one kernel ------------------------------------------------------------------------------------------------------
 
 
@@ -316,14 +447,15 @@ def kernel_slots(signature, metadata):
     return slots
 
 
-def described(compiled, signature):
-    """How the cubin is loaded and launched."""
+def described(compiled, signature, file):
+    """How the cubin is loaded and launched, and what it has of each line of the text."""
     metadata = compiled.metadata
     blocks = int(getattr(metadata, "num_ctas", 1))
     cluster = [int(size) for size in getattr(metadata, "cluster_dims", ()) or (blocks, 1, 1)]
     return {
         "cubin": base64.b64encode(compiled.asm["cubin"]).decode(),
         "symbol": metadata.name,
+        "lines": line_table(compiled.asm["cubin"], file),
         "shared": int(metadata.shared),
         "warps": int(metadata.num_warps),
         "cluster": cluster,
@@ -352,37 +484,49 @@ def compiled(request):
             if value is not None
         }
         try:
-            bindings = bound(
-                kernel, make_backend(target), request["arguments"], options, extract.space
-            )
+            backend = make_backend(target)
+            bindings = bound(kernel, backend, request["arguments"], options, extract.space)
             signature, constexprs, attributes, parsed = bindings
             source = ASTSource(kernel, signature, constexprs, attributes)
-            with tempfile.TemporaryDirectory(prefix="tad-triton-") as folder:
+            with tempfile.TemporaryDirectory(prefix="tad-triton-") as folder, exact_lines(backend):
                 os.environ["TRITON_CACHE_DIR"] = folder
-                return described(
-                    triton.compile(source, target=target, options=parsed.__dict__), signature
-                )
+                made = triton.compile(source, target=target, options=parsed.__dict__)
+                return described(made, signature, extract.file)
         except Trouble:
             raise
         except Exception as error:
-            raise trouble_of(error, kernel) from error
+            raise trouble_of(error, kernel, extract) from error
     finally:
         extract.forget()
 
 
-def trouble_of(error, kernel):
-    """Triton's error at the line that it names."""
+def trouble_of(error, kernel, extract):
+    """Triton's error at the line that it names, of the kernel or of a function of its text."""
     line, innermost = None, error
     while error is not None:
         node = getattr(error, "node", None)
         if hasattr(node, "lineno"):
             innermost = error
-            is_own = getattr(error, "src", None) in (None, getattr(kernel, "src", None))
-            before = kernel.starting_line_number + lines_before_def(kernel) - 1
-            line = node.lineno + before if is_own else None
+            line = line_in_text(node.lineno, getattr(error, "src", None), kernel, extract)
         error = error.__cause__
     message = getattr(innermost, "error_message", None) or str(innermost).strip()
-    return Trouble(f"{type(innermost).__name__}: {message}", line)
+    trouble = Trouble(f"{type(innermost).__name__}: {message}", line)
+    trouble.is_refusal = True
+    return trouble
+
+
+def line_in_text(line, source, kernel, extract):
+    """Triton counts from the `def`; None where the function is none of the text."""
+    of_text = [
+        value
+        for value in extract.space.values()
+        if hasattr(value, "raw_src")
+        and getattr(value, "__module__", None) == extract.module.__name__
+    ]
+    for function in [kernel, *of_text]:
+        if source in (None, getattr(function, "src", None)):
+            return line + function.starting_line_number + lines_before_def(function) - 1
+    return None
 
 
 def lines_before_def(kernel):
@@ -468,7 +612,7 @@ def answer_to(request, cache):
         cache.keep(request, answer)
         return answer
     except Trouble as trouble:
-        return {"error": str(trouble), "line": trouble.line}
+        return {"error": str(trouble), "line": trouble.line, "is_refusal": trouble.is_refusal}
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
 

@@ -161,6 +161,8 @@ static Json *next_answer(Arena *arena, Budget *budget, Error *error) {
     int row = json_get_int(answer, "line", 0);
     if (refused && row)
         *error = arena_printf(arena, "line %d of the text that was compiled: %s", row, refused);
+    else if (refused && json_get_bool(answer, "is_refusal", false))
+        *error = arena_printf(arena, "Triton refuses the text that was compiled: %s", refused);
     else if (refused)
         *error = refused;
     return answer;

@@ -120,6 +120,8 @@ static Json *kernels_time(TimeRequest *request, TimedKernels *timed, Json *meter
         json_set_number(kernel, "shared_bytes", timed->kernels[i].config.shared);
         json_set_number(kernel, "warps", json_get_int(timed->compiled[i], "warps", 0));
         json_set_bool(kernel, "was_compiled", !json_get_bool(timed->compiled[i], "is_kept", false));
+        const Json *lines = json_get(timed->compiled[i], "lines");
+        if (lines && lines->count) json_set(kernel, "lines", json_copy(arena, lines));
         json_push(list, kernel);
         if (timed->count == 1) break;
         *error = stopwatch_run(arena, &request->buffers, &timed->kernels[i], 1, &request->budget,

@@ -19,8 +19,57 @@ typedef struct TimeRun {
     Buffer out;
     Json *results;       // of all kernels, for the format json
     const char *kernel;  // being timed
+    TimedKernel timed;   // the same
     bool has_device, failed;
 } TimeRun;
+
+static void put_mix(Buffer *out, const Json *line) {
+    const char *between = " (";
+    for (int i = 0; i < line->count; i++) {
+        const char *key = str_dup(out->arena, line->keys[i]);
+        bool is_kind = line->items[i]->kind == JSON_NUMBER && strcmp(key, "line") != 0 &&
+                       strcmp(key, "instructions") != 0;
+        if (!is_kind) continue;
+        for (char *at = strchr(key, '_'); at; at = strchr(at, '_')) *at = ' ';
+        buffer_printf(out, "%s%s %d", between, key, (int)line->items[i]->number);
+        between = ", ";
+    }
+    if (*between == ',') buffer_putc(out, ')');
+}
+
+/// The line with the most instructions that is not told yet; NULL: none is left.
+static const Json *largest_line(const Json *lines, bool *told) {
+    int best = -1, most = 0;
+    for (int i = 0; i < lines->count; i++) {
+        int count = json_get_int(lines->items[i], "instructions", 0);
+        if (told[i] || count <= most || !json_get_int(lines->items[i], "line", 0)) continue;
+        best = i;
+        most = count;
+    }
+    if (best < 0) return NULL;
+    told[best] = true;
+    return lines->items[best];
+}
+
+/// What the compiled kernel has most of, by line. These are counts of its text: how often a loop runs is no part of them.
+static void put_lines(Buffer *out, const Json *kernel) {
+    enum { MOST_LINES = 4, LONGEST = 60 };
+    const Json *lines = json_get(kernel, "lines");
+    if (!lines || lines->kind != JSON_ARRAY || !lines->count) return;
+    int all = 0;
+    for (int i = 0; i < lines->count; i++) all += json_get_int(lines->items[i], "instructions", 0);
+    buffer_printf(out, "    %d instructions, most of them for (static counts)\n", all);
+    bool *told = ARENA_ARRAY(out->arena, bool, lines->count);
+    for (int i = 0; i < MOST_LINES; i++) {
+        const Json *line = largest_line(lines, told);
+        if (!line) break;
+        bool is_derived = json_get_bool(line, "is_derived", false);
+        buffer_printf(out, "      %s%d: %d", is_derived ? "the derived text's line " : "line ",
+                      json_get_int(line, "line", 0), json_get_int(line, "instructions", 0));
+        put_mix(out, line);
+        buffer_printf(out, "  %.*s\n", LONGEST, json_get_string(line, "text", ""));
+    }
+}
 
 /// A row for each kernel of one direction: its time where there are several, and what it takes of a processor.
 static void put_kernels(Buffer *out, const Json *direction) {
@@ -42,6 +91,7 @@ static void put_kernels(Buffer *out, const Json *direction) {
             buffer_printf(out, ", occupancy %.0f %% at most, %.3g waves", 100 * occupancy,
                           json_get_number(kernel, "waves", 0));
         buffer_putc(out, '\n');
+        put_lines(out, kernel);
     }
 }
 
@@ -56,12 +106,14 @@ static void put_meters(Buffer *out, const Json *meters) {
 static void timing_done(void *context, const Json *result, const char *problem) {
     TimeRun *run = context;
     loop_stop_later(run->loop);
+    int line;
     if (!result) {
         run->failed = true;
-        say("%s: %s", run->kernel, problem);
+        say("%s: %s", run->kernel, timed_kernel_problem(run->arena, &run->timed, problem, &line));
         return;
     }
-    Json *kept = json_copy(run->arena, result);
+    Json *kept = timed_kernel_result(run->arena, &run->timed, result);
+    result = kept;
     json_set_string(kept, "kernel", run->kernel);
     json_set_string(kept, "summary", timing_summary(run->arena, result));
     json_push(run->results, kept);
@@ -80,6 +132,7 @@ static void time_kernel(TimeRun *run, const Kernel *kernel) {
     TimedKernel timed = timed_kernel(run->arena, run->snapshot, kernel, &run->file,
                                      run->options->seed, run->options->time_limit_s);
     run->kernel = timed.name;
+    run->timed = timed;
     if (timed.no_backward) say("%s: no backward: %s", run->kernel, timed.no_backward);
     run->request.params = timed.params[0];
     run->request.module = timed.module;

@@ -195,12 +195,18 @@ static bool is_here(const char *const *command) {
     return strcmp(slash ? slash + 1 : command[0], "tad-runner") == 0;
 }
 
+/// What Triton says of the text it says in a process with PyTorch, too (gpu-runner/triton/compiler.c).
+static bool is_refused_by_triton(const char *message) {
+    return strstr(message, " the text that was compiled: ") != NULL;
+}
+
 static void launched(void *context, RunnerTrouble trouble, const Json *result,
                      const char *message) {
     Timing *timing = context;
     if (trouble == RUNNER_OK) {
         timing_end(timing, result, NULL);
-    } else if (trouble == RUNNER_TIMED_OUT || !is_here(timing->command)) {
+    } else if (trouble == RUNNER_TIMED_OUT || !is_here(timing->command) ||
+               is_refused_by_triton(message)) {
         timing_end(timing, NULL, arena_strdup(timing->arena, message));
     } else {
         timing->refused = arena_strdup(timing->arena, message);

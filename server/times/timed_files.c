@@ -64,17 +64,35 @@ int timed_files_take(TimedFiles *files, const Snapshot *snapshot, const Settings
     return count;
 }
 
+/// What Triton said, at the line that it named.
+static void report_uncompiled(TimedFiles *files, const TimedTask *task, int line,
+                              const char *problem) {
+    Diagnostics diagnostics = {.arena = files->arena};
+    const char *place = arena_printf(files->arena, "%s:%d: ", task->path, line),
+               *said = strstr(problem, place);
+    diagnose(&diagnostics, DIAGNOSTIC_NOT_COMPILED,
+             proof_line_range(task->name.source, line, task->name),
+             "Triton does not compile `%s` for its timed launch: %s", task->kernel.name,
+             said ? said + strlen(place) : problem);
+    report_take(files->report, &diagnostics, task->settings, files->options);
+}
+
 static void task_done(void *context, const Json *result, const char *problem) {
     TimedFiles *files = context;
     const TimedTask *task = files->current;
     loop_stop_later(files->loop);
+    int line = 0;
     if (result) {
-        times_add(files->times, task->path, task->kernel.name, result, task->kernel.no_backward);
+        times_add(files->times, task->path, task->kernel.name,
+                  timed_kernel_result(files->arena, &task->kernel, result),
+                  task->kernel.no_backward);
     } else if (timing_lacks_setup(problem)) {
         report_problem(files->report, "%s", problem);
         files->lacks_setup = true;
     } else {
+        problem = timed_kernel_problem(files->arena, &task->kernel, problem, &line);
         say("%s:%s: %s", task->path, task->kernel.name, problem);
+        if (line) report_uncompiled(files, task, line, problem);
         times_add_problem(files->times, task->path, task->kernel.name, problem);
     }
 }

@@ -5,16 +5,28 @@
 #include "server/proofs/proof.h"
 #include "server/proofs/timing.h"
 
+/// Lines of the text that is timed, which are those of the user's file from `own` on. All counted from 1.
+typedef struct TimedLines {
+    int first, count, own;
+} TimedLines;
+
 typedef struct TimedKernel {
     const char *name;
     const char *module;       // text with the kernels that are timed
     const char *no_backward;  // why the forward is alone; NULL: it is not
     Json **params;            // one for each `# tad time:` line; one where there is none
     int count;
+    const char *path;  // of the user's file
+    LIST(TimedLines) lines;
 } TimedKernel;
 
 /// Free of the snapshot, in `arena`. `seed`: of the tensors' contents.
 TimedKernel timed_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                          const ProofFile *file, int seed, double max_seconds);
+/// A result whose kernels' `lines` name lines of the user's file, where these are its own; each has its "text". Others, of the backward, have "is_derived".
+Json *timed_kernel_result(Arena *arena, const TimedKernel *kernel, const Json *result);
+/// A problem that names a place of the user's file where it named one of the text that was compiled. `*line`: of the file, or 0.
+const char *timed_kernel_problem(Arena *arena, const TimedKernel *kernel, const char *problem,
+                                 int *line);
 
 #endif

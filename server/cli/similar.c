@@ -4,6 +4,7 @@
 #include "autodiff/backward.h"
 #include "base/escape.h"
 #include "base/json.h"
+#include "server/retrieval/collect.h"
 #include "server/retrieval/similar.h"
 #include "server/settings/options.h"
 #include "server/system/files.h"
@@ -57,6 +58,7 @@ static void tell_similar(SimilarRun *run, const Similar *similar, Json *list) {
         buffer_printf(&run->text, "          and %d more\n", backwards.list.count - shown);
     Json *json = json_object(arena);
     json_set_number(json, "similarity", similar->similarity);
+    json_set_number(json, "structure", similar->structure);
     json_set_string(json, "file", kernel->path);
     json_set_string(json, "name", kernel->name);
     json_set_number(json, "line", kernel->line);
@@ -72,10 +74,9 @@ static void tell_similar(SimilarRun *run, const Similar *similar, Json *list) {
 }
 
 static void tell_kernel(SimilarRun *run, const Kernel *kernel) {
-    const char *path = path_real(run->arena, run->target.path);
-    Structure structure = structure_of(run->arena, kernel->function);
-    Similars similars = similar_find(run->arena, &run->kernels, &structure, path,
-                                     kernel->function->name, &run->wanted);
+    StoredKernel asked =
+        collect_kernel(run->arena, path_real(run->arena, run->target.path), kernel);
+    Similars similars = similar_find(run->arena, &run->kernels, &asked, &run->wanted);
     Json *json = json_object(run->arena), *list = json_array(run->arena);
     int line = range_line(kernel->definition->name_range);
     buffer_printf(&run->text, "%s:%d: %s%s\n", run->target.path, line, kernel->function->name,

@@ -1,6 +1,7 @@
 // Texts are those of the index, as they were when the user had them indexed.
 #include "server/model/examples.h"
 
+#include "server/retrieval/collect.h"
 #include "server/system/files.h"
 #include "server/system/private.h"
 
@@ -31,7 +32,7 @@ static void put_example(Arena *arena, Buffer *out, Store *store, const StoredKer
     if (put) buffer_printf(out, "\nA forward kernel:\n%s", buffer_text(&example));
 }
 
-const char *examples_text(Arena *arena, const char *path, const Function *function, int count,
+const char *examples_text(Arena *arena, const char *path, const Kernel *kernel, int count,
                           const char *workspace, Error *error) {
     const char *index = store_path(arena, error);
     if (index && lies_in(arena, index, workspace))
@@ -41,10 +42,9 @@ const char *examples_text(Arena *arena, const char *path, const Function *functi
     if (!store) return NULL;
     Buffer out = buffer_new(arena);
     StoredKernels kernels = store_forwards(store, error);
-    Structure structure = structure_of(arena, function);
+    StoredKernel asked = collect_kernel(arena, path_real(arena, path), kernel);
     SimilarOptions options = {.top_k = count, .min_similarity = SIMILAR_LEAST};
-    Similars similars =
-        similar_find(arena, &kernels, &structure, path_real(arena, path), function->name, &options);
+    Similars similars = similar_find(arena, &kernels, &asked, &options);
     for (LIST_EACH(int, i, similars.list))
         put_example(arena, &out, store, similars.list.items[i].kernel, error);
     store_close(store);

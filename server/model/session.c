@@ -62,9 +62,8 @@ static Error first_question(ModelSession *session, const Kernel *kernel, const c
     Error error = NULL;
     *text = question(session, &session->helpers.items[0]);
     if (!session->options->examples) return NULL;
-    const char *examples =
-        examples_text(arena, session->path, kernel->function, session->options->examples,
-                      workspace_of(arena, session->path), &error);
+    const char *examples = examples_text(arena, session->path, kernel, session->options->examples,
+                                         workspace_of(arena, session->path), &error);
     if (!error && *examples)
         *text = arena_printf(arena, "%s\n\nKernels that are built like `%s`, as examples:\n%s",
                              *text, session->kernel, examples);

@@ -1,6 +1,7 @@
 // An index is read anew for each question: another process may have written it.
 #include "server/requests/request_similar.h"
 
+#include "server/retrieval/collect.h"
 #include "server/retrieval/similar.h"
 #include "server/system/files.h"
 #include "server/text/protocol.h"
@@ -72,12 +73,10 @@ Json *similar_places(Request *request, const Kernel *kernel, const Json *wanted)
     Json *list = json_array(arena);
     if (store) {
         StoredKernels kernels = store_forwards(store, &error);
-        Structure structure = structure_of(arena, kernel->function);
         SimilarOptions options = options_of(arena, wanted);
         const char *path = request->document->path;
-        Similars similars =
-            similar_find(arena, &kernels, &structure, *path ? path_real(arena, path) : "",
-                         kernel->function->name, &options);
+        StoredKernel asked = collect_kernel(arena, *path ? path_real(arena, path) : "", kernel);
+        Similars similars = similar_find(arena, &kernels, &asked, &options);
         for (LIST_EACH(int, i, similars.list))
             push_similar(arena, store, &similars.list.items[i], list, &error);
         store_close(store);

@@ -3,8 +3,8 @@
 
 #include <sys/stat.h>
 
-#include "analysis/snapshot.h"
 #include "server/retrieval/pairs.h"
+#include "server/retrieval/words.h"
 #include "server/system/files.h"
 #include "server/text/resolve.h"
 #include "server/text/sieve.h"
@@ -72,18 +72,24 @@ static bool may_hold_pairs(const char *text) {
     return strstr(text, "backward") != NULL && strstr(text, "import") != NULL;
 }
 
+StoredKernel collect_kernel(Arena *arena, const char *path, const Kernel *kernel) {
+    Str text = source_slice(kernel->definition->range);
+    if (text.size > MOST_TEXT) text.size = MOST_TEXT;
+    text = utf8_repaired(arena, text);
+    const char *name = str_dup(arena, kernel->definition->name);
+    return (StoredKernel){.path = path,
+                          .name = name,
+                          .line = range_line(kernel->definition->name_range),
+                          .structure = structure_of(arena, kernel->function),
+                          .words = vocabulary_of(arena, path, name, text),
+                          .text = str_dup(arena, text)};
+}
+
 static void take_kernels(Arena *arena, const Snapshot *snapshot, StoredFile *file) {
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
         if (!kernel->function || kernel->definition->returns_value) continue;
-        Str text = source_slice(kernel->definition->range);
-        if (text.size > MOST_TEXT) text.size = MOST_TEXT;
-        text = utf8_repaired(arena, text);
-        StoredKernel stored = {.path = file->stamp.path,
-                               .name = str_dup(arena, kernel->definition->name),
-                               .line = range_line(kernel->definition->name_range),
-                               .structure = structure_of(arena, kernel->function),
-                               .text = str_dup(arena, text)};
+        StoredKernel stored = collect_kernel(arena, file->stamp.path, kernel);
         LIST_PUSH(arena, &file->kernels, stored);
     }
 }

@@ -1,4 +1,4 @@
-// The cosine of the traits' weights; a trait counts more the fewer kernels have it.
+// The cosine of the traits' weights; a trait counts more the fewer kernels have it. Words close the part of the distance that structures leave.
 #include "server/retrieval/similar.h"
 
 #include <fnmatch.h>
@@ -14,10 +14,16 @@ typedef struct Rarity {
     int kernels;
 } Rarity;
 
-static Rarity rarity_of(Arena *arena, const StoredKernels *kernels) {
+typedef enum Aspect { ASPECT_STRUCTURE, ASPECT_WORDS, ASPECTS } Aspect;
+
+static const Structure *aspect_of(const StoredKernel *kernel, Aspect aspect) {
+    return aspect == ASPECT_WORDS ? &kernel->words : &kernel->structure;
+}
+
+static Rarity rarity_of(Arena *arena, const StoredKernels *kernels, Aspect aspect) {
     Rarity rarity = {map_new(arena), kernels->list.count};
     for (LIST_EACH(int, i, kernels->list)) {
-        const Structure *structure = &kernels->list.items[i].structure;
+        const Structure *structure = aspect_of(&kernels->list.items[i], aspect);
         for (int t = 0; t < structure->count; t++) {
             int *count = map_get_number(&rarity.counts, structure->traits[t].hash);
             if (!count) {
@@ -68,8 +74,8 @@ bool path_is_excluded(const char *path, const char *const *patterns, int count) 
 
 typedef struct SimilarCandidate {
     const StoredKernel *kernel;
-    Structure structure;
-    double similarity;
+    Structure aspects[ASPECTS];
+    double similarity, structure;
 } SimilarCandidate;
 
 static int compare_candidates(const void *left, const void *right) {
@@ -83,28 +89,43 @@ static int compare_candidates(const void *left, const void *right) {
 static bool take(Arena *arena, Similars *similars, const SimilarCandidate *const *taken,
                  const SimilarCandidate *candidate, int most) {
     for (LIST_EACH(int, i, similars->list)) {
-        if (cosine(&taken[i]->structure, &candidate->structure) < NEAR_DUPLICATE) continue;
+        if (cosine(&taken[i]->aspects[ASPECT_STRUCTURE], &candidate->aspects[ASPECT_STRUCTURE]) <
+            NEAR_DUPLICATE)
+            continue;
         LIST_PUSH(arena, &similars->list.items[i].copies, candidate->kernel);
         return true;
     }
     if (similars->list.count >= most) return false;
-    Similar similar = {.kernel = candidate->kernel, .similarity = candidate->similarity};
+    Similar similar = {.kernel = candidate->kernel,
+                       .similarity = candidate->similarity,
+                       .structure = candidate->structure};
     LIST_PUSH(arena, &similars->list, similar);
     return true;
 }
 
-Similars similar_find(Arena *arena, const StoredKernels *kernels, const Structure *structure,
-                      const char *path, const char *name, const SimilarOptions *options) {
-    Rarity rarity = rarity_of(arena, kernels);
-    Structure asked = weighted(arena, &rarity, structure);
+Similars similar_find(Arena *arena, const StoredKernels *kernels, const StoredKernel *asked,
+                      const SimilarOptions *options) {
+    Rarity rarities[ASPECTS];
+    Structure own[ASPECTS];
+    for (Aspect a = 0; a < ASPECTS; a++) {
+        rarities[a] = rarity_of(arena, kernels, a);
+        own[a] = weighted(arena, &rarities[a], aspect_of(asked, a));
+    }
     SimilarCandidate *candidates = ARENA_ARRAY(arena, SimilarCandidate, kernels->list.count + 1);
     int count = 0;
     for (LIST_EACH(int, i, kernels->list)) {
         const StoredKernel *kernel = &kernels->list.items[i];
-        if (strcmp(kernel->path, path) == 0 && strcmp(kernel->name, name) == 0) continue;
+        if (strcmp(kernel->path, asked->path) == 0 && strcmp(kernel->name, asked->name) == 0)
+            continue;
         if (path_is_excluded(kernel->path, options->excluded, options->excluded_count)) continue;
-        SimilarCandidate candidate = {kernel, weighted(arena, &rarity, &kernel->structure), 0};
-        candidate.similarity = fmin(cosine(&asked, &candidate.structure), 1);
+        SimilarCandidate candidate = {.kernel = kernel};
+        double alike[ASPECTS];
+        for (Aspect a = 0; a < ASPECTS; a++) {
+            candidate.aspects[a] = weighted(arena, &rarities[a], aspect_of(kernel, a));
+            alike[a] = fmin(cosine(&own[a], &candidate.aspects[a]), 1);
+        }
+        candidate.structure = alike[ASPECT_STRUCTURE];
+        candidate.similarity = 1 - (1 - alike[ASPECT_STRUCTURE]) * (1 - alike[ASPECT_WORDS]);
         if (candidate.similarity >= options->min_similarity) candidates[count++] = candidate;
     }
     if (count) qsort(candidates, (size_t)count, sizeof *candidates, compare_candidates);

@@ -1,4 +1,4 @@
-// The forwards of the index that are built most like a kernel.
+// The forwards of the index that are built most like a kernel, and are for the same by their words.
 #ifndef TAD_SERVER_RETRIEVAL_SIMILAR_H
 #define TAD_SERVER_RETRIEVAL_SIMILAR_H
 
@@ -16,7 +16,8 @@ enum { SIMILAR_TOP_K = 5 };
 
 typedef struct Similar {
     const StoredKernel *kernel;
-    double similarity;                  // 0 to 1
+    double similarity;                  // 0 to 1, of structure and words
+    double structure;                   // of the structure alone
     LIST(const StoredKernel *) copies;  // near duplicates of it, which are not listed
 } Similar;
 
@@ -24,9 +25,10 @@ typedef struct Similars {
     LIST(Similar) list;
 } Similars;
 
-/// The nearest of `kernels`, the nearest first, near duplicates merged. `path`, real, and `name` are the kernel's own: itself is left out.
-Similars similar_find(Arena *arena, const StoredKernels *kernels, const Structure *structure,
-                      const char *path, const char *name, const SimilarOptions *options);
+/// The nearest of `kernels`, the nearest first, near duplicates merged. Their structure decides, and where structures differ their words as
+/// well: a copy under other names stays one. `asked` itself, by its real path and its name, is left out.
+Similars similar_find(Arena *arena, const StoredKernels *kernels, const StoredKernel *asked,
+                      const SimilarOptions *options);
 /// Whether one of the patterns fits the path.
 bool path_is_excluded(const char *path, const char *const *patterns, int count);
 

@@ -24,7 +24,7 @@ struct Store {
     "CREATE TABLE uses(file TEXT, path TEXT, mtime INTEGER, size INTEGER, hash INTEGER);"          \
     "CREATE INDEX uses_file ON uses(file);"                                                        \
     "CREATE TABLE kernels(path TEXT, name TEXT, line INTEGER, traits BLOB,"                        \
-    " PRIMARY KEY(path, name));"                                                                   \
+    " words BLOB, PRIMARY KEY(path, name));"                                                                   \
     "CREATE TABLE texts(path TEXT, name TEXT, text TEXT, PRIMARY KEY(path, name));"                \
     "CREATE TABLE pairs(id INTEGER PRIMARY KEY, path TEXT, name TEXT, line INTEGER);"              \
     "CREATE INDEX pairs_path ON pairs(path);"                                                      \
@@ -175,23 +175,28 @@ Map store_files(Store *store, Error *error) {
     return files;
 }
 
+static Structure read_structure(Arena *arena, Query *query, int column) {
+    Str blob = query_get_blob(query, column);
+    Structure structure = {.count = (int)(blob.size / sizeof(Trait))};
+    structure.traits = ARENA_ARRAY(arena, Trait, structure.count + 1);
+    memcpy(structure.traits, blob.data, (size_t)structure.count * sizeof(Trait));
+    return structure;
+}
+
 StoredKernels store_forwards(Store *store, Error *error) {
     StoredKernels kernels = {0};
     Query *query = query_new(
         store->database,
-        "SELECT path, name, line, traits FROM kernels k WHERE EXISTS(SELECT 1 FROM members f"
+        "SELECT path, name, line, traits, words FROM kernels k WHERE EXISTS(SELECT 1 FROM members f"
         " WHERE f.path = k.path AND f.name = k.name AND f.forward AND EXISTS(SELECT 1 FROM members b"
         " JOIN kernels USING(path, name) WHERE b.pair = f.pair AND NOT b.forward))"
         " ORDER BY path, line");
     while (query_next(query)) {
-        Str blob = query_get_blob(query, 3);
-        Structure structure = {.count = (int)(blob.size / sizeof(Trait))};
-        structure.traits = ARENA_ARRAY(store->arena, Trait, structure.count + 1);
-        memcpy(structure.traits, blob.data, (size_t)structure.count * sizeof(Trait));
         StoredKernel kernel = {.path = query_get_text(query, 0),
                                .name = query_get_text(query, 1),
                                .line = (int)query_get_int(query, 2),
-                               .structure = structure};
+                               .structure = read_structure(store->arena, query, 3),
+                               .words = read_structure(store->arena, query, 4)};
         LIST_PUSH(store->arena, &kernels.list, kernel);
     }
     *error = query_end(query);
@@ -268,12 +273,16 @@ static void drop_file(Writing *writing, const char *path) {
     }
 }
 
+static void write_structure(Query *query, const Structure *structure) {
+    query_blob(query, structure->traits, (size_t)structure->count * sizeof(Trait));
+}
+
 static void write_kernel(Writing *writing, const StoredKernel *kernel) {
     query_text(writing->kernel, kernel->path);
     query_text(writing->kernel, kernel->name);
     query_int(writing->kernel, kernel->line);
-    query_blob(writing->kernel, kernel->structure.traits,
-               (size_t)kernel->structure.count * sizeof(Trait));
+    write_structure(writing->kernel, &kernel->structure);
+    write_structure(writing->kernel, &kernel->words);
     query_next(writing->kernel);
     query_text(writing->text, kernel->path);
     query_text(writing->text, kernel->name);
@@ -351,7 +360,7 @@ Error store_write(Store *store, const StoreChange *change) {
         {&writing.drop_file, "DELETE FROM files WHERE path = ?"},
         {&writing.file, "INSERT OR REPLACE INTO files VALUES(?, ?, ?, ?)"},
         {&writing.use, "INSERT INTO uses VALUES(?, ?, ?, ?, ?)"},
-        {&writing.kernel, "INSERT OR REPLACE INTO kernels VALUES(?, ?, ?, ?)"},
+        {&writing.kernel, "INSERT OR REPLACE INTO kernels VALUES(?, ?, ?, ?, ?)"},
         {&writing.text, "INSERT OR REPLACE INTO texts VALUES(?, ?, ?)"},
         {&writing.pair, "INSERT INTO pairs VALUES(?, ?, ?, ?)"},
         {&writing.member, "INSERT INTO members VALUES(?, ?, ?, ?)"},

@@ -16,7 +16,7 @@ typedef struct Stamp {
 typedef struct StoredKernel {
     const char *path, *name;
     int line;  // one-based, of the `def`
-    Structure structure;
+    Structure structure, words;
     const char *text;  // decorators included
 } StoredKernel;
 

@@ -484,22 +484,33 @@ static Survey survey_of(Arena *arena, const Function *function) {
     return survey;
 }
 
-static int compare_traits(const void *left, const void *right) {
-    const Trait *a = left, *b = right;
+static int compare_counted(const void *left, const void *right) {
+    const CountedTrait *a = left, *b = right;
     return a->hash < b->hash ? -1 : a->hash > b->hash;
+}
+
+Structure structure_counted(Arena *arena, CountedTrait *counted, int count) {
+    if (count) qsort(counted, (size_t)count, sizeof *counted, compare_counted);
+    Structure structure = {ARENA_ARRAY(arena, Trait, count + 1), 0};
+    for (int i = 0, met = 0; i < count; i++) {
+        met += counted[i].count;
+        if (i + 1 < count && counted[i + 1].hash == counted[i].hash) continue;
+        double weight = counted[i].weight * pow(log2(1 + met), COUNT_POWER);
+        structure.traits[structure.count++] = (Trait){counted[i].hash, (float)weight, 0};
+        met = 0;
+    }
+    return structure;
 }
 
 Structure structure_of(Arena *arena, const Function *function) {
     Survey survey = survey_of(arena, function);
-    Structure structure = {ARENA_ARRAY(arena, Trait, survey.list.count), survey.list.count};
+    CountedTrait *counted = ARENA_ARRAY(arena, CountedTrait, survey.list.count + 1);
     for (LIST_EACH(int, i, survey.list)) {
         const Tally *each = survey.list.items[i];
-        double weight = kinds[each->kind].weight * pow(log2(1 + each->count), COUNT_POWER);
-        structure.traits[i] = (Trait){map_hash(str_from(each->text)), (float)weight, 0};
+        counted[i] =
+            (CountedTrait){map_hash(str_from(each->text)), kinds[each->kind].weight, each->count};
     }
-    if (structure.count)
-        qsort(structure.traits, (size_t)structure.count, sizeof *structure.traits, compare_traits);
-    return structure;
+    return structure_counted(arena, counted, survey.list.count);
 }
 
 uint64_t structure_version(void) {

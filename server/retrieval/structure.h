@@ -16,6 +16,16 @@ typedef struct Structure {
     int count;
 } Structure;
 
+/// Something that was met `count` times; `weight` is that of its kind.
+typedef struct CountedTrait {
+    uint64_t hash;
+    double weight;
+    int count;
+} CountedTrait;
+
+/// In `arena`. Those of one hash, and so of one kind, become one trait. Sorts `counted`.
+Structure structure_counted(Arena *arena, CountedTrait *counted, int count);
+
 /// In `arena`. The same for kernels that differ in their names, numbers and element types only.
 Structure structure_of(Arena *arena, const Function *function);
 /// Of what traits are: structures of two versions cannot be compared.

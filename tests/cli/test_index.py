@@ -96,7 +96,7 @@ def test_a_pair_is_found_across_files(tad: Run, workspace: Workspace) -> None:
         str(workspace.path / "pack/kernels.py"),
         str(workspace.path / "pack/function.py"),
     )
-    assert near["similarity"] == pytest.approx(1)
+    assert (near["similarity"], near["structure"]) == (pytest.approx(1), pytest.approx(1))
     assert (near["file"], near["name"], near["line"], near["copies"]) == (
         kernels,
         "soft_fwd",
@@ -110,6 +110,22 @@ def test_a_pair_is_found_across_files(tad: Run, workspace: Workspace) -> None:
         f"mine.py:6: mine\n  1.00  {kernels}:6: soft_fwd\n          backward {kernels}:15: soft_bwd\n"
         "mine.py:15: twice: nothing is similar\n"
     )
+
+
+def test_what_a_kernel_is_called_tells_where_its_structure_does_not(
+    tad: Run, workspace: Workspace
+) -> None:
+    tad("--index", "pack")
+    workspace.write(
+        {"mine.py": HEADER + scale("plain"), "soft_kernels.py": HEADER + scale("soft_fwd")}
+    )
+    by_name = {}
+    for target in ("mine.py:plain", "soft_kernels.py:soft_fwd"):
+        (kernel,) = tad("--similar", target, "--min-sim", "0", "--json").json["kernels"]
+        (by_name[target],) = kernel["similar"]
+    plain, soft = by_name.values()
+    assert plain["structure"] == pytest.approx(soft["structure"])
+    assert soft["similarity"] > plain["similarity"] + 0.1
 
 
 def test_only_what_has_changed_is_read_again(tad: Run, workspace: Workspace) -> None:

@@ -1,7 +1,9 @@
 // What kernels are built of, and which Functions launch them both ways.
 #include "analysis/snapshot.h"
+#include "server/retrieval/collect.h"
 #include "server/retrieval/pairs.h"
 #include "server/retrieval/similar.h"
+#include "server/retrieval/words.h"
 #include "tests/support/check.h"
 
 #define PRELUDE "import torch\nimport triton\nimport triton.language as tl\n"
@@ -61,22 +63,21 @@ TEST(the_nearest_comes_first_and_copies_are_one) {
     const char *const names[] = {"scale", "one", "other", "third"};
     for (int i = 0; i < 4; i++) LIST_PUSH(arena, &kernels.list, stored(arena, snapshot, names[i]));
     SimilarOptions options = {.top_k = 5};
-    Similars found =
-        similar_find(arena, &kernels, &kernels.list.items[1].structure, "/a.py", "one", &options);
+    StoredKernel asked = kernels.list.items[1];
+    Similars found = similar_find(arena, &kernels, &asked, &options);
     CHECK_EQ_INT(found.list.count, 2);
     CHECK_NEAR(found.list.items[0].similarity, 1, 1e-6);
     CHECK_EQ_INT(found.list.items[0].copies.count, 1);
     CHECK_EQ_STR(found.list.items[1].kernel->name, "scale");
     CHECK(found.list.items[1].similarity < 0.9);
     options.top_k = 1;
-    found =
-        similar_find(arena, &kernels, &kernels.list.items[1].structure, "/a.py", "one", &options);
+    found = similar_find(arena, &kernels, &asked, &options);
     CHECK_EQ_INT(found.list.count, 1);
     CHECK_EQ_INT(found.list.items[0].copies.count, 1);
     const char *const pattern[] = {"/other/*", "*.py"};
     options = (SimilarOptions){.top_k = 5, .excluded = pattern, .excluded_count = 2};
-    found =
-        similar_find(arena, &kernels, &kernels.list.items[1].structure, "/b.py", "one", &options);
+    asked.path = "/b.py";
+    found = similar_find(arena, &kernels, &asked, &options);
     CHECK_EQ_INT(found.list.count, 0);
     snapshot_release(snapshot);
     arena_free(arena);
@@ -85,17 +86,66 @@ TEST(the_nearest_comes_first_and_copies_are_one) {
 TEST(an_index_of_nothing_has_nothing_similar) {
     Arena *arena = arena_new();
     Snapshot *snapshot = snapshot_of(PRELUDE SCALE("scale"));
-    Structure structure = structure_of(arena, snapshot->kernels.items[0].function);
+    StoredKernel asked = {.path = "", .name = ""};
+    asked.structure = structure_of(arena, snapshot->kernels.items[0].function);
     SimilarOptions options = {.top_k = 5};
     StoredKernels none = {0}, odd = {0};
-    CHECK_EQ_INT(similar_find(arena, &none, &structure, "", "", &options).list.count, 0);
+    CHECK_EQ_INT(similar_find(arena, &none, &asked, &options).list.count, 0);
     // What a file says may be any number.
     Trait traits[] = {{1, NAN, 0}, {2, INFINITY, 0}, {3, -1, 0}};
     LIST_PUSH(arena, &odd.list,
               (StoredKernel){.path = "/b.py", .name = "b", .structure = {traits, 3}});
     LIST_PUSH(arena, &odd.list, (StoredKernel){.path = "/c.py", .name = "c"});
-    CHECK_EQ_INT(similar_find(arena, &odd, &structure, "", "", &options).list.count, 2);
+    CHECK_EQ_INT(similar_find(arena, &odd, &asked, &options).list.count, 2);
     snapshot_release(snapshot);
+    arena_free(arena);
+}
+
+TEST(words_tell_where_structures_differ) {
+    Arena *arena = arena_new();
+    Snapshot *snapshot = snapshot_of(PRELUDE SOFTMAX("fused_gate_fwd", "x", "n") SCALE("scale")
+                                         SCALE("swiglu") SOFTMAX("nothing", "value", "n"));
+    StoredKernels kernels = {0};
+    const char *const paths[] = {"/a/gate.py", "/a/scaling.py"};
+    for (int i = 0; i < 2; i++)
+        LIST_PUSH(arena, &kernels.list,
+                  collect_kernel(arena, paths[i], &snapshot->kernels.items[i]));
+    SimilarOptions options = {.top_k = 5};
+    // What is built as another is, is more than what is only called so; a copy under other names stays one.
+    StoredKernel asked = collect_kernel(arena, "/mine.py", &snapshot->kernels.items[3]);
+    Similars found = similar_find(arena, &kernels, &asked, &options);
+    CHECK_EQ_STR(found.list.items[0].kernel->name, "fused_gate_fwd");
+    CHECK_NEAR(found.list.items[0].similarity, 1, 1e-6);
+    double far = found.list.items[1].similarity;
+    asked = collect_kernel(arena, "/scaling.py", &snapshot->kernels.items[3]);
+    found = similar_find(arena, &kernels, &asked, &options);
+    CHECK(found.list.items[1].similarity > far + 0.1);
+    CHECK(found.list.items[1].similarity > found.list.items[1].structure);
+    snapshot_release(snapshot);
+    arena_free(arena);
+}
+
+static bool has_words_of(Arena *arena, const char *text, const char *words) {
+    Structure a = vocabulary_of(arena, "", "", str_from(text));
+    Structure b = vocabulary_of(arena, "", "", str_from(words));
+    if (a.count != b.count) return false;
+    for (int i = 0; i < a.count; i++)
+        if (a.traits[i].hash != b.traits[i].hash || a.traits[i].weight != b.traits[i].weight)
+            return false;
+    return true;
+}
+
+TEST(names_are_taken_apart_into_words) {
+    Arena *arena = arena_new();
+    CHECK(has_words_of(arena, "RMSNorm(inDim_2, x) # the_RMS", "rms norm in dim the rms"));
+    CHECK(has_words_of(arena, "Rms_norm dX 1e-6", "rms norm"));
+    CHECK(has_words_of(arena, "A_B 1 \xc3\xa4", ""));
+    CHECK(!has_words_of(arena, "gate gate", "gate"));
+    Structure named = vocabulary_of(arena, "/far/away/rope.old.py", "q", STR(""));
+    Structure word = vocabulary_of(arena, "", "", STR("rope old"));
+    CHECK_EQ_INT(named.count, 2);
+    CHECK(named.traits[0].hash == word.traits[0].hash);
+    CHECK(named.traits[0].weight > word.traits[0].weight);
     arena_free(arena);
 }
 
@@ -191,6 +241,7 @@ TEST(functions_that_call_each_other_end) {
 TEST_MAIN(TEST_ROW(names_and_numbers_are_no_structure), TEST_ROW(traits_rise_and_are_there_once),
           TEST_ROW(the_nearest_comes_first_and_copies_are_one),
           TEST_ROW(an_index_of_nothing_has_nothing_similar),
+          TEST_ROW(words_tell_where_structures_differ), TEST_ROW(names_are_taken_apart_into_words),
           TEST_ROW(a_function_launches_through_helpers), TEST_ROW(a_kernel_may_be_its_own_backward),
           TEST_ROW(an_operator_has_the_backward_that_it_is_given),
           TEST_ROW(functions_that_call_each_other_end))

@@ -6,6 +6,7 @@
 
 #include "base/escape.h"
 #include "server/crash/contain.h"
+#include "server/embedding/vectors.h"
 #include "server/report/report.h"
 #include "server/retrieval/collect.h"
 #include "server/retrieval/similar.h"
@@ -158,4 +159,8 @@ static int index_all(const Options *options, Containment *containment) {
     return status;
 }
 
-int command_index(const Options *options) { return contain_run(options, index_all); }
+int command_index(const Options *options) {
+    int status = contain_run(options, index_all);
+    if (!options->forget) vectors_update(options);
+    return status;
+}

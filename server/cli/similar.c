@@ -4,6 +4,7 @@
 #include "autodiff/backward.h"
 #include "base/escape.h"
 #include "base/json.h"
+#include "server/embedding/vectors.h"
 #include "server/retrieval/collect.h"
 #include "server/retrieval/similar.h"
 #include "server/settings/options.h"
@@ -23,7 +24,6 @@ typedef struct SimilarRun {
     Json *list;
     Buffer text;
     Error error;
-    int asked;
 } SimilarRun;
 
 static Json *places_json(Arena *arena, const StoredPlaces *places) {
@@ -73,35 +73,43 @@ static void tell_similar(SimilarRun *run, const Similar *similar, Json *list) {
     json_push(list, json);
 }
 
-static void tell_kernel(SimilarRun *run, const Kernel *kernel) {
-    StoredKernel asked =
-        collect_kernel(run->arena, path_real(run->arena, run->target.path), kernel);
-    Similars similars = similar_find(run->arena, &run->kernels, &asked, &run->wanted);
+static void tell_kernel(SimilarRun *run, const StoredKernel *asked) {
+    Similars similars = similar_find(run->arena, &run->kernels, asked, &run->wanted);
     Json *json = json_object(run->arena), *list = json_array(run->arena);
-    int line = range_line(kernel->definition->name_range);
-    buffer_printf(&run->text, "%s:%d: %s%s\n", run->target.path, line, kernel->function->name,
+    buffer_printf(&run->text, "%s:%d: %s%s\n", run->target.path, asked->line, asked->name,
                   similars.list.count ? "" : ": nothing is similar");
     for (LIST_EACH(int, i, similars.list)) tell_similar(run, &similars.list.items[i], list);
-    json_set_string(json, "kernel", kernel->function->name);
-    json_set_number(json, "line", line);
+    json_set_string(json, "kernel", asked->name);
+    json_set_number(json, "line", asked->line);
     json_set(json, "similar", list);
     json_push(run->list, json);
-    run->asked++;
 }
 
 static Error tell_file(SimilarRun *run, const Snapshot *snapshot) {
+    Arena *arena = run->arena;
     const CommandTarget *target = &run->target;
+    StoredKernels asked = {0};
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
         if (!kernel->function) continue;
         bool is_asked = target->kernel ? strcmp(kernel->function->name, target->kernel) == 0
                                        : kernel_is_forward(kernel);
-        if (is_asked) tell_kernel(run, kernel);
+        if (!is_asked) continue;
+        StoredKernel own = collect_kernel(arena, path_real(arena, target->path), kernel);
+        LIST_PUSH(arena, &asked.list, own);
     }
-    if (run->asked) return run->error;
-    return target->kernel
-               ? arena_printf(run->arena, "%s has no kernel `%s`", target->path, target->kernel)
-               : arena_printf(run->arena, "%s has no kernel that stores anything", target->path);
+    if (!asked.list.count)
+        return target->kernel
+                   ? arena_printf(arena, "%s has no kernel `%s`", target->path, target->kernel)
+                   : arena_printf(arena, "%s has no kernel that stores anything", target->path);
+    Error error;
+    const char *embedding =
+        vectors_of(arena, run->options, target->path, run->store, asked.list.items,
+                   asked.list.count, &run->wanted.embedding_weight);
+    run->kernels = store_forwards(run->store, embedding, &error);
+    if (error) return error;
+    for (LIST_EACH(int, i, asked.list)) tell_kernel(run, &asked.list.items[i]);
+    return run->error;
 }
 
 static Error find_all(SimilarRun *run) {
@@ -110,7 +118,6 @@ static Error find_all(SimilarRun *run) {
     Error error = file_read(arena, run->target.path, &text);
     if (error) return error;
     run->store = store_open(arena, &error);
-    if (!error) run->kernels = store_forwards(run->store, &error);
     if (error) return error;
     ImportResolver *resolver = import_resolver_new(NULL);
     SnapshotOptions options = {.resolver = import_resolver_interface(resolver),

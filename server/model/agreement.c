@@ -1,8 +1,11 @@
 // One JSON file: {"agreed": [{"workspace": ..., "url": ...}]}.
 #include "server/model/agreement.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/escape.h"
 #include "base/json.h"
 #include "server/model/chat.h"
 #include "server/system/files.h"
@@ -50,6 +53,29 @@ Error agreement_keep(Arena *arena, const char *workspace, const char *url) {
     if (error) return error;
     Output output = {.path = path, .root = "/", .is_forced = true};
     return output_write(arena, &output, json_print(arena, root, true));
+}
+
+static bool says_yes(void) {
+    char line[16] = "";
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
+    fputs("Send this, and remember it for this workspace? [y/N] ", stderr);
+    fflush(stderr);
+    return fgets(line, sizeof line, stdin) && (line[0] == 'y' || line[0] == 'Y');
+}
+
+bool agreement_ask(Arena *arena, const char *workspace, const char *subject, const char *requests,
+                   const char *later, bool agrees) {
+    fputs(lines_visible(arena, requests), stdout);
+    fputs(lines_visible(arena, later), stdout);
+    fflush(stdout);
+    if (!agrees && !says_yes()) {
+        say("nothing was sent. --agree sends the above to %s, and remembers it for %s", subject,
+            workspace);
+        return false;
+    }
+    Error error = agreement_keep(arena, workspace, subject);
+    if (error) say("the agreement is not remembered: %s", error);
+    return true;
 }
 
 const char *agreement_subject(Arena *arena, const char *url, const char *scope) {

@@ -10,6 +10,11 @@ bool agreement_holds(Arena *arena, const char *workspace, const char *url);
 /// Remembers it. A failure is a sentence; the agreement holds for this run all the same.
 Error agreement_keep(Arena *arena, const char *workspace, const char *url);
 
+/// Shows what would be sent, and what later requests add, and asks on a terminal; `agrees`: the answer was given on the command line. Remembers
+/// it. Where there is none, says so.
+bool agreement_ask(Arena *arena, const char *workspace, const char *subject, const char *requests,
+                   const char *later, bool agrees);
+
 /// Why an editor does not ask a model about the file: none is set up in the user's own file, or he has not agreed. NULL: it may.
 /// `scope`: what is sent beyond the text of a helper, or NULL.
 Error agreement_refuse(Arena *arena, const char *file, const char *scope);
@@ -17,5 +22,7 @@ Error agreement_refuse(Arena *arena, const char *file, const char *scope);
 const char *agreement_subject(Arena *arena, const char *url, const char *scope);
 /// The scope of requests that hold kernels as a whole.
 #define AGREEMENT_KERNELS "whole kernels"
+/// The scope of requests for embeddings.
+#define AGREEMENT_EMBEDDING "kernels for their embeddings"
 
 #endif

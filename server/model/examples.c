@@ -1,6 +1,7 @@
 // Texts are those of the index, as they were when the user had them indexed.
 #include "server/model/examples.h"
 
+#include "server/model/model.h"
 #include "server/retrieval/collect.h"
 #include "server/system/files.h"
 #include "server/system/private.h"
@@ -41,9 +42,11 @@ const char *examples_text(Arena *arena, const char *path, const Kernel *kernel, 
     Store *store = store_open(arena, error);
     if (!store) return NULL;
     Buffer out = buffer_new(arena);
-    StoredKernels kernels = store_forwards(store, error);
-    StoredKernel asked = collect_kernel(arena, path_real(arena, path), kernel);
     SimilarOptions options = {.top_k = count, .min_similarity = SIMILAR_LEAST};
+    const char *embedding = model_embedding(arena, workspace, &options.embedding_weight);
+    StoredKernels kernels = store_forwards(store, embedding, error);
+    StoredKernel asked = collect_kernel(arena, path_real(arena, path), kernel);
+    asked.vector = store_vector(store, embedding, asked.hash);
     Similars similars = similar_find(arena, &kernels, &asked, &options);
     for (LIST_EACH(int, i, similars.list))
         put_example(arena, &out, store, similars.list.items[i].kernel, error);

@@ -134,6 +134,43 @@ Error model_settings_look(Arena *arena, const char *workspace, ModelSettings *se
     return error ? error : model_settings_refuse(arena, settings);
 }
 
+// --- embeddings
+
+const char *model_embedding_url(Arena *arena, const ModelSettings *settings) {
+    size_t size = strlen(settings->endpoint);
+    while (size && settings->endpoint[size - 1] == '/') size--;
+    bool is_ollama = strcmp(settings->embedding_api, "ollama") == 0;
+    return arena_printf(arena, "%.*s/%s", (int)size, settings->endpoint,
+                        is_ollama ? "embed" : "embeddings");
+}
+
+Error model_settings_embedding(Arena *arena, const char *workspace, bool takes_key,
+                               ModelSettings *settings) {
+    static const char *const apis[] = {"openai", "ollama", NULL};
+    *settings = model_settings_default();
+    const char *missing = NULL;
+    Error error = read_file(arena, workspace, settings, &missing);
+    settings->endpoint = settings->embedding_endpoint;
+    settings->model = settings->embedding_model;
+    settings->api_name = "openai";
+    settings->effort = NULL;
+    settings->key_variable = settings->embedding_key_variable;
+    if (error || !settings->endpoint) return error;
+    if (!settings->model) return "`embedding-endpoint` needs `embedding-model`";
+    if (!is_one_of(settings->embedding_api, apis)) return "`embedding-api` is openai or ollama";
+    if (settings->embedding_weight > 1) return "`embedding-weight` is at most 1";
+    if (takes_key) error = take_key(arena, settings);
+    return error ? error : model_settings_refuse(arena, settings);
+}
+
+const char *model_embedding(Arena *arena, const char *workspace, double *weight) {
+    ModelSettings settings;
+    Error error = model_settings_embedding(arena, workspace, false, &settings);
+    *weight = error ? 0 : settings.embedding_weight;
+    if (error || !settings.endpoint) return NULL;
+    return arena_printf(arena, "%s %s", model_embedding_url(arena, &settings), settings.model);
+}
+
 const char *model_price(Arena *arena, const ModelSettings *settings, int64_t input,
                         int64_t output) {
     if (settings->price_input < 0 && settings->price_output < 0) return "";

@@ -20,6 +20,9 @@ typedef struct ModelSettings {
     const char *proxy, *ca_file;  // NULL: not said
     double max_iters, max_stalls, max_tokens, max_seconds;
     double price_input, price_output;  // of a million tokens; negative: not said
+    // The other endpoint, as the file says it.
+    const char *embedding_endpoint, *embedding_api, *embedding_model, *embedding_key_variable;
+    double embedding_weight;
 } ModelSettings;
 
 /// Reads the user's file and the options. A file that lies in `workspace`, or that others may write to, is refused. The key is
@@ -28,6 +31,14 @@ Error model_settings_read(Arena *arena, const Options *options, const char *work
                           ModelSettings *settings);
 /// The same without options and without the key, for who only wants to know whether there is a model.
 Error model_settings_look(Arena *arena, const char *workspace, ModelSettings *settings);
+/// Those of the embedding endpoint, in the fields of the other: `endpoint` is NULL where none is set up. With the key only where
+/// `takes_key`.
+Error model_settings_embedding(Arena *arena, const char *workspace, bool takes_key,
+                               ModelSettings *settings);
+/// Where embeddings are had.
+const char *model_embedding_url(Arena *arena, const ModelSettings *settings);
+/// What vectors are kept under: of which model, where. NULL where none is set up, or its settings cannot be used.
+const char *model_embedding(Arena *arena, const char *workspace, double *weight);
 /// Those of a conversation that was recorded; nothing is asked with them.
 ModelSettings model_settings_default(void);
 /// Whether the settings can be used at all; a sentence where not.

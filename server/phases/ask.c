@@ -115,14 +115,6 @@ static const char *first_requests(Ask *ask, const Snapshot *snapshot) {
 
 // --- agreement
 
-static bool says_yes(void) {
-    char line[16] = "";
-    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
-    fputs("Send this, and remember it for this workspace? [y/N] ", stderr);
-    fflush(stderr);
-    return fgets(line, sizeof line, stdin) && (line[0] == 'y' || line[0] == 'Y');
-}
-
 bool ask_is_agreed(Ask *ask, const char *requests, const char *scope, const char *later) {
     const char *url = agreement_subject(ask->arena, chat_url(ask->arena, &ask->settings), scope);
     if (agreement_holds(ask->arena, ask->workspace, url)) return true;
@@ -131,17 +123,7 @@ bool ask_is_agreed(Ask *ask, const char *requests, const char *scope, const char
             scope ? " that it may hold " : "", scope ? scope : "");
         return false;
     }
-    fputs(lines_visible(ask->arena, requests), stdout);
-    fputs(later, stdout);
-    fflush(stdout);
-    if (!ask->options->agree && !says_yes()) {
-        say("nothing was sent. --agree sends the above to %s, and remembers it for %s", url,
-            ask->workspace);
-        return false;
-    }
-    Error error = agreement_keep(ask->arena, ask->workspace, url);
-    if (error) say("the agreement is not remembered: %s", error);
-    return true;
+    return agreement_ask(ask->arena, ask->workspace, url, requests, later, ask->options->agree);
 }
 
 // --- the report

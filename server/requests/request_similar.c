@@ -1,9 +1,11 @@
 // An index is read anew for each question: another process may have written it.
 #include "server/requests/request_similar.h"
 
+#include "server/model/model.h"
 #include "server/retrieval/collect.h"
 #include "server/retrieval/similar.h"
 #include "server/system/files.h"
+#include "server/system/private.h"
 #include "server/text/protocol.h"
 
 enum { MOST_PLACES = 50 };
@@ -72,10 +74,14 @@ Json *similar_places(Request *request, const Kernel *kernel, const Json *wanted)
     Store *store = store_open(arena, &error);
     Json *list = json_array(arena);
     if (store) {
-        StoredKernels kernels = store_forwards(store, &error);
         SimilarOptions options = options_of(arena, wanted);
         const char *path = request->document->path;
+        const char *embedding = model_embedding(arena, *path ? workspace_of(arena, path) : NULL,
+                                                &options.embedding_weight);
+        StoredKernels kernels = store_forwards(store, embedding, &error);
         StoredKernel asked = collect_kernel(arena, *path ? path_real(arena, path) : "", kernel);
+        // No network is used from here: a text that is not the indexed one has no vector.
+        asked.vector = store_vector(store, embedding, asked.hash);
         Similars similars = similar_find(arena, &kernels, &asked, &options);
         for (LIST_EACH(int, i, similars.list))
             push_similar(arena, store, &similars.list.items[i], list, &error);

@@ -80,6 +80,7 @@ StoredKernel collect_kernel(Arena *arena, const char *path, const Kernel *kernel
     return (StoredKernel){.path = path,
                           .name = name,
                           .line = range_line(kernel->definition->name_range),
+                          .hash = hash_text(text),
                           .structure = structure_of(arena, kernel->function),
                           .words = vocabulary_of(arena, path, name, text),
                           .text = str_dup(arena, text)};

@@ -7,6 +7,7 @@
 
 #define NEAR_DUPLICATE 0.95
 #define RARITY_POWER 0.4
+#define SAME_TO_ALL 0.999  // vectors that tell nothing apart
 
 /// How rare the traits are, by hash: how many kernels have each.
 typedef struct Rarity {
@@ -66,6 +67,37 @@ static double cosine(const Structure *a, const Structure *b) {
     return sum;
 }
 
+// --- embeddings
+
+/// 0 where one has no vector, or they are of two kinds.
+static double vector_cosine(const StoredVector *a, const StoredVector *b) {
+    double sum = 0;
+    if (a->count != b->count) return 0;
+    for (int i = 0; i < a->count; i++) sum += (double)a->items[i] * b->items[i];
+    return sum > -1 && sum < 1 ? sum : sum >= 1;  // what comes from a file may be anything
+}
+
+/// What a kernel's vector has in common with any other's: models put all code close together.
+static double usual_cosine(const StoredKernels *kernels, const StoredVector *vector) {
+    double sum = 0;
+    int count = 0;
+    for (LIST_EACH(int, i, kernels->list)) {
+        const StoredVector *other = &kernels->list.items[i].vector;
+        if (!vector->count || other->count != vector->count) continue;
+        sum += vector_cosine(vector, other);
+        count++;
+    }
+    return count ? fmax(sum / count, 0) : 0;
+}
+
+/// Words, and vectors as far as they are closer than usual.
+static double text_similarity(double words, const StoredVector *asked, const StoredVector *other,
+                              double usual, double weight) {
+    if (!asked->count || asked->count != other->count || usual > SAME_TO_ALL) return words;
+    double close = fmax((vector_cosine(asked, other) - usual) / (1 - usual), 0);
+    return (1 - weight) * words + weight * close;
+}
+
 bool path_is_excluded(const char *path, const char *const *patterns, int count) {
     for (int i = 0; i < count; i++)
         if (fnmatch(patterns[i], path, 0) == 0) return true;
@@ -111,6 +143,7 @@ Similars similar_find(Arena *arena, const StoredKernels *kernels, const StoredKe
         rarities[a] = rarity_of(arena, kernels, a);
         own[a] = weighted(arena, &rarities[a], aspect_of(asked, a));
     }
+    double usual = usual_cosine(kernels, &asked->vector);
     SimilarCandidate *candidates = ARENA_ARRAY(arena, SimilarCandidate, kernels->list.count + 1);
     int count = 0;
     for (LIST_EACH(int, i, kernels->list)) {
@@ -125,7 +158,9 @@ Similars similar_find(Arena *arena, const StoredKernels *kernels, const StoredKe
             alike[a] = fmin(cosine(&own[a], &candidate.aspects[a]), 1);
         }
         candidate.structure = alike[ASPECT_STRUCTURE];
-        candidate.similarity = 1 - (1 - alike[ASPECT_STRUCTURE]) * (1 - alike[ASPECT_WORDS]);
+        double text = text_similarity(alike[ASPECT_WORDS], &asked->vector, &kernel->vector, usual,
+                                      options->embedding_weight);
+        candidate.similarity = 1 - (1 - alike[ASPECT_STRUCTURE]) * (1 - text);
         if (candidate.similarity >= options->min_similarity) candidates[count++] = candidate;
     }
     if (count) qsort(candidates, (size_t)count, sizeof *candidates, compare_candidates);

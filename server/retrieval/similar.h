@@ -1,4 +1,4 @@
-// The forwards of the index that are built most like a kernel, and are for the same by their words.
+// The forwards of the index that are built most like a kernel, and are for the same by their texts.
 #ifndef TAD_SERVER_RETRIEVAL_SIMILAR_H
 #define TAD_SERVER_RETRIEVAL_SIMILAR_H
 
@@ -9,6 +9,7 @@ typedef struct SimilarOptions {
     double min_similarity;
     const char *const *excluded;  // patterns of paths, as of a shell; `*` also goes over `/`
     int excluded_count;
+    double embedding_weight;  // of vectors, where both have one, beside the words; 0 to 1
 } SimilarOptions;
 
 enum { SIMILAR_TOP_K = 5 };

@@ -24,8 +24,9 @@ struct Store {
     "CREATE TABLE uses(file TEXT, path TEXT, mtime INTEGER, size INTEGER, hash INTEGER);"          \
     "CREATE INDEX uses_file ON uses(file);"                                                        \
     "CREATE TABLE kernels(path TEXT, name TEXT, line INTEGER, traits BLOB,"                        \
-    " words BLOB, PRIMARY KEY(path, name));"                                                                   \
+    " words BLOB, hash INTEGER, PRIMARY KEY(path, name));"                                                                   \
     "CREATE TABLE texts(path TEXT, name TEXT, text TEXT, PRIMARY KEY(path, name));"                \
+    "CREATE TABLE vectors(embedding TEXT, hash INTEGER, vector BLOB, PRIMARY KEY(embedding, hash));" \
     "CREATE TABLE pairs(id INTEGER PRIMARY KEY, path TEXT, name TEXT, line INTEGER);"              \
     "CREATE INDEX pairs_path ON pairs(path);"                                                      \
     "CREATE TABLE members(pair INTEGER, forward INTEGER, path TEXT, name TEXT);"                   \
@@ -183,24 +184,70 @@ static Structure read_structure(Arena *arena, Query *query, int column) {
     return structure;
 }
 
-StoredKernels store_forwards(Store *store, Error *error) {
+static StoredVector read_vector(Arena *arena, Query *query, int column) {
+    Str blob = query_get_blob(query, column);
+    StoredVector vector = {.count = (int)(blob.size / sizeof(float))};
+    float *items = ARENA_ARRAY(arena, float, vector.count + 1);
+    memcpy(items, blob.data, (size_t)vector.count * sizeof(float));
+    vector.items = items;
+    return vector;
+}
+
+#define IS_FORWARD                                                                                 \
+    " EXISTS(SELECT 1 FROM members f WHERE f.path = k.path AND f.name = k.name AND f.forward"      \
+    " AND EXISTS(SELECT 1 FROM members b JOIN kernels USING(path, name)"                           \
+    " WHERE b.pair = f.pair AND NOT b.forward))"
+
+StoredKernels store_forwards(Store *store, const char *embedding, Error *error) {
     StoredKernels kernels = {0};
-    Query *query = query_new(
-        store->database,
-        "SELECT path, name, line, traits, words FROM kernels k WHERE EXISTS(SELECT 1 FROM members f"
-        " WHERE f.path = k.path AND f.name = k.name AND f.forward AND EXISTS(SELECT 1 FROM members b"
-        " JOIN kernels USING(path, name) WHERE b.pair = f.pair AND NOT b.forward))"
-        " ORDER BY path, line");
+    Query *query = query_new(store->database,
+                             "SELECT path, name, line, traits, words, k.hash, vector FROM kernels k"
+                             " LEFT JOIN vectors v ON v.hash = k.hash AND v.embedding = ?"
+                             " WHERE" IS_FORWARD " ORDER BY path, line");
+    query_text(query, embedding ? embedding : "");
     while (query_next(query)) {
         StoredKernel kernel = {.path = query_get_text(query, 0),
                                .name = query_get_text(query, 1),
                                .line = (int)query_get_int(query, 2),
                                .structure = read_structure(store->arena, query, 3),
-                               .words = read_structure(store->arena, query, 4)};
+                               .words = read_structure(store->arena, query, 4),
+                               .hash = query_get_int(query, 5),
+                               .vector = read_vector(store->arena, query, 6)};
         LIST_PUSH(store->arena, &kernels.list, kernel);
     }
     *error = query_end(query);
     return kernels;
+}
+
+StoredKernels store_without_vector(Store *store, const char *embedding, Error *error) {
+    StoredKernels kernels = {0};
+    Query *query = query_new(
+        store->database, "SELECT k.path, k.name, k.hash, t.text FROM kernels k"
+                         " JOIN texts t USING(path, name) WHERE NOT EXISTS(SELECT 1 FROM vectors v"
+                         " WHERE v.hash = k.hash AND v.embedding = ?) AND" IS_FORWARD
+                         " GROUP BY k.hash ORDER BY k.path, k.line");
+    query_text(query, embedding);
+    while (query_next(query)) {
+        StoredKernel kernel = {.path = query_get_text(query, 0),
+                               .name = query_get_text(query, 1),
+                               .hash = query_get_int(query, 2),
+                               .text = query_get_text(query, 3)};
+        LIST_PUSH(store->arena, &kernels.list, kernel);
+    }
+    *error = query_end(query);
+    return kernels;
+}
+
+StoredVector store_vector(Store *store, const char *embedding, int64_t hash) {
+    if (!embedding) return (StoredVector){0};
+    Query *query =
+        query_new(store->database, "SELECT vector FROM vectors WHERE embedding = ? AND hash = ?");
+    query_text(query, embedding);
+    query_int(query, hash);
+    StoredVector vector = {0};
+    if (query_next(query)) vector = read_vector(store->arena, query, 0);
+    query_end(query);
+    return vector;
 }
 
 static StoredPlaces read_places(Store *store, const StoredKernel *kernel, const char *statement,
@@ -283,6 +330,7 @@ static void write_kernel(Writing *writing, const StoredKernel *kernel) {
     query_int(writing->kernel, kernel->line);
     write_structure(writing->kernel, &kernel->structure);
     write_structure(writing->kernel, &kernel->words);
+    query_int(writing->kernel, kernel->hash);
     query_next(writing->kernel);
     query_text(writing->text, kernel->path);
     query_text(writing->text, kernel->name);
@@ -360,7 +408,7 @@ Error store_write(Store *store, const StoreChange *change) {
         {&writing.drop_file, "DELETE FROM files WHERE path = ?"},
         {&writing.file, "INSERT OR REPLACE INTO files VALUES(?, ?, ?, ?)"},
         {&writing.use, "INSERT INTO uses VALUES(?, ?, ?, ?, ?)"},
-        {&writing.kernel, "INSERT OR REPLACE INTO kernels VALUES(?, ?, ?, ?, ?)"},
+        {&writing.kernel, "INSERT OR REPLACE INTO kernels VALUES(?, ?, ?, ?, ?, ?)"},
         {&writing.text, "INSERT OR REPLACE INTO texts VALUES(?, ?, ?)"},
         {&writing.pair, "INSERT INTO pairs VALUES(?, ?, ?, ?)"},
         {&writing.member, "INSERT INTO members VALUES(?, ?, ?, ?)"},
@@ -374,6 +422,30 @@ Error store_write(Store *store, const StoreChange *change) {
         if (!error) error = own;
     }
     if (!error) error = write_roots(store, change);
+    if (!error) return database_run(store->database, "COMMIT");
+    database_run(store->database, "ROLLBACK");
+    return error;
+}
+
+Error store_write_vectors(Store *store, const char *embedding, const StoredKernel *kernels,
+                          int count) {
+    Error error = database_run(store->database, "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE");
+    if (error) return error;
+    Query *query =
+        query_new(store->database, "DELETE FROM vectors WHERE embedding <> ? OR hash NOT IN"
+                                   " (SELECT hash FROM kernels)");
+    query_text(query, embedding);
+    query_next(query);
+    error = query_end(query);
+    query = query_new(store->database, "INSERT OR REPLACE INTO vectors VALUES(?, ?, ?)");
+    for (int i = 0; i < count && !error; i++) {
+        query_text(query, embedding);
+        query_int(query, kernels[i].hash);
+        query_blob(query, kernels[i].vector.items, (size_t)kernels[i].vector.count * sizeof(float));
+        query_next(query);
+    }
+    Error own = query_end(query);
+    if (!error) error = own;
     if (!error) return database_run(store->database, "COMMIT");
     database_run(store->database, "ROLLBACK");
     return error;

@@ -1,4 +1,5 @@
-// The local index on disk, a file of the user's own: kernels with their structure, and the Functions that they belong to.
+// The local index on disk, a file of the user's own: kernels with their structure, and the Functions that they belong to; embeddings of their
+// texts.
 #ifndef TAD_SERVER_RETRIEVAL_STORE_H
 #define TAD_SERVER_RETRIEVAL_STORE_H
 
@@ -13,9 +14,17 @@ typedef struct Stamp {
     int64_t mtime_ns, size, hash;
 } Stamp;
 
+/// An embedding of a text, of length 1.
+typedef struct StoredVector {
+    const float *items;
+    int count;  // 0: there is none
+} StoredVector;
+
 typedef struct StoredKernel {
     const char *path, *name;
-    int line;  // one-based, of the `def`
+    int line;      // one-based, of the `def`
+    int64_t hash;  // of the text
+    StoredVector vector;
     Structure structure, words;
     const char *text;  // decorators included
 } StoredKernel;
@@ -78,8 +87,16 @@ Error store_write(Store *store, const StoreChange *change);
 typedef struct StoredKernels {
     LIST(StoredKernel) list;  // without texts
 } StoredKernels;
-/// Kernels that a Function launches forward, and whose backward is in the index.
-StoredKernels store_forwards(Store *store, Error *error);
+/// Kernels that a Function launches forward, and whose backward is in the index. With vectors, as far as there are, where `embedding`
+/// says which (model_embedding), and is not NULL.
+StoredKernels store_forwards(Store *store, const char *embedding, Error *error);
+/// Those among them that want a vector, each text once: path, name, hash and text.
+StoredKernels store_without_vector(Store *store, const char *embedding, Error *error);
+/// The vector of a text; none where `embedding` is NULL.
+StoredVector store_vector(Store *store, const char *embedding, int64_t hash);
+/// Adds the vectors of kernels, by their hashes, and drops those of other embeddings and of texts that are gone.
+Error store_write_vectors(Store *store, const char *embedding, const StoredKernel *kernels,
+                          int count);
 /// The Functions that launch the kernel forward, and the kernels of their backwards.
 StoredPlaces store_functions_of(Store *store, const StoredKernel *kernel, Error *error);
 StoredPlaces store_backwards_of(Store *store, const StoredKernel *kernel, Error *error);

@@ -60,6 +60,6 @@ Structure vocabulary_of(Arena *arena, const char *path, const char *name, Str te
     take_words(scratch, &list, str_from(name), NAME_COUNT);
     take_words(scratch, &list, stem_of(path), NAME_COUNT);
     Structure words = structure_counted(arena, list.items, list.count);
-    arena_free_scratch(scratch);
+    arena_free(scratch);
     return words;
 }

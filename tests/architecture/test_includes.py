@@ -108,10 +108,11 @@ ROOMS = {
         "network": {"system"},
         "retrieval": {"text", "system", "report"},
         "model": {"network", "retrieval", "proofs", "text", "settings", "system", "report"},
+        "embedding": {"model", "network", "retrieval", "settings", "system", "report"},
         "phases": {"model", "proofs", "text", "settings", "system", "report"},
         "dumps": {"proofs", "text", "settings", "system", "report"},
         "cli": {
-            "times", "retrieval", "model", "proofs", "crash", "text", "settings", "system", "report",
+            "times", "embedding", "retrieval", "model", "proofs", "crash", "text", "settings", "system", "report",
         },
         "gradients": {"queues", "session", "proofs", "text", "settings", "system"},
         "requests": {"gradients", "queues", "session", "cli", "model", "retrieval", "text", "system"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -36,7 +37,9 @@ class Handler(BaseHTTPRequestHandler):
             model.bodies.append(body.decode())
             say = model.script[min(len(model.requests), len(model.script)) - 1]
         time.sleep(say.delay)
-        if say.status != 200:
+        if say.status == 200 and "input" in model.requests[-1][2]:
+            self.whole(model.embeddings(self.path, json.loads(body)["input"]), say)
+        elif say.status != 200:
             self.whole({"error": {"message": say.text}}, say)
         elif not say.streams:
             self.whole(model.whole(say.text), say)
@@ -75,6 +78,7 @@ class Model:
 
     def __init__(self, api: str, script: list[Say]) -> None:
         self.api, self.script = api, script
+        self.vector: Callable[[str], list] = lambda text: [1.0, float("tl.exp(" in text)]
         self.requests: list[tuple[str, dict, dict]] = []
         self.bodies: list[str] = []
         self.lock = threading.Lock()
@@ -90,6 +94,14 @@ class Model:
     def close(self) -> None:
         self.server.shutdown()
         self.server.server_close()
+
+    def embeddings(self, path: str, texts: list[str]) -> dict:
+        """The texts' vectors; in the order of OpenAI's, which is any."""
+        vectors = [self.vector(text) for text in texts]
+        if path.endswith("/embed"):
+            return {"embeddings": vectors, "prompt_eval_count": 7 * len(texts)}
+        data = [{"index": i, "embedding": vector} for i, vector in enumerate(vectors)]
+        return {"data": data[::-1], "usage": {"prompt_tokens": 7 * len(texts)}}
 
     def whole(self, text: str) -> dict:
         if self.api == "anthropic":

@@ -125,6 +125,39 @@ TEST(words_tell_where_structures_differ) {
     arena_free(arena);
 }
 
+TEST(vectors_tell_as_far_as_they_are_closer_than_usual) {
+    Arena *arena = arena_new();
+    Snapshot *snapshot = snapshot_of(PRELUDE SOFTMAX("a", "x", "n") SCALE("b") SCALE("c"));
+    static const float vectors[][2] = {{0.8F, 0.6F}, {0.6F, 0.8F}, {1, 0}};
+    StoredKernels kernels = {0};
+    for (int i = 0; i < 2; i++) {
+        StoredKernel kernel = stored(arena, snapshot, i ? "b" : "a");
+        kernel.vector = (StoredVector){vectors[i], 2};
+        LIST_PUSH(arena, &kernels.list, kernel);
+    }
+    StoredKernel asked = stored(arena, snapshot, "c");
+    asked.structure.count = 0;  // the vectors alone
+    SimilarOptions options = {.top_k = 5, .embedding_weight = 1};
+    CHECK_NEAR(similar_find(arena, &kernels, &asked, &options).list.items[0].similarity, 0, 1e-6);
+    asked.vector = (StoredVector){vectors[2], 2};
+    Similars found = similar_find(arena, &kernels, &asked, &options);
+    // 0.8 and 0.6, of which 0.7 is usual.
+    CHECK_EQ_STR(found.list.items[0].kernel->name, "a");
+    CHECK_NEAR(found.list.items[0].similarity, 1.0 / 3, 1e-5);
+    CHECK_NEAR(found.list.items[1].similarity, 0, 1e-6);
+    options.embedding_weight = 0.5;
+    CHECK_NEAR(similar_find(arena, &kernels, &asked, &options).list.items[0].similarity, 1.0 / 6,
+               1e-5);
+    // Of another model.
+    asked.vector.count = 1;
+    CHECK_NEAR(similar_find(arena, &kernels, &asked, &options).list.items[0].similarity, 0, 1e-6);
+    static const float odd[] = {NAN, INFINITY};
+    asked.vector = (StoredVector){odd, 2};
+    CHECK_EQ_INT(similar_find(arena, &kernels, &asked, &options).list.count, 2);
+    snapshot_release(snapshot);
+    arena_free(arena);
+}
+
 static bool has_words_of(Arena *arena, const char *text, const char *words) {
     Structure a = vocabulary_of(arena, "", "", str_from(text));
     Structure b = vocabulary_of(arena, "", "", str_from(words));
@@ -242,6 +275,7 @@ TEST_MAIN(TEST_ROW(names_and_numbers_are_no_structure), TEST_ROW(traits_rise_and
           TEST_ROW(the_nearest_comes_first_and_copies_are_one),
           TEST_ROW(an_index_of_nothing_has_nothing_similar),
           TEST_ROW(words_tell_where_structures_differ), TEST_ROW(names_are_taken_apart_into_words),
+          TEST_ROW(vectors_tell_as_far_as_they_are_closer_than_usual),
           TEST_ROW(a_function_launches_through_helpers), TEST_ROW(a_kernel_may_be_its_own_backward),
           TEST_ROW(an_operator_has_the_backward_that_it_is_given),
           TEST_ROW(functions_that_call_each_other_end))

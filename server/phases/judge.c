@@ -54,32 +54,38 @@ static double poly_number(Costing *costing, const Poly *poly) {
     return sum;
 }
 
-static double kernel_time(Arena *arena, const Kernel *kernel) {
+/// Adds what a program of the kernel takes, NaN where that is not known.
+static void add_kernel(Arena *arena, const Kernel *kernel, Judged *judged) {
     const Card *card = card_find(STR("h100"));
     KernelCost *cost = kernel_cost(arena, kernel->function, false);
-    if (!card || cost->is_incomplete) return NAN;
+    if (!card || cost->is_incomplete) {
+        judged->cost = judged->atomics = NAN;
+        return;
+    }
     CostInstances instances = cost_instances(arena, kernel);
     Costing costing = {
         .cost = cost,
         .numbers = cost_numbers(cost, instances.list.count ? instances.list.items[0].values : NULL),
     };
     CostTotals totals = cost_totals(cost, costing.numbers);
+    double updates = poly_number(&costing, totals.bytes[WORK_UPDATE]);
     double bytes = poly_number(&costing, totals.bytes[WORK_READ]) +
                    poly_number(&costing, totals.bytes[WORK_WRITE]) +
-                   2 * poly_number(&costing, totals.bytes[WORK_UPDATE]);  // read and written
+                   2 * updates;  // read and written
+    judged->atomics += updates;
     // The sum, not the larger: less of either is better.
-    return bytes / card->memory + poly_number(&costing, totals.dots) / (1e3 * card->dots[1]) +
-           poly_number(&costing, totals.math) / (1e3 * card->math);
+    judged->cost += bytes / card->memory +
+                    poly_number(&costing, totals.dots) / (1e3 * card->dots[1]) +
+                    poly_number(&costing, totals.math) / (1e3 * card->math);
 }
 
-static double cost_of(Arena *arena, const Judged *judged) {
-    double sum = 0;
+static void measure(Arena *arena, Judged *judged) {
+    judged->cost = judged->atomics = 0;
     for (LIST_EACH(int, i, judged->open.names)) {
         const Kernel *kernel =
             snapshot_find_kernel(judged->snapshot, str_from(judged->open.names.items[i]));
-        sum += kernel ? kernel_time(arena, kernel) : NAN;
+        if (kernel) add_kernel(arena, kernel, judged);
     }
-    return sum;
 }
 
 // --- findings
@@ -167,17 +173,17 @@ static void judge_snapshot(const Gate *gate, ImportResolver *resolver, Judged *j
     if (judged->refused) return;
     judged->report = prove(gate, resolver, judged->snapshot);
     judged->refused = refuse_proof(gate, judged->report, judged);
-    judged->cost = cost_of(arena, judged);
+    measure(arena, judged);
     judged->size = bodies_size(judged->snapshot, &judged->open);
 }
 
 Judged judge(const Gate *gate, const char *text) {
-    Judged judged = {.refused = "it cannot be analysed", .cost = NAN};
+    Judged judged = {.refused = "it cannot be analysed", .cost = NAN, .atomics = NAN};
     BugGuard guard;
     if (!BUG_GUARD(&guard)) return judged;
     ImportResolver *resolver = import_resolver_new(NULL);
     SnapshotOptions options = {.resolver = import_resolver_interface(resolver)};
-    Judged made = {.cost = NAN};
+    Judged made = {.cost = NAN, .atomics = NAN};
     made.snapshot = snapshot_build(gate->path, str_from(text), &options);
     judge_snapshot(gate, resolver, &made);
     bug_guard_end(&guard);

@@ -14,7 +14,8 @@ typedef struct Judged {
     const char *refused;   // why it does not pass, in the words of who says so; NULL: it passes
     double worst_error;
     double cost;  // nanoseconds of a program by the roofline, all kernels together; NaN: not known
-    int size;     // bodies_size
+    double atomics;  // bytes of a program that atomics add to; NaN: not known
+    int size;        // bodies_size
 } Judged;
 
 /// What a candidate is judged by: the forward whose backward it has, where the file lies, what it was before.

@@ -113,7 +113,7 @@ static bool is_more(double a, double b) { return a > b * (1 + 1e-9); }
 
 static bool is_better(const PhaseRun *run, const Judged *judged) {
     const Judged *best = &run->best;
-    if (!(judged->cost >= 0)) return false;
+    if (!(judged->cost >= 0) || is_more(judged->atomics, best->atomics)) return false;
     if (run->id == PHASE_FASTER) return is_more(best->cost, judged->cost);
     return !is_more(judged->cost, best->cost) && judged->size < best->size;
 }
@@ -125,6 +125,11 @@ static const char *weigh(PhaseRun *run, Judged *judged, bool *is_kept) {
     *is_kept = is_better(run, judged);
     if (!(judged->cost >= 0))
         return arena_printf(arena, "right, but what it moves and computes is not known");
+    if (is_more(judged->atomics, run->best.atomics))
+        return arena_printf(arena,
+                            "right, but its atomics move more: %.4g bytes a program, were %.4g; "
+                            "nothing here can time whether they wait for each other",
+                            judged->atomics, run->best.atomics);
     if (run->id == PHASE_TIDY && is_more(judged->cost, run->best.cost))
         return arena_printf(arena,
                             "right, but it moves or computes more than before (%.4g, was %.4g)",
@@ -221,8 +226,9 @@ bool phase_has_gain(const PhaseRun *run) { return run->best.snapshot != run->bas
 const char *phase_summary(const PhaseRun *run) {
     if (!phase_has_gain(run))
         return arena_printf(run->arena, "nothing %s was found", rows[run->id].gain);
-    return arena_printf(run->arena, "%s: %s, was %s; proved, worst error %.1e", rows[run->id].gain,
-                        measured(run, &run->best), measured(run, &run->base),
+    return arena_printf(run->arena, "%s: %s, was %s%s; proved, worst error %.1e",
+                        rows[run->id].gain, measured(run, &run->best), measured(run, &run->base),
+                        run->id == PHASE_FASTER ? " (estimated, not timed)" : "",
                         run->best.worst_error);
 }
 

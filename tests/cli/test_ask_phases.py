@@ -87,6 +87,7 @@ def test_a_faster_body_is_kept_with_its_mark(asking, api: str) -> None:
     assert "answer 1 kept, faster: " in result.stdout
     assert "-    again = tl.load(x_ptr" in result.stdout
     assert "answer 2 cannot be used: it has none of the kernels" in result.stdout
+    assert " ns a program, was " in result.stdout and "(estimated, not timed)" in result.stdout
     text = one.file.read_text()
     mark = "# Proposed by a model (scripted), proved with `scale_kernel`: worst error "
     assert text.count(mark) == 1
@@ -96,6 +97,21 @@ def test_a_faster_body_is_kept_with_its_mark(asking, api: str) -> None:
     assert text == f"{before}{line}\n{HEAD}{LINES}{after}"
     check = one.workspace.tad("--check", "--grad", "--format", "json", "kernels.py").json
     assert check["kernels"][0]["status"] == "proved"
+
+
+def test_atomics_are_not_faster_by_an_estimate(asking) -> None:
+    loads = "".join(
+        f"    more_{i} = tl.load(x_ptr + i, mask=i < n, other=0.0)\n    dy += 0 * more_{i}\n"
+        for i in range(3)
+    )
+    text = FILE.replace("    left = dy * x\n", f"{loads}    left = dy * x\n")
+    text = text.replace("dx = torch.empty_like(x)", "dx = torch.zeros_like(x)")
+    atomic = LINES.replace("tl.store(dx_ptr", "tl.atomic_add(dx_ptr")
+    one, run = phase(asking, answer(atomic), FASTER, text=text)
+    result = run()
+    assert "answer 1 right, but its atomics move more: " in result.stdout, result.stdout
+    assert "answer 2 kept, faster: " in result.stdout
+    assert "its atomics move more" in one.model.requests[1][2]["messages"][-1]["content"]
 
 
 def test_what_is_sent_is_shown_and_agreed_to_apart(asking) -> None:

@@ -1,6 +1,7 @@
 // The child gets the text on stdin, says on stderr what it is at, and answers with one JSON object.
 #include "server/gradients/asking.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "server/queues/request.h"
@@ -195,6 +196,15 @@ static Error start_child(Asking *asking, const char *phases) {
     if (asking->kind == &asks_model) {
         LIST_PUSH(arena, &command, "--time-limit");
         LIST_PUSH(arena, &command, arena_printf(arena, "%g", configuration->time_limit_s));
+        if (*configuration->model_effort) {
+            LIST_PUSH(arena, &command, "--effort");
+            LIST_PUSH(arena, &command, configuration->model_effort);
+        }
+        if (configuration->model_max_tokens >= 1) {
+            LIST_PUSH(arena, &command, "--max-tokens");
+            LIST_PUSH(arena, &command,
+                      arena_printf(arena, "%.0f", fmin(configuration->model_max_tokens, 1e9)));
+        }
     } else if (configuration->python && *configuration->python) {
         LIST_PUSH(arena, &command, "--python");
         LIST_PUSH(arena, &command, configuration->python);

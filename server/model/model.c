@@ -113,6 +113,8 @@ static Error read_settings(Arena *arena, const Options *options, const char *wor
     if (options->endpoint) settings->endpoint = options->endpoint;
     if (options->model) settings->model = options->model;
     if (options->max_iters) settings->max_iters = options->max_iters;
+    if (options->max_tokens) settings->max_tokens = options->max_tokens;
+    if (options->effort) settings->effort = options->effort;
     if (options->api) settings->api_name = options->api;
     if (settings->endpoint && settings->model) return NULL;
     return arena_printf(arena,

@@ -47,7 +47,8 @@ typedef struct Options {
     const char *endpoint, *api, *model;  // of --ask; NULL: as the user's file says
     const char *answers;                 // NULL: from the endpoint
     int examples;                        // of the index, for --ask; 0: none
-    int max_iters;                       // 0: as the user's file says
+    int max_iters, max_tokens;           // 0: as the user's file says
+    const char *effort;                  // NULL: the same
     const char *card;                    // NULL: that of the settings
     Names select, ignore, severity, wrt, sizes, phases;
     int jobs;  // 0: one per core

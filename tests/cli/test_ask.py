@@ -112,6 +112,18 @@ def test_a_right_answer_is_proved(asking, api: str, streams: bool) -> None:
     assert one.model.bodies[0] in result.stdout  # what was shown is what was sent
 
 
+def test_effort_and_budget_are_said_on_the_command_line(asking) -> None:
+    one = asking(WRONG, RIGHT)
+    result = one.sent("--effort", "high", "--max-tokens", "100")
+    assert "stopped: the budget of 100 tokens is spent" in result.stdout
+    ((_, _, body),) = one.model.requests
+    assert body["reasoning_effort"] == "high"
+    result = one.sent("--effort", "extreme")
+    assert (result.status, len(one.model.requests)) == (2, 1)
+    assert "`effort` of a model is low, medium or high" in result.stderr
+    assert one.sent("--max-tokens", "0").status == 2
+
+
 def test_what_is_proved_is_written_with_its_mark(asking) -> None:
     one = asking(RIGHT)
     assert one.sent("--write").status == 0

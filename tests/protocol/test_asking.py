@@ -117,6 +117,20 @@ def test_the_action_puts_in_what_is_proved(desk: Desk) -> None:
     finish(client)
 
 
+def test_effort_and_budget_are_settings(desk: Desk) -> None:
+    desk.agree()
+    desk.model.script = [Say(WRONG), Say(RIGHT)]
+    client = desk.client()
+    client.configuration = {"model": {"effort": "low", "maxTokens": 100}}
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
+    client.settle()
+    result = client.request("workspace/executeCommand", command("askModel", desk.uri, "kernel"))
+    assert (result["proved"], len(desk.model.requests)) == (0, 1)
+    assert "the budget of 100 tokens is spent" in result["report"]
+    assert desk.model.requests[0][2]["reasoning_effort"] == "low"
+    finish(client)
+
+
 def test_nothing_is_offered_or_sent_without_consent(desk: Desk) -> None:
     client = desk.client()
     assert not desk.actions(client)

@@ -22,6 +22,12 @@ const own = {
 // Not for people: the extension sets them.
 const hidden = new Set(["trusted"]);
 
+const scopes = [
+  [/\.command$/, "machine-overridable"],
+  // What a model costs is no workspace's to say.
+  [/^model\.(effort|maxTokens)$/, "application"],
+];
+
 const types = {
   FLAG: (value) => ({ type: "boolean", default: value === "true" }),
   NUMBER: (value) => ({ type: "number", default: Number(value), minimum: 0 }),
@@ -59,7 +65,7 @@ export function settingsOf(definition) {
     rows++;
     if (hidden.has(name)) continue;
     const description = [...words.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((part) => JSON.parse(`"${part[1]}"`)).join("");
-    const scope = name.endsWith(".command") ? "machine-overridable" : "window";
+    const scope = scopes.find(([names]) => names.test(name))?.[1] ?? "window";
     settings[`tad.${name}`] = { ...types[type](value.trim()), scope, markdownDescription: description };
   }
   const expected = code.split("SETTING(").length - 1;

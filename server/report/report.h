@@ -82,7 +82,7 @@ typedef struct Report {
     bool with_kernels;
     const struct Json *times;  // with --time: as docs/json.md has them; else NULL
     const char *times_text;    // the same for people
-    int kernel_count;  // jit functions seen
+    int kernel_count;          // jit functions seen
     int suppressed;
     double seconds;
 } Report;

@@ -3,7 +3,7 @@
 Each labelled kernel (families.tsv) of the corpus asks for its nearest with its whole package left out, and without
 near duplicates of it (structures alike by 0.95 and more). Near duplicates within a package ask once. A kernel whose
 family no other package has does not ask, nor does one of `other`. What is chosen (weights, kinds of traits) is chosen
-by the queries of TUNED packages alone; those of the others are held aside, and only say how good it is.
+by the queries of TUNED packages alone; those of the others only say how good it is.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def measure(index: Index, labels: dict[str, set[str]], score: str) -> dict[str, 
         same = [bool(labels.get(key_of(near), {"other"}) & labels[kernel]) for near in found]
         if not any(same):
             continue
-        part = "(tuned)" if package in TUNED else "(held aside)"
+        part = "(tuned)" if package in TUNED else "(others)"
         for family in ("(all)", part, sorted(labels[kernel])[0]):
             counts[family][0] += 1
             counts[family][1] += same[0]

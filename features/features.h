@@ -62,10 +62,39 @@ CostReport cost_report(Arena *arena, const Snapshot *snapshot, const Kernel *ker
                        const char *card);
 /// "reads 4 KiB, writes 2 KiB, computes 3 kFLOP, 0.5 FLOP a byte: memory-bound".
 const char *cost_totals_text(Arena *arena, const CostReportTotals *totals);
-/// How the backward of a kernel is scheduled, in words and pictures of text: for each gradient who owns its elements, why
-/// programs meet where they do, and what each emitted kernel moves and computes. `card`: whose peaks count, or NULL.
-const char *schedule_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
-                            const char *card);
+/// Who writes one gradient in one kernel of a backward. What is NULL does not hold, or is not known.
+typedef struct ScheduleGradient {
+    const char *name, *of;  // `dx_ptr`, the gradient of `x_ptr`
+    bool is_running;        // updated in place
+    const char *owner;      // who has an element of it; else programs meet, or nothing is stored
+    const char *why;        // the owner is another one than in the forward; programs meet
+    const char *collisions;
+    const char *same;     // it is another gradient
+    const char *writers;  // "programs", "iterations": for the picture
+} ScheduleGradient;
+typedef struct ScheduleWork {
+    const char *text;   // what a program moves and computes: cost_totals_text
+    const char *share;  // of the card's peaks
+} ScheduleWork;
+typedef struct ScheduleKernel {
+    const char *name;
+    bool is_understood;  // else what is emitted could not be read again, and there is nothing more
+    LIST(ScheduleWork) work;
+    LIST(ScheduleGradient) gradients;
+} ScheduleKernel;
+/// The schedule of a backward, which is derived anew.
+typedef struct ScheduleReport {
+    const char *kernel;
+    int line;
+    const char *reason;  // there is no backward
+    int gradients, atomics;
+    LIST(ScheduleKernel) kernels;
+} ScheduleReport;
+/// `card`: whose peaks count, or NULL.
+ScheduleReport schedule_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                               const char *card);
+/// A report in words and pictures of text.
+const char *schedule_text(Arena *arena, const ScheduleReport *report);
 /// A number of elements or of bytes: in words, and as a number where the first configuration or launch of the file says it.
 typedef struct AccessAmount {
     const char *text;  // NULL: not known

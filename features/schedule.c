@@ -10,23 +10,21 @@
 
 enum { LOOP_CHARACTERS = 72, MOST_TOTALS = 3 };
 
-typedef struct ScheduleText {
+typedef struct ScheduleSource {
     Arena *arena;
-    Buffer *out;
-    const Snapshot *snapshot;  // of the forward
     const Kernel *forward;
     const Backward *backward;
     const Snapshot *module;  // of what is emitted
     const char *card;
-} ScheduleText;
+} ScheduleSource;
 
 /// One kernel that is emitted.
-typedef struct ScheduleKernel {
-    const ScheduleText *text;
+typedef struct Emitted {
+    const ScheduleSource *source;
     const BackwardLaunch *launch;
     const Kernel *kernel;
     FunctionAxes axes;
-} ScheduleKernel;
+} Emitted;
 
 /// How the elements of a gradient are shared out among programs and iterations, as one statement has it.
 typedef struct ScheduleWriter {
@@ -62,7 +60,7 @@ static const Value *parameter_named(const Function *function, const char *name) 
     return NULL;
 }
 
-static bool is_shared_out(const ScheduleKernel *emitted, Arena *arena, const Op *loop) {
+static bool is_shared_out(const Emitted *emitted, Arena *arena, const Op *loop) {
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
         for (int i = 0; i < 3; i++)
             if (emitted->axes.programs[axis] &&
@@ -71,8 +69,8 @@ static bool is_shared_out(const ScheduleKernel *emitted, Arena *arena, const Op 
     return false;
 }
 
-static ScheduleWriter writer_of(const ScheduleKernel *emitted, Op *op) {
-    Arena *arena = emitted->text->arena;
+static ScheduleWriter writer_of(const Emitted *emitted, Op *op) {
+    Arena *arena = emitted->source->arena;
     ScheduleWriter writer = {.op = op};
     Axis axes[ACCESS_MOST_AXES];
     AxisDependence dependence[ACCESS_MOST_AXES];
@@ -116,13 +114,13 @@ static const char *axes_text(Arena *arena, const bool *axes) {
 }
 
 /// What a loop runs over, as it is written.
-static const char *loop_text(const ScheduleText *text, const Op *loop) {
-    Str written = source_slice(snapshot_range(text->module, loop->range));
+static const char *loop_text(const ScheduleSource *source, const Op *loop) {
+    Str written = source_slice(snapshot_range(source->module, loop->range));
     size_t size = 0;
     while (size < written.size && written.data[size] != '\n' && written.data[size] != '\r') size++;
     if (size && written.data[size - 1] == ':') size--;
     bool is_long = size > LOOP_CHARACTERS;
-    return arena_printf(text->arena, "`%.*s%s`", is_long ? LOOP_CHARACTERS : (int)size,
+    return arena_printf(source->arena, "`%.*s%s`", is_long ? LOOP_CHARACTERS : (int)size,
                         written.data, is_long ? "..." : "");
 }
 
@@ -160,19 +158,19 @@ static bool visit_read(void *context, Op *op) {
 }
 
 /// The axes of the forward's grid whose programs read the same elements of an input; NULL for none.
-static const char *readers_text(const ScheduleText *text, const char *input) {
-    const Function *function = text->forward->function;
+static const char *readers_text(const ScheduleSource *source, const char *input) {
+    const Function *function = source->forward->function;
     ScheduleReaders readers = {.pointer = parameter_named(function, input),
-                               .axes = function_axes(text->arena, function),
-                               .arena = text->arena};
+                               .axes = function_axes(source->arena, function),
+                               .arena = source->arena};
     if (!readers.pointer) return NULL;
     region_walk(function->body, visit_read, &readers);
-    return axes_text(text->arena, readers.meets);
+    return axes_text(source->arena, readers.meets);
 }
 
 /// How many additions meet in one element.
-static const char *collisions_text(const ScheduleKernel *emitted, const ScheduleWriter *writer) {
-    Arena *arena = emitted->text->arena;
+static const char *collisions_text(const Emitted *emitted, const ScheduleWriter *writer) {
+    Arena *arena = emitted->source->arena;
     const char *axes = axes_text(arena, writer->meets);
     if (has_argument(emitted->launch, ARGUMENT_SLICES))
         return "at most `SLICES` additions meet in one element";
@@ -182,168 +180,203 @@ static const char *collisions_text(const ScheduleKernel *emitted, const Schedule
         return arena_printf(arena,
                             "in one element meet additions of all programs along %s, and of each "
                             "iteration over %s",
-                            axes, loop_text(emitted->text, writer->summing));
+                            axes, loop_text(emitted->source, writer->summing));
     if (axes)
         return arena_printf(arena, "in one element meet additions of all programs along %s", axes);
     if (writer->summing)
         return arena_printf(arena, "in one element meet additions of each iteration over %s",
-                            loop_text(emitted->text, writer->summing));
+                            loop_text(emitted->source, writer->summing));
     return "how many additions meet in one element was not worked out";
 }
 
-/* ---- the picture ---- */
+/* ---- one gradient ---- */
 
-static void put_picture(const ScheduleKernel *emitted, const ScheduleWriter *writer,
-                        const char *gradient) {
-    Buffer *out = emitted->text->out;
-    bool is_atomic = writer->op->code != OP_STORE;
-    const char *writers = writer->loop ? "iterations" : "programs";
-    if (is_atomic)
+static void set_store(const Emitted *emitted, const ScheduleWriter *writer,
+                      ScheduleGradient *gradient) {
+    const ScheduleSource *source = emitted->source;
+    const char *owners = axes_text(source->arena, writer->owns);
+    const char *readers = readers_text(source, gradient->of);
+    gradient->owner = "the one program that has the element";
+    if (writer->loop)
+        gradient->owner =
+            arena_printf(source->arena, "an iteration over %s, which programs share out",
+                         loop_text(source, writer->loop));
+    else if (owners)
+        gradient->owner = arena_printf(source->arena, "a program along %s", owners);
+    if (readers && writer->loop)
+        gradient->why =
+            arena_printf(source->arena,
+                         "the forward's programs along %s read the same elements of `%s`, so "
+                         "their sum has an owner of its own",
+                         readers, gradient->of);
+}
+
+/// Of a gradient that is another one.
+static const char *same_text(const Emitted *emitted, const BackwardArgument *gradient) {
+    const BackwardLaunch *whole = &emitted->source->backward->whole;
+    bool is_upstream = false;
+    for (int i = 0; i < whole->argument_count; i++)
+        is_upstream |= whole->arguments[i].use == ARGUMENT_UPSTREAM &&
+                       strcmp(whole->arguments[i].name, gradient->same_as) == 0;
+    return arena_printf(emitted->source->arena, "the same as %s: %s", gradient->same_as,
+                        is_upstream
+                            ? "handed on as it is where the tensors are laid out alike and the "
+                              "launch reaches all elements"
+                            : "one buffer, stored once, where autograd asks for both and their "
+                              "tensors are laid out alike");
+}
+
+static ScheduleGradient report_gradient(const Emitted *emitted, const BackwardArgument *argument) {
+    ScheduleGradient told = {.name = argument->name,
+                             .of = argument->of,
+                             .is_running = argument->use == ARGUMENT_RUNNING};
+    const Value *pointer = parameter_named(emitted->kernel->function, argument->name);
+    ScheduleSearch search = {.pointer = pointer};
+    if (pointer) region_walk(emitted->kernel->function->body, visit_write, &search);
+    if (argument->is_program_sum) {
+        told.owner = "each program stores a sum of its own, and the Function adds them up";
+        return told;
+    }
+    if (!search.found) return told;
+    ScheduleWriter writer = writer_of(emitted, search.found);
+    told.writers = writer.loop ? "iterations" : "programs";
+    if (search.found->code == OP_STORE) {
+        set_store(emitted, &writer, &told);
+        if (argument->same_as) told.same = same_text(emitted, argument);
+    } else {
+        const Gradient *gradient = gradient_of(emitted->source->backward, argument->of);
+        told.why = gradient ? gradient->why : NULL;
+        told.collisions = collisions_text(emitted, &writer);
+    }
+    return told;
+}
+
+/* ---- one kernel ---- */
+
+static void report_work(const Emitted *emitted, ScheduleKernel *told) {
+    const ScheduleSource *source = emitted->source;
+    CostReport report = cost_report(source->arena, source->module, emitted->kernel, source->card);
+    for (int i = 0; i < report.totals.count && i < MOST_TOTALS; i++) {
+        const CostReportTotals *totals = &report.totals.items[i];
+        ScheduleWork work = {.text = cost_totals_text(source->arena, totals)};
+        if (!isnan(totals->memory_share))
+            work.share = arena_printf(
+                source->arena,
+                "at most %.0f %% of the bandwidth and %.0f %% of the arithmetic of %s",
+                100 * totals->memory_share, 100 * totals->arithmetic_share, source->card);
+        LIST_PUSH(source->arena, &told->work, work);
+    }
+}
+
+static ScheduleKernel report_kernel(const ScheduleSource *source, const BackwardLaunch *launch) {
+    const Kernel *kernel = snapshot_find_kernel(source->module, str_from(launch->kernel));
+    ScheduleKernel told = {.name = launch->kernel, .is_understood = kernel && kernel->function};
+    if (!told.is_understood) return told;
+    const Emitted emitted = {.source = source,
+                             .launch = launch,
+                             .kernel = kernel,
+                             .axes = function_axes(source->arena, kernel->function)};
+    report_work(&emitted, &told);
+    for (int i = 0; i < launch->argument_count; i++) {
+        const BackwardArgument *argument = &launch->arguments[i];
+        if (argument->use != ARGUMENT_GRADIENT && argument->use != ARGUMENT_RUNNING) continue;
+        ScheduleGradient gradient = report_gradient(&emitted, argument);
+        LIST_PUSH(source->arena, &told.gradients, gradient);
+    }
+    return told;
+}
+
+ScheduleReport schedule_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                               const char *card) {
+    const BackwardOptions options = {0};
+    Backward *backward = backward_derive(arena, snapshot, kernel, &options, NULL);
+    ScheduleReport report = {.kernel = kernel->function->name,
+                             .line = range_line(kernel->definition->name_range),
+                             .gradients = backward->input_count,
+                             .atomics = backward->atomics};
+    if (backward->status != BACKWARD_DERIVED) {
+        report.reason = backward->reason ? backward->reason : "not known";
+        return report;
+    }
+    Diagnostics ignored = {.arena = arena};
+    const char *emitted = backward_module(arena, snapshot, &backward, 1, &options, &ignored);
+    const SnapshotOptions reading = {.skip_checks = true};
+    Snapshot *module = snapshot_build(snapshot->source->path, str_from(emitted), &reading);
+    const ScheduleSource source = {
+        .arena = arena, .forward = kernel, .backward = backward, .module = module, .card = card};
+    for (int i = 0; i < backward->launch_count; i++) {
+        ScheduleKernel told = report_kernel(&source, &backward->launches[i]);
+        LIST_PUSH(arena, &report.kernels, told);
+    }
+    snapshot_release(module);
+    return report;
+}
+
+/* ---- as text ---- */
+
+static void put_picture(Buffer *out, const ScheduleGradient *gradient) {
+    if (!gradient->owner)
         buffer_printf(out,
                       "      %-16s 0    1    2    ...\n"
                       "      %-16s  \\   |   /\n"
                       "      %-16s [ + + + + ]\n",
-                      writers, "", gradient);
+                      gradient->writers, "", gradient->name);
     else
         buffer_printf(out,
                       "      %-16s  0    1    2   ...\n"
                       "      %-16s  |    |    |\n"
                       "      %-16s [ ]  [ ]  [ ]  ...\n",
-                      writers, "", gradient);
+                      gradient->writers, "", gradient->name);
 }
 
-/* ---- one gradient ---- */
-
-static void put_store(const ScheduleKernel *emitted, const ScheduleWriter *writer,
-                      const BackwardArgument *of) {
-    const ScheduleText *text = emitted->text;
-    const char *owners = axes_text(text->arena, writer->owns);
-    buffer_puts(text->out, "    owner: ");
-    if (writer->loop)
-        buffer_printf(text->out, "an iteration over %s, which programs share out",
-                      loop_text(text, writer->loop));
-    else if (owners)
-        buffer_printf(text->out, "a program along %s", owners);
-    else
-        buffer_puts(text->out, "the one program that has the element");
-    buffer_puts(text->out, "; each element is stored plainly, no two programs meet\n");
-    const char *readers = readers_text(text, of->of);
-    if (readers && writer->loop)
-        buffer_printf(text->out,
-                      "    why: the forward's programs along %s read the same elements of `%s`, so "
-                      "their sum has an owner of its own\n",
-                      readers, of->of);
-}
-
-/// Of a gradient that is another one.
-static void put_same(const ScheduleText *text, const BackwardArgument *gradient) {
-    bool is_upstream = false;
-    for (int i = 0; i < text->backward->whole.argument_count; i++) {
-        const BackwardArgument *argument = &text->backward->whole.arguments[i];
-        is_upstream |=
-            argument->use == ARGUMENT_UPSTREAM && strcmp(argument->name, gradient->same_as) == 0;
-    }
-    buffer_printf(text->out, "    the same as %s: %s\n", gradient->same_as,
-                  is_upstream ? "handed on as it is where the tensors are laid out alike and the "
-                                "launch reaches all elements"
-                              : "one buffer, stored once, where autograd asks for both and their "
-                                "tensors are laid out alike");
-}
-
-static void put_gradient(const ScheduleKernel *emitted, const BackwardArgument *argument) {
-    const ScheduleText *text = emitted->text;
-    buffer_printf(text->out, "  %s, the gradient of `%s`%s\n", argument->name, argument->of,
-                  argument->use == ARGUMENT_RUNNING ? ", updated in place" : "");
-    const Value *pointer = parameter_named(emitted->kernel->function, argument->name);
-    ScheduleSearch search = {.pointer = pointer};
-    if (pointer) region_walk(emitted->kernel->function->body, visit_write, &search);
-    if (argument->is_program_sum) {
-        buffer_puts(text->out, "    owner: each program stores a sum of its own, and the Function "
-                               "adds them up\n");
+static void put_gradient(Buffer *out, const ScheduleGradient *gradient) {
+    buffer_printf(out, "  %s, the gradient of `%s`%s\n", gradient->name, gradient->of,
+                  gradient->is_running ? ", updated in place" : "");
+    if (!gradient->writers) {
+        if (gradient->owner)
+            buffer_printf(out, "    owner: %s\n", gradient->owner);
+        else
+            buffer_puts(out, "    this kernel stores nothing to it\n");
         return;
     }
-    if (!search.found) {
-        buffer_puts(text->out, "    this kernel stores nothing to it\n");
-        return;
-    }
-    ScheduleWriter writer = writer_of(emitted, search.found);
-    if (search.found->code == OP_STORE) {
-        put_store(emitted, &writer, argument);
-        if (argument->same_as) put_same(text, argument);
+    if (gradient->owner) {
+        buffer_printf(out, "    owner: %s; each element is stored plainly, no two programs meet\n",
+                      gradient->owner);
+        if (gradient->why) buffer_printf(out, "    why: %s\n", gradient->why);
+        if (gradient->same) buffer_printf(out, "    %s\n", gradient->same);
     } else {
-        const Gradient *gradient = gradient_of(text->backward, argument->of);
-        buffer_printf(text->out, "    atomics%s%s\n", gradient && gradient->why ? ": " : "",
-                      gradient && gradient->why ? gradient->why : "");
-        buffer_printf(text->out, "    collisions: %s\n", collisions_text(emitted, &writer));
+        buffer_printf(out, "    atomics%s%s\n", gradient->why ? ": " : "",
+                      gradient->why ? gradient->why : "");
+        buffer_printf(out, "    collisions: %s\n", gradient->collisions);
     }
-    put_picture(emitted, &writer, argument->name);
+    put_picture(out, gradient);
 }
 
-/* ---- one kernel ---- */
-
-static void put_costs(const ScheduleKernel *emitted) {
-    const ScheduleText *text = emitted->text;
-    CostReport report = cost_report(text->arena, text->module, emitted->kernel, text->card);
-    for (int i = 0; i < report.totals.count && i < MOST_TOTALS; i++) {
-        const CostReportTotals *totals = &report.totals.items[i];
-        buffer_printf(text->out, "  a program %s\n", cost_totals_text(text->arena, totals));
-        if (!isnan(totals->memory_share))
-            buffer_printf(
-                text->out,
-                "  at most %.0f %% of the bandwidth and %.0f %% of the arithmetic of %s\n",
-                100 * totals->memory_share, 100 * totals->arithmetic_share, text->card);
+static void put_kernel(Buffer *out, const ScheduleKernel *kernel) {
+    buffer_printf(out, "\n%s\n", kernel->name);
+    if (!kernel->is_understood) buffer_puts(out, "  what is emitted was not understood again\n");
+    for (LIST_EACH(int, i, kernel->work)) {
+        const ScheduleWork *work = &kernel->work.items[i];
+        buffer_printf(out, "  a program %s\n", work->text);
+        if (work->share) buffer_printf(out, "  %s\n", work->share);
     }
+    for (LIST_EACH(int, i, kernel->gradients)) put_gradient(out, &kernel->gradients.items[i]);
 }
 
-static void put_kernel(const ScheduleText *text, const BackwardLaunch *launch) {
-    const Kernel *kernel = snapshot_find_kernel(text->module, str_from(launch->kernel));
-    buffer_printf(text->out, "\n%s\n", launch->kernel);
-    if (!kernel || !kernel->function) {
-        buffer_puts(text->out, "  what is emitted was not understood again\n");
-        return;
-    }
-    const ScheduleKernel emitted = {.text = text,
-                                    .launch = launch,
-                                    .kernel = kernel,
-                                    .axes = function_axes(text->arena, kernel->function)};
-    put_costs(&emitted);
-    for (int i = 0; i < launch->argument_count; i++) {
-        const BackwardArgument *argument = &launch->arguments[i];
-        if (argument->use == ARGUMENT_GRADIENT || argument->use == ARGUMENT_RUNNING)
-            put_gradient(&emitted, argument);
-    }
-}
-
-const char *schedule_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
-                            const char *card) {
+const char *schedule_text(Arena *arena, const ScheduleReport *report) {
     Buffer out = buffer_new(arena);
-    const BackwardOptions options = {0};
-    Backward *backward = backward_derive(arena, snapshot, kernel, &options, NULL);
-    int line = range_line(kernel->definition->name_range);
-    buffer_printf(&out, "%s, line %d: ", kernel->function->name, line);
-    if (backward->status != BACKWARD_DERIVED) {
-        buffer_printf(&out, "no backward: %s\n", backward->reason ? backward->reason : "not known");
+    buffer_printf(&out, "%s, line %d: ", report->kernel, report->line);
+    if (report->reason) {
+        buffer_printf(&out, "no backward: %s\n", report->reason);
         return buffer_text(&out);
     }
-    const char *several = backward->launch_count == 1 ? "" : "s";
-    buffer_printf(&out, "a backward of %d kernel%s, ", backward->launch_count, several);
-    if (backward->atomics)
-        buffer_printf(&out, "with atomics for %d of %d gradients\n", backward->atomics,
-                      backward->input_count);
+    const char *several = report->kernels.count == 1 ? "" : "s";
+    buffer_printf(&out, "a backward of %d kernel%s, ", (int)report->kernels.count, several);
+    if (report->atomics)
+        buffer_printf(&out, "with atomics for %d of %d gradients\n", report->atomics,
+                      report->gradients);
     else
         buffer_puts(&out, "without atomics\n");
-    Diagnostics ignored = {.arena = arena};
-    const char *emitted = backward_module(arena, snapshot, &backward, 1, &options, &ignored);
-    const SnapshotOptions reading = {.skip_checks = true};
-    Snapshot *module = snapshot_build(snapshot->source->path, str_from(emitted), &reading);
-    const ScheduleText text = {.arena = arena,
-                               .out = &out,
-                               .snapshot = snapshot,
-                               .forward = kernel,
-                               .backward = backward,
-                               .module = module,
-                               .card = card};
-    for (int i = 0; i < backward->launch_count; i++) put_kernel(&text, &backward->launches[i]);
-    snapshot_release(module);
+    for (LIST_EACH(int, i, report->kernels)) put_kernel(&out, &report->kernels.items[i]);
     return buffer_text(&out);
 }

@@ -249,8 +249,8 @@ static void dump_schedule(const Dump *dump) {
         const Kernel *kernel = &dump->snapshot->kernels.items[i];
         if (!is_wanted(dump, kernel) || !kernel_is_forward(kernel)) continue;
         Arena *arena = arena_new();
-        put("%s%s", is_first ? "" : "\n",
-            schedule_report(arena, dump->snapshot, kernel, dump->card));
+        ScheduleReport report = schedule_report(arena, dump->snapshot, kernel, dump->card);
+        put("%s%s", is_first ? "" : "\n", schedule_text(arena, &report));
         arena_free(arena);
         is_first = false;
     }

@@ -7,6 +7,7 @@
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/syntax/syntax_nodes.h"
 #include "base/escape.h"
+#include "features/features.h"
 
 /// Of the programs along one axis of the grid.
 typedef struct Use {
@@ -81,7 +82,43 @@ static Json *axes_json(Arena *arena, const Snapshot *snapshot, const Kernel *ker
     return list;
 }
 
-Json *schedule_json(Arena *arena, const Snapshot *snapshot, const Kernel *kernel) {
+static void set_told(Arena *arena, Json *json, const char *key, const char *text) {
+    if (text) json_set_string(json, key, lines_visible(arena, text));
+}
+
+/// The kernels of the backward: what a program of each costs, and who owns what.
+static Json *kernels_json(Arena *arena, const ScheduleReport *report) {
+    Json *kernels = json_array(arena);
+    for (LIST_EACH(int, i, report->kernels)) {
+        const ScheduleKernel *kernel = &report->kernels.items[i];
+        Json *json = json_object(arena), *work = json_array(arena), *gradients = json_array(arena);
+        for (LIST_EACH(int, k, kernel->work)) {
+            Json *item = json_object(arena);
+            set_told(arena, item, "text", kernel->work.items[k].text);
+            set_told(arena, item, "share", kernel->work.items[k].share);
+            json_push(work, item);
+        }
+        for (LIST_EACH(int, k, kernel->gradients)) {
+            const ScheduleGradient *gradient = &kernel->gradients.items[k];
+            Json *item = json_object(arena);
+            set_told(arena, item, "name", gradient->name);
+            set_told(arena, item, "of", gradient->of);
+            set_told(arena, item, "owner", gradient->owner);
+            set_told(arena, item, "why", gradient->why);
+            set_told(arena, item, "collisions", gradient->collisions);
+            set_told(arena, item, "same", gradient->same);
+            json_push(gradients, item);
+        }
+        json_set_string(json, "name", kernel->name);
+        json_set(json, "work", work);
+        json_set(json, "gradients", gradients);
+        json_push(kernels, json);
+    }
+    return kernels;
+}
+
+Json *schedule_json(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                    const char *card) {
     Diagnostics ignored = {.arena = arena};
     BackwardOptions options = {.wrapper = WRAPPER_NONE};
     const Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
@@ -102,6 +139,8 @@ Json *schedule_json(Arena *arena, const Snapshot *snapshot, const Kernel *kernel
     json_set_string(json, "kernel", kernel->function->name);
     json_set(json, "axes", axes_json(arena, snapshot, kernel, all.uses));
     json_set(json, "gradients", gradients);
+    ScheduleReport report = schedule_report(arena, snapshot, kernel, card);
+    json_set(json, "kernels", kernels_json(arena, &report));
     if (backward->status != BACKWARD_DERIVED)
         json_set_string(
             json, "reason",

@@ -5,7 +5,8 @@
 #include "autodiff/backward.h"
 #include "base/json.h"
 
-/// {"kernel", "axes": [{"axis", "extent"}], "gradients": [{"input", "before", "after"}], "reason"}: docs/server.md.
-Json *schedule_json(Arena *arena, const Snapshot *snapshot, const Kernel *kernel);
+/// {"kernel", "axes": [{"axis", "extent"}], "gradients": [{"input", "before", "after"}], "kernels", "reason"}:
+/// docs/server.md. `card`: whose peaks count, or NULL.
+Json *schedule_json(Arena *arena, const Snapshot *snapshot, const Kernel *kernel, const char *card);
 
 #endif

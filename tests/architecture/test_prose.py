@@ -48,3 +48,9 @@ def test_sentences_of_pages_are_short():
 )
 def test_a_long_sentence_is_found(text, count):
     assert len(long_sentences([text])) == count
+
+
+def test_the_readme_counts_the_code_actions() -> None:
+    rows = re.findall(r"^ACTION\(", (ROOT / "codeactions/actions.def").read_text(), re.MULTILINE)
+    told = re.findall(r"(\d+) code actions", (ROOT / "README.md").read_text())
+    assert told == [str(len(rows))]

@@ -1,4 +1,4 @@
-"""The picture of a load or store under the cursor: which lanes touch which elements, and how far programs are apart."""
+"""What the panel shows of memory: which lanes touch what under the cursor, and who owns what in the backward."""
 
 from __future__ import annotations
 
@@ -52,3 +52,18 @@ def test_two_axes_and_what_memory_says(editor: Client, kernel: str) -> None:
     assert program["axis"] == 1 and "number" not in program["step"]
     gathered = access(editor, kernel, TILE, "tl.store")
     assert gathered["kind"] == "store" and not gathered["known"] and gathered["programs"] == []
+
+
+def test_the_backwards_kernels_and_who_owns_what(editor: Client, kernel: str) -> None:
+    editor.open(kernel, KERNEL)
+    argument = {"uri": kernel, "kernel": "scale_kernel"}
+    found = editor.request(
+        "workspace/executeCommand", {"command": "tad.schedule", "arguments": [argument]}
+    )
+    (backward,) = found["kernels"]
+    assert backward["name"] == "scale_kernel_backward"
+    assert all(work["text"].startswith("reads ") and "share" not in work for work in backward["work"])
+    (gradient,) = backward["gradients"]
+    assert (gradient["name"], gradient["of"]) == ("dx_ptr", "x_ptr")
+    assert gradient["owner"] == "a program along grid axis 0" and "collisions" not in gradient
+    assert "reason" not in found

@@ -1,8 +1,8 @@
 // How programs write a gradient, as SVG: the programs of a launch above, the elements they write below.
 // Before: the forward's own schedule turned round. After: the derived one. What colour says is said by signs and dashes as
 // well: `=` is a plain store, `+=` an atomic add. Pure; colours are classes of the panel's sheet.
-import type { GradientSchedule, Schedule, Writes } from "./protocol";
-import { escapeHtml, markdownCode } from "./table";
+import type { BackwardKernel, GradientOwner, GradientSchedule, Schedule, Writes } from "./protocol";
+import { escapeHtml, markdownCode, table } from "./table";
 import { sentence } from "./words";
 
 const BOX = 28;
@@ -151,4 +151,30 @@ export function schedulePictures(schedule: Schedule): string {
         `${gradientPicture(schedule, gradient)}</figure>`,
     );
   return legend + figures.join("");
+}
+
+function ownerRow(gradient: GradientOwner): string {
+  const { owner, collisions, why, same } = gradient;
+  const writes = owner ?? (collisions ? `atomic adds: ${collisions}` : "nothing is stored to it here");
+  const because = [why, same]
+    .map((text) => (text ? `<br><span class="quiet">${markdownCode(sentence(text))}</span>` : ""))
+    .join("");
+  return (
+    `<tr><th scope="row"><code>${escapeHtml(gradient.name)}</code></th>` +
+    `<td class="text">${markdownCode(sentence(writes))}${because}</td></tr>`
+  );
+}
+
+function kernelSection(kernel: BackwardKernel): string {
+  const work = kernel.work
+    .map(({ text, share }) => `<p>A program ${markdownCode(text)}${share ? `; ${escapeHtml(share)}` : ""}.</p>`)
+    .join("");
+  const rows = kernel.gradients.map(ownerRow);
+  return `<h3><code>${escapeHtml(kernel.name)}</code></h3>${work}${rows.length ? table([["gradient"], ["who writes it"]], rows) : ""}`;
+}
+
+/** The kernels of the backward, in words: what a program of each moves and computes, who owns what and why. */
+export function kernelSections(schedule: Schedule): string {
+  const kernels = schedule.kernels ?? [];
+  return kernels.length ? `<p class="quiet">Estimates of the analysis, nothing is run.</p>${kernels.map(kernelSection).join("")}` : "";
 }

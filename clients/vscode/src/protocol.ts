@@ -150,11 +150,32 @@ export interface GradientSchedule {
   range?: Range;
 }
 
+/** Who writes one gradient in one kernel of a backward: an owner stores plainly, else programs meet. */
+export interface GradientOwner {
+  name: string;
+  /** The parameter whose gradient it is. */
+  of: string;
+  owner?: string;
+  why?: string;
+  collisions?: string;
+  /** It is another gradient. */
+  same?: string;
+}
+
+/** One kernel of a backward: what a program of it moves and computes, and who owns what. */
+export interface BackwardKernel {
+  name: string;
+  /** As the analysis estimates it; `share`: of the peaks of the card that the settings name. */
+  work: { text: string; share?: string }[];
+  gradients: GradientOwner[];
+}
+
 export interface Schedule {
   kernel: string;
   /** One for each axis of the grid: what the launcher gives for it, where that is known. */
   axes: { axis: number; extent?: string }[];
   gradients: GradientSchedule[];
+  kernels?: BackwardKernel[];
   reason?: string;
 }
 

@@ -34,7 +34,7 @@ function verdict(input: InputResult): string {
   return agrees;
 }
 
-function table(heads: [name: string, kind?: string][], rows: string[]): string {
+export function table(heads: [name: string, kind?: string][], rows: string[]): string {
   const head = heads.map(([name, kind]) => `<th scope="col"${kind ? ` class="${kind}"` : ""}>${name}</th>`);
   return `<div class="wide"><table><thead><tr>${head.join("")}</tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
 }

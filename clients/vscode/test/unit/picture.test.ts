@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeWrites, gradientPicture, schedulePictures } from "../../src/picture";
+import { describeWrites, gradientPicture, kernelSections, schedulePictures } from "../../src/picture";
 import type { GradientSchedule, Schedule, Writes } from "../../src/protocol";
 
 const shared: Writes = { own: [1], shared: [0], atomic: true };
@@ -58,4 +58,25 @@ test("names of the user's code are text, not markup", () => {
   const html = schedulePictures(schedule([gradient]));
   assert.ok(!html.includes("<b>"));
   assert.ok(html.includes("&lt;b&gt;") && html.includes("A &amp; b"));
+});
+
+test("the kernels of the backward say what they cost, and who owns what", () => {
+  const kernels = [
+    {
+      name: "k_backward",
+      work: [{ text: "reads 4 KiB: memory-bound", share: "at most 90 % of the bandwidth and 2 % of the arithmetic of h100" }],
+      gradients: [
+        { name: "dx_ptr", of: "x_ptr", owner: "a program along grid axis 0" },
+        { name: "dw_ptr", of: "w_ptr", why: "programs share `w_ptr` <all>", collisions: "in one element meet all" },
+        { name: "db_ptr", of: "b_ptr" },
+      ],
+    },
+  ];
+  const html = kernelSections({ ...schedule([]), kernels });
+  assert.match(html, /<h3><code>k_backward<\/code><\/h3><p>A program reads 4 KiB: memory-bound; at most 90 %/);
+  assert.match(html, /<code>dx_ptr<\/code><\/th><td class="text">A program along grid axis 0/);
+  assert.match(html, /Atomic adds: in one element meet all/);
+  assert.match(html, /share <code>w_ptr<\/code> &lt;all&gt;/);
+  assert.match(html, /Nothing is stored to it here/);
+  assert.equal(kernelSections(schedule([])), "", "an older server says nothing of them");
 });

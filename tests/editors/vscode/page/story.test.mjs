@@ -206,6 +206,7 @@ step("the panel has the table of the check and the picture of the schedule", asy
   await bench.eventually(async () => assert.match(await access.innerText(), /Line 29, load of X: lane i touches i; coalesced/));
   await frame.locator("svg .element.collides").first().waitFor(); // the weights' gradients, in the forward turned round
   await frame.locator("svg .element.private").first().waitFor();
+  await frame.locator("tr", { has: page.locator("th", { hasText: "dX" }), hasText: "A program along grid axis 0" }).first().waitFor(); // who owns it
   // What a screen reader has: headings, buttons, a table with named rows, pictures in words.
   await bench.eventually(async () => {
     const tree = await frame.locator("main").ariaSnapshot();

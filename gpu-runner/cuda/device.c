@@ -185,6 +185,14 @@ Error device_launch(Device *device, Arena *arena, const DeviceKernel *kernel, un
     return told(device, arena, wait_for(device), "running the kernel");
 }
 
+Error device_wait(Device *device, Arena *arena) {
+    return told(device, arena, wait_for(device), "running the kernel");
+}
+
+Error device_error(Device *device, Arena *arena, int code, const char *tried) {
+    return told(device, arena, code, tried);
+}
+
 // --- the probe ----------------------------------------------------------------------------------------------------------
 
 static const char probe_text[] =

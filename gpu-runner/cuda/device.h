@@ -60,6 +60,11 @@ void device_release(Device *device, uint64_t address);
 Error device_launch(Device *device, Arena *arena, const DeviceKernel *kernel, unsigned blocks,
                     unsigned threads, uint64_t argument);
 
+/// As device_launch waits, for a kernel that somebody else launched.
+Error device_wait(Device *device, Arena *arena);
+/// What a code of the driver means, and NULL for 0. After one by which the context is lost nobody uses the GPU any more.
+Error device_error(Device *device, Arena *arena, int code, const char *tried);
+
 /// {"name": "cuda", "available", "driver", "nvrtc", "gpu", each with "found" or "missing"}. A kernel of its own runs before it says
 /// "available".
 Json *device_probe(Arena *arena);

@@ -363,6 +363,7 @@ static void run_op(Interp *interp, const Op *op) {
     interp->op = op;
     interp->rounds = op_rounds(&interp->options, op);
     interp->memory->line = op->range.source ? range_line(op->range) : 0;
+    interp->memory->lane = -1;
     OpHandler *handler = handlers[op->code];
     if (!handler) handler = op_rows[op->code].kind == KIND_HINT ? run_hint : run_elementwise;
     handler(interp, op);

@@ -137,6 +137,7 @@ static Tile *load_lanes(Interp *interp, const AccessLanes *lanes, Fill fill) {
     for (int64_t i = 0; i < lanes->count; i++) {
         Element element = {.number = fill.number, .integer = (int64_t)fill.number};
         if (lanes->on[i]) {
+            memory->lane = i;
             if (!memory_load(memory, lanes->addresses[i], &element))
                 interp_stop(interp, "loads through " NOT_AN_ADDRESS);
         } else if (fill.other) {
@@ -180,6 +181,7 @@ static void store_lanes(Interp *interp, const AccessLanes *lanes, Tile *value) {
         Element element = {.number = tile_number_at(wide, i), .integer = tile_integer_at(wide, i)};
         if (wide->tangent) element.tangent = wide->tangent[i];
         if (wide->poison) element.poison = wide->poison[i];
+        memory->lane = i;
         if (!memory_store(memory, lanes->addresses[i], element))
             interp_stop(interp, "stores through " NOT_AN_ADDRESS);
     }

@@ -478,7 +478,8 @@ void memory_report(VirtualMemory *memory, FindingKind kind, bool is_certain,
                              .line = memory->line,
                              .message = message,
                              .buffer = buffer ? buffer->name : NULL,
-                             .is_certain = is_certain};
+                             .is_certain = is_certain,
+                             .lane = memory->lane};
     LIST_PUSH(memory->arena, &memory->findings, finding);
 }
 

@@ -92,6 +92,7 @@ typedef struct MemoryFinding {
     const char *message;
     const char *buffer;  // NULL: no buffer's
     bool is_certain;     // results differ; not only a suspicion
+    int64_t lane;        // of the access, in row-major order; negative: not known
 } MemoryFinding;
 
 typedef LIST(MemoryFinding) Findings;
@@ -104,6 +105,7 @@ typedef struct VirtualMemory {
     bool rounds_contents;  // what buffers hold at first are numbers of their types
     // Where execution is, kept by the interpreter.
     int32_t program;
+    int64_t lane;  // whose access is at work; negative: none
     int32_t epoch;
     bool
         synchronised;  // this program took a lock (atomic cas or exchange): its plain accesses are ordered

@@ -17,6 +17,7 @@ typedef struct Plan {
     const Json *launches;  // of the backward, or NULL
     Budget budget;
     uint64_t seed;
+    bool seeks_fault;  // all programs are run, up to one that leaves a tensor
 } Plan;
 
 static void put_constant(Json *json, Arena *arena, const Constant *constant) {
@@ -186,6 +187,24 @@ static void put_work(Arena *arena, const Function *function, const PlanConfigura
     json_set_number(result, "dot_operations", (double)counts.work[WORK_DOT]);
 }
 
+/// {"program", "lane", "line", "message"} of the first access outside of a tensor, in the order of programs; else {"reason"}.
+static Json *fault_json(Arena *arena, Executor *executor) {
+    int64_t program[3] = {0};
+    Execution run = grid_run_to_fault(executor, program);
+    Json *fault = json_object(arena);
+    for (LIST_EACH(int, i, run.memory->findings)) {
+        const MemoryFinding *finding = &run.memory->findings.items[i];
+        if (finding->kind != FINDING_OUT_OF_BOUNDS) continue;
+        json_set(fault, "program", numbers_json(arena, program, 3));
+        json_set_number(fault, "lane", (double)finding->lane);
+        json_set_number(fault, "line", finding->line);
+        json_set_string(fault, "message", finding->message);
+        return fault;
+    }
+    json_set_string(fault, "reason", run.error ? run.error : "no program left a tensor");
+    return fault;
+}
+
 /// The plan of one configuration; NULL and `*error` where its first and last programs do not run.
 static Json *plan_of(Plan *plan, PlanConfiguration *configuration, Error *error) {
     Arena *arena = plan->arena;
@@ -212,6 +231,7 @@ static Json *plan_of(Plan *plan, PlanConfiguration *configuration, Error *error)
     json_set(result, "arguments", arguments_json(arena, configuration, corners.buffers));
     put_backward(plan, configuration, result);
     put_work(arena, problem.forward, configuration, result);
+    if (plan->seeks_fault) json_set(result, "fault", fault_json(arena, &executor));
     return result;
 }
 
@@ -256,6 +276,7 @@ Json *request_plan(Arena *arena, const Json *params, const atomic_bool *cancelle
     Plan plan = {
         .arena = arena, .sources = sources_new(arena, params), .budget.cancelled = cancelled};
     plan.launches = json_get(json_get(params, "backward"), "launches");
+    plan.seeks_fault = json_get_bool(params, "seek_fault", false);
     plan.seed = hash_mix((uint64_t)json_get_number(params, "seed", 0) + 1);
     plan.budget.deadline = clock_seconds() + json_get_number(params, "max_seconds", 30);
     Json *result = plan_first(&plan, params, error);

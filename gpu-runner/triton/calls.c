@@ -40,6 +40,7 @@ Error calls_open(const Device **device, const GpuCalls **calls) {
     Device *gpu = device_open();
     *device = gpu;
     *calls = &opened;
+    if (gpu->lost) return gpu->lost;
     if (gpu->driver_missing || gpu->gpu_missing)
         return gpu->driver_missing ? gpu->driver_missing : gpu->gpu_missing;
     if (!is_tried) missing = calls_find(gpu, &opened);
@@ -49,7 +50,7 @@ Error calls_open(const Device **device, const GpuCalls **calls) {
 }
 
 Error calls_error(Arena *arena, int code, const char *tried) {
-    return driver_error(arena, &device_open()->driver, code, tried);
+    return device_error(device_open(), arena, code, tried);
 }
 
 void meter_read(const GpuCalls *calls, Json *into) {

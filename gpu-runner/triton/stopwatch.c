@@ -123,7 +123,8 @@ static int runs_in(double milliseconds, double one) {
 
 static Error watch_measure(Stopwatch *watch, const Load *load, Budget *budget,
                            MeasuredRuns *measured, Json *meters) {
-    Error error = load_start(watch, load);  // the first run pays for loading
+    Error error = load_start(watch, load);  // the first run pays for loading, and may not end
+    if (!error) error = device_wait(watch->buffers->device, watch->arena);
     if (!error) error = wait_for_all(watch, "running the kernel");
     if (!error) error = runs_ask(watch, load, 1);
     if (!error) error = wait_for_all(watch, "running the kernel");

@@ -229,8 +229,9 @@ static Json *time_all(TimeRequest *request, Json *result, Error *error) {
     Json *meters = json_object(arena);
     if (!*error) *error = variant_check(request, &forward);
     if (!*error) json_set(result, "forward", kernels_time(request, &forward, meters, error));
-    if (!*error && count)
-        json_set(result, "backward", kernels_time(request, &backward, NULL, error));
+    bool is_backward = !*error && count;
+    if (is_backward) json_set(result, "backward", kernels_time(request, &backward, NULL, error));
+    if (is_backward && *error) *error = arena_printf(arena, "the backward: %s", *error);
     if (!*error) put_rates(request, result);
     if (!*error) *error = put_elements(request, result);
     json_set(result, "meters", meters);
@@ -261,6 +262,7 @@ Json *request_time(Arena *arena, const Json *params, const atomic_bool *cancelle
         (Budget){.deadline = started + json_get_number(params, "max_seconds", SECONDS_UNASKED),
                  .cancelled = cancelled};
     *error = request_read(&request);
+    device_limit(request.budget.deadline);
     if (!*error) *error = calls_open(&request.device, &calls);
     if (!*error) *error = compiler_start(arena, json_get(params, "python"));
     const Json *release = *error ? NULL : compiler_release(arena, &request.budget, error);

@@ -200,11 +200,52 @@ static bool is_refused_by_triton(const char *message) {
     return strstr(message, " the text that was compiled: ") != NULL;
 }
 
+/// The kernel left its memory, or used an address that is none: codes 700, 716 and 717 of the driver.
+static bool is_fault(const char *message) {
+    return strstr(message, ", 700)") || strstr(message, ", 716)") || strstr(message, ", 717)");
+}
+
+/// What the interpreter found of a fault of the GPU's.
+static void fault_sought(void *context, RunnerTrouble trouble, const Json *result,
+                         const char *message) {
+    Timing *timing = context;
+    Arena *arena = timing->arena;
+    const Json *fault = trouble == RUNNER_OK ? json_get(result, "fault") : NULL,
+               *program = json_get(fault, "program");
+    const char *why = fault ? json_get_string(fault, "reason", "") : message;
+    if (timing->is_cancelled)
+        timing_end(timing, NULL, "cancelled");
+    else if (!program || program->kind != JSON_ARRAY || program->count < 3)
+        timing_end(timing, NULL,
+                   arena_printf(arena, "%s; the interpreter did not find where: %s",
+                                timing->refused, why));
+    else
+        timing_end(timing, NULL,
+                   arena_printf(arena, "%s; %s:%d: program (%.0f, %.0f, %.0f), lane %d %s",
+                                timing->refused, json_get_string(timing->params, "path", ""),
+                                json_get_int(fault, "line", 0), program->items[0]->number,
+                                program->items[1]->number, program->items[2]->number,
+                                json_get_int(fault, "lane", 0),
+                                json_get_string(fault, "message", "")));
+}
+
+static void fault_seek(Timing *timing) {
+    enum { SECONDS = 20, SPARE = 10 };
+    Json *params = json_copy(timing->arena, timing->params);
+    json_set_bool(params, "seek_fault", true);
+    json_set_number(params, "max_seconds", SECONDS);
+    runner_client_request(timing->runner, "plan", params, (SECONDS + SPARE) * 1000, fault_sought,
+                          timing);
+}
+
 static void launched(void *context, RunnerTrouble trouble, const Json *result,
                      const char *message) {
     Timing *timing = context;
     if (trouble == RUNNER_OK) {
         timing_end(timing, result, NULL);
+    } else if (trouble == RUNNER_REFUSED && is_fault(message)) {
+        timing->refused = arena_strdup(timing->arena, message);
+        fault_seek(timing);
     } else if (trouble == RUNNER_TIMED_OUT || !is_here(timing->command) ||
                is_refused_by_triton(message)) {
         timing_end(timing, NULL, arena_strdup(timing->arena, message));

@@ -237,7 +237,7 @@ FUNCTIONS = [
     for name in ROWS.findall((ROOT / "gpu-runner" / file).read_text(encoding="utf-8"))
 ]
 # Asked only where something has gone wrong, or not at all here.
-UNASKED = {"cuGetErrorName", "cuLaunchKernel", "cuMemcpyDtoH_v2", "cuStreamQuery", *GIVEN_BACK}
+UNASKED = {"cuGetErrorName", "cuLaunchKernel", "cuMemcpyDtoH_v2", *GIVEN_BACK}
 # Without them there are times all the same.
 COURTESY = {
     "cuFuncGetAttribute",

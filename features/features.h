@@ -70,6 +70,7 @@ typedef struct ScheduleGradient {
     const char *why;        // the owner is another one than in the forward; programs meet
     const char *collisions;
     const char *same;     // it is another gradient
+    const char *picked;   // what is added where it is stored
     const char *writers;  // "programs", "iterations": for the picture
 } ScheduleGradient;
 typedef struct ScheduleWork {

@@ -242,6 +242,12 @@ static ScheduleGradient report_gradient(const Emitted *emitted, const BackwardAr
     told.writers = writer.loop ? "iterations" : "programs";
     if (search.found->code == OP_STORE) {
         set_store(emitted, &writer, &told);
+        const Gradient *gradient = gradient_of(emitted->source->backward, argument->of);
+        if (gradient && gradient->picked)
+            told.picked = arena_printf(emitted->source->arena,
+                                       "with it: the element that is read by an index from memory "
+                                       "(%s) is added there",
+                                       gradient->picked);
         if (argument->same_as) told.same = same_text(emitted, argument);
     } else {
         const Gradient *gradient = gradient_of(emitted->source->backward, argument->of);
@@ -342,6 +348,7 @@ static void put_gradient(Buffer *out, const ScheduleGradient *gradient) {
     if (gradient->owner) {
         buffer_printf(out, "    owner: %s; each element is stored plainly, no two programs meet\n",
                       gradient->owner);
+        if (gradient->picked) buffer_printf(out, "    %s\n", gradient->picked);
         if (gradient->why) buffer_printf(out, "    why: %s\n", gradient->why);
         if (gradient->same) buffer_printf(out, "    %s\n", gradient->same);
     } else {

@@ -26,12 +26,21 @@ static const Value *given_by(const Differentiation *state, const Op *store) {
     return adds || !is_among(&state->buffers.running, root) ? value : NULL;
 }
 
-/// Whether a condition compares whole numbers: the bound of an index, and nothing that the data decide.
+static bool is_loaded(const Value *value) {
+    while (value->op && value->op->code == OP_CAST) value = value->op->operands[0];
+    return value->op && value->op->code == OP_LOAD;
+}
+
+/// Whether a condition compares whole numbers: the bound of an index, and nothing that the data decide. A number from memory may be
+/// the bound, but is none where it is asked for one value (`label != ignored`).
 static bool is_bound(const Condition *condition) {
     const Op *test = condition->parts[0].values.items[0]->op;
-    return condition->part_count == 1 && test && op_is_comparison(test->code) &&
-           dtype_is_integer(test->operands[0]->type.element) &&
-           dtype_is_integer(test->operands[1]->type.element);
+    if (condition->part_count != 1 || !test || !op_is_comparison(test->code) ||
+        !dtype_is_integer(test->operands[0]->type.element) ||
+        !dtype_is_integer(test->operands[1]->type.element))
+        return false;
+    bool is_equality = test->code == OP_EQ || test->code == OP_NE;
+    return !is_equality || !(is_loaded(test->operands[0]) || is_loaded(test->operands[1]));
 }
 
 /// The condition as a mask of the elements that it leaves in; NULL where it cannot be written in front of the store.

@@ -13,6 +13,7 @@
 #include "autodiff/addresses/digits.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/addresses/segments.h"
+#include "autodiff/atomics/picked.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/schedule/sink.h"
 #include "autodiff/schedule/tile_orders.h"
@@ -186,8 +187,49 @@ static void share_group(Gradient *gradient, const Accumulation *statement, const
     gradient->range = statement->range;
 }
 
-static void schedule_group(Differentiation *state, Gradient *gradient, const Accumulation *group,
+static bool group_is_private(Differentiation *state, const Accumulation *group, int count) {
+    for (int i = 0; i < count; i++) {
+        if (!statement_sharing(state, &group[i]).is_private) return false;
+        for (int k = 0; k < i; k++)
+            if (pair_of(state, &group[i], &group[k]) == PAIR_SHARED) return false;
+    }
+    return true;
+}
+
+/// Of statements that meet: those that add to one element by an index from memory are taken over by one that adds to the row which
+/// the element lies in, where the others are private then. What is left of them, or -1 where they stay as they are.
+static int fold_picked(Differentiation *state, Gradient *gradient, Accumulation *group, int count) {
+    Accumulation *left = ARENA_ARRAY(state->arena, Accumulation, count + 1);
+    Accumulation *picked = ARENA_ARRAY(state->arena, Accumulation, count + 1);
+    Pick **picks = ARENA_ARRAY(state->arena, Pick *, count + 1);
+    int left_count = 0, picked_count = 0;
+    for (int i = 0; i < count; i++)
+        if (group[i].op->operands[0]->type.rank == 0)
+            picked[picked_count++] = group[i];
+        else
+            left[left_count++] = group[i];
+    if (!left_count || !picked_count || group_is_private(state, group, count) ||
+        !group_is_private(state, left, left_count))
+        return -1;
+    for (int i = 0; i < picked_count; i++) {
+        for (int k = 0; k < left_count && !picks[i]; k++)
+            picks[i] = pick_plan(state, &picked[i], &left[k]);
+        if (!picks[i]) return -1;
+    }
+    for (int i = 0; i < picked_count; i++) {
+        int line = range_line(picked[i].range);
+        gradient->picked = i ? arena_printf(state->arena, "%s, %d", gradient->picked, line)
+                             : arena_printf(state->arena, "line %d", line);
+        pick_fold(state, picks[i]);
+    }
+    for (int i = 0; i < left_count; i++) group[i] = left[i];
+    return left_count;
+}
+
+static void schedule_group(Differentiation *state, Gradient *gradient, Accumulation *group,
                            int count) {
+    int left = fold_picked(state, gradient, group, count);
+    if (left > 0) count = left;
     Pair *pairs = ARENA_ARRAY(state->arena, Pair, count * count + 1);
     gradient->range = group[0].range;
     for (int i = 0; i < count; i++) {

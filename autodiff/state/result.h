@@ -111,6 +111,8 @@ typedef struct Gradient {
     bool is_sum;      // several statements, iterations or programs add to it: the buffer is float32
     const char *why;  // for atomics: the axis and how many programs collide, one sentence
     Range range;      // the load that makes it so
+    const char *
+        picked;  // where elements are read by an index from memory, that the row's own store adds ("line 4"); or NULL
 } Gradient;
 
 /// What must hold for the gradient to be right and cannot be seen in the kernel.

@@ -107,6 +107,7 @@ static Json *kernels_json(Arena *arena, const ScheduleReport *report) {
             set_told(arena, item, "why", gradient->why);
             set_told(arena, item, "collisions", gradient->collisions);
             set_told(arena, item, "same", gradient->same);
+            set_told(arena, item, "picked", gradient->picked);
             json_push(gradients, item);
         }
         json_set_string(json, "name", kernel->name);

@@ -154,9 +154,9 @@ export function schedulePictures(schedule: Schedule): string {
 }
 
 function ownerRow(gradient: GradientOwner): string {
-  const { owner, collisions, why, same } = gradient;
+  const { owner, collisions, why, same, picked } = gradient;
   const writes = owner ?? (collisions ? `atomic adds: ${collisions}` : "nothing is stored to it here");
-  const because = [why, same]
+  const because = [picked, why, same]
     .map((text) => (text ? `<br><span class="quiet">${markdownCode(sentence(text))}</span>` : ""))
     .join("");
   return (

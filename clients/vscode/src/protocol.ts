@@ -160,6 +160,7 @@ export interface GradientOwner {
   collisions?: string;
   /** It is another gradient. */
   same?: string;
+  picked?: string;
 }
 
 /** One kernel of a backward: what a program of it moves and computes, and who owns what. */

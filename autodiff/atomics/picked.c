@@ -1,0 +1,345 @@
+// The gradient of `x[row, label]` beside that of `x[row, :]`: whoever stores the row adds it where the column is the label. Each program
+// then stores its row once, without atomics.
+#include "autodiff/atomics/picked.h"
+
+#include <math.h>
+
+#include "analysis/addresses/affine.h"
+#include "analysis/build/build.h"
+#include "analysis/build/clone.h"
+#include "analysis/build/value_poly.h"
+#include "analysis/ir/walk.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/atomics/rows.h"
+#include "autodiff/rewrite/copying.h"
+#include "autodiff/rewrite/order.h"
+#include "autodiff/rewrite/rewrite.h"
+
+enum {
+    MOST_COPIED = 64,  // values in front of the row, in a chain: beyond, atomics stay
+    MOST_PARTS = 64,   // of a mask, and of an address
+};
+
+struct Pick {
+    Arena *arena;
+    Function *function;
+    const Accumulation *picked, *tiles;
+    Op *addition, *row;  // what they add with
+    Op *in_addition,
+        *in_row;     // in the innermost region of both: what is in front of `in_row` is known there
+    Op *loop;        // whose iterations have the parts of the row; NULL: one tile has it
+    Value *columns;  // the row's tile of indices
+    const Poly *index;   // of the element, counted like `columns`
+    const Poly *origin;  // of the columns: what they are beside lanes and the loop's variable
+    Builder before;      // in front of `in_row`
+    Map copies;
+    Value *label;         // the index
+    Value *inside;        // whether the tiles of the row have it
+    Value *value, *mask;  // of the addition, in front of `in_row` or in a branch there
+    bool moves_branch;    // the branch around the addition comes in front of the row
+    int copied;
+};
+
+/* ---- what is known in front of the row ---- */
+
+static bool is_before(const Op *place, const Value *value) {
+    if (value->constant) return true;
+    for (const Op *op = place; op; op = op->parent ? op->parent->parent : NULL) {
+        if (value->op ? op->parent == value->op->parent : op->parent == value->region)
+            return !value->op || op_precedes(value->op, op);
+    }
+    return false;
+}
+
+static bool visit_known(void *context, Value *value) { return is_before(context, value); }
+
+/// The same value in front of the row; NULL where it is made of more than can be made again there.
+static Value *bring(Pick *pick, Value *value) {
+    if (is_before(pick->in_row, value)) return value;
+    Value *copy = map_get_pointer(&pick->copies, value);
+    const Op *op = value->op;
+    if (copy || !op || op->region_count || pick->copied++ > MOST_COPIED) return copy;
+    if (!op_is_pure(op) && !op_is_stable_load(pick->function, op)) return NULL;
+    for (int i = 0; i < op->operand_count; i++) {
+        if (!op->operands[i]) continue;
+        Value *operand = bring(pick, op->operands[i]);
+        if (!operand) return NULL;
+        if (operand != op->operands[i]) map_set_pointer(&pick->copies, op->operands[i], operand);
+    }
+    op_clone(&pick->before, op, &pick->copies);
+    return map_get_pointer(&pick->copies, value);
+}
+
+static Value *bring_poly(Pick *pick, const Poly *poly) {
+    const Poly *known = poly;
+    for (int t = 0; t < poly->count; t++)
+        for (int i = 0; i < poly->terms[t].atom_count; i++) {
+            Value *atom = poly->terms[t].atoms[i], *other = bring(pick, atom);
+            if (!other) return NULL;
+            if (other != atom)
+                known = poly_substitute(pick->arena, known, atom, poly_atom(pick->arena, other));
+        }
+    return build_poly(&pick->before, known);
+}
+
+/* ---- the index ---- */
+
+static intptr_t loaded_rule(ValueWalk *walk, const Value *value) {
+    const Op *op = value ? value->op : NULL;
+    if (!op || op->region_count) return false;
+    if (op->code == OP_LOAD) return true;
+    for (int i = 0; i < op->operand_count; i++)
+        if (walk_ask(walk, op->operands[i])) return true;
+    return false;
+}
+
+/// An index along the row: of loaded numbers, and of sizes beside them; no stride, no program id, no other dimension.
+static bool is_index(const Poly *index) {
+    bool loads = false;
+    for (int t = 0; t < index->count; t++) {
+        if (index->terms[t].atom_count > 1) return false;
+        const Value *atom = index->terms[t].atom_count ? index->terms[t].atoms[0] : NULL;
+        if (!atom) continue;
+        if (walk_from(atom, loaded_rule, false, NULL))
+            loads = true;
+        else if (!value_is_of_parameters(atom))
+            return false;
+    }
+    return loads;
+}
+
+/// Takes a tile of numbers for the row's columns where the index is the shorter for it.
+static void try_columns(Pick *pick, Value *value, const Poly *distance, const Affine *row) {
+    if (value->type.kind != TYPE_NUMBER || value->type.rank != 1) return;
+    Affine columns = affine_of(pick->arena, value);
+    int64_t one;
+    if (!columns.known || columns.wrapped || columns.rank != 1 ||
+        !poly_is_constant(columns.lane[0], &one) || one != 1)
+        return;
+    const Poly *weight = row->lane[0], *base = columns.base;
+    const Poly *index = poly_divide_exact(
+        pick->arena, poly_add(pick->arena, distance, poly_multiply(pick->arena, weight, base)),
+        weight);
+    if (!index || !is_index(index) || (pick->index && pick->index->count <= index->count)) return;
+    const Poly *origin = base;
+    if (pick->loop) {
+        const Poly *step;
+        if (!poly_split(pick->arena, base, pick->loop->regions[0]->arguments[0], &step, &origin) ||
+            !poly_is_constant(step, &one) || one != 1)
+            return;
+    }
+    pick->columns = value;
+    pick->index = index;
+    pick->origin = origin;
+}
+
+static void find_columns(Pick *pick, Value *value, const Poly *distance, const Affine *row,
+                         int *left) {
+    if (!value || (*left)-- <= 0) return;
+    try_columns(pick, value, distance, row);
+    const Op *op = value->op;
+    if (!op || op->region_count || op->code == OP_LOAD) return;
+    for (int i = 0; i < op->operand_count; i++)
+        find_columns(pick, op->operands[i], distance, row, left);
+}
+
+/// The index as the address of the element has it, where it is known in front of the row.
+static void find_spelling(Pick *pick, Value *value, int *left) {
+    if (!value || pick->label || (*left)-- <= 0) return;
+    bool is_number = value->type.kind == TYPE_NUMBER && value->type.rank == 0;
+    if (is_number && dtype_is_integer(value->type.element) && !value->constant &&
+        is_before(pick->in_row, value) && poly_equal(value_poly(pick->arena, value), pick->index)) {
+        pick->label = value;
+        return;
+    }
+    const Op *op = value->op;
+    if (!op || op->region_count || op->code == OP_LOAD) return;
+    for (int i = 0; i < op->operand_count; i++) find_spelling(pick, op->operands[i], left);
+}
+
+/// Whether the tiles of the row follow each other without gaps: one tile, or one in each iteration of a loop.
+static bool find_loop(Pick *pick) {
+    if (pick->in_row == pick->row) return true;
+    Op *loop = pick->row->parent->parent;
+    if (loop != pick->in_row || (loop->code != OP_FOR && loop->code != OP_STATIC_FOR)) return false;
+    const Type type = pick->row->operands[0]->type;
+    pick->loop = loop;
+    return poly_equal(value_poly(pick->arena, loop->operands[2]), type.dims[0]);
+}
+
+/* ---- which columns the tiles have ---- */
+
+/// Where the columns end: by their mask, which may say no more, or where the tiles end. NULL where the mask is another one.
+static Value *end_of_columns(const Pick *pick) {
+    const Value *mask = access_mask(pick->row);
+    const Op *op = mask ? mask->op : NULL;
+    if (!mask) return pick->loop ? pick->loop->operands[1] : NULL;
+    return op && op->code == OP_LT && op->operands[0] == pick->columns &&
+                   op->operands[1]->type.rank == 0
+               ? op->operands[1]
+               : NULL;
+}
+
+/// Whether the program goes through the whole row, so that an index outside of what it reads is none of the row's. Sets `inside`.
+static bool find_inside(const Differentiation *state, Pick *pick, const Affine *row) {
+    Builder *b = &pick->before;
+    const Poly *tile = pick->row->operands[0]->type.dims[0];
+    Value *end = end_of_columns(pick);
+    if (!end && access_mask(pick->row)) return false;
+    const Poly *columns = end ? value_poly(pick->arena, end) : tile;
+    RowTiles tiles = {pick->tiles->input, row->base, row->lane[0], columns};
+    Value *const *bounds = pick->loop ? pick->loop->operands : NULL;
+    bool from_zero =
+        poly_is_zero(pick->origin) && (!bounds || poly_is_zero(value_poly(pick->arena, bounds[0])));
+    if (!from_zero || !row_is_whole(state, &tiles)) return false;
+    bool is_all = bounds && poly_equal(value_poly(pick->arena, bounds[1]), columns);
+    end = end ? bring(pick, end) : build_poly(b, tile);
+    if (!end || (bounds && !is_all)) return false;
+    Value *low = build_binary(b, OP_GE, pick->label, build_int(b, 0));
+    pick->inside = build_binary(b, OP_AND, low, build_binary(b, OP_LT, pick->label, end));
+    if (bounds || poly_equal(columns, tile)) return true;
+    Value *further = build_binary(b, OP_LT, pick->label, build_poly(b, tile));
+    pick->inside = build_binary(b, OP_AND, pick->inside, further);
+    return true;
+}
+
+/* ---- what is added ---- */
+
+typedef struct Movable {
+    const Pick *pick;
+    bool stays;
+} Movable;
+
+static bool visit_moved(void *context, Op *op) {
+    Movable *movable = context;
+    const Pick *pick = movable->pick;
+    bool moves = op == pick->addition || op->code == OP_YIELD || op->code == OP_IF ||
+                 op_is_pure(op) || op_is_stable_load(pick->function, op);
+    if (!moves) movable->stays = true;
+    return moves;
+}
+
+/// Whether what is added is known in front of the row, or can be made so.
+static bool find_value(Pick *pick) {
+    Op *addition = pick->addition;
+    pick->value = addition->operands[1];
+    pick->mask = access_mask(addition);
+    for (const Op *op = addition; op != pick->in_addition; op = op->parent->parent)
+        if (op->parent->parent->code != OP_IF || op->parent->parent->region_count != 2)
+            return false;
+    if (op_precedes(pick->in_addition, pick->in_row)) return true;
+    if (pick->in_addition == addition) {
+        pick->value = bring(pick, pick->value);
+        if (pick->value && pick->mask) pick->mask = bring(pick, pick->mask);
+        return pick->value && (pick->mask || !access_mask(addition));
+    }
+    Movable movable = {.pick = pick};
+    for (int r = 0; r < pick->in_addition->region_count; r++)
+        region_walk(pick->in_addition->regions[r], visit_moved, &movable);
+    pick->moves_branch = true;
+    return !movable.stays && op_walk_captured(pick->in_addition, visit_known, pick->in_row);
+}
+
+static bool is_pair(const Accumulation *picked, const Accumulation *row) {
+    return picked->op->code == OP_ATOMIC_ADD && row->op->code == OP_ATOMIC_ADD &&
+           picked->gradient == row->gradient && !picked->is_running && !row->is_running &&
+           picked->op->operands[0]->type.rank == 0 && row->op->operands[0]->type.rank == 1 &&
+           row->op->operands[1]->type.rank == 1 && row->op->operands[0]->type.dims[0];
+}
+
+Pick *pick_plan(Differentiation *state, const Accumulation *picked, const Accumulation *row) {
+    if (!is_pair(picked, row)) return NULL;
+    Pick *pick = ARENA_NEW(state->arena, Pick);
+    *pick = (Pick){.arena = state->arena,
+                   .function = state->backward,
+                   .picked = picked,
+                   .tiles = row,
+                   .addition = picked->op,
+                   .row = row->op,
+                   .copies = map_new(state->arena)};
+    ops_common_level(pick->addition, pick->row, &pick->in_addition, &pick->in_row);
+    if (!pick->in_row || pick->in_row == pick->in_addition || !find_loop(pick)) return NULL;
+    Access element = access_of(state->arena, pick->addition);
+    Access tiles = access_of(state->arena, pick->row);
+    if (!tiles.parameter || tiles.parameter != element.parameter || !tiles.offset.known ||
+        !element.offset.known || tiles.offset.wrapped || element.offset.wrapped ||
+        tiles.offset.rank != 1 || poly_is_zero(tiles.offset.lane[0]))
+        return NULL;
+    const Poly *distance = poly_subtract(state->arena, element.offset.base, tiles.offset.base);
+    find_columns(pick, pick->row->operands[0], distance, &tiles.offset, &(int){MOST_PARTS});
+    if (!pick->columns) return NULL;
+    pick->before = (Builder){.function = state->backward,
+                             .region = pick->in_row->parent,
+                             .before = pick->in_row,
+                             .range = row->range};
+    find_spelling(pick, pick->addition->operands[0], &(int){MOST_PARTS});
+    if (!pick->label) pick->label = bring_poly(pick, pick->index);
+    return pick->label && find_inside(state, pick, &tiles.offset) && find_value(pick) ? pick : NULL;
+}
+
+/* ---- making it so ---- */
+
+/// What is added, out of the branches around the addition: 0 in their others.
+static Value *out_of_branches(Pick *pick, Value *value) {
+    for (Region *region = pick->addition->parent; region != pick->in_row->parent;
+         region = region->parent->parent) {
+        Op *branch = region->parent;
+        for (int side = 0; side < 2; side++) {
+            Region *other = branch->regions[side];
+            Builder end = {.function = pick->function,
+                           .region = other,
+                           .before = region_terminator(other),
+                           .range = branch->range};
+            op_append_operand(pick->function, region_terminator(other),
+                              other == region ? value : build_float(&end, 0.0));
+        }
+        Value *result = op_append_result(pick->function, branch, type_at_run_time(value->type));
+        result->name = value->name;
+        value = result;
+    }
+    return value;
+}
+
+static void note_assumption(Differentiation *state, const Pick *pick) {
+    const char *text = arena_printf(
+        state->arena,
+        "the element of `%s` that is read by an index from memory lies in the row that the program "
+        "reads as well: where it does not, and its gradient is not 0, that row's gradient is NaN",
+        pick->picked->input->name);
+    LIST_PUSH(state->arena, &state->stores.assumptions,
+              (Assumption){.text = text, .range = pick->picked->range});
+}
+
+void pick_fold(Differentiation *state, Pick *pick) {
+    Builder *b = &pick->before;
+    if (pick->moves_branch) op_move_before(pick->in_addition, pick->in_row);
+    Value *value = pick->value;
+    if (pick->mask) {
+        Builder at = *b;
+        if (op_precedes(pick->in_addition, pick->in_row)) {
+            at.region = pick->addition->parent;
+            at.before = pick->addition;
+        }
+        value = build_ternary(&at, OP_WHERE, pick->mask, value, build_float(&at, 0.0));
+    }
+    if (!value->name) value->name = "dpicked";
+    value = out_of_branches(pick, value);
+    Value *is_nothing = build_binary(b, OP_EQ, value, build_float(b, 0.0));
+    Value *is_right = build_binary(b, OP_OR, pick->inside, is_nothing);
+    Value *elsewhere =
+        build_ternary(b, OP_WHERE, is_right, build_float(b, 0.0), build_float(b, NAN));
+    elsewhere->name = "elsewhere";
+    Builder at = {.function = state->backward,
+                  .region = pick->row->parent,
+                  .before = pick->row,
+                  .range = pick->tiles->range};
+    Value *is_picked = build_binary(&at, OP_EQ, pick->columns, pick->label);
+    Value *further = build_ternary(&at, OP_WHERE, is_picked, value, elsewhere);
+    Value *old = pick->row->operands[1];
+    Value *sum = build_binary(&at, OP_ADD, old, further);
+    sum->name = old->name;
+    old->name = NULL;
+    op_set_operand(pick->row, 1, sum);
+    op_remove(pick->addition);
+    note_assumption(state, pick);
+}

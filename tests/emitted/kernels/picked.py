@@ -1,0 +1,129 @@
+"""An element of a row that is read by an index from memory, beside the row itself."""
+
+import triton
+import triton.language as tl
+
+
+# tad: n=11, BLOCK=16, x=f32[3, n], labels=i32[3], y=f32[3], ignored=-1, grid=(3,)
+@triton.jit
+def masked_before(x, labels, y, n, ignored, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    label = tl.load(labels + row)
+    picked = tl.load(x + row * n + label, mask=label != ignored, other=0.0)
+    cols = tl.arange(0, BLOCK)
+    v = tl.load(x + row * n + cols, mask=cols < n, other=-float("inf"))
+    top = tl.max(v)
+    lse = top + tl.log(tl.sum(tl.exp(v - top)))
+    tl.store(y + row, tl.where(label != ignored, lse - picked, 0.0))
+
+
+# tad: n=11, BLOCK=4, x=f32[3, n], a=i32[3], b=i32[3], y=f32[3], grid=(3,)
+@triton.jit
+def two_labels(x, a, b, y, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    x += row * n
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        v = tl.load(x + cols, mask=cols < n, other=0.0)
+        total += tl.sum(tl.exp(v))
+    first = tl.load(x + tl.load(a + row))
+    second = tl.load(x + tl.load(b + row))
+    tl.store(y + row, tl.log(total) - 0.7 * first - 0.3 * second)
+
+
+# tad: n=11, BLOCK=4, x=f32[3, n], labels=i32[3], y=f32[3], grid=(3,), first=5
+@triton.jit
+def shard(x, labels, y, n, first, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    label = tl.load(labels + row) - first
+    is_here = (label >= 0) & (label < n)
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        v = tl.load(x + row * n + cols, mask=cols < n, other=0.0)
+        total += tl.sum(tl.exp(v))
+    picked = tl.load(x + row * n + label, mask=is_here, other=0.0)
+    tl.store(y + row, tl.log(total) - picked * picked)
+
+
+# tad: x=f32[4, 8], labels=i32[4], y=f32[4], grid=(4,), N=8
+@triton.jit
+def whole_tile(x, labels, y, N: tl.constexpr):
+    column = tl.program_id(0)
+    v = tl.load(x + column * N + tl.arange(0, N))
+    picked = tl.load(x + column * N + tl.load(labels + column))
+    tl.store(y + column, tl.sum(v * v) * picked)
+
+
+# tad: n=9, BLOCK=4, x=f32[3, n], labels=i32[3], y=f32[3], limit=7, grid=(3,)
+@triton.jit
+def in_nested_branches(x, labels, y, n, limit, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    label = tl.load(labels + row)
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        total += tl.sum(tl.load(x + row * n + cols, mask=cols < n, other=0.0))
+    loss = total * total
+    if label >= 0:
+        if label < limit:
+            loss -= total * tl.load(x + row * n + label)
+    tl.store(y + row, loss)
+
+
+# ---- atomics: the row is not whole, or it does not have the label for certain ----
+
+
+# tad: n=11, BLOCK=16, x=f32[3, 2 * n], labels=i32[3], y=f32[3], grid=(3,)
+@triton.jit
+def other_half(x, labels, y, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    picked = tl.load(x + row * 2 * n + n + tl.load(labels + row))
+    cols = tl.arange(0, BLOCK)
+    v = tl.load(x + row * 2 * n + cols, mask=cols < n, other=0.0)
+    tl.store(y + row, tl.sum(v * v) * picked)
+
+
+# tad: n=11, k=5, BLOCK=8, x=f32[3, n], labels=i32[3], y=f32[3], grid=(3,)
+@triton.jit
+def part_of_a_row(x, labels, y, n, k, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    picked = tl.load(x + row * n + tl.load(labels + row))
+    cols = tl.arange(0, BLOCK)
+    v = tl.load(x + row * n + cols, mask=cols < k, other=0.0)
+    tl.store(y + row, tl.sum(v * v) * picked)
+
+
+# tad: n=11, BLOCK=16, x=f32[3, n], labels=i32[3], y=f32[3], grid=(3,)
+@triton.jit
+def row_in_a_branch(x, labels, y, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    label = tl.load(labels + row)
+    total = tl.load(x + row * n + label)
+    if label > 2:
+        cols = tl.arange(0, BLOCK)
+        v = tl.load(x + row * n + cols, mask=cols < n, other=0.0)
+        total *= tl.sum(v * v)
+    tl.store(y + row, total)
+
+
+# tad: n=11, K=2, BLOCK=16, x=f32[3, n], labels=i32[3, K], y=f32[3], grid=(3,)
+@triton.jit
+def labels_in_a_loop(x, labels, y, n, K, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    v = tl.load(x + row * n + cols, mask=cols < n, other=0.0)
+    total = tl.sum(v * v)
+    for k in range(K):
+        total += tl.exp(tl.load(x + row * n + tl.load(labels + row * K + k)))
+    tl.store(y + row, total)
+
+
+# tad: n=11, BLOCK=16, x=f32[8, n], others=i32[8], y=f32[8], grid=(8,)
+@triton.jit
+def of_another_row(x, others, y, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    v = tl.load(x + row * n + cols, mask=cols < n, other=0.0)
+    tl.store(y + row, tl.sum(v * v) * tl.load(x + tl.load(others + row) * n))

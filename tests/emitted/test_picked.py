@@ -1,4 +1,4 @@
-"""An element that is read by an index from memory is added where the row is stored, if the index is one of the row's."""
+"""An element that is read by an index from memory is added where the row is stored, if it is one of the row's."""
 
 from __future__ import annotations
 

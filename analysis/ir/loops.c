@@ -278,6 +278,13 @@ static const Value *strip_shape(const Value *value) {
     return value;
 }
 
+static bool is_minus_infinity(const Value *value) {
+    double number;
+    value = strip_shape(value);
+    if (value && value->op && value->op->code == OP_FULL) value = value->op->operands[1];
+    return value && value_is_number(value, &number) && isinf(number) && number < 0;
+}
+
 /// The gauge below `where(m == -inf, 0, m)`: where nothing was seen yet, what it rescales is 0.
 static const Value *strip_guard(const Value *value) {
     value = strip_shape(value);
@@ -360,6 +367,18 @@ static intptr_t is_cocycle(ValueWalk *walk, const Value *factor) {
            equal_replacing(classifier, other, one, gauge, next);
 }
 
+/// Of `where(m == -inf, s, s')`, what the state becomes once something was seen: s'. Before that it is what it started as, which the
+/// first rescaling makes 0. NULL: it is no such choice.
+static Value *once_seen(const Op *op, const Value *argument, const Value *gauge_next) {
+    const Op *condition = op->code == OP_WHERE ? op->operands[0]->op : NULL;
+    if (!condition || (condition->code != OP_EQ && condition->code != OP_NE)) return NULL;
+    int kept = condition->code == OP_EQ ? 1 : 2;
+    bool is_guard = strip_shape(condition->operands[0]) == gauge_next &&
+                    is_minus_infinity(condition->operands[1]) &&
+                    strip_shape(op->operands[kept]) == argument;
+    return is_guard ? op->operands[3 - kept] : NULL;
+}
+
 /// Whether `next` = argument * r + f, r a cocycle of the gauge, f free of the argument and of the old gauge but for what the
 /// new one is made of. Sets `*factor`.
 static bool is_rescaled(Classifier *classifier, const Value *argument, Value *next,
@@ -368,6 +387,11 @@ static bool is_rescaled(Classifier *classifier, const Value *argument, Value *ne
     for (int depth = 0; depth < DEPTH_LIMIT; depth++) {
         const Op *op = value->op;
         if (!op) return false;
+        Value *seen = once_seen(op, argument, gauge_next);
+        if (seen) {
+            value = seen;
+            continue;
+        }
         if (op->code == OP_MUL || (op->code == OP_FMA && !*factor)) {
             int side = strip_shape(op->operands[0]) == argument ? 0 : 1;
             if (strip_shape(op->operands[side]) != argument) return false;

@@ -29,6 +29,7 @@ typedef struct ShiftAnalysis {
     Map shifts;
     const Map *seeds;
     const Map *relaxed;
+    const Map *held;  // values that stay, or NULL
     const Op *given;  // a loop whose results have their shifts already, whatever it does; or NULL
     bool visible;
 } ShiftAnalysis;
@@ -61,6 +62,7 @@ static Shift shift_get(const ShiftAnalysis *analysis, const Value *value) {
     if (!value) return invariant;
     if (map_has_pointer(analysis->seeds, value))
         return (Shift){SHIFT_ADDITIVE, .amount = 1, .axes = long_axes(value)};
+    if (analysis->held && map_has_pointer(analysis->held, value)) return invariant;
     double number;
     if (value_is_number(value, &number)) {
         if (number == 0) return any_scale;
@@ -445,9 +447,9 @@ static void shift_region(ShiftAnalysis *analysis, const Region *region) {
 }
 
 bool shift_is_invisible(Arena *arena, const Function *function, const Map *seeds,
-                        const Map *relaxed) {
+                        const Map *relaxed, const Map *held) {
     ShiftAnalysis analysis = {
-        .arena = arena, .shifts = map_new(arena), .seeds = seeds, .relaxed = relaxed};
+        .arena = arena, .shifts = map_new(arena), .seeds = seeds, .relaxed = relaxed, .held = held};
     shift_region(&analysis, function->body);
     return !analysis.visible;
 }

@@ -8,8 +8,10 @@
 /// True where shifting every value of `seeds` (Map by pointer) by the same constant c provably leaves all stores,
 /// addresses, masks and conditions of the function as they are. `relaxed` (Map by pointer, may be NULL): initial values
 /// of carried values whose own scaling does not matter because the shift-invariant value starts at minus infinity.
+/// `held` (Map by pointer, may be NULL): values of which nothing depends, so that they may be taken to stay, whatever the seeds do to
+/// them: a maximum that was found invisible by itself, each time that it is computed.
 bool shift_is_invisible(Arena *arena, const Function *function, const Map *seeds,
-                        const Map *relaxed);
+                        const Map *relaxed, const Map *held);
 
 /// What becomes of a state of a loop for a number c of each row.
 typedef struct StateShift {

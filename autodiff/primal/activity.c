@@ -162,9 +162,17 @@ static bool starts_at_minus_infinity(const Value *value) {
     return subtracts || adds;
 }
 
+/// The search for values that no gradient flows through.
+typedef struct Gauges {
+    Differentiation *state;
+    Map maxima;  // that were found invisible: `tl.max(m)` of maxima of lanes stays when these are shifted
+} Gauges;
+
 /// Tries the seeds; where the shift is invisible they become constants.
-static bool shift_invariant_try(Differentiation *state, const Map *seeds, const Map *relaxed) {
-    if (!shift_is_invisible(state->arena, state->primal, seeds, relaxed)) return false;
+static bool shift_invariant_try(const Gauges *gauges, const Map *seeds, const Map *relaxed) {
+    Differentiation *state = gauges->state;
+    if (!shift_is_invisible(state->arena, state->primal, seeds, relaxed, &gauges->maxima))
+        return false;
     for (int i = 0; i < seeds->count; i++)
         map_set_number(&state->activity.constant, seeds->entries[i].number, (void *)1);
     return true;
@@ -220,7 +228,8 @@ static bool running_states_are_read(Differentiation *state, const Op *loop, cons
     return readers.found;
 }
 
-static void shift_invariant_loop(Differentiation *state, const Op *loop) {
+static void shift_invariant_loop(const Gauges *gauges, const Op *loop) {
+    Differentiation *state = gauges->state;
     Carried *carried = loop_classify(state->arena, loop);
     Region *body = loop->regions[0];
     Op *yield = region_terminator(body);
@@ -252,23 +261,27 @@ static void shift_invariant_loop(Differentiation *state, const Op *loop) {
             if (k != i && carried[k].class == CARRIED_GAUGE && carried[k].gauge == i)
                 has_members = true;
         if (has_members && !starts_neutral) continue;
-        shift_invariant_try(state, &seeds, &relaxed);
+        shift_invariant_try(gauges, &seeds, &relaxed);
     }
 }
 
 static bool visit_gauge(void *context, Op *op) {
-    Differentiation *state = context;
-    if (op->code == OP_FOR || op->code == OP_STATIC_FOR) shift_invariant_loop(state, op);
+    Gauges *gauges = context;
+    Differentiation *state = gauges->state;
+    if (op->code == OP_FOR || op->code == OP_STATIC_FOR) shift_invariant_loop(gauges, op);
     if (op->code == OP_MAX && op->result_count == 1 && value_is_active(state, op->results[0])) {
         Map seeds = map_new(state->arena);
         map_set_pointer(&seeds, op->results[0], (void *)1);
-        shift_invariant_try(state, &seeds, NULL);
+        if (shift_invariant_try(gauges, &seeds, NULL))
+            map_set_pointer(&gauges->maxima, op->results[0], (void *)1);
     }
     return true;
 }
 
 void shift_invariants_mark(Differentiation *state) {
-    region_walk(state->primal->body, visit_gauge, state);
+    Gauges gauges = {.state = state, .maxima = map_new(state->arena)};
+    region_walk(state->primal->body, visit_gauge, &gauges);
+    if (gauges.maxima.count) region_walk(state->primal->body, visit_gauge, &gauges);
     if (state->activity.constant.count == 0) return;
     state->activity.active = map_new(
         state->arena);  // what only followed from the shift-invariant values is constant too

@@ -42,3 +42,110 @@ def rows_past_the_end(x, w, out, m, n, M: tl.constexpr, N: tl.constexpr):
     a = tl.load(x + i[:, None] * n + j[None, :], mask=mask, other=-float("inf"))
     e = tl.exp(a - tl.max(a, axis=1)[:, None]) * weights[None, :]
     tl.store(out + i[:, None] * n + j[None, :], e / tl.sum(e, axis=1)[:, None], mask=mask)
+
+
+# tad: n=11, BLOCK=4, x=f32[3, n], y=f32[3, n], grid=(3,)
+@triton.jit
+def maxima_of_lanes(x, y, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    top = tl.full([BLOCK], -float("inf"), tl.float32)
+    total = tl.zeros([BLOCK], tl.float32)
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        v = tl.load(x + row * n + cols, mask=cols < n, other=-float("inf"))
+        higher = tl.maximum(top, v)
+        seen = higher != -float("inf")
+        total = tl.where(seen, total * tl.exp(top - higher) + tl.exp(v - higher), total)
+        top = higher
+    of_all = tl.max(top)
+    lse = of_all + tl.log(tl.sum(total * tl.exp(top - of_all)))
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        v = tl.load(x + row * n + cols, mask=cols < n, other=0.0)
+        tl.store(y + row * n + cols, v * (v - lse), mask=cols < n)
+
+
+# tad: m=5, n=11, R=2, BLOCK=4, x=f32[m, n], y=f32[m, n], grid=(3,)
+@triton.jit
+def maxima_of_lanes_of_rows(x, y, m, n, R: tl.constexpr, BLOCK: tl.constexpr):
+    """In base 2, with a guard of the exponent, a softmax; tiles of rows and lanes."""
+    rows = tl.program_id(0) * R + tl.arange(0, R)
+    top = tl.full([R, BLOCK], -float("inf"), tl.float32)
+    total = tl.zeros([R, BLOCK], tl.float32)
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        keep = (rows[:, None] < m) & (cols[None, :] < n)
+        v = tl.load(x + rows[:, None] * n + cols[None, :], mask=keep, other=-float("inf"))
+        higher = tl.maximum(top, v)
+        calm = tl.where(higher == -float("inf"), 0.0, higher)
+        total = total * tl.exp2(top - calm) + tl.exp2(v - calm)
+        top = higher
+    of_all = tl.max(top, 1)
+    calm = tl.where(of_all == -float("inf"), 0.0, of_all)
+    whole = tl.sum(total * tl.exp2(top - calm[:, None]), 1)
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        keep = (rows[:, None] < m) & (cols[None, :] < n)
+        v = tl.load(x + rows[:, None] * n + cols[None, :], mask=keep, other=0.0)
+        p = tl.exp2(v - calm[:, None]) / whole[:, None]
+        tl.store(y + rows[:, None] * n + cols[None, :], p, mask=keep)
+
+
+# tad: n=11, BLOCK=4, x=f32[3, n], y=f32[3], tops=f32[3, BLOCK], grid=(3,)
+@triton.jit
+def stored_maxima_of_lanes(x, y, tops, n, BLOCK: tl.constexpr):
+    """The maximum of lanes is stored: it counts."""
+    row = tl.program_id(0)
+    lanes = tl.arange(0, BLOCK)
+    top = tl.full([BLOCK], -float("inf"), tl.float32)
+    total = tl.zeros([BLOCK], tl.float32)
+    for start in range(0, n, BLOCK):
+        cols = start + lanes
+        v = tl.load(x + row * n + cols, mask=cols < n, other=-float("inf"))
+        higher = tl.maximum(top, v)
+        total = tl.where(
+            higher == -float("inf"), total, total * tl.exp(top - higher) + tl.exp(v - higher)
+        )
+        top = higher
+    of_all = tl.max(top)
+    tl.store(tops + row * BLOCK + lanes, top)
+    tl.store(y + row, of_all + tl.log(tl.sum(total * tl.exp(top - of_all))))
+
+
+# tad: n=11, BLOCK=4, x=f32[3, n], w=f32[BLOCK], y=f32[3], grid=(3,)
+@triton.jit
+def lanes_with_a_sink(x, w, y, n, BLOCK: tl.constexpr):
+    """What the lanes begin with counts: the guard keeps it."""
+    row = tl.program_id(0)
+    lanes = tl.arange(0, BLOCK)
+    top = tl.load(w + lanes)
+    total = tl.full([BLOCK], 1.0, tl.float32)
+    for start in range(0, n, BLOCK):
+        cols = start + lanes
+        v = tl.load(x + row * n + cols, mask=cols < n, other=-float("inf"))
+        higher = tl.maximum(top, v)
+        total = tl.where(
+            higher == -float("inf"), total, total * tl.exp(top - higher) + tl.exp(v - higher)
+        )
+        top = higher
+    of_all = tl.max(top)
+    tl.store(y + row, of_all + tl.log(tl.sum(total * tl.exp(top - of_all))))
+
+
+# tad: n=11, BLOCK=4, x=f32[3, n], y=f32[3], grid=(3,)
+@triton.jit
+def lanes_apart(x, y, n, BLOCK: tl.constexpr):
+    """The sums of lanes do not come together by their maxima."""
+    row = tl.program_id(0)
+    lanes = tl.arange(0, BLOCK)
+    top = tl.full([BLOCK], -float("inf"), tl.float32)
+    total = tl.zeros([BLOCK], tl.float32)
+    for start in range(0, n, BLOCK):
+        cols = start + lanes
+        v = tl.load(x + row * n + cols, mask=cols < n, other=-float("inf"))
+        higher = tl.maximum(top, v)
+        total = tl.where(
+            higher == -float("inf"), total, total * tl.exp(top - higher) + tl.exp(v - higher)
+        )
+        top = higher
+    tl.store(y + row, tl.sum(total))

@@ -1,0 +1,52 @@
+"""A maximum and a sum for each lane, put together behind the loop, need no tape."""
+
+from __future__ import annotations
+
+import json
+
+from tests.emitted.plan import ROOT, tad
+
+FILE = ROOT / "tests" / "emitted" / "kernels" / "gauges.py"
+# Whether the states of the loop go to a tape.
+TAPED = {
+    "maxima_of_lanes": False,
+    "maxima_of_lanes_of_rows": False,
+    "stored_maxima_of_lanes": True,
+    "lanes_with_a_sink": True,
+    "lanes_apart": True,
+}
+
+
+def test_only_maxima_that_count_go_to_a_tape() -> None:
+    report = json.loads(tad("--check", "--grad", "--format", "json", FILE).stdout)
+    found = {kernel["name"]: kernel["status"] for kernel in report["kernels"]}
+    text = tad("--backward", "--no-proof", FILE).stdout
+    for name, is_taped in TAPED.items():
+        assert found[name] == "proved", name
+        body = text.split(f"def {name}_backward(")[1].split("\nclass ")[0]
+        assert ("_tape" in body) == is_taped, name
+
+
+# What a person would write for a logarithm of a softmax whose lanes have a maximum and a sum each.
+LOG_SOFTMAX = """
+    dz_all = dlse / z_all
+    dz = dz_all * exp
+    safe = m == -float("inf")
+    # back through the loop of line 57
+    for start in range(0, N, TILE_N):
+        n = start + lanes
+        x_mask = n < N
+        x = tl.load(x_ptr + x_offset + n, mask=x_mask, other=-float("inf"))
+        x = x.to(tl.float32)
+        dy = tl.load(dy_ptr + x_offset + n, mask=x_mask, other=0.0).to(tl.float32)
+        dx = dy + tl.where(safe, 0.0, dz * tl.exp(x - m))
+        tl.store(dx_ptr + x_offset + n, dx, mask=x_mask)
+"""
+
+
+def test_a_log_softmax_of_lanes_is_two_passes() -> None:
+    file = ROOT / "bench" / "gpu" / "style" / "softmaxes.py"
+    text = tad("--backward", f"{file}:log_softmax_kernel").stdout
+    assert LOG_SOFTMAX in text
+    assert "stored=[(1, N), (N, ctx.grid[0])]" in text
+    assert "_tape" not in text

@@ -127,6 +127,26 @@ static Value *call_function(Lowering *lowering, const FunctionDefinition *callee
     return lower_inline(lowering, callee, arguments, node);
 }
 
+/// A function of PyTorch or NumPy that gets a value of the running program: these take tensors of their own.
+static bool report_foreign_call(Lowering *lowering, Str dotted, const Arguments *arguments,
+                                SyntaxNode node) {
+    bool is_foreign = str_starts(dotted, "torch.") || str_starts(dotted, "numpy.");
+    const Value *value = arguments->positional.count ? arguments->positional.items[0] : NULL;
+    if (!is_foreign || lowering->global_depth || !value || value->constant ||
+        value->type.is_constexpr || value->type.kind != TYPE_NUMBER || !value->op)
+        return false;
+    Str name = text_last_component(dotted);
+    const char *instead = op_foreign(name);
+    if (!instead && op_find(name) != OP_COUNT)
+        instead = arena_printf(lowering->arena, "tl.%.*s", STR_ARGS(name));
+    Diagnostic *said =
+        lowering_report(lowering, DIAGNOSTIC_UNKNOWN_OPERATION, node,
+                        "`%.*s` takes no values of a kernel%s%s%s.", STR_ARGS(dotted),
+                        instead ? ": there is `" : "", instead ? instead : "", instead ? "`" : "");
+    if (said) said->severity = SEVERITY_WARNING;
+    return true;
+}
+
 static Value *call_scope(Lowering *lowering, Entity callee, Arguments *arguments, SyntaxNode node) {
     ScopeEntry entry = callee.entry;
     Str language;
@@ -166,6 +186,9 @@ static Value *call_scope(Lowering *lowering, Entity callee, Arguments *arguments
     default: break;
     }
     if (lowering->global_depth) return lowering_opaque(lowering, "a call that is not known");
+    if (entry.kind == SCOPE_EXTERNAL &&
+        report_foreign_call(lowering, entry.dotted, arguments, node))
+        return lowering_silent(lowering, "a function of another library");
     return lowering_unknown(lowering, node, "It is not known what `%.*s` computes.",
                             STR_ARGS(lowering_text(lowering, node_field(node, "function"))));
 }

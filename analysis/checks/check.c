@@ -8,15 +8,17 @@
 static CheckOp *const op_checks[] = {
     check_operand_types, check_matrix_products, check_shapes_of_op, check_addresses,
     check_conditions,    check_carried_types,   check_constants,    check_shared_starts,
+    check_words,         check_blocks,
 };
 
 static CheckKernel *const kernel_checks[] = {
-    check_masks,           check_masked_values,  check_races,        check_redundant_memory,
-    check_access_patterns, check_offsets,        check_sums,         check_softmax,
-    check_variances,       check_random,         check_products,     check_atomics,
-    check_loop_work,       check_loops,          check_autotuning,   check_started_sums,
-    check_launches,        check_block_sizes,    check_direct_calls, check_grids,
-    check_launch_numbers,  check_argument_kinds, check_instances,    check_trials,
+    check_masks,           check_masked_values,  check_races,          check_redundant_memory,
+    check_access_patterns, check_offsets,        check_sums,           check_softmax,
+    check_variances,       check_random,         check_products,       check_atomics,
+    check_loop_work,       check_loops,          check_autotuning,     check_started_sums,
+    check_launches,        check_block_sizes,    check_direct_calls,   check_grids,
+    check_launch_numbers,  check_argument_kinds, check_instances,      check_steps,
+    check_counted_lanes,   check_running_values, check_configurations, check_trials,
 };
 
 /// Beyond this a kernel is unrolled code that nobody reads; the checks over pairs of ops are left out.

@@ -31,12 +31,14 @@ typedef void CheckKernel(Check *check);
 
 // The rows of the table in check.c.
 CheckOp check_operand_types, check_matrix_products, check_shapes_of_op, check_addresses,
-    check_conditions, check_carried_types, check_constants, check_shared_starts;
+    check_conditions, check_carried_types, check_constants, check_shared_starts, check_words,
+    check_blocks;
 CheckKernel check_masks, check_masked_values, check_races, check_redundant_memory,
     check_access_patterns, check_offsets, check_sums, check_softmax, check_variances, check_random,
     check_products, check_atomics, check_loop_work, check_loops, check_autotuning,
     check_started_sums, check_launches, check_block_sizes, check_direct_calls, check_grids,
-    check_launch_numbers, check_argument_kinds, check_instances, check_trials;
+    check_launch_numbers, check_argument_kinds, check_instances, check_trials, check_steps,
+    check_counted_lanes, check_running_values, check_configurations;
 
 /// Ops that use `value`; empty where none.
 const Uses *check_uses(const Check *check, const Value *value);

@@ -184,13 +184,33 @@ static Str model_of(const Source *source, SyntaxNode value) {
     return fits ? node_text(source, first) : (Str){0};
 }
 
+/// How many sizes are written out for a new tensor: `torch.empty((rows, columns), ...)`; 0 for anything else.
+static int written_rank(const Source *source, SyntaxNode value) {
+    static const char *const makers[] = {"torch.empty", "torch.zeros", "torch.ones", "torch.full"};
+    Str function = node_text(source, node_field(value, "function"));
+    if (node_kind(value) != SYNTAX_CALL ||
+        !text_is_any(function, makers, sizeof makers / sizeof *makers))
+        return 0;
+    SyntaxNode sizes = node_child(node_field(value, "arguments"), 0);
+    if (node_kind(sizes) != SYNTAX_TUPLE && node_kind(sizes) != SYNTAX_LIST) return 0;
+    int rank = 0;
+    for (uint32_t i = 0; i < node_child_count(sizes); i++) {
+        if (node_kind(node_child(sizes, i)) == SYNTAX_LIST_SPLAT) return 0;
+        rank += node_kind(node_child(sizes, i)) != SYNTAX_COMMENT;
+    }
+    return rank;
+}
+
 int launcher_rank_of(const FunctionDefinition *launcher, Str name, uint32_t place) {
     if (!launcher || launcher->is_jit) return 0;
     NameUses uses = {
         .source = launcher->module->source, .name = name, .launcher = launcher, .place = place};
     if (definition_parameter(launcher, name) < 0) {
         SyntaxNode bound = launcher_binding(launcher, name);
-        Str model = node_is_null(bound) ? (Str){0} : model_of(uses.source, bound);
+        if (node_is_null(bound)) return 0;
+        int written = written_rank(uses.source, bound);
+        if (written) return written;
+        Str model = model_of(uses.source, bound);
         bool is_given = model.size && definition_parameter(launcher, model) >= 0;
         return is_given ? launcher_rank_of(launcher, model, place) : 0;
     }

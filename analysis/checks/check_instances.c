@@ -99,6 +99,10 @@ static const Poly *with_numbers(Check *check, const Instance *instance, const Po
     return poly;
 }
 
+bool instance_number(Check *check, const Instance *instance, const Poly *poly, int64_t *number) {
+    return poly_is_constant(with_numbers(check, instance, poly), number);
+}
+
 static MeetingOutcome outcome_of(Check *check, const Instance *instance,
                                  const DimMeeting *meeting) {
     MeetingOutcome outcome = {OUTCOME_FITS, 0, 0, NULL, 0};

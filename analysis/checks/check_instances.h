@@ -29,6 +29,8 @@ typedef struct Instances {
 
 /// The instances of the kernel that is checked: of what is written as numbers. None where the file says nothing.
 Instances instances_find(Check *check);
+/// What a polynomial comes to with the numbers of an instance; false where some are open.
+bool instance_number(Check *check, const Instance *instance, const Poly *poly, int64_t *number);
 
 /// The kernel lowered with these numbers (by parameter, NULL where open), and what the lowering says. NULL where it takes too long, or
 /// an assertion rules the instance out.

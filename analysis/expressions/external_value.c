@@ -11,7 +11,9 @@ Value *lower_external_value(Lowering *lowering, Str dotted) {
     Str language;
     if (scope_language_name(dotted, &language)) {
         DTypeCode dtype = dtype_from_name(language);
-        if (dtype != DTYPE_UNKNOWN) return build_dtype(builder, dtype_of(dtype));
+        // strings and signatures have shorter names, too
+        bool is_dtype = dtype != DTYPE_UNKNOWN && str_is(language, dtype_name(dtype));
+        if (is_dtype) return build_dtype(builder, dtype_of(dtype));
         OpCode code = scope_find_operation(language);
         if (code != OP_COUNT)
             return build_constant(builder, (Constant){.kind = CONSTANT_FUNCTION, .op = code});

@@ -246,7 +246,10 @@ static bool report_extra_module(Lowering *lowering, Str name, SyntaxNode node) {
 
 static void report_unknown_operation(Lowering *lowering, Str name, SyntaxNode node) {
     if (report_extra_module(lowering, name, node)) return;
-    const char *instead = op_foreign(name);
+    DTypeCode dtype = dtype_from_name(name);
+    const char *instead = dtype != DTYPE_UNKNOWN
+                              ? arena_printf(lowering->arena, "tl.%s", dtype_name(dtype))
+                              : op_foreign(name);
     const char *nearest = lowering->diagnostics && !instead ? op_suggest(name) : NULL;
     Diagnostic *diagnostic =
         lowering_report(lowering, DIAGNOSTIC_UNKNOWN_OPERATION, node,

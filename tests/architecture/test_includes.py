@@ -53,6 +53,10 @@ ROOMS = {
             "module",
             "syntax",
         },
+        "lanes": {
+            *{"checks", "trial", "launches", "host", "host_values", "addresses", "build"},
+            *{"ir", "module", "syntax"},
+        },
         "cost": {"checks", "lowering", "addresses", "build", "ir", "module", "syntax"},
         ".": {"checks", "lowering", "frames", "ir", "module", "syntax"},
     },

@@ -39,6 +39,13 @@ ArgumentUse argument_use(const Differentiation *state, const Value *value, const
     *of = is_own ? state->backward->parameters[value->index].name : NULL;
     if (is_own) return value == state->parts.slices ? ARGUMENT_SLICES : ARGUMENT_STAGES;
     for (int i = 0; i < state->primal->parameter_count && !tape; i++) {
+        const Value *gradient =
+            map_get_pointer(&state->buffers.gradients, state->primal->parameters[i].value);
+        bool is_stride = gradient && map_get_pointer(&state->parts.part_strides, gradient) == value;
+        *of = state->primal->parameters[i].name;
+        if (is_stride) return ARGUMENT_PART_STRIDE;
+    }
+    for (int i = 0; i < state->primal->parameter_count && !tape; i++) {
         const Parameter *primal = &state->primal->parameters[i];
         *of = primal->name;
         if (map_get_pointer(&state->buffers.upstreams, primal->value) == value &&
@@ -82,7 +89,8 @@ enum { LAST_RANK = 6 };
 
 int argument_rank(ArgumentUse use, const Parameter *parameter) {
     // Python takes no parameter without a default after one that has it.
-    if (use == ARGUMENT_SLICES || use == ARGUMENT_STAGES) return LAST_RANK;
+    bool is_most = use == ARGUMENT_SLICES && parameter->is_constexpr;
+    if (use == ARGUMENT_STAGES || is_most) return LAST_RANK;
     if (parameter->is_constexpr) return parameter->default_text.size ? 5 : 4;
     if (use == ARGUMENT_UPSTREAM || use == ARGUMENT_RUNNING) return 0;
     if (use == ARGUMENT_GRADIENT || use == ARGUMENT_KEPT || use == ARGUMENT_SCRATCH) return 2;
@@ -167,6 +175,7 @@ void arguments_arrange(Differentiation *state, Backward *result, BackwardLaunch 
                 if (strcmp(result->gradients[g].input, of) == 0) {
                     argument->is_float32 = result->gradients[g].is_sum;
                     argument->is_program_sum = result->gradients[g].is_program_sum;
+                    argument->is_parts = result->gradients[g].is_parts;
                 }
             new_index[i] = count;
             kept[count++] = *parameter;

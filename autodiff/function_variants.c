@@ -172,8 +172,13 @@ static void derive_functions(Arena *arena, const Kernel *kernel, const Function 
         VariantChoice value = {choice.parameter, &choice.values[i],
                                choice.has_same ? &choice.values[choice.count + i] : NULL};
         if ((each[i]->backward || whole.backward) &&
-            !variants_merge(arena, forward, value, branches, &both))
+            !variants_merge(arena, forward, value, branches, &both)) {
+            if (options && options->keeps_schedule) return;
+            BackwardOptions together = options ? *options : (BackwardOptions){0};
+            together.keeps_schedule = true;  // one may store parts of what the other adds to
+            derive_functions(arena, kernel, forward, &together, bound, count, variant);
             return;
+        }
         whole = both;
     }
     if (!whole.backward || variants_assert(arena, forward, choice.parameter, choice.values,

@@ -70,6 +70,9 @@ static bool try_one_pass(Arena *arena, const Kernel *kernel, const Function *for
     Variant own;
     variant_try(arena, kernel, forward, options, keeps_loads, part, &own);
     if (own.result.status != BACKWARD_DERIVED) return false;
+    own.result.atomics = 0;
+    for (int i = 0; i < own.result.gradient_count; i++)
+        own.result.atomics += own.result.gradients[i].is_atomic;
     *variant = own;
     return true;
 }

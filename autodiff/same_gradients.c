@@ -83,8 +83,8 @@ static bool is_passed_on(Arena *arena, const Function *backward, const Value *up
 
 /// Whether it is a buffer of its input's type, which the kernel may go without.
 static bool may_be_shared(const BackwardArgument *argument) {
-    return argument->use == ARGUMENT_GRADIENT && argument->is_optional && !argument->is_float32 &&
-           !argument->is_program_sum;
+    return argument->use == ARGUMENT_GRADIENT && argument->is_optional && !argument->is_parts &&
+           !argument->is_float32 && !argument->is_program_sum;
 }
 
 /// What a load gives may change within the launch: the kernel stores to a buffer that it reads.

@@ -117,6 +117,10 @@ static bool merged_add(Merged *merged, const Parameter *parameter,
         BackwardArgument *known = &merged->arguments[i];
         if (strcmp(known->name, argument->name) != 0) continue;
         if (known->use != argument->use || strcmp(known->of, argument->of) != 0) return false;
+        if (known->is_parts != argument->is_parts) return false;
+        if (known->programs &&
+            !(argument->programs && strcmp(known->programs, argument->programs) == 0))
+            known->programs = NULL;
         known->is_float32 = known->is_float32 || argument->is_float32;
         known->is_optional = known->is_optional && argument->is_optional;
         return true;
@@ -370,8 +374,14 @@ void variants_derive_bound(Arena *arena, const Kernel *kernel, const Function *f
         if (!variants[r]->backward && variant_has_running(variants[1 - r])) return;
     Variant whole;
     if (variants_merge(arena, forward, (VariantChoice){search.flag, NULL, NULL},
-                       (const Variant *const[]){variants[0], variants[1]}, &whole))
+                       (const Variant *const[]){variants[0], variants[1]}, &whole)) {
         *variant = whole;
+    } else if (!(options &&
+                 options->keeps_schedule)) {  // one may store parts of what the other adds to
+        BackwardOptions together = options ? *options : (BackwardOptions){0};
+        together.keeps_schedule = true;
+        variants_derive_bound(arena, kernel, forward, &together, bound, count, variant);
+    }
 }
 
 void variants_derive_apart(Arena *arena, const Kernel *kernel, const BackwardOptions *options,

@@ -130,12 +130,6 @@ static const Gradient *gradient_of(const Backward *backward, const char *input) 
     return NULL;
 }
 
-static bool has_argument(const BackwardLaunch *launch, ArgumentUse use) {
-    for (int i = 0; i < launch->argument_count; i++)
-        if (launch->arguments[i].use == use) return true;
-    return false;
-}
-
 typedef struct ScheduleReaders {
     const Value *pointer;
     FunctionAxes axes;
@@ -172,8 +166,9 @@ static const char *readers_text(const ScheduleSource *source, const char *input)
 static const char *collisions_text(const Emitted *emitted, const ScheduleWriter *writer) {
     Arena *arena = emitted->source->arena;
     const char *axes = axes_text(arena, writer->meets);
-    if (has_argument(emitted->launch, ARGUMENT_SLICES))
-        return "at most `SLICES` additions meet in one element";
+    for (int i = 0; i < emitted->launch->argument_count; i++)
+        if (emitted->launch->arguments[i].use == ARGUMENT_SLICES)
+            return "at most `SLICES` additions meet in one element";
     if (writer->is_open)
         return "how many additions meet in one element is decided where the kernel runs";
     if (axes && writer->summing)
@@ -235,6 +230,17 @@ static ScheduleGradient report_gradient(const Emitted *emitted, const BackwardAr
     if (pointer) region_walk(emitted->kernel->function->body, visit_write, &search);
     if (argument->is_program_sum) {
         told.owner = "each program stores a sum of its own, and the Function adds them up";
+        return told;
+    }
+    if (argument->is_parts) {
+        const char *readers = readers_text(emitted->source, argument->of);
+        told.owner = "each of at most `most_slices` programs stores a sum of its own, and the "
+                     "Function adds them up; no atomics";
+        if (readers)
+            told.why = arena_printf(emitted->source->arena,
+                                    "the forward's programs along %s read the same elements of "
+                                    "`%s`, and owners are too few to fill a GPU",
+                                    readers, argument->of);
         return told;
     }
     if (!search.found) return told;
@@ -343,6 +349,7 @@ static void put_gradient(Buffer *out, const ScheduleGradient *gradient) {
             buffer_printf(out, "    owner: %s\n", gradient->owner);
         else
             buffer_puts(out, "    this kernel stores nothing to it\n");
+        if (gradient->why) buffer_printf(out, "    why: %s\n", gradient->why);
         return;
     }
     if (gradient->owner) {

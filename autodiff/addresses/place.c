@@ -523,3 +523,44 @@ bool offset_lanes_are_apart(Arena *arena, Type type, const Access *given) {
     }
     return true;
 }
+
+/* ---- apart whatever strides are ---- */
+
+/// The one number of a launch, no constexpr, in what an address steps by; `*several`: there is more than one.
+static const Value *stride_in(const Monomial *term, bool *several) {
+    const Value *stride = NULL;
+    for (int i = 0; i < term->atom_count; i++) {
+        const Value *atom = term->atoms[i];
+        bool is_parameter = !atom->op && atom->region && !atom->region->parent;
+        if (!is_parameter || atom->type.is_constexpr) continue;
+        *several = *several || stride;
+        stride = atom;
+    }
+    return stride;
+}
+
+static bool holds_index(const Monomial *term) {
+    for (int i = 0; i < term->atom_count; i++) {
+        const Value *atom = term->atoms[i];
+        if (atom->op || (atom->region && atom->region->parent)) return true;
+    }
+    return false;
+}
+
+bool address_needs_no_strides(Arena *arena, Op *op) {
+    Access access = access_of(arena, op);
+    if (!access.parameter || !access.offset.known) return false;
+    const Value *first = NULL;
+    bool several = false, any = false;
+    for (int i = -1; i < access.offset.rank; i++) {
+        const Poly *poly = i < 0 ? access.offset.base : access.offset.lane[i];
+        for (int t = 0; t < poly->count; t++) {
+            if (i < 0 && !holds_index(&poly->terms[t])) continue;
+            const Value *stride = stride_in(&poly->terms[t], &several);
+            several = several || (any && stride != first);
+            first = stride;
+            any = true;
+        }
+    }
+    return !several;
+}

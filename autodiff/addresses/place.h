@@ -55,4 +55,8 @@ bool offset_lanes_are_apart(Arena *arena, Type type, const Access *access);
 /// poly >= 0 for all atoms that are at least 1, with x >= d * (x // d).
 bool sizes_are_nonnegative(Arena *arena, const Poly *poly);
 
+/// Whether elements are numbered in the address by constexprs alone, or by one stride for all: nothing has to be assumed of how long rows
+/// are beside their strides.
+bool address_needs_no_strides(Arena *arena, Op *op);
+
 #endif

@@ -256,20 +256,39 @@ static int output_index(const LaunchPlan *plan, const char *name) {
     return index;
 }
 
+/// The number of sums that a gradient's parts come in, or NULL.
+static const char *parts_text(Arena *arena, const LaunchPlan *plan,
+                              const BackwardArgument *gradient) {
+    for (int i = 0; gradient->is_parts && i < plan->backward->launch_count; i++)
+        for (int k = 0; k < plan->backward->launches[i].argument_count; k++)
+            if (strcmp(plan->backward->launches[i].arguments[k].name, gradient->name) == 0)
+                return slices_name(arena, plan, i);
+    return NULL;
+}
+
 /// Makes the memory of a gradient.
 static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
                            const BackwardArgument *gradient, int indent) {
     const char *target = arena_printf(arena, "%s = ", gradient->name);
+    const char *parts = parts_text(arena, plan, gradient);
     int of = parameter_find(plan->kernel, str_from(gradient->of));
     if (of >= 0 && plan->is_part[of]) {
         target = arena_printf(arena, "%s, %s", whole_name(arena, plan, gradient), target);
         statement_at(out, indent, target,
-                     arena_printf(arena, "_gradient_around(%s, %s.parts[\"%s\"]%s)", gradient->of,
-                                  plan->ctx, gradient->of,
-                                  gradient->is_float32 ? ", accumulate=True" : ""));
+                     arena_printf(arena, "_gradient_around(%s, %s.parts[\"%s\"]%s%s%s)",
+                                  gradient->of, plan->ctx, gradient->of,
+                                  gradient->is_float32 ? ", accumulate=True" : "",
+                                  parts ? ", slices=" : "", parts ? parts : ""));
         return;
     }
     const char *stored = stored_text(arena, plan, gradient);
+    if (parts) {
+        layout_statement(out, indent, target,
+                         arena_printf(arena, "_partial_sums(%s, %s%s%s)", gradient->of, parts,
+                                      stored ? ", " : "", stored ? stored : ""),
+                         "");
+        return;
+    }
     const BackwardArgument *twin = gradient_twin(arena, plan, gradient);
     const char *call = arena_printf(arena, "_gradient_buffer(%s%s%s%s)", gradient->of,
                                     gradient->is_float32 ? ", accumulate=True" : "",
@@ -328,6 +347,7 @@ static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     const Backward *backward = plan->backward;
     buffer_puts(out, offsets_check_text(arena, plan, arena_printf(arena, "%s.grid", plan->ctx), 8));
     buffer_puts(out, stored_programs_text(arena, plan));
+    buffer_puts(out, slices_statements(arena, plan));
     Texts absent = {0};
     for (int i = 0; i < backward->whole.argument_count; i++) {
         const BackwardArgument *argument = &backward->whole.arguments[i];
@@ -382,8 +402,18 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
         bool is_own = argument->use == ARGUMENT_SCRATCH || argument->use == ARGUMENT_STEPS;
         if (argument->is_program_sum || (is_own && number == 0)) continue;
         if (argument->use == ARGUMENT_SLICES) {
-            const char *slices = slices_text(arena, plan, launch, argument->name);
+            const char *slices = argument->is_constexpr
+                                     ? slices_text(arena, plan, launch, argument->name)
+                                     : arena_printf(arena, "%s=%s", argument->name,
+                                                    slices_name(arena, plan, number));
             if (slices) LIST_PUSH(arena, &call, slices);
+            continue;
+        }
+        if (argument->use == ARGUMENT_PART_STRIDE) {
+            const BackwardArgument *parts =
+                launch_argument(backward, ARGUMENT_GRADIENT, argument->of);
+            LIST_PUSH(arena, &call,
+                      arena_printf(arena, "%s=_part_stride(%s)", argument->name, parts->name));
             continue;
         }
         if (argument->use == ARGUMENT_STAGES) {
@@ -501,8 +531,10 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
         else if (gradient) {
             const char *buffer =
                 plan->is_part[p] ? whole_name(arena, plan, gradient) : gradient->name;
-            text = gradient->is_float32 ? arena_printf(arena, "_like(%s, %s)", buffer, gradient->of)
-                                        : buffer;
+            text = gradient->is_parts ? arena_printf(arena, "_total(%s, %s)", buffer, gradient->of)
+                   : gradient->is_float32
+                       ? arena_printf(arena, "_like(%s, %s)", buffer, gradient->of)
+                       : buffer;
         }
         LIST_PUSH(arena, &results, text);
     }

@@ -14,6 +14,10 @@ const char *scalar_comment(Arena *arena, const BackwardLaunch *launch) {
             buffer_printf(&out,
                           "    # %s: float32 zeros, one a program; the gradient is their sum\n",
                           launch->arguments[i].name);
+        else if (launch->arguments[i].is_parts)
+            buffer_printf(
+                &out, "    # %s: float32 zeros, `most_slices` times; the gradient is their sum\n",
+                launch->arguments[i].name);
     return buffer_text(&out);
 }
 

@@ -54,6 +54,7 @@ static const char *claim_of(const LaunchPlan *plan, const BackwardArgument *argu
     if (argument->use != ARGUMENT_GRADIENT || !argument->stored) return NULL;
     int parameter = parameter_find(plan->kernel, str_from(argument->of));
     if (parameter < 0 || plan->is_part[parameter]) return NULL;
+    if (argument->is_parts && grid_is_tuned(plan)) return NULL;  // how many sums there are is open
     return is_said(plan, argument->stored, most_axis) ? argument->stored : NULL;
 }
 

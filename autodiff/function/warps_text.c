@@ -79,10 +79,56 @@ const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaun
                              items.count, indent, 1);
 }
 
+/// Where each program has few threads, more of them hide the waiting for memory. Measured in docs/gpu.md.
+static bool has_few_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
+    bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
+    return launch->tile && !is_tuned && !plan->has_options && !warps_text(arena, plan, launch);
+}
+
 const char *slices_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                         const char *name) {
-    bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
-    if (!launch->tile || is_tuned || plan->has_options || warps_text(arena, plan, launch))
-        return NULL;
-    return arena_printf(arena, "%s=1024", name);
+    return has_few_warps(arena, plan, launch) ? arena_printf(arena, "%s=1024", name) : NULL;
+}
+
+/// The parameter for the number of sums that a gradient in parts has, or NULL.
+static const BackwardArgument *slices_of(const BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++)
+        if (launch->arguments[i].use == ARGUMENT_SLICES && !launch->arguments[i].is_constexpr)
+            return &launch->arguments[i];
+    return NULL;
+}
+
+const char *slices_name(Arena *arena, const LaunchPlan *plan, int number) {
+    int first = 0;
+    while (!slices_of(&plan->backward->launches[first])) first++;
+    return plan_name(arena, plan,
+                     number == first ? "slices" : arena_printf(arena, "slices_%d", number));
+}
+
+/// The axes of the grid that a product of them names; all where it is not known.
+static const char *axes_text(Arena *arena, const char *programs) {
+    if (!programs) return "(0, 1, 2)";
+    Buffer out = buffer_new(arena);
+    int count = 0;
+    for (const char *at = programs; (at = strstr(at, "grid.")); at++)
+        buffer_printf(&out, "%s%c", count++ ? ", " : "", at[sizeof "grid." - 1]);
+    return arena_printf(arena, "(%s%s)", buffer_text(&out), count == 1 ? "," : "");
+}
+
+const char *slices_statements(Arena *arena, const LaunchPlan *plan) {
+    Buffer out = buffer_new(arena);
+    for (int i = 0; i < plan->backward->launch_count; i++) {
+        const BackwardLaunch *launch = &plan->backward->launches[i];
+        const BackwardArgument *slices = slices_of(launch);
+        if (!slices) continue;
+        LIST(const char *) items = {0};
+        LIST_PUSH(arena, &items, arena_printf(arena, "%s.grid", plan->ctx));
+        LIST_PUSH(arena, &items, axes_text(arena, slices->programs));
+        for (int k = 0; k < launch->argument_count; k++)
+            if (launch->arguments[k].is_parts) LIST_PUSH(arena, &items, launch->arguments[k].of);
+        if (has_few_warps(arena, plan, launch)) LIST_PUSH(arena, &items, "most=1024");
+        const char *head = arena_printf(arena, "%s = _slices", slices_name(arena, plan, i));
+        buffer_printf(&out, "        %s\n", call_lines(arena, head, items.items, items.count, 8));
+    }
+    return buffer_text(&out);
 }

@@ -53,6 +53,8 @@ typedef struct StoredSearch {
     MaskCut cuts[STORED_MOST_CUTS];
     int cut_count;
     const Op *deal;  // the branch of the programs that a loop's numbers are dealt to; or NULL
+    const Value *most,
+        *stride;  // of a gradient in parts: ARGUMENT_SLICES and _PART_STRIDE; or NULL
 } StoredSearch;
 
 /* ---- text ---- */
@@ -145,6 +147,53 @@ static const Poly *with_programs(const StoredSearch *coverage, const Poly *poly)
             }
     }
     return poly;
+}
+
+/* ---- sums in parts ---- */
+
+/// How many programs share a sum: no more than `most`.
+static bool is_slices(const StoredSearch *coverage, const Value *value) {
+    const Op *op = value ? value->op : NULL;
+    return coverage->most && op && op->code == OP_MINIMUM &&
+           (op->operands[0] == coverage->most || op->operands[1] == coverage->most);
+}
+
+static bool names_program(const StoredSearch *coverage, Value *value) {
+    const Poly *poly = with_programs(coverage, value_poly(coverage->arena, value));
+    for (int t = 0; t < poly->count; t++)
+        for (int i = 0; i < poly->terms[t].atom_count; i++)
+            for (int axis = 0; axis < PROGRAM_AXES; axis++)
+                if (poly->terms[t].atoms[i] == coverage->programs[axis]) return true;
+    return false;
+}
+
+/// One slice by itself, as if a single program had each of its owners: groups of such programs share them out among themselves.
+static const Poly *of_one_slice(const StoredSearch *coverage, const Poly *poly) {
+    Arena *arena = coverage->arena;
+    for (bool found = coverage->most; found;) {
+        found = false;
+        for (int t = 0; t < poly->count && !found; t++)
+            for (int i = 0; i < poly->terms[t].atom_count && !found; i++) {
+                Value *atom = poly->terms[t].atoms[i];
+                const Op *op = atom->op;
+                bool is_stride = atom == coverage->stride;
+                found = is_stride ||
+                        (op && op->code == OP_FLOORDIV && is_slices(coverage, op->operands[1]));
+                if (!found) continue;
+                bool is_number = is_stride || names_program(coverage, op->operands[0]);
+                poly = poly_substitute(arena, poly, atom, poly_constant(arena, is_number ? 0 : 1));
+            }
+    }
+    return poly;
+}
+
+/// Whether it asks which programs have a slice.
+static bool asks_for_slice(const StoredSearch *coverage, const Op *branch) {
+    const Op *asks = branch->operands[0]->op;
+    if (!coverage->most || !asks || asks->code != OP_LT) return false;
+    const Value *most = asks->operands[1];
+    return is_slices(coverage, most) || (most->op && most->op->code == OP_FLOORDIV &&
+                                         is_slices(coverage, most->op->operands[1]));
 }
 
 static StoredDigit *add_digit(StoredSearch *coverage) {
@@ -241,7 +290,8 @@ static bool add_loop(StoredSearch *coverage, Op *loop) {
     if (!digit) return false;
     const Poly *bounds[3];
     for (int i = 0; i < 3; i++)
-        bounds[i] = with_programs(coverage, value_poly(arena, loop->operands[i]));
+        bounds[i] =
+            with_programs(coverage, of_one_slice(coverage, value_poly(arena, loop->operands[i])));
     *digit = (StoredDigit){
         .atom = loop->regions[0]->arguments[0], .scale = bounds[2], .origin = bounds[0]};
     const char *texts[3];
@@ -264,7 +314,7 @@ static bool add_loop(StoredSearch *coverage, Op *loop) {
 static bool split_digits(const StoredSearch *coverage, const Poly *poly, const Poly **weights,
                          const Poly **rest) {
     Arena *arena = coverage->arena;
-    poly = with_programs(coverage, poly);
+    poly = with_programs(coverage, of_one_slice(coverage, poly));
     for (int i = coverage->count - 1; i >= 0; i--) {
         const StoredDigit *digit = &coverage->digits[i];
         weights[i] = poly_constant(arena, 0);
@@ -401,7 +451,8 @@ static bool add_conditions(StoredSearch *coverage, Op *store) {
         Op *around = op->parent->parent;
         if (around->code != OP_IF || around == coverage->deal) continue;
         bool is_else = op->parent == around->regions[1];
-        if (!is_else && asks_for_buffer(around, store)) continue;
+        if (!is_else && (asks_for_buffer(around, store) || asks_for_slice(coverage, around)))
+            continue;
         if (around->operands[0]->type.rank ||
             !add_mask(coverage, around->operands[0], is_else, lanes, 0, &steps))
             return false;
@@ -690,13 +741,61 @@ static StoredSearch *search_new(Arena *arena, const Function *function,
     return coverage;
 }
 
+typedef struct SlicesSearch {
+    StoredSearch *coverage;
+    const Value *most;
+    const char *programs;
+} SlicesSearch;
+
+static bool visit_slices(void *context, Op *op) {
+    SlicesSearch *search = context;
+    if (op->code != OP_MINIMUM) return true;
+    for (int i = 0; i < 2; i++) {
+        if (op->operands[i] != search->most) continue;
+        const Poly *count = value_poly(search->coverage->arena, op->operands[1 - i]);
+        search->programs = poly_text(search->coverage, with_programs(search->coverage, count));
+    }
+    return !search->programs;
+}
+
+/// The programs that share sums, where these are all along some axes of the grid.
+static const char *programs_text(StoredSearch *coverage, const Function *backward,
+                                 const Value *most) {
+    SlicesSearch search = {coverage, most, NULL};
+    region_walk(backward->body, visit_slices, &search);
+    const char *at = search.programs;
+    for (; at && str_starts(str_from(at), "grid."); at += strlen(" * ")) {
+        at += strlen("grid.0");
+        if (!*at) return search.programs;
+        if (!str_starts(str_from(at), " * ")) break;
+    }
+    return NULL;
+}
+
+static const Value *parameter_for(const Function *backward, const BackwardLaunch *launch,
+                                  ArgumentUse use, const char *of) {
+    for (int i = 0; i < launch->argument_count; i++)
+        if (launch->arguments[i].use == use && (!of || strcmp(launch->arguments[i].of, of) == 0))
+            return backward->parameters[i].value;
+    return NULL;
+}
+
 void coverage_describe(Arena *arena, Function *backward, BackwardLaunch *launch) {
     StoredSearch *coverage = search_new(arena, backward, launch);
+    const Value *most = parameter_for(backward, launch, ARGUMENT_SLICES, NULL);
+    const char *programs = NULL;
+    for (int i = 0; i < launch->argument_count; i++)
+        if (launch->arguments[i].use == ARGUMENT_SLICES)
+            programs = launch->arguments[i].programs = programs_text(coverage, backward, most);
     for (int i = 0; i < launch->argument_count; i++) {
         BackwardArgument *argument = &launch->arguments[i];
-        if (argument->use == ARGUMENT_GRADIENT && !argument->is_program_sum)
-            argument->stored =
-                stored_text(coverage, backward, backward->parameters[i].value, false);
+        if (argument->use != ARGUMENT_GRADIENT || argument->is_program_sum) continue;
+        if (argument->is_parts && !programs) continue;
+        coverage->most = argument->is_parts ? most : NULL;
+        coverage->stride = argument->is_parts
+                               ? parameter_for(backward, launch, ARGUMENT_PART_STRIDE, argument->of)
+                               : NULL;
+        argument->stored = stored_text(coverage, backward, backward->parameters[i].value, false);
     }
 }
 

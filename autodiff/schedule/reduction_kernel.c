@@ -11,14 +11,17 @@
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
 #include "analysis/ir/walk.h"
+#include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/schedule/reduction_plan.h"
 #include "autodiff/schedule/stages.h"
 #include "autodiff/schedule/summed_programs.h"
+#include "autodiff/state/names.h"
 #include "autodiff/tape/tape.h"
 
-/// Of a sum that owners are too few for: so many programs take a share of it each. Measured in docs/gpu.md.
+/// Of a sum that owners are too few for: so many programs take a share of it each, where they add it to what others have. Measured in
+/// docs/gpu.md.
 static const char most_slices[] = "512";
 
 /* ---- what comes from memory ---- */
@@ -166,6 +169,8 @@ typedef struct Nest {
     Op *programs;     // the loop of programs
     Op *innermost;  // the same, or the one in it along a single axis, from the first program with the iteration on
     Value *iteration;  // the owner's iteration of the statements' loop, or NULL
+    Value *slice;      // the program's number among those that share a sum; NULL: none do
+    bool is_parts;     // these store their sums apart from each other; else they add them
 } Nest;
 
 /// Whether the owner has what the number is made of: its iteration, and what is the same for all programs that it sums over.
@@ -318,24 +323,48 @@ static Value *count_owners(const Nest *nest, const SummedPrograms *programs, Bui
     return owners ? named(owners, "owners") : NULL;
 }
 
-/// Several programs for each owner, each with a slice of what there is to sum; `bounds`: NULL where there is but one owner.
-static Shares slice_up(const Nest *nest, const SummedPrograms *programs, Builder *b,
-                       const ReductionBounds *bounds) {
+/// Whether programs may store their sums apart, for the Function to add up: where a launch whose rows overlap, which adds what meets, is
+/// none of the kernel's. Tables with strides add.
+static bool sums_are_parts(const ReductionPlan *plan) {
+    for (LIST_EACH(int, i, plan->statements))
+        if (!address_needs_no_strides(plan->arena, plan->statements.items[i]->statement.op))
+            return false;
+    return true;
+}
+
+static Type whole_number(void) {
+    return (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
+}
+
+/// How many programs share a sum at most.
+static Value *build_most(const Nest *nest, const SummedPrograms *programs, Builder *b,
+                         const ReductionBounds *bounds) {
     Differentiation *state = nest->state;
-    Type whole = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32), .is_constexpr = true};
+    if (nest->is_parts)
+        return state->parts.slices = backward_add_parameter(state, "most_slices", whole_number());
+    Type whole = whole_number();
+    whole.is_constexpr = true;
     Value *most = state->parts.slices = backward_add_parameter(state, "SLICES", whole);
     Parameter *parameter = &state->backward->parameters[most->index];
     parameter->is_constexpr = true;
     parameter->default_text = str_from(most_slices);
     Value *owners = count_owners(nest, programs, b, bounds);
-    if (owners) most = build_trip_count(b, build_int(b, 0), most, owners);
+    return owners ? build_trip_count(b, build_int(b, 0), most, owners) : most;
+}
+
+/// Several programs for each owner, each with a slice of what there is to sum; `bounds`: NULL where there is but one owner.
+static Shares slice_up(Nest *nest, const SummedPrograms *programs, Builder *b,
+                       const ReductionBounds *bounds) {
+    nest->is_parts = sums_are_parts(nest->plan);
+    Value *most = build_most(nest, programs, b, bounds);
     Value *slices = named(build_binary(b, OP_MINIMUM, programs->count, most), "slices");
     Shares shares = {.first = programs->own, .step = slices};
     if (!bounds) {
+        nest->slice = programs->own;
         open_if(b, build_binary(b, OP_LT, programs->own, slices));
         return shares;
     }
-    shares.first = named(build_binary(b, OP_MOD, programs->own, slices), "slice");
+    nest->slice = shares.first = named(build_binary(b, OP_MOD, programs->own, slices), "slice");
     shares.own = named(build_binary(b, OP_FLOORDIV, programs->own, slices), "group");
     shares.count = named(build_binary(b, OP_FLOORDIV, programs->count, slices), "groups");
     open_if(b, build_binary(b, OP_LT, shares.own, shares.count));
@@ -345,7 +374,7 @@ static Shares slice_up(const Nest *nest, const SummedPrograms *programs, Builder
 /// Opens the loop of owners, where there is one, and says which programs are to be summed in it.
 static bool open_owners(Nest *nest, Builder *b, const SummedPrograms *programs, Shares *shares) {
     const ReductionPlan *plan = nest->plan;
-    ReductionBounds bounds;
+    ReductionBounds bounds = {0};
     if (plan->loop && !find_bounds(nest, b, &bounds)) return false;
     *shares = (Shares){programs->own, programs->count, build_int(b, 0), build_int(b, 1), NULL};
     if (plan->is_sliced) *shares = slice_up(nest, programs, b, plan->loop ? &bounds : NULL);
@@ -517,7 +546,22 @@ static bool open_branches(const Nest *nest, Builder *b, const Op *statement, Map
     return true;
 }
 
-/// Stores what an owner has summed, or adds it to what others have, behind the loop of programs.
+/// The same place among the sums of this slice.
+static Value *part_address(const Nest *nest, Builder *b, const SharedStatement *shared,
+                           Value *address) {
+    Differentiation *state = nest->state;
+    Value *gradient = shared->statement.gradient;
+    Value *stride = map_get_pointer(&state->parts.part_strides, gradient);
+    if (!stride) {
+        const char *name = state->backward->parameters[gradient->index].name;
+        name = arena_printf(state->arena, "%s_stride", name_of_tensor(state->arena, name));
+        stride = backward_add_parameter(state, name, whole_number());
+        map_set_pointer(&state->parts.part_strides, gradient, stride);
+    }
+    return build_binary(b, OP_ADD, address, build_binary(b, OP_MUL, nest->slice, stride));
+}
+
+/// Stores what an owner has summed, apart from what others have, or adds it to that, behind the loop of programs.
 static bool store_sums(const Nest *nest) {
     const ReductionPlan *plan = nest->plan;
     const Builder outside = behind(nest->state, nest->programs);
@@ -531,10 +575,9 @@ static bool store_sums(const Nest *nest) {
         if (!address || (statement->operands[2] && !mask)) return false;
         b.range = statement->range;
         Value *sum = nest->programs->results[i];
-        if (plan->is_sliced)
-            build(&b, OP_ATOMIC_ADD, (Value *[]){address, sum, mask}, 3);
-        else
-            build(&b, OP_STORE, (Value *[]){address, sum, mask}, 3);
+        if (nest->is_parts) address = part_address(nest, &b, plan->statements.items[i], address);
+        OpCode code = plan->is_sliced && !nest->is_parts ? OP_ATOMIC_ADD : OP_STORE;
+        build(&b, code, (Value *[]){address, sum, mask}, 3);
         op_remove(statement);
     }
     return true;
@@ -585,9 +628,12 @@ static bool gather_programs(Differentiation *state, const ReductionPlan *plan) {
     stages_add(state, nest.innermost);
     for (LIST_EACH(int, i, plan->statements)) {
         Gradient *gradient = plan->statements.items[i]->gradient;
-        gradient->is_atomic = gradient->is_sum = plan->is_sliced;
-        gradient->why =
-            arena_printf(state->arena, "%s, in %s parts at most", gradient->why, most_slices);
+        gradient->is_sum = plan->is_sliced;
+        gradient->is_parts = nest.is_parts;
+        gradient->is_atomic = plan->is_sliced && !nest.is_parts;
+        if (gradient->is_atomic)
+            gradient->why =
+                arena_printf(state->arena, "%s, in %s parts at most", gradient->why, most_slices);
     }
     return true;
 }
@@ -604,7 +650,7 @@ static bool reduction_take(Differentiation *state, const ReductionPlans *plans, 
     return !loops.is_other && gather_programs(state, plan);
 }
 
-/// Makes of the backward one kernel for all of it: up to SLICES programs do the work of all, one after the other, and keep the sums of the
+/// Makes of the backward one kernel for all of it: some programs do the work of all, one after the other, and keep the sums of the
 /// plan in registers (scheduling.md, section 3). False where that cannot be.
 static bool reductions_join(Differentiation *state, const ReductionPlan *plan) {
     return gather_programs(state, plan);

@@ -139,6 +139,7 @@ typedef struct PartState {
     TileTurns tiles;
     Value *
         slices;  // parameter of a gradient-reduction kernel: how many programs share a sum; or NULL
+    Map part_strides;  // parameter of a gradient that programs store parts of -> that of the elements between them
     int reduction_kernels;  // how many PART_REDUCTION there may be
     Value *
         stages;  // parameter: how many iterations of a loop over programs load ahead (stages.h); or NULL

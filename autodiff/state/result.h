@@ -57,7 +57,8 @@ typedef enum ArgumentUse {
     ARGUMENT_SCRATCH,  // memory for `elements` a program, whatever it holds
     ARGUMENT_STEPS,  // how many tiles the scratch of one loop holds: any number from 1 on is right, more are faster
     ARGUMENT_STAGES,  // how many iterations of a loop are in flight: any number from 1 on is right; the parameter has a default
-    ARGUMENT_SLICES,  // how many programs share a sum at most: any number from 1 on is right; the parameter has a default
+    ARGUMENT_SLICES,  // how many programs share a sum at most: any number from 1 on is right
+    ARGUMENT_PART_STRIDE,  // of a gradient `is_parts`, of the input `of`: elements from one sum to the next
 } ArgumentUse;
 
 typedef struct BackwardArgument {
@@ -82,6 +83,10 @@ typedef struct BackwardArgument {
     bool is_constexpr;
     bool
         is_program_sum;  // ARGUMENT_GRADIENT of a scalar: one element a program, whose sum is the gradient
+    bool
+        is_parts;  // ARGUMENT_GRADIENT: as many buffers as ARGUMENT_SLICES says, whose sum is the gradient; `stored` is of each of them
+    const char *
+        programs;  // ARGUMENT_SLICES: those that share the sums, as `grid.0 * grid.1`; NULL: not known
     bool
         is_optional;  // ARGUMENT_GRADIENT: the kernel takes None, too, and leaves out what is for this gradient alone
     bool
@@ -108,6 +113,7 @@ typedef struct Gradient {
     const char *input;
     bool is_atomic;
     bool is_program_sum;  // of a scalar: each program stores a sum of its own
+    bool is_parts;        // each of a few programs stores a sum of its own
     bool is_sum;      // several statements, iterations or programs add to it: the buffer is float32
     const char *why;  // for atomics: the axis and how many programs collide, one sentence
     Range range;      // the load that makes it so

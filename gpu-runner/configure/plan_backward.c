@@ -13,6 +13,7 @@ typedef struct BackwardPlan {
     const PlannedForward *forward;
     PlanConfiguration known;  // the forward's arguments, and steps of tapes by their names
     double programs;
+    double slices;  // that share sums in the launch at hand
 } BackwardPlan;
 
 static const Json *argument_of(const BackwardPlan *plan, const char *name) {
@@ -87,6 +88,25 @@ static Json *scratch_json(const BackwardPlan *plan, const Json *source, Error *e
                        plan->programs * expression(plan, source, "elements", error), "any");
 }
 
+/// As the launchers count them: `_slices` of autodiff/module/helpers.def.
+static double slices(const BackwardPlan *plan, const Json *source) {
+    enum { MOST_SLICES = 512, PROGRAMS_EACH = 8 };
+    const char *at = json_get_string(source, "shared_by", NULL);
+    double programs = at ? 1 : plan->programs;
+    while (at && (at = strstr(at, "grid."))) {
+        at += sizeof "grid." - 1;
+        if (*at >= '0' && *at < '0' + PROGRAM_AXES)
+            programs *= (double)plan->forward->configuration->grid[*at - '0'];
+    }
+    double each = (double)(int64_t)(programs / PROGRAMS_EACH);
+    return each < 1 ? 1 : each > MOST_SLICES ? MOST_SLICES : each;
+}
+
+/// The buffer of a gradient for the sums of all that share it.
+static void take_parts(const BackwardPlan *plan, Json *json) {
+    json_set_number(json, "elements", plan->slices * json_get_number(json, "elements", 0));
+}
+
 /// A buffer beside one of the forward's: its gradient, a copy.
 static Json *beside_json(const BackwardPlan *plan, const char *role, const Json *source,
                          Error *error) {
@@ -110,6 +130,7 @@ static Json *beside_json(const BackwardPlan *plan, const char *role, const Json 
         dtype_code_is_float(dtype_from_name(str_from(json_get_string(json, "dtype", "float32"))));
     bool is_given = strcmp(role, "gradient") != 0;
     json_set_string(json, "content", is_given && is_float ? "normal" : "zero");
+    if (json_get(source, "parts")) take_parts(plan, json);
     json_set(json, "mark", json_null(plan->arena));
     return json;
 }
@@ -135,6 +156,10 @@ static Json *actual_json(const BackwardPlan *plan, const char *name, const Json 
         *error = arena_printf(plan->arena, "the sizes of `%s` are not known", of);
         return NULL;
     }
+    if (json_get(source, "slices") && !json_get(source, "default"))
+        return whole(plan, plan->slices);
+    const char *parts = json_get_string(source, "part_stride", NULL);
+    if (parts) return whole(plan, json_get_number(argument_of(plan, parts), "elements", 0));
     if (json_get(source, "programs")) {
         int axis = json_get_int(source, "programs", 0);
         return whole(plan, (double)plan->forward->configuration
@@ -166,6 +191,9 @@ static Json *launch_json(BackwardPlan *plan, const Json *launch, Error *error) {
         return NULL;
     }
     take_steps(plan, sources, error);
+    plan->slices = 1;
+    for (int i = 0; i < sources->count; i++)
+        if (json_get(sources->items[i], "slices")) plan->slices = slices(plan, sources->items[i]);
     for (int i = 0; i < sources->count && !*error; i++) {
         const char *name = str_dup(plan->arena, sources->keys[i]);
         Json *actual = actual_json(plan, name, sources->items[i], error);

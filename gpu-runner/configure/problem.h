@@ -18,6 +18,8 @@ typedef enum ActualKind {
     ACTUAL_NUMBER,   // a whole number at run time
     ACTUAL_CONSTANT,
     ACTUAL_PROGRAMS,  // programs of the forward's grid along an axis
+    ACTUAL_SLICES,  // a whole number at run time: programs that share sums; 1 where gradients are not in parts
+    ACTUAL_PART_STRIDE,  // elements from one sum of a gradient in parts to the next
 } ActualKind;
 
 /// Elements `step * i` for i from 0 to below `length`.
@@ -41,6 +43,7 @@ typedef struct Actual {
     DTypeCode dtype;
     const Constant *constant;
     int axis;
+    bool is_parts;   // ACTUAL_GRADIENT: as many sums as ACTUAL_SLICES says; `stored` is of each
     int64_t extent;  // of scratch; 0: not known
     int64_t number;
     const StoredRanges *

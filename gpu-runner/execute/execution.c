@@ -1,6 +1,8 @@
 // Arguments of a kernel become buffers and tiles, the interpreter runs it, and what is left in memory is kept.
 #include "gpu-runner/execute/execution.h"
 
+#include "gpu-runner/execute/parts.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -80,6 +82,7 @@ Execution execution_new(const Executor *executor, const Perturbation *perturbati
     run.memory->fills_zero = configuration->fills_zero;
     run.buffers = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.gradients = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
+    run.parts = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.upstreams = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.laid_out = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.befores = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
@@ -247,7 +250,7 @@ static const char *gradient_name(Arena *arena, const PlanArgument *argument) {
     return arena_printf(arena, "the gradient of %.*s", STR_ARGS(argument->name));
 }
 
-static MemoryBuffer *gradient_buffer(const Problem *problem, Execution *run, const Actual *actual) {
+MemoryBuffer *gradient_buffer(const Problem *problem, Execution *run, const Actual *actual) {
     int parameter = actual->parameter;
     if (run->gradients[parameter]) return run->gradients[parameter];
     const PlanArgument *argument = &problem->configuration->arguments[parameter];
@@ -255,7 +258,7 @@ static MemoryBuffer *gradient_buffer(const Problem *problem, Execution *run, con
         buffer_beside(run, argument, actual->dtype, gradient_name(run->arena, argument),
                       (Content){.kind = CONTENT_ZERO});
     buffer->is_gradient = true;
-    buffer->is_uninitialised = actual->stored != NULL;
+    buffer->is_uninitialised = actual->stored != NULL && !actual->is_parts;
     return run->gradients[parameter] = buffer;
 }
 
@@ -370,7 +373,14 @@ static Tile *actual_tile(Executor *executor, Execution *run, const Actual *actua
         return scalar_tile(pool, argument, (Direction){0});
     }
     case ACTUAL_UPSTREAM: return pointer_tile(pool, laid_out_buffer(executor, run, actual));
-    case ACTUAL_GRADIENT: return pointer_tile(pool, gradient_buffer(problem, run, actual));
+    case ACTUAL_GRADIENT:
+        return pointer_tile(pool, actual->is_parts && !executor->adds_whole
+                                      ? parts_buffer(problem, run, actual)
+                                      : gradient_buffer(problem, run, actual));
+    case ACTUAL_SLICES:
+        return tile_int(pool, executor->adds_whole ? 1 : actual->number, DTYPE_INT32);
+    case ACTUAL_PART_STRIDE:
+        return tile_int(pool, parts_stride(problem, actual->parameter), DTYPE_INT64);
     case ACTUAL_RUNNING: return pointer_tile(pool, running_buffer(executor, run, actual));
     case ACTUAL_KEPT: return pointer_tile(pool, kept_buffer(executor, run, actual));
     case ACTUAL_BEFORE:
@@ -412,6 +422,7 @@ Execution execution_backward(Executor *executor, bool reversed, const Perturbati
             launch(executor, &run, next->function, tiles, problem->configuration->grid, reversed);
         }
         run.steps[k] = run.memory->steps;
+        if (!run.error) parts_add_up(problem, &run, next);
     }
     return run;
 }

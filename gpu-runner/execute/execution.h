@@ -18,6 +18,7 @@ typedef struct Executor {
         footprint;  // what the forward touches, where perturbed ones run on the GPU (Problem.cuda); or NULL
     const struct Execution *
         traced;  // a forward and backward whose programs do not meet: others run on the GPU, too; or NULL
+    bool adds_whole;  // one program has all of a gradient's sum: it is not in parts
     Arena *keeps_in;  // executions live here; NULL: each in an arena of its own
 } Executor;
 
@@ -37,6 +38,7 @@ typedef struct Execution {
     VirtualMemory *memory;
     MemoryBuffer **buffers;    // per parameter of the forward, NULL for scalars
     MemoryBuffer **gradients;  // the same, made when a backward kernel asks for it
+    MemoryBuffer **parts;      // the same, of gradients in parts: all of their sums
     MemoryBuffer **upstreams;
     MemoryBuffer **laid_out;  // upstream gradients in layouts of their own
     MemoryBuffer **befores;
@@ -61,6 +63,8 @@ Execution execution_on_gpu(Executor *executor, CudaUse *use);
 Execution execution_backward(Executor *executor, bool reversed, const Perturbation *perturbation);
 /// The arguments of the backward's launch `index`; buffers that it needs are made.
 Tile **execution_actuals(Executor *executor, Execution *execution, int index);
+/// The buffer of a gradient, made where it is not there yet.
+MemoryBuffer *gradient_buffer(const Problem *problem, Execution *run, const Actual *actual);
 void execution_free(Execution *execution);
 
 /// How a parameter of the forward is moved.

@@ -359,6 +359,7 @@ bool large_check(Arena *arena, const Problem *problem, LargeResult *result) {
     LargeRun large = {.arena = arena_new(), .problem = *problem};
     large.problem.layouts = NULL;  // they are tried at small sizes
     large.executor = executor_new(large.arena, &large.problem);
+    large.executor.adds_whole = true;
     *result = (LargeResult){.together = -1};
     result->errors = ARENA_ARRAY(arena, double, problem->input_count + 1);
     for (int k = 0; k < problem->input_count; k++) result->errors[k] = -1;

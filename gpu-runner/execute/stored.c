@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "gpu-runner/configure/spec_text.h"
+#include "gpu-runner/execute/parts.h"
 
 static const char *const grid_names[] = {"grid.0", "grid.1", "grid.2"};
 
@@ -99,22 +100,48 @@ static bool are_stored(const MemoryBuffer *buffer, const StoredRanges *ranges, i
     return true;
 }
 
+/// How many sums a launch leaves of each gradient that it has in parts.
+static int64_t slices_of(const GradientLaunch *launch) {
+    for (int i = 0; i < launch->function->parameter_count; i++)
+        if (launch->actuals[i].kind == ACTUAL_SLICES) return launch->actuals[i].number;
+    return 1;
+}
+
+static const char *fault_of(Arena *arena, const Problem *problem, const Execution *backward,
+                            const GradientLaunch *launch, const Actual *actual) {
+    MemoryBuffer *const *buffers = actual->is_parts ? backward->parts : backward->gradients;
+    const MemoryBuffer *buffer = buffers[actual->parameter];
+    if (!buffer) return NULL;
+    for (int r = 0; r < actual->stored->count; r++)
+        if (actual->stored->items[r].length < 1) return NULL;
+    int64_t sums = actual->is_parts ? slices_of(launch) : 1,
+            stride = actual->is_parts ? parts_stride(problem, actual->parameter) : 0;
+    for (int64_t s = 0; s < sums; s++) {
+        int64_t offset = s * stride;
+        if (!are_stored(buffer, actual->stored, actual->stored->count, &offset))
+            return arena_printf(
+                arena, "nothing is stored to element %lld of %s, whose memory is not set to 0",
+                (long long)offset, buffer->name);
+    }
+    return NULL;
+}
+
 const char *stored_fault(Arena *arena, const Problem *problem, const Execution *backward) {
     for (int i = 0; i < problem->launch_count; i++)
         for (int k = 0; k < problem->launches[i].function->parameter_count; k++) {
             const Actual *actual = &problem->launches[i].actuals[k];
-            const MemoryBuffer *buffer = actual->kind == ACTUAL_GRADIENT && actual->stored
-                                             ? backward->gradients[actual->parameter]
-                                             : NULL;
-            if (!buffer) continue;
-            bool is_empty = false;
-            for (int r = 0; r < actual->stored->count; r++)
-                is_empty = is_empty || actual->stored->items[r].length < 1;
-            int64_t offset = 0;
-            if (!is_empty && !are_stored(buffer, actual->stored, actual->stored->count, &offset))
-                return arena_printf(
-                    arena, "nothing is stored to element %lld of %s, whose memory is not set to 0",
-                    (long long)offset, buffer->name);
+            if (actual->kind != ACTUAL_GRADIENT || !actual->stored) continue;
+            const char *fault = fault_of(arena, problem, backward, &problem->launches[i], actual);
+            if (fault) return fault;
         }
     return NULL;
+}
+
+int64_t slices_read(Arena *arena, const PlanConfiguration *configuration, const char *programs,
+                    int64_t most) {
+    if (!programs) return most;
+    PlanConfiguration known = with_grid(arena, configuration);
+    Error error = NULL;
+    int64_t count = (int64_t)spec_number(arena, &known, str_from(programs), &error);
+    return error || count > most ? most : count;
 }

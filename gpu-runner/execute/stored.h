@@ -9,6 +9,9 @@
 /// False: it is no such list, or has a name that the configuration does not know.
 bool stored_read(Arena *arena, const PlanConfiguration *configuration, Str text,
                  const StoredRanges **stored);
+/// How many programs share sums: all of `programs`, which is over `grid.0` and so on, up to `most`. NULL: it is not known.
+int64_t slices_read(Arena *arena, const PlanConfiguration *configuration, const char *programs,
+                    int64_t most);
 /// A sentence on an element that should have been stored and was not, or NULL.
 const char *stored_fault(Arena *arena, const Problem *problem, const Execution *backward);
 

@@ -428,6 +428,14 @@ bool memory_is_written(const MemoryBuffer *buffer, int64_t offset) {
     return page && ((page->written >> (offset - page->first)) & 1);
 }
 
+void memory_take_contested(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset,
+                           const MemoryBuffer *from, int64_t from_offset) {
+    const Page *page = map_get_number(&from->pages, (uint64_t)page_number(from_offset));
+    if (!page || !((page->contested >> (from_offset - page->first)) & 1)) return;
+    Page *own = page_of(memory, buffer, offset);
+    own->contested |= (uint64_t)1 << (offset - own->first);
+}
+
 bool memory_meets_as_read(const MemoryBuffer *stored, const MemoryBuffer *read,
                           bool *is_contested) {
     for (int i = 0; i < stored->pages.count; i++) {

@@ -165,6 +165,10 @@ void memory_pages(Arena *arena, const MemoryBuffer *buffer, Offsets *firsts);
 /// Those of the offsets that were not also written, or read.
 void memory_touched_only(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets);
 
+/// An element is one that several programs stored to where another buffer's is.
+void memory_take_contested(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset,
+                           const MemoryBuffer *from, int64_t from_offset);
+
 /// Whether all elements of `stored` that several programs stored to, one at least, are read by several in `read`, another
 /// run's buffer.
 bool memory_meets_as_read(const MemoryBuffer *stored, const MemoryBuffer *read, bool *is_contested);

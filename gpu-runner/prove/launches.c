@@ -74,6 +74,7 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
         *actual = absent ? constant_actual(argument->constant)
                          : (Actual){.kind = kinds[i].kind,
                                     .parameter = parameter,
+                                    .is_parts = json_get(json, "parts") != NULL,
                                     .dtype = dtype_from_text(dtype, argument->dtype)};
         int output = parameter_named(reader->forward, json_get_string(json, "upstream_of", NULL));
         if (output >= 0 && actual->kind == ACTUAL_SAME) {
@@ -103,7 +104,19 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
     } else if (json_get(json, "slices")) {
         bool is_made_up = configuration->origin == SPEC_KERNEL;
         int64_t slices = is_made_up ? SLICES_OF_KERNEL : SLICES_OF_LAUNCH;
-        *actual = constant_actual(constant_int(arena, slices));
+        bool is_constant = json_get(json, "default") != NULL;
+        if (is_constant)
+            *actual = constant_actual(constant_int(arena, slices));
+        else
+            *actual =
+                (Actual){.kind = ACTUAL_SLICES,
+                         .number = slices_read(arena, configuration,
+                                               json_get_string(json, "shared_by", NULL), slices)};
+    } else if (json_get(json, "part_stride")) {
+        const char *of = json_get_string(json, "part_stride", "");
+        int parameter = parameter_named(reader->forward, of);
+        if (parameter < 0) *error = arena_printf(arena, "the forward has no `%s`", of);
+        *actual = (Actual){.kind = ACTUAL_PART_STRIDE, .parameter = parameter < 0 ? 0 : parameter};
     } else if (json_get(json, "programs")) {
         int axis = json_get_int(json, "programs", 0);
         *actual = (Actual){.kind = ACTUAL_PROGRAMS, .axis = axis < 0 || axis > 2 ? 0 : axis};
@@ -163,10 +176,10 @@ static void bind_actual(const LaunchReader *reader, const PlanConfiguration *con
     bool scalar_same = actual->kind == ACTUAL_SAME && argument->kind != ARGUMENT_POINTER;
     if (actual->kind == ACTUAL_CONSTANT)
         binding->constant = actual->constant;
-    else if (actual->kind == ACTUAL_PROGRAMS || actual->kind == ACTUAL_NUMBER)
-        binding->type =
-            (Type){.kind = TYPE_NUMBER,
-                   .element = dtype_of(actual->kind == ACTUAL_NUMBER ? DTYPE_INT64 : DTYPE_INT32)};
+    else if (actual->kind == ACTUAL_NUMBER || actual->kind == ACTUAL_PART_STRIDE)
+        binding->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT64)};
+    else if (actual->kind == ACTUAL_PROGRAMS || actual->kind == ACTUAL_SLICES)
+        binding->type = (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
     else if (scalar_same && argument->kind == ARGUMENT_CONSTANT)
         binding->constant = constant_in(reader, argument->constant);
     else if (scalar_same && parameter->is_constexpr)

@@ -18,7 +18,7 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
         [ARGUMENT_SCRATCH] = "scratch",   [ARGUMENT_STEPS] = "steps",
         [ARGUMENT_AMID] = "amid",         [ARGUMENT_SHAPE] = "shape",
         [ARGUMENT_STRIDE] = "stride",     [ARGUMENT_SLICES] = "slices",
-        [ARGUMENT_STAGES] = "stages",
+        [ARGUMENT_STAGES] = "stages",     [ARGUMENT_PART_STRIDE] = "part_stride",
     };
     Json *json = json_object(arena);
     json_set_string(json, uses[argument->use], argument->of);
@@ -29,10 +29,14 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
         json_set_number(json, "axis", argument->axis);
     }
     if (argument->is_optional) json_set_bool(json, "optional", true);
+    if (argument->use == ARGUMENT_SLICES && argument->is_constexpr)
+        json_set_bool(json, "default", true);
+    if (argument->is_parts) json_set_bool(json, "parts", true);
     if (argument->is_float32) json_set_string(json, "dtype", "fp32");
     if (argument->dtype) json_set_string(json, "dtype", argument->dtype);
     if (argument->elements) json_set_string(json, "elements", argument->elements);
     if (argument->stored) json_set_string(json, "stored", argument->stored);
+    if (argument->programs) json_set_string(json, "shared_by", argument->programs);
     if (argument->trips) json_set_string(json, "trips", argument->trips);
     return json;
 }

@@ -68,12 +68,6 @@ def test_the_upstream_gradient_is_handed_on() -> None:
     ("operand", "gradient", "why", "collisions"),
     [
         (
-            "examples/layer_norm.py:layer_norm_row_kernel",
-            "dweight_ptr",
-            "all programs along grid axis 0 add to the same elements of `weight_ptr`",
-            "at most `SLICES` additions meet in one element",
-        ),
-        (
             "examples/embedding.py",
             "dtable_ptr",
             "the address of `table_ptr` depends on loaded data",
@@ -86,6 +80,14 @@ def test_atomics_have_a_reason(operand: str, gradient: str, why: str, collisions
     assert f"atomics: {why}" in text
     assert f"collisions: {collisions}" in text
     assert "[ + + + + ]" in text
+
+
+def test_weights_are_summed_in_parts() -> None:
+    text = schedule("examples/layer_norm.py:layer_norm_row_kernel")
+    assert "a backward of 1 kernel, without atomics" in text
+    weight = part(text, "dweight_ptr")
+    assert "each of at most `most_slices` programs stores a sum of its own" in weight
+    assert "why: the forward's programs along grid axis 0 read the same elements" in weight
 
 
 def test_a_card_has_peaks() -> None:

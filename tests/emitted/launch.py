@@ -33,6 +33,11 @@ def is_float(value: object) -> bool:
     return isinstance(value, Buffer) and not value.is_integer
 
 
+def added_up(use: dict, left: np.ndarray, before: np.ndarray | None) -> np.ndarray:
+    """A gradient of what a launch left of it: the sum of its parts, where it comes in these."""
+    return left.reshape(-1, len(before)).sum(0) if "parts" in use and before is not None else left
+
+
 # What a launch of the backward may write to.
 WRITTEN = ("gradient", "running", "kept", "scratch")
 
@@ -123,13 +128,21 @@ class Problem:
                 result[name] = value
             elif "upstream" in use:
                 result[name] = self.upstream.get(of, None)
+            elif "parts" in use and of in gradients:
+                result[name] = np.zeros(
+                    self.slices(launch) * len(gradients[of]), gradients[of].dtype
+                )
             elif "gradient" in use or "running" in use or "kept" in use:
                 result[name] = gradients.get(of)
+            elif "slices" in use:
+                result[name] = self.slices(launch)
+            elif "part_stride" in use:
+                result[name] = len(gradients[of]) if of in gradients else 0
             elif "before" in use:
                 result[name] = self.data.get(of)
             elif "amid" in use:
                 result[name] = self.data[of].copy() if of in self.data else None
-            elif "steps" in use or "slices" in use or "stages" in use:
+            elif "steps" in use or "stages" in use:
                 result[name] = TAPE_STEPS
             elif "scratch" in use:
                 if of not in gradients:  # what one launch leaves there is what the next one finds
@@ -138,6 +151,14 @@ class Problem:
             else:
                 raise AssertionError(f"an argument of a kind this does not know: {use}")
         return result
+
+    def slices(self, launch: dict) -> int:
+        """Programs that share sums, no more than there are."""
+        use = next(u for u in launch["arguments"].values() if "slices" in u)
+        grid = (*self.specification.grid, 1, 1)
+        axes = re.findall(r"grid\.(\d)", use.get("shared_by", ""))
+        programs = math.prod(grid[int(axis)] for axis in axes) if axes else math.prod(grid)
+        return min(TAPE_STEPS, programs)
 
     def scratch(self, use: dict, launch: dict) -> np.ndarray:
         """Memory as large as the launcher allocates it, with nothing in it that could be taken for a state."""
@@ -175,7 +196,7 @@ class Problem:
             for name, use in launch["arguments"].items():
                 of = next((use[k] for k in WRITTEN if k in use), None)
                 if of and name in left:
-                    gradients[of] = left[name]
+                    gradients[of] = added_up(use, left[name], gradients.get(of))
         return self.of_inputs(gradients)
 
     def own_backward(self, ask: object) -> dict[str, np.ndarray]:
@@ -199,7 +220,7 @@ class Problem:
                 of = next((use[k] for k in WRITTEN if k in use), None)
                 if of and name in answer["buffers"]:
                     values = [np.nan if v is None else v for v in answer["buffers"][name]]
-                    gradients[of] = np.array(values)
+                    gradients[of] = added_up(use, np.array(values), gradients.get(of))
         return self.of_inputs(gradients)
 
     def of_inputs(self, gradients: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -33,8 +33,10 @@ def signature(
         is_constexpr = f"{name}: tl.constexpr" in head or f"{name}: 'tl.constexpr'" in head
         if "scratch" in use:
             types[name] = "*" + TORCH_TYPES[use.get("dtype", "float32")]
-        elif "slices" in use:
+        elif "slices" in use and "default" in use:
             constants[name] = 512
+        elif "slices" in use or "part_stride" in use:
+            types[name] = "i32"
         elif "stages" in use:
             constants[name] = 3
         elif "steps" in use:

@@ -160,6 +160,7 @@ export interface GradientOwner {
   collisions?: string;
   /** It is another gradient. */
   same?: string;
+  /** What is added where it is stored. */
   picked?: string;
 }
 

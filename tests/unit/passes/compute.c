@@ -10,6 +10,7 @@
 
 enum { TILES_OF_A_TAPE = 3, SLICES = 2, MOST_STEPS = 4000000 };
 static const double ROUNDING = 1e-9;
+static const int64_t PART_STRIDE = (int64_t)1 << 40;
 
 struct BackwardRun {
     Arena *arena;
@@ -111,6 +112,7 @@ static Tile *role_tile(BackwardRun *run, const Differentiation *state, ArgumentU
     if (use == ARGUMENT_SCRATCH) return scratch_tile(run, of);
     if (use == ARGUMENT_STEPS) return number_tile(run, TILES_OF_A_TAPE);
     if (use == ARGUMENT_SLICES || use == ARGUMENT_STAGES) return number_tile(run, SLICES);
+    if (use == ARGUMENT_PART_STRIDE) return number_tile(run, PART_STRIDE);
     int index = argument_index(run->subject, of);
     if (index < 0) return NULL;
     const PlanArgument *argument = &run->subject->configuration->arguments[index];
@@ -265,6 +267,12 @@ static Offsets elements_of(BackwardRun *run, const MemoryBuffer *buffer) {
     return elements;
 }
 
+/// Elements of all sums of a gradient that comes in parts, as that of the first one.
+static int64_t of_first_part(int64_t offset) {
+    int64_t rest = (offset + PART_STRIDE / 2) % PART_STRIDE;
+    return (rest < 0 ? rest + PART_STRIDE : rest) - PART_STRIDE / 2;
+}
+
 /// What lies in buffers of these kinds. Of a "sum" only all elements together count.
 static Computed computed_of(BackwardRun *run, const char *const *kinds) {
     Computed computed = {.error = run->error,
@@ -279,7 +287,8 @@ static Computed computed_of(BackwardRun *run, const char *const *kinds) {
         bool is_sum = str_starts(str_from(buffer->name), "sum ");
         Offsets written = elements_of(run, buffer);
         for (LIST_EACH(int, w, written))
-            computed_add(run->arena, &computed, buffer->name, is_sum ? 0 : written.items[w],
+            computed_add(run->arena, &computed, buffer->name,
+                         is_sum ? 0 : of_first_part(written.items[w]),
                          memory_peek(run->memory, buffer, written.items[w]));
     }
     for (int i = 0; i < computed.places.count; i++)

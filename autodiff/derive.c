@@ -35,6 +35,8 @@ static void variant_describe(Differentiation *state, Variant *variant) {
     variant->backward = state->backward;
     result->assumptions = state->stores.assumptions.items;
     result->assumption_count = state->stores.assumptions.count;
+    result->steps = state->stores.steps.items;
+    result->step_count = state->stores.steps.count;
     tapes_describe(state);
     result->loop_notes = state->tapes.loop_notes.items;
     result->loop_note_count = state->tapes.loop_notes.count;

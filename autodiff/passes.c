@@ -20,6 +20,7 @@
 #include "autodiff/primal/upwards.h"
 #include "autodiff/primal/widths.h"
 #include "autodiff/programs/communication.h"
+#include "autodiff/programs/steps.h"
 #include "autodiff/programs/stores.h"
 #include "autodiff/rewrite/branches.h"
 #include "autodiff/rewrite/known_branches.h"

@@ -206,6 +206,27 @@ static void merge_assumptions(Arena *arena, Backward *into, const Backward *from
     into->assumption_count = most;
 }
 
+static bool checks_are_equal(const StepCheck *a, const StepCheck *b) {
+    bool same = a->range_count == b->range_count && strcmp(a->of, b->of) == 0 &&
+                strcmp(a->guard, b->guard) == 0;
+    for (int i = 0; same && i < a->range_count; i++) same = strcmp(a->ranges[i], b->ranges[i]) == 0;
+    return same;
+}
+
+static void merge_steps(Arena *arena, Backward *into, const Backward *from) {
+    StepCheck *all = ARENA_ARRAY(arena, StepCheck, into->step_count + from->step_count + 1);
+    int count = into->step_count;
+    for (int i = 0; i < count; i++) all[i] = into->steps[i];
+    for (int i = 0; i < from->step_count; i++) {
+        bool is_known = false;
+        for (int k = 0; k < count && !is_known; k++)
+            is_known = checks_are_equal(&all[k], &from->steps[i]);
+        if (!is_known) all[count++] = from->steps[i];
+    }
+    into->steps = all;
+    into->step_count = count;
+}
+
 static bool has_name(const char *const *names, int count, const char *name) {
     for (int i = 0; i < count; i++)
         if (strcmp(names[i], name) == 0) return true;
@@ -299,6 +320,7 @@ bool variants_merge(Arena *arena, const Function *forward, VariantChoice choice,
         Backward *result = &into->result;
         merge_gradients(arena, result, &other->result);
         merge_assumptions(arena, result, &other->result);
+        merge_steps(arena, result, &other->result);
         for (int axis = 0; axis < PROGRAM_AXES; axis++)
             result->single_axes[axis] |= other->result.single_axes[axis];
         result->inputs =

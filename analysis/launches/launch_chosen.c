@@ -202,6 +202,11 @@ static ChosenBounds bounds_of(Arena *arena, const Function *function) {
     return bounds;
 }
 
+bool number_is_free(Arena *arena, const Function *function, const Value *value) {
+    ChosenBounds bounds = bounds_of(arena, function);
+    return !value->op && value->region == function->body && is_candidate(&bounds, value);
+}
+
 bool function_may_have_chosen(Arena *arena, const Function *function) {
     ChosenBounds bounds = bounds_of(arena, function);
     for (int i = 0; i < function->parameter_count; i++)

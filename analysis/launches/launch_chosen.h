@@ -14,4 +14,7 @@ bool function_may_have_chosen(Arena *arena, const Function *function);
 /// convolution, and what is less than a size or a stride (`x.stride(0) // 2`): they do not tell how far apart the rows of a tensor are.
 void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *function);
 
+/// Whether a value is a whole number of the kernel's caller that bounds nothing in it: no size.
+bool number_is_free(Arena *arena, const Function *function, const Value *value);
+
 #endif

@@ -369,3 +369,13 @@ bool digits_are_apart(Arena *arena, const FunctionAxes *around, Op *a, Op *b) {
     return counts_elements(arena, around, a, first.number) &&
            counts_elements(arena, around, b, first.number) && places_are_told_apart(arena, &places);
 }
+
+int digits_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const Poly **base) {
+    DigitSum sum;
+    DigitPlaces places;
+    if (!find_sum(arena, access, &sum) || !find_places(&sum, &places)) return -1;
+    for (int i = 0; i < places.count && i < capacity; i++)
+        steps[i] = (DigitStep){places.items[i].extent, places.items[i].weight};
+    if (base) *base = sum.base;
+    return places.count;
+}

@@ -13,4 +13,14 @@ bool digits_are_private(Arena *arena, const FunctionAxes *around, Op *access);
 /// The same for two accesses together, of equal digits and at a fixed distance: no element is touched by both, or twice by one of them.
 bool digits_are_apart(Arena *arena, const FunctionAxes *around, Op *a, Op *b);
 
+/// One digit of such an index: how many it may be (NULL: as many as there are), and what one of it moves the address by.
+typedef struct DigitStep {
+    const Poly *extent;
+    const Poly *weight;
+} DigitStep;
+
+/// The digits of an access's index, the smallest first, up to `capacity` of them, and what is added to them. Their number; -1 where the
+/// index is no sum of digits of one number.
+int digits_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const Poly **base);
+
 #endif

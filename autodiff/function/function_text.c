@@ -108,6 +108,7 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
         if (!plan->positional) LIST_PUSH(arena, &call, arena_printf(arena, "**%s", given));
     }
     buffer_puts(out, grid_check_text(arena, plan, call.items, call.count));
+    buffer_puts(out, steps_check_text(arena, plan, plan->grid, 8));
     const char *launch = arena_printf(arena, "%s[%s]", plan->callee, plan->grid);
     for (int p = 0, i = 0; p < plan->positional && plan->passed[p] && i < call.count; p++)
         if (!parameter_is_descriptor(plan_parameter(plan, p)))

@@ -126,3 +126,43 @@ const char *offsets_check_text(Arena *arena, const LaunchPlan *plan, const char 
     }
     return buffer_text(&out);
 }
+
+/// Whether programs add to its gradient: then they may meet.
+static bool is_added_to(const Backward *backward, const char *of) {
+    for (int i = 0; i < backward->gradient_count; i++)
+        if (strcmp(backward->gradients[i].input, of) == 0) return backward->gradients[i].is_atomic;
+    return false;
+}
+
+/// Whether the Function can say all of it; `*most_axis`: of the grid, that it names.
+static bool is_check_said(const LaunchPlan *plan, const StepCheck *check, int *most_axis) {
+    *most_axis = -1;
+    for (int i = 0, axis; i < check->range_count; i++) {
+        if (!is_said(plan, check->ranges[i], &axis)) return false;
+        if (axis > *most_axis) *most_axis = axis;
+    }
+    return true;
+}
+
+const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const char *grid, int indent) {
+    Buffer out = buffer_new(arena);
+    const char *programs = grid;
+    for (int i = 0; i < plan->backward->step_count; i++) {
+        const StepCheck *check = &plan->backward->steps[i];
+        int most_axis, inner = indent + (*check->guard ? 4 : 0);
+        if (is_added_to(plan->backward, check->of) || !is_check_said(plan, check, &most_axis))
+            continue;
+        if (most_axis > 0 && programs == grid) {
+            programs = programs_name(arena, plan);
+            buffer_printf(&out, "%*s%s = (*%s, 1, 1)\n", indent, "", programs, grid);
+        }
+        Texts arguments = {0};
+        LIST_PUSH(arena, &arguments, arena_printf(arena, "\"%s\"", check->of));
+        for (int k = 0; k < check->range_count; k++)
+            LIST_PUSH(arena, &arguments, text_with_grid(arena, check->ranges[k], programs));
+        if (*check->guard) buffer_printf(&out, "%*sif %s:\n", indent, "", check->guard);
+        buffer_printf(&out, "%*s%s\n", inner, "",
+                      call_lines(arena, "_check_steps", arguments.items, arguments.count, inner));
+    }
+    return buffer_text(&out);
+}

@@ -11,6 +11,8 @@ const char *stored_programs_text(Arena *arena, const LaunchPlan *plan);
 
 /// Statements that check what the gradients assume of offsets, as the backward launches; "" where they assume nothing.
 /// `grid`: a tuple, in Python.
+/// Lines that raise where steps of a kernel without a launch in its file lie on each other; `grid` in numbers.
+const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const char *grid, int indent);
 const char *offsets_check_text(Arena *arena, const LaunchPlan *plan, const char *grid, int indent);
 
 /// What a launch stores in an output, `[(step, length), ...]` in what the class's `launch` knows; NULL where that is not known.

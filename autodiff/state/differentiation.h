@@ -117,6 +117,7 @@ typedef struct StoreState {
     GridAxis unread_axes[PROGRAM_AXES];  // of the grid, that nothing reads; _ONE for others
     Map owners;  // stores that several programs do alike -> the primal condition of the one with the gradient
     LIST(Assumption) assumptions;
+    LIST(StepCheck) steps;  // what the Function looks at (programs/steps.h)
 } StoreState;
 
 /// Which pointers may be to float64 (widths.h).

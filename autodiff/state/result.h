@@ -130,6 +130,16 @@ typedef struct Assumption {
     int program_axis;  // of the grid: each program reads its own offset and the next
 } Assumption;
 
+/// Steps of the elements of one tensor that no launch of the file shows, and that the Function looks at: where two sums of the ranges
+/// are one, its gradient would be wrong.
+typedef struct StepCheck {
+    const char *of;  // the tensor
+    const char **
+        ranges;  // `(step, length)`, each as in `stored` of an argument; a length may be None: as many as there are
+    int range_count;
+    const char *guard;  // flags, in Python, under which it is touched; "": always
+} StepCheck;
+
 /// How the backward has the states of a recurrence in reverse order.
 typedef struct LoopNote {
     Range range;  // the forward's loop
@@ -161,6 +171,8 @@ typedef struct Backward {
         *scalars_lost;  // why numbers that launchers read off tensors have no gradient; or NULL
     LoopNote *loop_notes;
     int loop_note_count;
+    StepCheck *steps;
+    int step_count;
     Assumption *assumptions;
     int assumption_count;
     const int *

@@ -66,10 +66,11 @@ ROOMS = {
         "addresses": {"rewrite", "state"},
         "tape": {"addresses", "rewrite", "state"},
         "primal": {"tape", "addresses", "rewrite", "state"},
-        "programs": {"primal", "tape", "addresses", "rewrite", "state"},
+        "programs": {"extents", "primal", "tape", "addresses", "rewrite", "state"},
         "emit": {"addresses", "rewrite", "state"},
+        "extents": {"tape", "addresses", "rewrite", "state"},
         "atomics": {"addresses", "rewrite", "state"},
-        "schedule": {"atomics", "tape", "addresses", "rewrite", "state"},
+        "schedule": {"atomics", "extents", "tape", "addresses", "rewrite", "state"},
         "finiteness": {"tape", "addresses", "rewrite", "state"},
         "sweep": {"primal", "tape", "rewrite", "state"},
         "plan": {"primal", "tape", "addresses", "rewrite", "state"},
@@ -78,7 +79,7 @@ ROOMS = {
         "module": {"launcher", "function", "plan", "emit", "primal", "rewrite", "state"},
         ".": {
             *{"module", "function", "plan", "emit", "sweep", "finiteness", "schedule", "atomics"},
-            *{"programs", "primal", "tape", "addresses", "rewrite", "state"},
+            *{"programs", "extents", "primal", "tape", "addresses", "rewrite", "state"},
         },
     },
     "gpu-runner": {

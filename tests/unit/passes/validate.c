@@ -15,7 +15,7 @@ static const double SLOPE_ERROR = 1e-6;
 
 /// What passes note beside the functions.
 typedef struct Notes {
-    int numbers[13];
+    int numbers[14];
 } Notes;
 
 /// How many facts the parameters have from the launches of the file.
@@ -54,7 +54,8 @@ static Notes notes_of(const Differentiation *state) {
                     state->stores.assumptions.count, state->stores.adds, state->widths.double_count,
                     state->communication != NULL, state->buffers.running.count,
                     state->versions.replays.count, state->tapes.tapes.count,
-                    state->is_constant || state->failed, facts_of_launches(state->primal)}};
+                    state->is_constant || state->failed, facts_of_launches(state->primal),
+                    state->stores.steps.count}};
 }
 
 static void fail(const Watched *watched, const char *pass, const char *what) {

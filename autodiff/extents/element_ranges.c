@@ -1,0 +1,286 @@
+// Which elements an access touches (scheduling.md, section 10): lanes, iterations and programs are the digits of an
+// index from 0, a mask cuts it off, and what a step and a length are for each such index is Python for the launcher.
+#include "autodiff/extents/element_ranges.h"
+
+#include <string.h>
+
+#include "analysis/build/infer.h"
+#include "autodiff/extents/mask_cuts.h"
+
+/// Digits that are those of one index.
+typedef struct DigitChain {
+    const Poly *step;    // of the address from one index to the next
+    const char *length;  // indices
+    StoredDigit *outer;  // the coarsest
+    const Poly *finer;   // indices of the others together
+    const Poly *size;    // indices; or NULL
+} DigitChain;
+
+/// Whether the coarsest digit of a chain is a loop that goes on for as long as there is an index below `bound`: to that bound in
+/// steps of all that the finer digits come to, or as often as these go into it.
+static bool chain_reaches(const StoredSearch *coverage, const DigitChain *chain,
+                          const Poly *bound) {
+    const StoredDigit *outer = chain->outer;
+    if (!outer->end) return false;
+    if (poly_equal(outer->end, bound) && poly_equal(outer->scale, chain->finer)) return true;
+    const char *end = poly_text(coverage, outer->end), *limit = poly_text(coverage, bound),
+               *size = poly_text(coverage, chain->finer);
+    return poly_is_one(outer->scale) && end && limit && size &&
+           strcmp(end, arena_printf(coverage->arena, "triton.cdiv(%s, %s)", limit, size)) == 0;
+}
+
+/// The digits of a cut, each weighed with all that the finer ones come to. False where they are no digits of one index.
+static bool chain_digits(StoredSearch *coverage, const MaskCut *cut, DigitChain *chain) {
+    Arena *arena = coverage->arena;
+    const Poly *weight = poly_constant(arena, 1);
+    int left = 0;
+    *chain = (DigitChain){0};
+    for (int i = 0; i < coverage->count; i++) left += !poly_is_zero(cut->weights[i]);
+    while (left) {
+        StoredDigit *next = NULL;
+        for (int i = 0; i < coverage->count && !next; i++) {
+            StoredDigit *digit = &coverage->digits[i];
+            if (digit->is_taken || !weight || !poly_equal(cut->weights[i], weight)) continue;
+            next = digit;
+        }
+        if (!next) return false;
+        if (!chain->step) chain->step = next->weight;
+        if (!poly_equal(next->weight, poly_multiply(arena, chain->step, weight))) return false;
+        next->is_taken = true;
+        chain->outer = next;
+        chain->finer = weight;
+        left--;
+        if (left && !next->extent) return false;
+        const char *before = poly_is_one(weight) ? NULL : factor_text(coverage, weight),
+                   *own = next->extent ? factor_text(coverage, next->extent) : next->count;
+        if (!own && !coverage->is_most) return false;
+        chain->length = before && own ? arena_printf(arena, "%s * %s", own, before) : own;
+        weight = next->extent ? poly_multiply(arena, weight, next->extent) : NULL;
+    }
+    chain->size = weight;
+    if (weight) chain->length = poly_text(coverage, weight);
+    return (chain->length || coverage->is_most) && !poly_is_zero(chain->step);
+}
+
+static bool has_weights(const StoredSearch *coverage, const MaskCut *cut) {
+    for (int i = 0; i < coverage->count; i++)
+        if (!poly_is_zero(cut->weights[i])) return true;
+    return false;
+}
+
+/// Holds for all digits: `index >= 0`.
+static bool cut_is_vacuous(const StoredSearch *coverage, const MaskCut *cut) {
+    int64_t number;
+    if (!poly_is_constant(cut->bound, &number) || number < 1) return false;
+    for (int i = 0; i < coverage->count; i++) {
+        int64_t weight;
+        if (!poly_is_constant(cut->weights[i], &weight) || weight > 0) return false;
+    }
+    return true;
+}
+
+bool add_range(ElementRanges *cover, const char *step, const char *length) {
+    if (!step || !length || cover->count == STORED_MOST_DIGITS) return false;
+    cover->ranges[cover->count++] = (RangeText){.step = step, .length = length};
+    return true;
+}
+
+/// The range that the cuts from `first` on with the same digits leave.
+static bool range_of_cuts(StoredSearch *coverage, int first, bool *done, ElementRanges *cover) {
+    const MaskCut *cut = &coverage->cuts[first];
+    DigitChain chain;
+    if (!has_weights(coverage, cut)) {  // of no program there is no element
+        const char *bound = poly_text(coverage, cut->bound);
+        return bound && add_range(cover, "0", arena_printf(coverage->arena, "min(%s, 1)", bound));
+    }
+    if (!chain_digits(coverage, cut, &chain)) return false;
+    const char *length = chain.length;
+    bool is_met = false;  // a loop runs up to the bound
+    for (int i = first; i < coverage->cut_count; i++) {
+        if (!cuts_are_equal(coverage, cut, &coverage->cuts[i])) continue;
+        done[i] = true;
+        const char *bound = poly_text(coverage, coverage->cuts[i].bound);
+        if (!bound) return false;
+        bool reaches = chain_reaches(coverage, &chain, coverage->cuts[i].bound);
+        if (!is_met && reaches)
+            length = bound;
+        else if (strcmp(length, bound) != 0)
+            length = arena_printf(coverage->arena, "min(%s, %s)", length, bound);
+        is_met = is_met || reaches;
+    }
+    return add_range(cover, poly_text(coverage, chain.step), length);
+}
+
+static bool cover_ranges(StoredSearch *coverage, ElementRanges *cover) {
+    bool done[STORED_MOST_CUTS] = {false};
+    for (int i = 0; i < coverage->cut_count; i++) {
+        if (done[i] || cut_is_vacuous(coverage, &coverage->cuts[i])) continue;
+        if (!range_of_cuts(coverage, i, done, cover)) return false;
+    }
+    for (int i = 0; i < coverage->count; i++) {
+        const StoredDigit *digit = &coverage->digits[i];
+        int64_t number;
+        bool is_lane = !digit->atom, is_loop = digit->scale != NULL;
+        if (digit->is_taken || poly_is_one(digit->extent)) continue;
+        if (poly_is_zero(digit->weight)) {
+            bool may_be_empty =
+                !digit->extent || !poly_is_constant(digit->extent, &number) || number < 1;
+            if (is_loop && !is_lane && may_be_empty) return false;
+            continue;
+        }
+        if (!add_range(cover, poly_text(coverage, digit->weight),
+                       digit->extent ? poly_text(coverage, digit->extent) : digit->count))
+            return false;
+    }
+    return true;
+}
+
+/// What is before and around an access in digits: programs and loops. False where there are too many, or something else.
+static bool add_axes(StoredSearch *coverage, Op *access) {
+    coverage->count = coverage->cut_count = 0;
+    coverage->open_lanes = 0;
+    coverage->deal = NULL;
+    add_programs(coverage);
+    for (Op *op = access; op->parent->parent; op = op->parent->parent) {
+        Op *around = op->parent->parent;
+        bool is_loop = around->code == OP_FOR || around->code == OP_STATIC_FOR;
+        if (is_loop ? !add_loop(coverage, around) : around->code != OP_IF && !coverage->is_most)
+            return false;
+    }
+    return true;
+}
+
+static bool add_lanes(StoredSearch *coverage, Type type) {
+    coverage->lane = coverage->count;
+    for (int i = 0; i < type.rank; i++) {
+        StoredDigit *digit = add_digit(coverage);
+        if (!digit || !type.dims[i]) return false;
+        *digit = (StoredDigit){.extent = type.dims[i]};
+    }
+    return true;
+}
+
+bool element_ranges(StoredSearch *coverage, Op *store, ElementRanges *cover) {
+    Arena *arena = coverage->arena;
+    Access access = access_of(arena, store);
+    Type type = store->operands[0]->type;
+    const Poly *weights[STORED_MOST_DIGITS];
+    *cover = (ElementRanges){0};
+    if (!access.offset.known || access.offset.wrapped || access.offset.rank > type.rank ||
+        !add_axes(coverage, store) || !add_lanes(coverage, type))
+        return false;
+    if (!split_digits(coverage, access.offset.base, weights, &cover->base)) return false;
+    for (int i = 0; i < access.offset.rank; i++) {
+        weights[coverage->lane + i] = with_programs(coverage, access.offset.lane[i]);
+        if (!poly_text(coverage, weights[coverage->lane + i])) return false;
+    }
+    for (int i = 0; i < coverage->count; i++) coverage->digits[i].weight = weights[i];
+    return add_conditions(coverage, store) && cover_ranges(coverage, cover);
+}
+
+/* ---- at most ---- */
+
+static void add_most_range(ElementRanges *cover, RangeText range) {
+    if (cover->count < STORED_MOST_DIGITS) cover->ranges[cover->count++] = range;
+}
+
+/// The range that the cuts from `first` on with the same digits leave at most; none where they are no digits of one index.
+static void add_range_below(StoredSearch *coverage, int first, bool *done, ElementRanges *cover) {
+    Arena *arena = coverage->arena;
+    StoredDigit before[STORED_MOST_DIGITS];
+    memcpy(before, coverage->digits, sizeof before);
+    const MaskCut *cut = &coverage->cuts[first];
+    DigitChain chain;
+    if (!has_weights(coverage, cut) || !chain_digits(coverage, cut, &chain)) {
+        memcpy(coverage->digits, before, sizeof before);
+        return;
+    }
+    RangeText range = {.by = chain.step,
+                       .step = poly_text(coverage, chain.step),
+                       .length = chain.length,
+                       .most = {cut->bound, chain.size}};
+    for (int i = first; i < coverage->cut_count; i++) {
+        if (!cuts_are_equal(coverage, cut, &coverage->cuts[i])) continue;
+        done[i] = true;
+        const char *bound = poly_text(coverage, coverage->cuts[i].bound);
+        bool is_same = !range.length || strcmp(range.length, bound) == 0 ||
+                       chain_reaches(coverage, &chain, coverage->cuts[i].bound);
+        range.length = is_same ? bound : arena_printf(arena, "min(%s, %s)", range.length, bound);
+    }
+    add_most_range(cover, range);
+}
+
+/// False where a digit is cut off by something that is not understood.
+static bool add_digit_ranges(StoredSearch *coverage, ElementRanges *cover) {
+    for (int i = 0; i < coverage->count; i++) {
+        const StoredDigit *digit = &coverage->digits[i];
+        if (digit->is_taken || poly_is_one(digit->extent) || poly_is_zero(digit->weight)) continue;
+        if (i >= coverage->lane && coverage->open_lanes >> (i - coverage->lane) & 1) return false;
+        add_most_range(
+            cover,
+            (RangeText){.by = digit->weight,
+                        .step = poly_text(coverage, digit->weight),
+                        .length = digit->extent ? poly_text(coverage, digit->extent) : digit->count,
+                        .most = {digit->extent, digit->extent}});
+    }
+    return true;
+}
+
+bool element_ranges_at_most(StoredSearch *coverage, Op *op, ElementRanges *cover) {
+    Access access = access_of(coverage->arena, op);
+    Type type = op->operands[0]->type;
+    const Poly *weights[STORED_MOST_DIGITS];
+    bool done[STORED_MOST_CUTS] = {false};
+    *cover = (ElementRanges){0};
+    if (!access.offset.known || access.offset.rank > type.rank || !add_axes(coverage, op) ||
+        !add_movers(coverage, access.offset.base) || !add_lanes(coverage, type) ||
+        !split_digits(coverage, access.offset.base, weights, &cover->base))
+        return false;
+    for (int i = 0; i < access.offset.rank; i++)
+        weights[coverage->lane + i] = with_programs(coverage, access.offset.lane[i]);
+    for (int i = 0; i < coverage->count; i++) coverage->digits[i].weight = weights[i];
+    if (!add_most_conditions(coverage, &access)) return false;
+    for (int i = 0; i < coverage->cut_count; i++)
+        if (!done[i] && !cut_is_vacuous(coverage, &coverage->cuts[i]))
+            add_range_below(coverage, i, done, cover);
+    if (!add_digit_ranges(coverage, cover)) return false;
+    for (int i = 0; i < cover->count; i++)
+        if (!cover->ranges[i].step) return false;
+    return true;
+}
+
+/* ---- a search ---- */
+
+static Value *stand_in(Arena *arena, int id) {
+    Value *value = ARENA_NEW(arena, Value);
+    *value = (Value){.id = id, .type.kind = TYPE_NUMBER};
+    return value;
+}
+
+/// The function with each parameter at the index that its value has from before parameters were put in order.
+static Function *by_first_index(Arena *arena, const Function *backward) {
+    Function *function = ARENA_NEW(arena, Function);
+    int most = 0;
+    *function = *backward;
+    for (int i = 0; i < backward->parameter_count; i++)
+        if (backward->parameters[i].value->index > most)
+            most = backward->parameters[i].value->index;
+    function->parameter_count = most + 1;
+    function->parameters = ARENA_ARRAY(arena, Parameter, most + 1);
+    for (int i = 0; i < backward->parameter_count; i++)
+        function->parameters[backward->parameters[i].value->index] = backward->parameters[i];
+    return function;
+}
+
+StoredSearch *stored_search_new(Arena *arena, const Function *function,
+                                const BackwardLaunch *launch) {
+    enum { STAND_IN_ID = -1000000 };
+    StoredSearch *coverage = ARENA_NEW(arena, StoredSearch);
+    *coverage = (StoredSearch){
+        .arena = arena, .function = by_first_index(arena, function), .launch = launch};
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        coverage->programs[axis] = stand_in(arena, STAND_IN_ID - axis);
+        coverage->extents[axis] = stand_in(arena, STAND_IN_ID - PROGRAM_AXES - axis);
+    }
+    return coverage;
+}

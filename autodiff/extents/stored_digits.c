@@ -1,0 +1,356 @@
+// An address as digits: program ids, iterations and lanes, each from 0, and what Python calls their extents.
+#include "autodiff/extents/stored_digits.h"
+
+#include <string.h>
+
+#include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
+#include "analysis/ir/walk.h"
+#include "autodiff/tape/tape_size.h"
+
+/* ---- text ---- */
+
+static bool byte_is_name(char c) { return byte_is_word(c) || c == '.'; }
+
+/// Whether a forward's caller passes it by this name: no tuner, and no descriptor.
+static bool name_is_given(const Function *forward, const char *name, size_t size) {
+    const FunctionDefinition *kernel = forward->definition;
+    bool is_tuned = kernel->is_autotuned || kernel->has_heuristics;
+    for (int p = 0; p < forward->parameter_count; p++) {
+        const Parameter *parameter = &forward->parameters[p];
+        if (strlen(parameter->name) == size && strncmp(parameter->name, name, size) == 0)
+            return p < kernel->parameter_count &&
+                   !(is_tuned && parameter->value->type.is_constexpr);
+    }
+    return true;
+}
+
+/// Whether the launcher knows every name of the text.
+static bool names_are_passed(const StoredSearch *coverage, const char *text) {
+    for (const char *at = text; *at;) {
+        size_t size = 0;
+        while (byte_is_name(at[size])) size++;
+        if (!coverage->launch && !name_is_given(coverage->function, at, size)) return false;
+        for (int i = 0; size && coverage->launch && i < coverage->launch->argument_count; i++) {
+            const BackwardArgument *argument = &coverage->launch->arguments[i];
+            bool is_it = strlen(argument->name) == size && strncmp(argument->name, at, size) == 0;
+            if (is_it &&
+                (argument->use != ARGUMENT_SAME || strcmp(argument->name, argument->of) != 0))
+                return false;
+        }
+        at += size ? size : 1;
+    }
+    return true;
+}
+
+static const char *atom_text(const StoredSearch *coverage, const Value *atom) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (atom == coverage->extents[axis])
+            return coverage->is_tuned ? NULL : arena_printf(coverage->arena, "grid.%d", axis);
+    const char *text = host_text(coverage->arena, coverage->function, atom, false);
+    if (!text || !names_are_passed(coverage, text)) return NULL;
+    return strpbrk(text, " ") && !strchr(text, '(') ? arena_printf(coverage->arena, "(%s)", text)
+                                                    : text;
+}
+
+const char *poly_text(const StoredSearch *coverage, const Poly *poly) {
+    if (!poly) return NULL;
+    Buffer out = buffer_new(coverage->arena);
+    if (poly->count == 0) return "0";
+    for (int t = 0; t < poly->count; t++) {
+        const Monomial *term = &poly->terms[t];
+        long long size = (long long)term->coefficient;
+        if (t) buffer_puts(&out, size < 0 ? " - " : " + ");
+        if (!t && size < 0) buffer_putc(&out, '-');
+        if (size < 0) size = -size;
+        bool is_said = size != 1 || term->atom_count == 0;
+        if (is_said) buffer_printf(&out, "%lld", size);
+        for (int i = 0; i < term->atom_count; i++) {
+            const char *text = atom_text(coverage, term->atoms[i]);
+            if (!text) return NULL;
+            buffer_printf(&out, "%s%s", is_said || i ? " * " : "", text);
+        }
+    }
+    return buffer_text(&out);
+}
+
+const char *factor_text(const StoredSearch *coverage, const Poly *poly) {
+    const char *text = poly_text(coverage, poly);
+    return text && poly->count > 1 ? arena_printf(coverage->arena, "(%s)", text) : text;
+}
+
+/* ---- digits ---- */
+
+bool poly_is_one(const Poly *poly) {
+    int64_t number;
+    return poly && poly_is_constant(poly, &number) && number == 1;
+}
+
+const Poly *with_programs(const StoredSearch *coverage, const Poly *poly) {
+    for (bool found = true; found;) {
+        found = false;
+        for (int t = 0; t < poly->count && !found; t++)
+            for (int i = 0; i < poly->terms[t].atom_count && !found; i++) {
+                Value *atom = poly->terms[t].atoms[i];
+                int64_t axis;
+                OpCode code = atom->op ? atom->op->code : OP_COUNT;
+                found = (code == OP_PROGRAM_ID || code == OP_NUM_PROGRAMS) &&
+                        value_is_int(atom->op->operands[0], &axis) && axis >= 0 &&
+                        axis < PROGRAM_AXES;
+                if (found)
+                    poly =
+                        poly_substitute(coverage->arena, poly, atom,
+                                        poly_atom(coverage->arena, code == OP_PROGRAM_ID
+                                                                       ? coverage->programs[axis]
+                                                                       : coverage->extents[axis]));
+            }
+    }
+    return poly;
+}
+
+/* ---- sums in parts ---- */
+
+/// How many programs share a sum: no more than `most`.
+static bool is_slices(const StoredSearch *coverage, const Value *value) {
+    const Op *op = value ? value->op : NULL;
+    return coverage->most && op && op->code == OP_MINIMUM &&
+           (op->operands[0] == coverage->most || op->operands[1] == coverage->most);
+}
+
+static bool names_program(const StoredSearch *coverage, Value *value) {
+    const Poly *poly = with_programs(coverage, value_poly(coverage->arena, value));
+    for (int t = 0; t < poly->count; t++)
+        for (int i = 0; i < poly->terms[t].atom_count; i++)
+            for (int axis = 0; axis < PROGRAM_AXES; axis++)
+                if (poly->terms[t].atoms[i] == coverage->programs[axis]) return true;
+    return false;
+}
+
+/// One slice by itself, as if a single program had each of its owners: groups of such programs share them out among themselves.
+static const Poly *of_one_slice(const StoredSearch *coverage, const Poly *poly) {
+    Arena *arena = coverage->arena;
+    for (bool found = coverage->most; found;) {
+        found = false;
+        for (int t = 0; t < poly->count && !found; t++)
+            for (int i = 0; i < poly->terms[t].atom_count && !found; i++) {
+                Value *atom = poly->terms[t].atoms[i];
+                const Op *op = atom->op;
+                bool is_stride = atom == coverage->stride;
+                found = is_stride ||
+                        (op && op->code == OP_FLOORDIV && is_slices(coverage, op->operands[1]));
+                if (!found) continue;
+                bool is_number = is_stride || names_program(coverage, op->operands[0]);
+                poly = poly_substitute(arena, poly, atom, poly_constant(arena, is_number ? 0 : 1));
+            }
+    }
+    return poly;
+}
+
+bool asks_for_slice(const StoredSearch *coverage, const Op *branch) {
+    const Op *asks = branch->operands[0]->op;
+    if (!coverage->most || !asks || asks->code != OP_LT) return false;
+    const Value *most = asks->operands[1];
+    return is_slices(coverage, most) || (most->op && most->op->code == OP_FLOORDIV &&
+                                         is_slices(coverage, most->op->operands[1]));
+}
+
+StoredDigit *add_digit(StoredSearch *coverage) {
+    return coverage->count < STORED_MOST_DIGITS ? &coverage->digits[coverage->count++] : NULL;
+}
+
+void add_programs(StoredSearch *coverage) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        *add_digit(coverage) =
+            (StoredDigit){.atom = coverage->programs[axis],
+                          .extent = poly_atom(coverage->arena, coverage->extents[axis])};
+}
+
+/// Where there is no program, there is no element.
+static bool cut_off_no_programs(StoredSearch *coverage, int axis) {
+    if (coverage->cut_count == STORED_MOST_CUTS) return false;
+    MaskCut *any = &coverage->cuts[coverage->cut_count++];
+    for (int i = 0; i < STORED_MOST_DIGITS; i++)
+        any->weights[i] = poly_constant(coverage->arena, 0);
+    any->bound = poly_atom(coverage->arena, coverage->extents[axis]);
+    return true;
+}
+
+static bool value_is_poly(const StoredSearch *coverage, Value *value, const Poly *poly) {
+    return poly_equal(with_programs(coverage, value_poly(coverage->arena, value)), poly);
+}
+
+/// The branch `if pid < step:` around a loop, of programs along an axis of which there are at least `step`; or NULL.
+static const Op *find_deal(const StoredSearch *coverage, const Op *loop, int axis) {
+    const Op *least = loop->operands[2]->op;
+    const Poly *count = poly_atom(coverage->arena, coverage->extents[axis]);
+    if (!least || least->code != OP_MINIMUM) return NULL;
+    if (!value_is_poly(coverage, least->operands[0], count) &&
+        !value_is_poly(coverage, least->operands[1], count))
+        return NULL;
+    for (const Op *op = loop; op->parent->parent; op = op->parent->parent) {
+        const Op *around = op->parent->parent;
+        const Op *asks = around->code == OP_IF ? around->operands[0]->op : NULL;
+        if (asks && asks->code == OP_LT && op->parent == around->regions[0] &&
+            asks->operands[1] == loop->operands[2] &&
+            value_is_poly(coverage, asks->operands[0],
+                          poly_atom(coverage->arena, coverage->programs[axis])))
+            return around;
+    }
+    return NULL;
+}
+
+/// A loop whose numbers are dealt to the first programs: `range(pid, end, step)` below `if pid < step:`, where there are that many. Its
+/// variable is each number in one of them.
+static bool add_dealt_loop(StoredSearch *coverage, StoredDigit *digit, const Op *loop,
+                           const Poly *low, const Poly *high) {
+    Arena *arena = coverage->arena;
+    for (int axis = 0; axis < PROGRAM_AXES && !coverage->deal; axis++) {
+        if (!poly_equal(low, poly_atom(arena, coverage->programs[axis]))) continue;
+        coverage->deal = find_deal(coverage, loop, axis);
+        if (!coverage->deal) return false;
+        digit->scale = poly_constant(arena, 1);
+        digit->origin = poly_constant(arena, 0);
+        digit->extent = digit->end = high;
+        digit->count = poly_text(coverage, high);
+        bool is_all = poly_equal(high, poly_atom(arena, coverage->extents[axis]));
+        return digit->count && (is_all || cut_off_no_programs(coverage, axis));
+    }
+    return false;
+}
+
+/// A loop in which programs take turns: `range(pid * A, end, tl.num_programs(0) * A)`. Its variable is `A * digit` in some program.
+static bool add_shared_loop(StoredSearch *coverage, StoredDigit *digit, const Poly *low,
+                            const Poly *high, const Poly *step) {
+    Arena *arena = coverage->arena;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        const Poly *scale, *rest, *stride, *more;
+        if (!poly_split(arena, low, coverage->programs[axis], &scale, &rest) ||
+            !poly_split(arena, step, coverage->extents[axis], &stride, &more))
+            continue;
+        if (poly_is_zero(scale) || !poly_is_zero(rest) || !poly_is_zero(more) ||
+            !poly_equal(scale, stride))
+            continue;
+        digit->scale = scale;
+        digit->origin = poly_constant(arena, 0);
+        digit->end = high;
+        digit->extent = poly_is_one(scale) ? high : poly_divide_exact(arena, high, scale);
+        const char *end = poly_text(coverage, high), *by = poly_text(coverage, scale);
+        if (!end || !by) return false;
+        digit->count = arena_printf(arena, "triton.cdiv(%s, %s)", end, by);
+        return cut_off_no_programs(coverage, axis);
+    }
+    return false;
+}
+
+static bool describe_loop(StoredSearch *coverage, StoredDigit *digit, Op *loop) {
+    Arena *arena = coverage->arena;
+    const Poly *bounds[3];
+    for (int i = 0; i < 3; i++)
+        bounds[i] =
+            with_programs(coverage, of_one_slice(coverage, value_poly(arena, loop->operands[i])));
+    *digit = (StoredDigit){
+        .atom = loop->regions[0]->arguments[0], .scale = bounds[2], .origin = bounds[0]};
+    const char *texts[3];
+    for (int i = 0; i < 3; i++) texts[i] = poly_text(coverage, bounds[i]);
+    if (!texts[0])
+        return add_dealt_loop(coverage, digit, loop, bounds[0], bounds[1]) ||
+               add_shared_loop(coverage, digit, bounds[0], bounds[1], bounds[2]);
+    if (!texts[1] || !texts[2]) return false;
+    int64_t step;
+    if (poly_is_constant(bounds[2], &step) && step < 1) return false;
+    const Poly *length = poly_subtract(arena, bounds[1], bounds[0]);
+    if (poly_is_zero(bounds[0])) digit->end = bounds[1];
+    digit->extent = poly_is_one(bounds[2]) ? length : poly_divide_exact(arena, length, bounds[2]);
+    digit->count =
+        arena_printf(arena, "triton.cdiv(%s, %s)", poly_text(coverage, length), texts[2]);
+    return true;
+}
+
+bool add_loop(StoredSearch *coverage, Op *loop) {
+    StoredDigit *digit = add_digit(coverage);
+    if (!digit) return false;
+    int cuts = coverage->cut_count;
+    if (describe_loop(coverage, digit, loop)) return true;
+    coverage->cut_count = cuts;
+    *digit = (StoredDigit){.atom = loop->regions[0]->arguments[0]};  // as often as it likes
+    return coverage->is_most;
+}
+
+/* ---- whatever else moves ---- */
+
+static intptr_t is_of_memory(ValueWalk *walk, const Value *value) {
+    const Op *op = value->op;
+    if (!op) return false;
+    if (op->code == OP_LOAD || op->code == OP_ATOMIC_ADD) return true;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && walk_ask(walk, op->operands[i])) return true;
+    return false;
+}
+
+/// How many values a quotient or a remainder of the id along some axis has; its extent is NULL where nobody knows.
+static StoredDigit digit_of_mover(StoredSearch *coverage, Value *atom) {
+    Arena *arena = coverage->arena;
+    StoredDigit digit = {.atom = atom};
+    const Op *op = atom->op;
+    bool is_divided = op && (op->code == OP_MOD || op->code == OP_FLOORDIV);
+    const Poly *by =
+        is_divided ? with_programs(coverage, value_poly(arena, op->operands[1])) : NULL;
+    if (by && poly_text(coverage, by) && op->code == OP_MOD) digit.extent = by;
+    if (op && op->code == OP_TILE_INDEX && op->operands[3])
+        digit.extent = with_programs(coverage, value_poly(arena, op->operands[3]));
+    for (int axis = 0; by && op->code == OP_FLOORDIV && axis < PROGRAM_AXES; axis++) {
+        if (!value_is_poly(coverage, op->operands[0], poly_atom(arena, coverage->programs[axis])))
+            continue;
+        const Poly *all = poly_atom(arena, coverage->extents[axis]);
+        const char *programs = poly_text(coverage, all), *parts = poly_text(coverage, by);
+        if (programs && parts)
+            digit.count = arena_printf(arena, "triton.cdiv(%s, %s)", programs, parts);
+    }
+    // Where rows begin is read from memory: what is relative to it is asked about.
+    if (!digit.extent && !digit.count && walk_from(atom, is_of_memory, false, NULL))
+        digit.extent = poly_constant(arena, 1);
+    return digit;
+}
+
+static bool is_digit(const StoredSearch *coverage, const Value *atom) {
+    for (int i = 0; i < coverage->count; i++)
+        if (coverage->digits[i].atom == atom) return true;
+    return false;
+}
+
+bool add_movers(StoredSearch *coverage, const Poly *base) {
+    base = with_programs(coverage, base);
+    for (int t = 0; t < base->count; t++)
+        for (int i = 0; i < base->terms[t].atom_count; i++) {
+            Value *atom = base->terms[t].atoms[i];
+            bool is_fixed = poly_is_fixed(coverage->arena, poly_atom(coverage->arena, atom));
+            if (is_fixed || is_digit(coverage, atom)) continue;
+            StoredDigit digit = digit_of_mover(coverage, atom), *added = add_digit(coverage);
+            if (!added) return false;
+            *added = digit;
+        }
+    return true;
+}
+
+bool split_digits(const StoredSearch *coverage, const Poly *poly, const Poly **weights,
+                  const Poly **rest) {
+    Arena *arena = coverage->arena;
+    poly = with_programs(coverage, of_one_slice(coverage, poly));
+    for (int i = coverage->count - 1; i >= 0; i--) {
+        const StoredDigit *digit = &coverage->digits[i];
+        weights[i] = poly_constant(arena, 0);
+        if (!digit->atom) continue;
+        const Poly *weight, *others;
+        if (!poly_split(arena, poly, digit->atom, &weight, &others)) return false;
+        if (digit->scale) {
+            others = poly_add(arena, others, poly_multiply(arena, weight, digit->origin));
+            weight = poly_multiply(arena, weight, digit->scale);
+        }
+        weights[i] = weight;
+        poly = others;
+    }
+    *rest = poly;
+    for (int i = 0; i < coverage->count; i++)
+        if (!coverage->is_most && !poly_text(coverage, weights[i])) return false;
+    return coverage->is_most || poly_text(coverage, poly);
+}

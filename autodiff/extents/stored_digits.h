@@ -1,0 +1,66 @@
+// Inside autodiff/extents/: an address as digits (programs, iterations, lanes), and what a launcher calls their extents.
+#ifndef TAD_AUTODIFF_EXTENTS_STORED_DIGITS_H
+#define TAD_AUTODIFF_EXTENTS_STORED_DIGITS_H
+
+#include "analysis/addresses/affine.h"
+#include "autodiff/state/result.h"
+
+/// One digit of an address: a program id, an iteration or a lane, from 0 to below its extent.
+typedef struct StoredDigit {
+    Value *atom;        // as polynomials have it; NULL: a lane
+    const Poly *scale;  // of a loop: its variable is `origin + scale * digit`
+    const Poly *origin;
+    const Poly *extent;  // or NULL: only its text is known
+    const char *count;   // the text of an extent that is no polynomial
+    const Poly *end;     // of a loop from 0: where it ends
+    const Poly *weight;  // in the address
+    bool is_taken;       // by a range
+} StoredDigit;
+
+/// `sum of weights[d] * digit d < bound`.
+typedef struct MaskCut {
+    const Poly *weights[STORED_MOST_DIGITS];
+    const Poly *bound;
+} MaskCut;
+
+typedef struct StoredSearch {
+    Arena *arena;
+    const Function *function;
+    const BackwardLaunch *launch;   // NULL: of a forward
+    bool is_tuned;                  // the grid is a tuner's
+    bool is_most;                   // what an access touches at most is asked for
+    Value *programs[PROGRAM_AXES];  // stand for all program ids along an axis
+    Value *extents[PROGRAM_AXES];   // programs along it
+    StoredDigit digits[STORED_MOST_DIGITS];
+    int count;
+    int lane;  // the first lane among the digits
+    MaskCut cuts[STORED_MOST_CUTS];
+    int cut_count;
+    unsigned
+        open_lanes;  // with is_most: those that a mask cuts off by something that is not understood
+    const Op *deal;  // the branch of the programs that a loop's numbers are dealt to; or NULL
+    const Value *most,
+        *stride;  // of a gradient in parts: ARGUMENT_SLICES and _PART_STRIDE; or NULL
+} StoredSearch;
+
+/// Python of a polynomial over the launch's arguments; NULL where the launcher does not know all of it.
+const char *poly_text(const StoredSearch *coverage, const Poly *poly);
+/// The same in parentheses where it is a sum.
+const char *factor_text(const StoredSearch *coverage, const Poly *poly);
+bool poly_is_one(const Poly *poly);
+/// All program ids along an axis, and all counts of programs, as one atom each.
+const Poly *with_programs(const StoredSearch *coverage, const Poly *poly);
+/// Whether a branch asks which programs have a slice of a gradient in parts.
+bool asks_for_slice(const StoredSearch *coverage, const Op *branch);
+/// A further digit, to be filled; NULL where there are too many.
+StoredDigit *add_digit(StoredSearch *coverage);
+void add_programs(StoredSearch *coverage);
+/// The iterations of a loop. False where they are not understood.
+bool add_loop(StoredSearch *coverage, Op *loop);
+/// With is_most: whatever else an address moves with.
+bool add_movers(StoredSearch *coverage, const Poly *base);
+/// What `poly` weighs each digit that is an atom with, and the rest of it. False where something else varies in it.
+bool split_digits(const StoredSearch *coverage, const Poly *poly, const Poly **weights,
+                  const Poly **rest);
+
+#endif

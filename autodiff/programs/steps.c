@@ -1,0 +1,341 @@
+// For each tensor of a kernel that nobody launches: the ranges of elements whose sums must differ, as Python for the Function.
+#include "autodiff/programs/steps.h"
+
+#include <string.h>
+
+#include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
+#include "analysis/host/launch.h"
+#include "analysis/ir/type.h"
+#include "analysis/launches/launch_chosen.h"
+#include "autodiff/addresses/digits.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/extents/element_ranges.h"
+#include "autodiff/rewrite/rewrite.h"
+#include "autodiff/tape/tape_size.h"
+
+/// What the accesses to one tensor touch, together.
+typedef struct TensorSteps {
+    Value *parameter;
+    ElementRanges ranges;
+    const char
+        *more[STORED_MOST_DIGITS];  // what accesses side by side add to a range's length, or NULL
+    int64_t least[STORED_MOST_DIGITS],
+        most[STORED_MOST_DIGITS];  // and by how many steps, in numbers
+    const char *guard;             // what has to be for any of the accesses; NULL: nothing
+    LIST(Op *) accesses;
+    bool is_open;  // nobody can say what they touch at most
+} TensorSteps;
+
+typedef struct TensorSearch {
+    Differentiation *state;
+    Arena *arena;
+    StoredSearch *coverage;
+    LIST(TensorSteps *) tensors;
+    Map checked;  // numbers that the check of an output holds: rows of it lie that far apart
+} TensorSearch;
+
+/* ---- flags around an access ---- */
+
+static const char *flag_text(const TensorSearch *search, const Value *flag, int depth) {
+    Arena *arena = search->arena;
+    const Op *op = flag->op;
+    if (depth > 4) return NULL;
+    if (!op) return flag->constant ? NULL : host_text(arena, search->state->primal, flag, false);
+    const char *a, *b;
+    switch (op->code) {
+    case OP_LOGICAL_NOT:
+        a = flag_text(search, op->operands[0], depth + 1);
+        return a ? arena_printf(arena, "not (%s)", a) : NULL;
+    case OP_IS_NONE:
+        if (op->operands[0]->op || op->operands[0]->region != search->state->primal->body)
+            return NULL;
+        return arena_printf(arena, "%s is None",
+                            search->state->primal->parameters[op->operands[0]->index].name);
+    case OP_EQ:
+    case OP_NE:
+        a = host_text(arena, search->state->primal, op->operands[0], false);
+        b = host_text(arena, search->state->primal, op->operands[1], false);
+        return a && b ? arena_printf(arena, "%s %s %s", a, op->code == OP_EQ ? "==" : "!=", b)
+                      : NULL;
+    default: return NULL;
+    }
+}
+
+/// The flags that an access stands below; "" for none. NULL where one is not understood.
+static const char *guard_of(const TensorSearch *search, const Op *access) {
+    const char *guard = "";
+    for (const Op *op = access; op->parent->parent; op = op->parent->parent) {
+        const Op *around = op->parent->parent;
+        if (around->code != OP_IF || !value_is_of_parameters(around->operands[0])) continue;
+        const char *flag = flag_text(search, around->operands[0], 0);
+        if (!flag) return NULL;
+        if (op->parent == around->regions[1]) flag = arena_printf(search->arena, "not (%s)", flag);
+        guard = *guard ? arena_printf(search->arena, "%s and %s", flag, guard) : flag;
+    }
+    return guard;
+}
+
+/* ---- accesses side by side ---- */
+
+static int range_by(const ElementRanges *ranges, const Poly *by) {
+    for (int i = 0; i < ranges->count; i++)
+        if (poly_equal(ranges->ranges[i].by, by)) return i;
+    return -1;
+}
+
+/// The range that a distance is so many steps of: the coarsest that goes into it, one of a single element where there is none.
+static int range_stepped(TensorSteps *tensor, Arena *arena, const Poly *distance,
+                         const Poly **steps) {
+    ElementRanges *ranges = &tensor->ranges;
+    int64_t number;
+    for (int is_whole = 1; is_whole >= 0; is_whole--)
+        for (int i = 0; i < ranges->count; i++) {
+            bool is_number = poly_is_constant(ranges->ranges[i].by, &number);
+            *steps = poly_divide_exact(arena, distance, ranges->ranges[i].by);
+            if (*steps && (is_whole ? !is_number && poly_is_constant(*steps, &number) : is_number))
+                return i;
+        }
+    const Poly *one = poly_constant(arena, 1);
+    if (ranges->count == STORED_MOST_DIGITS || range_by(ranges, one) >= 0) return -1;
+    *steps = distance;
+    ranges->ranges[ranges->count] =
+        (RangeText){.step = "1", .length = "1", .by = one, .most = {one, one}};
+    return ranges->count++;
+}
+
+static bool add_distance(TensorSearch *search, TensorSteps *tensor, const Poly *distance) {
+    Arena *arena = search->arena;
+    for (int t = 0; t < distance->count; t++) {
+        Poly term = {1, &distance->terms[t]};
+        const Poly *steps;
+        int64_t number;
+        int at = range_stepped(tensor, arena, &term, &steps);
+        if (at < 0) return false;
+        if (poly_is_constant(steps, &number)) {
+            if (number < tensor->least[at]) tensor->least[at] = number;
+            if (number > tensor->most[at]) tensor->most[at] = number;
+            continue;
+        }
+        if (distance->terms[t].coefficient < 0)
+            steps = poly_multiply(arena, steps, poly_constant(arena, -1));
+        const char *text = factor_text(search->coverage, steps), *known = tensor->more[at];
+        if (!text) return false;
+        if (known && strstr(known, text)) continue;
+        tensor->more[at] = known ? arena_printf(arena, "%s + %s", known, text) : text;
+    }
+    return true;
+}
+
+/// The ranges of one more access, whose steps have to be among the others', or the others' among them.
+static bool join_ranges(TensorSearch *search, TensorSteps *tensor, const ElementRanges *more) {
+    ElementRanges *all = &tensor->ranges;
+    for (int i = 0; i < more->count; i++) {
+        const RangeText *range = &more->ranges[i];
+        int at = range_by(all, range->by);
+        if (at < 0) return false;
+        RangeText *known = &all->ranges[at];
+        bool is_same = known->length && range->length && strcmp(known->length, range->length) == 0;
+        if (is_same) continue;
+        known->length = known->length && range->length ? arena_printf(search->arena, "max(%s, %s)",
+                                                                      known->length, range->length)
+                                                       : NULL;
+        known->most[0] = known->most[1] = NULL;
+    }
+    return add_distance(search, tensor, poly_subtract(search->arena, more->base, all->base));
+}
+
+/// False where distances were counted in the ranges that go.
+static bool swap_ranges(TensorSteps *tensor, ElementRanges *other) {
+    for (int i = 0; i < tensor->ranges.count; i++)
+        if (tensor->more[i] || tensor->least[i] || tensor->most[i]) return false;
+    ElementRanges ranges = tensor->ranges;
+    tensor->ranges = *other;
+    *other = ranges;
+    return true;
+}
+
+/* ---- accesses ---- */
+
+static TensorSteps *tensor_of(TensorSearch *search, Value *parameter) {
+    for (LIST_EACH(int, i, search->tensors))
+        if (search->tensors.items[i]->parameter == parameter) return search->tensors.items[i];
+    TensorSteps *tensor = ARENA_NEW(search->arena, TensorSteps);
+    *tensor = (TensorSteps){.parameter = parameter};
+    LIST_PUSH(search->arena, &search->tensors, tensor);
+    return tensor;
+}
+
+/// Whether the kernel's own numbers say that no two sums of the ranges are one: in some order each steps over what those before reach.
+/// `which` of the numbers that a length is not above; `left`: a bit for each range that is not in order yet.
+static bool is_proved(Arena *arena, const ElementRanges *ranges, int which, unsigned left,
+                      const Poly *reach) {
+    const Poly *one = poly_constant(arena, 1);
+    for (int i = 0; i < ranges->count; i++) {
+        const RangeText *range = &ranges->ranges[i];
+        if (!(left >> i & 1)) continue;
+        const Poly *gap = poly_subtract(arena, poly_subtract(arena, range->by, reach), one);
+        if (!sizes_are_nonnegative(arena, gap)) continue;
+        unsigned others = left & ~(1U << i);
+        if (!others) return true;
+        if (!range->most[which]) continue;
+        const Poly *steps = poly_subtract(arena, range->most[which], one);
+        const Poly *more = poly_multiply(arena, range->by, steps);
+        if (more && is_proved(arena, ranges, which, others, poly_add(arena, reach, more)))
+            return true;
+    }
+    return false;
+}
+
+/// The digits of one number, as ranges.
+static bool digit_ranges(TensorSearch *search, Op *op, ElementRanges *ranges) {
+    DigitStep steps[STORED_MOST_DIGITS];
+    int count = digits_steps(search->arena, op, steps, STORED_MOST_DIGITS, &ranges->base);
+    ranges->count = 0;
+    for (int i = 0; i < count; i++) {
+        const char *step = poly_text(search->coverage, steps[i].weight);
+        if (!step) return false;
+        ranges->ranges[ranges->count++] = (RangeText){
+            .step = step,
+            .length = steps[i].extent ? poly_text(search->coverage, steps[i].extent) : NULL,
+            .by = steps[i].weight,
+            .most = {steps[i].extent, steps[i].extent}};
+    }
+    return count >= 0;
+}
+
+static void note_access(TensorSearch *search, Op *op) {
+    Access access = access_of(search->arena, op);
+    if (!access.parameter) return;
+    ElementRanges ranges;
+    const char *guard = guard_of(search, op);
+    bool is_known = false;
+    if (access.offset.known)
+        is_known = element_ranges_at_most(search->coverage, op, &ranges);
+    else if (digits_steps(search->arena, op, NULL, 0, NULL) < 0)
+        return;  // places of which nothing is taken for granted
+    else
+        is_known = digit_ranges(search, op, &ranges);
+    TensorSteps *tensor = tensor_of(search, access.parameter);
+    LIST_PUSH(search->arena, &tensor->accesses, op);
+    if (!guard || !is_known) tensor->is_open = true;
+    if (tensor->is_open) return;
+    if (tensor->accesses.count == 1) {
+        tensor->guard = guard;
+        tensor->ranges = ranges;
+        return;
+    }
+    if (strcmp(guard, tensor->guard) != 0) tensor->guard = "";
+    bool is_more = ranges.count > tensor->ranges.count;
+    if (is_more && !swap_ranges(tensor, &ranges)) tensor->is_open = true;
+    if (!tensor->is_open) tensor->is_open = !join_ranges(search, tensor, &ranges);
+}
+
+static bool visit_access(void *context, Op *op) {
+    if (op_is_access(op)) note_access(context, op);
+    return true;
+}
+
+/* ---- what is checked, and what is not ---- */
+
+static const char *length_text(const TensorSearch *search, const TensorSteps *tensor, int at) {
+    const char *length = tensor->ranges.ranges[at].length;
+    if (!length) return "None";
+    int64_t steps = tensor->most[at] - tensor->least[at];
+    if (tensor->more[at]) length = arena_printf(search->arena, "%s + %s", length, tensor->more[at]);
+    return steps ? arena_printf(search->arena, "%s + %lld", length, (long long)steps) : length;
+}
+
+static bool is_one_range(const TensorSteps *tensor) {
+    return tensor->ranges.count == 0 ||
+           (tensor->ranges.count == 1 && !tensor->more[0] && tensor->least[0] == tensor->most[0]);
+}
+
+static bool has_distances(const TensorSteps *tensor) {
+    for (int i = 0; i < tensor->ranges.count; i++)
+        if (tensor->more[i] || tensor->least[i] != tensor->most[i]) return true;
+    return false;
+}
+
+/// Two ranges without an end say nothing.
+static bool is_endless(const TensorSteps *tensor) {
+    int count = 0;
+    for (int i = 0; i < tensor->ranges.count; i++) count += !tensor->ranges.ranges[i].length;
+    return count > 1;
+}
+
+static void check_later(TensorSearch *search, const TensorSteps *tensor) {
+    int count = tensor->ranges.count;
+    StepCheck check = {.of = parameter_of_root(search->state, tensor->parameter)->name,
+                       .ranges = ARENA_ARRAY(search->arena, const char *, count),
+                       .range_count = count,
+                       .guard = tensor->guard};
+    for (int i = 0; i < count; i++)
+        check.ranges[i] = arena_printf(search->arena, "(%s, %s)", tensor->ranges.ranges[i].step,
+                                       length_text(search, tensor, i));
+    LIST_PUSH(search->arena, &search->state->stores.steps, check);
+}
+
+static bool is_checked(const TensorSearch *search, const TensorSteps *tensor) {
+    if (tensor->is_open || is_endless(tensor)) return false;
+    const Poly *none = poly_constant(search->arena, 0);
+    unsigned all = (1U << tensor->ranges.count) - 1;
+    for (int which = 0; which < 2 && !has_distances(tensor); which++)
+        if (is_one_range(tensor) || is_proved(search->arena, &tensor->ranges, which, all, none))
+            return false;
+    return true;
+}
+
+static void note_checked(TensorSearch *search, const TensorSteps *tensor) {
+    for (int i = 0; i < tensor->ranges.count; i++) {
+        const Poly *by = tensor->ranges.ranges[i].by;
+        for (int t = 0; t < by->count; t++)
+            for (int a = 0; a < by->terms[t].atom_count; a++)
+                map_set_pointer(&search->checked, by->terms[t].atoms[a], search);
+    }
+}
+
+/// Numbers that a caller may choose are taken for chosen, so that programs which meet add up. A number by which rows of an output lie apart
+/// is the length of rows.
+static void doubt_numbers(TensorSearch *search, const TensorSteps *tensor) {
+    for (LIST_EACH(int, a, tensor->accesses)) {
+        Access access = access_of(search->arena, tensor->accesses.items[a]);
+        for (int k = -1; access.offset.known && k < access.offset.rank; k++) {
+            const Poly *form = k < 0 ? access.offset.base : access.offset.lane[k];
+            for (int t = 0; t < form->count; t++)
+                for (int i = 0; i < form->terms[t].atom_count; i++) {
+                    Value *atom = form->terms[t].atoms[i];
+                    if (!map_has_pointer(&search->checked, atom) &&
+                        number_is_free(search->arena, search->state->primal, atom))
+                        atom->is_chosen = true;
+                }
+        }
+    }
+}
+
+void steps_settle(Differentiation *state) {
+    Function *primal = state->primal;
+    if (host_launches(state->arena, primal->definition, primal).count) return;
+    TensorSearch search = {.state = state,
+                           .arena = state->arena,
+                           .coverage = stored_search_new(state->arena, primal, NULL),
+                           .checked = map_new(state->arena)};
+    search.coverage->is_most = true;
+    search.coverage->is_tuned =
+        primal->definition->is_autotuned || primal->definition->has_heuristics;
+    region_walk(primal->body, visit_access, &search);
+    for (LIST_EACH(int, i, search.tensors)) {
+        const TensorSteps *tensor = search.tensors.items[i];
+        const Parameter *parameter = parameter_of_root(state, tensor->parameter);
+        bool counts = parameter_points_to_float(parameter) || parameter->is_stored;
+        if (!counts || !is_checked(&search, tensor)) continue;
+        check_later(&search, tensor);
+        if (parameter->is_stored) note_checked(&search, tensor);
+    }
+    for (LIST_EACH(int, i, search.tensors)) {
+        const TensorSteps *tensor = search.tensors.items[i];
+        const Parameter *parameter = parameter_of_root(state, tensor->parameter);
+        bool counts = parameter_points_to_float(parameter) || parameter->is_stored;
+        if (counts && (tensor->is_open || is_endless(tensor))) doubt_numbers(&search, tensor);
+    }
+}

@@ -1,0 +1,221 @@
+"""A kernel that no launch of its file shows: numbers that its addresses step by may be strides, or a hop of frames.
+
+The emitted Function looks at each call whether rows lie on each other, and raises; where it cannot tell, the gradients
+are added up.  Each kernel is run under PyTorch with numbers of both kinds.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.emitted.plan import tad
+from tests.oracle.pool import PYTHON
+
+ROOT = Path(__file__).resolve().parents[2]
+# name: (parameters, body, arguments, what lies apart, what overlaps); x is read, y is stored
+Kernel = tuple[str, str, dict[str, int], dict[str, int], dict[str, int]]
+ROWS = "f = tl.program_id(0)\no = tl.arange(0, N)\n"
+KERNELS: dict[str, Kernel] = {
+    "plain": (
+        "x, y, hop, N: tl.constexpr",
+        ROWS + "a = tl.load(x + f * hop + o)\ntl.store(y + f * N + o, a * a)",
+        {"N": 8},
+        {"hop": 8},
+        {"hop": 2},
+    ),
+    "masked": (
+        "x, y, hop, n, N: tl.constexpr",
+        ROWS
+        + "a = tl.load(x + f * hop + o, mask=o < n, other=0.0)\n"
+        + "tl.store(y + f * n + o, a * a, mask=o < n)",
+        {"N": 8, "n": 6},
+        {"hop": 6},
+        {"hop": 5},
+    ),
+    "backwards": (
+        "x, y, hop, N: tl.constexpr",
+        ROWS + "a = tl.load(x + 24 + f * hop + o)\ntl.store(y + f * N + o, a * a)",
+        {"N": 8},
+        {"hop": -8},
+        {"hop": -3},
+    ),
+    "in_a_loop": (
+        "x, y, hop, F, N: tl.constexpr",
+        "o = tl.arange(0, N)\nfor f in range(F):\n"
+        "    a = tl.load(x + f * hop + o)\n    tl.store(y + f * N + o, a * a)",
+        {"N": 8, "F": 4},
+        {"hop": 9},
+        {"hop": 7},
+    ),
+    "under_a_flag": (
+        "x, y, hop, N: tl.constexpr, TWICE: tl.constexpr",
+        ROWS
+        + "if TWICE:\n    a = tl.load(x + f * hop + o) * 2\n"
+        + "else:\n    a = tl.load(x + f * hop + o)\ntl.store(y + f * N + o, a * a)",
+        {"N": 8, "TWICE": 1},
+        {"hop": 8},
+        {"hop": 4},
+    ),
+    "transposed": (
+        "x, y, down, across, N: tl.constexpr",
+        ROWS + "a = tl.load(x + f * down + o * across)\ntl.store(y + f * N + o, a * a)",
+        {"N": 8},
+        {"down": 1, "across": 4},
+        {"down": 2, "across": 1},
+    ),
+    "flat": (
+        "x, y, hop, width, total, N: tl.constexpr",
+        "i = tl.program_id(0) * N + tl.arange(0, N)\n"
+        "a = tl.load(x + i // width * hop + i % width, mask=i < total, other=0.0)\n"
+        "tl.store(y + i, a * a, mask=i < total)",
+        {"N": 8, "width": 8, "total": 32},
+        {"hop": 8},
+        {"hop": 3},
+    ),
+    "halves": (
+        "x, y, hop, N: tl.constexpr",
+        ROWS
+        + "a = tl.load(x + f * hop + o)\nb = tl.load(x + f * hop + N + o)\n"
+        + "tl.store(y + f * N + o, a * b)",
+        {"N": 4},
+        {"hop": 8},
+        {"hop": 6},
+    ),
+    "stored": (
+        "x, y, hop, N: tl.constexpr",
+        ROWS + "a = tl.load(x + f * N + o)\ntl.store(y + f * hop + o, a * a)",
+        {"N": 8},
+        {"hop": 8},
+        {"hop": 6},
+    ),
+    "taps": (
+        "x, y, step, spread, n, K, N: tl.constexpr",
+        "i = tl.program_id(0) * N + tl.arange(0, N)\nacc = tl.zeros([N], tl.float64)\n"
+        "for k in range(K):\n    acc += tl.load(x + i * step + k * spread, mask=i < n, other=0.0)\n"
+        "tl.store(y + i, acc * acc, mask=i < n)",
+        {"N": 4, "n": 14, "K": 2},
+        {"step": 2, "spread": 1},
+        {"step": 1, "spread": 1},
+    ),
+    "lengths_from_memory": (  # nobody knows how long rows are: added up
+        "x, lengths, y, hop, N: tl.constexpr",
+        ROWS
+        + "a = tl.load(x + f * hop + o, mask=o < tl.load(lengths + f), other=0.0)\n"
+        + "tl.store(y + f * N + o, a * a)",
+        {"N": 8},
+        {"hop": 8},
+        {"hop": 3},
+    ),
+    "one_row_for_all": (
+        "x, y, stride, N: tl.constexpr",
+        ROWS + "a = tl.load(x + f * stride + o)\ntl.store(y + f * N + o, a * a)",
+        {"N": 8},
+        {"stride": 8},
+        {"stride": 0},
+    ),
+}
+ADDED_UP = {"lengths_from_memory"}
+RUN = """
+import importlib.util, json, os, sys
+os.environ["TRITON_INTERPRET"] = "1"
+sys.path.insert(0, {root!r})
+from tests.oracle import shim
+shim.apply()
+import torch
+from tests.triton import interpreter_fixes
+interpreter_fixes.apply()
+spec = importlib.util.spec_from_file_location("module", {module!r})
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+
+def launch(kernel, numbers, x):
+    y = torch.zeros(40, dtype=torch.float64)
+    more = dict(lengths=torch.tensor([5, 8, 3, 6])) if "lengths" in numbers else dict()
+    numbers = dict(numbers, **more)
+    return y, dict(x=x, y=y, **numbers)
+
+for name, parameters, numbers in json.loads({calls!r}):
+    torch.manual_seed(3)
+    start = torch.rand(40, dtype=torch.float64)
+    weights = torch.rand(40, dtype=torch.float64)
+    function = getattr(module, "".join(p.title() for p in name.split("_")) + "Function")
+
+    def value(x):
+        y, given = launch(name, numbers, x)
+        getattr(module, name)[(4,)](**given)
+        return (y * weights).sum()
+
+    wanted = torch.zeros(40, dtype=torch.float64)
+    for i in range(40):
+        step = torch.zeros(40, dtype=torch.float64)
+        step[i] = 1e-6
+        wanted[i] = (value(start + step) - value(start - step)) / 2e-6
+    x = start.clone().requires_grad_()
+    y, given = launch(name, numbers, x)
+    try:
+        out = function.apply((4,), *(given[p] for p in parameters))
+        (out * weights).sum().backward()
+    except ValueError as error:
+        print(json.dumps("lie on each other" in str(error) and "raises"))
+    else:
+        print(json.dumps("right" if (x.grad - wanted).abs().max() < 1e-6 else "wrong"))
+"""
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    source = tmp_path_factory.mktemp("steps") / "kernels.py"
+    text = "import triton\nimport triton.language as tl\n"
+    for name, (parameters, body, *_) in KERNELS.items():
+        lines = "".join(f"    {line}\n" for line in body.split("\n"))
+        text += f"\n\n@triton.jit\ndef {name}({parameters}):\n{lines}"
+    source.write_text(text)
+    path = source.parent / "kernels_backward.py"
+    run = tad("--backward", source, "--no-proof", "-o", path)
+    assert run.returncode == 0, run.stderr
+    return path
+
+
+def test_what_lies_on_each_other_is_refused_at_the_call(module: Path) -> None:
+    calls = []
+    for name, (parameters, _, given, apart, overlapping) in KERNELS.items():
+        names = [p.partition(":")[0] for p in parameters.split(", ")]
+        more = {"lengths": 0} if "lengths" in names else {}
+        calls += [(name, names, more | given | numbers) for numbers in (apart, overlapping)]
+    script = RUN.format(root=str(ROOT), module=str(module), calls=json.dumps(calls))
+    run = subprocess.run([PYTHON, "-c", script], capture_output=True, text=True, check=False)
+    answers = [json.loads(line) for line in run.stdout.splitlines()]
+    assert len(answers) == len(calls), run.stderr
+    found = dict(zip(KERNELS, zip(answers[::2], answers[1::2], strict=True), strict=True))
+    assert found == {name: ("right", "right" if name in ADDED_UP else "raises") for name in KERNELS}
+
+
+def test_what_the_kernel_says_itself_is_not_asked(module: Path) -> None:
+    """Rows of `n` with lanes below `n`, and tiles side by side, need no check."""
+    text = module.read_text()
+    masked = text[text.index("class MaskedFunction") :]
+    masked = masked[: masked.index("def backward")]
+    assert '_check_steps("x", (1, min(N, n)), (hop, grid[0]))' in masked
+    assert '_check_steps("y"' not in masked
+
+
+def test_a_launch_in_the_file_answers(tmp_path: Path) -> None:
+    """Strides that it asks of the tensor need no check, and a hop is added up without one."""
+    parameters, body, *_ = KERNELS["plain"]
+    lines = "".join(f"    {line}\n" for line in body.split("\n"))
+    path = tmp_path / "launched.py"
+    for number, is_atomic in (("x.stride(0)", False), ("hop", True)):
+        path.write_text(
+            "import torch\nimport triton\nimport triton.language as tl\n\n\n"
+            f"@triton.jit\ndef plain({parameters}):\n{lines}\n\n"
+            "def run(x, frames, hop):\n"
+            "    y = torch.empty(frames, 8, dtype=x.dtype)\n"
+            f"    plain[(frames,)](x, y, {number}, N=8)\n    return y\n"
+        )
+        text = tad("--backward", "--no-proof", path).stdout
+        assert "_check_steps" not in text
+        assert ("tl.atomic_add(dx" in text) == is_atomic

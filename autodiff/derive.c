@@ -3,6 +3,7 @@
 
 #include "analysis/ir/ir_verify.h"
 #include "autodiff/arguments.h"
+#include "autodiff/blocks/free_blocks.h"
 #include "autodiff/parts.h"
 #include "autodiff/passes.h"
 #include "autodiff/plan/tile_size.h"
@@ -48,6 +49,7 @@ static void variant_describe(Differentiation *state, Variant *variant) {
     tile_size_describe(state->arena, state->backward, &variant->launch);
     stages_describe(state->backward, &variant->launch);
     same_gradients_describe(state->arena, state->backward, &variant->launch);
+    blocks_describe(state->arena, state->backward, &variant->launch);
     result->status = BACKWARD_DERIVED;
 }
 

@@ -81,6 +81,7 @@ typedef struct ScheduleKernel {
     const char *name;
     bool is_understood;  // else what is emitted could not be read again, and there is nothing more
     LIST(ScheduleWork) work;
+    LIST(const char *) blocks;  // of each block size: whether the kernel may have one of its own
     LIST(ScheduleGradient) gradients;
 } ScheduleKernel;
 /// The schedule of a backward, which is derived anew.

@@ -280,6 +280,23 @@ static void report_work(const Emitted *emitted, ScheduleKernel *told) {
     }
 }
 
+/// The block sizes that the kernel could have of its own, and why it has to have the forward's for others.
+static void report_blocks(const ScheduleSource *source, const BackwardLaunch *launch,
+                          ScheduleKernel *told) {
+    for (int i = 0; i < launch->block_count; i++) {
+        const LaunchBlock *block = &launch->blocks[i];
+        const char *axes = axes_text(source->arena, block->numbers);
+        const char *text =
+            block->why ? arena_printf(source->arena, "%s: the forward's size, as %s", block->name,
+                                      block->why)
+                       : arena_printf(source->arena, "%s: any size%s is right%s%s", block->name,
+                                      block->needs_divisor ? " that divides the forward's" : "",
+                                      axes ? "; its blocks are counted by programs along " : "",
+                                      axes ? axes : "");
+        LIST_PUSH(source->arena, &told->blocks, text);
+    }
+}
+
 static ScheduleKernel report_kernel(const ScheduleSource *source, const BackwardLaunch *launch) {
     const Kernel *kernel = snapshot_find_kernel(source->module, str_from(launch->kernel));
     ScheduleKernel told = {.name = launch->kernel, .is_understood = kernel && kernel->function};
@@ -289,6 +306,7 @@ static ScheduleKernel report_kernel(const ScheduleSource *source, const Backward
                              .kernel = kernel,
                              .axes = function_axes(source->arena, kernel->function)};
     report_work(&emitted, &told);
+    report_blocks(source, launch, &told);
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
         if (argument->use != ARGUMENT_GRADIENT && argument->use != ARGUMENT_RUNNING) continue;
@@ -374,6 +392,7 @@ static void put_kernel(Buffer *out, const ScheduleKernel *kernel) {
         buffer_printf(out, "  a program %s\n", work->text);
         if (work->share) buffer_printf(out, "  %s\n", work->share);
     }
+    for (LIST_EACH(int, i, kernel->blocks)) buffer_printf(out, "  %s\n", kernel->blocks.items[i]);
     for (LIST_EACH(int, i, kernel->gradients)) put_gradient(out, &kernel->gradients.items[i]);
 }
 

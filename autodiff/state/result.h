@@ -93,6 +93,17 @@ typedef struct BackwardArgument {
         is_float32;  // ARGUMENT_GRADIENT and _RUNNING: the buffer is float32 whatever the input is (atomics), cast afterwards
 } BackwardArgument;
 
+/// A block size of an emitted kernel (autodiff/blocks).
+typedef struct LaunchBlock {
+    const char *name, *of;  // of the emitted kernel's parameter, and of the forward's
+    const char
+        *why;  // what speaks against another size than the forward's, a sentence; NULL: nothing
+    bool needs_divisor;          // another one has to divide the forward's
+    bool numbers[PROGRAM_AXES];  // programs along these axes of the grid number its blocks
+    const char *ends
+        [PROGRAM_AXES];  // and where masks end them, in Python over the forward's arguments; NULL: not known
+} LaunchBlock;
+
 /// Of one kernel of a backward, on the forward's grid.
 typedef struct BackwardLaunch {
     const char *kernel;
@@ -104,6 +115,8 @@ typedef struct BackwardLaunch {
     const char **
         stages;  // the tensors, in Python, of which a loop over programs loads a tile of that size each iteration
     int stage_count;
+    LaunchBlock *blocks;
+    int block_count;
     bool
         is_tuned_before;  // it runs in the configuration that the autotuner chose for the first launch
 } BackwardLaunch;

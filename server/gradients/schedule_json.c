@@ -98,6 +98,9 @@ static Json *kernels_json(Arena *arena, const ScheduleReport *report) {
             set_told(arena, item, "share", kernel->work.items[k].share);
             json_push(work, item);
         }
+        Json *block_texts = json_array(arena);
+        for (LIST_EACH(int, k, kernel->blocks))
+            json_push(block_texts, json_string(arena, kernel->blocks.items[k]));
         for (LIST_EACH(int, k, kernel->gradients)) {
             const ScheduleGradient *gradient = &kernel->gradients.items[k];
             Json *item = json_object(arena);
@@ -112,6 +115,7 @@ static Json *kernels_json(Arena *arena, const ScheduleReport *report) {
         }
         json_set_string(json, "name", kernel->name);
         json_set(json, "work", work);
+        if (kernel->blocks.count) json_set(json, "blocks", block_texts);
         json_set(json, "gradients", gradients);
         json_push(kernels, json);
     }

@@ -71,6 +71,7 @@ ROOMS = {
         "extents": {"tape", "addresses", "rewrite", "state"},
         "atomics": {"addresses", "rewrite", "state"},
         "schedule": {"atomics", "extents", "tape", "addresses", "rewrite", "state"},
+        "blocks": {"state"},
         "finiteness": {"tape", "addresses", "rewrite", "state"},
         "sweep": {"primal", "tape", "rewrite", "state"},
         "plan": {"primal", "tape", "addresses", "rewrite", "state"},
@@ -79,7 +80,7 @@ ROOMS = {
         "module": {"launcher", "function", "plan", "emit", "primal", "rewrite", "state"},
         ".": {
             *{"module", "function", "plan", "emit", "sweep", "finiteness", "schedule", "atomics"},
-            *{"programs", "extents", "primal", "tape", "addresses", "rewrite", "state"},
+            *{"programs", "extents", "primal", "tape", "addresses", "rewrite", "state", "blocks"},
         },
     },
     "gpu-runner": {

@@ -1,0 +1,145 @@
+// An emitted kernel in; of each of its block sizes whether it may have another than the forward's, and which axes of the grid follow, out.
+#include "autodiff/blocks/free_blocks.h"
+
+#include <string.h>
+
+#include "autodiff/blocks/origins.h"
+
+/* ---- the blocks ---- */
+
+static bool visit_dims(void *context, Op *op) {
+    Blocks *blocks = context;
+    for (int i = 0; i < op->result_count; i++)
+        for (int d = 0; d < op->results[i]->type.rank; d++) {
+            const Poly *dim = op->results[i]->type.dims[d];
+            for (int t = 0; dim && t < dim->count; t++)
+                for (int a = 0; a < dim->terms[t].atom_count; a++) {
+                    Value *atom = dim->terms[t].atoms[a];
+                    bool is_parameter = !atom->op && !atom->region->parent;
+                    if (is_parameter && !block_of(blocks, atom))
+                        LIST_PUSH(blocks->arena, &blocks->blocks, ((BlockSize){.symbol = atom}));
+                }
+        }
+    return true;
+}
+
+/* ---- what speaks against a block of its own ---- */
+
+static bool is_of_axis(const Origin *origin, int axis) {
+    return origin->kind != ORIGIN_LOOP && origin->axis == axis;
+}
+
+/// Programs along an axis have one block each, and all of these make the tensor: then nothing else may tell programs apart.
+static void settle_axis(Blocks *blocks, int axis, Value **numbered) {
+    bool is_shared_out = false, has_own = false;
+    *numbered = NULL;
+    for (LIST_EACH(int, i, blocks->origins)) {
+        const Origin *origin = &blocks->origins.items[i];
+        if (!is_of_axis(origin, axis)) continue;
+        is_shared_out |= origin->kind == ORIGIN_OWNERS;
+        if (origin->kind == ORIGIN_OWNERS || !origin->symbol) continue;
+        has_own |= origin->kind == ORIGIN_PROGRAM;
+        if (*numbered && *numbered != origin->symbol) {
+            block_stays(blocks, *numbered, "programs number blocks of two sizes");
+            block_stays(blocks, origin->symbol, "programs number blocks of two sizes");
+        }
+        *numbered = origin->symbol;
+    }
+    if (!*numbered) return;
+    if (has_own && is_shared_out)
+        block_stays(blocks, *numbered, "programs with blocks of it share out other work");
+    if (blocks->counts_programs[axis])
+        block_stays(blocks, *numbered, "the number of programs is used by itself");
+    for (LIST_EACH(int, i, blocks->origins)) {
+        const Origin *origin = &blocks->origins.items[i];
+        bool is_other = !origin->symbol && origin->kind == ORIGIN_PROGRAMS;
+        if (is_of_axis(origin, axis) && origin->kind != ORIGIN_OWNERS &&
+            (origin->is_plain || is_other))
+            block_stays(blocks, *numbered, "the number of a program is used by itself");
+    }
+}
+
+static void settle_origin(Blocks *blocks, const Origin *origin) {
+    BlockSize *block = origin->symbol ? block_of(blocks, origin->symbol) : NULL;
+    if (!block) return;
+    bool is_masked = origin->mask_end && !origin->is_unmasked;
+    if (origin->kind == ORIGIN_PROGRAM || origin->kind == ORIGIN_PROGRAMS) {
+        block->needs_divisor |= !is_masked;
+        return;
+    }
+    if (origin->is_plain)
+        block_stays(blocks, block->symbol,
+                    "the loop over its blocks uses a block's number by itself");
+    if (!is_masked || !poly_equal(origin->mask_end, origin->end))
+        block_stays(blocks, block->symbol,
+                    "not every access is masked where the loop over its blocks ends");
+}
+
+/* ---- what the launch is told ---- */
+
+/// The index of the argument that a parameter of the kernel is bound to the forward's by; -1.
+static int argument_of(const Function *backward, const BackwardLaunch *launch, const Value *value) {
+    for (int i = 0; i < launch->argument_count; i++)
+        if (backward->parameters[i].value == value && launch->arguments[i].use == ARGUMENT_SAME)
+            return i;
+    return -1;
+}
+
+/// Where masks end the blocks that programs along an axis number, in Python over the forward's arguments; NULL.
+static const char *end_text(const Blocks *blocks, const BackwardLaunch *launch, int axis) {
+    const Poly *end = NULL;
+    for (LIST_EACH(int, i, blocks->origins)) {
+        const Origin *origin = &blocks->origins.items[i];
+        if (!is_of_axis(origin, axis) || origin->kind == ORIGIN_OWNERS || !origin->symbol) continue;
+        if (!origin->mask_end || (end && !poly_equal(end, origin->mask_end))) return NULL;
+        end = origin->mask_end;
+    }
+    for (int t = 0; end && t < end->count; t++)
+        for (int a = 0; a < end->terms[t].atom_count; a++) {
+            const Value *atom = end->terms[t].atoms[a];
+            int index = argument_of(blocks->function, launch, atom);
+            if (index < 0 ||
+                strcmp(launch->arguments[index].of, launch->arguments[index].name) != 0)
+                return NULL;
+        }
+    return end ? poly_print(blocks->arena, end) : NULL;
+}
+
+static void list_blocks(Blocks *blocks, BackwardLaunch *launch,
+                        Value *const numbered[PROGRAM_AXES]) {
+    launch->blocks = ARENA_ARRAY(blocks->arena, LaunchBlock, blocks->blocks.count + 1);
+    for (LIST_EACH(int, i, blocks->blocks)) {
+        const BlockSize *block = &blocks->blocks.items[i];
+        int index = argument_of(blocks->function, launch, block->symbol);
+        if (index < 0) continue;
+        LaunchBlock *own = &launch->blocks[launch->block_count++];
+        *own = (LaunchBlock){.name = launch->arguments[index].name,
+                             .of = launch->arguments[index].of,
+                             .why = block->why,
+                             .needs_divisor = block->needs_divisor};
+        for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+            if (numbered[axis] != block->symbol) continue;
+            own->numbers[axis] = true;
+            own->ends[axis] = end_text(blocks, launch, axis);
+            own->needs_divisor |= !own->ends[axis];
+        }
+    }
+}
+
+void blocks_describe(Arena *arena, Function *backward, BackwardLaunch *launch) {
+    Blocks blocks = {.arena = arena,
+                     .function = backward,
+                     .former = former_new(arena),
+                     .nodes = map_new(arena),
+                     .ends = map_new(arena),
+                     .summed = map_new(arena)};
+    region_walk(backward->body, visit_dims, &blocks);
+    if (!blocks.blocks.count) return;
+    origins_find(&blocks);
+    statements_visit(&blocks);
+    sums_settle(&blocks);
+    Value *numbered[PROGRAM_AXES];
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) settle_axis(&blocks, axis, &numbered[axis]);
+    for (LIST_EACH(int, i, blocks.origins)) settle_origin(&blocks, &blocks.origins.items[i]);
+    list_blocks(&blocks, launch, numbered);
+}

@@ -1,0 +1,97 @@
+// Inside autodiff/blocks/: where the blocks of a kernel lie, and how its values depend on that.
+#ifndef TAD_AUTODIFF_BLOCKS_ORIGINS_H
+#define TAD_AUTODIFF_BLOCKS_ORIGINS_H
+
+#include "analysis/addresses/affine.h"
+#include "autodiff/state/result.h"
+
+/// A constexpr that is the length of tiles along some axis.
+typedef struct BlockSize {
+    Value *symbol;
+    const char *why;  // it stays the forward's; NULL: nothing speaks against another
+    bool needs_divisor;
+} BlockSize;
+
+typedef enum OriginKind {
+    ORIGIN_PROGRAM,   // a program id: each program has its block
+    ORIGIN_PROGRAMS,  // a loop over all programs of an axis
+    ORIGIN_OWNERS,    // a loop over blocks that the programs of an axis share out
+    ORIGIN_LOOP,      // a loop over blocks
+} OriginKind;
+
+/// What says where a block begins: `variable * block + lane`, or `variable + lane` where a loop goes in steps of the block.
+typedef struct Origin {
+    OriginKind kind;
+    Value *variable;
+    int axis;       // of the grid; not of _LOOP
+    Op *loop;       // not of _PROGRAM
+    Value *symbol;  // of the block; NULL: not known yet
+    bool counts_blocks;
+    const Poly *end;       // of _OWNERS and _LOOP: where the loop ends, in elements
+    bool is_plain;         // used without lanes
+    bool is_unmasked;      // an access has no mask that ends it, or two have other ends
+    const Poly *mask_end;  // where masks end it; NULL: no access yet
+} Origin;
+
+/// What a mask leaves of an origin's elements: those below `end`.
+typedef struct MaskEnd {
+    int origin;
+    const Poly *end;
+} MaskEnd;
+
+typedef struct Reduction {
+    Op *op;
+    int node;
+    Value *symbol;
+} Reduction;
+
+/// One kernel under study. Dimensions of values that are no affine numbers are nodes; operations join them.
+typedef struct Blocks {
+    Arena *arena;
+    Function *function;
+    Former *former;
+    LIST(BlockSize) blocks;
+    LIST(Origin) origins;
+    bool counts_programs[PROGRAM_AXES];  // how many there are along an axis is used by itself
+    Map nodes;                           // value -> its first node, plus 1
+    LIST(int)
+    parents, labels;  // of nodes: the one that it is joined with; its origin, -1: none known
+    Map ends;         // comparisons -> MaskEnd
+    LIST(Reduction) reductions;
+    Map summed;  // reductions that a loop adds up over all blocks
+} Blocks;
+
+BlockSize *block_of(Blocks *blocks, const Value *symbol);
+/// The constexpr that is the dim, NULL where it is something else; `*is_other`: something that is made of one.
+Value *block_dim(Blocks *blocks, const Poly *dim, bool *is_other);
+void block_stays(Blocks *blocks, const Value *symbol, const char *why);
+/// All blocks that the type's dims mention stay.
+void type_stays(Blocks *blocks, const Type *type, const char *why);
+/// The n of `(n + block - 1) // block`, with the block; NULL.
+const Poly *rounded_up(Blocks *blocks, const Value *value, Value **symbol);
+/// The origins of the function: program ids, and loops that go from block to block.
+void origins_find(Blocks *blocks);
+int origin_of_loop(const Blocks *blocks, const Op *loop);
+
+enum { LABELS_NONE = -1 };
+
+/// Whether a value is a number, or an address, whose affine form says all about it.
+bool value_is_affine(Blocks *blocks, Value *value);
+/// Takes a form that something uses for what lies at `origin + lane`: notes what it uses otherwise. `labels`: the origin along each axis of
+/// `type`, LABELS_NONE where nothing depends on it; `*rest`: what is left of the base. May be NULL, both.
+void form_use(Blocks *blocks, const Affine *form, const Type *type, int *labels, const Poly **rest);
+/// Notes a number of the program's that something uses.
+void poly_use(Blocks *blocks, const Poly *poly);
+
+/// What the statements of the kernel join, label, and sum up: visit.c.
+void statements_visit(Blocks *blocks);
+int node_root(Blocks *blocks, int node);
+/// The first node of a value's dims.
+int nodes_of(Blocks *blocks, const Value *value);
+/// The first end that the mask has for an origin's elements; NULL: none.
+const Poly *mask_end_of(const Blocks *blocks, const Value *mask, int origin);
+
+/// Settles what sums along blocks, and what loops over them carry: sums.c.
+void sums_settle(Blocks *blocks);
+
+#endif

@@ -1,0 +1,175 @@
+// Loops over blocks in; those blocks that nothing but a sum goes along stay free, the others do not.
+#include "autodiff/blocks/origins.h"
+
+#include "analysis/ir/walk.h"
+
+enum { MOST_TERMS = 64 };  // that an iteration adds one after the other
+
+/// A sum along one origin's blocks.
+typedef struct BlockSum {
+    Blocks *blocks;
+    Map terms;  // values -> whether they are, plus 1
+    int origin;
+    bool needs_mask;  // elements behind the end are not known to add 0
+} BlockSum;
+
+static int label_of(Blocks *blocks, int node) {
+    return blocks->labels.items[node_root(blocks, node)];
+}
+
+/* ---- elements behind the end ---- */
+
+static bool is_zero(const Value *value) {
+    double number;
+    return value && value_is_number(value, &number) && number == 0;
+}
+
+/// Whether the elements behind the end of the origin's mask are 0.
+static intptr_t ends_in_zeros(ValueWalk *walk, const Value *value) {
+    const BlockSum *sum = walk->context;
+    if (is_zero(value)) return true;
+    if (!value->op) return false;
+    const Op *op = value->op;
+    Value *const *x = op->operands;
+    switch (op->code) {
+    case OP_LOAD: return mask_end_of(sum->blocks, x[1], sum->origin) && is_zero(x[2]);
+    case OP_WHERE:
+        if (mask_end_of(sum->blocks, x[0], sum->origin) && is_zero(x[2])) return true;
+        return walk_ask(walk, x[1]) && walk_ask(walk, x[2]);
+    case OP_DOT: return walk_ask(walk, x[0]) || walk_ask(walk, x[1]);
+    case OP_SUM:
+    case OP_EXPAND_DIMS:
+    case OP_BROADCAST_TO:
+    case OP_TRANS: return walk_ask(walk, x[0]);
+    default: break;
+    }
+    if (op_rows[op->code].shape != SHAPE_SAME && op_rows[op->code].shape != SHAPE_BROADCAST)
+        return false;
+    switch (op_rows[op->code].zero) {
+    case ZERO_FIRST: return walk_ask(walk, x[0]);
+    case ZERO_ANY: return walk_ask(walk, x[0]) || walk_ask(walk, x[1]);
+    case ZERO_ALL: return walk_ask(walk, x[0]) && walk_ask(walk, x[1]);
+    default: return false;
+    }
+}
+
+/* ---- terms ---- */
+
+typedef struct SumUses {
+    const Value *value;
+    int count;
+} SumUses;
+
+static bool visit_uses(void *context, Op *op) {
+    SumUses *uses = context;
+    for (int i = 0; i < op->operand_count; i++) uses->count += op->operands[i] == uses->value;
+    return true;
+}
+
+static bool is_used_once(const Region *region, const Value *value) {
+    SumUses uses = {.value = value};
+    region_walk(region, visit_uses, &uses);
+    return uses.count == 1;
+}
+
+static bool reduces(const BlockSum *sum, const Op *op) {
+    for (LIST_EACH(int, i, sum->blocks->reductions)) {
+        const Reduction *reduction = &sum->blocks->reductions.items[i];
+        if (reduction->op == op) return label_of(sum->blocks, reduction->node) == sum->origin;
+    }
+    return false;
+}
+
+static bool is_term(BlockSum *sum, Value *value);
+
+/// A sum of the block's elements, or what is linear in one.
+static bool is_linear(BlockSum *sum, Value *value) {
+    Blocks *blocks = sum->blocks;
+    const Op *op = value->op;
+    if (!op || op->result_count != 1) return false;
+    Value *const *x = op->operands;
+    const Value *variable = blocks->origins.items[sum->origin].variable;
+    switch (op->code) {
+    case OP_DOT:
+    case OP_SUM:
+        if (op->code == OP_DOT && x[2] && !is_zero(x[2])) return false;
+        if (!reduces(sum, op)) return false;
+        map_set_pointer(&blocks->summed, op, sum);
+        if (!walk_from(x[0], ends_in_zeros, false, sum) &&
+            !(op->code == OP_DOT && walk_from(x[1], ends_in_zeros, false, sum)))
+            sum->needs_mask = true;
+        return true;
+    case OP_CAST:
+    case OP_NEG:
+    case OP_EXPAND_DIMS:
+    case OP_BROADCAST_TO:
+    case OP_TRANS: return is_term(sum, x[0]);
+    case OP_DIV: return is_term(sum, x[0]) && !value_depends_on_axis(blocks->arena, x[1], variable);
+    case OP_MUL:
+        for (int i = 0; i < 2; i++)
+            if (!value_depends_on_axis(blocks->arena, x[1 - i], variable) && is_term(sum, x[i]))
+                return true;
+        return false;
+    default: return false;
+    }
+}
+
+static bool is_term(BlockSum *sum, Value *value) {
+    void *known = map_get_pointer(&sum->terms, value);
+    if (known) return (intptr_t)known == 2;
+    map_set_pointer(&sum->terms, value, (void *)1);
+    bool is_one = is_linear(sum, value);
+    map_set_pointer(&sum->terms, value, (void *)(intptr_t)(is_one + 1));
+    return is_one;
+}
+
+/// Whether `value` is what was carried, plus terms; each step of the sum is used by the next alone.
+static bool adds_up(BlockSum *sum, Value *value, const Value *carried, int depth) {
+    if (value == carried) return true;
+    const Op *op = value->op;
+    if (depth == MOST_TERMS || !op || !op->parent || !is_used_once(op->parent, value)) return false;
+    Value *const *x = op->operands;
+    if (op->code == OP_ADD)
+        return (adds_up(sum, x[0], carried, depth + 1) && is_term(sum, x[1])) ||
+               (adds_up(sum, x[1], carried, depth + 1) && is_term(sum, x[0]));
+    if (op->code == OP_DOT && x[2] && reduces(sum, op)) {
+        if (!adds_up(sum, x[2], carried, depth + 1)) return false;
+        map_set_pointer(&sum->blocks->summed, op, sum);
+        if (!walk_from(x[0], ends_in_zeros, false, sum) &&
+            !walk_from(x[1], ends_in_zeros, false, sum))
+            sum->needs_mask = true;
+        return true;
+    }
+    return false;
+}
+
+static void settle_loop(Blocks *blocks, int index) {
+    Origin *origin = &blocks->origins.items[index];
+    const Op *loop = origin->loop;
+    BlockSum sum = {.blocks = blocks, .terms = map_new(blocks->arena), .origin = index};
+    for (int i = 0; loop && i < loop->result_count; i++) {
+        const Region *body = loop->regions[0];
+        const Value *argument = body->arguments[1 + i];
+        Value *next = region_terminator(body)->operands[i];
+        bool is_sum = origin->kind != ORIGIN_OWNERS && next != argument &&
+                      is_used_once(body, argument) && adds_up(&sum, next, argument, 0);
+        if (!is_sum)
+            block_stays(blocks, origin->symbol,
+                        "a loop over its blocks carries more than sums of their elements");
+    }
+    if (sum.needs_mask) origin->is_unmasked = true;
+}
+
+void sums_settle(Blocks *blocks) {
+    for (LIST_EACH(int, i, blocks->origins))
+        if (blocks->origins.items[i].symbol) settle_loop(blocks, i);
+    for (LIST_EACH(int, i, blocks->reductions)) {
+        const Reduction *reduction = &blocks->reductions.items[i];
+        int label = label_of(blocks, reduction->node);
+        bool is_summed = label >= 0 && map_has_pointer(&blocks->summed, reduction->op);
+        if (!is_summed)
+            block_stays(blocks, reduction->symbol,
+                        label < 0 ? "a sum over its lanes is a sum over an axis"
+                                  : "a sum over its lanes is not added up over all blocks");
+    }
+}

@@ -208,11 +208,23 @@ static bool follows_otherwise(Check *check, const Op *loop, const Poly *base) {
     return false;
 }
 
-static bool number_at(Check *check, const ConcreteLaunch *launch, const Poly *poly,
-                      int64_t *number) {
+/// Whether the launcher's own caller says it, or a part of it.
+static bool is_callers(const HostValue *value) {
+    if (!value || value->kind == HOST_INPUT) return true;
+    bool is_callers_own = false;
+    for (int i = 0; value->kind == HOST_OPERATION && i < value->count && !is_callers_own; i++)
+        is_callers_own = is_callers(value->items[i]);
+    return is_callers_own;
+}
+
+/// The number at a launch; false where the launcher's own caller says part of it.
+static bool number_at(Check *check, const HostLaunch *at, const ConcreteLaunch *launch,
+                      const Poly *poly, int64_t *number) {
     for (int p = 0; p < check->function->parameter_count && p < launch->argument_count; p++) {
         Value *parameter = check->function->parameters[p].value;
         const ConcreteArgument *argument = &launch->arguments[p];
+        const HostValue *value = p < at->argument_count ? at->arguments[p].value : NULL;
+        if (poly_mentions(poly, parameter) && is_callers(value)) return false;
         if (argument->kind == CONCRETE_SCALAR && argument->constant.kind == CONSTANT_INT &&
             poly_mentions(poly, parameter))
             poly = poly_substitute(check->arena, poly, parameter,
@@ -234,7 +246,8 @@ static bool differ_at_launches(Check *check, const Poly *a, const Poly *b) {
         const HostLaunch *launch = host_launch(kernel->module, site, &policy);
         if (!launch->is_reached) return false;
         const ConcreteLaunch *numbers = host_concretize(check->arena, launch);
-        if (!number_at(check, numbers, a, &x) || !number_at(check, numbers, b, &y) || x == y)
+        if (!number_at(check, launch, numbers, a, &x) ||
+            !number_at(check, launch, numbers, b, &y) || x == y)
             return false;
         any = true;
     }

@@ -34,12 +34,11 @@ MemoryBuffer *parts_buffer(const Problem *problem, Execution *run, const Actual 
         arena_printf(run->arena, "the sums for the gradient of %.*s", STR_ARGS(argument->name));
     MemoryBuffer *buffer =
         memory_add(run->memory, name, actual->dtype, (Content){.kind = CONTENT_ZERO});
-    if (argument->extent >= 1) {
+    if (argument->extent >= 1)
         buffer->extent =
             argument->extent + (most_slices(problem) - 1) * parts_stride(problem, parameter);
-        buffer->has_start = argument->has_start;
-        buffer->before = argument->before;
-    }
+    buffer->has_start = true;  // the Function makes it: nothing lies in front of the first sum
+    buffer->before = elements_before(argument);
     buffer->is_gradient = true;
     buffer->is_uninitialised = actual->stored != NULL;
     return run->parts[parameter] = buffer;

@@ -65,13 +65,17 @@ Imports slow_imports(Request *request) {
                                    request->document->source_path);
 }
 
+const Settings *slow_settings(const Request *request) {
+    Report report = {.arena = request->arena};
+    return settings_for(settings_cache_new(request->arena, &report),
+                        request->document->source_path);
+}
+
 Json *slow_proof_params(Request *request, const Snapshot *snapshot, Imports imports,
                         const Kernel *kernel, const Backward *backward, const char *text,
                         double limit_s) {
     Arena *arena = request->arena;
-    Report report = {.arena = arena};
-    const Settings *settings =
-        settings_for(settings_cache_new(arena, &report), request->document->source_path);
+    const Settings *settings = slow_settings(request);
     ProofFile file = {snapshot->source, settings, imports};
     ProofPlan plan = proof_plan(arena, kernel, backward, text, settings);
     return proof_params(arena, &file, &plan, 0, limit_s);

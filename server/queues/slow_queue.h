@@ -12,6 +12,8 @@ void slow_queue_free(struct SlowQueue *queue);
 const Snapshot *slow_snapshot(Request *request);
 /// All files that it imports, read for this snapshot; texts live as long as the snapshot.
 Imports slow_imports(Request *request);
+/// `[tool.tad]` for the request's document, read anew: what the fast queue keeps is its own.
+const Settings *slow_settings(const Request *request);
 /// What the worker is asked about a kernel of a snapshot, which imports `imports`, and its backward (`text`: the module with its
 /// kernels).
 Json *slow_proof_params(Request *request, const Snapshot *snapshot, Imports imports,

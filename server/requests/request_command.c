@@ -126,8 +126,8 @@ static Json *command_kernels(Request *request) {
 static Json *command_schedule(Request *request) {
     const Snapshot *snapshot = slow_snapshot(request);
     const Kernel *kernel = snapshot ? kernel_of(request, snapshot) : NULL;
-    const char *card = kernel ? request_settings(request)->card : NULL;
-    return kernel ? schedule_json(request->arena, snapshot, kernel, card) : NULL;
+    if (!kernel) return NULL;
+    return schedule_json(request->arena, snapshot, kernel, slow_settings(request)->card);
 }
 
 static Json *command_access(Request *request) {

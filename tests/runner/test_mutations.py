@@ -43,6 +43,7 @@ PACKED = "the other half of the packed row is read, and not used"
 CENTRED = "the sum is 0: the rows are centred"
 GAUGE = "softmax does not see a common shift"
 OWN = "nothing else adds to these elements before"
+WITHIN = "the labels of a proof lie within their rows"
 FEWER = "fewer states are kept than there is room for"
 EQUAL = {
     "every = ((n + tape_steps)) // tape_steps": FEWER,
@@ -58,7 +59,8 @@ EQUAL = {
     "h = h0": "the state is 0 before",
     "numerator = tl.exp(((x) + (tl.max(x, axis=0))))": GAUGE,
     "numerator = tl.exp((x))": GAUGE,
-    "tl.store(dlogits_ptr_1 + label, dpicked)": OWN,
+    '(label >= 0) | (dpicked == 0.0), 0.0, float("nan")': WITHIN,
+    '(label < n_cols) | (dpicked == 0.0), 0.0, float("nan")': WITHIN,
     "tl.store(ptrs_2 + HALF, dx2, mask=mask)": OWN,
     "tl.store(ptrs_2, dx1, mask=mask)": OWN,
 }

@@ -256,6 +256,11 @@ def scratch_types(source: str, names: list[str]) -> dict[str, str]:
     for name, what in re.findall(r"^ *# (\w+): (.*)$", source, re.MULTILINE):
         if name in names:
             found[name] = "i32" if "room for" in what else kinds.get(what.split()[-1], "*fp32")
+        found |= dict.fromkeys(re.findall(r"zeros, `(\w+)` times", what), "i32")
+        if name in names and "times; the gradient is their sum" in what:
+            # the distance of the sums stands behind their pointer's name
+            distance = f"{name.removesuffix('_ptr')}_stride".lower()
+            found |= {n: "i32" for n in names if n.lower() == distance}
     return found
 
 

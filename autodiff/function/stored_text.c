@@ -5,6 +5,7 @@
 
 #include "autodiff/emit/emit_layout.h"
 #include "autodiff/function/call_lines.h"
+#include "autodiff/plan/needs.h"
 
 /// The name of a whole grid, whose second and third axes a launch may leave out.
 static const char *programs_name(Arena *arena, const LaunchPlan *plan) {
@@ -144,12 +145,21 @@ static bool is_check_said(const LaunchPlan *plan, const StepCheck *check, int *m
     return true;
 }
 
+/// Python that holds where a check matters: where autograd asks for the gradient of an input, or for any one that an output's leads to.
+static const char *check_need_text(Arena *arena, const LaunchPlan *plan, const StepCheck *check) {
+    int of = parameter_find(plan->kernel, str_from(check->of));
+    bool is_input = of >= 0 && plan->passed[of] && !parameter_is_output(plan_parameter(plan, of));
+    const char *need = is_input ? need_text(arena, plan, check->of)
+                                : arena_printf(arena, "any(%s.needs_input_grad)", plan->ctx);
+    return *check->guard ? arena_printf(arena, "%s and (%s)", need, check->guard) : need;
+}
+
 const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const char *grid, int indent) {
     Buffer out = buffer_new(arena);
     const char *programs = grid;
     for (int i = 0; i < plan->backward->step_count; i++) {
         const StepCheck *check = &plan->backward->steps[i];
-        int most_axis, inner = indent + (*check->guard ? 4 : 0);
+        int most_axis, inner = indent + 4;
         if (is_added_to(plan->backward, check->of) || !is_check_said(plan, check, &most_axis))
             continue;
         if (most_axis > 0 && programs == grid) {
@@ -160,7 +170,7 @@ const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const char *g
         LIST_PUSH(arena, &arguments, arena_printf(arena, "\"%s\"", check->of));
         for (int k = 0; k < check->range_count; k++)
             LIST_PUSH(arena, &arguments, text_with_grid(arena, check->ranges[k], programs));
-        if (*check->guard) buffer_printf(&out, "%*sif %s:\n", indent, "", check->guard);
+        layout_statement(&out, indent, "if ", check_need_text(arena, plan, check), ":");
         buffer_printf(&out, "%*s%s\n", inner, "",
                       call_lines(arena, "_check_steps", arguments.items, arguments.count, inner));
     }

@@ -52,7 +52,10 @@ static Json *writes_json(Arena *arena, const Use *uses, bool is_before, const Gr
     json_set(json, "own", own);
     json_set(json, "shared", shared);
     json_set_bool(json, "atomic", is_before ? collides : gradient->is_atomic);
-    if (!is_before && gradient->why) json_set_string(json, "why", gradient->why);
+    const char *why = gradient->is_parts ? "each of a few programs stores a sum of its own, and "
+                                           "the Function adds these up"
+                                         : gradient->why;
+    if (!is_before && why) json_set_string(json, "why", why);
     return json;
 }
 

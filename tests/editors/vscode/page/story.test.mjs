@@ -210,7 +210,7 @@ step("the panel has the table of the check and the picture of the schedule", asy
   // What a screen reader has: headings, buttons, a table with named rows, pictures in words.
   await bench.eventually(async () => {
     const tree = await frame.locator("main").ariaSnapshot();
-    for (const part of [/heading "layer_norm_kernel" \[level=1\]/, /button "Check gradients"/, /rowheader "dX"/, /cell "agrees"/, /columnheader "worst error"/, /img "Before and after: Programs that differ in program_id\(0\) meet/])
+    for (const part of [/heading "layer_norm_kernel" \[level=1\]/, /button "Check gradients"/, /rowheader "dX"/, /cell "agrees"/, /columnheader "worst error"/, /img "Before: the forward turned round: Programs that differ in program_id\(0\) meet/, /img "After: derived: Each element is written by one program/, /a few programs stores a sum of its own/])
       assert.match(tree, part, tree);
   });
   // The words for a screen reader change when the check that was started by key runs, and again when it is over.

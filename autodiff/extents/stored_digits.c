@@ -89,8 +89,8 @@ bool poly_is_one(const Poly *poly) {
 const Poly *with_programs(const StoredSearch *coverage, const Poly *poly) {
     for (bool found = true; found;) {
         found = false;
-        for (int t = 0; t < poly->count && !found; t++)
-            for (int i = 0; i < poly->terms[t].atom_count && !found; i++) {
+        for (int t = 0; !found && t < poly->count; t++)
+            for (int i = 0; !found && i < poly->terms[t].atom_count; i++) {
                 Value *atom = poly->terms[t].atoms[i];
                 int64_t axis;
                 OpCode code = atom->op ? atom->op->code : OP_COUNT;
@@ -131,8 +131,8 @@ static const Poly *of_one_slice(const StoredSearch *coverage, const Poly *poly) 
     Arena *arena = coverage->arena;
     for (bool found = coverage->most; found;) {
         found = false;
-        for (int t = 0; t < poly->count && !found; t++)
-            for (int i = 0; i < poly->terms[t].atom_count && !found; i++) {
+        for (int t = 0; !found && t < poly->count; t++)
+            for (int i = 0; !found && i < poly->terms[t].atom_count; i++) {
                 Value *atom = poly->terms[t].atoms[i];
                 const Op *op = atom->op;
                 bool is_stride = atom == coverage->stride;

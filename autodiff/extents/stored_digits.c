@@ -255,14 +255,16 @@ static bool describe_loop(StoredSearch *coverage, StoredDigit *digit, Op *loop) 
     if (!texts[0])
         return add_dealt_loop(coverage, digit, loop, bounds[0], bounds[1]) ||
                add_shared_loop(coverage, digit, bounds[0], bounds[1], bounds[2]);
-    if (!texts[1] || !texts[2]) return false;
+    // A step that a tuner chooses has no text; what an address comes to at most needs none.
+    if (!texts[1] || !(texts[2] || coverage->is_most)) return false;
     int64_t step;
     if (poly_is_constant(bounds[2], &step) && step < 1) return false;
     const Poly *length = poly_subtract(arena, bounds[1], bounds[0]);
     if (poly_is_zero(bounds[0])) digit->end = bounds[1];
     digit->extent = poly_is_one(bounds[2]) ? length : poly_divide_exact(arena, length, bounds[2]);
-    digit->count =
-        arena_printf(arena, "triton.cdiv(%s, %s)", poly_text(coverage, length), texts[2]);
+    if (texts[2])
+        digit->count =
+            arena_printf(arena, "triton.cdiv(%s, %s)", poly_text(coverage, length), texts[2]);
     return true;
 }
 

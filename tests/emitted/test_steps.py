@@ -221,3 +221,26 @@ def test_a_launch_in_the_file_answers(tmp_path: Path) -> None:
         text = tad("--backward", "--no-proof", path).stdout
         assert "_check_steps" not in text
         assert ("tl.atomic_add(dx" in text) == is_atomic
+
+
+def test_a_step_that_a_tuner_chooses_needs_no_text(tmp_path: Path) -> None:
+    """A tuned product without a launch: each factor's rows are looked at, and both gradients have owners."""
+    path = tmp_path / "tuned.py"
+    path.write_text(
+        "import triton\nimport triton.language as tl\n\n\n"
+        "@triton.autotune([triton.Config({'B': 16, 'BK': 16}), triton.Config({'B': 32, 'BK': 32})], key=['K'])\n"
+        "@triton.jit\ndef product(a, b, c, M, N, K, am, ak, bk, bn, cm, cn, B: tl.constexpr, BK: tl.constexpr):\n"
+        "    m = (tl.program_id(0) * B + tl.arange(0, B))[:, None]\n"
+        "    n = (tl.program_id(1) * B + tl.arange(0, B))[None, :]\n"
+        "    acc = tl.zeros((B, B), dtype=tl.float32)\n"
+        "    for start in range(0, K, BK):\n"
+        "        k = start + tl.arange(0, BK)\n"
+        "        x = tl.load(a + m * am + k[None, :] * ak, mask=(m < M) & (k[None, :] < K), other=0.0)\n"
+        "        y = tl.load(b + k[:, None] * bk + n * bn, mask=(k[:, None] < K) & (n < N), other=0.0)\n"
+        "        acc += tl.dot(x, y)\n"
+        "    tl.store(c + m * cm + n * cn, acc, mask=(m < M) & (n < N))\n"
+    )
+    text = tad("--backward", "--no-proof", path).stdout
+    assert "tl.atomic_add" not in text
+    for rows in ('"a", (am, M), (ak, K)', '"b", (bk, K), (bn, N)', '"c", (cm, M), (cn, N)'):
+        assert f"_check_steps({rows})" in text

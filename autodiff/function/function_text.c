@@ -298,8 +298,8 @@ static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
         call = arena_printf(arena, "_passed_on(%s, %s.strides[%d], %s, %s)", twin->name, plan->ctx,
                             output_index(plan, twin->of), gradient->of, stored);
     else if (twin)
-        call = arena_printf(arena, "_same_buffer(%s, %s%s%s)", twin->name, gradient->of,
-                            stored ? ", " : "", stored ? stored : "");
+        call = arena_printf(arena, "_same_buffer(%s, %s, %s%s%s)", twin->name, twin->of,
+                            gradient->of, stored ? ", " : "", stored ? stored : "");
     layout_statement(out, indent, target, call, "");
 }
 
@@ -508,6 +508,11 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
     if (scalars->count == 1)
         statement(out, arena_printf(arena, "%s = ", scalars->items[0]), numbers);
     if (scalars->count > 1) unpack(out, scalars, numbers);
+    // The kernel repeats stores in it, and autograd may come again for what the forward has kept.
+    for (int i = 0; i < launch->argument_count; i++)
+        if (launch->arguments[i].use == ARGUMENT_AMID)
+            statement(out, arena_printf(arena, "%s = ", launch->arguments[i].name),
+                      arena_printf(arena, "_saved_copy(%s)", launch->arguments[i].name));
     class_buffers(arena, out, plan, outputs);
     for (int i = 0; i < backward->launch_count; i++) class_call(arena, out, plan, i, outputs);
     Texts results = {0};

@@ -92,8 +92,13 @@ HELPERS = """
 
 def shared(x, r, scale):
     x, r = x.t() if scale > 2.0 else x, r.half() if scale < 0.0 else r
+    x, r = x.detach().requires_grad_(), r.detach().requires_grad_()
+    if scale == 2.0:
+        r = (r.requires_grad_() * r).view(r.shape)
+    if scale == 1.5:
+        r = r.view(-1).view(r.shape)
     dx = _gradient_buffer(x)
-    return torch.ones(1) * (1.0 if _same_buffer(dx, r) is dx else 0.0)
+    return torch.ones(1) * (1.0 if _same_buffer(dx, x, r) is dx else 0.0)
 """
 
 
@@ -101,6 +106,8 @@ def shared(x, r, scale):
     ("scale", "is_one"),
     [
         pytest.param(1.0, True, id="alike"),
+        pytest.param(2.0, True, id="computed"),
+        pytest.param(1.5, False, id="a view of a leaf"),
         pytest.param(3.0, False, id="another layout"),
         pytest.param(-1.0, False, id="another type"),
     ],
@@ -108,7 +115,10 @@ def shared(x, r, scale):
 def test_when_a_buffer_does_for_both(
     scale: float, is_one: bool, tmp_path: Path, interpreter: Worker
 ) -> None:
-    """A buffer keeps its tensor's strides and type, so that of another layout or type is its own."""
+    """A buffer keeps its tensor's strides and type, so that of another layout or type is its own.
+
+    So is that of a view of a leaf: autograd would keep the one buffer as two leaves' `.grad`, and add to it twice.
+    """
     text = written(tmp_path, form("a sum")) + HELPERS
     x = np.ones((4, 4))
     found = call_function(text, "shared", [x, x, scale], worker=interpreter).outputs[0]

@@ -196,9 +196,10 @@ class Measurement:
         if not loss.requires_grad:
             return dict.fromkeys(leaves)
         if not self.call.second:
-            loss.backward()
+            loss.backward(retain_graph=True)
             gradients = {name: leaf.grad for name, leaf in leaves.items()}
-            return self.alone(module, gradients) or gradients
+            wrong = self.twice(loss, leaves, gradients) or self.alone(module, gradients)
+            return wrong or gradients
         return self.second(loss, leaves)
 
     def leaves(self, wanted: set[str]) -> tuple[dict, dict]:
@@ -211,6 +212,22 @@ class Measurement:
                 value = leaves[name] * 1 if given.in_place else leaves[name]
             values[name] = value
         return leaves, values
+
+    def twice(self, loss: torch.Tensor, leaves: dict, gradients: dict) -> str:
+        """How a gradient differs that a second backward adds up: from twice the first, each in memory of its own."""
+        first = {n: None if g is None else g.detach().clone() for n, g in gradients.items()}
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            return "" if "inplace operation" in str(error) else f"a second backward: {error}"
+        for name, leaf in leaves.items():
+            once, both = first[name], leaf.grad
+            gradients[name] = once
+            if once is None:
+                continue
+            if not torch.allclose(both, 2 * once, rtol=1e-3, atol=1e-6, equal_nan=True):
+                return f"{name}: a second backward does not add the same"
+        return ""
 
     def alone(self, module: object, gradients: dict) -> str:
         """Where launches depend on what is asked for: how a gradient differs that alone is asked for."""

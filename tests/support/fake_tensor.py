@@ -41,6 +41,12 @@ def grad_mode(enabled: bool) -> Iterator[None]:
         GradMode.enabled = before
 
 
+class AccumulateGrad:
+    """Where the gradient of a leaf goes."""
+
+    next_functions: tuple = ()
+
+
 class Node:
     """One recorded operation: its tensor inputs and how output gradients become input gradients."""
 
@@ -51,6 +57,15 @@ class Node:
         self.inputs = list(inputs)
         self.gradient = gradient
         self.outputs = 1
+
+    @property
+    def next_functions(self) -> tuple:
+        """The nodes that the inputs' gradients go to, None for an input without one."""
+        tensors = [each for each in self.inputs if isinstance(each, Tensor)]
+        return tuple(
+            (each.grad_fn or (AccumulateGrad() if each.requires_grad else None), each.output_index)
+            for each in tensors
+        )
 
     def __repr__(self) -> str:
         return f"<{self.name}Backward>"

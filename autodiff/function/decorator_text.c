@@ -142,7 +142,7 @@ static void add_autotune(Arena *arena, Buffer *out, const Wrapper *wrapper,
     Buffer reset = buffer_new(arena), restore = buffer_new(arena);
     for (int g = 0; g < launch->argument_count; g++) {
         const BackwardArgument *argument = &launch->arguments[g];
-        bool running = argument->use == ARGUMENT_RUNNING;
+        bool running = argument->use == ARGUMENT_RUNNING || argument->use == ARGUMENT_AMID;
         Buffer *names = running ? &restore : argument->is_float32 ? &reset : NULL;
         if (names) buffer_printf(names, "%s\"%s\"", names->size ? ", " : "", argument->name);
     }

@@ -47,6 +47,17 @@ def test_contents_between_two_stores(tmp_path: Path, interpreter: Worker) -> Non
     np.testing.assert_allclose(result.gradients[0], want, rtol=1e-4)
 
 
+def test_a_tuned_backward_begins_each_try_with_the_copy(tmp_path: Path) -> None:
+    """The tries of a tuner would each repeat the stores in what the last one left."""
+    source = tmp_path / "mirror.py"
+    tuner = (
+        '@triton.autotune([triton.Config({"BLOCK": 8})], key=["n"], restore_value=["x"])\n@triton'
+    )
+    source.write_text(MIRRORED.replace("@triton", tuner, 1).replace(", BLOCK=8", ""))
+    text = tad("--backward", source, "--no-proof").stdout
+    assert 'restore_value=["dx", "x_amid"]' in text
+
+
 def test_copies_are_told(tmp_path: Path) -> None:
     """Where the backward keeps copies; none where the kernel stores elsewhere or needs no value."""
     source = tmp_path / "mirror.py"

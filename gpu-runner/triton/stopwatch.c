@@ -172,7 +172,9 @@ static void rate_keep(Arena *arena, Str key, double rate) {
     cache_keep(arena, key, str_from(arena_printf(arena, "%.17g %.0f", rate, (double)time(NULL))));
 }
 
-static double copy_rate(Arena *arena, GpuBuffers *buffers) {
+static double copy_rate(const RateAsked *asked) {
+    Arena *arena = asked->arena;
+    GpuBuffers *buffers = asked->buffers;
     static const size_t BYTES = (size_t)256 << 20;
     double rate = 0;
     Stopwatch watch = {.arena = arena, .buffers = buffers, .calls = buffers->calls};
@@ -190,15 +192,21 @@ static double copy_rate(Arena *arena, GpuBuffers *buffers) {
     return rate;
 }
 
+double stopwatch_rate(const RateAsked *asked, double *known) {
+    if (*known >= 0) return *known;
+    const Device *device = asked->buffers->device;
+    Arena *arena = asked->arena;
+    Str key = str_from(arena_printf(arena, "rate of %s\n%s\n%d", asked->what,
+                                    device->name ? device->name : "", device->driver_version));
+    *known = rate_kept(arena, key);
+    if (*known > 0) return *known;
+    *known = asked->measure(asked);
+    if (*known > 0) rate_keep(arena, key, *known);
+    return *known;
+}
+
 double stopwatch_copy_rate(Arena *arena, GpuBuffers *buffers) {
     static double rate = -1;  // of the one GPU of this process
-    if (rate >= 0) return rate;
-    const Device *device = buffers->device;
-    Str key = str_from(arena_printf(arena, "rate of a copy\n%s\n%d",
-                                    device->name ? device->name : "", device->driver_version));
-    rate = rate_kept(arena, key);
-    if (rate > 0) return rate;
-    rate = copy_rate(arena, buffers);
-    if (rate > 0) rate_keep(arena, key, rate);
-    return rate;
+    RateAsked asked = {.arena = arena, .buffers = buffers, .what = "a copy", .measure = copy_rate};
+    return stopwatch_rate(&asked, &rate);
 }

@@ -15,8 +15,19 @@ typedef struct MeasuredRuns {
 /// fails or the budget ends.
 Error stopwatch_run(Arena *arena, GpuBuffers *buffers, LoadedKernel *kernels, int count,
                     Budget *budget, MeasuredRuns *measured, Json *meters);
-/// Bytes a second that a copy on this GPU reads and writes together; 0: not known. Measured once in thirty days, and kept in the user's
-/// cache.
+
+/// A rate of this GPU with its driver.
+typedef struct RateAsked {
+    Arena *arena;
+    GpuBuffers *buffers;
+    const char *what;                                  // "a copy"
+    double (*measure)(const struct RateAsked *asked);  // 0: it cannot be had
+    void *context;
+} RateAsked;
+
+/// Measured once in thirty days, and kept in the user's cache; 0: not known. `*known`: of this process, at first below 0.
+double stopwatch_rate(const RateAsked *asked, double *known);
+/// Bytes a second that a copy reads and writes together.
 double stopwatch_copy_rate(Arena *arena, GpuBuffers *buffers);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gpu-runner/triton/compiler.h"
+#include "gpu-runner/triton/matrix.h"
 #include "gpu-runner/triton/reference.h"
 #include "gpu-runner/triton/stopwatch.h"
 
@@ -168,6 +169,11 @@ static void put_rates(TimeRequest *request, Json *result) {
     if (operations) json_set_number(result, "operations", operations->number);
     double rate = stopwatch_copy_rate(request->arena, &request->buffers);
     if (rate > 0) json_set_number(result, "copy_gb_s", rate / 1e9);
+    bool is_trial = json_get(request->params, "check") != NULL;
+    if (is_trial || json_get_number(request->plan, "dot_operations", 0) <= 0) return;
+    rate = matrix_rate(request->arena, &request->buffers, json_get_string(result, "triton", "?"),
+                       &request->budget);
+    if (rate > 0) json_set_number(result, "matrix_tflop_s", rate / 1e12);
 }
 
 /// The argument of the forward or of a launch of the backward whose tensor has this key.

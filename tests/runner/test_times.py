@@ -320,3 +320,28 @@ def test_both_ways_are_told_where_neither_works(cache: Path) -> None:
     assert run.returncode == 2
     assert "TAD_LIBCUDA names no library" in run.stderr
     assert "and with PyTorch:" in run.stderr and "No module named 'torch'" in run.stderr
+
+
+def test_the_rate_of_a_matrix_product_is_measured_once(launches: str, tmp_path: Path) -> None:
+    """Of kernels with products alone, and not for trials of a search."""
+    log = tmp_path / "launches.jsonl"
+    environment = variables(launches, tmp_path / "fresh", STAND_IN_LOG=str(log))
+
+    def ask(dots: int, **more: str) -> float | None:
+        runner = CudaRunner(environment)
+        try:
+            answer = runner.ask("time", {**parameters(dot_operations=dots), **more})["result"]
+        finally:
+            runner.end()
+        return answer.get("matrix_tflop_s")
+
+    assert ask(0) is None
+    assert ask(4096, check="keep") is None
+    assert {launch["kernel"] for launch in logged(tmp_path)} == {"scaled"}
+    rate = ask(4096)
+    assert rate == pytest.approx(2 * 8192**3 / 0.5e-3 / 1e12)
+    products = [launch for launch in logged(tmp_path) if launch["kernel"] == "product"]
+    assert {launch["grid"][0] for launch in products} == {64 * 32, 64 * 64}
+    log.unlink()
+    assert ask(4096) == rate
+    assert {launch["kernel"] for launch in logged(tmp_path)} == {"scaled"}, "it was kept"

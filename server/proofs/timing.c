@@ -357,7 +357,8 @@ const char *timing_summary(Arena *arena, const Json *result) {
     double backward = json_get_number(json_get(result, "backward"), "median_ms", 0);
     double bytes = json_get_number(result, "bytes", 0);
     double copy = json_get_number(result, "copy_gb_s", 0);
-    double operations = json_get_number(result, "operations", 0);
+    double operations = json_get_number(result, "operations", 0),
+           matrix = json_get_number(result, "matrix_tflop_s", 0);
     bool is_small = bytes < TIMING_LEAST_BYTES;
     Buffer out = buffer_new(arena);
     buffer_printf(&out, "fwd %.3g ms", forward);
@@ -367,6 +368,9 @@ const char *timing_summary(Arena *arena, const Json *result) {
         if (copy > 0) buffer_printf(&out, ", %.0f %% of a copy's", 100 * rate / copy);
         if (operations > MANY_OPERATIONS * bytes)
             buffer_printf(&out, ", %.3g TFLOP/s", operations / forward / 1e9);
+        if (operations > MANY_OPERATIONS * bytes && matrix > 0)
+            buffer_printf(&out, ", %.0f %% of a matrix product's",
+                          100 * operations / forward / 1e9 / matrix);
         buffer_putc(&out, ')');
     }
     if (backward > 0) buffer_printf(&out, ", bwd %.3g ms", backward);

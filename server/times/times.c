@@ -22,7 +22,7 @@ static Json *row_new(Json *times, const char *file, const char *kernel) {
 
 /// `bytes`: what this direction has to move at the least.
 static void add_direction(Json *row, const char *name, const Json *measured, double bytes,
-                          double operations, double copy) {
+                          double operations, double copy, double matrix) {
     double milliseconds = json_get_number(measured, "median_ms", 0);
     if (milliseconds <= 0) return;
     Json *direction = json_copy(row->arena, measured);
@@ -32,7 +32,9 @@ static void add_direction(Json *row, const char *name, const Json *measured, dou
         json_set_number(direction, "gb_s", rate);
         if (copy > 0) json_set_number(direction, "share_of_copy", rate / copy);
     }
-    if (operations > 0) json_set_number(direction, "tflop_s", operations / milliseconds / 1e9);
+    double speed = operations / milliseconds / 1e9;
+    if (operations > 0) json_set_number(direction, "tflop_s", speed);
+    if (operations > 0 && matrix > 0) json_set_number(direction, "share_of_matrix", speed / matrix);
     json_set(row, name, direction);
 }
 
@@ -45,16 +47,17 @@ void times_add(Json *times, const char *file, const char *kernel, const Json *re
             json_set(times, shared[i], json_copy(times->arena, value));
     }
     Json *row = row_new(times, file, kernel);
-    double copy = json_get_number(result, "copy_gb_s", 0);
+    double copy = json_get_number(result, "copy_gb_s", 0),
+           matrix = json_get_number(result, "matrix_tflop_s", 0);
     double operations = json_get_number(result, "operations", 0);
     json_set_string(row, "configuration", json_get_string(result, "text", ""));
     if (operations > 0) json_set_number(row, "operations", operations);
     if (json_get_number(result, "bytes", 0) < TIMING_LEAST_BYTES)
         json_set_bool(row, "is_small", true);
     add_direction(row, "forward", json_get(result, "forward"), json_get_number(result, "bytes", 0),
-                  operations, copy);
+                  operations, copy, matrix);
     add_direction(row, "backward", json_get(result, "backward"),
-                  json_get_number(result, "backward_bytes", 0), 0, copy);
+                  json_get_number(result, "backward_bytes", 0), 0, copy, matrix);
     if (no_backward) json_set_string(row, "no_backward", no_backward);
     const Json *meters = json_get(result, "meters");
     if (meters) json_set(row, "meters", json_copy(times->arena, meters));

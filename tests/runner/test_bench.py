@@ -200,3 +200,48 @@ def test_the_rate_of_a_copy_is_measured_once(launches: str, tmp_path: Path) -> N
     text = kept.read_bytes()
     assert json.loads(fresh.bench("squares.py", "--json").stdout)["copy_gb_s"] == first
     assert kept.read_bytes() == text
+
+
+PRODUCT = """import triton
+import triton.language as tl
+
+
+# tad time: A=f16[N, N], B=f16[N, N], C=f16[N, N], N=1024, BLOCK=64, grid=(cdiv(N, BLOCK), cdiv(N, BLOCK))
+@triton.jit
+def product(A, B, C, N, BLOCK: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for k in range(0, N, BLOCK):
+        inner = k + tl.arange(0, BLOCK)
+        a = tl.load(A + rows[:, None] * N + inner[None, :])
+        total += tl.dot(a, tl.load(B + inner[:, None] * N + columns[None, :]))
+    tl.store(C + rows[:, None] * N + columns[None, :], total)
+"""
+
+
+def test_products_are_held_against_a_product(machine: Machine) -> None:
+    (machine.folder / "product.py").write_text(PRODUCT)
+    run = machine.bench("product.py", "--json", "--html", "page.html")
+    times = json.loads(run.stdout)
+    assert times["matrix_tflop_s"] == pytest.approx(2 * 8192**3 / 0.5e-3 / 1e12)
+    (row,) = times["kernels"]
+    speed = 2 * 1024**3 / 0.5e-3 / 1e12
+    assert row["forward"]["tflop_s"] == pytest.approx(speed, rel=0.02), "sums are counted, too"
+    share = row["forward"]["tflop_s"] / times["matrix_tflop_s"]
+    assert row["forward"]["share_of_matrix"] == pytest.approx(share)
+    page = (machine.folder / "page.html").read_text()
+    assert "and of a matrix product in half precision, on this GPU" in page
+    assert page.count('class="roof"') == 2
+    assert (
+        "a matrix product in half precision at 2199 TFLOP/s" in machine.bench("product.py").stdout
+    )
+    command = [str(BIN / "tad-lsp"), "--time", "product.py", "--python", sys.executable]
+    run = subprocess.run(
+        command,
+        env={**os.environ, **machine.variables},
+        cwd=machine.folder,
+        capture_output=True,
+        text=True,
+    )
+    assert ", 4.33 TFLOP/s, 0 % of a matrix product's)" in run.stdout

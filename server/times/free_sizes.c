@@ -89,6 +89,7 @@ static intptr_t made_of(ValueWalk *walk, const Value *value) {
     if (op->code == OP_ARANGE) return LANES;
     intptr_t all = 0;
     for (int i = 0; i < op->operand_count; i++) {
+        if (!op->operands[i]) continue;  // an argument that is not given
         intptr_t one = walk_ask(walk, op->operands[i]);
         bool is_divisor = i == 1 && is_scaling(op) && op->code != OP_MUL;
         if (op->operands[i]->type.rank) one &= LANES;

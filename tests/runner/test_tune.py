@@ -159,6 +159,14 @@ HEAD_DIM = {
     "        total += tl.sum(tl.load(ptrs, mask=mask, other=0.0))",
 }
 MEAN = {**LOOP, "body": LOOP["body"] + "\n    total = total / BLOCK"}
+NORM = {
+    **LOOP,
+    "body": "sums = tl.zeros([BLOCK], dtype=tl.float32)\n"
+    "    for k in range(0, N, BLOCK):\n"
+    "        at = k + tl.arange(0, BLOCK)\n"
+    "        sums += tl.load(X + row * N + at, mask=at < N, other=0.0)\n"
+    "    total = tl.sum(sums, axis=0) / N",
+}
 EXTENT = {**LOOP, "line": "BLOCK=512, W=f32[BLOCK], ", "parameters": "N, W, BLOCK: tl.constexpr"}
 
 
@@ -167,6 +175,7 @@ EXTENT = {**LOOP, "line": "BLOCK=512, W=f32[BLOCK], ", "parameters": "N, W, BLOC
     [
         (ONE, "BLOCK stays 1024: no loop goes by it, and the grid of the line does not", False),
         (LOOP, None, True),
+        (NORM, None, True),
         (HEAD_DIM, "HEAD_DIM stays 32: places or results are scaled by it", True),
         (MEAN, "BLOCK stays 1024: places or results are scaled by it", False),
         (EXTENT, "BLOCK stays 512: it is an extent of `W`", False),

@@ -25,6 +25,7 @@ typedef struct GradientEntry {
     bool was_stale;         // as the client was told
     uint64_t derived_hash;  // 0: not derived
     char refusal[400];      // "": it was derived
+    bool is_slow;           // what was derived: with atomics, or states made again and again
     uint64_t compared;      // outdated_hash of what was compared last; 0: nothing was
     bool is_same;           // both had the same backward
 } GradientEntry;
@@ -148,6 +149,16 @@ const char *gradient_refusal(const struct Gradients *gradients, Arena *arena, co
         refusal = arena_strdup(arena, entry->status.reason);
     lock_give(&table->lock);
     return refusal;
+}
+
+bool gradient_is_slow(const struct Gradients *gradients, Arena *arena, const char *uri,
+                      const char *kernel, uint64_t hash) {
+    struct Gradients *table = (struct Gradients *)(uintptr_t)gradients;
+    lock_take(&table->lock);
+    const GradientEntry *entry = entry_find(gradients, arena, uri, kernel);
+    bool is_slow = entry && entry->derived_hash == hash && entry->is_slow;
+    lock_give(&table->lock);
+    return is_slow;
 }
 
 Json *gradient_status_json(Arena *arena, const char *uri, const char *kernel, int version,
@@ -400,11 +411,12 @@ static bool knows_derivation(struct Gradients *gradients, Arena *arena, const ch
 }
 
 static bool note_derivation(struct Gradients *gradients, Arena *arena, const char *uri,
-                            const char *kernel, uint64_t hash, const char *refusal) {
+                            const char *kernel, uint64_t hash, const char *refusal, bool is_slow) {
     lock_take(&gradients->lock);
     GradientEntry *entry = entry_make(gradients, arena, uri, kernel);
     bool differs = !entry->derived_hash || strcmp(entry->refusal, refusal) != 0;
     entry->derived_hash = hash;
+    entry->is_slow = is_slow;
     size_t size = strlen(refusal);
     if (size >= sizeof entry->refusal) size = sizeof entry->refusal - 1;
     while (size && ((unsigned char)refusal[size] & 0xC0) == 0x80) size--;
@@ -415,16 +427,20 @@ static bool note_derivation(struct Gradients *gradients, Arena *arena, const cha
 }
 
 /// "" where there is a gradient, NULL where nobody wants to know any longer.
-static const char *derive_refusal(const Snapshot *snapshot, const Kernel *kernel, Arena *arena) {
+static const char *derive_refusal(const Snapshot *snapshot, const Kernel *kernel, Arena *arena,
+                                  bool *is_slow) {
     BugGuard guard;
     if (!BUG_GUARD(&guard)) {
         if (guard.cause == BUG_UNWANTED) return NULL;
         return arena_printf(arena, "internal error: %s", guard.message);
     }
-    Diagnostics ignored = {.arena = arena};
+    Diagnostics found = {.arena = arena};
     BackwardOptions options = {.wrapper = WRAPPER_NONE};
-    const Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
+    const Backward *backward = backward_derive(arena, snapshot, kernel, &options, &found);
     bug_guard_end(&guard);
+    for (LIST_EACH(int, i, found.list))
+        *is_slow |= found.list.items[i].id == DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT ||
+                    found.list.items[i].id == DIAGNOSTIC_GRADIENT_RECOMPUTED_STATE;
     if (backward->status == BACKWARD_DERIVED) return "";
     return backward->reason && *backward->reason ? backward->reason : "it has no gradient";
 }
@@ -470,9 +486,11 @@ static Json *derive_work(Request *request) {
         Arena *arena = arena_new();
         const char *name = kernel->function->name;
         const char *refusal = NULL;
+        bool is_slow = false;
         if (!knows_derivation(gradients, arena, uri, name, hash))
-            refusal = derive_refusal(snapshot, kernel, arena);
-        if (refusal) has_news |= note_derivation(gradients, arena, uri, name, hash, refusal);
+            refusal = derive_refusal(snapshot, kernel, arena, &is_slow);
+        if (refusal)
+            has_news |= note_derivation(gradients, arena, uri, name, hash, refusal, is_slow);
         arena_free(arena);
         has_news |= compare_twins(request, snapshot, kernel);
     }

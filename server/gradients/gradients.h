@@ -57,6 +57,9 @@ Json *gradient_status_json(Arena *arena, const char *uri, const char *kernel, in
 /// Why the rules refuse the kernel's backward, as far as it is known for this very text; else NULL.
 const char *gradient_refusal(const struct Gradients *gradients, Arena *arena, const char *uri,
                              const char *kernel, uint64_t hash);
+/// Whether it is known for this very text that the derived backward adds up with atomics, or runs a loop again for each iteration.
+bool gradient_is_slow(const struct Gradients *gradients, Arena *arena, const char *uri,
+                      const char *kernel, uint64_t hash);
 
 /// Whether it is known that the kernel, as it is, has the same backward as its twin in the other of the two files that `written.h` tells of;
 /// `both`: outdated_hash of the two.

@@ -95,5 +95,5 @@ Error agreement_refuse(Arena *arena, const char *file, const char *scope) {
         "you have not agreed that %s of %s %s sent to a model: `tad-lsp --ask%s %s` "
         "in a terminal shows what, and asks",
         scope ? scope : "code", workspace, scope ? "are" : "is",
-        scope ? " --phase faster,tidy" : "", file);
+        scope ? " --phase repair,faster,tidy" : "", file);
 }

@@ -295,7 +295,7 @@ static const char *summary(const Ask *ask, bool is_changed) {
     if (ask->phases)
         return arena_printf(ask->arena, "Nothing better from %s: %s%s", ask->settings.model,
                             ask->last, cost);
-    if (ask->refused == 0) return "The rules refuse nothing here.";
+    if (ask->refused == 0) return ask->last ? ask->last : "The rules refuse nothing here.";
     if (is_changed)
         return arena_printf(
             ask->arena,

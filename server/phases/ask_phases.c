@@ -61,7 +61,7 @@ static bool run_phase(Ask *ask, PhaseId id, const char *kernel, const char **tex
     if (error) {
         buffer_printf(&ask->out, "%s: %s: %s\n", ask->target.path, phase_name(id), error);
         ask->last = error;
-        ask->phases++;
+        ask->phases += id != PHASE_REPAIR || run.base.refused;  // nothing to do is no failure
     } else if (!ask->asker.played &&
                !ask_is_agreed(ask, ask_request(ask, &run.chat), AGREEMENT_KERNELS, LATER)) {
         ask->is_failed = true;

@@ -79,7 +79,10 @@ static const char *first_question(const PhaseRun *run) {
     buffer_printf(&out, "%s\n\nThe forward, which is locked:\n\n```python\n%s```\n\n",
                   rows[run->id].task, buffer_text(&context));
     buffer_printf(&out, "The kernels of its backward:\n\n```python\n%s```\n\n", open);
-    put_cost(arena, &out, &run->base);
+    if (run->id == PHASE_REPAIR)
+        buffer_printf(&out, "The check says: %s\n", run->base.refused);
+    else
+        put_cost(arena, &out, &run->base);
     return buffer_text(&out);
 }
 
@@ -94,7 +97,10 @@ Error phase_begin(Arena *arena, const Options *options, const char *path, const 
                       .gate = {arena, options, path, forward, NULL},
                       .chat.system = SYSTEM};
     run->base = run->best = judge(&run->gate, text);
-    if (run->base.refused)
+    bool is_run = run->base.report != NULL, is_proved = !run->base.refused;
+    if (id == PHASE_REPAIR && is_proved)
+        return arena_printf(arena, "the gradients of `%s` are proved: nothing to repair", forward);
+    if (!is_proved && (id != PHASE_REPAIR || !is_run))
         return arena_printf(arena, "the backward of `%s` as it is: %s", forward, run->base.refused);
     run->gate.base = &run->base;
     say_turn(run, false, first_question(run));
@@ -105,6 +111,8 @@ Error phase_begin(Arena *arena, const Options *options, const char *path, const 
 
 static const char *measured(const PhaseRun *run, const Judged *judged) {
     if (run->id == PHASE_TIDY) return arena_printf(run->arena, "%d characters", judged->size);
+    if (run->id == PHASE_REPAIR)
+        return arena_printf(run->arena, "worst error %.1e", judged->worst_error);
     return arena_printf(run->arena, "%.4g ns a program", judged->cost);
 }
 
@@ -118,10 +126,21 @@ static bool is_better(const PhaseRun *run, const Judged *judged) {
     return !is_more(judged->cost, best->cost) && judged->size < best->size;
 }
 
+static void take_over(PhaseRun *run, const Judged *judged) {
+    if (run->best.snapshot != run->base.snapshot) judged_free(&run->best);
+    run->best = *judged;
+}
+
 /// Takes a candidate that passes over where it is better. What became of it.
 static const char *weigh(PhaseRun *run, Judged *judged, bool *is_kept) {
     Arena *arena = run->arena;
     const char *gain = rows[run->id].gain;
+    if (run->id == PHASE_REPAIR) {
+        *is_kept = true;
+        take_over(run, judged);
+        run->stopped = "the gradients are proved";
+        return arena_printf(arena, "%s: %s", gain, measured(run, judged));
+    }
     *is_kept = is_better(run, judged);
     if (!(judged->cost >= 0))
         return arena_printf(arena, "right, but what it moves and computes is not known");
@@ -137,10 +156,7 @@ static const char *weigh(PhaseRun *run, Judged *judged, bool *is_kept) {
     const char *words = arena_printf(
         arena, "%s: %s, was %s", *is_kept ? gain : arena_printf(arena, "right, but not %s", gain),
         measured(run, judged), measured(run, &run->best));
-    if (*is_kept) {
-        if (run->best.snapshot != run->base.snapshot) judged_free(&run->best);
-        run->best = *judged;
-    }
+    if (*is_kept) take_over(run, judged);
     return words;
 }
 
@@ -184,7 +200,14 @@ static void take_reply(PhaseRun *run, const ChatReply *reply) {
     LIST_PUSH(arena, &run->tries, try);
     run->stalls = try
         .is_kept ? 0 : run->stalls + 1;
+    if (run->stopped) return;
     say_turn(run, true, reply->text);
+    if (run->id == PHASE_REPAIR) {
+        say_turn(run, false,
+                 arena_printf(arena, "Not right yet, %s.\n\nGive the kernels again, corrected.",
+                              try.words));
+        return;
+    }
     const char *best = bodies_text(arena, run->best.snapshot, &run->best.open);
     say_turn(run, false,
              try.is_kept
@@ -209,7 +232,7 @@ void phase_run(PhaseRun *run, Asker *asker) {
         asker_tell(asker, arena_printf(run->arena, "%s: answer %d is checked", phase_name(run->id),
                                        i + 1));
         take_reply(run, &reply);
-        if (run->stalls >= patience)
+        if (!run->stopped && run->stalls >= patience)
             run->stopped = arena_printf(run->arena, "%d answer%s without a gain", patience,
                                         patience == 1 ? "" : "s");
     }
@@ -226,6 +249,9 @@ bool phase_has_gain(const PhaseRun *run) { return run->best.snapshot != run->bas
 const char *phase_summary(const PhaseRun *run) {
     if (!phase_has_gain(run))
         return arena_printf(run->arena, "nothing %s was found", rows[run->id].gain);
+    if (run->id == PHASE_REPAIR)
+        return arena_printf(run->arena, "proved, worst error %.1e; before: %s",
+                            run->best.worst_error, run->base.refused);
     return arena_printf(run->arena, "%s: %s, was %s%s; proved, worst error %.1e",
                         rows[run->id].gain, measured(run, &run->best), measured(run, &run->base),
                         run->id == PHASE_FASTER ? " (estimated, not timed)" : "",

@@ -1,4 +1,4 @@
-// A later phase of a session: a backward that is proved, rewritten by a model body by body, each candidate judged, the best one kept.
+// A later phase of a session: a backward rewritten by a model body by body, each candidate judged, the best one kept.
 #ifndef TAD_SERVER_PHASES_PHASE_H
 #define TAD_SERVER_PHASES_PHASE_H
 
@@ -36,7 +36,8 @@ typedef struct PhaseRun {
     bool is_failed;       // no answer came
 } PhaseRun;
 
-/// Judges the text, and prepares the first question. An error where it holds no proved backward of `forward`. `run` is to be ended.
+/// Judges the text, and prepares the first question. An error where it holds no proved backward of `forward`; for PHASE_REPAIR, no backward
+/// whose proof fails. `run` is to be ended.
 Error phase_begin(Arena *arena, const Options *options, const char *path, const char *text,
                   const char *forward, PhaseId id, PhaseRun *run);
 /// Asks until the budget is spent, or nothing better has come for a while.

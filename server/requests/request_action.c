@@ -212,31 +212,52 @@ static void push_similar(Request *request, const Snapshot *snapshot, uint32_t st
     }
 }
 
-/// At the head of a kernel whose backward stands in the file, for a model that the user has set up and agreed to send kernels to.
+/// What a model may be asked of a backward.
+typedef struct ImproveOffer {
+    const char *title, *kind, *phases;
+} ImproveOffer;
+static const ImproveOffer
+    repair = {"Ask a model to make these gradients right", "quickfix", "repair"},
+    faster = {"Ask a model for a faster backward", "refactor.rewrite", "faster"},
+    tidier = {"Ask a model for a tidier backward", "refactor.rewrite", "tidy"};
+
+static void push_offer(Request *request, const ImproveOffer *offer, const Kernel *forward,
+                       Range place, const Json *only, Json *list) {
+    if (!is_asked(only, offer->kind)) return;
+    Json *json = json_object(request->arena),
+         *command = command_json(request, offer->title, "tad.askModel", forward, NULL);
+    json_set_string(json_get(command, "arguments")->items[0], "phases", offer->phases);
+    json_set_string(json, "title", offer->title);
+    json_set_string(json, "kind", offer->kind);
+    json_set(json, "command", command);
+    json_set(json, "data", action_data(request, "", place));
+    json_push(list, json);
+}
+
+/// At the head of a kernel of a backward, or of a forward whose gradients are not proved or whose derived backward is slow; for a model that
+/// the user has set up and agreed to send kernels to.
 static void push_improve(Request *request, const Snapshot *snapshot, uint32_t start, uint32_t end,
-                         Json *list) {
-    static const struct {
-        const char *title, *phases;
-    } offers[] = {{"Ask a model for a faster backward", "faster"},
-                  {"Ask a model for a tidier backward", "tidy"}};
+                         const Json *only, Json *list) {
+    Arena *arena = request->arena;
     const Configuration *configuration = request->configuration;
+    const struct Gradients *gradients = request->server->gradients;
+    const char *uri = request->document->uri;
     if (!configuration->trusted || !configuration->asks_model || !*request->document->path) return;
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i],
-                     *forward = kernel_of_backward(snapshot, kernel);
+                     *of = kernel_of_backward(snapshot, kernel), *forward = of ? of : kernel;
         Range name = snapshot_range(snapshot, kernel->definition->name_range);
-        if (!forward || name.start > end || name.end < start) continue;
-        if (agreement_refuse(request->arena, request->document->path, AGREEMENT_KERNELS)) return;
-        for (size_t k = 0; k < sizeof offers / sizeof *offers; k++) {
-            Json *json = json_object(request->arena),
-                 *command = command_json(request, offers[k].title, "tad.askModel", forward, NULL);
-            json_set_string(json_get(command, "arguments")->items[0], "phases", offers[k].phases);
-            json_set_string(json, "title", offers[k].title);
-            json_set_string(json, "kind", "refactor.rewrite");
-            json_set(json, "command", command);
-            json_set(json, "data", action_data(request, "", kernel->definition->name_range));
-            json_push(list, json);
-        }
+        if (name.start > end || name.end < start || !kernel_is_forward(forward)) continue;
+        if (agreement_refuse(arena, request->document->path, AGREEMENT_KERNELS)) return;
+        const char *forward_name = str_dup(arena, forward->definition->name);
+        uint64_t hash = kernel_hash(snapshot, forward);
+        GradientStatus status = gradient_status(gradients, arena, uri, forward_name, hash);
+        bool is_open = status.state == GRADIENT_FAILED || status.state == GRADIENT_UNPROVED;
+        Range place = kernel->definition->name_range;
+        if (is_open && !status.is_stale) push_offer(request, &repair, forward, place, only, list);
+        if (of || gradient_is_slow(gradients, arena, uri, forward_name, hash))
+            push_offer(request, &faster, forward, place, only, list);
+        if (of) push_offer(request, &tidier, forward, place, only, list);
         return;
     }
 }
@@ -277,7 +298,7 @@ Json *handle_code_action(Request *request) {
     if (is_asked(only, "quickfix")) push_ask(request, snapshot, &ask, start, end, list);
     if (is_asked(only, "refactor.similar")) push_similar(request, snapshot, start, end, list);
     if (is_asked(only, "refactor.tune")) push_tune(request, snapshot, start, end, list);
-    if (is_asked(only, "refactor.rewrite")) push_improve(request, snapshot, start, end, list);
+    push_improve(request, snapshot, start, end, only, list);
     if (is_asked(only, FIX_ALL)) push_fix_all(request, snapshot, list);
     return list;
 }

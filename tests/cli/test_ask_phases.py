@@ -302,7 +302,47 @@ def test_a_transcript_plays_all_phases(asking) -> None:
 def test_a_phase_that_is_none(asking) -> None:
     _, run = phase(asking, FASTER, names="better")
     result = run()
-    assert (result.status, "there is no `better`, but complete, faster, tidy" in result.stderr) == (
+    assert (result.status, "there is no `better`, but complete, repair, faster, tidy" in result.stderr) == (
         2,
         True,
     )
+
+
+HALF = FILE.replace("left + right", "left")
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+def test_a_wrong_backward_is_made_right(asking, api: str) -> None:
+    """The worker's own words go there, and nothing is kept before it is proved."""
+    still = answer(LINES.replace("twice + twice", "twice"))
+    one, run = phase(asking, still, answer(SHORT), "More.", names="repair", text=HALF, api=api)
+    result = run("--write")
+    assert result.status == 0, result.stdout + result.stderr
+    assert "answer 1 refused: the gradient of x_ptr is wrong" in result.stdout
+    assert "answer 2 kept, proved: worst error " in result.stdout
+    assert "stopped: the gradients are proved" in result.stdout
+    assert len(one.model.requests) == 2
+    first, second = (body for _, _, body in one.model.requests)
+    assert "The check says: the gradient of x_ptr is wrong" in json.dumps(first)
+    assert "Not right yet, refused: the gradient of x_ptr is wrong" in json.dumps(second)
+    text = one.file.read_text()
+    assert SHORT in text and "# Proposed by a model (scripted), proved with `scale_kernel`" in text
+    check = one.workspace.tad("--check", "--grad", "--format", "json", "kernels.py").json
+    assert check["kernels"][0]["status"] == "proved"
+
+
+def test_a_wrong_backward_stays_as_it_is_without_a_proof(asking) -> None:
+    still = answer(LINES.replace("twice + twice", "twice"))
+    one, run = phase(asking, still, "I give up.", names="repair", text=HALF)
+    result = run("--write")
+    assert result.status == 1, result.stdout + result.stderr
+    assert "nothing proved was found" in result.stdout
+    assert "stopped: 2 answers without a gain" in result.stdout
+    assert one.file.read_text() == HALF
+
+
+def test_a_proved_backward_needs_no_repair(asking) -> None:
+    one, run = phase(asking, FASTER, names="repair")
+    result = run()
+    assert (result.status, one.model.requests) == (0, [])
+    assert "the gradients of `scale_kernel` are proved: nothing to repair" in result.stdout

@@ -165,7 +165,7 @@ def test_a_better_backward_is_put_in_the_place_of_the_old(desk: Desk) -> None:
     params = command("askModel", desk.uri, "scale_kernel", phases="faster")
     refused = client.wait(client.start("workspace/executeCommand", params))["error"]
     assert "you have not agreed that whole kernels of" in refused["message"]
-    assert "`tad-lsp --ask --phase faster,tidy" in refused["message"]
+    assert "`tad-lsp --ask --phase repair,faster,tidy" in refused["message"]
     line = PHASES[: PHASES.index("def scale_kernel_backward")].count("\n")
     at = {"line": line, "character": 6}
     asked = {
@@ -199,6 +199,73 @@ def test_a_better_backward_is_put_in_the_place_of_the_old(desk: Desk) -> None:
     assert mark + HEAD + LINES + text[text.index("\n\nclass Scale") :] == PHASES.replace(
         PHASES[PHASES.index(HEAD) : PHASES.index("\n\nclass Scale")], HEAD + LINES
     )
+    finish(client)
+
+
+def offered_at(client: Client, uri: str, text: str, word: str) -> dict[str, dict]:
+    """The actions that ask a model, at a word of the text."""
+    at = {"line": text[: text.index(word)].count("\n"), "character": 6}
+    params = {
+        "textDocument": {"uri": uri},
+        "range": {"start": at, "end": at},
+        "context": {"diagnostics": []},
+    }
+    found = client.request("textDocument/codeAction", params) or []
+    return {each["title"]: each for each in found if "Ask a model" in each["title"]}
+
+
+def test_gradients_that_are_not_proved_can_be_repaired(desk: Desk) -> None:
+    """Offered at the forward and at its backward, once a check has found them wrong."""
+    title = "Ask a model to make these gradients right"
+    wrong = PHASES.replace("left + right", "left")
+    desk.model.script = [Say(FASTER)]
+    desk.agree(" with whole kernels")
+    client = desk.client()
+    client.change(desk.uri, 2, {"text": wrong})
+    forward, backward = "def scale_kernel(", "def scale_kernel_backward("
+    assert title not in offered_at(client, desk.uri, wrong, forward)
+    checked = client.request(
+        "workspace/executeCommand", command("checkGradients", desk.uri, "scale_kernel")
+    )
+    assert checked["status"] == "failed"
+    assert title in offered_at(client, desk.uri, wrong, backward)
+    call = offered_at(client, desk.uri, wrong, forward)[title]["command"]
+    call.pop("title")
+    result = client.request("workspace/executeCommand", call)
+    assert "is proved: proved, worst error" in result["summary"], result
+    (edit,) = [r["params"] for r in client.requests if r["method"] == "workspace/applyEdit"]
+    ((change,),) = [c["edits"] for c in edit["edit"]["documentChanges"]]
+    assert HEAD + LINES in change["newText"]
+    finish(client)
+
+
+SHARED = PHASES[: PHASES.index("@triton.jit")] + """@triton.jit
+def pick_kernel(x_ptr, index_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    at = tl.load(index_ptr + i, mask=i < n, other=0)
+    tl.store(y_ptr + i, tl.load(x_ptr + at, mask=i < n, other=0.0), mask=i < n)
+
+
+@triton.jit
+def plain_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + i, tl.load(x_ptr + i, mask=i < n, other=0.0), mask=i < n)
+"""
+
+
+def test_a_slow_schedule_can_be_asked_about(desk: Desk) -> None:
+    """Where the derived backward adds up with atomics, a faster one is offered at the forward."""
+    title = "Ask a model for a faster backward"
+    desk.agree(" with whole kernels")
+    client = desk.client()
+    client.change(desk.uri, 2, {"text": SHARED})
+    for _ in range(40):  # until it was derived in the background
+        found = offered_at(client, desk.uri, SHARED, "def pick_kernel(")
+        if title in found:
+            break
+        time.sleep(0.5)
+    assert found[title]["command"]["arguments"][0]["phases"] == "faster"
+    assert offered_at(client, desk.uri, SHARED, "def plain_kernel(") == {}
     finish(client)
 
 

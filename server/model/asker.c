@@ -11,6 +11,12 @@ Asker asker_new(Arena *arena, const ModelSettings *settings) {
 
 double asker_seconds(const Asker *asker) { return (double)clock_ns() / 1e9 - asker->started_s; }
 
+const char *asker_price(const Asker *asker) {
+    const ModelSettings *settings = asker->settings;
+    if (settings->price_input < 0 && settings->price_output < 0 && !(asker->cost > 0)) return "";
+    return arena_printf(asker->arena, " (%.4f by your prices)", asker->cost);
+}
+
 void asker_tell(const Asker *asker, const char *what) {
     if (asker->tells) asker->tells(asker->context, what);
 }
@@ -66,6 +72,7 @@ Error asker_ask(Asker *asker, const Chat *chat, ChatReply *reply) {
     asker->questions++;
     asker->input_tokens += reply->input_tokens;
     asker->output_tokens += reply->output_tokens;
+    asker->cost += model_price(settings, reply->input_tokens, reply->output_tokens);
     if (asker->kept) transcript_add(asker->kept, body, reply);
     if (asker->log) answer_log_add(asker->log, body, reply);
     return NULL;

@@ -13,6 +13,7 @@ typedef struct Asker {
     double started_s;
     int questions, tries;  // tries over the network
     int64_t input_tokens, output_tokens;
+    double cost;  // of these, by the prices that the settings had then
     /// As that of HttpRequest.
     bool (*goes_on)(void *context, size_t bytes);
     /// What the session is at, where it asks nobody. May be NULL.
@@ -27,5 +28,7 @@ Error asker_ask(Asker *asker, const Chat *chat, ChatReply *reply);
 /// Says what the session is at.
 void asker_tell(const Asker *asker, const char *what);
 double asker_seconds(const Asker *asker);
+/// What it has cost so far, as " (0.0123 by your prices)"; "" where the user has said none.
+const char *asker_price(const Asker *asker);
 
 #endif

@@ -32,8 +32,44 @@ ModelSettings model_settings_default(void) {
     };
 }
 
+static bool is_one_of(const char *name, const char *const *names) {
+    for (; *names; names++)
+        if (strcmp(name, *names) == 0) return true;
+    return false;
+}
+
+/// `[faster]` and its like: what a phase has in the place of the others' settings.
+static Error read_phase(Arena *arena, const char *path, Str phase, const Toml *table,
+                        ModelSettings *settings) {
+    static const char *const own[] = {"model",      "temperature", "effort",       "max-iters",
+                                      "max-stalls", "price-input", "price-output", NULL};
+    Json *json = json_object(arena);
+    for (int i = 0; i < table->count; i++) {
+        const Toml *value = table->items[i];
+        const char *name = str_dup(arena, table->keys[i]);
+        if (!is_one_of(name, own) || value->kind == TOML_TABLE)
+            return arena_printf(arena, "%s:%d: a phase has no setting `%s` of its own", path,
+                                range_line(value->range), name);
+        if (value->kind == TOML_STRING)
+            json_set_string(json, name, str_dup(arena, value->string));
+        else
+            json_set_number(json, name, value->number);
+    }
+    if (!settings->phases) settings->phases = json_object(arena);
+    json_set(settings->phases, str_dup(arena, phase), json);
+    return NULL;
+}
+
 static Error read_key(Arena *arena, const char *path, Str key, const Toml *value,
                       ModelSettings *settings) {
+    if (value->kind == TOML_TABLE) {
+        // The kinds of its values are looked at as those of the same settings outside.
+        ModelSettings ignored = *settings;
+        Error error = read_phase(arena, path, key, value, settings);
+        for (int i = 0; i < value->count && !error; i++)
+            error = read_key(arena, path, value->keys[i], value->items[i], &ignored);
+        return error;
+    }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (!str_is(key, rows[i].name)) continue;
         void *field = (char *)settings + rows[i].field;
@@ -81,12 +117,6 @@ static Error take_key(Arena *arena, ModelSettings *settings) {
     return NULL;
 }
 
-static bool is_one_of(const char *name, const char *const *names) {
-    for (; *names; names++)
-        if (strcmp(name, *names) == 0) return true;
-    return false;
-}
-
 Error model_settings_refuse(Arena *arena, ModelSettings *settings) {
     static const char *const apis[] = {"openai", "anthropic", NULL};
     static const char *const efforts[] = {"low", "medium", "high", NULL};
@@ -116,6 +146,12 @@ static Error read_settings(Arena *arena, const Options *options, const char *wor
     if (options->max_tokens) settings->max_tokens = options->max_tokens;
     if (options->effort) settings->effort = options->effort;
     if (options->api) settings->api_name = options->api;
+    for (int i = 0; settings->phases && i < settings->phases->count; i++) {
+        Json *own = settings->phases->items[i];
+        if (options->model) json_set_string(own, "model", options->model);
+        if (options->max_iters) json_set_number(own, "max-iters", options->max_iters);
+        if (options->effort) json_set_string(own, "effort", options->effort);
+    }
     if (settings->endpoint && settings->model) return NULL;
     return arena_printf(arena,
                         "no model is set up: say `endpoint` and `model` in "
@@ -173,12 +209,26 @@ const char *model_embedding(Arena *arena, const char *workspace, double *weight)
     return arena_printf(arena, "%s %s", model_embedding_url(arena, &settings), settings.model);
 }
 
-const char *model_price(Arena *arena, const ModelSettings *settings, int64_t input,
-                        int64_t output) {
-    if (settings->price_input < 0 && settings->price_output < 0) return "";
-    double cost = (settings->price_input > 0 ? settings->price_input * (double)input : 0) +
-                  (settings->price_output > 0 ? settings->price_output * (double)output : 0);
-    return arena_printf(arena, " (%.4f by your prices)", cost / 1e6);
+Error model_settings_phase(Arena *arena, const ModelSettings *settings, const char *phase,
+                           ModelSettings *own) {
+    *own = *settings;
+    const Json *said = settings->phases ? json_get(settings->phases, phase) : NULL;
+    if (!said || said->kind != JSON_OBJECT) return NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const Json *value = json_get(said, rows[i].name);
+        void *field = (char *)own + rows[i].field;
+        if (value && rows[i].kind == MODEL_NUMBER)
+            *(double *)field = json_get_number(said, rows[i].name, *(double *)field);
+        else if (value)
+            *(const char **)field = json_get_string(said, rows[i].name, *(const char **)field);
+    }
+    return model_settings_refuse(arena, own);
+}
+
+double model_price(const ModelSettings *settings, int64_t input, int64_t output) {
+    return ((settings->price_input > 0 ? settings->price_input * (double)input : 0) +
+            (settings->price_output > 0 ? settings->price_output * (double)output : 0)) /
+           1e6;
 }
 
 const char *model_redacted(Arena *arena, const ModelSettings *settings, const char *text) {

@@ -3,6 +3,7 @@
 #define TAD_SERVER_MODEL_MODEL_H
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/list.h"
 #include "base/text.h"
 #include "server/settings/options.h"
@@ -23,6 +24,7 @@ typedef struct ModelSettings {
     // The other endpoint, as the file says it.
     const char *embedding_endpoint, *embedding_api, *embedding_model, *embedding_key_variable;
     double embedding_weight;
+    Json *phases;  // {phase: {setting: value}}, what a phase has in their place; NULL: nothing
 } ModelSettings;
 
 /// Reads the user's file and the options. A file that lies in `workspace`, or that others may write to, is refused. The key is
@@ -43,8 +45,11 @@ const char *model_embedding(Arena *arena, const char *workspace, double *weight)
 ModelSettings model_settings_default(void);
 /// Whether the settings can be used at all; a sentence where not.
 Error model_settings_refuse(Arena *arena, ModelSettings *settings);
-/// What so many tokens cost by the user's prices, as " (0.0123 by your prices)"; "" where he has said none.
-const char *model_price(Arena *arena, const ModelSettings *settings, int64_t input, int64_t output);
+/// Those that hold in a phase. A sentence where they cannot be used.
+Error model_settings_phase(Arena *arena, const ModelSettings *settings, const char *phase,
+                           ModelSettings *own);
+/// What so many tokens cost by the user's prices; 0 where he has said none.
+double model_price(const ModelSettings *settings, int64_t input, int64_t output);
 /// The text without the key in it, whoever has put it there.
 const char *model_redacted(Arena *arena, const ModelSettings *settings, const char *text);
 

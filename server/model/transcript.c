@@ -23,6 +23,7 @@ Transcript *transcript_new(Arena *arena, const ModelSettings *settings) {
     if (settings->effort) json_set_string(root, "effort", settings->effort);
     json_set_number(root, "max_iters", settings->max_iters);
     json_set_number(root, "max_stalls", settings->max_stalls);
+    if (settings->phases) json_set(root, "phases", json_copy(arena, settings->phases));
     json_set(root, "turns", transcript->turns);
     return transcript;
 }
@@ -48,6 +49,7 @@ Error transcript_read(Arena *arena, const char *path, Transcript **transcript,
     settings->effort = json_get_string(root, "effort", NULL);
     settings->max_iters = json_get_number(root, "max_iters", settings->max_iters);
     settings->max_stalls = json_get_number(root, "max_stalls", settings->max_stalls);
+    settings->phases = json_get(root, "phases");
     *transcript = ARENA_NEW(arena, Transcript);
     **transcript = (Transcript){arena, root, turns, 0};
     return model_settings_refuse(arena, settings);

@@ -164,11 +164,10 @@ static void report_cost(Ask *ask) {
     if (ask->phases)
         buffer_printf(&ask->out, "%d of %d phase%s with a gain; ", ask->gains, ask->phases,
                       ask->phases == 1 ? "" : "s");
-    buffer_printf(
-        &ask->out, "%d answer%s of %s, %lld tokens in, %lld out%s", asker->questions,
-        asker->questions == 1 ? "" : "s", ask->settings.model, (long long)asker->input_tokens,
-        (long long)asker->output_tokens,
-        model_price(ask->arena, &ask->settings, asker->input_tokens, asker->output_tokens));
+    buffer_printf(&ask->out, "%d answer%s of %s, %lld tokens in, %lld out%s", asker->questions,
+                  asker->questions == 1 ? "" : "s", ask->all.phases ? "the models" : ask->all.model,
+                  (long long)asker->input_tokens, (long long)asker->output_tokens,
+                  asker_price(asker));
     if (!asker->played) buffer_printf(&ask->out, ", %.1f s", asker_seconds(asker));
     buffer_puts(&ask->out, "\n");
 }
@@ -287,8 +286,7 @@ static Json *changed_lines(Ask *ask) {
 
 /// One sentence for who does not read the report.
 static const char *summary(const Ask *ask, bool is_changed) {
-    const char *cost =
-        model_price(ask->arena, &ask->settings, ask->asker.input_tokens, ask->asker.output_tokens);
+    const char *cost = asker_price(&ask->asker);
     if (ask->phases && is_changed)
         return arena_printf(ask->arena, "The backward that %s proposes is proved: %s%s.",
                             ask->settings.model, ask->last, cost);
@@ -329,10 +327,9 @@ static bool tell_progress(void *context, size_t bytes) {
     if (clock_ns() - ask->told_ns < PAUSE_NS) return true;
     ask->told_ns = clock_ns();
     tell(ask,
-         arena_printf(
-             ask->arena, "answer %d of %s: %zu bytes, %lld tokens before%s", asker->questions + 1,
-             ask->settings.model, bytes, (long long)(asker->input_tokens + asker->output_tokens),
-             model_price(ask->arena, &ask->settings, asker->input_tokens, asker->output_tokens)));
+         arena_printf(ask->arena, "answer %d of %s: %zu bytes, %lld tokens before%s",
+                      asker->questions + 1, ask->settings.model, bytes,
+                      (long long)(asker->input_tokens + asker->output_tokens), asker_price(asker)));
     return true;
 }
 
@@ -394,6 +391,27 @@ bool ask_wants(const Ask *ask, const char *phase) {
     return !phases->count && strcmp(phase, phase_name(PHASE_COMPLETE)) == 0;
 }
 
+void ask_use_settings(Ask *ask, const char *phase) {
+    Error error = model_settings_phase(ask->arena, &ask->all, phase, &ask->settings);
+    if (error) BUG("settings of a phase that were not looked at");
+}
+
+/// Settings of phases that are none, or that cannot be used.
+static Error refuse_own_settings(Ask *ask) {
+    const Json *phases = ask->all.phases;
+    for (int i = 0; phases && phases->kind == JSON_OBJECT && i < phases->count; i++) {
+        const char *name = str_dup(ask->arena, phases->keys[i]);
+        ModelSettings own;
+        if (phase_find(name) == PHASE_COUNT)
+            return arena_printf(ask->arena,
+                                "the settings of a model name a phase `%s`: there are %s", name,
+                                phase_names(ask->arena));
+        Error error = model_settings_phase(ask->arena, &ask->all, name, &own);
+        if (error) return arena_printf(ask->arena, "[%s]: %s", name, error);
+    }
+    return NULL;
+}
+
 static Error refuse_phases(Ask *ask) {
     for (int i = 0; i < ask->options->phases.count; i++)
         if (phase_find(ask->options->phases.items[i]) == PHASE_COUNT)
@@ -406,14 +424,13 @@ static Error refuse_phases(Ask *ask) {
 static void resume(Ask *ask) {
     Buffer what = buffer_new(ask->arena);
     buffer_printf(&what, "%s:%s\n%s\n%d\n", path_real(ask->arena, ask->target.path),
-                  ask->target.kernel ? ask->target.kernel : "", ask->settings.model,
+                  ask->target.kernel ? ask->target.kernel : "", ask->all.model,
                   ask->options->examples);
     for (int i = 0; i < PHASE_COUNT; i++)
         if (ask_wants(ask, phase_name((PhaseId)i)))
             buffer_printf(&what, "%s\n", phase_name((PhaseId)i));
     buffer_add(&what, ask->text.data, ask->text.size);
-    ask->asker.log =
-        answer_log_open(ask->arena, &ask->settings, ask->workspace, buffer_text(&what));
+    ask->asker.log = answer_log_open(ask->arena, &ask->all, ask->workspace, buffer_text(&what));
     int left = ask->asker.log ? answer_log_left(ask->asker.log) : 0;
     if (left)
         buffer_printf(&ask->out, "resumed: %d answer%s of a session that did not end\n", left,
@@ -427,13 +444,15 @@ static Error ask_set_up(Ask *ask) {
     Error error = refuse_phases(ask);
     if (error) return error;
     error = ask->options->answers
-                ? transcript_read(arena, ask->options->answers, &played, &ask->settings)
-                : model_settings_read(arena, ask->options, ask->workspace, &ask->settings);
+                ? transcript_read(arena, ask->options->answers, &played, &ask->all)
+                : model_settings_read(arena, ask->options, ask->workspace, &ask->all);
+    if (!error) error = refuse_own_settings(ask);
     if (error) return error;
-    if (played && ask->options->max_iters) ask->settings.max_iters = ask->options->max_iters;
+    if (played && ask->options->max_iters) ask->all.max_iters = ask->options->max_iters;
+    ask_use_settings(ask, phase_name(PHASE_COMPLETE));
     ask->asker = asker_new(arena, &ask->settings);
     ask->asker.played = played;
-    if (ask->options->record) ask->asker.kept = transcript_new(arena, &ask->settings);
+    if (ask->options->record) ask->asker.kept = transcript_new(arena, &ask->all);
     if (ask->options->from_stdin || isatty(STDERR_FILENO)) {
         ask->asker.goes_on = tell_progress;
         ask->asker.tells = tell;

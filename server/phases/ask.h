@@ -11,9 +11,10 @@ typedef struct Ask {
     const Options *options;
     CommandTarget target;
     const char *workspace;
-    Str text;          // of the file, as it is
-    const char *best;  // with what is proved
-    ModelSettings settings;
+    Str text;                // of the file, as it is
+    const char *best;        // with what is proved
+    ModelSettings settings;  // those of the phase at hand
+    ModelSettings all;       // as the user has said them
     Asker asker;
     Buffer out;
     Names done;  // kernels that were asked about, or cannot be
@@ -31,6 +32,8 @@ const char *ask_request(Ask *ask, const Chat *chat);
 bool ask_is_agreed(Ask *ask, const char *requests, const char *scope, const char *later);
 /// Whether the phase is wanted.
 bool ask_wants(const Ask *ask, const char *phase);
+/// From now on the settings of this phase hold.
+void ask_use_settings(Ask *ask, const char *phase);
 /// The phases behind the first, for each forward kernel that was named. A failure is said, and noted in `ask`.
 void ask_phases(Ask *ask);
 

@@ -50,12 +50,18 @@ static void report_tries(Ask *ask, const PhaseRun *run, const char *kernel) {
     if (run->stopped) buffer_printf(out, "    stopped: %s\n", run->stopped);
 }
 
+/// Who has proposed the best text, and how well it is proved.
+typedef struct Mark {
+    const char *model;
+    double worst_error;
+} Mark;
+
 /// One phase of one kernel. `*text` is its best text afterwards. False where nothing more is to be asked.
-static bool run_phase(Ask *ask, PhaseId id, const char *kernel, const char **text,
-                      double *worst_error) {
+static bool run_phase(Ask *ask, PhaseId id, const char *kernel, const char **text, Mark *mark) {
     Arena *arena = ask->arena;
     PhaseRun run;
     bool goes_on = true;
+    ask_use_settings(ask, phase_name(id));
     asker_tell(&ask->asker, arena_printf(arena, "%s: `%s` is checked", phase_name(id), kernel));
     Error error = phase_begin(arena, ask->options, ask->target.path, *text, kernel, id, &run);
     if (error) {
@@ -75,7 +81,7 @@ static bool run_phase(Ask *ask, PhaseId id, const char *kernel, const char **tex
         ask->last = arena_printf(arena, "%s", run.is_failed ? run.stopped : phase_summary(&run));
         if (phase_has_gain(&run)) {
             *text = str_dup(arena, phase_text(&run));
-            *worst_error = run.best.worst_error;
+            *mark = (Mark){ask->settings.model, run.best.worst_error};
         }
         goes_on = !run.is_failed;
     }
@@ -85,14 +91,14 @@ static bool run_phase(Ask *ask, PhaseId id, const char *kernel, const char **tex
 
 /// The text with a comment above each kernel that a model has rewritten.
 static const char *marked(Ask *ask, const char *kernel, const char *before, const char *after,
-                          double worst_error) {
+                          Mark by) {
     Arena *arena = ask->arena;
-    char *name = arena_printf(arena, "%.*s", MOST_SHOWN_NAME, ask->settings.model);
+    char *name = arena_printf(arena, "%.*s", MOST_SHOWN_NAME, by.model);
     for (char *at = name; *at; at++)
         if (*at < ' ' || *at > '~') *at = '?';
     const char *mark =
         arena_printf(arena, "# Proposed by a model (%s), proved with `%s`: worst error %.1e.", name,
-                     kernel, worst_error);
+                     kernel, by.worst_error);
     const SnapshotOptions options = {.skip_checks = true};
     const Snapshot *old = snapshot_build(ask->target.path, str_from(before), &options),
                    *new = snapshot_build(ask->target.path, str_from(after), &options);
@@ -110,7 +116,7 @@ static bool run_kernel(Ask *ask, const char *kernel) {
     const char *why;
     const char *before = phase_with_backward(arena, ask->target.path, ask->best, kernel, &why);
     const char *text = before;
-    double worst_error = 0;
+    Mark mark = {0};
     bool goes_on = true;
     if (!before) {
         buffer_printf(&ask->out, "%s: `%s` has no backward: %s\n", ask->target.path, kernel, why);
@@ -120,8 +126,8 @@ static bool run_kernel(Ask *ask, const char *kernel) {
     }
     for (int id = PHASE_COMPLETE + 1; id < PHASE_COUNT && goes_on; id++)
         if (ask_wants(ask, phase_name((PhaseId)id)))
-            goes_on = run_phase(ask, (PhaseId)id, kernel, &text, &worst_error);
-    if (text != before) ask->best = marked(ask, kernel, before, text, worst_error);
+            goes_on = run_phase(ask, (PhaseId)id, kernel, &text, &mark);
+    if (text != before) ask->best = marked(ask, kernel, before, text, mark);
     return goes_on;
 }
 

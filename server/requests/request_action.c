@@ -216,10 +216,12 @@ static void push_similar(Request *request, const Snapshot *snapshot, uint32_t st
 typedef struct ImproveOffer {
     const char *title, *kind, *phases;
 } ImproveOffer;
-static const ImproveOffer
-    repair = {"Ask a model to make these gradients right", "quickfix", "repair"},
-    faster = {"Ask a model for a faster backward", "refactor.rewrite", "faster"},
-    tidier = {"Ask a model for a tidier backward", "refactor.rewrite", "tidy"};
+static const ImproveOffer repair = {"Ask a model to make these gradients right", "quickfix",
+                                    "repair"},
+                          faster = {"Ask a model for a faster backward", "refactor.rewrite",
+                                    "faster"},
+                          tidier = {"Ask a model for a tidier backward", "refactor.rewrite",
+                                    "tidy"};
 
 static void push_offer(Request *request, const ImproveOffer *offer, const Kernel *forward,
                        Range place, const Json *only, Json *list) {

@@ -346,3 +346,53 @@ def test_a_proved_backward_needs_no_repair(asking) -> None:
     result = run()
     assert (result.status, one.model.requests) == (0, [])
     assert "the gradients of `scale_kernel` are proved: nothing to repair" in result.stdout
+
+
+def test_each_phase_has_settings_of_its_own(asking) -> None:
+    """Another model thinks about speed than about derivatives, at another price, and a replay knows."""
+    from tests.cli.test_ask import RIGHT
+
+    one = asking(RIGHT, "No.", "Neither.")
+    config = one.home / ".config/tad-lsp/model.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        'effort = "low"\nprice-input = 10\nprice-output = 100\n'
+        '[faster]\nmodel = "deep"\neffort = "high"\nmax-stalls = 1\nprice-input = 1000\n'
+        '[tidy]\nmodel = "small"\ntemperature = 0.5\nmax-stalls = 1\n'
+    )
+    endpoint = ["--endpoint", one.model.url]
+    config.write_text('model = "scripted"\n' + config.read_text())
+    phases = ["--phase", "complete,faster,tidy"]
+    result = one.ask("--agree", *endpoint, *phases, "--record", "talk.json")
+    bodies = [body for _, _, body in one.model.requests]
+    assert [body["model"] for body in bodies] == ["scripted", "deep", "small"], result.stdout
+    assert [body["reasoning_effort"] for body in bodies] == ["low", "high", "low"]
+    assert [body.get("temperature") for body in bodies] == [None, None, 0.5]
+    # 0.001 + 0.002 of the first and the last, 0.1 + 0.002 of the other
+    assert "(0.1080 by your prices)" in result.stdout
+    config.unlink()
+    played = one.ask("--answers", "talk.json", *phases, key=None)
+    assert "changed since" not in played.stdout + played.stderr
+    assert "3 answers of" in played.stdout and len(one.model.requests) == 3
+    assert one.ask("--agree", *endpoint, *phases, "--model", "other").status == 1
+    assert {body["model"] for _, _, body in one.model.requests[3:]} == {"other"}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[better]\nmodel = 'x'\n", "name a phase `better`: there are complete, repair"),
+        ("[faster]\nendpoint = 'http://localhost:1'\n", "a phase has no setting `endpoint`"),
+        ("[faster]\nmodel = 3\n", "`model` is a text"),
+        ("[faster]\neffort = 'much'\n", "[faster]: `effort` of a model is low, medium or high"),
+        ("[faster.model]\nname = 'x'\n", "a phase has no setting `model`"),
+    ],
+)
+def test_settings_of_a_phase_that_cannot_be(asking, text: str, says: str) -> None:
+    one, run = phase(asking, FASTER)
+    config = one.home / ".config/tad-lsp/model.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(text)
+    result = run()
+    assert (result.status, one.model.requests) == (2, [])
+    assert says in result.stderr

@@ -205,7 +205,8 @@ static Error start_child(Asking *asking, const char *phases) {
             LIST_PUSH(arena, &command,
                       arena_printf(arena, "%.0f", fmin(configuration->model_max_tokens, 1e9)));
         }
-    } else if (configuration->python && *configuration->python) {
+    }
+    if (configuration->python && *configuration->python) {
         LIST_PUSH(arena, &command, "--python");
         LIST_PUSH(arena, &command, configuration->python);
     }

@@ -58,6 +58,14 @@ void answer_log_add(AnswerLog *log, const char *body, const ChatReply *reply) {
     (void)output_write(log->arena, &output, transcript_text(log->now));
 }
 
+const Json *answer_log_next_measured(AnswerLog *log) {
+    return log->earlier ? transcript_next_measured(log->earlier) : NULL;
+}
+
+void answer_log_add_measured(AnswerLog *log, const Json *measured) {
+    transcript_add_measured(log->now, measured);
+}
+
 void answer_log_end(AnswerLog *log) {
     if (log) unlink(log->path);
 }

@@ -15,6 +15,9 @@ int answer_log_left(const AnswerLog *log);
 bool answer_log_next(AnswerLog *log, const char *body, ChatReply *reply);
 /// Notes an answer, in the file as well. A file that cannot be written is no reason to stop.
 void answer_log_add(AnswerLog *log, const char *body, const ChatReply *reply);
+/// As transcript_next_measured, of the earlier run; NULL: measure it.
+const Json *answer_log_next_measured(AnswerLog *log);
+void answer_log_add_measured(AnswerLog *log, const Json *measured);
 /// The session has come to its end: the file goes.
 void answer_log_end(AnswerLog *log);
 

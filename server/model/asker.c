@@ -21,6 +21,16 @@ void asker_tell(const Asker *asker, const char *what) {
     if (asker->tells) asker->tells(asker->context, what);
 }
 
+const Json *asker_measured(Asker *asker) {
+    const Json *played = asker->played ? transcript_next_measured(asker->played) : NULL;
+    return !played && asker->log ? answer_log_next_measured(asker->log) : played;
+}
+
+void asker_note(Asker *asker, const Json *measured) {
+    if (asker->kept) transcript_add_measured(asker->kept, measured);
+    if (asker->log) answer_log_add_measured(asker->log, measured);
+}
+
 static bool is_whole(void *context, Str body) { return chat_is_whole(context, body); }
 
 static Error status_error(Asker *asker, const HttpAnswer *answer) {

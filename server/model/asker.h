@@ -25,6 +25,9 @@ typedef struct Asker {
 Asker asker_new(Arena *arena, const ModelSettings *settings);
 /// The reply has no key in it, nor has an error.
 Error asker_ask(Asker *asker, const Chat *chat, ChatReply *reply);
+/// What was measured at this point of the session when it was recorded, or broke off; NULL: measure it. Either is told by asker_note.
+const Json *asker_measured(Asker *asker);
+void asker_note(Asker *asker, const Json *measured);
 /// Says what the session is at.
 void asker_tell(const Asker *asker, const char *what);
 double asker_seconds(const Asker *asker);

@@ -1,4 +1,4 @@
-// {"tad-lsp": "transcript", "api": ..., "model": ..., "turns": [{"request": ..., "answer": ...}]}
+// {"tad-lsp": "transcript", "api": ..., "model": ..., "turns": [{"request": ..., "answer": ...}], "measured": [...]}
 #include "server/model/transcript.h"
 
 #include "base/json.h"
@@ -7,13 +7,15 @@
 struct Transcript {
     Arena *arena;
     Json *root, *turns;
-    int next;  // to be played
+    Json *measured;
+    int next, next_measured;  // to be played
 };
 
 Transcript *transcript_new(Arena *arena, const ModelSettings *settings) {
     Transcript *transcript = ARENA_NEW(arena, Transcript);
     *transcript =
         (Transcript){.arena = arena, .root = json_object(arena), .turns = json_array(arena)};
+    transcript->measured = json_array(arena);
     Json *root = transcript->root;
     json_set_string(root, "tad-lsp", "transcript");
     json_set_string(root, "endpoint", settings->endpoint);
@@ -25,6 +27,7 @@ Transcript *transcript_new(Arena *arena, const ModelSettings *settings) {
     json_set_number(root, "max_stalls", settings->max_stalls);
     if (settings->phases) json_set(root, "phases", json_copy(arena, settings->phases));
     json_set(root, "turns", transcript->turns);
+    json_set(root, "measured", transcript->measured);
     return transcript;
 }
 
@@ -51,7 +54,8 @@ Error transcript_read(Arena *arena, const char *path, Transcript **transcript,
     settings->max_stalls = json_get_number(root, "max_stalls", settings->max_stalls);
     settings->phases = json_get(root, "phases");
     *transcript = ARENA_NEW(arena, Transcript);
-    **transcript = (Transcript){arena, root, turns, 0};
+    **transcript = (Transcript){
+        .arena = arena, .root = root, .turns = turns, .measured = json_get(root, "measured")};
     return model_settings_refuse(arena, settings);
 }
 
@@ -79,6 +83,16 @@ Error transcript_next(Transcript *transcript, const char *body, ChatReply *reply
                          .output_tokens = json_get_int(turn, "output_tokens", 0),
                          .is_cut = json_get_bool(turn, "is_cut", false)};
     return NULL;
+}
+
+void transcript_add_measured(Transcript *transcript, const Json *measured) {
+    json_push(transcript->measured, json_copy(transcript->arena, measured));
+}
+
+const Json *transcript_next_measured(Transcript *transcript) {
+    const Json *list = transcript->measured;
+    if (!list || list->kind != JSON_ARRAY || transcript->next_measured >= list->count) return NULL;
+    return list->items[transcript->next_measured++];
 }
 
 int transcript_left(const Transcript *transcript) {

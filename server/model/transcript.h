@@ -16,6 +16,10 @@ void transcript_add(Transcript *transcript, const char *body, const ChatReply *r
 Error transcript_next(Transcript *transcript, const char *body, ChatReply *reply);
 /// Answers that are still to be played.
 int transcript_left(const Transcript *transcript);
+/// What was measured on this machine between the answers, in its order: later requests tell of it.
+void transcript_add_measured(Transcript *transcript, const Json *measured);
+/// The next of it; NULL where none is left.
+const Json *transcript_next_measured(Transcript *transcript);
 const char *transcript_text(const Transcript *transcript);
 bool transcript_is_ours(Arena *arena, Str text);
 

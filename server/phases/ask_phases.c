@@ -63,7 +63,8 @@ static bool run_phase(Ask *ask, PhaseId id, const char *kernel, const char **tex
     bool goes_on = true;
     ask_use_settings(ask, phase_name(id));
     asker_tell(&ask->asker, arena_printf(arena, "%s: `%s` is checked", phase_name(id), kernel));
-    Error error = phase_begin(arena, ask->options, ask->target.path, *text, kernel, id, &run);
+    Error error =
+        phase_begin(arena, ask->options, ask->target.path, *text, kernel, id, &ask->asker, &run);
     if (error) {
         buffer_printf(&ask->out, "%s: %s: %s\n", ask->target.path, phase_name(id), error);
         ask->last = error;
@@ -73,7 +74,7 @@ static bool run_phase(Ask *ask, PhaseId id, const char *kernel, const char **tex
         ask->is_failed = true;
         goes_on = false;
     } else {
-        phase_run(&run, &ask->asker);
+        phase_run(&run);
         report_tries(ask, &run, kernel);
         ask->phases++;
         ask->is_failed |= run.is_failed;

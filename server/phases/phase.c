@@ -47,6 +47,11 @@ const char *phase_names(Arena *arena) {
 
 // --- the first question
 
+static const char *time_words(Arena *arena, const BackwardTime *time) {
+    return arena_printf(arena, "%.4g ms (%.4g to %.4g)", time->median_ms, time->low_ms,
+                        time->high_ms);
+}
+
 static void put_cost(Arena *arena, Buffer *out, const Judged *judged) {
     for (LIST_EACH(int, i, judged->open.names)) {
         const char *name = judged->open.names.items[i];
@@ -83,6 +88,9 @@ static const char *first_question(const PhaseRun *run) {
         buffer_printf(&out, "The check says: %s\n", run->base.refused);
     else
         put_cost(arena, &out, &run->base);
+    if (run->id == PHASE_FASTER && !run->base_time.missing)
+        buffer_printf(&out, "Together they take %s on %s.\n", time_words(arena, &run->base_time),
+                      run->base_time.device);
     return buffer_text(&out);
 }
 
@@ -91,9 +99,10 @@ static void say_turn(PhaseRun *run, bool is_answer, const char *text) {
 }
 
 Error phase_begin(Arena *arena, const Options *options, const char *path, const char *text,
-                  const char *forward, PhaseId id, PhaseRun *run) {
+                  const char *forward, PhaseId id, Asker *asker, PhaseRun *run) {
     *run = (PhaseRun){.arena = arena,
                       .id = id,
+                      .asker = asker,
                       .gate = {arena, options, path, forward, NULL},
                       .chat.system = SYSTEM};
     run->base = run->best = judge(&run->gate, text);
@@ -103,6 +112,10 @@ Error phase_begin(Arena *arena, const Options *options, const char *path, const 
     if (!is_proved && (id != PHASE_REPAIR || !is_run))
         return arena_printf(arena, "the backward of `%s` as it is: %s", forward, run->base.refused);
     run->gate.base = &run->base;
+    if (id == PHASE_FASTER) {
+        run->base_time = run->best_time =
+            backward_time(&run->gate, run->asker, run->base.snapshot->source->text);
+    }
     say_turn(run, false, first_question(run));
     return NULL;
 }
@@ -110,9 +123,11 @@ Error phase_begin(Arena *arena, const Options *options, const char *path, const 
 // --- answers
 
 static const char *measured(const PhaseRun *run, const Judged *judged) {
+    const BackwardTime *time = judged == &run->base ? &run->base_time : &run->best_time;
     if (run->id == PHASE_TIDY) return arena_printf(run->arena, "%d characters", judged->size);
     if (run->id == PHASE_REPAIR)
         return arena_printf(run->arena, "worst error %.1e", judged->worst_error);
+    if (run->id == PHASE_FASTER && !time->missing) return time_words(run->arena, time);
     return arena_printf(run->arena, "%.4g ns a program", judged->cost);
 }
 
@@ -131,6 +146,21 @@ static void take_over(PhaseRun *run, const Judged *judged) {
     run->best = *judged;
 }
 
+/// The GPU decides: faster is what has its median below all but the fastest tenth of the best text's runs.
+static const char *weigh_time(PhaseRun *run, Judged *judged, bool *is_kept) {
+    Arena *arena = run->arena;
+    BackwardTime time = backward_time(&run->gate, run->asker, judged->snapshot->source->text);
+    if (time.missing) return arena_printf(arena, "right, but it has no time: %s", time.missing);
+    *is_kept = time.median_ms < run->best_time.low_ms;
+    const char *words = arena_printf(
+        arena, "%s: %s, was %s, timed on %s", *is_kept ? "faster" : "right, but not faster",
+        time_words(arena, &time), time_words(arena, &run->best_time), time.device);
+    if (!*is_kept) return words;
+    take_over(run, judged);
+    run->best_time = time;
+    return words;
+}
+
 /// Takes a candidate that passes over where it is better. What became of it.
 static const char *weigh(PhaseRun *run, Judged *judged, bool *is_kept) {
     Arena *arena = run->arena;
@@ -141,6 +171,7 @@ static const char *weigh(PhaseRun *run, Judged *judged, bool *is_kept) {
         run->stopped = "the gradients are proved";
         return arena_printf(arena, "%s: %s", gain, measured(run, judged));
     }
+    if (run->id == PHASE_FASTER && !run->base_time.missing) return weigh_time(run, judged, is_kept);
     *is_kept = is_better(run, judged);
     if (!(judged->cost >= 0))
         return arena_printf(arena, "right, but what it moves and computes is not known");
@@ -219,7 +250,8 @@ static void take_reply(PhaseRun *run, const ChatReply *reply) {
                                 try.words, best));
 }
 
-void phase_run(PhaseRun *run, Asker *asker) {
+void phase_run(PhaseRun *run) {
+    Asker *asker = run->asker;
     int most = (int)asker->settings->max_iters, patience = (int)asker->settings->max_stalls;
     for (int i = 0; i < most && !run->stopped; i++) {
         ChatReply reply;
@@ -246,6 +278,13 @@ Str phase_text(const PhaseRun *run) { return run->best.snapshot->source->text; }
 
 bool phase_has_gain(const PhaseRun *run) { return run->best.snapshot != run->base.snapshot; }
 
+static const char *how_measured(const PhaseRun *run) {
+    if (run->id != PHASE_FASTER) return "";
+    if (!run->base_time.missing)
+        return arena_printf(run->arena, " (timed on %s)", run->base_time.device);
+    return arena_printf(run->arena, " (estimated, not timed: %s)", run->base_time.missing);
+}
+
 const char *phase_summary(const PhaseRun *run) {
     if (!phase_has_gain(run))
         return arena_printf(run->arena, "nothing %s was found", rows[run->id].gain);
@@ -254,8 +293,7 @@ const char *phase_summary(const PhaseRun *run) {
                             run->best.worst_error, run->base.refused);
     return arena_printf(run->arena, "%s: %s, was %s%s; proved, worst error %.1e",
                         rows[run->id].gain, measured(run, &run->best), measured(run, &run->base),
-                        run->id == PHASE_FASTER ? " (estimated, not timed)" : "",
-                        run->best.worst_error);
+                        how_measured(run), run->best.worst_error);
 }
 
 void phase_end(PhaseRun *run) {

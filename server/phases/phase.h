@@ -3,7 +3,7 @@
 #define TAD_SERVER_PHASES_PHASE_H
 
 #include "server/model/asker.h"
-#include "server/phases/judge.h"
+#include "server/phases/backward_time.h"
 
 typedef enum PhaseId {
 #define PHASE(id, name, task, gain) PHASE_##id,
@@ -27,8 +27,10 @@ typedef struct PhaseTry {
 typedef struct PhaseRun {
     Arena *arena;
     PhaseId id;
+    Asker *asker;
     Gate gate;
-    Judged base, best;  // `best` is `base` until something better is found
+    Judged base, best;                  // `best` is `base` until something better is found
+    BackwardTime base_time, best_time;  // for PHASE_FASTER
     Chat chat;
     LIST(PhaseTry) tries;
     const char *stopped;  // why nothing more is asked
@@ -39,9 +41,9 @@ typedef struct PhaseRun {
 /// Judges the text, and prepares the first question. An error where it holds no proved backward of `forward`; for PHASE_REPAIR, no backward
 /// whose proof fails. `run` is to be ended.
 Error phase_begin(Arena *arena, const Options *options, const char *path, const char *text,
-                  const char *forward, PhaseId id, PhaseRun *run);
+                  const char *forward, PhaseId id, Asker *asker, PhaseRun *run);
 /// Asks until the budget is spent, or nothing better has come for a while.
-void phase_run(PhaseRun *run, Asker *asker);
+void phase_run(PhaseRun *run);
 /// The best text; that of the beginning where none was better.
 Str phase_text(const PhaseRun *run);
 bool phase_has_gain(const PhaseRun *run);

@@ -105,6 +105,19 @@ const char *timed_kernel_problem(Arena *arena, const TimedKernel *kernel, const 
                         kernel->path, *line, end + sizeof behind - 1);
 }
 
+TimedKernel timed_pair(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                       const Backward *backward, const ProofFile *file, int seed,
+                       double max_seconds) {
+    TimedKernel timed = {.name = arena_strdup(arena, kernel->function->name),
+                         .path = arena_strdup(arena, snapshot->source->path),
+                         .module = str_dup(arena, snapshot->source->text)};
+    ProofPlan plan = proof_plan(arena, kernel, backward, timed.module, file->settings);
+    put_params(arena, json_copy(arena, proof_params(arena, file, &plan, seed, max_seconds)),
+               &timed);
+    find_lines(arena, snapshot, &timed);
+    return timed;
+}
+
 TimedKernel timed_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                          const ProofFile *file, int seed, double max_seconds) {
     BackwardOptions options = {.wrapper = WRAPPER_NONE};

@@ -23,6 +23,10 @@ typedef struct TimedKernel {
 /// Free of the snapshot, in `arena`. `seed`: of the tensors' contents.
 TimedKernel timed_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                          const ProofFile *file, int seed, double max_seconds);
+/// The same of a backward that stands in the snapshot's file: `backward` launches its kernels (pair_settle).
+TimedKernel timed_pair(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                       const Backward *backward, const ProofFile *file, int seed,
+                       double max_seconds);
 /// A result whose kernels' `lines` name lines of the user's file, where these are its own; each has its "text". Others, of the backward, have "is_derived".
 Json *timed_kernel_result(Arena *arena, const TimedKernel *kernel, const Json *result);
 /// A problem that names a place of the user's file where it named one of the text that was compiled. `*line`: of the file, or 0.

@@ -115,7 +115,7 @@ ROOMS = {
         "retrieval": {"text", "system", "report"},
         "model": {"network", "retrieval", "proofs", "text", "settings", "system", "report"},
         "embedding": {"model", "network", "retrieval", "settings", "system", "report"},
-        "phases": {"model", "proofs", "text", "settings", "system", "report"},
+        "phases": {"model", "proofs", "times", "text", "settings", "system", "report"},
         "dumps": {"proofs", "text", "settings", "system", "report"},
         "cli": {
             "times", "embedding", "retrieval", "model", "proofs", "crash", "text", "settings", "system", "report",

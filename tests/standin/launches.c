@@ -2,6 +2,7 @@
 // says it takes, and writes down each launch. Tests compile it and load it by TAD_LIBCUDA and TAD_NVML.
 //   STAND_IN_LOG=FILE                  a line of JSON for each launch
 //   STAND_IN_MS=0.5                    how long everything takes
+//   STAND_IN_BY_SIZE=1                 a millisecond for each 100 kB of the last launched kernel's code
 //   STAND_IN_BEST=256                  launches with so many threads take half as long
 //   STAND_IN_WRONG=128                 launches with so many threads write to their second tensor
 #include <elf.h>
@@ -113,6 +114,7 @@ API int cuEventCreate(void **event, unsigned flags UNUSED) {
     return 0;
 }
 static unsigned last_threads;  // of the last launch
+static double last_size;       // of its kernel's code, in bytes
 
 static int has_threads(const char *name) {
     const char *given = getenv(name);
@@ -123,6 +125,7 @@ API int cuEventElapsedTime(float *between, void *from UNUSED, void *to UNUSED) {
     const char *given = getenv("STAND_IN_MS");
     ANSWER();
     *between = given ? (float)atof(given) : 0.5F;
+    if (getenv("STAND_IN_BY_SIZE")) *between = (float)(last_size / 1e5);
     if (has_threads("STAND_IN_BEST")) *between /= 2;
     return 0;
 }
@@ -139,6 +142,7 @@ typedef struct Kernel {
     char name[256];
     int count;
     unsigned sizes[MOST_PARAMETERS];  // bytes
+    double code;                      // bytes of all sections
 } Kernel;
 
 static Kernel kernels[16];
@@ -177,6 +181,9 @@ API int cuModuleLoadData(void **module, const void *image) {
         snprintf(kernel->name, sizeof kernel->name, "%s", name + sizeof mark - 1);
         const unsigned char *info = bytes + sections[i].sh_offset;
         read_info(kernel, info, info + sections[i].sh_size);
+        for (int k = 0; k < head->e_shnum; k++)
+            if (strncmp(names + sections[k].sh_name, ".text.", 6) == 0)
+                kernel->code += (double)sections[k].sh_size;
         *module = kernel;
         return 0;
     }
@@ -213,6 +220,7 @@ API int cuLaunchKernelEx(const Config *config, void *function, void **parameters
     const char *file = getenv("STAND_IN_LOG");
     ANSWER();
     last_threads = config->block[0];
+    last_size = kernel->code;
     if (has_threads("STAND_IN_WRONG")) memset(*(void **)parameters[1], 0x3F, 4);
     FILE *log = file ? fopen(file, "a") : NULL;
     if (!log) return 0;

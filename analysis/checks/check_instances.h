@@ -52,6 +52,11 @@ void launch_relate(Check *check, Diagnostic *said, const TriedLaunch *tried);
 /// Whether there is an error or a warning already that touches the range.
 bool check_was_said(const Check *check, Range range);
 
+/// A parameter that gets the buffer, or -1.
+int tried_parameter(const TriedLaunch *tried, int buffer);
+/// What the programs of a trial read that nobody has written, or read again and again in place of the rest; said where `tells`.
+bool check_reads_of(Check *check, const TriedLaunch *tried, bool tells);
+
 typedef void LaunchCheckFunction(Check *check, const LaunchSite *site);
 /// What it takes is not taken from the other checks, and where it takes too long it says no more.
 void launch_check_bounded(Check *check, const LaunchSite *site, LaunchCheckFunction *function);

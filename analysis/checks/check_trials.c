@@ -25,24 +25,24 @@ static bool has_blocks_of_its_own(const Check *check) {
     return false;
 }
 
+/// A trial that the steps end is one, too: what it has touched is touched.
 static bool try_launch(Check *check, const LaunchSite *site, HostPolicy policy, int64_t steps,
                        TriedLaunch *tried) {
     policy.function = check->function;
     if (!launch_lower(check, site, policy, tried)) return false;
     const int64_t *grid = tried->concrete->grid;
-    if (grid[0] * grid[1] * grid[2] < 1 || grid[0] * grid[1] * grid[2] > MOST_PROGRAMS)
-        return false;
+    int64_t programs = grid[0] * grid[1] * grid[2];
+    if (programs < 1 || (programs > MOST_PROGRAMS && steps == FIRST_STEPS)) return false;
     for (int i = 0; i < tried->said->list.count; i++)
         if (tried->said->list.items[i].severity == SEVERITY_ERROR) return false;
     tried->trial = trial_new(check->arena, tried->function, tried->concrete, steps);
     if (tried->trial) trial_run_all(tried->trial);
-    return tried->trial && !tried->trial->is_cut;
+    return tried->trial != NULL;
 }
 
 /* ---- telling ---- */
 
-/// A parameter that gets the buffer, or -1.
-static int parameter_of(const TriedLaunch *tried, int buffer) {
+int tried_parameter(const TriedLaunch *tried, int buffer) {
     for (int p = 0; p < tried->concrete->argument_count; p++)
         if (tried->concrete->arguments[p].kind == CONCRETE_TENSOR &&
             tried->concrete->arguments[p].buffer == buffer)
@@ -55,6 +55,20 @@ static Range grid_range(const TriedLaunch *tried) {
     return node_range(site->kernel->module->source, launch_grid(site).value);
 }
 
+/// Relates the launch, and where its launcher makes the tensor.
+static void relate_tensor(Check *check, Diagnostic *said, const TriedLaunch *tried, int parameter) {
+    const LaunchSite *site = tried->launch->site;
+    launch_relate(check, said, tried);
+    const Range range = tried->launch->arguments[parameter].range;
+    const Source *source = site->kernel->module->source;
+    if (!said || !site->launcher || range.source != source) return;
+    SyntaxNode argument = node_at(site->call, range.start, range.end);
+    if (node_kind(argument) != SYNTAX_IDENTIFIER) return;
+    SyntaxNode made = launcher_binding(site->launcher, node_text(source, argument));
+    if (!node_is_null(made) && node_kind(made) == SYNTAX_CALL)
+        diagnostic_relate(check->diagnostics, said, node_range(source, made), "made here");
+}
+
 /* ---- beyond a tensor ---- */
 
 static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const TrialAccess *access,
@@ -62,7 +76,7 @@ static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const T
     if (!access->outside || access->buffer < 0) return false;
     // without a mask along some axis the author counts on whole blocks
     if ((access->wide & ~access->bounded) && tried->sizes != HOST_SIZES_WHOLE) return false;
-    int parameter = parameter_of(tried, access->buffer);
+    int parameter = tried_parameter(tried, access->buffer);
     if (parameter < 0) return false;
     const ConcreteBuffer *memory = &tried->concrete->buffers.items[access->buffer];
     if (!memory->is_extent_certain ||
@@ -71,20 +85,29 @@ static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const T
     *extent = leaves_of_extent(tried->launch, parameter);
     Leaves leaves = {0};
     leaves_add_access(&leaves, tried->launch, check->function, access->op);
-    return leaves_are_certain(tried->launch, &leaves, extent);
+    if (leaves_are_certain(tried->launch, &leaves, extent)) return true;
+    // the caller may make a tensor as large as it takes, where another of its sizes is not spoken of
+    bool is_made = memory->contents != CONTENTS_INPUT;
+    if (has_blocks_of_its_own(check)) return false;  // a size may have to be as large
+    return (is_made ||
+            (leaves_have_ranks(extent) && leaves_are_among(tried->launch, extent, &leaves))) &&
+           leaves_are_apart(tried->launch, check->function, &leaves, extent);
 }
 
 static void tell_outside(Check *check, const TriedLaunch *tried, const TrialAccess *access,
                          const Leaves *extent) {
     const TrialBuffer *buffer = &tried->trial->buffers[access->buffer];
-    int parameter = parameter_of(tried, access->buffer);
+    int parameter = tried_parameter(tried, access->buffer);
     Diagnostic *said = check_report(
         check, DIAGNOSTIC_OUT_OF_BOUNDS, access->op,
         "program (%lld, %lld, %lld) touches element %lld of %s, which has %lld, with %s",
         (long long)access->program[0], (long long)access->program[1], (long long)access->program[2],
         (long long)access->element, check->function->parameters[parameter].name,
         (long long)buffer->numel, leaves_print(check->arena, extent));
-    launch_relate(check, said, tried);
+    relate_tensor(check, said, tried, parameter);
+    // the last program is one too many, or its number goes into the address
+    if (said && grid_range(tried).source == said->range.source)
+        diagnostic_relate(check->diagnostics, said, grid_range(tried), "the grid");
 }
 
 /* ---- elements that nobody stores ---- */
@@ -94,38 +117,6 @@ static bool is_filled_here(const TriedLaunch *tried, int buffer, int parameter) 
     const ConcreteBuffer *memory = &tried->concrete->buffers.items[buffer];
     return memory->contents == CONTENTS_EMPTY && !memory->may_be_written &&
            memory->is_extent_certain && launch_leaves(tried->launch, parameter);
-}
-
-static bool is_partly_filled_when_tiny(Check *check, const TriedLaunch *tried, int buffer) {
-    TriedLaunch tiny;
-    HostPolicy policy = {.keep_blocks = true, .sizes = HOST_SIZES_TINY};
-    if (!try_launch(check, tried->launch->site, policy, CONFIRMING_STEPS, &tiny) ||
-        buffer >= tiny.trial->buffer_count)
-        return false;
-    const TrialBuffer *filled = &tiny.trial->buffers[buffer];
-    return !filled->is_open && filled->written && filled->written < filled->numel;
-}
-
-static bool is_partly_filled(Check *check, const TriedLaunch *tried, int buffer, Leaves *extent) {
-    const TrialBuffer *filled = &tried->trial->buffers[buffer];
-    int parameter = parameter_of(tried, buffer);
-    if (filled->is_open || !filled->written || filled->written == filled->numel || parameter < 0 ||
-        !is_filled_here(tried, buffer, parameter))
-        return false;
-    *extent = leaves_of_extent(tried->launch, parameter);
-    Leaves leaves = {0};
-    for (int axis = 0; axis < PROGRAM_AXES; axis++) leaves_add_grid(&leaves, tried->launch, axis);
-    for (LIST_EACH(int, i, tried->trial->accesses)) {
-        const TrialAccess *access = &tried->trial->accesses.items[i];
-        if (access->buffer == buffer && (op_rows[access->op->code].effects & EFFECT_WRITES))
-            leaves_add_access(&leaves, tried->launch, check->function, access->op);
-    }
-    if (!leaves_are_certain(tried->launch, &leaves, extent)) return false;
-    // a size that has to fit one block is the author's condition: then nothing is missing where all fit
-    Leaves handled = {0};
-    leaves_add_handled(&handled, tried->launch, check->function);
-    return leaves_are_among(tried->launch, extent, &handled) ||
-           is_partly_filled_when_tiny(check, tried, buffer);
 }
 
 /// How many more elements are stored by the programs behind the last one of an axis.
@@ -143,6 +134,63 @@ static int64_t stored_beyond(const TriedLaunch *tried, int buffer, int axis) {
     return filled->written - before;
 }
 
+/// A buffer that programs fill in part.
+typedef struct Unstored {
+    int buffer;
+    TrialBuffer filled;  // by the programs of the grid
+    bool is_triangle;    // several of these store nothing, as where half of a matrix is left out
+    Leaves extent;
+    int beyond;  // an axis behind whose last program others would store some of the rest, or -1
+} Unstored;
+
+static int axis_beyond(Check *check, const TriedLaunch *tried, int buffer) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (check->axes.programs[axis] && stored_beyond(tried, buffer, axis)) return axis;
+    return -1;
+}
+
+static bool is_partly_filled_when_tiny(Check *check, const TriedLaunch *tried, int buffer) {
+    TriedLaunch tiny;
+    HostPolicy policy = {.keep_blocks = true, .sizes = HOST_SIZES_TINY};
+    if (!try_launch(check, tried->launch->site, policy, CONFIRMING_STEPS, &tiny) ||
+        tiny.trial->is_cut || buffer >= tiny.trial->buffer_count)
+        return false;
+    const TrialBuffer *filled = &tiny.trial->buffers[buffer];
+    return !filled->is_open && filled->written && filled->written < filled->numel;
+}
+
+static bool is_partly_filled(Check *check, const TriedLaunch *tried, Unstored *unstored) {
+    int buffer = unstored->buffer, parameter = tried_parameter(tried, buffer);
+    const TrialBuffer *filled = &tried->trial->buffers[buffer];
+    unstored->filled = *filled;
+    unstored->is_triangle = tried->trial->idle * 8 > tried->trial->programs;
+    if (filled->is_open || !filled->written || filled->written == filled->numel || parameter < 0 ||
+        !is_filled_here(tried, buffer, parameter))
+        return false;
+    unstored->extent = leaves_of_extent(tried->launch, parameter);
+    const Leaves *extent = &unstored->extent;
+    Leaves leaves = {0};
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) leaves_add_grid(&leaves, tried->launch, axis);
+    for (LIST_EACH(int, i, tried->trial->accesses)) {
+        const TrialAccess *access = &tried->trial->accesses.items[i];
+        if (access->buffer == buffer && (op_rows[access->op->code].effects & EFFECT_WRITES))
+            leaves_add_access(&leaves, tried->launch, check->function, access->op);
+    }
+    if (!leaves_are_certain(tried->launch, &leaves, extent) &&
+        !leaves_are_apart(tried->launch, check->function, &leaves, extent))
+        return false;
+    // where programs store to the same elements, more of them would, too; one program is one on purpose
+    if (filled->twice * 2 < filled->numel - filled->written && tried->trial->programs > 1)
+        unstored->beyond = axis_beyond(check, tried, buffer);
+    // a size that has to fit one block is the author's condition: then nothing is missing where all fit
+    Leaves handled = {0};
+    leaves_add_handled(&handled, tried->launch, check->function);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) leaves_add_grid(&handled, tried->launch, axis);
+    handled.is_open = false;  // more than there are is no harm
+    return unstored->beyond >= 0 || leaves_are_among(tried->launch, extent, &handled) ||
+           is_partly_filled_when_tiny(check, tried, buffer);
+}
+
 static const Op *store_to(const TriedLaunch *tried, int buffer) {
     const Op *last = NULL;
     for (LIST_EACH(int, i, tried->trial->accesses)) {
@@ -153,33 +201,38 @@ static const Op *store_to(const TriedLaunch *tried, int buffer) {
     return last;
 }
 
-static void tell_unstored(Check *check, const TriedLaunch *tried, int buffer,
-                          const Leaves *extent) {
-    const TrialBuffer filled = tried->trial->buffers[buffer];
-    const char *name = check->function->parameters[parameter_of(tried, buffer)].name;
-    const Op *store = store_to(tried, buffer);
-    int64_t missing = filled.numel - filled.written;
-    // where programs store to the same elements, more of them would, too
-    for (int axis = 0; axis < PROGRAM_AXES && filled.twice * 2 < missing; axis++) {
-        if (!check->axes.programs[axis]) continue;
-        int64_t more = stored_beyond(tried, buffer, axis);
-        if (!more) continue;
-        Diagnostic *said = check_report_at(
-            check, DIAGNOSTIC_GRID_TOO_SMALL, grid_range(tried),
-            "%lld of %lld elements of %s are stored by no program, with %s: the next program "
-            "along axis %d would store some",
-            (long long)missing, (long long)filled.numel, name, leaves_print(check->arena, extent),
-            axis);
+static bool is_extent_plain(const HostLaunch *launch, int parameter) {
+    const HostValue *value = launch->arguments[parameter].value;
+    return value && value->kind == HOST_TENSOR && leaves_is_product(value->tensor->buffer->numel);
+}
+
+static void tell_unstored(Check *check, const TriedLaunch *tried, const Unstored *unstored) {
+    const TrialBuffer *filled = &unstored->filled;
+    int parameter = tried_parameter(tried, unstored->buffer);
+    const char *name = check->function->parameters[parameter].name;
+    const char *sizes = leaves_print(check->arena, &unstored->extent);
+    const Op *store = store_to(tried, unstored->buffer);
+    int64_t missing = filled->numel - filled->written;
+    Diagnostic *said;
+    if (unstored->beyond >= 0) {
+        said = check_report_at(check, DIAGNOSTIC_GRID_TOO_SMALL, grid_range(tried),
+                               "%lld of %lld elements of %s are stored by no program, with %s: the "
+                               "next program along axis %d would store some",
+                               (long long)missing, (long long)filled->numel, name, sizes,
+                               unstored->beyond);
         check_relate(check, said, store, "stored here");
-        return;
+    } else {
+        // padding is never stored, either
+        if (filled->twice * 2 < missing && missing * 4 < filled->numel * 3 &&
+            (unstored->is_triangle || !is_extent_plain(tried->launch, parameter)))
+            return;
+        said = check_report(check, DIAGNOSTIC_NEVER_STORED, store,
+                            "%lld of %lld elements of %s are stored by no program, with %s",
+                            (long long)missing, (long long)filled->numel, name, sizes);
     }
-    // padding is never stored, either
-    if (filled.twice * 2 < missing && missing * 4 < filled.numel * 3) return;
-    Diagnostic *said = check_report(check, DIAGNOSTIC_NEVER_STORED, store,
-                                    "%lld of %lld elements of %s are stored by no program, with %s",
-                                    (long long)missing, (long long)filled.numel, name,
-                                    leaves_print(check->arena, extent));
-    launch_relate(check, said, tried);
+    const Value *mask = check_operand(store, "mask");
+    if (mask && mask->op) check_relate(check, said, mask->op, "the mask");
+    relate_tensor(check, said, tried, parameter);
 }
 
 /* ---- programs that have nothing to do ---- */
@@ -192,14 +245,16 @@ static bool is_mostly_idle(Check *check, const TriedLaunch *tried, Leaves *grid)
     for (LIST_EACH(int, i, trial->accesses)) {
         const TrialAccess *access = &trial->accesses.items[i];
         if (!(op_rows[access->op->code].effects & EFFECT_WRITES)) continue;
-        int parameter = access->buffer < 0 ? -1 : parameter_of(tried, access->buffer);
+        int parameter = access->buffer < 0 ? -1 : tried_parameter(tried, access->buffer);
         if (access->is_open || parameter < 0) return false;
         Leaves extent = leaves_of_extent(tried->launch, parameter), leaves = *grid;
         leaves_add_access(&leaves, tried->launch, check->function, access->op);
-        if (!leaves_are_certain(tried->launch, &leaves, &extent)) return false;
+        if (!leaves_are_certain(tried->launch, &leaves, &extent) &&
+            !leaves_are_apart(tried->launch, check->function, &leaves, &extent))
+            return false;
         stores = true;
     }
-    return stores;
+    return stores && grid->count;
 }
 
 static void tell_idle(Check *check, const TriedLaunch *tried, const Leaves *grid) {
@@ -222,16 +277,18 @@ static bool look_at(Check *check, const TriedLaunch *tried, bool tells) {
         any = true;
         if (tells) tell_outside(check, tried, access, &extent);
     }
+    if (tried->trial->is_cut) return any;
+    any |= check_reads_of(check, tried, tells);
     Leaves grid = {0};
     if (is_mostly_idle(check, tried, &grid)) {
         any = true;
         if (tells) tell_idle(check, tried, &grid);
     }
     for (int buffer = 0; buffer < tried->trial->buffer_count; buffer++) {
-        Leaves extent = {0};
-        if (!is_partly_filled(check, tried, buffer, &extent)) continue;
+        Unstored unstored = {.buffer = buffer, .beyond = -1};
+        if (!is_partly_filled(check, tried, &unstored)) continue;
         any = true;
-        if (tells) tell_unstored(check, tried, buffer, &extent);
+        if (tells) tell_unstored(check, tried, &unstored);
     }
     return any;
 }
@@ -244,26 +301,43 @@ static bool is_unbounded(const TriedLaunch *tried) {
     return false;
 }
 
+/// Whether autotune gives the launch one of several configurations.
+static bool is_tuned(const TriedLaunch *tried) {
+    for (int i = 0; i < tried->launch->argument_count; i++)
+        if (tried->launch->arguments[i].is_tuned) return true;
+    return false;
+}
+
 static void check_trial(Check *check, const LaunchSite *site, bool keeps_blocks) {
     HostPolicy policy = {.keep_blocks = keeps_blocks, .divide_blocks = !keeps_blocks};
-    static const HostSizes choices[] = {HOST_SIZES_USUAL, HOST_SIZES_WHOLE};
-    bool is_unbounded_somewhere = false;
+    static const struct {
+        HostSizes sizes;
+        uint64_t seed;
+        bool of_tuned;  // another configuration
+    } choices[] = {
+        {HOST_SIZES_USUAL, 0, false}, {HOST_SIZES_TALL, 0, false}, {HOST_SIZES_WHOLE, 1, false},
+        {HOST_SIZES_USUAL, 1, true},  {HOST_SIZES_USUAL, 2, true},
+    };
+    bool is_unbounded_somewhere = false, has_configurations = false;
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         TriedLaunch tried;
-        policy.sizes = choices[i];
-        policy.seed = i;
-        bool is_whole = policy.sizes == HOST_SIZES_WHOLE;
-        if (is_whole && !is_unbounded_somewhere) continue;
+        policy.sizes = choices[i].sizes;
+        policy.seed = choices[i].seed;
+        bool is_whole = policy.sizes == HOST_SIZES_WHOLE, is_tall = policy.sizes == HOST_SIZES_TALL;
+        if ((is_whole && !is_unbounded_somewhere) || (choices[i].of_tuned && !has_configurations))
+            continue;
         if (!try_launch(check, site, policy, FIRST_STEPS, &tried)) continue;
         is_unbounded_somewhere |= is_unbounded(&tried);
+        has_configurations |= is_tuned(&tried);
         if (!look_at(check, &tried, keeps_blocks)) continue;
         if (keeps_blocks) return;
         // once more with the blocks that stand there
         HostPolicy real = {.keep_blocks = true, .seed = policy.seed, .sizes = HOST_SIZES_EIGHTFOLD};
+        if (is_tall) real.sizes = HOST_SIZES_EIGHTFOLD_TALL;
         if (is_whole) real.sizes = HOST_SIZES_WHOLE;
         bool is_tried = try_launch(check, site, real, CONFIRMING_STEPS, &tried);
-        if (!is_tried && !is_whole) {
-            real.sizes = HOST_SIZES_USUAL;
+        if ((!is_tried || tried.trial->is_cut) && !is_whole) {
+            real.sizes = is_tall ? HOST_SIZES_TALL : HOST_SIZES_USUAL;
             is_tried = try_launch(check, site, real, CONFIRMING_STEPS, &tried);
         }
         if (is_tried && look_at(check, &tried, true)) return;

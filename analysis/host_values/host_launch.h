@@ -177,6 +177,8 @@ typedef enum HostSizes {
     HOST_SIZES_EVEN,     // powers of two, as kernels want them that cover a dimension with one tile
     HOST_SIZES_WHOLE,  // several whole blocks, as kernels want them whose last block may not be cut
     HOST_SIZES_EIGHTFOLD,  // eight times the usual ones and a little more
+    HOST_SIZES_TALL,       // the usual ones the other way round: what is larger there is less here
+    HOST_SIZES_EIGHTFOLD_TALL,
     HOST_SIZES_TINY,       // two along each axis: any block is larger
     HOST_SIZES_COUNT,
 } HostSizes;

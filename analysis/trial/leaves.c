@@ -141,6 +141,133 @@ bool leaves_are_among(const HostLaunch *launch, const Leaves *leaves, const Leav
     return true;
 }
 
+bool leaves_is_product(const HostValue *value) {
+    if (!value || value->kind == HOST_SIZE) return value != NULL;
+    bool is_product = value->kind == HOST_OPERATION && value->operation == HOST_OP_MULTIPLY;
+    for (int i = 0; is_product && i < value->count; i++)
+        is_product = leaves_is_product(value->items[i]);
+    return is_product;
+}
+
+/// Whether a value is the parameter, moved by something at most.
+static bool is_parameter_moved(const Value *value, int parameter, int depth) {
+    enum { DEEPEST = 6 };
+    const Op *op = value ? value->op : NULL;
+    if (!op) return value && value->region && !value->region->parent && value->index == parameter;
+    OpShape shape = op_rows[op->code].shape;
+    bool passes = shape == SHAPE_BROADCAST || shape == SHAPE_SAME || op_has(op->code, TRAIT_LAYOUT);
+    passes = (passes && op->code != OP_MUL) || op->code == OP_TUPLE;
+    for (int i = 0; passes && depth < DEEPEST && i < op->operand_count; i++)
+        if (is_parameter_moved(op->operands[i], parameter, depth + 1)) return true;
+    return false;
+}
+
+typedef struct BoundVisit {
+    int parameter;
+    bool is_bound;
+} BoundVisit;
+
+static bool visit_bound(void *context, Op *op) {
+    BoundVisit *search = context;
+    int first = 0, end = 0;
+    switch (op->code) {
+    case OP_ARANGE: end = 2; break;
+    case OP_FOR:
+    case OP_STATIC_FOR: end = 3; break;
+    case OP_MAKE_BLOCK_POINTER:
+    case OP_MAKE_TENSOR_DESCRIPTOR:
+        first = 1;  // the shape
+        end = 2;
+        break;
+    default: end = op_is_ordering(op->code) ? 2 : 0;
+    }
+    for (int i = first; i < end && i < op->operand_count; i++)
+        search->is_bound |= is_parameter_moved(op->operands[i], search->parameter, 0);
+    return !search->is_bound;
+}
+
+/// Whether the kernel bounds something by the parameter.
+static bool is_bound(const Function *general, int parameter) {
+    BoundVisit search = {.parameter = parameter};
+    region_walk(general->body, visit_bound, &search);
+    return search.is_bound;
+}
+
+static bool is_product_with(const HostValue *value, const HostValue *leaf) {
+    if (value->kind == HOST_SIZE) return same_leaf(value, leaf);
+    for (int i = 0; i < value->count; i++)
+        if (is_product_with(value->items[i], leaf)) return true;
+    return false;
+}
+
+/// Whether the launch speaks of the size: it passes it for a bound, or counts programs by it.
+static bool is_named_by_launch(const HostLaunch *launch, const Function *general,
+                               const HostValue *leaf) {
+    for (int i = 0; i < launch->argument_count; i++) {
+        const HostValue *value = launch->arguments[i].value;
+        if (value && value->kind == HOST_SIZE && same_leaf(value, leaf) && is_bound(general, i))
+            return true;
+    }
+    for (int axis = 0; axis < launch->grid_rank; axis++) {
+        const HostValue *value = launch->grid[axis];
+        bool divides = value && value->kind == HOST_OPERATION && value->count == 2 &&
+                       value->operation == HOST_OP_CDIV;
+        if (divides) value = value->items[0];
+        if (leaves_is_product(value) && is_product_with(value, leaf)) return true;
+    }
+    return false;
+}
+
+/// Whether two sizes of one tensor would be one if `a` were `b`.
+static bool would_join(const HostLaunch *launch, const HostValue *a, const HostValue *b) {
+    if (a->input == b->input) return true;
+    for (int i = 0; i < launch->equalities.count; i++) {
+        const HostEquality *equal = &launch->equalities.items[i];
+        for (int turn = 0; turn < 2; turn++) {
+            const HostValue *one = turn ? equal->b : equal->a, *two = turn ? equal->a : equal->b;
+            if ((same_leaf(one, a) && two->input == b->input && !same_leaf(two, b)) ||
+                (same_leaf(one, b) && two->input == a->input && !same_leaf(two, a)))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool leaves_have_ranks(const Leaves *leaves) {
+    for (int i = 0; i < leaves->count; i++)
+        if (!leaves->items[i]->input->is_rank_certain) return false;
+    return true;
+}
+
+/// Whether something besides the sizes that the launch names rests on a rank that nobody says.
+static bool rest_on_ranks(const HostLaunch *launch, const Function *general, const Leaves *leaves) {
+    Leaves unnamed = {0};
+    for (int i = 0; i < leaves->count; i++)
+        if (!is_named_by_launch(launch, general, leaves->items[i]))
+            unnamed.items[unnamed.count++] = leaves->items[i];
+    return have_open_ranks(&unnamed) || have_rests(leaves) || have_open_strides(&unnamed);
+}
+
+bool leaves_are_apart(const HostLaunch *launch, const Function *general, const Leaves *leaves,
+                      const Leaves *others) {
+    if (leaves->is_open || others->is_open || !leaves->count || !others->count ||
+        rest_on_ranks(launch, general, leaves) || rest_on_ranks(launch, general, others))
+        return false;
+    for (int i = 0; i < leaves->count; i++) {
+        const HostValue *leaf = leaves->items[i];
+        bool is_found = false, could_be = false;
+        for (int k = 0; k < others->count && !is_found; k++) {
+            const HostValue *other = others->items[k];
+            is_found = is_equal_to(launch, leaf, other);
+            bool both = is_named_by_launch(launch, general, leaf) &&
+                        is_named_by_launch(launch, general, other);
+            could_be |= !both && !would_join(launch, leaf, other);
+        }
+        if (!is_found && could_be) return false;
+    }
+    return true;
+}
+
 const char *leaves_print(Arena *arena, const Leaves *leaves) {
     const char *text = "";
     for (int i = 0; i < leaves->count; i++) {

@@ -27,6 +27,14 @@ void leaves_add_access(Leaves *leaves, const HostLaunch *launch, const Function 
 bool leaves_are_among(const HostLaunch *launch, const Leaves *leaves, const Leaves *others);
 /// The same, or all are sizes of one tensor; not where there are none.
 bool leaves_are_certain(const HostLaunch *launch, const Leaves *leaves, const Leaves *others);
+/// Whether each of `leaves` is among `others`, or nothing that the author could take for equal is: sizes of one tensor are not, nor
+/// are two that the launcher names, passing both to the kernel or counting programs by them.
+bool leaves_are_apart(const HostLaunch *launch, const Function *general, const Leaves *leaves,
+                      const Leaves *others);
+/// Whether it is sizes of the caller's, multiplied: nothing is rounded up.
+bool leaves_is_product(const HostValue *value);
+/// Whether the launcher says how many dimensions each of their tensors has.
+bool leaves_have_ranks(const Leaves *leaves);
 /// Sizes that the launch reckons with however large they are: of its grid as far as the kernel asks for it, its loops,
 /// its tiles.
 void leaves_add_handled(Leaves *leaves, const HostLaunch *launch, const Function *general);

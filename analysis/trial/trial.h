@@ -14,6 +14,9 @@ typedef struct TrialAccess {
     unsigned wide;       // a bit for each axis of more than one lane
     int64_t outside;     // elements touched beyond the buffer
     int64_t inside;      // elements touched within it
+    uint8_t *seen;       // of a load: a bit for each element of the buffer that it has touched
+    int seen_of;         // the buffer
+    int64_t distinct;    // of a load: how many of these there are
     int64_t element;     // the first of those beyond
     int64_t program[3];  // that touched it
 } TrialAccess;

@@ -160,6 +160,16 @@ static void store_element(TrialState *state, TrialBuffer *buffer, int64_t elemen
     *writer = own;
 }
 
+static void note_read(TrialState *state, TrialAccess *access, const TrialBuffer *buffer,
+                      int64_t element) {
+    if (!access->seen || access->seen_of != access->buffer)
+        access->seen = ARENA_ARRAY(state->arena, uint8_t, (size_t)(buffer->numel / 8 + 1));
+    access->seen_of = access->buffer;
+    uint8_t bit = (uint8_t)(1u << (element & 7));
+    access->distinct += !(access->seen[element >> 3] & bit);
+    access->seen[element >> 3] |= bit;
+}
+
 static void touch_elements(TrialState *state, TrialAccess *access, const TrialTile *pointer,
                            const double *mask) {
     TrialBuffer *buffer = &state->trial->buffers[pointer->buffer];
@@ -172,6 +182,7 @@ static void touch_elements(TrialState *state, TrialAccess *access, const TrialTi
         if (element >= 0 && element < buffer->numel) {
             access->inside++;
             if (stores) store_element(state, buffer, element);
+            if (access->op->code == OP_LOAD) note_read(state, access, buffer, element);
         } else if (!access->outside++) {
             access->element = element;
             memcpy(access->program, state->program, sizeof access->program);

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("mistakes.txt")
 BIN = Path(os.environ.get("TAD_BIN", ROOT / "build")).resolve()
-RELATED = ("the launch", "stored here", "the loop", "before the loop")
+RELATED = ("the launch", "made here", "the grid", "the mask", "stored here", "the loop", "before the loop")
 FOUND = ("error", "warning", "info")
 
 

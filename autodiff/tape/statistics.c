@@ -31,6 +31,7 @@ typedef struct States {
     Map dependent;     // values at the top, up to the place, that results of the loop are in
     Map known;         // value -> StateForm
     Map replacements;  // value -> what it is behind the place
+    const Map *ours;   // statements of the backward itself: stores that are not go later
 } States;
 
 /* ---- values, once the sum is 1 ---- */
@@ -356,8 +357,14 @@ static bool is_before_place(const States *states, const Value *value) {
            (value->op == states->loop || op_comes_before(value->op, states->place));
 }
 
+/// A store of the forward that is removed later: it is not repeated in a copy.
+static bool is_of_forward(const States *states, const Op *op) {
+    return op->code == OP_STORE && !op->note && !map_has_pointer(states->ours, op);
+}
+
 static bool visit_needed(void *context, Op *op) {
     StateUses *uses = context;
+    if (is_of_forward(uses->states, op)) return true;
     bool is_taken = taken_branch(uses->states, op) != NULL;
     Value *rows = replaced_in_units(uses->states, &uses->builder, op);
     if (rows) map_set_pointer(&uses->states->replacements, op->results[0], rows);
@@ -372,6 +379,7 @@ static bool visit_needed(void *context, Op *op) {
 
 static bool visit_replaced(void *context, Op *op) {
     const StateUses *uses = context;
+    if (is_of_forward(uses->states, op)) return true;
     Value *branch = taken_branch(uses->states, op);
     Value *rows =
         op->result_count ? map_get_pointer(&uses->states->replacements, op->results[0]) : NULL;
@@ -459,7 +467,8 @@ static bool try_states(Differentiation *state, Op *loop, int maximum, int sum, c
                      .loaded = ARENA_ARRAY(arena, Value *, loop->result_count),
                      .dependent = map_new(arena),
                      .known = map_new(arena),
-                     .replacements = map_new(arena)};
+                     .replacements = map_new(arena),
+                     .ours = ours};
     mark_dependent(&states);
     for (Op *op = loop->next; op; op = op->next) note_store(&states, op, ours);
     if (!states.stores[maximum]) return false;

@@ -238,6 +238,53 @@ def test_so_it_is_with_one_row_a_program(tmp_path: Path) -> None:
     assert "tl.max(" not in kernel
 
 
+LOSS = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def loss_kernel(x, labels, loss, lse, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    top = -float("inf")
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        c = start + tl.arange(0, BLOCK)
+        a = tl.load(x + row * n + c, mask=c < n, other=-float("inf")).to(tl.float32)
+        higher = tl.maximum(top, tl.max(a))
+        total = total * tl.exp(top - higher) + tl.sum(tl.exp(a - higher))
+        top = higher
+    whole = top + tl.log(total)
+    tl.store(lse + row, whole)
+    label = tl.load(labels + row)
+    if label != -100:
+        at_label = whole - tl.load(x + row * n + label).to(tl.float32)
+    else:
+        at_label = 0.0
+    tl.store(loss + row, at_label)
+
+
+def losses(x, labels):
+    rows, n = x.shape
+    loss = torch.empty(rows, dtype=torch.float32, device=x.device)
+    lse = torch.empty(rows, dtype=torch.float32, device=x.device)
+    loss_kernel[(rows,)](x, labels, loss, lse, n, BLOCK=64)
+    return loss
+"""
+
+
+def test_another_output_from_a_branch_behind_them_changes_nothing(tmp_path: Path) -> None:
+    """The forward stores it, and the backward does not need it."""
+    path = tmp_path / "loss.py"
+    path.write_text(LOSS)
+    done = tad("--backward", path)
+    assert "gradients proved" in done.stderr
+    kernel = done.stdout.split("def loss_kernel_backward")[1].split("class ")[0]
+    assert "tl.load(lse + " in kernel
+    assert "tl.max(" not in kernel
+    assert kernel.count("tl.load(x + ") == 1
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -32,6 +32,7 @@
 #include "autodiff/schedule/reduction_kernel.h"
 #include "autodiff/schedule/schedule.h"
 #include "autodiff/schedule/wanted.h"
+#include "autodiff/stored/normalized.h"
 #include "autodiff/sweep/adjoint.h"
 #include "autodiff/sweep/strip.h"
 #include "autodiff/tape/memory.h"
@@ -123,6 +124,11 @@ static void pass_saved(Differentiation *state) {
 static void pass_statistics(Differentiation *state) {
     Map ours = statements_own(state);
     statistics_load(state, &ours);
+}
+
+static void pass_normalized(Differentiation *state) {
+    Map ours = statements_own(state);
+    normalized_load(state, &ours);
 }
 
 static void pass_strip(Differentiation *state) {

@@ -454,18 +454,66 @@ bool shift_is_invisible(Arena *arena, const Function *function, const Map *seeds
     return !analysis.visible;
 }
 
+static void shift_results(ShiftAnalysis *analysis, const Op *loop, const StateShift *states) {
+    static const ShiftKind kinds[] = {[STATE_STAYS] = SHIFT_INVARIANT,
+                                      [STATE_SHIFTED] = SHIFT_ADDITIVE,
+                                      [STATE_SCALED] = SHIFT_MULTIPLICATIVE};
+    analysis->given = loop;
+    for (int i = 0; i < loop->result_count; i++)
+        shift_set(analysis, loop->results[i],
+                  (Shift){kinds[states[i].kind], states[i].amount, states[i].axes, states[i].unit});
+}
+
 bool states_may_be_scaled(Arena *arena, const Function *function, const Op *loop,
                           const StateShift *states) {
-    ShiftAnalysis analysis = {.arena = arena, .shifts = map_new(arena), .given = loop};
     const Map none = map_new(arena);
-    analysis.seeds = &none;
-    for (int i = 0; i < loop->result_count; i++) {
-        static const ShiftKind kinds[] = {[STATE_STAYS] = SHIFT_INVARIANT,
-                                          [STATE_SHIFTED] = SHIFT_ADDITIVE,
-                                          [STATE_SCALED] = SHIFT_MULTIPLICATIVE};
-        shift_set(&analysis, loop->results[i],
-                  (Shift){kinds[states[i].kind], states[i].amount, states[i].axes, states[i].unit});
-    }
+    ShiftAnalysis analysis = {.arena = arena, .shifts = map_new(arena), .seeds = &none};
+    shift_results(&analysis, loop, states);
     shift_region(&analysis, function->body);
     return !analysis.visible;
+}
+
+/* ---- of one value ---- */
+
+struct ShiftedValues {
+    ShiftAnalysis analysis;
+    Map seeds;
+};
+
+/// The results of a loop when one of them is shifted; false where another has other axes.
+static bool shift_loop_of(ShiftAnalysis *analysis, const Value *seed, double base) {
+    const Op *loop = seed->op;
+    StateShift *states = ARENA_ARRAY(analysis->arena, StateShift, loop->result_count);
+    for (int i = 0; i < loop->result_count; i++) {
+        const Value *result = loop->results[i];
+        if (dtype_is_integer(result->type.element)) continue;  // it stays
+        if (result->type.rank != seed->type.rank || long_axes(result) != long_axes(seed))
+            return false;
+        states[i] = (StateShift){STATE_SCALED, -base, long_axes(seed), NULL};
+        if (result == seed) states[i] = (StateShift){STATE_SHIFTED, 1, long_axes(seed), NULL};
+    }
+    shift_results(analysis, loop, states);
+    return true;
+}
+
+const ShiftedValues *values_when_shifted(Arena *arena, const Function *function, const Value *seed,
+                                         double base, const Map *held) {
+    ShiftedValues *shifted = ARENA_NEW(arena, ShiftedValues);
+    *shifted = (ShiftedValues){.analysis = {.arena = arena, .shifts = map_new(arena), .held = held},
+                               .seeds = map_new(arena)};
+    shifted->analysis.seeds = &shifted->seeds;
+    if (base == 0)
+        map_set_pointer(&shifted->seeds, seed, &shifted->seeds);
+    else if (!shift_loop_of(&shifted->analysis, seed, base))
+        return NULL;
+    shift_region(&shifted->analysis, function->body);
+    return shifted->analysis.visible ? NULL : shifted;
+}
+
+bool value_when_shifted(const ShiftedValues *shifted, const Value *value, StateShift *shift) {
+    const Shift found = shift_get(&shifted->analysis, value);
+    *shift = (StateShift){STATE_STAYS, found.amount, found.axes, found.symbol};
+    if (found.kind == SHIFT_ADDITIVE) shift->kind = STATE_SHIFTED;
+    if (found.kind == SHIFT_MULTIPLICATIVE) shift->kind = STATE_SCALED;
+    return found.kind != SHIFT_BROKEN;
 }

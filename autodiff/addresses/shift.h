@@ -34,4 +34,14 @@ bool value_as_unit(const Value *value, double *number, const Value **unit);
 bool states_may_be_scaled(Arena *arena, const Function *function, const Op *loop,
                           const StateShift *states);
 
+/// What becomes of each value of a function when one is shifted.
+typedef struct ShiftedValues ShiftedValues;
+
+/// When `seed` is shifted by a number c of each of its elements; NULL where anything that leaves the function may change. Of a result of
+/// a loop, `base` is not 0: the loop's other results of its shape are scaled by exp(-base * c). `held`: as for shift_is_invisible.
+const ShiftedValues *values_when_shifted(Arena *arena, const Function *function, const Value *seed,
+                                         double base, const Map *held);
+/// What becomes of a value. False where it is not known.
+bool value_when_shifted(const ShiftedValues *shifted, const Value *value, StateShift *shift);
+
 #endif

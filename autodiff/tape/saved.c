@@ -51,7 +51,7 @@ static bool is_tensor_of(const Differentiation *state, int index, bool is_single
 /* ---- which stores ---- */
 
 typedef struct RootUse {
-    Value *root;
+    const Value *root;
     int accesses;
 } RootUse;
 
@@ -62,7 +62,7 @@ static bool visit_access(void *context, Op *op) {
     return true;
 }
 
-static bool is_only_access(const Function *function, Value *root) {
+static bool is_only_access(const Function *function, const Value *root) {
     RootUse use = {.root = root};
     region_walk(function->body, visit_access, &use);
     return use.accesses == 1;
@@ -128,9 +128,23 @@ bool stored_value_stays(const Differentiation *state, const Op *store, const Val
                         bool is_single) {
     Value *root = pointer_root(store->operands[0]);
     int index = root ? parameter_of(state, root) : -1;
-    return index >= 0 && index < state->primal->definition->parameter_count &&
-           is_only_access(state->backward, root) && is_stored_once(state, store, value) &&
+    if (index < 0 || index >= state->primal->definition->parameter_count) return false;
+    const Value *parameter = state->primal->parameters[index].value;
+    if (map_has_pointer(&state->buffers.running, parameter)) return false;  // stored again
+    return is_only_access(state->primal, parameter) && is_stored_once(state, store, value) &&
            is_tensor_of(state, index, is_single);
+}
+
+bool stored_tensor_is_as_small(const Differentiation *state, const Op *store) {
+    Value *root = pointer_root(store->operands[0]);
+    int index = root ? parameter_of(state, root) : -1;
+    if (index < 0) return false;
+    HostLaunches launches = host_launches(state->arena, state->primal->definition, state->primal);
+    for (LIST_EACH(int, i, launches)) {
+        const HostTensor *tensor = passed_tensor(launches.items[i], index);
+        if (!tensor || !is_type_of_input(state, launches.items[i], tensor->dtype)) return false;
+    }
+    return launches.count > 0;
 }
 
 bool stored_tensor_is_left(const Differentiation *state, const Op *store) {

@@ -15,5 +15,7 @@ bool stored_value_stays(const Differentiation *state, const Op *store, const Val
 /// Whether what `store`, of the forward, writes to is new memory in every launch, to which the launcher does nothing more: autograd
 /// raises an error where what a backward reads was changed in place.
 bool stored_tensor_is_left(const Differentiation *state, const Op *store);
+/// Whether what `store`, of the forward, writes to has the element type of an input in every launch.
+bool stored_tensor_is_as_small(const Differentiation *state, const Op *store);
 
 #endif

@@ -73,6 +73,7 @@ ROOMS = {
         "schedule": {"atomics", "extents", "tape", "addresses", "rewrite", "state"},
         "blocks": {"state"},
         "finiteness": {"tape", "addresses", "rewrite", "state"},
+        "stored": {"finiteness", "tape", "addresses", "rewrite", "state"},
         "sweep": {"primal", "tape", "rewrite", "state"},
         "plan": {"primal", "tape", "addresses", "rewrite", "state"},
         "function": {"plan", "emit", "primal", "tape", "addresses", "rewrite", "state"},
@@ -81,6 +82,7 @@ ROOMS = {
         ".": {
             *{"module", "function", "plan", "emit", "sweep", "finiteness", "schedule", "atomics"},
             *{"programs", "extents", "primal", "tape", "addresses", "rewrite", "state", "blocks"},
+            "stored",
         },
     },
     "gpu-runner": {

@@ -9,7 +9,7 @@ from tests.cli.conftest import ROOT, Workspace
 EXAMPLES = ROOT / "examples"
 EXAMPLE = (EXAMPLES / "softmax.py").read_text()
 Y = "    y = numerator / tl.sum(numerator, axis=0)\n"
-DX = "    dx = dnumerator * numerator\n"
+DX = "    dx = dnumerator * y\n"
 OPTIONS = ("--no-proof", "-q")
 
 
@@ -31,12 +31,13 @@ def updated(workspace: Workspace, text: str, module: str, status: int = 0) -> tu
 
 
 def test_what_a_hand_edited_stays(workspace: Workspace) -> None:
-    new = "# moved down\n\n" + EXAMPLE.replace(Y, Y + "    y = y * 2.0\n", 1)
+    row = "row = tl.program_id(0)"
+    new = "# moved down\n\n" + EXAMPLE.replace(row, row + ".to(tl.int64)", 1)
     fresh, before = derived(workspace, new), derived(workspace, EXAMPLE)
-    edited = before.replace(DX, "    # in this order\n    dx = numerator * dnumerator\n", 1)
+    edited = before.replace(DX, "    # in this order\n    dx = y * dnumerator\n", 1)
     edited = edited.replace("import torch\n", "import logging\n\nimport torch\n", 1)
     text, said = updated(workspace, new, edited)
-    wanted = fresh.replace(DX, "    # in this order\n    dx = numerator * dnumerator\n", 1)
+    wanted = fresh.replace(DX, "    # in this order\n    dx = y * dnumerator\n", 1)
     assert text == wanted.replace("import torch\n", "import logging\n\nimport torch\n", 1)
     assert "kept 2 places that were edited" in said
 
@@ -44,12 +45,12 @@ def test_what_a_hand_edited_stays(workspace: Workspace) -> None:
 def test_a_conflict_shows_both(workspace: Workspace) -> None:
     before = derived(workspace, EXAMPLE)
     new = EXAMPLE.replace("numerator = tl.exp(", "numerator = tl.exp2(", 1)
-    edited = before.replace(DX, "    dx = numerator * dnumerator\n", 1)
+    edited = before.replace(DX, "    dx = y * dnumerator\n", 1)
     text, said = updated(workspace, new, edited, status=1)
     places = re.findall(
         r"<<<<<<< softmax_backward.py\n(.*?)=======\n(.*?)>>>>>>> derived from softmax.py\n", text, re.S
     )
-    assert places == [("    dx = numerator * dnumerator\n", "    dx = dnumerator * numerator * 0.6931471805599453\n")]
+    assert places == [("    dx = y * dnumerator\n", "    dx = dnumerator * y * 0.6931471805599453\n")]
     line = text[: text.index("<<<<<<<")].count("\n") + 1
     assert f"softmax_backward.py:{line}: 1 place was edited where the backward changed" in said
     # Undecided, it is no module that could be read.
@@ -105,7 +106,7 @@ def test_what_cannot_be_read_back_is_left_alone(workspace: Workspace) -> None:
 
 def test_as_a_diff(workspace: Workspace) -> None:
     before = derived(workspace, EXAMPLE)
-    edited = before.replace(DX, "    dx = numerator * dnumerator\n", 1)
+    edited = before.replace(DX, "    dx = y * dnumerator\n", 1)
     workspace.write({"softmax_backward.py": edited})
     run = workspace.tad("--backward", "softmax.py", "--update", "--diff", *OPTIONS)
     assert (run.status, run.stdout) == (0, "")

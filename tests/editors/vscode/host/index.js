@@ -174,7 +174,7 @@ const tests = {
   async "a wrong gradient is an error where the file writes it, with its worst element"() {
     const editor = await open("softmax_kernel_backward.py");
     const { document } = editor;
-    const right = "dx = dnumerator * numerator";
+    const right = "dx = dnumerator * y";
     await editor.edit((edit) => edit.insert(positionOf(document, right).translate(0, right.length), " * 0.5"));
     const status = await api.server.command("tad.checkGradients", place("softmax_kernel_backward.py", "softmax_kernel"));
     assert.equal(status.status, "failed", status.reason);

@@ -122,7 +122,7 @@ step("the gradients are proved, and both lenses say so", async () => {
 step("a backward that was made wrong by hand is refuted: lens, squiggle, Testing view, panel", async () => {
   const name = "softmax_kernel_backward.py";
   const text = readFileSync(join(editor.workspace, name), "utf8");
-  const wrong = lineOf(text, "dx = dnumerator * numerator");
+  const wrong = lineOf(text, "dx = dnumerator * y");
   await bench.openFile(name);
   await bench.goToLine(wrong);
   await page.keyboard.press("End");

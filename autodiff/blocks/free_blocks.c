@@ -77,12 +77,29 @@ static void settle_origin(Blocks *blocks, const Origin *origin) {
 
 /* ---- what the launch is told ---- */
 
-/// The index of the argument that a parameter of the kernel is bound to the forward's by; -1.
-static int argument_of(const Function *backward, const BackwardLaunch *launch, const Value *value) {
+int launch_argument_of(const Function *backward, const BackwardLaunch *launch, const Value *value) {
     for (int i = 0; i < launch->argument_count; i++)
-        if (backward->parameters[i].value == value && launch->arguments[i].use == ARGUMENT_SAME)
-            return i;
+        if (backward->parameters[i].value == value) return i;
     return -1;
+}
+
+/// The same, where that is an argument of the forward's.
+static int argument_of(const Function *backward, const BackwardLaunch *launch, const Value *value) {
+    int index = launch_argument_of(backward, launch, value);
+    return index >= 0 && launch->arguments[index].use == ARGUMENT_SAME ? index : -1;
+}
+
+const char *launch_number_text(const Blocks *blocks, const BackwardLaunch *launch,
+                               const Poly *number) {
+    for (int t = 0; number && t < number->count; t++)
+        for (int a = 0; a < number->terms[t].atom_count; a++) {
+            const Value *atom = number->terms[t].atoms[a];
+            int index = argument_of(blocks->function, launch, atom);
+            if (index < 0 ||
+                strcmp(launch->arguments[index].of, launch->arguments[index].name) != 0)
+                return NULL;
+        }
+    return number ? poly_print(blocks->arena, number) : NULL;
 }
 
 /// Where masks end the blocks that programs along an axis number, in Python over the forward's arguments; NULL.
@@ -94,15 +111,7 @@ static const char *end_text(const Blocks *blocks, const BackwardLaunch *launch, 
         if (!origin->mask_end || (end && !poly_equal(end, origin->mask_end))) return NULL;
         end = origin->mask_end;
     }
-    for (int t = 0; end && t < end->count; t++)
-        for (int a = 0; a < end->terms[t].atom_count; a++) {
-            const Value *atom = end->terms[t].atoms[a];
-            int index = argument_of(blocks->function, launch, atom);
-            if (index < 0 ||
-                strcmp(launch->arguments[index].of, launch->arguments[index].name) != 0)
-                return NULL;
-        }
-    return end ? poly_print(blocks->arena, end) : NULL;
+    return launch_number_text(blocks, launch, end);
 }
 
 static void list_blocks(Blocks *blocks, BackwardLaunch *launch,
@@ -142,4 +151,5 @@ void blocks_describe(Arena *arena, Function *backward, BackwardLaunch *launch) {
     for (int axis = 0; axis < PROGRAM_AXES; axis++) settle_axis(&blocks, axis, &numbered[axis]);
     for (LIST_EACH(int, i, blocks.origins)) settle_origin(&blocks, &blocks.origins.items[i]);
     list_blocks(&blocks, launch, numbered);
+    products_describe(&blocks, launch);
 }

@@ -94,4 +94,12 @@ const Poly *mask_end_of(const Blocks *blocks, const Value *mask, int origin);
 /// Settles what sums along blocks, and what loops over them carry: sums.c.
 void sums_settle(Blocks *blocks);
 
+/// Gives the launch's blocks their roles, where all of them are free: products.c.
+void products_describe(Blocks *blocks, BackwardLaunch *launch);
+/// The argument of the launch that a parameter of the kernel is bound by; -1.
+int launch_argument_of(const Function *backward, const BackwardLaunch *launch, const Value *value);
+/// Python over the forward's arguments for a number of the kernel's; NULL: it is made of something else.
+const char *launch_number_text(const Blocks *blocks, const BackwardLaunch *launch,
+                               const Poly *number);
+
 #endif

@@ -397,6 +397,9 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
     for (int i = 0; need && i < launch->argument_count; i++)
         if (launch->arguments[i].use == ARGUMENT_GRADIENT)
             class_gradient_asked(arena, out, plan, &launch->arguments[i], need, indent);
+    TileNames tiles;
+    bool has_tiles = tiles_are_own(arena, plan, launch, &tiles);
+    buffer_puts(out, tiles_statement(arena, plan, launch, indent));
     Texts call = {0};
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
@@ -423,8 +426,10 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
             continue;
         }
         const char *value = argument->use == ARGUMENT_SAME ? argument->of : argument->name;
-        const char *given = descriptor_number_text(arena, plan, argument);
+        const char *given = descriptor_number_text(arena, plan, argument),
+                   *size = has_tiles ? tile_size_text(launch, &tiles, argument->name) : NULL;
         if (given) value = given;
+        if (size) value = size;
         if (argument->use == ARGUMENT_UPSTREAM && !upstream_is_named(plan, argument))
             value = upstream_text(arena, plan, argument, name_index(outputs, argument->of));
         if (argument->upstream)
@@ -451,10 +456,15 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
     }
     if (launch->is_tuned_before)
         LIST_PUSH(arena, &call, arena_printf(arena, "**_tuned(%s)", backward->launches[0].kernel));
-    if (plan->has_options) LIST_PUSH(arena, &call, arena_printf(arena, "**%s.options", plan->ctx));
+    if (plan->has_options) LIST_PUSH(arena, &call, options_text(arena, plan, launch));
     const char *warps = warps_text(arena, plan, launch);
     if (warps) LIST_PUSH(arena, &call, warps);
-    const char *launched = arena_printf(arena, "%s[%s.grid]", launch->kernel, plan->ctx);
+    if (has_tiles && !plan->has_options) {
+        LIST_PUSH(arena, &call, arena_printf(arena, "num_warps=%s", tiles.warps));
+        LIST_PUSH(arena, &call, arena_printf(arena, "num_stages=%s", tiles.stages));
+    }
+    const char *grid = has_tiles ? tiles.grid : arena_printf(arena, "%s.grid", plan->ctx);
+    const char *launched = arena_printf(arena, "%s[%s]", launch->kernel, grid);
     statement_at(out, indent, "", call_lines(arena, launched, call.items, call.count, indent));
 }
 

@@ -132,3 +132,96 @@ const char *slices_statements(Arena *arena, const LaunchPlan *plan) {
     }
     return buffer_text(&out);
 }
+
+/* ---- tiles of products ---- */
+
+static const LaunchBlock *block_of_role(const BackwardLaunch *launch, BlockRole role) {
+    for (int i = 0; i < launch->block_count; i++)
+        if (launch->blocks[i].role == role) return &launch->blocks[i];
+    return NULL;
+}
+
+/// Whether the Function has all names of a text that are parameters of the forward.
+static bool has_names(const LaunchPlan *plan, const char *text) {
+    for (const char *at = text; *at;) {
+        size_t size = 0;
+        while (byte_is_word(at[size])) size++;
+        int parameter = size ? parameter_find(plan->kernel, (Str){at, size}) : -1;
+        if (parameter >= 0 && !plan->passed[parameter]) return false;
+        at += size ? size : 1;
+    }
+    return true;
+}
+
+bool tiles_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                   TileNames *names) {
+    bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
+    if (!launch->has_tiles || is_tuned) return false;
+    for (BlockRole role = BLOCK_ROWS; role <= BLOCK_TERMS; role++) {
+        const LaunchBlock *block = block_of_role(launch, role);
+        if (!has_names(plan, block->of) || !has_names(plan, block->extent)) return false;
+        for (int i = 0; i < block->tensor_count; i++)
+            if (!has_names(plan, block->tensors[i])) return false;
+    }
+    *names = (TileNames){
+        plan_name(arena, plan, "grid"),    plan_name(arena, plan, "rows"),
+        plan_name(arena, plan, "columns"), plan_name(arena, plan, "terms"),
+        plan_name(arena, plan, "warps"),   plan_name(arena, plan, "stages"),
+    };
+    return true;
+}
+
+/// `rows=(BLOCK_K, None, K, (a_ptr,))`: the forward's size, the axis of the grid, how many there are, and the tensors.
+static const char *role_text(Arena *arena, const BackwardLaunch *launch, BlockRole role,
+                             const char *keyword) {
+    const LaunchBlock *block = block_of_role(launch, role);
+    Buffer out = buffer_new(arena);
+    buffer_printf(&out, "%s=(%s, ", keyword, block->of);
+    if (block->axis < 0)
+        buffer_puts(&out, "None");
+    else
+        buffer_printf(&out, "%d", block->axis);
+    buffer_printf(&out, ", %s", block->extent);
+    for (int i = 0; i < block->tensor_count; i++) buffer_printf(&out, ", %s", block->tensors[i]);
+    buffer_putc(&out, ')');
+    return buffer_text(&out);
+}
+
+const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                            int indent) {
+    TileNames names;
+    if (!tiles_are_own(arena, plan, launch, &names)) return "";
+    Texts arguments = {0};
+    LIST_PUSH(arena, &arguments, arena_printf(arena, "%s.grid", plan->ctx));
+    LIST_PUSH(arena, &arguments, role_text(arena, launch, BLOCK_ROWS, "rows"));
+    LIST_PUSH(arena, &arguments, role_text(arena, launch, BLOCK_COLUMNS, "columns"));
+    LIST_PUSH(arena, &arguments, role_text(arena, launch, BLOCK_TERMS, "terms"));
+    if (launch->is_precise) LIST_PUSH(arena, &arguments, "widest=2");
+    if (plan->has_options)
+        LIST_PUSH(arena, &arguments, arena_printf(arena, "**%s.options", plan->ctx));
+    const char *head =
+        arena_printf(arena, "%s, %s, %s, %s, %s, %s = _product_tiles", names.grid, names.rows,
+                     names.columns, names.terms, names.warps, names.stages);
+    return arena_printf(
+        arena, "%*s# tiles of its own: %s x %s sums a program, %s terms at a time\n%*s%s\n", indent,
+        "", block_of_role(launch, BLOCK_ROWS)->name, block_of_role(launch, BLOCK_COLUMNS)->name,
+        block_of_role(launch, BLOCK_TERMS)->name, indent, "",
+        call_lines(arena, head, arguments.items, arguments.count, indent));
+}
+
+const char *tile_size_text(const BackwardLaunch *launch, const TileNames *names, const char *name) {
+    const char *const sizes[] = {
+        [BLOCK_ROWS] = names->rows, [BLOCK_COLUMNS] = names->columns, [BLOCK_TERMS] = names->terms};
+    for (int i = 0; i < launch->block_count; i++)
+        if (launch->blocks[i].role != BLOCK_OTHER && strcmp(launch->blocks[i].name, name) == 0)
+            return sizes[launch->blocks[i].role];
+    return NULL;
+}
+
+const char *options_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
+    TileNames names;
+    if (!tiles_are_own(arena, plan, launch, &names))
+        return arena_printf(arena, "**%s.options", plan->ctx);
+    return arena_printf(arena, "**{**%s.options, \"num_warps\": %s, \"num_stages\": %s}", plan->ctx,
+                        names.warps, names.stages);
+}

@@ -20,4 +20,20 @@ const char *slices_name(Arena *arena, const LaunchPlan *plan, int number);
 /// The lines that compute it, for each launch that has one.
 const char *slices_statements(Arena *arena, const LaunchPlan *plan);
 
+/// The names that the Function's backward has for the grid and the tiles of a launch of its own.
+typedef struct TileNames {
+    const char *grid, *rows, *columns, *terms, *warps, *stages;
+} TileNames;
+
+/// Whether a launch has tiles of its own; with their names.
+bool tiles_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                   TileNames *names);
+/// The statement that chooses them.
+const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                            int indent);
+/// The options that the forward's launch said, `**ctx.options`, with the warps and stages of the tiles.
+const char *options_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch);
+/// What the launch passes for its parameter `name`; NULL: it is none of the tiles' sizes.
+const char *tile_size_text(const BackwardLaunch *launch, const TileNames *names, const char *name);
+
 #endif

@@ -3,11 +3,15 @@
 
 #include <string.h>
 
+#include "autodiff/state/product_tiles.h"
 #include "base/text.h"
 
 typedef struct Helper {
     const char *name, *text;
 } Helper;
+
+#define TILE_LINE(rows, columns, bytes, warps, stages) \
+    "        (" #rows ", " #columns ", " #bytes ", " #warps ", " #stages "),\n"
 
 static const Helper helpers[] = {
 #define HELPER(name, text) {name, text},

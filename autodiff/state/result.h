@@ -93,6 +93,9 @@ typedef struct BackwardArgument {
         is_float32;  // ARGUMENT_GRADIENT and _RUNNING: the buffer is float32 whatever the input is (atomics), cast afterwards
 } BackwardArgument;
 
+/// What the blocks of a size are to the products of a kernel: a tile of rows and columns, summed over terms.
+typedef enum BlockRole { BLOCK_OTHER, BLOCK_ROWS, BLOCK_COLUMNS, BLOCK_TERMS } BlockRole;
+
 /// A block size of an emitted kernel (autodiff/blocks).
 typedef struct LaunchBlock {
     const char *name, *of;  // of the emitted kernel's parameter, and of the forward's
@@ -102,6 +105,12 @@ typedef struct LaunchBlock {
     bool numbers[PROGRAM_AXES];  // programs along these axes of the grid number its blocks
     const char *ends
         [PROGRAM_AXES];  // and where masks end them, in Python over the forward's arguments; NULL: not known
+    BlockRole role;
+    int axis;            // of the grid, that numbers its blocks; -1: none. With a role:
+    const char *extent;  // elements that the blocks cover, in Python over the forward's arguments
+    const char **
+        tensors;  // of BLOCK_ROWS and BLOCK_COLUMNS, in Python: of which the product's loop loads tiles along these and its terms
+    int tensor_count;
 } LaunchBlock;
 
 /// Of one kernel of a backward, on the forward's grid.
@@ -117,6 +126,9 @@ typedef struct BackwardLaunch {
     int stage_count;
     LaunchBlock *blocks;
     int block_count;
+    bool
+        has_tiles;  // three blocks have roles: whatever their sizes are, the gradients are the same
+    bool is_precise;  // a product says how precise it is: of float32, it may take no tensor cores
     bool
         is_tuned_before;  // it runs in the configuration that the autotuner chose for the first launch
 } BackwardLaunch;

@@ -62,6 +62,7 @@ typedef struct UpstreamLayout {
 typedef struct GradientLaunch {
     const Function *function;
     const Actual *actuals;  // per parameter of `function`
+    const int64_t *grid;    // NULL: the forward's
 } GradientLaunch;
 
 /// The backward where of the gradients that may be left out one alone is asked for: the pointers of the others are None.
@@ -85,6 +86,8 @@ typedef struct Problem {
     int launch_count;
     const GradientAlone *alone;
     int alone_count;
+    const GradientLaunch *const *tiled;  // all launches once more, with tiles of their own
+    int tiled_count;
     const UpstreamLayout *layouts;  // per parameter of the forward
     const int *inputs;              // parameters of the forward: float pointers or float scalars
     int input_count;

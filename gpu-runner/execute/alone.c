@@ -1,4 +1,4 @@
-// Runs the backward once for each gradient that may be asked for alone, and compares that with what it was among the others.
+// Runs the backward once for each gradient that may be asked for alone, and in tiles of its own, and compares that with what it was.
 #include "gpu-runner/execute/alone.h"
 
 #include <math.h>
@@ -49,6 +49,67 @@ const char *alone_fault(Arena *arena, const Executor *executor, const Execution 
                                  "the gradient of %.*s is another where no other is asked for "
                                  "(element %lld)",
                                  STR_ARGS(name), (long long)offset);
+        execution_free(&run);
+    }
+    return fault;
+}
+
+/// What a run touches beyond what the backward touched, or finds that it did not, in words; NULL: nothing.
+static const char *other_access(Arena *arena, const Problem *problem, const Execution *whole,
+                                const Execution *run) {
+    Beyond beyond;
+    for (int i = 0; i < problem->configuration->argument_count; i++) {
+        MemoryBuffer *known[] = {whole->buffers[i], whole->upstreams[i]},
+                     *used[] = {run->buffers[i], run->upstreams[i]};
+        for (size_t k = 0; k < sizeof used / sizeof *used; k++)
+            if (known[k] && used[k] && memory_beyond(used[k], known[k], &beyond))
+                return arena_printf(arena,
+                                    "the backward %s element %lld of %s in the tiles that it is "
+                                    "launched with, and in no others",
+                                    beyond.is_write ? "writes" : "reads", (long long)beyond.offset,
+                                    used[k]->name);
+    }
+    int known = whole->memory->findings.count;
+    if (run->memory->findings.count <= known) return NULL;
+    const MemoryFinding *finding = &run->memory->findings.items[known];
+    return arena_printf(arena, "in the tiles that it is launched with, line %d: %s", finding->line,
+                        finding->message);
+}
+
+/// The first gradient that a run makes otherwise, in words; NULL: none.
+static const char *other_gradient(Arena *arena, const Problem *problem, const Execution *whole,
+                                  const Execution *run) {
+    for (int i = 0; i < problem->input_count; i++) {
+        int parameter = problem->inputs[i];
+        Str name = problem->configuration->arguments[parameter].name;
+        int64_t offset;
+        if (!gradients_agree(whole, run, parameter, &offset) ||
+            !gradients_agree(run, whole, parameter, &offset))
+            return arena_printf(
+                arena,
+                "the gradient of %.*s is another in the tiles that it is launched with (element %lld)",
+                STR_ARGS(name), (long long)offset);
+    }
+    return NULL;
+}
+
+const char *tiles_fault(Arena *arena, const Executor *executor, const Execution *whole) {
+    const Problem *problem = executor->problem;
+    const char *fault = NULL;
+    for (int i = 0; i < problem->tiled_count && !fault; i++) {
+        Problem tiled = *problem;
+        tiled.launches = problem->tiled[i];
+        Executor own = *executor;
+        own.problem = &tiled;
+        own.traced = NULL;  // a launch on the GPU would cost the steps of the forward's tiles
+        Execution run = execution_backward(&own, true, NULL);
+        fault =
+            run.error
+                ? arena_printf(
+                      arena, "the backward does not run in the tiles that it is launched with: %s",
+                      run.error)
+                : other_gradient(arena, problem, whole, &run);
+        if (!fault) fault = other_access(arena, problem, whole, &run);
         execution_free(&run);
     }
     return fault;

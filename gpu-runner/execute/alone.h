@@ -6,5 +6,7 @@
 
 /// A sentence on the first gradient that is another where it is asked for alone, `whole` being the backward with all; or NULL.
 const char *alone_fault(Arena *arena, const Executor *executor, const Execution *whole);
+/// The same of tiles of its own, with programs that run from the last to the first.
+const char *tiles_fault(Arena *arena, const Executor *executor, const Execution *whole);
 
 #endif

@@ -419,7 +419,8 @@ Execution execution_backward(Executor *executor, bool reversed, const Perturbati
             pay_steps(executor, &run, traced->steps[k]);
         } else {
             executor->traced = NULL;
-            launch(executor, &run, next->function, tiles, problem->configuration->grid, reversed);
+            const int64_t *grid = next->grid ? next->grid : problem->configuration->grid;
+            launch(executor, &run, next->function, tiles, grid, reversed);
         }
         run.steps[k] = run.memory->steps;
         if (!run.error) parts_add_up(problem, &run, next);

@@ -337,6 +337,13 @@ static void check_alone(Checker *checker) {
     if (fault) conclude(checker, is_spent ? CHECK_UNPROVED : CHECK_FAILED, "%s", fault);
 }
 
+/// Tiles of another size make the same gradients.
+static void check_tiles(Checker *checker) {
+    const char *fault = tiles_fault(checker->arena, &checker->executor, &checker->backward);
+    bool is_spent = checker->executor.interp->is_over_budget;
+    if (fault) conclude(checker, is_spent ? CHECK_UNPROVED : CHECK_FAILED, "%s", fault);
+}
+
 /// The backward touches no element but those that the forward touched: anything else may lie outside of the tensor.
 static void check_footprint(Checker *checker) {
     const Execution *backward = &checker->backward;
@@ -507,6 +514,7 @@ static void check_backward(Checker *checker) {
     check_footprint(checker);
     if (result->status == CHECK_PROVED) check_ownership(checker);
     if (result->status == CHECK_PROVED) check_alone(checker);
+    if (result->status == CHECK_PROVED) check_tiles(checker);
     // a made-up configuration in which programs collide proves nothing against the gradient
     const VirtualMemory *memory = checker->forward.memory;
     bool fails = result->status == CHECK_FAILED;

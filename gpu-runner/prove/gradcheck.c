@@ -320,7 +320,7 @@ static void allow_share(Gradcheck *check) {
 static ProblemReader problem_reader(Gradcheck *check) {
     return (ProblemReader){check->arena,    check->params, check->sources, check->forward,
                            check->symbolic, check->joined, check->facts,   check->backward,
-                           check->launches, check->seed,   &check->budget};
+                           check->launches, check->seed,   check->proved,  &check->budget};
 }
 
 /// A result of no run.

@@ -5,6 +5,7 @@
 #include "gpu-runner/execute/upstream_layout.h"
 #include "gpu-runner/prove/grid.h"
 #include "gpu-runner/prove/launches.h"
+#include "gpu-runner/prove/tiles.h"
 
 static bool is_named(const ProblemReader *reader, const char *key, Str name) {
     const Json *names = json_get(reader->params, key);
@@ -104,6 +105,8 @@ Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration
     problem->launches = launches;
     problem->launch_count = count;
     if (!*launch_error) read_alone(read, configuration, reader->launches, problem, launch_error);
+    if (!*launch_error)
+        tiles_read(&read, configuration, reader->launches, reader->turn, problem, launch_error);
     if (!*launch_error) problem->layouts = upstream_layouts(arena, configuration, launches, count);
     // The backward says itself where it has no gradient.
     for (int i = 0; i < count && !*launch_error && !error; i++)

@@ -18,6 +18,7 @@ typedef struct ProblemReader {
     const Module *backward;
     const Json *launches;
     uint64_t seed;
+    int turn;  // how many configurations were proved before
     Budget *budget;
 } ProblemReader;
 

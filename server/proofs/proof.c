@@ -1,6 +1,8 @@
 // A kernel, its backward and its launch specification as the runner's protocol has them (docs/gpu.md).
 #include "server/proofs/proof.h"
 
+#include "autodiff/state/product_tiles.h"
+
 /// Time for the runner to stop by itself after its own limit, before it is killed.
 enum { GRACE_MS = 5000 };
 
@@ -41,6 +43,33 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
     return json;
 }
 
+/// The sizes that the Function launches a product's kernel with: those for float16, and the first for float32.
+static Json *tiles_json(Arena *arena, const BackwardLaunch *launch) {
+#define TILE_SIZES(...) {__VA_ARGS__},
+    static const ProductTile choices[] = {PRODUCT_TILES(TILE_SIZES)};
+    enum { CHOICES = sizeof choices / sizeof *choices };
+    Json *tiles = json_object(arena);
+    for (int i = 0; i < launch->block_count; i++) {
+        const LaunchBlock *block = &launch->blocks[i];
+        if (block->role == BLOCK_OTHER) continue;
+        Json *tile = json_object(arena), *sizes = json_array(arena);
+        for (int k = 0; k <= CHOICES; k++) {
+            const ProductTile *choice = &choices[k % CHOICES];
+            const int own[] = {[BLOCK_ROWS] = choice->rows,
+                               [BLOCK_COLUMNS] = choice->columns,
+                               [BLOCK_TERMS] = choice->bytes / (k < CHOICES ? 2 : 4)};
+            json_push(sizes, json_number(arena, own[block->role]));
+        }
+        json_set_string(tile, "same", block->of);
+        json_set_string(tile, "extent", block->extent);
+        json_set(tile, "axis",
+                 block->axis < 0 ? json_null(arena) : json_number(arena, block->axis));
+        json_set(tile, "sizes", sizes);
+        json_set(tiles, block->name, tile);
+    }
+    return tiles;
+}
+
 static Json *launches_json(Arena *arena, const Backward *backward) {
     Json *launches = json_array(arena);
     for (int i = 0; i < backward->launch_count; i++) {
@@ -51,6 +80,7 @@ static Json *launches_json(Arena *arena, const Backward *backward) {
                      argument_json(arena, &launch->arguments[k]));
         json_set_string(json, "kernel", launch->kernel);
         json_set(json, "arguments", arguments);
+        if (launch->has_tiles) json_set(json, "tiles", tiles_json(arena, launch));
         json_push(launches, json);
     }
     return launches;

@@ -1,0 +1,136 @@
+// The products of a kernel in; which of its blocks are their rows, columns and terms out, where each may have any size.
+#include <string.h>
+
+#include "autodiff/blocks/origins.h"
+
+enum { ROLE_COUNT = BLOCK_TERMS + 1 };
+
+typedef struct ProductSearch {
+    Blocks *blocks;
+    BackwardLaunch *launch;
+    Value *sizes[ROLE_COUNT];
+    LIST(const char *) tensors[ROLE_COUNT];
+    bool any, fits;
+} ProductSearch;
+
+/// The block along one dim of a tile; NULL: it is none.
+static Value *block_along(const ProductSearch *search, const Value *tile, int dim) {
+    bool is_other;
+    return block_dim(search->blocks, tile->type.dims[dim], &is_other);
+}
+
+static bool is_left_out(const Value *operand) { return !operand || value_is_none(operand); }
+
+/// All products have the same blocks in the same roles.
+static bool visit_product(void *context, Op *op) {
+    ProductSearch *search = context;
+    if (!op_is_product(op->code)) return true;
+    const Value *a = op->operands[0], *b = op->operands[1];
+    search->fits &= op->code == OP_DOT && a->type.rank == 2 && b->type.rank == 2;
+    if (!search->fits) return true;
+    for (int i = 3; i < op->operand_count; i++)
+        search->launch->is_precise |= !is_left_out(op->operands[i]);
+    Value *sizes[ROLE_COUNT] = {[BLOCK_ROWS] = block_along(search, a, 0),
+                                [BLOCK_COLUMNS] = block_along(search, b, 1),
+                                [BLOCK_TERMS] = block_along(search, a, 1)};
+    for (int role = BLOCK_ROWS; role < ROLE_COUNT; role++) {
+        search->fits &= sizes[role] && (!search->any || sizes[role] == search->sizes[role]);
+        for (int other = BLOCK_ROWS; other < role; other++)
+            search->fits &= sizes[role] != sizes[other];
+        search->sizes[role] = sizes[role];
+    }
+    search->any = true;
+    return true;
+}
+
+/// The tensor that a tile is loaded from, in Python; NULL: it has no name where the launch stands.
+static const char *tensor_of(const ProductSearch *search, Op *load) {
+    const Value *parameter = access_by(search->blocks->former, load).parameter;
+    int index = launch_argument_of(search->blocks->function, search->launch, parameter);
+    const BackwardArgument *argument = index < 0 ? NULL : &search->launch->arguments[index];
+    if (argument && argument->use == ARGUMENT_SAME) return argument->of;
+    return argument && argument->use == ARGUMENT_UPSTREAM ? argument->name : NULL;
+}
+
+/// Tiles along terms, which shared memory holds for the iterations that are in flight.
+static bool visit_load(void *context, Op *op) {
+    ProductSearch *search = context;
+    if (op->code != OP_LOAD || op->results[0]->type.rank < 2) return true;
+    const Value *tile = op->results[0], *first = block_along(search, tile, 0),
+                *second = block_along(search, tile, 1);
+    for (int role = BLOCK_ROWS; role <= BLOCK_COLUMNS; role++) {
+        const Value *size = search->sizes[role], *terms = search->sizes[BLOCK_TERMS];
+        bool is_it = (first == size && second == terms) || (first == terms && second == size);
+        if (!is_it || tile->type.rank > 2) continue;
+        const char *tensor = tensor_of(search, op);
+        search->fits &= tensor != NULL;
+        LIST_PUSH(search->blocks->arena, &search->tensors[role], tensor);
+        return true;
+    }
+    search->fits = false;
+    return true;
+}
+
+/// Whether nothing of the launch is by program, and nothing is updated that a second run would find changed.
+static bool arguments_fit(const BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++) {
+        const BackwardArgument *argument = &launch->arguments[i];
+        bool fits = argument->use == ARGUMENT_SAME || argument->use == ARGUMENT_SHAPE ||
+                    argument->use == ARGUMENT_STRIDE || argument->use == ARGUMENT_UPSTREAM ||
+                    argument->use == ARGUMENT_GRADIENT;
+        if (!fits || argument->is_program_sum || argument->is_parts) return false;
+    }
+    return true;
+}
+
+static LaunchBlock *launch_block(const ProductSearch *search, const Value *size) {
+    int index = launch_argument_of(search->blocks->function, search->launch, size);
+    for (int i = 0; index >= 0 && i < search->launch->block_count; i++)
+        if (strcmp(search->launch->blocks[i].name, search->launch->arguments[index].name) == 0)
+            return &search->launch->blocks[i];
+    return NULL;
+}
+
+/// Where the loop over blocks of a size ends.
+static const Poly *loop_end(const Blocks *blocks, const Value *size) {
+    const Poly *end = NULL;
+    for (LIST_EACH(int, i, blocks->origins)) {
+        const Origin *origin = &blocks->origins.items[i];
+        if (origin->symbol != size || !origin->end) continue;
+        if (end && !poly_equal(end, origin->end)) return NULL;
+        end = origin->end;
+    }
+    return end;
+}
+
+/// Whether a block is free, with the elements that its blocks cover.
+static bool settle_role(const ProductSearch *search, BlockRole role) {
+    LaunchBlock *block = launch_block(search, search->sizes[role]);
+    if (!block || block->why || block->needs_divisor) return false;
+    block->axis = -1;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        if (!block->numbers[axis]) continue;
+        if (block->axis >= 0) return false;
+        block->axis = axis;
+    }
+    block->extent = block->axis >= 0
+                        ? block->ends[block->axis]
+                        : launch_number_text(search->blocks, search->launch,
+                                             loop_end(search->blocks, search->sizes[role]));
+    block->tensors = search->tensors[role].items;
+    block->tensor_count = search->tensors[role].count;
+    return block->extent && (role == BLOCK_TERMS || block->tensor_count);
+}
+
+void products_describe(Blocks *blocks, BackwardLaunch *launch) {
+    ProductSearch search = {.blocks = blocks, .launch = launch, .fits = arguments_fit(launch)};
+    if (search.fits) region_walk(blocks->function->body, visit_product, &search);
+    if (!search.any || !search.fits) return;
+    region_walk(blocks->function->body, visit_load, &search);
+    for (int role = BLOCK_ROWS; role < ROLE_COUNT && search.fits; role++)
+        search.fits = settle_role(&search, (BlockRole)role);
+    if (!search.fits) return;
+    launch->has_tiles = true;
+    for (int role = BLOCK_ROWS; role < ROLE_COUNT; role++)
+        launch_block(&search, search.sizes[role])->role = (BlockRole)role;
+}

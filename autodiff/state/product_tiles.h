@@ -1,0 +1,17 @@
+// The tiles that a kernel of products is launched with: those that fit stand before others.
+#ifndef TAD_AUTODIFF_STATE_PRODUCT_TILES_H
+#define TAD_AUTODIFF_STATE_PRODUCT_TILES_H
+
+/// TILE(rows, columns, bytes of a row's terms, warps, stages). Shared memory holds a tile of each factor for each stage. The first
+/// is what an H200 took (docs/gpu.md); the third is for GPUs of 64 KiB.
+#define PRODUCT_TILES(TILE)    \
+    TILE(128, 256, 128, 8, 3)  \
+    TILE(128, 128, 128, 8, 3)  \
+    TILE(128, 128, 64, 4, 3)   \
+    TILE(64, 64, 128, 4, 3)
+
+typedef struct ProductTile {
+    int rows, columns, bytes, warps, stages;
+} ProductTile;
+
+#endif

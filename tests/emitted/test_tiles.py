@@ -1,0 +1,154 @@
+"""Kernels of products are launched with tiles of their own, where these have any size, and are proved in them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.emitted.plan import ROOT, Runner, derived, tad
+
+MATMUL = ROOT / "examples" / "matmul.py"
+OWN = "_product_tiles("
+
+
+def function_text(name: str, *options: str) -> str:
+    """The class of one kernel of the examples."""
+    run = tad("--backward", "--no-proof", *options, f"{MATMUL}:{name}")
+    assert run.returncode == 0, run.stderr
+    return run.stdout[: run.stdout.index("\ndef _")]
+
+
+def test_a_launch_says_which_blocks_are_what() -> None:
+    text = function_text("matmul_kernel")
+    for said in (
+        "rows=(BLOCK_K, None, K, a_ptr),",
+        "columns=(BLOCK_N, 1, N, dc_ptr),",
+        "terms=(BLOCK_M, 0, M),",
+        "BLOCK_K=rows,",
+        "BLOCK_N=columns,",
+        "BLOCK_M=terms,",
+        "num_warps=warps,",
+        "num_stages=stages,",
+    ):
+        assert said in text, said
+    assert text.count("matmul_kernel_backward[grid](") == 1
+    assert text.count("= " + OWN) == 2
+
+
+@pytest.mark.parametrize("name", ["batched_matmul_kernel", "matmul_descriptor_kernel"])
+def test_other_products_have_tiles_of_their_own(name: str) -> None:
+    text = function_text(name)
+    assert text.count("= " + OWN) == 2
+    assert ("widest=2" in text) == (name == "batched_matmul_kernel")
+
+
+def test_tuned_and_grouped_products_keep_the_forwards() -> None:
+    assert OWN not in function_text("linear_kernel")
+
+
+def choose(room: int = 227 * 1024, multiprocessors: int = 132):
+    """`_product_tiles` on a GPU that is made up."""
+    run = tad("--backward", "--no-proof", f"{MATMUL}:matmul_kernel")
+    start = run.stdout.index("def _product_tiles(")
+    text = run.stdout[start : run.stdout.index("\n\n\n", start)]
+    size = lambda extents: SimpleNamespace(numel=lambda: product(extents))  # noqa: E731
+    names: dict = {
+        "torch": SimpleNamespace(Size=size, version=SimpleNamespace(hip=None)),
+        "triton": SimpleNamespace(cdiv=lambda a, b: -(-a // b)),
+        "_card_of": lambda _: (multiprocessors, room),
+    }
+    exec(text, names)
+    return names["_product_tiles"]
+
+
+def product(numbers) -> int:
+    """Of all of them."""
+    result = 1
+    for number in numbers:
+        result *= number
+    return result
+
+
+def tensor(width: int) -> SimpleNamespace:
+    """What is asked of a tensor."""
+    return SimpleNamespace(element_size=lambda: width)
+
+
+def sides(rows: int, columns: int, terms: int, width: int = 2) -> dict:
+    """A product whose rows are no axis of the grid, in blocks of 64."""
+    return {
+        "rows": (64, None, rows, tensor(width)),
+        "columns": (64, 1, columns, tensor(width)),
+        "terms": (64, 0, terms),
+    }
+
+
+def test_tiles_are_the_largest_that_fit() -> None:
+    grid = (64, 64)
+    large = choose()(grid, **sides(4096, 4096, 4096))
+    assert large == ((64, 16, 1), 128, 256, 64, 8, 3)
+    assert choose()(grid, **sides(4096, 4096, 4096, width=4))[1:4] == (128, 256, 32)
+    assert choose(room=99 * 1024)(grid, **sides(4096, 4096, 4096))[1:4] == (128, 128, 64)
+    assert choose(room=64 * 1024)(grid, **sides(4096, 4096, 4096))[1:4] == (128, 128, 32)
+    assert choose(multiprocessors=2000)(grid, **sides(4096, 4096, 4096))[1:3] == (64, 64)
+
+
+@pytest.mark.parametrize(
+    ("grid", "rows", "columns", "terms", "width"),
+    [
+        ((64, 64), 4096, 4096, 4096, 8),  # accumulators of doubles do not fit in registers
+        ((64, 60), 4096, 4096, 4096, 2),  # the forward leaves columns out
+        ((2, 2), 128, 128, 128, 2),  # too few tiles for a GPU
+        ((64, 4096), 16, 262144, 4096, 2),  # tiles would be empty for the most part
+        (lambda _: (64, 64), 4096, 4096, 4096, 2),  # a tuner decides
+    ],
+)
+def test_the_forwards_sizes_are_kept(grid, rows, columns, terms, width) -> None:
+    known = sides(rows, columns, terms, width)
+    assert choose()(grid, **known) == (grid, 64, 64, 64, 4, 3)
+    assert choose()(grid, **known, num_warps=8, num_stages=4)[4:] == (8, 4)
+
+
+def with_launches(request: dict, change) -> dict:
+    """The request with something else in its launches."""
+    other = json.loads(json.dumps(request))
+    for launch in other["backward"]["launches"]:
+        change(launch)
+    return other
+
+
+def test_the_proof_runs_the_tiles(tmp_path: Path) -> None:
+    file = tmp_path / "matmul.py"
+    file.write_text(MATMUL.read_text())
+    request = derived(file)[1]["matmul_kernel"]
+    launches = request["backward"]["launches"]
+    tiles = launches[0]["tiles"]
+    assert [tiles[name]["axis"] for name in ("BLOCK_M", "BLOCK_N", "BLOCK_K")] == [0, 1, None]
+    assert tiles["BLOCK_K"]["sizes"][0] == 128 and tiles["BLOCK_N"]["sizes"][0] == 256
+
+    def too_few(launch: dict) -> None:
+        launch["tiles"]["BLOCK_N"].update(sizes=[16] * 5, extent="N - 16")
+
+    def of_16(launch: dict) -> None:
+        for tile in launch["tiles"].values():
+            tile["sizes"] = [16] * 5
+
+    runner = Runner()
+    try:
+        assert runner.ask("gradcheck", request)["status"] == "proved"
+        assert runner.ask("gradcheck", with_launches(request, of_16))["status"] == "proved"
+        wrong = runner.ask("gradcheck", with_launches(request, too_few))
+        assert wrong["status"] == "failed"
+        assert "in the tiles that it is launched with" in json.dumps(wrong)
+        # right in blocks of the forward's size alone
+        text = request["backward"]["source"]
+        fixed = text.replace("offs_m = forward_program * BLOCK_M", "offs_m = forward_program * 16")
+        assert fixed != text
+        edited = json.loads(json.dumps(request))
+        edited["backward"]["source"] = fixed
+        assert runner.ask("gradcheck", edited)["status"] == "failed"
+    finally:
+        runner.close()

@@ -1,4 +1,5 @@
 // The best values, where the one launch of the kernel says the present ones: in its arguments, or in the constants that these name.
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/module/module_launch.h"
@@ -11,6 +12,8 @@ typedef struct LaunchEdit {
     const LaunchSite *site;
     const char *grid;  // its text, with what a name of the launcher stands for
     Buffer added;      // keywords that the launch does not have
+    Buffer spread;     // the same as items of a dict
+    bool is_derived;   // the launch of a derived kernel: whatever it passes is replaced
 } LaunchEdit;
 
 // --- names ------------------------------------------------------------------------------------------------------------
@@ -174,13 +177,35 @@ typedef struct Number {
     bool is_in_grid;
 } Number;
 
+/// What `**{**options, "num_warps": 8}` has for a name; null otherwise.
+static SyntaxNode spread_item(const LaunchEdit *edit, const char *name) {
+    SyntaxNode *arguments, nothing = {0};
+    const Source *source = edit->fix.source;
+    const char *key = arena_printf(edit->fix.arena, "\"%s\"", name);
+    int count =
+        node_children(edit->fix.arena, node_field(edit->site->call, "arguments"), &arguments);
+    for (int i = 0; i < count; i++) {
+        SyntaxNode *items;
+        bool is_dict =
+            node_child_count(arguments[i]) && str_starts(node_text(source, arguments[i]), "**{");
+        if (!is_dict) continue;
+        SyntaxNode dict = node_child(arguments[i], node_child_count(arguments[i]) - 1);
+        int item_count = node_children(edit->fix.arena, dict, &items);
+        for (int k = 0; k < item_count; k++)
+            if (str_is(node_text(source, node_field(items[k], "key")), key))
+                return node_field(items[k], "value");
+    }
+    return nothing;
+}
+
 /// The number of the launch becomes the best one. A reason where that cannot be.
 static const char *put_number(LaunchEdit *edit, const Number *number) {
     const char *name = number->name;
     Fix *fix = &edit->fix;
     const char *reason = NULL;
     SyntaxNode node = call_argument(fix, edit->site->call, name, number->position), place = node;
-    bool is_name_of_it = node_is(node, SYNTAX_IDENTIFIER);
+    if (node_is_null(node) && edit->is_derived) node = place = spread_item(edit, name);
+    bool is_name_of_it = node_is(node, SYNTAX_IDENTIFIER) && !edit->is_derived;
     if (is_name_of_it) place = constant_of(edit, node, &reason);
     if (reason) return reason;
     bool follows = grid_says(edit, name) ||
@@ -188,9 +213,13 @@ static const char *put_number(LaunchEdit *edit, const Number *number) {
     if (number->is_in_grid && !follows)
         return arena_printf(fix->arena, "the grid of the launch does not follow `%s`", name);
     if (node_is_null(node)) {
-        if (number->best != number->now)
-            buffer_printf(&edit->added, "%s%s=%d", edit->added.size ? ", " : "", name,
-                          number->best);
+        if (number->best == number->now) return NULL;
+        buffer_printf(&edit->added, "%s%s=%d", edit->added.size ? ", " : "", name, number->best);
+        buffer_printf(&edit->spread, ", \"%s\": %d", name, number->best);
+        return NULL;
+    }
+    if (edit->is_derived) {
+        if (number->best != number->now) fix_replace_node(fix, place, "%d", number->best);
         return NULL;
     }
     if (!node_is(place, SYNTAX_INTEGER))
@@ -208,6 +237,27 @@ static bool spreads(const LaunchEdit *edit) {
     for (int i = 0; i < count; i++)
         if (str_starts(node_text(edit->fix.source, arguments[i]), "*")) return true;
     return false;
+}
+
+/// `**options` of a derived kernel's launch becomes `**{**options, "num_warps": 8}`; false where there is not one alone.
+static bool put_spread(LaunchEdit *edit) {
+    SyntaxNode *arguments, found = {0};
+    int count =
+        node_children(edit->fix.arena, node_field(edit->site->call, "arguments"), &arguments);
+    int spread = 0;
+    for (int i = 0; i < count && edit->is_derived; i++) {
+        if (!str_starts(node_text(edit->fix.source, arguments[i]), "*")) continue;
+        found = arguments[i];
+        spread++;
+    }
+    if (spread != 1 || !str_starts(node_text(edit->fix.source, found), "**")) return false;
+    uint32_t end = node_range(edit->fix.source, found).end - 1;
+    if (edit->fix.source->text.data[end] == '}')
+        fix_replace(&edit->fix, end, end, "%s", buffer_text(&edit->spread));
+    else
+        fix_replace_node(&edit->fix, found, "**{%s%s}", fix_text(&edit->fix, found),
+                         buffer_text(&edit->spread));
+    return true;
 }
 
 static int position_of(const Kernel *kernel, const char *name) {
@@ -240,17 +290,45 @@ static const char *put_numbers(LaunchEdit *edit, const TunedConfiguration *best,
                          .now = is_warps ? now->warps : now->stages};
         if (i < best->count)
             number = (Number){best->names[i], position_of(edit->fix.kernel, best->names[i]),
-                              best->values[i], now->values[i], in_grid[i]};
+                              best->values[i], now->values[i], in_grid && in_grid[i]};
         reason = put_number(edit, &number);
         if (number.best == number.now)
             reason = NULL;  // it is as the line says, wherever that is said
     }
     if (reason || !edit->added.size) return reason;
+    if (put_spread(edit)) return NULL;
     if (spreads(edit)) return "the launch spreads arguments";
     const char *added = buffer_text(&edit->added), *equals = strrchr(added, '=');
     call_add_keyword(&edit->fix, edit->site->call,
                      arena_strndup(edit->fix.arena, added, (size_t)(equals - added)), equals + 1);
     return NULL;
+}
+
+/// How many launches of the kernel the file has; the last one is taken.
+static int find_launch(LaunchEdit *edit) {
+    const Module *module = edit->fix.snapshot->module;
+    int count = 0;
+    for (LIST_EACH(int, i, module->launches)) {
+        if (module->launches.items[i].kernel != edit->fix.kernel->definition) continue;
+        edit->site = &module->launches.items[i];
+        count++;
+    }
+    return count;
+}
+
+int tuned_launch_number(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                        const char *name) {
+    enum { DIGITS = 6 };
+    LaunchEdit launch = {
+        .fix = {
+            .arena = arena, .snapshot = snapshot, .source = snapshot->source, .kernel = kernel}};
+    if (find_launch(&launch) != 1) return 0;
+    SyntaxNode node =
+        call_argument(&launch.fix, launch.site->call, name, position_of(kernel, name));
+    if (node_is_null(node)) node = spread_item(&launch, name);
+    if (node_is_null(node) || !node_is(node, SYNTAX_INTEGER)) return 0;
+    const char *text = fix_text(&launch.fix, node);
+    return strlen(text) <= DIGITS ? (int)strtol(text, NULL, 10) : 0;
 }
 
 ActionEdit tuned_launch_edit(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
@@ -262,13 +340,10 @@ ActionEdit tuned_launch_edit(Arena *arena, const Snapshot *snapshot, const Kerne
                                  .source = snapshot->source,
                                  .kernel = kernel,
                                  .edit = &edit},
-                         .added = buffer_new(arena)};
-    int count = 0;
-    for (LIST_EACH(int, i, snapshot->module->launches)) {
-        if (snapshot->module->launches.items[i].kernel != kernel->definition) continue;
-        launch.site = &snapshot->module->launches.items[i];
-        count++;
-    }
+                         .added = buffer_new(arena),
+                         .spread = buffer_new(arena),
+                         .is_derived = !in_grid};
+    int count = find_launch(&launch);
     const char *reason = count == 0  ? "no launch of this file passes them"
                          : count > 1 ? "several launches of this file pass them"
                                      : NULL;

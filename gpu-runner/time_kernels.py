@@ -145,6 +145,14 @@ class Timer:
         own = {"slices", "stages"}  # these have defaults
         return {name: self.actual(source) for name, source in arguments.items() if not own & source.keys()}
 
+    def chosen(self, launch, planned):
+        """What the plan has for a launch beside what is bound: warps, and stages of its loops."""
+        numbers = {name: int(value) for name, value in (planned.get("options") or {}).items()}
+        for argument in planned.get("arguments") or []:
+            if "stages" in launch["arguments"].get(argument["name"], {}):
+                numbers[argument["name"]] = int(argument["value"])
+        return numbers
+
     def actual(self, source):
         """What an argument of the backward is bound to."""
         torch = self.torch
@@ -227,17 +235,18 @@ def time_kernels(request):
         "bytes": timer.bytes(),
         "forward": timer.measure(lambda: forward[timer.grid](**values, **timer.options)),
     }
+    planned = {launch["kernel"]: launch for launch in request["plan"].get("launches") or []}
     launches = [
         (
             kernel_of(module, launch["kernel"], triton),
-            timer.bound(launch),
+            {**timer.bound(launch), **timer.chosen(launch, planned.get(launch["kernel"], {}))},
         )
         for launch in request.get("launches", [])
     ]
 
     def backward():
         for kernel, arguments in launches:
-            kernel[timer.grid](**arguments, **timer.options)
+            kernel[timer.grid](**{**timer.options, **arguments})
 
     if launches:
         result["backward"] = timer.measure(backward)

@@ -1,6 +1,7 @@
 // What the launchers that are written allocate and pass, computed once.
 #include "gpu-runner/configure/plan_backward.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "gpu-runner/configure/spec_text.h"
@@ -183,6 +184,50 @@ static Json *actual_json(const BackwardPlan *plan, const char *name, const Json 
     return json;
 }
 
+/// As the launchers count them where the forward's launch says none: `_warps` of autodiff/module/helpers.def.
+static void put_warps(const BackwardPlan *plan, const Json *launch, double tile, Json *json) {
+    enum { LEAST = 4, MOST = 16, ELEMENTS_EACH = 1024 };
+    const PlanConfiguration *configuration = plan->forward->configuration;
+    if (!json_get(launch, "counts_warps") || configuration->warps || configuration->stages) return;
+    double warps = floor(tile / ELEMENTS_EACH);
+    Json *options = json_object(plan->arena);
+    json_set_number(options, "num_warps", warps < LEAST ? LEAST : warps > MOST ? MOST : warps);
+    json_set(json, "options", options);
+}
+
+/// As the launchers count them: `_stages` of autodiff/module/helpers.def.
+static double stages(const Json *arguments, const Json *staged, double tile) {
+    enum { BYTE = 8, ROOM = 64 << 10, AHEAD = 3 };
+    double bytes = 0;
+    for (int i = 0; i < staged->count; i++)
+        for (int k = 0; k < arguments->count; k++) {
+            const char *name = json_get_string(arguments->items[k], "name", "");
+            if (!str_is(staged->items[i]->string, name)) continue;
+            const char *dtype = json_get_string(arguments->items[k], "dtype", "");
+            int bits = dtype_bits(dtype_from_name(str_from(dtype)));
+            bytes += bits < BYTE ? 1 : bits / BYTE;
+        }
+    return 2 * tile * bytes <= ROOM ? AHEAD : 1;
+}
+
+static void put_options(const BackwardPlan *plan, const Json *launch, Json *json) {
+    const Json *staged = json_get(launch, "staged"), *sources = json_get(launch, "arguments");
+    Json *arguments = json_get(json, "arguments");
+    Error error = NULL;
+    double tile = expression(plan, launch, "tile", &error);
+    if (error || tile <= 0) return;  // then what Triton takes unasked
+    put_warps(plan, launch, tile, json);
+    for (int i = 0; i < sources->count && staged && staged->kind == JSON_ARRAY; i++) {
+        if (!json_get(sources->items[i], "stages")) continue;
+        Json *constant = json_object(plan->arena);
+        json_set_string(constant, "kind", "constant");
+        json_set_string(constant, "name", str_dup(plan->arena, sources->keys[i]));
+        json_set_number(constant, "value", stages(arguments, staged, tile));
+        json_set_bool(constant, "is_stages", true);
+        json_push(arguments, constant);
+    }
+}
+
 static Json *launch_json(BackwardPlan *plan, const Json *launch, Error *error) {
     const Json *sources = json_get(launch, "arguments");
     Json *json = json_object(plan->arena), *arguments = json_array(plan->arena);
@@ -205,6 +250,7 @@ static Json *launch_json(BackwardPlan *plan, const Json *launch, Error *error) {
     }
     json_set_string(json, "kernel", json_get_string(launch, "kernel", ""));
     json_set(json, "arguments", arguments);
+    if (!*error) put_options(plan, launch, json);
     return json;
 }
 

@@ -11,8 +11,8 @@ typedef struct PlannedForward {
     const Json *arguments;  // of the plan, one per parameter
 } PlannedForward;
 
-/// [{"kernel", "arguments"}] of a request's `launches`: arguments as in the plan, each buffer with the "key" by which launches share it.
-/// Parameters of the derived kernel that have a default of its own are left out. NULL and `*error` where one is not understood.
+/// [{"kernel", "arguments", "options"}] of a request's `launches`: arguments as in the plan, each buffer with the "key" by which launches share it.
+/// Parameters of the derived kernel that have a default of its own are left out. Without "options" they are the forward's. NULL and `*error` where one is not understood.
 Json *plan_backward(Arena *arena, const PlannedForward *forward, const Json *launches,
                     Error *error);
 

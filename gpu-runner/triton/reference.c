@@ -33,9 +33,14 @@ static Error run_once(GpuBuffers *buffers, LoadedKernel *kernel) {
     return calls_error(buffers->arena, buffers->calls->synchronise(), "running the kernel");
 }
 
+/// What a launch of a backward writes goes by its key.
 static bool is_written(const Json *argument) {
-    return strcmp(json_get_string(argument, "kind", ""), "buffer") == 0 &&
-           json_get_bool(argument, "written", false);
+    static const char *const roles[] = {"gradient ", "running ", "amid ", "scratch "};
+    const char *key = json_get_string(argument, "key", "");
+    bool is_written = json_get_bool(argument, "written", false);
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        is_written |= strncmp(key, roles[i], strlen(roles[i])) == 0;
+    return is_written && strcmp(json_get_string(argument, "kind", ""), "buffer") == 0;
 }
 
 static Error tensor_take(GpuBuffers *buffers, const Json *argument, Arena *arena,

@@ -47,15 +47,18 @@ static Json *argument_compiled(TimeRequest *request, const Json *argument, Error
     return json;
 }
 
-static const Json *kernel_compiled(TimeRequest *request, const char *name, const Json *arguments,
+/// `launch`: the plan, or a launch of its backward.
+static const Json *kernel_compiled(TimeRequest *request, const char *name, const Json *launch,
                                    Error *error) {
     Arena *arena = request->arena;
     const Json *params = request->params;
     Json *ask = json_object(arena), *list = json_array(arena);
+    const Json *arguments = json_get(launch, "arguments");
     for (int i = 0; arguments && i < arguments->count && !*error; i++)
         json_push(list, argument_compiled(request, arguments->items[i], error));
     if (*error) return NULL;
-    Json *modules = json_get(params, "modules"), *options = json_get(request->plan, "options");
+    Json *modules = json_get(params, "modules"), *options = json_get(launch, "options");
+    if (!options) options = json_get(request->plan, "options");
     json_set_string(ask, "source", json_get_string(params, "module", ""));
     json_set_string(ask, "path", json_get_string(params, "path", ""));
     json_set(ask, "modules", modules ? modules : json_array(arena));
@@ -69,13 +72,14 @@ static const Json *kernel_compiled(TimeRequest *request, const char *name, const
     return compiled;
 }
 
-static Error kernel_add(TimeRequest *request, const char *name, const Json *arguments,
+static Error kernel_add(TimeRequest *request, const char *name, const Json *launch,
                         TimedKernels *timed) {
     Error error = NULL;
-    const Json *compiled = kernel_compiled(request, name, arguments, &error);
+    const Json *compiled = kernel_compiled(request, name, launch, &error);
     if (!error)
-        error = kernel_load(request->arena, &request->buffers, compiled, arguments, request->grid,
-                            &timed->kernels[timed->count]);
+        error =
+            kernel_load(request->arena, &request->buffers, compiled, json_get(launch, "arguments"),
+                        request->grid, &timed->kernels[timed->count]);
     if (error) return arena_printf(request->arena, "%s: %s", name, error);
     timed->compiled[timed->count] = compiled;
     timed->names[timed->count++] = name;
@@ -208,11 +212,9 @@ static Error put_elements(TimeRequest *request, Json *result) {
 }
 
 /// A variant that spills, or that computes something else than the one that was kept, is not timed.
-static Error variant_check(TimeRequest *request, TimedKernels *forward) {
+static Error variant_check(TimeRequest *request, LoadedKernel *kernel, const Json *arguments) {
     const char *check = json_get_string(request->params, "check", "");
-    const Json *arguments = json_get(request->plan, "arguments");
     int most = json_get_int(request->params, "most_spilled", INT_MAX);
-    LoadedKernel *kernel = &forward->kernels[0];
     if (kernel->spilled > most)
         return arena_printf(request->arena, "it spills %d bytes of a thread", kernel->spilled);
     if (strcmp(check, "keep") == 0) return reference_keep(&request->buffers, kernel, arguments);
@@ -221,19 +223,44 @@ static Error variant_check(TimeRequest *request, TimedKernels *forward) {
     return NULL;
 }
 
+/// The one launch that is asked for, behind one run of all that comes before it.
+static Json *time_launch(TimeRequest *request, const char *name, Json *result, Error *error) {
+    Arena *arena = request->arena;
+    const Json *launches = json_get(request->plan, "launches"), *launch = NULL;
+    int count = launches && launches->kind == JSON_ARRAY ? launches->count : 0;
+    TimedKernels before = kernels_new(arena, count), own = kernels_new(arena, 1);
+    *error =
+        kernel_add(request, json_get_string(request->params, "kernel", ""), request->plan, &before);
+    for (int i = 0; i < count && !*error && !launch; i++) {
+        const char *kernel = json_get_string(launches->items[i], "kernel", "");
+        bool is_asked = strcmp(kernel, name) == 0;
+        if (is_asked) launch = launches->items[i];
+        *error = kernel_add(request, kernel, launches->items[i], is_asked ? &own : &before);
+    }
+    if (!*error && !launch)
+        *error = arena_printf(arena, "the backward has no launch of `%s`", name);
+    for (int i = 0; i < before.count && !*error; i++)
+        *error = kernel_start(arena, request->buffers.calls, &before.kernels[i]);
+    if (!*error) *error = variant_check(request, own.kernels, json_get(launch, "arguments"));
+    if (!*error) json_set(result, "backward", kernels_time(request, &own, NULL, error));
+    kernels_unload(request, &before);
+    kernels_unload(request, &own);
+    return *error ? NULL : result;
+}
+
 static Json *time_all(TimeRequest *request, Json *result, Error *error) {
     Arena *arena = request->arena;
-    const Json *launches = json_get(request->plan, "launches"),
-               *arguments = json_get(request->plan, "arguments");
+    const Json *launches = json_get(request->plan, "launches");
     int count = launches && launches->kind == JSON_ARRAY ? launches->count : 0;
     TimedKernels forward = kernels_new(arena, 1), backward = kernels_new(arena, count);
-    *error =
-        kernel_add(request, json_get_string(request->params, "kernel", ""), arguments, &forward);
+    *error = kernel_add(request, json_get_string(request->params, "kernel", ""), request->plan,
+                        &forward);
     for (int i = 0; i < count && !*error; i++)
         *error = kernel_add(request, json_get_string(launches->items[i], "kernel", ""),
-                            json_get(launches->items[i], "arguments"), &backward);
+                            launches->items[i], &backward);
     Json *meters = json_object(arena);
-    if (!*error) *error = variant_check(request, &forward);
+    if (!*error)
+        *error = variant_check(request, forward.kernels, json_get(request->plan, "arguments"));
     if (!*error) json_set(result, "forward", kernels_time(request, &forward, meters, error));
     bool is_backward = !*error && count;
     if (is_backward) json_set(result, "backward", kernels_time(request, &backward, NULL, error));
@@ -278,7 +305,9 @@ Json *request_time(Arena *arena, const Json *params, const atomic_bool *cancelle
     json_set_string(result, "device", request.device->name);
     json_set_string(result, "triton", json_get_string(release, "triton", "?"));
     json_set_string(result, "text", json_get_string(request.plan, "text", ""));
-    result = time_all(&request, result, error);
+    const char *launch = json_get_string(params, "launch", NULL);
+    result =
+        launch ? time_launch(&request, launch, result, error) : time_all(&request, result, error);
     buffers_free(&request.buffers);
     if (*error) return NULL;
     json_set_number(result, "compile_seconds", request.compile_seconds);

@@ -22,7 +22,10 @@ typedef struct TuneRun {
     Snapshot *snapshot;
     const Kernel *kernel;
     Buffer out;
-    Str text;  // of the file, with what was tuned so far
+    Str text;             // of the file, with what was tuned so far
+    Str module;           // of `--module`, likewise
+    Snapshot *derived;    // of that text; NULL: the kernel itself is tuned
+    const Kernel *tuned;  // it, or a kernel of `derived`
     bool has_failed, has_edit;
     const char *problem, *summary;  // of the last one, for an editor
 } TuneRun;
@@ -52,7 +55,7 @@ static void put_result(TuneRun *run, const TuningResult *result) {
 
 static void tune_progress(void *context, int done, const char *text) {
     const TuneRun *run = context;
-    if (!run->options->quiet) say("%s: %d tried, now %s", run->kernel->function->name, done, text);
+    if (!run->options->quiet) say("%s: %d tried, now %s", run->tuned->function->name, done, text);
 }
 
 static void tune_done(void *context, const TuningResult *result, const char *problem) {
@@ -61,7 +64,7 @@ static void tune_done(void *context, const TuningResult *result, const char *pro
     if (!result) {
         run->has_failed = true;
         run->problem = arena_strdup(run->arena, problem);
-        if (!run->options->from_stdin) say("%s: %s", run->kernel->function->name, problem);
+        if (!run->options->from_stdin) say("%s: %s", run->tuned->function->name, problem);
         return;
     }
     run->summary = arena_printf(run->arena, "%s: %.4g ms with %s, before %.4g ms", result->kernel,
@@ -70,26 +73,89 @@ static void tune_done(void *context, const TuningResult *result, const char *pro
                                 result->first->median_ms);
     put_result(run, result);
     int most = run->options->top_k ? run->options->top_k : USUAL_COUNT;
-    ActionEdit edit = tuned_list_edit(run->arena, run->snapshot, run->kernel, result, most);
+    const Snapshot *snapshot = run->derived ? run->derived : run->snapshot;
+    ActionEdit edit = tuned_list_edit(run->arena, snapshot, run->tuned, result, most);
     if (edit.refusal) {
         run->summary = arena_printf(run->arena, "%s; %s", run->summary, edit.refusal);
         const char *list = tuned_list_text(run->arena, result, most);
         buffer_printf(&run->out, *list ? "%s:\n%s\n" : "%s%s\n", edit.refusal, list);
         return;
     }
-    run->text = edits_applied(run->arena, run->snapshot->source->text, &edit);
+    *(run->derived ? &run->module : &run->text) =
+        edits_applied(run->arena, snapshot->source->text, &edit);
     run->has_edit = true;
 }
 
-static Snapshot *analyse(TuneRun *run, ImportResolver *resolver) {
+static Snapshot *analyse(const char *path, Str text, ImportResolver *resolver) {
     SnapshotOptions options = {.resolver = import_resolver_interface(resolver)};
-    return snapshot_build(run->path, run->text, &options);
+    return snapshot_build(path, text, &options);
+}
+
+static void tune_one(TuneRun *run, const TuningLaunch *launch, const ProofFile *file) {
+    TuningEvents events = {tune_progress, tune_done, run};
+    run->tuned = launch ? launch->kernel : run->kernel;
+    tuning_start(run->loop, run->snapshot, run->kernel, launch, file, run->runner, run->python,
+                 run->options->time_limit_s, events);
+    loop_run_with_signals(run->loop);
+}
+
+/// Where the module has the kernel as it is derived now; NULL, and a word about it, otherwise.
+static const Kernel *derived_kernel(TuneRun *run, const char *name, const char *text) {
+    for (LIST_EACH(int, i, run->derived->kernels)) {
+        const Kernel *kernel = &run->derived->kernels.items[i];
+        if (strcmp(kernel->function->name, name) != 0) continue;
+        if (strstr(text, str_dup(run->arena, source_slice(kernel->definition->range))))
+            return kernel;
+        say("%s: `%s` is not what is derived from %s now: write it anew with --backward",
+            run->options->module, name, run->path);
+        return NULL;
+    }
+    say("%s has no kernel `%s`: write it with --backward", run->options->module, name);
+    return NULL;
+}
+
+/// What the module's launch says of a derived kernel.
+static Json *passed_numbers(const TuneRun *run, const Kernel *kernel) {
+    static const char *const options[] = {"num_warps", "num_stages"};
+    enum { OPTIONS = sizeof options / sizeof *options };
+    const Function *function = kernel->function;
+    Json *passed = json_object(run->arena);
+    for (int i = 0; i < OPTIONS + function->parameter_count; i++) {
+        const char *name = i < OPTIONS ? options[i] : function->parameters[i - OPTIONS].name;
+        int number = tuned_launch_number(run->arena, run->derived, kernel, name);
+        if (number > 0) json_set_number(passed, name, number);
+    }
+    return passed;
+}
+
+/// The kernels of its backward, one after the other.
+static void tune_backward(TuneRun *run, ImportResolver *resolver, const ProofFile *file) {
+    enum { LIMIT_S = 60 };
+    TimedKernel timed = timed_kernel(run->arena, run->snapshot, run->kernel, file, 0, LIMIT_S);
+    if (timed.no_backward) {
+        say("%s: no backward: %s", timed.name, timed.no_backward);
+        run->has_failed = true;
+        return;
+    }
+    const Json *launches = json_get(json_get(timed.params[0], "backward"), "launches");
+    for (int i = 0; launches && i < launches->count; i++) {
+        const char *name = json_get_string(launches->items[i], "kernel", "");
+        run->derived = analyse(run->options->module, run->module, resolver);
+        TuningLaunch launch = {derived_kernel(run, name, timed.module), &timed, NULL};
+        if (launch.kernel) launch.passed = passed_numbers(run, launch.kernel);
+        if (launch.kernel)
+            tune_one(run, &launch, file);
+        else
+            run->has_failed = true;
+        snapshot_release(run->derived);
+        run->derived = NULL;
+    }
 }
 
 /// One kernel of the text as it is now; false where there is none of that number.
 static bool tune_kernel(TuneRun *run, ImportResolver *resolver, SettingsCache *settings,
                         const char *only, int number, int *count) {
-    run->snapshot = analyse(run, resolver);
+    run->snapshot = analyse(run->path, run->text, resolver);
     run->kernel = NULL;
     int seen = 0;
     for (LIST_EACH(int, i, run->snapshot->kernels)) {
@@ -104,10 +170,10 @@ static bool tune_kernel(TuneRun *run, ImportResolver *resolver, SettingsCache *s
         ProofFile file = {.source = run->snapshot->source,
                           .settings = settings_for(settings, run->path),
                           .imports = import_resolver_closure(resolver, run->arena, run->path)};
-        TuningEvents events = {tune_progress, tune_done, run};
-        tuning_start(run->loop, run->snapshot, run->kernel, &file, run->runner, run->python,
-                     run->options->time_limit_s, events);
-        loop_run_with_signals(run->loop);
+        if (run->options->module)
+            tune_backward(run, resolver, &file);
+        else
+            tune_one(run, NULL, &file);
     }
     bool was_one = run->kernel != NULL;
     snapshot_release(run->snapshot);
@@ -194,23 +260,27 @@ static int answer_editor(const TuneRun *run, Str before) {
     return run->has_failed ? STATUS_TROUBLE : STATUS_CLEAN;
 }
 
+/// `before`: of the file that changes.
 static int tune_end(TuneRun *run, Str before) {
     Arena *arena = run->arena;
     if (run->options->from_stdin) return answer_editor(run, before);
+    const char *path = run->options->module ? run->options->module : run->path;
+    Str text = run->options->module ? run->module : run->text;
     int status = run->has_failed ? STATUS_TROUBLE : STATUS_CLEAN;
     if (run->has_edit && run->options->write) {
-        Error error = replace_file(arena, run->path, before, run->text);
+        Error error = replace_file(arena, path, before, text);
         if (error) {
             say("%s", error);
             status = STATUS_TROUBLE;
         }
     } else if (run->has_edit) {
-        buffer_puts(&run->out, diff_unified(arena, run->path, str_dup(arena, before), run->path,
-                                            str_dup(arena, run->text)));
+        buffer_puts(&run->out,
+                    diff_unified(arena, path, str_dup(arena, before), path, str_dup(arena, text)));
         if (!run->options->diff && !run->options->quiet)
             say("%s", "--write writes it into the file");
     }
-    Output output = {.inputs = &run->path, .input_count = 1};
+    const char *inputs[] = {run->path, run->options->module};
+    Output output = {.inputs = inputs, .input_count = run->options->module ? 2 : 1};
     return result_write(arena, run->options, output, lines_visible(arena, buffer_text(&run->out)),
                         status);
 }
@@ -234,8 +304,11 @@ int command_tune(const Options *options) {
         .options = options, .arena = arena, .path = target.path, .out = buffer_new(arena)};
     Str text = {0};
     Error error = options->write && options->diff ? "--write and --diff: give one of them"
-                  : options->from_stdin           ? read_stdin(arena, &text)
-                                                  : file_read(arena, target.path, &text);
+                  : options->module && options->from_stdin
+                      ? "--module and --stdin: give one of them"
+                  : options->from_stdin ? read_stdin(arena, &text)
+                                        : file_read(arena, target.path, &text);
+    if (!error && options->module) error = file_read(arena, options->module, &run.module);
     const char *runner = error ? NULL : runner_find(arena, options->runner, &error);
     int status = STATUS_TROUBLE;
     if (error) {
@@ -245,9 +318,10 @@ int command_tune(const Options *options) {
         run.runner = runner_command(arena, runner);
         run.python = timing_python(arena, options->python);
         run.text = text;
+        Str module = run.module;
         tune_all(&run, target.kernel);
         loop_free(run.loop);
-        status = tune_end(&run, text);
+        status = tune_end(&run, options->module ? module : text);
     }
     arena_free(arena);
     return status;

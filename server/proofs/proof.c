@@ -1,6 +1,8 @@
 // A kernel, its backward and its launch specification as the runner's protocol has them (docs/gpu.md).
 #include "server/proofs/proof.h"
 
+#include "analysis/module/module_launch.h"
+#include "autodiff/plan/launch_plan.h"
 #include "autodiff/state/product_tiles.h"
 
 /// Time for the runner to stop by itself after its own limit, before it is killed.
@@ -70,6 +72,30 @@ static Json *tiles_json(Arena *arena, const BackwardLaunch *launch) {
     return tiles;
 }
 
+/// Whether warps are those of the forward: of its list, or of its launches.
+static bool has_own_warps(Arena *arena, const FunctionDefinition *forward) {
+    const Module *module = forward->module;
+    if (forward->is_autotuned || forward->has_heuristics) return true;
+    for (LIST_EACH(int, i, module->launches)) {
+        BoundLaunch bound;
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != forward) continue;
+        if (launch_binds_late(arena, module, site)) return true;
+        if (launch_bind(arena, module, site, &bound) && bound.options.count) return true;
+    }
+    return false;
+}
+
+/// What warps and stages of a launch are counted from.
+static void put_options(Json *json, const FunctionDefinition *forward,
+                        const BackwardLaunch *launch) {
+    if (!launch->tile) return;
+    json_set_string(json, "tile", launch->tile);
+    if (!has_own_warps(json->arena, forward)) json_set_bool(json, "counts_warps", true);
+    if (launch->stage_count)
+        json_set(json, "staged", names_json(json->arena, launch->stages, launch->stage_count));
+}
+
 static Json *launches_json(Arena *arena, const Backward *backward) {
     Json *launches = json_array(arena);
     for (int i = 0; i < backward->launch_count; i++) {
@@ -81,6 +107,7 @@ static Json *launches_json(Arena *arena, const Backward *backward) {
         json_set_string(json, "kernel", launch->kernel);
         json_set(json, "arguments", arguments);
         if (launch->has_tiles) json_set(json, "tiles", tiles_json(arena, launch));
+        put_options(json, backward->kernel->definition, launch);
         json_push(launches, json);
     }
     return launches;

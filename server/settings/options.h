@@ -46,6 +46,7 @@ typedef struct Options {
     const char *python;                  // NULL: $TAD_PYTHON, else python3
     const char *endpoint, *api, *model;  // of --ask; NULL: as the user's file says
     const char *answers;                 // NULL: from the endpoint
+    const char *module;                  // NULL: forwards are tuned
     int examples;                        // of the index, for --ask; 0: none
     int max_iters, max_tokens;           // 0: as the user's file says
     const char *effort;                  // NULL: the same

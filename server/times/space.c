@@ -105,6 +105,24 @@ static void find_blocks(SpaceSearch *search) {
     }
 }
 
+/// A derived kernel has a parameter for the stages of its loops.
+static bool find_stages(SpaceSearch *search) {
+    const Function *function = search->kernel->function;
+    bool any = false;
+    for (int p = 0; p < function->parameter_count; p++) {
+        const char *name = function->parameters[p].name;
+        const Json *argument = argument_of(search->plan, name);
+        if (!json_get_bool(argument, "is_stages", false)) continue;
+        if (search->space->count == SPACE_MOST_AXES - 1) break;
+        SpaceAxis *axis = axis_new(search->space, arena_strdup(search->arena, name), AXIS_BLOCK);
+        axis->parameter = p;
+        for (int value = 1; value <= MOST_STAGES; value++)
+            axis_value(axis, value, json_get_int(argument, "value", 1));
+        any = true;
+    }
+    return any;
+}
+
 static void find_options(SpaceSearch *search) {
     const Json *options = json_get(search->plan, "options");
     int warps = json_get_int(options, "num_warps", USUAL_WARPS),
@@ -113,6 +131,7 @@ static void find_options(SpaceSearch *search) {
     for (int value = 1; value <= MOST_WARPS || value <= warps; value *= 2)
         axis_value(axis, value, warps);
     bool is_loaded = false;
+    if (find_stages(search)) return;
     for (LIST_EACH(int, i, search->space->tiles))
         is_loaded |= search->space->tiles.items[i].is_loaded_in_loop;
     if (!is_loaded) return;  // nothing is fetched ahead
@@ -191,7 +210,7 @@ Space space_of(Arena *arena, const Kernel *kernel, const Json *plan, const char 
     Space space = {0};
     SpaceSearch search = {arena, kernel, plan, line, &space};
     region_walk(kernel->function->body, find_dot, &space);
-    find_blocks(&search);
+    if (line) find_blocks(&search);
     region_walk(kernel->function->body, take_tile, &search);
     find_options(&search);
     return space;

@@ -45,7 +45,8 @@ typedef struct SpacePoint {
     int at[SPACE_MOST_AXES];
 } SpacePoint;
 
-/// `plan`: the worker's answer for the kernel as it is launched now by `line`. In `arena`, free of the snapshot.
+/// `plan`: the worker's answer for the kernel as it is launched now by `line`; without a line a launch of a backward, whose tiles stay as they are. In `arena`, free of
+/// the snapshot.
 Space space_of(Arena *arena, const Kernel *kernel, const Json *plan, const char *line);
 SpacePoint space_start(const Space *space);
 bool space_same(const Space *space, const SpacePoint *a, const SpacePoint *b);

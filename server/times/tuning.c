@@ -27,12 +27,14 @@ struct Tuning {
     Arena *arena;
     Loop *loop;
     Snapshot *snapshot;
-    const Kernel *kernel;
     RunnerClient *worker;
     const char *line;  // `# tad time: ...`
     Json *params;      // of `plan`
     Json *python;
-    const Json *plan;  // of the kernel as it is
+    const Json *plan;     // of the kernel as it is
+    const char *module;   // text with the backward's kernels, or NULL: the forward is tuned
+    const Json *passed;   // by its launch
+    const Kernel *tuned;  // it, or a kernel of its backward
     Space space;
     LIST(TuningTrial) trials;  // the first: the kernel as it is
     SpacePoint current;
@@ -149,12 +151,13 @@ static void tuning_finish(Tuning *tuning) {
     const TunedVariant **best = ARENA_ARRAY(arena, const TunedVariant *, count + 1),
                        **dropped = ARENA_ARRAY(arena, const TunedVariant *, count + 1);
     const char **names = ARENA_ARRAY(arena, const char *, space->count + 1);
-    TuningResult result = {.kernel = tuning->kernel->function->name,
+    TuningResult result = {.kernel = tuning->tuned->function->name,
                            .line = tuning->line,
                            .device = tuning->device,
                            .triton = tuning->triton,
                            .plan = tuning->plan,
                            .tried = tuning->tried,
+                           .is_derived = tuning->module != NULL,
                            .was_cut = tuning->was_cut,
                            .fixed = (const char *const *)space->fixed.items,
                            .fixed_count = space->fixed.count,
@@ -181,18 +184,47 @@ static void tuning_finish(Tuning *tuning) {
 
 static void tuning_next(Tuning *tuning);
 
-/// Without the backward: a variant is one of the forward.
+/// The launch that is tuned, in a plan.
+static Json *launch_in(const Tuning *tuning, const Json *plan) {
+    const Json *launches = json_get(plan, "launches");
+    for (int i = 0; launches && launches->kind == JSON_ARRAY && i < launches->count; i++)
+        if (strcmp(json_get_string(launches->items[i], "kernel", ""),
+                   tuning->tuned->function->name) == 0)
+            return launches->items[i];
+    return NULL;
+}
+
+/// The plan with the numbers of the point in the launch that is tuned.
+static const Json *plan_at(const Tuning *tuning, const SpacePoint *point) {
+    Json *plan = json_copy(tuning->arena, tuning->plan), *launch = launch_in(tuning, plan),
+         *options = json_object(tuning->arena);
+    const Json *arguments = json_get(launch, "arguments");
+    for (int i = 0; i < tuning->space.count; i++) {
+        const SpaceAxis *axis = &tuning->space.axes[i];
+        int value = axis->values[point->at[i]];
+        if (axis->kind != AXIS_BLOCK) json_set_number(options, axis->name, value);
+        for (int k = 0; axis->kind == AXIS_BLOCK && k < arguments->count; k++)
+            if (strcmp(json_get_string(arguments->items[k], "name", ""), axis->name) == 0)
+                json_set_number(arguments->items[k], "value", value);
+    }
+    json_set(launch, "options", options);
+    return plan;
+}
+
+/// A variant is one of the forward, without its backward, or one of a kernel of that.
 static Json *time_params(const Tuning *tuning, const Json *plan, const char *check) {
     static const char *const taken[] = {"path", "modules", "kernel"};
     Arena *arena = tuning->arena;
-    Json *params = json_object(arena), *forward = json_copy(arena, plan);
-    json_set(forward, "launches", json_array(arena));
+    Json *params = json_object(arena), *copy = json_copy(arena, plan);
+    if (!tuning->module) json_set(copy, "launches", json_array(arena));
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
         Json *value = json_get(tuning->params, taken[i]);
         if (value) json_set(params, taken[i], value);
     }
     json_set(params, "module", json_get(tuning->params, "source"));
-    json_set(params, "plan", forward);
+    if (tuning->module) json_set_string(params, "module", tuning->module);
+    if (tuning->module) json_set_string(params, "launch", tuning->tuned->function->name);
+    json_set(params, "plan", copy);
     json_set(params, "python", tuning->python);
     json_set_string(params, "check", check);
     json_set_number(params, "max_seconds", (TRIAL_LIMIT_MS - SPARE_MS) / 1e3);
@@ -200,11 +232,15 @@ static Json *time_params(const Tuning *tuning, const Json *plan, const char *che
     return params;
 }
 
-static void note_times(TunedVariant *variant, const Json *result) {
-    const Json *forward = json_get(result, "forward");
-    variant->median_ms = json_get_number(forward, "median_ms", 0);
-    variant->low_ms = json_get_number(forward, "low_ms", 0);
-    variant->high_ms = json_get_number(forward, "high_ms", 0);
+static const Json *times_of(const Tuning *tuning, const Json *result) {
+    return json_get(result, tuning->module ? "backward" : "forward");
+}
+
+static void note_times(const Tuning *tuning, TunedVariant *variant, const Json *result) {
+    const Json *times = times_of(tuning, result);
+    variant->median_ms = json_get_number(times, "median_ms", 0);
+    variant->low_ms = json_get_number(times, "low_ms", 0);
+    variant->high_ms = json_get_number(times, "high_ms", 0);
     if (variant->median_ms <= 0) variant->problem = "it has no time";
 }
 
@@ -224,12 +260,12 @@ static void first_timed(void *context, RunnerTrouble trouble, const Json *result
     tuning->lost_reference = false;
     if (!tuning->device) {
         Arena *arena = tuning->arena;
-        const Json *kernels = json_get(json_get(result, "forward"), "kernels");
+        const Json *kernels = json_get(times_of(tuning, result), "kernels");
         const Json *own = kernels && kernels->count ? kernels->items[0] : NULL;
         tuning->device = arena_strdup(arena, json_get_string(result, "device", "GPU"));
         tuning->triton = arena_strdup(arena, json_get_string(result, "triton", "?"));
         tuning->spilled = json_get_int(own, "spilled_bytes", 0) + MORE_SPILLED;
-        note_times(&tuning->trials.items[0].variant, result);
+        note_times(tuning, &tuning->trials.items[0].variant, result);
         if (tuning->trials.items[0].variant.problem) {
             tuning_end(tuning, NULL, "the kernel as it is has no time");
             return;
@@ -249,7 +285,7 @@ static void trial_ended(Tuning *tuning, RunnerTrouble trouble, const Json *resul
     TunedVariant *variant = &trial_new(tuning, &tuning->current, NULL)->variant;
     tuning->tried++;
     if (trouble == RUNNER_OK) {
-        note_times(variant, result);
+        note_times(tuning, variant, result);
     } else {
         variant->problem = arena_strdup(tuning->arena, message);
         if (is_lost(trouble, message)) {
@@ -294,10 +330,36 @@ static void tuning_next(Tuning *tuning) {
     Arena *arena = tuning->arena;
     tuning->events.progress(tuning->events.context, tuning->tried,
                             space_text(arena, &tuning->space, &tuning->current));
+    if (tuning->module) {
+        const Json *plan = plan_at(tuning, &tuning->current);
+        runner_client_request(tuning->worker, "time", time_params(tuning, plan, "compare"),
+                              TRIAL_LIMIT_MS, trial_timed, tuning);
+        return;
+    }
     Json *params = json_copy(arena, tuning->params);
     json_set_string(json_get(params, "spec"), "text",
                     space_line(arena, &tuning->space, &tuning->current, tuning->line));
     runner_client_request(tuning->worker, "plan", params, PLAN_LIMIT_MS, trial_planned, tuning);
+}
+
+/// Arguments and options of the launch that is tuned, with what its module passes, as those of a plan; NULL: there is none.
+static const Json *launch_planned(const Tuning *tuning) {
+    Json *launch = launch_in(tuning, tuning->plan);
+    if (!launch) return NULL;
+    Json *options = json_get(launch, "options"), *arguments = json_get(launch, "arguments");
+    if (!options) options = json_get(tuning->plan, "options");
+    options = options ? json_copy(tuning->arena, options) : json_object(tuning->arena);
+    for (int i = 0; i < tuning->passed->count; i++) {
+        const char *name = str_dup(tuning->arena, tuning->passed->keys[i]);
+        double number = tuning->passed->items[i]->number;
+        if (strncmp(name, "num_", 4) == 0) json_set_number(options, name, number);
+        for (int k = 0; k < arguments->count; k++)
+            if (strcmp(json_get_string(arguments->items[k], "name", ""), name) == 0 &&
+                json_get_bool(arguments->items[k], "is_stages", false))
+                json_set_number(arguments->items[k], "value", number);
+    }
+    json_set(launch, "options", options);
+    return launch;
 }
 
 static void first_planned(void *context, RunnerTrouble trouble, const Json *result,
@@ -308,7 +370,16 @@ static void first_planned(void *context, RunnerTrouble trouble, const Json *resu
         return;
     }
     tuning->plan = json_copy(tuning->arena, result);
-    tuning->space = space_of(tuning->arena, tuning->kernel, tuning->plan, tuning->line);
+    const Json *planned = tuning->plan, *refused = json_get(tuning->plan, "refused");
+    if (tuning->module) planned = launch_planned(tuning);
+    if (!planned) {
+        tuning_end(tuning, NULL,
+                   refused && refused->kind == JSON_STRING ? refused->string.data
+                                                           : "its backward has no such launch");
+        return;
+    }
+    tuning->space =
+        space_of(tuning->arena, tuning->tuned, planned, tuning->module ? NULL : tuning->line);
     SpacePoint start = space_start(&tuning->space);
     trial_new(tuning, &start, NULL);
     runner_client_request(tuning->worker, "time", time_params(tuning, tuning->plan, "keep"),
@@ -326,14 +397,16 @@ static const char *first_line(Arena *arena, Str comment) {
 }
 
 Tuning *tuning_start(Loop *loop, const Snapshot *snapshot, const Kernel *kernel,
-                     const ProofFile *file, const char *const *runner, const char *const *python,
-                     double seconds, TuningEvents events) {
+                     const TuningLaunch *launch, const ProofFile *file, const char *const *runner,
+                     const char *const *python, double seconds, TuningEvents events) {
     Arena *arena = arena_new();
     Tuning *tuning = ARENA_NEW(arena, Tuning);
     *tuning = (Tuning){.arena = arena,
                        .loop = loop,
                        .snapshot = snapshot_retain(snapshot),
-                       .kernel = kernel,
+                       .tuned = launch ? launch->kernel : kernel,
+                       .passed = launch ? json_copy(arena, launch->passed) : NULL,
+                       .module = launch ? arena_strdup(arena, launch->timed->module) : NULL,
                        .events = events,
                        .deadline_ms = loop_now_ms(loop) + (uint64_t)(seconds * 1e3),
                        .python = json_array(arena),
@@ -342,7 +415,9 @@ Tuning *tuning_start(Loop *loop, const Snapshot *snapshot, const Kernel *kernel,
         json_push(tuning->python, json_string(arena, *word));
     Backward alone = {.kernel = kernel};
     ProofPlan plan = proof_plan(arena, kernel, &alone, "", file->settings);
-    tuning->params = json_copy(arena, proof_params(arena, file, &plan, 0, PLAN_LIMIT_MS / 1e3));
+    tuning->params =
+        json_copy(arena, launch ? launch->timed->params[0]
+                                : proof_params(arena, file, &plan, 0, PLAN_LIMIT_MS / 1e3));
     tuning->worker =
         runner_client_new(arena, loop, runner_command_for(arena, runner, "cuda"), NULL, NULL);
     if (!tuning->line) {

@@ -5,6 +5,7 @@
 #include "analysis/snapshot.h"
 #include "server/proofs/proof.h"
 #include "server/proofs/runner_client.h"
+#include "server/times/timed_kernel.h"
 
 /// One variant that was tried.
 typedef struct TunedVariant {
@@ -21,6 +22,7 @@ typedef struct TuningResult {
     int name_count;
     const Json *plan;  // of the kernel as it is
     int tried;
+    bool is_derived;                  // a kernel of a backward
     bool was_cut;                     // the search was not at its end
     const TunedVariant *first;        // the kernel as it is
     const TunedVariant *const *best;  // those that have a time, the fastest first
@@ -40,11 +42,18 @@ typedef struct TuningEvents {
     void *context;
 } TuningEvents;
 
+/// A kernel of the forward's backward, to be tuned in its stead: its warps and stages.
+typedef struct TuningLaunch {
+    const Kernel *kernel;  // in the module that has it, whose snapshot lives as long as the tuning
+    const TimedKernel *timed;  // the forward with that backward
+    const Json *passed;        // numbers that its launch passes, by name
+} TuningLaunch;
+
 typedef struct Tuning Tuning;
-/// Holds the snapshot while it lasts. `runner`, `python`: commands, as runner_command makes them. After `seconds` no trial is begun.
+/// `launch`: or NULL for the kernel itself. Holds the snapshot while it lasts. `runner`, `python`: commands, as runner_command makes them. After `seconds` no trial is begun.
 Tuning *tuning_start(Loop *loop, const Snapshot *snapshot, const Kernel *kernel,
-                     const ProofFile *file, const char *const *runner, const char *const *python,
-                     double seconds, TuningEvents events);
+                     const TuningLaunch *launch, const ProofFile *file, const char *const *runner,
+                     const char *const *python, double seconds, TuningEvents events);
 /// Ends it; `done` comes with "cancelled".
 void tuning_cancel(Tuning *tuning);
 

@@ -338,3 +338,91 @@ def test_without_a_gpu(machine: Machine) -> None:
     run = machine.tune("k.py")
     assert run.returncode == 2 and "TAD_LIBCUDA names no library" in run.stderr
     assert run.stderr.count("\n") == 1
+
+
+# Rows that share weights: the gradient of these is summed by programs of their own, with stages.
+WEIGHTED = f"""{HEAD}
+# tad time: X=f32[M, N], W=f32[N], Y=f32[M, N], M=256, N=8192, BLOCK=8192, grid=(M,)
+@triton.jit
+def weighted(X, W, Y, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    x = tl.load(X + row * N + at, mask=at < N, other=0.0)
+    w = tl.load(W + at, mask=at < N, other=0.0)
+    tl.store(Y + row * N + at, x * w, mask=at < N)
+
+
+def scale(x, w):
+    y = torch.empty_like(x)
+    weighted[(x.shape[0],)](x, w, y, x.shape[1], BLOCK=8192{{options}})
+    return y
+"""
+
+
+def module_of(machine: Machine, text: str) -> Path:
+    """The backward's module, written."""
+    machine.write(text if "import torch" in text else "import torch\n" + text)
+    module = machine.folder / "k_backward.py"
+    command = [str(BIN / "tad-lsp"), "--backward", "k.py", "-o", module.name, "--no-proof", "-q"]
+    subprocess.run(command, cwd=machine.folder, check=True)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("options", "before", "after"),
+    [
+        ("", "num_warps=_warps(BLOCK)", "num_warps=16"),
+        (", num_warps=4", "**ctx.options", '**{**ctx.options, "num_warps": 16}'),
+    ],
+)
+def test_a_backward_is_tuned_in_its_module(
+    options: str, before: str, after: str, machine: Machine
+) -> None:
+    text = WEIGHTED.format(options=options)
+    module = module_of(machine, text)
+    derived = module.read_text()
+    kernels = re.findall(r"^def (weighted_backward\w*)", derived, re.M)
+    assert kernels and before in derived
+    run = machine.tune("k.py:weighted", "--module", module.name, "-q", best="512")
+    assert run.returncode == 0, run.stderr
+    for kernel in kernels:
+        assert f"{kernel} on a stand-in" in run.stdout
+    assert "2.00x" in run.stdout and after in run.stdout
+    assert module.read_text() == derived, "nobody asked to write"
+    run = machine.tune("k.py:weighted", "--module", module.name, "-q", "--write", best="512")
+    written = module.read_text()
+    assert (
+        written.count(after) == len(kernels)
+        and f" {before}," not in written.split("def backward")[1]
+    )
+    ast.parse(written)
+    assert (machine.folder / "k.py").read_text() == "import torch\n" + text
+    run = machine.tune("k.py:weighted", "--module", module.name, "-q", "--write", best="512")
+    assert run.returncode == 0 and module.read_text() == written, "what is pinned stays"
+
+
+def test_a_backward_that_computes_something_else_is_dropped(machine: Machine) -> None:
+    """The stand-in writes to the second tensor, which is the gradient."""
+    module = module_of(machine, LAUNCHED.format(**PLAIN).replace("x * x", "2 * x"))
+    assert re.search(r"def squares_backward\(\s*dY,\s*dX,", module.read_text())
+    run = machine.tune("k.py", "--module", module.name, "-q", best="256", wrong="256")
+    assert run.returncode == 0, run.stderr
+    assert "dropped: num_warps=8: its result differs: `gradient X` has" in run.stdout
+
+
+def test_a_module_that_is_another_is_refused(machine: Machine) -> None:
+    module = module_of(machine, WEIGHTED.format(options=""))
+    text = module.read_text()
+    module.write_text(re.sub(r"^def (weighted_backward)\(", r"def \1_2(", text, flags=re.M))
+    run = machine.tune("k.py", "--module", module.name, "-q")
+    assert run.returncode == 2
+    assert "k_backward.py has no kernel `weighted_backward`" in run.stderr
+    body = re.search(r"    tl\.store\(.*\n", text.split("def weighted_backward(")[1])
+    assert body
+    module.write_text(text.replace(body.group(), "    pass\n" + body.group()))
+    run = machine.tune("k.py", "--module", module.name, "-q")
+    assert run.returncode == 2 and "is not what is derived from k.py now" in run.stderr
+    run = machine.tune("k.py", "--module", "missing.py")
+    assert run.returncode == 2 and "missing.py" in run.stderr
+    run = machine.tune("k.py", "--module", module.name, "--stdin")
+    assert run.returncode == 2 and "--module and --stdin: give one of them" in run.stderr

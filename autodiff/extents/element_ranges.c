@@ -175,7 +175,9 @@ bool element_ranges(StoredSearch *coverage, Op *store, ElementRanges *cover) {
         if (!poly_text(coverage, weights[coverage->lane + i])) return false;
     }
     for (int i = 0; i < coverage->count; i++) coverage->digits[i].weight = weights[i];
-    return add_conditions(coverage, store) && cover_ranges(coverage, cover);
+    if (!add_conditions(coverage, store) || !cover_ranges(coverage, cover)) return false;
+    cover->flags = coverage->flags;
+    return true;
 }
 
 /* ---- at most ---- */

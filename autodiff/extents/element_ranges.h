@@ -14,6 +14,7 @@ typedef struct RangeText {
 /// Elements `base` and a sum of one of each range.
 typedef struct ElementRanges {
     const Poly *base;
+    const char *flags;  // these are touched where they hold: `HAS_BIAS and not GATED`; NULL: always
     RangeText ranges[STORED_MOST_DIGITS];
     int count;
 } ElementRanges;

@@ -1,7 +1,10 @@
 // Masks and conditions as comparisons of an index with its bound.
 #include "autodiff/extents/mask_cuts.h"
 
+#include <string.h>
+
 #include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
 #include "analysis/ir/type.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/rewrite.h"
@@ -112,8 +115,8 @@ static bool add_mask(StoredSearch *coverage, Value *mask, bool is_denied, const 
 }
 
 /// Whether it asks for the buffer that is stored to: where there is none, there is nothing to fill.
-static bool asks_for_buffer(const Op *branch, const Op *store) {
-    const Op *present = branch->operands[0]->op;
+static bool asks_for_buffer(const Value *asked, const Op *store) {
+    const Op *present = asked->op;
     const Op *absent = present && present->code == OP_LOGICAL_NOT ? present->operands[0]->op : NULL;
     return absent && absent->code == OP_IS_NONE &&
            absent->operands[0] == pointer_root(store->operands[0]);
@@ -180,15 +183,34 @@ bool add_most_conditions(StoredSearch *coverage, const Access *access) {
     return true;
 }
 
+/// A branch that flags of the launch choose: `flags` says where it is taken. False where it is anything else.
+static bool add_flag(StoredSearch *coverage, Value *asked, bool is_else, const Op *store) {
+    Arena *arena = coverage->arena;
+    const Op *op = asked->op;
+    if (!is_else && asks_for_buffer(asked, store)) return true;
+    if (op && op->code == OP_LOGICAL_NOT)
+        return add_flag(coverage, op->operands[0], !is_else, store);
+    if (op && op->code == OP_LOGICAL_AND && !is_else)
+        return add_flag(coverage, op->operands[0], false, store) &&
+               add_flag(coverage, op->operands[1], false, store);
+    if (op || asked->type.kind != TYPE_NUMBER || asked->type.rank) return false;
+    const char *name = poly_text(coverage, value_poly(arena, asked));
+    if (!name || strpbrk(name, " (")) return false;
+    const char *before = coverage->flags ? arena_printf(arena, "%s and ", coverage->flags) : "";
+    coverage->flags = arena_printf(arena, "%s%s%s", before, is_else ? "not " : "", name);
+    return true;
+}
+
 bool add_conditions(StoredSearch *coverage, Op *store) {
     int lanes[TYPE_MAX_RANK], steps = 0;
+    coverage->flags = NULL;
     for (int i = 0; i < TYPE_MAX_RANK; i++) lanes[i] = i;
     for (Op *op = store; op->parent->parent; op = op->parent->parent) {
         Op *around = op->parent->parent;
         if (around->code != OP_IF || around == coverage->deal) continue;
         bool is_else = op->parent == around->regions[1];
-        if (!is_else && (asks_for_buffer(around, store) || asks_for_slice(coverage, around)))
-            continue;
+        if (!is_else && asks_for_slice(coverage, around)) continue;
+        if (add_flag(coverage, around->operands[0], is_else, store)) continue;
         if (around->operands[0]->type.rank ||
             !add_mask(coverage, around->operands[0], is_else, lanes, 0, &steps))
             return false;

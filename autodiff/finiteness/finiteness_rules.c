@@ -226,6 +226,41 @@ static bool is_zero_of(const Finiteness *finiteness, const Op *op, Slot slot) {
     return zeros > 0 && (rule == ZERO_ANY || others == 0);
 }
 
+/// The `x` of `x`, `-x`, `2 * x`: `*factor` times that is the value.
+static const Value *multiple_of(const Value *value, double *factor) {
+    double number;
+    for (*factor = 1;;) {
+        const Op *op = value->op;
+        if (op && op->code == OP_NEG) {
+            *factor = -*factor;
+            value = op->operands[0];
+        } else if (op && op->code == OP_MUL && value_is_number(op->operands[1], &number)) {
+            *factor *= number;
+            value = op->operands[0];
+        } else if (op && op->code == OP_MUL && value_is_number(op->operands[0], &number)) {
+            *factor *= number;
+            value = op->operands[1];
+        } else {
+            return value;
+        }
+    }
+}
+
+/// A multiple of a square: no element has the other sign.
+static Fact fact_of_square(const Op *op, const Fact *operands, Fact result) {
+    double factors[2];
+    bool is_square = op->code == OP_MUL && multiple_of(op->operands[0], &factors[0]) ==
+                                               multiple_of(op->operands[1], &factors[1]);
+    if (!is_square || operands[0].may_be_nan || operands[1].may_be_nan) return result;
+    bool is_finite = fact_is_finite(operands[0]) && fact_is_finite(operands[1]);
+    double sign = factors[0] * factors[1];
+    if (!isfinite(sign) || sign == 0) return result;
+    result.may_be_nan = false;
+    if (sign > 0) result.low = is_finite || result.low > 0 ? fmax(result.low, 0) : 0;
+    if (sign < 0) result.high = is_finite || result.high < 0 ? fmin(result.high, 0) : 0;
+    return result;
+}
+
 static Fact fact_of_elements(const Finiteness *finiteness, const Op *op, Slot slot) {
     Fact operands[ELEMENTWISE_MOST_OPERANDS] = {{0}};
     int count = 0;
@@ -241,10 +276,7 @@ static Fact fact_of_elements(const Finiteness *finiteness, const Op *op, Slot sl
     }
     if (is_first_tile(finiteness, op, slot)) operands[0].counts = false;
     Fact result = fact_apply(op->code, operands, count);
-    if (op->code == OP_MUL && op->operands[0] == op->operands[1] && !operands[0].may_be_nan) {
-        result.may_be_nan = false;
-        result.low = fact_is_finite(operands[0]) || result.low > 0 ? fmax(result.low, 0) : 0;
-    }
+    result = fact_of_square(op, operands, result);
     if (op->code == OP_SUB && is_bound_of(op->operands[1], op->operands[0], 0))
         result.high = fmin(result.high, 0);
     result.is_zero = is_zero_of(finiteness, op, slot) || (fact_is(result, 0) && is_infinite);

@@ -8,6 +8,19 @@
 #include "analysis/ir/type.h"
 #include "autodiff/extents/element_ranges.h"
 
+/// Leaves the stores that are always made, or where there are none, those of the first one's flags.
+static int of_one_case(ElementRanges *covers, int count) {
+    const char *flags = count ? covers[0].flags : NULL;
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (!covers[i].flags) flags = NULL;
+    for (int i = 0; i < count; i++) {
+        const char *own = covers[i].flags;
+        if (flags ? own && strcmp(own, flags) == 0 : !own) covers[kept++] = covers[i];
+    }
+    return kept;
+}
+
 static bool same_ranges(const ElementRanges *a, const ElementRanges *b) {
     bool same = a->count == b->count;
     for (int i = 0; same && i < a->count; i++)
@@ -90,11 +103,13 @@ static const char *stored_text(StoredSearch *coverage, Function *backward, const
     int count = 0;
     for (int i = 0; i < found.count; i++)
         count += element_ranges(coverage, found.stores[i], &covers[count]);
-    if (!join_covers(coverage, covers, count, &all)) return NULL;
+    count = of_one_case(covers, count);
+    if (!join_covers(coverage, covers, count, &all) || (all.flags && may_load)) return NULL;
     Buffer out = buffer_new(arena);
     for (int i = 0; i < all.count; i++)
         buffer_printf(&out, "%s(%s, %s)", i ? ", " : "", all.ranges[i].step, all.ranges[i].length);
-    return arena_printf(arena, "[%s]", buffer_text(&out));
+    if (!all.flags) return arena_printf(arena, "[%s]", buffer_text(&out));
+    return arena_printf(arena, "[%s] if %s else None", buffer_text(&out), all.flags);
 }
 
 typedef struct SlicesSearch {

@@ -171,6 +171,7 @@ typedef struct Nest {
     Value *iteration;  // the owner's iteration of the statements' loop, or NULL
     Value *slice;      // the program's number among those that share a sum; NULL: none do
     bool is_parts;     // these store their sums apart from each other; else they add them
+    Map totals;  // of statements that add up tiles: what they had added, the sum of one along an axis
 } Nest;
 
 /// Whether the owner has what the number is made of: its iteration, and what is the same for all programs that it sums over.
@@ -510,13 +511,52 @@ static void move_in(const Nest *nest, Op *const *ops, int count) {
     for (int i = 0; i < count; i++) op_move_before(ops[i], end);
 }
 
+/// The tile whose sum along an axis is `term`, and nothing else; NULL of other terms.
+static Value *tile_of(const Map *readers, Value *term) {
+    const Type *type = &term->type;
+    for (; value_readers(readers, term)->count == 1 && term->op; term = term->op->operands[0]) {
+        if (term->op->code == OP_CAST) continue;
+        Value *tile = term->op->code == OP_SUM ? term->op->operands[0] : NULL;
+        bool is_row = tile && tile->type.rank == 2 && type->rank == 1 &&
+                      dtype_equal(tile->type.element, type->element);
+        return is_row ? tile : NULL;
+    }
+    return NULL;
+}
+
+static bool visit_product(void *context, Op *op) {
+    bool *found = context;
+    *found = *found || op->code == OP_DOT;
+    return true;
+}
+
+/// Programs that share a sum add up whole tiles, and take the sum along an axis once: threads need not meet in each iteration. Not
+/// beside products of matrices, which need the registers. Measured in docs/gpu.md.
+static void add_up_tiles(Nest *nest) {
+    const Function *function = nest->state->backward;
+    bool has_products = false;
+    nest->totals = map_new(nest->plan->arena);
+    region_walk(function->body, visit_product, &has_products);
+    if (!nest->plan->is_sliced || has_products) return;
+    Map readers = function_readers(nest->plan->arena, function);
+    for (LIST_EACH(int, i, nest->plan->statements)) {
+        Op *statement = nest->plan->statements.items[i]->statement.op;
+        Value *term = statement->operands[1], *tile = tile_of(&readers, term);
+        if (!tile) continue;
+        map_set_pointer(&nest->totals, statement, term);
+        op_set_operand(statement, 1, tile);
+    }
+}
+
 static void open_sums(const Nest *nest, Builder *outside) {
     Function *function = nest->state->backward;
     Region *body = nest->programs->regions[0];
     for (LIST_EACH(int, i, nest->plan->statements)) {
         const SharedStatement *shared = nest->plan->statements.items[i];
-        Value *term = shared->statement.op->operands[1];
+        Value *term = shared->statement.op->operands[1],
+              *total = map_get_pointer(&nest->totals, shared->statement.op);
         Value *zeros = adjoint_zeros(nest->state, outside, term->type, shared->statement.range);
+        if (total) term = total;
         Type type = type_at_run_time(zeros->type);
         op_append_operand(function, nest->programs, zeros);
         region_add_argument(function, body, type, term->name);
@@ -574,7 +614,12 @@ static bool store_sums(const Nest *nest) {
               *mask = value_copied(&b, statement->operands[2], &copies);
         if (!address || (statement->operands[2] && !mask)) return false;
         b.range = statement->range;
-        Value *sum = nest->programs->results[i];
+        Value *sum = nest->programs->results[i], *total = map_get_pointer(&nest->totals, statement);
+        if (total) {
+            map_set_pointer(&copies, statement->operands[1], sum);
+            sum = value_copied(&b, total, &copies);
+            if (!sum) return false;
+        }
         if (nest->is_parts) address = part_address(nest, &b, plan->statements.items[i], address);
         OpCode code = plan->is_sliced && !nest->is_parts ? OP_ATOMIC_ADD : OP_STORE;
         build(&b, code, (Value *[]){address, sum, mask}, 3);
@@ -612,6 +657,7 @@ static bool gather_programs(Differentiation *state, const ReductionPlan *plan) {
     Nest nest = {.state = state, .plan = plan, .summed = &programs};
     Shares shares;
     Value *all, *along;
+    add_up_tiles(&nest);
     if (!open_owners(&nest, &b, &programs, &shares)) return false;
     Builder outside = b;
     open_programs(&nest, &b, &programs, &shares, &all, &along);

@@ -2,6 +2,7 @@
 #include "gpu-runner/execute/stored.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "gpu-runner/configure/spec_text.h"
 #include "gpu-runner/execute/parts.h"
@@ -64,12 +65,60 @@ static Str take_item(Str text, size_t *at) {
     return item;
 }
 
+/// Whether a flag is set: a word of the configuration, `not ` before it or not. False where it is not known.
+static bool flag_read(const PlanConfiguration *known, Str text, bool *is_set) {
+    bool is_denied = str_starts(text, "not ");
+    if (is_denied) text = (Str){text.data + 4, text.size - 4};
+    for (int i = 0; i < known->argument_count; i++) {
+        const PlanArgument *argument = &known->arguments[i];
+        if (!str_equal(argument->name, text)) continue;
+        if (argument->kind == ARGUMENT_INTEGER)
+            *is_set = argument->integer != 0;
+        else if (argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_NONE)
+            *is_set = false;
+        else if (argument->kind == ARGUMENT_CONSTANT && constant_is_int(argument->constant))
+            *is_set = argument->constant->integer != 0;
+        else
+            return false;
+        *is_set ^= is_denied;
+        return true;
+    }
+    return false;
+}
+
+/// Takes `if A and not B else None` from a claim's end. False where it is not known whether that holds.
+static bool flags_read(const PlanConfiguration *known, Str *text, bool *hold) {
+    static const char start[] = "] if ", end[] = " else None", between[] = " and ";
+    size_t at = 0, end_size = strlen(end);
+    while (at < text->size && !str_starts((Str){text->data + at, text->size - at}, start)) at++;
+    if (at == text->size) return true;
+    Str rest = {text->data + at + strlen(start), text->size - at - strlen(start)};
+    if (rest.size < end_size) return false;
+    text->size = at + 1;
+    rest.size -= end_size;
+    while (rest.size) {
+        size_t size = 0;
+        while (size < rest.size && !str_starts((Str){rest.data + size, rest.size - size}, between))
+            size++;
+        bool is_set;
+        if (!flag_read(known, str_trim((Str){rest.data, size}), &is_set)) return false;
+        *hold = *hold && is_set;
+        if (size < rest.size) size += strlen(between);
+        rest = (Str){rest.data + size, rest.size - size};
+    }
+    return true;
+}
+
 bool stored_read(Arena *arena, const PlanConfiguration *configuration, Str text,
                  const StoredRanges **stored) {
     PlanConfiguration known = with_grid(arena, configuration);
     StoredRanges *ranges = ARENA_NEW(arena, StoredRanges);
     *stored = NULL;
+    text = str_trim(text);
     if (!str_starts(text, "[")) return false;
+    bool holds = true;
+    if (!flags_read(&known, &text, &holds)) return false;
+    if (!holds) return true;
     if (names_a_fraction(&known, text)) return true;
     for (size_t at = 0; at < text.size; at++) {
         if (text.data[at] != '(') continue;

@@ -171,3 +171,25 @@ def entropy(x_ptr, ent_ptr, x_stride, n_cols, BLOCK: tl.constexpr):
 def test_what_one_condition_leaves_out_another_divides_by(text: str) -> None:
     """One bound in two forms, a product of truths, and an infinity that a loop begins with."""
     assert verdicts([text]) == [("proved", "")]
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["tl.erf({a})", "tl.exp(-{a} * {a})", "tl.exp(-0.5 * {a} * {a})", "tl.exp({a} * ({a} * -2))"],
+)
+def test_what_cannot_overflow_needs_no_guard(value: str, tmp_path: Path) -> None:
+    """A multiple of a square has one sign: beyond the mask, too, its exponential is between 0 and 1."""
+    path = tmp_path / "k.py"
+    path.write_text(
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+        "def k(x, b, y, M, N, R: tl.constexpr, C: tl.constexpr):\n"
+        "    i = tl.program_id(0) * R + tl.arange(0, R)\n"
+        "    j = tl.arange(0, C)\n"
+        "    inside = (i < M)[:, None] & (j < N)[None, :]\n"
+        "    a = tl.load(x + i[:, None] * N + j[None, :], mask=inside, other=0.0)\n"
+        "    a += tl.load(b + j, mask=j < N, other=0.0)[None, :]\n"
+        f"    tl.store(y + i[:, None] * N + j[None, :], {value.format(a='a')}, mask=inside)\n"
+    )
+    run = tad("--backward", path)
+    assert "gradients proved" in run.stderr
+    assert "tl.where" not in run.stdout

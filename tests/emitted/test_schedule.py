@@ -129,6 +129,18 @@ def test_rows_and_what_they_share_are_done_in_one_pass() -> None:
     assert "dx = _gradient_buffer(x, stored=[(1, min(B, n)), (stride, ctx.grid[0])])" in text
 
 
+def test_tiles_are_added_up_and_their_sum_is_taken_once() -> None:
+    """Programs that share a row's gradient keep a tile each; behind their loop they take its sum along the rows."""
+    text = tad("--backward", "--no-proof", FILE.with_name("one_pass.py")).stdout
+    kernel = text[text.index("def rows_in_tiles_backward") :]
+    kernel = kernel[: kernel.index("\n\n\n")]
+    loop = kernel.partition("    for ")[2].partition("tl.store(dw")[0]
+    assert "ds += " in loop
+    assert "tl.sum(" not in loop
+    assert "tl.sum(ds, axis=0)" in kernel
+    assert "ds = tl.zeros([R, B], dtype=tl.float32)" in kernel
+
+
 def test_the_first_program_with_an_iteration_is_solved_for() -> None:
     """Of a causal loop, of one that ends `width` behind it, and of one that has no bound of its own."""
     module = tad("--backward", "--no-proof", FILE.with_name("owners.py")).stdout

@@ -110,7 +110,15 @@ KERNELS: dict[str, tuple[str, str, str | None]] = {
         "if FLAG:\n"
         "    a = tl.load(x + o, mask=o < n)\n"
         "    tl.store(y + o, a * a, mask=o < n)",
-        None,
+        "[(1, min(ctx.grid[0] * BLOCK, n))] if FLAG else None",
+    ),
+    "under_flags": (
+        "x, y, n, FLAG: tl.constexpr, OTHER: tl.constexpr, BLOCK: tl.constexpr",
+        "o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "if FLAG and not OTHER:\n"
+        "    a = tl.load(x + o, mask=o < n)\n"
+        "    tl.store(y + o, a * a, mask=o < n)",
+        "[(1, min(ctx.grid[0] * BLOCK, n))] if FLAG and not OTHER else None",
     ),
     "data_decides": (
         "x, wanted, y, n, BLOCK: tl.constexpr",
@@ -208,7 +216,8 @@ def test_an_element_that_is_left_out_is_refuted(name: str, source: Path, runner:
     (gradient,) = (a for a in arguments.values() if a.get("gradient") == "x")
     assert runner.ask("gradcheck", params)["status"] == "proved"
     honest = gradient["stored"]
-    gradient["stored"] = honest[: honest.rindex(")")] + " + 1)]"
+    end = honest.rindex(")]")
+    gradient["stored"] = honest[:end] + " + 1" + honest[end:]
     wrong = runner.ask("gradcheck", params)
     gradient["stored"] = honest
     assert wrong["status"] == "failed"
@@ -225,7 +234,7 @@ def test_the_text_of_the_file_counts(module: Path) -> None:
     module.write_text(text)
     assert run.returncode == 1
     assert REFUTED.search(run.stdout)
-    assert "16 proved, 1 failed" in run.stdout
+    assert "17 proved, 1 failed" in run.stdout
 
 
 @pytest.mark.parametrize(
@@ -242,10 +251,20 @@ def test_what_is_not_known_to_be_0_is_not_proved(module: Path, allocation: str) 
     module.write_text(text.replace(found[1], allocation.format(tensor=found[2])))
     run = tad("--check", "--grad", module)
     module.write_text(text)
-    assert "16 proved" in run.stdout and "are 0 at first is not known" in run.stdout, run.stdout
+    assert "17 proved" in run.stdout and "are 0 at first is not known" in run.stdout, run.stdout
 
 
 Ranges = list[tuple[int, int]]
+
+
+class Sizes:
+    """A dense tensor of so many elements."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def numel(self) -> int:
+        return self.number
 
 
 def elements(ranges: Ranges) -> list[int]:
@@ -283,6 +302,25 @@ def test_ranges_are_equal_only_where_elements_are(module: Path) -> None:
         missed += distinct and not is_equal and elements(a) == elements(b)
     assert equal > 500
     assert missed < equal / 50
+
+
+def test_what_covers_a_tensor_is_all_of_it(module: Path) -> None:
+    text = module.read_text()
+    start = text.index("def _covers")
+    names: dict[str, Callable[[Ranges, Sizes], bool]] = {}
+    exec(text[start : text.index("\n\n\n", start)], names)  # type: ignore[arg-type]
+    draw = random.Random(7)
+    covered = 0
+    for _ in range(4000):
+        ranges = [
+            (draw.choice([0, 1, 1, 2, 3, 4, 6]), draw.choice([0, 1, 2, 2, 3]))
+            for _ in range(draw.randint(0, 3))
+        ]
+        number = draw.choice([0, 1, 2, 4, 6, 12])
+        if names["_covers"](ranges, Sizes(number)):
+            covered += 1
+            assert set(elements(ranges)) >= set(range(number)), (ranges, number)
+    assert covered > 200
 
 
 ROOM = """

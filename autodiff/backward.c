@@ -13,12 +13,14 @@
 #include "autodiff/function/descriptor_text.h"
 #include "autodiff/function/grid_text.h"
 #include "autodiff/function/scalar_text.h"
+#include "autodiff/function/stored_text.h"
 #include "autodiff/function/tape_text.h"
 #include "autodiff/function_variants.h"
 #include "autodiff/parts.h"
 #include "autodiff/plan/upstream_strides.h"
 #include "autodiff/primal/scalars.h"
 #include "autodiff/rewrite/rewrite.h"
+#include "autodiff/same_gradients.h"
 #include "autodiff/schedule/coverage.h"
 #include "autodiff/schedule/reduction_plan.h"
 #include "autodiff/state/differentiation.h"
@@ -112,7 +114,10 @@ static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapp
     Buffer text = buffer_new(arena), helpers = buffer_new(arena);
     for (int i = 0; i < result->launch_count; i++) {
         BackwardLaunch *launch = &result->launches[i];
-        const char *needed, *grid = i ? "" : grid_comment(arena, result, wrapper);
+        const char *needed, *grid = "";
+        if (!i)
+            grid = arena_printf(arena, "%s%s", grid_comment(arena, result, wrapper),
+                                steps_comment(arena, result, wrapper));
         *launch = parts[i].launch;
         launch->kernel = parts[i].function->name;
         launch->is_tuned_before =
@@ -125,6 +130,7 @@ static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapp
         result->whole = i ? launch_join(arena, &result->whole, launch) : *launch;
     }
     coverage_settle(result);
+    same_gradients_settle(result);
     upstream_strides_settle(result);
     result->kernel_text = buffer_text(&text);
     result->helper_text = buffer_text(&helpers);

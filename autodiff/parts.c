@@ -6,12 +6,6 @@
 #include "autodiff/derive.h"
 #include "autodiff/variants.h"
 
-static bool launch_takes(const BackwardLaunch *launch, const char *name) {
-    for (int i = 0; i < launch->argument_count; i++)
-        if (strcmp(launch->arguments[i].name, name) == 0) return true;
-    return false;
-}
-
 BackwardLaunch launch_join(Arena *arena, const BackwardLaunch *a, const BackwardLaunch *b) {
     BackwardLaunch both = {.kernel = a->kernel};
     both.arguments =
@@ -19,7 +13,7 @@ BackwardLaunch launch_join(Arena *arena, const BackwardLaunch *a, const Backward
     for (int i = 0; i < a->argument_count; i++)
         both.arguments[both.argument_count++] = a->arguments[i];
     for (int i = 0; i < b->argument_count; i++)
-        if (!launch_takes(a, b->arguments[i].name))
+        if (launch_index(a, b->arguments[i].name) < 0)
             both.arguments[both.argument_count++] = b->arguments[i];
     return both;
 }

@@ -131,3 +131,18 @@ void same_gradients_describe(Arena *arena, const Function *backward, BackwardLau
                 later->same_as = launch->arguments[i].name;
     }
 }
+
+static void settle_launch(const Backward *result, BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++) {
+        BackwardArgument *argument = &launch->arguments[i];
+        int other = argument->same_as ? launch_index(launch, argument->same_as) : -1;
+        bool is_shared = other >= 0 && launch->arguments[other].use == ARGUMENT_GRADIENT &&
+                         !launch_alone(result, argument->same_as);
+        if (is_shared || !launch_alone(result, argument->name)) argument->same_as = NULL;
+    }
+}
+
+void same_gradients_settle(Backward *result) {
+    for (int i = 0; i < result->launch_count; i++) settle_launch(result, &result->launches[i]);
+    settle_launch(result, &result->whole);
+}

@@ -8,4 +8,7 @@
 /// `backward`, and their `stored` is filled.
 void same_gradients_describe(Arena *arena, const Function *backward, BackwardLaunch *launch);
 
+/// A gradient that several launches take is the same as no other.
+void same_gradients_settle(Backward *result);
+
 #endif

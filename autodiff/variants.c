@@ -97,12 +97,6 @@ static bool visit_flagged(void *context, Op *op) {
 
 /* ---- merging ---- */
 
-static int find_argument(const BackwardLaunch *launch, const char *name) {
-    for (int i = 0; i < launch->argument_count; i++)
-        if (strcmp(launch->arguments[i].name, name) == 0) return i;
-    return -1;
-}
-
 typedef struct Merged {
     Arena *arena;
     const Function *forward;  // with the flag open
@@ -294,7 +288,7 @@ static Function *merged_function(Arena *arena, const Function *forward, const Pa
         function->parameters[i] = copy;
     }
     *launch = (BackwardLaunch){.arguments = merged.arguments, .argument_count = merged.count};
-    function->parameters[find_argument(launch, chooser->name)].value->type = chooser->value->type;
+    function->parameters[launch_index(launch, chooser->name)].value->type = chooser->value->type;
     return function;
 }
 
@@ -304,7 +298,7 @@ bool variants_merge(Arena *arena, const Function *forward, VariantChoice choice,
     Function *function = merged_function(arena, forward, choice.parameter, variants, 2, &launch);
     if (!function) return false;
     Builder builder = {.function = function, .region = function->body};
-    int at = find_argument(&launch, choice.parameter->name);
+    int at = launch_index(&launch, choice.parameter->name);
     Value *chosen = function->parameters[at].value;
     Value *condition = condition_of(&builder, chosen, choice.value);
     if (choice.same)
@@ -340,7 +334,7 @@ bool variants_assert(Arena *arena, const Function *forward, const Parameter *par
     Function *function = merged_function(arena, forward, parameter, &only, 1, &launch);
     if (!function) return false;
     Builder builder = {.function = function, .region = function->body};
-    Value *chosen = function->parameters[find_argument(&launch, parameter->name)].value;
+    Value *chosen = function->parameters[launch_index(&launch, parameter->name)].value;
     Value *any = NULL;
     for (int i = 0; i < count; i++) {
         Value *condition = condition_of(&builder, chosen, &values[i]);

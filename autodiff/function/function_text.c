@@ -108,7 +108,9 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
         if (!plan->positional) LIST_PUSH(arena, &call, arena_printf(arena, "**%s", given));
     }
     buffer_puts(out, grid_check_text(arena, plan, call.items, call.count));
-    buffer_puts(out, steps_check_text(arena, plan, plan->grid, 8));
+    StepsPlace place = {plan->ctx, plan->grid, needs_before(plan), 8};
+    buffer_puts(out, new_check_text(arena, plan, &place));
+    buffer_puts(out, steps_check_text(arena, plan, &place));
     const char *launch = arena_printf(arena, "%s[%s]", plan->callee, plan->grid);
     for (int p = 0, i = 0; p < plan->positional && plan->passed[p] && i < call.count; p++)
         if (!parameter_is_descriptor(plan_parameter(plan, p)))
@@ -261,9 +263,8 @@ static int output_index(const LaunchPlan *plan, const char *name) {
 static const char *parts_text(Arena *arena, const LaunchPlan *plan,
                               const BackwardArgument *gradient) {
     for (int i = 0; gradient->is_parts && i < plan->backward->launch_count; i++)
-        for (int k = 0; k < plan->backward->launches[i].argument_count; k++)
-            if (strcmp(plan->backward->launches[i].arguments[k].name, gradient->name) == 0)
-                return slices_name(arena, plan, i);
+        if (launch_index(&plan->backward->launches[i], gradient->name) >= 0)
+            return slices_name(arena, plan, i);
     return NULL;
 }
 

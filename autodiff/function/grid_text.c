@@ -23,18 +23,21 @@ const char *grid_comment(Arena *arena, const Backward *backward, WrapperKind wra
                         strchr(axes, ' ') ? "axes" : "axis", axes);
 }
 
-const char *grid_check_text(Arena *arena, const LaunchPlan *plan, const char *const *given,
-                            int count) {
+const char *grid_check_of(Arena *arena, const LaunchPlan *plan, const char *grid, const char *given,
+                          int indent) {
     const char *axes = axes_text(arena, plan->backward, ", ");
     if (!*axes) return "";
-    const char *arguments[] = {
-        arena_printf(arena, strchr(axes, ' ') ? "(%s)" : "(%s,)", axes),
-        plan->callee,
-        plan->grid,
-        plan->fixes_grid ? plan_name(arena, plan, "given")
-                         : call_lines(arena, "dict", given, count, 12),
-    };
-    return arena_printf(arena, "        %s\n", call_lines(arena, "_check_single", arguments, 4, 8));
+    const char *arguments[] = {arena_printf(arena, strchr(axes, ' ') ? "(%s)" : "(%s,)", axes),
+                               plan->callee, grid, given};
+    return arena_printf(arena, "%*s%s\n", indent, "",
+                        call_lines(arena, "_check_single", arguments, 4, indent));
+}
+
+const char *grid_check_text(Arena *arena, const LaunchPlan *plan, const char *const *given,
+                            int count) {
+    const char *arguments = plan->fixes_grid ? plan_name(arena, plan, "given")
+                                             : call_lines(arena, "dict", given, count, 12);
+    return grid_check_of(arena, plan, plan->grid, arguments, 8);
 }
 
 const char *grid_fixed_text(Arena *arena, const LaunchPlan *plan, const char *given,

@@ -10,6 +10,9 @@ const char *grid_comment(Arena *arena, const Backward *backward, WrapperKind wra
 /// A statement of the Function's forward that refuses other grids; `given`: the launch's arguments by name. Empty: none is wrong.
 const char *grid_check_text(Arena *arena, const LaunchPlan *plan, const char *const *given,
                             int count);
+/// The same for any forward that calls its grid `grid`, and the arguments `given`.
+const char *grid_check_of(Arena *arena, const LaunchPlan *plan, const char *grid, const char *given,
+                          int indent);
 /// Statements of the Function's forward that evaluate its grid: the launch's arguments by name become `given`.
 const char *grid_fixed_text(Arena *arena, const LaunchPlan *plan, const char *given,
                             const char *const *call, int count);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/host/launch.h"
 #include "autodiff/emit/emit_layout.h"
 #include "autodiff/function/call_lines.h"
 #include "autodiff/plan/needs.h"
@@ -146,33 +147,76 @@ static bool is_check_said(const LaunchPlan *plan, const StepCheck *check, int *m
 }
 
 /// Python that holds where a check matters: where autograd asks for the gradient of an input, or for any one that an output's leads to.
-static const char *check_need_text(Arena *arena, const LaunchPlan *plan, const StepCheck *check) {
+static const char *check_need_text(Arena *arena, const LaunchPlan *plan, const StepsPlace *place,
+                                   const StepCheck *check) {
     int of = parameter_find(plan->kernel, str_from(check->of));
     bool is_input = of >= 0 && plan->passed[of] && !parameter_is_output(plan_parameter(plan, of));
-    const char *need = is_input ? need_text(arena, plan, check->of)
-                                : arena_printf(arena, "any(%s.needs_input_grad)", plan->ctx);
+    const char *need = is_input ? need_text_at(arena, plan, place->ctx, place->before, check->of)
+                                : arena_printf(arena, "any(%s.needs_input_grad)", place->ctx);
     return *check->guard ? arena_printf(arena, "%s and (%s)", need, check->guard) : need;
 }
 
-const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const char *grid, int indent) {
+const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPlace *place) {
     Buffer out = buffer_new(arena);
-    const char *programs = grid;
+    const char *programs = place->grid;
     for (int i = 0; i < plan->backward->step_count; i++) {
         const StepCheck *check = &plan->backward->steps[i];
-        int most_axis, inner = indent + 4;
+        int most_axis, inner = place->indent + 4;
         if (is_added_to(plan->backward, check->of) || !is_check_said(plan, check, &most_axis))
             continue;
-        if (most_axis > 0 && programs == grid) {
+        if (most_axis > 0 && programs == place->grid) {
             programs = programs_name(arena, plan);
-            buffer_printf(&out, "%*s%s = (*%s, 1, 1)\n", indent, "", programs, grid);
+            buffer_printf(&out, "%*s%s = (*%s, 1, 1)\n", place->indent, "", programs, place->grid);
         }
         Texts arguments = {0};
         LIST_PUSH(arena, &arguments, arena_printf(arena, "\"%s\"", check->of));
         for (int k = 0; k < check->range_count; k++)
             LIST_PUSH(arena, &arguments, text_with_grid(arena, check->ranges[k], programs));
-        layout_statement(&out, indent, "if ", check_need_text(arena, plan, check), ":");
+        const char *need = check_need_text(arena, plan, place, check);
+        layout_statement(&out, place->indent, "if ", need, ":");
         buffer_printf(&out, "%*s%s\n", inner, "",
                       call_lines(arena, "_check_steps", arguments.items, arguments.count, inner));
+    }
+    return buffer_text(&out);
+}
+
+const char *new_check_text(Arena *arena, const LaunchPlan *plan, const StepsPlace *place) {
+    const Backward *backward = plan->backward;
+    if (host_launches(arena, plan->kernel, backward->kernel->function).count) return "";
+    Texts asked = {0};
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        const Parameter *parameter = plan_parameter(plan, p);
+        const char *name = parameter->name;
+        if (!plan->passed[p] || !parameter_is_output(parameter) ||
+            launch_argument(backward, ARGUMENT_RUNNING, name) ||
+            launch_argument(backward, ARGUMENT_KEPT, name))
+            continue;
+        LIST_PUSH(arena, &asked,
+                  arena_printf(arena, "\"%s\": %s", name,
+                               need_text_at(arena, plan, place->ctx, place->before, name)));
+    }
+    if (!asked.count) return "";
+    Buffer items = buffer_new(arena), out = buffer_new(arena);
+    for (LIST_EACH(int, i, asked)) buffer_printf(&items, "%s%s", i ? ", " : "", asked.items[i]);
+    layout_statement(&out, place->indent, "_check_new",
+                     arena_printf(arena, "({%s})", buffer_text(&items)), "");
+    return buffer_text(&out);
+}
+
+const char *steps_comment(Arena *arena, const Backward *backward, WrapperKind wrapper) {
+    Buffer out = buffer_new(arena);
+    for (int i = 0; wrapper == WRAPPER_NONE && i < backward->step_count; i++) {
+        const StepCheck *check = &backward->steps[i];
+        if (is_added_to(backward, check->of)) continue;
+        if (!out.size)
+            buffer_puts(
+                &out, "    # Gradients are wrong where rows lie on each other. Of these, (step, "
+                      "count), each\n    # step has to go over all that the smaller ones reach:\n");
+        buffer_printf(&out, "    # %s:", check->of);
+        for (int k = 0; k < check->range_count; k++)
+            buffer_printf(&out, "%s %s", k ? "," : "",
+                          text_with_grid(arena, check->ranges[k], "grid"));
+        buffer_printf(&out, "%s%s\n", *check->guard ? " where " : "", check->guard);
     }
     return buffer_text(&out);
 }

@@ -9,10 +9,21 @@ const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgu
 /// Statements that these texts need in front of them, or "".
 const char *stored_programs_text(Arena *arena, const LaunchPlan *plan);
 
+/// What a forward that checks steps calls its own.
+typedef struct StepsPlace {
+    const char *ctx, *grid;  // `grid`: in numbers
+    int before;              // arguments in front of the kernel's
+    int indent;
+} StepsPlace;
+
+/// Lines that raise where steps of a kernel without a launch in its file lie on each other.
+const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPlace *place);
+/// A line that raises where what an output held has a gradient: a kernel without a launch in its file gives none back for it.
+const char *new_check_text(Arena *arena, const LaunchPlan *plan, const StepsPlace *place);
+/// Steps as comments, where nothing runs but the kernel; "" where there is nothing to look at.
+const char *steps_comment(Arena *arena, const Backward *backward, WrapperKind wrapper);
 /// Statements that check what the gradients assume of offsets, as the backward launches; "" where they assume nothing.
 /// `grid`: a tuple, in Python.
-/// Lines that raise where steps of a kernel without a launch in its file lie on each other; `grid` in numbers.
-const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const char *grid, int indent);
 const char *offsets_check_text(Arena *arena, const LaunchPlan *plan, const char *grid, int indent);
 
 /// What a launch stores in an output, `[(step, length), ...]` in what the class's `launch` knows; NULL where that is not known.

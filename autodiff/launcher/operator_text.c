@@ -7,6 +7,7 @@
 #include "analysis/host/launch.h"
 #include "analysis/launches/launch_functions.h"
 #include "autodiff/emit/emit_layout.h"
+#include "autodiff/function/grid_text.h"
 #include "autodiff/function/stored_text.h"
 #include "autodiff/function/tape_text.h"
 #include "autodiff/launcher/operator_launch.h"
@@ -161,6 +162,8 @@ OperatorPlan operator_plan(Arena *arena, const Module *module, const LaunchPlan 
         operator_plan_launch(arena, module, site, &plan, is_first);
         is_first = false;
     }
+    for (int p = 0; is_first && p < launch->kernel->parameter_count; p++)
+        plan.is_filled[p] = is_output(parameter_at(&plan, p));  // nobody says that it was new
     return plan;
 }
 
@@ -211,6 +214,11 @@ static void push_grid(Arena *arena, Texts *names, const OperatorPlan *plan, bool
         LIST_PUSH(arena, names,
                   annotated ? arena_printf(arena, "%s: int", plan->free.items[i])
                             : plan->free.items[i]);
+}
+
+/// Arguments of the operator in front of the kernel's own.
+static int operator_leading(const OperatorPlan *plan) {
+    return (plan->grid ? 0 : 1) + plan->free.count;
 }
 
 static void push_options(Arena *arena, Texts *names, const OperatorPlan *plan, const char *format) {
@@ -420,6 +428,12 @@ static void add_save(Arena *arena, Buffer *out, const OperatorPlan *plan) {
     }
     buffer_printf(out, "def _%s_save(ctx, inputs, output):\n", plan->name);
     add_unpack(out, &inputs, "inputs");
+    StepsPlace place = {"ctx", "grid", operator_leading(plan), 4};
+    if (!plan->grid) {
+        buffer_puts(out, grid_check_of(arena, plan->launch, "grid", "{}", 4));
+        buffer_puts(out, new_check_text(arena, plan->launch, &place));
+        buffer_puts(out, steps_check_text(arena, plan->launch, &place));
+    }
     add_body(out, arena_printf(arena, "%s = ", joined(arena, &used, "", "")), "output");
     add_body(out, "ctx.save_for_backward", joined(arena, &tensors, "(", ")"));
     add_body(out, "ctx.rest = ", tuple_of(arena, &kept));
@@ -470,8 +484,7 @@ static void add_gradients(Arena *arena, Buffer *out, const OperatorPlan *plan) {
     add_body(out,
              arena_printf(arena, "%s = %s_op", joined(arena, &gradients, "", ""), launch->kernel),
              joined(arena, &call, "(", ")"));
-    int leading = (plan->grid ? 0 : 1) + plan->free.count;
-    for (int i = 0; i < leading; i++) LIST_PUSH(arena, &results, "None");
+    for (int i = 0; i < operator_leading(plan); i++) LIST_PUSH(arena, &results, "None");
     for (int p = 0; p < plan->launch->kernel->parameter_count; p++) {
         if (!plan->launch->passed[p]) continue;
         const char *name = parameter_at(plan, p)->name;

@@ -7,21 +7,28 @@
 
 enum { WRITTEN_OUT = 2 };  // conditions that a line has room for
 
-static int need_index(const LaunchPlan *plan, const char *parameter) {
-    int place = 1 + plan->has_options + plan_has_descriptors(plan) + plan_has_parts(plan);
+int needs_before(const LaunchPlan *plan) {
+    return 1 + plan->has_options + plan_has_descriptors(plan) + plan_has_parts(plan);
+}
+
+/// Where a parameter stands among what the class takes.
+static int need_index(const LaunchPlan *plan, const char *parameter, int place) {
     for (int p = 0; strcmp(plan_parameter(plan, p)->name, parameter) != 0; p++)
         place += plan->passed[p];
     return place;
 }
 
+const char *need_text_at(Arena *arena, const LaunchPlan *plan, const char *ctx, int before,
+                         const char *parameter) {
+    return arena_printf(arena, "%s.needs_input_grad[%d]", ctx, need_index(plan, parameter, before));
+}
+
 const char *need_text(Arena *arena, const LaunchPlan *plan, const char *parameter) {
-    return arena_printf(arena, "%s.needs_input_grad[%d]", plan->ctx, need_index(plan, parameter));
+    return need_text_at(arena, plan, plan->ctx, needs_before(plan), parameter);
 }
 
 static bool launch_has(const BackwardLaunch *launch, const BackwardArgument *argument) {
-    for (int i = 0; i < launch->argument_count; i++)
-        if (strcmp(launch->arguments[i].name, argument->name) == 0) return true;
-    return false;
+    return launch_index(launch, argument->name) >= 0;
 }
 
 /// Whether it reads what the first launch leaves, or runs in its configuration.
@@ -69,7 +76,8 @@ const char *launch_need_text(Arena *arena, const LaunchPlan *plan, int number) {
                                       launch_has(&backward->launches[k], argument));
         if (is_wanted && argument->use != ARGUMENT_GRADIENT) return NULL;
         if (is_wanted) {
-            buffer_printf(&places, "%s%d", needs.count ? ", " : "", need_index(plan, argument->of));
+            buffer_printf(&places, "%s%d", needs.count ? ", " : "",
+                          need_index(plan, argument->of, needs_before(plan)));
             LIST_PUSH(arena, &needs, need_text(arena, plan, argument->of));
         }
     }
@@ -90,10 +98,8 @@ const char *gradient_need_text(Arena *arena, const LaunchPlan *plan,
     if (gradient->use != ARGUMENT_GRADIENT || of < 0 || !plan->passed[of]) return NULL;
     for (int k = 0; k < plan->backward->launch_count; k++) {
         const BackwardLaunch *launch = &plan->backward->launches[k];
-        for (int i = 0; i < launch->argument_count; i++)
-            if (strcmp(launch->arguments[i].name, gradient->name) == 0 &&
-                !launch->arguments[i].is_optional)
-                return NULL;
+        int index = launch_index(launch, gradient->name);
+        if (index >= 0 && !launch->arguments[index].is_optional) return NULL;
     }
     return need_text(arena, plan, gradient->of);
 }
@@ -110,13 +116,11 @@ const BackwardArgument *gradient_twin(Arena *arena, const LaunchPlan *plan,
                                       const BackwardArgument *gradient) {
     if (!gradient->same_as || !has_plain_buffer(arena, plan, gradient)) return NULL;
     const BackwardLaunch *whole = &plan->backward->whole;
-    for (int i = 0; i < whole->argument_count; i++) {
-        const BackwardArgument *twin = &whole->arguments[i];
-        if (strcmp(twin->name, gradient->same_as) == 0)
-            return twin->use == ARGUMENT_UPSTREAM || has_plain_buffer(arena, plan, twin) ? twin
-                                                                                         : NULL;
-    }
-    return NULL;
+    int index = launch_index(whole, gradient->same_as);
+    const BackwardArgument *twin = index < 0 ? NULL : &whole->arguments[index];
+    bool is_usable =
+        twin && (twin->use == ARGUMENT_UPSTREAM || has_plain_buffer(arena, plan, twin));
+    return is_usable ? twin : NULL;
 }
 
 bool gradient_is_optional(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient) {

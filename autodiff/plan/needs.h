@@ -4,6 +4,11 @@
 
 #include "autodiff/plan/launch_plan.h"
 
+/// Arguments of the class in front of the kernel's own.
+int needs_before(const LaunchPlan *plan);
+/// The same as `need_text` of what takes `before` arguments in front of the kernel's, and calls its context `ctx`.
+const char *need_text_at(Arena *arena, const LaunchPlan *plan, const char *ctx, int before,
+                         const char *parameter);
 /// Python of the class's backward: whether autograd asks for the gradient of `parameter`, which launches pass.
 const char *need_text(Arena *arena, const LaunchPlan *plan, const char *parameter);
 /// Python that holds where autograd asks for a gradient that launch `number` writes, or that one behind it writes which

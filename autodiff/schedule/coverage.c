@@ -186,28 +186,9 @@ void coverage_outputs(Arena *arena, Function *forward, int count, Backward *resu
         result->stored[i] = stored_text(coverage, forward, forward->parameters[i].value, true);
 }
 
-static int launches_taking(const Backward *result, const char *name) {
-    int count = 0;
-    for (int i = 0; i < result->launch_count; i++)
-        for (int k = 0; k < result->launches[i].argument_count; k++)
-            count += strcmp(result->launches[i].arguments[k].name, name) == 0;
-    return count;
-}
-
 static void settle_launch(const Backward *result, BackwardLaunch *launch) {
-    for (int i = 0; i < launch->argument_count; i++) {
-        BackwardArgument *argument = &launch->arguments[i];
-        if (launches_taking(result, argument->name) == 1) continue;
-        argument->stored = argument->same_as = NULL;
-    }
-    for (int i = 0; i < launch->argument_count; i++) {
-        const char *other = launch->arguments[i].same_as;
-        for (int k = 0; other && k < launch->argument_count; k++)
-            if (launch->arguments[k].use == ARGUMENT_GRADIENT &&
-                strcmp(launch->arguments[k].name, other) == 0 &&
-                launches_taking(result, other) != 1)
-                launch->arguments[i].same_as = NULL;
-    }
+    for (int i = 0; i < launch->argument_count; i++)
+        if (!launch_alone(result, launch->arguments[i].name)) launch->arguments[i].stored = NULL;
 }
 
 void coverage_settle(Backward *result) {

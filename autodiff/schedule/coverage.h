@@ -8,7 +8,7 @@
 void coverage_describe(Arena *arena, Function *backward, BackwardLaunch *launch);
 /// Fills `result->stored`: what a forward stores for certain in its first `count` parameters.
 void coverage_outputs(Arena *arena, Function *forward, int count, Backward *result);
-/// A gradient that several launches take is described by none of them, and is the same as no other.
+/// A gradient that several launches take is described by none of them.
 void coverage_settle(Backward *result);
 
 #endif

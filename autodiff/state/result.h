@@ -208,4 +208,9 @@ typedef struct Backward {
         [PROGRAM_AXES];  // of the grid, which the kernel does not read: a launch has to have one program along them
 } Backward;
 
+/// Where an argument of that name stands among a launch's; -1: it has none.
+int launch_index(const BackwardLaunch *launch, const char *name);
+/// Whether one launch of a backward, and no more, has an argument of that name.
+bool launch_alone(const Backward *backward, const char *name);
+
 #endif

@@ -414,6 +414,9 @@ def test_a_kernel_alone_says_what_grid_it_is_for(tmp_path: Path) -> None:
     file.write_text(NO_LAUNCH)
     alone = tad("--backward", "--no-proof", "--wrapper", "none", file).stdout
     assert "# grid: the forward had one program along axes 1 and 2" in alone
+    operator = tad("--backward", "--no-proof", "--wrapper", "triton_op", file).stdout
+    if "adds_op_save" in operator:
+        assert "_check_single((1, 2), adds, grid, {})" in operator
     stores = NO_LAUNCH.replace("tl.atomic_add(", "tl.store(")
     file.write_text(stores)
     for wrapper in ("none", "autograd"):

@@ -10,10 +10,13 @@ import json
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.emitted.plan import tad
 from tests.oracle.pool import PYTHON
+from tests.support.worker import Worker
+from tests.triton.interpret import InterpretFailure, call_function
 
 ROOT = Path(__file__).resolve().parents[2]
 # name: (parameters, body, arguments, what lies apart, what overlaps); x is read, y is stored
@@ -244,3 +247,93 @@ def test_a_step_that_a_tuner_chooses_needs_no_text(tmp_path: Path) -> None:
     assert "tl.atomic_add" not in text
     for rows in ('"a", (am, M), (ak, K)', '"b", (bk, K), (bn, N)', '"c", (cm, M), (cn, N)'):
         assert f"_check_steps({rows})" in text
+
+
+def plain_file(folder: Path) -> Path:
+    """Rows that lie `hop` apart, without a launch."""
+    parameters, body, *_ = KERNELS["plain"]
+    lines = "".join(f"    {line}\n" for line in body.split("\n"))
+    path = folder / "plain.py"
+    path.write_text(
+        "import torch\nimport triton\nimport triton.language as tl\n\n\n"
+        f"@triton.jit\ndef plain({parameters}):\n{lines}"
+    )
+    return path
+
+
+OPERATOR = """
+
+def run(x, hop):
+    y = torch.zeros(4, 8, dtype=x.dtype)
+    return plain_op((4,), x, y, hop, 8)
+"""
+
+
+def test_an_operator_looks_at_its_call(tmp_path: Path, interpreter: Worker) -> None:
+    """As a Function does: where somebody asks for a gradient."""
+    text = tad("--backward", "--no-proof", plain_file(tmp_path), "--wrapper", "triton_op").stdout
+    text += OPERATOR
+    x, upstream = np.linspace(-1.0, 1.0, 40), np.ones((4, 8))
+    found = call_function(text, "run", [x, 8], wrt=[0], grad_outputs=[upstream], worker=interpreter)
+    np.testing.assert_allclose(found.gradients[0], np.where(np.arange(40) < 32, 2 * x, 0.0), 1e-6)
+    call_function(text, "run", [x, 2], worker=interpreter)
+    with pytest.raises(InterpretFailure, match="2 elements apart lie on each other"):
+        call_function(text, "run", [x, 2], wrt=[0], grad_outputs=[upstream], worker=interpreter)
+
+
+def test_a_kernel_alone_says_what_its_caller_sees_to(tmp_path: Path) -> None:
+    """Nothing runs but the kernel then; where sums are atomics there is nothing to see to."""
+    text = tad("--backward", "--no-proof", plain_file(tmp_path), "--wrapper", "none").stdout
+    assert "    # step has to go over all that the smaller ones reach:\n" in text
+    assert "    # x: (hop, grid[0]), (1, N)\n" in text
+    path = tmp_path / "added.py"
+    path.write_text(plain_file(tmp_path).read_text().replace("f * hop", "tl.minimum(f * hop, 9)"))
+    text = tad("--backward", "--no-proof", path, "--wrapper", "none").stdout
+    assert "tl.atomic_add" in text
+    assert "smaller ones reach" not in text
+
+
+ADDED = """
+
+def held(x, w):
+    y = w * 1.0
+    {call}
+    return y
+
+
+def new(x, w):
+    y = torch.ones_like(w)
+    {call}
+    return y * w
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "call"),
+    [
+        pytest.param("autograd", "y = AddsFunction.apply((2,), x, y, 16)", id="function"),
+        pytest.param("triton_op", "y = adds_op((2,), x, y, 16)", id="operator"),
+    ],
+)
+def test_what_an_output_held_is_not_forgotten(
+    wrapper: str, call: str, tmp_path: Path, interpreter: Worker
+) -> None:
+    """Nobody says that it was new: its numbers stay, and a gradient that they have is refused."""
+    path = tmp_path / "adds.py"
+    path.write_text(
+        "import torch\nimport triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+        "def adds(x, y, n):\n    i = tl.program_id(0) * 8 + tl.arange(0, 8)\n"
+        "    a = tl.load(x + i, mask=i < n, other=0.0)\n    tl.atomic_add(y + i, a * a, mask=i < n)\n"
+    )
+    text = tad("--backward", "--no-proof", path, "--wrapper", wrapper).stdout
+    text += ADDED.format(call=call)
+    x, w = np.linspace(-1.0, 1.0, 16), np.linspace(1.0, 2.0, 16)
+    given = {"grad_outputs": [np.ones(16)], "worker": interpreter}
+    found = call_function(text, "new", [x, w], wrt=[0, 1], **given)
+    np.testing.assert_allclose(found.outputs[0], (1 + x * x) * w, rtol=1e-6)
+    np.testing.assert_allclose(found.gradients[0], 2 * x * w, rtol=1e-6)
+    np.testing.assert_allclose(found.gradients[1], 1 + x * x, rtol=1e-6)
+    found = call_function(text, "held", [x, w], wrt=[0], **given)
+    np.testing.assert_allclose(found.gradients[0], 2 * x, rtol=1e-6)
+    with pytest.raises(InterpretFailure, match="`y` held before has a gradient"):
+        call_function(text, "held", [x, w], wrt=[0, 1], **given)

@@ -33,6 +33,20 @@ class Result:
         return [d["name"] for d in self.json["diagnostics"] if d["severity"] != "hint"]
 
 
+def schedule(*arguments: object) -> str:
+    """What `--dump schedule` prints of the repository's files."""
+    run = subprocess.run(
+        [str(BIN / "tad-lsp"), "--dump", "schedule", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=ROOT,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
 class Workspace:
     """A folder with files, and the program run in it."""
 

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-TOOL = Path(os.environ.get("TAD_BIN", ROOT / "build")).resolve() / "tad-lsp"
+from tests.cli.conftest import schedule
 
 HEAD = "import triton\nimport triton.language as tl\n\n\n"
 
 
 def blocks(operand: str | Path) -> dict[str, dict[str, str]]:
     """What is said of each block size, by the emitted kernel."""
-    run = subprocess.run(
-        [str(TOOL), "--dump", "schedule", str(operand)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        cwd=ROOT,
-    )
-    assert run.returncode == 0, run.stderr
     found: dict[str, dict[str, str]] = {}
-    for part in run.stdout.split("\n\n"):
+    for part in schedule(operand).split("\n\n"):
         lines = part.splitlines()
         said = [
             re.fullmatch(r"  (\w+): ((?:any size|the forward's size).*)", line) for line in lines

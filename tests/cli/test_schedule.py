@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-TOOL = Path(os.environ.get("TAD_BIN", ROOT / "build")).resolve() / "tad-lsp"
-
-
-def schedule(*arguments: object) -> str:
-    """What is printed."""
-    run = subprocess.run(
-        [str(TOOL), "--dump", "schedule", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        cwd=ROOT,
-    )
-    assert run.returncode == 0, run.stderr
-    return run.stdout
+from tests.cli.conftest import BIN, ROOT, schedule
 
 
 def part(text: str, gradient: str) -> str:
@@ -96,7 +80,7 @@ def test_a_card_has_peaks() -> None:
     card = schedule("examples/softmax.py:softmax_kernel", "--card", "h200")
     assert "at most 100 % of the bandwidth and 5 % of the arithmetic of h200" in card
     run = subprocess.run(
-        [str(TOOL), "--dump", "schedule", "examples/softmax.py", "--card", "abacus"],
+        [str(BIN / "tad-lsp"), "--dump", "schedule", "examples/softmax.py", "--card", "abacus"],
         capture_output=True,
         text=True,
         timeout=60,

@@ -57,6 +57,16 @@ def tad(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProc
     )
 
 
+def proved_module(folder: Path, text: str) -> str:
+    """The module for a file with that text, proved."""
+    source = folder / "source.py"
+    source.write_text(text)
+    run = tad("--backward", source)
+    assert run.returncode == 0, run.stderr
+    assert "gradients proved" in run.stderr, run.stderr
+    return run.stdout
+
+
 @functools.cache
 def derived(path: Path) -> tuple[dict[str, dict], dict[str, dict]]:
     """Per kernel: the entry of the JSON report, and the `params` of the proof it would ask for."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emitted.plan import tad
+from tests.emitted.plan import proved_module, tad
 from tests.support.worker import Worker
 from tests.triton.compile import compile_kernel
 from tests.triton.interpret import call_function
@@ -156,16 +156,6 @@ CASES: dict[str, tuple[str, list[tuple[int, ...]], list[set[str] | None]]] = {
 }
 
 
-def written(folder: Path, text: str) -> str:
-    """The module for a file with that text, proved."""
-    source = folder / "source.py"
-    source.write_text(HEAD + text)
-    run = tad("--backward", source)
-    assert run.returncode == 0, run.stderr
-    assert "gradients proved" in run.stderr, run.stderr
-    return run.stdout
-
-
 def launches(text: str) -> list[set[str] | None]:
     """For each launch of the first Function's backward the inputs whose need is asked for."""
     classes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
@@ -187,7 +177,7 @@ def launches(text: str) -> list[set[str] | None]:
 def test_what_is_not_asked_for(name: str, tmp_path: Path, interpreter: Worker) -> None:
     """Each launch asks for its gradients; each gradient alone is what it is among the others."""
     source, shapes, want = CASES[name]
-    text = written(tmp_path, source)
+    text = proved_module(tmp_path, HEAD + source)
     assert launches(text) == want
     random = np.random.default_rng(1)
     given = [random.uniform(-1, 1, shape) for shape in shapes]
@@ -205,7 +195,7 @@ def test_what_is_not_asked_for(name: str, tmp_path: Path, interpreter: Worker) -
 
 def test_what_is_for_one_gradient_alone_is_left_out(tmp_path: Path) -> None:
     """Frozen weights: their sums, and what they are made of, stand below a question for their memory."""
-    text = written(tmp_path, NORM)
+    text = proved_module(tmp_path, HEAD + NORM)
     kernel = text[text.index("def norm_backward(") : text.index("class NormFunction")]
     below: dict[str, list[str]] = {}
     for node in ast.walk(ast.parse("@triton.jit\n" + kernel)):
@@ -235,7 +225,7 @@ def test_what_is_not_asked_for_compiles_away(
     asked: set[str], loads: int, stores: int, tmp_path: Path
 ) -> None:
     """Triton leaves out what nobody reads: not a load of it is left."""
-    text = written(tmp_path, NORM)
+    text = proved_module(tmp_path, HEAD + NORM)
     types = {f"{name}_ptr": "*bf16" for name in ("dy", "x", "w")}
     types |= {"dx_ptr": "*bf16", "dw_ptr": "*fp32", "db_ptr": "*fp32", "n": "i32", "eps": "fp32"}
     types |= dict.fromkeys(("most_slices", "dw_stride", "db_stride"), "i32")
@@ -250,7 +240,7 @@ def test_what_is_not_asked_for_compiles_away(
 
 def test_a_gradient_below_the_question_for_another(tmp_path: Path) -> None:
     """The proof asks for each gradient alone, too."""
-    text = written(tmp_path, NORM)
+    text = proved_module(tmp_path, HEAD + NORM)
     right = "if dw_ptr is not None:\n            tl.store("
     assert right in text
     module = tmp_path / "source_backward.py"
@@ -262,17 +252,17 @@ def test_a_gradient_below_the_question_for_another(tmp_path: Path) -> None:
 
 def test_gradients_of_one_program_are_asked_for_but_beside_products(tmp_path: Path) -> None:
     """Targets are data: their gradient costs as much as the other one. Beside products it does not."""
-    text = written(tmp_path, SINGLE)
+    text = proved_module(tmp_path, HEAD + SINGLE)
     kernel = text[text.index("def product_backward(") : text.index("class ")]
     assert "if dx is not None:" in kernel
     assert "if dw is not None:" in kernel
-    text = written(tmp_path, MATRICES)
+    text = proved_module(tmp_path, HEAD + MATRICES)
     assert "is not None" not in text[text.index("def matrices_backward(") : text.index("class ")]
 
 
 def test_renamed_gradients(tmp_path: Path) -> None:
     """A backward in a file is understood with its conditions: what a parameter is for, and what is stored."""
-    text = written(tmp_path, SCALED)
+    text = proved_module(tmp_path, HEAD + SCALED)
     renamed = re.sub(r"\bdw\b", "weights", re.sub(r"\bdx\b", "rows", text))
     module = tmp_path / "source_backward.py"
     module.write_text(renamed)
@@ -290,7 +280,7 @@ def test_renamed_gradients(tmp_path: Path) -> None:
 )
 def test_edited_conditions(before: str, after: str, tmp_path: Path) -> None:
     """Whatever stands around a launch, its kernel is proved as it is."""
-    text = written(tmp_path, SCALED)
+    text = proved_module(tmp_path, HEAD + SCALED)
     assert before in text
     module = tmp_path / "source_backward.py"
     module.write_text(text.replace(before, after))
@@ -323,7 +313,7 @@ def test_upstream_gradients_without_copies(
     interpreter: Worker,
 ) -> None:
     """An upstream gradient whose elements lie as the output's do is read where it is; `shape` is transposed."""
-    text = written(tmp_path, SINGLE) + UPSTREAM
+    text = proved_module(tmp_path, HEAD + SINGLE) + UPSTREAM
     x = np.ones(shape)
     kept = call_function(text, "kept", [x, stride], worker=interpreter).outputs[0]
     np.testing.assert_array_equal(kept, np.full(shape[::-1], float(is_kept)))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emitted.plan import tad
+from tests.emitted.plan import proved_module
 from tests.support.worker import Worker
 from tests.triton.compile import compile_kernel
 from tests.triton.interpret import call_function
@@ -39,16 +39,6 @@ FORMS = {
 }
 
 
-def written(folder: Path, text: str) -> str:
-    """The module for a file with that text, proved."""
-    source = folder / "source.py"
-    source.write_text(HEAD + text)
-    run = tad("--backward", source)
-    assert run.returncode == 0, run.stderr
-    assert "gradients proved" in run.stderr, run.stderr
-    return run.stdout
-
-
 def form(name: str) -> str:
     """The kernel and its launcher."""
     stride, mask, total, _ = FORMS[name]
@@ -58,7 +48,7 @@ def form(name: str) -> str:
 @pytest.mark.parametrize("name", FORMS)
 def test_which_gradients_are_one(name: str, tmp_path: Path, interpreter: Worker) -> None:
     """One buffer where every element of both is the same, else two; with the right numbers in any case."""
-    text = written(tmp_path, form(name))
+    text = proved_module(tmp_path, HEAD + form(name))
     assert ("dr = _same_buffer(" in text) == FORMS[name][3]
     assert ("dr=None if dr is dx else dr" in text) == FORMS[name][3]
     random = np.random.default_rng(2)
@@ -82,7 +72,7 @@ def test_which_gradients_are_one(name: str, tmp_path: Path, interpreter: Worker)
 
 def test_what_is_shared_is_stored_once(tmp_path: Path) -> None:
     """Triton leaves out the second store, and what leads to its addresses."""
-    text = written(tmp_path, form("a sum"))
+    text = proved_module(tmp_path, HEAD + form("a sum"))
     types = dict.fromkeys(("dy", "x", "r", "dx"), "*fp32") | {"stride": "i32", "n": "i32"}
     ttir = compile_kernel(text, "residual_backward", types, {"dr": None, "BLOCK": 8}).ttir
     assert ttir.count("tt.store") == 1
@@ -119,7 +109,7 @@ def test_when_a_buffer_does_for_both(
 
     So is that of a view of a leaf: autograd would keep the one buffer as two leaves' `.grad`, and add to it twice.
     """
-    text = written(tmp_path, form("a sum")) + HELPERS
+    text = proved_module(tmp_path, HEAD + form("a sum")) + HELPERS
     x = np.ones((4, 4))
     found = call_function(text, "shared", [x, x, scale], worker=interpreter).outputs[0]
     assert bool(found[0]) == is_one
@@ -154,7 +144,7 @@ def test_the_upstream_gradient_is_handed_on(
     total: str, end: str, is_passed_on: bool, programs: int, tmp_path: Path, interpreter: Worker
 ) -> None:
     """A residual's gradient is the upstream one, as far as the launch reaches: elsewhere it is 0."""
-    text = written(tmp_path, ADDED.format(sum=total, end=end))
+    text = proved_module(tmp_path, HEAD + ADDED.format(sum=total, end=end))
     assert ("dr = _passed_on(" in text) == is_passed_on
     assert ("dr=None if dr is dy else dr" in text) == is_passed_on
     x, upstream = np.full(17, 0.5), np.arange(17.0)
@@ -187,7 +177,7 @@ def run(x, r, has):
 @pytest.mark.parametrize("has", [True, False])
 def test_a_term_that_may_be_absent(has: bool, tmp_path: Path, interpreter: Worker) -> None:
     """Without its term the residual's gradient is zero, not that of the row."""
-    text = written(tmp_path, IN_A_BRANCH)
+    text = proved_module(tmp_path, HEAD + IN_A_BRANCH)
     assert "_same_buffer" not in text
     x, upstream = np.full((2, 6), 0.5), np.ones((2, 6))
     found = call_function(

@@ -132,6 +132,8 @@ static Json *request_result(RpcServer *server, const RpcRequest *request, Error 
         return request_plan(request->arena, request->params, &server->cancelled, error);
     if (strcmp(request->method, "time") == 0 && device_is_wanted())
         return request_time(request->arena, request->params, &server->cancelled, error);
+    if (strcmp(request->method, "compile") == 0 && device_is_wanted())
+        return request_compile(request->arena, request->params, &server->cancelled, error);
     if (strcmp(request->method, "probe") == 0) return probe(request->arena);
     if (strcmp(request->method, "shutdown") == 0) return json_null(request->arena);
     *code = RPC_METHOD;

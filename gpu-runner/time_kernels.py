@@ -2,9 +2,9 @@
 where gpu-runner/triton does not launch them.
 
 One JSON object on stdin: {"module": text with the kernels and their helpers, "kernel", "plan": the answer of
-tad-runner's `plan`, "launches": the backward's, as in `gradcheck`}. One on stdout: {"device", "forward": {"median_ms",
-...}, "backward", "bytes"} or {"error"}. Only the text that is given is imported, from a folder of its own: the
-kernels, their helpers and the imports that these need.
+tad-runner's `plan`, "launches": the backward's, as in `gradcheck`, whose numbers the plan has}. One on stdout:
+{"device", "forward": {"median_ms", ...}, "backward", "bytes"} or {"error"}. Only the text that is given is
+imported, from a folder of its own: the kernels, their helpers and the imports that these need.
 """
 
 import importlib.util
@@ -60,11 +60,9 @@ class Timer:
         self.plan = request["plan"]
         self.by_name = {argument["name"]: argument for argument in self.plan["arguments"]}
         torch.manual_seed(0)
-        self.values = {name: self.value(argument) for name, argument in self.by_name.items()}
         self.made = {}
-        self.steps = {}
+        self.values = {name: self.value(argument) for name, argument in self.by_name.items()}
         self.grid = tuple(int(size) for size in self.plan["grid"])
-        self.options = {name: int(value) for name, value in self.plan.get("options", {}).items()}
 
     def dtype(self, name):
         return getattr(self.torch, DTYPES.get(name, name))
@@ -73,7 +71,9 @@ class Timer:
         """Elements with the content that the plan asks for; addresses start `first` elements into it."""
         torch, count = self.torch, max(int(argument["elements"]), 1)
         dtype = self.dtype(argument["dtype"])
-        if dtype.is_floating_point:
+        if argument["content"] in ("zero", "any"):
+            data = torch.zeros(count, device="cuda")
+        elif dtype.is_floating_point:
             low, high = argument["low"], argument["high"]
             data = torch.rand(count, device="cuda")
             uniform = argument["content"] == "uniform"
@@ -86,14 +86,17 @@ class Timer:
             data = torch.randint(int(argument["low"]), int(argument["high"]), (count,), device="cuda")
         else:
             data = torch.zeros(count, device="cuda")
-        if "mark" in argument:
+        if argument.get("mark") is not None:
             data[1 :: int(argument["mark_each"])] = int(argument["mark"])
         return data.to(dtype)[-int(argument["first"]) :]
 
     def value(self, argument):
         kind = argument["kind"]
-        if kind == "buffer":
-            return self.buffer(argument)
+        if kind == "buffer":  # what one launch leaves there is what the next one reads
+            key = argument.get("key", argument["name"])
+            if key not in self.made:
+                self.made[key] = self.buffer(argument)
+            return self.made[key]
         if "type" in argument:
             return getattr(self.triton.language, DTYPES.get(argument["type"], argument["type"]))
         value = argument.get("value")
@@ -105,93 +108,21 @@ class Timer:
         """The forward's arguments, descriptors made of the tensors that they describe."""
         values = dict(self.values)
         for name, argument in self.by_name.items():
-            if "block" in argument:
+            if argument.get("block"):
                 from triton.tools.tensor_descriptor import TensorDescriptor
 
                 layout = ([int(size) for size in argument[key]] for key in ("shape", "strides", "block"))
                 values[name] = TensorDescriptor(values[name], *layout)
         return values
 
-    def number(self, text):
-        """What an expression over the arguments comes to; the derivation wrote it."""
-        names = {"triton": self.triton, "min": min, "max": max, "__builtins__": {}}
-        return eval(text, names, {**self.values, **self.steps})
-
-    def room(self, source):
-        """Steps of a tape, as the launchers that are written count them."""
-        trips = source.get("trips")
-        limit = 1 << (28 if trips else 26)
-        most = limit // max(1, self.programs() * self.number(source["elements"]))
-        return max(1, min(most, self.number(trips) if trips else 1024))
-
-    def programs(self):
-        count = 1
-        for size in self.grid:
-            count *= size
-        return count
-
-    def scratch(self, source):
-        """Memory of any contents."""
-        torch = self.torch
-        doubles = any(getattr(value, "dtype", None) == torch.float64 for value in self.values.values())
-        dtype = self.dtype(source.get("dtype", "float64" if doubles else "float32"))
-        count = max(self.programs() * self.number(source["elements"]), 1)
-        return torch.empty(count, device="cuda", dtype=dtype)
-
     def bound(self, launch):
         """The arguments of one launch of the backward."""
-        arguments = launch["arguments"]
-        self.steps = {name: self.room(source) for name, source in arguments.items() if "steps" in source}
-        own = {"slices", "stages"}  # these have defaults
-        return {name: self.actual(source) for name, source in arguments.items() if not own & source.keys()}
+        return {argument["name"]: self.value(argument) for argument in launch["arguments"]}
 
-    def chosen(self, launch, planned):
-        """What the plan has for a launch beside what is bound: warps, and stages of its loops."""
-        numbers = {name: int(value) for name, value in (planned.get("options") or {}).items()}
-        for argument in planned.get("arguments") or []:
-            if "stages" in launch["arguments"].get(argument["name"], {}):
-                numbers[argument["name"]] = int(argument["value"])
-        return numbers
-
-    def actual(self, source):
-        """What an argument of the backward is bound to."""
-        torch = self.torch
-        if "same" in source:
-            return self.values[source["same"]]
-        if "axis" in source:
-            which = "shape" if "shape" in source else "strides"
-            of = source["shape"] if "shape" in source else source["stride"]
-            return int(self.by_name[of][which][int(source["axis"])])
-        if "programs" in source:
-            return self.grid[int(source["programs"])]
-        if "value" in source:
-            return source["value"]
-        if "steps" in source:
-            return self.steps[source["steps"]]
-        key = json.dumps(source, sort_keys=True)
-        if "scratch" in source:  # what one launch leaves there is what the next one reads
-            if key not in self.made:
-                self.made[key] = self.scratch(source)
-            return self.made[key]
-        if key not in self.made:
-            of = next((source[k] for k in ("upstream", "gradient", "running", "before", "amid") if k in source), None)
-            if of not in self.values:
-                raise Trouble(f"the backward's argument {source} cannot be timed")
-            like = self.values[of]
-            if like is None:
-                return None
-            if isinstance(like, (int, float)):  # the gradient of a scalar: a sum for each program
-                self.made[key] = torch.zeros(max(self.programs(), 1), device="cuda", dtype=self.dtype(source["dtype"]))
-                return self.made[key]
-            dtype = self.dtype(source["dtype"]) if "dtype" in source else like.dtype
-            is_given = "upstream" in source or "running" in source
-            if "before" in source or "amid" in source:
-                made = like.clone()
-            else:
-                make = torch.randn if is_given and like.dtype.is_floating_point else torch.zeros
-                made = make(like.shape, device="cuda").to(dtype)
-            self.made[key] = made
-        return self.made[key]
+    def options_of(self, launch):
+        """Warps and stages: its own, or the forward's."""
+        options = launch.get("options") or self.plan.get("options") or {}
+        return {name: int(value) for name, value in options.items()}
 
     def measure(self, launches):
         """Median and spread over many launches, the L2 cache flushed between them."""
@@ -233,20 +164,18 @@ def time_kernels(request):
         "torch": torch.__version__,
         "text": request["plan"]["text"],
         "bytes": timer.bytes(),
-        "forward": timer.measure(lambda: forward[timer.grid](**values, **timer.options)),
+        "forward": timer.measure(lambda: forward[timer.grid](**values, **timer.options_of(timer.plan))),
     }
-    planned = {launch["kernel"]: launch for launch in request["plan"].get("launches") or []}
+    if request.get("launches") and "launches" not in request["plan"]:
+        raise Trouble(f"the backward: {request['plan'].get('refused', 'it cannot be timed')}")
     launches = [
-        (
-            kernel_of(module, launch["kernel"], triton),
-            {**timer.bound(launch), **timer.chosen(launch, planned.get(launch["kernel"], {}))},
-        )
-        for launch in request.get("launches", [])
+        (kernel_of(module, launch["kernel"], triton), timer.bound(launch), timer.options_of(launch))
+        for launch in request["plan"].get("launches") or []
     ]
 
     def backward():
-        for kernel, arguments in launches:
-            kernel[timer.grid](**{**timer.options, **arguments})
+        for kernel, arguments, options in launches:
+            kernel[timer.grid](**arguments, **options)
 
     if launches:
         result["backward"] = timer.measure(backward)

@@ -27,6 +27,7 @@ Error driver_error(Arena *arena, const Driver *driver, int code, const char *tri
     if (driver->error_name && code != DRIVER_TOO_LONG) driver->error_name(code, &name);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         if (faults[i].code == code) meaning = faults[i].text;
+    if (code == DRIVER_TOO_LONG) return arena_printf(arena, "%s: %s", tried, meaning);
     return arena_printf(arena, "%s: %s (%s, %d)", tried, meaning ? meaning : "the driver refuses",
                         name ? name : "code", code);
 }

@@ -2,14 +2,21 @@
 #include "gpu-runner/triton/time.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
+#include "gpu-runner/interp/tile.h"
 #include "gpu-runner/triton/compiler.h"
 #include "gpu-runner/triton/matrix.h"
 #include "gpu-runner/triton/reference.h"
 #include "gpu-runner/triton/stopwatch.h"
 
 static const double SECONDS_UNASKED = 240;
+
+static Budget budget_of(const Json *params, double started, const atomic_bool *cancelled) {
+    return (Budget){.deadline = started + json_get_number(params, "max_seconds", SECONDS_UNASKED),
+                    .cancelled = cancelled};
+}
 
 /// The kernels of one direction, in their order.
 typedef struct TimedKernels {
@@ -23,6 +30,7 @@ typedef struct TimeRequest {
     Arena *arena;
     const Json *params, *plan;
     const Device *device;
+    int architecture;
     Budget budget;
     GpuBuffers buffers;
     double grid[3];
@@ -40,7 +48,13 @@ static Json *argument_compiled(TimeRequest *request, const Json *argument, Error
         if (value && (value->kind != JSON_NULL || is_none)) json_set(json, kept[i], value);
     }
     if (strcmp(json_get_string(argument, "kind", ""), "buffer") != 0) return json;
-    enum { ALIGNMENT = 16 };
+    enum { ALIGNMENT = 16, BYTE = 8 };
+    if (!request->device) {  // memory of the GPU begins at 256 bytes
+        int bits = dtype_bits(dtype_from_name(str_from(json_get_string(argument, "dtype", ""))));
+        double first = -json_get_number(argument, "first", 0) * (bits < BYTE ? 1 : bits / BYTE);
+        json_set_bool(json, "aligned", fmod(first, ALIGNMENT) == 0);
+        return json;
+    }
     const GpuBuffer *buffer;
     *error = buffers_take(&request->buffers, argument, &buffer);
     if (!*error) json_set_bool(json, "aligned", buffer->first % ALIGNMENT == 0);
@@ -65,7 +79,7 @@ static const Json *kernel_compiled(TimeRequest *request, const char *name, const
     json_set_string(ask, "kernel", name);
     json_set(ask, "arguments", list);
     json_set(ask, "options", options ? options : json_object(arena));
-    json_set_number(ask, "architecture", request->device->architecture);
+    json_set_number(ask, "architecture", request->architecture);
     double started = clock_seconds();
     const Json *compiled = compiler_ask(arena, ask, &request->budget, error);
     request->compile_seconds += clock_seconds() - started;
@@ -287,24 +301,54 @@ static Error request_read(TimeRequest *request) {
     return NULL;
 }
 
+static const Json *launch_named(const Json *plan, const char *name) {
+    const Json *launches = json_get(plan, "launches");
+    for (int i = 0; launches && launches->kind == JSON_ARRAY && i < launches->count; i++)
+        if (strcmp(json_get_string(launches->items[i], "kernel", ""), name) == 0)
+            return launches->items[i];
+    return NULL;
+}
+
+Json *request_compile(Arena *arena, const Json *params, const atomic_bool *cancelled,
+                      Error *error) {
+    TimeRequest request = {.arena = arena,
+                           .params = params,
+                           .plan = json_get(params, "plan"),
+                           .architecture = json_get_int(params, "architecture", 0),
+                           .budget = budget_of(params, clock_seconds(), cancelled)};
+    const char *name = json_get_string(params, "launch", NULL);
+    const Json *launch = name ? launch_named(request.plan, name) : request.plan;
+    *error = request_read(&request);
+    if (!*error && !launch) *error = "the backward has no such launch";
+    if (!*error) *error = compiler_start(arena, json_get(params, "python"));
+    const Json *compiled = NULL;
+    if (!*error)
+        compiled = kernel_compiled(&request, name ? name : json_get_string(params, "kernel", ""),
+                                   launch, error);
+    if (*error) return NULL;
+    Json *result = json_object(arena);
+    json_set_bool(result, "was_compiled", !json_get_bool(compiled, "is_kept", false));
+    return result;
+}
+
 Json *request_time(Arena *arena, const Json *params, const atomic_bool *cancelled, Error *error) {
     const GpuCalls *calls = NULL;
     double started = clock_seconds();
     TimeRequest request = {.arena = arena, .params = params, .plan = json_get(params, "plan")};
-    request.budget =
-        (Budget){.deadline = started + json_get_number(params, "max_seconds", SECONDS_UNASKED),
-                 .cancelled = cancelled};
+    request.budget = budget_of(params, started, cancelled);
     *error = request_read(&request);
     device_limit(request.budget.deadline);
     if (!*error) *error = calls_open(&request.device, &calls);
     if (!*error) *error = compiler_start(arena, json_get(params, "python"));
     const Json *release = *error ? NULL : compiler_release(arena, &request.budget, error);
     if (*error) return NULL;
+    request.architecture = request.device->architecture;
     request.buffers = (GpuBuffers){.arena = arena, .device = device_open(), .calls = calls};
     Json *result = json_object(arena);
     json_set_string(result, "device", request.device->name);
     json_set_string(result, "triton", json_get_string(release, "triton", "?"));
     json_set_string(result, "text", json_get_string(request.plan, "text", ""));
+    json_set_number(result, "architecture", request.architecture);
     const char *launch = json_get_string(params, "launch", NULL);
     result =
         launch ? time_launch(&request, launch, result, error) : time_all(&request, result, error);

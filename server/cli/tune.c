@@ -91,11 +91,19 @@ static Snapshot *analyse(const char *path, Str text, ImportResolver *resolver) {
     return snapshot_build(path, text, &options);
 }
 
+/// A worker of somebody's own may be a node of a cluster: one of them unless more are asked for.
+static int jobs_of(const Options *options) {
+    enum { CORES_EACH = 2, MOST_JOBS = 8 };
+    if (options->jobs || options->runner) return options->jobs;
+    int jobs = processor_count() / CORES_EACH;
+    return jobs > MOST_JOBS ? MOST_JOBS : jobs;
+}
+
 static void tune_one(TuneRun *run, const TuningLaunch *launch, const ProofFile *file) {
     TuningEvents events = {tune_progress, tune_done, run};
     run->tuned = launch ? launch->kernel : run->kernel;
     tuning_start(run->loop, run->snapshot, run->kernel, launch, file, run->runner, run->python,
-                 run->options->time_limit_s, events);
+                 jobs_of(run->options), run->options->time_limit_s, events);
     loop_run_with_signals(run->loop);
 }
 

@@ -13,11 +13,14 @@
 #include "server/queues/slow_queue.h"
 #include "server/session/client.h"
 #include "server/session/progress.h"
+#include "server/times/timed_kernel.h"
 
 typedef struct Known {
     char text[256];
     uint64_t hash;
     bool is_running;
+    Arena *arena;       // of `lines`; NULL: there are none
+    const Json *lines;  // of the compiled forward, counted from its first line
 } Known;
 
 /// One timing under way.
@@ -29,6 +32,8 @@ typedef struct Clock {
     Progress progress;  // without a token where the request has one
     const char *module, *problem;
     Json *params;
+    TimedKernel timed;  // its lines in the text that is timed
+    int first_line;     // of the kernel
     uint64_t hash;
     Timing *timing;
     bool is_cancelled;
@@ -57,6 +62,10 @@ void timings_free(struct Timings *timings) {
         next = clock->next;
         arena_free(clock->arena);
     }
+    for (int i = 0; i < timings->table.count; i++) {
+        Known *known = timings->table.entries[i].value;
+        if (known->arena) arena_free(known->arena);
+    }
     lock_destroy(&timings->lock);
 }
 
@@ -64,7 +73,39 @@ static const char *key_of(Arena *arena, const char *uri, const char *kernel) {
     return arena_printf(arena, "%s\n%s", uri, kernel);
 }
 
-static void know(Clock *clock, const char *text, bool is_running) {
+static int line_count_of(Str text) {
+    int lines = 1;
+    for (size_t i = 0; i < text.size; i++) lines += text.data[i] == '\n';
+    return lines;
+}
+
+/// The rows of the forward that are lines of the file, counted from the kernel's first one.
+static Json *own_lines(const Clock *clock, Arena *arena, const Json *result) {
+    const Json *named = timed_kernel_result(clock->arena, &clock->timed, result),
+               *kernels = json_get(json_get(named, "forward"), "kernels"),
+               *rows = kernels && kernels->kind == JSON_ARRAY && kernels->count
+                           ? json_get(kernels->items[0], "lines")
+                           : NULL;
+    Json *lines = json_array(arena);
+    for (int i = 0; rows && rows->kind == JSON_ARRAY && i < rows->count; i++) {
+        int line = json_get_int(rows->items[i], "line", 0);
+        if (!line || json_get_bool(rows->items[i], "is_derived", false)) continue;
+        Json *row = json_object(arena);
+        json_set_number(row, "line", line - clock->first_line);
+        json_set_string(row, "text", timed_line_text(arena, rows->items[i]));
+        json_push(lines, row);
+    }
+    return lines;
+}
+
+static void know_lines(const Clock *clock, Known *known, const Json *result) {
+    if (known->arena) arena_free(known->arena);
+    known->arena = arena_new();
+    known->lines = own_lines(clock, known->arena, result);
+}
+
+/// `result`: or NULL where there are no times.
+static void know(Clock *clock, const char *text, bool is_running, const Json *result) {
     struct Timings *timings = clock->timings;
     Arena *arena = timings->server->arena;
     lock_take(&timings->lock);
@@ -79,6 +120,7 @@ static void know(Clock *clock, const char *text, bool is_running) {
     known->text[size] = 0;
     known->hash = clock->hash;
     known->is_running = is_running;
+    if (result) know_lines(clock, known, result);
     lock_give(&timings->lock);
     client_refresh(timings->server, true, false);
 }
@@ -94,6 +136,31 @@ const char *timing_known(struct Timings *timings, Arena *arena, const char *uri,
     return text;
 }
 
+const char *timing_of_line(struct Timings *timings, Arena *arena, const char *uri,
+                           const Snapshot *snapshot, int line) {
+    const Kernel *kernel = NULL;
+    int first = 0;
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        Range range = snapshot->kernels.items[i].definition->range;
+        first = range_line(range);
+        kernel = &snapshot->kernels.items[i];
+        if (line >= first && line < first + line_count_of(source_slice(range))) break;
+        kernel = NULL;
+    }
+    if (!kernel || !kernel->function) return NULL;
+    lock_take(&timings->lock);
+    const char *text = NULL;
+    const Known *known =
+        map_get(&timings->table, str_from(key_of(arena, uri, kernel->function->name)));
+    int count = known && known->lines ? known->lines->count : 0;
+    for (int i = 0; i < count && !text; i++)
+        if (json_get_int(known->lines->items[i], "line", -1) == line - first)
+            text = arena_strdup(arena, json_get_string(known->lines->items[i], "text", ""));
+    uint64_t hash = known ? known->hash : 0;
+    lock_give(&timings->lock);
+    return text && kernel_hash(snapshot, kernel) == hash ? text : NULL;
+}
+
 static void clock_end(Clock *clock) {
     Clock **link = &clock->timings->first;
     while (*link && *link != clock) link = &(*link)->next;
@@ -106,7 +173,7 @@ static void clock_fail(Clock *clock, const char *problem) {
     Request *request = clock->request;
     // What no kernel is to blame for is said once, in the answer, and stands over none.
     bool is_of_kernel = !clock->is_cancelled && !timing_lacks_setup(problem);
-    know(clock, is_of_kernel ? problem : "", false);
+    know(clock, is_of_kernel ? problem : "", false, NULL);
     request_fail(request, clock->is_cancelled ? ERROR_REQUEST_CANCELLED : ERROR_REQUEST_FAILED,
                  "%s", problem);
     request_complete(request);
@@ -125,7 +192,7 @@ static void clock_timed(void *context, const Json *result, const char *problem) 
     request->result = json_copy(request->arena, result);
     json_set_string(request->result, "kernel", clock->kernel);
     json_set_string(request->result, "summary", summary);
-    know(clock, summary, false);
+    know(clock, summary, false, result);
     request_complete(request);
     clock_end(clock);
 }
@@ -149,6 +216,9 @@ static void clock_derive(Request *request, Clock *clock, const Snapshot *snapsho
         json_copy(clock->arena, slow_proof_params(request, snapshot, slow_imports(request), kernel,
                                                   backward, text, limit_s));
     clock->module = arena_strdup(clock->arena, text);
+    clock->first_line = range_line(kernel->definition->range);
+    clock->timed.module = clock->module;
+    timed_kernel_lines(clock->arena, snapshot, &clock->timed);
 }
 
 static Json *clock_prepare(Request *request) {
@@ -180,7 +250,7 @@ static void clock_prepared(Request *request) {
         clock_fail(clock, problem ? problem : "nothing is known of this kernel");
         return;
     }
-    know(clock, "", true);
+    know(clock, "", true, NULL);
     TimingRequest timing = {
         .runner = runner_command(clock->arena, runner),
         .python = timing_python(clock->arena, configuration->python),

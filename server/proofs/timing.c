@@ -205,6 +205,23 @@ static bool is_fault(const char *message) {
     return strstr(message, ", 700)") || strstr(message, ", 716)") || strstr(message, ", 717)");
 }
 
+/// What PyTorch's launch of the same kernel would run into as well.
+static bool would_fail_again(const char *message) {
+    return strstr(message, "the context is lost") || strstr(message, "the GPU is left to it") ||
+           strstr(message, "the GPU has no memory left");
+}
+
+/// Why the interpreter has no place for a fault.
+static const char *not_found(Arena *arena, const char *refused, const char *why) {
+    if (strstr(refused, ", 716)"))
+        return arena_printf(
+            arena,
+            "%s; tensors begin at multiples of 256 bytes here, and no access leaves "
+            "one: a pointer that was cast, or moved by bytes, does not fit its type",
+            refused);
+    return arena_printf(arena, "%s; the interpreter did not find where: %s", refused, why);
+}
+
 /// What the interpreter found of a fault of the GPU's.
 static void fault_sought(void *context, RunnerTrouble trouble, const Json *result,
                          const char *message) {
@@ -216,9 +233,7 @@ static void fault_sought(void *context, RunnerTrouble trouble, const Json *resul
     if (timing->is_cancelled)
         timing_end(timing, NULL, "cancelled");
     else if (!program || program->kind != JSON_ARRAY || program->count < 3)
-        timing_end(timing, NULL,
-                   arena_printf(arena, "%s; the interpreter did not find where: %s",
-                                timing->refused, why));
+        timing_end(timing, NULL, not_found(arena, timing->refused, why));
     else
         timing_end(timing, NULL,
                    arena_printf(arena, "%s; %s:%d: program (%.0f, %.0f, %.0f), lane %d %s",
@@ -247,7 +262,7 @@ static void launched(void *context, RunnerTrouble trouble, const Json *result,
         timing->refused = arena_strdup(timing->arena, message);
         fault_seek(timing);
     } else if (trouble == RUNNER_TIMED_OUT || !is_here(timing->command) ||
-               is_refused_by_triton(message)) {
+               is_refused_by_triton(message) || would_fail_again(message)) {
         timing_end(timing, NULL, arena_strdup(timing->arena, message));
     } else {
         timing->refused = arena_strdup(timing->arena, message);

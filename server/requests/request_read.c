@@ -5,6 +5,7 @@
 
 #include "base/budget.h"
 #include "features/features.h"
+#include "server/gradients/timings.h"
 #include "server/queues/answer.h"
 #include "server/queues/fast_queue.h"
 #include "server/queues/request.h"
@@ -19,6 +20,11 @@ Json *handle_hover(Request *request) {
     Hover hover = hover_at(arena, snapshot, offset);
     if (!hover.markdown) return NULL;
     Json *result = json_object(arena);
+    const char *compiled = timing_of_line(request->server->timings, arena, request->document->uri,
+                                          snapshot, range_line(hover.range));
+    if (compiled)
+        hover.markdown = arena_printf(arena, "%s\n\nCompiled, this line has %s (static counts)",
+                                      hover.markdown, compiled);
     json_set(result, "contents", markup_json(request, hover.markdown));
     json_set(result, "range", request_range_json(request, snapshot, hover.range));
     return result;

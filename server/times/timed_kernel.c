@@ -39,7 +39,7 @@ static int line_at(const char *text, const char *at) {
 }
 
 /// Functions that stand in the text as they do in the file.
-static void find_lines(Arena *arena, const Snapshot *snapshot, TimedKernel *timed) {
+void timed_kernel_lines(Arena *arena, const Snapshot *snapshot, TimedKernel *timed) {
     for (LIST_EACH(int, i, snapshot->module->functions)) {
         Range range = snapshot->module->functions.items[i]->range;
         const char *own = str_dup(arena, source_slice(range)), *at = strstr(timed->module, own);
@@ -48,6 +48,22 @@ static void find_lines(Arena *arena, const Snapshot *snapshot, TimedKernel *time
         TimedLines lines = {line_at(timed->module, at), count, range_line(range)};
         LIST_PUSH(arena, &timed->lines, lines);
     }
+}
+
+const char *timed_line_text(Arena *arena, const Json *row) {
+    Buffer out = buffer_new(arena);
+    const char *between = ": ";
+    buffer_printf(&out, "%d instructions", json_get_int(row, "instructions", 0));
+    for (int i = 0; i < row->count; i++) {
+        char *key = str_dup(arena, row->keys[i]);
+        bool is_kind = row->items[i]->kind == JSON_NUMBER && strcmp(key, "line") != 0 &&
+                       strcmp(key, "instructions") != 0;
+        if (!is_kind) continue;
+        for (char *at = strchr(key, '_'); at; at = strchr(at, '_')) *at = ' ';
+        buffer_printf(&out, "%s%s %d", between, key, (int)row->items[i]->number);
+        between = ", ";
+    }
+    return buffer_text(&out);
 }
 
 /// The line of the user's file, or 0.
@@ -135,6 +151,6 @@ TimedKernel timed_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *k
     Json *params = proof_params(arena, file, &plan, seed, max_seconds);
     params = json_copy(arena, params);
     put_params(arena, params, &timed);
-    find_lines(arena, snapshot, &timed);
+    timed_kernel_lines(arena, snapshot, &timed);
     return timed;
 }

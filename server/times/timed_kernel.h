@@ -27,6 +27,10 @@ TimedKernel timed_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *k
 TimedKernel timed_pair(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                        const Backward *backward, const ProofFile *file, int seed,
                        double max_seconds);
+/// Fills `lines` of a kernel that has its `module`.
+void timed_kernel_lines(Arena *arena, const Snapshot *snapshot, TimedKernel *timed);
+/// Of a row of a result's `lines`: "6 instructions: loads 2, constants 1".
+const char *timed_line_text(Arena *arena, const Json *row);
 /// A result whose kernels' `lines` name lines of the user's file, where these are its own; each has its "text". Others, of the backward, have "is_derived".
 Json *timed_kernel_result(Arena *arena, const TimedKernel *kernel, const Json *result);
 /// A problem that names a place of the user's file where it named one of the text that was compiled. `*line`: of the file, or 0.

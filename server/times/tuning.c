@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/times/ahead.h"
 #include "server/times/space.h"
 
 enum {
@@ -23,6 +24,10 @@ typedef struct TuningTrial {
     bool is_pruned;
 } TuningTrial;
 
+typedef struct ComingPoints {
+    LIST(SpacePoint) list;
+} ComingPoints;
+
 struct Tuning {
     Arena *arena;
     Loop *loop;
@@ -38,6 +43,9 @@ struct Tuning {
     Space space;
     LIST(TuningTrial) trials;  // the first: the kernel as it is
     SpacePoint current;
+    Ahead *ahead;          // NULL: nothing is compiled ahead
+    ComingPoints *coming;  // not NULL: a search notes here what it would try, and goes on
+    int architecture;
     int spilled, restarts, tried;
     bool lost_reference;  // the worker was started anew, and knows no result
     const char *device, *triton;
@@ -57,6 +65,7 @@ static void tuning_end(Tuning *tuning, const TuningResult *result, const char *p
     tuning->is_ended = true;
     tuning->events.done(tuning->events.context, result, problem);
     runner_client_close(tuning->worker);
+    if (tuning->ahead) ahead_close(tuning->ahead);
     timer_start(tuning->loop, 0, 0, tuning_free, tuning);  // callbacks are still on the stack
 }
 
@@ -95,6 +104,8 @@ static bool search_point(Tuning *tuning, const SpacePoint *point, SpacePoint *be
     if (!trial) {
         const char *pruned = space_prune(tuning->arena, &tuning->space, point, 0);
         *wanted = *point;
+        if (tuning->coming && !pruned) LIST_PUSH(tuning->arena, &tuning->coming->list, *point);
+        if (tuning->coming) return true;
         if (!pruned) return false;
         trial = trial_new(tuning, point, pruned);
     }
@@ -197,7 +208,7 @@ static Json *launch_in(const Tuning *tuning, const Json *plan) {
 /// The plan with the numbers of the point in the launch that is tuned.
 static const Json *plan_at(const Tuning *tuning, const SpacePoint *point) {
     Json *plan = json_copy(tuning->arena, tuning->plan), *launch = launch_in(tuning, plan),
-         *options = json_object(tuning->arena);
+         *options = json_copy(tuning->arena, json_get(launch, "options"));
     const Json *arguments = json_get(launch, "arguments");
     for (int i = 0; i < tuning->space.count; i++) {
         const SpaceAxis *axis = &tuning->space.axes[i];
@@ -262,6 +273,7 @@ static void first_timed(void *context, RunnerTrouble trouble, const Json *result
         Arena *arena = tuning->arena;
         const Json *kernels = json_get(times_of(tuning, result), "kernels");
         const Json *own = kernels && kernels->count ? kernels->items[0] : NULL;
+        tuning->architecture = json_get_int(result, "architecture", 0);
         tuning->device = arena_strdup(arena, json_get_string(result, "device", "GPU"));
         tuning->triton = arena_strdup(arena, json_get_string(result, "triton", "?"));
         tuning->spilled = json_get_int(own, "spilled_bytes", 0) + MORE_SPILLED;
@@ -313,6 +325,49 @@ static void trial_planned(void *context, RunnerTrouble trouble, const Json *resu
                           TRIAL_LIMIT_MS, trial_timed, tuning);
 }
 
+/// Of the request `plan` for a point of the forward.
+static Json *plan_params(const Tuning *tuning, const SpacePoint *point) {
+    Json *params = json_copy(tuning->arena, tuning->params);
+    json_set_string(json_get(params, "spec"), "text",
+                    space_line(tuning->arena, &tuning->space, point, tuning->line));
+    return params;
+}
+
+/// What comes next if nothing gets faster is compiled meanwhile.
+static void look_ahead(Tuning *tuning) {
+    enum { MOST_AHEAD = 16 };
+    ComingPoints coming = {0};
+    SpacePoint ignored;
+    tuning->coming = &coming;
+    search(tuning, &ignored);
+    tuning->coming = NULL;
+    // The first one is compiled where it is timed.
+    for (int i = 1; i < coming.list.count && i < MOST_AHEAD; i++) {
+        const SpacePoint *point = &coming.list.items[i];
+        const char *text = space_text(tuning->arena, &tuning->space, point);
+        if (ahead_knows(tuning->ahead, text)) continue;
+        const Json *plan = tuning->module ? plan_at(tuning, point) : tuning->plan;
+        AheadWish wish = {.text = text, .compile = time_params(tuning, plan, "compile")};
+        json_set_number(wish.compile, "architecture", tuning->architecture);
+        if (!tuning->module) wish.plan = plan_params(tuning, point);
+        ahead_wish(tuning->ahead, &wish);
+    }
+}
+
+/// The present point, when nobody else compiles it.
+static void tuning_try(void *context) {
+    Tuning *tuning = context;
+    if (tuning->is_ended) return;
+    if (tuning->module) {
+        const Json *plan = plan_at(tuning, &tuning->current);
+        runner_client_request(tuning->worker, "time", time_params(tuning, plan, "compare"),
+                              TRIAL_LIMIT_MS, trial_timed, tuning);
+        return;
+    }
+    runner_client_request(tuning->worker, "plan", plan_params(tuning, &tuning->current),
+                          PLAN_LIMIT_MS, trial_planned, tuning);
+}
+
 static void tuning_next(Tuning *tuning) {
     if (tuning->is_ended) return;
     bool is_over = tuning->tried >= MOST_TRIALS || tuning->restarts > MOST_RESTARTS ||
@@ -327,19 +382,11 @@ static void tuning_next(Tuning *tuning) {
                               TRIAL_LIMIT_MS, first_timed, tuning);
         return;
     }
-    Arena *arena = tuning->arena;
-    tuning->events.progress(tuning->events.context, tuning->tried,
-                            space_text(arena, &tuning->space, &tuning->current));
-    if (tuning->module) {
-        const Json *plan = plan_at(tuning, &tuning->current);
-        runner_client_request(tuning->worker, "time", time_params(tuning, plan, "compare"),
-                              TRIAL_LIMIT_MS, trial_timed, tuning);
-        return;
-    }
-    Json *params = json_copy(arena, tuning->params);
-    json_set_string(json_get(params, "spec"), "text",
-                    space_line(arena, &tuning->space, &tuning->current, tuning->line));
-    runner_client_request(tuning->worker, "plan", params, PLAN_LIMIT_MS, trial_planned, tuning);
+    const char *text = space_text(tuning->arena, &tuning->space, &tuning->current);
+    tuning->events.progress(tuning->events.context, tuning->tried, text);
+    if (tuning->ahead) look_ahead(tuning);
+    if (tuning->ahead && ahead_wait(tuning->ahead, text, tuning_try, tuning)) return;
+    tuning_try(tuning);
 }
 
 /// Arguments and options of the launch that is tuned, with what its module passes, as those of a plan; NULL: there is none.
@@ -398,7 +445,7 @@ static const char *first_line(Arena *arena, Str comment) {
 
 Tuning *tuning_start(Loop *loop, const Snapshot *snapshot, const Kernel *kernel,
                      const TuningLaunch *launch, const ProofFile *file, const char *const *runner,
-                     const char *const *python, double seconds, TuningEvents events) {
+                     const char *const *python, int jobs, double seconds, TuningEvents events) {
     Arena *arena = arena_new();
     Tuning *tuning = ARENA_NEW(arena, Tuning);
     *tuning = (Tuning){.arena = arena,
@@ -420,6 +467,8 @@ Tuning *tuning_start(Loop *loop, const Snapshot *snapshot, const Kernel *kernel,
                                 : proof_params(arena, file, &plan, 0, PLAN_LIMIT_MS / 1e3));
     tuning->worker =
         runner_client_new(arena, loop, runner_command_for(arena, runner, "cuda"), NULL, NULL);
+    if (jobs > 1)
+        tuning->ahead = ahead_new(arena, loop, runner_command_for(arena, runner, "cuda"), jobs - 1);
     if (!tuning->line) {
         timer_start(loop, 0, 0, tuning_refuse, tuning);
         return tuning;

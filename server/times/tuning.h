@@ -50,10 +50,10 @@ typedef struct TuningLaunch {
 } TuningLaunch;
 
 typedef struct Tuning Tuning;
-/// `launch`: or NULL for the kernel itself. Holds the snapshot while it lasts. `runner`, `python`: commands, as runner_command makes them. After `seconds` no trial is begun.
+/// `launch`: or NULL for the kernel itself. Holds the snapshot while it lasts. `runner`, `python`: commands, as runner_command makes them. `jobs` workers compile, one of them times. After `seconds` no trial is begun.
 Tuning *tuning_start(Loop *loop, const Snapshot *snapshot, const Kernel *kernel,
                      const TuningLaunch *launch, const ProofFile *file, const char *const *runner,
-                     const char *const *python, double seconds, TuningEvents events);
+                     const char *const *python, int jobs, double seconds, TuningEvents events);
 /// Ends it; `done` comes with "cancelled".
 void tuning_cancel(Tuning *tuning);
 

@@ -122,7 +122,7 @@ ROOMS = {
         "cli": {
             "times", "embedding", "retrieval", "model", "proofs", "crash", "text", "settings", "system", "report",
         },
-        "gradients": {"queues", "session", "proofs", "text", "settings", "system"},
+        "gradients": {"times", "queues", "session", "proofs", "text", "settings", "system"},
         "requests": {"gradients", "queues", "session", "cli", "model", "retrieval", "text", "system"},
         ".": {"requests", "gradients", "queues", "session", "crash", "settings"},
     },

@@ -75,6 +75,40 @@ def test_times_stand_on_the_lens_until_the_text_changes(
     assert summary in titles(editor, kernel)
 
 
+def hover_at(client: Client, uri: str, text: str, words: str) -> str:
+    before = text[: text.index(words)]
+    position = {"line": before.count("\n"), "character": len(before.rpartition("\n")[2])}
+    params = {"textDocument": {"uri": uri}, "position": position}
+    return client.request("textDocument/hover", params)["contents"]["value"]
+
+
+def test_hovers_say_what_the_compiled_kernel_has_of_a_line(
+    editor: Client, kernel: str, machine: Machine
+) -> None:
+    """Until its text changes; wherever it stands in the file."""
+    words = "load(x_ptr"
+    machine.does(f"""
+module = asked["module"].splitlines()
+line = next(i for i, row in enumerate(module, 1) if {words!r} in row)
+rows = [{{"line": 0, "instructions": 9}}, {{"line": line, "instructions": 6, "loads": 4, "shared_loads": 1}}]
+measured = {MEASURED!r}
+measured["forward"]["kernels"] = [{{"kernel": "scale_kernel", "lines": rows}}]
+print(json.dumps(measured))
+""")
+    assert words in KERNEL
+    assert "instructions" not in hover_at(editor, kernel, KERNEL, words)
+    time_kernel(editor, kernel)
+    says = "Compiled, this line has 6 instructions: loads 4, shared loads 1"
+    assert says in hover_at(editor, kernel, KERNEL, words)
+    assert "Compiled" not in hover_at(editor, kernel, KERNEL, "store(")
+    moved = "# above\n" + KERNEL
+    editor.change(kernel, 2, {"text": moved})
+    assert says in hover_at(editor, kernel, moved, words)
+    changed = KERNEL.replace("y = scale(x)", "y = scale(x) * 2")
+    editor.change(kernel, 3, {"text": changed})
+    assert "Compiled" not in hover_at(editor, kernel, changed, words)
+
+
 def test_what_is_timed(editor: Client, kernel: str, machine: Machine) -> None:
     time_kernel(editor, kernel)
     asked = json.loads(machine.asked.read_text())
@@ -128,7 +162,9 @@ def test_what_the_machine_lacks_names_the_setting_and_stands_over_no_kernel(
 
 
 def test_a_python_without_what_timing_takes(editor: Client, kernel: str, tmp_path: Path) -> None:
-    editor.configuration = {"python": {"command": sys.executable}}  # that of the tests has no Triton
+    editor.configuration = {
+        "python": {"command": sys.executable}
+    }  # that of the tests has no Triton
     editor.notify("workspace/didChangeConfiguration", {"settings": None})
     editor.settle()
     editor.open(kernel, KERNEL)

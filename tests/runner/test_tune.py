@@ -49,7 +49,8 @@ class Machine:
     def tune(self, *arguments: str, **stand_in: str) -> subprocess.CompletedProcess[str]:
         worker = self.folder / "worker"
         words = " ".join(f"STAND_IN_{name.upper()}={value}" for name, value in stand_in.items())
-        worker.write_text(f'#!/bin/sh\n{words} exec {BIN}/tad-runner "$@"\n')
+        note = f"echo $$ >> {self.folder}/workers\n"
+        worker.write_text(f'#!/bin/sh\n{note}{words} exec {BIN}/tad-runner "$@"\n')
         worker.chmod(0o755)
         command = [str(BIN / "tad-lsp"), "--tune", *arguments, "--python", sys.executable]
         return subprocess.run(
@@ -426,3 +427,40 @@ def test_a_module_that_is_another_is_refused(machine: Machine) -> None:
     assert run.returncode == 2 and "missing.py" in run.stderr
     run = machine.tune("k.py", "--module", module.name, "--stdin")
     assert run.returncode == 2 and "--module and --stdin: give one of them" in run.stderr
+
+
+def test_others_compile_what_comes_next(machine: Machine, tmp_path: Path) -> None:
+    """And one times: what is found is the same."""
+    machine.variables["XDG_CACHE_HOME"] = str(tmp_path / "fresh")
+    run = machine.tune("k.py", "-q", "-j", "3", best="256", wrong="512")
+    assert run.returncode == 0, run.stderr
+    assert len((tmp_path / "workers").read_text().split()) == 3
+    alone = machine.tune("k.py", "-q", best="256", wrong="512")
+    assert len((tmp_path / "workers").read_text().split()) == 4
+    assert run.stdout == alone.stdout
+    module = module_of(machine, LAUNCHED.format(**PLAIN))
+    for jobs in ("2", "1"):
+        run = machine.tune("k.py", "--module", module.name, "-q", "-j", jobs, best="256")
+        assert run.returncode == 0 and "+            num_warps=8,\n" in run.stdout, run.stdout
+
+
+def test_a_compiler_that_dies_costs_nothing(machine: Machine, tmp_path: Path) -> None:
+    """Not the one that times: its fellows are killed each time."""
+    machine.tune("k.py", "-q", best="256")
+    worker = (tmp_path / "worker").read_text()
+    first = f"[ $(wc -l < {tmp_path}/workers) -gt 1 ] && exit 3\n"
+    lines = worker.splitlines(keepends=True)
+    (tmp_path / "workers").unlink()
+    (tmp_path / "dying").write_text("".join([*lines[:2], first, *lines[2:]]))
+    (tmp_path / "dying").chmod(0o755)
+    command = [str(BIN / "tad-lsp"), "--tune", "k.py", "-q", "-j", "3", "--python", sys.executable]
+    run = subprocess.run(
+        [*command, "--runner", str(tmp_path / "dying")],
+        env={**os.environ, **machine.variables},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "2.00x  BLOCK=2048, num_warps=8" in run.stdout

@@ -213,12 +213,13 @@ static bool would_fail_again(const char *message) {
 
 /// Why the interpreter has no place for a fault.
 static const char *not_found(Arena *arena, const char *refused, const char *why) {
-    if (strstr(refused, ", 716)"))
-        return arena_printf(
-            arena,
-            "%s; tensors begin at multiples of 256 bytes here, and no access leaves "
-            "one: a pointer that was cast, or moved by bytes, does not fit its type",
-            refused);
+    if (str_starts(str_from(refused), "the backward: "))
+        return arena_printf(arena, "%s; the interpreter looks at the forward alone", refused);
+    if (strstr(refused, ", 716)") && strcmp(why, "no program left a tensor") == 0)
+        return arena_printf(arena,
+                            "%s; no program left a tensor: a pointer that was cast, or moved by "
+                            "bytes, does not fit its type",
+                            refused);
     return arena_printf(arena, "%s; the interpreter did not find where: %s", refused, why);
 }
 

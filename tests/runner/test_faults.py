@@ -60,6 +60,8 @@ def test_a_fault_that_the_interpreter_does_not_see(machine: Machine) -> None:
     (machine.folder / "k.py").write_text(LEAVES.replace("X=f32[1000]", "X=f32[n]"))
     said = time(machine, STAND_IN_FAIL="cuCtxSynchronize:700")
     assert "the interpreter did not find where: no program left a tensor\n" in said
+    said = time(machine, STAND_IN_FAIL="cuCtxSynchronize:700:5")
+    assert "leaves: the backward: " in said and "looks at the forward alone\n" in said
     said = time(machine, STAND_IN_FAIL="cuCtxSynchronize:716")
     assert "no multiple of its element's size" in said and "did not find" not in said
     assert said.endswith("a pointer that was cast, or moved by bytes, does not fit its type\n")

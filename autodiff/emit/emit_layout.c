@@ -5,11 +5,12 @@
 
 #include "analysis/ops/op.h"
 
-enum { MAX_DEPTH = 24, LOOSEST = 100 };
+enum { MAX_DEPTH = 24, LOOSEST = 100, CHOICE = -1 };
 
 /// How tightly the operator at `text` binds, and its length; 0 where there is none.
 static int operator_at(const char *text, size_t *size) {
-    static const char *const tests[] = {"is not", "is", "not in", "in"};
+    static const char *const tests[] = {"is not", "is", "not in", "in"}, *const choices[] = {
+                                                                             "if", "else"};
     int best = 0;
     *size = 0;
     for (int i = 0; i < OP_COUNT; i++) {
@@ -25,6 +26,13 @@ static int operator_at(const char *text, size_t *size) {
             continue;
         *size = length;
         best = 4;
+    }
+    if (best) return best;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        size_t length = strlen(choices[i]);
+        if (strncmp(text, choices[i], length) != 0 || text[length] != ' ') continue;
+        *size = length;
+        best = CHOICE;
     }
     return best;
 }
@@ -161,12 +169,11 @@ static bool choose_bracket(const char *head, const char *text, int indent, size_
 }
 
 /// An operand a line, each with the operator before it.
-static void break_operators(Layout *layout, int indent, const char *text, int loosest,
-                            const char *tail) {
+static void break_operators(Layout *layout, int indent, const char *head, const char *text,
+                            int loosest, const char *tail) {
     Arena *arena = layout->out->arena;
     int depth = 0;
     size_t from = 0;
-    const char *head = "";
     for (size_t i = 0; text[i]; i++) {
         i = skip_string(text, i);
         if (!text[i]) break;
@@ -200,7 +207,7 @@ static void layout_in_brackets(Layout *layout, int indent, const char *head, con
                            arena_printf(layout->out->arena, "%s%.*s", head, (int)size, text),
                            text + size, tail);
     } else if (outer_operators(text, &count) != LOOSEST) {
-        break_operators(layout, indent, text, outer_operators(text, &count), tail);
+        break_operators(layout, indent, head, text, outer_operators(text, &count), tail);
     } else if (choose_bracket(head, text, indent, &open, &close)) {
         break_bracket(layout, indent, head, text, open, close, tail);
     } else {
@@ -247,7 +254,7 @@ void layout_statement(Buffer *out, int indent, const char *head, const char *tex
         if (fits(indent + INDENT, "", size, ""))
             add_line(&layout, indent + INDENT, "", text, size, "");
         else
-            break_operators(&layout, indent + INDENT, text, loosest, "");
+            break_operators(&layout, indent + INDENT, "", text, loosest, "");
         buffer_printf(out, "%*s)%s\n", indent, "", tail);
     }
 }

@@ -13,6 +13,7 @@
 #include "autodiff/same_gradients.h"
 #include "autodiff/schedule/coverage.h"
 #include "autodiff/schedule/stages.h"
+#include "autodiff/schedule/tile_orders.h"
 #include "autodiff/tape/tape.h"
 
 static void variant_refuse(Variant *variant, BackwardStatus status, const char *reason,
@@ -29,6 +30,18 @@ static void refuse_broken(Differentiation *state) {
         adjoint_fail(
             state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, state->primal->definition->name_range,
             "the backward of this kernel needs values that are not available in it (%s)", broken);
+}
+
+/// Asks a copy of the backward, in which rows and columns of tiles stand for the ids that number these.
+static void blocks_look(const Differentiation *state, BackwardLaunch *launch) {
+    Map copies = map_new(state->arena);
+    Function *copy = function_copy(state->arena, state->backward, state->backward->name, &copies);
+    Value *counts[2 * PROGRAM_AXES] = {0};
+    for (int i = 0; i < 2 * PROGRAM_AXES; i++)
+        if (state->parts.tile_counts[i])
+            counts[i] = map_get_pointer(&copies, state->parts.tile_counts[i]);
+    tile_orders_open(state->arena, copy);
+    blocks_describe(state->arena, copy, counts, launch);
 }
 
 static void variant_describe(Differentiation *state, Variant *variant) {
@@ -49,7 +62,7 @@ static void variant_describe(Differentiation *state, Variant *variant) {
     tile_size_describe(state->arena, state->backward, &variant->launch);
     stages_describe(state->backward, &variant->launch);
     same_gradients_describe(state->arena, state->backward, &variant->launch);
-    blocks_describe(state->arena, state->backward, &variant->launch);
+    blocks_look(state, &variant->launch);
     result->status = BACKWARD_DERIVED;
 }
 

@@ -29,6 +29,18 @@ static bool is_of_axis(const Origin *origin, int axis) {
     return origin->kind != ORIGIN_LOOP && origin->axis == axis;
 }
 
+/// Where masks end the blocks that programs along an axis number; NULL: not known, or in several places.
+static const Poly *end_along(const Blocks *blocks, int axis) {
+    const Poly *end = NULL;
+    for (LIST_EACH(int, i, blocks->origins)) {
+        const Origin *origin = &blocks->origins.items[i];
+        if (!is_of_axis(origin, axis) || origin->kind == ORIGIN_OWNERS || !origin->symbol) continue;
+        if (!origin->mask_end || (end && !poly_equal(end, origin->mask_end))) return NULL;
+        end = origin->mask_end;
+    }
+    return end;
+}
+
 /// Programs along an axis have one block each, and all of these make the tensor: then nothing else may tell programs apart.
 static void settle_axis(Blocks *blocks, int axis, Value **numbered) {
     bool is_shared_out = false, has_own = false;
@@ -57,6 +69,33 @@ static void settle_axis(Blocks *blocks, int axis, Value **numbered) {
             (origin->is_plain || is_other))
             block_stays(blocks, *numbered, "the number of a program is used by itself");
     }
+}
+
+/// Whether as many rows, or columns, are numbered as there are blocks of the size: up to the masks' end, or all that the grid has room for.
+static bool numbers_all(Blocks *blocks, int axis, const Value *size, const Poly *end) {
+    const Value *index = blocks->tiles[axis], *extent = index ? index->op->operands[3] : NULL;
+    Value *symbol;
+    if (!index || !end) return false;
+    if (!extent) return axis == block_axis(grid_axis(axis), 0);
+    const Poly *reach = rounded_up(blocks, extent, &symbol);
+    return reach && symbol == size && poly_equal(reach, end);
+}
+
+/// Rows and columns of tiles are numbered by one id, which nothing else may use.
+static void settle_tiles(Blocks *blocks, int axis, Value *const *numbered) {
+    int rows = block_axis(axis, 0), columns = block_axis(axis, 1);
+    bool fits = !blocks->counts_programs[axis];
+    if (!blocks->tiles[rows] && !blocks->tiles[columns]) return;
+    for (LIST_EACH(int, i, blocks->origins)) {
+        const Origin *origin = &blocks->origins.items[i];
+        fits &= !is_of_axis(origin, axis) || (!origin->is_plain && !origin->symbol);
+    }
+    for (int k = rows; k <= columns; k++)
+        fits &= numbered[k] && numbers_all(blocks, k, numbered[k], end_along(blocks, k));
+    block_stays(blocks, numbered[axis], "programs number tiles in another way, too");
+    for (int k = rows; k <= columns && !fits; k++)
+        block_stays(blocks, numbered[k],
+                    "programs number tiles in another way than by two such blocks");
 }
 
 static void settle_origin(Blocks *blocks, const Origin *origin) {
@@ -102,20 +141,7 @@ const char *launch_number_text(const Blocks *blocks, const BackwardLaunch *launc
     return number ? poly_print(blocks->arena, number) : NULL;
 }
 
-/// Where masks end the blocks that programs along an axis number, in Python over the forward's arguments; NULL.
-static const char *end_text(const Blocks *blocks, const BackwardLaunch *launch, int axis) {
-    const Poly *end = NULL;
-    for (LIST_EACH(int, i, blocks->origins)) {
-        const Origin *origin = &blocks->origins.items[i];
-        if (!is_of_axis(origin, axis) || origin->kind == ORIGIN_OWNERS || !origin->symbol) continue;
-        if (!origin->mask_end || (end && !poly_equal(end, origin->mask_end))) return NULL;
-        end = origin->mask_end;
-    }
-    return launch_number_text(blocks, launch, end);
-}
-
-static void list_blocks(Blocks *blocks, BackwardLaunch *launch,
-                        Value *const numbered[PROGRAM_AXES]) {
+static void list_blocks(Blocks *blocks, BackwardLaunch *launch, Value *const numbered[BLOCK_AXES]) {
     launch->blocks = ARENA_ARRAY(blocks->arena, LaunchBlock, blocks->blocks.count + 1);
     for (LIST_EACH(int, i, blocks->blocks)) {
         const BlockSize *block = &blocks->blocks.items[i];
@@ -126,29 +152,34 @@ static void list_blocks(Blocks *blocks, BackwardLaunch *launch,
                              .of = launch->arguments[index].of,
                              .why = block->why,
                              .needs_divisor = block->needs_divisor};
-        for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        for (int axis = 0; axis < BLOCK_AXES; axis++) {
             if (numbered[axis] != block->symbol) continue;
-            own->numbers[axis] = true;
-            own->ends[axis] = end_text(blocks, launch, axis);
-            own->needs_divisor |= !own->ends[axis];
+            const char *end = launch_number_text(blocks, launch, end_along(blocks, axis));
+            own->numbers[grid_axis(axis)] = true;
+            own->ends[grid_axis(axis)] = end;
+            own->needs_divisor |= !end;
         }
     }
 }
 
-void blocks_describe(Arena *arena, Function *backward, BackwardLaunch *launch) {
+void blocks_describe(Arena *arena, Function *backward, Value *const *counts,
+                     BackwardLaunch *launch) {
     Blocks blocks = {.arena = arena,
                      .function = backward,
                      .former = former_new(arena),
                      .nodes = map_new(arena),
                      .ends = map_new(arena),
-                     .summed = map_new(arena)};
+                     .summed = map_new(arena),
+                     .read = map_new(arena)};
+    for (int i = 0; i < BLOCK_AXES - PROGRAM_AXES; i++) blocks.counts[PROGRAM_AXES + i] = counts[i];
     region_walk(backward->body, visit_dims, &blocks);
     if (!blocks.blocks.count) return;
     origins_find(&blocks);
     statements_visit(&blocks);
     sums_settle(&blocks);
-    Value *numbered[PROGRAM_AXES];
-    for (int axis = 0; axis < PROGRAM_AXES; axis++) settle_axis(&blocks, axis, &numbered[axis]);
+    Value *numbered[BLOCK_AXES];
+    for (int axis = 0; axis < BLOCK_AXES; axis++) settle_axis(&blocks, axis, &numbered[axis]);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) settle_tiles(&blocks, axis, numbered);
     for (LIST_EACH(int, i, blocks.origins)) settle_origin(&blocks, &blocks.origins.items[i]);
     list_blocks(&blocks, launch, numbered);
     products_describe(&blocks, launch);

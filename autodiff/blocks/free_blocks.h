@@ -4,7 +4,10 @@
 
 #include "autodiff/state/result.h"
 
-/// Fills `blocks` and `axes` of the launch, whose arguments are in the order of the parameters of `backward`. In `arena`.
-void blocks_describe(Arena *arena, Function *backward, BackwardLaunch *launch);
+/// Fills `blocks` of the launch, whose arguments are in the order of the parameters of `backward`; which may have an OP_TILE_INDEX of each row and
+/// column of tiles that ids number, and then `counts`, two by the axis: how many programs have a tile in this one's column, and in its row,
+/// where each tile has one; or NULL. In `arena`.
+void blocks_describe(Arena *arena, Function *backward, Value *const *counts,
+                     BackwardLaunch *launch);
 
 #endif

@@ -52,15 +52,23 @@ static bool poly_mentions_block(Blocks *blocks, const Poly *poly) {
     return false;
 }
 
-static bool is_count(const Value *value, int *axis) {
+static bool is_count(const Blocks *blocks, const Value *value, int *axis) {
     int64_t number;
+    for (int k = PROGRAM_AXES; k < BLOCK_AXES; k++)
+        if (blocks->counts[k] == value) {
+            *axis = k;
+            return true;
+        }
     if (!value->op || value->op->code != OP_NUM_PROGRAMS) return false;
     if (!value_is_int(value->op->operands[0], &number)) return false;
     *axis = (int)number;
     return number >= 0 && number < PROGRAM_AXES;
 }
 
-static bool is_id(const Value *value, int axis) { return value_is_program_id(value, axis); }
+static bool is_id(const Value *value, int axis) {
+    if (axis < PROGRAM_AXES) return value_is_program_id(value, axis);
+    return value_is_tile_index(value, grid_axis(axis), (axis - PROGRAM_AXES) % 2);
+}
 
 /// `product` as `symbol * other`, one of each.
 static bool is_product(Blocks *blocks, const Poly *product, Value **symbol, Value **other) {
@@ -103,13 +111,14 @@ static bool read_loop(Blocks *blocks, Op *loop, Origin *origin) {
         if (poly_mentions_block(blocks, upper)) return false;
         origin->kind = other ? ORIGIN_OWNERS : ORIGIN_LOOP;
         if (!other) return !poly_mentions_block(blocks, lower);
-        return is_count(other, &origin->axis) && is_product(blocks, lower, &symbol, &other) &&
-               symbol == origin->symbol && other && is_id(other, origin->axis);
+        return is_count(blocks, other, &origin->axis) &&
+               is_product(blocks, lower, &symbol, &other) && symbol == origin->symbol && other &&
+               is_id(other, origin->axis);
     }
     origin->counts_blocks = true;
     bool is_first = poly_is_constant(lower, &number) && number == 0,
          is_next = poly_is_constant(step, &number) && number == 1;
-    if (is_first && is_next && is_count(loop->operands[1], &origin->axis)) {
+    if (is_first && is_next && is_count(blocks, loop->operands[1], &origin->axis)) {
         origin->kind = ORIGIN_PROGRAMS;
         return true;
     }
@@ -118,7 +127,8 @@ static bool read_loop(Blocks *blocks, Op *loop, Origin *origin) {
     origin->kind = ORIGIN_LOOP;
     if (is_first && is_next) return true;
     origin->kind = ORIGIN_OWNERS;
-    return is_count(loop->operands[2], &origin->axis) && is_id(loop->operands[0], origin->axis);
+    return is_count(blocks, loop->operands[2], &origin->axis) &&
+           is_id(loop->operands[0], origin->axis);
 }
 
 static bool visit_loop(void *context, Op *op) {
@@ -138,6 +148,16 @@ void origins_find(Blocks *blocks) {
                                 .variable = axes.programs[axis],
                                 .axis = axis,
                                 .counts_blocks = true}));
+    for (int axis = PROGRAM_AXES; axis < BLOCK_AXES; axis++) {
+        Value *index = axes.tiles[grid_axis(axis)][(axis - PROGRAM_AXES) % 2];
+        blocks->tiles[axis] = index;
+        if (index)
+            LIST_PUSH(blocks->arena, &blocks->origins,
+                      ((Origin){.kind = ORIGIN_PROGRAM,
+                                .variable = index,
+                                .axis = axis,
+                                .counts_blocks = true}));
+    }
     region_walk(blocks->function->body, visit_loop, blocks);
 }
 
@@ -170,7 +190,7 @@ void poly_use(Blocks *blocks, const Poly *poly) {
             if (rounded_up(blocks, atom, &rounded)) block_stays(blocks, rounded, plain_use);
             int origin = origin_of_atom(blocks, atom);
             if (origin >= 0) blocks->origins.items[origin].is_plain = true;
-            if (is_count(atom, &axis)) blocks->counts_programs[axis] = true;
+            if (is_count(blocks, atom, &axis)) blocks->counts_programs[axis] = true;
         }
 }
 

@@ -5,6 +5,15 @@
 #include "analysis/addresses/affine.h"
 #include "autodiff/state/result.h"
 
+/// Axes of the grid; and behind them the rows and the columns of tiles that the ids along an axis number.
+enum { BLOCK_AXES = 3 * PROGRAM_AXES };
+
+static inline int block_axis(int axis, int digit) { return PROGRAM_AXES + 2 * axis + digit; }
+/// The axis of the grid that a row or a column of tiles, or an axis of the grid, is of.
+static inline int grid_axis(int axis) {
+    return axis < PROGRAM_AXES ? axis : (axis - PROGRAM_AXES) / 2;
+}
+
 /// A constexpr that is the length of tiles along some axis.
 typedef struct BlockSize {
     Value *symbol;
@@ -23,7 +32,7 @@ typedef enum OriginKind {
 typedef struct Origin {
     OriginKind kind;
     Value *variable;
-    int axis;       // of the grid; not of _LOOP
+    int axis;       // one of BLOCK_AXES; not of _LOOP
     Op *loop;       // not of _PROGRAM
     Value *symbol;  // of the block; NULL: not known yet
     bool counts_blocks;
@@ -52,8 +61,12 @@ typedef struct Blocks {
     Former *former;
     LIST(BlockSize) blocks;
     LIST(Origin) origins;
-    bool counts_programs[PROGRAM_AXES];  // how many there are along an axis is used by itself
-    Map nodes;                           // value -> its first node, plus 1
+    bool counts_programs[BLOCK_AXES];  // how many there are along an axis is used by itself
+    const Value
+        *counts[BLOCK_AXES];  // how many there are, where that is no OP_NUM_PROGRAMS; or NULL
+    const Value *tiles[BLOCK_AXES];  // the OP_TILE_INDEX of a row or a column; or NULL
+    Map read;                        // operations that do more than number tiles -> the kernel
+    Map nodes;                       // value -> its first node, plus 1
     LIST(int)
     parents, labels;  // of nodes: the one that it is joined with; its origin, -1: none known
     Map ends;         // comparisons -> MaskEnd

@@ -350,6 +350,8 @@ static bool is_elementwise(const Op *op) {
 
 static bool visit(void *context, Op *op) {
     Blocks *blocks = context;
+    bool is_number = !map_has_pointer(&blocks->read, op) || op->code == OP_TILE_INDEX;
+    if (is_number) return true;  // of tiles, and asked about where it is read
     for (int i = 0; i < op->result_count; i++) {
         bool is_other = false;
         const Type *type = &op->results[i]->type;
@@ -396,4 +398,43 @@ static bool visit(void *context, Op *op) {
     return true;
 }
 
-void statements_visit(Blocks *blocks) { region_walk(blocks->function->body, visit, blocks); }
+/* ---- what is read ---- */
+
+typedef struct ReadSearch {
+    Blocks *blocks;
+    LIST(Op *) ops;
+} ReadSearch;
+
+static bool visit_op(void *context, Op *op) {
+    ReadSearch *search = context;
+    LIST_PUSH(search->blocks->arena, &search->ops, op);
+    return true;
+}
+
+static bool is_counted(const Blocks *blocks, const Value *value) {
+    for (int axis = PROGRAM_AXES; axis < BLOCK_AXES; axis++)
+        if (blocks->counts[axis] == value) return true;
+    return false;
+}
+
+/// All but what is there to number tiles alone: these numbers are an OP_TILE_INDEX, and a count.
+static void find_read(Blocks *blocks) {
+    ReadSearch search = {.blocks = blocks};
+    region_walk(blocks->function->body, visit_op, &search);
+    for (int i = search.ops.count - 1; i >= 0; i--) {
+        Op *op = search.ops.items[i];
+        bool is_root = !op->result_count || op->region_count || op_rows[op->code].effects;
+        if (is_root) map_set_pointer(&blocks->read, op, blocks);
+        if (!map_has_pointer(&blocks->read, op) || op->code == OP_TILE_INDEX) continue;
+        for (int k = 0; k < op->operand_count; k++) {
+            const Value *operand = op->operands[k];
+            if (operand && operand->op && !is_counted(blocks, operand))
+                map_set_pointer(&blocks->read, operand->op, blocks);
+        }
+    }
+}
+
+void statements_visit(Blocks *blocks) {
+    find_read(blocks);
+    region_walk(blocks->function->body, visit, blocks);
+}

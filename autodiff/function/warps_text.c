@@ -203,8 +203,8 @@ const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const Backward
         arena_printf(arena, "%s, %s, %s, %s, %s, %s = _product_tiles", names.grid, names.rows,
                      names.columns, names.terms, names.warps, names.stages);
     return arena_printf(
-        arena, "%*s# tiles of its own: %s x %s sums a program, %s terms at a time\n%*s%s\n", indent,
-        "", block_of_role(launch, BLOCK_ROWS)->name, block_of_role(launch, BLOCK_COLUMNS)->name,
+        arena, "%*s# own tiles: %s x %s sums a program, %s terms at a time\n%*s%s\n", indent, "",
+        block_of_role(launch, BLOCK_ROWS)->name, block_of_role(launch, BLOCK_COLUMNS)->name,
         block_of_role(launch, BLOCK_TERMS)->name, indent, "",
         call_lines(arena, head, arguments.items, arguments.count, indent));
 }

@@ -166,6 +166,7 @@ bool summed_programs_find(Differentiation *state, Builder *b, const ReductionPla
         Value *own;
         if (!find_along(state, b, plan, axis, programs, &own)) return false;
         Value *count = programs->counts[axis];
+        if (axis >= PROGRAM_AXES) state->parts.tile_counts[axis - PROGRAM_AXES] = count;
         bool is_first = !programs->own;
         programs->own = is_first ? own : add(b, programs->own, multiply(b, own, programs->count));
         programs->count = is_first ? count : multiply(b, programs->count, count);

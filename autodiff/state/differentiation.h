@@ -146,6 +146,9 @@ typedef struct PartState {
         stages;  // parameter: how many iterations of a loop over programs load ahead (stages.h); or NULL
     bool fits_one_pass;  // whether there may be PART_ONE_PASS in their place
     Map optional;  // parameters of gradients that may be None: nobody asks for them (wanted.h)
+    Value *tile_counts
+        [2 *
+         PROGRAM_AXES];  // how many programs have a tile in this one's column, and in its row, by the axis that numbers tiles; or NULL
 } PartState;
 
 /// States of loops that are saved in memory (tape.h).

@@ -3,11 +3,12 @@
 #define TAD_AUTODIFF_STATE_PRODUCT_TILES_H
 
 /// TILE(rows, columns, bytes of a row's terms, warps, stages). Shared memory holds a tile of each factor for each stage. The first
-/// is what an H200 took (docs/gpu.md); the third is for GPUs of 64 KiB.
+/// were the fastest of thirteen on an H200 (docs/differentiation.md); the third is for GPUs of 64 KiB.
 #define PRODUCT_TILES(TILE)    \
-    TILE(128, 256, 128, 8, 3)  \
-    TILE(128, 128, 128, 8, 3)  \
+    TILE(128, 256, 64, 8, 4)   \
+    TILE(128, 128, 128, 4, 3)  \
     TILE(128, 128, 64, 4, 3)   \
+    TILE(64, 128, 128, 4, 4)   \
     TILE(64, 64, 128, 4, 3)
 
 typedef struct ProductTile {

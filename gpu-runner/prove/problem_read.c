@@ -5,7 +5,6 @@
 #include "gpu-runner/execute/upstream_layout.h"
 #include "gpu-runner/prove/grid.h"
 #include "gpu-runner/prove/launches.h"
-#include "gpu-runner/prove/tiles.h"
 
 static bool is_named(const ProblemReader *reader, const char *key, Str name) {
     const Json *names = json_get(reader->params, key);

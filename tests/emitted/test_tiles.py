@@ -12,6 +12,45 @@ from tests.emitted.plan import ROOT, Runner, derived, tad
 
 MATMUL = ROOT / "examples" / "matmul.py"
 OWN = "_product_tiles("
+GROUPED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def product(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    pid = tl.program_id(0)
+    {tiles}
+    rows = row * BM + tl.arange(0, BM)
+    columns = column * BN + tl.arange(0, BN)
+    terms = tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, K, BK):
+        a_mask = (rows[:, None] < M) & ((k + terms)[None, :] < K)
+        b_mask = ((k + terms)[:, None] < K) & (columns[None, :] < N)
+        a = tl.load(a_ptr + rows[:, None] * K + (k + terms)[None, :], mask=a_mask, other=0.0)
+        b = tl.load(b_ptr + (k + terms)[:, None] * N + columns[None, :], mask=b_mask, other=0.0)
+        acc += tl.dot(a, b)
+    {use}mask = (rows[:, None] < M) & (columns[None, :] < N)
+    tl.store(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=mask)
+
+
+def launch(a, b):
+    M, K = a.shape
+    K, N = b.shape
+    c = torch.empty((M, N), device=a.device)
+    grid = (triton.cdiv(M, 32) * triton.cdiv(N, 32),)
+    product[grid](a, b, c, M, N, K, BM=32, BN=32, BK=16)
+    return c
+"""
+BY_ROWS = """row = pid // tl.cdiv(N, BN)
+    column = pid % tl.cdiv(N, BN)"""
+IN_GROUPS = """last = tl.cdiv(M, BM)
+    size = 4 * tl.cdiv(N, BN)
+    first = pid // size * 4
+    height = min(last - first, 4)
+    row = first + (pid % size) % height
+    column = (pid % size) // height"""
 
 
 def function_text(name: str, *options: str) -> str:
@@ -47,6 +86,27 @@ def test_other_products_have_tiles_of_their_own(name: str) -> None:
 
 def test_tuned_and_grouped_products_keep_the_forwards() -> None:
     assert OWN not in function_text("linear_kernel")
+
+
+@pytest.mark.parametrize("tiles", [BY_ROWS, IN_GROUPS], ids=["rows", "groups"])
+def test_one_id_numbers_rows_and_columns(tiles: str, tmp_path: Path) -> None:
+    path = tmp_path / "product.py"
+    path.write_text(GROUPED.format(tiles=tiles, use=""))
+    run = tad("--backward", path)
+    assert run.returncode == 0 and "gradients proved" in run.stderr, run.stderr
+    assert "rows=(BK, None, K, a_ptr)," in run.stdout
+    assert "columns=(BN, 0, N, dc_ptr)," in run.stdout
+    assert "terms=(BM, 0, M)," in run.stdout
+
+
+@pytest.mark.parametrize("use", ["acc += pid", "acc += row", "acc += tl.num_programs(0)"])
+def test_what_else_an_id_says_keeps_the_forwards(use: str, tmp_path: Path) -> None:
+    path = tmp_path / "product.py"
+    scaled = use.replace("acc +=", "acc *=") + "\n    "
+    path.write_text(GROUPED.format(tiles=IN_GROUPS, use=scaled))
+    run = tad("--backward", "--no-proof", path)
+    assert run.returncode == 0, run.stderr
+    assert OWN not in run.stdout
 
 
 def choose(room: int = 227 * 1024, multiprocessors: int = 132):
@@ -86,14 +146,39 @@ def sides(rows: int, columns: int, terms: int, width: int = 2) -> dict:
     }
 
 
+def test_one_axis_numbers_rows_and_columns() -> None:
+    known = {
+        "rows": (64, None, 4096, tensor(2)),
+        "columns": (64, 0, 4096, tensor(2)),
+        "terms": (64, 0, 8192),
+    }
+    assert choose()((64 * 128,), **known) == ((16 * 256, 1, 1), 128, 256, 32, 8, 4)
+    assert choose()((64 * 128 - 1,), **known)[0] == (64 * 128 - 1,)
+
+
+def test_an_axis_has_no_more_programs_than_a_grid_may() -> None:
+    known = {
+        "rows": (64, 0, 4096, tensor(2)),
+        "columns": (64, None, 4096, tensor(2)),
+        "terms": (64, 1, 64 * 60000),
+    }
+    assert choose()((64, 60000), **known)[:4] == ((32, 60000, 1), 128, 128, 64)
+
+
+def test_a_tensor_that_is_left_out_has_no_tiles() -> None:
+    known = sides(4096, 4096, 4096)
+    known["rows"] = (64, None, 4096, None)
+    assert choose()((64, 64), **known)[1:4] == (64, 64, 64)
+
+
 def test_tiles_are_the_largest_that_fit() -> None:
     grid = (64, 64)
     large = choose()(grid, **sides(4096, 4096, 4096))
-    assert large == ((64, 16, 1), 128, 256, 64, 8, 3)
-    assert choose()(grid, **sides(4096, 4096, 4096, width=4))[1:4] == (128, 256, 32)
-    assert choose(room=99 * 1024)(grid, **sides(4096, 4096, 4096))[1:4] == (128, 128, 64)
+    assert large == ((128, 16, 1), 128, 256, 32, 8, 4)
+    assert choose()(grid, **sides(4096, 4096, 4096, width=4))[1:4] == (128, 256, 16)
+    assert choose()(grid, **sides(1536, 1536, 4096))[1:] == (128, 128, 64, 4, 3)
     assert choose(room=64 * 1024)(grid, **sides(4096, 4096, 4096))[1:4] == (128, 128, 32)
-    assert choose(multiprocessors=2000)(grid, **sides(4096, 4096, 4096))[1:3] == (64, 64)
+    assert choose(multiprocessors=2000)(grid, **sides(4096, 4096, 4096))[1:3] == (64, 128)
 
 
 @pytest.mark.parametrize(
@@ -130,11 +215,11 @@ def test_the_proof_runs_the_tiles(tmp_path: Path) -> None:
     assert tiles["BLOCK_K"]["sizes"][0] == 128 and tiles["BLOCK_N"]["sizes"][0] == 256
 
     def too_few(launch: dict) -> None:
-        launch["tiles"]["BLOCK_N"].update(sizes=[16] * 5, extent="N - 16")
+        launch["tiles"]["BLOCK_N"].update(sizes=[16] * 6, extent="N - 16")
 
     def of_16(launch: dict) -> None:
         for tile in launch["tiles"].values():
-            tile["sizes"] = [16] * 5
+            tile["sizes"] = [16] * 6
 
     runner = Runner()
     try:

@@ -81,6 +81,7 @@ typedef struct Need {
 
 typedef struct Problem {
     const Function *forward;
+    const Function *before;  // what `forward` was rewritten from, and has to compute; or NULL
     const PlanConfiguration *configuration;
     const GradientLaunch *launches;
     int launch_count;

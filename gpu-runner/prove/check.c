@@ -7,6 +7,7 @@
 #include "gpu-runner/execute/alone.h"
 #include "gpu-runner/execute/derivative.h"
 #include "gpu-runner/execute/large.h"
+#include "gpu-runner/execute/same_values.h"
 #include "gpu-runner/execute/stored.h"
 #include "gpu-runner/prove/certain.h"
 
@@ -567,6 +568,14 @@ static void use_gpu(Checker *checker) {
     checker->executor.footprint = memory;
 }
 
+/// Whether a forward that was rewritten computes what it did.
+static bool stays_the_same(Checker *checker) {
+    const char *fault =
+        checker->problem->before ? same_values_fault(checker->arena, checker->problem) : NULL;
+    if (fault) conclude(checker, CHECK_FAILED, "%s", fault);
+    return !fault;
+}
+
 CheckResult check_configuration(Arena *arena, const Problem *problem) {
     CheckResult result = {.inputs = ARENA_ARRAY(arena, InputResult, problem->input_count + 1)};
     for (int k = 0; k < problem->input_count; k++) result.inputs[k].parameter = problem->inputs[k];
@@ -587,7 +596,7 @@ CheckResult check_configuration(Arena *arena, const Problem *problem) {
     if (is_usable && problem->cuda) use_gpu(&checker);
     if (is_usable && !is_needed(problem, checker.forward.memory->steps))
         result.status = CHECK_REDUNDANT;
-    else if (is_usable)
+    else if (is_usable && stays_the_same(&checker))
         check_backward(&checker);
     else if (checker.executor.interp->is_over_budget)
         result.status = CHECK_UNPROVED;

@@ -44,7 +44,8 @@ typedef struct Gradcheck {
     Arena *arena;
     const Json *params;
     Sources *sources;
-    const FunctionDefinition *forward;
+    const FunctionDefinition *forward,
+        *before;  // what the forward was rewritten from, by the request's "before"; or NULL
     Function *symbolic;
     const int
         *joined;  // per parameter of the forward: the one that it shares its tensor with, or -1
@@ -320,7 +321,8 @@ static void allow_share(Gradcheck *check) {
 static ProblemReader problem_reader(Gradcheck *check) {
     return (ProblemReader){check->arena,    check->params, check->sources, check->forward,
                            check->symbolic, check->joined, check->facts,   check->backward,
-                           check->launches, check->seed,   check->proved,  &check->budget};
+                            check->launches, check->seed,   check->proved,  &check->budget,
+                            check->before};
 }
 
 /// A result of no run.
@@ -354,8 +356,8 @@ static CheckResult check_ready(Gradcheck *check, PlanConfiguration *configuratio
     problem->need = &check->need;
     check->cuda.arena = arena;
     if (device_is_wanted()) problem->cuda = &check->cuda;
-    bool is_large = !launch_error && problem->cuda && configuration->origin <= SPEC_PYPROJECT &&
-                    large_is(configuration);
+    bool is_large = !launch_error && problem->cuda && !check->before &&
+                    configuration->origin <= SPEC_PYPROJECT && large_is(configuration);
     CheckResult result = result_open(arena, problem, CHECK_REDUNDANT, NULL);
     if (is_large && (is_checked(check, configuration) || check_large(arena, problem, &result)))
         return result;
@@ -631,6 +633,14 @@ static Error prepare(Gradcheck *check) {
     if (!check->forward) return error;
     check->backward =
         sources_module(check->sources, json_get_string(params, "path", ""), backward->string);
+    const Json *before = json_get(params, "before");
+    if (before) {
+        Json *earlier = json_copy(arena, params);
+        json_set(earlier, "source", json_copy(arena, before));
+        json_set_number(earlier, "line", 0);
+        check->before = sources_kernel(check->sources, earlier, &error);
+        if (!check->before) return error;
+    }
     LowerOptions options = {0};
     check->symbolic = lower_kernel(arena, check->forward, &options, &check->sources->diagnostics);
     const Json *inputs = json_get(params, "inputs");

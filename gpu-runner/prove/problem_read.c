@@ -91,6 +91,14 @@ Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration
         error = "the kernel's parameters are not understood";
     if (!error) function_join_parameters(forward, reader->joined);
     if (!error) error = error_of_none(arena, forward);
+    if (!error && reader->before) {
+        Function *before =
+            lower_concrete(reader->sources, reader->before, bindings, binding_count, &error);
+        if (!error && before->parameter_count != forward->parameter_count)
+            error = "the kernel had other parameters before";
+        if (!error) function_join_parameters(before, reader->joined);
+        problem->before = before;
+    }
     problem->inputs = present_inputs(reader, configuration, &problem->input_count);
     problem->outputs = stored_parameters(reader, configuration, &problem->output_count);
     if (!error && problem->input_count == 0) error = "no differentiable input is present";

@@ -20,6 +20,7 @@ typedef struct ProblemReader {
     uint64_t seed;
     int turn;  // how many configurations were proved before
     Budget *budget;
+    const FunctionDefinition *before;  // of Problem.before; or NULL
 } ProblemReader;
 
 /// Fills `problem`, and the grid of the configuration where that is not known. Why the forward cannot be run, or NULL;

@@ -167,7 +167,8 @@ static void take_reply(ModelSession *session, const ChatReply *reply) {
     } else {
         const char *text =
             candidate_insert(arena, session->snapshot->source->text, &session->helpers, NULL);
-        trial = trial_run(arena, session->options, session->path, text, session->kernel, &snapshot);
+        trial = trial_run(arena, session->options, session->path, text, session->kernel, NULL,
+                          &snapshot);
     }
     keep_try(session, rules, trial);
     const char *turn = next_turn(session, &trial, snapshot);

@@ -8,7 +8,7 @@
 typedef struct TrialRun {
     Arena *arena;
     Options options;
-    const char *path, *text;
+    const char *path, *text, *before;
     ImportResolver *resolver;
     const Snapshot *snapshot;
 } TrialRun;
@@ -30,6 +30,7 @@ static Report *prove(const TrialRun *run, const char *kernel) {
     Loop *loop = loop_new();
     SettingsCache *settings = settings_cache_new(run->arena, report);
     Grad *grad = grad_new(run->arena, loop, report, run->resolver, &run->options);
+    grad_compare(grad, run->before);
     grad_derive(grad, run->snapshot, settings_for(settings, run->path), kernel);
     grad_prove(grad);
     loop_free(loop);
@@ -65,7 +66,7 @@ static Trial try_kernel(const TrialRun *run, const char *name) {
     const Backward *backward =
         backward_derive(run->arena, run->snapshot, kernel, &options, &ignored);
     if (backward->status == BACKWARD_NOT_DIFFERENTIABLE)
-        return (Trial){TRIAL_UNUSABLE, "with it no gradient passes through the helper", 0, {0}};
+        return (Trial){TRIAL_UNUSABLE, "with it no gradient passes any more", 0, {0}};
     if (backward->status != BACKWARD_DERIVED)
         return (Trial){TRIAL_REFUSED, backward->reason ? backward->reason : "", 0,
                        backward->reason_range};
@@ -77,12 +78,13 @@ static Trial try_kernel(const TrialRun *run, const char *name) {
 }
 
 Trial trial_run(Arena *arena, const Options *options, const char *path, const char *text,
-                const char *kernel, const Snapshot **snapshot) {
+                const char *kernel, const char *before, const Snapshot **snapshot) {
     Trial trial = {.outcome = TRIAL_UNUSABLE, .words = "it cannot be analysed"};
     BugGuard guard;
     *snapshot = NULL;
     if (!BUG_GUARD(&guard)) return trial;
     TrialRun run = trial_begin(arena, options, path, text);
+    run.before = before;
     trial = try_kernel(&run, kernel);
     bug_guard_end(&guard);
     import_resolver_free(run.resolver);

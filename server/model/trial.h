@@ -22,10 +22,11 @@ typedef struct Trial {
     Range refused;  // TRIAL_REFUSED: where, in the text of the trial
 } Trial;
 
-/// Tries `text` in the place of the file at `path`, for one kernel of it. Ranges of the trial lie in `*snapshot`, which the caller
+/// Tries `text` in the place of the file at `path`, for one kernel of it. `before`: a text whose kernel of that name has to compute the same; or
+/// NULL. Ranges of the trial lie in `*snapshot`, which the caller
 /// releases; NULL after an error of ours.
 Trial trial_run(Arena *arena, const Options *options, const char *path, const char *text,
-                const char *kernel, const Snapshot **snapshot);
+                const char *kernel, const char *before, const Snapshot **snapshot);
 /// Why the file must not have this text: a gradient of any of its kernels that rests on a rule by hand is wrong. NULL: it may.
 const char *trial_whole(Arena *arena, const Options *options, const char *path, const char *text);
 

@@ -172,6 +172,14 @@ static void report_cost(Ask *ask) {
     buffer_puts(&ask->out, "\n");
 }
 
+void ask_put_diff(Buffer *out, const char *diff) {
+    for (const char *at = diff; *at;) {
+        size_t size = strcspn(at, "\n");
+        buffer_printf(out, "      %.*s\n", (int)size, at);
+        at += size + (at[size] != 0);
+    }
+}
+
 // --- the session
 
 /// Asks about the next refused kernel of the text that is there by now. False where there is none, or no model.
@@ -182,7 +190,9 @@ static bool ask_next(Ask *ask) {
     ModelSession *session = &question.session;
     bool is_there = question.kernel != NULL;
     ask->refused += is_there;
-    if (is_there && question.why) {
+    if (is_there && question.why && ask_region(ask, question.kernel, question.line)) {
+        // It has said what came of it.
+    } else if (is_there && question.why) {
         buffer_printf(&ask->out, "%s:%d: `%s`: %s\n", ask->target.path, question.line,
                       question.kernel, question.why);
         ask->last = question.why;
@@ -294,6 +304,11 @@ static const char *summary(const Ask *ask, bool is_changed) {
         return arena_printf(ask->arena, "Nothing better from %s: %s%s", ask->settings.model,
                             ask->last, cost);
     if (ask->refused == 0) return ask->last ? ask->last : "The rules refuse nothing here.";
+    if (is_changed && ask->regions)
+        return arena_printf(ask->arena,
+                            "The lines that %s proposes compute what stood there, and the "
+                            "gradients are proved: see the comment above them%s.",
+                            ask->settings.model, cost);
     if (is_changed)
         return arena_printf(
             ask->arena,

@@ -19,6 +19,7 @@ typedef struct Ask {
     Buffer out;
     Names done;  // kernels that were asked about, or cannot be
     int refused, proved;
+    int regions;        // of these, proved with other lines in the kernel
     int phases, gains;  // that were run, and that found something better
     bool is_failed;     // the model, or the way to it
     const char *last;   // why there was no proof, the last time
@@ -30,6 +31,10 @@ const char *ask_request(Ask *ask, const Chat *chat);
 /// Whether what is asked may leave this machine. `scope`: what it holds beyond the text of a helper, or NULL; agreed to apart.
 /// `later`: what later requests add.
 bool ask_is_agreed(Ask *ask, const char *requests, const char *scope, const char *later);
+/// A diff as part of the report.
+void ask_put_diff(Buffer *out, const char *diff);
+/// Asks about the refused lines of a kernel of the best text. False where there are none that a model could write.
+bool ask_region(Ask *ask, const char *kernel, int line);
 /// Whether the phase is wanted.
 bool ask_wants(const Ask *ask, const char *phase);
 /// From now on the settings of this phase hold.

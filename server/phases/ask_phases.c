@@ -41,11 +41,7 @@ static void report_tries(Ask *ask, const PhaseRun *run, const char *kernel) {
         const PhaseTry *try
             = &run->tries.items[i];
         buffer_printf(out, "    answer %d %s%s\n", i + 1, try->is_kept ? "kept, " : "", try->words);
-        for (const char *at = try->diff; *at;) {
-            size_t size = strcspn(at, "\n");
-            buffer_printf(out, "      %.*s\n", (int)size, at);
-            at += size + (at[size] != 0);
-        }
+        ask_put_diff(out, try->diff);
     }
     if (run->stopped) buffer_printf(out, "    stopped: %s\n", run->stopped);
 }

@@ -177,8 +177,7 @@ static size_t least_indent(Str body) {
     return least;
 }
 
-/// The body's lines with `indent` in the place of what they begin with in common.
-static const char *indented(Arena *arena, Str body, size_t indent) {
+const char *answer_indented(Arena *arena, Str body, size_t indent) {
     Buffer out = buffer_new(arena);
     size_t common = least_indent(body);
     for (size_t at = 0; at < body.size; at++) {
@@ -237,7 +236,7 @@ static const char *with_bodies(Arena *arena, const Snapshot *base, const Snapsho
         Range body = node_range(base->source, function->body);
         size_t indent = body.start - line_start(text, body.start);
         buffer_add(&out, text.data + at, start - at);
-        buffer_puts(&out, indented(arena, body_of(answer, given), indent));
+        buffer_puts(&out, answer_indented(arena, body_of(answer, given), indent));
         at = end;
     }
     buffer_add(&out, text.data + at, text.size - at);
@@ -262,10 +261,15 @@ static const char *take_code(Arena *arena, const Snapshot *base, const OpenBodie
     return text;
 }
 
-const char *bodies_take(Arena *arena, const Snapshot *base, const OpenBodies *open,
-                        const char *answer, const char **why) {
+Str answer_code(Arena *arena, const char *answer, const char **why) {
     Str code = code_of(arena, answer);
     *why = refuse_text(code);
+    return *why ? (Str){0} : code;
+}
+
+const char *bodies_take(Arena *arena, const Snapshot *base, const OpenBodies *open,
+                        const char *answer, const char **why) {
+    Str code = answer_code(arena, answer, why);
     if (*why) return NULL;
     BugGuard guard;
     *why = "its code cannot be analysed";

@@ -22,6 +22,10 @@ int bodies_size(const Snapshot *snapshot, const OpenBodies *open);
 /// another signature, or a function that is not open. Nothing of the answer is run.
 const char *bodies_take(Arena *arena, const Snapshot *base, const OpenBodies *open,
                         const char *answer, const char **why);
+/// The code of an answer: what stands between fences, else all of it. An empty text and `*why` where no kernel could hold it.
+Str answer_code(Arena *arena, const char *answer, const char **why);
+/// The lines of code with `indent` blanks in the place of those that they begin with in common.
+const char *answer_indented(Arena *arena, Str code, size_t indent);
 /// Why the candidate is more than new bodies: NULL where all else is byte for byte that of `base`, as both parse.
 Error bodies_refuse(Arena *arena, const Snapshot *base, const Snapshot *candidate,
                     const OpenBodies *open);

@@ -97,16 +97,15 @@ static int count_diagnostics(const Snapshot *snapshot, DiagnosticId id) {
     return count;
 }
 
-/// The first finding of the candidate that is more than the base has of its kind; NULL: none.
-static const char *new_finding(const Gate *gate, const Snapshot *snapshot) {
-    for (LIST_EACH(int, i, snapshot->diagnostics.list)) {
-        const Diagnostic *diagnostic = &snapshot->diagnostics.list.items[i];
+const char *finding_more(Arena *arena, const Snapshot *before, const Snapshot *after) {
+    for (LIST_EACH(int, i, after->diagnostics.list)) {
+        const Diagnostic *diagnostic = &after->diagnostics.list.items[i];
         if (diagnostic->severity > SEVERITY_WARNING) continue;
-        int known = gate->base ? count_diagnostics(gate->base->snapshot, diagnostic->id) : 0;
-        if (diagnostic->severity == SEVERITY_WARNING && !gate->base) continue;
-        if (count_diagnostics(snapshot, diagnostic->id) <= known) continue;
+        int known = before ? count_diagnostics(before, diagnostic->id) : 0;
+        if (diagnostic->severity == SEVERITY_WARNING && !before) continue;
+        if (count_diagnostics(after, diagnostic->id) <= known) continue;
         Str line = source_slice(diagnostic->range);
-        return arena_printf(gate->arena, "line %d, `%.*s`: %s", range_line(diagnostic->range),
+        return arena_printf(arena, "line %d, `%.*s`: %s", range_line(diagnostic->range),
                             (int)(line.size > 120 ? 120 : line.size), line.data,
                             diagnostic->message);
     }
@@ -169,7 +168,9 @@ static void judge_snapshot(const Gate *gate, ImportResolver *resolver, Judged *j
         judged->refused =
             bodies_refuse(arena, gate->base->snapshot, judged->snapshot, &gate->base->open);
     if (!judged->refused && !judged->open.names.count) judged->refused = "it has no backward";
-    if (!judged->refused) judged->refused = new_finding(gate, judged->snapshot);
+    if (!judged->refused)
+        judged->refused =
+            finding_more(arena, gate->base ? gate->base->snapshot : NULL, judged->snapshot);
     if (judged->refused) return;
     judged->report = prove(gate, resolver, judged->snapshot);
     judged->refused = refuse_proof(gate, judged->report, judged);

@@ -28,6 +28,8 @@ typedef struct Gate {
         *base;  // what must stay, and findings that count as known; NULL: this is the base itself
 } Gate;
 
+/// The first error or warning of `after` that is more than `before` has of its kind, with its line; NULL: none. `before`: NULL has all warnings.
+const char *finding_more(Arena *arena, const Snapshot *before, const Snapshot *after);
 /// Analyses `text`, compares what is locked, and proves it. Nothing of it is run but by the worker's interpreter.
 Judged judge(const Gate *gate, const char *text);
 void judged_free(Judged *judged);

@@ -61,6 +61,7 @@ struct Grad {
     LIST(GradProver *) provers;
     bool shows_progress;
     bool runner_missing;
+    const char *before;  // grad_compare
 };
 
 Grad *grad_new(Arena *arena, Loop *loop, Report *report, ImportResolver *resolver,
@@ -74,6 +75,8 @@ Grad *grad_new(Arena *arena, Loop *loop, Report *report, ImportResolver *resolve
     grad->shows_progress = isatty(STDERR_FILENO) && !options->quiet;
     return grad;
 }
+
+void grad_compare(Grad *grad, const char *before) { grad->before = before; }
 
 // --- Deriving
 
@@ -161,6 +164,7 @@ static GradProof *proof_queue(const Deriving *deriving, const Kernel *kernel,
     proof->result = grad->report->kernels.count - 1;
     proof->derive_seconds = derive_seconds;
     proof->plan = proof_plan(arena, kernel, backward, text, proof->file->settings);
+    proof->plan.before = grad->before;
     LIST_PUSH(arena, &grad->proofs, proof);
     return proof;
 }

@@ -13,6 +13,8 @@ typedef struct Grad Grad;
 
 Grad *grad_new(Arena *arena, Loop *loop, Report *report, ImportResolver *resolver,
                const Options *options);
+/// From now on a proof also wants the kernel to compute what that of the same name in this text does. The text has to live as long.
+void grad_compare(Grad *grad, const char *before);
 /// Derives every forward kernel of the snapshot, or only the one named `kernel`, and queues the proofs. Keeps nothing of the
 /// snapshot.
 void grad_derive(Grad *grad, const Snapshot *snapshot, const Settings *settings,

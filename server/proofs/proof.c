@@ -178,6 +178,7 @@ Json *proof_params(Arena *arena, const ProofFile *file, const ProofPlan *plan, i
     json_set(params, "outputs", plan->outputs);
     json_set(params, "spec", plan->spec);
     if (plan->is_partial) json_set_bool(params, "partial", true);
+    if (plan->before) json_set_string(params, "before", plan->before);
     json_set_number(params, "seed", seed);
     json_set_number(params, "max_seconds", max_seconds);
     return params;

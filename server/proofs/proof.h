@@ -20,6 +20,8 @@ typedef struct ProofPlan {
     int line;  // of its name: several functions may define a kernel of one name
     Json *backward, *inputs, *outputs, *spec;
     bool is_partial;  // other inputs may have a gradient as well
+    const char
+        *before;  // the text that the file had, whose kernel must have computed the same; or NULL
 } ProofPlan;
 
 /// `text` is the module with the backward's kernels.

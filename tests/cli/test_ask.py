@@ -231,7 +231,7 @@ USELESS = {
     f"{RULE}grad  # tad: ignore": "its rule has a second comment in it",
     f"{RULE}grad * résultat": "its rule has characters that no expression has",
     f"{RULE}grad * 2": "refuted: the gradient of x_ptr is wrong",
-    f"{RULE}None": "with it no gradient passes through the helper",
+    f"{RULE}None": "with it no gradient passes any more",
     "# tad: backward of other(x): grad": "there is no such line in it",
 }
 

@@ -19,7 +19,7 @@ import pyte
 import pytest
 
 from tests.cli.test_ask import KERNEL as REFUSED
-from tests.cli.test_ask import KEY, RIGHT
+from tests.cli.test_ask import KEY, RIGHT, WRONG
 from tests.support.model_server import Model, Say
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -107,24 +107,27 @@ def test_story(version: str, project: Path) -> None:
     assert run.returncode == 0
 
 
-@pytest.mark.parametrize("version", NEOVIMS)
-def test_a_model_is_asked(version: str, project: Path) -> None:
-    """From the refusal to the derivative that is proved, with a key that a command prints."""
-    model = Model("openai", [Say(f"With a series:\n\n{RIGHT}\n")])
+def ask_in_neovim(
+    version: str, project: Path, script: list[Say], says: list[str] | None = None
+) -> tuple[str, Model]:
+    """Asks about a refused kernel until it is proved; `says` is what is told of the sessions before. The file, and what the model got."""
+    model = Model("openai", script)
     env = environment(project)
     file = project.with_name("work") / "gamma.py"  # the home lies elsewhere
     file.parent.mkdir()
     (file.parent / "pyproject.toml").write_text("")
     file.write_text(REFUSED)
     agreed = [{"workspace": str(file.parent.resolve()), "url": f"{model.url}/chat/completions"}]
+    settings = f'endpoint = "{model.url}"\nmodel = "scripted"\nmax-iters = 1\n'
     for variable, name, text in (
-        ("XDG_CONFIG_HOME", "model.toml", f'endpoint = "{model.url}"\nmodel = "scripted"\n'),
+        ("XDG_CONFIG_HOME", "model.toml", settings),
         ("XDG_STATE_HOME", "agreed.json", json.dumps({"agreed": agreed})),
     ):
         folder = Path(env[variable]) / "tad-lsp"
         folder.mkdir(parents=True)
         (folder / name).write_text(text)
     env["TAD_STORY_FILE"] = str(file)
+    env["TAD_STORY_SAYS"] = json.dumps(says or [])
     command = arguments(NEOVIMS[version], project.parent)
     command[3] = command[3].replace(" }", f", model_key: ['echo', '{KEY}'] }}")
     try:
@@ -140,9 +143,41 @@ def test_a_model_is_asked(version: str, project: Path) -> None:
     finally:
         model.close()
     assert run.returncode == 0, run.stdout + run.stderr
-    assert f"{RIGHT}\n@triton.jit\ndef log_gamma(x):" in file.read_text()
+    assert KEY not in run.stdout + run.stderr
+    return file.read_text(), model
+
+
+@pytest.mark.parametrize("version", NEOVIMS)
+def test_a_model_is_asked(version: str, project: Path) -> None:
+    """From the refusal to the derivative that is proved, with a key that a command prints."""
+    text, model = ask_in_neovim(version, project, [Say(f"With a series:\n\n{RIGHT}\n")])
+    assert f"{RIGHT}\n@triton.jit\ndef log_gamma(x):" in text
     ((_, headers, _),) = model.requests
     assert headers["Authorization"] == f"Bearer {KEY}"
+
+
+def test_a_model_that_fails_changes_nothing(project: Path) -> None:
+    """A server that refuses, a wrong answer, code that reads files, an answer without an end; then a busy server, a broken stream, and the right answer."""
+    script = [
+        Say(f"Incorrect API key provided: {KEY}", status=401),
+        Say(WRONG),
+        Say("```python\nopen('/etc/passwd').read()\n```"),
+        Say(RIGHT, bytes=50_000_000),
+        Say("busy", status=429, headers={"Retry-After": "3600"}),
+        Say("it broke", status=503),
+        Say(RIGHT, cut=True),
+        Say(f"It took me a while.\n\n```python\n{RIGHT}\n```\nI am sure."),
+    ]
+    says = [
+        "the server answers 401 (the key): Incorrect API key provided: (key)",
+        "the gradient of x_ptr is wrong",
+        "no rule that can be read",
+        "the answer is larger than 4000000 bytes",
+        "429 (too many requests): busy",
+    ]
+    text, model = ask_in_neovim("debian", project, script, says)
+    assert f"{RIGHT}\n@triton.jit\ndef log_gamma(x):" in text
+    assert len(model.requests) == len(script)
 
 
 class Terminal:

@@ -260,10 +260,18 @@ const tests = {
     const power = "(x + 6) * (x + 6)";
     const small = [0, 1, 2, 3, 4, 5].map((i) => ` - 1 / (x + ${i})`).join("");
     const rule = `# tad: backward of log_gamma(x): grad * (tl.log(x + 6) - 0.5 / (x + 6) - 1.0 / (12 * ${power}) + 1.0 / (120.0 * ${power} * ${power}) - 3.968253968e-3 / (${power} * ${power} * ${power})${small})`;
-    const answer = { choices: [{ message: { content: `Here it is: ${rule}` }, finish_reason: "stop" }], usage: { prompt_tokens: 100, completion_tokens: 20 } };
+    const says = (content) => ({ choices: [{ message: { content }, finish_reason: "stop" }], usage: { prompt_tokens: 100, completion_tokens: 20 } });
+    // A key that is refused, a wrong derivative, code that reads files; then the right one.
+    const script = [
+      [401, { error: { message: "Incorrect API key provided" } }],
+      [200, says("# tad: backward of log_gamma(x): grad / x")],
+      [200, says("```python\nopen('/etc/passwd').read()\n```")],
+      [200, says(`Here it is: ${rule}`)],
+    ];
     const model = http.createServer((request, response) => {
+      const [status, answer] = script[Math.min(asked.length, script.length - 1)];
       asked.push(request.headers.authorization);
-      request.resume().on("end", () => response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(answer)));
+      request.resume().on("end", () => response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(answer)));
     });
     await new Promise((resolve) => model.listen(0, "127.0.0.1", resolve));
     const endpoint = `http://127.0.0.1:${model.address().port}/v1`;
@@ -271,7 +279,7 @@ const tests = {
       fs.mkdirSync(path.join(process.env[variable], "tad-lsp"), { recursive: true, mode: 0o700 });
       fs.writeFileSync(path.join(process.env[variable], "tad-lsp", name), text, { mode: 0o600 });
     };
-    put("XDG_CONFIG_HOME", "model.toml", `endpoint = "${endpoint}"\nmodel = "scripted"\n`);
+    put("XDG_CONFIG_HOME", "model.toml", `endpoint = "${endpoint}"\nmodel = "scripted"\nmax-iters = 1\n`);
     put("XDG_STATE_HOME", "agreed.json", JSON.stringify({ agreed: [{ workspace: workspace().fsPath, url: `${endpoint}/chat/completions` }] }));
     fs.writeFileSync(
       file("gamma.py").fsPath,
@@ -282,9 +290,15 @@ const tests = {
     await api.keepModelKey("sk-kept-0123456789");
     const { document } = await open("gamma.py");
     await until("lenses", async () => (await lenses(document)).length > 0);
+    const text = document.getText();
+    for (let i = 1; i < script.length; i++) {
+      await vscode.commands.executeCommand("tad.ask", place("gamma.py", "gamma_kernel"));
+      assert.equal(asked.length, i);
+      assert.equal(document.getText(), text);
+    }
     await vscode.commands.executeCommand("tad.ask", place("gamma.py", "gamma_kernel"));
     await until("the derivative", () => document.getText().includes(`${rule}\n@triton.jit\ndef log_gamma(x):`));
-    assert.deepEqual(asked, ["Bearer sk-kept-0123456789"]);
+    assert.deepEqual(asked, script.map(() => "Bearer sk-kept-0123456789"));
     model.close();
     await api.keepModelKey("");
     await open("gamma.py");

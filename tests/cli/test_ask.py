@@ -218,9 +218,12 @@ def test_an_operation_with_an_effect_stays_where_it_is(asking) -> None:
     text = DIRECT.replace("tl.store(y_ptr + i, ", "tl.atomic_max(y_ptr + i, x, mask=i < n)  # ")
     one = asking("No.")
     one.file.write_text(text)
-    result = one.sent()
-    assert "it stands in the kernel itself: a model is asked about helpers" in result.stdout
-    assert one.model.requests == []
+    result = one.sent("--write")
+    assert result.status == 1, result.stdout
+    asked = one.model.requests[0][2]["messages"][-1]["content"]
+    assert "    # open from here\n    tl.atomic_max(" in asked  # its own lines, and no helper around it
+    assert "def kernel_atomic_max" not in asked
+    assert one.file.read_text() == text
 
 
 USELESS = {

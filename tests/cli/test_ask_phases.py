@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import time
 
 import pytest
 
+from tests.cli.conftest import BIN
 from tests.cli.test_ask import KEY, asking
 from tests.support.model_server import Say
 
@@ -396,3 +400,27 @@ def test_settings_of_a_phase_that_cannot_be(asking, text: str, says: str) -> Non
     result = run()
     assert (result.status, one.model.requests) == (2, [])
     assert says in result.stderr
+
+
+def test_a_session_that_was_killed_is_resumed(asking) -> None:
+    """Nothing was said at its end; what had been answered by then is not asked for again."""
+    one, run = phase(asking, FASTER, Say("Late.", delay=60))
+    command = [BIN / "tad-lsp", "--ask", "kernels.py", "--agree", "--phase", "faster"]
+    command += ["--endpoint", one.model.url, "--model", "scripted"]
+    env = {**os.environ, "HOME": str(one.home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
+    session = subprocess.Popen(
+        [*map(str, command)], cwd=one.workspace.path, env=env, stdout=subprocess.DEVNULL
+    )
+    while len(one.model.requests) < 2:
+        assert session.poll() is None
+        time.sleep(0.05)
+    session.kill()
+    session.wait()
+    assert one.file.read_text() == FILE
+    one.model.script = [Say("That is all.")]
+    one.model.requests.clear()
+    result = run("--write")
+    assert result.status == 0, result.stdout + result.stderr
+    assert "resumed: 1 answer of a session that did not end" in result.stdout
+    assert LINES in one.file.read_text()
+    assert one.model.requests[0][2]["messages"][2]["content"] == FASTER

@@ -91,7 +91,8 @@ def test_a_faster_body_is_kept_with_its_mark(asking, api: str) -> None:
     assert "answer 1 kept, faster: " in result.stdout
     assert "-    again = tl.load(x_ptr" in result.stdout
     assert "answer 2 cannot be used: it has none of the kernels" in result.stdout
-    assert " ns a program, was " in result.stdout and "(estimated, not timed: no line `# tad time: ...`" in result.stdout
+    assert " ns a program, was " in result.stdout
+    assert "(estimated, not timed: no line `# tad time: ...`" in result.stdout
     text = one.file.read_text()
     mark = "# Proposed by a model (scripted), proved with `scale_kernel`: worst error "
     assert text.count(mark) == 1

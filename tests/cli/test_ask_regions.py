@@ -1,4 +1,4 @@
-"""`--ask` where the rules refuse lines of a kernel that are no call: a model writes those lines anew, and nothing else."""
+"""`--ask` where the rules refuse lines of a kernel that are no call: a model writes those lines anew, and no others."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
--- A model is asked: `nvim --headless --clean -S ask.lua`, with TAD_STORY_FILE, a file with the refused `kernel`. TAD_STORY_SAYS: what is said, in
--- JSON, where it is asked before and goes wrong; the text stays as it is then.
+-- A model is asked: `nvim --headless --clean -S ask.lua`, with TAD_STORY_FILE, a file with the refused `kernel`.
+-- TAD_STORY_SAYS: what is said, in JSON, where it is asked before and goes wrong; the text stays as it is then.
 local said = {}
 vim.notify = function(text)
   table.insert(said, text)

@@ -110,7 +110,9 @@ def test_story(version: str, project: Path) -> None:
 def ask_in_neovim(
     version: str, project: Path, script: list[Say], says: list[str] | None = None
 ) -> tuple[str, Model]:
-    """Asks about a refused kernel until it is proved; `says` is what is told of the sessions before. The file, and what the model got."""
+    """Asks about a refused kernel until it is proved; `says` is what is told of the sessions before.
+
+    The file's text, and the model with what it got."""
     model = Model("openai", script)
     env = environment(project)
     file = project.with_name("work") / "gamma.py"  # the home lies elsewhere
@@ -157,7 +159,9 @@ def test_a_model_is_asked(version: str, project: Path) -> None:
 
 
 def test_a_model_that_fails_changes_nothing(project: Path) -> None:
-    """A server that refuses, a wrong answer, code that reads files, an answer without an end; then a busy server, a broken stream, and the right answer."""
+    """A server that refuses, a wrong answer, code that reads files, an answer without an end.
+
+    Then a busy server, a broken stream, and the right answer."""
     script = [
         Say(f"Incorrect API key provided: {KEY}", status=401),
         Say(WRONG),

@@ -4,10 +4,15 @@
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NEAR_DUPLICATE 0.95
 #define RARITY_POWER 0.4
 #define SAME_TO_ALL 0.999  // vectors that tell nothing apart
+#define UNLIKE 0.6        // what being like one before costs; chosen on kernels of tests/retrieval
+#define A_COPY 4          // as like as nothing else: it is listed with that one
+
+enum { MOST_ARRANGED = 12 };
 
 /// How rare the traits are, by hash: how many kernels have each.
 typedef struct Rarity {
@@ -117,13 +122,54 @@ static int compare_candidates(const void *left, const void *right) {
     return order ? order : a->kernel->line - b->kernel->line;
 }
 
+// --- the order of the list
+
+/// Both similar in structure and in words.
+static double alike(const SimilarCandidate *a, const SimilarCandidate *b) {
+    double different = 1;
+    for (Aspect i = 0; i < ASPECTS; i++)
+        different *= 1 - fmin(cosine(&a->aspects[i], &b->aspects[i]), 1);
+    return 1 - different;
+}
+
+static bool is_near_duplicate(const SimilarCandidate *a, const SimilarCandidate *b) {
+    return cosine(&a->aspects[ASPECT_STRUCTURE], &b->aspects[ASPECT_STRUCTURE]) >= NEAR_DUPLICATE;
+}
+
+static void move_to(SimilarCandidate *candidates, int from, int to) {
+    SimilarCandidate moved = candidates[from];
+    memmove(candidates + to + 1, candidates + to, (size_t)(from - to) * sizeof *candidates);
+    candidates[to] = moved;
+}
+
+/// Behind copies of the asked kernel: the nearest, then those that are near and not as those before them.
+static void arrange(Arena *arena, SimilarCandidate *candidates, int count) {
+    double *before = ARENA_ARRAY(arena, double, count + 1);  // likeness to one that is placed
+    int first = 0;
+    for (int i = 0; i < count; i++)
+        if (candidates[i].structure >= NEAR_DUPLICATE) move_to(candidates, i, first++);
+    for (int place = first; place < count && place < first + MOST_ARRANGED; place++) {
+        int best = place;
+        double most = -2;
+        for (int i = place; i < count && place > first; i++) {
+            bool is_copy = is_near_duplicate(&candidates[i], &candidates[place - 1]);
+            double like = is_copy ? A_COPY : alike(&candidates[i], &candidates[place - 1]);
+            before[i] = fmax(before[i], like);
+            double worth = candidates[i].similarity - UNLIKE * before[i];
+            if (worth > most) best = i, most = worth;
+        }
+        move_to(candidates, best, place);
+        double moved = before[best];
+        memmove(before + place + 1, before + place, (size_t)(best - place) * sizeof *before);
+        before[place] = moved;
+    }
+}
+
 /// Adds a candidate to the list, or to what it is a near duplicate of. False: the list is full.
 static bool take(Arena *arena, Similars *similars, const SimilarCandidate *const *taken,
                  const SimilarCandidate *candidate, int most) {
     for (LIST_EACH(int, i, similars->list)) {
-        if (cosine(&taken[i]->aspects[ASPECT_STRUCTURE], &candidate->aspects[ASPECT_STRUCTURE]) <
-            NEAR_DUPLICATE)
-            continue;
+        if (!is_near_duplicate(taken[i], candidate)) continue;
         LIST_PUSH(arena, &similars->list.items[i].copies, candidate->kernel);
         return true;
     }
@@ -164,6 +210,7 @@ Similars similar_find(Arena *arena, const StoredKernels *kernels, const StoredKe
         if (candidate.similarity >= options->min_similarity) candidates[count++] = candidate;
     }
     if (count) qsort(candidates, (size_t)count, sizeof *candidates, compare_candidates);
+    arrange(arena, candidates, count);
     Similars similars = {0};
     const SimilarCandidate **taken =
         ARENA_ARRAY(arena, const SimilarCandidate *, options->top_k + 1);

@@ -26,8 +26,8 @@ typedef struct Similars {
     LIST(Similar) list;
 } Similars;
 
-/// The nearest of `kernels`, the nearest first, near duplicates merged. Their structure decides, and where structures differ their words as
-/// well: a copy under other names stays one. `asked` itself, by its real path and its name, is left out.
+/// The nearest of `kernels`, the nearest first, near duplicates merged; behind it those that are near and unlike one before. Structure decides,
+/// and where structures differ words as well: a copy under other names stays one. `asked` itself, by its real path and its name, is left out.
 Similars similar_find(Arena *arena, const StoredKernels *kernels, const StoredKernel *asked,
                       const SimilarOptions *options);
 /// Whether one of the patterns fits the path.

@@ -91,7 +91,8 @@ def measure(index: Index, labels: dict[str, set[str]], score: str) -> dict[str, 
             kernel, "--min-sim", "0", "--exclude", f"{CORPUS.resolve()}/{package}/*"
         )
         found = [near for near in found if near["structure"] < NEAR_DUPLICATE]
-        found.sort(key=lambda near: -near[score])
+        if score == "structure":  # else the list has its own order
+            found.sort(key=lambda near: -near[score])
         same = [bool(labels.get(key_of(near), {"other"}) & labels[kernel]) for near in found]
         if not any(same):
             continue

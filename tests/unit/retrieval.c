@@ -83,6 +83,31 @@ TEST(the_nearest_comes_first_and_copies_are_one) {
     arena_free(arena);
 }
 
+TEST(behind_the_nearest_stands_what_is_unlike_it) {
+    Arena *arena = arena_new();
+    // `second` is as near as `first`, and like it; `other` is less near, and unlike both.
+    Trait asked[] = {{1, 1, 0}, {2, 1, 0}, {3, 1, 0}, {4, 1, 0}};
+    Trait first[] = {{1, 1, 0}, {2, 1, 0}, {3, 1, 0}, {5, 1, 0}};
+    Trait second[] = {{1, 1, 0}, {2, 1, 0}, {3, 1, 0}, {6, 1, 0}};
+    Trait other[] = {{4, 1, 0}, {7, 1, 0}};
+    StoredKernels kernels = {0};
+    LIST_PUSH(arena, &kernels.list,
+              (StoredKernel){.path = "/a.py", .name = "first", .structure = {first, 4}});
+    LIST_PUSH(arena, &kernels.list,
+              (StoredKernel){.path = "/b.py", .name = "second", .structure = {second, 4}});
+    LIST_PUSH(arena, &kernels.list,
+              (StoredKernel){.path = "/c.py", .name = "other", .structure = {other, 2}});
+    StoredKernel kernel = {.path = "", .name = "", .structure = {asked, 4}};
+    SimilarOptions options = {.top_k = 5};
+    Similars found = similar_find(arena, &kernels, &kernel, &options);
+    CHECK_EQ_INT(found.list.count, 3);
+    CHECK_EQ_STR(found.list.items[0].kernel->name, "first");
+    CHECK_EQ_STR(found.list.items[1].kernel->name, "other");
+    CHECK_EQ_STR(found.list.items[2].kernel->name, "second");
+    CHECK(found.list.items[1].similarity < found.list.items[2].similarity);
+    arena_free(arena);
+}
+
 TEST(an_index_of_nothing_has_nothing_similar) {
     Arena *arena = arena_new();
     Snapshot *snapshot = snapshot_of(PRELUDE SCALE("scale"));
@@ -273,6 +298,7 @@ TEST(functions_that_call_each_other_end) {
 
 TEST_MAIN(TEST_ROW(names_and_numbers_are_no_structure), TEST_ROW(traits_rise_and_are_there_once),
           TEST_ROW(the_nearest_comes_first_and_copies_are_one),
+          TEST_ROW(behind_the_nearest_stands_what_is_unlike_it),
           TEST_ROW(an_index_of_nothing_has_nothing_similar),
           TEST_ROW(words_tell_where_structures_differ), TEST_ROW(names_are_taken_apart_into_words),
           TEST_ROW(vectors_tell_as_far_as_they_are_closer_than_usual),

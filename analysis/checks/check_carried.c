@@ -23,9 +23,12 @@ static bool is_of_instance(const Value *value) {
     return op->code == OP_STATIC_FOR || (op->code == OP_IF && op->operands[0]->type.is_constexpr);
 }
 
-/// Sixteen bits meet thirty-two or more, or both types are certain.
+/// Sixteen bits meet thirty-two or more, or an integer a float, or both types are certain.
 static bool is_certain_to_differ(const Value *a, const Value *b) {
     if (check_is_certain(a) && check_is_certain(b)) return true;
+    bool a_is_integer = a->type.kind == TYPE_NUMBER && dtype_is_integer(a->type.element) &&
+                        type_is_tile(a->type) && check_is_certain(a);
+    if (a_is_integer && check_is_float(b)) return true;
     bool a_is_half = dtype_bits(materialised(a)) == 16 && check_is_certain(a);
     return a_is_half && check_is_wide_float(b);
 }

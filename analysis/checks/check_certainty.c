@@ -63,6 +63,25 @@ static intptr_t is_wide(ValueWalk *walk, const Value *value) {
 
 bool check_is_wide_float(const Value *value) { return walk_from(value, is_wide, false, NULL); }
 
+/// Whether a value is a float of whatever width: an exponential, a quotient, what a float goes into.
+static intptr_t is_float(ValueWalk *walk, const Value *value) {
+    if (!value || value->constant || value->type.kind != TYPE_NUMBER || value->type.is_constexpr ||
+        !dtype_is_float(value->type.element))
+        return false;
+    const Op *op = value->op;
+    if (!op || op->region_count) return false;
+    switch (op_rows[op->code].element) {
+    case ELEMENT_FLOAT:
+    case ELEMENT_DIVIDE: return true;
+    case ELEMENT_PROMOTE:
+        return walk_ask(walk, op->operands[0]) ||
+               (op->operand_count > 1 && walk_ask(walk, op->operands[1]));
+    default: return false;
+    }
+}
+
+bool check_is_float(const Value *value) { return walk_from(value, is_float, false, NULL); }
+
 /// Whether Triton knows for sure that this is no constexpr: it comes from memory, a program id or a plain parameter.
 static intptr_t certainly_runtime(ValueWalk *walk, const Value *value) {
     const Check *check = walk->context;

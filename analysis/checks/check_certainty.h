@@ -10,6 +10,8 @@ bool check_is_concrete(DType dtype);
 bool check_is_certain(const Value *value);
 /// Whether a value is certainly a float of 32 bits or more, even where it is open which.
 bool check_is_wide_float(const Value *value);
+/// Whether a value is certainly a float, of whatever width.
+bool check_is_float(const Value *value);
 /// Whether Triton knows for sure that this is no constexpr: it comes from memory, a program id or a plain parameter.
 bool check_is_runtime(const Check *check, const Value *value);
 

@@ -167,14 +167,39 @@ static bool does_as_ids_say(const Check *check) {
     return stores;
 }
 
+/// The id along the axis, where the kernel asks for it and does nothing with it; NULL where it does.
+static const Op *idle_id(const Check *check, int axis) {
+    const Op *idle = NULL;
+    for (LIST_EACH(int, i, check->program_ids)) {
+        const Op *op = check->program_ids.items[i];
+        int64_t number;
+        if (!value_is_int(op->operands[0], &number)) return NULL;
+        if (number != axis) continue;
+        if (check_uses(check, op->results[0])->list.count || op->call) return NULL;
+        idle = op;
+    }
+    return idle;
+}
+
 static void check_unread(const LaunchCheck *launch, SyntaxNode extent, int axis) {
-    if (axis >= PROGRAM_AXES || launch->check->axes.programs[axis] ||
-        !is_several(launch->source, extent))
+    if (axis >= PROGRAM_AXES) return;
+    const Op *idle = idle_id(launch->check, axis);
+    long long number;
+    bool is_one = integer_of(launch->source, extent, &number) && number == 1;
+    if (idle ? is_one : launch->check->axes.programs[axis] || !is_several(launch->source, extent))
         return;
-    check_report_at(launch->check, DIAGNOSTIC_GRID_AXIS_UNREAD, node_range(launch->source, extent),
-                    "the kernel does not ask for `tl.program_id(%d)`: programs along this axis "
-                    "all do the same",
-                    axis);
+    Diagnostic *said = check_report_at(
+        launch->check, DIAGNOSTIC_GRID_AXIS_UNREAD, node_range(launch->source, extent),
+        "the kernel does %s `tl.program_id(%d)`: programs along this axis all do the same",
+        idle ? "nothing with" : "not ask for", axis);
+    if (!idle) return;
+    check_relate(launch->check, said, idle, "asked for here");
+    for (int i = launch->check->memory.count - 1; i >= 0; i--) {
+        const Op *op = launch->check->memory.items[i]->op;
+        if (!(op_rows[op->code].effects & EFFECT_WRITES)) continue;
+        check_relate(launch->check, said, op, "stored here");
+        return;
+    }
 }
 
 /// Axes that the kernel asks for and a grid of fewer extents does not have: their program id is 0.

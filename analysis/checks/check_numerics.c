@@ -178,6 +178,16 @@ void check_variances(Check *check) {
 
 /* ---- random numbers ---- */
 
+/// A seed that is a tile beside an offset that is one number: the random numbers of neighbours begin anew.
+static void check_seed(Check *check, const Op *op) {
+    const Value *seed = check_operand(op, "seed"), *offset = check_operand(op, "offset");
+    if (!seed || !offset || !type_is_tile(seed->type) || offset->type.kind != TYPE_NUMBER ||
+        type_is_tile(offset->type))
+        return;
+    check_report(check, DIAGNOSTIC_REPEATED_RANDOM, op,
+                 "the seed is a tile, and the offset is one number: are they exchanged?");
+}
+
 void check_random(Check *check) {
     if (check->kernel->is_helper ||
         (!check->axes.programs[0] && !check->axes.programs[1] && !check->axes.programs[2]))
@@ -185,6 +195,7 @@ void check_random(Check *check) {
     for (LIST_EACH(int, i, check->ops)) {
         Op *op = check->ops.items[i];
         if (op->code != OP_RAND && op->code != OP_RANDN && op->code != OP_RANDINT) continue;
+        check_seed(check, op);
         if (check_depends_on_program(check, op->results[0], -1) ||
             op->results[0]->type.kind == TYPE_UNKNOWN)
             continue;

@@ -32,13 +32,20 @@ static bool joins_masks(const Check *check, const Op *op) {
     return true;
 }
 
+/// Whether the kernel was told already: it takes one habit to write all of them.
+static bool was_told(const Check *check) {
+    for (LIST_EACH(int, i, check->diagnostics->list))
+        if (check->diagnostics->list.items[i].id == DIAGNOSTIC_LOGICAL_WORD) return true;
+    return false;
+}
+
 void check_words(Check *check, Op *op) {
     if ((op->code != OP_LOGICAL_AND && op->code != OP_LOGICAL_OR) || op->call || !op->range.source)
         return;
     const char *word = op->code == OP_LOGICAL_AND ? "and" : "or";
     Str text = source_slice(op->range);
     if (has_outside(text, "", word)) {
-        if (joins_masks(check, op))
+        if (joins_masks(check, op) && !was_told(check))
             check_report(check, DIAGNOSTIC_LOGICAL_WORD, op,
                          "Triton will not always take `%s` of tiles: write `%s`, with brackets "
                          "around comparisons",

@@ -279,8 +279,23 @@ static void load_instead(const Normalized *normal, const WholeLoad *load) {
     region_replace_uses(normal->state->backward->body, load->value, loaded);
 }
 
-static void drop_sum(const Normalized *normal) {
+/// `x * (1 / t)` and `x / t` are x.
+static bool visit_factor(void *context, Op *op) {
+    const Normalized *normal = context;
+    bool divides = op->code == OP_DIV || op->code == OP_FDIV;
+    if (!divides && op->code != OP_MUL) return true;
+    for (int i = divides; i < 2; i++)
+        if (is_one(op->operands[i], normal->sum, 0) &&
+            same_type(op->operands[1 - i], op->results[0])) {
+            region_replace_uses(normal->state->backward->body, op->results[0], op->operands[1 - i]);
+            return true;
+        }
+    return true;
+}
+
+static void drop_sum(Normalized *normal) {
     const Value *sum = normal->sum;
+    region_walk(normal->state->backward->body, visit_factor, normal);
     Builder builder = {.function = normal->state->backward,
                        .region = sum->op->parent,
                        .before = sum->op,

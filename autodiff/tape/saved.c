@@ -130,8 +130,10 @@ bool stored_value_stays(const Differentiation *state, const Op *store, const Val
     int index = root ? parameter_of(state, root) : -1;
     if (index < 0 || index >= state->primal->definition->parameter_count) return false;
     const Value *parameter = state->primal->parameters[index].value;
-    if (map_has_pointer(&state->buffers.running, parameter)) return false;  // stored again
-    return is_only_access(state->primal, parameter) && is_stored_once(state, store, value) &&
+    bool may_be_again = is_in_loop(store) && map_has_pointer(&state->buffers.running, parameter);
+    bool is_only =
+        is_only_access(state->backward, root) || is_only_access(state->primal, parameter);
+    return !may_be_again && is_only && is_stored_once(state, store, value) &&
            is_tensor_of(state, index, is_single);
 }
 

@@ -14,7 +14,7 @@
 
 enum { MOST_DEPTH = 12 };
 
-typedef struct Lanes {
+typedef struct LaneMaxima {
     Differentiation *state;
     Value *maxima, *largest;
     const ShiftedValues *shifted;  // when the maxima are, each by a number of its own
@@ -22,16 +22,16 @@ typedef struct Lanes {
     Map made;       // for one op: value -> what it is with the largest maximum
     bool is_empty;  // a choice of lanes that saw nothing has been left out
     bool changed;
-} Lanes;
+} LaneMaxima;
 
-static bool stays(const Lanes *lanes, const Value *value) {
+static bool stays(const LaneMaxima *lanes, const Value *value) {
     StateShift shift;
     return value != lanes->maxima && value_when_shifted(lanes->shifted, value, &shift) &&
            shift.kind == STATE_STAYS;
 }
 
 /// `exp(m - max(m))`, which is 1 with the largest maximum in each lane.
-static bool is_ratio(const Lanes *lanes, const Op *op) {
+static bool is_ratio(const LaneMaxima *lanes, const Op *op) {
     if (op->code != OP_EXP && op->code != OP_EXP2) return false;
     const Op *difference = op->operands[0]->op;
     if (!difference || difference->code != OP_SUB || difference->operands[0] != lanes->maxima)
@@ -43,7 +43,7 @@ static bool is_ratio(const Lanes *lanes, const Op *op) {
 }
 
 /// Of `where(m == -inf, 0, x)` the x; NULL: it is something else.
-static Value *branch_of_seen(const Lanes *lanes, const Op *op) {
+static Value *branch_of_seen(const LaneMaxima *lanes, const Op *op) {
     double number;
     const Op *test = op->code == OP_WHERE ? op->operands[0]->op : NULL;
     if (!test || (test->code != OP_EQ && test->code != OP_NE)) return NULL;
@@ -55,7 +55,7 @@ static Value *branch_of_seen(const Lanes *lanes, const Op *op) {
 }
 
 /// `x * exp(m - max(m))`: the x. NULL: it is something else.
-static Value *factor_of_ratio(const Lanes *lanes, const Op *op) {
+static Value *factor_of_ratio(const LaneMaxima *lanes, const Op *op) {
     for (int i = 0; op->code == OP_MUL && i < 2; i++) {
         const Op *ratio = op->operands[i]->op;
         if (ratio && is_ratio(lanes, ratio) && same_type(op->operands[1 - i], op->results[0]))
@@ -72,7 +72,7 @@ static Value *ones(Builder *b, const Value *like) {
 }
 
 /// A value with the largest maximum in the place of each; NULL where that cannot be.
-static Value *with_largest(Lanes *lanes, Builder *b, Value *value, int depth) {
+static Value *with_largest(LaneMaxima *lanes, Builder *b, Value *value, int depth) {
     if (!value || depth > MOST_DEPTH) return NULL;
     Value *known = map_get_pointer(&lanes->made, value);
     if (known) return known;
@@ -108,7 +108,7 @@ static Value *with_largest(Lanes *lanes, Builder *b, Value *value, int depth) {
 }
 
 /// Whether `x` is among what the loop of the maxima takes them of: where a maximum is minus infinity, so is x.
-static bool is_seen(const Lanes *lanes, const Value *x) {
+static bool is_seen(const LaneMaxima *lanes, const Value *x) {
     const Op *loop = lanes->maxima->op;
     const Op *next = region_terminator(loop->regions[0])->operands[lanes->maxima->index]->op;
     if (!next || next->code != OP_MAXIMUM || !x->op) return false;
@@ -124,7 +124,7 @@ static bool is_seen(const Lanes *lanes, const Value *x) {
 }
 
 /// Whether a product is 0 in lanes that saw nothing, whatever its other side is: one of `exp(x - m)`.
-static bool vanishes_unseen(const Lanes *lanes, const Op *product) {
+static bool vanishes_unseen(const LaneMaxima *lanes, const Op *product) {
     for (int i = 0; product->code == OP_MUL && i < 2; i++) {
         const Value *factor = product->operands[i];
         if (!made_by(factor, OP_EXP) && !made_by(factor, OP_EXP2)) continue;
@@ -137,7 +137,7 @@ static bool vanishes_unseen(const Lanes *lanes, const Op *product) {
 }
 
 static bool visit_op(void *context, Op *op) {
-    Lanes *lanes = context;
+    LaneMaxima *lanes = context;
     Value *operands[2];
     if (op->result_count != 1 || op->operand_count != 2 || !op_is_elementwise(op) ||
         !map_has_pointer(&lanes->needed.values, op->results[0]) || !stays(lanes, op->results[0]) ||
@@ -168,7 +168,7 @@ static bool share_maximum(Differentiation *state, const Map *ours, Value *larges
         return false;
     if (!values_when_shifted(state->arena, state->backward, largest, 0, NULL)) return false;
     map_set_pointer(&held, largest, largest);
-    Lanes lanes = {.state = state, .maxima = maxima, .largest = largest};
+    LaneMaxima lanes = {.state = state, .maxima = maxima, .largest = largest};
     for (int i = 0; i < 2 && !lanes.shifted; i++)
         lanes.shifted = values_when_shifted(state->arena, state->backward, maxima, bases[i], &held);
     if (!lanes.shifted) return false;

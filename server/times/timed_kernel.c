@@ -130,7 +130,7 @@ TimedKernel timed_pair(Arena *arena, const Snapshot *snapshot, const Kernel *ker
     ProofPlan plan = proof_plan(arena, kernel, backward, timed.module, file->settings);
     put_params(arena, json_copy(arena, proof_params(arena, file, &plan, seed, max_seconds)),
                &timed);
-    find_lines(arena, snapshot, &timed);
+    timed_kernel_lines(arena, snapshot, &timed);
     return timed;
 }
 

@@ -29,18 +29,20 @@ def test_only_maxima_that_count_go_to_a_tape() -> None:
 
 # What a person would write for a logarithm of a softmax whose lanes have a maximum and a sum each.
 LOG_SOFTMAX = """
-    dz_all = dlse / z_all
-    dz = dz_all * exp
-    safe = m == -float("inf")
+    dlse = 0.0
+    # back through the loop of line 67
+    for start in range(0, N, TILE_N):
+        n = start + lanes
+        dy = tl.load(dy_ptr + y_offset + n, mask=n < N, other=0.0).to(tl.float32)
+        dlse -= tl.sum(dy)
     # back through the loop of line 57
     for start in range(0, N, TILE_N):
         n = start + lanes
-        x_mask = n < N
-        x = tl.load(x_ptr + x_offset + n, mask=x_mask, other=-float("inf"))
-        x = x.to(tl.float32)
-        dy = tl.load(dy_ptr + x_offset + n, mask=x_mask, other=0.0).to(tl.float32)
-        dx = dy + tl.where(safe, 0.0, dz * tl.exp(x - m))
-        tl.store(dx_ptr + x_offset + n, dx, mask=x_mask)
+        y_mask = n < N
+        y = tl.load(y_ptr + y_offset + n, mask=y_mask, other=-float("inf"))
+        dy = tl.load(dy_ptr + y_offset + n, mask=y_mask, other=0.0).to(tl.float32)
+        dx = dy + dlse * tl.exp(y.to(tl.float32))
+        tl.store(dx_ptr + y_offset + n, dx, mask=y_mask)
 """
 
 

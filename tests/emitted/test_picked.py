@@ -43,7 +43,6 @@ CROSS_ENTROPY = """
         dpicked = -dloss
     else:
         dpicked = 0.0
-    dd = dlse / d
     elsewhere = tl.where(
         (label >= 0) & (label < VOCAB) | (dpicked == 0.0), 0.0, float("nan")
     )
@@ -55,7 +54,7 @@ CROSS_ENTROPY = """
             logits_ptr + logits_offset + cols, mask=logits_mask, other=-float("inf")
         )
         x = logits.to(tl.float32)
-        dx = dd * tl.exp(x - m) + tl.where(cols == label, dpicked, elsewhere)
+        dx = dlse * tl.exp(x - lse) + tl.where(cols == label, dpicked, elsewhere)
         tl.store(dlogits_ptr + logits_offset + cols, dx, mask=logits_mask)
 """
 LOSSES = ROOT / "bench" / "gpu" / "style" / "losses.py"

@@ -108,7 +108,7 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
         if (!plan->positional) LIST_PUSH(arena, &call, arena_printf(arena, "**%s", given));
     }
     buffer_puts(out, grid_check_text(arena, plan, call.items, call.count));
-    StepsPlace place = {plan->ctx, plan->grid, needs_before(plan), 8};
+    StepsPlace place = {plan->ctx, plan->grid, needs_before(plan), 8, false};
     buffer_puts(out, new_check_text(arena, plan, &place));
     buffer_puts(out, steps_check_text(arena, plan, &place));
     const char *launch = arena_printf(arena, "%s[%s]", plan->callee, plan->grid);

@@ -180,26 +180,56 @@ const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPl
     return buffer_text(&out);
 }
 
+/// Whether a parameter is the first tensor of those passed, and the only one that is written: autograd follows a view there.
+static bool may_be_view(const LaunchPlan *plan, int parameter) {
+    int first = -1, outputs = 0;
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        if (!plan->passed[p] || !parameter_is_pointer(plan_parameter(plan, p))) continue;
+        if (first < 0) first = p;
+        outputs += parameter_is_output(plan_parameter(plan, p));
+    }
+    return first == parameter && outputs == 1;
+}
+
+/// A call that looks at one output.
+static void new_check_call(Arena *arena, Buffer *out, const LaunchPlan *plan,
+                           const StepsPlace *place, int p) {
+    const char *name = plan_parameter(plan, p)->name,
+               *stored = plan->backward->stored ? plan->backward->stored[p] : NULL;
+    bool is_given = launch_argument(plan->backward, ARGUMENT_RUNNING, name) ||
+                    launch_argument(plan->backward, ARGUMENT_KEPT, name);
+    int most_axis;
+    Texts arguments = {0};
+    LIST_PUSH(arena, &arguments, arena_printf(arena, "\"%s\"", name));
+    LIST_PUSH(arena, &arguments,
+              arena_printf(arena, place->is_operator ? "_%s" : "%s", name));  // as it is unpacked
+    LIST_PUSH(arena, &arguments,
+              is_given ? "False" : need_text_at(arena, plan, place->ctx, place->before, name));
+    if (stored && !is_given && is_said(plan, stored, &most_axis)) {
+        const char *grid =
+            most_axis > 0 ? arena_printf(arena, "(*%s, 1, 1)", place->grid) : place->grid;
+        LIST_PUSH(arena, &arguments,
+                  arena_printf(arena, "stored=%s", text_with_grid(arena, stored, grid)));
+    }
+    if (place->is_operator || may_be_view(plan, p))
+        LIST_PUSH(arena, &arguments, "may_be_view=True");
+    Buffer call = buffer_new(arena);
+    for (LIST_EACH(int, i, arguments))
+        buffer_printf(&call, "%s%s", i ? ", " : "", arguments.items[i]);
+    layout_statement(out, place->indent + 4, "_check_new",
+                     arena_printf(arena, "(%s)", buffer_text(&call)), "");
+}
+
 const char *new_check_text(Arena *arena, const LaunchPlan *plan, const StepsPlace *place) {
     const Backward *backward = plan->backward;
     if (host_launches(arena, plan->kernel, backward->kernel->function).count) return "";
-    Texts asked = {0};
+    Buffer out = buffer_new(arena);
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
-        const Parameter *parameter = plan_parameter(plan, p);
-        const char *name = parameter->name;
-        if (!plan->passed[p] || !parameter_is_output(parameter) ||
-            launch_argument(backward, ARGUMENT_RUNNING, name) ||
-            launch_argument(backward, ARGUMENT_KEPT, name))
-            continue;
-        LIST_PUSH(arena, &asked,
-                  arena_printf(arena, "\"%s\": %s", name,
-                               need_text_at(arena, plan, place->ctx, place->before, name)));
+        if (!plan->passed[p] || !parameter_is_output(plan_parameter(plan, p))) continue;
+        if (!out.size)
+            buffer_printf(&out, "%*sif any(%s.needs_input_grad):\n", place->indent, "", place->ctx);
+        new_check_call(arena, &out, plan, place, p);
     }
-    if (!asked.count) return "";
-    Buffer items = buffer_new(arena), out = buffer_new(arena);
-    for (LIST_EACH(int, i, asked)) buffer_printf(&items, "%s%s", i ? ", " : "", asked.items[i]);
-    layout_statement(&out, place->indent, "_check_new",
-                     arena_printf(arena, "({%s})", buffer_text(&items)), "");
     return buffer_text(&out);
 }
 

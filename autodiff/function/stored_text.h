@@ -14,11 +14,13 @@ typedef struct StepsPlace {
     const char *ctx, *grid;  // `grid`: in numbers
     int before;              // arguments in front of the kernel's
     int indent;
+    bool is_operator;  // which writes to new tensors of its own
 } StepsPlace;
 
 /// Lines that raise where steps of a kernel without a launch in its file lie on each other.
 const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPlace *place);
-/// A line that raises where what an output held has a gradient: a kernel without a launch in its file gives none back for it.
+/// Lines that raise where what an output held has a gradient, or where it is a view: a kernel without a launch in its file gives
+/// no gradient back for the one, and autograd loses those of the other.
 const char *new_check_text(Arena *arena, const LaunchPlan *plan, const StepsPlace *place);
 /// Steps as comments, where nothing runs but the kernel; "" where there is nothing to look at.
 const char *steps_comment(Arena *arena, const Backward *backward, WrapperKind wrapper);

@@ -428,7 +428,7 @@ static void add_save(Arena *arena, Buffer *out, const OperatorPlan *plan) {
     }
     buffer_printf(out, "def _%s_save(ctx, inputs, output):\n", plan->name);
     add_unpack(out, &inputs, "inputs");
-    StepsPlace place = {"ctx", "grid", operator_leading(plan), 4};
+    StepsPlace place = {"ctx", "grid", operator_leading(plan), 4, true};
     if (!plan->grid) {
         buffer_puts(out, grid_check_of(arena, plan->launch, "grid", "{}", 4));
         buffer_puts(out, new_check_text(arena, plan->launch, &place));

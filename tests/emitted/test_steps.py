@@ -281,6 +281,27 @@ def test_an_operator_looks_at_its_call(tmp_path: Path, interpreter: Worker) -> N
         call_function(text, "run", [x, 2], wrt=[0], grad_outputs=[upstream], worker=interpreter)
 
 
+AGAIN = """
+
+def run(x):
+    y = torch.zeros(4, 8, dtype=x.dtype)
+    total = 0.0
+    for factor in (1.0, 2.0):
+        y = PlainFunction.apply((4,), x * factor, y, 8, 8)
+        total = total + y * factor
+    return total
+"""
+
+
+def test_an_output_may_be_written_again(tmp_path: Path, interpreter: Worker) -> None:
+    """A launch that stores all of it leaves nothing of what it held, which had a gradient."""
+    text = tad("--backward", "--no-proof", plain_file(tmp_path)).stdout + AGAIN
+    x, upstream = np.linspace(-1.0, 1.0, 40), np.ones((4, 8))
+    found = call_function(text, "run", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter)
+    want = np.where(np.arange(40) < 32, 2 * x * (1 + 2 * 4), 0.0)
+    np.testing.assert_allclose(found.gradients[0], want, rtol=1e-6)
+
+
 def test_a_kernel_alone_says_what_its_caller_sees_to(tmp_path: Path) -> None:
     """Nothing runs but the kernel then; where sums are atomics there is nothing to see to."""
     text = tad("--backward", "--no-proof", plain_file(tmp_path), "--wrapper", "none").stdout
@@ -303,6 +324,12 @@ def held(x, w):
 
 def new(x, w):
     y = torch.ones_like(w)
+    {call}
+    return y * w
+
+
+def viewed(x, w):
+    y = torch.zeros(2, 16, dtype=x.dtype)[1]
     {call}
     return y * w
 """
@@ -337,3 +364,6 @@ def test_what_an_output_held_is_not_forgotten(
     np.testing.assert_allclose(found.gradients[0], 2 * x, rtol=1e-6)
     with pytest.raises(InterpretFailure, match="`y` held before has a gradient"):
         call_function(text, "held", [x, w], wrt=[0, 1], **given)
+    if wrapper == "triton_op":  # it writes to a new tensor; a Function's view: tests/oracle
+        found = call_function(text, "viewed", [x, w], wrt=[0], **given)
+        np.testing.assert_allclose(found.gradients[0], 2 * x * w, rtol=1e-6)

@@ -4,6 +4,7 @@
 
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/infer.h"
+#include "analysis/host/launch_concrete.h"
 #include "analysis/ir/walk.h"
 #include "analysis/syntax/syntax_nodes.h"
 
@@ -197,6 +198,58 @@ static bool is_padded_to_tile(Check *check, const Access *access, const Bound *b
     return false;
 }
 
+/// What the tile's axis is long, with the constexprs of a launch; 0 where that is open.
+static int64_t length_at(Check *check, const ConcreteLaunch *launch, const Poly *length) {
+    int64_t number;
+    for (int p = 0; p < check->function->parameter_count && p < launch->argument_count; p++) {
+        const ConcreteArgument *argument = &launch->arguments[p];
+        if (argument->kind == CONCRETE_SCALAR && argument->constant.kind == CONSTANT_INT)
+            length = poly_substitute(check->arena, length, check->function->parameters[p].value,
+                                     poly_constant(check->arena, argument->constant.integer));
+    }
+    return poly_is_constant(length, &number) ? number : 0;
+}
+
+/// Whether every launch of the file computes the parameter as a whole number of tiles.
+static bool is_rounded_at_launches(Check *check, const Value *stride, const Poly *length) {
+    const FunctionDefinition *kernel = check->kernel->definition;
+    bool any = false;
+    for (LIST_EACH(int, i, kernel->module->launches)) {
+        const LaunchSite *site = &kernel->module->launches.items[i];
+        if (site->kernel != kernel) continue;
+        if (check->skips_trials) return true;  // said once somebody has time to look
+        const HostPolicy policy = {.keep_blocks = true, .function = check->function};
+        const HostLaunch *launch = host_launch(kernel->module, site, &policy);
+        if (!launch->is_reached || stride->index >= launch->argument_count) return false;
+        const HostValue *value = launch->arguments[stride->index].value;
+        const ConcreteLaunch *numbers = host_concretize(check->arena, launch);
+        const ConcreteArgument *argument = &numbers->arguments[stride->index];
+        int64_t tile = length_at(check, numbers, length);
+        if (!value || value->kind != HOST_OPERATION || argument->kind != CONCRETE_SCALAR ||
+            argument->constant.kind != CONSTANT_INT || tile < 2 ||
+            argument->constant.integer % tile)
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/// Whether rows are as long as a number that launches round up to whole tiles: lanes past the data's end have a place in them.
+static bool is_padded_by_launch(Check *check, const Access *access, const Bound *bound) {
+    if (!access->offset.known || bound->index->type.rank != 1 || !bound->index->type.dims[0])
+        return false;
+    const Poly *base = access->offset.base;
+    for (int t = 0; t < base->count; t++)
+        for (int a = 0; base->terms[t].atom_count > 1 && a < base->terms[t].atom_count; a++) {
+            const Value *atom = base->terms[t].atoms[a];
+            bool is_size = check_is_parameter(atom) && atom->type.kind == TYPE_NUMBER &&
+                           !atom->type.is_constexpr;
+            if (is_size && is_rounded_at_launches(check, atom, bound->index->type.dims[0]))
+                return true;
+        }
+    return false;
+}
+
 static bool is_written(const Op *op) { return (op_rows[op->code].effects & EFFECT_WRITES) != 0; }
 
 static void report_unmasked(Check *check, const Access *access, const Bound *bound) {
@@ -257,7 +310,8 @@ void check_masks(Check *check) {
             if (is_padded_to_tile(check, access, bound) || is_selection(check, access, bound))
                 continue;
             Value *mask = access->mask && !value_is_none(access->mask) ? access->mask : NULL;
-            if (mask && mask_covers(check, mask, bound)) continue;
+            if (mask ? mask_covers(check, mask, bound) : is_padded_by_launch(check, access, bound))
+                continue;
             report_unmasked(check, access, bound);
             break;
         }

@@ -239,7 +239,8 @@ static void tell_unstored(Check *check, const TriedLaunch *tried, const Unstored
 
 static bool is_mostly_idle(Check *check, const TriedLaunch *tried, Leaves *grid) {
     const LaunchTrial *trial = tried->trial;
-    if (trial->programs < 8 || trial->idle * 4 <= trial->programs * 3) return false;
+    int64_t fewest = trial->is_cut ? 64 : 8;
+    if (trial->programs < fewest || trial->idle * 4 <= trial->programs * 3) return false;
     bool stores = false;
     for (int axis = 0; axis < PROGRAM_AXES; axis++) leaves_add_grid(grid, tried->launch, axis);
     for (LIST_EACH(int, i, trial->accesses)) {
@@ -259,8 +260,9 @@ static bool is_mostly_idle(Check *check, const TriedLaunch *tried, Leaves *grid)
 
 static void tell_idle(Check *check, const TriedLaunch *tried, const Leaves *grid) {
     check_report_at(check, DIAGNOSTIC_GRID_TOO_LARGE, grid_range(tried),
-                    "%lld of %lld programs store nothing, with %s", (long long)tried->trial->idle,
-                    (long long)tried->trial->programs, leaves_print(check->arena, grid));
+                    "%lld of %s%lld programs store nothing, with %s", (long long)tried->trial->idle,
+                    tried->trial->is_cut ? "the first " : "", (long long)tried->trial->programs,
+                    leaves_print(check->arena, grid));
 }
 
 /* ---- all of a launch ---- */
@@ -277,13 +279,14 @@ static bool look_at(Check *check, const TriedLaunch *tried, bool tells) {
         any = true;
         if (tells) tell_outside(check, tried, access, &extent);
     }
-    if (tried->trial->is_cut) return any;
-    any |= check_reads_of(check, tried, tells);
     Leaves grid = {0};
+    // where steps end a trial, the programs that ran are the first ones, and mostly those with work
     if (is_mostly_idle(check, tried, &grid)) {
         any = true;
         if (tells) tell_idle(check, tried, &grid);
     }
+    if (tried->trial->is_cut) return any;
+    any |= check_reads_of(check, tried, tells);
     for (int buffer = 0; buffer < tried->trial->buffer_count; buffer++) {
         Unstored unstored = {.buffer = buffer, .beyond = -1};
         if (!is_partly_filled(check, tried, &unstored)) continue;

@@ -28,9 +28,9 @@ static int64_t choose_dim(const Host *host, const HostInput *input, int axis, in
         [HOST_SIZES_SMALL] = {{11, 13, 9, 7}, {5, 7, 3, 6}},
         [HOST_SIZES_WHOLE] = {{64, 64, 64, 64}, {64, 64, 64, 64}},
         [HOST_SIZES_TINY] = {{2, 2, 2, 2}, {2, 2, 2, 2}},
-        [HOST_SIZES_TALL] = {{21, 18, 19, 23}, {33, 41, 25, 47}},
+        [HOST_SIZES_TALL] = {{21, 18, 19, 23}, {33, 29, 41, 25}},
         [HOST_SIZES_EIGHTFOLD] = {{299, 347, 331, 283}, {171, 155, 187, 147}},
-        [HOST_SIZES_EIGHTFOLD_TALL] = {{171, 147, 155, 187}, {265, 331, 203, 379}},
+        [HOST_SIZES_EIGHTFOLD_TALL] = {{171, 147, 155, 187}, {265, 233, 331, 203}},
     };
     static const int64_t even[] = {16, 8}, outer[] = {2, 3};
     int from_end = rank - 1 - axis;

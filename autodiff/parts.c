@@ -71,6 +71,21 @@ static bool try_one_pass(Arena *arena, const Kernel *kernel, const Function *for
     return true;
 }
 
+/// Where programs still add with atomics: the same with shares of their own, where half of the gradients need none then.
+static void keep_shares(Arena *arena, const Kernel *kernel, const Function *forward,
+                        const BackwardOptions *options, bool keeps_loads, BackwardPart part,
+                        Variant *variant) {
+    Variant own;
+    if (part.deals_tiles) return;
+    part.keeps_shares = true;
+    variant_try(arena, kernel, forward, options, keeps_loads, part, &own);
+    if (own.result.status != BACKWARD_DERIVED) return;
+    own.result.atomics = 0;
+    for (int i = 0; i < own.result.gradient_count; i++)
+        own.result.atomics += own.result.gradients[i].is_atomic;
+    if (2 * own.result.atomics <= variant->result.atomics) *variant = own;
+}
+
 void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
                    const BackwardOptions *options, bool keeps_loads, bool deals_tiles,
                    Variant *variant) {
@@ -90,12 +105,19 @@ void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
         any |= is_made;
         reads |= is_made && launch_reads_scratch(&own->launch);
     }
-    if (!any) return;
+    if (!any) {
+        keep_shares(arena, kernel, forward, options, keeps_loads,
+                    (BackwardPart){.kind = PART_WHOLE, .deals_tiles = deals_tiles}, variant);
+        return;
+    }
     variant_try(arena, kernel, forward, options, keeps_loads, rest, &programs);
     if (programs.result.status != BACKWARD_DERIVED) return;
+    if (programs.result.atomics)
+        keep_shares(arena, kernel, forward, options, keeps_loads, rest, &programs);
     const char *name = variant->backward->name;
     bool is_rest = programs.result.input_count > 0 || reads;
     variant->part_count = 0;
+    if (is_rest) take_gradients(&programs, &variant->result);
     if (is_rest)
         variant->parts[variant->part_count++] = (VariantPart){programs.backward, programs.launch};
     for (int i = 0; i < BACKWARD_MOST_REDUCTIONS; i++) {

@@ -126,7 +126,11 @@ const char *slices_statements(Arena *arena, const LaunchPlan *plan) {
         LIST_PUSH(arena, &items, axes_text(arena, slices->programs));
         for (int k = 0; k < launch->argument_count; k++)
             if (launch->arguments[k].is_parts) LIST_PUSH(arena, &items, launch->arguments[k].of);
-        if (has_few_warps(arena, plan, launch)) LIST_PUSH(arena, &items, "most=1024");
+        bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
+        if (slices->has_own)
+            LIST_PUSH(arena, &items, is_tuned ? "each=1" : "most=65536, each=1");
+        else if (has_few_warps(arena, plan, launch))
+            LIST_PUSH(arena, &items, "most=1024");
         const char *head = arena_printf(arena, "%s = _slices", slices_name(arena, plan, i));
         buffer_printf(&out, "        %s\n", call_lines(arena, head, items.items, items.count, 8));
     }

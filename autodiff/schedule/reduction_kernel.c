@@ -4,6 +4,8 @@
 
 #include "autodiff/schedule/reductions.h"
 
+#include <string.h>
+
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/build.h"
@@ -356,7 +358,7 @@ static Value *build_most(const Nest *nest, const SummedPrograms *programs, Build
 /// Several programs for each owner, each with a slice of what there is to sum; `bounds`: NULL where there is but one owner.
 static Shares slice_up(Nest *nest, const SummedPrograms *programs, Builder *b,
                        const ReductionBounds *bounds) {
-    nest->is_parts = sums_are_parts(nest->plan);
+    nest->is_parts = nest->plan->is_own || sums_are_parts(nest->plan);
     Value *most = build_most(nest, programs, b, bounds);
     Value *slices = named(build_binary(b, OP_MINIMUM, programs->count, most), "slices");
     Shares shares = {.first = programs->own, .step = slices};
@@ -475,6 +477,46 @@ static Value *hand_out(const Nest *nest, Region *region, Value *sum, Value *cons
     return sum;
 }
 
+/// The distance of this slice's sums from the first ones.
+static Value *part_offset(const Nest *nest, Builder *b, const SharedStatement *shared) {
+    Differentiation *state = nest->state;
+    Value *gradient = shared->statement.gradient;
+    Value *stride = map_get_pointer(&state->parts.part_strides, gradient);
+    if (!stride) {
+        const char *name = state->backward->parameters[gradient->index].name;
+        name = arena_printf(state->arena, "%s_stride", name_of_tensor(state->arena, name));
+        stride = backward_add_parameter(state, name, whole_number());
+        map_set_pointer(&state->parts.part_strides, gradient, stride);
+    }
+    return build_binary(b, OP_MUL, nest->slice, stride);
+}
+
+/// The threads of a program wait at the end of each iteration of the loop around a statement for what it stored.
+static void wait_after(const Nest *nest, const Op *statement) {
+    const Op *loop = statement->parent->parent;
+    while (!op_is_loop(loop->code)) loop = loop->parent->parent;
+    Op *end = region_terminator(loop->regions[0]);
+    if (end->previous && end->previous->code == OP_DEBUG_BARRIER) return;
+    Builder b = {.function = nest->state->backward, .region = end->parent, .before = end};
+    op_append(&b, OP_DEBUG_BARRIER, NULL, 0, 0);
+}
+
+/// What the statement adds goes to this slice at once, to other elements in each iteration or program.
+static void update_slice(const Nest *nest, const SharedStatement *shared) {
+    Op *op = shared->statement.op;
+    Function *function = nest->state->backward;
+    Builder outside = {
+        .function = function, .region = nest->programs->parent, .before = nest->programs};
+    Builder b = {.function = function, .region = op->parent, .before = op, .range = op->range};
+    Value *mask = access_mask(op), *offset = part_offset(nest, &outside, shared);
+    Value *address = build_binary(&b, OP_ADD, op->operands[0], offset);
+    Value *operands[] = {address, mask, mask ? build_float(&b, 0.0) : NULL};
+    Value *sum = build_binary(&b, OP_ADD, build(&b, OP_LOAD, operands, 3), op->operands[1]);
+    build(&b, OP_STORE, (Value *[]){address, sum, mask}, 3);
+    wait_after(nest, op);
+    op_remove(op);
+}
+
 static bool sum_up(const Nest *nest, int index) {
     Function *function = nest->state->backward;
     Op *statement = nest->plan->statements.items[index]->statement.op;
@@ -586,21 +628,6 @@ static bool open_branches(const Nest *nest, Builder *b, const Op *statement, Map
     return true;
 }
 
-/// The same place among the sums of this slice.
-static Value *part_address(const Nest *nest, Builder *b, const SharedStatement *shared,
-                           Value *address) {
-    Differentiation *state = nest->state;
-    Value *gradient = shared->statement.gradient;
-    Value *stride = map_get_pointer(&state->parts.part_strides, gradient);
-    if (!stride) {
-        const char *name = state->backward->parameters[gradient->index].name;
-        name = arena_printf(state->arena, "%s_stride", name_of_tensor(state->arena, name));
-        stride = backward_add_parameter(state, name, whole_number());
-        map_set_pointer(&state->parts.part_strides, gradient, stride);
-    }
-    return build_binary(b, OP_ADD, address, build_binary(b, OP_MUL, nest->slice, stride));
-}
-
 /// Stores what an owner has summed, apart from what others have, or adds it to that, behind the loop of programs.
 static bool store_sums(const Nest *nest) {
     const ReductionPlan *plan = nest->plan;
@@ -620,7 +647,9 @@ static bool store_sums(const Nest *nest) {
             sum = value_copied(&b, total, &copies);
             if (!sum) return false;
         }
-        if (nest->is_parts) address = part_address(nest, &b, plan->statements.items[i], address);
+        if (nest->is_parts)
+            address =
+                build_binary(&b, OP_ADD, address, part_offset(nest, &b, plan->statements.items[i]));
         OpCode code = plan->is_sliced && !nest->is_parts ? OP_ATOMIC_ADD : OP_STORE;
         build(&b, code, (Value *[]){address, sum, mask}, 3);
         op_remove(statement);
@@ -645,6 +674,31 @@ static void open_programs(Nest *nest, Builder *b, const SummedPrograms *programs
     if (!*all) nest->programs = nest->innermost;
 }
 
+/// The statements whose sums wait in registers for the end of the loop of programs, or those that store as it goes.
+static ReductionPlan plan_part(const ReductionPlan *plan, bool stores_at_once) {
+    ReductionPlan part = *plan;
+    memset(&part.statements, 0, sizeof part.statements);
+    for (LIST_EACH(int, i, plan->statements)) {
+        const SharedStatement *shared = plan->statements.items[i];
+        bool differs = plan->is_own && statement_differs(plan, shared->statement.op);
+        if (differs == stores_at_once) LIST_PUSH(plan->arena, &part.statements, shared);
+    }
+    return part;
+}
+
+/// What is said of the gradients that the plan's statements are for.
+static void describe_sums(const Nest *nest, const ReductionPlan *plan) {
+    for (LIST_EACH(int, i, plan->statements)) {
+        Gradient *gradient = plan->statements.items[i]->gradient;
+        gradient->is_sum = plan->is_sliced;
+        gradient->is_parts = nest->is_parts;
+        gradient->is_atomic = plan->is_sliced && !nest->is_parts;
+        if (gradient->is_atomic)
+            gradient->why =
+                arena_printf(plan->arena, "%s, in %s parts at most", gradient->why, most_slices);
+    }
+}
+
 /// Puts all that the backward does into a loop over the programs of the forward, and sums there what the plan's statements add.
 static bool gather_programs(Differentiation *state, const ReductionPlan *plan) {
     Function *function = state->backward;
@@ -654,7 +708,8 @@ static bool gather_programs(Differentiation *state, const ReductionPlan *plan) {
     Builder b = {.function = function, .region = function->body};
     SummedPrograms programs;
     if (!summed_programs_find(state, &b, plan, &programs)) return false;
-    Nest nest = {.state = state, .plan = plan, .summed = &programs};
+    const ReductionPlan sums = plan_part(plan, false), updates = plan_part(plan, true);
+    Nest nest = {.state = state, .plan = &sums, .summed = &programs};
     Shares shares;
     Value *all, *along;
     add_up_tiles(&nest);
@@ -664,23 +719,16 @@ static bool gather_programs(Differentiation *state, const ReductionPlan *plan) {
     outside.before = nest.programs;
     open_sums(&nest, &outside);
     move_in(&nest, ops.items, ops.count);
+    for (LIST_EACH(int, i, updates.statements)) update_slice(&nest, updates.statements.items[i]);
     if (!plan->loop) move_alike(state, nest.programs, plan);
     inline_loop(&nest);
-    for (int i = 0; i < plan->statements.count; i++)
+    for (int i = 0; i < sums.statements.count; i++)
         if (!sum_up(&nest, i)) return false;
     if (!store_sums(&nest)) return false;
     if (along) summed_programs_place_along(nest.innermost->regions[0], &programs, nest.id, along);
     if (all) summed_programs_place(state, plan, nest.programs->regions[0], &programs, nest.id, all);
-    stages_add(state, nest.innermost);
-    for (LIST_EACH(int, i, plan->statements)) {
-        Gradient *gradient = plan->statements.items[i]->gradient;
-        gradient->is_sum = plan->is_sliced;
-        gradient->is_parts = nest.is_parts;
-        gradient->is_atomic = plan->is_sliced && !nest.is_parts;
-        if (gradient->is_atomic)
-            gradient->why =
-                arena_printf(state->arena, "%s, in %s parts at most", gradient->why, most_slices);
-    }
+    if (!plan->is_own) stages_add(state, nest.innermost);
+    describe_sums(&nest, plan);
     return true;
 }
 
@@ -702,9 +750,17 @@ static bool reductions_join(Differentiation *state, const ReductionPlan *plan) {
     return gather_programs(state, plan);
 }
 
+/// Programs keep what they add apart, in slices of their own. False where nothing is added so.
+static bool shares_take(Differentiation *state, const TileOrders *orders) {
+    ReductionPlan plan;
+    if (!reductions_keep_shares(state, orders, &plan)) return false;
+    state->parts.has_own_slices = true;
+    return gather_programs(state, &plan);
+}
+
 void part_settle(Differentiation *state) {
     const BackwardPart *part = &state->parts.part;
-    if (part->kind == PART_WHOLE) return;
+    if (part->kind == PART_WHOLE && !part->keeps_shares) return;
     const TileOrders orders = tile_orders_open(state->arena, state->backward);
     ReductionPlans plans = reductions_plan(state, &orders);
     state->parts.reduction_kernels = plans.count;
@@ -715,8 +771,9 @@ void part_settle(Differentiation *state) {
         reductions_leave(state, &plans, part->moved);
     else if (part->kind == PART_ONE_PASS)
         is_made = state->parts.fits_one_pass && reductions_join(state, &together);
-    else
+    else if (part->kind == PART_REDUCTION)
         is_made = part->index < plans.count && reduction_take(state, &plans, part->index);
+    if (is_made && part->keeps_shares) is_made = shares_take(state, &orders);
     if (!is_made) {  // it may be half made: nobody reads it any more
         adjoint_fail(state, DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT, (Range){0}, "no owners");
         return;

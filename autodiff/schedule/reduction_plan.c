@@ -92,8 +92,9 @@ static bool find_loop(Candidate *candidate, const Axis *axes, const AxisDependen
     return true;
 }
 
+/// Which programs share the statement's elements; `is_alone`: in one iteration of a loop, which is looked for.
 static bool find_axes(const Differentiation *state, const FunctionAxes *function,
-                      Candidate *candidate) {
+                      Candidate *candidate, bool is_alone) {
     Axis axes[ACCESS_MOST_AXES];
     AxisDependence dependence[ACCESS_MOST_AXES];
     Access access = access_of(state->arena, candidate->op);
@@ -117,7 +118,7 @@ static bool find_axes(const Differentiation *state, const FunctionAxes *function
         candidate->summed[axis] = true;
         *row = *column = false;
     }
-    return any && find_loop(candidate, axes, dependence, count);
+    return any && (!is_alone || find_loop(candidate, axes, dependence, count));
 }
 
 /* ---- what it needs ---- */
@@ -380,7 +381,7 @@ static bool can_stand_apart(Differentiation *state, ReductionPlan *plan, const O
 static bool consider(Differentiation *state, ReductionPlan *plan, const FunctionAxes *axes,
                      const SharedStatement *shared, bool is_apart) {
     Candidate candidate = {.shared = shared, .op = shared->statement.op};
-    if (!find_axes(state, axes, &candidate)) return false;
+    if (!find_axes(state, axes, &candidate, true)) return false;
     ReductionPlan trial = *plan;
     if (plan->statements.count && !is_like(plan, &candidate)) return false;
     trial.loop = candidate.loop;
@@ -451,6 +452,71 @@ static bool leaves_atomics(const Differentiation *state, const ReductionPlan *pl
     OtherAdditions others = {.plan = plan};
     region_walk(state->backward->body, visit_addition, &others);
     return others.any;
+}
+
+/* ---- shares ---- */
+
+bool statement_differs(const ReductionPlan *plan, const Op *statement) {
+    return !branches_are_alike(plan, statement) || owners_differ(plan, statement->operands[0]) ||
+           owners_differ(plan, statement->operands[2]);
+}
+
+/// Axes along which a tile has more than one element.
+static int axes_of_tile(Type type) {
+    int count = 0;
+    for (int i = 0; i < type.rank; i++) {
+        int64_t size;
+        count += !type.dims[i] || !poly_is_constant(type.dims[i], &size) || size != 1;
+    }
+    return count;
+}
+
+typedef struct ReadSearch {
+    Map seen;
+    int axes;  // of what the program adds
+    bool found;
+} ReadSearch;
+
+/// Whether a value is made of loads of more, or by a loop.
+static bool visit_read(void *context, Value *value) {
+    ReadSearch *search = context;
+    if (!value->op || value->constant || map_has_pointer(&search->seen, value)) return true;
+    map_set_pointer(&search->seen, value, value);
+    const Op *op = value->op;
+    search->found = op_is_loop(op->code) ||
+                    (op->code == OP_LOAD && axes_of_tile(value->type) > search->axes) ||
+                    (op_is_product(op->code) && axes_of_tile(value->type) > search->axes);
+    return !search->found && op_walk_captured(op, visit_read, search);
+}
+
+static bool adds_less_than_it_reads(Arena *arena, const Op *statement) {
+    Type type = statement->operands[0]->type;
+    ReadSearch search = {.seen = map_new(arena), .axes = axes_of_tile(type)};
+    if (type.rank == 0) return true;
+    visit_read(&search, statement->operands[1]);
+    return search.found;
+}
+
+static void keep_share(Differentiation *state, const FunctionAxes *axes,
+                       const SharedStatement *shared, ReductionPlan *plan) {
+    Op *op = shared->statement.op;
+    if (!shared->gradient->is_atomic || !adds_less_than_it_reads(state->arena, op)) return;
+    Candidate candidate = {.shared = shared, .op = op};
+    if (!find_axes(state, axes, &candidate, false)) return;
+    if (plan->statements.count && !is_like(plan, &candidate)) return;
+    for (int axis = 0; axis < SUMMED_AXES; axis++) plan->summed[axis] = candidate.summed[axis];
+    LIST_PUSH(state->arena, &plan->statements, shared);
+}
+
+bool reductions_keep_shares(Differentiation *state, const TileOrders *orders, ReductionPlan *plan) {
+    *plan =
+        (ReductionPlan){.arena = state->arena, .orders = orders, .is_sliced = true, .is_own = true};
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (state->stores.unread_axes[axis] == GRID_AXIS_SEVERAL) return false;
+    FunctionAxes axes = backward_axes(state);
+    for (LIST_EACH(int, i, state->parts.shared))
+        keep_share(state, &axes, &state->parts.shared.items[i], plan);
+    return plan->statements.count > 0;
 }
 
 bool reductions_fit_one_pass(Differentiation *state, const TileOrders *orders,

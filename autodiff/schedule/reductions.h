@@ -26,6 +26,8 @@ typedef struct ReductionPlan {
     const TileOrders *orders;  // what the ids along the axes of the grid number
     bool
         is_sliced;  // owners are too few to fill a GPU: several programs sum a share each, and add it
+    bool
+        is_own;  // each program keeps what it adds apart, and does all else as before: as many slices as there is room for
     LIST(Value *)
     saved;  // results of loops, or what is smaller: of each program of the forward, from memory
 } ReductionPlan;

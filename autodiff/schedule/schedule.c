@@ -13,6 +13,7 @@
 #include "autodiff/addresses/digits.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/addresses/segments.h"
+#include "autodiff/atomics/neighbours.h"
 #include "autodiff/atomics/picked.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/schedule/sink.h"
@@ -226,12 +227,23 @@ static int fold_picked(Differentiation *state, Gradient *gradient, Accumulation 
     return left_count;
 }
 
+/// Statements that are private each, and meet because they read neighbours, become plain stores of the owners. False where they stay.
+static bool store_neighbours(Differentiation *state, Accumulation *group, int count) {
+    for (int i = 0; i < count; i++)
+        if (!statement_sharing(state, &group[i]).is_private) return false;
+    if (group_is_private(state, group, count)) return false;
+    int left = neighbours_gather(state, group, count);
+    for (int i = 0; i < left; i++) make_store(&group[i], state->backward);
+    return left > 0;
+}
+
 static void schedule_group(Differentiation *state, Gradient *gradient, Accumulation *group,
                            int count) {
     int left = fold_picked(state, gradient, group, count);
     if (left > 0) count = left;
-    Pair *pairs = ARENA_ARRAY(state->arena, Pair, count * count + 1);
     gradient->range = group[0].range;
+    if (store_neighbours(state, group, count)) return;
+    Pair *pairs = ARENA_ARRAY(state->arena, Pair, count * count + 1);
     for (int i = 0; i < count; i++) {
         GradientSharing sharing = statement_sharing(state, &group[i]);
         if (!sharing.is_private) {

@@ -47,6 +47,7 @@ typedef struct BackwardPart {
     } kind;
     int index;                             // of PART_REDUCTION
     bool moved[BACKWARD_MOST_REDUCTIONS];  // of PART_PROGRAMS: those that there are
+    bool keeps_shares;  // PART_WHOLE and PART_PROGRAMS: programs keep what they add apart
     bool
         deals_tiles;  // programs that take turns with tiles are derived as one program a tile (shared_tiles.h)
 } BackwardPart;
@@ -140,6 +141,7 @@ typedef struct PartState {
     TileTurns tiles;
     Value *
         slices;  // parameter of a gradient-reduction kernel: how many programs share a sum; or NULL
+    bool has_own_slices;  // for each program of the forward one, as far as there is room
     Map part_strides;  // parameter of a gradient that programs store parts of -> that of the elements between them
     int reduction_kernels;  // how many PART_REDUCTION there may be
     Value *

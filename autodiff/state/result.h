@@ -85,6 +85,7 @@ typedef struct BackwardArgument {
         is_program_sum;  // ARGUMENT_GRADIENT of a scalar: one element a program, whose sum is the gradient
     bool
         is_parts;  // ARGUMENT_GRADIENT: as many buffers as ARGUMENT_SLICES says, whose sum is the gradient; `stored` is of each of them
+    bool has_own;  // ARGUMENT_SLICES: each program has its own as far as there is room
     const char *
         programs;  // ARGUMENT_SLICES: those that share the sums, as `grid.0 * grid.1`; NULL: not known
     bool

@@ -1,0 +1,509 @@
+// From additions at neighbouring places to one: the owner of an element asks the programs, or the lanes, that read it. Readers are those of
+// the launch alone. A place that no owner has is stored by its reader, where only one read can come to be there.
+#include "autodiff/atomics/neighbours.h"
+
+#include "analysis/addresses/affine.h"
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/build/build.h"
+#include "analysis/build/clone.h"
+#include "analysis/build/value_poly.h"
+#include "analysis/ir/type.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/rewrite/copying.h"
+#include "autodiff/rewrite/order.h"
+#include "autodiff/rewrite/rewrite.h"
+
+enum {
+    MOST_READS = 8,     // of one tensor: beyond, atomics stay
+    MOST_COPIED = 128,  // values that each of them is made of
+    FURTHEST = 64,      // places apart
+};
+
+/// What numbers the owners: the programs along an axis, or all their lanes, `program * size + lane`.
+typedef struct Coordinate {
+    int axis;
+    Value *program;      // the id along the axis
+    const Poly *size;    // of a tile; NULL: programs are numbered
+    int lane;            // the dimension of the tile
+    const Poly *weight;  // what one step moves the address by
+} Coordinate;
+
+typedef struct Read {
+    Accumulation *statement;
+    int64_t distance;                // of its element from the one that the owner has
+    bool falls_below, falls_behind;  // where its owner is none of the launch
+} Read;
+
+typedef struct Neighbours {
+    Differentiation *state;
+    Arena *arena;
+    Coordinate coordinate;
+    Read *reads;
+    int count, own;  // which of them the owners are numbered by
+} Neighbours;
+
+/* ---- the coordinate ---- */
+
+static Value *first_program(const Neighbours *all, int axis) {
+    return all->state->versions.axes->programs[axis];
+}
+
+static bool differs(const Neighbours *all, Value *value) {
+    return value_depends_on_axis(all->arena, value, all->coordinate.program);
+}
+
+/// Whether the value counts what owners are numbered by: `program * size + lane`, or the id itself.
+static bool is_coordinate(const Neighbours *all, Value *value) {
+    const Coordinate *coordinate = &all->coordinate;
+    if (!coordinate->size) return value_is_program_id(value, coordinate->axis);
+    if (value->type.kind != TYPE_NUMBER || value->type.rank != 1) return false;
+    Affine affine = affine_of(all->arena, value);
+    int64_t one;
+    return affine.known && !affine.wrapped && affine.rank == 1 &&
+           poly_is_constant(affine.lane[0], &one) && one == 1 &&
+           poly_equal(affine.base, poly_multiply(all->arena, coordinate->size,
+                                                 poly_atom(all->arena, coordinate->program)));
+}
+
+/// How many steps of the coordinate lie between two addresses; false where these are no whole steps.
+static bool find_distance(const Neighbours *all, const Affine *from, const Affine *to,
+                          int64_t *distance) {
+    if (to->rank != from->rank) return false;
+    for (int i = 0; i < to->rank; i++)
+        if (!poly_equal(to->lane[i], from->lane[i])) return false;
+    const Poly *between = poly_subtract(all->arena, to->base, from->base), *steps;
+    if (poly_is_zero(between)) {
+        *distance = 0;
+        return true;
+    }
+    steps = poly_divide_exact(all->arena, between, all->coordinate.weight);
+    return steps && poly_is_constant(steps, distance) && *distance <= FURTHEST &&
+           *distance >= -FURTHEST;
+}
+
+/// Whether all reads are steps of the coordinate apart.
+static bool take_coordinate(Neighbours *all) {
+    Affine *forms = ARENA_ARRAY(all->arena, Affine, all->count);
+    for (int i = 0; i < all->count; i++) {
+        Access access = access_of(all->arena, all->reads[i].statement->op);
+        if (!access.parameter || !access.offset.known || access.offset.wrapped) return false;
+        forms[i] = access.offset;
+    }
+    for (int i = 0; i < all->count; i++)
+        if (!find_distance(all, &forms[all->own], &forms[i], &all->reads[i].distance)) return false;
+    return true;
+}
+
+/// The programs along an axis, or the lanes of a tile whose programs along it have the next ones each.
+static bool set_coordinate(Neighbours *all, int axis, int lane) {
+    Value *program = first_program(all, axis);
+    Op *op = all->reads[all->own].statement->op;
+    Access access = access_of(all->arena, op);
+    const Poly *weight, *rest;
+    if (!program || !access.offset.known || access.offset.wrapped ||
+        !poly_split(all->arena, access.offset.base, program, &weight, &rest) ||
+        poly_is_zero(weight))
+        return false;
+    all->coordinate = (Coordinate){.axis = axis, .program = program, .weight = weight};
+    if (lane < 0) return true;
+    const Type *tile = &op->operands[0]->type;
+    const Poly *size = tile->dims[lane];
+    for (int i = 0; i < tile->rank; i++)  // what counts the lanes along one axis may count others
+        if (i != lane && poly_equal(tile->dims[i], size)) return false;
+    all->coordinate.lane = lane;
+    all->coordinate.size = size;
+    all->coordinate.weight = access.offset.lane[lane];
+    return size && poly_equal(weight, poly_multiply(all->arena, size, access.offset.lane[lane]));
+}
+
+/* ---- what readers compute ---- */
+
+/// What another reader adds, at the builder's place.
+typedef struct OtherReader {
+    const Neighbours *all;
+    Builder *builder;
+    Map copies;
+    Value *inside;  // whether the reader is one of the launch: for a program, or for each lane
+    int64_t distance;
+    int left;
+} OtherReader;
+
+static Value *moved(Builder *b, Value *coordinate, int64_t distance) {
+    return distance < 0 ? build_binary(b, OP_ADD, coordinate, build_int(b, -distance))
+                        : build_binary(b, OP_SUB, coordinate, build_int(b, distance));
+}
+
+static Value *and_also(Builder *b, Value *a, Value *also) {
+    return a && also ? build_binary(b, OP_AND, a, also) : a ? a : also;
+}
+
+/// A condition on the coordinate for a tile of so many axes. NULL where that is another tile than what is added.
+static Value *spread(const Neighbours *all, Builder *b, Value *condition, int rank) {
+    const Coordinate *coordinate = &all->coordinate;
+    if (!coordinate->size || rank == 1) return condition;
+    if (rank != all->reads[all->own].statement->op->operands[0]->type.rank) return NULL;
+    for (int i = 0; i < rank; i++)
+        if (i != coordinate->lane)
+            condition = build_binary(b, OP_EXPAND_DIMS, condition, build_int(b, i));
+    return condition;
+}
+
+static bool goes_along_lanes(const Op *op) {
+    return op_parameter_index(op->code, STR("axis")) >= 0 ||
+           op_parameter_index(op->code, STR("dim")) >= 0;
+}
+
+/// Whether an element of the result is made of the operands' elements at its place.
+static bool is_elementwise(const Op *op) {
+    if (op->code == OP_EXPAND_DIMS || op->code == OP_BROADCAST_TO) return true;
+    int shape = op_rows[op->code].shape;
+    return op_is_pure(op) && (shape == SHAPE_SAME || shape == SHAPE_BROADCAST) &&
+           !goes_along_lanes(op);
+}
+
+/// A load for the other reader, who may be none of the launch.
+static Value *load_inside(OtherReader *reader, const Op *op) {
+    Builder *b = reader->builder;
+    Value *operands[OPERATION_MOST_OPERANDS] = {0};
+    if (op->operand_count > OPERATION_MOST_OPERANDS ||
+        !op_is_stable_load(reader->all->state->backward, op))
+        return NULL;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i]) operands[i] = value_mapped(&reader->copies, op->operands[i]);
+    Value *mask = access_mask(op);
+    mask = mask ? operands[1] : NULL;
+    Value *inside = spread(reader->all, b, reader->inside, operands[0]->type.rank);
+    if (!inside) return NULL;
+    bool is_float = dtype_is_float(op->results[0]->type.element);
+    if (!mask) operands[2] = is_float ? build_float(b, 0.0) : build_int(b, 0);
+    operands[1] = and_also(b, mask, inside);
+    return build(b, OP_LOAD, operands, op->operand_count > 3 ? op->operand_count : 3);
+}
+
+static Value *for_reader(OtherReader *reader, Value *value);
+
+/// The same operation of what the other reader has; the value itself where that is the same. NULL where it cannot be made.
+static Value *op_for_reader(OtherReader *reader, Value *value) {
+    const Op *op = value->op;
+    const Coordinate *coordinate = &reader->all->coordinate;
+    bool is_other = false;
+    if (op->code == OP_PROGRAM_ID) return differs(reader->all, value) ? NULL : value;
+    if (op->code == OP_ARANGE)  // it may number the lanes that are to be moved
+        return coordinate->size && poly_equal(value->type.dims[0], coordinate->size) ? NULL : value;
+    if (op->region_count || op->result_count != 1)
+        return coordinate->size || differs(reader->all, value) ? NULL : value;
+    for (int i = 0; i < op->operand_count; i++) {
+        if (!op->operands[i]) continue;
+        Value *operand = for_reader(reader, op->operands[i]);
+        if (!operand) return NULL;
+        is_other = is_other || operand != op->operands[i];
+        map_set_pointer(&reader->copies, op->operands[i], operand);
+    }
+    if (!is_other) return value;
+    if (op->code == OP_TILE_INDEX) return value_mapped(&reader->copies, op->operands[0]);
+    if (op->code == OP_LOAD) return load_inside(reader, op);
+    if (!is_elementwise(op)) return NULL;
+    op_clone(reader->builder, op, &reader->copies);
+    return map_get_pointer(&reader->copies, value);
+}
+
+static Value *for_reader(OtherReader *reader, Value *value) {
+    Value *known = map_get_pointer(&reader->copies, value);
+    if (known || value->constant) return known ? known : value;
+    if (is_coordinate(reader->all, value)) {
+        known = moved(reader->builder, value, reader->distance);
+    } else if (!value->op) {
+        known = differs(reader->all, value) ? NULL : value;
+    } else if (reader->left-- > 0) {
+        known = op_for_reader(reader, value);
+    }
+    if (known) map_set_pointer(&reader->copies, value, known);
+    return known;
+}
+
+/* ---- who has an owner ---- */
+
+/// Whether the op puts its operand's elements along more axes.
+static bool spreads(const Op *op) {
+    return op->code == OP_EXPAND_DIMS || op->code == OP_BROADCAST_TO;
+}
+
+static Value *unspread(Value *value) {
+    for (const Op *op; (op = value->op);) {
+        bool is_same = op->code == OP_CAST || op->code == OP_TILE_INDEX;
+        if (!is_same && !spreads(op)) break;
+        value = op->operands[0];
+    }
+    return value;
+}
+
+typedef struct ConditionParts {
+    Arena *arena;
+    LIST(Value *) list;
+} ConditionParts;
+
+static void find_parts(ConditionParts *parts, Value *mask) {
+    if (!mask) return;
+    mask = unspread(mask);
+    const Op *op = mask->op;
+    if (op && (op->code == OP_AND || op->code == OP_LOGICAL_AND)) {
+        for (int i = 0; i < 2; i++) find_parts(parts, op->operands[i]);
+        return;
+    }
+    LIST_PUSH(parts->arena, &parts->list, mask);
+}
+
+/// The least that the coordinate is where the number is `least`: it may be a digit of the coordinate, or the coordinate and a number.
+static int64_t coordinate_from(const Neighbours *all, Value *number, int64_t least) {
+    Value *value = unspread(number);
+    if (is_coordinate(all, value)) return least;
+    const Op *op = value->op;
+    if (!op || op->operand_count < 2) return 0;
+    bool divides = op->code == OP_MOD || op->code == OP_FLOORDIV;
+    if (divides && is_coordinate(all, unspread(op->operands[0])) &&
+        poly_is_nonnegative(all->arena, value_poly(all->arena, op->operands[1])))
+        return least > 0 ? least : 0;
+    int64_t added;
+    for (int i = 0; i < 2; i++)
+        if ((op->code == OP_ADD || (op->code == OP_SUB && i == 1)) &&
+            value_is_int(op->operands[i], &added))
+            return coordinate_from(all, op->operands[1 - i],
+                                   op->code == OP_ADD ? least - added : least + added);
+    return 0;
+}
+
+/// The least coordinate of a reader for which a part of its mask holds.
+static int64_t least_by(const Neighbours *all, Value *part) {
+    const Op *op = part->op;
+    int64_t number;
+    if (!op || op->operand_count < 2) return 0;
+    for (int i = 0; i < 2; i++) {
+        if (!value_is_int(op->operands[1 - i], &number)) continue;
+        Value *counted = op->operands[i];
+        bool is_more = op->code == (i ? OP_LT : OP_GT), is_least = op->code == (i ? OP_LE : OP_GE);
+        if (is_more || is_least) return coordinate_from(all, counted, number + is_more);
+        bool is_digit = coordinate_from(all, counted, 1) == 1;
+        if (op->code == OP_NE && number == 0 && is_digit) return 1;
+    }
+    return 0;
+}
+
+/// Whether the reader's own mask keeps it from what lies in front of the first owner.
+static bool stays_above(const Neighbours *all, const Read *read) {
+    if (read->distance >= 0) return true;
+    ConditionParts parts = {.arena = all->arena};
+    find_parts(&parts, access_mask(read->statement->op));
+    for (int i = 0; i < parts.list.count; i++)
+        if (least_by(all, parts.list.items[i]) >= -read->distance) return true;
+    return false;
+}
+
+/// Whether places beyond the first and the last owner are nobody else's: nothing but the coordinate and numbers of tiles that constexprs
+/// size is in the address.
+static bool ends_are_free(const Neighbours *all) {
+    Op *op = all->reads[all->own].statement->op;
+    Access access = access_of(all->arena, op);
+    bool is_stride = false;
+    for (int t = 0; t < all->coordinate.weight->count; t++)
+        for (int i = 0; i < all->coordinate.weight->terms[t].atom_count; i++)
+            is_stride |= !all->coordinate.weight->terms[t].atoms[i]->type.is_constexpr;
+    for (int t = 0; t < access.offset.base->count; t++) {
+        const Monomial *term = &access.offset.base->terms[t];
+        bool has_other = false, has_stride = false;
+        for (int i = 0; i < term->atom_count; i++) {
+            const Value *atom = term->atoms[i];
+            bool is_axis = value_is_axis(atom);
+            if (is_axis && atom != all->coordinate.program) has_other = true;
+            if (!is_axis && !atom->type.is_constexpr) has_stride = true;
+            if (!is_axis && (atom->op || atom->region->parent)) return false;
+        }
+        if (has_other && (has_stride || !is_stride)) return false;
+    }
+    return true;
+}
+
+/// Which reads may come to places without an owner; false where these may be somebody else's, or two reads may meet there.
+static bool find_ends(Neighbours *all, int *ends) {
+    int below = 0, behind = 0;
+    for (int i = 0; i < all->count; i++) {
+        Read *read = &all->reads[i];
+        below += read->falls_below = !stays_above(all, read);
+        behind += read->falls_behind = read->distance > 0;
+    }
+    *ends = below + behind;
+    return below <= 1 && behind <= 1 && (!*ends || ends_are_free(all));
+}
+
+/* ---- the new statement ---- */
+
+/// How far the coordinate goes.
+static Value *build_end(const Neighbours *all, Builder *b) {
+    Value *programs = build_unary(b, OP_NUM_PROGRAMS, build_int(b, all->coordinate.axis));
+    const Poly *size = all->coordinate.size;
+    return size ? build_binary(b, OP_MUL, programs, build_poly(b, size)) : programs;
+}
+
+static Value *find_coordinate(const Neighbours *all, Value *value, int *left) {
+    if (!value || (*left)-- <= 0) return NULL;
+    if (is_coordinate(all, value)) return value;
+    Value *found = NULL;
+    for (int i = 0; value->op && i < value->op->operand_count && !found; i++)
+        found = find_coordinate(all, value->op->operands[i], left);
+    return found;
+}
+
+/// What counts the coordinate; NULL where no address does so by one value.
+static Value *coordinate_of(const Neighbours *all) {
+    int left = MOST_COPIED;
+    if (!all->coordinate.size) return all->coordinate.program;
+    return find_coordinate(all, all->reads[all->own].statement->op->operands[0], &left);
+}
+
+static bool has_part(const ConditionParts *parts, const Value *part) {
+    for (int i = 0; i < parts->list.count; i++)
+        if (parts->list.items[i] == part) return true;
+    return false;
+}
+
+/// Whether a mask says all that another one says.
+static bool mask_is_within(const Neighbours *all, Value *mask, Value *other) {
+    ConditionParts parts = {.arena = all->arena}, others = {.arena = all->arena};
+    find_parts(&parts, mask);
+    find_parts(&others, other);
+    for (int i = 0; i < others.list.count; i++)
+        if (!has_part(&parts, others.list.items[i])) return false;
+    return true;
+}
+
+/// What a read adds to the owner's element, and under which mask.
+typedef struct ReaderTerm {
+    Value *value, *mask;
+} ReaderTerm;
+
+static bool make_term(Neighbours *all, Builder *b, Value *coordinate, const Read *read,
+                      ReaderTerm *term) {
+    const Op *op = read->statement->op;
+    *term = (ReaderTerm){op->operands[1], access_mask(op)};
+    if (read->distance == 0) return true;
+    OtherReader reader = {.all = all,
+                          .builder = b,
+                          .copies = map_new(all->arena),
+                          .distance = read->distance,
+                          .left = MOST_COPIED};
+    Value *number = for_reader(&reader, coordinate);
+    reader.inside = read->distance < 0 ? build_binary(b, OP_LT, number, build_end(all, b))
+                                       : build_binary(b, OP_GE, number, build_int(b, 0));
+    Value *inside = spread(all, b, reader.inside, op->operands[0]->type.rank);
+    Value *mask = term->mask ? for_reader(&reader, term->mask) : NULL;
+    if (!inside || (term->mask && !mask)) return false;
+    term->value = for_reader(&reader, term->value);
+    term->mask = and_also(b, mask, inside);
+    return term->value != NULL;
+}
+
+/// All terms together, each where its mask holds.
+static ReaderTerm add_terms(const Neighbours *all, Builder *b, const ReaderTerm *terms) {
+    ReaderTerm sum = {.mask = terms[all->own].mask};
+    bool is_within = true;
+    for (int i = 0; i < all->count && sum.mask; i++)
+        is_within = is_within && mask_is_within(all, terms[i].mask, sum.mask);
+    for (int i = 0; i < all->count && !is_within; i++)
+        if (i != all->own) sum.mask = build_binary(b, OP_OR, sum.mask, terms[i].mask);
+    for (int i = 0; i < all->count; i++) {
+        Value *value = terms[i].value;
+        if (terms[i].mask && terms[i].mask != sum.mask)
+            value = build_ternary(b, OP_WHERE, terms[i].mask, value, build_float(b, 0.0));
+        sum.value = sum.value ? build_binary(b, OP_ADD, sum.value, value) : value;
+    }
+    return sum;
+}
+
+static Op *add_at(Builder *b, const Op *op, Value *value, Value *mask) {
+    b->range = op->range;
+    return build(b, OP_ATOMIC_ADD, (Value *[]){op->operands[0], value, mask}, 3)->op;
+}
+
+/// A read's own statement adds but where its element has no owner.
+static Op *keep_end(const Neighbours *all, Builder *b, Value *coordinate, const Read *read) {
+    const Op *op = read->statement->op;
+    Value *place = moved(b, coordinate, -read->distance);
+    Value *is_out = read->falls_below ? build_binary(b, OP_LT, place, build_int(b, 0))
+                                      : build_binary(b, OP_GE, place, build_end(all, b));
+    is_out = spread(all, b, is_out, op->operands[0]->type.rank);
+    return is_out ? add_at(b, op, op->operands[1], and_also(b, access_mask(op), is_out)) : NULL;
+}
+
+static bool is_in_one_region(const Neighbours *all) {
+    const Region *region = all->reads[0].statement->op->parent;
+    for (int i = 1; i < all->count; i++)
+        if (all->reads[i].statement->op->parent != region) return false;
+    for (const Op *outer = region->parent; outer; outer = outer->parent->parent)
+        for (int i = 0; i < outer->operand_count && i < 3; i++)
+            if (outer->operands[i] && differs(all, outer->operands[i])) return false;
+    return true;
+}
+
+static Builder behind_last(const Neighbours *all) {
+    Op *last = all->reads[0].statement->op;
+    for (int i = 1; i < all->count; i++)
+        if (op_precedes(last, all->reads[i].statement->op)) last = all->reads[i].statement->op;
+    return (Builder){
+        .function = all->state->backward, .region = last->parent, .before = last->next};
+}
+
+/// Makes the statement of owners, and those of reads at the ends; how many there are in `made`. 0 where that cannot be.
+static int make_statements(Neighbours *all, Accumulation *made) {
+    ReaderTerm *terms = ARENA_ARRAY(all->arena, ReaderTerm, all->count);
+    Builder b = behind_last(all);
+    Value *coordinate = coordinate_of(all);
+    if (!coordinate) return 0;
+    for (int i = 0; i < all->count; i++)
+        if (!make_term(all, &b, coordinate, &all->reads[i], &terms[i])) return 0;
+    ReaderTerm sum = add_terms(all, &b, terms);
+    const Accumulation *own = all->reads[all->own].statement;
+    made[0] = *own;
+    made[0].op = add_at(&b, own->op, sum.value, sum.mask);
+    int count = 1;
+    for (int i = 0; i < all->count; i++) {
+        const Read *read = &all->reads[i];
+        if (!read->falls_below && !read->falls_behind) continue;
+        made[count] = *read->statement;
+        made[count].op = keep_end(all, &b, coordinate, read);
+        if (!made[count++].op) return 0;
+    }
+    return count;
+}
+
+/// With as few places without an owner as can be: their number, or -1.
+static int try_owners(Neighbours *all, int axis, int lane, int own) {
+    int ends;
+    all->own = own;
+    if (!set_coordinate(all, axis, lane) || !take_coordinate(all) || !is_in_one_region(all))
+        return -1;
+    return find_ends(all, &ends) ? ends : -1;
+}
+
+static int replace(const Neighbours *all, const Accumulation *made, int made_count,
+                   Accumulation *group) {
+    for (int i = 0; i < all->count; i++) op_remove(all->reads[i].statement->op);
+    for (int i = 0; i < made_count; i++) group[i] = made[i];
+    return made_count;
+}
+
+int neighbours_gather(Differentiation *state, Accumulation *group, int count) {
+    Neighbours all = {.state = state, .arena = state->arena, .count = count};
+    if (count < 2 || count > MOST_READS) return -1;
+    Accumulation *made = ARENA_ARRAY(state->arena, Accumulation, 1 + count);
+    all.reads = ARENA_ARRAY(state->arena, Read, count);
+    for (int i = 0; i < count; i++) all.reads[i].statement = &group[i];
+    int rank = group[0].op->operands[0]->type.rank;
+    for (int most = 0; most <= 2; most++)  // places without an owner
+        for (int axis = 0; axis < PROGRAM_AXES; axis++)
+            for (int lane = -1; lane < rank; lane++)
+                for (int own = 0; own < count; own++) {
+                    if (try_owners(&all, axis, lane, own) != most) continue;
+                    int made_count = make_statements(&all, made);
+                    if (made_count) return replace(&all, made, made_count, group);
+                }
+    return -1;
+}

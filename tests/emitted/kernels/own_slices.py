@@ -1,0 +1,103 @@
+"""Programs add less than they read: each keeps its share of a sum in memory of its own."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def one_scale(x, scale, y, m, n, B: tl.constexpr):
+    i = tl.program_id(0)
+    j = tl.program_id(1) * B + tl.arange(0, B)
+    a = tl.load(x + i * n + j, mask=j < n, other=0.0)
+    tl.store(y + i * n + j, a * tl.load(scale), mask=j < n)
+
+
+@triton.jit
+def scale_of_a_row(x, scale, y, m, n, B: tl.constexpr):
+    i = tl.program_id(0)
+    j = tl.program_id(1) * B + tl.arange(0, B)
+    a = tl.load(x + i * n + j, mask=j < n, other=0.0)
+    tl.store(y + i * n + j, tl.exp(a * tl.load(scale + i)), mask=j < n)
+
+
+@triton.jit
+def scales_by_channel(x, scale, shift, y, channels, pixels, B: tl.constexpr):
+    image = tl.program_id(0)
+    for c in range(channels):
+        w = tl.load(scale + c)
+        b = tl.load(shift + c)
+        for start in range(0, pixels, B):
+            i = start + tl.arange(0, B)
+            at = (image * channels + c) * pixels + i
+            a = tl.load(x + at, mask=i < pixels, other=0.0)
+            tl.store(y + at, tl.exp(a * w + b), mask=i < pixels)
+
+
+@triton.jit
+def query_of_splits(q, k, y, n, D: tl.constexpr, B: tl.constexpr):
+    b = tl.program_id(0)
+    i = tl.program_id(1) * B + tl.arange(0, B)
+    d = tl.arange(0, D)
+    query = tl.load(q + b * D + d)
+    keys = tl.load(k + (b * n + i[:, None]) * D + d[None, :], mask=i[:, None] < n, other=0.0)
+    tl.store(y + b * n + i, tl.sum(keys * query[None, :], 1), mask=i < n)
+
+
+@triton.jit
+def scale_below_a_flag(x, scale, y, n, SCALED: tl.constexpr, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    a = tl.load(x + i, mask=i < n, other=0.0)
+    if SCALED:
+        a = a * tl.load(scale)
+    tl.store(y + i, tl.exp(a), mask=i < n)
+
+
+@triton.jit
+def scale_of_even_programs(x, scale, y, n, B: tl.constexpr):
+    pid = tl.program_id(0)
+    i = pid * B + tl.arange(0, B)
+    a = tl.load(x + i, mask=i < n, other=0.0)
+    if pid % 2 == 0:
+        a = a * tl.load(scale)
+    tl.store(y + i, tl.exp(a), mask=i < n)
+
+
+def run_one_scale(x, scale):
+    m, n = x.shape
+    y = torch.empty_like(x)
+    one_scale[(m, triton.cdiv(n, 16))](x, scale, y, m, n, B=16)
+    return y
+
+
+def run_scale_of_a_row(x, scale):
+    m, n = x.shape
+    y = torch.empty_like(x)
+    scale_of_a_row[(m, triton.cdiv(n, 16))](x, scale, y, m, n, B=16)
+    return y
+
+
+def run_scales_by_channel(x, scale, shift):
+    images, channels, pixels = x.shape
+    y = torch.empty_like(x)
+    scales_by_channel[(images,)](x, scale, shift, y, channels, pixels, B=8)
+    return y
+
+
+def run_query_of_splits(q, k):
+    b, n, d = k.shape
+    y = q.new_empty(b, n)
+    query_of_splits[(b, triton.cdiv(n, 4))](q, k, y, n, D=d, B=4)
+    return y
+
+
+def run_scale_below_a_flag(x, scale):
+    y = torch.empty_like(x)
+    scale_below_a_flag[(triton.cdiv(x.numel(), 16),)](x, scale, y, x.numel(), SCALED=True, B=16)
+    return y
+
+
+def run_scale_of_even_programs(x, scale):
+    y = torch.empty_like(x)
+    scale_of_even_programs[(triton.cdiv(x.numel(), 16),)](x, scale, y, x.numel(), B=16)
+    return y

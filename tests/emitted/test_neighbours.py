@@ -1,0 +1,65 @@
+"""Owners of elements that several programs read: neighbours ask each other, and what a program adds may have memory of its own."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.emitted.plan import ROOT, tad
+
+FOLDER = ROOT / "tests" / "emitted" / "kernels"
+# The gradients that programs add to with atomics.
+ATOMICS = {
+    "neighbours.py": {
+        "row_before": 0,
+        "row_behind": 0,
+        "taps": 1,  # those of its weights
+        "elements_beside": 0,
+        "rows_of_a_tile": 1,  # likewise
+        "other_batch_behind": 1,  # nobody knows whether the grid has the row behind the last
+        "sum_of_neighbours": 1,  # each reader would sum its row once more
+    },
+    "own_slices.py": {
+        "one_scale": 0,
+        "scale_of_a_row": 0,
+        "scales_by_channel": 0,
+        "query_of_splits": 0,
+        "scale_below_a_flag": 0,
+        "scale_of_even_programs": 0,
+    },
+}
+
+
+@pytest.mark.parametrize("name", ATOMICS)
+def test_owners(name: str) -> None:
+    report = json.loads(tad("--check", "--grad", "--format", "json", FOLDER / name).stdout)
+    found = {kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]}
+    assert found == {kernel: ("proved", count) for kernel, count in ATOMICS[name].items()}
+
+
+# What a person would write for rows that are mixed with the rows before them.
+TOKEN_SHIFT = """
+                dx = dy * mix
+                dy_step = bt + 1
+                inside = dy_step < programs
+                dy_1 = tl.load(dy_ptr + dy_step * C + c, mask=keep & inside, other=0.0)
+                dy_2 = dy_1.to(tl.float32)
+                dbefore = dy_2 * difference
+                dbefore = tl.where(keep & (dy_step % T > 0) & inside, dbefore, 0.0)
+                tl.store(dx_ptr + dy_offset + c, dbefore + dx, mask=keep)
+"""
+
+
+def test_a_row_takes_what_the_next_one_reads_of_it() -> None:
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/positions.py:token_shift_kernel").stdout
+    assert TOKEN_SHIFT in text
+    assert "atomic" not in text
+    assert "stored=[(1, min(programs[1] * BLOCK_C, C)), (C, programs[0])]" in text
+
+
+def test_weights_of_a_group_norm_have_a_slice_for_each_image() -> None:
+    text = tad("--backward", f"{ROOT}/examples/group_norm.py").stdout
+    assert "atomic" not in text
+    assert "slices = _slices(ctx.grid, (0,), weight_ptr, bias_ptr, most=65536, each=1)" in text
+    assert "tl.store(dweight_base, dweight + dw)" in text

@@ -1,0 +1,140 @@
+"""Tensors that are read at places a fixed distance apart: rows and their neighbours, elements and those beside them."""
+
+# case: {"class": "neighbours", "call": "m.run_row_before(x, mix)", "inputs": {"x": [3, 5, 11], "mix": [11]}}
+# case: {"class": "neighbours", "call": "m.run_row_behind(x)", "inputs": {"x": [2, 3, 5]}}
+# case: {"class": "neighbours", "call": "m.run_taps(x, w)", "inputs": {"x": [2, 4, 5], "w": [3, 5]}}
+# case: {"class": "neighbours", "call": "m.run_elements_beside(x)", "inputs": {"x": [21]}}
+# case: {"class": "neighbours", "call": "m.run_elements_beside(x)", "inputs": {"x": [16]}}
+# case: {"class": "neighbours", "call": "m.run_rows_of_a_tile(x, w)", "inputs": {"x": [2, 6, 11], "w": [2, 11]}}
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def row_before(x, mix, y, T, C, B: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.program_id(1) * B + tl.arange(0, B)
+    keep = c < C
+    a = tl.load(x + row * C + c, mask=keep, other=0.0)
+    before = tl.load(x + (row - 1) * C + c, mask=keep & (row % T > 0), other=0.0)
+    w = tl.load(mix + c, mask=keep, other=0.0)
+    tl.store(y + row * C + c, a * w + tl.exp(before) * (1 - w), mask=keep)
+
+
+@triton.jit
+def row_behind(x, y, T, C, B: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, B)
+    keep = c < C
+    a = tl.load(x + row * C + c, mask=keep, other=0.0)
+    behind = tl.load(x + (row + 1) * C + c, mask=keep & (row % T < T - 1), other=0.0)
+    tl.store(y + row * C + c, a * behind, mask=keep)
+
+
+@triton.jit
+def taps(x, w, y, T, C, B: tl.constexpr):
+    t = tl.program_id(0)
+    b = tl.program_id(1)
+    c = tl.arange(0, B)
+    keep = c < C
+    at = x + (b * T + t) * C + c
+    s = tl.load(at, mask=keep, other=0.0) * tl.load(w + c, mask=keep, other=0.0)
+    first = tl.load(at - C, mask=keep & (t >= 1), other=0.0)
+    second = tl.load(at - 2 * C, mask=keep & (t > 1), other=0.0)
+    s += first * tl.load(w + C + c, mask=keep, other=0.0)
+    s += second * tl.load(w + 2 * C + c, mask=keep, other=0.0)
+    tl.store(y + (b * T + t) * C + c, s * tl.sigmoid(s), mask=keep)
+
+
+@triton.jit
+def elements_beside(x, y, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    a = tl.load(x + i, mask=i < n, other=0.0)
+    left = tl.load(x + i - 1, mask=(i > 0) & (i < n), other=0.0)
+    right = tl.load(x + i + 1, mask=i + 1 < n, other=0.0)
+    tl.store(y + i, a * (right - left), mask=i < n)
+
+
+@triton.jit
+def rows_of_a_tile(x, w, y, T, C, BT: tl.constexpr, BC: tl.constexpr):
+    b = tl.program_id(2)
+    t = tl.program_id(0) * BT + tl.arange(0, BT)
+    c = tl.program_id(1) * BC + tl.arange(0, BC)
+    keep = (t < T)[:, None] & (c < C)[None, :]
+    at = x + b * T * C + t[:, None] * C + c[None, :]
+    a = tl.load(at, mask=keep, other=0.0)
+    before = tl.load(at - C, mask=keep & (t >= 1)[:, None], other=0.0)
+    w0 = tl.load(w + c, mask=c < C, other=0.0)
+    w1 = tl.load(w + C + c, mask=c < C, other=0.0)
+    s = a * w0[None, :] + before * w1[None, :]
+    tl.store(y + b * T * C + t[:, None] * C + c[None, :], s * tl.sigmoid(s), mask=keep)
+
+
+@triton.jit
+def other_batch_behind(x, y, T, C, B: tl.constexpr):
+    t = tl.program_id(0)
+    b = tl.program_id(1)
+    c = tl.arange(0, B)
+    a = tl.load(x + (b * T + t) * C + c, mask=c < C, other=0.0)
+    behind = tl.load(x + (b * T + t + 1) * C + c, mask=(c < C) & (t + 1 < T), other=0.0)
+    tl.store(y + (b * T + t) * C + c, a * behind, mask=c < C)
+
+
+@triton.jit
+def sum_of_neighbours(x, y, T, C, B: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, B)
+    a = tl.load(x + row * C + c, mask=c < C, other=0.0)
+    before = tl.load(x + (row - 1) * C + c, mask=(c < C) & (row > 0), other=0.0)
+    s = a * tl.sum(before * before)
+    tl.store(y + row * C + c, s / (1 + tl.sum(s * s)), mask=c < C)
+
+
+def run_row_before(x, mix):
+    b, t, c = x.shape
+    y = torch.empty_like(x)
+    row_before[(b * t, triton.cdiv(c, 8))](x, mix, y, t, c, B=8)
+    return y
+
+
+def run_row_behind(x):
+    b, t, c = x.shape
+    y = torch.empty_like(x)
+    row_behind[(b * t,)](x, y, t, c, B=16)
+    return y
+
+
+def run_taps(x, w):
+    b, t, c = x.shape
+    y = torch.empty_like(x)
+    taps[(t, b)](x, w, y, t, c, B=16)
+    return y
+
+
+def run_elements_beside(x):
+    y = torch.empty_like(x)
+    elements_beside[(triton.cdiv(x.numel(), 8),)](x, y, x.numel(), B=8)
+    return y
+
+
+def run_rows_of_a_tile(x, w):
+    b, t, c = x.shape
+    y = torch.empty_like(x)
+    rows_of_a_tile[(triton.cdiv(t, 4), triton.cdiv(c, 8), b)](x, w, y, t, c, BT=4, BC=8)
+    return y
+
+
+def run_other_batch_behind(x):
+    b, t, c = x.shape
+    y = torch.empty_like(x)
+    other_batch_behind[(t, b)](x, y, t, c, B=16)
+    return y
+
+
+def run_sum_of_neighbours(x):
+    b, t, c = x.shape
+    y = torch.empty_like(x)
+    sum_of_neighbours[(b * t,)](x, y, t, c, B=16)
+    return y

@@ -1,4 +1,4 @@
-"""Owners of elements that several programs read: neighbours ask each other, and what a program adds may have memory of its own."""
+"""Owners of elements that several programs read: neighbours ask each other, sums go to slices of their own."""
 
 from __future__ import annotations
 

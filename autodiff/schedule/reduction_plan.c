@@ -503,6 +503,9 @@ static void keep_share(Differentiation *state, const FunctionAxes *axes,
     if (!shared->gradient->is_atomic || !adds_less_than_it_reads(state->arena, op)) return;
     Candidate candidate = {.shared = shared, .op = op};
     if (!find_axes(state, axes, &candidate, false)) return;
+    // Lanes behind the end of a row may be those of another program that stores to the same slice.
+    bool may_overrun = candidate.is_owned && op->operands[0]->type.rank > 0;
+    if (may_overrun && !address_needs_no_strides(state->arena, op)) return;
     if (plan->statements.count && !is_like(plan, &candidate)) return;
     for (int axis = 0; axis < SUMMED_AXES; axis++) plan->summed[axis] = candidate.summed[axis];
     LIST_PUSH(state->arena, &plan->statements, shared);

@@ -156,7 +156,7 @@ static bool goes_along_lanes(const Op *op) {
 /// Whether an element of the result is made of the operands' elements at its place.
 static bool is_elementwise(const Op *op) {
     if (op->code == OP_EXPAND_DIMS || op->code == OP_BROADCAST_TO) return true;
-    int shape = op_rows[op->code].shape;
+    OpShape shape = op_rows[op->code].shape;
     return op_is_pure(op) && (shape == SHAPE_SAME || shape == SHAPE_BROADCAST) &&
            !goes_along_lanes(op);
 }

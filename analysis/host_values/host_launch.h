@@ -179,7 +179,7 @@ typedef enum HostSizes {
     HOST_SIZES_EIGHTFOLD,  // eight times the usual ones and a little more
     HOST_SIZES_TALL,       // the usual ones the other way round: what is larger there is less here
     HOST_SIZES_EIGHTFOLD_TALL,
-    HOST_SIZES_TINY,       // two along each axis: any block is larger
+    HOST_SIZES_TINY,  // two along each axis: any block is larger
     HOST_SIZES_COUNT,
 } HostSizes;
 

@@ -471,15 +471,15 @@ static int axes_of_tile(Type type) {
     return count;
 }
 
-typedef struct ReadSearch {
+typedef struct LargerReads {
     Map seen;
     int axes;  // of what the program adds
     bool found;
-} ReadSearch;
+} LargerReads;
 
 /// Whether a value is made of loads of more, or by a loop.
 static bool visit_read(void *context, Value *value) {
-    ReadSearch *search = context;
+    LargerReads *search = context;
     if (!value->op || value->constant || map_has_pointer(&search->seen, value)) return true;
     map_set_pointer(&search->seen, value, value);
     const Op *op = value->op;
@@ -491,7 +491,7 @@ static bool visit_read(void *context, Value *value) {
 
 static bool adds_less_than_it_reads(Arena *arena, const Op *statement) {
     Type type = statement->operands[0]->type;
-    ReadSearch search = {.seen = map_new(arena), .axes = axes_of_tile(type)};
+    LargerReads search = {.seen = map_new(arena), .axes = axes_of_tile(type)};
     if (type.rank == 0) return true;
     visit_read(&search, statement->operands[1]);
     return search.found;

@@ -321,8 +321,8 @@ static void allow_share(Gradcheck *check) {
 static ProblemReader problem_reader(Gradcheck *check) {
     return (ProblemReader){check->arena,    check->params, check->sources, check->forward,
                            check->symbolic, check->joined, check->facts,   check->backward,
-                            check->launches, check->seed,   check->proved,  &check->budget,
-                            check->before};
+                           check->launches, check->seed,   check->proved,  &check->budget,
+                           check->before};
 }
 
 /// A result of no run.

@@ -54,10 +54,31 @@ static void run_sizes(BackwardClock *clock, const Options *options) {
     loop_free(clock->loop);
 }
 
+static bool visit_unknown(void *context, Op *op) {
+    const Op **found = context;
+    if (op->code == OP_UNKNOWN && !*found) *found = op;
+    return !*found;
+}
+
+/// What is not understood in a kernel: it may be a call of anything, which Triton's compiler would make, also in a branch that no
+/// launch takes. NULL where there is nothing.
+static const char *unknown_part(Arena *arena, const Snapshot *snapshot) {
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Op *found = NULL;
+        region_walk(snapshot->kernels.items[i].function->body, visit_unknown, &found);
+        if (found)
+            return arena_printf(arena, "line %d is not understood: nobody runs it before you do",
+                                range_line(found->range));
+    }
+    return NULL;
+}
+
 /// Why there is nothing to time, or NULL.
 static const char *prepare(const Gate *gate, ImportResolver *resolver, const Snapshot *snapshot,
                            TimedKernel *timed) {
     Arena *arena = gate->arena;
+    const char *unknown = unknown_part(arena, snapshot);
+    if (unknown) return unknown;
     const Kernel *kernel = snapshot_find_kernel(snapshot, str_from(gate->forward));
     if (kernel && !str_contains(kernel->definition->comment, STR("# tad time:")))
         return "no line `# tad time: ...` above the kernel says real sizes";

@@ -74,6 +74,23 @@ def test_a_wrong_kernel_is_never_launched(asking, machine: dict[str, str]) -> No
     assert len((timed.one.home / log).read_text().splitlines()) == before
 
 
+@pytest.mark.parametrize("comment", ["", "  # tad: ignore[unknown-operation]"])
+def test_what_is_not_understood_is_never_compiled(
+    comment: str,
+    asking,  # noqa: F811
+    machine: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    """Triton's compiler makes a call that it does not know, also in a branch that no launch takes."""
+    mark = tmp_path / "run"
+    call = f'        tl.core.os.system("touch {mark}"){comment}\n'
+    timed = Timed(asking, machine, answer(LINES + "    if n > 1000000000:\n" + call))
+    result = timed.ask("--max-iters", "1")
+    assert "answer 1 " in result.stdout, result.stderr
+    assert "0 of 1 phase with a gain" in result.stdout
+    assert not mark.exists()
+
+
 def test_a_replay_has_the_times_of_then(asking, machine: dict[str, str]) -> None:  # noqa: F811
     timed = Timed(asking, machine, FASTER, "That is all.")
     assert timed.ask("--record", "talk.json").status == 0

@@ -26,6 +26,11 @@ bool ask_region(Ask *ask, const char *kernel, int line) {
     if (!ask->asker.played &&
         !ask_is_agreed(ask, ask_request(ask, &run.chat), AGREEMENT_KERNELS, LATER)) {
         ask->is_failed = true;
+        ask->last = arena_printf(
+            ask->arena,
+            "nothing was sent. Its lines stand in the kernel itself, and you have not agreed that "
+            "%s of %s are sent: `tad-lsp --ask %s` in a terminal shows what, and asks",
+            AGREEMENT_KERNELS, ask->workspace, ask->target.path);
         return true;
     }
     region_run(&run);

@@ -12,6 +12,11 @@ import pytest
 from tests.cli.test_ask import KERNEL, KEY, RIGHT, WRONG
 from tests.cli.test_ask_phases import FASTER, HEAD, LINES
 from tests.cli.test_ask_phases import FILE as PHASES
+from tests.cli.test_ask_regions import MARK as REGION_MARK
+from tests.cli.test_ask_regions import OPEN as REGION_OPEN
+from tests.cli.test_ask_regions import RIGHT as REGION_RIGHT
+from tests.cli.test_ask_regions import STORE as REGION
+from tests.cli.test_ask_regions import code
 from tests.protocol.client import Client
 from tests.protocol.conftest import KERNEL as PLAIN
 from tests.protocol.test_gradients import CANCELLED, REQUEST_FAILED, command, titles
@@ -266,6 +271,31 @@ def test_a_slow_schedule_can_be_asked_about(desk: Desk) -> None:
         time.sleep(0.5)
     assert found[title]["command"]["arguments"][0]["phases"] == "faster"
     assert offered_at(client, desk.uri, SHARED, "def plain_kernel(") == {}
+    finish(client)
+
+
+def test_refused_lines_are_written_anew_where_whole_kernels_may_be_sent(desk: Desk) -> None:
+    desk.model.script = [Say(code(REGION_RIGHT))]
+    desk.agree()
+    client = desk.client()
+    client.change(desk.uri, 2, {"text": REGION})
+    asked = command("askModel", desk.uri, "square_kernel")
+    result = client.request("workspace/executeCommand", asked)
+    assert "you have not agreed that whole kernels of" in result["summary"]
+    assert (desk.model.requests, "edits" in result) == ([], False)
+    agreed = json.loads((desk.home / ".local/state/tad-lsp/agreed.json").read_text())
+    (entry,) = agreed["agreed"]
+    agreed["agreed"].append({**entry, "url": f"{entry['url']} with whole kernels"})
+    (desk.home / ".local/state/tad-lsp/agreed.json").write_text(json.dumps(agreed))
+    result = client.request("workspace/executeCommand", asked)
+    assert (result["proved"], result["refused"]) == (1, 1), result
+    assert "compute what stood there, and the gradients are proved" in result["summary"]
+    (edit,) = [r["params"] for r in client.requests if r["method"] == "workspace/applyEdit"]
+    ((change,),) = [c["edits"] for c in edit["edit"]["documentChanges"]]
+    lines = REGION.splitlines(keepends=True)
+    first, last = change["range"]["start"]["line"], change["range"]["end"]["line"]
+    text = "".join([*lines[:first], change["newText"], *lines[last:]])
+    assert text == REGION.replace(REGION_OPEN, REGION_MARK + REGION_RIGHT)
     finish(client)
 
 

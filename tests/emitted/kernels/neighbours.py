@@ -1,5 +1,12 @@
 """Tensors that are read at places a fixed distance apart: rows and their neighbours, elements and those beside them."""
 
+# case: {"class": "neighbours", "call": "m.run_row_before(x, mix)", "inputs": {"x": [3, 5, 11], "mix": [11]}}
+# case: {"class": "neighbours", "call": "m.run_row_behind(x)", "inputs": {"x": [2, 3, 5]}}
+# case: {"class": "neighbours", "call": "m.run_taps(x, w)", "inputs": {"x": [2, 4, 5], "w": [3, 5]}}
+# case: {"class": "neighbours", "call": "m.run_elements_beside(x)", "inputs": {"x": [21]}}
+# case: {"class": "neighbours", "call": "m.run_elements_beside(x)", "inputs": {"x": [16]}}
+# case: {"class": "neighbours", "call": "m.run_rows_of_a_tile(x, w)", "inputs": {"x": [2, 6, 11], "w": [2, 11]}}
+
 import torch
 import triton
 import triton.language as tl

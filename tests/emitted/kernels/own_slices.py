@@ -1,5 +1,11 @@
 """Programs add less than they read: each keeps its share of a sum in memory of its own."""
 
+# case: {"class": "slices", "call": "m.run_one_scale(x, scale)", "inputs": {"x": [3, 37], "scale": [1]}}
+# case: {"class": "slices", "call": "m.run_scale_of_a_row(x, scale)", "inputs": {"x": [3, 37], "scale": [3]}}
+# case: {"class": "slices", "call": "m.run_scales_by_channel(x, scale, shift)", "inputs": {"x": [3, 2, 19], "scale": [2], "shift": [2]}}
+# case: {"class": "slices", "call": "m.run_query_of_splits(q, k)", "inputs": {"q": [2, 8], "k": [2, 11, 8]}}
+# case: {"class": "slices", "call": "m.run_scale_of_even_programs(x, scale)", "inputs": {"x": [37], "scale": [1]}}
+
 import torch
 import triton
 import triton.language as tl

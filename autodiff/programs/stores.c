@@ -9,6 +9,7 @@
 #include "analysis/build/build.h"
 #include "analysis/build/infer.h"
 #include "analysis/host/launch.h"
+#include "analysis/ir/walk.h"
 #include "analysis/launches/launch_least.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/primal/activity.h"
@@ -89,6 +90,17 @@ static void assume(Differentiation *state, const Op *store, const char *format, 
               (Assumption){.text = text, .range = store->range});
 }
 
+/// Whether it is said already what a store assumes.
+static bool is_assumed(const Differentiation *state, const Op *store) {
+    for (LIST_EACH(int, i, state->stores.assumptions)) {
+        Range said = state->stores.assumptions.items[i].range;
+        if (said.source == store->range.source && said.start == store->range.start &&
+            said.end == store->range.end)
+            return true;
+    }
+    return false;
+}
+
 static const char *stored_name(const Differentiation *state, const Op *store) {
     const Value *root = pointer_root(store->operands[0]);
     return root ? parameter_of_root(state, root)->name : "memory";
@@ -122,6 +134,27 @@ static bool tiles_overlap(Arena *arena, Op *store, int axis) {
     return false;
 }
 
+/// How an address has a program's id: computed from it, or read from memory at a place that is.
+enum { ID_IS_COMPUTED = 1, ID_IS_READ = 2 };
+
+static intptr_t id_use(ValueWalk *walk, const Value *value) {
+    const int *axis = walk->context;
+    if (!value || value->constant) return 0;
+    if (value_is_program_id(value, *axis)) return ID_IS_COMPUTED;
+    const Op *op = value->op ? value->op : value->region ? value->region->parent : NULL;
+    intptr_t found = 0;
+    if (!op) return 0;
+    for (int i = 0; i < op->operand_count; i++) found |= walk_ask(walk, op->operands[i]);
+    for (int r = 0; op->code == OP_IF && value->op && r < op->region_count; r++)
+        found |= walk_ask(walk, region_terminator(op->regions[r])->operands[value->index]);
+    return found && op->code == OP_LOAD ? ID_IS_READ : found;
+}
+
+/// Whether numbers from memory alone tell where each program along an axis stores.
+static bool place_is_read(const Op *store, int axis) {
+    return walk_from(store->operands[0], id_use, ID_IS_READ, &axis) == ID_IS_READ;
+}
+
 static void settle_axis(Differentiation *state, const Map *stored, Op *store, int axis) {
     Arena *arena = state->arena;
     DigitUse place = digits_of_place(arena, stored, store, axis);
@@ -130,6 +163,11 @@ static void settle_axis(Differentiation *state, const Map *stored, Op *store, in
             assume(state, store,
                    "the tiles of neighbouring programs along grid axis %d do not "
                    "share elements of `%s`",
+                   axis, stored_name(state, store));
+        else if (place_is_read(store, axis) && !is_assumed(state, store))
+            assume(state, store,
+                   "programs along grid axis %d, which read from memory where they store, do not "
+                   "store to the same elements of `%s`",
                    axis, stored_name(state, store));
         return;
     }

@@ -191,6 +191,41 @@ def test_what_a_gradient_assumes_is_said(workspace: Workspace) -> None:
     } <= functions(result.stdout)
 
 
+READ_ROWS = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, index_ptr, y_ptr, n, B: tl.constexpr):
+    pid = tl.program_id(0)
+    c = tl.arange(0, B)
+    row = {row}
+    x = tl.load(x_ptr + pid * n + c, mask=c < n, other=0.0)
+    tl.store(y_ptr + row * n + c, x * x, mask=c < n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "is_said"),
+    [
+        ("tl.load(index_ptr + pid)", True),
+        ("tl.load(index_ptr + pid // 4) // 2", True),
+        ("tl.load(index_ptr + tl.load(index_ptr + pid))", True),
+        ("pid", False),
+        ("tl.load(index_ptr) + pid", False),
+    ],
+)
+def test_rows_that_are_stored_by_an_index_from_memory_are_said(
+    workspace: Workspace, row: str, is_said: bool
+) -> None:
+    """A row that comes twice holds what the last program stored, and its gradient goes to both."""
+    workspace.write({"a.py": READ_ROWS.format(row=row)})
+    result = workspace.tad("--backward", "a.py", "--no-proof")
+    assert ("gradient-assumes-distinct" in result.stderr) == is_said, result.stderr
+    assert "def k_backward(" in result.stdout
+
+
 ROWS = """
 import triton
 import triton.language as tl
